@@ -30,8 +30,8 @@ MODEL_FILES := $(wildcard models/*/*.json models/*/*.safetensors models/*/merges
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIB_OBJECTS  := $(call objects,$(wildcard lib/*.c lib/*/*.c) lib/model/bundled_models.c \
 	lib/draw/page_template.c)
-CMD_OBJECTS  := $(call objects,$(wildcard cmd/*.c cmd/*/*.c))
-UNIT_OBJECTS := $(call objects,$(wildcard tests/unit/*.c))
+CMD_OBJECTS  := $(call objects,$(wildcard cmd/*.c cmd/*/*.c) cmd/completion_scripts.c)
+UNIT_OBJECTS := $(call objects,$(wildcard tests/unit/*.c tests/unit/*/*.c))
 FUZZ_OBJECTS := $(call objects,$(wildcard tests/fuzz/*.c))
 FAULT_OBJECTS := $(call objects,$(wildcard tests/faults/*.c))
 ORACLE_OBJECTS := $(call objects,$(wildcard tests/oracle/*.c))
@@ -42,7 +42,8 @@ FOOTPRINT_OBJECTS := $(call objects,$(wildcard tests/footprint/*.c))
 ENDURE_OBJECTS := $(call objects,$(wildcard tests/machine/*.c) \
 	$(patsubst %,tests/break/%.c,argument_list case_table ground))
 THINGS_OBJECTS := $(call objects,$(wildcard tests/things/*.c))
-C_FILES := $(wildcard cmd/*.[ch] cmd/*/*.[ch] lib/*.[ch] lib/*/*.[ch] models/*.c tests/*/*.[ch])
+C_FILES := $(wildcard cmd/*.[ch] cmd/*/*.[ch] lib/*.[ch] lib/*/*.[ch] models/*.c tests/*/*.[ch] \
+	tests/unit/*/*.[ch])
 
 # As many jobs as processors, unless the command line says another number; several goals at once may
 # be in each other's way.
@@ -100,6 +101,14 @@ $(BUILD)/lib/model/bundled_models.c: models/embed.sh $(MODEL_FILES)
 $(BUILD)/lib/draw/page_template.c: lib/draw/page/embed.sh $(wildcard lib/draw/page/*)
 	@mkdir -p $(@D)
 	$(call SAY,embed,page) sh $< >$@.part; mv $@.part $@
+
+# The scripts of help --completion, too.
+$(BUILD)/cmd/completion_scripts.c: cmd/completion/embed.sh $(wildcard cmd/completion/*)
+	@mkdir -p $(@D)
+	$(call SAY,embed,completion) sh $< >$@.part; mv $@.part $@
+
+$(BUILD)/cmd/completion_scripts.o: $(BUILD)/cmd/completion_scripts.c $(BUILD)/flags
+	$(call SAY,compile,$<) $(COMPILE) -MMD -MP -c $< -o $@
 
 $(BUILD)/lib/draw/page_template.o: $(BUILD)/lib/draw/page_template.c $(BUILD)/flags
 	$(call SAY,compile,$<) $(COMPILE) -MMD -MP -c $< -o $@
@@ -301,7 +310,7 @@ tiny: $(BUILD)/attn-cli ## train the model of the README in BUILD/tiny: half an 
 
 # Without the rest of the library: that holds the models.
 MAKER_FILES = models/maker.c $(wildcard lib/base/*.c lib/format/*.c lib/model/config*.c) \
-	$(patsubst %,lib/model/%.c,draft origin parameter_table recipe) \
+	$(patsubst %,lib/model/%.c,new_model parameter_table weight_init) \
 	$(patsubst %,lib/math/%.c,activation torch_random)
 
 $(BUILD)/generate-models: $(call objects,$(MAKER_FILES))
@@ -317,7 +326,7 @@ ZSH  = $(ROOT)/share/zsh/site-functions
 FISH = $(ROOT)/share/fish/vendor_completions.d
 PKGS = $(ROOT)/lib/pkgconfig
 COMMANDS = $(shell sed -n 's/^    {"\([a-z]*\)", FOR_.*/\1/p' cmd/command.c)
-VERSION = $(shell sed -n 's/^.define ATTN_VERSION "\(.*\)"/\1/p' cmd/help.h)
+VERSION = $(shell sed -n 's/^.define ATTN_VERSION "\(.*\)"/\1/p' cmd/command.h)
 
 install: all ## install to PREFIX (/usr/local), under DESTDIR
 	install -d '$(ROOT)/bin' '$(ROOT)/include' '$(DOCS)' '$(MANS)' '$(BASH)' '$(ZSH)' \

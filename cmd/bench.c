@@ -6,67 +6,145 @@
 #include "base/names.h"
 #include "base/num.h"
 #include "base/stream.h"
-#include "bench/bench_json.h"
-#include "bench/bench_page.h"
 #include "bench/benchmark.h"
-#include "bench_growth.h"
+#include "bench/growth.h"
 #include "command.h"
+#include "draw/drawing.h"
 #include "model/model.h"
-#include "model/shape.h"
+#include "model/new_model.h"
+#include "output.h"
 #include "progress.h"
-#include "save_folder.h"
+#include "session.h"
+#include "model_maker.h"
 
 enum {
-    ROUNDS = 5,
     LENGTHS_MAX = 64,
     TOKENS_MAX = 1000000, /* more than any model's context */
 };
 
+/* Of --attention: how it grows with a text, in several ways. */
+static const struct form {
+    const char *name, *ending;
+    bool for_files, is_picture;
+    int (*check)(struct err *err);
+    int (*write)(struct stream *out, const struct growth *growth, struct err *err);
+} forms[] = {
+    {"text", ".txt", false, false, NULL, growth_page_write},
+    {"json", ".json", false, false, NULL, growth_json_write},
+    {"svg", ".svg", false, true, NULL, growth_svg_write},
+    {"png", ".png", true, true, drawing_check, growth_png_write},
+    {"pdf", ".pdf", true, true, drawing_check, growth_pdf_write},
+};
+
+enum { FORMS = sizeof forms / sizeof *forms };
+
 struct job {
     const struct options *options;
-    struct draft draft;
+    struct new_model new_model;
     struct folder folder;
     size_t lengths[LENGTHS_MAX];
     struct bench_plan plan;
+    bool json;
+    const struct form *form; /* of --attention */
     struct arena arena;
 };
 
-/* One item of a list, which ends before a comma or where the list ends. */
-static bool read_tokens(const char *item, size_t size, long long *tokens)
+/* --- --attention: how it grows with a text, in several ways ----------------------------------- */
+
+/* What can be known before a model is opened. */
+static int choose_form(struct job *job, struct err *err)
 {
-    char text[32];
-    if (size >= sizeof text)
-        return false;
-    memcpy(text, item, size);
-    text[size] = '\0';
-    return num_parse_integer(text, 1, TOKENS_MAX, tokens);
+    static const struct format_table table = FORMAT_TABLE(forms, FORMS);
+    const struct options *options = job->options;
+    const char *other = options->bench.only        ? "only"
+                        : options->bench.save      ? "save"
+                        : options->model.precision ? "precision"
+                                                   : NULL;
+    if (other)
+        return err_usage(err,
+                         "--%s: expected no --attention beside it, which measures attention "
+                         "alone",
+                         other);
+    job->form = format_choose(&table, &options->output, err);
+    return job->form ? 0 : -1;
 }
+
+/* 512 tokens, window:64 */
+static void show_growth(void *context, const struct growth_progress *here)
+{
+    struct buf note = {0};
+    buf_format(&note, "%zu tokens, %s", here->length, here->way);
+    progress_show(context, here->done, here->count, note.bytes);
+    buf_release(&note);
+}
+
+/* A picture needs a line. */
+static int check_lengths(const struct job *job, struct err *err)
+{
+    const struct task_choice *choice = &job->plan.choice;
+    for (size_t i = 1; i < choice->length_count; i++)
+        if (choice->lengths[i] <= choice->lengths[i - 1])
+            return err_usage(err, "--tokens: expected rising lengths, found %zu after %zu",
+                             choice->lengths[i], choice->lengths[i - 1]);
+    if (job->form->is_picture && choice->length_count == 1)
+        return err_usage(err, "--tokens: expected at least two lengths for a picture, found one");
+    return 0;
+}
+
+static int measure_growth(struct job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    struct growth growth;
+    struct mechanism *ways = NULL;
+    struct progress progress;
+    struct stream out = {0};
+    struct growth_plan plan = {
+        .folder = &job->folder,
+        .threads = (size_t)options->model.threads,
+        .rounds = (size_t)options->bench.repeat,
+        .lengths = job->plan.choice.lengths, /* NULL: the usual ones */
+        .length_count = job->plan.choice.length_count,
+        .progress = show_growth,
+        .progress_context = &progress,
+    };
+    int failed =
+        mechanism_options_list(&ways, &plan.way_count, &options->mechanism, &job->arena, err) ||
+        check_lengths(job, err);
+    plan.ways = ways;
+    progress_begin(&progress, NULL);
+    failed = failed || growth_measure(&growth, &plan, &job->arena, err);
+    progress_end(&progress);
+    failed = failed || output_to(&out, options->output.path, err) ||
+             job->form->write(&out, &growth, err) || stream_commit(&out, err);
+    stream_discard(&out);
+    return failed ? -1 : 0;
+}
+
+/* --- all else --------------------------------------------------------------------------------- */
 
 static int read_lengths(struct job *job, struct err *err)
 {
     struct task_choice *choice = &job->plan.choice;
-    const char *item = job->options->lengths;
-    size_t size = 0;
-    if (!item)
-        return 0;
-    choice->lengths = job->lengths;
-    for (;; item += size + 1) {
+    const char *item = job->options->bench.lengths;
+    choice->lengths = item ? job->lengths : NULL;
+    for (size_t size = 0; item; item = item[size] ? item + size + 1 : NULL) {
+        char text[32];
         long long tokens = 0;
         size = strcspn(item, ",");
-        if (!read_tokens(item, size, &tokens))
+        snprintf(text, sizeof text, "%.*s", (int)size, item);
+        if (size >= sizeof text || !num_parse_integer(text, 1, TOKENS_MAX, &tokens))
             return err_usage(err, "--tokens: expected whole numbers from 1 to %d, found '%.*s'",
                              TOKENS_MAX, (int)size, item);
         if (choice->length_count == LENGTHS_MAX)
             return err_usage(err, "--tokens: expected at most %d lengths, found more", LENGTHS_MAX);
         job->lengths[choice->length_count++] = (size_t)tokens;
-        if (!item[size])
-            return 0;
     }
+    return 0;
 }
 
 static int read_only(struct job *job, struct err *err)
 {
-    const char *item = job->options->only;
+    const char *item = job->options->bench.only;
     job->plan.choice.kinds = item ? 0 : TASKS_ALL;
     for (size_t size = 0; item; item = item[size] ? item + size + 1 : NULL) {
         size = strcspn(item, ",");
@@ -81,23 +159,25 @@ static int read_only(struct job *job, struct err *err)
 static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    bool named = options->model || options->operands.count;
-    if (options->shape && named)
+    bool named = options->model.name || options->input.operands.count;
+    if (options->bench.shape && named)
         return err_usage(err, "--shape: stands in place of a model, found '%s' as well",
-                         options->model ? options->model : options->operands.items[0]);
-    if (options->save && !options->shape)
+                         options->model.name ? options->model.name
+                                             : options->input.operands.items[0]);
+    if (options->bench.save && !options->bench.shape)
         return err_usage(err, "--save: writes the model of --shape, found no --shape");
-    if (options->force && !options->save)
+    if (options->output.force && !options->bench.save)
         return err_usage(err, "--force: goes with --save, found no --save");
-    if (options->json && options->format && strcmp(options->format, "json") != 0)
+    if (options->output.json && options->output.format &&
+        strcmp(options->output.format, "json") != 0)
         return err_usage(err, "--json: means --format json, found --format %s as well",
-                         options->format);
-    if (options->attention)
-        return bench_growth_check(options, err);
-    if (options->output)
+                         options->output.format);
+    if (options->mechanism.attention)
+        return choose_form(job, err);
+    if (options->output.path)
         return err_usage(err, "--output: expected --attention beside it: all else is printed");
-    return options_check_page(options, err) ||
-                   options_precision(&job->plan.choice.precision, options, err)
+    return options_choose_page(&job->json, &options->output, err) ||
+                   options_precision(&job->plan.choice.precision, &options->model, err)
                ? -1
                : 0;
 }
@@ -106,19 +186,14 @@ static int find_folder(struct job *job, struct err *err)
 {
     const char *name = NULL;
     const struct options *options = job->options;
-    bool named = options->operands.count || chosen_model(options);
+    bool named = options->input.operands.count || chosen_model(options->model.name);
     job->plan.folder = &job->folder;
-    if (options->attention && !options->shape && !named) {
-        if (shape_make_head(&job->draft, err))
-            return -1;
-        job->folder = job->draft.folder;
-        return 0;
-    }
-    if (!job->options->shape)
-        return only_model(&name, job->options, err) || model_find(&job->folder, name, err) ? -1 : 0;
-    if (shape_make(&job->draft, job->options->shape, err))
+    if (!options->bench.shape && (!options->mechanism.attention || named))
+        return only_model(&name, options, err) || model_find(&job->folder, name, err) ? -1 : 0;
+    if (options->bench.shape ? shape_make(&job->new_model, options->bench.shape, err)
+                             : shape_make_head(&job->new_model, err))
         return -1;
-    job->folder = job->draft.folder;
+    job->folder = job->new_model.folder;
     return 0;
 }
 
@@ -130,21 +205,10 @@ static void show_progress(void *context, const struct bench_progress *here)
     buf_text(&note, task_rows[task->kind].name);
     if (task->precision != PRECISION_FP32)
         buf_format(&note, " in %s", precision_name(task->precision));
-    if (task->size.sequences)
-        buf_format(&note, ", %zu tokens", task->size.sequences * task->size.tokens);
+    if (task->size.texts)
+        buf_format(&note, ", %zu tokens", task->size.texts * task->size.tokens);
     progress_show(context, here->done, here->count, note.bytes);
     buf_release(&note);
-}
-
-static int write_report(const struct options *options, const struct bench_report *report,
-                        struct err *err)
-{
-    struct stream out = {0};
-    bool json = options->json || (options->format && strcmp(options->format, "json") == 0);
-    if (stream_to(&out, STDOUT_FILENO, err))
-        return -1;
-    (json ? bench_json_write : bench_page_write)(&out, report);
-    return stream_commit(&out, err);
 }
 
 static int measure(struct job *job, struct err *err)
@@ -152,33 +216,36 @@ static int measure(struct job *job, struct err *err)
     const struct options *options = job->options;
     struct bench_report report;
     struct progress progress;
-    job->plan.threads = (size_t)options->threads;
-    job->plan.rounds = options->repeat ? (size_t)options->repeat : ROUNDS;
-    progress_begin(&progress, options, NULL);
+    struct stream out = {0};
+    job->plan.threads = (size_t)options->model.threads;
+    job->plan.rounds = (size_t)options->bench.repeat;
+    progress_begin(&progress, NULL);
     job->plan.progress = show_progress;
     job->plan.progress_context = &progress;
     int failed = benchmark(&report, &job->plan, &job->arena, err);
     progress_end(&progress);
-    return failed ? -1 : write_report(options, &report, err);
-}
-
-static int run_job(struct job *job, struct err *err)
-{
-    const struct options *options = job->options;
-    const struct task_choice *choice = &job->plan.choice;
-    if (options->attention)
-        return bench_growth(options, &job->folder, choice->lengths, choice->length_count, err);
-    return options->save ? save_folder(&job->folder, options->save, options, err)
-                         : measure(job, err);
+    if (failed || stream_to(&out, STDOUT_FILENO, err))
+        return -1;
+    failed = (job->json ? bench_json_write : bench_page_write)(&out, &report, err) ||
+             stream_commit(&out, err);
+    stream_discard(&out);
+    return failed ? -1 : 0;
 }
 
 int bench_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options};
     int failed = check_options(&job, err) || read_lengths(&job, err) || read_only(&job, err) ||
-                 (options->save && target_folder_check(options->save, options->force, err));
-    failed = failed || find_folder(&job, err) || run_job(&job, err);
-    draft_release(&job.draft);
+                 (options->bench.save &&
+                  target_folder_check(options->bench.save, options->output.force, err));
+    failed = failed || find_folder(&job, err);
+    if (!failed && options->mechanism.attention)
+        failed = measure_growth(&job, err);
+    else if (!failed)
+        failed = options->bench.save
+                     ? save_folder(&job.folder, options->bench.save, options->output.force, err)
+                     : measure(&job, err);
+    new_model_release(&job.new_model);
     arena_release(&job.arena);
     return failed ? -1 : 0;
 }

@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advice.h"
 #include "base/names.h"
-#include "help.h"
+#include "progress.h"
 
 const struct command command_rows[] = {
     {"run", FOR_RUN, "look at a sentence: attention, context, any tensor", "[TEXT]...",
@@ -137,45 +136,51 @@ const struct command *command_find(const char *name, struct err *err)
     return NULL;
 }
 
+/* The way out of an error that the library cannot know, because it leads through other commands. */
+static void add_advice(struct err *err, const char *model)
+{
+    size_t size = strlen(err->text);
+    const char *gap = size && err->text[size - 1] == '?' ? "" : ":";
+    if (err->about == ERR_ABOUT_WORD && model)
+        err_append(
+            err,
+            "%s 'attn-cli info %s' lists its words, 'attn-cli init -s \"…\" -o mine' makes a "
+            "model of yours",
+            gap, model);
+    if (err->about == ERR_ABOUT_LENGTH)
+        err_append(err, "%s shorten it, or name a model of more positions by --model", gap);
+}
+
 int command_run(const char *name, char **arguments, struct arena *arena, struct err *err)
 {
     struct options options = OPTIONS_DEFAULT;
     const struct command *command = command_find(name, err);
     if (!command || options_parse(&options, command->bit, arguments, arena, err))
         return -1;
+    progress_set_quiet(options.quiet);
     if (options.help)
         return help_of(command, err);
     if (!command->run(&options, err))
         return 0;
-    advice_append(err, &options);
+    add_advice(err, chosen_model(options.model.name));
     return -1;
 }
 
-int read_derivation(struct derivation *how, const struct options *options, bool keeps_first,
-                    struct err *err)
-{
-    *how = (struct derivation){
-        .words = options->words,
-        .hide_first = options->hide_first && !keeps_first,
-    };
-    return options->mean ? derive_read_mean(how, options->mean, err) : 0;
-}
-
-const char *chosen_model(const struct options *options)
+const char *chosen_model(const char *option)
 {
     const char *environment = getenv("ATTN_MODEL");
-    if (options->model)
-        return options->model;
+    if (option)
+        return option;
     return environment && *environment ? environment : NULL;
 }
 
 int only_model(const char **name, const struct options *options, struct err *err)
 {
-    const struct texts *operands = &options->operands;
-    size_t named = operands->count + (options->model != NULL);
-    *name = operands->count ? operands->items[0] : chosen_model(options);
+    const struct texts *operands = &options->input.operands;
+    size_t named = operands->count + (options->model.name != NULL);
+    *name = operands->count ? operands->items[0] : chosen_model(options->model.name);
     if (named <= 1)
         return 0;
     return err_usage(err, "expected one model, found '%s' as well",
-                     options->model ? options->model : operands->items[1]);
+                     options->model.name ? options->model.name : operands->items[1]);
 }

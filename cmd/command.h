@@ -1,4 +1,4 @@
-/* command.h: the commands: one row and one file each. */
+/* command.h: the commands: one row and one file each; and what they say on standard error. */
 #ifndef ATTN_CMD_COMMAND_H
 #define ATTN_CMD_COMMAND_H
 
@@ -6,9 +6,10 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "lens/derive.h"
 #include "options.h"
 #include "text/tokenizer.h"
+
+#define ATTN_VERSION "0.1.0"
 
 struct command {
     const char *name;
@@ -46,27 +47,40 @@ int bench_command(const struct options *options, struct err *err);
 int lesson_command(const struct options *options, struct err *err);
 int help_command(const struct options *options, struct err *err);
 
-/* --mean, --words and --hide-first; `keeps_first`: the output can hide it by itself. */
-int read_derivation(struct derivation *how, const struct options *options, bool keeps_first,
-                    struct err *err);
+/* All about a command, or the overview (NULL), by a pager where it is longer than the terminal. */
+int help_of(const struct command *command, struct err *err);
+int help_version(struct err *err);
 
-/* The model that was asked for: the option, else the environment; NULL: the default. */
-const char *chosen_model(const struct options *options);
-
-/* The same for a command that takes it as an operand, too; a second one is a usage error. */
+/* The model that was asked for: --model, else the environment; NULL: the default. And that of a
+ * command which takes it as an operand, too; a second one is a usage error. */
+const char *chosen_model(const char *option);
 int only_model(const char **name, const struct options *options, struct err *err);
 
-/* A line on standard error that is worth knowing: "attn-cli: note: …"; nothing with --quiet. */
-void print_note(const struct options *options, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* --- standard error ----------------------------------------------------------------------------
+ */
 
-/* What stands on standard error where nothing was asked for: a few lines to begin with. */
-void print_usage(void);
+/* "attn-cli: note: …"; nothing with --quiet. And "attn-cli: error: …". */
+void print_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void print_failure(const char *text);
 
 /* A note of what a tokenizer's file asks for and is not done; NULL has no file. */
-void print_note_of_tokenizer(const struct options *options, const struct tokenizer *tokenizer);
+void print_note_of_tokenizer(const struct tokenizer *tokenizer);
 
-/* An error that does not end the program: "attn-cli: error: …". */
-void print_failure(const char *text);
+/* What stands there where nothing was asked for: a few lines to begin with. */
+void print_usage(void);
+
+/* --- signals: no half-written file stays, and what is told by a signal alone becomes a message --
+ */
+
+/* First thing in main. */
+void signals_set(void);
+
+/* What an interrupted program says before it ends: a line that lives until another, or NULL, takes
+ * its place. */
+void signals_hint(const char *line);
+
+/* Whoever started us ignores it (nohup, or a script for its jobs in the background): then it is not
+ * meant for us, either. */
+bool signals_is_ignored(int signal_number);
 
 #endif

@@ -4,109 +4,68 @@
 
 #include "base/stream.h"
 #include "measure/comparison.h"
-#include "measure/comparison_format.h"
 #include "command.h"
-#include "format_choice.h"
-#include "inputs.h"
-#include "mechanism_options.h"
+#include "output.h"
+#include "session.h"
 #include "progress.h"
-
-enum { ROUNDS = 5 };
 
 struct job {
     const struct options *options;
     const struct comparison_format *format;
-    struct viewer viewer;
-    struct inputs inputs;
-    struct subject *subjects;
+    struct session session;
+    struct text_pair *pairs;
     struct mechanism *ways;
     struct selection selection;
     struct comparison_plan plan;
     struct stream out;
-    struct arena arena;
 };
-
-/* --- options ---------------------------------------------------------------------------------- */
-
-/* --format, else the ending of -o, else text for people. */
-static int choose_format(struct job *job, struct err *err)
-{
-    const struct format_table table =
-        FORMAT_TABLE_OF_TEXT(comparison_formats, comparison_format_count);
-    size_t index = 0;
-    if (format_choose(&index, &table, job->options->format, job->options->output, err))
-        return -1;
-    job->format = &comparison_formats[index];
-    return 0;
-}
 
 static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    if (!options->attention)
+    const struct format_table table =
+        FORMAT_TABLE_OF_TEXT(comparison_formats, comparison_format_count);
+    if (!options->mechanism.attention)
         return err_usage(err, "--attention: expected a list of what is to be compared with dense, "
                               "as window:8,linear");
-    return choose_format(job, err) || mechanism_options_list(&job->ways, &job->plan.way_count,
-                                                             options, &job->arena, err)
-               ? -1
-               : 0;
-}
-
-/* --- texts ------------------------------------------------------------------------------------ */
-
-static void note_dropped(const struct job *job, const struct dropped *dropped)
-{
-    struct buf place = {0};
-    inputs_place(&place, &job->inputs, dropped->input);
-    dropped_note(dropped, job->options, place.bytes);
-    buf_release(&place);
+    job->format = format_choose(&table, &options->output, err);
+    if (!job->format)
+        return -1;
+    return mechanism_options_list(&job->ways, &job->plan.way_count, &options->mechanism,
+                                  &job->session.arena, err);
 }
 
 static int read_texts(struct job *job, struct err *err)
 {
-    const char *text = job->options->source;
-    struct input source = {.text = text, .size = text ? strlen(text) : 0};
-    struct dropped dropped = {0};
-    struct dropped in_source = {0};
-    job->subjects = arena_alloc(&job->arena, job->inputs.count, sizeof *job->subjects, err);
-    if (!job->subjects)
+    struct session *session = &job->session;
+    size_t count = session->inputs.count;
+    job->pairs = arena_alloc(&session->arena, count, sizeof *job->pairs, err);
+    if (!job->pairs)
         return -1;
-    for (size_t i = 0; i < job->inputs.count; i++) {
-        struct subject *subject = &job->subjects[i];
-        if (viewer_read(&job->viewer, subject, &job->inputs.items[i], text ? &source : NULL,
-                        &job->arena, err))
-            return inputs_blame(&job->inputs, i, err);
-        dropped_add(&dropped, &subject->sentence, i);
-        if (i == 0) /* it is the same for all */
-            dropped_add(&in_source, &subject->source, i);
+    for (size_t i = 0; i < count; i++) {
+        if (session_read(session, &job->pairs[i], i, &session->arena, err))
+            return -1;
+        session_count_dropped(session, &job->pairs[i], i);
     }
-    note_dropped(job, &dropped);
-    dropped_note(&in_source, job->options, "the source");
+    session_note_dropped(session);
     return 0;
 }
 
 static int prepare(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    struct model *model = &job->viewer.model;
-    if (check_options(job, err) || inputs_open(&job->inputs, options, err) ||
-        viewer_open(&job->viewer, chosen_model(options), (size_t)options->threads, err) ||
-        inputs_set_tokenizer(job->viewer.tokenizer, &model->folder, options, err) ||
-        inputs_check_source(options, model, err) ||
-        selection_layers(&job->selection, options->layer, &model->config, &job->arena, err) ||
-        selection_heads(&job->selection, options->head, &model->config, &job->arena, err))
-        return -1;
-    print_note_of_tokenizer(options, job->viewer.tokenizer);
-    return read_texts(job, err);
-}
-
-/* --- the comparison --------------------------------------------------------------------------- */
-
-static int write_comparison(struct job *job, const struct comparison *comparison, struct err *err)
-{
-    int failed = format_open_output(&job->out, job->options->output, err) ||
-                 job->format->write(&job->out, comparison, err) || stream_commit(&job->out, err);
-    return failed ? -1 : 0;
+    struct session *session = &job->session;
+    const struct model *model = &session->viewer.model;
+    return check_options(job, err) ||
+                   inputs_open(&session->inputs, &options->input, INPUTS_SOME, err) ||
+                   session_open(session, err) || inputs_check_source(&options->input, model, err) ||
+                   selection_layers(&job->selection, options->select.layer, &model->config,
+                                    &session->arena, err) ||
+                   selection_heads(&job->selection, options->select.head, &model->config,
+                                   &session->arena, err) ||
+                   read_texts(job, err)
+               ? -1
+               : 0;
 }
 
 static int compare(struct job *job, struct err *err)
@@ -114,26 +73,26 @@ static int compare(struct job *job, struct err *err)
     const struct options *options = job->options;
     struct comparison comparison;
     struct progress progress;
-    job->plan.viewer = &job->viewer;
-    job->plan.subjects = job->subjects;
-    job->plan.subject_count = job->inputs.count;
+    job->plan.viewer = &job->session.viewer;
+    job->plan.pairs = job->pairs;
+    job->plan.pair_count = job->session.inputs.count;
     job->plan.ways = job->ways;
     job->plan.selection = &job->selection;
-    job->plan.rounds = options->repeat ? (size_t)options->repeat : ROUNDS;
-    progress_begin(&progress, options, NULL);
+    job->plan.rounds = (size_t)options->bench.repeat;
+    progress_begin(&progress, NULL);
     job->plan.progress = &progress.sink;
-    int failed = comparison_make(&comparison, &job->plan, &job->arena, err);
+    int failed = comparison_make(&comparison, &job->plan, &job->session.arena, err);
     progress_end(&progress);
-    return failed || write_comparison(job, &comparison, err) ? -1 : 0;
+    failed = failed || output_to(&job->out, options->output.path, err) ||
+             job->format->write(&job->out, &comparison, err) || stream_commit(&job->out, err);
+    return failed ? -1 : 0;
 }
 
 int compare_command(const struct options *options, struct err *err)
 {
-    struct job job = {.options = options};
+    struct job job = {.options = options, .session.options = options};
     int failed = prepare(&job, err) || compare(&job, err);
     stream_discard(&job.out);
-    inputs_release(&job.inputs);
-    viewer_release(&job.viewer);
-    arena_release(&job.arena);
+    session_release(&job.session);
     return failed ? -1 : 0;
 }

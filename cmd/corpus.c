@@ -4,42 +4,24 @@
 #include "base/buf.h"
 #include "base/stream.h"
 #include "command.h"
-#include "format_choice.h"
-#include "inputs.h"
+#include "output.h"
+#include "session.h"
 #include "math/rng.h"
 #include "write/text_line.h"
 #include "progress.h"
-#include "train/grammar_write.h"
-
-static int check_options(const struct options *options, struct err *err)
-{
-    const struct texts *operands = &options->operands;
-    if (!operands->count)
-        return err_usage(err, "expected a grammar: a file, or - for standard input");
-    if (operands->count > 1)
-        return err_usage(err, "expected one grammar, found '%s' as well", operands->items[1]);
-    if (options->output && !*options->output)
-        return err_usage(err, "--output: expected a path, found ''");
-    return 0;
-}
-
-static int find_rule(size_t *rule, const struct grammar *grammar, const char *name, struct err *err)
-{
-    *rule = name ? grammar_find(grammar, name, strlen(name)) : 0;
-    return *rule == GRAMMAR_NONE ? err_usage(err, "--rule: the grammar has no rule '%s'", name) : 0;
-}
+#include "train/grammar.h"
 
 static int write_texts(struct stream *out, const struct grammar *grammar, size_t rule,
                        const struct options *options, struct err *err)
 {
     struct buf text = {0};
     struct progress progress;
-    long long count = options->count ? options->count : 1;
+    long long count = options->corpus.count;
     int failed = 0;
-    progress_begin_beside(&progress, options, "texts");
+    progress_begin_beside(&progress, options->output.path, "texts");
     for (long long i = 0; i < count && !failed; i++) {
         progress_show(&progress, (size_t)i, (size_t)count, NULL);
-        uint64_t key = rng_fold_in((uint64_t)options->seed, (uint64_t)i);
+        uint64_t key = rng_fold_in((uint64_t)options->corpus.seed, (uint64_t)i);
         buf_clear(&text);
         failed = grammar_write(grammar, &text, rule, key, err);
         buf_char(&text, '\n');
@@ -56,13 +38,22 @@ int corpus_command(const struct options *options, struct err *err)
     struct grammar grammar = {0};
     struct stream out = {0};
     size_t rule = 0;
-    int failed = check_options(options, err);
-    const char *path = failed ? NULL : options->operands.items[0];
-    failed = failed || inputs_read_file(&file, path, err);
+    const struct texts *operands = &options->input.operands;
+    if (!operands->count)
+        return err_usage(err, "expected a grammar: a file, or - for standard input");
+    if (operands->count > 1)
+        return err_usage(err, "expected one grammar, found '%s' as well", operands->items[1]);
+    if (options->output.path && !*options->output.path)
+        return err_usage(err, "--output: expected a path, found ''");
+    const char *path = operands->items[0];
+    int failed = inputs_read_file(&file, path, err);
     if (!failed && grammar_read(&grammar, file.bytes, file.size, err))
         failed = err_prefix(err, "'%s'", path);
-    failed = failed || find_rule(&rule, &grammar, options->rule, err) ||
-             format_open_output(&out, options->output, err);
+    if (!failed && options->corpus.rule)
+        rule = grammar_find(&grammar, options->corpus.rule, strlen(options->corpus.rule));
+    if (rule == GRAMMAR_NONE)
+        failed = err_usage(err, "--rule: the grammar has no rule '%s'", options->corpus.rule);
+    failed = failed || output_to(&out, options->output.path, err);
     if (!failed && write_texts(&out, &grammar, rule, options, err))
         failed = err_prefix(err, "'%s'", path);
     failed = failed || stream_commit(&out, err);

@@ -3,18 +3,13 @@
 
 #include "base/buf.h"
 #include "base/names.h"
-#include "base/nearest.h"
 #include "command.h"
-#include "format_choice.h"
-#include "inputs.h"
-#include "lens/attention_part.h"
+#include "output.h"
+#include "lens/selection.h"
 #include "explain/explanation.h"
-#include "lens/pick.h"
-#include "lens/viewer.h"
-#include "mechanism_options.h"
-#include "explain/explain_format.h"
-#include "page.h"
+#include "lens/tokenized.h"
 #include "progress.h"
+#include "session.h"
 
 enum { TOKENS_NAMED = 16 }; /* at most so many in a message */
 
@@ -23,53 +18,26 @@ static const char all[] = "all"; /* tokens, in place of one */
 struct job {
     const struct options *options;
     const struct explain_format *format;
-    struct viewer viewer;
-    struct file file; /* what the text is borrowed from */
-    struct subject subject;
-    enum site_part part;        /* that was asked for, if one was */
-    const struct reading *text; /* that the query stands in */
-    struct explain_wish wish;
+    struct session session;
+    struct text_pair pair;
+    enum site_part part;          /* that was asked for, if one was */
+    const struct tokenized *text; /* that the query stands in */
+    struct explain_request request;
     bool several; /* --token all */
     struct stream out;
-    struct arena arena;
 };
-
-/* --- what is asked for ------------------------------------------------------------------------ */
-
-/* --format, else the ending of -o, else text for people. */
-static int choose_format(struct job *job, struct err *err)
-{
-    const struct format_table table = FORMAT_TABLE(explain_formats, explain_format_count);
-    size_t index = 0;
-    if (format_choose(&index, &table, job->options->format, job->options->output, err))
-        return -1;
-    job->format = &explain_formats[index];
-    return job->format->check ? job->format->check(err) : 0;
-}
-
-/* --attention-of, before there is a model to ask. */
-static int read_part(struct job *job, struct err *err)
-{
-    const char *name = job->options->attention_of;
-    size_t part = 0;
-    if (name && names_choose(&part, NAMES(attention_parts, attention_part_count), "--attention-of",
-                             name, err))
-        return -1;
-    job->part = (enum site_part)part;
-    return 0;
-}
 
 /* The attention that was named, or the model's first. */
 static int choose_part(struct job *job, struct err *err)
 {
-    const struct model *model = &job->viewer.model;
+    const struct model *model = &job->session.viewer.model;
     enum site_part first = attention_part_first(&model->config);
-    enum site_part part = job->options->attention_of ? job->part : first;
+    enum site_part part = job->options->explain.attention_of ? job->part : first;
     if (!attention_part_is_there(part, &model->config))
         return err_usage(err, "--attention-of: expected %s, which is all that '%s' has, found '%s'",
                          attention_parts[first].name, model->name, attention_parts[part].name);
-    job->wish.part = attention_part_sites(part, &model->config);
-    job->text = part == PART_SOURCE ? &job->subject.source : &job->subject.sentence;
+    job->request.part = attention_part_sites(part, &model->config);
+    job->text = part == PART_SOURCE ? &job->pair.source : &job->pair.sentence;
     return 0;
 }
 
@@ -86,49 +54,44 @@ static int only_one(size_t *one, const char *option, const size_t *list, size_t 
 static int choose_layer_and_head(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    const struct config *config = &job->viewer.model.config;
-    enum site site = site_of(job->wish.part, SITE_WEIGHTS);
+    const struct config *config = &job->session.viewer.model.config;
+    enum site site = site_of(job->request.part, SITE_WEIGHTS);
     struct selection chosen = {.sites = site_bit(site)};
-    if (selection_layers(&chosen, options->layer ? options->layer : "0", config, &job->arena,
-                         err) ||
-        selection_heads(&chosen, options->head ? options->head : "0", config, &job->arena, err))
+    if (selection_layers(&chosen, options->select.layer ? options->select.layer : "0", config,
+                         &job->session.arena, err) ||
+        selection_heads(&chosen, options->select.head ? options->select.head : "0", config,
+                        &job->session.arena, err))
         return -1;
     struct layers layers = selection_layers_of(&chosen, site);
-    return only_one(&job->wish.layer, "layer", layers.items, layers.count, err) ||
-                   only_one(&job->wish.head, "head", chosen.heads, chosen.head_count, err)
+    return only_one(&job->request.layer, "layer", layers.items, layers.count, err) ||
+                   only_one(&job->request.head, "head", chosen.heads, chosen.head_count, err)
                ? -1
                : 0;
 }
 
-/* Which tokens there are, in a message; of many the first ones. */
-static void list_tokens(struct buf *list, const struct reading *reading)
-{
-    for (size_t i = 0; i < reading->count && i < TOKENS_NAMED; i++)
-        buf_format(list, "%s%s", i ? ", " : "", reading->labels[i].text);
-    if (reading->count > TOKENS_NAMED)
-        buf_text(list, ", …");
-}
-
 static const char *called(const struct job *job)
 {
-    return job->wish.part == PART_SOURCE ? "source" : "text";
+    return job->request.part == PART_SOURCE ? "source" : "text";
 }
 
 static int unknown_token(struct job *job, const char *name, struct err *err)
 {
-    const struct reading *reading = job->text;
+    const struct tokenized *tokenized = job->text;
     struct nearest nearest;
     struct buf list = {0};
     nearest_begin(&nearest, name, strlen(name));
-    for (size_t i = 0; i < reading->count; i++)
-        nearest_offer(&nearest, pick_name(&reading->labels[i]));
-    list_tokens(&list, reading);
+    for (size_t i = 0; i < tokenized->count; i++)
+        nearest_offer(&nearest, label_name(&tokenized->labels[i]));
+    for (size_t i = 0; i < tokenized->count && i < TOKENS_NAMED; i++)
+        buf_format(&list, "%s%s", i ? ", " : "", tokenized->labels[i].text);
+    if (tokenized->count > TOKENS_NAMED)
+        buf_text(&list, ", …");
     if (nearest.name)
         err_usage(err, "--token: the %s has no token '%s': did you mean '%s'?", called(job), name,
                   nearest.name);
     else
         err_usage(err, "--token: expected one of %s, or a place from 0 to %zu, found '%s'",
-                  list.bytes ? list.bytes : "", reading->count - 1, name);
+                  list.bytes ? list.bytes : "", tokenized->count - 1, name);
     buf_release(&list);
     return -1;
 }
@@ -136,113 +99,98 @@ static int unknown_token(struct job *job, const char *name, struct err *err)
 /* Every token, one after another; should one be called so, it is reached by its place. */
 static int choose_all(struct job *job)
 {
-    struct pick pick;
-    job->wish.query = 0;
-    job->wish.query_count = job->text->count;
+    struct token_match match;
+    job->request.query = 0;
+    job->request.query_count = job->text->count;
     job->several = true;
-    if (pick_token(&pick, job->text, all))
-        print_note(job->options, "--token %s is every token: --token %s is the one called '%s'",
-                   all, job->text->labels[pick.index].exact, all);
+    if (tokenized_find_token(&match, job->text, all))
+        print_note("--token %s is every token: --token %s is the one called '%s'", all,
+                   job->text->labels[match.index].exact, all);
     return 0;
 }
 
 /* The last token, unless another is named, or all; of several with that name the first. */
 static int choose_query(struct job *job, struct err *err)
 {
-    const struct reading *reading = job->text;
-    const char *name = job->options->token;
-    struct pick pick = {.index = reading->count - 1};
-    job->wish.query_count = 1;
+    const struct tokenized *tokenized = job->text;
+    const char *name = job->options->explain.token;
+    struct token_match match = {.index = tokenized->count - 1};
+    job->request.query_count = 1;
     if (name && strcmp(name, all) == 0)
         return choose_all(job);
-    if (name && !pick_token(&pick, reading, name))
+    if (name && !tokenized_find_token(&match, tokenized, name))
         return unknown_token(job, name, err);
-    job->wish.query = pick.index;
-    if (name && pick.place != pick.index)
-        print_note(job->options,
-                   "--token %s is the token '%s' at place %zu: --token %s is the one at place %zu",
-                   name, name, pick.index, reading->labels[pick.place].exact, pick.place);
-    if (pick.alike)
-        print_note(job->options,
-                   "'%s' stands %zu times in the %s: this is the first, --token %s "
+    job->request.query = match.index;
+    if (name && match.place != match.index)
+        print_note("--token %s is the token '%s' at place %zu: --token %s is the one at place %zu",
+                   name, name, match.index, tokenized->labels[match.place].exact, match.place);
+    if (match.alike)
+        print_note("'%s' stands %zu times in the %s: this is the first, --token %s "
                    "is the next",
-                   name, pick.alike + 1, called(job), reading->labels[pick.next].exact);
+                   name, match.alike + 1, called(job), tokenized->labels[match.next].exact);
     return 0;
 }
-
-/* --- the walk --------------------------------------------------------------------------------- */
 
 static int read_subject(struct job *job, struct err *err)
 {
-    const struct options *options = job->options;
-    const char *text = options->source;
-    struct input source = {.text = text, .size = text ? strlen(text) : 0};
-    struct input input;
-    struct dropped dropped = {0};
-    struct dropped in_source = {0};
-    struct mechanism mechanism;
-    if (mechanism_options_read(&mechanism, options, err) ||
-        inputs_only(&input, &job->file, options, err) ||
-        viewer_open(&job->viewer, chosen_model(options), (size_t)options->threads, err) ||
-        viewer_set_mechanism(&job->viewer, &mechanism, err) ||
-        inputs_check_source(options, &job->viewer.model, err) ||
-        inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, options, err))
+    struct session *session = &job->session;
+    struct viewer *viewer = &session->viewer;
+    if (session_read_options(session, err) ||
+        inputs_open(&session->inputs, &job->options->input, INPUTS_ONE, err) ||
+        session_open(session, err) || viewer_set_mechanism(viewer, &session->mechanism, err) ||
+        inputs_check_source(&job->options->input, &viewer->model, err) ||
+        session_read(session, &job->pair, 0, &session->arena, err))
         return -1;
-    print_note_of_tokenizer(options, job->viewer.tokenizer);
-    if (viewer_read(&job->viewer, &job->subject, &input, text ? &source : NULL, &job->arena, err))
-        return inputs_blame_only(options, err);
-    dropped_add(&dropped, &job->subject.sentence, 0);
-    dropped_add(&in_source, &job->subject.source, 0);
-    dropped_note(&dropped, options, NULL);
-    dropped_note(&in_source, options, "the source");
+    session_count_dropped(session, &job->pair, 0);
+    session_note_dropped(session);
     return 0;
 }
 
-static int prepare(struct job *job, struct err *err)
+/* What can be known before there is a model to ask. */
+static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    if (choose_format(job, err) || read_part(job, err) || read_subject(job, err) ||
-        choose_part(job, err) || choose_layer_and_head(job, err) || choose_query(job, err))
+    const struct format_table table = FORMAT_TABLE(explain_formats, explain_format_count);
+    const struct names parts = NAMES(attention_parts, attention_part_count);
+    const char *name = options->explain.attention_of;
+    size_t part = 0;
+    job->format = format_choose(&table, &options->output, err);
+    if (!job->format || (name && names_choose(&part, parts, "--attention-of", name, err)))
         return -1;
-    job->wish.digits = options->digits ? (int)options->digits : NUMERAL_DIGITS;
-    job->wish.keys = page_lines(options);
+    job->part = (enum site_part)part;
     return 0;
-}
-
-static int write_explanations(struct job *job, const struct explanations *explanations,
-                              struct err *err)
-{
-    const struct options *options = job->options;
-    struct explain_page page = {page_columns(options), options->full};
-    int failed = format_open_output(&job->out, options->output, err) ||
-                 job->format->write(&job->out, explanations, &page, err) ||
-                 stream_commit(&job->out, err);
-    return failed ? -1 : 0;
 }
 
 static int explain(struct job *job, struct err *err)
 {
     struct progress progress;
-    size_t count = job->wish.query_count;
-    struct explanation *items = arena_alloc(&job->arena, count, sizeof *items, err);
+    size_t count = job->request.query_count;
+    struct explanation *items = arena_alloc(&job->session.arena, count, sizeof *items, err);
     struct explanations explanations = {items, count, job->several};
+    struct explain_page page = {page_columns(&job->options->looks), job->options->looks.full};
     if (!items)
         return -1;
-    progress_begin(&progress, job->options, "layers");
-    job->viewer.machine.progress = &progress.sink;
-    int failed = explanation_make(items, &job->viewer, &job->subject, &job->wish, &job->arena, err);
-    job->viewer.machine.progress = NULL;
+    job->request.digits =
+        job->options->explain.digits ? (int)job->options->explain.digits : NUMERAL_DIGITS;
+    job->request.keys = page_lines(&job->options->looks);
+    progress_begin(&progress, "layers");
+    job->session.viewer.machine.progress = &progress.sink;
+    int failed = explanation_make(items, &job->session.viewer, &job->pair, &job->request,
+                                  &job->session.arena, err);
+    job->session.viewer.machine.progress = NULL;
     progress_end(&progress);
-    return failed ? -1 : write_explanations(job, &explanations, err);
+    failed = failed || output_to(&job->out, job->options->output.path, err) ||
+             job->format->write(&job->out, &explanations, &page, err) ||
+             stream_commit(&job->out, err);
+    return failed ? -1 : 0;
 }
 
 int explain_command(const struct options *options, struct err *err)
 {
-    struct job job = {.options = options};
-    int failed = prepare(&job, err) || explain(&job, err);
+    struct job job = {.options = options, .session.options = options};
+    int failed = check_options(&job, err) || read_subject(&job, err) || choose_part(&job, err) ||
+                 choose_layer_and_head(&job, err) || choose_query(&job, err) || explain(&job, err);
     stream_discard(&job.out);
-    viewer_release(&job.viewer);
-    file_release(&job.file);
-    arena_release(&job.arena);
+    session_release(&job.session);
     return failed ? -1 : 0;
 }

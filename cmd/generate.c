@@ -9,22 +9,16 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "command.h"
-#include "inputs.h"
 #include "lens/continuation.h"
-#include "looks.h"
-#include "mechanism_options.h"
-#include "write/choices.h"
-#include "write/json_origin.h"
 #include "output.h"
-#include "page.h"
-
-enum { TOKENS = 32 }; /* where nobody says how many */
+#include "session.h"
+#include "write/choices.h"
+#include "write/json_report.h"
 
 struct job {
     const struct options *options;
-    struct viewer viewer;
-    struct file file;
-    struct subject prompt;
+    struct session session;
+    struct text_pair prompt;
     struct selection selection;
     struct derivation derivation;
     struct style style;
@@ -35,7 +29,6 @@ struct job {
     struct stream beside; /* standard output, while the report goes elsewhere */
     struct stream *typed; /* where the text is typed; NULL: nowhere */
     double start, read;   /* seconds: the prompt's pass lies between */
-    struct arena arena;
 };
 
 static bool is_format(const struct job *job, const char *name)
@@ -45,154 +38,100 @@ static bool is_format(const struct job *job, const char *name)
 
 /* --- what is asked for ------------------------------------------------------------------------ */
 
-static int check_sampling(const struct options *options, struct err *err)
-{
-    const char *name = options->top_k > 0 ? "top-k" : options->top_p < 1 ? "top-p" : NULL;
-    if (!name || options->temperature > 0)
-        return 0;
-    return err_usage(err,
-                     "--%s: expected --temp above 0 beside it: without, no token is drawn but "
-                     "always the most likely one taken",
-                     name);
-}
-
 /* What only makes sense beside something else. */
 static int check_options(const struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    const char *narrow = options->layer        ? "layer"
-                         : options->head       ? "head"
-                         : options->mean       ? "mean"
-                         : options->words      ? "words"
-                         : options->hide_first ? "hide-first"
-                                               : NULL;
-    if (!options->show && narrow)
+    const char *narrow = options->select.layer        ? "layer"
+                         : options->select.head       ? "head"
+                         : options->select.mean       ? "mean"
+                         : options->select.words      ? "words"
+                         : options->select.hide_first ? "hide-first"
+                                                      : NULL;
+    if (!options->select.show && narrow)
         return err_usage(err, "--%s: expected --show beside it: there is nothing to choose from",
                          narrow);
-    if (!options->show && !is_format(job, "text") && !is_format(job, "json"))
+    if (!options->select.show && !is_format(job, "text") && !is_format(job, "json"))
         return err_usage(err, "--format %s: expected --show beside it: a text is text or json",
                          job->output.format->name);
-    if (options->show && options->logprobs && job->output.to_stdout)
+    if (options->select.show && options->generate.logprobs && job->output.to_stdout)
         return err_usage(err, "--logprobs: its table goes to standard output: give --output for "
                               "what --show shows");
-    return check_sampling(options, err);
-}
-
-/* A model that looks at nothing but another text is refused for that, not for want of one. */
-static int check_source(const struct job *job, struct err *err)
-{
-    const struct model *model = &job->viewer.model;
-    if (!job->options->source && !model->config.n_encoder_layer)
-        return 0;
-    return inputs_check_source(job->options, model, err);
-}
-
-/* The prompt and its source. Beside a source nobody must give a prompt. */
-static int read_subject(struct job *job, const struct input *prompt, struct err *err)
-{
-    const struct options *options = job->options;
-    struct dropped dropped = {0};
-    struct dropped in_source = {0};
-    struct input source = {.text = options->source};
-    source.size = source.text ? strlen(source.text) : 0;
-    bool begins = !prompt->text && !prompt->ids;
-    if (viewer_read(&job->viewer, &job->prompt, begins ? NULL : prompt,
-                    source.text ? &source : NULL, &job->arena, err))
-        return begins ? -1 : inputs_blame_only(options, err);
-    dropped_add(&dropped, &job->prompt.sentence, 0);
-    dropped_add(&in_source, &job->prompt.source, 0);
-    dropped_note(&dropped, options, NULL);
-    dropped_note(&in_source, options, "the source");
+    const char *drawn = options->generate.top_k > 0   ? "top-k"
+                        : options->generate.top_p < 1 ? "top-p"
+                                                      : NULL;
+    if (drawn && options->generate.temperature <= 0)
+        return err_usage(err,
+                         "--%s: expected --temp above 0 beside it: without, no token is drawn but "
+                         "always the most likely one taken",
+                         drawn);
     return 0;
 }
 
-/* Without a prompt the model is opened first: one that attends to another text lacks that. */
+/* Beside a source no prompt is needed. Without one the model is opened first: one that attends to
+ * another text lacks that. */
 static int read_prompt(struct job *job, struct err *err)
 {
-    bool is_given = inputs_are_given(job->options);
-    struct input prompt = {0};
-    struct mechanism mechanism;
-    enum precision precision;
-    if (options_precision(&precision, job->options, err) ||
-        mechanism_options_read(&mechanism, job->options, err) ||
-        (is_given && inputs_only(&prompt, &job->file, job->options, err)) ||
-        viewer_open(&job->viewer, chosen_model(job->options), (size_t)job->options->threads, err) ||
-        viewer_set_precision(&job->viewer, precision, err) ||
-        viewer_set_mechanism(&job->viewer, &mechanism, err) ||
-        inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, job->options, err) ||
-        check_source(job, err) ||
-        (!is_given && !job->options->source && inputs_only(&prompt, &job->file, job->options, err)))
+    const struct options *options = job->options;
+    struct session *session = &job->session;
+    bool is_given = inputs_are_given(&options->input);
+    bool is_read = !is_given && !options->input.source;
+    if (session_read_options(session, err) ||
+        (is_given && inputs_open(&session->inputs, &options->input, INPUTS_ONE, err)) ||
+        session_open(session, err) ||
+        viewer_set_mechanism(&session->viewer, &session->mechanism, err) ||
+        ((options->input.source || session->viewer.model.config.n_encoder_layer) &&
+         inputs_check_source(&options->input, &session->viewer.model, err)) ||
+        (is_read && inputs_open(&session->inputs, &options->input, INPUTS_ONE, err)) ||
+        session_read(session, &job->prompt, 0, &session->arena, err))
         return -1;
-    print_note_of_tokenizer(job->options, job->viewer.tokenizer);
-    return read_subject(job, &prompt, err);
+    session_count_dropped(session, &job->prompt, 0);
+    session_note_dropped(session);
+    return 0;
 }
 
 /* As run chooses: a page shows the last layer unless told otherwise. */
 static int choose_selection(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    const struct config *config = &job->viewer.model.config;
-    const char *layer = output_layer(job->output.format, options, &job->derivation);
-    if (!options->show)
+    const struct config *config = &job->session.viewer.model.config;
+    const char *layer = request_layer(job->output.format, &options->select, &job->derivation);
+    if (!options->select.show)
         return 0;
-    if (selection_sites(&job->selection, options->show, config, err) ||
-        selection_layers(&job->selection, layer, config, &job->arena, err) ||
-        selection_heads(&job->selection, options->head, config, &job->arena, err))
+    if (selection_sites(&job->selection, options->select.show, config, err) ||
+        selection_layers(&job->selection, layer, config, &job->session.arena, err) ||
+        selection_heads(&job->selection, options->select.head, config, &job->session.arena, err))
         return -1;
     if (job->selection.sites >> SITE_SCORES & 1)
         return err_usage(err, "--show scores: those of keys to come are not known while a text "
                               "grows: 'attn-cli run' shows them");
     if (output_check_selection(&job->output, &job->selection, err))
         return -1;
-    looks_note(options, job->output.format);
-    return derive_check(&job->derivation, &job->selection, job->viewer.tokenizer, err);
+    looks_note(&options->looks, job->output.format);
+    return derive_check(&job->derivation, &job->selection, job->session.viewer.tokenizer, err);
 }
 
 static int begin_text(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    struct wish wish = {
-        .tokens = options->tokens ? (size_t)options->tokens : TOKENS,
-        .sampling = {options->temperature, (size_t)options->top_k, options->top_p,
-                     (uint64_t)options->seed},
-        .past_end = options->no_stop,
-        .logits = options->logprobs,
-        .selection = options->show ? &job->selection : NULL,
+    struct generation_config generation = {
+        .tokens = (size_t)options->generate.tokens,
+        .sampling = {options->generate.temperature, (size_t)options->generate.top_k,
+                     options->generate.top_p, (uint64_t)options->mechanism.seed},
+        .past_end = options->generate.no_stop,
+        .logits = options->generate.logprobs,
+        .selection = options->select.show ? &job->selection : NULL,
     };
-    if (continuation_open(&job->text, &job->viewer, &job->prompt, &wish, err))
+    if (continuation_open(&job->text, &job->session.viewer, &job->prompt, &generation, err))
         return -1;
-    if (!options->logprobs)
+    if (!options->generate.logprobs)
         return 0;
     size_t most = job->text.room - job->text.count + 1; /* the end of the text is a choice, too */
-    job->choices = arena_alloc(&job->arena, most, sizeof *job->choices, err);
+    job->choices = arena_alloc(&job->session.arena, most, sizeof *job->choices, err);
     return job->choices ? 0 : -1;
 }
 
-static int prepare(struct job *job, struct err *err)
-{
-    return output_choose(&job->output, job->options, err) || check_options(job, err) ||
-                   read_derivation(&job->derivation, job->options, job->output.format->can_show_all,
-                                   err) ||
-                   looks_read(&job->style, job->options, err) || read_prompt(job, err) ||
-                   choose_selection(job, err) || begin_text(job, err)
-               ? -1
-               : 0;
-}
-
 /* --- the text --------------------------------------------------------------------------------- */
-
-static int open_typed(struct job *job, struct err *err)
-{
-    bool has_report = job->options->show != NULL;
-    if (!has_report && is_format(job, "text")) {
-        job->typed = &job->output.stream;
-        return output_open(&job->output, err);
-    }
-    if (!has_report || job->output.to_stdout)
-        return 0;
-    job->typed = &job->beside;
-    return stream_to(&job->beside, STDOUT_FILENO, err);
-}
 
 /* A reader that is gone, or a disk that is full, ends the work. */
 static bool is_broken(const struct job *job)
@@ -219,7 +158,7 @@ static int step(struct job *job, bool *more, struct err *err)
         job->read = clock_seconds();
     if (job->choices && (*more || text->end == END_OF_TEXT))
         choice_make(&job->choices[job->choice_count++], text->logits,
-                    job->viewer.model.config.vocab_size, text->chosen);
+                    job->session.viewer.model.config.vocab_size, text->chosen);
     if (*more)
         type_from(job->typed, text, text->shown);
     return 0;
@@ -228,8 +167,16 @@ static int step(struct job *job, bool *more, struct err *err)
 static int type_text(struct job *job, struct err *err)
 {
     bool more = true;
+    bool has_report = job->options->select.show != NULL;
     int failed = 0;
-    if (open_typed(job, err))
+    if (!has_report && is_format(job, "text")) {
+        job->typed = &job->output.stream;
+        failed = output_open(&job->output, err);
+    } else if (has_report && !job->output.to_stdout) {
+        job->typed = &job->beside;
+        failed = stream_to(&job->beside, STDOUT_FILENO, err);
+    }
+    if (failed)
         return -1;
     type_from(job->typed, &job->text, 0);
     job->start = clock_seconds();
@@ -244,66 +191,45 @@ static int type_text(struct job *job, struct err *err)
 
 /* --- what is written when it has ended -------------------------------------------------------- */
 
-static struct choices choices_of(const struct job *job)
-{
-    return (struct choices){job->choices, job->choice_count, job->text.prompt_count,
-                            job->viewer.tokenizer};
-}
-
-static int write_table(struct job *job, struct err *err)
-{
-    struct choices choices = choices_of(job);
-    if (!job->choices || !job->typed)
-        return 0;
-    stream_char(job->typed, '\n');
-    return choices_write_table(job->typed, &choices, page_columns(job->options), err);
-}
-
-static void write_json(struct job *job, const struct report *report)
+static void write_json(struct job *job, const struct choices *choices, const struct report *report)
 {
     static const char *const ends[] = {"", "tokens", "text", "context"}; /* by continuation_end */
     struct stream *out = &job->output.stream;
-    struct choices choices = choices_of(job);
-    stream_char(out, '{');
-    json_origin_write(out, report, "\n ");
-    stream_format(out, ",\n \"prompt_tokens\": %zu,\n \"end_of\": \"%s\"", job->text.prompt_count,
-                  ends[job->text.end]);
-    if (job->choices) {
-        stream_text(out, ",\n \"logprobs\": ");
-        choices_write_json(out, &choices, "\n  ");
-    }
-    stream_text(out, "}\n");
+    struct json_writer json = {.stream = out};
+    json_put_open(&json, NULL, '{');
+    json_report_origin(&json, report);
+    json_put_integer(&json, "\n prompt_tokens", job->text.prompt_count);
+    json_put_text(&json, "\n end_of", ends[job->text.end]);
+    if (job->choices)
+        choices_write_json(&json, "\n logprobs", choices);
+    json_put_close(&json, '}');
+    stream_char(out, '\n');
 }
 
+/* The table of choices below the text; a report, or JSON. */
 static int write_report(struct job *job, struct err *err)
 {
+    const struct choices choices = {job->choices, job->choice_count, job->text.prompt_count,
+                                    job->session.viewer.tokenizer};
     struct report report;
-    struct place place = {
-        .count = 1,
-        .columns = page_columns(job->options),
-        .lines = page_lines(job->options),
-        .show_tokens = job->selection.tokens,
-        .style = &job->style,
-    };
-    bool is_text = !job->options->show && is_format(job, "text");
-    if (is_text)
+    struct place place = page_place(&job->options->looks, &job->style);
+    if (job->choices && job->typed) {
+        stream_char(job->typed, '\n');
+        if (choices_write_table(job->typed, &choices, place.columns, err))
+            return -1;
+    }
+    if (!job->options->select.show && is_format(job, "text"))
         return 0;
-    if (continuation_report(&job->text, &report, &job->arena, err) ||
-        derive(&report, &job->derivation, job->viewer.tokenizer, &job->arena, err) ||
+    if (continuation_report(&job->text, &report, &job->session.arena, err) ||
+        derive(&report, &job->derivation, job->session.viewer.tokenizer, &job->session.arena,
+               err) ||
         output_open(&job->output, err))
         return -1;
-    if (job->options->show)
+    place.show_tokens = job->selection.tokens;
+    if (job->options->select.show)
         return output_write(&job->output, &report, &place, err);
-    write_json(job, &report);
+    write_json(job, &choices, &report);
     return 0;
-}
-
-static void note_end(const struct job *job)
-{
-    if (job->text.end == END_OF_CONTEXT)
-        print_note(job->options,
-                   "the text ends with the model's context of %zu tokens: %zu new ones of %zu",
-                   job->text.room, job->text.count - job->text.prompt_count, job->text.wish.tokens);
 }
 
 static void note_work(const struct job *job)
@@ -315,18 +241,17 @@ static void note_work(const struct job *job)
     double rest = clock_seconds() - job->read;
     if (!job->options->verbose)
         return;
-    num_size(cache,
-             cache_bytes(&job->viewer.model.config, text->cache.precision, text->cache.count) +
-                 cache_bytes(&job->viewer.model.config, text->source_cache.precision,
-                             text->source_cache.count));
+    num_size(cache, cache_bytes(&job->session.viewer.model.config, text->cache.precision,
+                                text->cache.count) +
+                        cache_bytes(&job->session.viewer.model.config, text->source_cache.precision,
+                                    text->source_cache.count));
     num_size(kept, text->arena.taken_bytes);
     print_note(
-        job->options,
         "%zu + %zu tokens, threads: %zu, %s kernels, %s: the first after %.1f ms, then %.1f a "
         "second; cache %s, kept %s",
-        text->prompt_count, steps, pool_threads(job->viewer.machine.pool),
-        kernels_target(job->viewer.machine.kernels),
-        precision_name(job->viewer.model.weights.precision), 1e3 * (job->read - job->start),
+        text->prompt_count, steps, pool_threads(job->session.viewer.machine.pool),
+        kernels_target(job->session.viewer.machine.kernels),
+        precision_name(job->session.viewer.model.weights.precision), 1e3 * (job->read - job->start),
         steps > 1 ? (double)(steps - 1) / rest : 0.0, cache, kept);
 }
 
@@ -335,25 +260,31 @@ static int generate(struct job *job, struct err *err)
     if (type_text(job, err))
         return -1;
     note_work(job);
-    if (!is_broken(job) && (write_table(job, err) || write_report(job, err)))
+    if (!is_broken(job) && write_report(job, err))
         return -1;
     if (job->typed == &job->beside && stream_commit(&job->beside, err))
         return -1;
     if (output_commit(&job->output, err))
         return -1;
-    note_end(job);
+    const struct continuation *text = &job->text;
+    if (text->end == END_OF_CONTEXT)
+        print_note("the text ends with the model's context of %zu tokens: %zu new ones of %zu",
+                   text->room, text->count - text->prompt_count, text->generation.tokens);
     return 0;
 }
 
 int generate_command(const struct options *options, struct err *err)
 {
-    struct job job = {.options = options};
-    int failed = prepare(&job, err) || generate(&job, err);
+    struct job job = {.options = options, .session.options = options};
+    int failed =
+        output_choose(&job.output, &options->output, err) || check_options(&job, err) ||
+        read_derivation(&job.derivation, &options->select, job.output.format->can_show_all, err) ||
+        looks_read(&job.style, options, err);
+    failed = failed || read_prompt(&job, err) || choose_selection(&job, err) ||
+             begin_text(&job, err) || generate(&job, err);
     output_discard(&job.output);
     stream_discard(&job.beside);
     continuation_release(&job.text);
-    viewer_release(&job.viewer);
-    file_release(&job.file);
-    arena_release(&job.arena);
+    session_release(&job.session);
     return failed ? -1 : 0;
 }

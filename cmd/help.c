@@ -1,18 +1,15 @@
-#include "help.h"
+#include "catalog.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "base/utf8.h"
-#include "command_groups.h"
-#include "completion.h"
 #include "math/kernel.h"
-#include "option_groups.h"
 #include "write/text_line.h"
-#include "pager.h"
-#include "value_lists.h"
+#include "output.h"
 
 #ifdef __clang__
 #define COMPILER __VERSION__ /* names clang itself */
@@ -30,31 +27,10 @@ enum {
     COMMAND_COLUMN = TITLE_COLUMNS + 2 + COMMAND_COLUMNS + 2,
 };
 
-/* "-s, --sentence TEXT" */
-static const char *option_form(char form[FORM_BYTES], const struct option_row *row)
-{
-    char letter[8] = "    ";
-    if (row->letter)
-        snprintf(letter, sizeof letter, "-%c, ", row->letter);
-    snprintf(form, FORM_BYTES, "%s--%s%s%s", letter, row->name, row->argument ? " " : "",
-             row->argument ? row->argument : "");
-    return form;
-}
-
 static void write_row(struct stream *out, const char *name, const char *about)
 {
     stream_format(out, "  %-*s  ", NAME_COLUMNS, name);
     text_wrap(out, about, ABOUT_COLUMN, ABOUT_COLUMN, PAGE_COLUMNS);
-}
-
-static void write_indented(struct stream *out, const char *lines)
-{
-    for (const char *line = lines; *line;) {
-        size_t size = strcspn(line, "\n") + 1;
-        stream_text(out, "  ");
-        stream_bytes(out, line, size);
-        line += size;
-    }
 }
 
 static void write_options(struct stream *out, const struct command *command)
@@ -64,9 +40,14 @@ static void write_options(struct stream *out, const struct command *command)
     const char *title = NULL;
     char form[FORM_BYTES];
     while ((row = option_walk_next(&walk, &title))) {
+        char letter[8] = "    "; /* "-s, --sentence TEXT" */
         if (title)
             stream_format(out, "\n%s:\n", title);
-        write_row(out, option_form(form, row), row->about);
+        if (row->letter)
+            snprintf(letter, sizeof letter, "-%c, ", row->letter);
+        snprintf(form, sizeof form, "%s--%s%s%s", letter, row->name, row->argument ? " " : "",
+                 row->argument ? row->argument : "");
+        write_row(out, form, row->about);
     }
 }
 
@@ -166,13 +147,15 @@ static void overview(struct stream *out)
 static void help_command_write(struct stream *out, const struct command *command)
 {
     stream_format(out, "attn-cli %s: %s\n\nExamples:\n", command->name, command->about);
-    write_indented(out, command->examples);
+    for (const char *line = command->examples; *line; line += strcspn(line, "\n") + 1) {
+        stream_text(out, "  ");
+        stream_bytes(out, line, strcspn(line, "\n") + 1);
+    }
     stream_format(out, "\nUsage: attn-cli %s [options]%s%s\n", command->name,
                   *command->operands ? " " : "", command->operands);
     write_options(out, command);
-    for (size_t i = 0; i < value_use_count; i++)
-        if (value_use_opens(&value_uses[i], command))
-            write_list(out, &value_uses[i], command);
+    for (const struct value_use *use = NULL; (use = value_use_next(use, command));)
+        write_list(out, use, command);
 }
 
 static void version(struct stream *out)
@@ -182,17 +165,23 @@ static void version(struct stream *out)
     if (kernels_open(&kernels, NULL) == 0)
         stream_format(out, "kernels: %s, %s\n", kernels_target(kernels), kernels_library());
     kernels_free(kernels);
-    stream_format(out, "unicode: %s\n", utf8_unicode_version());
+    stream_format(out, "unicode: %s\n", unicode_version);
     stream_text(out, "built:   " COMPILER "\n");
 }
 
-/* All about a command; the overview where there is none. */
-static int write_help(const struct command *command, struct err *err)
+enum page { PAGE_HELP, PAGE_VERSION, PAGE_MANUAL };
+
+/* Of help and the manual `command` may be NULL: the page of them all. */
+static int write_page(enum page page, const struct command *command, struct err *err)
 {
     struct stream out;
     if (stream_to(&out, STDOUT_FILENO, err))
         return -1;
-    if (command)
+    if (page == PAGE_VERSION)
+        version(&out);
+    else if (page == PAGE_MANUAL)
+        manual_write(&out, command);
+    else if (command)
         help_command_write(&out, command);
     else
         overview(&out);
@@ -202,42 +191,29 @@ static int write_help(const struct command *command, struct err *err)
 int help_of(const struct command *command, struct err *err)
 {
     pager_begin();
-    return pager_end(write_help(command, err), err);
+    return pager_end(write_page(PAGE_HELP, command, err), err);
 }
 
 int help_version(struct err *err)
 {
-    struct stream out;
-    if (stream_to(&out, STDOUT_FILENO, err))
-        return -1;
-    version(&out);
-    return stream_commit(&out, err);
+    return write_page(PAGE_VERSION, NULL, err);
 }
 
-static int write_completion(const struct options *options, struct err *err)
+static int write_completion(const char *shell, struct err *err)
 {
+    static const char *const shells[] = {"bash", "zsh", "fish"}; /* by enum shell */
     struct stream out;
-    if (stream_to(&out, STDOUT_FILENO, err))
+    size_t index = 0;
+    if (names_choose(&index, NAMES_LIST(shells), "--completion", shell, err) ||
+        stream_to(&out, STDOUT_FILENO, err))
         return -1;
-    if (completion_write(&out, options->completion, err)) {
-        stream_discard(&out);
-        return -1;
-    }
-    return stream_commit(&out, err);
-}
-
-static int write_manual(const struct command *command, struct err *err)
-{
-    struct stream out;
-    if (stream_to(&out, STDOUT_FILENO, err))
-        return -1;
-    manual_write(&out, command);
+    completion_write(&out, (enum shell)index);
     return stream_commit(&out, err);
 }
 
 int help_command(const struct options *options, struct err *err)
 {
-    const struct texts *operands = &options->operands;
+    const struct texts *operands = &options->input.operands;
     const struct command *command = NULL;
     if (operands->count > 1)
         return err_usage(err, "expected one command, found '%s' as well", operands->items[1]);
@@ -245,9 +221,7 @@ int help_command(const struct options *options, struct err *err)
         command = command_find(operands->items[0], err);
     if (operands->count && !command)
         return -1;
-    if (options->completion)
-        return write_completion(options, err);
-    if (options->man)
-        return write_manual(command, err);
-    return help_of(command, err);
+    if (options->learn.completion)
+        return write_completion(options->learn.completion, err);
+    return options->learn.man ? write_page(PAGE_MANUAL, command, err) : help_of(command, err);
 }

@@ -3,21 +3,26 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/num.h"
 #include "base/stream.h"
+#include "base/utf8.h"
 #include "command.h"
-#include "format/json_text.h"
-#include "info_words.h"
-#include "model/attention.h"
+#include "format/json_writer.h"
 #include "model/model.h"
 #include "model/parameter_table.h"
-#include "model/pass_memory.h"
-#include "model/site_size.h"
-#include "page.h"
+#include "model/pass.h"
+#include "model/site.h"
+#include "output.h"
 #include "text/label.h"
 #include "text/tokenizer.h"
+#include "write/table.h"
 
-enum { TOKENS_SHOWN = 16 }; /* sizes are given for, where a model has no limit of its own */
+enum {
+    TOKENS_SHOWN = 16, /* sizes are given for, where a model has no limit of its own */
+    WORDS_SHOWN = 500,
+    WORDS_INDENT = 2,
+};
 
 struct facts {
     const struct model *model;
@@ -61,7 +66,7 @@ static int count_outputs(struct facts *facts, struct err *err)
     const struct config *c = &facts->model->config;
     for (int site = 0; site < SITE_COUNT; site++) {
         size_t *bytes = &facts->site_bytes[site];
-        if (!model_has_site(c, (enum site)site))
+        if (!site_exists(c, (enum site)site))
             continue;
         if (!site_bytes(bytes, c, (enum site)site, facts->tokens) ||
             !num_add(&facts->all_bytes, facts->all_bytes, *bytes))
@@ -72,24 +77,24 @@ static int count_outputs(struct facts *facts, struct err *err)
     return 0;
 }
 
-static void write_size(struct stream *out, const char *name, size_t bytes)
+static void write_sizes(struct table *table, const struct facts *facts)
 {
+    static const struct table_column columns[] = {{.gap = 2, .width = 16, .left = true},
+                                                  {.gap = 1, .width = 12}};
     char text[NUM_SIZE_BYTES];
-    stream_format(out, "  %-16s %12s\n", name, num_size(text, bytes));
-}
-
-static void write_sizes(struct stream *out, const struct facts *facts)
-{
-    const struct config *c = &facts->model->config;
-    stream_format(out,
-                  "\nWhat --show gives for %zu tokens, all layers, as float32; csv and json take "
+    table_begin(table, columns, 2);
+    stream_format(table->out,
+                  "What --show gives for %zu tokens, all layers, as float32; csv and json take "
                   "about\nthree times that\n",
                   facts->tokens);
-    for (int site = 0; site < SITE_COUNT; site++) {
-        if (model_has_site(c, (enum site)site))
-            write_size(out, site_rows[site].name, facts->site_bytes[site]);
+    for (int site = 0; site <= SITE_COUNT; site++) { /* and all together */
+        bool all = site == SITE_COUNT;
+        if (!all && !site_exists(&facts->model->config, (enum site)site))
+            continue;
+        table_text(table, all ? "all" : site_rows[site].name);
+        table_text(table, num_size(text, all ? facts->all_bytes : facts->site_bytes[site]));
+        table_end(table);
     }
-    write_size(out, "all", facts->all_bytes);
 }
 
 static void write_heads(struct stream *out, const struct config *c)
@@ -103,20 +108,14 @@ static void write_heads(struct stream *out, const struct config *c)
         stream_format(out, ", keys %zu wide, values %zu\n", c->d_k, c->d_v);
 }
 
-/* Who sees what. */
-static const char *sight_of(const struct config *c)
-{
-    if (c->n_encoder_layer)
-        return "causal, and sees all of a second text (--source)";
-    if (c->cross)
-        return "every token sees all of a second text (--source)";
-    return c->causal ? "causal" : "every token sees every token";
-}
-
 static void write_config(struct stream *out, const struct facts *facts)
 {
     const struct config *c = &facts->model->config;
-    stream_format(out, "type           %s, %s\n", config_kind_name(c), sight_of(c));
+    const char *sight = c->n_encoder_layer ? "causal, and sees all of a second text (--source)"
+                        : c->cross         ? "every token sees all of a second text (--source)"
+                        : c->causal        ? "causal"
+                                           : "every token sees every token";
+    stream_format(out, "type           %s, %s\n", config_kind_name(c), sight);
     if (c->n_encoder_layer)
         stream_format(out, "layers         %zu in the encoder, %zu in the decoder\n",
                       c->n_encoder_layer, c->n_layer);
@@ -136,18 +135,64 @@ static void write_config(struct stream *out, const struct facts *facts)
         stream_text(out, "context        no limit\n");
 }
 
-static void write_tensors(struct stream *out, const struct facts *facts)
+static void write_tensors(struct table *table, const struct facts *facts)
 {
+    static const struct table_column columns[] = {
+        {.gap = 2, .width = 28, .left = true}, {.gap = 1, .width = 5, .left = true}, {.gap = 1}};
     const struct weights *weights = &facts->model->weights;
     char shape[PARAMETER_SHAPE_BYTES];
-    stream_text(out, "\nTensors\n");
+    table_begin(table, columns, 3);
+    stream_text(table->out, "Tensors\n");
     for (size_t i = 0; i < weights_parameter_count(weights); i++) {
         struct parameter_info info = weights_parameter(weights, i);
-        if (info.entry)
-            stream_format(out, "  %-28s %-5s %s\n", info.name, dtype_name(info.entry->dtype),
-                          parameter_shape_text(shape, info.entry->rank, info.entry->shape));
+        if (!info.entry)
+            continue;
+        table_text(table, info.name);
+        table_text(table, dtype_name(info.entry->dtype));
+        table_text(table, parameter_shape_text(shape, info.entry->rank, info.entry->shape));
+        table_end(table);
     }
 }
+
+/* --- the words: whoever may use no others wants to see them ----------------------------------- */
+
+static int write_words(struct stream *out, const struct tokenizer *tokenizer, size_t columns,
+                       struct err *err)
+{
+    size_t used = 0; /* columns of the line */
+    struct buf word = {0};
+    size_t shown = 0;
+    size_t left = 0;
+    if (!tokenizer || !*tokenizer_gap(tokenizer)) /* pieces stand beside each other */
+        return 0;
+    stream_text(out, "\nWords\n");
+    for (size_t id = 0; id < tokenizer_size(tokenizer); id++) {
+        size_t size = 0;
+        const char *bytes = tokenizer_token(tokenizer, (uint32_t)id, &size);
+        left += bytes && shown == WORDS_SHOWN;
+        if (!bytes || shown == WORDS_SHOWN)
+            continue;
+        buf_clear(&word);
+        label_visible(&word, bytes, size);
+        shown++;
+        if (!word.size)
+            continue;
+        size_t width = utf8_width(word.bytes, word.size);
+        bool fits = used && used + 1 + width <= columns;
+        stream_text(out, fits ? " " : used ? "\n  " : "  ");
+        stream_bytes(out, word.bytes, word.size);
+        used = fits ? used + 1 + width : WORDS_INDENT + width;
+    }
+    stream_char(out, '\n');
+    if (left)
+        stream_format(out, "  and %zu more: the model's vocab.json or tokenizer.json has all\n",
+                      left);
+    int failed = buf_check(&word, err);
+    buf_release(&word);
+    return failed;
+}
+
+/* --- the page --------------------------------------------------------------------------------- */
 
 /* What a run takes beside the weights as they lie in the file. */
 static void write_memory(struct stream *out, const struct facts *facts)
@@ -159,7 +204,7 @@ static void write_memory(struct stream *out, const struct facts *facts)
                   num_size(size, pass_memory_bytes(c, tokens)), tokens);
     stream_format(out, "               %s more for each thread\n",
                   num_size(size, attention_bytes(c, tokens, tokens)));
-    if (model_has_site(c, SITE_LOGITS))
+    if (site_exists(c, SITE_LOGITS))
         stream_format(out, "               %s more while logits are made\n",
                       num_size(size, pass_memory_logits_bytes(c, tokens)));
     if (facts->converted_bytes)
@@ -179,30 +224,21 @@ static void write_summary(struct stream *out, const struct facts *facts)
     write_memory(out, facts);
 }
 
-static void json_name(struct stream *out, const char *name)
-{
-    if (name)
-        json_write_text(out, name, strlen(name));
-    else
-        stream_text(out, "null");
-}
-
 /* {"name": "wte.weight", "dtype": "F32", "shape": [6, 4]}, … */
-static void json_tensors(struct stream *out, const struct weights *weights)
+static void put_tensors(struct json_writer *json, const struct weights *weights)
 {
-    const char *comma = "\n ";
+    json_put_open(json, "tensors", '[');
     for (size_t i = 0; i < weights_parameter_count(weights); i++) {
         struct parameter_info info = weights_parameter(weights, i);
         if (!info.entry)
             continue;
-        stream_format(out, "%s{\"name\": ", comma);
-        json_write_text(out, info.name, strlen(info.name));
-        stream_format(out, ", \"dtype\": \"%s\", \"shape\": [", dtype_name(info.entry->dtype));
-        for (size_t k = 0; k < info.entry->rank; k++)
-            stream_format(out, "%s%zu", k ? ", " : "", (size_t)info.entry->shape[k]);
-        stream_text(out, "]}");
-        comma = ",\n ";
+        json_put_open(json, "\n ", '{');
+        json_put_text(json, "name", info.name);
+        json_put_text(json, "dtype", dtype_name(info.entry->dtype));
+        json_put_integers(json, "shape", info.entry->shape, info.entry->rank);
+        json_put_close(json, '}');
     }
+    json_put_close(json, ']');
 }
 
 /* Member by member, for scripts. */
@@ -230,47 +266,46 @@ static void write_json(struct stream *out, const struct facts *facts)
         {"run_bytes", pass_memory_bytes(c, facts->tokens)},
         {"thread_bytes", attention_bytes(c, facts->tokens, facts->tokens)},
     };
-    stream_text(out, "{\"model\": ");
-    json_write_text(out, facts->model->name, strlen(facts->model->name));
-    stream_format(out, ", \"model_type\": \"%s\", \"causal\": %s, \"cross\": %s",
-                  config_kind_name(c), c->causal ? "true" : "false", c->cross ? "true" : "false");
-    stream_format(
-        out, ", \"bundled\": %s, \"tokenizer\": ", facts->model->folder.files ? "true" : "false");
-    json_name(out, facts->tokenizer ? tokenizer_kind(facts->tokenizer) : NULL);
-    stream_text(out, ", \"activation\": ");
-    json_name(out, c->kind == MODEL_ATTENTION ? NULL : activation_name(c->activation));
-    stream_text(out, ", \"dtype\": ");
-    json_name(out, facts->dtype);
+    struct json_writer json = {.stream = out};
+    json_put_open(&json, NULL, '{');
+    json_put_text(&json, "model", facts->model->name);
+    json_put_text(&json, "model_type", config_kind_name(c));
+    json_put_bool(&json, "causal", c->causal);
+    json_put_bool(&json, "cross", c->cross);
+    json_put_bool(&json, "bundled", facts->model->folder.files != NULL);
+    json_put_text(&json, "tokenizer", facts->tokenizer ? tokenizer_kind(facts->tokenizer) : NULL);
+    json_put_text(&json, "activation",
+                  c->kind == MODEL_ATTENTION ? NULL : activation_name(c->activation));
+    json_put_text(&json, "dtype", facts->dtype);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        stream_format(out, ", \"%s\": %zu", numbers[i].name, numbers[i].value);
-    if (model_has_site(c, SITE_LOGITS))
-        stream_format(out, ", \"logits_bytes\": %zu", pass_memory_logits_bytes(c, facts->tokens));
-    stream_text(out, ", \"tensor_bytes\": {");
-    const char *comma = "";
-    for (int site = 0; site < SITE_COUNT; site++) {
-        if (!model_has_site(c, (enum site)site))
-            continue;
-        stream_format(out, "%s\"%s\": %zu", comma, site_rows[site].name, facts->site_bytes[site]);
-        comma = ", ";
-    }
-    stream_format(out, "}, \"all_bytes\": %zu, \"tensors\": [", facts->all_bytes);
-    json_tensors(out, &facts->model->weights);
-    stream_text(out, "]}\n");
+        json_put_integer(&json, numbers[i].name, numbers[i].value);
+    if (site_exists(c, SITE_LOGITS))
+        json_put_integer(&json, "logits_bytes", pass_memory_logits_bytes(c, facts->tokens));
+    json_put_open(&json, "tensor_bytes", '{');
+    for (int site = 0; site < SITE_COUNT; site++)
+        if (site_exists(c, (enum site)site))
+            json_put_integer(&json, site_rows[site].name, facts->site_bytes[site]);
+    json_put_close(&json, '}');
+    json_put_integer(&json, "all_bytes", facts->all_bytes);
+    put_tensors(&json, &facts->model->weights);
+    json_put_close(&json, '}');
+    stream_char(out, '\n');
 }
 
-static int write_info(const struct options *options, const struct facts *facts, struct err *err)
+static int write_info(size_t columns, bool json, const struct facts *facts, struct err *err)
 {
     struct stream out = {0};
+    struct table table = {.out = &out};
     int failed = 0;
     if (stream_to(&out, STDOUT_FILENO, err))
         return -1;
-    if (options->format && strcmp(options->format, "json") == 0) {
+    if (json) {
         write_json(&out, facts);
     } else {
         write_summary(&out, facts);
-        write_sizes(&out, facts);
-        write_tensors(&out, facts);
-        failed = info_words_write(&out, facts->tokenizer, page_columns(options), err);
+        write_sizes(&table, facts);
+        write_tensors(&table, facts);
+        failed = table_close(&table, err) || write_words(&out, facts->tokenizer, columns, err);
     }
     if (!failed)
         failed = stream_commit(&out, err);
@@ -278,36 +313,31 @@ static int write_info(const struct options *options, const struct facts *facts, 
     return failed;
 }
 
-/* --tokens, else as many as the model takes. */
-static int choose_tokens(size_t *tokens, const struct options *options, const struct config *config,
-                         struct err *err)
-{
-    *tokens = config->n_positions ? config->n_positions : TOKENS_SHOWN;
-    if (!options->tokens)
-        return 0;
-    if (config->n_positions && (size_t)options->tokens > config->n_positions)
-        return err_usage(err, "--tokens: expected at most %zu (n_positions), found %lld",
-                         config->n_positions, options->tokens);
-    *tokens = (size_t)options->tokens;
-    return 0;
-}
-
 int info_command(const struct options *options, struct err *err)
 {
     struct model model = {0};
     struct tokenizer *tokenizer = NULL;
     const char *name = NULL;
+    bool json = false;
     struct facts facts = {.model = &model};
-    if (options_check_page(options, err) || only_model(&name, options, err) ||
+    if (options_choose_page(&json, &options->output, err) || only_model(&name, options, err) ||
         model_open(&model, name, err))
         return -1;
-    int failed = choose_tokens(&facts.tokens, options, &model.config, err) ||
-                 count_outputs(&facts, err) || tokenizer_open(&tokenizer, &model.folder, err) ||
-                 tokenizer_check_ids(tokenizer, &model.folder, model.config.vocab_size, err);
+    size_t positions = model.config.n_positions; /* --tokens, else as many as the model takes */
+    facts.tokens = options->tokens.sizes ? (size_t)options->tokens.sizes
+                   : positions           ? positions
+                                         : TOKENS_SHOWN;
+    int failed = 0;
+    if (positions && facts.tokens > positions)
+        failed = err_usage(err, "--tokens: expected at most %zu (n_positions), found %zu",
+                           positions, facts.tokens);
+    failed = failed || count_outputs(&facts, err) ||
+             tokenizer_open(&tokenizer, &model.folder, err) ||
+             tokenizer_check_ids(tokenizer, &model.folder, model.config.vocab_size, err);
     if (!failed) {
         facts.tokenizer = tokenizer;
         count_tensors(&facts);
-        failed = write_info(options, &facts, err);
+        failed = write_info(page_columns(&options->looks), json, &facts, err);
     }
     tokenizer_free(tokenizer);
     model_release(&model);

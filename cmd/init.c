@@ -9,117 +9,77 @@
 #include "command.h"
 #include "format/json.h"
 #include "format/safetensors.h"
-#include "init_words.h"
-#include "model/bundled.h"
-#include "model/config_edit.h"
 #include "model/model.h"
-#include "model/origin.h"
-#include "model/recipe.h"
+#include "model/weight_init.h"
+#include "model_maker.h"
 #include "progress.h"
-#include "save_folder.h"
-#include "model/shape.h"
 
 struct job {
     const struct options *options;
-    const char *label;  /* of the config, in messages */
     struct folder like; /* the model that lends its config, and its words if there are no others */
-    struct file config; /* as it was found */
-    struct buf shape;   /* … or made */
-    struct buf text;    /* … and changed */
-    struct init_words words;
-    struct config_edit edit;
-    bool sets_rows; /* of the embedding */
-    struct draft draft;
-    struct arena arena;
+    bool sets_rows;     /* of the embedding */
+    size_t way;         /* of --draw: rand, linear */
+    struct model_maker model;
 };
 
-/* --- options --------------------------------------------------------------------------------- */
-
-/* Sizes come from one place. */
-static int check_sizes(const struct options *options, struct err *err)
+/* Sizes come from one place, and words do. */
+static int check_sources(const struct options *options, struct err *err)
 {
-    const struct {
-        const char *name, *value;
-    } places[] = {
-        {"--like", options->like}, {"--shape", options->shape}, {"--config", options->config}};
+    const char *text = options->input.file              ? options->input.file
+                       : options->input.sentences.count ? *options->input.sentences.items
+                                                        : NULL;
+    const struct source_option sizes[] = {{"--like", options->make.like},
+                                          {"--shape", options->make.shape},
+                                          {"--config", options->make.config}};
+    const struct source_option words[] = {{"--vocab", options->make.vocab},
+                                          {options->input.file ? "--file" : "--sentence", text}};
     const char *found = NULL;
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        if (places[i].value && found)
-            return err_usage(err, "%s: sizes come from one place, found %s as well", found,
-                             places[i].name);
-        found = places[i].value ? places[i].name : found;
-    }
-    if (!found && !init_words_are_given(options))
+    if (model_maker_source(&found, sizes, sizeof sizes / sizeof *sizes, "sizes come", err))
+        return -1;
+    if (!found && !new_words_are_given(options))
         return err_usage(err, "expected words or sizes: --sentence TEXT, --like MODEL, --shape "
                               "NAME or --config FILE");
-    return 0;
-}
-
-static bool is_linear(const struct options *options)
-{
-    return options->draw && strcmp(options->draw, "linear") == 0;
+    return model_maker_source(&found, words, sizeof words / sizeof *words, "words come", err) ||
+                   new_words_check_merges(&options->make, err)
+               ? -1
+               : 0;
 }
 
 static int check_options(struct job *job, struct err *err)
 {
     static const char *const ways[] = {"rand", "linear"};
     const struct options *options = job->options;
-    size_t way = 0;
-    if (options->operands.count)
+    if (options->input.operands.count)
         return err_usage(
             err, "unexpected argument '%s': words are given by --sentence, a directory by --output",
-            options->operands.items[0]);
-    if (check_sizes(options, err) || init_words_check(options, err))
+            options->input.operands.items[0]);
+    if (check_sources(options, err))
         return -1;
-    if (options->draw && names_choose(&way, NAMES_LIST(ways), "--draw", options->draw, err))
+    if (options->make.draw &&
+        names_choose(&job->way, NAMES_LIST(ways), "--draw", options->make.draw, err))
         return -1;
-    if (!options->output || !*options->output)
+    if (!options->output.path || !*options->output.path)
         return err_usage(err, "expected a directory to write: --output DIR");
-    for (size_t i = 0; i < options->sets.count; i++)
-        if (config_edit_read(&job->edit, options->sets.items[i], &job->arena, err))
-            return -1;
-    job->sets_rows = config_edit_has(&job->edit, "vocab_size");
-    return 0;
-}
-
-/* --- the config ------------------------------------------------------------------------------ */
-
-static int take_shape(struct job *job, struct err *err)
-{
-    const struct shape_row *row = shape_find(job->options->shape, err);
-    if (!row)
+    if (model_maker_read_sets(&job->model, err))
         return -1;
-    shape_config(&job->shape, row);
-    if (buf_check(&job->shape, err))
-        return -1;
-    job->label = row->name;
-    job->config = file_borrow(job->shape.bytes, job->shape.size);
+    job->sets_rows = config_edit_has(&job->model.edit, "vocab_size");
     return 0;
 }
 
 /* Words alone make a model of the sizes of the simplest example. */
-static int take_like(struct job *job, struct err *err)
-{
-    const char *name = job->options->like ? job->options->like : "life";
-    struct buf label = {0};
-    if (model_find(&job->like, name, err) ||
-        folder_open(&job->config, &job->like, "config.json", err))
-        return -1;
-    buf_format(&label, "%s/config.json", name);
-    job->label =
-        buf_check(&label, err) ? NULL : arena_text(&job->arena, label.bytes, label.size, err);
-    buf_release(&label);
-    return job->label ? 0 : -1;
-}
-
 static int find_config(struct job *job, struct err *err)
 {
-    if (job->options->shape)
-        return take_shape(job, err);
-    if (!job->options->config)
-        return take_like(job, err);
-    job->label = job->options->config;
-    return file_map(&job->config, job->label, err);
+    const char *name = job->options->make.like ? job->options->make.like : "life";
+    if (job->options->make.shape)
+        return model_maker_take_shape(&job->model, err);
+    job->model.label = job->options->make.config;
+    if (job->model.label)
+        return file_map(&job->model.config, job->model.label, err);
+    if (model_find(&job->like, name, err) ||
+        folder_open(&job->model.config, &job->like, "config.json", err))
+        return -1;
+    job->model.label = arena_format(&job->model.arena, err, "%s/config.json", name);
+    return job->model.label ? 0 : -1;
 }
 
 /* A config that was written for this model may have more rows than there are words. What is wrong
@@ -129,9 +89,9 @@ static int find_vocab_size(bool *says, const struct job *job, struct err *err)
     struct json *root = NULL;
     struct err wrong = {0};
     *says = false;
-    if (!job->options->config)
+    if (!job->options->make.config)
         return 0;
-    if (json_parse(&root, job->config.bytes, job->config.size, &wrong))
+    if (json_parse(&root, job->model.config.bytes, job->model.config.size, &wrong))
         return wrong.out_of_memory ? err_adopt(err, &wrong) : 0;
     const struct json *size = json_is_object(root) ? json_member(root, "vocab_size") : NULL;
     *says = size && !json_is_null(size);
@@ -144,19 +104,19 @@ static int make_text(struct job *job, struct err *err)
     bool says = false;
     if (find_vocab_size(&says, job, err))
         return -1;
-    bool counted = init_words_are_given(job->options) && !job->sets_rows && !says;
-    if (counted && config_edit_add_words(&job->edit, job->words.count, &job->arena, err))
+    bool counted = new_words_are_given(job->options) && !job->sets_rows && !says;
+    if (counted &&
+        config_edit_add_words(&job->model.edit, job->model.words.count, &job->model.arena, err))
         return -1;
-    return config_edit_apply(&job->text, &job->edit, job->config.bytes, job->config.size, err);
+    return config_edit_apply(&job->model.text, &job->model.edit, job->model.config.bytes,
+                             job->model.config.size, err);
 }
-
-/* --- the model ------------------------------------------------------------------------------- */
 
 /* Every word that was named has a row. (In a model that is copied that is not for us to say.) */
 static int check_rows(const struct job *job, struct err *err)
 {
-    size_t rows = job->draft.config.vocab_size;
-    size_t words = job->words.count;
+    size_t rows = job->model.new_model.config.vocab_size;
+    size_t words = job->model.words.count;
     if (rows >= words)
         return 0;
     if (job->sets_rows)
@@ -164,20 +124,20 @@ static int check_rows(const struct job *job, struct err *err)
                          "--set: field 'vocab_size': expected at least %zu, a row for each "
                          "word, found %zu",
                          words, rows);
-    if (init_words_are_given(job->options))
+    if (new_words_are_given(job->options))
         return err_set(err,
                        "'%s': field 'vocab_size': expected at least %zu, a row for each word, "
                        "found %zu",
-                       job->label, words, rows);
+                       job->model.label, words, rows);
     return 0;
 }
 
 static int check_model(const struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    const struct config *config = &job->draft.config;
-    const char *option = options->draw ? "--draw" : options->table ? "--table" : NULL;
-    if (config_edit_check(&job->edit, config, err))
+    const struct config *config = &job->model.new_model.config;
+    const char *option = options->make.draw ? "--draw" : options->make.table ? "--table" : NULL;
+    if (config_edit_check(&job->model.edit, config, err))
         return -1;
     if (option && config->kind != MODEL_ATTENTION)
         return err_usage(err, "%s: is for models of type \"attention\", found type \"%s\"", option,
@@ -190,27 +150,22 @@ static int check_settings(const struct job *job, struct err *err)
 {
     struct config config;
     struct err wrong = {0};
-    if (!job->options->sets.count ||
-        config_parse(&config, job->text.bytes, job->text.size, &wrong) == 0 ||
-        config_parse(&config, job->config.bytes, job->config.size, NULL) != 0)
+    if (!job->options->make.sets.count ||
+        config_parse(&config, job->model.text.bytes, job->model.text.size, &wrong) == 0 ||
+        config_parse(&config, job->model.config.bytes, job->model.config.size, NULL) != 0)
         return 0;
     return wrong.out_of_memory ? err_adopt(err, &wrong) : err_usage(err, "--set: %s", wrong.text);
 }
 
 static int open_draft(struct job *job, struct err *err)
 {
-    const struct folder *words = &job->words.folder;
-    const char *path = job->options->output;
+    const char *path = job->options->output.path;
     if (make_text(job, err))
-        return err_prefix(err, "'%s'", job->label);
-    if (check_settings(job, err))
-        return -1;
-    if (draft_open(&job->draft, path, job->text.bytes, job->text.size, err))
-        return err_prefix(err, "'%s'", job->label);
-    for (size_t i = 0; i < words->file_count; i++)
-        draft_add_file(&job->draft, words->files[i].name, words->files[i].bytes,
-                       words->files[i].size);
-    return check_model(job, err) || init_words_check_target(words, path, err) ? -1 : 0;
+        return err_prefix(err, "'%s'", job->model.label);
+    return check_settings(job, err) || model_maker_open(&job->model, path, err) ||
+                   check_model(job, err) || save_folder_check(&job->model.words.folder, path, err)
+               ? -1
+               : 0;
 }
 
 /* Numbers that were given by hand, as far as the new model has a place for them. */
@@ -220,8 +175,8 @@ static int keep_given(struct job *job, struct err *err)
     size_t kept = 0;
     if (safetensors_open(&given, &job->like, "model.safetensors", err))
         return -1;
-    for (size_t i = 0; i < job->draft.count; i++) {
-        struct draft_tensor *to = &job->draft.tensors[i];
+    for (size_t i = 0; i < job->model.new_model.count; i++) {
+        struct new_model_tensor *to = &job->model.new_model.tensors[i];
         const struct safetensors_entry *from = safetensors_find(&given, to->name);
         if (!from || from->rank != to->rank ||
             memcmp(from->shape, to->shape, to->rank * sizeof *to->shape) != 0)
@@ -230,65 +185,47 @@ static int keep_given(struct job *job, struct err *err)
         kept++;
     }
     safetensors_release(&given);
-    if (kept == job->draft.count && job->options->torch_seed >= 0)
-        print_note(job->options,
-                   "the numbers of '%s' were given, not drawn: --seed changes nothing",
+    if (kept == job->model.new_model.count && options_are_given(job->options, "seed"))
+        print_note("the numbers of '%s' were given, not drawn: --seed changes nothing",
                    job->like.path);
     return 0;
-}
-
-/* Of a bundled model that keeps its words, what is special about its numbers. */
-static const struct origin *find_origin(const struct job *job)
-{
-    bool bundled = job->like.files && !init_words_are_given(job->options);
-    bool same = bundled && job->draft.config.vocab_size == job->words.count;
-    return same ? origin_find(job->like.path) : NULL;
 }
 
 static int fill_draft(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    const struct origin *origin = find_origin(job);
+    bool bundled = job->like.files && !new_words_are_given(options);
+    bool same = bundled && job->model.new_model.config.vocab_size == job->model.words.count;
+    const struct origin *origin = same ? origin_find(job->like.path) : NULL; /* it has its words */
     struct progress progress;
-    const struct recipe recipe = {
-        .seed = options->torch_seed >= 0 ? (uint64_t)options->torch_seed : ORIGIN_SEED,
-        .way = is_linear(options) ? RECIPE_LINEAR : RECIPE_RAND,
-        .table_rows = (size_t)options->table,
+    const struct weight_init init = {
+        .seed = (uint64_t)options->make.seed,
+        .way = job->way ? WEIGHT_INIT_LINEAR : WEIGHT_INIT_RAND,
+        .table_rows = (size_t)options->make.table,
         .source_rows = origin ? origin->source_rows : 0,
         .progress = &progress.sink,
     };
-    progress_begin(&progress, options, "layers");
-    int failed = recipe_draw(&job->draft, &recipe, err);
+    progress_begin(&progress, "layers");
+    int failed = weight_init_draw(&job->model.new_model, &init, err);
     progress_end(&progress);
     if (failed)
-        return err_prefix(err, "'%s'", job->label);
+        return err_prefix(err, "'%s'", job->model.label);
     return origin && origin->given ? keep_given(job, err) : 0;
-}
-
-static int save(const struct job *job, struct err *err)
-{
-    const char *path = job->options->output;
-    if (save_folder(&job->draft.folder, path, job->options, err))
-        return -1;
-    if (bundled_find(path))
-        print_note(job->options, "--model %s is the bundled model, this one is --model ./%s", path,
-                   path);
-    return 0;
 }
 
 int init_command(const struct options *options, struct err *err)
 {
-    struct job job = {.options = options};
-    int failed = check_options(&job, err) ||
-                 target_folder_check(options->output, options->force, err) ||
-                 find_config(&job, err) ||
-                 init_words_find(&job.words, options, options->like ? &job.like : NULL, err) ||
-                 open_draft(&job, err) || fill_draft(&job, err) || save(&job, err);
-    draft_release(&job.draft);
-    init_words_release(&job.words);
-    file_release(&job.config);
-    buf_release(&job.shape);
-    buf_release(&job.text);
-    arena_release(&job.arena);
+    struct job job = {.options = options, .model.options = options};
+    int failed =
+        check_options(&job, err) ||
+        target_folder_check(options->output.path, options->output.force, err) ||
+        find_config(&job, err) ||
+        new_words_find(&job.model.words, options, options->make.like ? &job.like : NULL, err) ||
+        open_draft(&job, err) || fill_draft(&job, err) ||
+        save_folder(&job.model.new_model.folder, options->output.path, options->output.force, err);
+    if (!failed && bundled_find(options->output.path))
+        print_note("--model %s is the bundled model, this one is --model ./%s",
+                   options->output.path, options->output.path);
+    model_maker_release(&job.model);
     return failed ? -1 : 0;
 }

@@ -1,4 +1,4 @@
-#include "inputs.h"
+#include "session.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -6,41 +6,7 @@
 #include <unistd.h>
 
 #include "command.h"
-#include "model/bundled.h"
-
-/* A line of a file, without its end; `next` begins the one after it. */
-struct line {
-    const char *bytes;
-    size_t size;
-    const char *next;
-};
-
-static struct line line_at(const char *bytes, const char *end)
-{
-    const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
-    const char *stop = newline ? newline : end;
-    struct line line = {bytes, (size_t)(stop - bytes), newline ? newline + 1 : end};
-    if (line.size && line.bytes[line.size - 1] == '\r')
-        line.size--;
-    return line;
-}
-
-static bool is_blank(const struct line *line)
-{
-    for (size_t i = 0; i < line->size; i++)
-        if (line->bytes[i] != ' ' && line->bytes[i] != '\t')
-            return false;
-    return true;
-}
-
-static size_t count_lines(const struct file *file)
-{
-    size_t count = 0;
-    const char *end = file->bytes + file->size;
-    for (const char *at = file->bytes; at < end; count++)
-        at = line_at(at, end).next;
-    return count;
-}
+#include "model/model.h"
 
 static void add_text(struct inputs *inputs, const char *bytes, size_t size, size_t line)
 {
@@ -56,76 +22,61 @@ const char *inputs_after_mark(const struct file *file)
     return file->bytes + (marked ? size : 0);
 }
 
+/* A text for each line that is not blank. */
 static void add_lines(struct inputs *inputs)
 {
     const char *end = inputs->file.bytes + inputs->file.size;
+    const char *next = NULL;
     size_t number = 1;
-    for (const char *at = inputs_after_mark(&inputs->file); at < end; number++) {
-        struct line line = line_at(at, end);
-        if (!is_blank(&line))
-            add_text(inputs, line.bytes, line.size, number);
-        at = line.next;
+    for (const char *line = inputs_after_mark(&inputs->file); line < end; line = next, number++) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        size_t size = (size_t)((newline ? newline : end) - line);
+        size_t blanks = 0;
+        next = newline ? newline + 1 : end;
+        if (size && line[size - 1] == '\r')
+            size--;
+        while (blanks < size && (line[blanks] == ' ' || line[blanks] == '\t'))
+            blanks++;
+        if (blanks < size)
+            add_text(inputs, line, size, number);
     }
-}
-
-static bool is_standard_input(const char *path)
-{
-    return strcmp(path, "-") == 0;
 }
 
 const char *inputs_shown_path(const char *path)
 {
-    return is_standard_input(path) ? "standard input" : path;
+    return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
 int inputs_read_file(struct file *file, const char *path, struct err *err)
 {
-    if (is_standard_input(path))
+    if (strcmp(path, "-") == 0)
         return file_read(file, STDIN_FILENO, inputs_shown_path(path), err);
     return file_map(file, path, err);
 }
 
-static int make_room(struct inputs *inputs, size_t count, struct err *err)
-{
-    inputs->items = arena_alloc(&inputs->arena, count, sizeof *inputs->items, err);
-    inputs->lines = arena_alloc(&inputs->arena, count, sizeof *inputs->lines, err);
-    return inputs->items && inputs->lines ? 0 : -1;
-}
-
-static int no_text(struct err *err)
-{
-    return err_usage(err, "expected a text, found none: \"Life is short\" in quotes, --sentence "
-                          "TEXT, --file PATH, --ids LIST or a pipe");
-}
-
 /* --- texts without an option ------------------------------------------------------------------ */
 
-static size_t text_count(const struct options *options)
+static size_t text_count(const struct input_options *options)
 {
     return options->sentences.count + options->operands.count;
 }
 
 /* Sentences, then operands. */
-static const char *text_at(const struct options *options, size_t index)
+static const char *text_at(const struct input_options *options, size_t index)
 {
     const struct texts *sentences = &options->sentences;
     return index < sentences->count ? sentences->items[index]
                                     : options->operands.items[index - sentences->count];
 }
 
-static bool begins_with_typeset_quote(const char *text)
+/* Words that a shell has cut apart. */
+static int forgotten_quotes(const struct input_options *options, const char *word, struct err *err)
 {
     static const char *const quotes[] = {"“", "”", "„", "‘", "’", "‚", "«", "»"};
+    const char *first = text_at(options, 0);
+    bool typeset = false;
     for (size_t i = 0; i < sizeof quotes / sizeof *quotes; i++)
-        if (strncmp(text, quotes[i], strlen(quotes[i])) == 0)
-            return true;
-    return false;
-}
-
-/* Words that a shell has cut apart. */
-static int forgotten_quotes(const struct options *options, const char *word, struct err *err)
-{
-    bool typeset = begins_with_typeset_quote(text_at(options, 0));
+        typeset |= strncmp(first, quotes[i], strlen(quotes[i])) == 0;
     return err_usage(err,
                      "expected a text of several words in %squotes, as \"Life is short\", found "
                      "'%s' by itself: texts of one word are given by --sentence",
@@ -134,7 +85,7 @@ static int forgotten_quotes(const struct options *options, const char *word, str
 
 /* A word without a blank may be anything: what is more likely meant than a text is refused, and
  * --sentence takes it all the same. */
-static int check_word(const struct options *options, const char *word, struct err *err)
+static int check_word(const struct input_options *options, const char *word, struct err *err)
 {
     if (strcmp(word, "-") == 0)
         return err_usage(err, "'-': standard input is read by --file -");
@@ -155,7 +106,7 @@ static int check_word(const struct options *options, const char *word, struct er
     return text_count(options) > 1 ? forgotten_quotes(options, word, err) : 0;
 }
 
-static int check_operands(const struct options *options, struct err *err)
+static int check_operands(const struct input_options *options, struct err *err)
 {
     for (size_t i = 0; i < options->operands.count; i++) {
         const char *operand = options->operands.items[i];
@@ -167,67 +118,80 @@ static int check_operands(const struct options *options, struct err *err)
 
 /* --- texts of any kind ------------------------------------------------------------------------ */
 
-bool inputs_are_given(const struct options *options)
+bool inputs_are_given(const struct input_options *options)
 {
     return text_count(options) || options->file || options->ids;
 }
 
-bool inputs_are_piped(const struct options *options)
+bool inputs_are_piped(const struct input_options *options)
 {
     return !inputs_are_given(options) && !isatty(STDIN_FILENO) &&
            (fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) != O_WRONLY;
 }
 
-/* The file, or the pipe where nothing is given, which may be empty. */
-static int read_stream(struct file *file, const char **path, const struct options *options,
-                       struct err *err)
+static void add_whole(struct inputs *inputs, const struct input_options *options)
 {
-    *path = inputs_are_piped(options) ? "-" : options->file;
-    return *path ? inputs_read_file(file, *path, err) : 0;
+    const struct file *file = &inputs->file;
+    size_t newline = file->size && file->bytes[file->size - 1] == '\n';
+    inputs->whole = options->file ? "--file" : inputs_shown_path(inputs->path);
+    if (options->file || file->size)
+        add_text(inputs, file->bytes, file->size - newline, 0);
 }
 
-static int blank_file(const struct inputs *inputs, struct err *err)
-{
-    return err_set(err, "'%s': expected a sentence, found %s", inputs_shown_path(inputs->path),
-                   inputs->file.size ? "only blank lines" : "nothing");
-}
-
-int inputs_open_any(struct inputs *inputs, const struct options *options, struct err *err)
-{
-    *inputs = (struct inputs){0};
-    if (check_operands(options, err) || read_stream(&inputs->file, &inputs->path, options, err))
-        return -1;
-    if (make_room(inputs, text_count(options) + count_lines(&inputs->file) + 1, err))
-        goto failed;
-    for (size_t i = 0; i < text_count(options); i++)
-        add_text(inputs, text_at(options, i), strlen(text_at(options, i)), 0);
-    if (inputs->path)
-        add_lines(inputs);
-    if (options->ids)
-        inputs->items[inputs->count++] = (struct input){.ids = options->ids};
-    if (inputs->count || (!options->file && !inputs->file.size))
-        return 0;
-    blank_file(inputs, err);
-failed:
-    inputs_release(inputs);
-    return -1;
-}
-
-int inputs_check_ids(const struct options *options, struct err *err)
+int inputs_check_ids(const struct input_options *options, struct err *err)
 {
     if (!options->ids || !options->bos)
         return 0;
     return err_usage(err, "--bos: is for texts, found --ids: put the id of that token first");
 }
 
-int inputs_open(struct inputs *inputs, const struct options *options, struct err *err)
+/* Room for all texts; a pipe may be empty. */
+static int open_file(struct inputs *inputs, const struct input_options *options, size_t most,
+                     struct err *err)
 {
-    if (inputs_check_ids(options, err) || inputs_open_any(inputs, options, err))
+    inputs->path = inputs_are_piped(options) ? "-" : options->file;
+    if (inputs->path && inputs_read_file(&inputs->file, inputs->path, err))
         return -1;
-    if (inputs->count)
+    for (size_t i = 0; i < inputs->file.size; i++)
+        most += inputs->file.bytes[i] == '\n';
+    inputs->items = arena_alloc(&inputs->arena, most, sizeof *inputs->items, err);
+    inputs->lines = arena_alloc(&inputs->arena, most, sizeof *inputs->lines, err);
+    return inputs->items && inputs->lines ? 0 : -1;
+}
+
+int inputs_open(struct inputs *inputs, const struct input_options *options, enum inputs_many many,
+                struct err *err)
+{
+    size_t given = text_count(options) + (options->file != NULL) + (options->ids != NULL);
+    *inputs = (struct inputs){0};
+    if (check_operands(options, err))
+        return -1;
+    if (many == INPUTS_ONE && given > 1)
+        return err_usage(err, "expected one text, found %zu", given);
+    if (inputs_check_ids(options, err))
+        return -1;
+    if (open_file(inputs, options, given + 2, err))
+        goto failed;
+    for (size_t i = 0; i < text_count(options); i++)
+        add_text(inputs, text_at(options, i), strlen(text_at(options, i)), 0);
+    if (inputs->path && many == INPUTS_ONE)
+        add_whole(inputs, options);
+    else if (inputs->path)
+        add_lines(inputs);
+    if (options->ids)
+        inputs->items[inputs->count++] = (struct input){.ids = options->ids};
+    bool was_read = options->file || inputs->file.size;
+    if (inputs->count || (many == INPUTS_ANY && !was_read))
         return 0;
+    if (was_read)
+        err_set(err, "'%s': expected a sentence, found %s", inputs_shown_path(inputs->path),
+                inputs->file.size ? "only blank lines" : "nothing");
+    else
+        err_usage(err, "expected a text, found none: \"Life is short\" in quotes, --sentence "
+                       "TEXT, --file PATH, --ids LIST or a pipe");
+failed:
     inputs_release(inputs);
-    return no_text(err);
+    return -1;
 }
 
 void inputs_release(struct inputs *inputs)
@@ -237,42 +201,8 @@ void inputs_release(struct inputs *inputs)
     *inputs = (struct inputs){0};
 }
 
-int inputs_only(struct input *input, struct file *file, const struct options *options,
-                struct err *err)
-{
-    size_t count = text_count(options) + (options->file != NULL) + (options->ids != NULL);
-    const char *path = NULL;
-    *input = (struct input){.ids = options->ids};
-    if (check_operands(options, err))
-        return -1;
-    if (count > 1)
-        return err_usage(err, "expected one text, found %zu", count);
-    if (inputs_check_ids(options, err))
-        return -1;
-    if (text_count(options))
-        *input = (struct input){.text = text_at(options, 0), .size = strlen(text_at(options, 0))};
-    if (read_stream(file, &path, options, err))
-        return -1;
-    if (count == 0 && !file->size)
-        return no_text(err);
-    if (!path)
-        return 0;
-    *input = (struct input){.text = file->bytes, .size = file->size};
-    input->size -= input->size && input->text[input->size - 1] == '\n';
-    return 0;
-}
-
-int inputs_blame_only(const struct options *options, struct err *err)
-{
-    if (text_count(options))
-        return -1;
-    return err_prefix(err, "%s",
-                      options->file  ? "--file"
-                      : options->ids ? "--ids"
-                                     : inputs_shown_path("-"));
-}
-
-int inputs_check_source(const struct options *options, const struct model *model, struct err *err)
+int inputs_check_source(const struct input_options *options, const struct model *model,
+                        struct err *err)
 {
     if (options->source && !model->config.cross)
         return err_usage(err, "--source: expected none: '%s' attends to its own sentence",
@@ -285,7 +215,9 @@ int inputs_check_source(const struct options *options, const struct model *model
 
 void inputs_place(struct buf *place, const struct inputs *inputs, size_t index)
 {
-    if (!inputs->items[index].text)
+    if (inputs->whole)
+        buf_text(place, inputs->whole);
+    else if (!inputs->items[index].text)
         buf_text(place, "--ids");
     else if (inputs->lines[index])
         buf_format(place, "'%s' line %zu", inputs_shown_path(inputs->path), inputs->lines[index]);
@@ -303,33 +235,32 @@ int inputs_blame(const struct inputs *inputs, size_t index, struct err *err)
     return -1;
 }
 
-void dropped_add(struct dropped *dropped, const struct reading *reading, size_t index)
+void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, size_t index)
 {
-    const struct token *first = &reading->dropped_first;
-    if (!reading->dropped_count)
+    const struct token *first = &tokenized->dropped_first;
+    if (!tokenized->dropped_count)
         return;
     if (!dropped->count) {
         dropped->input = index;
         dropped->at = first->start;
-        label_excerpt(dropped->first, reading->text + first->start, first->end - first->start);
+        label_excerpt(dropped->first, tokenized->text + first->start, first->end - first->start);
     }
-    dropped->count += reading->dropped_count;
+    dropped->count += tokenized->dropped_count;
 }
 
-void dropped_note(const struct dropped *dropped, const struct options *options, const char *place)
+void dropped_note(const struct dropped *dropped, const char *place)
 {
     bool one = dropped->count == 1;
     bool placed = place && *place;
     if (!dropped->count)
         return;
-    print_note(options, "%zu %s not in the vocabulary %s left out: '%s' at byte %zu%s%s%s",
-               dropped->count, one ? "mark that is" : "marks that are", one ? "was" : "were",
-               dropped->first, dropped->at, placed ? " of " : "", placed ? place : "",
-               one ? "" : " is the first");
+    print_note("%zu %s not in the vocabulary %s left out: '%s' at byte %zu%s%s%s", dropped->count,
+               one ? "mark that is" : "marks that are", one ? "was" : "were", dropped->first,
+               dropped->at, placed ? " of " : "", placed ? place : "", one ? "" : " is the first");
 }
 
 int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folder,
-                         const struct options *options, struct err *err)
+                         const struct input_options *options, struct err *err)
 {
     if (!tokenizer)
         return 0; /* texts are refused for that */

@@ -9,10 +9,9 @@
 #include "base/num.h"
 #include "base/stream.h"
 #include "command.h"
-#include "lesson.h"
+#include "catalog.h"
 #include "write/text_line.h"
-#include "page.h"
-#include "pager.h"
+#include "output.h"
 
 enum {
     WORDS_MAX = 32, /* of a command line */
@@ -27,123 +26,80 @@ struct tour {
     struct arena arena;
 };
 
-/* --- a command line --------------------------------------------------------------------------- */
-
-/* The words of a line, a NULL after them; quotes keep blanks together and go. */
-static int split(char *words[WORDS_MAX + 1], const char *line, struct arena *arena, struct err *err)
-{
-    size_t count = 0;
-    while (*line && count < WORDS_MAX) {
-        bool quoted = *line == '"';
-        line += quoted;
-        size_t size = strcspn(line, quoted ? "\"" : " ");
-        words[count] = arena_text(arena, line, size, err);
-        if (!words[count])
-            return -1;
-        count++;
-        line += size + (quoted && line[size]);
-        line += strspn(line, " ");
-    }
-    assert(!*line); /* the table is ours */
-    words[count] = NULL;
-    return 0;
-}
-
 /* Run the step's line as if it had been typed, on a page of the tour's width. */
 static int run_line(struct tour *tour, const char *line, struct err *err)
 {
     char width[WIDTH_BYTES];
-    char *words[WORDS_MAX + 3];
-    if (split(words, line, &tour->arena, err))
-        return -1;
+    char *words[WORDS_MAX + 2] = {NULL};
     size_t count = 0;
-    while (words[count])
-        count++;
-    if (tour->options->width) {
-        snprintf(width, sizeof width, "--width=%zu", tour->columns);
-        words[count++] = width;
-        words[count] = NULL;
+    while (*line) {
+        assert(count < WORDS_MAX);  /* the table is ours */
+        bool quoted = *line == '"'; /* quotes keep blanks together and go */
+        line += quoted;
+        size_t size = strcspn(line, quoted ? "\"" : " ");
+        words[count] = arena_text(&tour->arena, line, size, err);
+        if (!words[count++])
+            return -1;
+        line += size + quoted;
+        line += strspn(line, " ");
     }
+    snprintf(width, sizeof width, "--width=%zu", tour->columns);
+    if (tour->options->looks.width)
+        words[count] = width;
     return command_run(words[1], words + 2, &tour->arena, err);
 }
 
-/* --- a step ----------------------------------------------------------------------------------- */
-
-static int open_page(struct stream *out, struct err *err)
-{
-    return stream_to(out, STDOUT_FILENO, err);
-}
-
 /* What stands before the command's output, and the command itself. */
-static int write_before(const struct tour *tour, size_t step, struct err *err)
+static void write_before(struct stream *out, const struct tour *tour, size_t step)
 {
     const struct lesson_row *row = &lesson_rows[step];
-    struct stream out;
-    if (open_page(&out, err))
-        return -1;
-    stream_format(&out, "%zu/%zu  ", step + 1, lesson_count);
-    text_wrap(&out, row->title, TITLE_COLUMN, TITLE_COLUMN, tour->columns);
-    stream_char(&out, '\n');
-    text_wrap(&out, row->before, 0, 0, tour->columns);
-    stream_format(&out, "\n$ %s\n\n", row->command);
-    return stream_commit(&out, err);
+    stream_format(out, "%zu/%zu  ", step + 1, lesson_count);
+    text_wrap(out, row->title, TITLE_COLUMN, TITLE_COLUMN, tour->columns);
+    stream_char(out, '\n');
+    text_wrap(out, row->before, 0, 0, tour->columns);
+    stream_format(out, "\n$ %s\n\n", row->command);
 }
 
-static int write_after(const struct tour *tour, size_t step, struct err *err)
+/* Where to look, and a line before the next step, or how to go on. */
+static void write_after(struct stream *out, const struct tour *tour, size_t step)
 {
     static const char mark[] = "Look: ";
-    struct stream out;
-    if (open_page(&out, err))
-        return -1;
-    stream_format(&out, "\n%s", mark);
-    text_wrap(&out, lesson_rows[step].look, sizeof mark - 1, 0, tour->columns);
-    return stream_commit(&out, err);
+    stream_format(out, "\n%s", mark);
+    text_wrap(out, lesson_rows[step].look, sizeof mark - 1, 0, tour->columns);
+    stream_char(out, '\n');
+    if (step + 1 < tour->end) {
+        for (size_t i = 0; i < tour->columns; i++)
+            stream_char(out, '-');
+        stream_text(out, "\n\n");
+    } else if (step + 1 < lesson_count) {
+        stream_format(out, "next: attn-cli lesson %zu\n", step + 2);
+    } else {
+        text_wrap(out,
+                  "This was the last step. Go on with words of your own: attn-cli run -s \"…\"", 0,
+                  0, tour->columns);
+    }
 }
 
 static int show_step(struct tour *tour, size_t step, struct err *err)
 {
-    if (write_before(tour, step, err))
+    struct stream out;
+    if (stream_to(&out, STDOUT_FILENO, err))
+        return -1;
+    write_before(&out, tour, step);
+    if (stream_commit(&out, err))
         return -1;
     if (run_line(tour, lesson_rows[step].command, err))
         return err_prefix(err, "step %zu", step + 1);
-    return write_after(tour, step, err);
-}
-
-/* --- the tour --------------------------------------------------------------------------------- */
-
-/* After a step: a line before the next one, or how to go on. */
-static int write_between(const struct tour *tour, size_t step, struct err *err)
-{
-    static const char the_end[] =
-        "This was the last step. Go on with words of your own: attn-cli run -s \"…\"";
-    struct stream out;
-    if (open_page(&out, err))
+    if (stream_to(&out, STDOUT_FILENO, err))
         return -1;
-    stream_char(&out, '\n');
-    if (step + 1 < tour->end) {
-        for (size_t i = 0; i < tour->columns; i++)
-            stream_char(&out, '-');
-        stream_text(&out, "\n\n");
-    } else if (step + 1 < lesson_count) {
-        stream_format(&out, "next: attn-cli lesson %zu\n", step + 2);
-    } else {
-        text_wrap(&out, the_end, 0, 0, tour->columns);
-    }
+    write_after(&out, tour, step);
     return stream_commit(&out, err);
-}
-
-static int show_tour(struct tour *tour, struct err *err)
-{
-    for (size_t step = tour->first; step < tour->end; step++)
-        if (show_step(tour, step, err) || write_between(tour, step, err))
-            return -1;
-    return 0;
 }
 
 static int write_list(const struct tour *tour, struct err *err)
 {
     struct stream out;
-    if (open_page(&out, err))
+    if (stream_to(&out, STDOUT_FILENO, err))
         return -1;
     for (size_t i = tour->first; i < tour->end; i++)
         stream_format(&out, "%s%2zu  %s\n    %s\n", i > tour->first ? "\n" : "", i + 1,
@@ -154,8 +110,10 @@ static int write_list(const struct tour *tour, struct err *err)
 /* The step that is named, or all; the first where none is, of a list all. */
 static int choose_steps(struct tour *tour, struct err *err)
 {
-    const struct texts *operands = &tour->options->operands;
-    const char *name = operands->count ? operands->items[0] : tour->options->list ? "all" : "1";
+    const struct texts *operands = &tour->options->input.operands;
+    const char *name = operands->count             ? operands->items[0]
+                       : tour->options->learn.list ? "all"
+                                                   : "1";
     long long step = 0;
     if (operands->count > 1)
         return err_usage(err, "expected one step, found '%s' as well", operands->items[1]);
@@ -171,19 +129,16 @@ static int choose_steps(struct tour *tour, struct err *err)
     return 0;
 }
 
-static int show(struct tour *tour, struct err *err)
-{
-    tour->columns = page_columns(tour->options);
-    int failed = tour->options->list ? write_list(tour, err) : show_tour(tour, err);
-    arena_release(&tour->arena);
-    return failed;
-}
-
 int lesson_command(const struct options *options, struct err *err)
 {
     struct tour tour = {.options = options};
     if (choose_steps(&tour, err))
         return -1;
     pager_begin();
-    return pager_end(show(&tour, err), err);
+    tour.columns = page_columns(&options->looks);
+    int failed = options->learn.list ? write_list(&tour, err) : 0;
+    for (size_t step = tour.first; !options->learn.list && !failed && step < tour.end; step++)
+        failed = show_step(&tour, step, err);
+    arena_release(&tour.arena);
+    return pager_end(failed, err);
 }

@@ -1,4 +1,4 @@
-#include "lesson.h"
+#include "catalog.h"
 
 #define JOURNEY "-s \"Your journey starts with one step\""
 #define LIFE "-s \"Life is short eat dessert first\""

@@ -10,8 +10,6 @@
 #include "base/arena.h"
 #include "base/names.h"
 #include "command.h"
-#include "help.h"
-#include "signals.h"
 
 /* A stream that was closed before we began leaves its number to the first file we open: a note
  * would be written into a result. /dev/null takes the place, opened so that using it still fails.
@@ -37,14 +35,6 @@ static int check_stack(struct err *err)
                    LEAST_KIB, (unsigned long long)limit.rlim_cur / KIB);
 }
 
-/* Standard output may be a file on a full disk that says so only now. */
-static int close_output(struct err *err)
-{
-    if (close(STDOUT_FILENO) == 0 || errno == EBADF)
-        return 0;
-    return err_output(err, "cannot write 'standard output': %s", strerror(errno));
-}
-
 /* An option where a command should be: one of a command's, or a misspelt one of the program's. */
 static int option_first(const char *argument, struct err *err)
 {
@@ -60,25 +50,19 @@ static int option_first(const char *argument, struct err *err)
     return err_usage(err, "expected a command before '%s': 'attn-cli help' lists them", argument);
 }
 
-static bool is_one_of(const char *word, const char *const *words, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(word, words[i]) == 0)
-            return true;
-    return false;
-}
-
 static int dispatch(char **argv, struct arena *arena, struct err *err)
 {
     static const char *const help_words[] = {"--help", "-h"};
     static const char *const version_words[] = {"--version", "-V", "version"};
-    if (is_one_of(argv[1], help_words, sizeof help_words / sizeof *help_words))
+    const char *word = argv[1];
+    size_t index = 0;
+    if (names_find(&index, NAMES_LIST(help_words), word, strlen(word)))
         return command_run("help", argv + 2, arena, err);
-    if (is_one_of(argv[1], version_words, sizeof version_words / sizeof *version_words))
+    if (names_find(&index, NAMES_LIST(version_words), word, strlen(word)))
         return help_version(err);
-    if (argv[1][0] == '-')
-        return option_first(argv[1], err);
-    return command_run(argv[1], argv + 2, arena, err);
+    if (word[0] == '-')
+        return option_first(word, err);
+    return command_run(word, argv + 2, arena, err);
 }
 
 int main(int argc, char **argv)
@@ -94,8 +78,8 @@ int main(int argc, char **argv)
     }
     int failed = check_stack(&err) || dispatch(argv, &arena, &err);
     arena_release(&arena);
-    if (!failed)
-        failed = close_output(&err);
+    if (!failed && close(STDOUT_FILENO) && errno != EBADF) /* a full disk may say so only now */
+        failed = err_output(&err, "cannot write 'standard output': %s", strerror(errno));
     if (failed)
         print_failure(err.text);
     return failed ? (int)err.kind : EXIT_SUCCESS;

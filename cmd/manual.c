@@ -3,10 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "command_groups.h"
-#include "help.h"
-#include "option_groups.h"
-#include "value_lists.h"
+#include "catalog.h"
 
 /* Text in roff: what it would read, or print in another form, is escaped. */
 static void write_roff(struct stream *out, const char *text)
@@ -27,15 +24,6 @@ static void write_roff(struct stream *out, const char *text)
         else
             stream_char(out, *text);
     }
-}
-
-static void write_item(struct stream *out, const char *name, const char *about)
-{
-    stream_text(out, ".TP\n.B ");
-    write_roff(out, name);
-    stream_char(out, '\n');
-    write_roff(out, about);
-    stream_char(out, '\n');
 }
 
 static void write_capitals(struct stream *out, const char *text)
@@ -61,15 +49,6 @@ static void write_head(struct stream *out, const struct command *command, const 
     else
         stream_text(out, "\n.I COMMAND\n[options]\n.br\n.B attn\\-cli \\-\\-version\n");
 }
-
-static void write_examples(struct stream *out, const struct command *command)
-{
-    stream_text(out, ".SH EXAMPLES\n.nf\n");
-    write_roff(out, command->examples);
-    stream_text(out, ".fi\n");
-}
-
-/* --- a command -------------------------------------------------------------------------------- */
 
 static void write_option(struct stream *out, const struct option_row *row)
 {
@@ -123,60 +102,37 @@ static void write_list(struct stream *out, const struct value_use *use,
         stream_format(out, ".PP\n%s\n", use->list->note);
 }
 
-static void write_lists(struct stream *out, const struct command *command)
-{
-    for (size_t i = 0; i < value_use_count; i++)
-        if (value_use_opens(&value_uses[i], command))
-            write_list(out, &value_uses[i], command);
-}
-
-static void write_command(struct stream *out, const struct command *command)
-{
-    write_head(out, command, command->about);
-    write_examples(out, command);
-    write_options(out, command);
-    write_lists(out, command);
-    stream_text(out, ".SH SEE ALSO\n.BR attn\\-cli (1)\n");
-}
-
-/* --- all of them ------------------------------------------------------------------------------ */
-
 static void write_commands(struct stream *out)
 {
     stream_text(out, ".SH COMMANDS\n");
     for (size_t i = 0; i < command_group_count; i++) {
         stream_format(out, ".SS %s\n", command_groups[i].title);
         for (size_t k = 0; k < command_count; k++)
-            if (command_rows[k].bit & command_groups[i].commands)
-                write_item(out, command_rows[k].name, command_rows[k].about);
+            if (command_rows[k].bit & command_groups[i].commands) {
+                stream_format(out, ".TP\n.B %s\n", command_rows[k].name);
+                write_roff(out, command_rows[k].about);
+                stream_char(out, '\n');
+            }
     }
-}
-
-/* What the help of `help` tells of: it goes for all. */
-static void write_common(struct stream *out)
-{
-    const struct command *command = command_rows;
-    while (command->bit != FOR_HELP)
-        command++;
-    write_lists(out, command);
-}
-
-static void write_overview(struct stream *out)
-{
-    write_head(out, NULL, "run a GPT-style decoder and show what every head looks at");
-    write_examples(out, &command_rows[0]);
-    write_commands(out);
-    write_common(out);
-    stream_text(out, ".SH SEE ALSO\n");
-    for (size_t i = 0; i < command_count; i++)
-        stream_format(out, ".BR attn\\-cli\\-%s (1)%s\n", command_rows[i].name,
-                      i + 1 < command_count ? "," : "");
 }
 
 void manual_write(struct stream *out, const struct command *command)
 {
+    const char *program = "run a GPT-style decoder and show what every head looks at";
+    write_head(out, command, command ? command->about : program);
+    stream_text(out, ".SH EXAMPLES\n.nf\n");
+    write_roff(out, command ? command->examples : command_rows[0].examples);
+    stream_text(out, ".fi\n");
     if (command)
-        write_command(out, command);
+        write_options(out, command);
     else
-        write_overview(out);
+        write_commands(out);
+    const struct command *lists = command ? command : command_of(FOR_HELP); /* help's go for all */
+    for (const struct value_use *use = NULL; (use = value_use_next(use, lists));)
+        write_list(out, use, lists);
+    stream_text(out, ".SH SEE ALSO\n");
+    for (size_t i = 0; i < command_count && !command; i++)
+        stream_format(out, ".BR attn\\-cli\\-%s (1)%s\n", command_rows[i].name,
+                      i + 1 < command_count ? "," : "");
+    stream_text(out, command ? ".BR attn\\-cli (1)\n" : "");
 }

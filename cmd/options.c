@@ -4,7 +4,6 @@
 
 #include "base/names.h"
 #include "base/num.h"
-#include "unknown_option.h"
 
 bool option_serves(const struct option_row *row, int commands)
 {
@@ -16,6 +15,44 @@ bool option_serves(const struct option_row *row, int commands)
     return inherits && row->commands & FOR_RUN;
 }
 
+const struct option_row *option_find(int commands, const char *name, size_t size)
+{
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        if (option_serves(row, commands) && strlen(row->name) == size &&
+            memcmp(row->name, name, size) == 0)
+            return row;
+    }
+    return NULL;
+}
+
+const struct option_row *option_find_letter(int commands, char letter)
+{
+    for (size_t i = 0; letter && i < option_count; i++)
+        if (option_rows[i].letter == letter && option_serves(&option_rows[i], commands))
+            return &option_rows[i];
+    return NULL;
+}
+
+bool option_is_known(int commands, const char *argument)
+{
+    if (argument[1] != '-')
+        return option_find_letter(commands, argument[1]);
+    return option_find(commands, argument + 2, strcspn(argument + 2, "="));
+}
+
+bool option_has_name(int commands, const char *name)
+{
+    return option_find(commands, name, strlen(name));
+}
+
+int options_check_name(int command, const char *name, struct err *err)
+{
+    return option_has_name(command, name) ? 0 : unknown_name(command, name, strlen(name), err);
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
 /* The walk through the arguments. */
 struct reader {
     struct options *options;
@@ -24,45 +61,6 @@ struct reader {
     struct arena *arena;
     struct err *err;
 };
-
-static const struct option_row *find_name(const struct reader *reader, const char *name,
-                                          size_t size)
-{
-    for (size_t i = 0; i < option_count; i++) {
-        const struct option_row *row = &option_rows[i];
-        if (option_serves(row, reader->command) && strlen(row->name) == size &&
-            memcmp(row->name, name, size) == 0)
-            return row;
-    }
-    return NULL;
-}
-
-static const struct option_row *find_letter(const struct reader *reader, char letter)
-{
-    for (size_t i = 0; i < option_count; i++)
-        if (option_serves(&option_rows[i], reader->command) && option_rows[i].letter == letter)
-            return &option_rows[i];
-    return NULL;
-}
-
-bool option_is_known(int commands, const char *argument)
-{
-    const struct reader any = {.command = commands};
-    if (argument[1] != '-')
-        return argument[1] && find_letter(&any, argument[1]);
-    return find_name(&any, argument + 2, strcspn(argument + 2, "=")) != NULL;
-}
-
-bool option_has_name(int commands, const char *name)
-{
-    const struct reader any = {.command = commands};
-    return find_name(&any, name, strlen(name)) != NULL;
-}
-
-int options_check_name(int command, const char *name, struct err *err)
-{
-    return option_has_name(command, name) ? 0 : unknown_name(command, name, strlen(name), err);
-}
 
 static int add_text(struct reader *reader, struct texts *texts, const char *text)
 {
@@ -81,39 +79,9 @@ static int add_text(struct reader *reader, struct texts *texts, const char *text
     return 0;
 }
 
-static int set_number(struct reader *reader, const struct option_row *row, const char *text,
-                      void *field)
-{
-    if (num_parse_integer(text, row->min, row->max, field))
-        return 0;
-    return err_usage(reader->err, "--%s: expected a whole number from %lld to %lld, found '%s'",
-                     row->name, row->min, row->max, text);
-}
-
-static int set_real(struct reader *reader, const struct option_row *row, const char *text,
-                    void *field)
-{
-    if (num_parse_double(text, (double)row->min, (double)row->max, field))
-        return 0;
-    return err_usage(reader->err, "--%s: expected a number from %lld to %lld, found '%s'",
-                     row->name, row->min, row->max, text);
-}
-
-/* The last of several values holds, as in a line that is called up again and gone on with; but a
- * file that was named and not read would be missed. */
-static int set_text(struct reader *reader, const struct option_row *row, const char *value,
-                    const char **field)
-{
-    if (*field && row->offset == offsetof(struct options, file))
-        return err_usage(reader->err,
-                         "--%s: expected one file, found '%s' as well: 'cat' joins files, and "
-                         "--%s - reads what it prints",
-                         row->name, value, row->name);
-    *field = value;
-    return 0;
-}
-
-/* Put an option's value, NULL for a flag, into its field. */
+/* Put an option's value, NULL for a flag, into its field. The last of several values holds, as in a
+ * line that is called up again and gone on with; but a file that was named and not read would be
+ * missed. */
 static int set_option(struct reader *reader, const struct option_row *row, const char *value)
 {
     void *field = (char *)reader->options + row->offset;
@@ -122,16 +90,30 @@ static int set_option(struct reader *reader, const struct option_row *row, const
         *(bool *)field = true;
         return 0;
     case OPTION_TEXT:
-        return set_text(reader, row, value, field);
+        if (*(const char **)field && row->offset == offsetof(struct options, input.file))
+            return err_usage(reader->err,
+                             "--%s: expected one file, found '%s' as well: 'cat' joins files, and "
+                             "--%s - reads what it prints",
+                             row->name, value, row->name);
+        *(const char **)field = value;
+        return 0;
     case OPTION_TEXTS:
         return add_text(reader, field, value);
     case OPTION_NUMBER:
-        return set_number(reader, row, value, field);
+        if (num_parse_integer(value, row->min, row->max, field))
+            return 0;
+        return err_usage(reader->err, "--%s: expected a whole number from %lld to %lld, found '%s'",
+                         row->name, row->min, row->max, value);
     case OPTION_REAL:
-        return set_real(reader, row, value, field);
+        if (num_parse_double(value, (double)row->min, (double)row->max, field))
+            return 0;
+        return err_usage(reader->err, "--%s: expected a number from %lld to %lld, found '%s'",
+                         row->name, row->min, row->max, value);
     }
     return 0;
 }
+
+/* --- the command line ------------------------------------------------------------------------- */
 
 static int give_option(struct reader *reader, const struct option_row *row, const char *value)
 {
@@ -162,25 +144,25 @@ static int read_long(struct reader *reader, char *argument)
     const char *name = argument + 2;
     size_t size = strcspn(name, "=");
     const char *value = name[size] == '=' ? name + size + 1 : NULL;
-    const struct option_row *row = find_name(reader, name, size);
+    const struct option_row *row = option_find(reader->command, name, size);
     if (!row)
         return unknown_name(reader->command, name, size, reader->err);
     if (row->kind == OPTION_FLAG && value)
         return err_usage(reader->err, "--%s: expected no value, found '%s'", row->name, value);
-    if (row->kind != OPTION_FLAG && !value)
-        value = *reader->next ? *reader->next++ : NULL;
-    if (row->kind != OPTION_FLAG && !value)
+    if (row->kind == OPTION_FLAG)
+        return give_option(reader, row, NULL);
+    if (!value && *reader->next)
+        value = *reader->next++;
+    if (!value)
         return missing_value(reader, row);
-    if (row->kind != OPTION_FLAG && check_sign(reader, row, name[size] == '=', value))
-        return -1;
-    return give_option(reader, row, value);
+    return check_sign(reader, row, name[size] == '=', value) ? -1 : give_option(reader, row, value);
 }
 
 /* `-q`, `-qv`, `-m life`, `-mlife`. */
 static int read_letters(struct reader *reader, char *argument)
 {
     for (const char *letter = argument + 1; *letter; letter++) {
-        const struct option_row *row = find_letter(reader, *letter);
+        const struct option_row *row = option_find_letter(reader->command, *letter);
         if (!row)
             return unknown_letter(reader->command, letter, reader->err);
         if (row->kind == OPTION_FLAG) {
@@ -209,7 +191,7 @@ int options_parse(struct options *options, int command, char **arguments, struct
         if (failed)
             return -1;
         if (only_operands || argument[0] != '-' || argument[1] == '\0')
-            failed = add_text(&reader, &options->operands, argument);
+            failed = add_text(&reader, &options->input.operands, argument);
         else if (strcmp(argument, "--") == 0)
             only_operands = true;
         else if (is_long)
@@ -230,7 +212,8 @@ bool options_are_given(const struct options *options, const char *name)
     return false;
 }
 
-int options_precision(enum precision *precision, const struct options *options, struct err *err)
+int options_precision(enum precision *precision, const struct model_options *options,
+                      struct err *err)
 {
     *precision = PRECISION_FP32;
     if (!options->precision)
@@ -238,32 +221,114 @@ int options_precision(enum precision *precision, const struct options *options, 
     return precision_choose(precision, "--precision", options->precision, err);
 }
 
-static int set_flag(const struct option_row *row, const char *value, bool *field, struct err *err)
-{
-    bool yes = strcmp(value, "true") == 0;
-    if (!yes && strcmp(value, "false") != 0)
-        return err_usage(err, "--%s: expected true or false, found '%s'", row->name, value);
-    *field = yes;
-    return 0;
-}
-
 int options_set(struct options *options, int command, const char *name, const char *value,
                 struct arena *arena, struct err *err)
 {
     struct reader reader = {options, command, NULL, arena, err};
-    const struct option_row *row = find_name(&reader, name, strlen(name));
+    const struct option_row *row = option_find(command, name, strlen(name));
     if (!row)
         return unknown_name(command, name, strlen(name), err);
-    if (row->kind == OPTION_FLAG)
-        return set_flag(row, value, (bool *)((char *)options + row->offset), err);
-    return set_option(&reader, row, value);
+    if (row->kind != OPTION_FLAG)
+        return set_option(&reader, row, value);
+    bool yes = strcmp(value, "true") == 0;
+    if (!yes && strcmp(value, "false") != 0)
+        return err_usage(err, "--%s: expected true or false, found '%s'", row->name, value);
+    *(bool *)((char *)options + row->offset) = yes;
+    return 0;
 }
 
-int options_check_page(const struct options *options, struct err *err)
+int options_choose_page(bool *json, const struct output_options *options, struct err *err)
 {
     static const char *const formats[] = {"text", "json"};
-    size_t index = 0;
-    return options->format
-               ? names_choose(&index, NAMES_LIST(formats), "--format", options->format, err)
-               : 0;
+    size_t index = options->json;
+    if (options->format &&
+        names_choose(&index, NAMES_LIST(formats), "--format", options->format, err))
+        return -1;
+    *json = index == 1;
+    return 0;
+}
+
+/* --- settings --------------------------------------------------------------------------------- */
+
+bool settings_may_vary(const struct option_row *row)
+{
+    return option_serves(row, FOR_ITEM) && option_serves(row, FOR_BATCH) && !(row->commands & TEXT);
+}
+
+bool settings_compute(const struct option_row *row)
+{
+    return settings_may_vary(row) && !(row->commands & VIEW);
+}
+
+static const void *field_of(const struct option_row *row, const struct options *options)
+{
+    return (const char *)options + row->offset;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_texts(const struct texts *a, const struct texts *b)
+{
+    bool same = a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++)
+        same = same_text(a->items[i], b->items[i]);
+    return same;
+}
+
+bool settings_same(const struct option_row *row, const struct options *a, const struct options *b)
+{
+    const void *x = field_of(row, a);
+    const void *y = field_of(row, b);
+    switch (row->kind) {
+    case OPTION_FLAG:
+        return *(const bool *)x == *(const bool *)y;
+    case OPTION_TEXT:
+        return same_text(*(const char *const *)x, *(const char *const *)y);
+    case OPTION_TEXTS:
+        return same_texts(x, y);
+    case OPTION_NUMBER:
+        return *(const long long *)x == *(const long long *)y;
+    case OPTION_REAL:
+        break;
+    }
+    return *(const double *)x == *(const double *)y;
+}
+
+void settings_value(struct buf *out, const struct option_row *row, const struct options *options)
+{
+    const void *field = field_of(row, options);
+    const char *text = "";
+    char digits[NUM_DOUBLE_BYTES];
+    switch (row->kind) {
+    case OPTION_FLAG:
+        text = *(const bool *)field ? "true" : "false";
+        break;
+    case OPTION_TEXT:
+        text = *(const char *const *)field;
+        break;
+    case OPTION_NUMBER:
+        buf_format(out, "%lld", *(const long long *)field);
+        break;
+    case OPTION_REAL:
+        num_double(digits, *(const double *)field);
+        text = digits;
+        break;
+    case OPTION_TEXTS: /* no item has one */
+        break;
+    }
+    buf_text(out, text ? text : "");
+}
+
+bool settings_agree(const struct options *a, const struct options *b, bool only_computed)
+{
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        bool counts = (only_computed ? settings_compute : settings_may_vary)(row);
+        if (counts && !settings_same(row, a, b))
+            return false;
+    }
+    return true;
 }

@@ -11,8 +11,11 @@
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "math/precision.h"
+#include "model/weight_init.h"
+#include "train/trainer_settings.h"
 
 /* The commands an option belongs to. */
 enum {
@@ -38,7 +41,7 @@ enum {
     /* `batch` and its items have every option of `run`, but for rows marked so. */
     NOT_BATCH = 1 << 28,
     NOT_ITEM = 1 << 29,
-    /* All of them change what is computed (settings.h), but for: */
+    /* All of them change what is computed, but for: */
     PROCESS = 1 << 25, /* how one process does it, and where to: results do not depend on it */
     TEXT = 1 << 26,    /* what is looked at */
     VIEW = 1 << 27,    /* what is shown of it, and how */
@@ -49,98 +52,118 @@ struct texts {
     size_t count;
 };
 
-struct options {
-    const char *model;
+/* What the command line says, by what reads it. Numbers are 0 where they were not given, but for
+ * OPTIONS_DEFAULT. */
+struct input_options {
+    struct texts operands; /* of most commands texts, too; of others a model, a file, a step */
     struct texts sentences;
-    const char *file;
-    const char *ids;
-    const char *source;
-    const char *attention;
-    const char *attention_of;
-    const char *mask_method;
-    const char *scale;
-    const char *without;
-    double softness; /* --temperature of the scores; 1: not given */
-    double dropout;
-    const char *token;
-    const char *show;
-    const char *layer;
-    const char *head;
-    const char *format;
-    const char *output;
-    const char *precision;
-    const char *completion;
-    const char *shape;
-    const char *lengths; /* of texts: a list */
-    const char *only;
-    const char *save;
-    const char *like;
-    const char *config;
-    const char *vocab;
-    const char *merges;
-    const char *draw;
-    const char *sort, *map; /* scores of heads */
-    const char *rule;       /* of a grammar */
-    long long size;         /* of a vocabulary; 0: not given */
-    long long count;        /* of texts; 0: not given */
-    struct texts sets;
-    struct texts data; /* what a model is trained on */
-    const char *resume_from;
-    long long steps, batch, context, accumulate, save_every; /* 0: not given */
-    long long warmup;                                        /* -1: not given */
-    double rate, decay, clip, drills;
-    long long table;      /* 0: not given */
-    long long torch_seed; /* -1: not given */
-    const char *input;    /* what kind of file a batch is read from */
-    const char *reduce;
-    bool per_item;
-    const char *shard;
-    struct texts sweeps;
-    bool dry_run;
-    bool resume;
-    bool force;
-    bool fail_fast;
-    const char *mean;
-    const char *view; /* of pictures, and all up to the title */
-    const char *color_scale;
-    const char *range;
-    const char *palette;
-    const char *cells;
-    const char *color;
-    const char *title;
-    long long threads; /* 0: one a processor */
-    long long width;   /* 0: the terminal's */
-    long long tokens;  /* 0: not given */
-    long long digits;  /* 0: not given */
-    double temperature;
-    double top_p;
-    long long top_k;
-    long long seed;
-    bool no_stop;
-    bool logprobs;
-    long long repeat; /* 0: not given */
-    bool full;
-    bool list;
-    bool words;
-    bool hide_first;
-    bool only_ids;
-    bool decode;
-    bool bos;
-    bool no_special;
-    bool json;
-    bool man;
-    bool quiet;
-    bool verbose;
-    bool help;
-    struct texts operands;
-    struct texts given; /* the long names of all options on the command line, in its order */
+    const char *file, *ids, *source;
+    bool bos, no_special;
 };
 
-/* What holds where nothing was given; all else is 0. */
-#define OPTIONS_DEFAULT                                                                    \
-    {                                                                                      \
-        .top_p = 1, .torch_seed = -1, .warmup = -1, .rate = 1e-3, .decay = 0.1, .clip = 1, \
-        .softness = 1                                                                      \
+struct model_options {
+    const char *name;
+    const char *precision;
+    long long threads;
+};
+
+/* The way a model attends; `seed` is that of generate's tokens, too. */
+struct mechanism_options {
+    const char *attention, *mask_method, *scale, *without;
+    double temperature, dropout;
+    long long seed;
+};
+
+struct select_options {
+    const char *show, *layer, *head, *mean;
+    bool words, hide_first;
+};
+
+struct output_options {
+    const char *format, *path;
+    bool json, force;
+};
+
+/* How pages and pictures look. */
+struct looks_options {
+    const char *view, *cells, *color_scale, *range, *palette, *color, *title;
+    long long width;
+    bool full;
+};
+
+struct generate_options {
+    long long tokens, top_k;
+    double temperature, top_p;
+    bool no_stop, logprobs;
+};
+
+struct batch_options {
+    const char *kind; /* of the file that it is read from */
+    struct texts sweeps;
+    long long repeat;
+    const char *reduce, *shard;
+    bool per_item, dry_run, resume, fail_fast;
+};
+
+/* What init, train and vocab make. */
+struct make_options {
+    const char *shape, *like, *config, *vocab, *merges, *draw;
+    struct texts sets;
+    long long table, seed, size;
+};
+
+struct train_options {
+    struct texts data;
+    const char *resume;
+    struct trainer_settings settings; /* but for the seed */
+    long long seed;
+};
+
+struct options {
+    struct texts given; /* the long names of all options on the command line, in its order */
+    bool quiet, verbose, help;
+    struct input_options input;
+    struct model_options model;
+    struct mechanism_options mechanism;
+    struct select_options select;
+    struct output_options output;
+    struct looks_options looks;
+    struct generate_options generate;
+    struct batch_options batch;
+    struct make_options make;
+    struct train_options train;
+    struct {
+        const char *lengths, *only, *save, *shape;
+        long long repeat; /* of compare, too */
+    } bench;
+    struct {
+        const char *rule; /* of a grammar */
+        long long count, seed;
+    } corpus;
+    struct {
+        const char *token, *attention_of;
+        long long digits;
+    } explain;
+    struct {
+        const char *sort, *map;
+        long long seed;
+    } heads;
+    struct { /* of help and lesson */
+        const char *completion;
+        bool man, list;
+    } learn;
+    struct { /* of tokenize and info */
+        bool only_ids, decode;
+        long long sizes; /* for a text of so many */
+    } tokens;
+};
+
+#define OPTIONS_DEFAULT                                                                          \
+    {                                                                                            \
+        .mechanism.temperature = 1, .generate = {.tokens = 32, .top_p = 1}, .bench.repeat = 5,   \
+        .corpus.count = 1, .make.seed = ORIGIN_SEED,                                             \
+        .train.settings = {                                                                      \
+            .steps = 1000, .texts = 32, .accumulate = 1, .rate = 1e-3, .decay = 0.1, .clip = 1}, \
     }
 
 enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS, OPTION_NUMBER, OPTION_REAL };
@@ -156,8 +179,6 @@ struct option_row {
     const char *about;
 };
 
-enum { OPTIONS_MAX = 256 }; /* rows of the table */
-
 extern const struct option_row option_rows[];
 extern const size_t option_count;
 
@@ -168,25 +189,59 @@ int options_parse(struct options *options, int command, char **arguments, struct
 /* Whether a long name is one that the command line had, be it with the value that it has anyway. */
 bool options_are_given(const struct options *options, const char *name);
 
-/* True when one of these commands has the option; an option of that long name. */
-bool option_serves(const struct option_row *row, int commands);
-bool option_has_name(int commands, const char *name);
-
-/* Refuse a long name that the command has no option of. */
-int options_check_name(int command, const char *name, struct err *err);
-
-/* Set one option by its long name, as a command line would: the value of a flag is true or false.
- * `value` is borrowed. */
+/* Set one option by its long name, as a command line would: the value, which is borrowed, of a flag
+ * is true or false. */
 int options_set(struct options *options, int command, const char *name, const char *value,
                 struct arena *arena, struct err *err);
 
-/* True when one of these commands has the option that an argument, `-s` or `--layer=0`, begins. */
+/* True when one of these commands has the option; the option of a long name of `size` bytes, or of
+ * a letter, that one of them has, or NULL; whether an argument, `-s` or `--layer=0`, begins one. */
+bool option_serves(const struct option_row *row, int commands);
+const struct option_row *option_find(int commands, const char *name, size_t size);
+const struct option_row *option_find_letter(int commands, char letter);
+bool option_has_name(int commands, const char *name);
 bool option_is_known(int commands, const char *argument);
 
-/* --precision: fp32, where it is not given. */
-int options_precision(enum precision *precision, const struct options *options, struct err *err);
+/* --precision: fp32, where it is not given. And --format, or --json, of pages: text or JSON. */
+int options_precision(enum precision *precision, const struct model_options *options,
+                      struct err *err);
+int options_choose_page(bool *json, const struct output_options *options, struct err *err);
 
-/* --format of commands that print a page or JSON. */
-int options_check_page(const struct options *options, struct err *err);
+/* --- what was meant by an option that a command does not have: its name of the same thing
+ * ("--prompt" is "--sentence"), an option of other commands, a slip of the finger ---------------
+ */
+
+/* Refuse a long name, where the command has no such option; one that it has not, of `size` bytes
+ * without its dashes; and a letter. */
+int options_check_name(int command, const char *name, struct err *err);
+int unknown_name(int command, const char *name, size_t size, struct err *err);
+int unknown_letter(int command, const char *letter, struct err *err);
+
+/* Refuse a word that would be taken for something else: `-layer`, whose l is no option and whose
+ * dash should be two; `–layer`, with the dash of a word processor. 0 for any other. */
+int unknown_dashes(int command, const char *argument, struct err *err);
+
+/* True when that option may be meant: it is called so elsewhere, or nearly so. */
+bool unknown_may_mean(const char *name, const char *option);
+
+/* The option that a name is only a slip away from: another case, `_` for a dash, or in words of
+ * five letters or more one letter; or NULL. */
+const char *unknown_slip(int command, const char *name);
+
+/* --- settings: what makes one item of a batch different from another -------------------------- */
+
+/* True for options that an item may set over what `batch` says for all; for those among them that
+ * change what is computed: a model, a mechanism, not a source or a format. */
+bool settings_may_vary(const struct option_row *row);
+bool settings_compute(const struct option_row *row);
+
+bool settings_same(const struct option_row *row, const struct options *a, const struct options *b);
+
+/* Append the option's value as a command line has it: nothing where it was not given. */
+void settings_value(struct buf *out, const struct option_row *row, const struct options *options);
+
+/* True when two items can share a pass: every setting is the same and, unless only what is computed
+ * counts, what is shown, too. Their texts and sources may differ. */
+bool settings_agree(const struct options *a, const struct options *b, bool only_computed);
 
 #endif

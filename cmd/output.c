@@ -1,54 +1,138 @@
 #include "output.h"
 
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/file.h"
-#include "format_choice.h"
-#include "write/folder_out.h"
+#include "write/format.h"
 
-static bool is_folder(const char *path)
+bool output_is_standard(const char *path)
 {
-    return path[strlen(path) - 1] == '/' || file_is_directory(path);
+    return !path || strcmp(path, "-") == 0;
 }
 
-static int find_format(struct output *output, const struct options *options, struct err *err)
+int output_to(struct stream *out, const char *path, struct err *err)
+{
+    return output_is_standard(path) ? stream_to(out, STDOUT_FILENO, err)
+                                    : stream_open(out, path, err);
+}
+
+/* What others write, or call what we write; of several the first that the table has. */
+static const struct synonym synonyms[] = {
+    {"jpg", "png"},         {"jpeg", "png"},       {"gif", "png"},         {"bmp", "png"},
+    {"tif", "png"},         {"tiff", "png"},       {"webp", "png"},        {"eps", "pdf"},
+    {"ps", "pdf"},          {"htm", "html"},       {"md", "markdown"},     {"tex", "latex"},
+    {"txt", "text"},        {"plain", "text"},     {"table", "text"},      {"tsv", "csv"},
+    {"xls", "csv"},         {"xlsx", "csv"},       {"dat", "csv"},         {"long", "tidy"},
+    {"ndjson", "jsonl"},    {"yaml", "json"},      {"numpy", "npy"},       {"npz", "npy"},
+    {"pkl", "npy"},         {"pt", "safetensors"}, {"pth", "safetensors"}, {"h5", "safetensors"},
+    {"bin", "safetensors"}, {NULL, NULL}};
+
+static struct names names_of(const struct format_table *table)
+{
+    struct names names = table->names;
+    names.synonyms = synonyms;
+    return names;
+}
+
+/* The longest ending that fits: `.tidy.csv` before `.csv`. */
+bool format_find_ending(size_t *index, const struct format_table *table, const char *path)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < table->endings.count; i++) {
+        const char *ending = names_at(table->endings, i);
+        size_t size = strlen(ending);
+        if (size <= longest || size > strlen(path) ||
+            strcasecmp(path + strlen(path) - size, ending) != 0)
+            continue;
+        longest = size;
+        *index = i;
+    }
+    return longest > 0;
+}
+
+/* The ending that a path's own was meant to be; NULL: none. */
+static const char *nearest_ending(const struct format_table *table, const char *path)
+{
+    const char *name = strrchr(path, '/');
+    const char *dot = strrchr(name ? name : path, '.');
+    size_t index = 0;
+    if (!dot)
+        return NULL;
+    const char *near = names_nearest(names_of(table), dot + 1, strlen(dot + 1));
+    if (near && names_find(&index, table->names, near, strlen(near)))
+        return names_at(table->endings, index);
+    return names_nearest(table->endings, dot, strlen(dot));
+}
+
+static int unknown_ending(const struct format_table *table, const char *path, struct err *err)
+{
+    struct buf known = {0};
+    char guess[NAMES_GUESS_BYTES];
+    for (size_t i = 0; i < table->endings.count; i++)
+        buf_format(&known, "%s%s", i ? ", " : "", names_at(table->endings, i));
+    err_usage(err, "--output: expected --format, or an ending of %s, found '%s'%s",
+              known.bytes ? known.bytes : "", path,
+              names_guess(guess, nearest_ending(table, path)));
+    buf_release(&known);
+    return -1;
+}
+
+int format_choose_name(size_t *index, const struct format_table *table, const char *name,
+                       struct err *err)
+{
+    return names_choose(index, names_of(table), "--format", name, err);
+}
+
+const void *format_choose(const struct format_table *table, const struct output_options *options,
+                          struct err *err)
+{
+    size_t index = 0;
+    const char *path = options->path;
+    const char *name = options->json ? "json" : options->format;
+    if (path && !*path) {
+        err_usage(err, "--output: expected a path, found ''");
+        return NULL;
+    }
+    if (name && format_choose_name(&index, table, name, err))
+        return NULL;
+    if (!name && !output_is_standard(path) && !format_find_ending(&index, table, path)) {
+        unknown_ending(table, path, err);
+        return NULL;
+    }
+    size_t row = index * table->names.stride;
+    const char *for_files = (const char *)table->for_files;
+    if (!path && for_files && *(const bool *)(const void *)(for_files + row) &&
+        isatty(STDOUT_FILENO)) {
+        err_usage(err,
+                  "--format %s: expected a file (-o FILE) or a pipe, found a terminal: -o - writes "
+                  "there all the same",
+                  name);
+        return NULL;
+    }
+    const char *checks = (const char *)table->check;
+    int (*check)(struct err *) =
+        checks ? *(int (*const *)(struct err *))(const void *)(checks + row) : NULL;
+    return check && check(err) ? NULL : (const char *)table->rows + row;
+}
+
+int output_choose(struct output *output, const struct output_options *options, struct err *err)
 {
     const struct format_table table = FORMAT_TABLE(format_rows, format_count);
-    const char *path = options->output;
-    size_t index = 0;
+    const char *path = options->path;
     output->path = path;
-    output->to_stdout = format_to_standard_output(path);
-    output->to_folder = !output->to_stdout && *path && is_folder(path);
+    output->replaces = options->force;
+    output->to_stdout = output_is_standard(path);
+    output->to_folder =
+        !output->to_stdout && *path && (path[strlen(path) - 1] == '/' || file_is_directory(path));
     if (output->to_folder && !options->format)
         return err_usage(err, "--output: a folder needs --format, for example --format csv");
-    if (format_choose(&index, &table, options->format, path, err))
+    output->format = format_choose(&table, options, err);
+    if (!output->format)
         return -1;
-    output->format = &format_rows[index];
-    return 0;
-}
-
-int output_choose(struct output *output, const struct options *options, struct err *err)
-{
-    output->replaces = options->force;
-    if (find_format(output, options, err) ||
-        (output->to_folder && target_folder_check(output->path, output->replaces, err)))
-        return -1;
-    return output->format->check ? output->format->check(err) : 0;
-}
-
-const char *output_show(const struct format *format, const struct options *options,
-                        const struct config *config)
-{
-    return options->show ? options->show : format_show(format, config->n_encoder_layer > 0);
-}
-
-const char *output_layer(const struct format *format, const struct options *options,
-                         const struct derivation *how)
-{
-    if (options->layer)
-        return options->layer;
-    return format_layer(how->mean_of_layers ? NULL : format);
+    return output->to_folder ? target_folder_check(path, output->replaces, err) : 0;
 }
 
 int output_check_selection(const struct output *output, const struct selection *selection,
@@ -66,9 +150,7 @@ int output_open(struct output *output, struct err *err)
         return 0;
     if (output->to_folder)
         return target_folder_open(&output->folder, output->path, output->replaces, err);
-    if (output->to_stdout)
-        return stream_to(&output->stream, STDOUT_FILENO, err);
-    return stream_open(&output->stream, output->path, err);
+    return output_to(&output->stream, output->path, err);
 }
 
 int output_write(struct output *output, const struct report *report, const struct place *place,

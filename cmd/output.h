@@ -1,25 +1,60 @@
-/* output.h: where results go, and how: standard output, a file or a folder, in one format.
+/* output.h: in which format results are written, where to, and how pages and pictures look.
  *
- *     struct output output = {0};
- *     if (output_choose(&output, options, err)) ...
- *     ... compute ...
- *     if (output_open(&output, err) || output_write(&output, &report, &place, err) ||
- *         output_commit(&output, err)) ...
- *     output_discard(&output);          (does nothing after a commit)
+ * A table of formats has rows with a name and an ending of files; the row is --format's, else that
+ * of the ending of -o, else the first, which is for people.
+ *
+ *     const struct format_table table = FORMAT_TABLE(rows, ROWS);
+ *     const struct row *row = format_choose(&table, &options->output, err);
+ *     if (!row || output_to(&stream, options->output.path, err) || row->write(...)) ...
  */
 #ifndef ATTN_CMD_OUTPUT_H
 #define ATTN_CMD_OUTPUT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/err.h"
+#include "base/names.h"
 #include "base/stream.h"
 #include "base/target_folder.h"
-#include "lens/derive.h"
 #include "lens/selection.h"
 #include "options.h"
 #include "write/format.h"
 
+struct format_table {
+    const void *rows;
+    struct names names, endings; /* endings with their dots */
+    const bool *for_files;       /* the first row's field; NULL: no row is for files alone */
+    int (*const *check)(struct err *err); /* … what refuses a row that cannot be written here */
+};
+
+/* Rows with the fields `name`, `ending`, `for_files` and `check`; rows without the last two. */
+#define FORMAT_TABLE(rows, count)                                                                \
+    {                                                                                            \
+        (rows), {&(rows)->name, (count), sizeof *(rows), NULL},                                  \
+            {&(rows)->ending, (count), sizeof *(rows), NULL}, &(rows)->for_files, &(rows)->check \
+    }
+#define FORMAT_TABLE_OF_TEXT(rows, count)                                \
+    {                                                                    \
+        (rows), {&(rows)->name, (count), sizeof *(rows), NULL},          \
+            {&(rows)->ending, (count), sizeof *(rows), NULL}, NULL, NULL \
+    }
+
+/* The row, or NULL. Refused as usage are names and endings that are none, and bytes on a terminal
+ * that `-` did not ask for. */
+const void *format_choose(const struct format_table *table, const struct output_options *options,
+                          struct err *err);
+
+/* The place of a row by its name alone; by the ending of a path: false where it has none. */
+int format_choose_name(size_t *index, const struct format_table *table, const char *name,
+                       struct err *err);
+bool format_find_ending(size_t *index, const struct format_table *table, const char *path);
+
+/* True for standard output: no path, or `-`. Open that, or the file that a commit puts there. */
+bool output_is_standard(const char *path);
+int output_to(struct stream *out, const char *path, struct err *err);
+
+/* Reports: one file, or a folder of files. */
 struct output {
     const char *path; /* NULL or "-": standard output */
     const struct format *format;
@@ -30,27 +65,43 @@ struct output {
     struct target_folder folder;
 };
 
-/* --format, else the ending of -o, else text for people. A folder that holds anything is refused
- * without --force. */
-int output_choose(struct output *output, const struct options *options, struct err *err);
-
-/* What to show, and of which layers: what was asked for, else what the format is for (NULL: what is
- * not shown, but counted). A mean over layers is one over all. */
-const char *output_show(const struct format *format, const struct options *options,
-                        const struct config *config);
-const char *output_layer(const struct format *format, const struct options *options,
-                         const struct derivation *how);
+/* A folder that holds anything is refused without --force. */
+int output_choose(struct output *output, const struct output_options *options, struct err *err);
 
 /* What was asked for must have a place in the format. */
 int output_check_selection(const struct output *output, const struct selection *selection,
                            struct err *err);
 
 /* Begin, if that is not done yet; write reports; finish, so that the file is there under its name;
- * or give up, so that it is not. */
+ * or give up, so that it is not: nothing after a commit. */
 int output_open(struct output *output, struct err *err);
 int output_write(struct output *output, const struct report *report, const struct place *place,
                  struct err *err);
 int output_commit(struct output *output, struct err *err);
 void output_discard(struct output *output);
+
+/* --- the page that people read -----------------------------------------------------------------
+ */
+
+/* Columns: --width, else the terminal's, else 80; rows of a matrix that are shown before its middle
+ * is left out. 0 with --full: endless. */
+size_t page_columns(const struct looks_options *options);
+size_t page_lines(const struct looks_options *options);
+
+/* A page of one report, so wide and long. */
+struct place page_place(const struct looks_options *options, const struct style *style);
+
+/* Read --palette, --range, --view and the like; --color auto depends on standard output. */
+int looks_read(struct style *style, const struct options *options, struct err *err);
+
+/* Say of each of them that was given, and of --width, where the format makes nothing of it. */
+void looks_note(const struct looks_options *options, const struct format *format);
+
+/* Between these, standard output is a page in memory, if it was a terminal; what is longer than
+ * that is shown by $ATTN_PAGER, else $PAGER, else less, as git does it. Where TERM is dumb, and
+ * where the pager is blank, cat or not there, the page is as it would be without. pager_end returns
+ * `failed`, or -1 with `err` where the page cannot be written. */
+void pager_begin(void);
+int pager_end(int failed, struct err *err);
 
 #endif

@@ -49,11 +49,11 @@ static void print_line(const char *kind, const char *text)
     buf_release(&line);
 }
 
-void print_note(const struct options *options, const char *format, ...)
+void print_note(const char *format, ...)
 {
     char text[ERR_TEXT_BYTES];
     va_list args;
-    if (options->quiet)
+    if (progress_is_quiet())
         return;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
@@ -61,12 +61,11 @@ void print_note(const struct options *options, const char *format, ...)
     print_line("note: ", text);
 }
 
-void print_note_of_tokenizer(const struct options *options, const struct tokenizer *tokenizer)
+void print_note_of_tokenizer(const struct tokenizer *tokenizer)
 {
     long long most = tokenizer ? tokenizer_truncation(tokenizer) : 0;
     if (most > 0)
-        print_note(options,
-                   "tokenizer.json: 'truncation' to %lld tokens is not applied: a text keeps all "
+        print_note("tokenizer.json: 'truncation' to %lld tokens is not applied: a text keeps all "
                    "of its tokens",
                    most);
 }
@@ -76,26 +75,20 @@ void print_failure(const char *text)
     print_line("error: ", text);
 }
 
-/* The names of the commands, as many a line as fit after "Commands:". */
-static void list_commands(struct buf *out)
-{
-    enum { INDENT = 10, COLUMNS = 79 };
-    size_t used = INDENT;
-    for (size_t i = 0; i < command_count; i++) {
-        size_t size = strlen(command_rows[i].name);
-        bool fits = used + 1 + size <= COLUMNS;
-        buf_format(out, "%s%s", fits ? " " : "\n           ", command_rows[i].name);
-        used = (fits ? used : INDENT) + 1 + size;
-    }
-}
-
 void print_usage(void)
 {
+    enum { INDENT = 10, COLUMNS = 79 }; /* of the names after "Commands:" */
+    size_t used = INDENT;
     struct buf page = {0};
     buf_text(&page, "Usage:     attn-cli COMMAND [options]\n"
                     "Try:       attn-cli run \"Life is short, eat dessert first\"\n"
                     "Commands: ");
-    list_commands(&page);
+    for (size_t i = 0; i < command_count; i++) {
+        size_t size = strlen(command_rows[i].name);
+        bool fits = used + 1 + size <= COLUMNS;
+        buf_format(&page, "%s%s", fits ? " " : "\n           ", command_rows[i].name);
+        used = (fits ? used : INDENT) + 1 + size;
+    }
     buf_text(&page, "\nMore:      attn-cli help, attn-cli help COMMAND\n");
     if (page.out_of_memory)
         print_failure("expected a command: 'attn-cli help' lists them");

@@ -19,11 +19,16 @@ static const double FIRST_SECONDS = 1; /* what takes less needs no bar */
 static const double NEXT_SECONDS = 0.1;
 
 static volatile sig_atomic_t visible; /* a line stands on the terminal */
+static bool quiet;
 
-static bool is_terminal(void)
+void progress_set_quiet(bool set)
 {
-    const char *terminal = getenv("TERM");
-    return isatty(STDERR_FILENO) && terminal && *terminal && strcmp(terminal, "dumb") != 0;
+    quiet = set;
+}
+
+bool progress_is_quiet(void)
+{
+    return quiet;
 }
 
 static void tell(void *context, size_t done, size_t count)
@@ -31,11 +36,14 @@ static void tell(void *context, size_t done, size_t count)
     progress_show(context, done, count, NULL);
 }
 
-void progress_begin(struct progress *progress, const struct options *options, const char *things)
+void progress_begin(struct progress *progress, const char *things)
 {
     double now = clock_seconds();
+    const char *terminal = getenv("TERM");
+    bool has_lines =
+        isatty(STDERR_FILENO) && terminal && *terminal && strcmp(terminal, "dumb") != 0;
     *progress = (struct progress){
-        .shows = !options->quiet && is_terminal(),
+        .shows = !quiet && has_lines,
         .things = things,
         .begin = now,
         .shown = now + FIRST_SECONDS - NEXT_SECONDS,
@@ -43,18 +51,13 @@ void progress_begin(struct progress *progress, const struct options *options, co
     };
 }
 
-static bool is_plain_file(int descriptor)
+void progress_begin_beside(struct progress *progress, const char *output, const char *things)
 {
     struct stat status;
-    return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
-}
-
-void progress_begin_beside(struct progress *progress, const struct options *options,
-                           const char *things)
-{
-    bool to_stdout = !options->output || strcmp(options->output, "-") == 0;
-    progress_begin(progress, options, things);
-    progress->shows = progress->shows && (!to_stdout || is_plain_file(STDOUT_FILENO));
+    bool to_stdout = !output || strcmp(output, "-") == 0;
+    bool to_file = fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode);
+    progress_begin(progress, things);
+    progress->shows = progress->shows && (!to_stdout || to_file);
 }
 
 const char *progress_time(char text[PROGRESS_TIME_BYTES], double seconds)
@@ -106,13 +109,6 @@ static void add_bar(struct buf *line, const struct buf *text, size_t done, size_
     text_shorten(line, columns - 1);
 }
 
-static void send(const struct buf *line)
-{
-    visible = 1;
-    fputs("\r\033[K", stderr);
-    fwrite(line->bytes, 1, line->size, stderr);
-}
-
 void progress_show(struct progress *progress, size_t done, size_t count, const char *note)
 {
     struct buf text = {0};
@@ -128,8 +124,11 @@ void progress_show(struct progress *progress, size_t done, size_t count, const c
         buf_format(&text, ", %s", note);
     if (!text.out_of_memory)
         add_bar(&line, &text, done, count);
-    if (!text.out_of_memory && !line.out_of_memory)
-        send(&line);
+    if (!text.out_of_memory && !line.out_of_memory) {
+        visible = 1;
+        fputs("\r\033[K", stderr);
+        fwrite(line.bytes, 1, line.size, stderr);
+    }
     buf_release(&text);
     buf_release(&line);
 }

@@ -3,8 +3,7 @@
  *
  *     [########............] 4000 of 10000 items, 812/s, 7 s left, 2 failed
  *
- *     struct progress progress;
- *     progress_begin(&progress, options, "items");
+ *     progress_begin(&progress, "items");
  *     progress_show(&progress, done, count, NULL);             (as often as one likes)
  *     progress_end(&progress);                                 (before results are written)
  */
@@ -15,7 +14,6 @@
 #include <stddef.h>
 
 #include "base/progress_sink.h"
-#include "options.h"
 
 struct progress {
     bool shows;
@@ -25,12 +23,15 @@ struct progress {
     struct progress_sink sink; /* for who does the work: shows it here */
 };
 
-void progress_begin(struct progress *progress, const struct options *options, const char *things);
+/* --quiet, of the command that runs: neither progress nor notes. */
+void progress_set_quiet(bool quiet);
+bool progress_is_quiet(void);
 
-/* The same for a command that writes results all the while: where they go to a terminal or into a
- * pipe, they show by themselves how far it is. */
-void progress_begin_beside(struct progress *progress, const struct options *options,
-                           const char *things);
+void progress_begin(struct progress *progress, const char *things);
+
+/* For a command that writes results to `output` (NULL or "-": standard output) all the while: in a
+ * terminal or a pipe they show by themselves how far it is. */
+void progress_begin_beside(struct progress *progress, const char *output, const char *things);
 
 /* Show how far it is, when it is time; `note` says more, NULL: nothing. */
 void progress_show(struct progress *progress, size_t done, size_t count, const char *note);

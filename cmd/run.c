@@ -3,36 +3,32 @@
  * Options, model, tokens, selection; then groups of sentences, each one ragged batch; the output is
  * only begun when the first group is computed.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "command.h"
-#include "inputs.h"
-#include "mechanism_options.h"
-#include "lens/viewer.h"
-#include "looks.h"
+#include "session.h"
 #include "output.h"
 #include "write/text_line.h"
-#include "page.h"
 #include "progress.h"
-#include "request.h"
 #include "text/label.h"
 
 enum {
     GROUP_TOKENS = 1024, /* of the sentences that share a pass */
     GROUP_SENTENCES = 256,
+    HINT_BYTES = 160,
 };
 
 struct job {
     const struct options *options;
-    struct viewer viewer;
-    struct inputs inputs;
+    struct session session;
     struct request request;
     struct style style;
     struct output output;
     struct place place;
-    struct arena arena;
+    bool parts;         /* some tokens are parts of a character */
     struct arena group; /* one group's: memory does not grow with their number */
 };
 
@@ -42,138 +38,97 @@ static int check_format(const struct job *job, struct err *err)
     const struct format *format = job->output.format;
     if (output_check_selection(&job->output, &job->request.selection, err))
         return -1;
-    if (format->one_sentence && !job->output.to_folder && job->inputs.count > 1)
+    if (format->one_sentence && !job->output.to_folder && job->session.inputs.count > 1)
         return err_usage(err,
                          "--format %s: one file holds one sentence, found %zu: give a folder (-o "
                          "DIR/)",
-                         format->name, job->inputs.count);
+                         format->name, job->session.inputs.count);
     return 0;
 }
 
 static int prepare(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    struct mechanism mechanism;
-    enum precision precision;
-    if (options_precision(&precision, options, err) ||
-        mechanism_options_read(&mechanism, options, err) ||
-        output_choose(&job->output, options, err) ||
-        read_derivation(&job->request.derivation, options, job->output.format->can_show_all, err) ||
-        looks_read(&job->style, options, err) || inputs_open(&job->inputs, options, err) ||
-        viewer_open(&job->viewer, chosen_model(options), (size_t)options->threads, err) ||
-        viewer_set_precision(&job->viewer, precision, err) ||
-        inputs_set_tokenizer(job->viewer.tokenizer, &job->viewer.model.folder, options, err))
+    struct session *session = &job->session;
+    struct request *request = &job->request;
+    if (session_read_options(session, err) || output_choose(&job->output, &options->output, err) ||
+        read_derivation(&request->derivation, &options->select, job->output.format->can_show_all,
+                        err) ||
+        looks_read(&job->style, options, err) ||
+        inputs_open(&session->inputs, &options->input, INPUTS_SOME, err) ||
+        session_open(session, err))
         return -1;
-    print_note_of_tokenizer(options, job->viewer.tokenizer);
     const struct format *format = job->output.format;
-    looks_note(options, format);
-    if (request_make(&job->request, options, format, &job->viewer, &job->arena, err) ||
-        viewer_set_mechanism(&job->viewer, &job->request.mechanism, err) ||
-        inputs_check_source(options, &job->viewer.model, err) || check_format(job, err))
+    looks_note(&options->looks, format);
+    if (request_make(request, options, format, &session->viewer, &session->arena, err) ||
+        viewer_set_mechanism(&session->viewer, &request->mechanism, err) ||
+        inputs_check_source(&options->input, &session->viewer.model, err) || check_format(job, err))
         return -1;
-    job->place = (struct place){
-        .count = job->inputs.count,
-        .columns = page_columns(options),
-        .lines = page_lines(options),
-        .show_tokens = job->request.selection.tokens,
-        .style = &job->style,
-    };
-    return 0;
-}
-
-/* Tokenize input `index`; errors say which one it is. */
-static int read_subject(const struct job *job, struct subject *subject, size_t index,
-                        struct arena *arena, struct err *err)
-{
-    const char *text = job->options->source;
-    struct input source = {.text = text, .size = text ? strlen(text) : 0};
-    if (viewer_read(&job->viewer, subject, &job->inputs.items[index], text ? &source : NULL, arena,
-                    err))
-        return inputs_blame(&job->inputs, index, err);
-    return 0;
-}
-
-static void note_dropped(const struct job *job, const struct dropped *dropped)
-{
-    struct buf place = {0};
-    inputs_place(&place, &job->inputs, dropped->input);
-    dropped_note(dropped, job->options, place.bytes);
-    buf_release(&place);
-}
-
-/* A report without numbers shows what cannot be made of a text. */
-static int check_derivation(const struct job *job, const struct subject *subject, size_t index,
-                            struct arena *arena, struct err *err)
-{
-    struct report report = {.sentence = subject->sentence, .source = subject->source};
-    if (job->request.derivation.hide_first &&
-        derive(&report, &job->request.derivation, job->viewer.tokenizer, arena, err))
-        return inputs_blame(&job->inputs, index, err);
+    job->place = page_place(&options->looks, &job->style);
+    job->place.count = session->inputs.count;
+    job->place.show_tokens = request->selection.tokens;
     return 0;
 }
 
 /* Whether a token begins inside a character: Chinese, emoji and the like, in bytes. */
-static bool has_parts(const struct reading *reading)
+static bool has_parts(const struct tokenized *tokenized)
 {
-    for (size_t i = 0; reading->bytes && i < reading->count; i++)
-        if (reading->bytes[i].bytes &&
-            label_is_rest(reading->bytes[i].bytes, reading->bytes[i].size))
+    for (size_t i = 0; tokenized->bytes && i < tokenized->count; i++)
+        if (tokenized->bytes[i].bytes &&
+            label_is_rest(tokenized->bytes[i].bytes, tokenized->bytes[i].size))
             return true;
     return false;
 }
 
-/* Where people read labels: what the odd ones among them are, and how to have others. */
-static void note_parts(const struct job *job, bool parts)
+/* Tokenize a text, and see that it can be shown: a report without numbers shows what cannot be made
+ * of it. */
+static int check_input(struct job *job, struct text_pair *pair, size_t index, struct err *err)
 {
-    bool labelled = job->request.selection.sites && job->output.format->looks;
-    if (parts && labelled && !job->request.derivation.words)
-        print_note(job->options, "tokens that are parts of a character are shown as their bytes, "
-                                 "\\xNN: --words joins them");
+    const struct derivation *how = &job->request.derivation;
+    struct arena arena = {0};
+    int failed = session_read(&job->session, pair, index, &arena, err);
+    if (!failed && how->hide_first) {
+        struct report report = {.sentence = pair->sentence, .source = pair->source};
+        if (derive(&report, how, job->session.viewer.tokenizer, &arena, err))
+            failed = inputs_blame(&job->session.inputs, index, err);
+    }
+    if (!failed) {
+        session_count_dropped(&job->session, pair, index);
+        job->parts |= has_parts(&pair->sentence) || has_parts(&pair->source);
+    }
+    arena_release(&arena);
+    return failed;
 }
 
 /* Every sentence must be sound before the first is computed: no output stops half-way for a word.
  */
 static int check_inputs(struct job *job, struct err *err)
 {
-    struct dropped dropped = {0};
-    struct dropped in_source = {0};
     size_t tokens = 0;
-    bool parts = false;
-    for (size_t i = 0; i < job->inputs.count; i++) {
-        struct arena arena = {0};
-        struct subject subject;
-        int failed = read_subject(job, &subject, i, &arena, err) ||
-                     check_derivation(job, &subject, i, &arena, err);
-        if (!failed)
-            dropped_add(&dropped, &subject.sentence, i);
-        if (!failed && i == 0) /* it is the same for all */
-            dropped_add(&in_source, &subject.source, i);
-        if (!failed)
-            parts |= has_parts(&subject.sentence) || has_parts(&subject.source);
-        tokens += failed ? 0 : subject.sentence.count;
-        arena_release(&arena);
-        if (failed)
+    for (size_t i = 0; i < job->session.inputs.count; i++) {
+        struct text_pair pair;
+        if (check_input(job, &pair, i, err))
             return -1;
+        tokens += pair.sentence.count;
     }
-    viewer_expect(&job->viewer, tokens);
-    note_dropped(job, &dropped);
-    dropped_note(&in_source, job->options, "the source");
-    note_parts(job, parts);
+    viewer_expect(&job->session.viewer, tokens);
+    session_note_dropped(&job->session);
+    bool labelled = job->request.selection.sites && job->output.format->looks;
+    if (job->parts && labelled && !job->request.derivation.words)
+        print_note("tokens that are parts of a character are shown as their bytes, "
+                   "\\xNN: --words joins them");
     return 0;
 }
 
-/* What was asked for of each report: means, words, what remains without the first token. */
-static int derive_group(const struct job *job, const struct look *look, struct arena *arena,
-                        struct err *err)
+/* Make of the reports what was asked for, means, words, the rest without the first token, and write
+ * them. */
+static int write_group(struct job *job, const struct look *look, struct arena *arena,
+                       struct err *err)
 {
+    const struct derivation *how = &job->request.derivation;
     for (size_t i = 0; i < look->count; i++)
-        if (derive(&look->reports[i], &job->request.derivation, job->viewer.tokenizer, arena, err))
-            return inputs_blame(&job->inputs, look->first + i, err);
-    return 0;
-}
-
-static int write_group(struct job *job, const struct look *look, struct err *err)
-{
+        if (derive(&look->reports[i], how, job->session.viewer.tokenizer, arena, err))
+            return inputs_blame(&job->session.inputs, look->first + i, err);
     if (output_open(&job->output, err))
         return -1;
     for (size_t i = 0; i < look->count; i++, job->place.index++)
@@ -183,17 +138,17 @@ static int write_group(struct job *job, const struct look *look, struct err *err
 }
 
 /* Read as many of the sentences from `first` on as share a pass. */
-static int read_group(const struct job *job, struct subject *subjects, size_t first, size_t *count,
+static int read_group(const struct job *job, struct text_pair *pairs, size_t first, size_t *count,
                       struct arena *arena, struct err *err)
 {
     size_t tokens = 0;
     *count = 0;
-    while (first + *count < job->inputs.count && *count < GROUP_SENTENCES &&
+    while (first + *count < job->session.inputs.count && *count < GROUP_SENTENCES &&
            tokens < GROUP_TOKENS) {
-        struct subject *subject = &subjects[*count];
-        if (read_subject(job, subject, first + *count, arena, err))
+        struct text_pair *pair = &pairs[*count];
+        if (session_read(&job->session, pair, first + *count, arena, err))
             return -1;
-        tokens += subject->sentence.count;
+        tokens += pair->sentence.count;
         (*count)++;
     }
     return 0;
@@ -203,97 +158,89 @@ static int read_group(const struct job *job, struct subject *subjects, size_t fi
 static int run_group(struct job *job, size_t *done, struct err *err)
 {
     struct arena *arena = &job->group;
-    size_t left = job->inputs.count - *done;
+    size_t left = job->session.inputs.count - *done;
     size_t most = left < GROUP_SENTENCES ? left : GROUP_SENTENCES;
     arena_clear(arena);
-    struct subject *subjects = arena_alloc(arena, most, sizeof *subjects, err);
+    struct text_pair *pairs = arena_alloc(arena, most, sizeof *pairs, err);
     struct report *reports = arena_alloc(arena, most, sizeof *reports, err);
     struct look look = {
         .selection = &job->request.selection,
-        .subjects = subjects,
+        .pairs = pairs,
         .first = *done,
         .reports = reports,
     };
-    if (!subjects || !reports || read_group(job, subjects, *done, &look.count, arena, err) ||
-        viewer_look(&job->viewer, &look, arena, err) || derive_group(job, &look, arena, err) ||
-        write_group(job, &look, err))
+    if (!pairs || !reports || read_group(job, pairs, *done, &look.count, arena, err) ||
+        viewer_look(&job->session.viewer, &look, arena, err) || write_group(job, &look, arena, err))
         return -1;
     *done += look.count;
     return 0;
 }
 
-static int write_wrapped(struct job *job, struct buf *line, struct err *err)
+/* Below a page that shows a part: how to see the rest. Files hold results alone. */
+static void write_hint(struct job *job)
 {
-    if (buf_check(line, err))
-        return -1;
-    if (line->size)
-        text_wrap(&job->output.stream, line->bytes, 0, 0, job->place.columns);
-    buf_clear(line);
-    return 0;
+    const struct config *config = &job->session.viewer.model.config;
+    struct stream *out = &job->output.stream;
+    bool more = config->n_layer > 1 || config->n_encoder_layer > 1;
+    char line[HINT_BYTES];
+    if (job->request.chosen || !job->output.to_stdout)
+        return;
+    stream_char(out, '\n');
+    if (config->n_encoder_layer)
+        snprintf(line, sizeof line,
+                 "These are the last layers of %zu in the encoder, %zu in the decoder.",
+                 config->n_encoder_layer, config->n_layer);
+    else
+        snprintf(line, sizeof line, "This is layer %zu, the last of %zu.", config->n_layer - 1,
+                 config->n_layer);
+    if (more)
+        text_wrap(out, line, 0, 0, job->place.columns);
+    snprintf(line, sizeof line, "More: %s%s--show all, --format csv; 'attn-cli help run'.",
+             more ? "--layer all, " : "", config->n_head > 1 ? "--head 0, " : "");
+    text_wrap(out, line, 0, 0, job->place.columns);
 }
 
-/* Below a page that shows a part: how to see the rest. Files hold results alone. */
-static int write_hint(struct job *job, struct err *err)
+static void note_work(const struct job *job, double seconds)
 {
-    const struct config *config = &job->viewer.model.config;
-    struct buf line = {0};
-    if (job->request.chosen || !job->output.to_stdout)
-        return 0;
-    stream_char(&job->output.stream, '\n');
-    bool more = config->n_layer > 1 || config->n_encoder_layer > 1;
-    if (config->n_encoder_layer && more)
-        buf_format(&line, "These are the last layers of %zu in the encoder, %zu in the decoder.",
-                   config->n_encoder_layer, config->n_layer);
-    else if (more)
-        buf_format(&line, "This is layer %zu, the last of %zu.", config->n_layer - 1,
-                   config->n_layer);
-    int failed = write_wrapped(job, &line, err);
-    buf_format(&line, "More: %s%s--show all, --format csv; 'attn-cli help run'.",
-               more ? "--layer all, " : "", config->n_head > 1 ? "--head 0, " : "");
-    failed = failed || write_wrapped(job, &line, err);
-    buf_release(&line);
-    return failed ? -1 : 0;
+    const struct viewer *viewer = &job->session.viewer;
+    size_t texts = job->session.inputs.count;
+    size_t threads = pool_threads(viewer->machine.pool);
+    print_note("%zu text%s through '%s' on %zu thread%s, %s kernels, %s: %.1f ms", texts,
+               texts == 1 ? "" : "s", viewer->model.name, threads, threads == 1 ? "" : "s",
+               kernels_target(viewer->machine.kernels),
+               precision_name(viewer->model.weights.precision), 1e3 * seconds);
 }
 
 static int run_all(struct job *job, struct err *err)
 {
     struct progress progress;
     double start = clock_seconds();
-    bool one = job->inputs.count == 1;
+    bool one = job->session.inputs.count == 1;
     if (one) /* nothing is written before it is done */
-        progress_begin(&progress, job->options, "layers");
+        progress_begin(&progress, "layers");
     else
-        progress_begin_beside(&progress, job->options, "texts");
-    job->viewer.machine.progress = one ? &progress.sink : NULL;
-    for (size_t done = 0; done < job->inputs.count;) {
+        progress_begin_beside(&progress, job->options->output.path, "texts");
+    job->session.viewer.machine.progress = one ? &progress.sink : NULL;
+    for (size_t done = 0; done < job->session.inputs.count;) {
         if (run_group(job, &done, err))
             return -1;
         if (!one)
-            progress_show(&progress, done, job->inputs.count, NULL);
+            progress_show(&progress, done, job->session.inputs.count, NULL);
     }
-    job->viewer.machine.progress = NULL;
+    job->session.viewer.machine.progress = NULL;
     progress_end(&progress);
-    if (write_hint(job, err))
-        return -1;
+    write_hint(job);
     if (job->options->verbose)
-        print_note(job->options, "%zu text%s through '%s' on %zu thread%s, %s kernels, %s: %.1f ms",
-                   job->inputs.count, job->inputs.count == 1 ? "" : "s", job->viewer.model.name,
-                   pool_threads(job->viewer.machine.pool),
-                   pool_threads(job->viewer.machine.pool) == 1 ? "" : "s",
-                   kernels_target(job->viewer.machine.kernels),
-                   precision_name(job->viewer.model.weights.precision),
-                   1e3 * (clock_seconds() - start));
+        note_work(job, clock_seconds() - start);
     return output_commit(&job->output, err);
 }
 
 int run_command(const struct options *options, struct err *err)
 {
-    struct job job = {.options = options};
+    struct job job = {.options = options, .session.options = options};
     int failed = prepare(&job, err) || check_inputs(&job, err) || run_all(&job, err);
     output_discard(&job.output);
-    viewer_release(&job.viewer);
-    inputs_release(&job.inputs);
+    session_release(&job.session);
     arena_release(&job.group);
-    arena_release(&job.arena);
     return failed ? -1 : 0;
 }

@@ -1,4 +1,4 @@
-#include "signals.h"
+#include "command.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -121,13 +121,6 @@ bool signals_is_ignored(int signal_number)
     return sigaction(signal_number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/* A sanitizer has a use for some of its own, and whoever started us may ignore others. */
-static bool is_default(int signal_number)
-{
-    struct sigaction action;
-    return sigaction(signal_number, NULL, &action) == 0 && action.sa_handler == SIG_DFL;
-}
-
 static const struct answer {
     int signal_number;
     void (*handler)(int);
@@ -171,7 +164,9 @@ void signals_set(void)
             .sa_handler = answers[i].handler,
             .sa_flags = (int)SA_ONSTACK,
         };
-        if (is_default(answers[i].signal_number))
+        struct sigaction
+            now; /* a sanitizer has a use for some; whoever started us ignores others */
+        if (sigaction(answers[i].signal_number, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
             set_answer(answers[i].signal_number, action);
     }
     /* whatever the parent process ignored */

@@ -11,13 +11,12 @@
 #include "base/num.h"
 #include "base/stream.h"
 #include "command.h"
-#include "decode.h"
-#include "format/json_text.h"
-#include "inputs.h"
-#include "lens/reading.h"
+#include "format/json_writer.h"
+#include "session.h"
+#include "lens/tokenized.h"
 #include "model/model.h"
-#include "write/json_origin.h"
-#include "write/text_line.h"
+#include "text/token_list.h"
+#include "write/json_report.h"
 #include "write/text_tokens.h"
 
 enum { PLACE_BYTES = 32 };
@@ -28,8 +27,11 @@ struct tally {
     struct token most; /* its numbers are the largest of all */
 };
 
+enum mode { MODE_TABLE, MODE_JSON, MODE_IDS };
+
 struct job {
     const struct options *options;
+    enum mode mode;
     struct folder folder;
     struct tokenizer *tokenizer;
     struct file file;
@@ -39,140 +41,84 @@ struct job {
     struct arena arena;
 };
 
+/* --- what is printed -------------------------------------------------------------------------- */
+
 /* The tokens of one text on their way out. */
 struct printer {
     const struct job *job;
     size_t input;
     size_t index; /* of the next token */
     struct stream out;
-    struct token_columns columns;
-    struct buf line;
+    struct json_writer json;
+    struct table table;
+    struct table_column columns[TOKEN_COLUMNS];
 };
 
-/* A way to print a text's tokens. */
-struct mode {
-    int (*begin)(struct printer *printer, struct err *err);
-    int (*token)(struct printer *printer, const struct token *token, struct err *err);
-    int (*end)(struct printer *printer, struct err *err);
-};
-
-static int begin_nothing(struct printer *printer, struct err *err)
-{
-    (void)printer, (void)err;
-    return 0;
-}
-
-static int end_nothing(struct printer *printer, struct err *err)
-{
-    (void)printer, (void)err;
-    return 0;
-}
-
-/* --- the ids alone, with blanks between them -------------------------------------------------- */
-
-static int print_id(struct printer *printer, const struct token *token, struct err *err)
-{
-    char text[NUM_COUNT_BYTES];
-    (void)err;
-    if (printer->index)
-        stream_char(&printer->out, ' ');
-    stream_bytes(&printer->out, text, num_count(text, token->id));
-    return 0;
-}
-
-static int end_ids(struct printer *printer, struct err *err)
-{
-    (void)err;
-    stream_char(&printer->out, '\n');
-    return 0;
-}
-
-/* --- JSON: the first members of what `run` writes --------------------------------------------- */
-
-static int begin_object(struct printer *printer, struct err *err)
+/* The head of a table; of JSON the first members of what `run` writes. */
+static void begin_text(struct printer *printer)
 {
     const struct job *job = printer->job;
     const struct input *input = &job->inputs[printer->input];
-    (void)err;
-    stream_text(&printer->out, "{\"model\": ");
-    json_write_text(&printer->out, job->folder.path, strlen(job->folder.path));
-    stream_text(&printer->out, ", \"sentence\": ");
-    json_write_text(&printer->out, input->text, input->size);
-    stream_text(&printer->out, ", \"tokens\": [");
-    return 0;
-}
-
-static int print_object(struct printer *printer, const struct token *token, struct err *err)
-{
-    size_t size = 0;
-    const char *bytes = tokenizer_token(printer->job->tokenizer, token->id, &size);
-    (void)err;
-    if (printer->index)
-        stream_text(&printer->out, ", ");
-    json_origin_token(&printer->out, token, bytes, size, true);
-    return 0;
-}
-
-static int end_object(struct printer *printer, struct err *err)
-{
-    (void)err;
-    stream_text(&printer->out, "]}\n");
-    return 0;
-}
-
-/* --- a table ---------------------------------------------------------------------------------- */
-
-static int begin_table(struct printer *printer, struct err *err)
-{
-    const struct tally *tally = &printer->job->tallies[printer->input];
+    const struct tally *tally = &job->tallies[printer->input];
+    struct stream *out = &printer->out;
+    printer->index = 0;
+    if (job->mode == MODE_JSON) {
+        printer->json = (struct json_writer){.stream = out};
+        json_put_open(&printer->json, NULL, '{');
+        json_put_text(&printer->json, "model", job->folder.path);
+        json_put_bytes(&printer->json, "sentence", input->text, input->size);
+        json_put_open(&printer->json, "tokens", '[');
+    }
+    if (job->mode != MODE_TABLE)
+        return;
     if (printer->input)
-        stream_char(&printer->out, '\n');
-    printer->columns = token_columns_fit(tally->count, &tally->most, true);
-    token_columns_head(&printer->line, &printer->columns, "text");
-    return text_end(&printer->out, &printer->line, err);
+        stream_char(out, '\n');
+    printer->table.count =
+        token_columns(printer->columns, "text", tally->count, &tally->most, true);
+    table_titles(&printer->table);
 }
 
-static int print_row(struct printer *printer, const struct token *token, struct err *err)
+static void print_token(struct printer *printer, const struct token *token)
 {
+    const struct job *job = printer->job;
+    const struct input *input = &job->inputs[printer->input];
+    struct stream *out = &printer->out;
+    char id[NUM_COUNT_BYTES];
     size_t size = 0;
-    const struct input *input = &printer->job->inputs[printer->input];
-    const char *bytes = tokenizer_token(printer->job->tokenizer, token->id, &size);
+    if (job->mode == MODE_IDS) { /* alone, with blanks between them */
+        if (printer->index)
+            stream_char(out, ' ');
+        stream_bytes(out, id, num_count(id, token->id));
+        return;
+    }
+    const char *bytes = tokenizer_token(job->tokenizer, token->id, &size);
+    if (job->mode == MODE_JSON) {
+        json_report_token(&printer->json, token, bytes, size, true);
+        return;
+    }
     bool goes_on = label_is_rest(input->text + token->end, input->size - token->end);
-    token_columns_row(&printer->line, &printer->columns, printer->index, token);
-    label_token(&printer->line, bytes, size, goes_on);
-    return text_end(&printer->out, &printer->line, err);
+    token_cells(&printer->table, printer->index, token);
+    label_token(&printer->table.cell, bytes, size, goes_on);
+    table_put(&printer->table);
+    table_end(&printer->table);
 }
-
-static const struct mode ids_mode = {begin_nothing, print_id, end_ids};
-static const struct mode json_mode = {begin_object, print_object, end_object};
-static const struct mode table_mode = {begin_table, print_row, end_nothing};
-
-static const struct mode *mode_of(const struct options *options)
-{
-    bool json = options->format && strcmp(options->format, "json") == 0;
-    return options->only_ids ? &ids_mode : json ? &json_mode : &table_mode;
-}
-
-/* --- texts ------------------------------------------------------------------------------------ */
 
 static int print_tokens(void *context, const struct token *tokens, size_t count, struct err *err)
 {
     struct printer *printer = context;
-    const struct mode *mode = mode_of(printer->job->options);
     for (size_t i = 0; i < count; i++, printer->index++)
-        if (mode->token(printer, &tokens[i], err))
-            return -1;
-    return 0;
+        print_token(printer, &tokens[i]);
+    return buf_check(&printer->table.line, err);
 }
 
 static int print_text(struct printer *printer, const struct input *input, struct err *err)
 {
-    const struct mode *mode = mode_of(printer->job->options);
+    static const char *const ends[] = {[MODE_TABLE] = "", [MODE_JSON] = "]}\n", [MODE_IDS] = "\n"};
     const struct token_sink sink = {print_tokens, printer};
     struct token_list list = {.sink = &sink};
-    int failed = mode->begin(printer, err) ||
-                 tokenizer_stream(printer->job->tokenizer, &list, input->text, input->size, err) ||
-                 mode->end(printer, err);
+    begin_text(printer);
+    int failed = tokenizer_stream(printer->job->tokenizer, &list, input->text, input->size, err);
+    stream_text(&printer->out, failed ? "" : ends[printer->job->mode]);
     token_list_release(&list);
     return failed ? -1 : 0;
 }
@@ -180,17 +126,17 @@ static int print_text(struct printer *printer, const struct input *input, struct
 static int print_all(const struct job *job, struct err *err)
 {
     struct printer printer = {.job = job};
+    printer.table = (struct table){.out = &printer.out, .columns = printer.columns};
     int failed = stream_to(&printer.out, STDOUT_FILENO, err);
-    for (; printer.input < job->count && !failed; printer.input++) {
-        printer.index = 0;
+    for (; printer.input < job->count && !failed; printer.input++)
         failed = print_text(&printer, &job->inputs[printer.input], err);
-    }
-    if (!failed)
-        failed = stream_commit(&printer.out, err);
+    failed = table_close(&printer.table, failed ? NULL : err) || failed ||
+             stream_commit(&printer.out, err);
     stream_discard(&printer.out);
-    buf_release(&printer.line);
-    return failed;
+    return failed ? -1 : 0;
 }
+
+/* --- texts ------------------------------------------------------------------------------------ */
 
 static void add_texts(struct job *job, const struct texts *texts)
 {
@@ -203,17 +149,18 @@ static void add_texts(struct job *job, const struct texts *texts)
 static int gather(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    bool named = options->file || options->operands.count || options->sentences.count;
-    const char *path = named ? options->file : "-";
-    size_t most = 1 + options->operands.count + options->sentences.count;
+    bool named =
+        options->input.file || options->input.operands.count || options->input.sentences.count;
+    const char *path = named ? options->input.file : "-";
+    size_t most = 1 + options->input.operands.count + options->input.sentences.count;
     job->inputs = arena_alloc(&job->arena, most, sizeof *job->inputs, err);
     job->tallies = arena_alloc(&job->arena, most, sizeof *job->tallies, err);
     if (!job->inputs || !job->tallies || (path && inputs_read_file(&job->file, path, err)))
         return -1;
     if (path)
         job->inputs[job->count++] = (struct input){.text = job->file.bytes, .size = job->file.size};
-    add_texts(job, &options->sentences);
-    add_texts(job, &options->operands);
+    add_texts(job, &options->input.sentences);
+    add_texts(job, &options->input.operands);
     return 0;
 }
 
@@ -236,7 +183,7 @@ static int read_text(struct job *job, size_t index, struct dropped *dropped, str
     const struct token_sink sink = {count_tokens, &job->tallies[index]};
     struct token_list list = {.sink = &sink};
     int failed = tokenizer_stream(job->tokenizer, &list, input->text, input->size, err);
-    struct reading reading = {
+    struct tokenized tokenized = {
         .text = input->text,
         .size = input->size,
         .count = job->tallies[index].count,
@@ -244,9 +191,9 @@ static int read_text(struct job *job, size_t index, struct dropped *dropped, str
         .dropped_first = list.dropped_first,
     };
     token_list_release(&list);
-    if (failed || reading_check(&reading, err))
+    if (failed || tokenized_check(&tokenized, err))
         return -1;
-    dropped_add(dropped, &reading, index);
+    dropped_add(dropped, &tokenized, index);
     return 0;
 }
 
@@ -257,71 +204,132 @@ static const char *place_of(const struct job *job, size_t index, char place[PLAC
     return job->count > 1 ? place : NULL;
 }
 
-/* A single text that cannot be refused needs no look before its ids are printed. */
-static bool is_known(const struct job *job)
-{
-    return job->count == 1 && job->inputs[0].size && tokenizer_knows_all(job->tokenizer) &&
-           mode_of(job->options) != &table_mode;
-}
-
 /* All of them before the first is printed: no output stops half-way for a word. */
 static int read_all(struct job *job, struct err *err)
 {
     struct dropped dropped = {0};
     char place[PLACE_BYTES];
-    if (is_known(job))
-        return 0;
+    if (job->count == 1 && job->inputs[0].size && tokenizer_knows_all(job->tokenizer) &&
+        job->mode != MODE_TABLE)
+        return 0; /* it cannot be refused, and its ids need no look before */
     for (size_t i = 0; i < job->count; i++)
         if (read_text(job, i, &dropped, err))
             return place_of(job, i, place) ? err_prefix(err, "%s", place) : -1;
-    dropped_note(&dropped, job->options, place_of(job, dropped.input, place));
+    dropped_note(&dropped, place_of(job, dropped.input, place));
     return 0;
+}
+
+/* --- --decode: from ids back to the text they came from --------------------------------------- */
+
+/* The text that is put together. */
+struct decoder {
+    const struct tokenizer *tokenizer;
+    struct file file;
+    struct stream *out; /* NULL: look at the ids first */
+    size_t count;       /* of ids */
+};
+
+static int write_list(struct decoder *decoder, const char *text, size_t size, struct err *err)
+{
+    const struct tokenizer *tokenizer = decoder->tokenizer;
+    struct id_list list = {
+        .at = text,
+        .end = text + size,
+        .limit = tokenizer_size(tokenizer),
+        .count = decoder->count,
+    };
+    uint32_t id = 0;
+    while (id_list_next(&list, &id, err)) {
+        size_t bytes_size = 0;
+        const char *bytes = tokenizer_token(tokenizer, id, &bytes_size);
+        decoder->count++;
+        if (!bytes)
+            return err_usage(err, "id %zu of the list: %u is not in the vocabulary", decoder->count,
+                             id);
+        if (!decoder->out)
+            continue;
+        if (decoder->count > 1)
+            stream_text(decoder->out, tokenizer_gap(tokenizer));
+        stream_bytes(decoder->out, bytes, bytes_size);
+    }
+    return list.failed ? -1 : 0;
+}
+
+static int write_all(struct decoder *decoder, const struct texts *lists, struct err *err)
+{
+    decoder->count = 0;
+    if (write_list(decoder, decoder->file.bytes, decoder->file.size, err)) {
+        err->kind = ERR_INPUT; /* what stands in a file is bad input, not wrong usage */
+        return -1;
+    }
+    for (size_t i = 0; i < lists->count; i++)
+        if (write_list(decoder, lists->items[i], strlen(lists->items[i]), err))
+            return -1;
+    if (decoder->count)
+        return 0;
+    return err_set(err, "the list is empty: expected at least one id");
+}
+
+/* Write the bytes of the ids that the operands, the file or standard input give: all of them are
+ * looked at before the first byte is written. */
+static int decode_ids(const struct input_options *options, const struct tokenizer *tokenizer,
+                      struct err *err)
+{
+    struct decoder decoder = {.tokenizer = tokenizer};
+    struct stream out = {0};
+    const char *path = options->operands.count || options->file ? options->file : "-";
+    if (path && inputs_read_file(&decoder.file, path, err))
+        return -1;
+    int failed =
+        write_all(&decoder, &options->operands, err) || stream_to(&out, STDOUT_FILENO, err);
+    decoder.out = &out;
+    failed = failed || write_all(&decoder, &options->operands, err) || stream_commit(&out, err);
+    stream_discard(&out);
+    file_release(&decoder.file);
+    return failed ? -1 : 0;
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* --decode goes the other way. */
-static int check_decode(const struct options *options, struct err *err)
+static int check_options(struct job *job, struct err *err)
 {
-    const char *other = options->only_ids          ? "--ids"
-                        : options->format          ? "--format"
-                        : options->sentences.count ? "--sentence"
-                        : options->bos             ? "--bos"
-                        : options->no_special      ? "--no-special"
-                                                   : NULL;
-    if (options->decode && other)
+    const struct options *options = job->options;
+    bool json = false;
+    const char *other = options->tokens.only_ids         ? "--ids"
+                        : options->output.format         ? "--format"
+                        : options->input.sentences.count ? "--sentence"
+                        : options->input.bos             ? "--bos"
+                        : options->input.no_special      ? "--no-special"
+                                                         : NULL;
+    if (options->tokens.decode && other)
         return err_usage(err, "--decode: prints the bytes of ids, found %s as well", other);
-    return 0;
-}
-
-static int check_options(const struct options *options, struct err *err)
-{
-    if (check_decode(options, err))
-        return -1;
-    if (options->only_ids && options->format)
+    if (options->tokens.only_ids && options->output.format)
         return err_usage(err, "--ids: prints the ids alone, found --format %s as well",
-                         options->format);
-    return options_check_page(options, err);
+                         options->output.format);
+    if (options_choose_page(&json, &options->output, err))
+        return -1;
+    job->mode = options->tokens.only_ids ? MODE_IDS : json ? MODE_JSON : MODE_TABLE;
+    return 0;
 }
 
 static int open_tokenizer(struct job *job, struct err *err)
 {
-    if (model_find(&job->folder, chosen_model(job->options), err) ||
+    if (model_find(&job->folder, chosen_model(job->options->model.name), err) ||
         tokenizer_open(&job->tokenizer, &job->folder, err))
         return -1;
     if (!job->tokenizer)
         return err_set(err, "'%s': expected a tokenizer (tokenizer.json or vocab.json), found none",
                        job->folder.path);
-    print_note_of_tokenizer(job->options, job->tokenizer);
-    return inputs_set_tokenizer(job->tokenizer, &job->folder, job->options, err);
+    print_note_of_tokenizer(job->tokenizer);
+    return inputs_set_tokenizer(job->tokenizer, &job->folder, &job->options->input, err);
 }
 
 int tokenize_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options};
-    int failed = check_options(options, err) || open_tokenizer(&job, err);
-    if (!failed && options->decode)
-        failed = decode_ids(options, job.tokenizer, err);
+    int failed = check_options(&job, err) || open_tokenizer(&job, err);
+    if (!failed && options->tokens.decode)
+        failed = decode_ids(&options->input, job.tokenizer, err);
     else if (!failed)
         failed = gather(&job, err) || read_all(&job, err) || print_all(&job, err);
     tokenizer_free(job.tokenizer);

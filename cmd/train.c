@@ -1,18 +1,18 @@
 /* train.c: `attn-cli train`: a model learns from texts, step by step, and is saved on the way. */
-#include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/stream.h"
-#include "base/target_folder.h"
 #include "command.h"
+#include "session.h"
+#include "model/model.h"
+#include "model/weight_init.h"
+#include "model_maker.h"
 #include "progress.h"
-#include "signals.h"
-#include "train_start.h"
+#include "train/trainer.h"
 
 enum { TEST_EVERY = 100, LOSS_BYTES = 64 };
 
@@ -21,9 +21,15 @@ static const double NOTE_LEAST = 60;  /* … and how long it takes, said where i
 
 struct job {
     const struct options *options;
-    struct train_start start;
+    const char *output;            /* the directory to write */
+    bool replaces;                 /* files that are in it */
+    struct folder source;          /* of --model or --resume; no path: a fresh model */
+    struct train_checkpoint state; /* its settings, or those of the command line */
+    struct dataset texts;
+    struct model_maker model;
     struct machine machine;
-    struct course course;
+    struct trainer trainer;
+    double step_tokens; /* of all texts of a step */
     struct buf log;
     struct stream out;
     struct target_folder target;
@@ -35,7 +41,171 @@ struct job {
     char saved_path[4096];
 };
 
-/* --- interruption ---------------------------------------------------------------------------- */
+/* --- options --------------------------------------------------------------------------------- */
+
+/* A model comes from one place. */
+static int check_sources(const struct options *options, struct err *err)
+{
+    const struct source_option sources[] = {{"--resume", options->train.resume},
+                                            {"--model", options->model.name},
+                                            {"--shape", options->make.shape},
+                                            {"--config", options->make.config}};
+    const char *found = NULL;
+    if (model_maker_source(&found, sources, sizeof sources / sizeof *sources, "a model comes", err))
+        return -1;
+    if (!found)
+        return err_usage(err, "expected a model: --config FILE or --shape NAME with --vocab FILE, "
+                              "--model DIR or --resume DIR");
+    bool fresh = options->make.config || options->make.shape;
+    if (fresh != (options->make.vocab != NULL))
+        return err_usage(err,
+                         fresh ? "--vocab: expected the vocabulary of a new model"
+                               : "--vocab: is for new models, found %s",
+                         found);
+    if (options->train.resume && options->make.sets.count)
+        return err_usage(err, "--resume: goes on with the settings it has, found --set");
+    return new_words_check_merges(&options->make, err);
+}
+
+static int check_options(struct job *job, struct err *err)
+{
+    struct stat from, to;
+    const struct options *options = job->options;
+    const char *output = options->output.path ? options->output.path : options->train.resume;
+    if (options->input.operands.count)
+        return err_usage(err, "unexpected argument '%s': texts are given by --data",
+                         options->input.operands.items[0]);
+    if (check_sources(options, err))
+        return -1;
+    if (!options->train.data.count)
+        return err_usage(err, "expected texts: --data FILE");
+    if (!output || !*output)
+        return err_usage(err, "expected a directory to write: --output DIR");
+    if (model_maker_read_sets(&job->model, err))
+        return -1;
+    job->output = output;
+    /* a training that goes on where it was saved replaces its own files */
+    bool in_place = options->train.resume && stat(options->train.resume, &from) == 0 &&
+                    stat(output, &to) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino;
+    job->replaces =
+        options->output.force || in_place || (options->train.resume && !options->output.path);
+    return target_folder_check(output, job->replaces, err);
+}
+
+/* What the line says, and what is usual. */
+static struct trainer_settings settings_of(const struct options *options)
+{
+    struct trainer_settings settings = options->train.settings;
+    settings.seed = (uint64_t)options->train.seed;
+    settings.beta_2 = 0.99;
+    if (!options_are_given(options, "warmup"))
+        settings.warmup = settings.steps / 20;
+    return settings;
+}
+
+/* What the line says beside --resume is what the training was begun with, or a mistake. */
+static int check_settings(const struct trainer_settings *saved, const struct options *options,
+                          struct err *err)
+{
+    const struct trainer_settings line = settings_of(options);
+    for (size_t i = 0; i < trainer_setting_count; i++) {
+        const struct trainer_setting *row = &trainer_setting_rows[i];
+        double expected = trainer_setting_value(saved, row);
+        double found = trainer_setting_value(&line, row);
+        if (row->option && options_are_given(options, row->option) && expected != found)
+            return err_usage(err,
+                             "--%s: expected %.16g, which '%s' was begun with, found %.16g: leave "
+                             "it out, or begin anew with --model",
+                             row->option, expected, options->train.resume, found);
+    }
+    return 0;
+}
+
+static int take_settings(struct job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    struct trainer_settings *settings = &job->state.settings;
+    if (options->train.resume)
+        return train_checkpoint_open(&job->state, &job->source, err) ||
+                       check_settings(settings, options, err)
+                   ? -1
+                   : 0;
+    *settings = settings_of(options);
+    if (settings->warmup >= settings->steps)
+        return err_usage(err, "--warmup: expected fewer steps than %lld, found %lld",
+                         settings->steps, settings->warmup);
+    return 0;
+}
+
+/* --- the model ------------------------------------------------------------------------------- */
+
+static int check_draft(const struct job *job, struct err *err)
+{
+    const struct config *config = &job->model.new_model.config;
+    if (config_edit_check(&job->model.edit, config, err))
+        return -1;
+    if (config->kind != MODEL_GPT2)
+        return err_unsupported(err, "expected a model of type \"gpt2\" to train, found \"%s\"",
+                               config_kind_name(config));
+    if (config->vocab_size < job->model.words.count)
+        return err_set(err,
+                       "field 'vocab_size': expected at least %zu, a row for each word, found %zu",
+                       job->model.words.count, config->vocab_size);
+    return 0;
+}
+
+static int open_model(struct job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    struct model_maker *model = &job->model;
+    int failed = 0;
+    model->label = job->source.path ? job->source.path : options->make.config;
+    if (job->source.path)
+        failed = folder_open(&model->config, &job->source, "config.json", err);
+    else if (options->make.config)
+        failed = file_map(&model->config, options->make.config, err);
+    else
+        failed = model_maker_take_shape(model, err) ||
+                 config_edit_add_words(&model->edit, model->words.count, &model->arena, err);
+    if (failed)
+        return -1;
+    if (config_edit_apply(&model->text, &model->edit, model->config.bytes, model->config.size, err))
+        return err_prefix(err, "'%s'", model->label);
+    if (model_maker_open(model, job->output, err))
+        return -1;
+    if (check_draft(job, err))
+        return err_prefix(err, "'%s'", model->label);
+    if (save_folder_check(&model->words.folder, job->output, err))
+        return -1;
+    const struct weight_init init = {.seed = (uint64_t)options->train.seed};
+    return job->source.path ? train_checkpoint_weights(&model->new_model, &job->source, err)
+                            : weight_init_draw(&model->new_model, &init, err);
+}
+
+static int read_texts(struct job *job, struct err *err)
+{
+    const struct texts *paths = &job->options->train.data;
+    struct trainer_settings *settings = &job->state.settings;
+    struct tokenizer *tokenizer = NULL;
+    int failed = tokenizer_open(&tokenizer, &job->model.words.folder, err);
+    if (!failed && !tokenizer)
+        failed = err_set(err, "'%s': expected a tokenizer, found none", job->source.path);
+    for (size_t i = 0; i < paths->count && !failed; i++) {
+        struct file file = {0};
+        failed = inputs_read_file(&file, paths->items[i], err);
+        if (!failed && dataset_add(&job->texts, tokenizer, file.bytes, file.size, err))
+            failed = err_prefix(err, "'%s'", paths->items[i]);
+        file_release(&file);
+    }
+    tokenizer_free(tokenizer);
+    if (!settings->tokens) {
+        size_t positions = job->model.new_model.config.n_positions;
+        settings->tokens = positions < 128 ? (long long)positions : 128;
+    }
+    if (!failed && dataset_finish(&job->texts, (size_t)settings->tokens, 0.02, err))
+        failed = err_prefix(err, "--data");
+    return failed ? -1 : 0;
+}
 
 static volatile sig_atomic_t interrupted;
 static struct sigaction usual; /* what the program does elsewhere: the same for all three */
@@ -46,123 +216,86 @@ static void note_signal(int number)
     sigaction(number, &usual, NULL); /* who cannot wait for the step to end asks again */
 }
 
-static void watch_signals(void)
-{
-    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
-    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) {
-        if (signals_is_ignored(ending[i]))
-            continue;
-        sigaction(ending[i], &action, &usual);
-    }
-}
-
 /* --- saving ---------------------------------------------------------------------------------- */
 
 static long long step_of(const struct job *job)
 {
-    return (long long)job->course.adamw.steps;
-}
-
-static bool is_saved_at(const struct job *job, long long step)
-{
-    long long every = job->course.settings.save_every;
-    return every ? step % every == 0 : (step & (step - 1)) == 0;
+    return (long long)job->trainer.adamw.steps;
 }
 
 /* Into a folder of its own, OUTPUT/step-00000064, or OUTPUT itself. */
 static int save(struct job *job, bool as_result, struct err *err)
 {
-    int size = as_result
-                   ? snprintf(job->saved_path, sizeof job->saved_path, "%s", job->start.output)
-                   : snprintf(job->saved_path, sizeof job->saved_path, "%s/step-%08lld",
-                              job->start.output, step_of(job));
+    int size = as_result ? snprintf(job->saved_path, sizeof job->saved_path, "%s", job->output)
+                         : snprintf(job->saved_path, sizeof job->saved_path, "%s/step-%08lld",
+                                    job->output, step_of(job));
     if (size >= (int)sizeof job->saved_path)
-        return err_output(err, "cannot write '%s': the name is too long", job->start.output);
+        return err_output(err, "cannot write '%s': the name is too long", job->output);
     job->saved_step = step_of(job);
     if (as_result)
-        return saved_write(&job->course, &job->start.draft, &job->log, &job->target, err);
+        return train_checkpoint_write(&job->trainer, &job->model.new_model, &job->log, &job->target,
+                                      err);
     struct target_folder step = {0};
     if (target_folder_open_inside(&step, job->saved_path, &job->target, err))
         return -1;
-    int failed = saved_write(&job->course, &job->start.draft, &job->log, &step, err);
+    int failed =
+        train_checkpoint_write(&job->trainer, &job->model.new_model, &job->log, &step, err);
     target_folder_close(&step);
     return failed;
 }
 
-/* --- reports --------------------------------------------------------------------------------- */
-
-static double tokens_of_step(const struct job *job)
-{
-    const struct course_settings *s = &job->course.settings;
-    return (double)s->texts * (double)s->tokens * (double)s->accumulate;
-}
-
-static double pace(const struct job *job)
+/* A line of log.csv, and of the page; a held-out loss that is NaN was not measured. */
+static void write_line(struct job *job, const struct trainer_report *report, double held_out)
 {
     double seconds = clock_seconds() - job->began;
     double steps = (double)(step_of(job) - job->first_step);
-    return seconds > 0 ? steps * tokens_of_step(job) / seconds : 0;
-}
-
-/* A line of log.csv; a held-out loss that is NaN was not measured. */
-static void write_log(struct job *job, const struct course_report *report, double held_out)
-{
-    buf_format(&job->log, "%lld,%.0f,%.6f,", step_of(job),
-               (double)step_of(job) * tokens_of_step(job), report->loss);
+    double speed = seconds > 0 ? steps * job->step_tokens / seconds : 0;
+    buf_format(&job->log, "%lld,%.0f,%.6f,", step_of(job), (double)step_of(job) * job->step_tokens,
+               report->loss);
     if (!isnan(held_out))
         buf_format(&job->log, "%.6f", held_out);
-    buf_format(&job->log, ",%.6g,%.6g,%.0f\n", report->rate, report->gradient_norm, pace(job));
-}
-
-static void show_line(struct job *job, const struct course_report *report, double held_out)
-{
-    if (job->options->quiet)
+    buf_format(&job->log, ",%.6g,%.6g,%.0f\n", report->rate, report->gradient_norm, speed);
+    if (isnan(held_out) || job->options->quiet)
         return;
     progress_wipe();
     stream_format(&job->out, "%8lld  %8.4f  %8.4f  %8.0f\n", step_of(job), report->loss, held_out,
-                  pace(job));
+                  speed);
     stream_flush(&job->out);
-}
-
-static void show_progress(struct job *job, const struct course_report *report)
-{
-    char loss[LOSS_BYTES];
-    snprintf(loss, sizeof loss, "loss %.4f", report->loss);
-    progress_show(&job->progress, (size_t)step_of(job), (size_t)job->course.settings.steps, loss);
 }
 
 /* Once it is known: who would not wait so long can still stop. */
 static void note_duration(struct job *job)
 {
     char whole[PROGRESS_TIME_BYTES];
-    long long steps = job->course.settings.steps - job->first_step;
+    long long steps = job->trainer.settings.steps - job->first_step;
     double seconds = clock_seconds() - job->began;
     double all = seconds / (double)(step_of(job) - job->first_step) * (double)steps;
     if (job->noted || seconds < NOTE_SECONDS)
         return;
     job->noted = true;
     if (all >= NOTE_LEAST)
-        print_note(job->options, "%lld steps will take about %s; Ctrl-C saves, --resume goes on",
-                   steps, progress_time(whole, all));
+        print_note("%lld steps will take about %s; Ctrl-C saves, --resume goes on", steps,
+                   progress_time(whole, all));
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
-static int report_step(struct job *job, const struct course_report *report, struct err *err)
+static int report_step(struct job *job, const struct trainer_report *report, struct err *err)
 {
     long long step = step_of(job);
-    bool last = step == job->course.settings.steps || interrupted;
-    bool saves = is_saved_at(job, step);
+    bool last = step == job->trainer.settings.steps || interrupted;
+    long long every = job->trainer.settings.save_every;
+    bool saves = every ? step % every == 0 : (step & (step - 1)) == 0;
     double held_out = (double)NAN;
+    char loss[LOSS_BYTES];
     double paused = clock_seconds(); /* what is not training does not count */
-    if ((saves || last || step % TEST_EVERY == 0) && course_test(&job->course, &held_out, err))
+    if ((saves || last || step % TEST_EVERY == 0) &&
+        trainer_evaluate(&job->trainer, &held_out, err))
         return -1;
     job->began += clock_seconds() - paused;
-    write_log(job, report, held_out);
-    if (!isnan(held_out))
-        show_line(job, report, held_out);
-    show_progress(job, report);
+    write_line(job, report, held_out);
+    snprintf(loss, sizeof loss, "loss %.4f", report->loss);
+    progress_show(&job->progress, (size_t)step, (size_t)job->trainer.settings.steps, loss);
     note_duration(job);
     paused = clock_seconds();
     int failed = saves ? save(job, false, err) : 0;
@@ -170,80 +303,82 @@ static int report_step(struct job *job, const struct course_report *report, stru
     return failed;
 }
 
-/* Say what is safe, where a step came to nothing. */
-static int fail_step(const struct job *job, struct err *err)
-{
-    struct err cause = *err;
-    if (job->saved_step < 0 || cause.kind != ERR_INPUT)
-        return -1;
-    err_clear(err);
-    return err_set(err, "%s; '%s' holds step %lld", cause.text, job->saved_path, job->saved_step);
-}
-
 static int run_steps(struct job *job, struct err *err)
 {
-    struct course_report report = {0};
-    watch_signals();
+    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+    const struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
+    struct trainer_report report = {0};
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+        if (!signals_is_ignored(ending[i]))
+            sigaction(ending[i], &action, &usual);
     job->began = clock_seconds();
     job->first_step = step_of(job);
-    progress_begin(&job->progress, job->options, "steps");
+    progress_begin(&job->progress, "steps");
     job->progress.before = (size_t)job->first_step;
-    while (step_of(job) < job->course.settings.steps && !interrupted)
-        if (course_step(&job->course, &report, err) || report_step(job, &report, err))
-            return fail_step(job, err);
+    while (step_of(job) < job->trainer.settings.steps && !interrupted) {
+        if (!trainer_step(&job->trainer, &report, err) && !report_step(job, &report, err))
+            continue;
+        struct err cause = *err;
+        if (job->saved_step < 0 || cause.kind != ERR_INPUT)
+            return -1;
+        err_clear(err); /* say what is safe, where a step came to nothing */
+        return err_set(err, "%s; '%s' holds step %lld", cause.text, job->saved_path,
+                       job->saved_step);
+    }
     progress_end(&job->progress);
     if (save(job, true, err))
         return -1;
-    if (step_of(job) < job->course.settings.steps)
+    if (step_of(job) < job->trainer.settings.steps)
         return err_interrupted(err, "interrupted after step %lld: --resume '%s' goes on",
-                               step_of(job), job->start.output);
+                               step_of(job), job->output);
     return 0;
 }
 
 static int open_course(struct job *job, struct err *err)
 {
-    struct train_start *start = &job->start;
+    const struct trainer_settings *settings = &job->trainer.settings;
     job->saved_step = -1;
-    if (machine_open(&job->machine, (size_t)job->options->threads, err) ||
-        course_open(&job->course, &start->state.settings, &job->machine, &start->draft,
-                    &start->texts, err))
+    if (machine_open(&job->machine, (size_t)job->options->model.threads, err) ||
+        trainer_open(&job->trainer, &job->state.settings, &job->machine, &job->model.new_model,
+                     &job->texts, err))
         return -1;
-    if (job->options->resume_from &&
-        saved_read(&job->course, &start->state, &job->log, &start->source, err))
-        return -1;
-    if (!job->options->resume_from)
+    if (!job->options->train.resume)
         buf_text(&job->log, "step,tokens,loss,held_out,rate,gradient_norm,tokens_per_second\n");
-    return stream_to(&job->out, STDOUT_FILENO, err);
-}
-
-static void show_head(struct job *job)
-{
+    else if (train_checkpoint_resume(&job->trainer, &job->state, &job->log, &job->source, err))
+        return -1;
+    if (stream_to(&job->out, STDOUT_FILENO, err) ||
+        target_folder_open(&job->target, job->output, job->replaces, err))
+        return -1;
+    job->step_tokens =
+        (double)settings->texts * (double)settings->tokens * (double)settings->accumulate;
     if (job->options->quiet)
-        return;
+        return 0;
     stream_format(&job->out,
                   "%zu parameters, %zu tokens in %zu lines, %.0f tokens a step\n"
                   "    step      loss  held out  tokens/s\n",
-                  job->course.study.weights.count, job->start.texts.count,
-                  job->start.texts.start_count, tokens_of_step(job));
+                  job->trainer.step.weights.count, job->texts.count, job->texts.start_count,
+                  job->step_tokens);
     stream_flush(&job->out);
+    return 0;
 }
 
 int train_command(const struct options *options, struct err *err)
 {
     static struct job job;
-    job = (struct job){.options = options};
-    int failed = train_start_open(&job.start, options, err) || open_course(&job, err);
-    failed = failed || target_folder_open(&job.target, job.start.output, job.start.replaces, err);
-    if (!failed) {
-        show_head(&job);
-        failed = run_steps(&job, err);
-    }
+    const char *name = options->train.resume ? options->train.resume : options->model.name;
+    job = (struct job){.options = options, .model.options = options};
+    int failed = check_options(&job, err) || (name && model_find(&job.source, name, err)) ||
+                 take_settings(&job, err) ||
+                 new_words_find(&job.model.words, options, name ? &job.source : NULL, err);
+    failed = failed || open_model(&job, err) || read_texts(&job, err) || open_course(&job, err) ||
+             run_steps(&job, err);
     if (job.out.buffer && stream_commit(&job.out, failed ? NULL : err))
         failed = -1;
     target_folder_close(&job.target);
-    course_release(&job.course);
+    trainer_release(&job.trainer);
     machine_release(&job.machine);
-    train_start_release(&job.start);
+    dataset_release(&job.texts);
+    model_maker_release(&job.model);
     buf_release(&job.log);
     return failed ? -1 : 0;
 }

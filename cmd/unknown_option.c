@@ -1,11 +1,7 @@
-#include "unknown_option.h"
-
-#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/names.h"
-#include "base/nearest.h"
 #include "base/utf8.h"
 #include "command.h"
 
@@ -14,139 +10,68 @@ enum {
     SLIP_CHARACTERS = 5, /* in a shorter word one letter more or less makes another word */
 };
 
-/* What other programs, or other commands, call a thing; the first row counts whose option the
+/* What other programs, or other commands, call an option; the first row counts whose option the
  * command has. */
 static const struct alias {
-    const char *word, *option; /* with a value, where it has one */
-    const char *remark;        /* NULL: none */
+    const char *option; /* with a value, where it has one */
+    const char *words;  /* blanks between them */
+    const char *remark; /* NULL: none */
 } aliases[] = {
-    {"prompt", "sentence", NULL},
-    {"text", "sentence", NULL},
-    {"texts", "sentence", NULL},
-    {"string", "sentence", NULL},
-    {"sentences", "sentence", NULL},
-    {"input", "file", NULL},
-    {"input", "data", NULL},
-    {"input-file", "file", NULL},
-    {"infile", "file", NULL},
-    {"prompt-file", "file", NULL},
-    {"data", "file", NULL},
-    {"file", "data", NULL},
-    {"dataset", "data", NULL},
-    {"corpus", "data", NULL},
-    {"layers", "layer", NULL},
-    {"block", "layer", NULL},
-    {"heads", "head", NULL},
-    {"query", "token", NULL},
-    {"position", "token", NULL},
-    {"pos", "token", NULL},
-    {"n", "tokens", NULL},
-    {"n", "count", NULL},
-    {"count", "tokens", NULL},
-    {"num", "count", NULL},
-    {"length", "tokens", NULL},
-    {"max-length", "tokens", NULL},
-    {"max-tokens", "tokens", NULL},
-    {"max-new-tokens", "tokens", NULL},
-    {"n-tokens", "tokens", NULL},
-    {"num-tokens", "tokens", NULL},
-    {"n-predict", "tokens", NULL},
-    {"temperature", "temp",
-     ": the temperature of drawing tokens; that of the scores is given by "
-     "--scale, as 1/(T√d_k)"},
-    {"temp", "temperature", ": the temperature of the scores"},
-    {"sampling-temperature", "temp", NULL},
-    {"nucleus", "top-p", NULL},
-    {"random-seed", "seed", NULL},
-    {"manual-seed", "seed", NULL},
-    {"rng-seed", "seed", NULL},
-    {"out", "output", NULL},
-    {"outfile", "output", NULL},
-    {"out-file", "output", NULL},
-    {"output-file", "output", NULL},
-    {"output-dir", "output", NULL},
-    {"out-dir", "output", NULL},
-    {"dir", "output", NULL},
-    {"directory", "output", NULL},
-    {"folder", "output", NULL},
-    {"save", "output", NULL},
-    {"dest", "output", NULL},
-    {"write", "output", NULL},
-    {"colour", "color", NULL},
-    {"colors", "color", NULL},
-    {"colours", "color", NULL},
-    {"no-color", "color never", NULL},
-    {"no-colour", "color never", NULL},
-    {"colour-scale", "color-scale", NULL},
-    {"cmap", "palette", NULL},
-    {"colormap", "palette", NULL},
-    {"theme", "palette", NULL},
-    {"columns", "width", NULL},
-    {"type", "format", NULL},
-    {"to", "format", NULL},
-    {"output-format", "format", NULL},
-    {"json", "format json", NULL},
-    {"jsonl", "format jsonl", NULL},
-    {"csv", "format csv", NULL},
-    {"npy", "format npy", NULL},
-    {"svg", "format svg", NULL},
-    {"png", "format png", NULL},
-    {"pdf", "format pdf", NULL},
-    {"html", "format html", NULL},
-    {"tensor", "show", NULL},
-    {"tensors", "show", NULL},
-    {"what", "show", NULL},
-    {"average", "mean", NULL},
-    {"context-sentence", "source", NULL},
-    {"src", "source", NULL},
-    {"encoder-input", "source", NULL},
-    {"dtype", "precision", NULL},
-    {"mask", "mask-method", NULL},
-    {"softmax-temperature", "temperature", NULL},
-    {"checkpoint", "model", NULL},
-    {"model-name", "model", NULL},
-    {"model-path", "model", NULL},
-    {"model-dir", "model", NULL},
-    {"pretrained", "model", NULL},
-    {"jobs", "threads", NULL},
-    {"workers", "threads", NULL},
-    {"cores", "threads", NULL},
-    {"num-threads", "threads", NULL},
-    {"n-threads", "threads", NULL},
-    {"silent", "quiet", NULL},
-    {"overwrite", "force", NULL},
-    {"continue", "resume", NULL},
-    {"precision-digits", "digits", NULL},
-    {"decimals", "digits", NULL},
-    {"like", "shape", NULL},
-    {"size", "shape", NULL},
-    {"vocab-size", "size", NULL},
-    {"epochs", "steps", NULL},
-    {"iterations", "steps", NULL},
-    {"max-steps", "steps", NULL},
-    {"batch-size", "batch", NULL},
-    {"block-size", "context", NULL},
-    {"seq-len", "context", NULL},
-    {"lr", "rate", NULL},
-    {"learning-rate", "rate", NULL},
-    {"weight-decay", "decay", NULL},
-    {"grad-clip", "clip", NULL},
-    {"rounds", "repeat", NULL},
-    {"repeats", "repeat", NULL},
-    {"usage", "help", NULL},
+    {"sentence", "prompt text texts string sentences", NULL},
+    {"file", "input input-file infile prompt-file data", NULL},
+    {"data", "input file dataset corpus", NULL},
+    {"layer", "layers block", NULL},
+    {"head", "heads", NULL},
+    {"token", "query position pos", NULL},
+    {"tokens", "n count length max-length max-tokens max-new-tokens n-tokens num-tokens n-predict",
+     NULL},
+    {"count", "n num", NULL},
+    {"temp", "temperature",
+     ": the temperature of drawing tokens; that of the scores is given by --scale, as 1/(T√d_k)"},
+    {"temperature", "temp", ": the temperature of the scores"},
+    {"temp", "sampling-temperature", NULL},
+    {"top-p", "nucleus", NULL},
+    {"seed", "random-seed manual-seed rng-seed", NULL},
+    {"output",
+     "out outfile out-file output-file output-dir out-dir dir directory folder save dest write",
+     NULL},
+    {"color", "colour colors colours", NULL},
+    {"color never", "no-color no-colour", NULL},
+    {"color-scale", "colour-scale", NULL},
+    {"palette", "cmap colormap theme", NULL},
+    {"width", "columns", NULL},
+    {"format", "type to output-format", NULL},
+    {"format json", "json", NULL},
+    {"format jsonl", "jsonl", NULL},
+    {"format csv", "csv", NULL},
+    {"format npy", "npy", NULL},
+    {"format svg", "svg", NULL},
+    {"format png", "png", NULL},
+    {"format pdf", "pdf", NULL},
+    {"format html", "html", NULL},
+    {"show", "tensor tensors what", NULL},
+    {"mean", "average", NULL},
+    {"source", "context-sentence src encoder-input", NULL},
+    {"precision", "dtype", NULL},
+    {"mask-method", "mask", NULL},
+    {"temperature", "softmax-temperature", NULL},
+    {"model", "checkpoint model-name model-path model-dir pretrained", NULL},
+    {"threads", "jobs workers cores num-threads n-threads", NULL},
+    {"quiet", "silent", NULL},
+    {"force", "overwrite", NULL},
+    {"resume", "continue", NULL},
+    {"digits", "precision-digits decimals", NULL},
+    {"shape", "like size", NULL},
+    {"size", "vocab-size", NULL},
+    {"steps", "epochs iterations max-steps", NULL},
+    {"batch", "batch-size", NULL},
+    {"context", "block-size seq-len", NULL},
+    {"rate", "lr learning-rate", NULL},
+    {"decay", "weight-decay", NULL},
+    {"clip", "grad-clip", NULL},
+    {"repeat", "rounds repeats", NULL},
+    {"help", "usage", NULL},
 };
-
-/* The row of a long name of so many bytes. */
-static const struct option_row *row_of(int commands, const char *name, size_t size)
-{
-    for (size_t i = 0; i < option_count; i++) {
-        const struct option_row *row = &option_rows[i];
-        if (option_serves(row, commands) && strlen(row->name) == size &&
-            memcmp(row->name, name, size) == 0)
-            return row;
-    }
-    return NULL;
-}
 
 /* `Max_New_Tokens` as max-new-tokens; "" for what is too long to be meant. */
 static void read_word(char word[WORD_BYTES], const char *name, size_t size)
@@ -157,11 +82,23 @@ static void read_word(char word[WORD_BYTES], const char *name, size_t size)
     word[count] = '\0';
 }
 
+static bool is_alias(const struct alias *alias, const char *word)
+{
+    size_t size = strlen(word);
+    for (const char *at = alias->words; *at; at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+        if (length == size && memcmp(at, word, size) == 0)
+            return true;
+        at += length;
+    }
+    return false;
+}
+
 static const struct alias *alias_of(int command, const char *word)
 {
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
         const char *option = aliases[i].option;
-        if (strcmp(aliases[i].word, word) == 0 && row_of(command, option, strcspn(option, " ")))
+        if (is_alias(&aliases[i], word) && option_find(command, option, strcspn(option, " ")))
             return &aliases[i];
     }
     return NULL;
@@ -183,7 +120,7 @@ bool unknown_may_mean(const char *name, const char *option)
     struct nearest nearest;
     read_word(word, name, strlen(name));
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
-        if (strcmp(aliases[i].word, word) == 0 && strcmp(aliases[i].option, option) == 0)
+        if (is_alias(&aliases[i], word) && strcmp(aliases[i].option, option) == 0)
             return true;
     nearest_begin(&nearest, name, strlen(name));
     nearest_offer(&nearest, option);
@@ -195,7 +132,7 @@ const char *unknown_slip(int command, const char *name)
     char word[WORD_BYTES];
     size_t size = strlen(name);
     read_word(word, name, size);
-    const struct option_row *row = row_of(command, word, strlen(word));
+    const struct option_row *row = option_find(command, word, strlen(word));
     struct nearest nearest = nearest_option(command, name, size);
     bool alike = nearest.name && nearest.steps <= 1 && nearest.size >= SLIP_CHARACTERS &&
                  size + 1 >= nearest.name_bytes && size <= nearest.name_bytes + 1;
@@ -209,7 +146,7 @@ static int name_of_others(int command, const char *name, size_t size, struct err
     if (command == FOR_ITEM)
         return err_usage(err, "option '--%.*s' is not for one item alone", (int)size, name);
     for (size_t i = 0; i < command_count; i++)
-        if (row_of(command_rows[i].bit, name, size))
+        if (option_find(command_rows[i].bit, name, size))
             buf_format(&others, "%s%s", others.size ? ", " : "", command_rows[i].name);
     err_usage(err, "unknown option '--%.*s': it is one of %s; --help lists those of this one",
               (int)size, name, others.size ? others.bytes : "other commands");
@@ -222,11 +159,11 @@ int unknown_name(int command, const char *name, size_t size, struct err *err)
     char word[WORD_BYTES];
     read_word(word, name, size);
     const struct alias *alias = alias_of(command, word);
-    const char *same = row_of(command, word, strlen(word)) ? word : NULL;
+    const char *same = option_find(command, word, strlen(word)) ? word : NULL;
     if (!same && alias)
         return err_usage(err, "unknown option '--%.*s': here it is '--%s'%s", (int)size, name,
                          alias->option, alias->remark ? alias->remark : "");
-    if (!same && row_of(FOR_ALL, word, strlen(word)))
+    if (!same && option_find(FOR_ALL, word, strlen(word)))
         return name_of_others(command, word, strlen(word), err);
     const char *near = same ? same : nearest_option(command, name, size).name;
     if (near)
@@ -235,19 +172,11 @@ int unknown_name(int command, const char *name, size_t size, struct err *err)
     return err_usage(err, "unknown option '--%.*s': --help lists them", (int)size, name);
 }
 
-static const struct option_row *row_of_letter(int commands, char letter)
-{
-    for (size_t i = 0; i < option_count; i++)
-        if (letter && option_rows[i].letter == letter && option_serves(&option_rows[i], commands))
-            return &option_rows[i];
-    return NULL;
-}
-
 /* A letter that means something in a command; the first that has it says what. */
 static int letter_of_others(char letter, struct err *err)
 {
     for (size_t i = 0; i < command_count; i++) {
-        const struct option_row *row = row_of_letter(command_rows[i].bit, letter);
+        const struct option_row *row = option_find_letter(command_rows[i].bit, letter);
         if (row)
             return err_usage(err, "unknown option '-%c': it is '--%s' of %s", letter, row->name,
                              command_rows[i].name);
@@ -260,7 +189,7 @@ int unknown_letter(int command, const char *letter, struct err *err)
     size_t size = utf8_grapheme(letter, strlen(letter));
     bool is_letter = (*letter >= 'a' && *letter <= 'z') || (*letter >= 'A' && *letter <= 'Z');
     char other = (char)(is_letter ? *letter ^ ('a' ^ 'A') : '\0');
-    if (row_of_letter(command, other))
+    if (option_find_letter(command, other))
         return err_usage(err, "unknown option '-%c': did you mean '-%c'?", *letter, other);
     if (letter_of_others(*letter, err))
         return -1;
@@ -287,7 +216,7 @@ int unknown_dashes(int command, const char *argument, struct err *err)
     bool typeset = name != argument;
     name += strspn(name, "-");
     size_t size = strcspn(name, "=");
-    if (name > argument && size > 1 && row_of(command, name, size))
+    if (name > argument && size > 1 && option_find(command, name, size))
         return err_usage(err, "unknown option '%.*s': did you mean '--%.*s', with two %sdashes?",
                          (int)(name + size - argument), argument, (int)size, name,
                          typeset ? "plain " : "");

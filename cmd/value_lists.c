@@ -1,84 +1,103 @@
-#include "value_lists.h"
+#include "catalog.h"
 
+#include <assert.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "measure/comparison_format.h"
-#include "bench/task.h"
+#include "measure/comparison.h"
+#include "bench/benchmark.h"
 #include "write/palette.h"
 #include "write/style.h"
-#include "lens/attention_part.h"
+#include "lens/selection.h"
 #include "measure/head_scores.h"
-#include "lens/measure.h"
-#include "lesson.h"
-#include "model/bundled.h"
+#include "measure/reduction.h"
 #include "model/config_edit.h"
-#include "model/mechanism_text.h"
-#include "model/shape.h"
-#include "explain/explain_format.h"
+#include "model/mechanism.h"
+#include "model/model.h"
+#include "model/new_model.h"
+#include "model/site.h"
+#include "explain/explanation.h"
 #include "write/format.h"
 #include "draw/measured_form.h"
-#include "settings.h"
+
+/* A list of a name for scripts, a title of its part of the help, or NULL, and what follows that. */
+#define LIST(list, title, remark) \
+    static const struct value_list list_##list = {#list, title, remark, NULL, list##_at};
+
+/* Make what is said of a value, in its own room. */
+__attribute__((format(printf, 2, 3))) static void value_tell(struct value *value,
+                                                             const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int size = vsnprintf(value->text, sizeof value->text, format, args);
+    va_end(args);
+    assert(size >= 0 && (size_t)size < sizeof value->text); /* the tables are ours */
+    (void)size;
+    value->about = value->text;
+}
 
 /* --- lists that are tables elsewhere ---------------------------------------------------------- */
 
-/* The rows of a table whose names, and what is said of them, stand in these fields. */
-#define ROWS(list, rows, count, name_field, about_field) \
-    static bool list(struct value *value, size_t index)  \
-    {                                                    \
-        if (index >= (size_t)(count))                    \
-            return false;                                \
-        value->name = (rows)[index].name_field;          \
-        value->about = (rows)[index].about_field;        \
-        return true;                                     \
-    }
+/* So many values, each with a name and what is said of it, by its `index`. */
+#define EACH(list, title, remark, count, name_of, about_of)  \
+    static bool list##_at(struct value *value, size_t index) \
+    {                                                        \
+        if (index >= (size_t)(count))                        \
+            return false;                                    \
+        value->name = (name_of);                             \
+        value->about = (about_of);                           \
+        return true;                                         \
+    }                                                        \
+    LIST(list, title, remark)
 
-ROWS(command_at, command_rows, command_count, name, about)
-ROWS(format_at, format_rows, format_count, name, about)
-ROWS(explain_format_at, explain_formats, explain_format_count, name, about)
-ROWS(comparison_format_at, comparison_formats, comparison_format_count, name, about)
-ROWS(measured_form_at, measured_forms, measured_form_count, name, about)
-ROWS(palette_at, palette_rows, palette_count, name, about)
-ROWS(measure_at, measure_rows, MEASURE_COUNT, name, about)
-ROWS(task_at, task_rows, TASK_KINDS, name, about)
-ROWS(score_at, score_rows, SCORES, name, about)
-ROWS(part_at, attention_parts, attention_part_count, name, words)
+/* The rows of a table. */
+#define ROWS(list, title, remark, rows, count, about_field) \
+    EACH(list, title, remark, count, (rows)[index].name, (rows)[index].about_field)
+
+ROWS(commands, NULL, NULL, command_rows, command_count, about)
+ROWS(formats, "Formats", NULL, format_rows, format_count, about)
+ROWS(explain_formats, "Formats", NULL, explain_formats, explain_format_count, about)
+ROWS(compare_formats, "Formats", NULL, comparison_formats, comparison_format_count, about)
+ROWS(measured_formats, "Formats", NULL, measured_forms, measured_form_count, about)
+ROWS(reduction_formats, "Formats of reductions", NULL, measured_forms, measured_form_count, about)
+ROWS(palettes, "Palettes", NULL, palette_rows, palette_count, about)
+ROWS(reductions, "Reductions", ", of each head over all texts", measure_rows, MEASURE_COUNT, about)
+ROWS(measurements, "Measurements", ", medians of all rounds", task_rows, TASK_KINDS, about)
+ROWS(scores, "Scores", NULL, score_rows, SCORES, about)
+ROWS(attention_parts, NULL, NULL, attention_parts, attention_part_count, words)
 
 /* Names that need no explanation, with NULL after the last. */
-#define PLAIN_NAMES(list, names)                        \
-    static bool list(struct value *value, size_t index) \
-    {                                                   \
-        value->name = (names)[index];                   \
-        return value->name;                             \
-    }
+#define PLAIN_NAMES(list, names)                             \
+    static bool list##_at(struct value *value, size_t index) \
+    {                                                        \
+        value->name = (names)[index];                        \
+        return value->name;                                  \
+    }                                                        \
+    LIST(list, NULL, NULL)
 
-PLAIN_NAMES(view_at, style_view_names)
-PLAIN_NAMES(cells_at, style_cells_names)
-PLAIN_NAMES(scale_of_colours_at, style_scale_names)
-PLAIN_NAMES(range_at, style_range_names)
+PLAIN_NAMES(views, style_view_names)
+PLAIN_NAMES(cells, style_cells_names)
+PLAIN_NAMES(colour_scales, style_scale_names)
+PLAIN_NAMES(ranges, style_range_names)
 
-static bool model_at(struct value *value, size_t index)
+static bool models_at(struct value *value, size_t index)
 {
     if (index >= bundled_count)
         return false;
     value->name = bundled_models[index].path;
     return true;
 }
+static const struct value_list list_models = {
+    .name = "models",
+    .title = "Bundled models",
+    .note = "A folder of that name is reached by a path: ./tiny",
+    .at = models_at,
+};
 
-static bool precision_at(struct value *value, size_t index)
-{
-    if (index >= PRECISIONS)
-        return false;
-    value->name = precision_name((enum precision)index);
-    return true;
-}
-
-static bool block_part_at(struct value *value, size_t index)
-{
-    if (index >= BLOCK_PARTS)
-        return false;
-    value->name = block_part_name((enum block_part)index);
-    return true;
-}
+EACH(precisions, NULL, NULL, PRECISIONS, precision_name((enum precision)index), NULL)
+EACH(block_parts, NULL, NULL, BLOCK_PARTS, block_part_name((enum block_part)index), NULL)
 
 static bool attention_at(struct value *value, size_t index)
 {
@@ -91,8 +110,9 @@ static bool attention_at(struct value *value, size_t index)
     value->about = row->about;
     return true;
 }
+LIST(attention, "Attention", "; + joins those of which every query sees some keys")
 
-static bool key_at(struct value *value, size_t index)
+static bool keys_at(struct value *value, size_t index)
 {
     if (index >= config_key_count)
         return false;
@@ -101,8 +121,9 @@ static bool key_at(struct value *value, size_t index)
     value->about = config_keys[index].about;
     return true;
 }
+LIST(keys, "Settings", ", as far as the type of the model has them")
 
-static bool shape_at(struct value *value, size_t index)
+static bool shapes_at(struct value *value, size_t index)
 {
     if (index >= shape_count)
         return false;
@@ -112,9 +133,10 @@ static bool shape_at(struct value *value, size_t index)
                row->n_head, row->n_embd, row->n_positions);
     return true;
 }
+LIST(shapes, "Shapes", NULL)
 
 /* Options that an item of a batch may have for itself, each once. */
-static bool setting_at(struct value *value, size_t index)
+static bool settings_at(struct value *value, size_t index)
 {
     for (size_t i = 0; i < option_count; i++) {
         if (!settings_may_vary(&option_rows[i]) || index--)
@@ -126,6 +148,7 @@ static bool setting_at(struct value *value, size_t index)
     }
     return false;
 }
+const struct value_list value_settings = {.name = "settings", .at = settings_at};
 
 /* --- short lists ------------------------------------------------------------------------------ */
 
@@ -133,41 +156,35 @@ struct word {
     const char *name, *about;
 };
 
-#define WORDS(list, ...)                                  \
-    static bool list(struct value *value, size_t index)   \
-    {                                                     \
-        static const struct word words[] = {__VA_ARGS__}; \
-        if (index >= sizeof words / sizeof *words)        \
-            return false;                                 \
-        value->name = words[index].name;                  \
-        value->about = words[index].about;                \
-        return true;                                      \
-    }
+#define WORDS(list, title, ...)                              \
+    static const struct word list##_words[] = {__VA_ARGS__}; \
+    ROWS(list, title, NULL, list##_words, sizeof list##_words / sizeof *list##_words, about)
 
-WORDS(page_format_at, {"text", "a page to read"}, {"json", "for programs"})
-WORDS(bench_format_at, {"text", "a page to read"}, {"json", "for programs"},
+WORDS(page_formats, NULL, {"text", "a page to read"}, {"json", "for programs"})
+WORDS(bench_formats, NULL, {"text", "a page to read"}, {"json", "for programs"},
       {"svg", "a picture, of --attention"}, {"png", "the same in pixels"}, {"pdf", "the same"})
-WORDS(mask_method_at, {"before", "the future at -inf, then the softmax"},
+WORDS(mask_methods, NULL, {"before", "the future at -inf, then the softmax"},
       {"renormalise", "the softmax, then the future at 0 and rows divided by their sums"})
-WORDS(scale_at, {"none", "scores as they are"}, {"sqrt", "scores divided by the root of d_k"})
-WORDS(mean_at, {"heads", "the mean over heads"}, {"layers", "the mean over layers"})
-WORDS(draw_at, {"rand", "torch.rand, head by head"}, {"linear", "nn.Linear"})
-WORDS(input_at, {"lines", "a sentence a line"}, {"jsonl", "an object a line"},
+WORDS(scales, NULL, {"none", "scores as they are"}, {"sqrt", "scores divided by the root of d_k"})
+WORDS(means, NULL, {"heads", "the mean over heads"}, {"layers", "the mean over layers"})
+WORDS(draws, NULL, {"rand", "torch.rand, head by head"}, {"linear", "nn.Linear"})
+WORDS(inputs, NULL, {"lines", "a sentence a line"}, {"jsonl", "an object a line"},
       {"csv", "a header, then a line an item"})
-WORDS(color_at, {"auto", "where the terminal has colours"}, {"always", NULL}, {"never", NULL})
-WORDS(shard_at, {"auto", "as Slurm, Open MPI or PMI say"})
-WORDS(status_at, {"0", "done"}, {"1", "a check said no, or some items of a batch failed"},
-      {"2", "wrong usage"}, {"3", "bad input"}, {"4", "a model that is not supported"},
+WORDS(colors, NULL, {"auto", "where the terminal has colours"}, {"always", NULL}, {"never", NULL})
+WORDS(shards, NULL, {"auto", "as Slurm, Open MPI or PMI say"})
+WORDS(statuses, "Exit status", {"0", "done"},
+      {"1", "a check said no, or some items of a batch failed"}, {"2", "wrong usage"},
+      {"3", "bad input"}, {"4", "a model that is not supported"},
       {"5", "a result could not be written"}, {"130", "interrupted"})
-WORDS(variable_at, {"ATTN_MODEL", "the model, where --model names none"},
+WORDS(variables, "Environment", {"ATTN_MODEL", "the model, where --model names none"},
       {"ATTN_PAGER", "what shows help and lessons that are longer than the terminal, before PAGER, "
                      "else less; empty or cat: nothing does"},
       {"COLUMNS", "the width of a text page on a terminal"},
       {"NO_COLOR", "no colours, whatever the terminal has"},
       {"LIBXSMM_TARGET", "an older instruction set for the kernels: generic, snb, hsw, skx"})
-WORDS(shell_at, {"bash", NULL}, {"zsh", NULL}, {"fish", NULL})
+WORDS(shells, NULL, {"bash", NULL}, {"zsh", NULL}, {"fish", NULL})
 
-static bool step_at(struct value *value, size_t index)
+static bool steps_at(struct value *value, size_t index)
 {
     if (index > lesson_count)
         return false;
@@ -176,106 +193,158 @@ static bool step_at(struct value *value, size_t index)
     snprintf(value->text, sizeof value->text, "%zu", index + 1);
     return true;
 }
+LIST(steps, "Steps", NULL)
 
-/* --- the lists -------------------------------------------------------------------------------- */
+/* --- tensors ---------------------------------------------------------------------------------- */
 
-const struct value_list value_settings = {.name = "settings", .at = setting_at};
+static const char *heading_of(const struct site_row *row)
+{
+    if (row->part == PART_CROSS)
+        return "In its decoder, as the sentence looks at the source:";
+    if (row->part == PART_SOURCE && row != &site_rows[SITE_SOURCE_EMBEDDING])
+        return "In an encoder, of the source:";
+    return NULL;
+}
 
-static const struct value_list
-    attention = {.name = "attention",
-                 .title = "Attention",
-                 .remark = "; + joins those of which every query sees some keys",
-                 .at = attention_at},
-    formats = {.name = "formats", .title = "Formats", .at = format_at},
-    explain_forms = {.name = "explain_formats", .title = "Formats", .at = explain_format_at},
-    comparison_forms = {.name = "compare_formats", .title = "Formats", .at = comparison_format_at},
-    page_formats = {.name = "page_formats", .at = page_format_at},
-    measured_formats = {.name = "measured_formats", .title = "Formats", .at = measured_form_at},
-    reduction_formats = {.name = "reduction_formats",
-                         .title = "Formats of reductions",
-                         .at = measured_form_at},
-    bench_formats = {.name = "bench_formats", .at = bench_format_at},
-    palettes = {.name = "palettes", .title = "Palettes", .at = palette_at},
-    reductions = {.name = "reductions",
-                  .title = "Reductions",
-                  .remark = ", of each head over all texts",
-                  .at = measure_at},
-    measurements = {.name = "measurements",
-                    .title = "Measurements",
-                    .remark = ", medians of all rounds",
-                    .at = task_at},
-    scores = {.name = "scores", .title = "Scores", .at = score_at},
-    shapes = {.name = "shapes", .title = "Shapes", .at = shape_at},
-    keys = {.name = "keys",
-            .title = "Settings",
-            .remark = ", as far as the type of the model has them",
-            .at = key_at},
-    steps = {.name = "steps", .title = "Steps", .at = step_at},
-    models = {.name = "models",
-              .title = "Bundled models",
-              .note = "A folder of that name is reached by a path: ./tiny",
-              .at = model_at},
-    variables = {.name = "variables", .title = "Environment", .at = variable_at},
-    statuses = {.name = "statuses", .title = "Exit status", .at = status_at},
-    commands = {.name = "commands", .at = command_at},
-    precisions = {.name = "precisions", .at = precision_at},
-    mask_methods = {.name = "mask_methods", .at = mask_method_at},
-    scales = {.name = "scales", .at = scale_at},
-    block_parts = {.name = "block_parts", .at = block_part_at},
-    attention_parts_of = {.name = "attention_parts", .at = part_at},
-    draws = {.name = "draws", .at = draw_at}, inputs = {.name = "inputs", .at = input_at},
-    means = {.name = "means", .at = mean_at}, views = {.name = "views", .at = view_at},
-    cells = {.name = "cells", .at = cells_at},
-    colour_scales = {.name = "colour_scales", .at = scale_of_colours_at},
-    ranges = {.name = "ranges", .at = range_at}, colors = {.name = "colors", .at = color_at},
-    shards = {.name = "shards", .at = shard_at}, shells = {.name = "shells", .at = shell_at};
+/* First those that are no tensors; then those of a part stand together, as help prints them. */
+static bool tensors_at(struct value *value, size_t index)
+{
+    static const struct value words[] = {
+        {.name = "all", .about = "all tensors that the model has"},
+        {.name = "tokens", .about = "the table of tokens, in a text page"},
+    };
+    static const enum site_part parts[] = {PART_SENTENCE, PART_SOURCE, PART_CROSS};
+    enum { WORDS = sizeof words / sizeof *words, PARTS = sizeof parts / sizeof *parts };
+    if (index < WORDS) {
+        *value = words[index];
+        return true;
+    }
+    index -= WORDS;
+    for (size_t part = 0; part < PARTS; part++) {
+        for (size_t site = 0; site < SITE_COUNT; site++) {
+            const struct site_row *row = &site_rows[site];
+            bool apart = heading_of(row) != NULL;
+            if ((apart ? row->part : PART_SENTENCE) != parts[part] || index--)
+                continue;
+            value->name = row->name;
+            value->about = row->about;
+            value->heading = heading_of(row);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- what is shown where --show and --layer name nothing -------------------------------------- */
+
+static bool is_usual(const struct format *format)
+{
+    return strcmp(format_show(format, false), format_show(NULL, false)) == 0 &&
+           strcmp(format_show(format, true), format_show(NULL, true)) == 0 &&
+           strcmp(format_layer(format), format_layer(NULL)) == 0;
+}
+
+/* Formats with a choice of their own, then all others in one; NULL: there are no more. */
+static const struct format *default_format(struct value *value, size_t index)
+{
+    static const struct format others = {.name = "all others"};
+    for (size_t i = 0; i < format_count; i++) {
+        if (is_usual(&format_rows[i]) || index--)
+            continue;
+        value->name = format_rows[i].name;
+        return &format_rows[i];
+    }
+    value->name = others.name;
+    return index ? NULL : &others;
+}
+
+/* "q,k" as a text that can be broken into lines: "q, k". */
+static const char *spaced(char text[VALUE_TEXT_BYTES], const char *list)
+{
+    size_t used = 0;
+    for (; *list; list++) {
+        assert(used + 3 < VALUE_TEXT_BYTES); /* the tables are ours */
+        text[used++] = *list;
+        if (*list == ',')
+            text[used++] = ' ';
+    }
+    text[used] = '\0';
+    return text;
+}
+
+static bool defaults_at(struct value *value, size_t index)
+{
+    char plain[VALUE_TEXT_BYTES];
+    char encoder[VALUE_TEXT_BYTES];
+    const struct format *format = default_format(value, index);
+    if (format)
+        value_tell(value, "layer %s: %s; with an encoder: %s", format_layer(format),
+                   spaced(plain, format_show(format, false)),
+                   spaced(encoder, format_show(format, true)));
+    return format;
+}
+
+static bool layer_defaults_at(struct value *value, size_t index)
+{
+    const struct format *format = default_format(value, index);
+    value->about = format ? format_layer(format) : NULL;
+    return format;
+}
+
+LIST(tensors, "Tensors", ", in the order of the forward pass")
+
+LIST(defaults, "What is shown without --show and --layer", NULL)
+
+LIST(layer_defaults, "Without --layer, beside --show", NULL)
+
+/* --- which option takes which ----------------------------------------------------------------- */
 
 /* What `run`, `generate` and `batch` have in common. */
 enum { REPORTS = FOR_RUN | FOR_GENERATE | FOR_BATCH };
 
 const struct value_use value_uses[] = {
-    {"attention", FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_BATCH, &attention, "+", false},
-    {"attention", FOR_COMPARE | FOR_BENCH, &attention, ",+", false},
-    {"show", REPORTS, &value_tensors, ",", false},
-    {"show", FOR_RUN | FOR_BATCH, &value_defaults, NULL, true},
-    {"show", FOR_GENERATE, &value_layer_defaults, NULL, true},
-    {"format", REPORTS, &formats, NULL, false},
-    {"format", FOR_BATCH, &reduction_formats, NULL, true},
-    {"format", FOR_EXPLAIN, &explain_forms, NULL, false},
-    {"format", FOR_COMPARE, &comparison_forms, NULL, false},
-    {"format", FOR_TOKENIZE | FOR_INFO, &page_formats, NULL, false},
-    {"format", FOR_HEADS, &measured_formats, NULL, false},
-    {"format", FOR_BENCH, &bench_formats, NULL, false},
-    {"palette", FOR_ALL, &palettes, NULL, false},
-    {"reduce", FOR_ALL, &reductions, ",", false},
-    {"only", FOR_ALL, &measurements, ",", false},
-    {"sort", FOR_ALL, &scores, NULL, false},
-    {"map", FOR_ALL, &scores, NULL, false},
-    {"shape", FOR_ALL, &shapes, NULL, false},
-    {"set", FOR_ALL, &keys, ",", false},
-    {NULL, FOR_LESSON, &steps, NULL, false},
-    {"model", FOR_ALL, &models, NULL, false},
-    {"like", FOR_ALL, &models, NULL, false},
-    {NULL, FOR_INFO | FOR_BENCH, &models, NULL, false},
-    {NULL, FOR_HELP, &variables, NULL, true},
-    {NULL, FOR_HELP, &statuses, NULL, true},
-    {NULL, FOR_HELP, &commands, NULL, false},
-    {"precision", FOR_ALL, &precisions, NULL, false},
-    {"mask-method", FOR_ALL, &mask_methods, NULL, false},
-    {"scale", FOR_ALL, &scales, NULL, false},
-    {"without", FOR_ALL, &block_parts, ",", false},
-    {"attention-of", FOR_ALL, &attention_parts_of, NULL, false},
-    {"draw", FOR_ALL, &draws, NULL, false},
-    {"input", FOR_ALL, &inputs, NULL, false},
+    {"attention", FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_BATCH, &list_attention, "+", false},
+    {"attention", FOR_COMPARE | FOR_BENCH, &list_attention, ",+", false},
+    {"show", REPORTS, &list_tensors, ",", false},
+    {"show", FOR_RUN | FOR_BATCH, &list_defaults, NULL, true},
+    {"show", FOR_GENERATE, &list_layer_defaults, NULL, true},
+    {"format", REPORTS, &list_formats, NULL, false},
+    {"format", FOR_BATCH, &list_reduction_formats, NULL, true},
+    {"format", FOR_EXPLAIN, &list_explain_formats, NULL, false},
+    {"format", FOR_COMPARE, &list_compare_formats, NULL, false},
+    {"format", FOR_TOKENIZE | FOR_INFO, &list_page_formats, NULL, false},
+    {"format", FOR_HEADS, &list_measured_formats, NULL, false},
+    {"format", FOR_BENCH, &list_bench_formats, NULL, false},
+    {"palette", FOR_ALL, &list_palettes, NULL, false},
+    {"reduce", FOR_ALL, &list_reductions, ",", false},
+    {"only", FOR_ALL, &list_measurements, ",", false},
+    {"sort", FOR_ALL, &list_scores, NULL, false},
+    {"map", FOR_ALL, &list_scores, NULL, false},
+    {"shape", FOR_ALL, &list_shapes, NULL, false},
+    {"set", FOR_ALL, &list_keys, ",", false},
+    {NULL, FOR_LESSON, &list_steps, NULL, false},
+    {"model", FOR_ALL, &list_models, NULL, false},
+    {"like", FOR_ALL, &list_models, NULL, false},
+    {NULL, FOR_INFO | FOR_BENCH, &list_models, NULL, false},
+    {NULL, FOR_HELP, &list_variables, NULL, true},
+    {NULL, FOR_HELP, &list_statuses, NULL, true},
+    {NULL, FOR_HELP, &list_commands, NULL, false},
+    {"precision", FOR_ALL, &list_precisions, NULL, false},
+    {"mask-method", FOR_ALL, &list_mask_methods, NULL, false},
+    {"scale", FOR_ALL, &list_scales, NULL, false},
+    {"without", FOR_ALL, &list_block_parts, ",", false},
+    {"attention-of", FOR_ALL, &list_attention_parts, NULL, false},
+    {"draw", FOR_ALL, &list_draws, NULL, false},
+    {"input", FOR_ALL, &list_inputs, NULL, false},
     {"sweep", FOR_ALL, &value_settings, NULL, false},
-    {"mean", FOR_ALL, &means, ",", false},
-    {"view", FOR_ALL, &views, NULL, false},
-    {"style", FOR_ALL, &cells, NULL, false},
-    {"color-scale", FOR_ALL, &colour_scales, NULL, false},
-    {"range", FOR_ALL, &ranges, NULL, false},
-    {"color", FOR_ALL, &colors, NULL, false},
-    {"shard", FOR_ALL, &shards, NULL, false},
-    {"completion", FOR_ALL, &shells, NULL, false},
+    {"mean", FOR_ALL, &list_means, ",", false},
+    {"view", FOR_ALL, &list_views, NULL, false},
+    {"style", FOR_ALL, &list_cells, NULL, false},
+    {"color-scale", FOR_ALL, &list_colour_scales, NULL, false},
+    {"range", FOR_ALL, &list_ranges, NULL, false},
+    {"color", FOR_ALL, &list_colors, NULL, false},
+    {"shard", FOR_ALL, &list_shards, NULL, false},
+    {"completion", FOR_ALL, &list_shells, NULL, false},
 };
 
 const size_t value_use_count = sizeof value_uses / sizeof *value_uses;

@@ -1,12 +1,10 @@
 /* vocab.c: `attn-cli vocab`: a vocabulary from texts: their words, or byte-level BPE. */
-#include <string.h>
 
 #include "base/folder.h"
 #include "command.h"
-#include "init_words.h"
-#include "inputs.h"
+#include "model_maker.h"
+#include "session.h"
 #include "progress.h"
-#include "save_folder.h"
 #include "text/bpe_learn.h"
 
 struct job {
@@ -16,18 +14,16 @@ struct job {
     struct arena arena;
 };
 
-static int check_options(const struct options *options, struct err *err)
-{
-    if (!options->operands.count)
-        return err_usage(err, "expected a text file, or - for standard input");
-    if (!options->output || !*options->output)
-        return err_usage(err, "expected a directory to write: --output DIR");
-    return target_folder_check(options->output, options->force, err);
-}
-
 static int read_files(struct job *job, struct err *err)
 {
-    const struct texts *paths = &job->options->operands;
+    const struct options *options = job->options;
+    const struct texts *paths = &options->input.operands;
+    if (!paths->count)
+        return err_usage(err, "expected a text file, or - for standard input");
+    if (!options->output.path || !*options->output.path)
+        return err_usage(err, "expected a directory to write: --output DIR");
+    if (target_folder_check(options->output.path, options->output.force, err))
+        return -1;
     job->files = arena_alloc(&job->arena, paths->count, sizeof *job->files, err);
     for (size_t i = 0; job->files && i < paths->count; i++)
         if (inputs_read_file(&job->files[i], paths->items[i], err))
@@ -37,7 +33,7 @@ static int read_files(struct job *job, struct err *err)
 
 static int list_words(struct job *job, struct err *err)
 {
-    const struct texts *paths = &job->options->operands;
+    const struct texts *paths = &job->options->input.operands;
     struct word_list list = {0};
     int failed = 0;
     for (size_t i = 0; i < paths->count && !failed; i++)
@@ -45,27 +41,22 @@ static int list_words(struct job *job, struct err *err)
             failed = err_prefix(err, "'%s'", paths->items[i]);
     if (!failed && !list.count)
         failed = err_set(err, "'%s': expected a word, found none", paths->items[0]);
-    if (!failed) {
-        init_words_note(job->options, &list);
-        word_list_sort(&list);
-        word_list_json(&job->vocab, &list);
-        failed = buf_check(&job->vocab, err);
-    }
+    failed = failed || new_words_json(&job->vocab, &list, err);
     word_list_release(&list);
-    return failed;
+    return failed ? -1 : 0;
 }
 
 static int learn_pairs(struct job *job, struct err *err)
 {
-    const struct texts *paths = &job->options->operands;
-    size_t size = (size_t)job->options->size;
+    const struct texts *paths = &job->options->input.operands;
+    size_t size = (size_t)job->options->make.size;
     struct bpe_learner learner = {0};
     struct progress progress;
     int failed = 0;
     for (size_t i = 0; i < paths->count && !failed; i++)
         if (bpe_learner_add(&learner, job->files[i].bytes, job->files[i].size, err))
             failed = err_prefix(err, "'%s'", paths->items[i]);
-    progress_begin(&progress, job->options, "tokens");
+    progress_begin(&progress, "tokens");
     learner.progress = &progress.sink;
     failed = failed || bpe_learner_run(&learner, size, err);
     progress_end(&progress);
@@ -75,28 +66,23 @@ static int learn_pairs(struct job *job, struct err *err)
         failed = buf_check(&job->vocab, err) || buf_check(&job->merges, err);
     }
     if (!failed && learner.token_count < size)
-        print_note(job->options, "no pair occurs twice any more: %zu tokens, not %zu",
-                   learner.token_count, size);
+        print_note("no pair occurs twice any more: %zu tokens, not %zu", learner.token_count, size);
     bpe_learner_release(&learner);
     return failed ? -1 : 0;
-}
-
-static int save(const struct job *job, struct err *err)
-{
-    struct folder_file files[] = {
-        {"vocab.json", job->vocab.bytes, job->vocab.size},
-        {"merges.txt", job->merges.bytes, job->merges.size},
-    };
-    struct folder folder = {job->options->output, files, job->options->size ? 2 : 1};
-    return save_folder(&folder, folder.path, job->options, err);
 }
 
 int vocab_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options};
-    int failed = check_options(options, err) || read_files(&job, err) ||
-                 (options->size ? learn_pairs : list_words)(&job, err) || save(&job, err);
-    for (size_t i = 0; job.files && i < options->operands.count; i++)
+    int failed =
+        read_files(&job, err) || (options->make.size ? learn_pairs : list_words)(&job, err);
+    struct folder_file files[] = {
+        {"vocab.json", job.vocab.bytes, job.vocab.size},
+        {"merges.txt", job.merges.bytes, job.merges.size},
+    };
+    struct folder folder = {options->output.path, files, options->make.size ? 2 : 1};
+    failed = failed || save_folder(&folder, folder.path, options->output.force, err);
+    for (size_t i = 0; job.files && i < options->input.operands.count; i++)
         file_release(&job.files[i]);
     buf_release(&job.vocab);
     buf_release(&job.merges);

@@ -5,9 +5,6 @@
 #include "base/heap.h"
 #include "lens/selection.h"
 #include "lens/viewer.h"
-#include "model/batch.h"
-#include "model/bundled.h"
-#include "model/forward.h"
 
 struct attn_model {
     struct viewer viewer;
@@ -42,18 +39,18 @@ void attn_close(struct attn_model *model)
     heap_free(model);
 }
 
-static int copy_ids(struct attn_ids *ids, const struct reading *reading, struct err *err)
+static int copy_ids(struct attn_ids *ids, const struct tokenized *tokenized, struct err *err)
 {
-    ids->count = reading->count;
+    ids->count = tokenized->count;
     ids->ids = heap_alloc(ids->count, sizeof *ids->ids, err);
     ids->starts = heap_alloc(ids->count, sizeof *ids->starts, err);
     ids->ends = heap_alloc(ids->count, sizeof *ids->ends, err);
     if (!ids->ids || !ids->starts || !ids->ends)
         return -1;
     for (size_t i = 0; i < ids->count; i++) {
-        ids->ids[i] = reading->tokens[i].id;
-        ids->starts[i] = reading->tokens[i].start;
-        ids->ends[i] = reading->tokens[i].end;
+        ids->ids[i] = tokenized->tokens[i].id;
+        ids->starts[i] = tokenized->tokens[i].start;
+        ids->ends[i] = tokenized->tokens[i].end;
     }
     return 0;
 }
@@ -83,14 +80,14 @@ int attn_encode(const struct attn_model *model, const char *text, size_t size, s
 {
     struct err err = {0};
     struct arena arena = {0};
-    struct subject subject;
+    struct text_pair pair;
     struct input input = {.text = text ? text : "", .size = text ? size : 0};
     if (ids)
         *ids = (struct attn_ids){0};
     if (check_encode(model, ids, &err))
         return give(error, &err);
-    int failed = viewer_read(&model->viewer, &subject, &input, NULL, &arena, &err) ||
-                 copy_ids(ids, &subject.sentence, &err);
+    int failed = viewer_read(&model->viewer, &pair, &input, NULL, &arena, &err) ||
+                 copy_ids(ids, &pair.sentence, &err);
     arena_release(&arena);
     if (!failed)
         return 0;
@@ -143,28 +140,23 @@ static int check_run(const struct attn_model *model, const struct attn_ids *ids,
 static int run_request(struct attn_model *model, const struct attn_ids *ids,
                        const struct attn_request *request, struct err *err)
 {
-    struct arena *arena = &model->viewer.scratch;
+    struct viewer *viewer = &model->viewer;
+    const struct config *config = &viewer->model.config;
     const char *show = request->show ? request->show : site_rows[SITE_WEIGHTS].name;
     struct selection selection = {0};
-    struct watch watch;
-    struct batch batch;
-    struct model *inner = &model->viewer.model;
+    struct text text = {.ids = ids->ids, .count = ids->count};
+    struct text_list one = {.items = &text, .count = 1};
     struct attn_request copy = *request;
-    struct sequence sequence = {.ids = ids->ids, .count = ids->count};
+    struct tap tap = {.sink = pass_on, .context = &copy};
     if (request->source) {
-        sequence.source_ids = request->source->ids;
-        sequence.source_count = request->source->count;
+        text.source_ids = request->source->ids;
+        text.source_count = request->source->count;
     }
-    struct tap tap = {.watch = &watch, .sink = pass_on, .context = &copy};
-    struct run run = {&model->viewer.machine, &inner->config, &inner->weights, &batch};
-    arena_clear(arena);
-    if (selection_sites(&selection, show, &inner->config, err) ||
-        selection_layers(&selection, request->layers, &inner->config, arena, err) ||
-        watch_init(&watch, &inner->config, arena, err) ||
-        batch_init(&batch, &inner->config, &sequence, 1, arena, err))
+    arena_clear(&viewer->scratch);
+    if (selection_sites(&selection, show, config, err) ||
+        selection_layers(&selection, request->layers, config, &viewer->scratch, err))
         return -1;
-    selection_watch(&selection, &watch);
-    return forward(&run, &tap, arena, err);
+    return viewer_run(viewer, &selection, &one, tap, err);
 }
 
 int attn_run(struct attn_model *model, const struct attn_ids *ids,

@@ -30,7 +30,7 @@ print_row() { # FILE
 }
 
 printf '/* Made by models/embed.sh from the files in models/. */\n'
-printf '#include "model/bundled.h"\n'
+printf '#include "model/model.h"\n'
 for model in "$@"; do
     for_each_file "$model" print_bytes
     printf '\nstatic const struct folder_file files_of_%s[] = {\n' "$(identifier "$model")"

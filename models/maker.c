@@ -12,9 +12,8 @@
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/stream.h"
-#include "model/draft.h"
-#include "model/origin.h"
-#include "model/recipe.h"
+#include "model/new_model.h"
+#include "model/weight_init.h"
 
 /* --- files ----------------------------------------------------------------------------------- */
 
@@ -31,11 +30,11 @@ static int open_file(struct stream *out, const char *to, const char *model, cons
     return failed ? -1 : 0;
 }
 
-static int write_weights(const char *to, const char *model, const struct draft *draft,
+static int write_weights(const char *to, const char *model, const struct new_model *new_model,
                          struct err *err)
 {
     struct stream out = {0};
-    const struct folder_file *file = &draft->files[0];
+    const struct folder_file *file = &new_model->files[0];
     if (open_file(&out, to, model, file->name, err))
         return -1;
     stream_bytes(&out, file->bytes, file->size);
@@ -57,9 +56,9 @@ static const float journey_words[] = {
 /* clang-format on */
 
 /* Numbers that were given by hand: so far one sentence has them. */
-static int give(const struct draft *draft, const char *model, struct err *err)
+static int give(const struct new_model *new_model, const char *model, struct err *err)
 {
-    struct draft_tensor *words = draft_tensor(draft, PARAMETER_WTE, 0);
+    struct new_model_tensor *words = new_model_tensor(new_model, PARAMETER_WTE, 0);
     bool is_journey = strncmp(model, "journey", strlen("journey")) == 0;
     if (!is_journey || words->count != sizeof journey_words / sizeof *journey_words)
         return err_set(err, "'%s': expected a model whose numbers stand in maker.c", model);
@@ -67,14 +66,15 @@ static int give(const struct draft *draft, const char *model, struct err *err)
     return 0;
 }
 
-static int fill_example(struct draft *draft, const char *model, struct err *err)
+static int fill_example(struct new_model *new_model, const char *model, struct err *err)
 {
     const struct origin *origin = origin_find(model);
-    const struct recipe recipe = {
+    const struct weight_init init = {
         .seed = ORIGIN_SEED,
         .source_rows = origin ? origin->source_rows : 0,
     };
-    return origin && origin->given ? give(draft, model, err) : recipe_draw(draft, &recipe, err);
+    return origin && origin->given ? give(new_model, model, err)
+                                   : weight_init_draw(new_model, &init, err);
 }
 
 static int write_example(const char *from, const char *to, const char *model, struct err *err)
@@ -82,12 +82,12 @@ static int write_example(const char *from, const char *to, const char *model, st
     const struct folder folder = {.path = from};
     struct buf name = {0};
     struct file config = {0};
-    struct draft draft = {0};
+    struct new_model new_model = {0};
     buf_format(&name, "%s/config.json", model);
     int failed = buf_check(&name, err) || folder_open(&config, &folder, name.bytes, err) ||
-                 draft_open(&draft, model, config.bytes, config.size, err) ||
-                 fill_example(&draft, model, err) || write_weights(to, model, &draft, err);
-    draft_release(&draft);
+                 new_model_open(&new_model, model, config.bytes, config.size, err) ||
+                 fill_example(&new_model, model, err) || write_weights(to, model, &new_model, err);
+    new_model_release(&new_model);
     file_release(&config);
     buf_release(&name);
     return failed ? -1 : 0;

@@ -1,4 +1,5 @@
-# Prints a line for each #include that does not point down and each library beyond its fence.
+# Prints a line for each #include that does not point down, each library beyond its fence and each
+# file from which more than ten headers can be gone through, one included by the other.
 #
 #     (cd TREE && awk -f floors.awk cmd/*.c lib/*/*.[ch])
 
@@ -11,6 +12,7 @@ BEGIN {
     heap = "(malloc|calloc|realloc|free|strdup|strndup|asprintf|aligned_alloc|posix_memalign)"
     speech = "(printf|fprintf|puts|putchar|perror|exit|abort)"
     process = "(_exit|fork|vfork|posix_spawn)"
+    LONGEST_CHAIN = 10
 }
 
 FNR == 1 {
@@ -62,6 +64,31 @@ function check_own(file,    target) {
         fault("\"" file "\" is not below " room)
 }
 
+# Where an included file of ours stands: beside the file that includes it, or in a room.
+function path_of(file,    folder) {
+    if (file == "attn.h")
+        return "lib/attn.h"
+    if (file ~ /^\.\.\//)
+        return "cmd/" substr(file, 4)
+    folder = FILENAME
+    sub(/[^\/]*$/, "", folder)
+    return (file ~ /\// ? "lib/" : folder) file
+}
+
+# The headers of the longest chain that begins in a file; a circle ends where it closes.
+function chain(file,    i, length_here, longest) {
+    if (file in chains)
+        return chains[file]
+    chains[file] = 0
+    for (i = 1; i <= include_count[file]; i++) {
+        length_here = 1 + chain(includes[file, i])
+        if (length_here > longest)
+            longest = length_here
+    }
+    chains[file] = longest + 0
+    return chains[file]
+}
+
 function check_foreign(file) {
     if (file ~ /libxsmm/ && room != "math")
         fault(file " belongs to lib/math")
@@ -82,8 +109,10 @@ function check_foreign(file) {
     file = substr(file, 2)
     sub(/[">].*/, "", file)
     check_foreign(file)
-    if (own)
+    if (own) {
         check_own(file)
+        includes[FILENAME, ++include_count[FILENAME]] = path_of(file)
+    }
     next
 }
 
@@ -95,4 +124,11 @@ function check_foreign(file) {
         fault("only cmd prints and exits")
     if (room != "cmd" && FILENAME != "lib/draw/drawing_process.c" && calls(line, process))
         fault("other processes belong to lib/draw/drawing_process.c")
+}
+
+END {
+    for (file in include_count)
+        if (file ~ /\.c$/ && chain(file) > LONGEST_CHAIN)
+            printf "%s:1: a chain of %d headers begins here, at most %d may\n", file,
+                chain(file), LONGEST_CHAIN
 }

@@ -177,7 +177,7 @@ else
 fi
 
 if command -v gnuplot >/dev/null; then
-    plot() { # TERMINAL WHAT: as README.md and lib/write/csv.c say it is plotted
+    plot() { # TERMINAL WHAT: as README.md and lib/write/csv.h say it is plotted
         gnuplot -e "set datafile separator comma; $1; plot $2 with image" 2>&1
     }
     cells() { # COLUMN ROW: how many there are in what was plotted, and this one

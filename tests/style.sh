@@ -78,12 +78,10 @@ repeated_names() {
         sed 's/$/: two files have this name/'
 }
 
-# Every module's tests are in the table, so that they are run.
-unlisted_suites() {
-    for file in tests/unit/*_test.c; do
-        module=$(basename "$file" _test.c)
-        grep -q "^SUITE($module)$" tests/unit/suites.h || printf '%s: not in suites.h\n' "$file"
-    done
+# Check's own START_TEST registers nothing: TEST does.
+unregistered_tests() {
+    find tests/unit -name '*_test.c' -exec grep -L '^TEST' {} + | sed 's/$/: no TEST/'
+    find tests/unit -name '*.[ch]' -exec grep -Hn '^START_TEST' {} + | sed 's/(.*/: not TEST/'
 }
 
 # What goes without saying: silence. And a status in a file of its own; UPDATE=1 moves it.
@@ -140,7 +138,7 @@ rule "lines of more than $COLUMNS_OF_A_LINE columns" long_lines
 rule 'tabs' tabs
 rule 'blanks at the end of a line' trailing_blanks
 rule 'names that repeat' repeated_names
-rule 'test suites that nobody runs' unlisted_suites
+rule 'tests that nobody runs' unregistered_tests
 rule 'files of cases that say nothing' idle_files
 if git ls-files --error-unmatch tests/style.sh >"$scratch/git" 2>&1; then
     rule "a checkout of more than $MIB_OF_A_CHECKOUT MiB" large_checkout

@@ -18,7 +18,7 @@ texts=$scratch/texts
 "$build/attn-cli" corpus data/fables.grammar -n 200 -o "$texts"
 
 export ATTN_UNIT_FEW=1 CK_DEFAULT_TIMEOUT=600
-for suite in pool heap machine gemm batch forward attention cache study; do
+for suite in pool heap machine gemm batch forward attention cache train_step; do
     ordered "$build/unit" "$suite"
 done
 attn=$build/attn-cli

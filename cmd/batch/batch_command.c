@@ -5,90 +5,71 @@
  */
 #include <string.h>
 
+#include "draw/measured_form.h"
 #include "base/heap.h"
 #include "batch_work.h"
 #include "../command.h"
-#include "../looks.h"
+#include "../output.h"
 #include "manifest.h"
-#include "../signals.h"
 #include "text/label.h"
-#include "work_names.h"
-
-/* Items may have a format of their own; a folder of reductions holds all. */
-static void note_looks(const struct batch_work *work)
-{
-    const struct store_plan *plan = &work->plan;
-    const struct format *format = plan->form ? format_find(plan->form->name) : plan->format;
-    if (format)
-        looks_note(work->options, format);
-}
-
-static void note_tokenizers(const struct batch_work *work)
-{
-    for (const struct open_model *model = work->models.first; model; model = model->next)
-        print_note_of_tokenizer(work->options, model->readings[0]);
-}
 
 static int prepare(struct batch_work *work, struct err *err)
 {
     const struct options *options = work->options;
-    work->models.threads = (size_t)options->threads;
-    if (store_choose(&work->plan, options, err) || tallies_open(&work->tallies, options, err) ||
-        jobs_open(&work->jobs, options, err))
+    const struct store_plan *plan = &work->plan;
+    work->models.threads = (size_t)options->model.threads;
+    if (store_choose(&work->plan, options, err) ||
+        reductions_open(&work->reductions, options, err) || jobs_open(&work->jobs, options, err))
         return -1;
-    note_looks(work);
+    /* items may have a format of their own; a folder of reductions holds all */
+    const struct format *format = plan->form ? format_find(plan->form->name) : plan->format;
+    if (format)
+        looks_note(&options->looks, format);
     if (batch_survey(work, err))
         return -1;
-    note_tokenizers(work);
+    for (const struct open_model *model = work->models.first; model; model = model->next)
+        print_note_of_tokenizer(model->readings[0]);
     return 0;
 }
 
-/* The folders of this shard's items, in the order of the input; a broken item has none. */
+/* Who asks for the names of items. */
+struct seer {
+    int (*see)(void *seer, const char *name, struct err *err);
+    void *context;
+};
+
+static int see_name(void *context, const struct job *job, struct arena *arena, struct err *job_err,
+                    struct err *err)
+{
+    const struct seer *seer = context;
+    struct buf name = {0};
+    if (job_err->kind) /* it has no folder */
+        return 0;
+    result_names_folder(&name, job->name);
+    const char *kept = buf_keep(&name, arena, err);
+    return kept && !seer->see(seer->context, kept, err) ? 0 : -1;
+}
+
+/* The folders of this shard's items, in the order of the input. */
 static int each_name(void *context, int (*see)(void *seer, const char *name, struct err *err),
                      void *seer, struct err *err)
 {
     struct batch_work *work = context;
-    struct arena arena = {0};
-    struct buf name = {0};
-    struct job job;
-    struct err job_err = {0};
-    int failed = 0;
-    for (size_t i = 0; !failed && i < work->survey.end; i++) {
-        if (!jobs_next(&work->jobs, &job, &arena, &job_err))
-            break;
-        buf_clear(&name);
-        if (i >= work->survey.first && !job_err.kind) {
-            work_names_folder(&name, job.name);
-            failed = buf_check(&name, err) || see(seer, name.bytes, err);
-        }
-        arena_clear(&arena);
-        err_clear(&job_err);
-    }
-    jobs_rewind(&work->jobs);
-    buf_release(&name);
-    arena_release(&arena);
-    return failed ? -1 : 0;
+    struct seer asks = {see, seer};
+    return jobs_visit(&work->jobs, work->survey.first, work->survey.end, see_name, &asks, err);
 }
 
 static int open_store(struct batch_work *work, struct err *err)
 {
     struct manifest manifest = {0};
     const struct store_plan *plan = &work->plan;
-    work->plan.names = (struct store_names){each_name, work};
+    work->plan.items = (struct result_list){each_name, work};
     if (!plan->to_stdout &&
         manifest_open(&manifest, &work->jobs.items, &work->models, &plan->shard, err))
         return -1;
-    int failed = store_open(&work->store, plan, &work->tallies, &manifest.head, err);
+    int failed = store_open(&work->store, plan, &work->reductions, &manifest.head, err);
     manifest_release(&manifest);
     return failed;
-}
-
-static void note_dropped(const struct batch_work *work)
-{
-    size_t count = work->survey.dropped;
-    if (count)
-        print_note(work->options, "%zu mark%s not in the vocabulary %s left out", count,
-                   count == 1 ? " that is" : "s that are", count == 1 ? "was" : "were");
 }
 
 /* The rest went on; this is how the batch ends. */
@@ -101,31 +82,30 @@ static int count_failures(const struct batch_work *work, struct err *err)
                       work->survey.end - work->survey.first);
 }
 
-/* attn-cli: interrupted: … */
-static int write_hint(struct buf *line, const struct batch_work *work, struct err *err)
-{
-    const char *place = work->store.folder.path;
-    buf_text(line, "attn-cli: interrupted: '");
-    label_visible(line, place, strlen(place));
-    buf_text(line, "' holds what is done: the same command line with --resume goes on\n");
-    return buf_check(line, err);
-}
-
 static int run_and_finish(struct batch_work *work, struct err *err)
 {
-    if (!work->store.complete && batch_run(work, err))
+    if ((!work->store.complete && batch_run(work, err)) || store_finish(&work->store, err))
         return -1;
-    return store_finish(&work->store, err) ? -1 : count_failures(work, err);
+    return count_failures(work, err);
 }
 
 /* Where results have a place of their own, what is done of them is not lost. */
 static int run_and_store(struct batch_work *work, struct err *err)
 {
     struct buf hint = {0};
+    size_t dropped = work->survey.dropped;
     if (open_store(work, err))
         return -1;
-    note_dropped(work);
-    int failed = !work->plan.to_stdout && write_hint(&hint, work, err);
+    if (dropped)
+        print_note("%zu mark%s not in the vocabulary %s left out", dropped,
+                   dropped == 1 ? " that is" : "s that are", dropped == 1 ? "was" : "were");
+    if (!work->plan.to_stdout) {
+        const char *place = work->store.folder.path;
+        buf_text(&hint, "attn-cli: interrupted: '");
+        label_visible(&hint, place, strlen(place));
+        buf_text(&hint, "' holds what is done: the same command line with --resume goes on\n");
+    }
+    int failed = buf_check(&hint, err);
     signals_hint(work->options->quiet ? NULL : hint.bytes);
     failed = failed || run_and_finish(work, err);
     signals_hint(NULL);
@@ -139,9 +119,9 @@ int batch_command(const struct options *options, struct err *err)
     heap_give_back();
     int failed = prepare(&work, err);
     if (!failed)
-        failed = options->dry_run ? batch_print(&work, err) : run_and_store(&work, err);
+        failed = options->batch.dry_run ? batch_print(&work, err) : run_and_store(&work, err);
     store_close(&work.store);
-    tallies_release(&work.tallies);
+    reductions_release(&work.reductions);
     open_models_release(&work.models);
     jobs_release(&work.jobs);
     return failed ? -1 : 0;

@@ -6,10 +6,9 @@
 
 #include "batch_work.h"
 #include "../command.h"
-#include "lens/derive.h"
-#include "lens/tally_sheet.h"
-#include "lens/tally_sink.h"
-#include "../settings.h"
+#include "lens/report.h"
+#include "../options.h"
+#include "measure/reduction.h"
 
 /* Of the texts that share a pass. A wide model has use for many tokens: its weights come from far;
  * to a narrow one they would only be memory. */
@@ -28,8 +27,8 @@ struct entry {
     struct job job;
     struct prepared prepared;
     struct report report;
-    struct tally tally;       /* of --per-item, while its pass runs … */
-    struct measured measured; /* … and what it came to */
+    struct reduction reduction; /* of --per-item, while its pass runs … */
+    struct measured measured;   /* … and what it came to */
     struct item_fault fault;
     bool done;
 };
@@ -42,8 +41,8 @@ struct round {
     size_t pass_tokens; /* about so many share a pass … */
     size_t pass_texts;  /* … of at most so many texts */
     struct arena arena;
-    struct arena tallies; /* of one pass: they take more than what they come to */
-    struct err err;       /* of one job at a time */
+    struct arena reductions; /* of one pass: they take more than what they come to */
+    struct err err;          /* of one job at a time */
 };
 
 /* Jobs of one pass. */
@@ -78,17 +77,22 @@ static void size_passes(struct round *round)
     round->pass_texts = round->pass_tokens / TOKENS_OF_TEXT;
 }
 
-/* How many passes' worth of texts a round may take: those of an item's turns differ. */
-static size_t passes_of(const struct batch_work *work)
+/* Read the next job; what is wrong with it is in `round->err`. */
+static int next_job(struct round *round, struct job *job, struct err *err)
 {
-    size_t turns = work->jobs.of_item / work->jobs.repeats;
-    return turns < ROUND_PASSES ? turns : ROUND_PASSES;
+    struct jobs *jobs = &round->work->jobs;
+    round->next++;
+    if (jobs_next(jobs, job, &round->arena, &round->err))
+        return 0;
+    return err_set(err, "'%s' became shorter while it was being read",
+                   inputs_shown_path(jobs->items.path));
 }
 
 static int read_round(struct round *round, struct err *err)
 {
     struct batch_work *work = round->work;
-    size_t passes = passes_of(work);
+    size_t turns = work->jobs.of_item / work->jobs.repeats; /* of an item, whose passes differ */
+    size_t passes = turns < ROUND_PASSES ? turns : ROUND_PASSES;
     size_t tokens = 0;
     arena_clear(&round->arena);
     round->count = 0;
@@ -99,15 +103,13 @@ static int read_round(struct round *round, struct err *err)
     while (round->next < work->survey.end && round->count < round->room &&
            tokens < passes * round->pass_tokens) {
         struct entry *entry = &round->entries[round->count++];
-        if (!jobs_next(&work->jobs, &entry->job, &round->arena, &round->err))
-            return err_set(err, "'%s' became shorter while it was being read",
-                           inputs_shown_path(work->jobs.items.path));
-        round->next++;
+        if (next_job(round, &entry->job, err))
+            return -1;
         if (batch_prepare(work, &entry->job, &entry->prepared, &round->arena, &round->err) &&
             (round->err.out_of_memory ? err_adopt(err, &round->err)
                                       : fail_entry(round, entry, err)))
             return -1;
-        tokens += entry->prepared.subject.sentence.count;
+        tokens += entry->prepared.pair.sentence.count;
     }
     return 0;
 }
@@ -116,11 +118,10 @@ static int read_round(struct round *round, struct err *err)
 static int skip_jobs(struct round *round, size_t count, struct err *err)
 {
     struct job job;
-    for (; round->next < count; round->next++) {
+    while (round->next < count) {
         arena_clear(&round->arena);
-        if (!jobs_next(&round->work->jobs, &job, &round->arena, &round->err))
-            return err_set(err, "'%s' became shorter while it was being read",
-                           inputs_shown_path(round->work->jobs.items.path));
+        if (next_job(round, &job, err))
+            return -1;
         if (round->err.out_of_memory)
             return err_adopt(err, &round->err);
         err_clear(&round->err);
@@ -130,28 +131,22 @@ static int skip_jobs(struct round *round, size_t count, struct err *err)
 
 /* --- one pass --------------------------------------------------------------------------------- */
 
-/* All layers and all heads that any of the jobs wants. */
-static int join_selections(struct selection *joined, const struct pass_group *group,
-                           struct arena *arena, struct err *err)
-{
-    const struct config *config = &group->entries[0]->prepared.model->viewer.model.config;
-    const struct selection **all = arena_alloc(arena, group->count, sizeof *all, err);
-    for (size_t i = 0; i < group->count && all; i++)
-        all[i] = &group->entries[i]->prepared.request.selection;
-    return all ? selection_join(joined, all, group->count, config, arena, err) : -1;
-}
-
-/* A pass whose attention is counted where it is seen; what a pass that failed has counted does not
- * count again. */
-static int tally_group(struct round *round, const struct pass_group *group, struct look *look,
-                       struct tally_sink *sink, struct err *err)
+/* A pass whose attention is counted where it is seen, of all layers and all heads that any of the
+ * jobs wants; what a pass that failed has counted does not count again. */
+static int reduction_group(struct round *round, const struct pass_group *group, struct look *look,
+                           struct reduction_sink *sink, struct err *err)
 {
     struct selection joined;
     struct viewer *viewer = &group->entries[0]->prepared.model->viewer;
-    if (join_selections(&joined, group, &round->arena, err))
+    const struct selection **all = arena_alloc(&round->arena, group->count, sizeof *all, err);
+    for (size_t i = 0; i < group->count && all; i++)
+        all[i] = &group->entries[i]->prepared.request.selection;
+    if (!all ||
+        selection_join(&joined, all, group->count, &viewer->model.config, &round->arena, err))
         return -1;
     look->selection = &joined;
-    return viewer_watch(viewer, look, (struct tap){.sink = tally_sink_see, .context = sink}, err);
+    return viewer_watch(viewer, look, (struct tap){.sink = reduction_sink_see, .context = sink},
+                        err);
 }
 
 static int show_group(struct round *round, const struct pass_group *group, struct look *look,
@@ -173,48 +168,46 @@ static int show_group(struct round *round, const struct pass_group *group, struc
 }
 
 /* Run jobs as one ragged batch. */
-static int run_group(struct round *round, const struct pass_group *group, struct tally_sink *sink,
-                     struct err *err)
+static int run_group(struct round *round, const struct pass_group *group,
+                     struct reduction_sink *sink, struct err *err)
 {
-    struct subject *subjects = arena_alloc(&round->arena, group->count, sizeof *subjects, err);
-    struct look look = {.subjects = subjects, .count = group->count, .first = group->first};
+    struct text_pair *pairs = arena_alloc(&round->arena, group->count, sizeof *pairs, err);
+    struct look look = {.pairs = pairs, .count = group->count, .first = group->first};
     const struct prepared *alike = &group->entries[0]->prepared;
-    if (!subjects || viewer_set_mechanism(&alike->model->viewer, &alike->request.mechanism, err))
+    if (!pairs || viewer_set_mechanism(&alike->model->viewer, &alike->request.mechanism, err))
         return -1;
     for (size_t i = 0; i < group->count; i++)
-        subjects[i] = group->entries[i]->prepared.subject;
-    return sink ? tally_group(round, group, &look, sink, err)
+        pairs[i] = group->entries[i]->prepared.pair;
+    return sink ? reduction_group(round, group, &look, sink, err)
                 : show_group(round, group, &look, err);
 }
 
-static void count_texts(struct batch_work *work, struct entry *entry)
-{
-    entry->done = true;
-    if (work->plan.kind == STORE_SUMS && !entry->fault.kind)
-        tallies_find(&work->tallies, &entry->job)->texts++;
-}
-
-/* An item's own tally has done its part. */
+/* An item's own reduction has done its part. */
 static int finish_entry(struct round *round, struct entry *entry, struct err *err)
 {
-    count_texts(round->work, entry);
-    if (!round->work->plan.item_form || entry->fault.kind)
+    struct batch_work *work = round->work;
+    entry->done = true;
+    if (entry->fault.kind)
+        return 0;
+    if (work->plan.kind == STORE_SUMS)
+        reductions_find(&work->reductions, &entry->job)->texts++;
+    if (!work->plan.item_form)
         return 0;
     entry->measured.model = entry->prepared.model->viewer.model.name;
-    return tally_measure(&entry->measured, &entry->tally, &round->arena, err);
+    return reduction_measure(&entry->measured, &entry->reduction, &round->arena, err);
 }
 
 /* A pass that failed says nothing of the texts that were in it: each is run again, alone. */
-static int run_each(struct round *round, const struct pass_group *group, struct tally_sink *sink,
-                    struct err *err)
+static int run_each(struct round *round, const struct pass_group *group,
+                    struct reduction_sink *sink, struct err *err)
 {
     const char *path = inputs_shown_path(round->work->jobs.items.path);
     for (size_t i = 0; i < group->count; i++) {
         struct entry *entry = group->entries[i];
         struct pass_group alone = {&entry, 1, group->first + i};
-        struct tally_sink only;
+        struct reduction_sink only;
         if (sink)
-            only = tally_sink_only(sink, i);
+            only = reduction_sink_only(sink, i);
         err_clear(&round->err);
         if (run_group(round, &alone, sink ? &only : NULL, &round->err)) {
             err_prefix(&round->err, "'%s' line %zu", path, entry->job.item.line);
@@ -228,43 +221,42 @@ static int run_each(struct round *round, const struct pass_group *group, struct 
 }
 
 /* Where what is seen of an item is counted. */
-static struct tally *tally_of(struct round *round, struct entry *entry, struct err *err)
+static struct reduction *reduction_of(struct round *round, struct entry *entry, struct err *err)
 {
-    const struct tallies *tallies = &round->work->tallies;
-    struct tally_group *group = tallies_find(tallies, &entry->job);
+    const struct reductions *reductions = &round->work->reductions;
+    struct reduction_group *group = reductions_find(reductions, &entry->job);
     if (!round->work->plan.item_form)
-        return &group->tally;
-    return tally_init(&entry->tally, tallies->measures, &group->size, &round->tallies, err)
+        return &group->reduction;
+    return reduction_init(&entry->reduction, reductions->measures, &group->size, &round->reductions,
+                          err)
                ? NULL
-               : &entry->tally;
+               : &entry->reduction;
 }
 
-static int make_sink(struct round *round, const struct pass_group *group, struct tally_sink *sink,
-                     struct err *err)
+static int make_sink(struct round *round, const struct pass_group *group,
+                     struct reduction_sink *sink, struct err *err)
 {
-    struct tally_subject *subjects =
-        arena_alloc(&round->arena, group->count, sizeof *subjects, err);
-    for (size_t i = 0; i < group->count && subjects; i++) {
+    struct reduction_text *pairs = arena_alloc(&round->arena, group->count, sizeof *pairs, err);
+    for (size_t i = 0; i < group->count && pairs; i++) {
         struct entry *entry = group->entries[i];
-        subjects[i].tally = tally_of(round, entry, err);
-        subjects[i].selection = &entry->prepared.request.selection;
-        if (!subjects[i].tally)
+        pairs[i].reduction = reduction_of(round, entry, err);
+        pairs[i].selection = &entry->prepared.request.selection;
+        if (!pairs[i].reduction)
             return -1;
     }
     size_t layers = group->entries[0]->prepared.model->viewer.model.config.n_layer;
-    return subjects ? tally_sink_init(sink, subjects, group->count, layers, &round->arena, err)
-                    : -1;
+    return pairs ? reduction_sink_init(sink, pairs, group->count, layers, &round->arena, err) : -1;
 }
 
 static int run_pass(struct round *round, const struct pass_group *group, struct err *err)
 {
-    struct tally_sink sink;
-    bool tallied = store_is_tallied(&round->work->plan);
-    arena_clear(&round->tallies);
-    if (tallied && make_sink(round, group, &sink, err))
+    struct reduction_sink sink;
+    bool reduced = store_is_reduced(&round->work->plan);
+    arena_clear(&round->reductions);
+    if (reduced && make_sink(round, group, &sink, err))
         return -1;
-    if (run_group(round, group, tallied ? &sink : NULL, &round->err))
-        return run_each(round, group, tallied ? &sink : NULL, err);
+    if (run_group(round, group, reduced ? &sink : NULL, &round->err))
+        return run_each(round, group, reduced ? &sink : NULL, err);
     for (size_t i = 0; i < group->count; i++)
         if (finish_entry(round, group->entries[i], err))
             return -1;
@@ -277,7 +269,7 @@ static bool belongs(const struct round *round, const struct entry *entry, const 
 {
     return !entry->done && entry->prepared.model == first->prepared.model &&
            settings_agree(&entry->job.item.options, &first->job.item.options,
-                          store_is_tallied(&round->work->plan));
+                          store_is_reduced(&round->work->plan));
 }
 
 /* Run the jobs that are like the one at `first` and fit into a pass with it. */
@@ -290,7 +282,7 @@ static int run_alike(struct round *round, size_t first, struct err *err)
         return -1;
     for (size_t i = first; i < round->count && group.count < round->pass_texts; i++) {
         struct entry *entry = &round->entries[i];
-        size_t more = entry->prepared.subject.sentence.count;
+        size_t more = entry->prepared.pair.sentence.count;
         if (!belongs(round, entry, &round->entries[first]))
             continue;
         if (group.count && tokens + more > round->pass_tokens + round->pass_tokens / 4)
@@ -306,27 +298,15 @@ static int store_entry(struct batch_work *work, const struct entry *entry, struc
     struct place page = store_page(&entry->job.item.options);
     page.show_tokens = entry->prepared.request.selection.tokens;
     page.style = &entry->prepared.style;
-    if (entry->fault.kind)
-        return store_failure(&work->store, &entry->job, &entry->fault, err);
-    if (work->plan.item_form)
-        return store_measured(&work->store, &entry->job, &entry->prepared.subject, &entry->measured,
-                              err);
-    return store_report(&work->store, &entry->job, &entry->prepared.subject, &entry->report, &page,
-                        err);
-}
-
-/* Where results have no place for what went wrong, it is said at once. */
-static void tell_failure(const struct batch_work *work, const struct entry *entry)
-{
-    if (!store_has_errors(&work->plan))
-        print_failure(entry->fault.message);
-}
-
-static int stop_at(const struct entry *entry, struct err *err)
-{
-    err_set(err, "%s", entry->fault.message);
-    err->kind = entry->fault.kind;
-    return -1;
+    const struct outcome outcome = {
+        .job = &entry->job,
+        .fault = entry->fault.kind ? &entry->fault : NULL,
+        .pair = &entry->prepared.pair,
+        .report = &entry->report,
+        .page = &page,
+        .measured = &entry->measured,
+    };
+    return store_add(&work->store, &outcome, err);
 }
 
 static void show_progress(struct batch_work *work)
@@ -342,10 +322,16 @@ static int store_round(struct round *round, struct err *err)
     struct batch_work *work = round->work;
     for (size_t i = 0; i < round->count; i++) {
         const struct entry *entry = &round->entries[i];
-        if (entry->fault.kind && work->options->fail_fast)
-            return store_settle(&work->store, err) ? -1 : stop_at(entry, err);
-        if (entry->fault.kind)
-            tell_failure(work, entry);
+        const struct item_fault *fault = &entry->fault;
+        if (fault->kind && work->options->batch.fail_fast) {
+            if (store_settle(&work->store, err))
+                return -1;
+            err_set(err, "%s", fault->message);
+            err->kind = fault->kind;
+            return -1;
+        }
+        if (fault->kind && !store_has_errors(&work->plan)) /* it is said at once */
+            print_failure(fault->message);
         if (store_entry(work, entry, err))
             return -1;
         show_progress(work);
@@ -374,9 +360,9 @@ int batch_run(struct batch_work *work, struct err *err)
         viewer_expect(&model->viewer, model->tokens);
     size_passes(&round);
     if (work->plan.kind == STORE_LINES) /* which are printed all the while */
-        progress_begin_beside(&work->progress, work->options, "items");
+        progress_begin_beside(&work->progress, work->options->output.path, "items");
     else
-        progress_begin(&work->progress, work->options, "items");
+        progress_begin(&work->progress, "items");
     work->progress.before = work->store.done;
     while (round.next < survey->end && !failed)
         failed = run_round(&round, err);
@@ -384,6 +370,6 @@ int batch_run(struct batch_work *work, struct err *err)
         failed = items_check_unchanged(&work->jobs.items, err);
     progress_end(&work->progress);
     arena_release(&round.arena);
-    arena_release(&round.tallies);
+    arena_release(&round.reductions);
     return failed ? -1 : 0;
 }

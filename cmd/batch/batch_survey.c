@@ -1,32 +1,34 @@
 /* batch_survey.c: all jobs of a batch, read once before anything is computed. */
 #include <string.h>
 
+#include "base/num.h"
 #include "base/utf8.h"
 #include "batch_work.h"
-#include "../looks.h"
+#include "model/site.h"
+#include "../output.h"
 
 /* Sums are of the weights as they are. */
-static int check_tallied(const struct options *options, struct err *err)
+static int check_reduced(const struct options *options, struct err *err)
 {
-    const char *name = options->mean         ? "mean"
-                       : options->words      ? "words"
-                       : options->hide_first ? "hide-first"
-                                             : NULL;
+    const char *name = options->select.mean         ? "mean"
+                       : options->select.words      ? "words"
+                       : options->select.hide_first ? "hide-first"
+                                                    : NULL;
     if (!name)
         return 0;
     return err_usage(err, "--%s: it is for matrices, and --reduce keeps none", name);
 }
 
-/* The selection of a job; of one that is tallied only layers and heads count. */
+/* The selection of a job; of one that is reduced only layers and heads count. */
 static int make_request(struct batch_work *work, const struct job *job, struct prepared *prepared,
                         struct arena *arena, struct err *err)
 {
     struct options options = job->item.options;
     const struct viewer *viewer = &prepared->model->viewer;
     struct selection *selection = &prepared->request.selection;
-    if (store_is_tallied(&work->plan)) {
-        options.show = "weights";
-        if (check_tallied(&options, err))
+    if (store_is_reduced(&work->plan)) {
+        options.select.show = "weights";
+        if (check_reduced(&options, err))
             return -1;
         return request_make(&prepared->request, &options, NULL, viewer, arena, err);
     }
@@ -41,18 +43,41 @@ static int make_request(struct batch_work *work, const struct job *job, struct p
     return 0;
 }
 
+/* What the tensors of a job take; more than can be counted is the most that can. */
+static size_t job_bytes(const struct prepared *prepared)
+{
+    const struct config *config = &prepared->model->viewer.model.config;
+    const struct selection *selection = &prepared->request.selection;
+    size_t tokens = prepared->pair.sentence.count;
+    size_t source = prepared->pair.source.count;
+    size_t total = 0;
+    for (int site = 0; site < SITE_COUNT; site++) {
+        size_t count = 0;
+        if (!(selection->sites >> site & 1))
+            continue;
+        size_t layers = selection_layers_of(selection, (enum site)site).count;
+        if (!site_size(&count, config, (enum site)site, selection->head_count, tokens, source) ||
+            !num_multiply(&count, count, layers * sizeof(float)) || !num_add(&total, total, count))
+            return SIZE_MAX;
+    }
+    return total;
+}
+
 int batch_prepare(struct batch_work *work, const struct job *job, struct prepared *prepared,
                   struct arena *arena, struct err *err)
 {
     *prepared = (struct prepared){0};
     if (job->item.broken)
         return -1;
-    bool tallied = store_is_tallied(&work->plan);
+    bool reduced = store_is_reduced(&work->plan);
     prepared->model = open_models_get(&work->models, &job->item.options, err);
     if (prepared->model && !make_request(work, job, prepared, arena, err) &&
-        !open_model_read(prepared->model, job, &prepared->subject, arena, err) &&
-        !(tallied && tallies_note(&work->tallies, job, prepared->model, &prepared->subject, err)))
+        !open_model_read(prepared->model, job, &prepared->pair, arena, err) &&
+        !(reduced &&
+          reductions_note(&work->reductions, job, prepared->model, &prepared->pair, err))) {
+        prepared->bytes = reduced ? 0 : job_bytes(prepared);
         return 0;
+    }
     return err_prefix(err, "'%s' line %zu", inputs_shown_path(work->jobs.items.path),
                       job->item.line);
 }
@@ -65,11 +90,12 @@ struct walk {
     struct err first; /* what was wrong with the first broken job */
     bool general;     /* … and with every other one, word for word */
     size_t jobs, broken;
-    uint64_t weight; /* of those that were passed */
+    uint64_t weight; /* of those that were passed … */
+    uint64_t total;  /* … and of all; 0: not known yet */
 };
 
-/* What a message says behind the place that it is about. */
-static const char *behind_place(const struct err *err)
+/* What a message says after the place that it is about. */
+static const char *after_place(const struct err *err)
 {
     const char *line = strstr(err->text, " line ");
     const char *colon = line ? strstr(line, ": ") : NULL;
@@ -82,96 +108,75 @@ static void complain(struct walk *walk, const struct err *err)
         walk->first = *err;
         walk->general = true;
     }
-    walk->general = walk->general && strcmp(behind_place(err), behind_place(&walk->first)) == 0;
+    walk->general = walk->general && strcmp(after_place(err), after_place(&walk->first)) == 0;
 }
 
 /* A job of this shard. */
 static void count(struct survey *survey, const struct prepared *prepared)
 {
-    const struct reading *sentence = &prepared->subject.sentence;
-    size_t tokens = sentence->count + prepared->subject.source.count;
+    const struct tokenized *sentence = &prepared->pair.sentence;
+    size_t tokens = sentence->count + prepared->pair.source.count;
+    survey->bytes += prepared->bytes;
     survey->tokens += tokens;
-    survey->dropped += sentence->dropped_count + prepared->subject.source.dropped_count;
+    survey->dropped += sentence->dropped_count + prepared->pair.source.dropped_count;
     if (survey->longest < sentence->count)
         survey->longest = sentence->count;
     prepared->model->tokens += tokens;
 }
 
-/* One job; `total` is the weight of all, 0 where it is not known yet. What is wrong with it is in
- * `err`; -1 where that is not its fault, and it might count for less than it does another time. */
-static int visit(struct walk *walk, const struct job *job, uint64_t total, struct arena *arena,
+/* What is wrong with a job is in `job_err`; that is an error where that is not its fault, and it
+ * might count for less than it does another time. */
+static int visit(void *context, const struct job *job, struct arena *arena, struct err *job_err,
                  struct err *err)
 {
+    struct walk *walk = context;
     struct batch_work *work = walk->work;
     struct survey *survey = &work->survey;
+    const struct job_shard *shard = &work->plan.shard;
     struct prepared prepared;
-    bool sound = !batch_prepare(work, job, &prepared, arena, err);
-    size_t weight = sound ? prepared.subject.sentence.count + prepared.subject.source.count : 1;
-    if (err->out_of_memory)
-        return -1;
+    bool sound = !batch_prepare(work, job, &prepared, arena, job_err);
+    size_t weight = sound ? prepared.pair.sentence.count + prepared.pair.source.count : 1;
+    if (job_err->out_of_memory)
+        return err_adopt(err, job_err);
     if (!sound)
-        complain(walk, err);
+        complain(walk, job_err);
     size_t columns = utf8_width(job->name, strlen(job->name));
     if (work->plan.name_columns < columns)
         work->plan.name_columns = columns;
-    const struct job_shard *shard = &work->plan.shard;
-    if (!shard->count || (total && shard_has(shard, walk->weight, weight, total))) {
+    if (!shard->count || (walk->total && shard_has(shard, walk->weight, weight, walk->total))) {
         if (survey->end == survey->first)
             survey->first = walk->jobs;
         survey->end = walk->jobs + 1;
+        survey->broken_here += !sound;
         if (sound)
             count(survey, &prepared);
     }
     walk->weight += weight;
     walk->jobs++;
-    return 0;
-}
-
-static int walk_jobs(struct walk *walk, uint64_t total, struct err *err)
-{
-    struct arena arena = {0};
-    struct job job;
-    struct err job_err = {0};
-    int failed = 0;
-    while (!failed && jobs_next(&walk->work->jobs, &job, &arena, &job_err)) {
-        if (visit(walk, &job, total, &arena, &job_err))
-            failed = err_adopt(err, &job_err);
-        arena_clear(&arena);
-        err_clear(&job_err);
-        if (walk->broken && walk->work->options->fail_fast)
-            break;
-    }
-    arena_release(&arena);
-    jobs_rewind(&walk->work->jobs);
-    return failed;
-}
-
-/* Whatever the job, it is the same that is wrong. */
-static int refuse_all(const struct err *first, struct err *err)
-{
-    err_set(err, "%s", behind_place(first));
-    err->kind = first->kind;
-    return -1;
+    return walk->broken && work->options->batch.fail_fast;
 }
 
 int batch_survey(struct batch_work *work, struct err *err)
 {
     struct walk walk = {.work = work};
-    if (walk_jobs(&walk, 0, err))
+    if (jobs_visit(&work->jobs, 0, SIZE_MAX, visit, &walk, err))
         return -1;
     work->survey.jobs = walk.jobs;
     work->survey.broken = walk.broken;
     work->survey.weight = walk.weight;
-    if (walk.general && walk.broken == walk.jobs && walk.jobs > 1)
-        return refuse_all(&walk.first, err);
-    if (walk.broken && work->options->fail_fast)
+    if (walk.general && walk.broken == walk.jobs && walk.jobs > 1) { /* whatever the job */
+        err_set(err, "%s", after_place(&walk.first));
+        err->kind = walk.first.kind;
+        return -1;
+    }
+    if (walk.broken && work->options->batch.fail_fast)
         return err_adopt(err, &walk.first);
     if (work->plan.shard.count) {
-        struct walk again = {.work = work};
-        if (walk_jobs(&again, walk.weight, err))
+        struct walk again = {.work = work, .total = walk.weight};
+        if (jobs_visit(&work->jobs, 0, SIZE_MAX, visit, &again, err))
             return -1;
     }
     work->plan.first_job = work->survey.first;
     work->plan.jobs = work->survey.jobs;
-    return work->plan.kind == STORE_SUMS ? tallies_begin(&work->tallies, err) : 0;
+    return work->plan.kind == STORE_SUMS ? reductions_begin(&work->reductions, err) : 0;
 }

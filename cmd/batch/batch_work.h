@@ -12,23 +12,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../inputs.h"
+#include "../session.h"
 #include "jobs.h"
 #include "open_models.h"
 #include "../progress.h"
-#include "../request.h"
 #include "store.h"
 #include "store_plan.h"
-#include "tallies.h"
+#include "reductions.h"
 
 struct survey {
-    size_t jobs;       /* of the whole batch */
-    size_t first, end; /* those of this shard */
-    size_t broken;     /* of the whole batch, as far as it can be seen before */
-    uint64_t weight;   /* the tokens of all jobs; one for a job that is broken */
-    uint64_t tokens;   /* of this shard's */
-    size_t longest;    /* of its texts */
-    size_t dropped;    /* marks that vocabularies do not have, in this shard */
+    size_t jobs;        /* of the whole batch */
+    size_t first, end;  /* those of this shard */
+    size_t broken;      /* of the whole batch, as far as it can be seen before … */
+    size_t broken_here; /* … and of this shard */
+    uint64_t weight;    /* the tokens of all jobs; one for a job that is broken */
+    uint64_t tokens;    /* of this shard's */
+    uint64_t bytes;     /* of their tensors */
+    size_t longest;     /* of its texts */
+    size_t dropped;     /* marks that vocabularies do not have, in this shard */
 };
 
 struct batch_work {
@@ -36,7 +37,7 @@ struct batch_work {
     struct store_plan plan;
     struct jobs jobs;
     struct open_models models;
-    struct tallies tallies;
+    struct reductions reductions;
     struct survey survey;
     struct store store;
     struct progress progress;
@@ -45,14 +46,15 @@ struct batch_work {
 /* What a job is run with. */
 struct prepared {
     struct open_model *model;
-    struct subject subject;
+    struct text_pair pair;
     struct request request;
     struct style style;
+    size_t bytes; /* of its tensors; 0 where none is kept */
 };
 
-/* Open the job's model, tokenize its text, find its tally, and check all that can be wrong before
- * it is run; errors say which line of the input it is about. `err` may hold what made the item
- * broken. */
+/* Open the job's model, tokenize its text, find its reduction, and check all that can be wrong
+ * before it is run; errors say which line of the input it is about. `err` may hold what made the
+ * item broken. */
 int batch_prepare(struct batch_work *work, const struct job *job, struct prepared *prepared,
                   struct arena *arena, struct err *err);
 

@@ -6,22 +6,19 @@
 
 #include "base/buf.h"
 #include "base/num.h"
-#include "format/json_text.h"
-#include "lens/measure.h"
+#include "format/json_writer.h"
+#include "measure/reduction.h"
 #include "write/format.h"
 #include "write/measured_data.h"
-#include "write/text_line.h"
+#include "write/table.h"
+#include "text/label.h"
+#include "items.h"
+#include "jobs.h"
+#include "manifest.h"
 
-enum {
-    NUMBER_COLUMNS = 8,
-    PLACE_COLUMNS = 5,
-    VALUE_BYTES = 64,
-    REPEAT_BYTES = 32,
-    COLUMNS_BESIDE = 2
-};
+enum { NUMBER_COLUMNS = 8, PLACE_COLUMNS = 5, REPEAT_BYTES = 32, COLUMNS_BESIDE = 2 };
 
-/* --- columns -----------------------------------------------------------------------------------
- */
+/* --- columns ---------------------------------------------------------------------------------- */
 
 /* Every line has its layer and head. */
 static bool is_column(const struct sweep *sweep)
@@ -68,16 +65,21 @@ static int add_columns(struct measured *measured, const struct item_measured *it
     return 0;
 }
 
-/* --- a line a head -----------------------------------------------------------------------------
- */
+/* --- a line a head ---------------------------------------------------------------------------- */
 
 /* The measures as columns. */
 struct lines {
-    struct stream *out;
     const struct item_measured *item;
     struct measured measured; /* the item's, with its columns */
-    struct buf line;
-    void (*add_number)(struct buf *line, enum measure measure, float value);
+    struct table table;
+    struct table_column columns[3 + MEASURE_COUNT]; /* of text */
+};
+
+/* What stands before the numbers of a head, a number, and the names of all columns. */
+struct line_form {
+    void (*begin)(struct lines *lines, const char *layer, const char *head);
+    void (*add_number)(struct table *table, float value);
+    void (*write_names)(struct lines *lines);
 };
 
 static bool wants(const struct item_measured *item, int measure)
@@ -106,131 +108,122 @@ static const struct sheet *heads_of(const struct measured *measured)
     return NULL;
 }
 
-static void add_numbers(struct lines *lines, const char *layer, const char *head)
+static void write_head(struct lines *lines, const struct line_form *form, const char *layer,
+                       const char *head)
 {
     size_t next = 0;
+    form->begin(lines, layer, head);
     for (int measure = 0; measure < MEASURE_COUNT; measure++)
         if (wants(lines->item, measure))
-            lines->add_number(&lines->line, (enum measure)measure,
-                              value_at(&lines->measured.items[next++], layer, head));
+            form->add_number(&lines->table, value_at(&lines->measured.items[next++], layer, head));
+    table_end(&lines->table);
 }
 
-static int end_line(struct lines *lines, struct err *err)
-{
-    while (lines->line.size && lines->line.bytes[lines->line.size - 1] == ' ')
-        lines->line.size--;
-    buf_char(&lines->line, '\n');
-    if (buf_check(&lines->line, err))
-        return -1;
-    stream_bytes(lines->out, lines->line.bytes, lines->line.size);
-    buf_clear(&lines->line);
-    return 0;
-}
-
-/* `begin` writes what stands before the numbers of a head. */
-static int write_heads(struct lines *lines,
-                       void (*begin)(struct lines *, const char *layer, const char *head),
-                       struct err *err)
+static void write_heads(struct lines *lines, const struct line_form *form)
 {
     const struct sheet *sheet = lines->item->measured ? heads_of(&lines->measured) : NULL;
-    for (size_t row = 0; sheet && row < sheet->rows.size; row++) {
-        for (size_t column = 0; column < sheet->columns.size; column++) {
-            const char *layer = sheet->rows.labels[row].plain;
-            const char *head = sheet->columns.labels[column].plain;
-            begin(lines, layer, head);
-            add_numbers(lines, layer, head);
-            if (end_line(lines, err))
-                return -1;
-        }
-    }
-    return 0;
+    for (size_t row = 0; sheet && row < sheet->rows.size; row++)
+        for (size_t column = 0; column < sheet->columns.size; column++)
+            write_head(lines, form, sheet->rows.labels[row].plain,
+                       sheet->columns.labels[column].plain);
 }
 
-/* --- CSV ---------------------------------------------------------------------------------------
- */
+static void make_table(struct lines *lines, struct stream *out)
+{
+    size_t count = 0;
+    size_t width = lines->item->name_columns;
+    struct table_column *columns = lines->columns;
+    columns[count++] =
+        (struct table_column){"item", .width = width, .left = true, .shortens = true};
+    columns[count++] = (struct table_column){"layer", .gap = 2, .width = PLACE_COLUMNS};
+    columns[count++] = (struct table_column){"head", .gap = 2, .width = PLACE_COLUMNS};
+    for (int measure = 0; measure < MEASURE_COUNT; measure++) {
+        const char *name = measure_rows[measure].name;
+        if (!wants(lines->item, measure))
+            continue;
+        columns[count] = (struct table_column){name, .gap = 2, .width = NUMBER_COLUMNS};
+        table_fit(&columns[count++], name);
+    }
+    lines->table = (struct table){.out = out, .columns = columns, .count = count};
+}
 
-static void csv_number(struct buf *line, enum measure measure, float value)
+static int write_lines(struct stream *out, const struct item_measured *item,
+                       const struct line_form *form, struct err *err)
+{
+    struct arena arena = {0};
+    struct lines lines = {.item = item};
+    make_table(&lines, out);
+    int failed = add_columns(&lines.measured, item, &arena, err);
+    if (!failed && item->first)
+        form->write_names(&lines);
+    if (!failed)
+        write_heads(&lines, form);
+    failed = failed || table_close(&lines.table, err);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+/* --- CSV -------------------------------------------------------------------------------------- */
+
+static void csv_number(struct table *table, float value)
 {
     char text[NUM_FLOAT_BYTES];
-    (void)measure;
     num_float(text, value);
-    buf_format(line, ",%s", text);
+    buf_format(&table->line, ",%s", text);
 }
 
 static void csv_begin(struct lines *lines, const char *layer, const char *head)
 {
-    measured_columns(&lines->line, &lines->measured, false);
-    buf_format(&lines->line, "%s,%s", layer, head);
+    measured_columns(&lines->table.line, &lines->measured, false);
+    buf_format(&lines->table.line, "%s,%s", layer, head);
 }
 
-static int csv_head(struct lines *lines, struct err *err)
+static void csv_names(struct lines *lines)
 {
-    measured_columns(&lines->line, &lines->measured, true);
-    buf_text(&lines->line, "layer,head");
+    measured_columns(&lines->table.line, &lines->measured, true);
+    buf_text(&lines->table.line, "layer,head");
     for (int measure = 0; measure < MEASURE_COUNT; measure++)
         if (wants(lines->item, measure))
-            buf_format(&lines->line, ",%s", measure_rows[measure].name);
-    return end_line(lines, err);
+            buf_format(&lines->table.line, ",%s", measure_rows[measure].name);
+    table_end(&lines->table);
 }
 
 static int write_csv(struct stream *out, const struct item_measured *item, struct err *err)
 {
-    struct arena arena = {0};
-    struct lines lines = {.out = out, .item = item, .add_number = csv_number};
-    int failed = add_columns(&lines.measured, item, &arena, err) ||
-                 (item->first && csv_head(&lines, err)) || write_heads(&lines, csv_begin, err);
-    buf_release(&lines.line);
-    arena_release(&arena);
-    return failed ? -1 : 0;
+    static const struct line_form form = {csv_begin, csv_number, csv_names};
+    return write_lines(out, item, &form, err);
 }
 
-/* --- text --------------------------------------------------------------------------------------
- */
+/* --- text ------------------------------------------------------------------------------------- */
 
-static int width_of(enum measure measure)
+static void text_number(struct table *table, float value)
 {
-    size_t name = strlen(measure_rows[measure].name);
-    return (int)(name > NUMBER_COLUMNS ? name : NUMBER_COLUMNS);
-}
-
-static void text_number(struct buf *line, enum measure measure, float value)
-{
-    char text[VALUE_BYTES] = "";
     if (!isnan(value))
-        snprintf(text, sizeof text, "%.4f", (double)value);
-    buf_format(line, "  %*s", width_of(measure), text);
+        buf_format(&table->cell, "%.4f", (double)value);
+    table_put(table);
 }
 
 static void text_begin(struct lines *lines, const char *layer, const char *head)
 {
-    text_left_visible(&lines->line, lines->item->job->name, lines->item->name_columns);
-    buf_format(&lines->line, "  %*s  %*s", PLACE_COLUMNS, layer, PLACE_COLUMNS, head);
+    const char *name = lines->item->job->name;
+    label_line(&lines->table.cell, name, strlen(name));
+    table_put(&lines->table);
+    table_text(&lines->table, layer);
+    table_text(&lines->table, head);
 }
 
-static int text_head(struct lines *lines, struct err *err)
+static void text_names(struct lines *lines)
 {
-    text_left(&lines->line, "item", lines->item->name_columns);
-    buf_format(&lines->line, "  %*s  %*s", PLACE_COLUMNS, "layer", PLACE_COLUMNS, "head");
-    for (int measure = 0; measure < MEASURE_COUNT; measure++)
-        if (wants(lines->item, measure))
-            buf_format(&lines->line, "  %*s", width_of((enum measure)measure),
-                       measure_rows[measure].name);
-    return end_line(lines, err);
+    table_titles(&lines->table);
 }
 
 static int write_text(struct stream *out, const struct item_measured *item, struct err *err)
 {
-    struct arena arena = {0};
-    struct lines lines = {.out = out, .item = item, .add_number = text_number};
-    int failed = add_columns(&lines.measured, item, &arena, err) ||
-                 (item->first && text_head(&lines, err)) || write_heads(&lines, text_begin, err);
-    buf_release(&lines.line);
-    arena_release(&arena);
-    return failed ? -1 : 0;
+    static const struct line_form form = {text_begin, text_number, text_names};
+    return write_lines(out, item, &form, err);
 }
 
-/* --- tidy --------------------------------------------------------------------------------------
- */
+/* --- tidy ------------------------------------------------------------------------------------- */
 
 static int write_tidy(struct stream *out, const struct item_measured *item, struct err *err)
 {
@@ -243,8 +236,7 @@ static int write_tidy(struct stream *out, const struct item_measured *item, stru
     return failed ? -1 : 0;
 }
 
-/* --- JSON --------------------------------------------------------------------------------------
- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static int write_object(struct stream *out, const struct item_measured *item, struct err *err)
 {
@@ -264,7 +256,7 @@ static int write_object(struct stream *out, const struct item_measured *item, st
         stream_text(out, "\"model\": ");
         json_write_text(out, item->measured->model, strlen(item->measured->model));
         stream_text(out, ", \"measures\": ");
-        measured_json_measures(out, item->measured, "");
+        measured_json_measures(out, item->measured);
     }
     stream_char(out, '}');
     return 0;
@@ -285,8 +277,7 @@ static int write_json(struct stream *out, const struct item_measured *item, stru
     return failed;
 }
 
-/* --- the table ---------------------------------------------------------------------------------
- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 const struct item_form item_forms[] = {
     {"text", ".txt", false, write_text},      {"csv", ".csv", false, write_csv},

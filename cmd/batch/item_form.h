@@ -14,10 +14,11 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "base/stream.h"
-#include "jobs.h"
-#include "lens/measured.h"
-#include "manifest.h"
+
+struct item_fault;
+struct job;
+struct measured;
+struct stream;
 
 /* An item on its way out. */
 struct item_measured {

@@ -1,4 +1,4 @@
-#include "item_ids.h"
+#include "items.h"
 
 #include <stdint.h>
 #include <string.h>

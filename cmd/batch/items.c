@@ -7,11 +7,9 @@
 
 #include "base/names.h"
 #include "format/json.h"
-#include "../inputs.h"
-#include "item_draft.h"
+#include "../session.h"
 
 enum {
-    NUMBER_BYTES = 32,
     PASSED_BYTES = 64 * 1024, /* of the file, which are then given back */
     ENDINGS_MAX = 2,
 };
@@ -143,11 +141,6 @@ static int choose_kind(struct items *items, const char *name, struct err *err)
     return name ? 0 : refuse_array(items, err);
 }
 
-static bool is_text(const char *name)
-{
-    return strcmp(name, "ids") == 0 || strcmp(name, "sentence") == 0;
-}
-
 /* Columns are fields of an item or conditions, each once; one has the texts. */
 static int check_header(struct items *items, const struct csv_record *header, struct err *err)
 {
@@ -159,7 +152,7 @@ static int check_header(struct items *items, const struct csv_record *header, st
                 return err_set(err, "expected every column once, found '%s' twice", name);
         if (!item_has_field(name) && condition_names_add(&items->names, name, err))
             return err_prefix(err, "column %zu", i + 1);
-        texts = texts || is_text(name);
+        texts = texts || strcmp(name, "ids") == 0 || strcmp(name, "sentence") == 0;
     }
     return texts ? 0
                  : condition_names_blame(&items->names,
@@ -209,18 +202,6 @@ static int read_header(struct items *items, struct err *err)
     return 0;
 }
 
-static int find_path(const char **path, const struct options *options, struct err *err)
-{
-    const struct texts *operands = &options->operands;
-    const char *second = operands->count > 1 ? operands->items[1] : options->file;
-    *path = operands->count ? operands->items[0] : options->file;
-    if (operands->count && second)
-        return err_usage(err, "expected one file, found '%s' as well", second);
-    if (!*path && inputs_are_piped(options))
-        *path = "-";
-    return 0;
-}
-
 /* A file in which nothing is to be done is a mistake. */
 static int check_content(struct items *items, struct err *err)
 {
@@ -241,7 +222,7 @@ int items_begin(struct items *items, const char *path, struct file file,
     *items = (struct items){.path = path, .file = file, .defaults = options};
     const char *begin = inputs_after_mark(&items->file);
     items->reader = (struct csv_reader){begin, items->file.bytes + items->file.size, 1, ','};
-    if (choose_kind(items, options->input, err) || read_header(items, err) ||
+    if (choose_kind(items, options->batch.kind, err) || read_header(items, err) ||
         check_content(items, err)) {
         items_release(items);
         return -1;
@@ -254,11 +235,17 @@ int items_begin(struct items *items, const char *path, struct file file,
 int items_open(struct items *items, const struct options *options, struct err *err)
 {
     struct file file = {0};
-    const char *path = NULL;
+    const struct texts *operands = &options->input.operands;
+    const char *path = operands->count ? operands->items[0] : options->input.file;
+    const char *second = operands->count > 1 ? operands->items[1] : options->input.file;
     *items = (struct items){0};
-    if (find_path(&path, options, err) || (path && inputs_read_file(&file, path, err)))
+    if (operands->count && second)
+        return err_usage(err, "expected one file, found '%s' as well", second);
+    if (!path && inputs_are_piped(&options->input))
+        path = "-";
+    if (path && inputs_read_file(&file, path, err))
         return -1;
-    if (!file.size && !options->operands.count && !options->file) {
+    if (!file.size && !operands->count && !options->input.file) {
         file_release(&file);
         return err_usage(err, "expected a file of sentences, JSON lines or CSV, or a pipe; - is "
                               "standard input");
@@ -290,22 +277,10 @@ void items_rewind(struct items *items)
     items->next = 0;
 }
 
-struct items_mark items_mark(const struct items *items)
+void items_again(struct items *items)
 {
-    return (struct items_mark){items->reader, items->next};
-}
-
-void items_return(struct items *items, const struct items_mark *mark)
-{
-    items->reader = mark->reader;
-    items->next = mark->next;
-}
-
-static const char *make_id(size_t number, struct arena *arena, struct err *err)
-{
-    char text[NUMBER_BYTES];
-    int size = snprintf(text, sizeof text, "%04zu", number);
-    return arena_text(arena, text, (size_t)size, err);
+    items->reader = items->last;
+    items->next--;
 }
 
 /* No two items have the same id. */
@@ -326,6 +301,7 @@ bool items_next(struct items *items, struct item *item, struct arena *arena, str
 {
     struct item_draft draft = {.item = item, .arena = arena, .err = err};
     *item = (struct item){.options = *items->defaults};
+    items->last = items->reader;
     int found = item_conditions_begin(&item->conditions, &items->names, arena, err)
                     ? -1
                     : items->kind->read(items, &draft);
@@ -336,7 +312,7 @@ bool items_next(struct items *items, struct item *item, struct arena *arena, str
         items->forgotten = items->reader.at;
     }
     if (!item->id)
-        item->id = make_id(items->next, arena, err);
+        item->id = arena_format(arena, err, "%04zu", items->next);
     items->next++;
     item->broken = found < 0 || !item->id || check_id(items, item, err);
     if (item->broken)

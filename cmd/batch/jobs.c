@@ -5,8 +5,8 @@
 
 #include "base/buf.h"
 #include "base/num.h"
-#include "../inputs.h"
-#include "../settings.h"
+#include "../session.h"
+#include "../options.h"
 
 enum {
     VALUES_MAX = 10000, /* of one sweep: a range is easily written */
@@ -32,15 +32,16 @@ static bool read_range(const char *value, size_t size, long long *first, long lo
            num_parse_integer(end, *first, JOBS_MAX, last);
 }
 
-static int add_value(struct sweep *sweep, const char *value, size_t size, struct arena *arena,
-                     struct err *err)
+/* NULL: there was no memory for it. */
+static int add_value(struct sweep *sweep, const char *value, struct err *err)
 {
+    if (!value)
+        return -1;
     if (sweep->count == VALUES_MAX)
         return err_usage(err, "--sweep %s: expected at most %d values, found more", sweep->name,
                          VALUES_MAX);
-    const char *copy = arena_text(arena, value, size, err);
-    sweep->values[sweep->count++] = copy;
-    return copy ? 0 : -1;
+    sweep->values[sweep->count++] = value;
+    return 0;
 }
 
 static int add_values(struct sweep *sweep, const char *value, size_t size, struct arena *arena,
@@ -48,40 +49,55 @@ static int add_values(struct sweep *sweep, const char *value, size_t size, struc
 {
     long long first = 0;
     long long last = 0;
-    char number[NUMBER_BYTES];
     if (!read_range(value, size, &first, &last))
-        return add_value(sweep, value, size, arena, err);
-    for (long long i = first; i <= last; i++) {
-        int length = snprintf(number, sizeof number, "%lld", i);
-        if (add_value(sweep, number, (size_t)length, arena, err))
+        return add_value(sweep, arena_text(arena, value, size, err), err);
+    for (long long i = first; i <= last; i++)
+        if (add_value(sweep, arena_format(arena, err, "%lld", i), err))
             return -1;
-    }
     return 0;
 }
 
-/* The values must be some that the option takes. */
-static int check_values(const struct sweep *sweep, struct err *err)
+/* An option that a sweep may go through; NULL: it is none. */
+static const struct option_row *find_row(const char *name)
+{
+    for (size_t i = 0; i < option_count; i++)
+        if (settings_may_vary(&option_rows[i]) && strcmp(option_rows[i].name, name) == 0)
+            return &option_rows[i];
+    return NULL;
+}
+
+/* What a value means, however it is spelt: "1" of "1.0". */
+static const char *read_value(const struct sweep *sweep, size_t index, struct arena *arena,
+                              struct err *err)
 {
     struct options scratch = OPTIONS_DEFAULT;
+    struct buf meaning = {0};
+    const char *copy = NULL;
+    if (options_set(&scratch, FOR_ITEM, sweep->name, sweep->values[index], arena, err))
+        return NULL;
+    settings_value(&meaning, find_row(sweep->name), &scratch);
+    if (!buf_check(&meaning, err))
+        copy = arena_text(arena, meaning.bytes, meaning.size, err);
+    buf_release(&meaning);
+    return copy;
+}
+
+/* The values must be some that the option takes, and each another one. */
+static int check_values(const struct sweep *sweep, struct err *err)
+{
     struct arena arena = {0};
-    int failed = 0;
+    const char **meanings = arena_alloc(&arena, sweep->count, sizeof *meanings, err);
+    int failed = !meanings;
     for (size_t i = 0; i < sweep->count && !failed; i++) {
-        failed = options_set(&scratch, FOR_ITEM, sweep->name, sweep->values[i], &arena, err);
+        meanings[i] = read_value(sweep, i, &arena, err);
+        failed = !meanings[i];
         for (size_t k = 0; k < i && !failed; k++)
-            if (strcmp(sweep->values[i], sweep->values[k]) == 0)
+            if (strcmp(meanings[i], meanings[k]) == 0)
                 failed =
                     err_usage(err, "expected every value once, found '%s' twice", sweep->values[i]);
     }
     arena_release(&arena);
     return failed ? err_prefix(err, "--sweep %s", sweep->name) : 0;
-}
-
-static bool may_sweep(const char *name)
-{
-    for (size_t i = 0; i < option_count; i++)
-        if (settings_may_vary(&option_rows[i]) && strcmp(option_rows[i].name, name) == 0)
-            return true;
-    return false;
 }
 
 /* head=0-3,7 */
@@ -93,7 +109,7 @@ static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena
     sweep->name = arena_text(arena, text, name_size, err);
     if (!sweep->name || options_check_name(FOR_ITEM, sweep->name, err))
         return err_prefix(err, "--sweep");
-    if (!may_sweep(sweep->name))
+    if (!find_row(sweep->name))
         return err_usage(err,
                          "--sweep: expected an option of all items, found '%s', which each "
                          "has for itself",
@@ -112,8 +128,9 @@ static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena
 
 static int read_sweeps(struct jobs *jobs, struct err *err)
 {
-    const struct texts *texts = &jobs->options->sweeps;
-    jobs->of_item = jobs->repeats = jobs->options->repeat ? (size_t)jobs->options->repeat : 1;
+    const struct texts *texts = &jobs->options->batch.sweeps;
+    jobs->of_item = jobs->repeats =
+        jobs->options->batch.repeat ? (size_t)jobs->options->batch.repeat : 1;
     jobs->sweeps = arena_alloc(&jobs->arena, texts->count, sizeof *jobs->sweeps, err);
     if (!jobs->sweeps)
         return -1;
@@ -172,16 +189,12 @@ static size_t *choose(const struct jobs *jobs, size_t turn, struct arena *arena,
 static const char *make_name(const struct job *job, struct arena *arena, struct err *err)
 {
     struct buf name = {0};
-    const char *copy = NULL;
     buf_text(&name, job->item.id);
     for (size_t i = 0; i < job->sweep_count; i++)
         buf_format(&name, ",%s=%s", job->sweeps[i].name, job->sweeps[i].values[job->choices[i]]);
     if (job->repeats)
         buf_format(&name, ",repeat=%zu", job->repetition);
-    if (!buf_check(&name, err))
-        copy = arena_text(arena, name.bytes, name.size, err);
-    buf_release(&name);
-    return copy;
+    return buf_keep(&name, arena, err);
 }
 
 /* What multiplies items wins over what they say themselves. */
@@ -200,9 +213,9 @@ static int multiply(const struct jobs *jobs, struct job *job, size_t turn, struc
         if (options_set(options, FOR_ITEM, job->sweeps[i].name,
                         job->sweeps[i].values[job->choices[i]], arena, err))
             return -1;
-    if (!job->item.broken && inputs_check_ids(options, err))
+    if (!job->item.broken && inputs_check_ids(&options->input, err))
         return -1;
-    options->seed += (long long)job->repetition;
+    options->mechanism.seed += (long long)job->repetition;
     job->name = make_name(job, arena, err);
     return job->name ? 0 : -1;
 }
@@ -210,10 +223,8 @@ static int multiply(const struct jobs *jobs, struct job *job, size_t turn, struc
 bool jobs_next(struct jobs *jobs, struct job *job, struct arena *arena, struct err *err)
 {
     *job = (struct job){0};
-    if (jobs->turn == 0)
-        jobs->mark = items_mark(&jobs->items);
-    else /* the item is read again, so that nothing of it must be kept */
-        items_return(&jobs->items, &jobs->mark);
+    if (jobs->turn) /* so that nothing of the item must be kept */
+        items_again(&jobs->items);
     if (!items_next(&jobs->items, &job->item, arena, err))
         return false;
     if (!job->item.id || multiply(jobs, job, jobs->turn, arena, err)) {
@@ -222,4 +233,23 @@ bool jobs_next(struct jobs *jobs, struct job *job, struct arena *arena, struct e
     }
     jobs->turn = (jobs->turn + 1) % jobs->of_item;
     return true;
+}
+
+int jobs_visit(struct jobs *jobs, size_t first, size_t end, job_visit *visit, void *context,
+               struct err *err)
+{
+    struct arena arena = {0};
+    struct job job;
+    struct err job_err = {0};
+    int over = 0;
+    jobs_rewind(jobs);
+    for (size_t i = 0; i < end && !over && jobs_next(jobs, &job, &arena, &job_err); i++) {
+        if (i >= first)
+            over = visit(context, &job, &arena, &job_err, err);
+        arena_clear(&arena);
+        err_clear(&job_err);
+    }
+    jobs_rewind(jobs);
+    arena_release(&arena);
+    return over < 0 ? -1 : 0;
 }

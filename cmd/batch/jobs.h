@@ -6,9 +6,7 @@
  * The last sweep turns fastest, repetitions faster still. `0-2` stands for 0,1,2. The seed of a
  * repetition is --seed and its number.
  *
- *     struct jobs jobs = {0};
  *     if (jobs_open(&jobs, options, err)) ...
- *     struct job job;
  *     while (jobs_next(&jobs, &job, &arena, &job_err))
  *         use(&job);
  *     jobs_release(&jobs);
@@ -36,9 +34,8 @@ struct jobs {
     struct sweep *sweeps;
     size_t sweep_count;
     size_t repeats;
-    size_t of_item;         /* jobs that each item makes */
-    size_t turn;            /* which of them comes next */
-    struct items_mark mark; /* where their item begins */
+    size_t of_item; /* jobs that each item makes */
+    size_t turn;    /* which of them comes next */
     struct arena arena;
 };
 
@@ -59,5 +56,13 @@ void jobs_rewind(struct jobs *jobs);
 
 /* The next job, as items_next has it; false at the end. */
 bool jobs_next(struct jobs *jobs, struct job *job, struct arena *arena, struct err *err);
+
+/* Give each of the jobs from `first` to `end` to `visit`, as far as there are so many; what is
+ * wrong with it is in `job_err`. Done when that returns anything but 0, which is an error below 0.
+ * Then the first one stands next again. */
+typedef int job_visit(void *context, const struct job *job, struct arena *arena,
+                      struct err *job_err, struct err *err);
+int jobs_visit(struct jobs *jobs, size_t first, size_t end, job_visit *visit, void *context,
+               struct err *err);
 
 #endif

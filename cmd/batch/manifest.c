@@ -3,11 +3,10 @@
 #include <string.h>
 
 #include "base/sha256.h"
-#include "base/stream.h"
-#include "format/json_text.h"
-#include "../help.h"
-#include "../inputs.h"
-#include "../settings.h"
+#include "format/json.h"
+#include "format/json_writer.h"
+#include "../command.h"
+#include "open_models.h"
 
 enum { PART_BYTES = 64 * 1024 };
 
@@ -21,18 +20,23 @@ static void add_hash(struct buf *out, size_t size, const char *digits)
     buf_format(out, "\"bytes\": %zu, \"sha256\": \"%s\"}", size, digits);
 }
 
-static void add_hash_of(struct buf *out, const char *bytes, size_t size)
+/* Of bytes that are there already; the memory of a large file is given back as it is read. */
+static void add_hash_of(struct buf *out, const struct file *file)
 {
     struct sha256 hash;
     char digits[SHA256_DIGITS + 1];
     sha256_begin(&hash);
-    sha256_add(&hash, bytes, size);
+    for (size_t at = 0; at < file->size; at += PART_BYTES) {
+        size_t rest = file->size - at;
+        sha256_add(&hash, file->bytes + at, rest < PART_BYTES ? rest : PART_BYTES);
+        file_forget(file, file->bytes + at);
+    }
     sha256_end(&hash, digits);
-    add_hash(out, size, digits);
+    add_hash(out, file->size, digits);
 }
 
-int manifest_file_as(struct buf *out, const char *folder, const char *file, const char *name,
-                     struct err *err)
+int manifest_file(struct buf *out, const char *folder, const char *file, const char *name,
+                  struct err *err)
 {
     struct buf path = {0};
     char digits[SHA256_DIGITS + 1];
@@ -45,11 +49,6 @@ int manifest_file_as(struct buf *out, const char *folder, const char *file, cons
     buf_text(out, ", ");
     add_hash(out, size, digits);
     return failed ? -1 : 0;
-}
-
-int manifest_file(struct buf *out, const char *folder, const char *file, struct err *err)
-{
-    return manifest_file_as(out, folder, file, file, err);
 }
 
 /* --- the head --------------------------------------------------------------------------------- */
@@ -89,23 +88,12 @@ static void add_command(struct buf *out, const struct options *options, const ch
     buf_char(out, ']');
 }
 
-/* The memory of a large input is given back as it is read. */
 static void add_input(struct buf *out, const struct items *items)
 {
-    const struct file *file = &items->file;
-    struct sha256 hash;
-    char digits[SHA256_DIGITS + 1];
-    sha256_begin(&hash);
-    for (size_t at = 0; at < file->size; at += PART_BYTES) {
-        size_t rest = file->size - at;
-        sha256_add(&hash, file->bytes + at, rest < PART_BYTES ? rest : PART_BYTES);
-        file_forget(file, file->bytes + at);
-    }
-    sha256_end(&hash, digits);
     buf_text(out, "{\"path\": ");
     add_text(out, items->path);
     buf_text(out, ", ");
-    add_hash(out, file->size, digits);
+    add_hash_of(out, &items->file);
 }
 
 /* A file of a model, if it has it. */
@@ -118,13 +106,13 @@ static int add_model_file(struct buf *out, const struct folder *folder, const ch
     buf_text(out, *comma);
     *comma = ", ";
     if (!folder->files)
-        return manifest_file(out, folder->path, name, err);
+        return manifest_file(out, folder->path, name, name, err);
     if (folder_open(&held, folder, name, err))
         return -1;
     buf_text(out, "{\"file\": ");
     add_text(out, name);
     buf_text(out, ", ");
-    add_hash_of(out, held.bytes, held.size);
+    add_hash_of(out, &held);
     file_release(&held);
     return 0;
 }
@@ -184,19 +172,14 @@ static int add_models(struct buf *out, const struct open_models *models, struct 
 /* Keep what was built as the next line of the head. */
 static int add_line(struct manifest *manifest, const char *name, struct buf *value, struct err *err)
 {
-    struct buf line = {0};
-    const char *kept = NULL;
-    buf_format(&line, " \"%s\": ", name);
-    if (value->size)
-        buf_bytes(&line, value->bytes, value->size);
-    buf_text(&line, ",\n");
-    if (!buf_check(value, err) && !buf_check(&line, err))
-        kept = arena_text(&manifest->arena, line.bytes, line.size, err);
-    manifest->names[manifest->head.count] = name;
-    manifest->lines[manifest->head.count++] = kept;
-    buf_release(&line);
+    const char *text = value->bytes ? value->bytes : "";
+    const char **line = &manifest->lines[manifest->head.count];
+    manifest->names[manifest->head.count++] = name;
+    *line = buf_check(value, err)
+                ? NULL
+                : arena_format(&manifest->arena, err, " \"%s\": %s,\n", name, text);
     buf_clear(value);
-    return kept ? 0 : -1;
+    return *line ? 0 : -1;
 }
 
 static int add_lines(struct manifest *manifest, const struct items *items,
@@ -283,58 +266,71 @@ void manifest_error(struct buf *out, const struct item_fault *fault)
     buf_text(out, fault->retry ? ", \"retry\": true}" : "}");
 }
 
-static int write_items(struct stream *out, const struct journal *journal, struct err *err)
+/* --- the command, read ------------------------------------------------------------------------ */
+
+static const char command_line[] = " \"command\": ";
+
+bool manifest_is_command(const char *line, size_t size)
 {
-    struct line_reader reader;
-    bool more = true;
-    const char *gap = "\n  ";
-    if (journal_read(journal, &reader, err))
-        return -1;
-    int failed = line_reader_next(&reader, &more, err);
-    for (; more && !failed; failed = line_reader_next(&reader, &more, err)) {
-        stream_text(out, gap);
-        stream_bytes(out, reader.line, reader.size);
-        gap = ",\n  ";
-    }
-    line_reader_release(&reader);
-    return failed;
+    return size >= sizeof command_line - 1 &&
+           memcmp(line, command_line, sizeof command_line - 1) == 0;
 }
 
-static int write_head(struct stream *out, const struct journal *journal, struct err *err)
+static int no_command(struct err *err)
 {
-    struct line_reader reader;
-    bool more = true;
-    if (journal_read_head(journal, &reader, err))
-        return -1;
-    int failed = 0;
-    for (size_t size = 0; size < journal->head_size && !failed; size += reader.size + 1) {
-        failed = line_reader_next(&reader, &more, err);
-        stream_bytes(out, reader.line, reader.size);
-        stream_char(out, '\n');
-    }
-    line_reader_release(&reader);
-    return failed;
+    return err_set(err, "expected the command of a batch");
 }
 
-int manifest_write(const char *path, const struct journal *journal, const char *files,
-                   struct manifest_counts counts, bool with_items, struct err *err)
+static int check_kept(const struct options *options, struct err *err)
 {
-    struct stream out = {0};
-    if (stream_open(&out, path, err))
+    struct options none = OPTIONS_DEFAULT;
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        if (option_serves(row, FOR_BATCH) && (row->commands & PROCESS) &&
+            !settings_same(row, options, &none))
+            return err_set(err, "expected the command of a batch without --%s", row->name);
+    }
+    return 0;
+}
+
+/* ["attn-cli", "batch", …] */
+static int read_words(struct options *options, const struct json *words, struct arena *arena,
+                      struct err *err)
+{
+    size_t count = json_is_array(words) ? json_count(words) : 0;
+    char **arguments = arena_alloc(arena, count + 1, sizeof *arguments, err);
+    const struct json *word = count ? json_first(words) : NULL;
+    if (!arguments)
         return -1;
-    stream_text(&out, "{\n");
-    int failed = write_head(&out, journal, err);
-    if (with_items)
-        stream_text(&out, " \"items\": [");
-    failed = failed || (with_items && write_items(&out, journal, err));
-    stream_text(&out, with_items ? "],\n \"files\": [" : " \"files\": [");
-    stream_text(&out, files);
-    stream_format(&out, "],\n \"count\": %zu,\n", journal->count);
-    if (!with_items && counts.to_retry)
-        stream_format(&out, " \"retry\": %zu,\n", counts.to_retry);
-    stream_format(&out, " \"failed\": %zu}\n", counts.failed);
-    if (!failed)
-        failed = stream_commit(&out, err);
-    stream_discard(&out);
-    return failed ? -1 : 0;
+    for (size_t i = 0; word; word = json_next(word)) {
+        const char *text = NULL;
+        if (!json_get_text(word, &text))
+            return no_command(err);
+        arguments[i] = arena_text(arena, text, strlen(text), err);
+        if (!arguments[i++])
+            return -1;
+    }
+    if (count < 3)
+        return no_command(err);
+    return options_parse(options, FOR_BATCH, arguments + 2, arena, err);
+}
+
+int manifest_read_command(struct options *options, const char *line, size_t size,
+                          struct arena *arena, struct err *err)
+{
+    struct json *root = NULL;
+    size_t begin = sizeof command_line - 1;
+    while (size && (line[size - 1] == '\n' || line[size - 1] == ','))
+        size--;
+    *options = (struct options)OPTIONS_DEFAULT;
+    if (!manifest_is_command(line, size))
+        return no_command(err);
+    int failed =
+        json_parse(&root, line + begin, size - begin, err) || read_words(options, root, arena, err);
+    if (failed && err && err->kind == ERR_USAGE)
+        err->kind = ERR_INPUT; /* the words stand in a file */
+    if (failed)
+        err_prefix(err, "\"command\"");
+    json_free(root);
+    return failed ? -1 : check_kept(options, err);
 }

@@ -1,4 +1,4 @@
-/* manifest.h: what a batch was and what came of it: `manifest.json` in the folder of its results.
+/* manifest.h: the lines of a journal or a manifest: what a batch is, and what an item came to.
  *
  *     {
  *      "version": "0.1.0",
@@ -15,8 +15,8 @@
  *      "failed": 2}
  *
  * An item whose results are lines of a file of all has their "bytes" and "sha256" instead of
- * "files". The lines up to the items are the head of the journal, the items its pieces: a manifest
- * is a journal that came to its end. The command is told without what does not change results:
+ * "files". The lines up to the items are the head of the journal, the items its pieces. The command
+ * is told without what does not change results:
  * threads, shards, where to. A shard says which one it is in a line of its own. The manifest of a
  * single file, FILE.manifest, has no items.
  */
@@ -29,18 +29,15 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/journal.h"
-#include "items.h"
 #include "jobs.h"
-#include "open_models.h"
-#include "../options.h"
+#include "journal.h"
 #include "shard.h"
 
-enum { MANIFEST_LINES = 5 };
+struct open_models;
 
 struct manifest {
-    const char *names[MANIFEST_LINES];
-    const char *lines[MANIFEST_LINES];
+    const char *names[HEAD_LINES_MAX];
+    const char *lines[HEAD_LINES_MAX];
     struct journal_head head; /* them */
     struct arena arena;
 };
@@ -50,11 +47,10 @@ int manifest_open(struct manifest *manifest, const struct items *items,
                   const struct open_models *models, const struct job_shard *shard, struct err *err);
 void manifest_release(struct manifest *manifest);
 
-/* Append {"file": "…", "bytes": 12, "sha256": "…"} of a file in a folder; the same by the name that
- * it is to have. */
-int manifest_file(struct buf *out, const char *folder, const char *file, struct err *err);
-int manifest_file_as(struct buf *out, const char *folder, const char *file, const char *name,
-                     struct err *err);
+/* Append {"file": "NAME", "bytes": 12, "sha256": "…"} of a file in a folder, by the name that it is
+ * to have. */
+int manifest_file(struct buf *out, const char *folder, const char *file, const char *name,
+                  struct err *err);
 
 /* Append what a job is: "id": "a", "conditions": {"side": "left"}, "sweep": {"head": "2"},
  * "repeat": 1. */
@@ -70,16 +66,11 @@ struct item_fault {
 /* Append it: "error": {"status": 3, "message": "…"}. */
 void manifest_error(struct buf *out, const struct item_fault *fault);
 
-/* Of the items of a batch. */
-struct manifest_counts {
-    size_t failed;
-    size_t to_retry; /* of them, for want of memory */
-};
-
-/* Write the manifest from a journal; `files` are those of all items, as manifest_file has them,
- * with commas between. That of a single file, which may be small, leaves its items out, and says
- * how many --resume would try again. */
-int manifest_write(const char *path, const struct journal *journal, const char *files,
-                   struct manifest_counts counts, bool with_items, struct err *err);
+/* The command line that a record has kept, as options again; texts are the arena's. Refused is what
+ * is never kept: where results go, which part of them a process makes, and whether it may replace
+ * others. */
+bool manifest_is_command(const char *line, size_t size);
+int manifest_read_command(struct options *options, const char *line, size_t size,
+                          struct arena *arena, struct err *err);
 
 #endif

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "../command.h"
-#include "../inputs.h"
-#include "model/bundled.h"
+#include "../session.h"
+#include "model/model.h"
 
 static struct open_model **find(struct open_models *models, const char *name,
                                 enum precision precision)
@@ -20,8 +20,8 @@ struct open_model *open_models_get(struct open_models *models, const struct opti
                                    struct err *err)
 {
     enum precision precision;
-    const char *name = chosen_model(options);
-    if (options_precision(&precision, options, err))
+    const char *name = chosen_model(options->model.name);
+    if (options_precision(&precision, &options->model, err))
         return NULL;
     struct open_model **place = find(models, name ? name : bundled_default, precision);
     if (*place)
@@ -54,12 +54,12 @@ void open_models_release(struct open_models *models)
 /* Let the viewer read texts as the options say. */
 static int choose_reading(struct open_model *model, const struct options *options, struct err *err)
 {
-    size_t reading = (options->bos ? 1u : 0u) | (options->no_special ? 2u : 0u);
+    size_t reading = (options->input.bos ? 1u : 0u) | (options->input.no_special ? 2u : 0u);
     struct tokenizer **tokenizer = &model->readings[reading];
     const struct folder *folder = &model->viewer.model.folder;
     if (!*tokenizer && model->readings[0] &&
         (tokenizer_open(tokenizer, folder, err) ||
-         inputs_set_tokenizer(*tokenizer, folder, options, err))) {
+         inputs_set_tokenizer(*tokenizer, folder, &options->input, err))) {
         tokenizer_free(*tokenizer);
         *tokenizer = NULL;
         return -1;
@@ -68,15 +68,14 @@ static int choose_reading(struct open_model *model, const struct options *option
     return 0;
 }
 
-int open_model_read(struct open_model *model, const struct job *job, struct subject *subject,
+int open_model_read(struct open_model *model, const struct job *job, struct text_pair *pair,
                     struct arena *arena, struct err *err)
 {
     const struct options *options = &job->item.options;
-    const char *text = options->source;
+    const char *text = options->input.source;
     struct input source = {.text = text, .size = text ? strlen(text) : 0};
-    if (inputs_check_source(options, &model->viewer.model, err) ||
+    if (inputs_check_source(&options->input, &model->viewer.model, err) ||
         choose_reading(model, options, err))
         return -1;
-    return viewer_read(&model->viewer, subject, &job->item.input, text ? &source : NULL, arena,
-                       err);
+    return viewer_read(&model->viewer, pair, &job->item.input, text ? &source : NULL, arena, err);
 }

@@ -2,7 +2,7 @@
  *
  *     struct open_models models = {.threads = 2};
  *     struct open_model *model = open_models_get(&models, &job.item.options, err);
- *     if (!model || open_model_read(model, &job, &subject, &arena, err)) ...
+ *     if (!model || open_model_read(model, &job, &pair, &arena, err)) ...
  *     open_models_release(&models);
  */
 #ifndef ATTN_CMD_OPEN_MODELS_H
@@ -37,7 +37,7 @@ struct open_model *open_models_get(struct open_models *models, const struct opti
 void open_models_release(struct open_models *models);
 
 /* Tokenize a job's text and its source, as its options say. */
-int open_model_read(struct open_model *model, const struct job *job, struct subject *subject,
+int open_model_read(struct open_model *model, const struct job *job, struct text_pair *pair,
                     struct arena *arena, struct err *err);
 
 #endif

@@ -1,12 +1,17 @@
 #include "shard.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/listing.h"
 #include "base/num.h"
 
 enum { SHARDS_MAX = 1000000 };
+
+/* --- the option ------------------------------------------------------------------------------- */
 
 /* A number in the environment; false where there is none. */
 static bool read_variable(const char *name, long long *number, struct err *err)
@@ -91,19 +96,19 @@ static int find_place(struct job_shard *shard, struct err *err)
     return 0;
 }
 
-/* 2/16 */
-static bool read_pair(struct job_shard *shard, const char *text)
+/* 2/16, or 2-of-16 */
+static bool read_pair(struct job_shard *shard, const char *text, const char *between)
 {
     char first[16];
     long long index = 0;
     long long count = 0;
-    const char *slash = strchr(text, '/');
-    size_t size = slash ? (size_t)(slash - text) : sizeof first;
+    const char *second = strstr(text, between);
+    size_t size = second ? (size_t)(second - text) : sizeof first;
     if (size >= sizeof first)
         return false;
     memcpy(first, text, size);
     first[size] = '\0';
-    if (!num_parse_integer(slash + 1, 1, SHARDS_MAX, &count) ||
+    if (!num_parse_integer(second + strlen(between), 1, SHARDS_MAX, &count) ||
         !num_parse_integer(first, 1, count, &index))
         return false;
     *shard = (struct job_shard){(size_t)index, (size_t)count};
@@ -117,15 +122,17 @@ int shard_read(struct job_shard *shard, const char *text, struct err *err)
         return 0;
     if (strcmp(text, "auto") == 0)
         return find_place(shard, err);
-    if (read_pair(shard, text))
+    if (read_pair(shard, text, "/"))
         return 0;
     return err_usage(err, "--shard: expected I/N with I from 1 to N, or auto, found '%s'", text);
 }
 
-void shard_suffix(struct buf *out, const struct job_shard *shard)
+const char *shard_suffix(char suffix[SHARD_SUFFIX_BYTES], const struct job_shard *shard)
 {
+    *suffix = '\0';
     if (shard->count)
-        buf_format(out, ".%zu-of-%zu", shard->index, shard->count);
+        snprintf(suffix, SHARD_SUFFIX_BYTES, ".%zu-of-%zu", shard->index, shard->count);
+    return suffix;
 }
 
 bool shard_has(const struct job_shard *shard, uint64_t before, uint64_t tokens, uint64_t total)
@@ -135,4 +142,71 @@ bool shard_has(const struct job_shard *shard, uint64_t before, uint64_t tokens, 
     /* By its middle, in halves of tokens: 2^43 tokens in 2^20 shards still fit into 64 bits. */
     uint64_t place = (2 * before + tokens) * shard->count / (2 * total);
     return (place < shard->count ? place : shard->count - 1) == shard->index - 1;
+}
+
+/* --- the folders ------------------------------------------------------------------------------ */
+
+static int note_shard(struct shard_list *list, const struct job_shard *shard, struct err *err)
+{
+    char suffix[SHARD_SUFFIX_BYTES];
+    if (list->count && list->count != shard->count)
+        return err_set(err, "'%s': expected the shards of one batch, found some of %zu and of %zu",
+                       list->stem, list->count, shard->count);
+    if (!list->count) {
+        list->count = shard->count;
+        list->folders = arena_alloc(list->arena, shard->count, sizeof *list->folders, err);
+        if (!list->folders)
+            return -1;
+    }
+    const char **folder = &list->folders[shard->index - 1];
+    *folder = arena_format(list->arena, err, "%s%s", list->stem, shard_suffix(suffix, shard));
+    return *folder ? 0 : -1;
+}
+
+static int check_complete(const struct shard_list *list, struct err *err)
+{
+    struct buf missing = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->folders[i])
+            continue;
+        if (count++ < 8)
+            buf_format(&missing, "%s%zu", count > 1 ? ", " : "", i + 1);
+    }
+    if (count)
+        err_set(err, "'%s': expected %zu shards, missing are %s%s", list->stem, list->count,
+                missing.bytes ? missing.bytes : "", count > 8 ? ", …" : "");
+    buf_release(&missing);
+    return count ? -1 : 0;
+}
+
+int shard_list_find(struct shard_list *list, const char *target, struct arena *arena,
+                    struct err *err)
+{
+    struct listing listing;
+    struct job_shard shard;
+    size_t size = strlen(target);
+    while (size > 1 && target[size - 1] == '/')
+        size--;
+    *list = (struct shard_list){.arena = arena, .stem = arena_text(arena, target, size, err)};
+    if (!list->stem || !size)
+        return size ? -1 : err_usage(err, "expected a path, found ''");
+    const char *slash = strrchr(list->stem, '/');
+    const char *name = slash ? slash + 1 : list->stem;
+    const char *parent = slash == list->stem ? "/" : ".";
+    if (slash && slash != list->stem)
+        parent = arena_text(arena, list->stem, (size_t)(slash - list->stem), err);
+    if (!parent || listing_read(&listing, parent, arena, err))
+        return -1;
+    for (size_t i = 0; i < listing.count; i++) {
+        const char *found = listing.names[i];
+        bool is_shard = strncmp(found, name, strlen(name)) == 0 && found[strlen(name)] == '.' &&
+                        read_pair(&shard, found + strlen(name) + 1, "-of-");
+        if (is_shard && note_shard(list, &shard, err))
+            return -1;
+    }
+    if (!list->count)
+        return err_set(err, "'%s': expected its shards, '%s.1-of-N' and so on, found none",
+                       list->stem, list->stem);
+    return check_complete(list, err);
 }

@@ -8,15 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/listing.h"
-#include "write/folder_out.h"
-#include "result_files.h"
-#include "store_lines.h"
-#include "store_resume.h"
-#include "tallies_file.h"
-#include "work_claims.h"
-#include "work_clear.h"
-#include "work_names.h"
-#include "work_record.h"
+#include "write/format.h"
 
 /* Sums are saved so often, or so that it takes a twentieth of the time. */
 static const double SAVE_SECONDS = 0.2;
@@ -39,22 +31,18 @@ static int refuse_results(const struct store_plan *plan, const struct work_folde
     return 0;
 }
 
-/* Nothing is in the way but what goes: asked before anything does. */
-static int check_room(struct store *store, struct err *err)
+/* All names that this batch makes. */
+static int each_name(void *context, int (*see)(void *seer, const char *name, struct err *err),
+                     void *seer, struct err *err)
 {
+    const struct store *store = context;
     const struct store_plan *plan = store->plan;
-    const struct store_names *names = &plan->names;
-    struct work_claims claims;
     struct result_file file;
-    if (work_claims_open(&claims, &store->folder, err))
-        return -1;
-    int failed = 0;
-    for (size_t i = 0; !failed && result_files_next(&file, plan, store->tallies->measures, &i);)
-        failed = work_claims_check(&claims, file.name, err);
-    if (!failed && plan->kind == STORE_ITEMS && names->each && store->folder.state != WORK_NONE)
-        failed = names->each(names->context, work_claims_check, &claims, err);
-    work_claims_release(&claims);
-    return failed;
+    for (size_t i = 0; result_names_next(&file, plan, store->reductions->measures, &i);)
+        if (see(seer, file.name, err))
+            return -1;
+    bool has_items = plan->kind == STORE_ITEMS && store->folder.state != WORK_NONE;
+    return has_items ? plan->items.each(plan->items.context, see, seer, err) : 0;
 }
 
 /* Make room: what an earlier batch left goes, where that was asked for; all else is in the way. */
@@ -62,8 +50,9 @@ static int begin_anew(struct store *store, const struct journal_head *head, bool
                       struct err *err)
 {
     struct work_folder *folder = &store->folder;
-    if (work_folder_check_replaceable(folder, err) || check_room(store, err) ||
-        work_clear(folder, err) || work_folder_consent(folder, false, err))
+    const struct result_list names = {each_name, store};
+    if (work_folder_check_replaceable(folder, err) || work_owned_check_room(folder, &names, err) ||
+        work_owned_clear(folder, err) || work_folder_consent(folder, false, err))
         return -1;
     if (store_begin(store, head, err))
         return -1;
@@ -84,7 +73,7 @@ static int go_on(struct store *store, const struct journal_head *head, struct er
         return 0;
     if (folder->state == WORK_NONE || (folder->target && store->retries))
         return begin_anew(store, head, folder->has_target, err);
-    if (work_record_is_cleared(folder->journal))
+    if (folder->cleared)
         return err_usage(err,
                          "'%s': expected a batch to go on with, found one that --force began to "
                          "remove: --force begins anew",
@@ -92,27 +81,38 @@ static int go_on(struct store *store, const struct journal_head *head, struct er
     return work_folder_check_target(folder, err) || store_resume(store, head, err) ? -1 : 0;
 }
 
+/* What was begun is this batch. */
+static int check_begun(const struct work_folder *folder, const struct journal_head *head,
+                       struct err *err)
+{
+    struct record record;
+    int failed =
+        record_open(&record, folder->journal, err) || record_check_head(&record, head, err);
+    record_close(&record);
+    return failed ? -1 : 0;
+}
+
 static int open_folder(struct store *store, const struct journal_head *head, struct err *err)
 {
     const struct store_plan *plan = store->plan;
     struct work_folder *folder = &store->folder;
-    if (work_folder_find(folder, plan->options->output, &plan->shard, err) ||
+    if (work_folder_find(folder, plan->options->output.path, &plan->shard, err) ||
         work_folder_open(folder, err))
         return -1;
-    if (plan->options->resume)
+    if (plan->options->batch.resume)
         return go_on(store, head, err);
     bool anew = plan->begins_anew && folder->state == WORK_BEGUN && !folder->has_target &&
-                !plan->options->force;
-    if (anew ? work_record_check(folder->journal, head, NULL, err)
-             : !plan->options->force && refuse_results(plan, folder, err))
+                !plan->options->output.force;
+    if (anew ? check_begun(folder, head, err)
+             : !plan->options->output.force && refuse_results(plan, folder, err))
         return -1;
-    return begin_anew(store, head, plan->options->force, err);
+    return begin_anew(store, head, plan->options->output.force, err);
 }
 
-int store_open(struct store *store, const struct store_plan *plan, struct tallies *tallies,
+int store_open(struct store *store, const struct store_plan *plan, struct reductions *reductions,
                const struct journal_head *head, struct err *err)
 {
-    *store = (struct store){.plan = plan, .tallies = tallies, .descriptor = -1, .draft = -1};
+    *store = (struct store){.plan = plan, .reductions = reductions, .descriptor = -1, .draft = -1};
     store->saved = clock_seconds();
     if (!plan->to_stdout && open_folder(store, head, err))
         return -1;
@@ -122,173 +122,137 @@ int store_open(struct store *store, const struct store_plan *plan, struct tallie
 
 /* --- one item --------------------------------------------------------------------------------- */
 
-static void add_ids(struct buf *out, const char *name, const struct reading *reading)
+static void add_ids(struct buf *out, const char *name, const struct tokenized *tokenized)
 {
     buf_format(out, ", \"%s\": [", name);
-    for (size_t i = 0; i < reading->count; i++)
-        buf_format(out, i ? ", %u" : "%u", reading->tokens[i].id);
+    for (size_t i = 0; i < tokenized->count; i++)
+        buf_format(out, i ? ", %u" : "%u", tokenized->tokens[i].id);
     buf_char(out, ']');
 }
 
-static void begin_piece(struct store *store, const struct job *job)
+/* {"id": "a", …members of the report, or "error": … */
+static int write_line(struct store *store, const struct outcome *outcome, struct err *err)
 {
-    buf_char(&store->pieces, '{');
-    manifest_identity(&store->pieces, job);
-    buf_format(&store->pieces, ", \"line\": %zu", job->item.line);
-}
-
-static void end_piece(struct store *store)
-{
-    buf_text(&store->pieces, "}\n");
-    store->piece_count++;
-    store->done++;
-}
-
-/* {"id": "a", …members of the report…} */
-static int write_line(struct store *store, const struct job *job, const struct report *report,
-                      const struct place *page, struct err *err)
-{
-    struct buf identity = {0};
-    struct place place = *page;
-    size_t before = store->lines.written_bytes;
-    manifest_identity(&identity, job);
-    buf_text(&identity, ", ");
-    place.first_members = identity.bytes;
-    int failed =
-        buf_check(&identity, err) || store->plan->format->write(&store->lines, report, &place, err);
-    buf_release(&identity);
-    return failed || store_lines_note(store, before, err) ? -1 : 0;
+    struct buf line = {0};
+    struct place place = *outcome->page;
+    buf_text(&line, outcome->fault ? "{" : "");
+    manifest_identity(&line, outcome->job);
+    buf_text(&line, ", ");
+    if (outcome->fault) {
+        manifest_error(&line, outcome->fault);
+        buf_text(&line, "}\n");
+    }
+    place.first_members = line.bytes;
+    int failed = buf_check(&line, err);
+    if (!failed && outcome->fault)
+        stream_bytes(&store->lines, line.bytes, line.size);
+    else if (!failed)
+        failed = store->plan->format->write(&store->lines, outcome->report, &place, err);
+    buf_release(&line);
+    return failed ? -1 : 0;
 }
 
 /* What an item came to, with what stands before the first and after the last. */
-static int write_item(struct store *store, const struct job *job, const struct measured *measured,
-                      const struct item_fault *fault, struct err *err)
+static int write_measured(struct store *store, const struct outcome *outcome, struct err *err)
 {
     const struct store_plan *plan = store->plan;
     size_t number = plan->first_job + store->done;
-    size_t before = store->lines.written_bytes;
     struct item_measured item = {
-        .job = job,
-        .measured = measured,
-        .fault = fault,
-        .measures = store->tallies->measures,
+        .job = outcome->job,
+        .measured = outcome->fault ? NULL : outcome->measured,
+        .fault = outcome->fault,
+        .measures = store->reductions->measures,
         .name_columns = plan->name_columns,
         .first = number == 0,
         .last = number + 1 == plan->jobs,
     };
-    if (measured || plan->item_form->has_errors || item.first)
-        if (plan->item_form->write(&store->lines, &item, err))
-            return -1;
-    return store_lines_note(store, before, err);
+    bool has_place = !outcome->fault || plan->item_form->has_errors || item.first;
+    return has_place ? plan->item_form->write(&store->lines, &item, err) : 0;
 }
 
 /* The files of an item's folder, with sizes and hashes. */
-static int list_files(struct store *store, const char *name, struct err *err)
+static int list_files(struct store *store, const char *draft, const char *name, struct err *err)
 {
     struct arena arena = {0};
     struct listing listing;
-    struct buf path = {0};
-    work_folder_draft(&path, &store->folder, name);
-    int failed = buf_check(&path, err) || listing_read(&listing, path.bytes, &arena, err);
+    int failed = listing_read(&listing, draft, &arena, err);
     buf_text(&store->pieces, ", \"files\": [");
     for (size_t i = 0; !failed && i < listing.count; i++) {
-        buf_clear(&path);
-        buf_format(&path, "%s/%s", name, listing.names[i]);
+        const char *file = arena_format(&arena, err, "%s/%s", name, listing.names[i]);
         buf_text(&store->pieces, i ? ", " : "");
-        failed = buf_check(&path, err) ||
-                 manifest_file(&store->pieces, store->folder.drafts, path.bytes, err);
+        failed = !file || manifest_file(&store->pieces, store->folder.drafts, file, file, err);
     }
     buf_char(&store->pieces, ']');
-    buf_release(&path);
     arena_release(&arena);
     return failed ? -1 : 0;
 }
 
-/* The files are made where no one looks for them; once the journal speaks of them, they get their
- * name. Who is killed in between has lost an item, and knows. */
-static int write_files(struct store *store, const struct job *job, const struct report *report,
-                       const struct place *page, struct err *err)
+/* The files are made where no one looks for them. */
+static int make_files(struct store *store, const struct outcome *outcome, const char *name,
+                      struct err *err)
+{
+    const struct format *format = store_format(store->plan, &outcome->job->item.options, err);
+    const char *draft = work_folder_draft(&store->folder, name, err);
+    const struct target_folder folder = {.path = draft, .replaces = true, .descriptor = -1};
+    return !format || !draft || work_folder_check_free(&store->folder, name, err) ||
+                   file_make_directory(draft, err) ||
+                   folder_out_write(&folder, format, outcome->report, outcome->page, err) ||
+                   list_files(store, draft, name, err)
+               ? -1
+               : 0;
+}
+
+static int end_piece(struct store *store)
+{
+    buf_text(&store->pieces, "}\n");
+    store->piece_count++;
+    store->done++;
+    return 0;
+}
+
+/* Once the journal speaks of an item's files, they get their name. Who is killed in between has
+ * lost an item, and knows. */
+static int add_files(struct store *store, const struct outcome *outcome, struct err *err)
 {
     struct buf name = {0};
-    struct buf draft = {0};
-    const struct format *format = store_format(store->plan, &job->item.options, err);
-    work_names_folder(&name, job->name);
-    work_folder_draft(&draft, &store->folder, name.bytes ? name.bytes : "");
-    const struct target_folder folder = {.path = draft.bytes, .replaces = true, .descriptor = -1};
-    int failed = !format || buf_check(&name, err) || buf_check(&draft, err) ||
-                 work_folder_check_free(&store->folder, name.bytes, err) ||
-                 file_make_directory(draft.bytes, err) ||
-                 folder_out_write(&folder, format, report, page, err) ||
-                 list_files(store, name.bytes, err);
+    result_names_folder(&name, outcome->job->name);
+    int failed = buf_check(&name, err) || make_files(store, outcome, name.bytes, err);
     end_piece(store);
     failed =
         failed || store_settle(store, err) || work_folder_place(&store->folder, name.bytes, err);
     buf_release(&name);
-    buf_release(&draft);
     return failed ? -1 : 0;
 }
 
-int store_report(struct store *store, const struct job *job, const struct subject *subject,
-                 const struct report *report, const struct place *page, struct err *err)
+static int add_lines(struct store *store, const struct outcome *outcome, struct err *err)
 {
-    int failed = 0;
-    begin_piece(store, job);
-    add_ids(&store->pieces, "ids", &subject->sentence);
-    if (subject->source.count)
-        add_ids(&store->pieces, "source_ids", &subject->source);
-    if (store->plan->kind == STORE_ITEMS)
-        return write_files(store, job, report, page, err);
-    if (store->plan->kind == STORE_LINES)
-        failed = write_line(store, job, report, page, err);
-    end_piece(store);
-    return failed ? -1 : 0;
-}
-
-int store_measured(struct store *store, const struct job *job, const struct subject *subject,
-                   const struct measured *measured, struct err *err)
-{
-    begin_piece(store, job);
-    add_ids(&store->pieces, "ids", &subject->sentence);
-    if (subject->source.count)
-        add_ids(&store->pieces, "source_ids", &subject->source);
-    int failed = write_item(store, job, measured, NULL, err);
-    end_piece(store);
-    return failed;
-}
-
-/* {"id": "a", "error": …} */
-static int write_error(struct store *store, const struct job *job, const struct item_fault *fault,
-                       struct err *err)
-{
-    struct buf line = {0};
     size_t before = store->lines.written_bytes;
-    buf_char(&line, '{');
-    manifest_identity(&line, job);
-    buf_text(&line, ", ");
-    manifest_error(&line, fault);
-    buf_text(&line, "}\n");
-    int failed = buf_check(&line, err);
-    if (!failed)
-        stream_bytes(&store->lines, line.bytes, line.size);
-    buf_release(&line);
-    return failed || store_lines_note(store, before, err) ? -1 : 0;
+    int failed = store->plan->item_form ? write_measured(store, outcome, err)
+                                        : write_line(store, outcome, err);
+    failed = failed || store_lines_note(store, before, err);
+    end_piece(store);
+    return failed ? -1 : 0;
 }
 
-int store_failure(struct store *store, const struct job *job, const struct item_fault *fault,
-                  struct err *err)
+int store_add(struct store *store, const struct outcome *outcome, struct err *err)
 {
-    int failed = 0;
-    begin_piece(store, job);
-    buf_text(&store->pieces, ", ");
-    manifest_error(&store->pieces, fault);
-    if (store->plan->item_form)
-        failed = write_item(store, job, NULL, fault, err);
-    else if (store->plan->kind == STORE_LINES)
-        failed = write_error(store, job, fault, err);
-    end_piece(store);
-    store->failed++;
-    store->to_retry += fault->retry;
-    return failed;
+    const struct item_fault *fault = outcome->fault;
+    buf_char(&store->pieces, '{');
+    manifest_identity(&store->pieces, outcome->job);
+    buf_format(&store->pieces, ", \"line\": %zu", outcome->job->item.line);
+    if (fault) {
+        buf_text(&store->pieces, ", ");
+        manifest_error(&store->pieces, fault);
+        store->failed++;
+        store->to_retry += fault->retry;
+    } else {
+        add_ids(&store->pieces, "ids", &outcome->pair->sentence);
+        if (outcome->pair->source.count)
+            add_ids(&store->pieces, "source_ids", &outcome->pair->source);
+    }
+    if (store->plan->kind == STORE_ITEMS && !fault)
+        return add_files(store, outcome, err);
+    return store->plan->kind == STORE_LINES ? add_lines(store, outcome, err) : end_piece(store);
 }
 
 int store_adopt(struct store *store, const char *piece, size_t size, bool failed, struct err *err)
@@ -304,16 +268,13 @@ int store_adopt(struct store *store, const char *piece, size_t size, bool failed
 /* --- settle ---------------------------------------------------------------------------------- */
 
 /* The journal holds no sums: this file must be whole whatever comes. */
-int store_save_sums(struct store *store, struct err *err)
+static int save_sums(struct store *store, struct err *err)
 {
     double now = clock_seconds();
-    struct buf draft = {0};
-    work_folder_draft(&draft, &store->folder, "sums");
-    int failed =
-        buf_check(&draft, err) || tallies_save(store->tallies, draft.bytes, store->done, err);
-    if (!failed && rename(draft.bytes, store->folder.sums))
+    const char *draft = work_folder_draft(&store->folder, "sums", err);
+    int failed = !draft || reductions_save(store->reductions, draft, store->done, err);
+    if (!failed && rename(draft, store->folder.sums))
         failed = err_output(err, "cannot write '%s': %s", store->folder.sums, strerror(errno));
-    buf_release(&draft);
     store->saved = clock_seconds();
     store->saving = store->saved - now;
     return failed ? -1 : 0;
@@ -337,7 +298,7 @@ int store_settle(struct store *store, struct err *err)
     double since = clock_seconds() - store->saved;
     if (plan->kind == STORE_SUMS && !plan->to_stdout && since > SAVE_SECONDS &&
         since > SAVE_SHARE * store->saving)
-        return store_save_sums(store, err);
+        return save_sums(store, err);
     return 0;
 }
 

@@ -2,11 +2,9 @@
  */
 #include <string.h>
 
-#include "manifest.h"
-#include "result_files.h"
+#include "draw/measured_form.h"
+#include "../output.h"
 #include "store.h"
-#include "tallies_file.h"
-#include "tallies_measured.h"
 
 static int write_form(struct stream *out, const struct store *store, unsigned measures,
                       const struct measured_form *form, struct err *err)
@@ -15,42 +13,33 @@ static int write_form(struct stream *out, const struct store *store, unsigned me
     struct measured_list list;
     struct place page = store_page(store->plan->options);
     page.style = &store->plan->style;
-    int failed = tallies_measure(&list, store->tallies, measures, &arena, err) ||
+    int failed = reductions_measure(&list, store->reductions, measures, &arena, err) ||
                  form->write(out, &list, &page, err);
     arena_release(&arena);
     return failed ? -1 : 0;
 }
 
-static int print_tallies(struct store *store, struct err *err)
+static int print_reductions(struct store *store, struct err *err)
 {
+    const struct store_plan *plan = store->plan;
     struct stream out = {0};
-    if (store_open_stream(&out, store->plan, err))
-        return -1;
-    int failed = write_form(&out, store, store->tallies->measures, store->plan->form, err);
-    if (!failed)
-        failed = stream_commit(&out, err);
+    int failed = output_to(&out, plan->options->output.path, err) ||
+                 write_form(&out, store, store->reductions->measures, plan->form, err) ||
+                 stream_commit(&out, err);
     stream_discard(&out);
-    return failed;
-}
-
-static int write_sums(struct store *store, const struct result_file *file, struct stream *out,
-                      struct err *err)
-{
-    return file->form ? write_form(out, store, file->measures, file->form, err)
-                      : tallies_write(out, store->tallies, store->done, err);
+    return failed ? -1 : 0;
 }
 
 /* A file of the folder that is made of sums. */
 static int make_result(struct store *store, const struct result_file *file, struct err *err)
 {
     struct stream out = {0};
-    struct buf draft = {0};
-    work_folder_draft(&draft, &store->folder, file->name);
-    int failed = buf_check(&draft, err) || stream_open(&out, draft.bytes, err) ||
-                 write_sums(store, file, &out, err) || stream_commit(&out, err) ||
-                 work_folder_place(&store->folder, file->name, err);
+    const char *draft = work_folder_draft(&store->folder, file->name, err);
+    int failed = !draft || stream_open(&out, draft, err) ||
+                 (file->form ? write_form(&out, store, file->measures, file->form, err)
+                             : reductions_write(&out, store->reductions, store->done, err)) ||
+                 stream_commit(&out, err) || work_folder_place(&store->folder, file->name, err);
     stream_discard(&out);
-    buf_release(&draft);
     return failed ? -1 : 0;
 }
 
@@ -61,11 +50,11 @@ static int list_result(const struct store *store, const char *name, struct buf *
     const char *target = store->folder.target;
     const char *slash = target ? strrchr(target, '/') : NULL;
     buf_text(files, files->size ? ", " : "");
-    return manifest_file_as(files, store->folder.path, name,
-                            slash    ? slash + 1
-                            : target ? target
-                                     : name,
-                            err);
+    return manifest_file(files, store->folder.path, name,
+                         slash    ? slash + 1
+                         : target ? target
+                                  : name,
+                         err);
 }
 
 /* The files that belong to no single item. */
@@ -74,7 +63,7 @@ static int finish_files(struct store *store, struct buf *files, struct err *err)
     const struct store_plan *plan = store->plan;
     struct result_file file;
     buf_text(files, "");
-    for (size_t i = 0; result_files_next(&file, plan, store->tallies->measures, &i);)
+    for (size_t i = 0; result_names_next(&file, plan, store->reductions->measures, &i);)
         if ((plan->kind == STORE_SUMS && make_result(store, &file, err)) ||
             list_result(store, file.name, files, err))
             return -1;
@@ -83,23 +72,21 @@ static int finish_files(struct store *store, struct buf *files, struct err *err)
 
 static int write_manifest(struct store *store, const char *files, struct err *err)
 {
-    const struct manifest_counts counts = {store->failed, store->to_retry};
-    struct buf draft = {0};
-    const struct work_folder *folder = &store->folder;
-    work_folder_draft(&draft, folder, "manifest.json");
-    int failed =
-        buf_check(&draft, err) ||
-        manifest_write(draft.bytes, &store->journal, files, counts, !folder->target, err) ||
-        work_folder_place(folder, "manifest.json", err);
-    buf_release(&draft);
-    return failed ? -1 : 0;
+    struct work_folder *folder = &store->folder;
+    const struct journal_end end = {files, store->failed, store->to_retry, !folder->target};
+    const char *draft = work_folder_draft(folder, "manifest.json", err);
+    return !draft || journal_finish(&store->journal, draft, &end, err) ||
+                   work_folder_place(folder, "manifest.json", err)
+               ? -1
+               : 0;
 }
 
 static int finish_folder(struct store *store, struct err *err)
 {
     struct buf files = {0};
     stream_sync_later(false);
-    int failed = finish_files(store, &files, err) || buf_check(&files, err) ||
+    int failed = (store->plan->kind == STORE_LINES && store_lines_check(store, err)) ||
+                 finish_files(store, &files, err) || buf_check(&files, err) ||
                  stream_sync(store->folder.path, err) || write_manifest(store, files.bytes, err);
     buf_release(&files);
     return failed ? -1 : 0;
@@ -110,7 +97,7 @@ static int move_out(struct store *store, struct err *err)
 {
     struct result_file file;
     size_t at = 0;
-    result_files_next(&file, store->plan, store->tallies->measures, &at);
+    result_names_next(&file, store->plan, store->reductions->measures, &at);
     return work_folder_move_out(&store->folder, file.name, err);
 }
 
@@ -119,7 +106,7 @@ int store_finish(struct store *store, struct err *err)
     if (!store->complete && store_settle(store, err))
         return -1;
     if (store->plan->to_stdout)
-        return store->plan->kind == STORE_SUMS ? print_tallies(store, err)
+        return store->plan->kind == STORE_SUMS ? print_reductions(store, err)
                                                : stream_commit(&store->lines, err);
     if (!store->complete && finish_folder(store, err))
         return -1;

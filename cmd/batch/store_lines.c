@@ -1,5 +1,3 @@
-#include "store_lines.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -7,6 +5,8 @@
 
 #include "base/sha256.h"
 #include "base/transfer.h"
+#include "../output.h"
+#include "store.h"
 
 enum { PART_BYTES = 8 * 1024 }; /* of a stack, which may be small */
 
@@ -19,23 +19,20 @@ static int fail(const struct store *store, int failure, struct err *err)
 
 static int open_draft(struct store *store, struct err *err)
 {
-    struct buf path = {0};
-    work_folder_draft(&path, &store->folder, "results.jsonl");
-    int failed = buf_check(&path, err);
-    if (!failed)
-        store->draft =
-            open(path.bytes, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (!failed && (store->draft < 0 || unlink(path.bytes))) /* it needs no name */
-        failed = fail(store, errno, err);
-    buf_release(&path);
-    return failed ? -1 : stream_to(&store->lines, store->draft, err);
+    const char *path = work_folder_draft(&store->folder, "results.jsonl", err);
+    if (!path)
+        return -1;
+    store->draft = open(path, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (store->draft < 0 || unlink(path)) /* it needs no name */
+        return fail(store, errno, err);
+    return stream_to(&store->lines, store->draft, err);
 }
 
 int store_lines_open(struct store *store, struct err *err)
 {
     const char *path = store->folder.lines;
     if (store->plan->to_stdout)
-        return store_open_stream(&store->lines, store->plan, err);
+        return output_to(&store->lines, store->plan->options->output.path, err);
     store->descriptor =
         open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     if (store->descriptor < 0)

@@ -2,32 +2,30 @@
 
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "../format_choice.h"
-#include "../looks.h"
-#include "../page.h"
+#include "draw/measured_form.h"
+#include "../output.h"
 #include "work_folder.h"
 
 enum { PAGE_COLUMNS = 80 };
 
 static int choose_form(struct store_plan *plan, struct err *err)
 {
-    const struct format_table table = FORMAT_TABLE(measured_forms, measured_form_count);
-    const char *name = plan->options->format;
-    const char *output = plan->options->output;
-    size_t index = 0;
-    bool in_folder = !plan->to_stdout && work_folder_is_folder(output);
-    if (in_folder && name)
+    struct format_table table = FORMAT_TABLE(measured_forms, measured_form_count);
+    const char *name = plan->options->output.format;
+    const char *output = plan->options->output.path;
+    if (plan->in_folder && name)
         return err_usage(err, "--format: a folder of reductions holds all formats, found '%s'",
                          name);
-    if (in_folder)
+    if (plan->in_folder)
         return 0;
     if (!name && plan->to_stdout && output && *output) /* a device has no ending */
         name = measured_forms[0].name;
-    if (format_choose(&index, &table, name, output, err))
+    table.check = NULL; /* what it says is about no option */
+    plan->form =
+        format_choose(&table, &(struct output_options){.format = name, .path = output}, err);
+    if (!plan->form)
         return err_prefix(err, "--reduce");
-    plan->form = &measured_forms[index];
     return plan->form->check ? plan->form->check(err) : 0;
 }
 
@@ -41,22 +39,23 @@ static const struct format *find_format(const char *name, struct err *err)
 /* Reductions of every item are lines in one file. */
 static int choose_item_form(struct store_plan *plan, struct err *err)
 {
-    const char *output = plan->options->output;
-    if (!plan->options->reduce)
+    const char *output = plan->options->output.path;
+    if (!plan->options->batch.reduce)
         return err_usage(err, "--per-item: expected --reduce beside it, found none");
-    if (!plan->to_stdout && work_folder_is_folder(output))
+    if (plan->in_folder)
         return err_usage(err, "--per-item: expected a file for all items, found the folder '%s'",
                          output);
     plan->kind = STORE_LINES;
     const struct format_table table = FORMAT_TABLE_OF_TEXT(item_forms, item_form_count);
-    size_t index = 0;
-    if (format_choose(&index, &table, plan->options->format, plan->to_stdout ? NULL : output, err))
+    const struct output_options here = {.format = plan->options->output.format,
+                                        .path = plan->to_stdout ? NULL : output};
+    plan->item_form = format_choose(&table, &here, err);
+    if (!plan->item_form)
         return err_prefix(err, "--per-item");
-    plan->item_form = &item_forms[index];
     return 0;
 }
 
-bool store_is_tallied(const struct store_plan *plan)
+bool store_is_reduced(const struct store_plan *plan)
 {
     return plan->kind == STORE_SUMS || plan->item_form;
 }
@@ -68,19 +67,18 @@ bool store_has_errors(const struct store_plan *plan)
 
 static int choose_format(struct store_plan *plan, struct err *err)
 {
-    const char *output = plan->options->output;
-    bool in_folder = !plan->to_stdout && work_folder_is_folder(output);
-    const char *name = plan->options->format ? plan->options->format : "jsonl";
+    const char *output = plan->options->output.path;
+    const char *name = plan->options->output.format ? plan->options->output.format : "jsonl";
     const struct format_table table = FORMAT_TABLE(format_rows, format_count);
     size_t index = 0;
-    if (!plan->options->format && !plan->to_stdout && !in_folder &&
+    if (!plan->options->output.format && !plan->to_stdout && !plan->in_folder &&
         format_find_ending(&index, &table, output))
         name = format_rows[index].name;
     plan->format = find_format(name, err);
     if (!plan->format)
         return -1;
     plan->kind = strcmp(name, "jsonl") == 0 ? STORE_LINES : STORE_ITEMS;
-    if (plan->kind == STORE_ITEMS && !in_folder)
+    if (plan->kind == STORE_ITEMS && !plan->in_folder)
         return err_usage(
             err, "--format %s: many items in one place are jsonl: give a folder (-o DIR/)", name);
     return 0;
@@ -92,19 +90,11 @@ static bool is_device(const char *path)
     return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
-int store_open_stream(struct stream *out, const struct store_plan *plan, struct err *err)
-{
-    const char *output = plan->options->output;
-    if (!output || strcmp(output, "-") == 0)
-        return stream_to(out, STDOUT_FILENO, err);
-    return stream_open(out, output, err);
-}
-
 static int check_resumable(const struct store_plan *plan, struct err *err)
 {
     const struct options *options = plan->options;
-    const char *needs = options->resume ? "resume" : options->shard ? "shard" : NULL;
-    if (options->resume && options->force)
+    const char *needs = options->batch.resume ? "resume" : options->batch.shard ? "shard" : NULL;
+    if (options->batch.resume && options->output.force)
         return err_usage(err, "--resume, --force: expected one of them, found both");
     if (plan->to_stdout && needs)
         return err_usage(err, "--%s: expected results in a place of their own: give -o", needs);
@@ -113,16 +103,17 @@ static int check_resumable(const struct store_plan *plan, struct err *err)
 
 int store_choose(struct store_plan *plan, const struct options *options, struct err *err)
 {
-    const char *output = options->output;
+    const char *output = options->output.path;
     *plan = (struct store_plan){.options = options};
     if (output && !*output)
         return err_usage(err, "--output: expected a path, found ''");
-    plan->to_stdout = !output || strcmp(output, "-") == 0 || is_device(output);
-    if (check_resumable(plan, err) || shard_read(&plan->shard, options->shard, err))
+    plan->to_stdout = output_is_standard(output) || is_device(output);
+    plan->in_folder = !plan->to_stdout && work_folder_is_folder(output);
+    if (check_resumable(plan, err) || shard_read(&plan->shard, options->batch.shard, err))
         return -1;
-    if (options->per_item)
+    if (options->batch.per_item)
         return choose_item_form(plan, err);
-    if (!options->reduce)
+    if (!options->batch.reduce)
         return choose_format(plan, err);
     plan->kind = STORE_SUMS;
     if (looks_read(&plan->style, options, err))
@@ -133,7 +124,8 @@ int store_choose(struct store_plan *plan, const struct options *options, struct 
 const struct format *store_format(const struct store_plan *plan, const struct options *item,
                                   struct err *err)
 {
-    const struct format *format = item->format ? find_format(item->format, err) : plan->format;
+    const struct format *format =
+        item->output.format ? find_format(item->output.format, err) : plan->format;
     if (!format)
         return NULL;
     if (plan->kind == STORE_LINES && format != plan->format)
@@ -150,9 +142,9 @@ struct place store_page(const struct options *options)
 {
     return (struct place){
         .count = 1,
-        .columns = options->full    ? 0
-                   : options->width ? (size_t)options->width
-                                    : PAGE_COLUMNS,
-        .lines = page_lines(options),
+        .columns = options->looks.full    ? 0
+                   : options->looks.width ? (size_t)options->looks.width
+                                          : PAGE_COLUMNS,
+        .lines = page_lines(&options->looks),
     };
 }

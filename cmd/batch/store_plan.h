@@ -1,16 +1,19 @@
-/* store_plan.h: where the results of a batch go and in which form: what options alone decide. */
+/* store_plan.h: where the results of a batch go, in which form, and what they are called there:
+ * what options alone decide.
+ */
 #ifndef ATTN_CMD_STORE_PLAN_H
 #define ATTN_CMD_STORE_PLAN_H
 
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "base/stream.h"
 #include "../options.h"
 #include "write/format.h"
-#include "draw/measured_form.h"
 #include "item_form.h"
 #include "shard.h"
+#include "work_folder.h"
+
+struct measured_form;
 
 enum store_kind {
     STORE_LINES, /* a JSON line for each item */
@@ -18,25 +21,19 @@ enum store_kind {
     STORE_SUMS,  /* nothing of single items */
 };
 
-/* The folders of items that are to be made: `see` is given each name. */
-struct store_names {
-    int (*each)(void *context, int (*see)(void *seer, const char *name, struct err *err),
-                void *seer, struct err *err);
-    void *context;
-};
-
 struct store_plan {
     enum store_kind kind;
     bool to_stdout;                    /* or to a device: nothing is left there to go on with */
+    bool in_folder;                    /* else in a file, which is one result */
     const struct format *format;       /* of items, where they do not say otherwise */
     const struct item_form *item_form; /* of reductions of every item; NULL: there are none */
     size_t first_job, jobs;            /* of this shard, and in all: for forms with an end */
     size_t name_columns;               /* of the widest name of a job */
-    const struct measured_form *form;  /* of tallies that go to one place */
-    struct style style;                /* of tallies */
+    const struct measured_form *form;  /* of reductions that go to one place */
+    struct style style;                /* of reductions */
     const struct options *options;
     struct job_shard shard;
-    struct store_names names; /* of STORE_ITEMS, for who begins anew; `each` may be NULL */
+    struct result_list items; /* of STORE_ITEMS, for who begins anew; `each` may be NULL */
     bool begins_anew;         /* what was begun of the same batch, as a merge does */
 };
 
@@ -44,13 +41,10 @@ struct store_plan {
 int store_choose(struct store_plan *plan, const struct options *options, struct err *err);
 
 /* Whether attention is counted where it is seen, and no matrix is kept. */
-bool store_is_tallied(const struct store_plan *plan);
+bool store_is_reduced(const struct store_plan *plan);
 
 /* Whether an item that failed has a place among the results. */
 bool store_has_errors(const struct store_plan *plan);
-
-/* Open standard output, or the device that stands in its place. */
-int store_open_stream(struct stream *out, const struct store_plan *plan, struct err *err);
 
 /* The format of one item. */
 const struct format *store_format(const struct store_plan *plan, const struct options *item,
@@ -58,5 +52,30 @@ const struct format *store_format(const struct store_plan *plan, const struct op
 
 /* The page of texts in results: the same on every terminal. */
 struct place store_page(const struct options *options);
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+/* A file of results, which belongs to no single item. */
+struct result_file {
+    char name[64];
+    unsigned measures;                /* that are in it … */
+    const struct measured_form *form; /* … and how; NULL: lines, or sums as they are kept */
+};
+
+/* The next of those that a plan makes, from `*at` = 0 on; false at the end. */
+bool result_names_next(struct result_file *file, const struct store_plan *plan, unsigned measures,
+                       size_t *at);
+
+/* Whether any plan makes a file of results of that name. */
+bool result_names_have(const char *name);
+
+/* Append the name of a job as that of a folder, `a,head=2`: letters, digits and "-_.,=+" stay, all
+ * else is %XX, and so is the first letter of what would be a name of the batch's own. No two jobs
+ * have the same; a long one ends in a hash of it. */
+void result_names_folder(struct buf *out, const char *job);
+
+/* Whether a file that a journal or a manifest lists is one that a batch makes: ITEM/FILE, or a file
+ * of results. */
+bool result_names_list(const char *file);
 
 #endif

@@ -1,41 +1,31 @@
-#include "store_resume.h"
-
+/* store_resume.c: what a process finds that goes on where another one ended. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/sha256.h"
-#include "format/json.h"
-#include "result_files.h"
-#include "shard_manifest.h"
-#include "tallies_file.h"
-#include "work_claims.h"
-#include "work_clear.h"
-#include "work_listed.h"
-#include "work_record.h"
-
-/* Whether an item failed because of the machine. */
-static bool is_to_retry(const struct json *piece)
-{
-    bool retry = false;
-    const struct json *error = json_member(piece, "error");
-    const struct json *member = error && json_is_object(error) ? json_member(error, "retry") : NULL;
-    return member && json_get_bool(member, &retry) && retry;
-}
+#include "store.h"
 
 /* What the pieces that were looked at so far say. */
 struct findings {
     size_t most;   /* pieces that may count */
     size_t count;  /* of those that do: from the first that does not on all is done again */
-    size_t failed; /* of them */
+    size_t failed; /* of them … */
+    size_t place;  /* … and their bytes in the journal */
     size_t bytes;  /* of results.jsonl that are theirs … */
     size_t listed; /* … and all pieces' … */
     size_t size;   /* … and that are there */
     int lines;     /* a descriptor to read them by; -1: there are none */
-    bool ended;    /* one did not count */
+    uint64_t last; /* the hash of the last one, of that line of the input */
+    long long last_line;
+    bool retries; /* one that failed because of the machine does not count */
+    bool ended;   /* one did not count */
 };
 
 static int open_results(const struct store *store, struct findings *found, struct err *err)
@@ -79,33 +69,63 @@ static int check_lines(const struct store *store, const struct findings *found, 
                      store->folder.lines, found->listed, store->folder.journal);
 }
 
-/* Take a piece into account: whether its results are there, as they were. */
-static int take_piece(const struct store *store, struct findings *found, const char *line,
-                      size_t size, struct err *err)
+/* Pieces stand in the order of their items, each once: they are counted. */
+static int check_order(const struct store *store, struct findings *found, const struct json *root,
+                       uint64_t hash, struct err *err)
 {
-    struct json *root = NULL;
-    bool missing = json_parse(&root, line, size, NULL) || !json_is_object(root);
-    size_t bytes = missing ? 0 : work_listed_bytes(root);
-    int failed = !missing && (check_lines(store, found, bytes, work_listed_hash(root), err) ||
-                              work_listed_check(&missing, &store->folder, store->folder.journal,
-                                                json_member(root, "files"), err));
-    found->listed += bytes;
-    found->ended = found->ended || missing || found->count == found->most ||
-                   (store->plan->kind == STORE_LINES && found->listed > found->size) ||
-                   (store->retries && is_to_retry(root));
-    if (!found->ended) {
-        found->count++;
-        found->bytes = found->listed;
-        found->failed += json_member(root, "error") != NULL;
-    }
-    json_free(root);
-    if (!failed && found->ended) /* its files are to go */
-        failed = work_claims_check_line(&store->folder, line, size, err);
-    return failed ? -1 : 0;
+    long long line = 0;
+    const struct json *member = json_member(root, "line");
+    if (!member || !json_get_integer(member, 0, LLONG_MAX, &line))
+        return 0;
+    if (line < found->last_line || (line == found->last_line && hash == found->last))
+        return err_usage(err,
+                         "'%s': expected every item once, in the order of the input, found one of "
+                         "line %lld again: restore it, or --force begins anew",
+                         store->folder.journal, line);
+    found->last_line = line;
+    found->last = hash;
+    return 0;
 }
 
-static int check_size(const struct store *store, const struct findings *found, struct err *err)
+/* Take a piece into account: whether its results are there, as they were. */
+static int take_piece(struct store *store, struct findings *found, const struct record *piece,
+                      struct err *err)
 {
+    struct work_folder *folder = &store->folder;
+    bool missing = !piece->of_item || !piece->root;
+    const struct listed_file lines = missing ? (struct listed_file){0} : record_file(piece->root);
+    if (!missing &&
+        (check_order(store, found, piece->root, hash_bytes(piece->line, piece->size), err) ||
+         check_lines(store, found, lines.bytes, lines.sha256, err) ||
+         work_owned_check(&missing, folder, folder->journal, piece->files, err)))
+        return -1;
+    found->listed += lines.bytes;
+    found->ended = found->ended || missing || found->count == found->most ||
+                   (store->plan->kind == STORE_LINES && found->listed > found->size) ||
+                   (found->retries && record_is_to_retry(piece));
+    if (found->ended) /* its files are to go */
+        return work_owned_may_go(folder, piece->files, err);
+    found->count++;
+    found->place += piece->size + 1;
+    found->bytes = found->listed;
+    found->failed += json_member(piece->root, "error") != NULL;
+    return 0;
+}
+
+/* Look at all pieces, before anything goes. */
+static int look(struct store *store, struct findings *found, struct err *err)
+{
+    struct record piece = {0};
+    int more = 1;
+    int failed =
+        open_results(store, found, err) || record_open_pieces(&piece, &store->journal, err);
+    while (!failed && (more = record_next(&piece, err)) > 0)
+        failed = take_piece(store, found, &piece, err);
+    record_close(&piece);
+    if (found->lines >= 0)
+        close(found->lines);
+    if (failed || more < 0)
+        return -1;
     if (found->size <= found->listed)
         return 0;
     return err_usage(err,
@@ -114,38 +134,16 @@ static int check_size(const struct store *store, const struct findings *found, s
                      store->folder.lines, found->listed, store->folder.journal, found->size);
 }
 
-/* Look at all pieces, before anything goes. */
-static int look(const struct store *store, struct findings *found, struct err *err)
-{
-    struct line_reader reader = {0};
-    bool more = true;
-    int failed = open_results(store, found, err) || journal_read(&store->journal, &reader, err);
-    while (!failed && more) {
-        failed = line_reader_next(&reader, &more, err);
-        if (more && !failed)
-            failed = take_piece(store, found, reader.line, reader.size, err);
-    }
-    line_reader_release(&reader);
-    if (found->lines >= 0)
-        close(found->lines);
-    return failed || check_size(store, found, err) ? -1 : 0;
-}
-
 /* The files of pieces that do not count go. */
-static int clear_rest(const struct store *store, size_t count, struct err *err)
+static int clear_rest(struct store *store, size_t count, struct err *err)
 {
-    struct line_reader reader;
-    bool more = true;
-    if (journal_read(&store->journal, &reader, err))
-        return -1;
-    int failed = 0;
-    for (size_t i = 0; !failed && more; i++) {
-        failed = line_reader_next(&reader, &more, err);
-        if (more && !failed && i >= count)
-            failed = work_clear_line(&store->folder, reader.line, reader.size, err);
-    }
-    line_reader_release(&reader);
-    return failed ? -1 : 0;
+    struct record piece;
+    int more = 1;
+    int failed = record_open_pieces(&piece, &store->journal, err);
+    for (size_t i = 0; !failed && (more = record_next(&piece, err)) > 0; i++)
+        failed = i >= count && work_owned_remove(&store->folder, piece.files, err);
+    record_close(&piece);
+    return failed || more < 0 ? -1 : 0;
 }
 
 /* Cut results.jsonl off; nothing where there is none. */
@@ -166,18 +164,13 @@ static int truncate_lines(struct store *store, size_t size, struct err *err)
 /* Whether a piece is of an item that is to be done again. */
 static int look_for_retries(struct store *store, struct err *err)
 {
-    struct line_reader reader = {0};
-    bool more = true;
-    int failed = journal_read(&store->journal, &reader, err);
-    while (!failed && more && !store->retries) {
-        failed = line_reader_next(&reader, &more, err);
-        struct json *root = NULL;
-        if (more && !failed && !json_parse(&root, reader.line, reader.size, NULL))
-            store->retries = json_is_object(root) && is_to_retry(root);
-        json_free(root);
-    }
-    line_reader_release(&reader);
-    return failed ? -1 : 0;
+    struct record piece;
+    int more = 1;
+    int failed = record_open_pieces(&piece, &store->journal, err);
+    while (!failed && !store->retries && (more = record_next(&piece, err)) > 0)
+        store->retries = record_is_to_retry(&piece);
+    record_close(&piece);
+    return failed || more < 0 ? -1 : 0;
 }
 
 /* Sums hold all jobs that they say are done: what the journal has beyond them is done again. */
@@ -188,8 +181,8 @@ static int load_sums(struct store *store, size_t *done, struct err *err)
         return file_remove(store->folder.sums, err);
     if (!file_exists(store->folder.sums))
         return 0;
-    if (tallies_check_saved(store->folder.sums, err) ||
-        tallies_load(store->tallies, store->folder.sums, done, err))
+    if (reductions_check_saved(store->folder.sums, err) ||
+        reductions_load(store->reductions, store->folder.sums, done, err))
         return -1;
     if (*done > store->journal.count)
         return err_set(err,
@@ -199,15 +192,11 @@ static int load_sums(struct store *store, size_t *done, struct err *err)
     return 0;
 }
 
-static int make_journal(const struct store *store, struct journal *journal,
+static int make_journal(struct store *store, struct journal *journal,
                         const struct journal_head *head, struct err *err)
 {
-    struct buf draft = {0};
-    work_folder_draft(&draft, &store->folder, "journal");
-    int failed = buf_check(&draft, err) ||
-                 journal_begin(journal, store->folder.journal, draft.bytes, head, err);
-    buf_release(&draft);
-    return failed ? -1 : 0;
+    const char *draft = work_folder_draft(&store->folder, "journal", err);
+    return draft ? journal_begin(journal, store->folder.journal, draft, head, err) : -1;
 }
 
 int store_begin(struct store *store, const struct journal_head *head, struct err *err)
@@ -222,110 +211,121 @@ int store_resume(struct store *store, const struct journal_head *head, struct er
     stream_sync_later(true);
     if (journal_resume(&store->journal, store->folder.journal, head, err) ||
         look_for_retries(store, err) ||
-        (store->plan->kind == STORE_SUMS && load_sums(store, &found.most, err)) ||
-        look(store, &found, err))
+        (store->plan->kind == STORE_SUMS && load_sums(store, &found.most, err)))
+        return -1;
+    found.retries = store->retries;
+    if (look(store, &found, err))
         return -1;
     if (found.count < store->journal.count &&
-        (clear_rest(store, found.count, err) || journal_keep(&store->journal, found.count, err)))
+        (clear_rest(store, found.count, err) ||
+         journal_keep(&store->journal, found.count, found.place, err)))
         return -1;
     store->done = found.count;
     store->failed = found.failed;
     return store->plan->kind == STORE_LINES ? truncate_lines(store, found.bytes, err) : 0;
 }
 
+int store_lines_check(struct store *store, struct err *err)
+{
+    struct findings found = {.most = SIZE_MAX};
+    if (look(store, &found, err))
+        return -1;
+    if (found.count == store->journal.count)
+        return 0;
+    return err_output(err,
+                      "'%s': expected the %zu bytes that '%s' lists, found %zu: --resume makes "
+                      "again what is missing",
+                      store->folder.lines, found.listed, store->folder.journal, found.size);
+}
+
 /* --- a batch that is done --------------------------------------------------------------------- */
 
 /* The one result, which may have its name already. */
-static int check_single(const struct store *store, const struct record_ending *ending,
-                        const char *record, struct err *err)
+static int check_single(const struct store *store, const char *expected, const char *record,
+                        struct err *err)
 {
     const struct work_folder *folder = &store->folder;
     char digits[SHA256_DIGITS + 1];
+    struct arena arena = {0};
     struct result_file file;
-    struct buf path = {0};
     size_t size = 0;
     size_t at = 0;
-    result_files_next(&file, store->plan, store->tallies->measures, &at);
-    buf_format(&path, "%s/%s", folder->path, file.name);
-    if (buf_check(&path, err)) {
-        buf_release(&path);
-        return -1;
-    }
-    bool moved = folder->state == WORK_NONE || !file_exists(path.bytes);
-    const char *result = moved ? folder->target : path.bytes;
-    int failed = sha256_file(result, &size, digits, err);
-    if (!failed && strcmp(digits, ending->sha256) != 0)
+    result_names_next(&file, store->plan, store->reductions->measures, &at);
+    const char *path = arena_format(&arena, err, "%s/%s", folder->path, file.name);
+    bool moved = path && (folder->state == WORK_NONE || !file_exists(path));
+    const char *result = moved ? folder->target : path;
+    int failed = !path || sha256_file(result, &size, digits, err);
+    if (!failed && strcmp(digits, expected) != 0)
         failed = err_usage(err,
                            "'%s': expected the file that '%s' has the hash of, found another: "
                            "--force replaces it",
                            result, record);
-    buf_release(&path);
+    arena_release(&arena);
     return failed ? -1 : 0;
 }
 
-/* A walk over the lines of a manifest. */
-struct complete_walk {
-    const struct work_folder *folder;
-    bool missing;
-};
-
-static int check_line(void *context, char *line, size_t size, struct err *err)
+/* A line after the head; `single` becomes the hash of the one file that it lists. */
+static int check_line(struct store *store, char single[SHA256_DIGITS + 1],
+                      const struct record *record, struct err *err)
 {
-    struct complete_walk *walk = context;
-    struct json *root = NULL;
-    const struct json *files = work_record_files(&root, line, size);
-    int failed =
-        work_listed_check(&walk->missing, walk->folder, walk->folder->manifest, files, err);
-    json_free(root);
-    return failed;
+    const struct work_folder *folder = &store->folder;
+    size_t to_retry = 0;
+    record_count(&store->failed, record, " \"failed\": ");
+    record_count(&to_retry, record, " \"retry\": ");
+    store->retries = store->retries || to_retry;
+    if (!folder->target)
+        return work_owned_check(&store->retries, folder, folder->manifest, record->files, err);
+    const struct json *file =
+        record->files && json_count(record->files) == 1 ? json_first(record->files) : NULL;
+    const char *digits = file ? record_file(file).sha256 : "";
+    if (strlen(digits) == SHA256_DIGITS)
+        strcpy(single, digits);
+    return 0;
 }
 
 int store_check_complete(struct store *store, const struct journal_head *head, struct err *err)
 {
     const struct work_folder *folder = &store->folder;
-    struct record_ending ending;
-    struct complete_walk walk = {.folder = folder};
+    struct record record;
+    char single[SHA256_DIGITS + 1] = "";
     bool moved = folder->state == WORK_NONE; /* out of its folder, which is gone */
-    const char *record = moved ? folder->record : folder->manifest;
+    const char *path = moved ? folder->record : folder->manifest;
+    int more = 1;
     if (moved && !folder->has_record)
         return err_usage(err,
                          "'%s': expected '%s' beside it, which says what it is, found none: "
                          "--force replaces it",
                          folder->target, folder->record);
-    if (work_record_check(record, head, &ending, err) ||
-        (folder->target ? check_single(store, &ending, record, err)
-                        : work_record_walk(record, check_line, &walk, err)))
+    int failed = record_open(&record, path, err) || record_check_head(&record, head, err);
+    while (!failed && (more = record_next(&record, err)) > 0)
+        failed = check_line(store, single, &record, err);
+    record_close(&record);
+    if (failed || more < 0)
         return -1;
-    store->failed = ending.failed;
-    store->retries = walk.missing || ending.to_retry;
-    return 0;
+    return folder->target ? check_single(store, single, path, err) : 0;
 }
 
 /* --- items that failed because of the machine ------------------------------------------------- */
 
 /* Keep the items of the manifest in a journal, if it is given, and see whether one is to be done
  * again. */
-static int walk_items(const struct store *store, struct journal *journal, bool *found,
-                      struct err *err)
+static int visit_items(struct store *store, struct journal *journal, struct err *err)
 {
-    struct shard_manifest manifest;
-    bool more = true;
-    if (shard_manifest_open(&manifest, store->folder.path, err))
-        return -1;
-    int failed = shard_manifest_next(&manifest, &more, err);
-    for (; more && !failed; failed = shard_manifest_next(&manifest, &more, err)) {
-        struct buf line = {0};
-        *found = *found || is_to_retry(manifest.root);
-        if (!journal)
+    struct record record;
+    struct buf line = {0};
+    int more = 1;
+    int failed = record_open_shard(&record, store->folder.path, err);
+    while (!failed && (more = record_next(&record, err)) > 0) {
+        store->retries = store->retries || record_is_to_retry(&record);
+        if (!journal || !record.of_item)
             continue;
-        buf_format(&line, "%.*s\n", (int)manifest.item_size, manifest.item);
+        buf_clear(&line);
+        buf_format(&line, "%.*s\n", (int)record.size, record.line);
         failed = buf_check(&line, err) || journal_add(journal, line.bytes, line.size, 1, err);
-        buf_release(&line);
-        if (failed)
-            break;
     }
-    shard_manifest_close(&manifest);
-    return failed;
+    buf_release(&line);
+    record_close(&record);
+    return failed || more < 0 ? -1 : 0;
 }
 
 int store_reopen(struct store *store, const struct journal_head *head, struct err *err)
@@ -338,12 +338,11 @@ int store_reopen(struct store *store, const struct journal_head *head, struct er
     }
     if (!store->failed && !store->retries)
         return 0;
-    if (walk_items(store, NULL, &store->retries, err))
+    if (visit_items(store, NULL, err))
         return -1;
     if (!store->retries)
         return 0;
-    int failed = make_journal(store, &journal, head, err) ||
-                 walk_items(store, &journal, &store->retries, err);
+    int failed = make_journal(store, &journal, head, err) || visit_items(store, &journal, err);
     journal_close(&journal);
     /* of sums nothing says what the first items gave: without them all is done anew */
     failed =

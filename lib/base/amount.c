@@ -1,9 +1,9 @@
 #include "base/amount.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-#include "base/utf8.h"
 
 const char *amount_write(char text[AMOUNT_BYTES], double value, const char *unit)
 {
@@ -21,10 +21,30 @@ const char *amount_seconds(char text[AMOUNT_BYTES], double seconds)
     return amount_write(text, 1e6 * seconds, "µs");
 }
 
-void amount_right(struct stream *out, const char *text, size_t columns)
+static int compare(const void *a, const void *b)
 {
-    size_t width = utf8_width(text, strlen(text));
-    for (; width < columns; width++)
-        stream_char(out, ' ');
-    stream_text(out, text);
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double median(const double *first, size_t step_bytes, size_t count, double *sorted)
+{
+    for (size_t i = 0; i < count; i++)
+        memcpy(&sorted[i], (const char *)first + i * step_bytes, sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, compare);
+    return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+}
+
+const char *bar_draw(char bar[BAR_BYTES], double share)
+{
+    enum { EIGHTHS = 8 };
+    static const char *const parts[EIGHTHS] = {" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    int eighths = (int)lround(fmax(fmin(share, 1), 0) * BAR_COLUMNS * EIGHTHS);
+    char *at = bar;
+    for (int column = 0; column < BAR_COLUMNS; column++, eighths -= EIGHTHS) {
+        const char *part = eighths >= EIGHTHS ? "█" : parts[eighths > 0 ? eighths : 0];
+        at += snprintf(at, (size_t)(bar + BAR_BYTES - at), "%s", part);
+    }
+    return bar;
 }

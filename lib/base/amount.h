@@ -1,5 +1,5 @@
-/* amount.h: amounts for people, with three significant digits and a unit: "0.312 ms", "251
- * GFLOP/s".
+/* amount.h: measurements for people: the median of several, three significant digits and a unit
+ * ("0.312 ms", "251 GFLOP/s"), and shares of a whole as bars of text.
  *
  *     char text[AMOUNT_BYTES];
  *     stream_text(out, amount_seconds(text, 0.000312));
@@ -9,17 +9,21 @@
 
 #include <stddef.h>
 
-#include "base/stream.h"
-
 enum { AMOUNT_BYTES = 32 };
 
-/* Both return `text`. */
+/* Both return `text`; seconds are in s, ms or µs. */
 const char *amount_write(char text[AMOUNT_BYTES], double value, const char *unit);
-
-/* In s, ms or µs. */
 const char *amount_seconds(char text[AMOUNT_BYTES], double seconds);
 
-/* Any text, at the right of so many columns. */
-void amount_right(struct stream *out, const char *text, size_t columns);
+/* The median of one member of `count` structs, at least one, that stand `step_bytes` apart, the
+ * first at `first`; the mean of the middle two where count is even. `sorted` has room for `count`.
+ */
+double median(const double *first, size_t step_bytes, size_t count, double *sorted);
+
+enum { BAR_COLUMNS = 16, BAR_BYTES = 3 * BAR_COLUMNS + 1 };
+
+/* A bar in eighths of a column, ██████▊, blanks after it; shares are cut to 0 … 1. Returns `bar`.
+ */
+const char *bar_draw(char bar[BAR_BYTES], double share);
 
 #endif

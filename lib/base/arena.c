@@ -1,13 +1,16 @@
 #include "base/arena.h"
 
+#include <limits.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "base/num.h"
 
-enum { BLOCK_BYTES = 64 * 1024 }; /* larger wishes get a block of their own */
+enum { BLOCK_BYTES = 64 * 1024 }; /* what is larger gets a block of its own */
 
 struct arena_block {
     struct arena_block *older;
@@ -22,7 +25,7 @@ static size_t round_up(size_t size)
     return (size + ARENA_ALIGN_BYTES - 1) / ARENA_ALIGN_BYTES * ARENA_ALIGN_BYTES;
 }
 
-/* The newest block is the one that is filled. A large piece, which fills its own, stands behind it,
+/* The newest block is the one that is filled. A large piece, which fills its own, stands after it,
  * so that the rest of the newest is not lost. */
 static void link_block(struct arena *arena, struct arena_block *block)
 {
@@ -59,8 +62,7 @@ static struct arena_block *add_block(struct arena *arena, size_t size, struct er
     struct arena_block *block = take_memory(total, usable, err);
     if (!block)
         return NULL;
-    uintptr_t behind = (uintptr_t)(block + 1);
-    block->start = (char *)block + (round_up(behind) - (uintptr_t)block);
+    block->start = (char *)block + (round_up((uintptr_t)(block + 1)) - (uintptr_t)block);
     arena->next_bytes = 0;
     link_block(arena, block);
     return block;
@@ -128,6 +130,23 @@ char *arena_text(struct arena *arena, const char *bytes, size_t size, struct err
     char *text = arena_alloc(arena, with_end, 1, err);
     if (text && size)
         memcpy(text, bytes, size);
+    return text;
+}
+
+char *arena_format(struct arena *arena, struct err *err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int size = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    char *text = size < 0 ? NULL : arena_room(arena, (size_t)size + 1, 1, err);
+    if (size < 0)
+        err_memory(err, INT_MAX); /* longer than printf can count */
+    if (!text)
+        return NULL;
+    va_start(args, format);
+    vsnprintf(text, (size_t)size + 1, format, args);
+    va_end(args);
     return text;
 }
 

@@ -1,18 +1,12 @@
-/* arena.h: memory that lives and dies together.
- *
- * One arena per lifetime (a model, a run, a capture): take from it, never give back single pieces,
- * release it whole. Every piece stands on a 64-byte boundary, so that a row of floats starts on a
- * cache line.
+/* arena.h: memory that lives and dies together: one arena per lifetime (a model, a run, a capture),
+ * released whole. Every piece stands on a 64-byte boundary, so that rows start on a cache line.
  *
  *     struct arena arena = {0};
  *     float *x = arena_alloc(&arena, rows * columns, sizeof *x, err);
- *     ...
  *     arena_release(&arena);
  */
 #ifndef ATTN_BASE_ARENA_H
 #define ATTN_BASE_ARENA_H
-
-#include <stddef.h>
 
 #include "base/err.h"
 
@@ -21,21 +15,20 @@ enum { ARENA_ALIGN_BYTES = 64 };
 struct arena {
     struct arena_block *newest;
     size_t taken_bytes; /* all that was handed out, for reports */
-    size_t
-        next_bytes; /* what the next block holds at least: what was there before it was cleared */
+    size_t next_bytes;  /* of the next block, at least: what there was before it was cleared */
 };
 
-/* `count` things of `size` bytes, zeroed, valid until the arena is released; NULL with `err`. */
+/* `count` things of `size` bytes, zeroed, valid until the arena is released; NULL with `err`. The
+ * second does not zero: for what is large and written before it is read. */
 void *arena_alloc(struct arena *arena, size_t count, size_t size, struct err *err);
-
-/* The same, but not zeroed: for what is large and written before it is read. */
 void *arena_room(struct arena *arena, size_t count, size_t size, struct err *err);
 
-/* A copy of `size` bytes with a 0 byte behind it, so that texts can be printed. */
+/* A copy of `size` bytes with a 0 byte after it; a text as printf makes it. NULL with `err`. */
 char *arena_text(struct arena *arena, const char *bytes, size_t size, struct err *err);
+char *arena_format(struct arena *arena, struct err *err, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
-/* Take everything back but keep the memory, for work that is done again and again: as soon as it
- * takes no more than before, nothing comes from the heap. */
+/* Take everything back but keep the memory: the same work again takes nothing from the heap. */
 void arena_clear(struct arena *arena);
 
 /* Give everything back; the arena is empty and can be used again. */

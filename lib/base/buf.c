@@ -104,3 +104,12 @@ void buf_release(struct buf *buf)
     heap_free(buf->bytes);
     *buf = (struct buf){0};
 }
+
+const char *buf_keep(struct buf *buf, struct arena *arena, struct err *err)
+{
+    const char *kept = NULL;
+    if (!buf_check(buf, err))
+        kept = arena_text(arena, buf->bytes ? buf->bytes : "", buf->size, err);
+    buf_release(buf);
+    return kept;
+}

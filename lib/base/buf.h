@@ -1,24 +1,18 @@
-/* buf.h: bytes that grow, for building texts in memory.
- *
- * Additions never fail one by one: the first one that finds no memory marks the buffer, later ones
- * do nothing, and buf_check says so once at the end.
+/* buf.h: bytes that grow, for building texts in memory. Additions never fail one by one: the first
+ * that finds no memory marks the buffer, and buf_check says so once at the end.
  *
  *     struct buf buf = {0};
- *     buf_text(&buf, "h.");
- *     buf_format(&buf, "%d", layer);
+ *     buf_format(&buf, "h.%d", layer);
  *     if (buf_check(&buf, err)) ...
  *     buf_release(&buf);
  */
 #ifndef ATTN_BASE_BUF_H
 #define ATTN_BASE_BUF_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/err.h"
+#include "base/arena.h"
 
 struct buf {
-    char *bytes; /* with a 0 byte behind the last one; NULL while nothing was added */
+    char *bytes; /* with a 0 byte after the last one; NULL while nothing was added */
     size_t size;
     size_t capacity;
     bool out_of_memory;
@@ -34,9 +28,11 @@ void buf_format(struct buf *buf, const char *format, ...) __attribute__((format(
 /* 0 when every addition found its memory, else -1 with `err`. */
 int buf_check(const struct buf *buf, struct err *err);
 
-/* Forget the content, keep the memory. */
+/* Forget the content and keep the memory; or give it back. */
 void buf_clear(struct buf *buf);
-
 void buf_release(struct buf *buf);
+
+/* The text as the arena's, 0-terminated; NULL: there was no memory. The buffer is released. */
+const char *buf_keep(struct buf *buf, struct arena *arena, struct err *err);
 
 #endif

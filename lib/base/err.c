@@ -15,68 +15,30 @@ static void mark_cut(struct err *err, int wanted)
     memcpy(end, "...", 4);
 }
 
-static int set(struct err *err, enum err_kind kind, const char *format, va_list args)
+static void set(struct err *err, enum err_kind kind, const char *format, va_list args)
 {
     if (!err || err->kind != ERR_NONE)
-        return -1;
+        return;
     err->kind = kind;
     mark_cut(err, vsnprintf(err->text, sizeof err->text, format, args));
-    return -1;
 }
 
-int err_set(struct err *err, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    set(err, ERR_INPUT, format, args);
-    va_end(args);
-    return -1;
-}
+#define SETTER(name, kind)                             \
+    int name(struct err *err, const char *format, ...) \
+    {                                                  \
+        va_list args;                                  \
+        va_start(args, format);                        \
+        set(err, kind, format, args);                  \
+        va_end(args);                                  \
+        return -1;                                     \
+    }
 
-int err_usage(struct err *err, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    set(err, ERR_USAGE, format, args);
-    va_end(args);
-    return -1;
-}
-
-int err_unsupported(struct err *err, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    set(err, ERR_UNSUPPORTED, format, args);
-    va_end(args);
-    return -1;
-}
-
-int err_output(struct err *err, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    set(err, ERR_OUTPUT, format, args);
-    va_end(args);
-    return -1;
-}
-
-int err_failed(struct err *err, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    set(err, ERR_FAILED, format, args);
-    va_end(args);
-    return -1;
-}
-
-int err_interrupted(struct err *err, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    set(err, ERR_INTERRUPTED, format, args);
-    va_end(args);
-    return -1;
-}
+SETTER(err_set, ERR_INPUT)
+SETTER(err_usage, ERR_USAGE)
+SETTER(err_unsupported, ERR_UNSUPPORTED)
+SETTER(err_output, ERR_OUTPUT)
+SETTER(err_failed, ERR_FAILED)
+SETTER(err_interrupted, ERR_INTERRUPTED)
 
 int err_prefix(struct err *err, const char *format, ...)
 {

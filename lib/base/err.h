@@ -1,14 +1,10 @@
-/* err.h: one message on its way up.
+/* err.h: one message on its way up; and, for every header that includes it, bool and size_t.
  *
- * A function that can fail takes a `struct err *` last and returns 0, or -1 with the message set.
- * The message is made where the facts are, once; a caller above may put a prefix before it and
- * hands it on. Only cmd/ prints. The kind is the exit status the program ends with.
+ * A function that can fail takes a `struct err *` last and returns 0, or -1 with the message set
+ * where the facts are; callers may put a prefix before it. The kind is the exit status.
  *
  *     if (fd < 0)
  *         return err_set(err, "cannot open '%s': %s", path, strerror(errno));
- *     ...
- *     if (config_parse(&config, bytes, err))
- *         return err_prefix(err, "'%s'", path);
  */
 #ifndef ATTN_BASE_ERR_H
 #define ATTN_BASE_ERR_H
@@ -53,19 +49,12 @@ int err_output(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_failed(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_interrupted(struct err *err, const char *format, ...) ERR_PRINTF;
 
-/* Put "prefix: " before the message from below; returns -1. */
+/* These return -1, too: put "prefix: " before the message from below, or more after it; say what
+ * it is about; out of memory, with the bytes that could not be had; take over another's message. */
 int err_prefix(struct err *err, const char *format, ...) ERR_PRINTF;
-
-/* Out of memory: names the bytes that could not be had; returns -1. */
-int err_memory(struct err *err, size_t size_bytes);
-
-/* Say what the message is about; returns -1. */
-int err_about(struct err *err, enum err_about about);
-
-/* Put more after the message, as far as there is room; returns -1. */
 int err_append(struct err *err, const char *format, ...) ERR_PRINTF;
-
-/* Hand on the message of another, of a part that has its own, as it is; returns -1. */
+int err_about(struct err *err, enum err_about about);
+int err_memory(struct err *err, size_t size_bytes);
 int err_adopt(struct err *err, const struct err *from);
 
 /* Forget the message, so that the struct can be used again. */

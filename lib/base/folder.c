@@ -42,6 +42,18 @@ int folder_open(struct file *file, const struct folder *folder, const char *name
     return failed ? -1 : 0;
 }
 
+int folder_read(const struct folder *folder, const char *name,
+                int (*read)(void *context, const struct file *file, struct err *err), void *context,
+                struct err *err)
+{
+    struct file file = {0};
+    if (folder_open(&file, folder, name, err))
+        return -1;
+    int failed = read(context, &file, err);
+    file_release(&file);
+    return failed ? err_prefix(err, "'%s/%s'", folder->path, name) : 0;
+}
+
 enum { PART_BYTES = 1 << 22 }; /* written before how far it is is told again */
 
 struct written {

@@ -1,8 +1,6 @@
-/* folder.h: where a model's files come from: a directory on disk, or files held in memory.
+/* folder.h: where a model's files come from: a directory on disk, or files held in memory; whoever
+ * opens `config.json` in a folder cannot tell which.
  *
- * The rest of the program opens `config.json` in a folder and cannot tell which kind it is.
- *
- *     struct file file = {0};
  *     if (folder_has(folder, "vocab.json") && folder_open(&file, folder, "vocab.json", err)) ...
  */
 #ifndef ATTN_BASE_FOLDER_H
@@ -32,6 +30,12 @@ bool folder_has(const struct folder *folder, const char *name);
 
 /* Open a file of the folder; release it with file_release. The error names path and file. */
 int folder_open(struct file *file, const struct folder *folder, const char *name, struct err *err);
+
+/* Open a file of the folder, let `read` have it, and release it. What `read` says gets path and
+ * file before it. */
+int folder_read(const struct folder *folder, const char *name,
+                int (*read)(void *context, const struct file *file, struct err *err), void *context,
+                struct err *err);
 
 /* Write the files that a folder holds into one that is open to be written (target_folder.h). Files
  * get their names when all are written, in the folder's order: on failure none has, as a rule.

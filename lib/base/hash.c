@@ -4,6 +4,8 @@
 #include <sys/auxv.h>
 #include <sys/random.h>
 
+#include "base/num.h"
+
 uint64_t hash_keys[2];
 
 /* The kernel hands every process sixteen random bytes, for where it has no others to give. */
@@ -55,4 +57,18 @@ uint64_t hash_bytes(const char *bytes, size_t size)
     }
     hash = hash_mix(hash, size ? load(bytes, size) : 0);
     return hash_mix(hash, hash);
+}
+
+int hash_index_init(struct hash_index *index, size_t count, struct arena *arena, struct err *err)
+{
+    size_t slots = 16;
+    size_t twice = 0;
+    if (!num_multiply(&twice, count, 2))
+        return err_memory(err, SIZE_MAX);
+    while (slots < twice)
+        if (!num_multiply(&slots, slots, 2))
+            return err_memory(err, SIZE_MAX);
+    index->slots = arena_alloc(arena, slots, sizeof *index->slots, err);
+    index->mask = slots - 1;
+    return index->slots ? 0 : -1;
 }

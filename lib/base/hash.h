@@ -1,10 +1,6 @@
-/* hash.h: hashes that no one outside of this process can foresee.
- *
- * Whoever writes a vocabulary must not be able to choose words that all want one slot of a table:
- * entering them would take quadratic time. Two numbers drawn when the process starts are mixed into
- * every hash, and the product of two unknown factors, its halves folded, cannot be steered. It is
- * no hash to sign things with, and it differs from run to run: nothing that is printed or written
- * may depend on it, so no table is ever read in the order of its slots.
+/* hash.h: hashes that no one outside of this process can foresee, so that a vocabulary cannot hold
+ * words that all want one slot. They are keyed by two numbers drawn when the process starts:
+ * nothing that is printed or written may depend on them or on the order of slots.
  *
  *     uint64_t hash = hash_bytes("dessert", 7);
  *     uint64_t pair = hash_mix(left, right);
@@ -12,8 +8,9 @@
 #ifndef ATTN_BASE_HASH_H
 #define ATTN_BASE_HASH_H
 
-#include <stddef.h>
 #include <stdint.h>
+
+#include "base/arena.h"
 
 extern uint64_t hash_keys[2]; /* set before main, and never again */
 
@@ -26,5 +23,69 @@ static inline uint64_t hash_mix(uint64_t a, uint64_t b)
 }
 
 uint64_t hash_bytes(const char *bytes, size_t size);
+
+/* --- an index: numbers of things found by their hash; the caller compares the things ---
+ *
+ *     struct hash_probe probe = hash_probe(&index, hash_bytes(word, size));
+ *     while (hash_next(&probe, &number))
+ *         if (is_it(number, word, size))
+ *             return number;
+ *     hash_put(&probe, new_number);     (the probe has found the free slot)
+ */
+enum {
+    HASH_TAG_SHIFT = 24,
+    HASH_NUMBER_MAX = (1 << HASH_TAG_SHIFT) - 2, /* numbers stand in the slots plus 1 */
+};
+
+struct hash_index {
+    uint32_t *slots; /* 0: free; else tag and number + 1 */
+    size_t mask;     /* slots - 1 */
+};
+
+struct hash_probe {
+    const struct hash_index *index;
+    size_t at;
+    uint32_t tag;
+};
+
+/* Room for `count` numbers, from the arena. */
+int hash_index_init(struct hash_index *index, size_t count, struct arena *arena, struct err *err);
+
+/* Begin to look for a hash. */
+static inline struct hash_probe hash_probe(const struct hash_index *index, uint64_t hash)
+{
+    return (struct hash_probe){
+        .index = index,
+        .at = (size_t)(hash >> HASH_TAG_SHIFT) & index->mask,
+        .tag = (uint32_t)(hash >> 56) << HASH_TAG_SHIFT,
+    };
+}
+
+/* The next number whose thing may have that hash; false when there is none left. */
+static inline bool hash_next(struct hash_probe *probe, uint32_t *number)
+{
+    const struct hash_index *index = probe->index;
+    for (uint32_t slot; (slot = index->slots[probe->at]);) {
+        probe->at = (probe->at + 1) & index->mask;
+        if ((slot ^ probe->tag) >> HASH_TAG_SHIFT == 0) {
+            *number = (slot & ((1u << HASH_TAG_SHIFT) - 1)) - 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Enter a number where the probe has come to its end. */
+static inline void hash_put(const struct hash_probe *probe, uint32_t number)
+{
+    probe->index->slots[probe->at] = probe->tag | (number + 1);
+}
+
+/* Put another number in the place of the one that hash_next gave last. */
+static inline void hash_replace(const struct hash_probe *probe, uint32_t number)
+{
+    size_t last = (probe->at - 1) & probe->index->mask;
+    probe->index->slots[last] = probe->tag | (number + 1);
+}
 
 #endif

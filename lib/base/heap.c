@@ -33,7 +33,7 @@ bool heap_fails_here(void)
     return false;
 }
 
-/* Large memory in large pages: fewer faults, fewer walks through page tables. Only a wish. */
+/* Large memory in large pages: fewer faults, fewer misses of page tables. Only advice. */
 static void advise_huge(char *memory, size_t size)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -1,24 +1,16 @@
-/* heap.h: the only door to malloc.
- *
- * Sizes are multiplied with a check, fresh memory is zero, failures are errors. Tests close the
- * door for the nth caller with heap_fail_at.
+/* heap.h: the only door to malloc: sizes are multiplied with a check, fresh memory is zero,
+ * failures are errors, and tests let the nth allocation fail.
  *
  *     struct node *nodes = heap_alloc(count, sizeof *nodes, err);
- *     if (!nodes)
- *         return -1;
- *     ...
  *     heap_free(nodes);
  */
 #ifndef ATTN_BASE_HEAP_H
 #define ATTN_BASE_HEAP_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/err.h"
 
-/* `count` things of `size` bytes, zeroed; never NULL on success, even for nothing. The caller owns
- * the result and gives it to heap_free. NULL with `err` set when it cannot be had. */
+/* `count` things of `size` bytes, zeroed; never NULL on success, even for nothing; NULL with `err`.
+ */
 void *heap_alloc(size_t count, size_t size, struct err *err);
 
 /* Grow or shrink `memory` (or NULL), keeping its content; new bytes are not cleared. On failure the
@@ -27,22 +19,17 @@ void *heap_resize(void *memory, size_t count, size_t size, struct err *err);
 
 void heap_free(void *memory);
 
-/* From now on memory goes back to the system when it is freed. Otherwise malloc keeps more the more
- * there once was, in case it comes again: faster for a short program, and for one that works for
- * hours gaps that nobody fills. */
+/* From now on freed memory goes back to the system: malloc would keep gaps for hours. */
 void heap_give_back(void);
 
 /* malloc's own signature, for libraries that take an allocator. NULL on failure. */
 void *heap_hook(size_t size);
 
-/* Test: let the nth allocation from now on fail (0: none), once or for ever after. */
+/* Test: let the nth allocation from now on fail (0: none), once or for ever after; did it come? */
 void heap_fail_at(size_t nth, int for_ever);
-
-/* Test: true when that allocation has come, and failed. */
 bool heap_has_failed(void);
 
-/* Count as an allocation what is shared out of memory that is there; true: it is the one that is to
- * fail. */
+/* Count a piece of memory that is there as an allocation; true: it is the one that is to fail. */
 bool heap_fails_here(void);
 
 #endif

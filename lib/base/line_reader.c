@@ -9,7 +9,7 @@
 
 enum { BUFFER_BYTES = 64 * 1024 };
 
-/* Make room behind what was not given yet: it moves to the front, and a long line doubles the
+/* Make room after what was not given yet: it moves to the front, and a long line doubles the
  * buffer. */
 static int make_room(struct line_reader *reader, struct err *err)
 {

@@ -9,9 +9,6 @@
 #ifndef ATTN_BASE_LINE_READER_H
 #define ATTN_BASE_LINE_READER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/err.h"
 
 struct line_reader {

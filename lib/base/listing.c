@@ -23,7 +23,7 @@ static int add_name(struct listing *listing, const char *name, struct arena *are
     return 0;
 }
 
-/* The next name; NULL behind the last, or where the rest cannot be read: errno says which. */
+/* The next name; NULL after the last, or where the rest cannot be read: errno says which. */
 static const char *next_name(DIR *directory)
 {
     errno = 0;

@@ -1,19 +1,13 @@
-/* map.h: from byte strings to numbers.
- *
- * Open addressing in one block; keys are borrowed, not copied, and may hold any byte. A vocabulary
- * of 50,000 words is filled in a few milliseconds.
+/* map.h: from byte strings, which are borrowed, to numbers: open addressing in one block.
  *
  *     struct map map = {0};
  *     if (map_reserve(&map, count, err) || map_put(&map, "is", 2, 4, err)) ...
- *     uint32_t id;
  *     if (map_get(&map, "is", 2, &id)) ...
  *     map_release(&map);
  */
 #ifndef ATTN_BASE_MAP_H
 #define ATTN_BASE_MAP_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"

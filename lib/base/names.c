@@ -5,7 +5,119 @@
 #include <strings.h>
 
 #include "base/buf.h"
-#include "base/nearest.h"
+#include "base/utf8.h"
+
+/* --- the nearest name ------------------------------------------------------------------------- */
+
+enum {
+    NOT_UTF8 = 0x110000,   /* a byte that begins no character stands for itself beyond them */
+    PREFIX_CHARACTERS = 2, /* of a word that a name begins with */
+    NAME_CHARACTERS = 3,   /* of a name that a word begins with */
+};
+
+/* The characters of a text; returns how many, more than there is room for where it is too long. */
+static size_t read_characters(uint32_t characters[NEAREST_CHARACTERS], const char *text,
+                              size_t size)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < size; count++) {
+        uint32_t character = 0;
+        size_t length = utf8_decode(&character, text + at, size - at);
+        if (count == NEAREST_CHARACTERS)
+            return count + 1;
+        characters[count] = length ? character : (uint32_t)NOT_UTF8 + (unsigned char)text[at];
+        at += length ? length : 1;
+    }
+    return count;
+}
+
+static bool same(uint32_t a, uint32_t b, bool exactly)
+{
+    return a == b || (!exactly && utf8_small(a) == utf8_small(b));
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Row i of the table says how far the first i characters of a are from the first j of b:
+ * d(i, j) = min(d(i-1, j) + 1, d(i, j-1) + 1, d(i-1, j-1) + (a_i ≠ b_j),
+ *               d(i-2, j-2) + 1 where the last two have changed places). */
+static size_t distance(const uint32_t *a, size_t a_count, const uint32_t *b, size_t b_count,
+                       bool exactly)
+{
+    size_t rows[3][NEAREST_CHARACTERS + 1];
+    for (size_t j = 0; j <= b_count; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= a_count; i++) {
+        const size_t *before = rows[(i + 1) % 3]; /* i - 2 */
+        const size_t *above = rows[(i + 2) % 3];
+        size_t *row = rows[i % 3];
+        row[0] = i;
+        for (size_t j = 1; j <= b_count; j++) {
+            size_t changed = above[j - 1] + !same(a[i - 1], b[j - 1], exactly);
+            row[j] = smaller(changed, smaller(above[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && same(a[i - 1], b[j - 2], exactly) &&
+                same(a[i - 2], b[j - 1], exactly))
+                row[j] = smaller(row[j], before[j - 2] + 1);
+        }
+    }
+    return rows[a_count % 3][b_count];
+}
+
+/* True when a text begins with another of at least so many characters. */
+static bool begins(const uint32_t *text, size_t size, const uint32_t *with, size_t with_size,
+                   size_t least)
+{
+    if (with_size < least || size < with_size)
+        return false;
+    for (size_t i = 0; i < with_size; i++)
+        if (!same(text[i], with[i], false))
+            return false;
+    return true;
+}
+
+void nearest_begin(struct nearest *nearest, const char *word, size_t size)
+{
+    *nearest = (struct nearest){0};
+    nearest->size = read_characters(nearest->word, word, size);
+    nearest->exactly = SIZE_MAX;
+    nearest->limit = nearest->size < 5 ? nearest->size > 1 : (nearest->size + 1) / 3;
+    nearest->steps = nearest->limit;
+}
+
+void nearest_offer(struct nearest *nearest, const char *name)
+{
+    nearest_offer_bytes(nearest, name, strlen(name));
+}
+
+void nearest_offer_bytes(struct nearest *nearest, const char *name, size_t name_bytes)
+{
+    uint32_t characters[NEAREST_CHARACTERS];
+    size_t count = read_characters(characters, name, name_bytes);
+    if (count > NEAREST_CHARACTERS || nearest->size > NEAREST_CHARACTERS || !nearest->size)
+        return;
+    const uint32_t *word = nearest->word;
+    size_t most = nearest->size + nearest->steps;
+    bool prefix = begins(characters, count, word, nearest->size, PREFIX_CHARACTERS);
+    bool longer = begins(word, nearest->size, characters, count, NAME_CHARACTERS);
+    if (!prefix && !longer && (count > most || nearest->size > count + nearest->steps))
+        return; /* so many characters more or fewer are too many steps already */
+    size_t steps = distance(word, nearest->size, characters, count, false);
+    steps = prefix ? smaller(steps, 1) : longer ? smaller(steps, nearest->limit) : steps;
+    if (steps > nearest->steps)
+        return;
+    size_t exactly = distance(nearest->word, nearest->size, characters, count, true);
+    if (steps == nearest->steps && exactly >= nearest->exactly)
+        return;
+    nearest->name = name;
+    nearest->name_bytes = name_bytes;
+    nearest->steps = steps;
+    nearest->exactly = exactly;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
 
 const char *names_at(struct names names, size_t index)
 {
@@ -13,15 +125,11 @@ const char *names_at(struct names names, size_t index)
     return *(const char *const *)(const void *)(first + index * names.stride);
 }
 
-static bool is_word(const char *name, const char *word, size_t size)
-{
-    return strlen(name) == size && memcmp(name, word, size) == 0;
-}
-
 bool names_find(size_t *index, struct names names, const char *word, size_t size)
 {
     for (size_t i = 0; i < names.count; i++) {
-        if (!is_word(names_at(names, i), word, size))
+        const char *name = names_at(names, i);
+        if (strlen(name) != size || memcmp(name, word, size) != 0)
             continue;
         *index = i;
         return true;
@@ -29,19 +137,14 @@ bool names_find(size_t *index, struct names names, const char *word, size_t size
     return false;
 }
 
-static bool is_there(struct names names, const char *name)
-{
-    size_t index = 0;
-    return names_find(&index, names, name, strlen(name));
-}
-
 const char *names_nearest(struct names names, const char *word, size_t size)
 {
     struct nearest nearest;
+    size_t there = 0;
     const struct synonym *synonym = names.synonyms;
     for (; synonym && synonym->word; synonym++)
         if (strlen(synonym->word) == size && strncasecmp(synonym->word, word, size) == 0 &&
-            is_there(names, synonym->name))
+            names_find(&there, names, synonym->name, strlen(synonym->name)))
             return synonym->name;
     nearest_begin(&nearest, word, size);
     for (size_t i = 0; i < names.count; i++)

@@ -94,12 +94,12 @@ static struct decimal round_slowly(float value)
     struct decimal out = {0};
     int point = 0; /* digits seen after the point */
     const char *c = text;
-    for (bool behind = false; *c != 'e'; c++) {
+    for (bool fraction = false; *c != 'e'; c++) {
         if (*c >= '0' && *c <= '9') {
             out.digits = out.digits * 10 + (uint32_t)(*c - '0');
-            point += behind;
+            point += fraction;
         } else {
-            behind = true;
+            fraction = true;
         }
     }
     out.exponent = atoi(c + 1) - point;

@@ -21,19 +21,15 @@ bool num_multiply(size_t *result, size_t a, size_t b);
 bool num_parse_integer(const char *text, long long min, long long max, long long *value);
 bool num_parse_double(const char *text, double min, double max, double *value);
 
-/* Write the shortest decimal that reads back to the same float32, at most 9 significant digits:
- * `0.1`, `-12`, `3.4e-08`, `inf`, `nan`. The same text on every machine and in every locale.
- * Returns its length. */
+/* Write the shortest decimal that reads back to the same float32, `0.1`, `3.4e-08`, `inf`, in every
+ * locale alike; returns its length. */
 size_t num_float(char text[NUM_FLOAT_BYTES], float value);
 
-/* The same of a double, with at least 15 digits to choose from, as printf's %g lays them out. */
+/* The same of a double, with at least 15 digits to choose from, as printf's %g lays them out;
+ * decimal digits without a closing 0, whose number it returns; a size for people, `1.5 KiB`, which
+ * returns `text`. */
 void num_double(char text[NUM_DOUBLE_BYTES], double value);
-
-/* Write a whole number in decimal digits, without a closing 0, faster than printf. Returns its
- * length. */
 size_t num_count(char text[NUM_COUNT_BYTES], uint64_t count);
-
-/* Write a size for people: `512 B`, `1.5 KiB`, `474.7 MiB`. Returns `text`. */
 const char *num_size(char text[NUM_SIZE_BYTES], uint64_t bytes);
 
 #endif

@@ -1,9 +1,6 @@
 /* progress_sink.h: how far a long piece of work is, told by who does it to who shows it.
  *
- *     for (size_t i = 0; i < count; i++) {
- *         ... work ...
- *         progress_tell(sink, i + 1, count);
- *     }
+ *     progress_tell(sink, i + 1, count);
  */
 #ifndef ATTN_BASE_PROGRESS_SINK_H
 #define ATTN_BASE_PROGRESS_SINK_H

@@ -24,7 +24,7 @@ void sha256_plain(bool plain)
     only_plain = plain;
 }
 
-static uint32_t turn(uint32_t word, int bits)
+static uint32_t rotate(uint32_t word, int bits)
 {
     return word >> bits | word << (32 - bits);
 }
@@ -37,8 +37,8 @@ static void expand(uint32_t schedule[64], const unsigned char *block)
     for (int i = 16; i < 64; i++) {
         uint32_t early = schedule[i - 15];
         uint32_t late = schedule[i - 2];
-        schedule[i] = schedule[i - 16] + (turn(early, 7) ^ turn(early, 18) ^ early >> 3) +
-                      schedule[i - 7] + (turn(late, 17) ^ turn(late, 19) ^ late >> 10);
+        schedule[i] = schedule[i - 16] + (rotate(early, 7) ^ rotate(early, 18) ^ early >> 3) +
+                      schedule[i - 7] + (rotate(late, 17) ^ rotate(late, 19) ^ late >> 10);
     }
 }
 
@@ -53,8 +53,8 @@ static void add_block(uint32_t state[8], const unsigned char *block)
         uint32_t chosen = (e & f) ^ (~e & g);
         uint32_t majority = (a & b) ^ (a & c) ^ (b & c);
         uint32_t t1 =
-            h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + chosen + round_constants[i] + w[i];
-        uint32_t t2 = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + majority;
+            h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + chosen + round_constants[i] + w[i];
+        uint32_t t2 = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + majority;
         h = g, g = f, f = e, e = d + t1;
         d = c, c = b, b = a, a = t1 + t2;
     }

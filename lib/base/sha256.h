@@ -1,19 +1,13 @@
-/* sha256.h: the hash that `sha256sum` prints (FIPS 180-4): what a file held, in 64 digits.
+/* sha256.h: the hash that `sha256sum` prints (FIPS 180-4), by the processor's own instructions
+ * where it has them. (Libraries that have it bring a megabyte.)
  *
- *     struct sha256 hash;
- *     char digits[SHA256_DIGITS + 1];
  *     sha256_begin(&hash);
  *     sha256_add(&hash, "abc", 3);
  *     sha256_end(&hash, digits);        (ba7816bf…)
- *
- * An own file and no library: the libraries that have it bring a hundred other algorithms, and a
- * megabyte. Processors that know the hash do it themselves, at 2 GB a second.
  */
 #ifndef ATTN_BASE_SHA256_H
 #define ATTN_BASE_SHA256_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -29,7 +23,7 @@ struct sha256 {
 void sha256_begin(struct sha256 *hash);
 void sha256_add(struct sha256 *hash, const void *bytes, size_t size);
 
-/* Write the digits and a closing 0. Nothing can be added any more. */
+/* Write the digits and a closing 0. */
 void sha256_end(struct sha256 *hash, char digits[SHA256_DIGITS + 1]);
 
 /* The digits of a whole file, and its size; a part of it is in memory at a time. */

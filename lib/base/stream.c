@@ -271,11 +271,6 @@ void stream_bytes(struct stream *stream, const void *bytes, size_t size)
     }
 }
 
-static const char *shown_target(const struct stream *stream)
-{
-    return stream->target ? stream->target : "standard output";
-}
-
 bool stream_is_temporary(const char *name)
 {
     const size_t size = strlen(name);
@@ -351,7 +346,8 @@ int stream_commit(struct stream *stream, struct err *err)
     stream_flush(stream);
     int failure = stream->target ? commit_file(stream) : stream->failure;
     if (failure) {
-        err_output(err, "cannot write '%s': %s", shown_target(stream), strerror(failure));
+        err_output(err, "cannot write '%s': %s",
+                   stream->target ? stream->target : "standard output", strerror(failure));
         stream_discard(stream);
         return -1;
     }

@@ -1,21 +1,13 @@
 /* stream.h: bytes on their way out, all or nothing.
  *
- * A stream to a file writes a temporary file beside the target; only stream_commit, after the last
- * byte is checked and on disk, renames it. A stream that is discarded, or a program that is
- * interrupted, leaves the target as it was. Writes never fail one by one: the first failure sticks
- * and stream_commit returns it.
+ * A file is written as TARGET.attn-cli-XXXXXX.tmp; only stream_commit, after the last byte is
+ * checked and on disk, renames it. Else the target stays as it was. Writes never fail one by one:
+ * the first failure sticks and stream_commit returns it.
  *
- * A path that the user wrote (-o) is what it leads to: where it is a symbolic link, that stays, and
- * the file it leads to is replaced; a link that leads nowhere, a directory and a file that may not
- * be replaced (replacement.h) are refused; devices and pipes (/dev/stdout) are written in place. A
- * name that we chose in a folder of results is that name alone: no link is followed.
+ * A path that the user wrote (-o) may lead through links; a link that leads nowhere, a directory
+ * and what may not be replaced (replacement.h) are refused; devices and pipes are written in place.
+ * A terminal gets what terminal.h lets through.
  *
- * TARGET.attn-cli-XXXXXX.tmp is the temporary file's name, which only SIGKILL or a power cut leaves
- * there.
- *
- * Files and pipes get every byte as it is; a terminal gets what terminal.h lets through.
- *
- *     struct stream out = {0};
  *     if (stream_open(&out, "weights.csv", err)) ...
  *     stream_text(&out, "query\\key");
  *     stream_float(&out, 0.25f);
@@ -24,9 +16,6 @@
  */
 #ifndef ATTN_BASE_STREAM_H
 #define ATTN_BASE_STREAM_H
-
-#include <stdbool.h>
-#include <stddef.h>
 
 #include "base/err.h"
 #include "base/terminal.h"
@@ -43,14 +32,11 @@ struct stream {
     struct terminal terminal;
 };
 
-/* Begin a file that the user named. */
+/* Begin a file that the user named; or one of a folder of results, where no link is followed, and
+ * what has its name is replaced or, unless `replaces`, refused; or write to a descriptor that stays
+ * open (standard output). */
 int stream_open(struct stream *stream, const char *path, struct err *err);
-
-/* Begin a file of a folder. What has its name is replaced, be it a link or a pipe; or, unless
- * `replaces`, is refused, now or when it has come meanwhile. */
 int stream_open_inside(struct stream *stream, const char *path, bool replaces, struct err *err);
-
-/* Write to a descriptor that stays open (standard output). */
 int stream_to(struct stream *stream, int descriptor, struct err *err);
 
 /* What is written is no text: a terminal that asked for it by name gets every byte, too. */
@@ -61,27 +47,22 @@ void stream_text(struct stream *stream, const char *text);
 void stream_char(struct stream *stream, char c);
 void stream_format(struct stream *stream, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-
-/* The shortest text that reads back the same float (num_float). */
-void stream_float(struct stream *stream, float value);
+void stream_float(struct stream *stream, float value); /* num_float's text */
 
 /* Send what is buffered on its way now: a reader at the other end of the pipe is waiting. */
 void stream_flush(struct stream *stream);
 
-/* Finish: flush, check, and give the file its name. On failure nothing is left behind. */
+/* Finish: flush, check, and give the file its name, on failure nothing is left; or give up: the
+ * temporary file goes, the target stays as it was. */
 int stream_commit(struct stream *stream, struct err *err);
-
-/* Give up: the temporary file goes, the target stays as it was. */
 void stream_discard(struct stream *stream);
 
 /* Whether a file's name, without a path, is one that only our temporary files have. */
 bool stream_is_temporary(const char *name);
 
-/* Let commits not wait for the disk, which takes milliseconds a file: for who writes thousands,
- * keeps a journal, and calls stream_sync before it says that they are there. */
+/* Let commits not wait for the disk, milliseconds a file: for who writes thousands and waits once,
+ * until all on the file system of a path is on disk. */
 void stream_sync_later(bool later);
-
-/* Wait until everything on the file system of a path is on disk. */
 int stream_sync(const char *path, struct err *err);
 
 /* For signal handlers: remove every temporary file. Only async-signal-safe calls. */

@@ -93,8 +93,12 @@ int target_folder_check(const char *path, bool replaces, struct err *err)
     char name[NAME_MAX + 1];
     if (!file_exists(path))
         return 0;
+    mode_t kind = 0;
     if (!file_is_directory(path))
-        return err_output(err, "cannot write '%s': expected a directory, found a file", path);
+        return file_kind(&kind, path, err)
+                   ? -1
+                   : err_output(err, "cannot write '%s': expected a directory, found %s", path,
+                                S_ISLNK(kind) ? "a link that leads to none" : "a file");
     if (replaces)
         return 0;
     if (find_first(name, path, err))

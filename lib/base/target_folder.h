@@ -1,31 +1,20 @@
-/* target_folder.h: a folder that a command writes its files into: what it may put there, and that
- * no other process of ours does so meanwhile.
+/* target_folder.h: a folder that a command writes its files into, locked (flock) meanwhile.
  *
- * A folder is made where there is none. What an existing one holds is the user's: it is refused,
- * before anything is computed, unless the user said to replace (--force). Then files that have the
- * names of new ones are replaced, each by a rename, and all others stay. In the folder no link is
- * followed: one that has the name of a file is replaced itself, one in place of a folder is
- * refused. (The folder's own path may lead through links: the user wrote it.)
+ * It is made where there is none; one that holds anything is refused before anything is computed,
+ * unless the user said to replace (--force): then files with the names of new ones are replaced,
+ * each by a rename. In the folder no link is followed.
  *
- * Of results that come one after another, all stay or none: what was put into a folder goes again,
- * and so do the folders that were made, where a command fails or is interrupted before it says that
- * all are there. Nothing goes but by its device and inode, and what was replaced does not come
- * back.
- *
- * The lock is the directory's own (flock), so that it leaves no file, and ends with the process
- * however that ends. A file system without such locks goes without.
+ * All results stay or none: where a command fails or is interrupted, what it put there goes again,
+ * by device and inode, and so do folders that it made. What was replaced does not come back.
  *
  *     if (target_folder_check(path, options->force, err)) ...
  *     ... compute ...
- *     struct target_folder target = {0};
  *     if (target_folder_open(&target, path, options->force, err) ||
  *         folder_save(&folder, &target, NULL, err)) ...
  *     target_folder_close(&target);
  */
 #ifndef ATTN_BASE_TARGET_FOLDER_H
 #define ATTN_BASE_TARGET_FOLDER_H
-
-#include <stdbool.h>
 
 #include "base/err.h"
 

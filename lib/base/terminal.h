@@ -1,12 +1,8 @@
-/* terminal.h: what people at a terminal are given of texts, names and paths that others chose:
- * characters as they are, blanks, new lines and tabs; but no control, which could move the cursor,
- * change a title or answer in their place, nor what turns the direction of the text: each byte of
- * such, and of what is not UTF-8, is shown as \xNN.
- *
- * Every stream (stream.h) that leads to a terminal asks here; no writer has to.
+/* terminal.h: what a terminal is given of texts that others chose: bytes of controls, of what turns
+ * the direction of the text and of what is not UTF-8 as \xNN, all else as it is. Streams (stream.h)
+ * ask here; no writer has to.
  *
  *     struct terminal terminal = {.shows = terminal_is(STDOUT_FILENO)};
- *     char sign[TERMINAL_SIGN_BYTES];
  *     for (size_t at = 0; at < size; write(sign))
  *         at += terminal_take(&terminal, sign, bytes + at, size - at);
  *     terminal_rest(&terminal, sign);

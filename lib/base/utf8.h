@@ -1,15 +1,7 @@
-/* utf8.h: characters in bytes: what they are and how wide they stand on a terminal.
+/* utf8.h: characters in bytes: what they are and how wide they stand on a terminal, whatever the
+ * locale. Columns and graphemes, which only align what is shown, are utf8proc's.
  *
- * Classes are those of unicode.h, so that every machine cuts a text alike. Columns and graphemes
- * are utf8proc's (linked statically where it can be): they only align what is shown. Neither looks
- * at the locale, and neither costs anything at start-up.
- *
- *     for (size_t at = 0; at < size;) {
- *         uint32_t c;
- *         size_t length = utf8_decode(&c, text + at, size - at);
- *         ...
- *         at += length;
- *     }
+ *     for (size_t at = 0; at < size; at += utf8_decode(&c, text + at, size - at)) ...
  */
 #ifndef ATTN_BASE_UTF8_H
 #define ATTN_BASE_UTF8_H
@@ -17,6 +9,44 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* --- kinds of characters, by one version of Unicode -------------------------------------------
+ *
+ * The table is the program's own: a library of another version would cut other tokens. */
+enum unicode_kind {
+    UNICODE_CONTROL,       /* C: controls, format characters, private use, unassigned */
+    UNICODE_LETTER,        /* L */
+    UNICODE_MARK,          /* M */
+    UNICODE_DIGIT,         /* Nd */
+    UNICODE_LETTER_NUMBER, /* Nl */
+    UNICODE_OTHER_NUMBER,  /* No */
+    UNICODE_SPACE,         /* White_Space, of whatever category: U+0085 is, U+FEFF is not */
+    UNICODE_CONNECTOR,     /* Pc: _ and its kind */
+    UNICODE_SIGN,          /* the rest of P and S */
+    UNICODE_ALPHABETIC,    /* what of S is Alphabetic: Ⓐ */
+    UNICODE_JOINER,        /* U+200C and U+200D */
+};
+
+/* Neighbours of one kind. */
+struct unicode_run {
+    uint32_t first;
+    uint32_t last;
+    enum unicode_kind kind;
+};
+
+/* The run in which a code point stands; what \w of regular expressions is; letters and marks of
+ * scripts that put no blanks between words (Han, Kana, Thai, …; not Hangul), by blocks. */
+struct unicode_run unicode_run(uint32_t character);
+bool unicode_is_word(enum unicode_kind kind);
+bool unicode_is_unspaced(uint32_t character);
+
+/* The table's version, "16.0.0"; the code points at which another kind begins, 16 * code point +
+ * kind. */
+extern const char unicode_version[];
+extern const uint32_t unicode_runs[];
+extern const size_t unicode_run_count;
+
+/* --- characters in bytes ---------------------------------------------------------------------- */
 
 /* What a character is to a tokenizer. Marks count as letters: they belong to the one before. */
 enum utf8_class {
@@ -27,29 +57,23 @@ enum utf8_class {
     UTF8_CONTROL, /* controls, format characters, unassigned */
 };
 
-/* Read the character at `bytes`; returns its length in bytes, or 0 when the bytes there are not
- * UTF-8 (overlong forms, surrogates and numbers beyond U+10FFFF included) or `size` is 0. */
+/* Read the character at `bytes`; returns its length in bytes, 0 where they are not UTF-8 (overlong
+ * forms and surrogates included) or `size` is 0. Write one; returns its length. */
 size_t utf8_decode(uint32_t *character, const char *bytes, size_t size);
+size_t utf8_encode(char out[4], uint32_t character);
 
 /* The offset of the first byte that is not UTF-8; `size` when all of it is. */
 size_t utf8_invalid_at(const char *bytes, size_t size);
 
+/* Its class; its small letter, or itself; is it shown as itself: no control, not invisible, not one
+ * that turns the text's direction? */
 enum utf8_class utf8_class(uint32_t character);
-
-/* The small letter of a large one; any other character itself. */
 uint32_t utf8_small(uint32_t character);
-
-/* True when the character is shown as itself: not a control, not one that turns the direction of
- * the text around it, not invisible. */
 bool utf8_is_visible(uint32_t character);
 
-/* The bytes of the first grapheme (what a reader calls one character, an emoji family included). */
+/* The bytes of the first grapheme (what a reader calls one character, an emoji family included);
+ * columns that valid UTF-8 takes on a terminal: 2 for 爱 and 🍰, 0 for a combining accent. */
 size_t utf8_grapheme(const char *bytes, size_t size);
-
-/* Columns that valid UTF-8 takes on a terminal: 2 for 爱 and 🍰, 0 for a combining accent. */
 size_t utf8_width(const char *bytes, size_t size);
-
-/* The version of Unicode that classes are from, such as "16.0.0". */
-const char *utf8_unicode_version(void);
 
 #endif

@@ -1,85 +1,128 @@
-#include "bench/bench_json.h"
+#include "bench/benchmark.h"
+#include "bench/growth.h"
+#include "format/json_writer.h"
 
-#include <string.h>
-
-#include "format/json_text.h"
-
-static void write_text(struct stream *out, const char *name, const char *text)
+static void put_limits(struct json_writer *json, const char *name,
+                       const struct bench_limits *limits)
 {
-    stream_format(out, "\"%s\": ", name);
-    json_write_text(out, text, strlen(text));
-}
-
-static void write_number(struct stream *out, const char *name, double value)
-{
-    stream_format(out, ", \"%s\": ", name);
-    json_write_float(out, (float)value);
-}
-
-static void write_limits(struct stream *out, const char *name, const struct bench_limits *limits)
-{
-    stream_format(out, ", \"%s\": {\"threads\": %zu", name, limits->threads);
+    json_put_open(json, name, '{');
+    json_put_integer(json, "threads", limits->threads);
     for (int form = 0; form < FMA_FORMS; form++)
         if (limits->fma[form] > 0)
-            write_number(out, fma_name((enum fma_form)form), limits->fma[form]);
-    write_number(out, "read", limits->read);
-    stream_char(out, '}');
+            json_put_float(json, fma_rows[form].name, (float)limits->fma[form]);
+    json_put_float(json, "read", (float)limits->read);
+    json_put_close(json, '}');
 }
 
-static void write_result(struct stream *out, const struct bench_result *result)
+static void put_result(struct json_writer *json, const struct bench_result *result)
 {
     const struct pass_size *size = &result->task.size;
     const struct bench_sample *median = &result->median;
-    stream_char(out, '{');
-    write_text(out, "name", task_rows[result->task.kind].name);
-    if (result->task.precision != PRECISION_FP32) {
-        stream_text(out, ", ");
-        write_text(out, "precision", precision_name(result->task.precision));
-    }
-    write_number(out, "seconds", median->seconds);
-    if (size->sequences) {
-        stream_format(out, ", \"sequences\": %zu, \"tokens\": %zu, \"cached\": %zu",
-                      size->sequences, size->tokens, size->cached);
-        write_number(out, "tokens_per_second", bench_tokens_per_second(result));
-        write_number(out, "operations", result->work.operations);
-        write_number(out, "bytes", result->work.bytes);
-        write_number(out, "of_compute", median->of_compute);
-        write_number(out, "of_memory", median->of_memory);
+    json_put_open(json, NULL, '{');
+    json_put_text(json, "name", task_rows[result->task.kind].name);
+    if (result->task.precision != PRECISION_FP32)
+        json_put_text(json, "precision", precision_name(result->task.precision));
+    json_put_float(json, "seconds", (float)median->seconds);
+    if (size->texts) {
+        json_put_integer(json, "sequences", size->texts);
+        json_put_integer(json, "tokens", size->tokens);
+        json_put_integer(json, "cached", size->cached);
+        json_put_float(json, "tokens_per_second", (float)bench_tokens_per_second(result));
+        json_put_float(json, "operations", (float)result->work.operations);
+        json_put_float(json, "bytes", (float)result->work.bytes);
+        json_put_float(json, "of_compute", (float)median->of_compute);
+        json_put_float(json, "of_memory", (float)median->of_memory);
     }
     if (median->over > 0)
-        write_number(out, "over", median->over);
+        json_put_float(json, "over", (float)median->over);
     if (median->faster > 0)
-        write_number(out, "faster", median->faster);
-    stream_char(out, '}');
+        json_put_float(json, "faster", (float)median->faster);
+    json_put_close(json, '}');
 }
 
-static void write_deviation(struct stream *out, const struct deviation *deviation)
+static void put_deviation(struct json_writer *json, const struct deviation *deviation)
 {
-    stream_format(out, ", \"deviation\": {\"tokens\": %zu", deviation->tokens);
-    write_number(out, "weights", deviation->weights);
-    write_number(out, "logits", deviation->logits);
-    write_number(out, "largest_logit", deviation->largest_logit);
-    stream_char(out, '}');
+    json_put_open(json, "deviation", '{');
+    json_put_integer(json, "tokens", deviation->tokens);
+    json_put_float(json, "weights", (float)deviation->weights);
+    json_put_float(json, "logits", (float)deviation->logits);
+    json_put_float(json, "largest_logit", (float)deviation->largest_logit);
+    json_put_close(json, '}');
 }
 
-void bench_json_write(struct stream *out, const struct bench_report *report)
+int bench_json_write(struct stream *out, const struct bench_report *report, struct err *err)
 {
-    stream_char(out, '{');
-    write_text(out, "model", report->model);
-    stream_format(out, ", \"parameters\": %zu, ", report->parameters);
-    write_text(out, "processor", report->processor);
-    stream_text(out, ", ");
-    write_text(out, "kernels", report->kernels);
-    stream_format(out, ", \"rounds\": %zu", report->rounds);
-    write_limits(out, "one_thread", &report->alone);
-    write_limits(out, "all_threads", &report->together);
-    stream_text(out, ", \"results\": [");
-    for (size_t i = 0; i < report->result_count; i++) {
-        stream_text(out, i ? ", " : "");
-        write_result(out, &report->results[i]);
-    }
-    stream_char(out, ']');
+    (void)err;
+    struct json_writer json = {.stream = out};
+    json_put_open(&json, NULL, '{');
+    json_put_text(&json, "model", report->model);
+    json_put_integer(&json, "parameters", report->parameters);
+    json_put_text(&json, "processor", report->processor);
+    json_put_text(&json, "kernels", report->kernels);
+    json_put_integer(&json, "rounds", report->rounds);
+    put_limits(&json, "one_thread", &report->alone);
+    put_limits(&json, "all_threads", &report->together);
+    json_put_open(&json, "results", '[');
+    for (size_t i = 0; i < report->result_count; i++)
+        put_result(&json, &report->results[i]);
+    json_put_close(&json, ']');
     if (report->deviation.tokens)
-        write_deviation(out, &report->deviation);
-    stream_text(out, "}\n");
+        put_deviation(&json, &report->deviation);
+    json_put_close(&json, '}');
+    stream_char(out, '\n');
+    return 0;
+}
+
+/* --- how attention grows ----------------------------------------------------------------------
+ *
+ *     {"model": "head-64", "n_layer": 1, "n_head": 1, "d_k": 64, "d_v": 64, "causal": true,
+ *      "kernels": "avx512", "threads": 2, "rounds": 5, "tokens": [256, 512], "ways": [
+ *      {"attention": "dense", "seconds": […], "bytes": […], "products": […],
+ *       "time_exponent": 1.97, "memory_exponent": 1}, …]}
+ */
+
+static void put_series(struct json_writer *json, const char *name, const double *values,
+                       size_t count)
+{
+    json_put_open(json, name, '[');
+    for (size_t i = 0; i < count; i++)
+        json_put_float(json, NULL, (float)values[i]);
+    json_put_close(json, ']');
+}
+
+static void put_way(struct json_writer *json, const struct growth_way *way, size_t lengths)
+{
+    json_put_open(json, "\n ", '{');
+    json_put_text(json, "attention", way->name);
+    put_series(json, "seconds", way->seconds, lengths);
+    put_series(json, "bytes", way->bytes, lengths);
+    put_series(json, "products", way->products, lengths);
+    json_put_float(json, "time_exponent", (float)way->time_exponent);
+    json_put_float(json, "memory_exponent", (float)way->memory_exponent);
+    json_put_close(json, '}');
+}
+
+int growth_json_write(struct stream *out, const struct growth *growth, struct err *err)
+{
+    const struct config *c = &growth->config;
+    struct json_writer json = {.stream = out};
+    (void)err;
+    json_put_open(&json, NULL, '{');
+    json_put_text(&json, "model", growth->model);
+    json_put_integer(&json, "n_layer", c->n_layer);
+    json_put_integer(&json, "n_head", c->n_head);
+    json_put_integer(&json, "d_k", c->d_k);
+    json_put_integer(&json, "d_v", c->d_v);
+    json_put_bool(&json, "causal", c->causal);
+    json_put_text(&json, "\n kernels", growth->kernels);
+    json_put_integer(&json, "threads", growth->threads);
+    json_put_integer(&json, "rounds", growth->rounds);
+    json_put_integers(&json, "tokens", growth->lengths, growth->length_count);
+    json_put_open(&json, "ways", '[');
+    for (size_t way = 0; way < growth->way_count; way++)
+        put_way(&json, &growth->ways[way], growth->length_count);
+    json_put_close(&json, ']');
+    json_put_close(&json, '}');
+    stream_char(out, '\n');
+    return 0;
 }

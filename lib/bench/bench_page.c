@@ -1,12 +1,12 @@
-#include "bench/bench_page.h"
+#include "bench/benchmark.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/bar.h"
 #include "base/amount.h"
 #include "text/label.h"
+#include "write/table.h"
 
 enum { NUMBER_BYTES = AMOUNT_BYTES };
 
@@ -26,88 +26,95 @@ static const char *grouped(char text[NUMBER_BYTES], size_t number)
 /* --- the machine ----------------------------------------------------------------------------- */
 
 /* One limit: on one thread, and on all where there are more. */
-static void write_limit(struct stream *out, const struct bench_report *report, const char *name,
-                        double alone, double together, const char *unit)
+static void write_limit(struct table *table, const char *name, double alone, double together,
+                        const char *unit)
 {
     char text[NUMBER_BYTES];
-    stream_format(out, "  %-24s %14s", name, amount_write(text, alone / 1e9, unit));
-    if (report->together.threads > 1)
-        stream_format(out, " %14s", amount_write(text, together / 1e9, unit));
-    stream_char(out, '\n');
+    table_text(table, name);
+    table_text(table, amount_write(text, alone / 1e9, unit));
+    if (table->count > 2)
+        table_text(table, amount_write(text, together / 1e9, unit));
+    table_end(table);
 }
 
-static void write_limits(struct stream *out, const struct bench_report *report)
+static void write_limits(struct table *table, const struct bench_report *report)
 {
     char name[NUMBER_BYTES];
-    size_t threads = report->together.threads;
-    stream_format(out, "\n%-26s %14s", "The machine", "1 thread");
-    if (threads > 1) {
-        snprintf(name, sizeof name, "%zu threads", threads);
-        stream_format(out, " %14s", name);
-    }
-    stream_char(out, '\n');
+    const struct bench_limits *alone = &report->alone;
+    const struct bench_limits *together = &report->together;
+    const struct table_column columns[] = {
+        {"The machine", .width = 26, .left = true},
+        {"1 thread", .gap = 1, .width = 14},
+        {name, .gap = 1, .width = 14},
+    };
+    snprintf(name, sizeof name, "%zu threads", together->threads);
+    table_begin(table, columns, together->threads > 1 ? 3 : 2);
+    table_titles(table);
     for (int form = 0; form < FMA_FORMS; form++) {
-        if (report->alone.fma[form] == 0)
+        if (alone->fma[form] == 0)
             continue;
-        snprintf(name, sizeof name, "compute, %s", fma_name((enum fma_form)form));
-        write_limit(out, report, name, report->alone.fma[form], report->together.fma[form],
-                    "GFLOP/s");
+        snprintf(name, sizeof name, "  compute, %s", fma_rows[form].name);
+        write_limit(table, name, alone->fma[form], together->fma[form], "GFLOP/s");
     }
-    write_limit(out, report, "memory, read", report->alone.read, report->together.read, "GB/s");
+    write_limit(table, "  memory, read", alone->read, together->read, "GB/s");
 }
 
 /* --- the model ------------------------------------------------------------------------------- */
 
 /* What binds is the limit that the task comes nearest to. */
-static void write_share(struct stream *out, const struct bench_sample *sample)
+static void write_share(struct table *table, const struct bench_sample *sample)
 {
     bool memory = sample->of_memory > sample->of_compute;
     double share = memory ? sample->of_memory : sample->of_compute;
     char bar[BAR_BYTES];
-    stream_format(out, "  %s %3.0f %% %s", bar_draw(bar, share), 100 * share,
-                  memory ? "memory" : "compute");
+    buf_format(&table->cell, "%s %3.0f %% %s", bar_draw(bar, share), 100 * share,
+               memory ? "memory" : "compute");
     if (sample->over > 0 || sample->faster > 0)
-        stream_format(out, "  %.2f ×", sample->faster > 0 ? sample->faster : sample->over);
+        buf_format(&table->cell, "  %.2f ×", sample->faster > 0 ? sample->faster : sample->over);
+    table_put(table);
 }
 
-static void write_result(struct stream *out, const struct bench_result *result)
+static void write_result(struct table *table, const struct bench_result *result)
 {
     const struct pass_size *size = &result->task.size;
-    char tokens[NUMBER_BYTES] = "";
     char time[NUMBER_BYTES];
+    table_format(table, "  %s", task_rows[result->task.kind].name);
     if (size->cached)
-        snprintf(tokens, sizeof tokens, "%zu + %zu", size->cached, size->tokens);
-    else if (size->sequences > 1)
-        snprintf(tokens, sizeof tokens, "%zu × %zu", size->sequences, size->tokens);
-    else if (size->sequences)
-        snprintf(tokens, sizeof tokens, "%zu", size->tokens);
-    stream_format(out, "  %-8s", task_rows[result->task.kind].name);
-    amount_right(out, tokens, 10);
-    amount_right(out, amount_seconds(time, result->median.seconds), 10);
-    if (size->sequences) {
-        stream_format(out, " %9.0f", bench_tokens_per_second(result));
-        write_share(out, &result->median);
+        buf_format(&table->cell, "%zu + ", size->cached);
+    else if (size->texts > 1)
+        buf_format(&table->cell, "%zu × ", size->texts);
+    if (size->texts)
+        buf_format(&table->cell, "%zu", size->tokens);
+    table_put(table);
+    table_text(table, amount_seconds(time, result->median.seconds));
+    if (size->texts) {
+        table_format(table, "%.0f", bench_tokens_per_second(result));
+        write_share(table, &result->median);
     }
-    stream_char(out, '\n');
+    table_end(table);
 }
 
-static void write_results(struct stream *out, const struct bench_report *report,
+static void write_results(struct table *table, const struct bench_report *report,
                           enum precision precision)
 {
+    bool half = precision == PRECISION_BF16; /* how many times as fast it is stands last */
+    const struct table_column columns[] = {
+        {half ? "In bf16" : "The model", .width = 10, .left = true},
+        {"tokens", .width = 10},
+        {"time", .width = 10},
+        {"tokens/s", .width = 10},
+        {half ? "of what the machine can do     faster" : "of what the machine can do", .gap = 2},
+    };
+    table_begin(table, columns, 5);
+    table_titles(table);
     for (size_t i = 0; i < report->result_count; i++)
         if (report->results[i].task.precision == precision)
-            write_result(out, &report->results[i]);
+            write_result(table, &report->results[i]);
 }
 
-/* The results in bf16, how many times as fast they are, and what that costs. */
-static void write_bf16(struct stream *out, const struct bench_report *report)
+/* What bf16 costs. */
+static void write_deviation(struct stream *out, const struct deviation *deviation)
 {
-    const struct deviation *deviation = &report->deviation;
-    if (!deviation->tokens)
-        return;
-    stream_format(out, "\n%-10s %9s %9s %9s  %s %10s\n", "In bf16", "tokens", "time", "tokens/s",
-                  "of what the machine can do", "faster");
-    write_results(out, report, PRECISION_BF16);
     stream_format(out, "  off by %.2g at most in attention weights", deviation->weights);
     if (deviation->largest_logit > 0)
         stream_format(out, ", %.2g in logits up to %.3g", deviation->logits,
@@ -115,8 +122,9 @@ static void write_bf16(struct stream *out, const struct bench_report *report)
     stream_char(out, '\n');
 }
 
-void bench_page_write(struct stream *out, const struct bench_report *report)
+int bench_page_write(struct stream *out, const struct bench_report *report, struct err *err)
 {
+    struct table table = {.out = out};
     size_t threads = report->together.threads;
     char model[LABEL_EXCERPT_BYTES];
     char parameters[NUMBER_BYTES];
@@ -126,9 +134,11 @@ void bench_page_write(struct stream *out, const struct bench_report *report)
                   report->processor, *report->processor ? " · " : "", threads,
                   threads == 1 ? "" : "s", report->kernels, report->rounds,
                   report->rounds == 1 ? "" : "s");
-    write_limits(out, report);
-    stream_format(out, "\n%-10s %9s %9s %9s  %s\n", "The model", "tokens", "time", "tokens/s",
-                  "of what the machine can do");
-    write_results(out, report, PRECISION_FP32);
-    write_bf16(out, report);
+    write_limits(&table, report);
+    write_results(&table, report, PRECISION_FP32);
+    if (report->deviation.tokens) {
+        write_results(&table, report, PRECISION_BF16);
+        write_deviation(out, &report->deviation);
+    }
+    return table_close(&table, err);
 }

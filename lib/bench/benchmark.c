@@ -1,9 +1,10 @@
 #include "bench/benchmark.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/file.h"
-#include "base/median.h"
+#include "base/amount.h"
 
 static const double SECONDS_LEAST = 0.02; /* of one measurement: what takes less is done again */
 
@@ -49,7 +50,7 @@ struct bracket {
 
 static struct bracket measure_bracket(struct bench *bench)
 {
-    struct pool *pool = bench->subject.machine.pool;
+    struct pool *pool = bench->subject.viewer.machine.pool;
     return (struct bracket){peak_fma(pool, bench->best), peak_read(pool, &bench->memory)};
 }
 
@@ -80,7 +81,8 @@ static int time_task(struct bench *bench, const struct task *task, double *secon
 static void judge(const struct bench *bench, const struct task *task, struct bench_sample *sample,
                   struct bracket before, struct bracket after)
 {
-    struct work work = work_of_pass(&bench->subject.model.config, &task->size, task->precision);
+    struct work work =
+        work_of_pass(&bench->subject.viewer.model.config, &task->size, task->precision);
     double products = task->precision == PRECISION_BF16 ? 2 : 1; /* for one of float32 */
     double compute = products * (before.compute + after.compute) / 2;
     double memory = (before.memory + after.memory) / 2;
@@ -114,7 +116,7 @@ static int run_round(struct bench *bench, size_t round, struct err *err)
 {
     const struct bench_plan *plan = bench->plan;
     measure_limits(&bench->alones[round], bench->alone, &bench->memory);
-    measure_limits(&bench->togethers[round], bench->subject.machine.pool, &bench->memory);
+    measure_limits(&bench->togethers[round], bench->subject.viewer.machine.pool, &bench->memory);
     struct bracket before = measure_bracket(bench);
     for (size_t i = 0; i < bench->tasks.count; i++) {
         const struct task *task = &bench->tasks.items[i];
@@ -137,7 +139,7 @@ static int run_round(struct bench *bench, size_t round, struct err *err)
 /* The pass that takes the most memory: of the longest text, and keeping its attention. */
 static struct task largest_pass(const struct task_list *tasks)
 {
-    struct task largest = {TASK_PREFILL, {.sequences = 1, .tokens = 1}, PRECISION_FP32};
+    struct task largest = {TASK_PREFILL, {.texts = 1, .tokens = 1}, PRECISION_FP32};
     for (size_t i = 0; i < tasks->count; i++) {
         const struct task *task = &tasks->items[i];
         bool as_long = task->size.tokens == largest.size.tokens;
@@ -160,6 +162,49 @@ static int warm_up(struct bench *bench, struct err *err)
     task.precision = bench->plan->choice.precision;
     bool enough = task.precision == PRECISION_FP32;
     return enough ? 0 : task_run(&task, &bench->subject, &seconds, err);
+}
+
+/* --- what bf16 costs ------------------------------------------------------------------------- */
+
+/* Of two tensors; without a second one, the largest number of the first. */
+static double largest_difference(const float *a, const float *b, size_t count)
+{
+    float largest = 0;
+    for (size_t i = 0; i < count; i++)
+        largest = fmaxf(largest, fabsf(a[i] - (b ? b[i] : 0)));
+    return (double)largest;
+}
+
+int deviation_measure(struct deviation *deviation, struct bench_subject *subject, struct err *err)
+{
+    static const enum precision precisions[] = {PRECISION_FP32, PRECISION_BF16};
+    const struct config *config = &subject->viewer.model.config;
+    bool is_short = config->n_positions && config->n_positions < DEVIATION_TOKENS;
+    struct pass_size size = {.texts = 1};
+    bool has_logits = site_exists(config, SITE_LOGITS);
+    uint64_t sites = site_bit(SITE_WEIGHTS) | (has_logits ? site_bit(SITE_LOGITS) : 0);
+    struct capture captures[2];
+    double seconds = 0;
+    size.tokens = is_short ? config->n_positions : DEVIATION_TOKENS;
+    *deviation = (struct deviation){.tokens = size.tokens};
+    arena_clear(&subject->kept);
+    for (int i = 0; i < 2; i++) {
+        subject->viewer.model.weights.precision = precisions[i];
+        if (bench_pass(&captures[i], subject, &size, sites, &seconds, err))
+            return -1;
+    }
+    for (size_t i = 0; i < captures[0].lists->count; i++) {
+        const struct kept *kept = &captures[0].lists->items[i];
+        const float *rounded = captures[1].lists->items[i].data;
+        double difference = largest_difference(kept->data, rounded, kept_cells(kept));
+        if (kept->site == SITE_LOGITS) {
+            deviation->logits = difference;
+            deviation->largest_logit = largest_difference(kept->data, NULL, kept_cells(kept));
+        } else {
+            deviation->weights = fmax(deviation->weights, difference);
+        }
+    }
+    return 0;
 }
 
 /* --- the report ------------------------------------------------------------------------------ */
@@ -226,8 +271,8 @@ static int make_report(struct bench_report *report, const struct bench *bench, s
     double *sorted = arena_alloc(arena, rounds, sizeof *sorted, err);
     *report = (struct bench_report){
         .model = bench->plan->folder->path,
-        .parameters = count_parameters(&bench->subject.model.weights),
-        .kernels = kernels_target(bench->subject.machine.kernels),
+        .parameters = count_parameters(&bench->subject.viewer.model.weights),
+        .kernels = kernels_target(bench->subject.viewer.machine.kernels),
         .processor = find_processor(arena, err),
         .rounds = rounds,
         .results = results,
@@ -241,7 +286,7 @@ static int make_report(struct bench_report *report, const struct bench *bench, s
     for (size_t i = 0; i < tasks->count; i++)
         results[i] = (struct bench_result){
             .task = tasks->items[i],
-            .work = work_of_pass(&bench->subject.model.config, &tasks->items[i].size,
+            .work = work_of_pass(&bench->subject.viewer.model.config, &tasks->items[i].size,
                                  tasks->items[i].precision),
             .median = median_sample(sample_at(bench, i, 0), rounds, sorted),
         };
@@ -250,7 +295,7 @@ static int make_report(struct bench_report *report, const struct bench *bench, s
 
 double bench_tokens_per_second(const struct bench_result *result)
 {
-    double tokens = (double)(result->task.size.sequences * result->task.size.tokens);
+    double tokens = (double)(result->task.size.texts * result->task.size.tokens);
     return tokens / result->median.seconds;
 }
 
@@ -260,9 +305,9 @@ static int prepare(struct bench *bench, struct err *err)
 {
     const struct bench_plan *plan = bench->plan;
     struct arena *arena = &bench->arena;
-    const struct config *config = &bench->subject.model.config;
+    const struct config *config = &bench->subject.viewer.model.config;
     if (bench_subject_open(&bench->subject, plan->folder, plan->threads, err) ||
-        precision_check(plan->choice.precision, bench->subject.machine.kernels, err) ||
+        precision_check(plan->choice.precision, bench->subject.viewer.machine.kernels, err) ||
         task_list_make(&bench->tasks, &plan->choice, config, arena, err) ||
         pool_open(&bench->alone, 1, err) || peak_memory_init(&bench->memory, arena, err))
         return -1;

@@ -3,13 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/task.h"
-#include "bench/work.h"
-#include "lens/stopwatch.h"
-#include "model/attention.h"
-#include "model/batch.h"
-#include "model/forward.h"
-#include "model/mechanism_text.h"
+#include "bench/benchmark.h"
+#include "lens/viewer.h"
+#include "model/mechanism.h"
+#include "model/pass.h"
 
 static const size_t usual_lengths[] = {256, 512, 1024, 2048, 4096};
 
@@ -17,17 +14,10 @@ enum { USUAL = sizeof usual_lengths / sizeof *usual_lengths, SHORTEST = 4 };
 
 static const double SECONDS_LEAST = 0.005; /* of one round: what takes less is done again */
 
-/* A way while it is measured. */
-struct series {
-    double *seconds, *bytes, *products; /* [length] */
-};
-
 struct trials {
     const struct growth_plan *plan;
     struct growth *growth;
     struct bench_subject subject;
-    struct growth_way *ways;
-    struct series *series; /* [way] */
     struct arena *arena;
 };
 
@@ -75,31 +65,26 @@ static int choose_lengths(struct trials *trials, struct err *err)
         return choose_halves(growth, most, trials->arena, err);
     growth->lengths = plan->lengths ? plan->lengths : usual_lengths;
     growth->length_count = plan->lengths ? plan->length_count : USUAL;
-    for (size_t i = 0; i < growth->length_count; i++)
-        if (most && growth->lengths[i] > most)
-            return err_usage(err, "--tokens: expected at most %zu (n_positions), found %zu", most,
-                             growth->lengths[i]);
-    return 0;
+    return bench_check_lengths(growth->lengths, growth->length_count, &growth->config, err);
 }
 
 static int prepare_way(struct trials *trials, size_t index, struct err *err)
 {
     size_t lengths = trials->growth->length_count;
-    struct growth_way *way = &trials->ways[index];
-    struct series *series = &trials->series[index];
+    struct growth_way *way = &trials->growth->ways[index];
     struct config config = trials->growth->config;
     config.mechanism = trials->plan->ways[index];
-    series->seconds = arena_alloc(trials->arena, lengths, sizeof(double), err);
-    series->bytes = arena_alloc(trials->arena, lengths, sizeof(double), err);
-    series->products = arena_alloc(trials->arena, lengths, sizeof(double), err);
+    way->seconds = arena_alloc(trials->arena, lengths, sizeof(double), err);
+    way->bytes = arena_alloc(trials->arena, lengths, sizeof(double), err);
+    way->products = arena_alloc(trials->arena, lengths, sizeof(double), err);
     way->name = mechanism_attention_name(&config.mechanism, trials->arena, err);
-    if (!series->seconds || !series->bytes || !series->products || !way->name ||
+    if (!way->seconds || !way->bytes || !way->products || !way->name ||
         mechanism_check(&config.mechanism, &config, err))
         return -1;
     for (size_t i = 0; i < lengths; i++) {
         size_t n = trials->growth->lengths[i];
-        series->bytes[i] = (double)attention_whole_bytes(&config, n, n, trials->growth->threads);
-        if (work_of_attention(&series->products[i], &config, n, err))
+        way->bytes[i] = (double)attention_whole_bytes(&config, n, n, trials->growth->threads);
+        if (work_of_attention(&way->products[i], &config, n, err))
             return -1;
     }
     return 0;
@@ -111,20 +96,18 @@ static int prepare(struct trials *trials, struct err *err)
     struct growth *growth = trials->growth;
     if (bench_subject_open(&trials->subject, plan->folder, plan->threads, err))
         return -1;
-    trials->subject.model.weights.packing = true;
+    trials->subject.viewer.model.weights.packing = true;
     *growth = (struct growth){
         .model = plan->folder->path,
-        .config = trials->subject.model.config,
-        .threads = pool_threads(trials->subject.machine.pool),
+        .config = trials->subject.viewer.model.config,
+        .threads = pool_threads(trials->subject.viewer.machine.pool),
         .rounds = plan->rounds,
-        .kernels = kernels_target(trials->subject.machine.kernels),
+        .kernels = kernels_target(trials->subject.viewer.machine.kernels),
         .way_count = plan->way_count,
     };
-    trials->ways = arena_alloc(trials->arena, plan->way_count, sizeof *trials->ways, err);
-    trials->series = arena_alloc(trials->arena, plan->way_count, sizeof *trials->series, err);
-    if (!trials->ways || !trials->series || choose_lengths(trials, err))
+    growth->ways = arena_alloc(trials->arena, plan->way_count, sizeof *growth->ways, err);
+    if (!growth->ways || choose_lengths(trials, err))
         return -1;
-    growth->ways = trials->ways;
     for (size_t way = 0; way < plan->way_count; way++)
         if (prepare_way(trials, way, err))
             return -1;
@@ -137,34 +120,25 @@ static int prepare(struct trials *trials, struct err *err)
 static int time_pass(struct trials *trials, size_t length, struct stopwatch *stopwatch,
                      struct err *err)
 {
-    struct bench_subject *subject = &trials->subject;
-    const struct config *config = &subject->model.config;
-    struct arena *arena = &subject->scratch;
-    struct pass_size size = {.sequences = 1, .tokens = length};
-    struct watch watch;
-    struct batch batch;
-    arena_clear(arena);
-    const struct sequence *sequence = task_sequences(&size, config, arena, err);
-    if (!sequence || batch_init(&batch, config, sequence, 1, arena, err) ||
-        watch_init(&watch, config, arena, err))
+    struct viewer *viewer = &trials->subject.viewer;
+    const struct config *config = &viewer->model.config;
+    struct pass_size size = {.texts = 1, .tokens = length};
+    struct selection selection = {.sites = STOPWATCH_SITES};
+    struct text_list text = {.count = 1};
+    text.items = task_texts(&size, config, &viewer->scratch, err);
+    if (!text.items || selection_layers(&selection, NULL, config, &viewer->scratch, err))
         return -1;
-    for (size_t layer = 0; layer < config->n_layer; layer++) {
-        watch_add(&watch, SITE_V, layer);
-        watch_add(&watch, SITE_CONTEXT, layer);
-    }
-    struct tap tap = stopwatch_tap(stopwatch);
-    tap.watch = &watch;
-    struct run run = {&subject->machine, config, &subject->model.weights, &batch};
-    return forward(&run, &tap, arena, err);
+    return viewer_run(viewer, &selection, &text, stopwatch_tap(stopwatch), err);
 }
 
-/* The first pass of a length takes its memory, and does not count. */
+/* The first pass of a length takes its memory, and does not count. What counts is the least of all
+ * rounds: what else the machine does only makes a pass longer, and a long one more often. */
 static int time_way(struct trials *trials, size_t way, size_t length, struct err *err)
 {
-    double *least = &trials->series[way].seconds[length];
+    double *least = &trials->growth->ways[way].seconds[length];
     size_t tokens = trials->growth->lengths[length];
     double sum = 0;
-    trials->subject.model.config.mechanism = trials->plan->ways[way];
+    trials->subject.viewer.model.config.mechanism = trials->plan->ways[way];
     for (bool first = true; sum < SECONDS_LEAST; first = false) {
         struct stopwatch stopwatch = {0};
         if (time_pass(trials, tokens, &stopwatch, err))
@@ -184,7 +158,7 @@ static void tell(const struct trials *trials, size_t round, size_t length, size_
         .done = (round * lengths + length) * plan->way_count + way,
         .count = plan->rounds * lengths * plan->way_count,
         .length = trials->growth->lengths[length],
-        .way = trials->ways[way].name,
+        .way = trials->growth->ways[way].name,
     };
     if (plan->progress)
         plan->progress(plan->progress_context, &here);
@@ -204,22 +178,6 @@ static int run_round(struct trials *trials, size_t round, struct err *err)
     return 0;
 }
 
-/* The least of all rounds: what else the machine does only makes a pass longer, and a long one more
- * often than a short one. */
-static void finish(struct trials *trials)
-{
-    const struct growth *growth = trials->growth;
-    for (size_t w = 0; w < growth->way_count; w++) {
-        struct growth_way *way = &trials->ways[w];
-        struct series *series = &trials->series[w];
-        way->seconds = series->seconds;
-        way->bytes = series->bytes;
-        way->products = series->products;
-        way->time_exponent = growth_exponent(growth->lengths, way->seconds, growth->length_count);
-        way->memory_exponent = growth_exponent(growth->lengths, way->bytes, growth->length_count);
-    }
-}
-
 int growth_measure(struct growth *growth, const struct growth_plan *plan, struct arena *arena,
                    struct err *err)
 {
@@ -227,8 +185,11 @@ int growth_measure(struct growth *growth, const struct growth_plan *plan, struct
     int failed = prepare(&trials, err);
     for (size_t round = 0; round < plan->rounds && !failed; round++)
         failed = run_round(&trials, round, err);
-    if (!failed)
-        finish(&trials);
+    for (size_t i = 0; i < plan->way_count && !failed; i++) {
+        struct growth_way *way = &growth->ways[i];
+        way->time_exponent = growth_exponent(growth->lengths, way->seconds, growth->length_count);
+        way->memory_exponent = growth_exponent(growth->lengths, way->bytes, growth->length_count);
+    }
     bench_subject_release(&trials.subject);
     return failed ? -1 : 0;
 }

@@ -1,23 +1,19 @@
 /* growth.h: how the time and the memory of attention grow with the length of a text, in several
- * ways to attend.
- *
- * Attention alone is measured: what stands around it grows as the text does, whatever the way. Of
- * an encoder and its decoder that is the decoder's look at its own text.
+ * ways to attend. Attention alone is measured: what stands around it grows as the text does,
+ * whatever the way. Of an encoder and its decoder that is the decoder's look at its own text.
  *
  *     struct growth_plan plan = {&folder, .ways = ways, .way_count = 2, .lengths = lengths,
  *                                .length_count = 5, .rounds = 5};
- *     struct growth growth;
  *     if (growth_measure(&growth, &plan, &arena, err)) ...
  *     growth.ways[1].seconds[4] ...            (of the second way, the fifth length)
  */
 #ifndef ATTN_BENCH_GROWTH_H
 #define ATTN_BENCH_GROWTH_H
 
-#include <stddef.h>
-
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/folder.h"
+#include "base/stream.h"
 #include "model/config.h"
 
 /* Where it stands: what comes next. */
@@ -41,12 +37,11 @@ struct growth_plan {
 
 /* One way; of each length: */
 struct growth_way {
-    const char *name;       /* "window:64" */
-    const double *seconds;  /* the least of all passes */
-    const double *bytes;    /* that attention works in */
-    const double *products; /* multiply-adds of the pairs that are seen, counted */
-    double time_exponent;   /* seconds grow as n to its power, fitted over the longer half; NAN: */
-    double memory_exponent; /* there is one length only */
+    const char *name;                      /* "window:64" */
+    double *seconds;                       /* the least of all passes */
+    double *bytes;                         /* that attention works in */
+    double *products;                      /* multiply-adds of the pairs that are seen, counted */
+    double time_exponent, memory_exponent; /* growth_exponent of seconds and bytes */
 };
 
 struct growth {
@@ -56,7 +51,7 @@ struct growth {
     const char *kernels; /* their instruction set */
     const size_t *lengths;
     size_t length_count;
-    const struct growth_way *ways;
+    struct growth_way *ways;
     size_t way_count;
 };
 
@@ -68,5 +63,16 @@ int growth_measure(struct growth *growth, const struct growth_plan *plan, struct
 /* The exponent b of y = a · x^b that fits best over the longer half of the points; NAN: there are
  * fewer than two, or the fit has no number. */
 double growth_exponent(const size_t *x, const double *y, size_t count);
+
+/* "life · 1 layer, 2 heads of 4, causal", with what stands between model and sizes. */
+const char *growth_title(const struct growth *growth, const char *between, struct arena *arena,
+                         struct err *err);
+
+/* As a page with pictures of characters, as JSON, or as a figure: time and memory side by side. */
+int growth_page_write(struct stream *out, const struct growth *growth, struct err *err);
+int growth_json_write(struct stream *out, const struct growth *growth, struct err *err);
+int growth_svg_write(struct stream *out, const struct growth *growth, struct err *err);
+int growth_png_write(struct stream *out, const struct growth *growth, struct err *err);
+int growth_pdf_write(struct stream *out, const struct growth *growth, struct err *err);
 
 #endif

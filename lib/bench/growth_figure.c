@@ -1,15 +1,11 @@
 /* growth_figure.c: how attention grows, as a figure: time and memory on logarithmic axes. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "base/num.h"
 #include "base/amount.h"
-#include "bench/growth_write.h"
+#include "bench/growth.h"
 #include "draw/drawing.h"
 #include "draw/loglog.h"
-#include "draw/svg_canvas.h"
-#include "text/label.h"
 
 enum { PANELS = 2 };
 
@@ -39,23 +35,16 @@ static const char *memory_label(char text[AMOUNT_BYTES], double bytes)
     return text;
 }
 
-static const char *exponent_note(double exponent, struct arena *arena, struct err *err)
-{
-    char text[AMOUNT_BYTES] = "";
-    if (!isnan(exponent))
-        snprintf(text, sizeof text, "n^%.2f", exponent);
-    return arena_text(arena, text, strlen(text), err);
-}
-
 static struct loglog_line *make_lines(const struct growth *growth, bool of_time,
                                       struct arena *arena, struct err *err)
 {
     struct loglog_line *lines = arena_alloc(arena, growth->way_count, sizeof *lines, err);
     for (size_t i = 0; lines && i < growth->way_count; i++) {
         const struct growth_way *way = &growth->ways[i];
+        double exponent = of_time ? way->time_exponent : way->memory_exponent;
         lines[i] = (struct loglog_line){
             .name = way->name,
-            .note = exponent_note(of_time ? way->time_exponent : way->memory_exponent, arena, err),
+            .note = arena_format(arena, err, isnan(exponent) ? "" : "n^%.2f", exponent),
             .values = of_time ? way->seconds : way->bytes,
         };
         if (!lines[i].note)
@@ -64,28 +53,12 @@ static struct loglog_line *make_lines(const struct growth *growth, bool of_time,
     return lines;
 }
 
-static const char *make_title(const struct growth *growth, struct arena *arena, struct err *err)
-{
-    char model[LABEL_EXCERPT_BYTES];
-    struct buf text = {0};
-    const char *title = NULL;
-    const struct config *c = &growth->config;
-    label_excerpt(model, growth->model, strlen(growth->model));
-    buf_format(&text, "%s · attention of %zu layer%s, %zu head%s of %zu%s", model, c->n_layer,
-               c->n_layer == 1 ? "" : "s", c->n_head, c->n_head == 1 ? "" : "s", c->d_k,
-               c->causal ? ", causal" : "");
-    if (!buf_check(&text, err))
-        title = arena_text(arena, text.bytes, text.size, err);
-    buf_release(&text);
-    return title;
-}
-
 static int make_figure(struct figure *figure, const struct growth *growth, struct arena *arena,
                        struct err *err)
 {
     const struct loglog_line *times = make_lines(growth, true, arena, err);
     const struct loglog_line *sizes = make_lines(growth, false, arena, err);
-    const char *title = make_title(growth, arena, err);
+    const char *title = growth_title(growth, " · attention of ", arena, err);
     if (!times || !sizes || !title)
         return -1;
     figure->panels[0] = (struct loglog_panel){"time", times, growth->way_count, 10, time_label};
@@ -103,30 +76,15 @@ static int make_figure(struct figure *figure, const struct growth *growth, struc
     return 0;
 }
 
-int growth_svg_write(struct stream *out, const struct growth *growth, struct err *err)
-{
-    struct arena arena = {0};
-    struct figure figure;
-    struct svg_canvas svg;
-    int failed = make_figure(&figure, growth, &arena, err);
-    if (!failed) {
-        svg_begin(&svg, out, figure.plot.width, figure.plot.height, figure.plot.title);
-        failed = loglog_draw(&figure.plot, &svg.canvas, err);
-        svg_end(&svg);
-    }
-    arena_release(&arena);
-    return failed;
-}
-
-static int write_cairo(struct stream *out, enum cairo_form form, const struct growth *growth,
-                       struct err *err)
+static int write_figure(struct stream *out, enum drawing_form form, const struct growth *growth,
+                        struct err *err)
 {
     struct arena arena = {0};
     struct figure figure;
     struct drawing drawing;
     int failed = make_figure(&figure, growth, &arena, err);
     if (!failed) {
-        struct cairo_page page = {figure.plot.width, figure.plot.height, figure.plot.title};
+        struct drawing_page page = {figure.plot.width, figure.plot.height, figure.plot.title};
         failed = drawing_begin(&drawing, form, out, &page, err);
     }
     if (!failed) {
@@ -137,12 +95,17 @@ static int write_cairo(struct stream *out, enum cairo_form form, const struct gr
     return failed;
 }
 
+int growth_svg_write(struct stream *out, const struct growth *growth, struct err *err)
+{
+    return write_figure(out, DRAWING_SVG, growth, err);
+}
+
 int growth_png_write(struct stream *out, const struct growth *growth, struct err *err)
 {
-    return write_cairo(out, CAIRO_PNG, growth, err);
+    return write_figure(out, DRAWING_PNG, growth, err);
 }
 
 int growth_pdf_write(struct stream *out, const struct growth *growth, struct err *err)
 {
-    return write_cairo(out, CAIRO_PDF, growth, err);
+    return write_figure(out, DRAWING_PDF, growth, err);
 }

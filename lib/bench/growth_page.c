@@ -14,104 +14,86 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "base/utf8.h"
 #include "base/amount.h"
-#include "bench/growth_write.h"
+#include "bench/growth.h"
 #include "text/label.h"
+#include "write/table.h"
 
 enum {
     CHART_COLUMNS = 46,
     CHART_ROWS = 15,
     LABEL_COLUMNS = 10, /* of the axis at the left */
-    CELL_COLUMNS = 10,  /* of a table */
     BLANK = ' ',
     DOT = '.', /* of a line between two marks */
 };
 
 static const char marks[] = "oxv+*#@%&=";
 
-/* What a table and its picture show of a way. */
-struct quantity {
-    const char *name;
-    const double *(*values)(const struct growth_way *way);
-    double (*exponent)(const struct growth_way *way);
-    const char *(*write)(char text[AMOUNT_BYTES], double value);
-    double base; /* of the numbers at the picture's axis */
-};
-
-static const double *seconds_of(const struct growth_way *way)
-{
-    return way->seconds;
-}
-
-static const double *bytes_of(const struct growth_way *way)
-{
-    return way->bytes;
-}
-
-static double time_exponent(const struct growth_way *way)
-{
-    return way->time_exponent;
-}
-
-static double memory_exponent(const struct growth_way *way)
-{
-    return way->memory_exponent;
-}
-
 static const char *write_bytes(char text[AMOUNT_BYTES], double value)
 {
     return num_size(text, (uint64_t)value); /* AMOUNT_BYTES are NUM_SIZE_BYTES */
 }
 
-static const struct quantity quantities[] = {
-    {"time", seconds_of, time_exponent, amount_seconds, 10},
-    {"memory", bytes_of, memory_exponent, write_bytes, 4},
-};
+/* What a table and its picture show of a way. */
+static const struct quantity {
+    const char *name;
+    const char *(*write)(char text[AMOUNT_BYTES], double value);
+    double base; /* of the numbers at the picture's axis */
+} quantities[] = {{"time", amount_seconds, 10}, {"memory", write_bytes, 4}};
+
+static const double *values_of(const struct quantity *quantity, const struct growth_way *way)
+{
+    return quantity == quantities ? way->seconds : way->bytes;
+}
 
 static char mark_of(size_t way)
 {
     return marks[way % (sizeof marks - 1)];
 }
 
-static size_t name_columns(const struct growth *growth)
+/* As wide as the longest name. */
+static struct table_column way_column(const struct growth *growth, const char *title)
 {
-    size_t columns = strlen("memory");
-    for (size_t way = 0; way < growth->way_count; way++) {
-        size_t size = strlen(growth->ways[way].name);
-        columns = size > columns ? size : columns;
-    }
-    return columns;
+    struct table_column column = {title, .width = strlen("memory"), .left = true};
+    for (size_t way = 0; way < growth->way_count; way++)
+        table_fit(&column, growth->ways[way].name);
+    return column;
 }
 
 /* "n^1.97"; nothing where there was nothing to fit. */
-static const char *exponent_text(char text[AMOUNT_BYTES], double exponent)
+static const char *exponent_text(char text[AMOUNT_BYTES], const struct quantity *quantity,
+                                 const struct growth_way *way)
 {
+    double exponent = quantity == quantities ? way->time_exponent : way->memory_exponent;
     snprintf(text, AMOUNT_BYTES, isnan(exponent) ? "" : "n^%.2f", exponent);
     return text;
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-static void write_table(struct stream *out, const struct growth *growth,
+static void write_table(struct table *table, const struct growth *growth,
                         const struct quantity *quantity)
 {
-    int columns = (int)name_columns(growth);
     char text[AMOUNT_BYTES];
-    stream_format(out, "\n%-*s", columns, quantity->name);
+    const struct table_column columns[] = {
+        way_column(growth, quantity->name),
+        {.gap = 1, .width = 10, .repeat = growth->length_count},
+        {.width = 10},
+    };
+    table_begin(table, columns, 3);
+    table_text(table, quantity->name);
     for (size_t i = 0; i < growth->length_count; i++)
-        stream_format(out, " %*zu", CELL_COLUMNS, growth->lengths[i]);
-    stream_text(out, growth->length_count > 1 ? "  grows as\n" : "\n");
+        table_number(table, growth->lengths[i]);
+    if (growth->length_count > 1)
+        table_text(table, "grows as");
+    table_end(table);
     for (size_t w = 0; w < growth->way_count; w++) {
         const struct growth_way *way = &growth->ways[w];
-        stream_format(out, "%-*s", columns, way->name);
-        for (size_t i = 0; i < growth->length_count; i++) {
-            stream_char(out, ' ');
-            amount_right(out, quantity->write(text, quantity->values(way)[i]), CELL_COLUMNS);
-        }
-        amount_right(out, exponent_text(text, quantity->exponent(way)),
-                     growth->length_count > 1 ? CELL_COLUMNS : 0);
-        stream_char(out, '\n');
+        table_text(table, way->name);
+        for (size_t i = 0; i < growth->length_count; i++)
+            table_text(table, quantity->write(text, values_of(quantity, way)[i]));
+        table_text(table, exponent_text(text, quantity, way));
+        table_end(table);
     }
 }
 
@@ -141,7 +123,7 @@ static void find_edges(struct chart *chart)
     chart->high = -INFINITY;
     for (size_t way = 0; way < growth->way_count; way++) {
         for (size_t i = 0; i < growth->length_count; i++) {
-            double value = decades(chart->quantity->values(&growth->ways[way])[i]);
+            double value = decades(values_of(chart->quantity, &growth->ways[way])[i]);
             chart->low = fmin(chart->low, value);
             chart->high = fmax(chart->high, value);
         }
@@ -192,7 +174,7 @@ static void place_name(struct chart *chart, size_t way, size_t row)
 
 static void draw_way(struct chart *chart, size_t way)
 {
-    const double *values = chart->quantity->values(&chart->growth->ways[way]);
+    const double *values = values_of(chart->quantity, &chart->growth->ways[way]);
     size_t count = chart->growth->length_count;
     for (size_t i = 0; i + 1 < count; i++)
         draw_segment(chart, values, i);
@@ -213,57 +195,61 @@ static const char *row_label(char text[AMOUNT_BYTES], const struct chart *chart,
     return "";
 }
 
-static void write_row(struct stream *out, const struct chart *chart, size_t row)
+static void write_row(struct table *table, const struct chart *chart, size_t row)
 {
     char text[AMOUNT_BYTES];
-    size_t columns = CHART_COLUMNS;
+    struct buf *line = &table->line;
     size_t end = chart->ends[row];
-    amount_right(out, row_label(text, chart, row), LABEL_COLUMNS);
-    stream_text(out, " │");
-    while (!end && columns > 0 && chart->cells[row][columns - 1] == BLANK)
-        columns--;
-    for (size_t i = 0; i < columns; i++)
-        stream_text(out, chart->cells[row][i] == DOT ? "·" : (char[]){chart->cells[row][i], '\0'});
+    table_text(table, row_label(text, chart, row));
+    buf_text(line, " │");
+    for (size_t i = 0; i < CHART_COLUMNS; i++)
+        buf_text(line, chart->cells[row][i] == DOT ? "·" : (char[]){chart->cells[row][i], '\0'});
     if (end) {
         const struct growth_way *way = &chart->growth->ways[end - 1];
-        stream_format(out, "  %c %s, %s", mark_of(end - 1), way->name,
-                      exponent_text(text, chart->quantity->exponent(way)));
+        buf_format(line, "  %c %s, %s", mark_of(end - 1), way->name,
+                   exponent_text(text, chart->quantity, way));
     }
-    stream_char(out, '\n');
+    table_end(table);
 }
 
 /* Lengths below the columns where they are, as far as they do not run into each other. */
-static void write_axis(struct stream *out, const struct chart *chart)
+static void write_axis(struct table *table, const struct chart *chart)
 {
     size_t at = 0;
-    char text[AMOUNT_BYTES];
-    stream_format(out, "%*s └", LABEL_COLUMNS, "");
+    struct buf *line = &table->line;
+    table_text(table, "");
+    buf_text(line, " └");
     for (size_t i = 0; i < CHART_COLUMNS; i++)
-        stream_text(out, "─");
-    stream_format(out, "\n%*s", LABEL_COLUMNS + 2, "");
+        buf_text(line, "─");
+    table_end(table);
+    table_text(table, "");
+    buf_text(line, "  ");
     for (size_t i = 0; i < chart->growth->length_count; i++) {
-        int size = snprintf(text, sizeof text, "%zu", chart->growth->lengths[i]);
         size_t column = column_of(chart, chart->growth->lengths[i]);
         if (at > 0 && column <= at)
             continue;
-        stream_format(out, "%*s%s", (int)(column - at), "", text);
-        at = column + (size_t)size;
+        size_t before = line->size;
+        buf_format(line, "%*s%zu", (int)(column - at), "", chart->growth->lengths[i]);
+        at += line->size - before;
     }
-    stream_text(out, "  tokens\n");
+    buf_text(line, "  tokens");
+    table_end(table);
 }
 
-static void write_chart(struct stream *out, const struct growth *growth,
+static void write_chart(struct table *table, const struct growth *growth,
                         const struct quantity *quantity)
 {
+    static const struct table_column label = {.width = LABEL_COLUMNS};
     struct chart chart = {.growth = growth, .quantity = quantity};
     memset(chart.cells, BLANK, sizeof chart.cells);
     find_edges(&chart);
     for (size_t way = 0; way < growth->way_count; way++)
         draw_way(&chart, way);
-    stream_format(out, "\n%s, both axes logarithmic\n", quantity->name);
+    table_begin(table, &label, 1);
+    stream_format(table->out, "%s, both axes logarithmic\n", quantity->name);
     for (size_t row = 0; row < CHART_ROWS; row++)
-        write_row(out, &chart, row);
-    write_axis(out, &chart);
+        write_row(table, &chart, row);
+    write_axis(table, &chart);
 }
 
 /* --- the page --------------------------------------------------------------------------------- */
@@ -277,46 +263,60 @@ static const struct growth_way *find_dense(const struct growth *growth)
 }
 
 /* How many times as fast as dense, and how many times fewer multiply-adds. */
-static void write_promises(struct stream *out, const struct growth *growth)
+static void write_promises(struct table *table, const struct growth *growth)
 {
     const struct growth_way *dense = find_dense(growth);
     size_t last = growth->length_count - 1;
-    int columns = (int)name_columns(growth);
+    const struct table_column columns[] = {
+        way_column(growth, NULL),
+        {"time", .gap = 1, .width = 8},
+        {"multiply-adds", .gap = 1, .width = 14},
+    };
     if (!dense || growth->way_count < 2)
         return;
-    stream_format(out, "\nbeside dense, at %zu tokens\n%-*s     time  multiply-adds\n",
-                  growth->lengths[last], columns, "");
+    table_begin(table, columns, 3);
+    stream_format(table->out, "beside dense, at %zu tokens\n", growth->lengths[last]);
+    table_titles(table);
     for (size_t w = 0; w < growth->way_count; w++) {
         const struct growth_way *way = &growth->ways[w];
-        if (way != dense)
-            stream_format(out, "%-*s %8.3f %14.3f\n", columns, way->name,
-                          way->seconds[last] / dense->seconds[last],
-                          way->products[last] / dense->products[last]);
+        if (way == dense)
+            continue;
+        table_text(table, way->name);
+        table_format(table, "%.3f", way->seconds[last] / dense->seconds[last]);
+        table_format(table, "%.3f", way->products[last] / dense->products[last]);
+        table_end(table);
     }
 }
 
-static void write_titles(struct stream *out, const struct growth *growth)
+const char *growth_title(const struct growth *growth, const char *between, struct arena *arena,
+                         struct err *err)
 {
     const struct config *c = &growth->config;
     char model[LABEL_EXCERPT_BYTES];
     label_excerpt(model, growth->model, strlen(growth->model));
-    stream_format(out, "%s · %zu layer%s, %zu head%s of %zu%s\n", model, c->n_layer,
-                  c->n_layer == 1 ? "" : "s", c->n_head, c->n_head == 1 ? "" : "s", c->d_k,
-                  c->causal ? ", causal" : "");
-    stream_format(out, "attention alone · %zu thread%s · %s kernels · best of %zu round%s\n",
-                  growth->threads, growth->threads == 1 ? "" : "s", growth->kernels, growth->rounds,
-                  growth->rounds == 1 ? "" : "s");
+    return arena_format(arena, err, "%s%s%zu layer%s, %zu head%s of %zu%s", model, between,
+                        c->n_layer, c->n_layer == 1 ? "" : "s", c->n_head,
+                        c->n_head == 1 ? "" : "s", c->d_k, c->causal ? ", causal" : "");
 }
 
 int growth_page_write(struct stream *out, const struct growth *growth, struct err *err)
 {
     enum { COUNT = sizeof quantities / sizeof *quantities };
-    (void)err;
-    write_titles(out, growth);
+    struct arena arena = {0};
+    struct table table = {.out = out};
+    const char *title = growth_title(growth, " · ", &arena, err);
+    if (title)
+        stream_format(out,
+                      "%s\nattention alone · %zu thread%s · %s kernels · best of %zu round%s\n",
+                      title, growth->threads, growth->threads == 1 ? "" : "s", growth->kernels,
+                      growth->rounds, growth->rounds == 1 ? "" : "s");
+    arena_release(&arena);
+    if (!title)
+        return -1;
     for (size_t i = 0; i < COUNT; i++)
-        write_table(out, growth, &quantities[i]);
+        write_table(&table, growth, &quantities[i]);
     for (size_t i = 0; i < COUNT && growth->length_count > 1; i++)
-        write_chart(out, growth, &quantities[i]);
-    write_promises(out, growth);
-    return 0;
+        write_chart(&table, growth, &quantities[i]);
+    write_promises(&table, growth);
+    return table_close(&table, err);
 }

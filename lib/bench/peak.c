@@ -1,9 +1,7 @@
-#include "bench/peak.h"
+#include "bench/benchmark.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -38,92 +36,58 @@ enum { FMA_STEPS = 4096 }; /* of one call, which takes some 10 µs */
 #define FACTOR 0.75f
 #define TERM 0.25f
 
+/* The whole of a loop over vectors of a kind; `fused` makes x · factor + term of them. */
+#define FMA_LOOP(vector, fused)                                       \
+    vector chains[FMA_CHAINS];                                        \
+    const vector factor = (vector){0} + FACTOR;                       \
+    const vector term = (vector){0} + TERM;                           \
+    for (int i = 0; i < FMA_CHAINS; i++)                              \
+        chains[i] = (vector){0} + (float)i;                           \
+    for (int step = 0; step < FMA_STEPS; step++) {                    \
+        _Pragma("GCC unroll 12") for (int i = 0; i < FMA_CHAINS; i++) \
+        {                                                             \
+            chains[i] = fused(chains[i], factor, term);               \
+        }                                                             \
+    }                                                                 \
+    for (int i = 1; i < FMA_CHAINS; i++)                              \
+        chains[0] += chains[i];                                       \
+    return chains[0][0]
+
+typedef float plain_vector __attribute__((vector_size(4 * sizeof(float))));
+
+#define PLAIN_FMA(x, factor, term) ((x) * (factor) + (term))
+
+static float loop_plain(void)
+{
+    FMA_LOOP(plain_vector, PLAIN_FMA);
+}
+
 #ifdef AVX512
 IN_AVX512 static float loop_avx512(void)
 {
-    __m512 chains[FMA_CHAINS];
-    const __m512 factor = _mm512_set1_ps(FACTOR);
-    const __m512 term = _mm512_set1_ps(TERM);
-    for (int i = 0; i < FMA_CHAINS; i++)
-        chains[i] = _mm512_set1_ps((float)i);
-    for (int step = 0; step < FMA_STEPS; step++) {
-#pragma GCC unroll 12
-        for (int i = 0; i < FMA_CHAINS; i++)
-            chains[i] = _mm512_fmadd_ps(chains[i], factor, term);
-    }
-    for (int i = 1; i < FMA_CHAINS; i++)
-        chains[0] = _mm512_add_ps(chains[0], chains[i]);
-    return _mm512_cvtss_f32(chains[0]);
+    FMA_LOOP(__m512, _mm512_fmadd_ps);
 }
 
 __attribute__((target("avx2,fma"))) static float loop_avx2(void)
 {
-    __m256 chains[FMA_CHAINS];
-    const __m256 factor = _mm256_set1_ps(FACTOR);
-    const __m256 term = _mm256_set1_ps(TERM);
-    for (int i = 0; i < FMA_CHAINS; i++)
-        chains[i] = _mm256_set1_ps((float)i);
-    for (int step = 0; step < FMA_STEPS; step++) {
-#pragma GCC unroll 12
-        for (int i = 0; i < FMA_CHAINS; i++)
-            chains[i] = _mm256_fmadd_ps(chains[i], factor, term);
-    }
-    for (int i = 1; i < FMA_CHAINS; i++)
-        chains[0] = _mm256_add_ps(chains[0], chains[i]);
-    return _mm256_cvtss_f32(chains[0]);
-}
-
-static fma_loop *find_vector_loop(enum fma_form form)
-{
-    if (form == FMA_AVX512 && has_avx512())
-        return loop_avx512;
-    if (form == FMA_AVX2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return loop_avx2;
-    return NULL;
-}
-#else
-static fma_loop *find_vector_loop(enum fma_form form)
-{
-    (void)form;
-    return NULL;
-}
-#endif
-
-typedef float vector __attribute__((vector_size(4 * sizeof(float))));
-
-static float loop_plain(void)
-{
-    vector chains[FMA_CHAINS];
-    const vector factor = {FACTOR, FACTOR, FACTOR, FACTOR};
-    const vector term = {TERM, TERM, TERM, TERM};
-    for (int i = 0; i < FMA_CHAINS; i++)
-        chains[i] = term * (float)i;
-    for (int step = 0; step < FMA_STEPS; step++) {
-#pragma GCC unroll 12
-        for (int i = 0; i < FMA_CHAINS; i++)
-            chains[i] = chains[i] * factor + term;
-    }
-    for (int i = 1; i < FMA_CHAINS; i++)
-        chains[0] += chains[i];
-    return chains[0][0];
+    FMA_LOOP(__m256, _mm256_fmadd_ps);
 }
 
 fma_loop *fma_loop_find(enum fma_form form)
 {
-    return form == FMA_PLAIN ? loop_plain : find_vector_loop(form);
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    fma_loop *const loops[FMA_FORMS] = {has_avx512() ? loop_avx512 : NULL, avx2 ? loop_avx2 : NULL,
+                                        loop_plain};
+    return loops[form];
 }
-
-int fma_lanes(enum fma_form form)
+#else
+fma_loop *fma_loop_find(enum fma_form form)
 {
-    static const int lanes[FMA_FORMS] = {[FMA_AVX512] = 16, [FMA_AVX2] = 8, [FMA_PLAIN] = 4};
-    return lanes[form];
+    return form == FMA_PLAIN ? loop_plain : NULL;
 }
+#endif
 
-const char *fma_name(enum fma_form form)
-{
-    static const char *const names[FMA_FORMS] = {"avx512", "avx2", "plain"};
-    return names[form];
-}
+const struct fma_row fma_rows[FMA_FORMS] = {{"avx512", 16}, {"avx2", 8}, {"plain", 4}};
 
 struct fma_job {
     fma_loop *loop;
@@ -151,7 +115,7 @@ static double fma_window(struct pool *pool, enum fma_form form, fma_loop *loop)
     struct fma_job job = {.loop = loop, .begin = clock_seconds() + (threads > 1 ? SETTLING : 0)};
     job.end = job.begin + WINDOW;
     pool_run(pool, (struct loop){threads, ALL_THREADS, repeat_loop}, &job);
-    double operations = 2.0 * FMA_STEPS * FMA_CHAINS * fma_lanes(form);
+    double operations = 2.0 * FMA_STEPS * FMA_CHAINS * fma_rows[form].lanes;
     return operations * (double)job.calls / (clock_seconds() - job.begin);
 }
 
@@ -166,24 +130,11 @@ double peak_fma(struct pool *pool, enum fma_form form)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* The system says "32768K"; 0 where it does not say. */
-static size_t cache_size_bytes(void)
-{
-    char text[32] = "";
-    int descriptor = open("/sys/devices/system/cpu/cpu0/cache/index3/size", O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0)
-        return 0;
-    ssize_t size = read(descriptor, text, sizeof text - 1);
-    close(descriptor);
-    return size > 0 ? strtoul(text, NULL, 10) * 1024 : 0;
-}
-
 int peak_memory_init(struct peak_memory *memory, struct arena *arena, struct err *err)
 {
-    size_t cache = cache_size_bytes();
-    size_t size = 0;
-    memory->cache_bytes = cache ? cache : CACHE_UNKNOWN;
-    size = 2 * memory->cache_bytes;
+    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    memory->cache_bytes = cache > 0 ? (size_t)cache : CACHE_UNKNOWN;
+    size_t size = 2 * memory->cache_bytes;
     size = size < MEMORY_LEAST ? MEMORY_LEAST : size > MEMORY_MOST ? MEMORY_MOST : size;
     memory->size_bytes = size / WINDOW_BYTES * WINDOW_BYTES;
     memory->next_byte = 0;

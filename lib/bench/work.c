@@ -1,41 +1,26 @@
-#include "bench/work.h"
+#include "bench/benchmark.h"
 
 #include <stdint.h>
 
 #include "base/arena.h"
 #include "model/pattern.h"
 
-/* The elements of an attention's weight matrices, biases and norms aside; and of an MLP's. */
-static double attention_weights(const struct config *c)
-{
-    double channels = (double)c->n_embd;
-    double queries = (double)(c->n_head * c->d_k);
-    double keys = (double)(c->n_kv_head * c->d_k);
-    double values = (double)(c->n_kv_head * c->d_v);
-    double context = (double)(c->n_head * c->d_v);
-    double sum = 0;
-    if (c->projections)
-        sum += channels * (queries + keys + values);
-    if (c->out_proj)
-        sum += context * channels;
-    return sum;
-}
-
-static double mlp_weights(const struct config *c)
-{
-    return c->kind == MODEL_ATTENTION ? 0 : 2 * (double)c->n_embd * (double)c->n_inner;
-}
-
-/* Of all layers: with an encoder, those of the decoder have two attentions. */
+/* The elements of all weight matrices, biases and norms aside; with an encoder, the layers of the
+ * decoder have two attentions. */
 static double all_weights(const struct config *c)
 {
     double layers = (double)c->n_layer;
     double encoder = (double)c->n_encoder_layer;
-    double attentions = c->n_encoder_layer ? 2 * layers + encoder : layers;
-    return attentions * attention_weights(c) + (layers + encoder) * mlp_weights(c);
+    double channels = (double)c->n_embd;
+    double mlp = c->kind == MODEL_ATTENTION ? 0 : 2 * channels * (double)c->n_inner;
+    double columns = (double)(c->n_head * c->d_k + c->n_kv_head * (c->d_k + c->d_v));
+    double attention = c->projections ? channels * columns : 0;
+    attention += c->out_proj ? (double)(c->n_head * c->d_v) * channels : 0;
+    return (c->n_encoder_layer ? 2 * layers + encoder : layers) * attention +
+           (layers + encoder) * mlp;
 }
 
-/* Pairs of a query and a key that it sees, in one sequence. */
+/* Pairs of a query and a key that it sees, in one text. */
 static double visible_pairs(const struct config *c, const struct pass_size *size)
 {
     double tokens = (double)size->tokens;
@@ -56,17 +41,17 @@ struct work work_of_pass(const struct config *c, const struct pass_size *size,
                          enum precision precision)
 {
     double layers = (double)c->n_layer;
-    double sequences = (double)size->sequences;
-    double rows = sequences * (double)size->tokens;
+    double texts = (double)size->texts;
+    double rows = texts * (double)size->tokens;
     double weights = all_weights(c);
     double unembedding = size->logits ? (double)c->vocab_size * (double)c->n_embd : 0;
-    double head_pairs = (double)c->n_head * sequences * all_pairs(c, size);
+    double head_pairs = (double)c->n_head * texts * all_pairs(c, size);
     double cached =
-        layers * sequences * (double)size->cached * (double)(c->n_kv_head * (c->d_k + c->d_v));
+        layers * texts * (double)size->cached * (double)(c->n_kv_head * (c->d_k + c->d_v));
     size_t bytes = precision == PRECISION_BF16 ? sizeof(uint16_t) : sizeof(float);
     size_t bytes_of_logits = size->likeliest ? sizeof(int8_t) : bytes;
     return (struct work){
-        .operations = 2 * rows * weights + 2 * sequences * unembedding +
+        .operations = 2 * rows * weights + 2 * texts * unembedding +
                       2 * head_pairs * (double)(c->d_k + c->d_v),
         .bytes = (weights + cached) * (double)bytes + unembedding * (double)bytes_of_logits,
     };
@@ -80,8 +65,8 @@ static int pattern_pairs(double *pairs, const struct config *c, size_t tokens, s
     uint32_t *singles = arena_alloc(&arena, pattern_singles(pattern, tokens), sizeof *singles, err);
     size_t random = pattern->random < tokens ? pattern->random : tokens;
     uint32_t *drawn = arena_alloc(&arena, random + 1, sizeof *drawn, err);
-    uint64_t *words = arena_alloc(&arena, key_set_words(tokens), sizeof *words, err);
-    struct key_set set = key_set_of(words, tokens);
+    uint64_t *words = arena_alloc(&arena, bitset_words(tokens), sizeof *words, err);
+    struct bitset set = bitset_of(words, tokens);
     bool taken = singles && drawn && words;
     *pairs = 0;
     for (size_t query = 0; taken && query < tokens; query++) {
@@ -100,7 +85,7 @@ static int pattern_pairs(double *pairs, const struct config *c, size_t tokens, s
 
 int work_of_attention(double *products, const struct config *c, size_t tokens, struct err *err)
 {
-    struct pass_size size = {.sequences = 1, .tokens = tokens};
+    struct pass_size size = {.texts = 1, .tokens = tokens};
     double heads = (double)(c->n_layer * c->n_head);
     double pairs = visible_pairs(c, &size);
     double of_pair = (double)(c->d_k + c->d_v);

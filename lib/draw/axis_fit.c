@@ -3,9 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "draw/letters.h"
-
 static const double GRID = 0.375;    /* half a pixel of a screen with 96 in an inch */
 static const double SMALLEST = 0.75; /* cells */
 static const double LABEL_LEAST = 5; /* sizes of labels */
@@ -17,6 +14,16 @@ static const double LINE = 1.15;       /* from one line of text to the next, of 
 static const double SLANT = 0.7072;    /* sine and cosine of 45 degrees */
 
 enum { CELLS_MAX = 512 };
+
+size_t cells_step(size_t size, size_t room)
+{
+    return room ? (size + room - 1) / room : size;
+}
+
+size_t cells_count(size_t size, size_t step)
+{
+    return step ? (size + step - 1) / step : 0;
+}
 
 struct axis_fit axis_fit_cells(size_t size, double length, double largest)
 {
@@ -108,38 +115,23 @@ void axis_fit_columns(struct axis_fit *fit, const struct axis *axis, double room
 
 static const struct colour label_colour = {0x33, 0x33, 0x33};
 
-/* One label, shortened to `width`. */
-static int draw_label(struct canvas *canvas, struct buf *text, struct point at, double width,
-                      const struct lettering *lettering, const char *label, struct err *err)
-{
-    buf_clear(text);
-    letters_fit(text, label, width, lettering->size);
-    if (buf_check(text, err))
-        return -1;
-    canvas_text(canvas, at, text->bytes ? text->bytes : "", lettering);
-    return 0;
-}
-
 int axis_draw_rows(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,
                    struct point corner, enum anchor anchor, struct err *err)
 {
-    struct buf text = {0};
     struct lettering lettering = {.size = fit->size, .colour = label_colour, .anchor = anchor};
     double x = corner.x + (anchor == ANCHOR_END ? -LABEL_GAP : LABEL_GAP);
     int failed = 0;
     for (size_t cell = 0; cell < fit->cells && fit->size > 0 && !failed; cell += fit->every) {
         double y = corner.y + fit->pitch * ((double)cell + 0.5) + CAP * fit->size;
-        failed = draw_label(canvas, &text, (struct point){x, y}, fit->label, &lettering,
-                            label_of(axis, fit, cell), err);
+        failed = canvas_text_fit(canvas, (struct point){x, y}, label_of(axis, fit, cell),
+                                 fit->label, &lettering, err);
     }
-    buf_release(&text);
     return failed;
 }
 
 int axis_draw_columns(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,
                       struct point corner, struct err *err)
 {
-    struct buf text = {0};
     struct lettering lettering = {.size = fit->size, .colour = label_colour, .turn = fit->turn};
     bool level = fit->turn == 0;
     bool slanted = fit->turn == -45;
@@ -149,9 +141,8 @@ int axis_draw_columns(struct canvas *canvas, const struct axis *axis, const stru
     for (size_t cell = 0; cell < fit->cells && fit->size > 0 && !failed; cell += fit->every) {
         double x = corner.x + fit->pitch * ((double)cell + 0.5);
         struct point at = {level ? x : x + sink, corner.y - (level ? 2 : LABEL_GAP)};
-        failed = draw_label(canvas, &text, at, level ? 1e9 : fit->label, &lettering,
-                            label_of(axis, fit, cell), err);
+        failed = canvas_text_fit(canvas, at, label_of(axis, fit, cell), level ? 1e9 : fit->label,
+                                 &lettering, err);
     }
-    buf_release(&text);
     return failed;
 }

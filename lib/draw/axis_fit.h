@@ -8,9 +8,6 @@
 #ifndef ATTN_DRAW_AXIS_FIT_H
 #define ATTN_DRAW_AXIS_FIT_H
 
-#include <stddef.h>
-
-#include "base/err.h"
 #include "draw/canvas.h"
 #include "lens/sheet.h"
 
@@ -25,6 +22,11 @@ struct axis_fit {
     double room;  /* that the labels take across the axis */
     double over;  /* how far those of columns reach beyond the last cell */
 };
+
+/* How many of `size` places share a cell so that `room` cells are enough; and how many cells that
+ * are. */
+size_t cells_step(size_t size, size_t room);
+size_t cells_count(size_t size, size_t step);
 
 /* Fit so many places into `length`, no cell larger than `largest`. Pitches are multiples of a
  * screen's half pixel, so that cells are equally large there. */

@@ -4,7 +4,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "draw/cairo_text.h"
 #include "draw/drawing_process.h"
 
 static const double PIXELS = 192.0 / 72; /* of a PNG, in a point */
@@ -13,45 +12,35 @@ enum { LARGEST = 32000 }; /* pixels: cairo's images end there */
 
 static const char fonts[] = "Helvetica, Arial, DejaVu Sans, Noto Sans, sans-serif";
 
-static struct cairo_canvas *own(struct canvas *canvas)
+static void set_colour(struct cairo_canvas *to, struct colour colour, double opacity)
 {
-    return (struct cairo_canvas *)canvas; /* it begins with the canvas */
+    to->lib->cairo_set_source_rgba(to->cairo, colour.red / 255.0, colour.green / 255.0,
+                                   colour.blue / 255.0, opacity);
 }
 
-static void set_colour(struct cairo_canvas *own, struct colour colour, double opacity)
+static void take_pen(struct cairo_canvas *to, const struct draw_command *command)
 {
-    own->lib->cairo_set_source_rgba(own->cairo, colour.red / 255.0, colour.green / 255.0,
-                                    colour.blue / 255.0, opacity);
+    set_colour(to, command->colour, command->opacity);
+    to->lib->cairo_set_line_width(to->cairo, command->line_width);
 }
 
-static void no_name(struct canvas *canvas, const char *name)
+static void add_box(struct cairo_canvas *to, struct box box)
 {
-    (void)canvas, (void)name;
+    to->lib->cairo_rectangle(to->cairo, box.x, box.y, box.width, box.height);
 }
 
-static void no_end(struct canvas *canvas)
+static void fill_box(struct cairo_canvas *to, struct box box, struct colour colour)
 {
-    (void)canvas;
+    set_colour(to, colour, 1);
+    add_box(to, box);
+    to->lib->cairo_fill(to->cairo);
 }
 
-static void add_box(struct cairo_canvas *own, struct box box)
+static void draw_hatch(struct cairo_canvas *to, struct box box)
 {
-    own->lib->cairo_rectangle(own->cairo, box.x, box.y, box.width, box.height);
-}
-
-static void draw_rect(struct canvas *canvas, struct box box, struct colour colour)
-{
-    set_colour(own(canvas), colour, 1);
-    add_box(own(canvas), box);
-    own(canvas)->lib->cairo_fill(own(canvas)->cairo);
-}
-
-static void draw_hatch(struct canvas *canvas, struct box box)
-{
-    struct cairo_canvas *to = own(canvas);
     const struct cairo_library *lib = to->lib;
     double step = CANVAS_HATCH_PITCH * sqrt(2);
-    draw_rect(canvas, box, colour_of_hex(CANVAS_HATCH_GROUND));
+    fill_box(to, box, colour_of_hex(CANVAS_HATCH_GROUND));
     lib->cairo_save(to->cairo);
     add_box(to, box);
     lib->cairo_clip(to->cairo);
@@ -65,26 +54,12 @@ static void draw_hatch(struct canvas *canvas, struct box box)
     lib->cairo_restore(to->cairo);
 }
 
-static void take_pen(struct cairo_canvas *own, const struct pen *pen)
+static void draw_strokes(struct cairo_canvas *to, const struct draw_command *command)
 {
-    set_colour(own, pen->colour, pen->opacity);
-    own->lib->cairo_set_line_width(own->cairo, pen->width);
-}
-
-static void draw_frame(struct canvas *canvas, struct box box, const struct pen *pen)
-{
-    take_pen(own(canvas), pen);
-    add_box(own(canvas), box);
-    own(canvas)->lib->cairo_stroke(own(canvas)->cairo);
-}
-
-static void draw_strokes(struct canvas *canvas, const struct stroke *strokes, size_t count,
-                         const struct pen *pen)
-{
-    struct cairo_canvas *to = own(canvas);
-    bool opaque = pen->opacity >= 1; /* one by one, which is faster and looks the same */
-    take_pen(to, pen);
-    for (size_t i = 0; i < count; i++) {
+    const struct stroke *strokes = command->data;
+    bool opaque = command->opacity >= 1; /* one by one, which is faster and looks the same */
+    take_pen(to, command);
+    for (size_t i = 0; i < command->data_size / sizeof *strokes; i++) {
         struct point a = strokes[i].from;
         struct point b = strokes[i].to;
         double middle = (a.x + b.x) / 2;
@@ -97,38 +72,98 @@ static void draw_strokes(struct canvas *canvas, const struct stroke *strokes, si
         to->lib->cairo_stroke(to->cairo);
 }
 
-static void draw_path(struct canvas *canvas, const struct point *points, size_t count,
-                      const struct pen *pen)
+static void draw_path(struct cairo_canvas *to, const struct draw_command *command)
 {
-    struct cairo_canvas *to = own(canvas);
-    take_pen(to, pen);
-    for (size_t i = 0; i < count; i++)
+    const struct point *points = command->data;
+    take_pen(to, command);
+    for (size_t i = 0; i < command->data_size / sizeof *points; i++)
         (i ? to->lib->cairo_line_to : to->lib->cairo_move_to)(to->cairo, points[i].x, points[i].y);
     to->lib->cairo_stroke(to->cairo);
 }
 
-static void draw_text(struct canvas *canvas, struct point at, const char *text,
-                      const struct lettering *lettering)
+/* --- texts ------------------------------------------------------------------------------------ */
+
+/* Give the layout a text: as it is, or in markup, in lines of at most `width`; -1: in one. */
+static void set_text(struct cairo_canvas *to, const struct draw_command *command, double width)
 {
-    cairo_text(own(canvas), at, text, lettering);
+    const struct cairo_library *lib = to->lib;
+    int size = (int)strlen(command->data);
+    lib->pango_font_description_set_absolute_size(to->font, command->size * PANGO_UNITS);
+    lib->pango_font_description_set_weight(to->font, command->bold ? PANGO_BOLD : 400);
+    lib->pango_layout_set_font_description(to->layout, to->font);
+    if (command->verb == DRAW_TEXT)
+        lib->pango_layout_set_text(to->layout, command->data, size);
+    else
+        lib->pango_layout_set_markup(to->layout, command->data, size);
+    if (width >= 0)
+        lib->pango_layout_set_width(to->layout, (int)(width * PANGO_UNITS));
 }
 
-/* True when all cells below a run of a row are there. */
-static bool stands_on_cells(const struct cells *cells, size_t row, size_t first, size_t end)
+/* What markup leaves would go for plain texts, too. */
+static void forget_markup(struct cairo_canvas *to)
 {
+    to->lib->pango_layout_set_markup(to->layout, "", 0);
+    to->lib->pango_layout_set_width(to->layout, -1);
+}
+
+/* The layout's base line goes through the point. */
+static void draw_line(struct cairo_canvas *to, const struct draw_command *command)
+{
+    static const double before[] = {[ANCHOR_MIDDLE] = 0.5, [ANCHOR_END] = 1};
+    const struct cairo_library *lib = to->lib;
+    int width = 0;
+    int height = 0;
+    set_text(to, command, -1);
+    lib->pango_layout_get_size(to->layout, &width, &height);
+    lib->cairo_save(to->cairo);
+    lib->cairo_translate(to->cairo, command->at.x, command->at.y);
+    lib->cairo_rotate(to->cairo, command->turn * 3.14159265358979 / 180);
+    lib->cairo_move_to(to->cairo, -before[command->anchor] * width / PANGO_UNITS,
+                       -(double)lib->pango_layout_get_baseline(to->layout) / PANGO_UNITS);
+    set_colour(to, command->colour, 1);
+    lib->pango_cairo_show_layout(to->cairo, to->layout);
+    lib->cairo_restore(to->cairo);
+    if (command->verb == DRAW_MARKUP)
+        forget_markup(to);
+}
+
+static void draw_paragraph(struct cairo_canvas *to, const struct draw_command *command)
+{
+    set_text(to, command, command->width);
+    to->lib->cairo_move_to(to->cairo, command->at.x, command->at.y);
+    set_colour(to, command->colour, 1);
+    to->lib->pango_cairo_show_layout(to->cairo, to->layout);
+    forget_markup(to);
+}
+
+double cairo_text_height(struct cairo_canvas *to, const struct draw_command *command)
+{
+    int across = 0;
+    int down = 0;
+    set_text(to, command, command->width);
+    to->lib->pango_layout_get_size(to->layout, &across, &down);
+    forget_markup(to);
+    return (double)down / PANGO_UNITS;
+}
+
+/* --- cells ------------------------------------------------------------------------------------ */
+
+/* True when all cells below a run of a row are there. */
+static bool stands_on_cells(const struct draw_command *cells, size_t row, size_t first, size_t end)
+{
+    const unsigned char *levels = cells->data;
     if (row + 1 == cells->rows)
         return false;
-    const unsigned char *below = cells->levels + (row + 1) * cells->columns;
-    return memchr(below + first, 0, end - first) == NULL;
+    return memchr(levels + (row + 1) * cells->columns + first, 0, end - first) == NULL;
 }
 
 /* Viewers of PDF smooth every edge, and white shines through between neighbours: so cells reach a
  * bit below those that are drawn after them. */
-static void draw_shapes(struct cairo_canvas *to, struct box box, const struct cells *cells,
-                        const struct ramp *ramp, size_t row)
+static void draw_shapes(struct cairo_canvas *to, const struct draw_command *cells, size_t row)
 {
     static const double lap = 0.15;
-    const unsigned char *levels = cells->levels + row * cells->columns;
+    const unsigned char *levels = (const unsigned char *)cells->data + row * cells->columns;
+    struct box box = cells->box;
     double width = box.width / (double)cells->columns;
     double height = box.height / (double)cells->rows;
     for (size_t first = 0, end = 0; first < cells->columns; first = end) {
@@ -138,14 +173,10 @@ static void draw_shapes(struct cairo_canvas *to, struct box box, const struct ce
             continue;
         bool beside = end < cells->columns && levels[end];
         bool below = stands_on_cells(cells, row, first, end);
-        set_colour(to, ramp->colours[levels[first]], 1);
-        add_box(to, (struct box){
-                        box.x + (double)first * width,
-                        box.y + (double)row * height,
-                        (double)(end - first) * width + (beside ? lap : 0),
-                        height + (below ? lap : 0),
-                    });
-        to->lib->cairo_fill(to->cairo);
+        struct box run = {box.x + (double)first * width, box.y + (double)row * height,
+                          (double)(end - first) * width + (beside ? lap : 0),
+                          height + (below ? lap : 0)};
+        fill_box(to, run, cells->ramp->colours[levels[first]]);
     }
 }
 
@@ -172,55 +203,83 @@ static void fill_pixels(unsigned char *pixels, size_t stride, struct stretch x, 
 }
 
 /* An image's cells are whole pixels, and faster written than drawn. */
-static void draw_pixels(struct cairo_canvas *to, struct box box, const struct cells *cells,
-                        const struct ramp *ramp)
+static void draw_pixels(struct cairo_canvas *to, const struct draw_command *cells)
 {
+    const unsigned char *levels = cells->data;
+    struct box box = cells->box;
     double width = box.width / (double)cells->columns;
     double height = box.height / (double)cells->rows;
     to->lib->cairo_surface_flush(to->surface);
     unsigned char *pixels = to->lib->cairo_image_surface_get_data(to->surface);
     size_t stride = (size_t)to->lib->cairo_image_surface_get_stride(to->surface);
     for (size_t i = 0; i < cells->rows * cells->columns && pixels; i++)
-        if (cells->levels[i])
+        if (levels[i])
             fill_pixels(pixels, stride, stretch_of(box.x, width, i % cells->columns, to->across),
                         stretch_of(box.y, height, i / cells->columns, to->down),
-                        ramp->colours[cells->levels[i]]);
+                        cells->ramp->colours[levels[i]]);
     to->lib->cairo_surface_mark_dirty(to->surface);
 }
 
-static void draw_cells(struct canvas *canvas, struct box box, const struct cells *cells,
-                       const struct ramp *ramp)
+static void draw_cells(struct cairo_canvas *to, const struct draw_command *cells)
 {
-    struct cairo_canvas *to = own(canvas);
-    if (to->form == CAIRO_PNG) {
-        draw_pixels(to, box, cells, ramp);
+    if (to->form == DRAWING_PNG) {
+        draw_pixels(to, cells);
         return;
     }
     for (size_t row = 0; row < cells->rows; row++)
-        draw_shapes(to, box, cells, ramp, row);
+        draw_shapes(to, cells, row);
 }
 
-static const struct canvas_form cairo_canvas_form = {
-    .open = no_name,
-    .close = no_end,
-    .rect = draw_rect,
-    .hatch = draw_hatch,
-    .frame = draw_frame,
-    .strokes = draw_strokes,
-    .path = draw_path,
-    .text = draw_text,
-    .cells = draw_cells,
-};
+/* --- pictures --------------------------------------------------------------------------------- */
+
+static void draw(struct canvas *canvas, const struct draw_command *command)
+{
+    struct cairo_canvas *to = (struct cairo_canvas *)canvas; /* it begins with the canvas */
+    switch (command->verb) {
+    case DRAW_RECT:
+        fill_box(to, command->box, command->colour);
+        break;
+    case DRAW_HATCH:
+        draw_hatch(to, command->box);
+        break;
+    case DRAW_FRAME:
+        take_pen(to, command);
+        add_box(to, command->box);
+        to->lib->cairo_stroke(to->cairo);
+        break;
+    case DRAW_STROKES:
+        draw_strokes(to, command);
+        break;
+    case DRAW_PATH:
+        draw_path(to, command);
+        break;
+    case DRAW_TEXT:
+    case DRAW_MARKUP:
+        draw_line(to, command);
+        break;
+    case DRAW_PARAGRAPH:
+        draw_paragraph(to, command);
+        break;
+    case DRAW_CELLS:
+        draw_cells(to, command);
+        break;
+    case DRAW_TURN_PAGE:
+        to->lib->cairo_show_page(to->cairo);
+        break;
+    default: /* nothing to draw */
+        break;
+    }
+}
 
 static unsigned write_bytes(void *closure, const unsigned char *data, unsigned length)
 {
-    struct stream *out = closure;
+    struct buf *out = closure;
     drawing_process_progress(); /* a large one takes long */
-    stream_bytes(out, data, length);
-    return out->failure ? CAIRO_WRITE_FAILED : 0;
+    buf_bytes(out, data, length);
+    return out->out_of_memory ? CAIRO_WRITE_FAILED : 0;
 }
 
-static void open_pdf(struct cairo_canvas *to, const struct cairo_page *page)
+static void open_pdf(struct cairo_canvas *to, const struct drawing_page *page)
 {
     to->surface = to->lib->cairo_pdf_surface_create_for_stream(write_bytes, to->out, page->width,
                                                                page->height);
@@ -229,7 +288,7 @@ static void open_pdf(struct cairo_canvas *to, const struct cairo_page *page)
     to->lib->cairo_pdf_surface_set_metadata(to->surface, CAIRO_CREATION_DATE, "");
 }
 
-static int open_png(struct cairo_canvas *to, const struct cairo_page *page, struct err *err)
+static int open_png(struct cairo_canvas *to, const struct drawing_page *page, struct err *err)
 {
     double width = ceil(page->width * PIXELS);
     double height = ceil(page->height * PIXELS);
@@ -245,33 +304,25 @@ static int open_png(struct cairo_canvas *to, const struct cairo_page *page, stru
 }
 
 /* Letters stand where their font wants them, not on whole pixels: at sizes of a few points that
- * would tear words apart, and a PDF has no pixels. */
-static void place_exactly(struct cairo_canvas *to)
+ * would tear words apart, and a PDF has no pixels. False: without a single font pango draws boxes
+ * in place of letters, and says that it did well. */
+static bool open_letters(struct cairo_canvas *to)
 {
-    struct _PangoContext *context = to->lib->pango_layout_get_context(to->layout);
-    struct _cairo_font_options *options = to->lib->cairo_font_options_create();
-    to->lib->cairo_font_options_set_hint_style(options, CAIRO_HINT_NONE);
-    to->lib->cairo_font_options_set_hint_metrics(options, CAIRO_HINT_NONE);
-    to->lib->pango_cairo_context_set_font_options(context, options);
-    to->lib->pango_context_set_round_glyph_positions(context, false);
-    to->lib->cairo_font_options_destroy(options);
-}
-
-static void open_letters(struct cairo_canvas *to)
-{
-    to->layout = to->lib->pango_cairo_create_layout(to->cairo);
-    place_exactly(to);
-    to->lib->pango_layout_set_auto_dir(to->layout, false);
-    to->font = to->lib->pango_font_description_new();
-    to->lib->pango_font_description_set_family(to->font, fonts);
-    to->lib->pango_layout_set_font_description(to->layout, to->font);
-}
-
-/* Without a single font pango draws boxes in place of letters, and says that it did well. */
-static bool has_letters(struct cairo_canvas *to)
-{
-    to->lib->pango_layout_set_text(to->layout, "x", 1);
-    return to->lib->pango_layout_get_unknown_glyphs_count(to->layout) == 0;
+    const struct cairo_library *lib = to->lib;
+    struct _cairo_font_options *options = lib->cairo_font_options_create();
+    to->layout = lib->pango_cairo_create_layout(to->cairo);
+    struct _PangoContext *context = lib->pango_layout_get_context(to->layout);
+    lib->cairo_font_options_set_hint_style(options, CAIRO_HINT_NONE);
+    lib->cairo_font_options_set_hint_metrics(options, CAIRO_HINT_NONE);
+    lib->pango_cairo_context_set_font_options(context, options);
+    lib->pango_context_set_round_glyph_positions(context, false);
+    lib->cairo_font_options_destroy(options);
+    lib->pango_layout_set_auto_dir(to->layout, false);
+    to->font = lib->pango_font_description_new();
+    lib->pango_font_description_set_family(to->font, fonts);
+    lib->pango_layout_set_font_description(to->layout, to->font);
+    lib->pango_layout_set_text(to->layout, "x", 1);
+    return lib->pango_layout_get_unknown_glyphs_count(to->layout) == 0;
 }
 
 static void give_back(struct cairo_canvas *to)
@@ -282,41 +333,35 @@ static void give_back(struct cairo_canvas *to)
     to->lib->cairo_surface_destroy(to->surface);
 }
 
-int cairo_begin(struct cairo_canvas *to, enum cairo_form form, struct stream *out,
-                const struct cairo_page *page, struct err *err)
+int cairo_begin(struct cairo_canvas *to, enum drawing_form form, struct buf *out,
+                const struct drawing_page *page, struct err *err)
 {
-    *to = (struct cairo_canvas){{&cairo_canvas_form}, .form = form, .out = out};
+    *to = (struct cairo_canvas){.canvas = {draw, NULL}, .out = out, .form = form};
     to->lib = cairo_library_load(err);
     if (!to->lib)
         return -1;
-    if (form == CAIRO_PNG && open_png(to, page, err))
+    if (form == DRAWING_PNG && open_png(to, page, err))
         return -1;
     cairo_library_check(NULL); /* not what was said of another picture */
-    if (form == CAIRO_PDF)
+    if (form == DRAWING_PDF)
         open_pdf(to, page);
     to->cairo = to->lib->cairo_create(to->surface);
-    if (form == CAIRO_PNG)
+    if (form == DRAWING_PNG)
         to->lib->cairo_scale(to->cairo, PIXELS, PIXELS);
-    open_letters(to);
-    if (!has_letters(to)) {
+    if (!open_letters(to)) {
         give_back(to);
         return err_output(err, "png and pdf need a font, and none can be read: install one "
                                "(Debian: fonts-dejavu-core) or write svg");
     }
     struct box all = {0, 0, page->width + 1, page->height + 1}; /* the last pixels, too */
-    draw_rect(&to->canvas, all, colour_of_hex(0xffffff));
+    fill_box(to, all, colour_of_hex(0xffffff));
     return 0;
-}
-
-void cairo_turn_page(struct cairo_canvas *to)
-{
-    to->lib->cairo_show_page(to->cairo);
 }
 
 int cairo_end(struct cairo_canvas *to, struct err *err)
 {
     unsigned status = to->lib->cairo_status(to->cairo);
-    if (!status && to->form == CAIRO_PNG)
+    if (!status && to->form == DRAWING_PNG)
         status = to->lib->cairo_surface_write_to_png_stream(to->surface, write_bytes, to->out);
     to->lib->cairo_surface_finish(to->surface);
     if (!status)
@@ -324,7 +369,7 @@ int cairo_end(struct cairo_canvas *to, struct err *err)
     give_back(to);
     if (cairo_library_check(err))
         return -1;
-    if (status && !to->out->failure)
+    if (status && !to->out->out_of_memory)
         return err_output(err, "cairo cannot draw the picture: %s",
                           to->lib->cairo_status_to_string(status));
     return 0;

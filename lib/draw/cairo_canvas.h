@@ -2,26 +2,24 @@
  * in the process of drawing.h.
  *
  *     struct cairo_canvas cairo;
- *     struct cairo_page page = {504, 300, "life · Life is short"};
- *     if (cairo_begin(&cairo, CAIRO_PNG, &stream, &page, err)) ...
- *     figure_draw(&figure, &cairo.canvas, err);
+ *     if (cairo_begin(&cairo, DRAWING_PNG, &buf, &page, err)) ...
+ *     cairo.canvas.draw(&cairo.canvas, &command);
  *     if (cairo_end(&cairo, err)) ...
+ *
+ * Markup is pango's: <i>, <b>, <sub>, <sup>; &lt; and &amp; are signs. A wrong one becomes an error
+ * of cairo_end.
  */
 #ifndef ATTN_DRAW_CAIRO_CANVAS_H
 #define ATTN_DRAW_CAIRO_CANVAS_H
 
-#include "base/err.h"
-#include "base/stream.h"
 #include "draw/cairo_library.h"
-#include "draw/canvas.h"
-
-enum cairo_form { CAIRO_PNG, CAIRO_PDF };
+#include "draw/drawing.h"
 
 struct cairo_canvas {
     struct canvas canvas;
     const struct cairo_library *lib;
-    enum cairo_form form;
-    struct stream *out;
+    enum drawing_form form;
+    struct buf *out;
     long across, down; /* pixels of a PNG */
     struct _cairo_surface *surface;
     struct _cairo *cairo;
@@ -29,19 +27,14 @@ struct cairo_canvas {
     struct _PangoFontDescription *font;
 };
 
-/* What is drawn on. A PNG has 192 pixels to an inch, two to a pixel of the web. */
-struct cairo_page {
-    double width, height; /* points */
-    const char *title;
-};
+/* A PNG has 192 pixels to an inch, two to a pixel of the web. */
+int cairo_begin(struct cairo_canvas *cairo, enum drawing_form form, struct buf *out,
+                const struct drawing_page *page, struct err *err);
 
-int cairo_begin(struct cairo_canvas *cairo, enum cairo_form form, struct stream *out,
-                const struct cairo_page *page, struct err *err);
+/* How high the lines of a DRAW_HEIGHT are. */
+double cairo_text_height(struct cairo_canvas *cairo, const struct draw_command *command);
 
-/* Go on on another page of a PDF. */
-void cairo_turn_page(struct cairo_canvas *cairo);
-
-/* Write what was drawn, and give everything back. Failures to write stick to the stream. */
+/* Write what was drawn, and give everything back. Memory that is not there sticks to `out`. */
 int cairo_end(struct cairo_canvas *cairo, struct err *err);
 
 #endif

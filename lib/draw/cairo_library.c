@@ -42,7 +42,7 @@ struct _GLogField {
     ptrdiff_t length; /* negative: it ends with a 0 */
 };
 
-static struct err remark; /* the first one that nobody asked for yet */
+static struct err remark; /* the first one that was not asked for yet */
 
 static void hear_message(const char *domain, int level, const char *message, void *data)
 {

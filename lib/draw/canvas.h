@@ -1,8 +1,9 @@
-/* canvas.h: what pictures are drawn on: rectangles, lines, texts and matrices of cells.
+/* canvas.h: what pictures are drawn on, and the commands that they are made of: rectangles, lines,
+ * texts and matrices of cells.
  *
- * One drawing code serves every form; each form (svg_canvas.h, drawing.h) is a table of these
- * few operations, on a struct that begins with a canvas. Lengths are points, 1/72 inch, from the
- * upper left corner. Failures stick to the form, whose `…_end` tells them.
+ * Each canvas_* fills in a command; a form of picture is a function that carries commands out, on a
+ * struct that begins with a canvas. Lengths are points, 1/72 inch, from the upper left corner.
+ * Failures stick to the form: drawing_end (drawing.h) tells them.
  *
  *     canvas_open(canvas, "weights layer 0 head 1");
  *     canvas_rect(canvas, (struct box){10, 10, 80, 20}, colour);
@@ -12,11 +13,8 @@
 #ifndef ATTN_DRAW_CANVAS_H
 #define ATTN_DRAW_CANVAS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "draw/cells.h"
-#include "write/colour.h"
+#include "base/buf.h"
+#include "base/stream.h"
 #include "write/palette.h"
 
 struct point {
@@ -49,86 +47,111 @@ struct stroke {
     struct point from, to;
 };
 
+/* Levels of a ramp. */
+struct cells {
+    size_t rows, columns;
+    size_t row_step, column_step; /* so many rows and columns of numbers in one cell; 1: each */
+    unsigned char *levels;        /* [rows, columns]; 0: nothing is there */
+};
+
 /* The measures of a hatching. */
 #define CANVAS_HATCH_PITCH 2.6
 #define CANVAS_HATCH_WIDTH 0.5
 #define CANVAS_HATCH_GROUND 0xf5f5f5
 #define CANVAS_HATCH_LINE 0xd2d2d2
 
+enum draw_verb {
+    DRAW_OPEN, /* data: a name */
+    DRAW_CLOSE,
+    DRAW_RECT,
+    DRAW_HATCH,
+    DRAW_FRAME,
+    DRAW_STROKES, /* data: struct stroke … */
+    DRAW_PATH,    /* data: struct point … */
+    DRAW_TEXT,    /* data: the text, with its 0 */
+    DRAW_CELLS,   /* data: their levels */
+    /* what only documents of drawing.h know; data: markup, with its 0 */
+    DRAW_MARKUP,
+    DRAW_PARAGRAPH,
+    DRAW_HEIGHT,
+    DRAW_TURN_PAGE,
+    /* what its process is told besides */
+    DRAW_LOAD,
+    DRAW_BEGIN, /* data: the page's title */
+    DRAW_END,
+};
+
+/* Flat, because it goes to another process as it is: what lies between the parts of a struct may
+ * hold anything. */
+struct draw_command {
+    enum draw_verb verb;
+    int form; /* of a page: enum drawing_form */
+    struct box box;
+    struct point at;
+    struct colour colour; /* of a box, a pen or letters */
+    double line_width, opacity;
+    double size, turn;
+    enum anchor anchor;
+    bool bold;
+    double width, height; /* of a page, or of a paragraph */
+    size_t rows, columns; /* of cells */
+    const struct ramp *ramp;
+    const void *data;
+    size_t data_size;
+};
+
 struct canvas {
-    const struct canvas_form *form;
+    void (*draw)(struct canvas *canvas, const struct draw_command *command);
+    struct stream *out;
 };
 
-struct canvas_form {
-    /* A part of the picture, with a name for those who cannot see it or take it apart. */
-    void (*open)(struct canvas *canvas, const char *name);
-    void (*close)(struct canvas *canvas);
-    void (*rect)(struct canvas *canvas, struct box box, struct colour colour);
-    void (*hatch)(struct canvas *canvas, struct box box);
-    void (*frame)(struct canvas *canvas, struct box box, const struct pen *pen);
-    void (*strokes)(struct canvas *canvas, const struct stroke *strokes, size_t count,
-                    const struct pen *pen);
-    void (*path)(struct canvas *canvas, const struct point *points, size_t count,
-                 const struct pen *pen);
-    void (*text)(struct canvas *canvas, struct point at, const char *text,
-                 const struct lettering *lettering);
-    void (*cells)(struct canvas *canvas, struct box box, const struct cells *cells,
-                  const struct ramp *ramp);
-};
+/* A part of the picture, with a name for those who cannot see it or take it apart. */
+void canvas_open(struct canvas *canvas, const char *name);
+void canvas_close(struct canvas *canvas);
 
-static inline void canvas_open(struct canvas *canvas, const char *name)
-{
-    canvas->form->open(canvas, name);
-}
-
-static inline void canvas_close(struct canvas *canvas)
-{
-    canvas->form->close(canvas);
-}
-
-static inline void canvas_rect(struct canvas *canvas, struct box box, struct colour colour)
-{
-    canvas->form->rect(canvas, box, colour);
-}
+void canvas_rect(struct canvas *canvas, struct box box, struct colour colour);
 
 /* A light hatching: there is nothing here. Where colours are lost it still is no number. */
-static inline void canvas_hatch(struct canvas *canvas, struct box box)
-{
-    canvas->form->hatch(canvas, box);
-}
+void canvas_hatch(struct canvas *canvas, struct box box);
 
 /* The border of a box. */
-static inline void canvas_frame(struct canvas *canvas, struct box box, const struct pen *pen)
-{
-    canvas->form->frame(canvas, box, pen);
-}
+void canvas_frame(struct canvas *canvas, struct box box, const struct pen *pen);
 
 /* Many lines of one pen; where they cross, they are no darker. */
-static inline void canvas_strokes(struct canvas *canvas, const struct stroke *strokes, size_t count,
-                                  const struct pen *pen)
-{
-    canvas->form->strokes(canvas, strokes, count, pen);
-}
+void canvas_strokes(struct canvas *canvas, const struct stroke *strokes, size_t count,
+                    const struct pen *pen);
 
 /* Straight from point to point. */
-static inline void canvas_path(struct canvas *canvas, const struct point *points, size_t count,
-                               const struct pen *pen)
-{
-    canvas->form->path(canvas, points, count, pen);
-}
+void canvas_path(struct canvas *canvas, const struct point *points, size_t count,
+                 const struct pen *pen);
 
 /* A line of visible characters. */
-static inline void canvas_text(struct canvas *canvas, struct point at, const char *text,
-                               const struct lettering *lettering)
-{
-    canvas->form->text(canvas, at, text, lettering);
-}
+void canvas_text(struct canvas *canvas, struct point at, const char *text,
+                 const struct lettering *lettering);
+
+/* The same, its end replaced by an ellipsis where it would be wider; -1: there was no memory. */
+int canvas_text_fit(struct canvas *canvas, struct point at, const char *text, double width,
+                    const struct lettering *lettering, struct err *err);
 
 /* Cells that fill a box without gaps. */
-static inline void canvas_cells(struct canvas *canvas, struct box box, const struct cells *cells,
-                                const struct ramp *ramp)
-{
-    canvas->form->cells(canvas, box, cells, ramp);
-}
+void canvas_cells(struct canvas *canvas, struct box box, const struct cells *cells,
+                  const struct ramp *ramp);
+
+/* How wide a text will be, before the font is known, which an SVG meets only on the reader's
+ * screen: as in DejaVu Sans, which is wider than what it may be replaced by. */
+double letters_width(const char *text, double size);
+
+/* Append the text, its end replaced by an ellipsis where it would be wider. */
+void letters_fit(struct buf *out, const char *text, double width, double size);
+
+/* The command for a text, or for markup. */
+struct draw_command draw_letters(enum draw_verb verb, const char *text,
+                                 const struct lettering *lettering);
+
+/* Pictures as SVG, written by ourselves: texts stay texts, cells stay shapes. Failures stick to the
+ * stream. */
+void svg_begin(struct canvas *svg, struct stream *out, double width, double height,
+               const char *title);
+void svg_end(struct canvas *svg);
 
 #endif

@@ -1,206 +1,213 @@
+/* drawing.c: both sides of the process that draws. It is the same program, so that it is sent draw
+ * commands as they are, with their data after them. Those that ask for something are answered; the
+ * others are not, because most are drawn faster than an answer takes. */
 #include "draw/drawing.h"
 
 #include <string.h>
 
-#include "draw/drawing_order.h"
+#include "base/heap.h"
+#include "draw/cairo_canvas.h"
 #include "draw/drawing_process.h"
+
+enum { PIECE_BYTES = 16 * 1024 };
+
+struct answer {
+    struct err err; /* of no kind: done */
+    double height;
+    size_t size; /* of the picture, whose bytes follow */
+};
+
+/* --- there ------------------------------------------------------------------------------------ */
+
+struct server {
+    struct buf picture;
+    struct cairo_canvas cairo;
+    bool begun; /* a picture, and not refused */
+    struct ramp ramp;
+    void *data;
+    size_t room; /* of the data */
+    struct answer answer;
+};
+
+static void begin(struct server *server, const struct draw_command *command)
+{
+    const struct drawing_page page = {command->width, command->height, command->data};
+    buf_clear(&server->picture);
+    server->begun = !cairo_begin(&server->cairo, (enum drawing_form)command->form, &server->picture,
+                                 &page, &server->answer.err);
+}
+
+static void end(struct server *server)
+{
+    if (!cairo_end(&server->cairo, &server->answer.err) &&
+        !buf_check(&server->picture, &server->answer.err))
+        server->answer.size = server->picture.size;
+    server->begun = false;
+}
+
+/* False when there is no memory for them: the end of the process says so. */
+static bool read_data(struct server *server, struct draw_command *command)
+{
+    if (command->data_size > server->room) {
+        void *grown = heap_resize(server->data, command->data_size, 1, NULL);
+        server->data = grown ? grown : server->data;
+        server->room = grown ? command->data_size : server->room;
+    }
+    bool has_ramp = command->ramp != NULL;
+    command->data = server->data;
+    command->ramp = &server->ramp;
+    return command->data_size <= server->room &&
+           drawing_process_read(server->data, command->data_size) &&
+           (!has_ramp || drawing_process_read(&server->ramp, sizeof server->ramp));
+}
+
+static bool serve_one(struct server *server)
+{
+    struct draw_command command;
+    enum draw_verb verb;
+    if (!drawing_process_read(&command, sizeof command) || !read_data(server, &command))
+        return false;
+    verb = command.verb;
+    drawing_process_progress();
+    if (verb == DRAW_LOAD)
+        cairo_library_load(&server->answer.err);
+    else if (verb == DRAW_BEGIN)
+        begin(server, &command);
+    else if (verb == DRAW_END && server->begun)
+        end(server);
+    else if (verb == DRAW_HEIGHT && server->begun)
+        server->answer.height = cairo_text_height(&server->cairo, &command);
+    else if (server->begun)
+        server->cairo.canvas.draw(&server->cairo.canvas, &command);
+    if (verb != DRAW_LOAD && verb != DRAW_BEGIN && verb != DRAW_END && verb != DRAW_HEIGHT)
+        return true;
+    bool answered = drawing_process_answer(&server->answer, sizeof server->answer) &&
+                    drawing_process_answer(server->picture.bytes, server->answer.size);
+    server->answer = (struct answer){0};
+    return answered;
+}
+
+static void serve(void)
+{
+    static struct server server;
+    heap_fail_at(0, 0); /* the faults of tests are meant for the process that plans them */
+    while (serve_one(&server))
+        ;
+}
+
+/* --- here ------------------------------------------------------------------------------------- */
 
 static struct drawing_process process; /* for all pictures, from the first on */
 
-static struct drawing *own(struct canvas *canvas)
+static void send(struct canvas *canvas, const struct draw_command *command)
 {
-    return (struct drawing *)canvas; /* it begins with the canvas */
-}
-
-static void send(struct drawing *to, struct drawing_order *order, const void *payload, size_t size)
-{
-    order->payload = size;
-    if (to->failed)
+    struct drawing *to = (struct drawing *)canvas; /* it begins with the canvas */
+    if (to->failed || command->verb == DRAW_OPEN || command->verb == DRAW_CLOSE)
         return;
-    drawing_process_send(&process, order, sizeof *order, to->out);
-    drawing_process_send(&process, payload, size, to->out);
+    drawing_process_send(&process, command, sizeof *command);
+    drawing_process_send(&process, command->data, command->data_size);
+    if (command->ramp)
+        drawing_process_send(&process, command->ramp, sizeof *command->ramp);
 }
 
-static void send_text(struct drawing *to, struct drawing_order *order, const char *text)
+/* The bytes of a picture, from there to its stream. */
+static void pass_on(struct drawing *drawing, size_t size)
 {
-    send(to, order, text, strlen(text) + 1);
+    char bytes[PIECE_BYTES];
+    while (size > 0 && !drawing->failed) {
+        size_t piece = size < sizeof bytes ? size : sizeof bytes;
+        drawing->failed = drawing_process_receive(&process, bytes, piece, &drawing->err);
+        if (!drawing->failed)
+            stream_bytes(drawing->canvas.out, bytes, piece);
+        size -= piece;
+    }
 }
 
-static void take_pen(struct drawing_order *order, const struct pen *pen)
+/* Send, and wait for the answer; the first error stays. */
+static double ask(struct drawing *drawing, const struct draw_command *command)
 {
-    order->colour = pen->colour;
-    order->line_width = pen->width;
-    order->opacity = pen->opacity;
-}
-
-static void take_lettering(struct drawing_order *order, const struct lettering *lettering)
-{
-    order->colour = lettering->colour;
-    order->size = lettering->size;
-    order->turn = lettering->turn;
-    order->anchor = lettering->anchor;
-    order->bold = lettering->bold;
-}
-
-/* The answer to what was sent last; the first error stays. */
-static double receive(struct drawing *to)
-{
-    struct drawing_answer answer;
-    if (to->failed)
+    struct answer answer;
+    send(&drawing->canvas, command);
+    if (drawing->failed)
         return 0;
-    to->failed = drawing_process_receive(&process, &answer, sizeof answer, to->out, &to->err);
-    if (!to->failed && answer.err.kind)
-        err_adopt(&to->err, &answer.err);
-    return to->failed ? 0 : answer.height;
+    drawing->failed = drawing_process_receive(&process, &answer, sizeof answer, &drawing->err);
+    if (drawing->failed)
+        return 0;
+    if (answer.err.kind)
+        err_adopt(&drawing->err, &answer.err);
+    pass_on(drawing, answer.size);
+    return answer.height;
 }
 
-/* --- the canvas ------------------------------------------------------------------------------- */
-
-static void no_name(struct canvas *canvas, const char *name)
+/* Ask for a picture, or whether there can be one: what went wrong so far. */
+static int demand(struct drawing *drawing, const struct draw_command *command, struct err *err)
 {
-    (void)canvas, (void)name;
-}
-
-static void no_end(struct canvas *canvas)
-{
-    (void)canvas;
-}
-
-static void draw_rect(struct canvas *canvas, struct box box, struct colour colour)
-{
-    struct drawing_order order = {.verb = DRAWING_RECT, .box = box, .colour = colour};
-    send(own(canvas), &order, NULL, 0);
-}
-
-static void draw_hatch(struct canvas *canvas, struct box box)
-{
-    struct drawing_order order = {.verb = DRAWING_HATCH, .box = box};
-    send(own(canvas), &order, NULL, 0);
-}
-
-static void draw_frame(struct canvas *canvas, struct box box, const struct pen *pen)
-{
-    struct drawing_order order = {.verb = DRAWING_FRAME, .box = box};
-    take_pen(&order, pen);
-    send(own(canvas), &order, NULL, 0);
-}
-
-static void draw_strokes(struct canvas *canvas, const struct stroke *strokes, size_t count,
-                         const struct pen *pen)
-{
-    struct drawing_order order = {.verb = DRAWING_STROKES};
-    take_pen(&order, pen);
-    send(own(canvas), &order, strokes, count * sizeof *strokes);
-}
-
-static void draw_path(struct canvas *canvas, const struct point *points, size_t count,
-                      const struct pen *pen)
-{
-    struct drawing_order order = {.verb = DRAWING_PATH};
-    take_pen(&order, pen);
-    send(own(canvas), &order, points, count * sizeof *points);
-}
-
-static void draw_text(struct canvas *canvas, struct point at, const char *text,
-                      const struct lettering *lettering)
-{
-    struct drawing_order order = {.verb = DRAWING_TEXT, .at = at};
-    take_lettering(&order, lettering);
-    send_text(own(canvas), &order, text);
-}
-
-static void draw_cells(struct canvas *canvas, struct box box, const struct cells *cells,
-                       const struct ramp *ramp)
-{
-    struct drawing_order colours = {.verb = DRAWING_RAMP};
-    struct drawing_order order = {
-        .verb = DRAWING_CELLS, .box = box, .rows = cells->rows, .columns = cells->columns};
-    send(own(canvas), &colours, ramp, sizeof *ramp);
-    send(own(canvas), &order, cells->levels, cells->rows * cells->columns);
-}
-
-static const struct canvas_form drawing_form = {
-    .open = no_name,
-    .close = no_end,
-    .rect = draw_rect,
-    .hatch = draw_hatch,
-    .frame = draw_frame,
-    .strokes = draw_strokes,
-    .path = draw_path,
-    .text = draw_text,
-    .cells = draw_cells,
-};
-
-/* --- texts ------------------------------------------------------------------------------------ */
-
-void drawing_markup(struct drawing *drawing, struct point at, const char *markup,
-                    const struct lettering *lettering)
-{
-    struct drawing_order order = {.verb = DRAWING_MARKUP, .at = at};
-    take_lettering(&order, lettering);
-    send_text(drawing, &order, markup);
-}
-
-double drawing_height(struct drawing *drawing, const char *markup, double width,
-                      const struct lettering *lettering)
-{
-    struct drawing_order order = {.verb = DRAWING_HEIGHT, .width = width};
-    take_lettering(&order, lettering);
-    send_text(drawing, &order, markup);
-    return receive(drawing);
-}
-
-void drawing_paragraph(struct drawing *drawing, struct point at, const char *markup, double width,
-                       const struct lettering *lettering)
-{
-    struct drawing_order order = {.verb = DRAWING_PARAGRAPH, .at = at, .width = width};
-    take_lettering(&order, lettering);
-    send_text(drawing, &order, markup);
-}
-
-/* --- pictures --------------------------------------------------------------------------------- */
-
-/* What went wrong so far; then the process is as good as new. */
-static int check(const struct drawing *drawing, struct err *err)
-{
+    if (!process.pid && command->verb != DRAW_END && drawing_process_start(&process, serve, err))
+        return -1;
+    ask(drawing, command);
     return drawing->err.kind ? err_adopt(err, &drawing->err) : 0;
 }
 
 int drawing_check(struct err *err)
 {
     struct drawing drawing = {0};
-    struct drawing_order order = {.verb = DRAWING_LOAD};
-    if (!process.pid && drawing_process_start(&process, drawing_serve, err))
-        return -1;
-    send(&drawing, &order, NULL, 0);
-    receive(&drawing);
-    return check(&drawing, err);
+    return demand(&drawing, &(struct draw_command){.verb = DRAW_LOAD}, err);
 }
 
-int drawing_begin(struct drawing *drawing, enum cairo_form form, struct stream *out,
-                  const struct cairo_page *page, struct err *err)
+int drawing_begin(struct drawing *drawing, enum drawing_form form, struct stream *out,
+                  const struct drawing_page *page, struct err *err)
 {
-    struct drawing_order order = {
-        .verb = DRAWING_BEGIN, .form = form, .width = page->width, .height = page->height};
-    *drawing = (struct drawing){.canvas = {&drawing_form}, .out = out};
+    const struct draw_command command = {
+        .verb = DRAW_BEGIN,
+        .form = (int)form,
+        .width = page->width,
+        .height = page->height,
+        .data = page->title,
+        .data_size = strlen(page->title) + 1,
+    };
+    *drawing = (struct drawing){.canvas = {send, out}, .form = form};
+    if (form == DRAWING_SVG) {
+        svg_begin(&drawing->canvas, out, page->width, page->height, page->title);
+        return 0;
+    }
     stream_binary(out);
-    if (!process.pid && drawing_process_start(&process, drawing_serve, err))
-        return -1;
-    send_text(drawing, &order, page->title);
-    receive(drawing);
-    return check(drawing, err);
-}
-
-void drawing_turn_page(struct drawing *drawing)
-{
-    struct drawing_order order = {.verb = DRAWING_TURN_PAGE};
-    send(drawing, &order, NULL, 0);
+    return demand(drawing, &command, err);
 }
 
 int drawing_end(struct drawing *drawing, struct err *err)
 {
-    struct drawing_order order = {.verb = DRAWING_END};
-    send(drawing, &order, NULL, 0);
-    receive(drawing);
-    return check(drawing, err);
+    if (drawing->form != DRAWING_SVG)
+        return demand(drawing, &(struct draw_command){.verb = DRAW_END}, err);
+    svg_end(&drawing->canvas);
+    return 0;
+}
+
+void drawing_turn_page(struct drawing *drawing)
+{
+    send(&drawing->canvas, &(struct draw_command){.verb = DRAW_TURN_PAGE});
+}
+
+void drawing_markup(struct drawing *drawing, struct point at, const char *markup,
+                    const struct lettering *lettering)
+{
+    struct draw_command command = draw_letters(DRAW_MARKUP, markup, lettering);
+    command.at = at;
+    send(&drawing->canvas, &command);
+}
+
+double drawing_height(struct drawing *drawing, const char *markup, double width,
+                      const struct lettering *lettering)
+{
+    struct draw_command command = draw_letters(DRAW_HEIGHT, markup, lettering);
+    command.width = width;
+    return ask(drawing, &command);
+}
+
+void drawing_paragraph(struct drawing *drawing, struct point at, const char *markup, double width,
+                       const struct lettering *lettering)
+{
+    struct draw_command command = draw_letters(DRAW_PARAGRAPH, markup, lettering);
+    command.at = at;
+    command.width = width;
+    send(&drawing->canvas, &command);
 }

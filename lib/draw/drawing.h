@@ -1,38 +1,45 @@
-/* drawing.h: pictures as PNG and PDF, and documents as PDF, drawn by cairo and pango in a process
- * beside ours (drawing_process.h), of which there is one for all pictures.
+/* drawing.h: pictures as SVG, PNG and PDF, and documents as PDF.
+ *
+ * SVG is written at once. The others are drawn by cairo and pango in a process beside ours
+ * (drawing_process.h), of which there is one for all pictures.
  *
  *     struct drawing drawing;
- *     struct cairo_page page = {504, 300, "life · Life is short"};
- *     if (drawing_begin(&drawing, CAIRO_PNG, &stream, &page, err)) ...
+ *     struct drawing_page page = {504, 300, "life · Life is short"};
+ *     if (drawing_begin(&drawing, DRAWING_PNG, &stream, &page, err)) ...
  *     figure_draw(&figure, &drawing.canvas, err);
  *     if (drawing_end(&drawing, err)) ...
  */
 #ifndef ATTN_DRAW_DRAWING_H
 #define ATTN_DRAW_DRAWING_H
 
-#include "base/err.h"
-#include "base/stream.h"
-#include "draw/cairo_canvas.h"
 #include "draw/canvas.h"
+
+enum drawing_form { DRAWING_SVG, DRAWING_PNG, DRAWING_PDF };
+
+struct drawing_page {
+    double width, height; /* points */
+    const char *title;
+};
 
 struct drawing {
     struct canvas canvas;
-    struct stream *out;
+    enum drawing_form form;
     bool failed; /* the process has ended; then why: */
     struct err err;
 };
 
-/* Whether this machine can draw them: that is asked before anything is computed. */
+/* Whether this machine can draw PNG and PDF: that is asked before anything is computed. */
 int drawing_check(struct err *err);
 
 /* One picture at a time. Where it cannot be begun there is nothing to end. */
-int drawing_begin(struct drawing *drawing, enum cairo_form form, struct stream *out,
-                  const struct cairo_page *page, struct err *err);
+int drawing_begin(struct drawing *drawing, enum drawing_form form, struct stream *out,
+                  const struct drawing_page *page, struct err *err);
 
 /* Write what was drawn. Failures to write stick to the stream, all others are told here. */
 int drawing_end(struct drawing *drawing, struct err *err);
 
-/* As their namesakes in cairo_canvas.h and cairo_text.h. */
+/* Of a PDF: go on on another page; texts in pango's markup: a line, and lines of at most `width`,
+ * how high they are, and drawn from their upper left corner on. */
 void drawing_turn_page(struct drawing *drawing);
 void drawing_markup(struct drawing *drawing, struct point at, const char *markup,
                     const struct lettering *lettering);

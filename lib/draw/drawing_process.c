@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -31,11 +30,11 @@ static void answer_no_signals(void)
 }
 
 /* No file of ours stays open there, no word of a library's is seen, no core is left. */
-static bool settle_in(int orders, int bytes)
+static bool settle_in(int orders)
 {
     const struct rlimit no_core = {0, 0};
     int silence = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (silence < 0 || dup2(orders, STDIN_FILENO) < 0 || dup2(bytes, STDOUT_FILENO) < 0 ||
+    if (silence < 0 || dup2(orders, STDIN_FILENO) < 0 || dup2(silence, STDOUT_FILENO) < 0 ||
         dup2(silence, STDERR_FILENO) < 0)
         return false;
     close_range(STDERR_FILENO + 1, UINT_MAX, 0);
@@ -90,7 +89,7 @@ static int cannot_start(struct err *err)
 }
 
 /* A copy of ours; a signal that comes meanwhile waits until it is known whom it is for. */
-static pid_t start(const int orders[2], const int bytes[2], void (*serve)(void))
+static pid_t start(int orders, void (*serve)(void))
 {
     sigset_t all;
     sigset_t before;
@@ -101,7 +100,7 @@ static pid_t start(const int orders[2], const int bytes[2], void (*serve)(void))
     if (pid == 0) {
         answer_no_signals();
         drawing_process_progress();
-        if (follow(parent) && settle_in(orders[1], bytes[1]))
+        if (follow(parent) && settle_in(orders))
             serve();
         _exit(0);
     }
@@ -113,83 +112,42 @@ static pid_t start(const int orders[2], const int bytes[2], void (*serve)(void))
 
 int drawing_process_start(struct drawing_process *process, void (*serve)(void), struct err *err)
 {
-    int orders[2];
-    int bytes[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, orders))
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
         return cannot_start(err);
-    if (pipe2(bytes, O_CLOEXEC)) {
-        cannot_start(err);
-        close(orders[0]);
-        close(orders[1]);
-        return -1;
-    }
-    *process = (struct drawing_process){.orders = orders[0], .bytes = bytes[0]};
-    process->pid = start(orders, bytes, serve);
+    *process = (struct drawing_process){.socket = ends[0]};
+    process->pid = start(ends[1], serve);
     int failed = process->pid < 0 ? cannot_start(err) : 0;
-    close(orders[1]);
-    close(bytes[1]);
+    close(ends[1]);
     if (failed) {
-        close(orders[0]);
-        close(bytes[0]);
+        close(ends[0]);
         process->pid = 0;
     }
     return failed;
 }
 
-static void take_bytes(struct drawing_process *process, struct stream *out)
-{
-    char bytes[DRAWING_BUFFER_BYTES];
-    ssize_t got = transfer_read(process->bytes, bytes, sizeof bytes);
-    if (got > 0)
-        stream_bytes(out, bytes, (size_t)got);
-    else
-        process->failed = true; /* poll saw some */
-}
-
-/* Until it listens or speaks, or is no more. Its bytes come first; the socket is looked at before
- * the pipe, so that where an answer is found, so is what was written before it. */
-static void wait_for(struct drawing_process *process, short event, struct stream *out)
-{
-    while (!process->failed) {
-        struct pollfd two[] = {{process->orders, event, 0}, {process->bytes, POLLIN, 0}};
-        if (poll(two, 2, -1) < 0)
-            process->failed = errno != EINTR;
-        else if (two[1].revents & POLLIN)
-            take_bytes(process, out);
-        else if (two[0].revents || two[1].revents)
-            return;
-    }
-}
-
-static void send_all(struct drawing_process *process, const char *bytes, size_t size,
-                     struct stream *out)
+static void send_all(struct drawing_process *process, const char *bytes, size_t size)
 {
     while (size > 0 && !process->failed) {
-        ssize_t sent = send(process->orders, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (sent >= 0) {
-            bytes += sent;
-            size -= (size_t)sent;
-        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            wait_for(process, POLLOUT, out);
-        } else if (errno != EINTR) {
-            process->failed = true;
-        }
+        ssize_t sent = send(process->socket, bytes, size, MSG_NOSIGNAL);
+        process->failed = sent < 0 && errno != EINTR;
+        bytes += sent > 0 ? sent : 0;
+        size -= sent > 0 ? (size_t)sent : 0;
     }
 }
 
-static void flush(struct drawing_process *process, struct stream *out)
+static void flush(struct drawing_process *process)
 {
-    send_all(process, process->buffer, process->used, out);
+    send_all(process, process->buffer, process->used);
     process->used = 0;
 }
 
-void drawing_process_send(struct drawing_process *process, const void *bytes, size_t size,
-                          struct stream *out)
+void drawing_process_send(struct drawing_process *process, const void *bytes, size_t size)
 {
     if (process->used + size > sizeof process->buffer)
-        flush(process, out);
+        flush(process);
     if (size > sizeof process->buffer) {
-        send_all(process, bytes, size, out);
+        send_all(process, bytes, size);
         return;
     }
     if (size)
@@ -218,8 +176,7 @@ static int bury(struct drawing_process *process)
 {
     int status = 0;
     pid_t found;
-    close(process->orders);
-    close(process->bytes);
+    close(process->socket);
     do
         found = waitpid(process->pid, &status, 0);
     while (found < 0 && errno == EINTR);
@@ -228,24 +185,15 @@ static int bury(struct drawing_process *process)
 }
 
 int drawing_process_receive(struct drawing_process *process, void *answer, size_t size,
-                            struct stream *out, struct err *err)
+                            struct err *err)
 {
     char *to = answer;
-    flush(process, out);
+    flush(process);
     while (size > 0 && !process->failed) {
-        wait_for(process, POLLIN, out);
-        ssize_t got = process->failed ? 0 : transfer_read(process->orders, to, size);
+        ssize_t got = transfer_read(process->socket, to, size);
         process->failed = got <= 0;
         to += got > 0 ? got : 0;
         size -= got > 0 ? (size_t)got : 0;
     }
     return process->failed ? explain_end(bury(process), err) : 0;
-}
-
-void drawing_process_stop(struct drawing_process *process)
-{
-    if (process->pid) {
-        kill(process->pid, SIGKILL);
-        bury(process);
-    }
 }

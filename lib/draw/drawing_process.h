@@ -3,16 +3,11 @@
  * pango, fontconfig and glib end the process that they are in, by a signal and out of threads of
  * their own, when they find no memory; fontconfig may go round in a circle for ever. In a process
  * beside ours all of that becomes an error of one picture: no temporary file stays, nothing is
- * said but our one line. It begins as a copy of ours, reads what it is to do from its standard
- * input, writes the bytes of pictures to its standard output, and ends with us, however we end.
+ * said but our one line. It begins as a copy of ours and ends with us, however we end.
  *
  *     if (drawing_process_start(&process, serve, err)) ...
- *     drawing_process_send(&process, &order, sizeof order, &stream);
- *     if (drawing_process_receive(&process, &answer, sizeof answer, &stream, err)) ...
- *     drawing_process_stop(&process);
- *
- * What it writes meanwhile goes to `stream`: all that was written before an answer is there when
- * the answer is.
+ *     drawing_process_send(&process, &order, sizeof order);
+ *     if (drawing_process_receive(&process, &answer, sizeof answer, err)) ...
  */
 #ifndef ATTN_DRAW_DRAWING_PROCESS_H
 #define ATTN_DRAW_DRAWING_PROCESS_H
@@ -22,13 +17,12 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "base/stream.h"
 
 enum { DRAWING_BUFFER_BYTES = 16 * 1024 };
 
 struct drawing_process {
     pid_t pid; /* 0: there is none */
-    int orders, bytes;
+    int socket;
     bool failed;                       /* it does not listen any more */
     char buffer[DRAWING_BUFFER_BYTES]; /* of what is on its way there */
     size_t used;
@@ -39,15 +33,11 @@ int drawing_process_start(struct drawing_process *process, void (*serve)(void), 
 
 /* What is sent is buffered, up to the next drawing_process_receive; failures stick, and are told
  * there: then the process has ended, and its error says how. */
-void drawing_process_send(struct drawing_process *process, const void *bytes, size_t size,
-                          struct stream *out);
+void drawing_process_send(struct drawing_process *process, const void *bytes, size_t size);
 int drawing_process_receive(struct drawing_process *process, void *answer, size_t size,
-                            struct stream *out, struct err *err);
+                            struct err *err);
 
-/* End it, at once. */
-void drawing_process_stop(struct drawing_process *process);
-
-/* There: read an order, false when no more will come; answer one. */
+/* There: read what was sent, false when no more will come; answer, when somebody receives. */
 bool drawing_process_read(void *bytes, size_t size);
 bool drawing_process_answer(const void *bytes, size_t size);
 

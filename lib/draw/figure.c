@@ -3,7 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "draw/letters.h"
+#include "text/label.h"
+#include "write/format.h"
 
 static const double MARGIN = 12;
 static const double TITLE_ROOM = 15;
@@ -12,19 +13,6 @@ static const double SECTION_GAP = 16;
 static const struct lettering title_letters = {.size = 9.5, .colour = {0, 0, 0}, .bold = true};
 static const double BOLD = 1.16; /* wider than the letters that widths are known of */
 
-/* A folder's own name is enough above a picture. */
-static const char *last_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
-static void add_visible(struct buf *out, const char *text)
-{
-    struct reading given = {.text = text, .size = strlen(text)};
-    reading_visible(out, &given);
-}
-
 static bool has_title(const struct style *style)
 {
     return style->title && *style->title;
@@ -32,60 +20,49 @@ static bool has_title(const struct style *style)
 
 void figure_title(struct buf *out, const struct report *report, const struct style *style)
 {
-    add_visible(out, has_title(style) ? style->title : last_name(report->model));
+    const char *slash = strrchr(report->model, '/'); /* a folder's own name is enough */
+    const char *model = slash && slash[1] ? slash + 1 : report->model;
+    const char *name = has_title(style) ? style->title : model;
+    label_line(out, name, strlen(name));
     if (has_title(style))
         return;
     buf_text(out, " · ");
-    reading_visible(out, &report->sentence);
+    tokenized_visible(out, &report->sentence);
 }
 
-/* Begin a figure of at most so many sections; takes the title's text. */
-static int begin(struct figure *figure, struct buf *title, size_t most, const struct style *style,
-                 struct arena *arena, struct err *err)
+/* Lay out sections below each other. */
+static int plan(struct figure *figure, const struct section_sheets *kinds, size_t count,
+                const struct style *style, struct arena *arena, struct err *err)
 {
-    bool none = style->title && !*style->title;
-    *figure = (struct figure){.width = NARROWEST, .title_room = none ? 0 : TITLE_ROOM};
+    figure->title_room = style->title && !*style->title ? 0 : TITLE_ROOM;
+    figure->width = NARROWEST;
     figure->height = 2 * MARGIN + figure->title_room;
-    if (!buf_check(title, err))
-        figure->title = arena_text(arena, title->bytes ? title->bytes : "", title->size, err);
-    buf_release(title);
-    figure->sections = arena_alloc(arena, most, sizeof *figure->sections, err);
-    return figure->title && figure->sections ? 0 : -1;
-}
-
-/* The section behind the others is laid out. */
-static void count_section(struct figure *figure)
-{
-    const struct section *section = &figure->sections[figure->section_count];
-    figure->height += section->height + (figure->section_count ? SECTION_GAP : 0);
-    figure->width = fmax(figure->width, section->width + 2 * MARGIN);
-    figure->section_count++;
-}
-
-static bool has_site(const struct report *report, enum site site)
-{
-    for (size_t i = 0; i < report->tensor_count; i++)
-        if (report->tensors[i].site == site)
-            return true;
-    return false;
+    figure->sections = arena_alloc(arena, count, sizeof *figure->sections, err);
+    for (size_t i = 0; i < count && figure->sections; i++) {
+        struct section *section = &figure->sections[i];
+        if (section_plan(section, &kinds[i], style, arena, err))
+            return -1;
+        figure->height += section->height + (i ? SECTION_GAP : 0);
+        figure->width = fmax(figure->width, section->width + 2 * MARGIN);
+        figure->section_count++;
+    }
+    return figure->sections ? 0 : -1;
 }
 
 int figure_plan(struct figure *figure, const struct report *report, const struct style *style,
                 struct arena *arena, struct err *err)
 {
+    struct section_sheets kinds[SITE_COUNT];
     struct buf title = {0};
+    size_t count = 0;
     figure_title(&title, report, style);
-    if (begin(figure, &title, SITE_COUNT, style, arena, err))
-        return -1;
+    *figure = (struct figure){.title = buf_keep(&title, arena, err)};
     for (int site = 0; site < SITE_COUNT; site++) {
-        struct section *section = &figure->sections[figure->section_count];
-        if (!has_site(report, (enum site)site))
-            continue;
-        if (section_plan(section, report, (enum site)site, style, arena, err))
+        if (section_gather(&kinds[count], report, (enum site)site, arena, err))
             return -1;
-        count_section(figure);
+        count += kinds[count].layers > 0;
     }
-    return 0;
+    return figure->title ? plan(figure, kinds, count, style, arena, err) : -1;
 }
 
 int figure_plan_sheets(struct figure *figure, const char *title, const struct section_sheets *kinds,
@@ -93,34 +70,19 @@ int figure_plan_sheets(struct figure *figure, const char *title, const struct se
                        struct err *err)
 {
     struct buf text = {0};
-    add_visible(&text, has_title(style) ? style->title : title);
-    if (begin(figure, &text, count, style, arena, err))
-        return -1;
-    for (size_t i = 0; i < count; i++) {
-        if (section_plan_sheets(&figure->sections[i], &kinds[i], style, arena, err))
-            return -1;
-        count_section(figure);
-    }
-    return 0;
-}
-
-static int draw_title(const struct figure *figure, struct canvas *canvas, struct err *err)
-{
-    struct buf text = {0};
-    double room = (figure->width - 2 * MARGIN) / BOLD;
-    letters_fit(&text, figure->title, room, title_letters.size);
-    int failed = buf_check(&text, err);
-    if (!failed && text.size)
-        canvas_text(canvas, (struct point){MARGIN, MARGIN + title_letters.size - 1}, text.bytes,
-                    &title_letters);
-    buf_release(&text);
-    return failed;
+    const char *given = has_title(style) ? style->title : title;
+    label_line(&text, given, strlen(given));
+    *figure = (struct figure){.title = buf_keep(&text, arena, err)};
+    return figure->title ? plan(figure, kinds, count, style, arena, err) : -1;
 }
 
 int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err)
 {
     struct point corner = {MARGIN, MARGIN + figure->title_room};
-    if (figure->title_room > 0 && draw_title(figure, canvas, err))
+    struct point title = {MARGIN, MARGIN + title_letters.size - 1};
+    double room = (figure->width - 2 * MARGIN) / BOLD;
+    if (figure->title_room > 0 && *figure->title &&
+        canvas_text_fit(canvas, title, figure->title, room, &title_letters, err))
         return -1;
     for (size_t i = 0; i < figure->section_count; i++) {
         if (section_draw(&figure->sections[i], canvas, corner, err))
@@ -128,4 +90,47 @@ int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *
         corner.y += figure->sections[i].height + SECTION_GAP;
     }
     return 0;
+}
+
+int figure_write(struct stream *out, enum drawing_form form, const struct figure *figure,
+                 struct err *err)
+{
+    struct drawing drawing;
+    struct drawing_page page = {figure->width, figure->height, figure->title};
+    if (drawing_begin(&drawing, form, out, &page, err))
+        return -1;
+    int failed = figure_draw(figure, &drawing.canvas, err);
+    return drawing_end(&drawing, err) || failed ? -1 : 0;
+}
+
+/* --- of a report: the rows of the table of formats -------------------------------------------- */
+
+static int write_report(struct stream *out, enum drawing_form form, const struct report *report,
+                        const struct place *place, struct err *err)
+{
+    struct arena arena = {0};
+    struct figure figure;
+    const struct style *style = place->style ? place->style : &style_default;
+    int failed =
+        figure_plan(&figure, report, style, &arena, err) || figure_write(out, form, &figure, err);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+int figure_write_svg(struct stream *out, const struct report *report, const struct place *place,
+                     struct err *err)
+{
+    return write_report(out, DRAWING_SVG, report, place, err);
+}
+
+int figure_write_png(struct stream *out, const struct report *report, const struct place *place,
+                     struct err *err)
+{
+    return write_report(out, DRAWING_PNG, report, place, err);
+}
+
+int figure_write_pdf(struct stream *out, const struct report *report, const struct place *place,
+                     struct err *err)
+{
+    return write_report(out, DRAWING_PDF, report, place, err);
 }

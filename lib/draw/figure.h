@@ -1,19 +1,55 @@
-/* figure.h: the picture of a report: a title, and a section for each kind of tensor in it.
+/* figure.h: the picture of a report: a title, and a section for each kind of tensor in it: a head,
+ * the heads of a layer side by side, or all layers and heads, as small pictures (panels) of one
+ * measure.
  *
  *     struct figure figure;
- *     if (figure_plan(&figure, report, style, &arena, err)) ...
- *     svg_begin(&svg, out, figure.width, figure.height, figure.title);
- *     if (figure_draw(&figure, &svg.canvas, err)) ...
+ *     if (figure_plan(&figure, report, style, &arena, err) ||
+ *         figure_write(&stream, DRAWING_PDF, &figure, err)) ...
  */
 #ifndef ATTN_DRAW_FIGURE_H
 #define ATTN_DRAW_FIGURE_H
 
-#include <stddef.h>
+#include "draw/axis_fit.h"
+#include "draw/drawing.h"
+#include "lens/report.h"
+#include "write/style.h"
 
-#include "base/arena.h"
-#include "base/err.h"
-#include "draw/canvas.h"
-#include "draw/section.h"
+enum { SECTION_NOTES_MAX = 7 };
+
+enum section_kind { KIND_MATRIX, KIND_LINES, KIND_OVERLAY };
+
+/* Matrices of one kind that are drawn together: all have the size of the first. */
+struct section_sheets {
+    const struct sheet *sheets; /* [layers, heads] */
+    size_t layers, heads;
+    const char *const *names; /* [layers, heads] where they are no layers and heads; else NULL */
+    const char *of;           /* what they are of, for the subtitle; NULL: nothing to say */
+    const char *note;         /* a line below; NULL: none */
+    bool first_hidden;
+};
+
+struct section {
+    enum section_kind kind;
+    const struct style *style;
+    const struct sheet *sheets; /* [layers, heads] */
+    size_t layers, heads;
+    const char *const *names;
+    size_t panels, across; /* how many there are, and in a row of them */
+    bool by_layer;         /* a row of panels is a layer, a column a head */
+    struct tones tones;
+    struct ramp ramp;
+    struct axis_fit rows, columns;
+    struct box area;      /* of cells or lines, from a panel's corner */
+    double panel_width;   /* from one panel to the next … */
+    double panel_height;  /* … and to the one below */
+    double left, top;     /* room for what stands beside and above all panels */
+    double foot;          /* where the scale stands, below them */
+    double width, height; /* of all, with titles and the scale */
+    bool first_hidden;
+    const char *subtitle, *note;
+    const char *notes[SECTION_NOTES_MAX]; /* lines below */
+    size_t note_count;
+};
 
 struct figure {
     const char *title; /* all of it; on the picture it may be shortened … */
@@ -37,5 +73,50 @@ int figure_plan_sheets(struct figure *figure, const char *title, const struct se
                        struct err *err);
 
 int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err);
+
+/* Draw it in one of the forms. */
+int figure_write(struct stream *out, enum drawing_form form, const struct figure *figure,
+                 struct err *err);
+
+/* --- sections --------------------------------------------------------------------------------- */
+
+/* The sheets of a site in all layers of a report, in memory of the arena; no layers: it has none.
+ */
+int section_gather(struct section_sheets *what, const struct report *report, enum site site,
+                   struct arena *arena, struct err *err);
+
+/* Lay out sheets that live as long as the section, in memory of the arena. */
+int section_plan(struct section *section, const struct section_sheets *what,
+                 const struct style *style, struct arena *arena, struct err *err);
+
+int section_draw(const struct section *section, struct canvas *canvas, struct point corner,
+                 struct err *err);
+
+/* Weights below this share of the highest have no line: there would be nothing but lines. */
+#define PANEL_LINES_LEAST 0.03
+
+/* The most cells of each axis. */
+struct cell_room {
+    size_t rows, columns;
+};
+
+/* A sheet as cells. Where there are more numbers than cells, one shows that which stands out most:
+ * the highest; of both signs the farthest from 0. A mean would let a single bright cell, which is
+ * what one looks for, fade away. */
+int cells_make(struct cells *cells, const struct sheet *sheet, const struct tones *tones,
+               struct cell_room room, struct arena *arena, struct err *err);
+
+/* Draw panel `index`, cells or lines with what stands around them; the corner is the section's. */
+int panel_draw(const struct section *section, size_t index, struct canvas *canvas,
+               struct point corner, struct err *err);
+
+/* True when the cells of a section are large enough for its numbers, which are wanted; the decimals
+ * they get. */
+bool panel_has_numbers(const struct section *section, int *decimals);
+
+/* What stands below: which colour is which number, or which head, and what else one must know; fit
+ * it to a section whose other measures are known. */
+int scale_bar_fit(struct section *section, struct arena *arena, struct err *err);
+void scale_bar_draw(const struct section *section, struct canvas *canvas, struct point corner);
 
 #endif

@@ -7,57 +7,15 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/num.h"
 #include "draw/figure.h"
-#include "format/json_text.h"
+#include "format/json_writer.h"
 #include "write/format.h"
-#include "draw/page_template.h"
+#include "write/json_report.h"
 #include "draw/page_values.h"
 
 enum { EXACT_MOST = 300000 }; /* numbers of a page that are written exactly: 1.6 MB */
 
 /* --- texts ------------------------------------------------------------------------------------ */
-
-/* A JSON text without what HTML, or a script that is pasted somewhere, could trip over. */
-static int put_text(struct stream *out, const char *bytes, size_t size, struct err *err)
-{
-    struct buf json = {0};
-    json_append_text(&json, bytes, size);
-    if (buf_check(&json, err)) {
-        buf_release(&json);
-        return -1;
-    }
-    for (size_t at = 0; at < json.size;) {
-        const char *rest = json.bytes + at;
-        size_t plain = strcspn(rest, "<\xe2");
-        stream_bytes(out, rest, plain);
-        at += plain;
-        if (at == json.size)
-            break;
-        rest += plain;
-        bool separator =
-            strncmp(rest, "\xe2\x80\xa8", 3) == 0 || strncmp(rest, "\xe2\x80\xa9", 3) == 0;
-        if (*rest == '<')
-            stream_text(out, "\\u003c");
-        else if (separator)
-            stream_format(out, "\\u%04x", rest[2] == '\xa8' ? 0x2028 : 0x2029);
-        else
-            stream_char(out, *rest);
-        at += separator ? 3 : 1;
-    }
-    buf_release(&json);
-    return 0;
-}
-
-static int put_title(struct stream *out, const struct reading *reading, struct err *err)
-{
-    struct buf title = {0};
-    reading_visible(&title, reading);
-    int failed =
-        buf_check(&title, err) || put_text(out, title.bytes ? title.bytes : "", title.size, err);
-    buf_release(&title);
-    return failed ? -1 : 0;
-}
 
 /* Text of HTML itself, for the title of the window. */
 static void put_markup(struct stream *out, const char *text)
@@ -74,48 +32,53 @@ static void put_markup(struct stream *out, const char *text)
 
 /* --- how the page looks at first -------------------------------------------------------------- */
 
-static void put_palettes(struct stream *out)
+static void put_palette(struct json_writer *json, const struct palette *palette)
 {
-    for (size_t i = 0; i < palette_count; i++) {
-        struct ramp ramp;
-        ramp_make(&ramp, &palette_rows[i]);
-        stream_format(out, "%s\n \"%s\": {\"two_sided\": %s, \"colours\": \"", i ? "," : "",
-                      palette_rows[i].name, palette_rows[i].two_sided ? "true" : "false");
-        for (size_t level = 1; level < RAMP_LEVELS; level++) {
-            struct colour colour = ramp.colours[level];
-            stream_format(out, "%02x%02x%02x", colour.red, colour.green, colour.blue);
-        }
-        stream_text(out, "\"}");
+    struct ramp ramp;
+    ramp_make(&ramp, palette);
+    json_put_gap(json, "\n ");
+    json_put_open(json, palette->name, '{');
+    json_put_bool(json, "two_sided", palette->two_sided);
+    json_put_raw(json, "colours", "\"");
+    for (size_t level = 1; level < RAMP_LEVELS; level++) {
+        struct colour colour = ramp.colours[level];
+        stream_format(json->stream, "%02x%02x%02x", colour.red, colour.green, colour.blue);
     }
+    stream_char(json->stream, '"');
+    json_put_close(json, '}');
 }
 
-static int put_look(struct stream *out, const struct style *style, struct err *err)
+static void put_look(struct stream *out, const struct style *style)
 {
-    stream_text(out, "<script type=\"application/json\" id=\"look\">{\"title\": ");
-    if (!style->title)
-        stream_text(out, "null");
-    else if (put_text(out, style->title, strlen(style->title), err))
-        return -1;
-    stream_format(out,
-                  ", \"scale\": \"%s\", \"range\": \"%s\", \"view\": \"%s\", \"palette\": \"%s\", "
-                  "\"hide_first\": %s",
-                  style_scale_names[style->scale], style_range_names[style->range],
-                  style_view_names[style->view], style->palette ? style->palette->name : "",
-                  style->hide_first ? "true" : "false");
+    struct json_writer json = {.stream = out, .in_html = true};
+    stream_text(out, "<script type=\"application/json\" id=\"look\">");
+    json_put_open(&json, NULL, '{');
+    json_put_text(&json, "title", style->title);
+    json_put_text(&json, "scale", style_scale_names[style->scale]);
+    json_put_text(&json, "range", style_range_names[style->range]);
+    json_put_text(&json, "view", style_view_names[style->view]);
+    json_put_text(&json, "palette", style->palette ? style->palette->name : "");
+    json_put_bool(&json, "hide_first", style->hide_first);
     if (style_has_bounds(style)) {
-        char low[NUM_FLOAT_BYTES];
-        char high[NUM_FLOAT_BYTES];
-        num_float(low, style->bounds.low);
-        num_float(high, style->bounds.high);
-        stream_format(out, ", \"bounds\": {\"low\": %s, \"high\": %s}", low, high);
+        json_put_open(&json, "bounds", '{');
+        json_put_float(&json, "low", style->bounds.low);
+        json_put_float(&json, "high", style->bounds.high);
+        json_put_close(&json, '}');
     }
-    stream_format(out, ",\n \"defaults\": [[\"%s\", \"%s\"], [\"%s\", \"%s\"]]",
-                  palette_default(false, false)->name, palette_default(false, true)->name,
-                  palette_default(true, false)->name, palette_default(true, true)->name);
-    stream_text(out, ",\n \"palettes\": {");
-    put_palettes(out);
-    stream_text(out, "}}</script>\n");
-    return 0;
+    json_put_open(&json, "\n defaults", '[');
+    for (int signs = 0; signs < 2; signs++) {
+        json_put_open(&json, NULL, '[');
+        json_put_text(&json, NULL, palette_default(signs, false)->name);
+        json_put_text(&json, NULL, palette_default(signs, true)->name);
+        json_put_close(&json, ']');
+    }
+    json_put_close(&json, ']');
+    json_put_open(&json, "\n palettes", '{');
+    for (size_t i = 0; i < palette_count; i++)
+        put_palette(&json, &palette_rows[i]);
+    json_put_close(&json, '}');
+    json_put_close(&json, '}');
+    stream_text(out, "</script>\n");
 }
 
 static int put_head(struct stream *out, const struct report *report, const struct style *style,
@@ -135,73 +98,64 @@ static int put_head(struct stream *out, const struct report *report, const struc
     stream_text(out, "</title>\n");
     buf_release(&title);
     stream_bytes(out, page_before.bytes, page_before.size);
-    return put_look(out, style, err);
+    put_look(out, style);
+    return 0;
 }
 
 /* --- a sentence ------------------------------------------------------------------------------- */
 
-static const struct label *labels_of(const struct reading *reading, size_t *count)
+static const struct label *labels_of(const struct tokenized *tokenized, size_t *count)
 {
-    *count = reading->words ? reading->word_count : reading->count;
-    return reading->words ? reading->word_labels : reading->labels;
+    *count = tokenized->words ? tokenized->word_count : tokenized->count;
+    return tokenized->words ? tokenized->word_labels : tokenized->labels;
 }
 
-static int put_labels(struct stream *out, const struct label *labels, size_t count, struct err *err)
+/* Without blanks: there may be thousands. */
+static void put_labels(struct json_writer *json, const char *name, const struct label *labels,
+                       size_t count)
 {
-    stream_char(out, '[');
-    for (size_t i = 0; i < count; i++) {
-        stream_text(out, i ? "," : "");
-        if (put_text(out, labels[i].text, strlen(labels[i].text), err))
-            return -1;
-    }
-    stream_char(out, ']');
-    return 0;
+    json_put_open(json, name, '[');
+    json->compact = true;
+    for (size_t i = 0; i < count; i++)
+        json_put_text(json, NULL, labels[i].text);
+    json->compact = false;
+    json_put_close(json, ']');
 }
 
-/* Where the text of a place ends: what stands between two belongs to the one behind. */
-static size_t end_of(const struct reading *reading, size_t place)
+/* Where the text of a place ends: what stands between two belongs to the one after it. */
+static size_t end_of(const struct tokenized *tokenized, size_t place)
 {
     size_t token = place;
-    if (reading->words)
-        token = reading->words[place].first + reading->words[place].count - 1;
-    return reading->tokens[token].end;
+    if (tokenized->words)
+        token = tokenized->words[place].first + tokenized->words[place].count - 1;
+    return tokenized->tokens[token].end;
 }
 
 /* The text itself, cut where its places begin; without a text, their names. */
-static int put_plain(struct stream *out, const struct reading *reading, size_t first,
-                     struct err *err)
+static void put_plain(struct json_writer *json, const char *name, const struct tokenized *tokenized,
+                      size_t first)
 {
     size_t count = 0;
-    const struct label *labels = labels_of(reading, &count);
-    size_t start = reading->text && first ? end_of(reading, first - 1) : 0;
-    stream_char(out, '[');
+    const struct label *labels = labels_of(tokenized, &count);
+    size_t start = tokenized->text && first ? end_of(tokenized, first - 1) : 0;
+    json_put_open(json, name, '[');
+    json->compact = true;
     for (size_t i = first; i < count; i++) {
         const char *text = labels[i].plain;
         size_t size = strlen(text);
-        if (reading->text && end_of(reading, i) > start) {
-            text = reading->text + start;
-            size = end_of(reading, i) - start;
+        if (tokenized->text && end_of(tokenized, i) > start) {
+            text = tokenized->text + start;
+            size = end_of(tokenized, i) - start;
             start += size;
         }
-        stream_text(out, i > first ? "," : "");
-        if (put_text(out, text, size, err))
-            return -1;
+        json_put_bytes(json, NULL, text, size);
     }
-    stream_char(out, ']');
-    return 0;
-}
-
-static int put_reading(struct stream *out, const struct reading *reading, const char *name,
-                       size_t first, struct err *err)
-{
-    size_t count = 0;
-    const struct label *labels = labels_of(reading, &count);
-    stream_format(out, "\"%s\": ", name);
-    return put_labels(out, labels + first, count - first, err);
+    json->compact = false;
+    json_put_close(json, ']');
 }
 
 /* The labels of every kind of axis; numbers need none. */
-static int put_all_labels(struct stream *out, const struct report *report, struct err *err)
+static void put_all_labels(struct json_writer *json, const struct report *report)
 {
     size_t first = report->first_shown;
     bool has_source = report->source.count > 0;
@@ -209,25 +163,21 @@ static int put_all_labels(struct stream *out, const struct report *report, struc
     for (size_t i = 0; i < report->tensor_count && report->words; i++)
         if (site_rows[report->tensors[i].site].axes == AXES_TOKEN_WORD)
             words = report->tensors[i].shape[1];
-    stream_text(out, ",\n\"labels\": {");
-    if (put_reading(out, &report->sentence, "sentence", first, err))
-        return -1;
-    stream_text(out, has_source ? ", " : "");
-    if (has_source && put_reading(out, &report->source, "source", first, err))
-        return -1;
-    if (words) {
-        stream_text(out, ", \"words\": ");
-        if (put_labels(out, report->words, words, err))
-            return -1;
-    }
-    stream_text(out, "},\n\"plain\": {\"sentence\": ");
-    if (put_plain(out, &report->sentence, first, err))
-        return -1;
-    stream_text(out, has_source ? ", \"source\": " : "");
-    if (has_source && put_plain(out, &report->source, first, err))
-        return -1;
-    stream_char(out, '}');
-    return 0;
+    size_t count = 0;
+    const struct label *labels = labels_of(&report->sentence, &count);
+    json_put_open(json, "\nlabels", '{');
+    put_labels(json, "sentence", labels + first, count - first);
+    labels = labels_of(&report->source, &count);
+    if (has_source)
+        put_labels(json, "source", labels + first, count - first);
+    if (words)
+        put_labels(json, "words", report->words, words);
+    json_put_close(json, '}');
+    json_put_open(json, "\nplain", '{');
+    put_plain(json, "sentence", &report->sentence, first);
+    if (has_source)
+        put_plain(json, "source", &report->source, first);
+    json_put_close(json, '}');
 }
 
 /* Which labels an axis has. */
@@ -280,65 +230,58 @@ static void put_values(struct stream *out, const struct report *report, const st
     page_exact_end(&exact);
 }
 
-static void put_heads(struct stream *out, const struct kept *kept)
-{
-    stream_text(out, ", \"heads\": ");
-    if (!kept->heads) {
-        stream_text(out, "null");
-        return;
-    }
-    for (size_t i = 0; i < kept->shape[0]; i++)
-        stream_format(out, "%s%zu", i ? ", " : "[", kept->heads[i]);
-    stream_char(out, ']');
-}
-
-static void put_tensor(struct stream *out, const struct report *report, const struct kept *kept,
-                       bool exact)
+static void put_tensor(struct json_writer *json, const struct report *report,
+                       const struct kept *kept, bool exact)
 {
     struct sheet sheet = kept_sheet(report, kept, 0);
-    size_t heads = kept_sheet_count(kept);
-    struct page_short code =
-        page_short_of(kept->data, heads * sheet.rows.size * sheet.columns.size);
-    stream_format(out, "{\"tensor\": \"%s\", \"layer\": ", sheet.tensor);
-    if (sheet.layer < 0)
-        stream_text(out, "null");
-    else
-        stream_format(out, "%d", sheet.layer);
-    put_heads(out, kept);
-    stream_format(out, ", \"mean_of\": \"%s%s%s\"", sheet.mean_of_layers ? "mean of layers" : "",
-                  sheet.mean_of_layers && sheet.mean_of_heads ? " · " : "",
-                  sheet.mean_of_heads ? "mean of heads" : "");
-    stream_format(out, ", \"rows\": \"%s\", \"columns\": \"%s\"", sheet.rows.name,
-                  sheet.columns.name);
-    stream_format(out, ", \"row_labels\": \"%s\", \"column_labels\": \"%s\"",
-                  kind_of(report, &sheet.rows), kind_of(report, &sheet.columns));
-    stream_format(out, ", \"shape\": [%zu, %zu, %zu], \"causal\": %s", heads, sheet.rows.size,
-                  sheet.columns.size, sheet.causal ? "true" : "false");
-    if (exact)
-        stream_text(out, ", \"coding\": \"exact\", \"values\": \"");
-    else
-        stream_format(out, ", \"coding\": \"short\", \"signed\": %s, \"top\": %d, \"values\": \"",
-                      code.has_sign ? "true" : "false", code.top);
-    put_values(out, report, kept, exact ? NULL : &code);
-    stream_text(out, "\"}");
+    const size_t shape[] = {kept_sheet_count(kept), sheet.rows.size, sheet.columns.size};
+    struct page_short code = page_short_of(kept->data, shape[0] * shape[1] * shape[2]);
+    const char *of_layers =
+        sheet.mean_of_heads ? "mean of layers · mean of heads" : "mean of layers";
+    json_put_open(json, "\n", '{');
+    json_put_text(json, "tensor", sheet.tensor);
+    json_report_place(json, kept);
+    json_put_text(json, "mean_of",
+                  sheet.mean_of_layers  ? of_layers
+                  : sheet.mean_of_heads ? "mean of heads"
+                                        : "");
+    json_put_text(json, "rows", sheet.rows.name);
+    json_put_text(json, "columns", sheet.columns.name);
+    json_put_text(json, "row_labels", kind_of(report, &sheet.rows));
+    json_put_text(json, "column_labels", kind_of(report, &sheet.columns));
+    json_put_integers(json, "shape", shape, 3);
+    json_put_bool(json, "causal", sheet.causal);
+    json_put_text(json, "coding", exact ? "exact" : "short");
+    if (!exact) {
+        json_put_bool(json, "signed", code.has_sign);
+        json_put_integer(json, "top", code.top);
+    }
+    json_put_raw(json, "values", "\"");
+    put_values(json->stream, report, kept, exact ? NULL : &code);
+    stream_char(json->stream, '"');
+    json_put_close(json, '}');
 }
 
 static int put_sentence(struct stream *out, const struct report *report, bool exact,
                         struct err *err)
 {
-    stream_text(out, "<script type=\"application/json\" class=\"sentence\">{\"model\": ");
-    if (put_text(out, report->model, strlen(report->model), err))
-        return -1;
-    stream_text(out, ", \"title\": ");
-    if (put_title(out, &report->sentence, err) || put_all_labels(out, report, err))
-        return -1;
-    stream_text(out, ",\n\"tensors\": [");
-    for (size_t i = 0; i < report->tensor_count; i++) {
-        stream_text(out, i ? ",\n" : "\n");
-        put_tensor(out, report, &report->tensors[i], exact);
-    }
-    stream_text(out, "]}</script>\n");
-    return 0;
+    struct json_writer json = {.stream = out, .in_html = true};
+    struct buf title = {0};
+    tokenized_visible(&title, &report->sentence);
+    int failed = buf_check(&title, err);
+    stream_text(out, "<script type=\"application/json\" class=\"sentence\">");
+    json_put_open(&json, NULL, '{');
+    json_put_text(&json, "model", report->model);
+    json_put_bytes(&json, "title", title.bytes ? title.bytes : "", title.size);
+    buf_release(&title);
+    put_all_labels(&json, report);
+    json_put_open(&json, "\ntensors", '[');
+    for (size_t i = 0; i < report->tensor_count; i++)
+        put_tensor(&json, report, &report->tensors[i], exact);
+    json_put_close(&json, ']');
+    json_put_close(&json, '}');
+    stream_text(out, "</script>\n");
+    return failed;
 }
 
 int html_report_write(struct stream *out, const struct report *report, const struct place *place,

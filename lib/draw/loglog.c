@@ -3,9 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "draw/letters.h"
-#include "draw/lines.h"
-
 enum { NUMBER_BYTES = 32, TICKS_MAX = 6 };
 
 static const double MARGIN = 12, TITLE_ROOM = 15;
@@ -29,9 +26,9 @@ void loglog_fit(struct loglog *plot)
     for (size_t p = 0; p < plot->panel_count; p++) {
         const struct loglog_panel *panel = &plot->panels[p];
         for (size_t i = 0; i < panel->line_count; i++) {
-            const struct loglog_line *line = &panel->lines[i];
-            double width = letters_width(line->name, name.size) +
-                           letters_width(line->note, name.size) + letters_width("  ", name.size);
+            double width = letters_width(panel->lines[i].name, name.size) +
+                           letters_width(panel->lines[i].note, name.size) +
+                           letters_width("  ", name.size);
             plot->names = fmax(plot->names, width);
         }
     }
@@ -162,7 +159,7 @@ static int draw_name(const struct frame *frame, size_t index, double y, struct c
     struct lettering lettering = name;
     struct buf text = {0};
     double x = frame->area.x + frame->area.width + MARK;
-    lettering.colour = lines_colour(index, frame->panel->line_count);
+    lettering.colour = palette_line(index, frame->panel->line_count);
     buf_format(&text, "%s%s%s", line->name, *line->note ? "  " : "", line->note);
     int failed = buf_check(&text, err);
     if (!failed)
@@ -210,7 +207,7 @@ static int draw_panel(const struct frame *frame, struct canvas *canvas, struct e
     draw_columns(frame, canvas);
     canvas_frame(canvas, frame->area, &border);
     for (size_t i = 0; i < frame->panel->line_count; i++) {
-        struct colour colour = lines_colour(i, frame->panel->line_count);
+        struct colour colour = palette_line(i, frame->panel->line_count);
         draw_marks(frame, &frame->panel->lines[i], canvas, colour);
     }
     int failed = draw_names(frame, canvas, err);

@@ -11,14 +11,11 @@
 #ifndef ATTN_DRAW_LOGLOG_H
 #define ATTN_DRAW_LOGLOG_H
 
-#include <stddef.h>
-
-#include "base/err.h"
 #include "draw/canvas.h"
 
 struct loglog_line {
     const char *name;
-    const char *note;     /* behind the name: "n^1.98"; "": none */
+    const char *note;     /* after the name: "n^1.98"; "": none */
     const double *values; /* above 0, one a place */
 };
 

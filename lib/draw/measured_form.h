@@ -1,4 +1,6 @@
-/* measured_form.h: the forms in which measures of heads are written: one row a form.
+/* measured_form.h: the forms in which measures of heads are written: one row a form. All of a list
+ * have the measures of the first. Pictures are layers × heads, those of a list side by side on one
+ * scale; queries × keys of every head for measures of cells.
  *
  *     const struct measured_form *form = &measured_forms[0];
  *     if (form->check && form->check(err) || form->write(&out, &list, &place, err)) ...
@@ -6,11 +8,6 @@
 #ifndef ATTN_DRAW_MEASURED_FORM_H
 #define ATTN_DRAW_MEASURED_FORM_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/err.h"
-#include "base/stream.h"
 #include "lens/measured.h"
 #include "write/format.h"
 

@@ -1,4 +1,8 @@
-/* page_values.h: the numbers of a page as text that is short and safe in HTML and JSON.
+/* page_values.h: what a page of html_report.c is made of, and how its numbers are written.
+ *
+ * The page without its data is put into a table of C by page/embed.sh: its looks and its fields,
+ * which stand before the data, and its program after them. Numbers are text that is short and safe
+ * in HTML and JSON.
  *
  * Exact: float32 in base64, 5⅓ letters a number. Short: two letters a number, three digits: of all
  * ASCII letters but ", \ and < there are 92, and a pair of them is a code below 8464:
@@ -21,6 +25,14 @@
 #include <stddef.h>
 
 #include "base/stream.h"
+
+struct page_part {
+    const char *bytes;
+    size_t size;
+};
+
+extern const struct page_part page_before; /* from <style> to the last field */
+extern const struct page_part page_behind; /* from <script> to </html> */
 
 /* How the numbers of a tensor are written short. */
 struct page_short {

@@ -1,11 +1,201 @@
-#include "draw/panel.h"
+#include "draw/figure.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-#include "draw/heat.h"
-#include "draw/letters.h"
-#include "draw/lines.h"
+/* --- cells ------------------------------------------------------------------------------------ */
+
+/* The one of two levels that is farther from the ramp's quiet end: its start, or its middle. */
+static unsigned char louder(unsigned a, unsigned b, bool two_sided)
+{
+    int quiet = two_sided ? RAMP_LEVELS / 2 : 1;
+    if (a == 0 || b == 0)
+        return (unsigned char)(a | b);
+    return (unsigned char)(abs((int)b - quiet) > abs((int)a - quiet) ? b : a);
+}
+
+static void add_row(struct cells *cells, const struct sheet *sheet, size_t row,
+                    const struct tone *tone)
+{
+    unsigned char *levels = cells->levels + row / cells->row_step * cells->columns;
+    for (size_t c = 0; c < sheet->columns.size && !sheet_hides(sheet, row, c); c++) {
+        unsigned char *level = &levels[c / cells->column_step];
+        *level = louder(*level, tone_level(tone, sheet_cell(sheet, row, c)), tone->two_sided);
+    }
+}
+
+int cells_make(struct cells *cells, const struct sheet *sheet, const struct tones *tones,
+               struct cell_room room, struct arena *arena, struct err *err)
+{
+    struct tone tone = tone_of_sheet(tones, sheet);
+    *cells = (struct cells){
+        .row_step = cells_step(sheet->rows.size, room.rows),
+        .column_step = cells_step(sheet->columns.size, room.columns),
+    };
+    cells->rows = cells_count(sheet->rows.size, cells->row_step);
+    cells->columns = cells_count(sheet->columns.size, cells->column_step);
+    cells->levels = arena_alloc(arena, cells->rows, cells->columns, err);
+    if (!cells->levels)
+        return -1;
+    for (size_t row = 0; row < sheet->rows.size; row++) {
+        if (tones->range == RANGE_ROW)
+            tone = tone_of_row(tones, sheet, row);
+        add_row(cells, sheet, row, &tone);
+    }
+    return 0;
+}
+
+enum { NUMBER_BYTES = 64 }; /* the longest float32 with its decimals has 45 */
+
+static const double NUMBER_SIZE = 6;
+static const double HATCHED = 60; /* in smaller pictures a hatching would be all one sees */
+static const uint32_t EMPTY = 0xececec;
+static const double CAP = 0.36; /* half the height of a digit, of its size */
+
+static void write_number(char text[NUMBER_BYTES], float value, int decimals)
+{
+    snprintf(text, NUMBER_BYTES, "%.*f", decimals, (double)value);
+}
+
+/* The widest number is the lowest or the highest. */
+static bool fits(const struct section *section, int decimals)
+{
+    char low[NUMBER_BYTES];
+    char high[NUMBER_BYTES];
+    struct extent extent = section->tones.found;
+    write_number(low, extent.low, decimals);
+    write_number(high, extent.high, decimals);
+    double width = fmax(letters_width(low, NUMBER_SIZE), letters_width(high, NUMBER_SIZE));
+    return width + 2.5 <= section->columns.pitch && NUMBER_SIZE + 3 <= section->rows.pitch;
+}
+
+/* Two decimals, fewer of large numbers; none where they do not fit or would all look like 0. */
+bool panel_has_numbers(const struct section *section, int *decimals)
+{
+    struct extent extent = section->tones.found;
+    float largest = fmaxf(-extent.low, extent.high);
+    bool single = section->rows.step == 1 && section->columns.step == 1;
+    *decimals = largest < 10 ? 2 : largest < 100 ? 1 : 0;
+    return single && section->style->cells != CELLS_HEAT && extent.low <= extent.high &&
+           (largest >= 0.1f || largest == 0) && fits(section, *decimals);
+}
+
+static void draw_numbers(const struct section *section, const struct sheet *sheet,
+                         const struct cells *cells, struct canvas *canvas, struct box area,
+                         int decimals)
+{
+    struct lettering lettering = {.size = NUMBER_SIZE, .anchor = ANCHOR_MIDDLE};
+    bool heat = section->style->cells != CELLS_NUMBERS;
+    char text[NUMBER_BYTES];
+    for (size_t r = 0; r < sheet->rows.size; r++) {
+        for (size_t c = 0; c < sheet->columns.size && !sheet_hides(sheet, r, c); c++) {
+            unsigned level = cells->levels[r * cells->columns + c];
+            struct point at = {area.x + section->columns.pitch * ((double)c + 0.5),
+                               area.y + section->rows.pitch * ((double)r + 0.5) +
+                                   CAP * NUMBER_SIZE};
+            if (level == 0)
+                continue;
+            lettering.colour =
+                colour_ink(heat ? section->ramp.colours[level] : colour_of_hex(0xffffff));
+            write_number(text, sheet_cell(sheet, r, c), decimals);
+            canvas_text(canvas, at, text, &lettering);
+        }
+    }
+}
+
+static int draw_heat(const struct section *section, const struct sheet *sheet,
+                     struct canvas *canvas, struct box area, struct err *err)
+{
+    struct arena arena = {0};
+    struct cells cells;
+    int decimals = 0;
+    struct cell_room room = {section->rows.cells, section->columns.cells};
+    bool numbers = panel_has_numbers(section, &decimals);
+    if (cells_make(&cells, sheet, &section->tones, room, &arena, err)) {
+        arena_release(&arena);
+        return -1;
+    }
+    if (section->style->cells != CELLS_NUMBERS || !numbers) {
+        if (fmin(area.width, area.height) < HATCHED)
+            canvas_rect(canvas, area, colour_of_hex(EMPTY));
+        else
+            canvas_hatch(canvas, area);
+        canvas_cells(canvas, area, &cells, &section->ramp);
+    }
+    if (numbers)
+        draw_numbers(section, sheet, &cells, canvas, area, decimals);
+    arena_release(&arena);
+    return 0;
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+enum { PENS = 16 }; /* lines of about one weight are drawn with one pen */
+
+static const double THINNEST = 0.3, WIDEST = 1.9;
+
+/* The strokes whose levels belong to a pen. */
+static size_t collect(struct stroke *strokes, const struct section *section,
+                      const struct cells *cells, struct box area, unsigned pen)
+{
+    double pitch = section->rows.pitch;
+    size_t count = 0;
+    for (size_t r = 0; r < cells->rows; r++) {
+        for (size_t c = 0; c < cells->columns; c++) {
+            unsigned level = cells->levels[r * cells->columns + c];
+            if (level < PANEL_LINES_LEAST * RAMP_LEVELS || level * PENS / RAMP_LEVELS != pen)
+                continue;
+            strokes[count++] = (struct stroke){
+                {area.x, area.y + pitch * ((double)r + 0.5)},
+                {area.x + area.width, area.y + pitch * ((double)c + 0.5)},
+            };
+        }
+    }
+    return count;
+}
+
+/* Alone, lines have the colours of the palette; of several heads, each its own. */
+static struct pen choose_pen(const struct section *section, size_t head, unsigned pen)
+{
+    double share = (pen + 0.5) / PENS;
+    double slim = fmin(section->rows.pitch / 8, 1);
+    struct pen chosen = {.width = slim * (THINNEST + share * (WIDEST - THINNEST)), .opacity = 1};
+    if (section->kind == KIND_OVERLAY) {
+        chosen.colour = palette_line(head, section->heads);
+        chosen.opacity = 0.1 + 0.75 * share;
+    } else {
+        chosen.colour = section->ramp.colours[(unsigned)(share * (RAMP_LEVELS - 1))];
+    }
+    return chosen;
+}
+
+/* Attention as lines, from queries at the left to keys at the right: the more weight, the darker
+ * and wider. Strong lines come last, over the weak ones, whatever their head. */
+static int draw_all_lines(const struct section *section, const struct sheet *sheet,
+                          struct canvas *canvas, struct box area, struct err *err)
+{
+    struct arena arena = {0};
+    size_t heads = section->kind == KIND_OVERLAY ? section->heads : 1;
+    size_t most = section->rows.cells * section->columns.cells; /* of a head */
+    struct cell_room room = {section->rows.cells, section->columns.cells};
+    struct cells *cells = arena_alloc(&arena, heads, sizeof *cells, err);
+    struct stroke *strokes = arena_alloc(&arena, most, sizeof *strokes, err);
+    int failed = !cells || !strokes;
+    for (size_t head = 0; head < heads && !failed; head++)
+        failed = cells_make(&cells[head], &sheet[head], &section->tones, room, &arena, err);
+    for (size_t i = 0; i < PENS * heads && !failed; i++) {
+        unsigned rank = (unsigned)(i / heads);
+        size_t count = collect(strokes, section, &cells[i % heads], area, rank);
+        struct pen pen = choose_pen(section, i % heads, rank);
+        if (count)
+            canvas_strokes(canvas, strokes, count, &pen);
+    }
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+/* --- what stands around them ------------------------------------------------------------------ */
 
 enum { NAME_BYTES = 64 };
 
@@ -53,17 +243,13 @@ static int draw_name(const struct section *section, const struct spot *spot, con
                      struct canvas *canvas, struct err *err)
 {
     char name[NAME_BYTES];
-    struct buf text = {0};
     bool labelled = spot->row == 0 && section->kind == KIND_MATRIX;
     double y = spot->area.y - (labelled ? section->columns.room : 0) - NAME_GAP;
     name_panel(name, section, spot->sheet);
-    letters_fit(&text, given ? given : name, given ? section->panel_width - NAME_GAP : 1e9,
-                panel_name.size);
-    int failed = buf_check(&text, err);
-    if (!failed && text.size)
-        canvas_text(canvas, (struct point){spot->area.x, y}, text.bytes, &panel_name);
-    buf_release(&text);
-    return failed;
+    if (given && !*given)
+        return 0;
+    return canvas_text_fit(canvas, (struct point){spot->area.x, y}, given ? given : name,
+                           given ? section->panel_width - NAME_GAP : 1e9, &panel_name, err);
 }
 
 /* The numbers of heads above the first row, those of layers beside the first column. */
@@ -113,12 +299,12 @@ static int draw_content(const struct section *section, const struct spot *spot,
                         struct canvas *canvas, struct err *err)
 {
     if (section->kind == KIND_MATRIX) {
-        if (heat_draw(section, spot->sheet, canvas, spot->area, err))
+        if (draw_heat(section, spot->sheet, canvas, spot->area, err))
             return -1;
         canvas_frame(canvas, spot->area, &panel_border);
         return 0;
     }
-    return lines_draw(section, spot->sheet, canvas, spot->area, err);
+    return draw_all_lines(section, spot->sheet, canvas, spot->area, err);
 }
 
 int panel_draw(const struct section *section, size_t index, struct canvas *canvas,

@@ -1,13 +1,9 @@
-#include "draw/scale_bar.h"
+#include "draw/figure.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "draw/heat.h"
-#include "draw/letters.h"
-#include "draw/lines.h"
-
-enum { TICKS_MAX = 7, NUMBER_BYTES = 32, NOTES_MAX = 7, STEPS = 64 };
+enum { TICKS_MAX = 7, NUMBER_BYTES = 32, STEPS = 64 };
 
 static const double BAR_WIDTH = 138, BAR_HEIGHT = 6;
 static const double TICK = 2, TICK_ROOM = 9;
@@ -18,62 +14,34 @@ static const struct pen edge = {{0x99, 0x99, 0x99}, 0.4, 1};
 
 /* --- notes ------------------------------------------------------------------------------------ */
 
-/* They were asked for, and are not there. */
-static bool lacks_numbers(const struct section *section)
-{
-    int decimals = 0;
-    bool wanted = section->style->cells == CELLS_NUMBERS || section->style->cells == CELLS_BOTH;
-    return wanted && section->kind == KIND_MATRIX && !heat_has_numbers(section, &decimals);
-}
-
-/* What must be said besides, a line each. How many there are does not depend on memory for them. */
-static size_t write_notes(struct buf notes[NOTES_MAX], const struct section *section)
+/* What must be said besides, a line each. */
+static int write_notes(struct section *section, struct arena *arena, struct err *err)
 {
     size_t rows = section->rows.step;
     size_t columns = section->columns.step;
     bool lines = section->kind != KIND_MATRIX;
-    size_t count = 0;
+    bool wanted = section->style->cells == CELLS_NUMBERS || section->style->cells == CELLS_BOTH;
+    int decimals = 0;
+    const char **next = section->notes;
     if (section->note)
-        buf_text(&notes[count++], section->note);
+        *next++ = section->note;
     if (section->style->range == RANGE_HEAD && section->panels > 1)
-        buf_text(&notes[count++], "every head has its own range");
+        *next++ = "every head has its own range";
     if (section->style->range == RANGE_ROW)
-        buf_text(&notes[count++], "every row has its own range");
-    if (rows > 1 || columns > 1)
-        buf_format(&notes[count++], "a %s stands for the largest of %zu × %zu numbers",
-                   lines ? "line" : "cell", rows, columns);
-    if (lacks_numbers(section))
-        buf_text(&notes[count++], "the cells have no room for numbers");
-    if (lines)
-        buf_format(&notes[count++], "no line below %.0f %% of the highest", 100 * lines_least);
+        *next++ = "every row has its own range";
+    if ((rows > 1 || columns > 1) &&
+        !(*next++ = arena_format(arena, err, "a %s stands for the largest of %zu × %zu numbers",
+                                 lines ? "line" : "cell", rows, columns)))
+        return -1;
+    if (wanted && !lines && !panel_has_numbers(section, &decimals))
+        *next++ = "the cells have no room for numbers";
+    if (lines && !(*next++ = arena_format(arena, err, "no line below %.0f %% of the highest",
+                                          100 * PANEL_LINES_LEAST)))
+        return -1;
     if (section->first_hidden)
-        buf_text(&notes[count++], "the first token is hidden");
-    return count;
-}
-
-static size_t count_notes(const struct section *section)
-{
-    struct buf notes[NOTES_MAX] = {0};
-    size_t count = write_notes(notes, section);
-    for (size_t i = 0; i < count; i++)
-        buf_release(&notes[i]);
-    return count;
-}
-
-static int draw_notes(const struct section *section, struct canvas *canvas, struct point at,
-                      struct err *err)
-{
-    struct buf notes[NOTES_MAX] = {0};
-    int failed = 0;
-    size_t count = write_notes(notes, section);
-    for (size_t i = 0; i < count; i++) {
-        failed |= buf_check(&notes[i], err);
-        if (notes[i].size && !failed)
-            canvas_text(canvas, (struct point){at.x, at.y + NOTE_ROOM * (double)(i + 1)},
-                        notes[i].bytes, &note);
-        buf_release(&notes[i]);
-    }
-    return failed;
+        *next++ = "the first token is hidden";
+    section->note_count = (size_t)(next - section->notes);
+    return 0;
 }
 
 /* --- the scale -------------------------------------------------------------------------------- */
@@ -141,8 +109,10 @@ struct tick_row {
     size_t count;
 };
 
-static void put_tick(struct tick_row *row, double share, const char *text)
+static void put_tick(struct tick_row *row, double share, const char *sign, float value)
 {
+    char text[NUMBER_BYTES];
+    snprintf(text, sizeof text, "%s%g", sign, (double)value);
     double half = letters_width(text, number.size) / 2 + 1.5;
     double from = share * row->bar.width - half;
     double to = from + 2 * half;
@@ -155,27 +125,17 @@ static void put_tick(struct tick_row *row, double share, const char *text)
 }
 
 /* An end that stands for what lies beyond it, too, says so. */
-static void put_end(struct tick_row *row, double share, const char *sign, float value)
-{
-    char text[NUMBER_BYTES];
-    if (!*sign)
-        return;
-    snprintf(text, sizeof text, "%s%g", sign, (double)value);
-    put_tick(row, share, text);
-}
-
 static void draw_ticks(const struct tones *tones, struct canvas *canvas, struct box bar)
 {
     struct ticks ticks = choose_ticks(&tones->whole);
     struct extent ends = tone_ends(&tones->whole);
     struct tick_row row = {.canvas = canvas, .bar = bar};
-    put_end(&row, 0, tones_below(tones), ends.low);
-    put_end(&row, 1, tones_above(tones), ends.high);
-    for (size_t i = 0; i < ticks.count; i++) {
-        char text[NUMBER_BYTES];
-        snprintf(text, sizeof text, "%g", (double)ticks.values[i]);
-        put_tick(&row, (double)tone_share(&tones->whole, ticks.values[i]), text);
-    }
+    if (*tones_below(tones))
+        put_tick(&row, 0, tones_below(tones), ends.low);
+    if (*tones_above(tones))
+        put_tick(&row, 1, tones_above(tones), ends.high);
+    for (size_t i = 0; i < ticks.count; i++)
+        put_tick(&row, (double)tone_share(&tones->whole, ticks.values[i]), "", ticks.values[i]);
 }
 
 /* Where heads or rows have their own ranges there are no numbers, only ends. */
@@ -184,14 +144,10 @@ static void draw_ends(const struct section *section, struct canvas *canvas, stru
     bool two_sided = section->tones.whole.two_sided;
     const char *high =
         section->style->range == RANGE_ROW ? "highest of the row" : "highest of the head";
-    if (two_sided) {
+    if (two_sided)
         draw_tick(canvas, bar, 0.5, "0");
-        draw_tick(canvas, bar, 1, "largest");
-        draw_tick(canvas, bar, 0, "-largest");
-        return;
-    }
-    draw_tick(canvas, bar, 0, "0");
-    draw_tick(canvas, bar, 1, high);
+    draw_tick(canvas, bar, two_sided ? 1 : 0, two_sided ? "largest" : "0");
+    draw_tick(canvas, bar, two_sided ? 0 : 1, two_sided ? "-largest" : high);
 }
 
 static void draw_bar(const struct section *section, struct canvas *canvas, struct box bar)
@@ -220,12 +176,6 @@ static size_t legend_across(const struct section *section)
     return fitting < section->heads ? fitting : section->heads;
 }
 
-static double legend_height(const struct section *section)
-{
-    size_t across = legend_across(section);
-    return NOTE_ROOM * (double)((section->heads + across - 1) / across);
-}
-
 static void draw_legend(const struct section *section, struct canvas *canvas, struct point corner)
 {
     size_t across = legend_across(section);
@@ -235,7 +185,7 @@ static void draw_legend(const struct section *section, struct canvas *canvas, st
         double y = corner.y + NOTE_ROOM * (double)(i / across);
         snprintf(name, sizeof name, "head %d", section->sheets[i].head);
         canvas_rect(canvas, (struct box){x, y, LEGEND_MARK, LEGEND_MARK},
-                    lines_colour(i, section->heads));
+                    palette_line(i, section->heads));
         canvas_text(canvas, (struct point){x + LEGEND_MARK + 3, y + LEGEND_MARK - 0.5}, name,
                     &number);
     }
@@ -246,34 +196,37 @@ static bool has_bar(const struct section *section)
 {
     int decimals = 0;
     return section->kind != KIND_MATRIX || section->style->cells != CELLS_NUMBERS ||
-           !heat_has_numbers(section, &decimals);
+           !panel_has_numbers(section, &decimals);
 }
 
 static double height_of_scale(const struct section *section)
 {
+    size_t across = legend_across(section);
     if (section->kind == KIND_OVERLAY)
-        return legend_height(section);
+        return NOTE_ROOM * (double)((section->heads + across - 1) / across);
     return has_bar(section) ? BAR_HEIGHT + TICK_ROOM + 1 : 0;
 }
 
-double scale_bar_width(const struct section *section)
+int scale_bar_fit(struct section *section, struct arena *arena, struct err *err)
 {
-    return section->note ? letters_width(section->note, note.size) : 0;
+    if (write_notes(section, arena, err))
+        return -1;
+    if (section->note) /* the others are short */
+        section->width = fmax(section->width, letters_width(section->note, note.size));
+    double height = height_of_scale(section) + NOTE_ROOM * (double)section->note_count + 3;
+    section->height = section->foot + height;
+    return 0;
 }
 
-double scale_bar_height(const struct section *section)
+void scale_bar_draw(const struct section *section, struct canvas *canvas, struct point corner)
 {
-    return height_of_scale(section) + NOTE_ROOM * (double)count_notes(section) + 3;
-}
-
-int scale_bar_draw(const struct section *section, struct canvas *canvas, struct point corner,
-                   struct err *err)
-{
-    struct point notes = {corner.x, corner.y + height_of_scale(section)};
+    double y = corner.y + height_of_scale(section);
     struct box bar = {corner.x + section->left, corner.y, BAR_WIDTH, BAR_HEIGHT};
     if (section->kind == KIND_OVERLAY)
         draw_legend(section, canvas, corner);
     else if (has_bar(section))
         draw_bar(section, canvas, bar);
-    return draw_notes(section, canvas, notes, err);
+    for (size_t i = 0; i < section->note_count; i++)
+        canvas_text(canvas, (struct point){corner.x, y + NOTE_ROOM * (double)(i + 1)},
+                    section->notes[i], &note);
 }

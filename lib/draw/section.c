@@ -1,57 +1,189 @@
-#include "draw/section.h"
+#include "draw/figure.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "draw/letters.h"
-#include "draw/panel.h"
-#include "draw/scale_bar.h"
-#include "draw/section_fit.h"
-
 /* --- what is shown ---------------------------------------------------------------------------- */
 
-static size_t count_layers(const struct report *report, enum site site)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < report->tensor_count; i++)
-        count += report->tensors[i].site == site;
-    return count;
-}
-
-/* The sheets of the site in all layers; they have the same heads everywhere. */
-static int gather(struct section_sheets *what, const struct report *report, enum site site,
-                  struct arena *arena, struct err *err)
+int section_gather(struct section_sheets *what, const struct report *report, enum site site,
+                   struct arena *arena, struct err *err)
 {
     struct sheet *sheets = NULL;
-    size_t count = 0;
-    what->layers = count_layers(report, site);
+    *what = (struct section_sheets){.first_hidden = report->first_shown > 0};
     for (size_t i = 0; i < report->tensor_count; i++) {
-        const struct kept *kept = &report->tensors[i];
-        if (kept->site != site)
+        if (report->tensors[i].site != site)
             continue;
-        what->heads = kept_sheet_count(kept);
-        if (!sheets)
-            sheets = arena_alloc(arena, what->layers * what->heads, sizeof *sheets, err);
-        if (!sheets) /* nor asked for again, when some would be missing */
-            return -1;
-        for (size_t head = 0; head < what->heads; head++)
-            sheets[count++] = kept_sheet(report, kept, head);
+        what->heads = kept_sheet_count(&report->tensors[i]); /* the same in all layers */
+        what->layers++;
     }
-    what->sheets = sheets;
-    return 0;
+    if (what->layers)
+        what->sheets = sheets = arena_alloc(arena, what->layers * what->heads, sizeof *sheets, err);
+    for (size_t i = 0; i < report->tensor_count && sheets; i++)
+        for (size_t head = 0; report->tensors[i].site == site && head < what->heads; head++)
+            *sheets++ = kept_sheet(report, &report->tensors[i], head);
+    return what->layers && !what->sheets ? -1 : 0;
 }
 
-/* Attention: from queries to keys, and never below 0. */
-static bool is_attention(const struct section *section)
-{
-    return strcmp(section->sheets->columns.name, "key") == 0 && section->tones.found.low >= 0;
-}
-
+/* Only attention, from queries to keys and never below 0, is drawn as lines. */
 static enum section_kind choose_kind(const struct section *section)
 {
-    if (!is_attention(section) || section->style->view == VIEW_MATRIX)
+    bool is_attention =
+        strcmp(section->sheets->columns.name, "key") == 0 && section->tones.found.low >= 0;
+    if (!is_attention || section->style->view == VIEW_MATRIX)
         return KIND_MATRIX;
     return section->style->view == VIEW_OVERLAY && section->heads > 1 ? KIND_OVERLAY : KIND_LINES;
+}
+
+/* --- how panels are arranged ------------------------------------------------------------------ */
+
+static const double PAGE = 480; /* points across: two columns of a paper, without the margin */
+static const double TALLEST = 520;
+static const double NARROWEST = 228;
+static const double SUBTITLE = 15;
+static const double FOOT_GAP = 2;
+static const double PANEL_TITLE = 11.25;
+static const double NAME_SIZE = 7;       /* of letters, in the name of a panel */
+static const double LAYER_NAMES = 15.75; /* beside a row of panels, and above a column of them */
+static const double HEAD_NAMES = 11.25;
+static const double GAP = 9, GAP_OF_MANY = 4.875, MANY = 8; /* between panels */
+static const double LINES_ALONE = 150, LINES_LARGEST = 11;
+static const double CELL_LARGEST = 25, ROW_LARGEST = 15;
+static const double LABELS_ALONE = 110, LABELS_OF_MANY = 56; /* the most room for labels */
+static const double LABELLED = 6.25;    /* the smallest pitch at which every place has a label */
+static const double LABELLED_AXIS = 84; /* a shorter one has all its labels, or none */
+
+/* So many in a row that the whole is a bit wider than high, and its last row as full as can be. */
+static size_t choose_across(size_t panels)
+{
+    size_t first = (size_t)ceil(sqrt((double)panels));
+    size_t best = panels;
+    size_t least = panels;
+    if (panels <= 4)
+        return panels;
+    for (size_t across = first; across <= first + first / 2; across++) {
+        size_t blanks = (across - panels % across) % across;
+        if (blanks < least) {
+            least = blanks;
+            best = across;
+        }
+    }
+    return best;
+}
+
+/* --- how large things are --------------------------------------------------------------------- */
+
+static double gap_of(const struct section *section)
+{
+    return (double)section->across > MANY ? GAP_OF_MANY : GAP;
+}
+
+/* What a panel may take across, when so much is taken by what stands beside all of them. */
+static double panel_share(const struct section *section, double beside)
+{
+    return (PAGE - beside) / (double)section->across - gap_of(section);
+}
+
+/* Cells of queries and keys are square, lines of both as far apart: they share their steps. */
+static void fit(struct section *section, double across)
+{
+    size_t rows = section->sheets->rows.size;
+    size_t columns = section->sheets->columns.size;
+    size_t most = rows > columns ? rows : columns;
+    bool square = strcmp(section->sheets->columns.name, "key") == 0;
+    /* panels that stand in one row may be as high as their labels need */
+    double tallest = section->panels == 1 ? TALLEST
+                     : section->panels > section->across
+                         ? across
+                         : fmin(fmax(LABELLED * (double)rows, across), TALLEST);
+    if (section->kind == KIND_MATRIX && !square) {
+        section->columns = axis_fit_cells(columns, across, CELL_LARGEST);
+        section->rows = axis_fit_cells(rows, tallest, ROW_LARGEST);
+        return;
+    }
+    section->rows = section->kind == KIND_MATRIX ? axis_fit_cells(most, across, CELL_LARGEST)
+                                                 : axis_fit_cells(most, tallest, LINES_LARGEST);
+    section->columns = section->rows;
+    section->rows.cells = cells_count(rows, section->rows.step);
+    section->columns.cells = cells_count(columns, section->columns.step);
+}
+
+/* In small panels only where all have room; in larger ones every few. */
+static bool has_labels(const struct section *section, const struct axis_fit *fit)
+{
+    return section->panels == 1 || fit->pitch >= LABELLED || axis_fit_length(fit) >= LABELLED_AXIS;
+}
+
+static void fit_labels(struct section *section)
+{
+    const struct sheet *sheet = section->sheets;
+    double room = section->panels == 1 ? LABELS_ALONE : LABELS_OF_MANY;
+    if (has_labels(section, &section->rows))
+        axis_fit_rows(&section->rows, &sheet->rows, room);
+    if (!has_labels(section, &section->columns))
+        return;
+    if (section->kind == KIND_MATRIX)
+        axis_fit_columns(&section->columns, &sheet->columns, room);
+    else
+        axis_fit_rows(&section->columns, &sheet->columns, room);
+}
+
+/* What labels take at the right of the last panel. */
+static double right_room(const struct section *section)
+{
+    return section->kind == KIND_MATRIX ? section->columns.over : section->columns.room;
+}
+
+/* Labels take room from panels, and small panels lose their labels: twice is enough. */
+static void measure_panels(struct section *section)
+{
+    double names = section->by_layer ? LAYER_NAMES : 0;
+    double share = panel_share(section, names);
+    fit(section, share);
+    fit_labels(section);
+    share = panel_share(section, names + axis_fit_snap(section->rows.room) + right_room(section));
+    fit(section, share);
+    fit_labels(section);
+    section->area.width = section->kind == KIND_MATRIX ? axis_fit_length(&section->columns)
+                          : section->panels == 1       ? LINES_ALONE
+                                                       : share;
+    section->area.height =
+        fmax(axis_fit_length(&section->rows),
+             section->kind == KIND_MATRIX ? 0 : axis_fit_length(&section->columns));
+}
+
+/* From one panel to the next: names have room, as far as all panels fit into the page. */
+static double panel_step(const struct section *section)
+{
+    double step = section->area.width + gap_of(section);
+    double widest = 0;
+    for (size_t i = 0; section->names && i < section->panels; i++)
+        widest = fmax(widest, letters_width(section->names[i], NAME_SIZE) + gap_of(section));
+    double most = (PAGE - axis_fit_snap(section->rows.room)) / (double)section->across;
+    return fmax(step, fmin(widest, most));
+}
+
+/* All measures of a section whose sheets, kind and tones are known: as wide as two columns of a
+ * paper at most, cells of one measure everywhere, labels where they can be read. */
+static void fit_section(struct section *section)
+{
+    size_t heads = section->kind == KIND_OVERLAY ? 1 : section->heads;
+    section->panels = section->layers * heads;
+    section->by_layer = section->layers > 1 && heads > 1;
+    section->across = section->by_layer ? heads : choose_across(section->panels);
+    measure_panels(section);
+    bool named = section->panels > 1 && !section->by_layer;
+    bool matrix = section->kind == KIND_MATRIX;
+    size_t down = (section->panels + section->across - 1) / section->across;
+    section->left = axis_fit_snap(section->rows.room) + (section->by_layer ? LAYER_NAMES : 0);
+    section->top = SUBTITLE + (matrix ? axis_fit_snap(section->columns.room) : 0) +
+                   (section->by_layer ? HEAD_NAMES : 0);
+    section->area.y = named ? PANEL_TITLE : 0;
+    section->panel_width = panel_step(section);
+    section->panel_height = section->area.y + section->area.height + gap_of(section);
+    section->width =
+        section->left + (double)section->across * section->panel_width + right_room(section);
+    section->width = fmax(section->width, NARROWEST);
+    section->foot = section->top + (double)down * section->panel_height + FOOT_GAP;
 }
 
 /* --- what it is called ------------------------------------------------------------------------ */
@@ -83,24 +215,10 @@ static void describe(struct buf *text, const struct section *section, const char
                sheet->rows.name, sheet->columns.name);
 }
 
-/* The subtitle is the picture's, too: it must have room. */
-static int describe_section(struct section *section, const char *of, struct arena *arena,
-                            struct err *err)
+int section_plan(struct section *section, const struct section_sheets *what,
+                 const struct style *style, struct arena *arena, struct err *err)
 {
     struct buf text = {0};
-    describe(&text, section, of);
-    if (!buf_check(&text, err))
-        section->subtitle = arena_text(arena, text.bytes, text.size, err);
-    buf_release(&text);
-    if (!section->subtitle)
-        return -1;
-    section->width = fmax(section->width, letters_width(section->subtitle, subtitle.size));
-    return 0;
-}
-
-int section_plan_sheets(struct section *section, const struct section_sheets *what,
-                        const struct style *style, struct arena *arena, struct err *err)
-{
     *section = (struct section){
         .style = style,
         .sheets = what->sheets,
@@ -113,18 +231,16 @@ int section_plan_sheets(struct section *section, const struct section_sheets *wh
     section->tones = tones_make(section->sheets, section->layers * section->heads, style, false);
     ramp_make(&section->ramp, section->tones.palette);
     section->kind = choose_kind(section);
-    section_fit(section);
-    return describe_section(section, what->of, arena, err);
-}
-
-int section_plan(struct section *section, const struct report *report, enum site site,
-                 const struct style *style, struct arena *arena, struct err *err)
-{
-    struct section_sheets what = {.first_hidden = report->first_shown > 0};
-    return gather(&what, report, site, arena, err) ||
-                   section_plan_sheets(section, &what, style, arena, err)
-               ? -1
-               : 0;
+    fit_section(section);
+    if (scale_bar_fit(section, arena, err))
+        return -1;
+    section->height = axis_fit_snap(section->height);
+    describe(&text, section, what->of);
+    section->subtitle = buf_keep(&text, arena, err);
+    if (!section->subtitle)
+        return -1;
+    section->width = fmax(section->width, letters_width(section->subtitle, subtitle.size));
+    return 0;
 }
 
 /* --- drawing ---------------------------------------------------------------------------------- */
@@ -137,5 +253,6 @@ int section_draw(const struct section *section, struct canvas *canvas, struct po
     for (size_t i = 0; i < section->panels; i++)
         if (panel_draw(section, i, canvas, corner, err))
             return -1;
-    return scale_bar_draw(section, canvas, (struct point){corner.x, corner.y + section->foot}, err);
+    scale_bar_draw(section, canvas, (struct point){corner.x, corner.y + section->foot});
+    return 0;
 }

@@ -1,4 +1,4 @@
-#include "draw/svg_canvas.h"
+#include "draw/canvas.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,11 +9,6 @@
 /* Fonts that are there on the usual systems, then any; other scripts and emoji are the viewer's to
  * find: a font for emoji in the list would give its digits to all numbers. */
 static const char fonts[] = "Helvetica, Arial, 'DejaVu Sans', 'Noto Sans', sans-serif";
-
-static struct stream *stream_of(struct canvas *canvas)
-{
-    return ((struct svg_canvas *)canvas)->out; /* it begins with the canvas */
-}
 
 /* At most three decimals, and none that say nothing. */
 static void put_number(struct stream *out, double value)
@@ -33,13 +28,15 @@ static void put_number(struct stream *out, double value)
         stream_char(out, (char)('0' + rest / unit));
 }
 
-static void put_attribute(struct stream *out, const char *name, double value)
+/* A text in which # stands for the next of the numbers. */
+static void put(struct stream *out, const char *text, const double *numbers)
 {
-    stream_char(out, ' ');
-    stream_text(out, name);
-    stream_text(out, "=\"");
-    put_number(out, value);
-    stream_char(out, '"');
+    for (; *text; text++) {
+        if (*text == '#')
+            put_number(out, *numbers++);
+        else
+            stream_char(out, *text);
+    }
 }
 
 static void put_colour(struct stream *out, const char *name, struct colour colour)
@@ -72,226 +69,181 @@ static void put_title(struct stream *out, const char *title)
     stream_text(out, "</title>\n");
 }
 
-static void put_box(struct stream *out, struct box box)
-{
-    put_attribute(out, "x", box.x);
-    put_attribute(out, "y", box.y);
-    put_attribute(out, "width", box.width);
-    put_attribute(out, "height", box.height);
-}
-
-static void put_pen(struct stream *out, const struct pen *pen)
+/* The end of a shape that has only lines. */
+static void end_lines(struct stream *out, const struct draw_command *command)
 {
     stream_text(out, " fill=\"none\"");
-    put_colour(out, "stroke", pen->colour);
-    put_attribute(out, "stroke-width", pen->width);
-    if (pen->opacity < 1)
-        put_attribute(out, "stroke-opacity", pen->opacity);
+    put_colour(out, "stroke", command->colour);
+    put(out, " stroke-width=\"#\"", &command->line_width);
+    if (command->opacity < 1)
+        put(out, " stroke-opacity=\"#\"", &command->opacity);
+    stream_text(out, "/>\n");
 }
 
-static void svg_open(struct canvas *canvas, const char *name)
+static void put_rect(struct stream *out, struct box box)
 {
-    stream_text(stream_of(canvas), "<g>");
-    put_title(stream_of(canvas), name);
+    const double sides[] = {box.x, box.y, box.width, box.height};
+    put(out, "<rect x=\"#\" y=\"#\" width=\"#\" height=\"#\"", sides);
 }
 
-static void svg_close(struct canvas *canvas)
+static void put_filled(struct stream *out, struct box box, struct colour colour)
 {
-    stream_text(stream_of(canvas), "</g>\n");
-}
-
-static void svg_rect(struct canvas *canvas, struct box box, struct colour colour)
-{
-    struct stream *out = stream_of(canvas);
-    stream_text(out, "<rect");
-    put_box(out, box);
+    put_rect(out, box);
     put_colour(out, "fill", colour);
-    stream_text(out, "/>\n");
+    stream_text(out, "/>");
 }
 
-static void svg_hatch(struct canvas *canvas, struct box box)
+static void draw_strokes(struct stream *out, const struct draw_command *command)
 {
-    struct stream *out = stream_of(canvas);
-    stream_text(out, "<rect");
-    put_box(out, box);
-    stream_text(out, " fill=\"url(#nothing)\"/>\n");
-}
-
-static void svg_frame(struct canvas *canvas, struct box box, const struct pen *pen)
-{
-    struct stream *out = stream_of(canvas);
-    stream_text(out, "<rect");
-    put_box(out, box);
-    put_pen(out, pen);
-    stream_text(out, "/>\n");
-}
-
-static void put_two(struct stream *out, double x, double y)
-{
-    put_number(out, x);
-    stream_char(out, ' ');
-    put_number(out, y);
-}
-
-/* Coordinates behind a letter, as paths have them. */
-static void put_pair(struct stream *out, char command, double x, double y)
-{
-    stream_char(out, command);
-    put_two(out, x, y);
-}
-
-static void put_stroke(struct stream *out, const struct stroke *stroke)
-{
-    double middle = (stroke->from.x + stroke->to.x) / 2;
-    put_pair(out, 'M', stroke->from.x, stroke->from.y);
-    if (stroke->from.y == stroke->to.y || stroke->from.x == stroke->to.x) {
-        put_pair(out, 'L', stroke->to.x, stroke->to.y);
-        return;
+    const struct stroke *strokes = command->data;
+    stream_text(out, "<path d=\"");
+    for (size_t i = 0; i < command->data_size / sizeof *strokes; i++) {
+        struct point a = strokes[i].from;
+        struct point b = strokes[i].to;
+        double middle = (a.x + b.x) / 2;
+        if (a.y == b.y || a.x == b.x)
+            put(out, "M# #L# #", (double[]){a.x, a.y, b.x, b.y});
+        else
+            put(out, "M# #C# # # # # #", (double[]){a.x, a.y, middle, a.y, middle, b.y, b.x, b.y});
     }
-    put_pair(out, 'C', middle, stroke->from.y);
-    put_pair(out, ' ', middle, stroke->to.y);
-    put_pair(out, ' ', stroke->to.x, stroke->to.y);
-}
-
-static void svg_strokes(struct canvas *canvas, const struct stroke *strokes, size_t count,
-                        const struct pen *pen)
-{
-    struct stream *out = stream_of(canvas);
-    stream_text(out, "<path d=\"");
-    for (size_t i = 0; i < count; i++)
-        put_stroke(out, &strokes[i]);
     stream_char(out, '"');
-    put_pen(out, pen);
-    stream_text(out, "/>\n");
+    end_lines(out, command);
 }
 
-static void svg_path(struct canvas *canvas, const struct point *points, size_t count,
-                     const struct pen *pen)
+static void draw_path(struct stream *out, const struct draw_command *command)
 {
-    struct stream *out = stream_of(canvas);
+    const struct point *points = command->data;
     stream_text(out, "<path d=\"");
-    for (size_t i = 0; i < count; i++)
-        put_pair(out, i ? 'L' : 'M', points[i].x, points[i].y);
+    for (size_t i = 0; i < command->data_size / sizeof *points; i++)
+        put(out, i ? "L# #" : "M# #", (double[]){points[i].x, points[i].y});
     stream_char(out, '"');
-    put_pen(out, pen);
-    stream_text(out, "/>\n");
+    end_lines(out, command);
 }
 
-static void svg_text(struct canvas *canvas, struct point at, const char *text,
-                     const struct lettering *lettering)
+static void draw_text(struct stream *out, const struct draw_command *command)
 {
     static const char *const anchors[] = {"", " text-anchor=\"middle\"", " text-anchor=\"end\""};
-    struct stream *out = stream_of(canvas);
-    stream_text(out, "<text");
-    if (lettering->turn != 0) {
-        stream_text(out, " transform=\"translate(");
-        put_two(out, at.x, at.y);
-        stream_text(out, ") rotate(");
-        put_number(out, lettering->turn);
-        stream_text(out, ")\"");
-    } else {
-        put_attribute(out, "x", at.x);
-        put_attribute(out, "y", at.y);
-    }
-    put_attribute(out, "font-size", lettering->size);
-    put_colour(out, "fill", lettering->colour);
-    stream_text(out, anchors[lettering->anchor]);
-    stream_text(out, lettering->bold ? " font-weight=\"bold\">" : ">");
-    put_text(out, text);
+    const double place[] = {command->at.x, command->at.y, command->turn};
+    put(out,
+        command->turn != 0 ? "<text transform=\"translate(# #) rotate(#)\""
+                           : "<text x=\"#\" y=\"#\"",
+        place);
+    put(out, " font-size=\"#\"", &command->size);
+    put_colour(out, "fill", command->colour);
+    stream_text(out, anchors[command->anchor]);
+    stream_text(out, command->bold ? " font-weight=\"bold\">" : ">");
+    put_text(out, command->data);
     stream_text(out, "</text>\n");
 }
 
 /* The cells of one level, neighbours in a row as one shape, in units of cells. */
-static void put_level(struct stream *out, const struct cells *cells, unsigned char level)
+static void put_level(struct stream *out, const struct draw_command *cells, unsigned char level)
 {
     for (size_t row = 0; row < cells->rows; row++) {
-        const unsigned char *levels = cells->levels + row * cells->columns;
+        const unsigned char *levels = (const unsigned char *)cells->data + row * cells->columns;
         for (size_t column = 0; column < cells->columns;) {
             size_t first = column;
             while (column < cells->columns && levels[column] == level)
                 column++;
-            if (column > first) {
-                put_pair(out, 'M', (double)first, (double)row);
-                stream_char(out, 'h');
-                put_number(out, (double)(column - first));
-                stream_text(out, "v1H");
-                put_number(out, (double)first);
-                stream_char(out, 'z');
-            }
+            if (column > first)
+                put(out, "M# #h#v1H#z",
+                    (double[]){(double)first, (double)row, (double)(column - first),
+                               (double)first});
             column += column == first;
         }
     }
 }
 
 /* A path a level: thousands of rectangles would be ten times as much. */
-static void svg_cells(struct canvas *canvas, struct box box, const struct cells *cells,
-                      const struct ramp *ramp)
+static void draw_cells(struct stream *out, const struct draw_command *cells)
 {
-    struct stream *out = stream_of(canvas);
+    const unsigned char *levels = cells->data;
+    struct box box = cells->box;
     bool there[RAMP_LEVELS] = {0};
     for (size_t i = 0; i < cells->rows * cells->columns; i++)
-        there[cells->levels[i]] = true;
-    stream_text(out, "<g shape-rendering=\"crispEdges\" transform=\"translate(");
-    put_two(out, box.x, box.y);
-    stream_text(out, ") scale(");
-    put_two(out, box.width / (double)cells->columns, box.height / (double)cells->rows);
-    stream_text(out, ")\">\n");
+        there[levels[i]] = true;
+    const double place[] = {box.x, box.y, box.width / (double)cells->columns,
+                            box.height / (double)cells->rows};
+    put(out, "<g shape-rendering=\"crispEdges\" transform=\"translate(# #) scale(# #)\">\n", place);
     for (unsigned level = 1; level < RAMP_LEVELS; level++) {
         if (!there[level])
             continue;
         stream_text(out, "<path d=\"");
         put_level(out, cells, (unsigned char)level);
         stream_char(out, '"');
-        put_colour(out, "fill", ramp->colours[level]);
+        put_colour(out, "fill", cells->ramp->colours[level]);
         stream_text(out, "/>\n");
     }
     stream_text(out, "</g>\n");
 }
 
-static const struct canvas_form svg_form = {
-    .open = svg_open,
-    .close = svg_close,
-    .rect = svg_rect,
-    .hatch = svg_hatch,
-    .frame = svg_frame,
-    .strokes = svg_strokes,
-    .path = svg_path,
-    .text = svg_text,
-    .cells = svg_cells,
-};
+static void draw(struct canvas *canvas, const struct draw_command *command)
+{
+    struct stream *out = canvas->out;
+    switch (command->verb) {
+    case DRAW_OPEN:
+        stream_text(out, "<g>");
+        put_title(out, command->data);
+        break;
+    case DRAW_CLOSE:
+        stream_text(out, "</g>\n");
+        break;
+    case DRAW_RECT:
+        put_filled(out, command->box, command->colour);
+        stream_char(out, '\n');
+        break;
+    case DRAW_HATCH:
+        put_rect(out, command->box);
+        stream_text(out, " fill=\"url(#nothing)\"/>\n");
+        break;
+    case DRAW_FRAME:
+        put_rect(out, command->box);
+        end_lines(out, command);
+        break;
+    case DRAW_STROKES:
+        draw_strokes(out, command);
+        break;
+    case DRAW_PATH:
+        draw_path(out, command);
+        break;
+    case DRAW_TEXT:
+        draw_text(out, command);
+        break;
+    case DRAW_CELLS:
+        draw_cells(out, command);
+        break;
+    default: /* nothing that a picture holds */
+        break;
+    }
+}
 
 static void put_hatching(struct stream *out)
 {
+    static const double sides[] = {CANVAS_HATCH_PITCH, CANVAS_HATCH_PITCH};
     stream_text(out, "<defs><pattern id=\"nothing\" patternUnits=\"userSpaceOnUse\" "
                      "patternTransform=\"rotate(45)\"");
-    put_attribute(out, "width", CANVAS_HATCH_PITCH);
-    put_attribute(out, "height", CANVAS_HATCH_PITCH);
-    stream_text(out, "><rect");
-    put_box(out, (struct box){0, 0, CANVAS_HATCH_PITCH, CANVAS_HATCH_PITCH});
-    put_colour(out, "fill", colour_of_hex(CANVAS_HATCH_GROUND));
-    stream_text(out, "/><rect");
-    put_box(out, (struct box){0, 0, CANVAS_HATCH_WIDTH, CANVAS_HATCH_PITCH});
-    put_colour(out, "fill", colour_of_hex(CANVAS_HATCH_LINE));
-    stream_text(out, "/></pattern></defs>\n");
+    put(out, " width=\"#\" height=\"#\">", sides);
+    put_filled(out, (struct box){0, 0, CANVAS_HATCH_PITCH, CANVAS_HATCH_PITCH},
+               colour_of_hex(CANVAS_HATCH_GROUND));
+    put_filled(out, (struct box){0, 0, CANVAS_HATCH_WIDTH, CANVAS_HATCH_PITCH},
+               colour_of_hex(CANVAS_HATCH_LINE));
+    stream_text(out, "</pattern></defs>\n");
 }
 
-void svg_begin(struct svg_canvas *svg, struct stream *out, double width, double height,
+void svg_begin(struct canvas *svg, struct stream *out, double width, double height,
                const char *title)
 {
-    *svg = (struct svg_canvas){{&svg_form}, out};
-    stream_text(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"");
-    put_number(out, width);
-    stream_text(out, "pt\" height=\"");
-    put_number(out, height);
-    stream_text(out, "pt\" viewBox=\"0 0 ");
-    put_two(out, width, height);
+    *svg = (struct canvas){draw, out};
+    stream_text(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\"");
+    put(out, " width=\"#pt\" height=\"#pt\" viewBox=\"0 0 # #",
+        (double[]){width, height, width, height});
     stream_format(out, "\" font-family=\"%s\">\n", fonts);
     put_title(out, title);
     put_hatching(out);
-    svg_rect(&svg->canvas, (struct box){0, 0, width, height}, colour_of_hex(0xffffff));
+    canvas_rect(svg, (struct box){0, 0, width, height}, colour_of_hex(0xffffff));
 }
 
-void svg_end(struct svg_canvas *svg)
+void svg_end(struct canvas *svg)
 {
     stream_text(svg->out, "</svg>\n");
 }

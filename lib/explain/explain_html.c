@@ -4,24 +4,13 @@
  * Whole vectors come in several tables, as in LaTeX: a page as wide as a matrix could be neither
  * read nor printed.
  */
-#include <math.h>
 #include <string.h>
 
-#include "explain/explain_facts.h"
 #include "explain/explain_walk.h"
-#include "explain/html_text.h"
 
-enum { PAGE_COLUMNS = 100 }; /* characters of a line of the page, as explain_layout counts them */
+enum { PAGE_COLUMNS = 100 }; /* characters of a line of the page, as explain_table.c counts them */
 
 static const double bar_em = 7; /* the bar of a weight of 1 */
-
-/* What is written, and how. */
-struct page {
-    struct buf text;
-    const struct explain_table *table; /* that is being written */
-    bool several;                      /* explanations */
-    bool in_body;                      /* of that table */
-};
 
 static const char looks[] =
     ":root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --faint: #5c6570;\n"
@@ -64,218 +53,102 @@ static const char looks[] =
 
 /* --- a table ---------------------------------------------------------------------------------- */
 
-static void add_heading(struct page *page, const struct explain_cell *cell)
+static void add_symbol(struct buf *out, const struct explain_cell *cell)
 {
-    struct buf symbol = {0};
-    struct buf heading = {0};
-    html_formula(&symbol, cell->block->symbol.text);
-    if (cell->block->is_vector)
-        explain_heading(&heading, symbol.size ? symbol.bytes : "", cell->cut);
-    buf_format(&page->text, "<th class=\"group\" colspan=\"%zu\">%s</th>",
-               text_cut_slots(cell->cut) + cell->block->is_share,
-               heading.size ? heading.bytes : "");
-    page->text.out_of_memory |= symbol.out_of_memory || heading.out_of_memory;
-    buf_release(&symbol);
-    buf_release(&heading);
+    html_formula(out, cell->block->symbol.text);
 }
 
-static void add_title(struct page *page, const struct explain_cell *cell)
+static void add_heading(struct buf *out, const struct explain_table *table,
+                        const struct explain_cell *cell)
 {
-    buf_text(&page->text, "<th scope=\"col\">");
-    if (cell->block->is_vector)
-        buf_format(&page->text, "%zu", cell->number);
-    else
-        html_formula(&page->text, cell->block->symbol.text);
-    buf_text(&page->text, "</th>");
+    (void)table;
+    buf_format(out, "<th class=\"group\" colspan=\"%zu\">%s</th>",
+               text_cut_slots(cell->cut) + cell->block->is_share, cell->text);
 }
 
-static void add_number(struct page *page, const struct explain_cell *cell)
+static void add_bar(struct buf *out, double share)
 {
-    buf_format(&page->text, "<td>%s</td>", isinf(cell->value) ? "−∞" : cell->digits);
-}
-
-static void add_dots(struct page *page, const struct explain_cell *cell)
-{
-    buf_text(&page->text, cell->line == LINE_TITLES ? "<th>…</th>" : "<td>…</td>");
-}
-
-static void add_bar(struct page *page, const struct explain_cell *cell)
-{
-    if (cell->line == LINE_ROW)
-        buf_format(&page->text, "<td class=\"bar\"><span style=\"width: %.2fem\"></span></td>",
-                   bar_em * (double)cell->value);
-    else
-        buf_text(&page->text, cell->line == LINE_TITLES ? "<th></th>" : "<td></td>");
-}
-
-static void add_label(struct page *page, size_t row)
-{
-    const struct step_table *table = page->table->data;
-    const char *name = table->rows[row].text;
-    buf_format(&page->text, "<tr%s><th scope=\"row\">",
-               row == table->own_row ? " class=\"own\"" : "");
-    if (table->of_keys)
-        buf_format(&page->text, "%zu ", row);
-    buf_text(&page->text, "<bdi>");
-    html_text(&page->text, name, strlen(name));
-    buf_text(&page->text, "</bdi></th>");
-}
-
-/* Of the table, after its titles. */
-static void begin_body(struct page *page)
-{
-    if (!page->in_body)
-        buf_text(&page->text, "</thead><tbody>\n");
-    page->in_body = true;
-}
-
-static void begin_line(struct page *page, enum explain_line line, size_t row)
-{
-    if (line == LINE_ROW || line == LINE_GAP)
-        begin_body(page);
-    switch (line) {
-    case LINE_HEADINGS:
-        buf_text(&page->text, "<tr><td></td>");
-        break;
-    case LINE_TITLES:
-        buf_format(&page->text, "<tr><th scope=\"col\">%s</th>", page->table->data->corner);
-        break;
-    case LINE_ROW:
-        add_label(page, row);
-        break;
-    case LINE_GAP:
-        buf_text(&page->text, "<tr><th scope=\"row\">…</th>");
-        break;
-    case LINE_TOTAL:
-        buf_format(&page->text, "</tbody><tfoot>\n<tr><th scope=\"row\">%s</th>",
-                   page->table->data->total);
-        break;
-    }
-}
-
-static void end_line(struct page *page, enum explain_line line)
-{
-    (void)line;
-    buf_text(&page->text, "</tr>\n");
-}
-
-static void begin_table(struct page *page, const struct explain_table *table)
-{
-    page->table = table;
-    page->in_body = false;
-    buf_text(&page->text, "<div class=\"scroll\"><table><thead>\n");
-}
-
-static void end_table(struct page *page)
-{
-    buf_format(&page->text, "</%s></table></div>\n", page->table->data->total ? "tfoot" : "tbody");
+    buf_format(out, "<td class=\"bar\"><span style=\"width: %.2fem\"></span></td>", bar_em * share);
 }
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-static void begin_step(struct page *page, size_t number, const char *title)
-{
-    const char *level = page->several ? "h3" : "h2";
-    buf_format(&page->text, "<section>\n<%s>%zu. %s</%s>\n", level, number, title, level);
-}
-
-static void end_section(struct page *page)
-{
-    buf_text(&page->text, "</section>\n");
-}
-
-static void add_paragraph(struct page *page, enum explain_text kind, const char *text)
-{
-    static const char *const begin[] = {[EXPLAIN_FORMULA] = "<p class=\"formula\">",
-                                        [EXPLAIN_NOTE] = "<p>",
-                                        [EXPLAIN_WORKED] = "<p class=\"worked\">"};
-    buf_text(&page->text, begin[kind]);
-    (kind == EXPLAIN_NOTE ? html_prose : html_formula)(&page->text, text);
-    buf_text(&page->text, "</p>\n");
-}
-
-static void add_fact(struct buf *out, const struct explain_fact *fact)
-{
-    buf_format(out, "<dt>%s</dt><dd>", fact->name);
-    if (fact->size) {
-        buf_text(out, "<code>");
-        html_text(out, fact->quoted, fact->size);
-        buf_text(out, "</code>");
-    }
-    html_text(out, fact->words, strlen(fact->words));
-    buf_text(out, "</dd>\n");
-}
-
-static void begin_query(struct page *page, const struct explanation *explanation, size_t place)
-{
-    const char *token = explain_token(explanation);
-    (void)place;
-    buf_format(&page->text, "<section class=\"walk\" id=\"token-%zu\">\n", explanation->query);
-    if (page->several) {
-        buf_text(&page->text, "<h2><bdi>");
-        html_text(&page->text, token, strlen(token));
-        buf_text(&page->text, "</bdi></h2>\n");
-    }
-    buf_text(&page->text, "<dl>\n");
-    explain_facts_add_query(&page->text, explanation, add_fact);
-    buf_text(&page->text, "</dl>\n");
-}
-
 /* A link to each of several. */
-static void add_links(struct page *page, const struct explanations *explanations)
+static void add_links(struct buf *out, const struct explanations *explanations)
 {
-    buf_text(&page->text, "<nav>\n");
+    buf_text(out, "<nav>\n");
     for (size_t i = 0; i < explanations->count; i++) {
         const char *token = explain_token(&explanations->items[i]);
-        buf_format(&page->text, "<a href=\"#token-%zu\"><bdi>", explanations->items[i].query);
-        html_text(&page->text, token, strlen(token));
-        buf_text(&page->text, "</bdi></a>\n");
+        buf_format(out, "<a href=\"#token-%zu\"><bdi>", explanations->items[i].query);
+        html_text(out, token, strlen(token));
+        buf_text(out, "</bdi></a>\n");
     }
-    buf_text(&page->text, "</nav>\n");
+    buf_text(out, "</nav>\n");
 }
 
 /* Its title is the text: what a browser shows on a tab. */
-static void begin_page(struct page *page, const struct report *report)
+static void begin_page(struct buf *out, const struct report *report)
 {
     struct buf title = {0};
-    buf_text(&page->text, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                          "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
-    reading_visible(&title, &report->sentence);
-    html_text(&page->text, title.bytes ? title.bytes : "", title.size);
-    page->text.out_of_memory |= title.out_of_memory;
+    buf_text(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                  "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
+    tokenized_visible(&title, &report->sentence);
+    html_text(out, title.bytes ? title.bytes : "", title.size);
+    out->out_of_memory |= title.out_of_memory;
     buf_release(&title);
-    buf_format(&page->text,
-               ", step by step</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n", looks);
+    buf_format(out, ", step by step</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n",
+               looks);
 }
+
+#define ROW_TITLE "<tr><th scope=\"row\">"
+
+static const struct markup markup = {
+    .form = {.symbol = add_symbol, .infinity = "−∞"},
+    .formula = html_formula,
+    .prose = html_prose,
+    .begin = begin_page,
+    .title = {"<h1>", "</h1>\n"},
+    .links = add_links,
+    .end = "</main>\n</body>\n</html>\n",
+    .facts = {"<dl>\n", "</dl>\n"},
+    .fact = {.text = html_text,
+             .escapes_words = true,
+             .name = {"<dt>", "</dt><dd>"},
+             .quote = {"<code>", "</code>"},
+             .query_quote = {"<code>", "</code>"},
+             .end = "</dd>\n"},
+    .anchor = {"<section class=\"walk\" id=\"token-", "\">\n"},
+    .query = {"<h2><bdi>", "</bdi></h2>\n"},
+    .query_end = "</section>\n",
+    .step = {{"<section>\n<h2>", ". ", "</h2>\n"}, {"<section>\n<h3>", ". ", "</h3>\n"}},
+    .step_end = "</section>\n",
+    .paragraphs = {[EXPLAIN_FORMULA] = {"<p class=\"formula\">", "</p>\n"},
+                   [EXPLAIN_NOTE] = {"<p>", "</p>\n"},
+                   [EXPLAIN_WORKED] = {"<p class=\"worked\">", "</p>\n"}},
+    .table_begin = "<div class=\"scroll\"><table><thead>\n",
+    .lines = {[LINE_HEADINGS] = {"<tr><td>", "</td>", "</tr>\n"},
+              [LINE_TITLES] = {"<tr><th scope=\"col\">", "</th>", "</tr>\n</thead><tbody>\n"},
+              [LINE_ROW] = {ROW_TITLE, "</th>", "</tr>\n"},
+              [LINE_GAP] = {ROW_TITLE, "</th>", "</tr>\n"},
+              [LINE_TOTAL] = {"</tbody><tfoot>\n" ROW_TITLE, "</th>", "</tr>\n"}},
+    .own_row = {"<tr class=\"own\"><th scope=\"row\">", "</th>"},
+    .name = {"<bdi>", "</bdi>"},
+    .dots = "…",
+    .gap = "…",
+    .titles = {[CELL_TITLE] = {"<th scope=\"col\">", "</th>"},
+               [CELL_DOTS] = {"<th>", "</th>"},
+               [CELL_BAR] = {"<th>", "</th>"}},
+    .cells = {[CELL_NUMBER] = {"<td>", "</td>"},
+              [CELL_DOTS] = {"<td>", "</td>"},
+              [CELL_BAR] = {"<td>", "</td>"}},
+    .table_end = {"</tbody></table></div>\n", "</tfoot></table></div>\n"},
+    .bar_cell = add_bar,
+    .heading_cell = add_heading,
+};
 
 int explain_html_write(struct stream *out, const struct explanations *explanations,
                        const struct explain_page *how, struct err *err)
 {
-    static const struct explain_form form = {
-        .begin_query = begin_query,
-        .begin_step = begin_step,
-        .add_text = add_paragraph,
-        .table = {begin_table,
-                  begin_line,
-                  NULL,
-                  {add_heading, add_title, add_number, add_dots, add_bar},
-                  end_line,
-                  end_table},
-        .end_step = end_section,
-        .end_query = end_section,
-    };
-    struct page page = {.several = explanations->several};
-    const struct report *report = explanations->items->report;
-    begin_page(&page, report);
-    buf_format(&page.text, "<h1>%s, step by step</h1>\n<dl>\n",
-               page.several ? "Every query" : "One query");
-    explain_facts_add(&page.text, report, add_fact);
-    buf_text(&page.text, "</dl>\n");
-    if (page.several)
-        add_links(&page, explanations);
-    explain_walk(explanations, &form, &page, &(struct explain_page){PAGE_COLUMNS, how->full});
-    buf_text(&page.text, "</main>\n</body>\n</html>\n");
-    int failed = text_send(out, &page.text, err);
-    buf_release(&page.text);
-    return failed;
+    const struct explain_page page = {PAGE_COLUMNS, how->full};
+    return explain_markup_write(out, explanations, &page, &markup, err);
 }

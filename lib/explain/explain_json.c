@@ -13,181 +13,153 @@
  * `"attention_of": "cross"` stands before the layer; the query of its encoder is one of
  * `source_tokens`. What a step has not is not there; an empty cell and minus infinity are null.
  */
-#include <string.h>
+#include "explain/explanation.h"
+#include "write/json_report.h"
 
-#include "format/json_text.h"
-#include "explain/explain_format.h"
-#include "write/json_origin.h"
-
-static void write_text(struct stream *out, const char *text)
+static void put_formula(struct json_writer *json, const char *name, const struct formula *formula)
 {
-    json_write_text(out, text, strlen(text));
+    json_put_open(json, name, '{');
+    json_put_text(json, "text", formula->text);
+    json_put_text(json, "latex", formula->latex);
+    json_put_close(json, '}');
 }
 
-static void write_member(struct stream *out, const char *name, const char *text)
+/* A row's number, or its vector. */
+static void put_row(struct json_writer *json, const char *name, const struct block *block,
+                    const float *values)
 {
-    stream_format(out, "\"%s\": ", name);
-    write_text(out, text);
-}
-
-static void write_formula(struct stream *out, const struct formula *formula)
-{
-    stream_char(out, '{');
-    write_member(out, "text", formula->text);
-    stream_text(out, ", ");
-    write_member(out, "latex", formula->latex);
-    stream_char(out, '}');
-}
-
-static void write_formulas(struct stream *out, const struct step *step)
-{
-    stream_text(out, ",\n   \"formulas\": [");
-    for (size_t i = 0; i < step->formula_count; i++) {
-        stream_text(out, i ? ", " : "");
-        write_formula(out, &step->formulas[i]);
-    }
-    stream_char(out, ']');
+    if (block->is_vector)
+        json_put_floats(json, name, values, block->width);
+    else
+        json_put_float(json, name, *values);
 }
 
 /* A number for each row, or an array. */
-static void write_block(struct stream *out, const struct step_table *table,
-                        const struct block *block)
+static void put_block(struct json_writer *json, const struct step_table *table,
+                      const struct block *block)
 {
     if (!block->is_vector) {
-        json_write_floats(out, block->values, table->row_count);
+        json_put_floats(json, block->name, block->values, table->row_count);
         return;
     }
-    stream_char(out, '[');
-    for (size_t row = 0; row < table->row_count; row++) {
-        stream_text(out, row ? ",\n     " : "");
-        json_write_floats(out, block->values + row * block->stride, block->width);
-    }
-    stream_char(out, ']');
+    json_put_open(json, block->name, '[');
+    for (size_t row = 0; row < table->row_count; row++)
+        put_row(json, row ? "\n     " : NULL, block, block->values + row * block->stride);
+    json_put_close(json, ']');
 }
 
-static void write_total(struct stream *out, const struct step_table *table)
+static void put_total(struct json_writer *json, const struct step_table *table)
 {
-    stream_text(out, ",\n   \"total\": {");
-    write_member(out, "name", table->total);
-    for (size_t b = 0; b < table->block_count; b++) {
-        const struct block *block = &table->blocks[b];
-        if (!block->total)
-            continue;
-        stream_format(out, ", \"%s\": ", block->name);
-        if (block->is_vector)
-            json_write_floats(out, block->total, block->width);
-        else
-            json_write_float(out, *block->total);
-    }
-    stream_char(out, '}');
+    json_put_open(json, "\n   total", '{');
+    json_put_text(json, "name", table->total);
+    for (size_t b = 0; b < table->block_count; b++)
+        if (table->blocks[b].total)
+            put_row(json, table->blocks[b].name, &table->blocks[b], table->blocks[b].total);
+    json_put_close(json, '}');
 }
 
-static void write_table(struct stream *out, const struct step_table *table)
+static void put_table(struct json_writer *json, const struct step_table *table)
 {
-    stream_text(out, ",\n   \"rows\": [");
-    for (size_t row = 0; row < table->row_count; row++) {
-        stream_text(out, row ? ", " : "");
-        write_text(out, table->rows[row].exact);
-    }
-    stream_text(out, "],\n   \"columns\": {");
+    json_put_open(json, "\n   rows", '[');
+    for (size_t row = 0; row < table->row_count; row++)
+        json_put_text(json, NULL, table->rows[row].exact);
+    json_put_close(json, ']');
+    json_put_open(json, "\n   columns", '{');
     for (size_t b = 0; b < table->block_count; b++) {
-        stream_format(out, "%s\"%s\": ", b ? ",\n    " : "", table->blocks[b].name);
-        write_block(out, table, &table->blocks[b]);
+        if (b > 0)
+            json_put_gap(json, "\n    ");
+        put_block(json, table, &table->blocks[b]);
     }
-    stream_char(out, '}');
+    json_put_close(json, '}');
     if (table->total)
-        write_total(out, table);
+        put_total(json, table);
 }
 
-static void write_step(struct stream *out, const struct step *step)
+static void put_step(struct json_writer *json, const struct step *step)
 {
-    stream_text(out, "\n  {");
-    write_member(out, "name", step->name);
-    stream_text(out, ", ");
-    write_member(out, "title", step->title);
-    if (step->formula_count)
-        write_formulas(out, step);
-    if (step->note) {
-        stream_text(out, ",\n   ");
-        write_member(out, "note", step->note);
+    json_put_open(json, "\n  ", '{');
+    json_put_text(json, "name", step->name);
+    json_put_text(json, "title", step->title);
+    if (step->formula_count) {
+        json_put_open(json, "\n   formulas", '[');
+        for (size_t i = 0; i < step->formula_count; i++)
+            put_formula(json, NULL, &step->formulas[i]);
+        json_put_close(json, ']');
     }
-    if (step->worked.text) {
-        stream_text(out, ",\n   \"worked\": ");
-        write_formula(out, &step->worked);
-    }
+    if (step->note)
+        json_put_text(json, "\n   note", step->note);
+    if (step->worked.text)
+        put_formula(json, "\n   worked", &step->worked);
     if (step->table.row_count)
-        write_table(out, &step->table);
-    stream_char(out, '}');
+        put_table(json, &step->table);
+    json_put_close(json, '}');
 }
 
-static void write_given(struct stream *out, const struct given *given)
+static void put_given(struct json_writer *json, const struct given *given)
 {
     const struct block *block = given->table.blocks;
-    stream_format(out, "\"%s\": ", block->name);
-    if (given->shape == GIVEN_NUMBER)
-        json_write_float(out, *block->values);
-    else if (given->shape == GIVEN_VECTOR)
-        json_write_floats(out, block->values, block->width);
+    if (given->is_matrix)
+        put_block(json, &given->table, block);
     else
-        write_block(out, &given->table, block);
+        put_row(json, block->name, block, block->values);
 }
 
 /* What all queries take; the first has it. */
-static void write_givens(struct stream *out, const struct explanation *first)
+static void put_givens(struct json_writer *json, const struct explanation *first)
 {
-    bool any = false;
-    stream_text(out, "\"given\": {");
+    json_put_open(json, "\n given", '{');
     for (size_t i = 0; i < first->step_count; i++)
         for (size_t g = 0; g < first->steps[i].given_count; g++) {
-            stream_text(out, any ? ",\n   " : "");
-            write_given(out, &first->steps[i].givens[g]);
-            any = true;
+            if (json->comma)
+                json_put_gap(json, "\n   ");
+            put_given(json, &first->steps[i].givens[g]);
         }
-    stream_text(out, "},\n ");
+    json_put_close(json, '}');
 }
 
-static void write_steps(struct stream *out, const struct explanation *explanation)
+static void put_steps(struct json_writer *json, const struct explanation *explanation)
 {
-    stream_format(out, "\"query\": %zu,\n \"steps\": [", explanation->query);
-    for (size_t i = 0; i < explanation->step_count; i++) {
-        stream_text(out, i ? "," : "");
-        write_step(out, &explanation->steps[i]);
-    }
-    stream_char(out, ']');
+    json_put_integer(json, "query", explanation->query);
+    json_put_open(json, "\n steps", '[');
+    for (size_t i = 0; i < explanation->step_count; i++)
+        put_step(json, &explanation->steps[i]);
+    json_put_close(json, ']');
 }
 
-static void write_several(struct stream *out, const struct explanations *explanations)
+static void put_several(struct json_writer *json, const struct explanations *explanations)
 {
-    stream_text(out, "\"explanations\": [");
+    json_put_open(json, "explanations", '[');
     for (size_t i = 0; i < explanations->count; i++) {
-        stream_text(out, i ? ",\n {" : "\n {");
-        write_steps(out, &explanations->items[i]);
-        stream_char(out, '}');
+        json_put_open(json, "\n ", '{');
+        put_steps(json, &explanations->items[i]);
+        json_put_close(json, '}');
     }
-    stream_char(out, ']');
+    json_put_close(json, ']');
 }
 
 int explain_json_write(struct stream *out, const struct explanations *explanations,
                        const struct explain_page *page, struct err *err)
 {
+    struct json_writer json = {.stream = out};
     const struct explanation *first = explanations->items;
     struct report origin = *first->report;
     (void)page;
     (void)err;
     origin.heads = NULL; /* the one is named below */
-    stream_char(out, '{');
-    json_origin_write(out, &origin, "\n ");
-    stream_text(out, ",\n ");
-    if (first->part) {
-        write_member(out, "attention_of", first->part->name);
-        stream_text(out, ", ");
-    }
-    stream_format(out, "\"layer\": %zu, \"head\": %zu,\n ", first->layer, first->head);
-    write_givens(out, first);
+    json_put_open(&json, NULL, '{');
+    json_report_origin(&json, &origin);
+    json_put_gap(&json, "\n ");
+    if (first->part)
+        json_put_text(&json, "attention_of", first->part->name);
+    json_put_integer(&json, "layer", first->layer);
+    json_put_integer(&json, "head", first->head);
+    put_givens(&json, first);
+    json_put_gap(&json, "\n ");
     if (explanations->several)
-        write_several(out, explanations);
+        put_several(&json, explanations);
     else
-        write_steps(out, first);
-    stream_text(out, "}\n");
+        put_steps(&json, first);
+    json_put_close(&json, '}');
+    stream_char(out, '\n');
     return 0;
 }

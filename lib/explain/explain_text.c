@@ -16,9 +16,8 @@
  */
 #include <string.h>
 
-#include "base/bar.h"
+#include "base/amount.h"
 #include "base/utf8.h"
-#include "explain/explain_facts.h"
 #include "explain/explain_walk.h"
 #include "write/text_titles.h"
 
@@ -51,110 +50,71 @@ static void add_rule(struct buf *line, size_t columns)
 
 /* In the middle of so many columns, but not beyond what a screen shows, with rules to both sides
  * where there is room. */
-static void add_centred(struct buf *line, const struct buf *heading, size_t columns)
+static void add_centred(struct buf *line, const char *heading, size_t columns)
 {
-    size_t width = heading->size ? utf8_width(heading->bytes, heading->size) : 0;
+    size_t width = utf8_width(heading, strlen(heading));
     size_t line_columns = columns < SCREEN || width > SCREEN ? columns : SCREEN;
     size_t left = line_columns > width ? (line_columns - width) / 2 : 0;
     size_t right = columns > width + left ? columns - width - left : 0;
     bool ruled = width > 0 && left >= 2;
     (ruled ? add_rule : text_blanks)(line, ruled ? left - 1 : left);
     text_blanks(line, ruled);
-    if (heading->size)
-        buf_bytes(line, heading->bytes, heading->size);
+    buf_text(line, heading);
     text_blanks(line, ruled);
     (ruled ? add_rule : text_blanks)(line, ruled ? right - 1 : right);
 }
 
-/* The symbol of vectors, above the numbers of their elements. */
-static void add_heading(struct page *page, const struct explain_cell *cell)
+static void add_symbol(struct buf *out, const struct explain_cell *cell)
 {
-    struct buf heading = {0};
-    if (cell->block->is_vector)
-        explain_heading(&heading, cell->block->symbol.text, cell->cut);
-    page->line.out_of_memory |= heading.out_of_memory;
-    add_centred(&page->line, &heading, explain_block_width(&page->table->layout, cell->place));
-    buf_release(&heading);
-}
-
-static void add_title(struct page *page, const struct explain_cell *cell)
-{
-    const struct block *block = cell->block;
-    size_t width = page->table->layout.cells[cell->place];
-    struct buf number = {0};
-    buf_format(&number, "%zu", cell->number);
-    if (!number.out_of_memory)
-        text_right(&page->line, block->is_vector ? number.bytes : block->symbol.text, width);
-    page->line.out_of_memory |= number.out_of_memory;
-    buf_release(&number);
-}
-
-static void add_number(struct page *page, const struct explain_cell *cell)
-{
-    text_right(&page->line, cell->digits, page->table->layout.cells[cell->place]);
-}
-
-static void add_dots(struct page *page, const struct explain_cell *cell)
-{
-    (void)cell;
-    buf_text(&page->line, "…");
+    buf_text(out, cell->block->symbol.text);
 }
 
 static void add_bar(struct page *page, const struct explain_cell *cell)
 {
     char bar[BAR_BYTES];
-    size_t width = page->table->layout.width + EXPLAIN_GAP + BAR_COLUMNS;
+    size_t width = page->table->width + EXPLAIN_GAP + BAR_COLUMNS;
     if (cell->line == LINE_ROW && (page->room == 0 || width <= page->room))
         buf_format(&page->line, "  %s", bar_draw(bar, (double)cell->value));
 }
 
-static void leave_gap(struct page *page, const struct explain_cell *cell)
+static void add_cell(struct page *page, const struct explain_cell *cell)
 {
-    if (cell->kind != CELL_BAR)
-        text_blanks(&page->line, cell->first ? page->table->layout.gap : EXPLAIN_GAP);
+    text_blanks(&page->line, cell->gap);
+    if (cell->kind == CELL_HEADING)
+        add_centred(&page->line, cell->text, cell->width);
+    else if (cell->kind == CELL_DOTS)
+        buf_text(&page->line, "…");
+    else if (cell->kind == CELL_BAR)
+        add_bar(page, cell);
+    else
+        text_right(&page->line, cell->text, cell->width);
 }
 
-static void add_label(struct page *page, size_t row)
-{
-    const struct explain_layout *layout = &page->table->layout;
-    const struct step_table *table = page->table->data;
-    size_t width = layout->label_width;
-    buf_text(&page->line, row == table->own_row ? own_mark : "   ");
-    if (layout->number_width) {
-        buf_format(&page->line, "%*zu ", layout->number_width, row);
-        width -= (size_t)layout->number_width + 1;
-    }
-    text_left(&page->line, table->rows[row].text, width);
-}
-
-static void end_line(struct page *page, enum explain_line line)
+static void end_line(struct page *page, enum explain_line_kind line)
 {
     (void)line;
     text_end(page->out, &page->line, page->err);
 }
 
-static void begin_line(struct page *page, enum explain_line line, size_t row)
+static void begin_line(struct page *page, const struct explain_line *line)
 {
-    const struct explain_layout *layout = &page->table->layout;
-    const struct step_table *table = page->table->data;
-    if (line == LINE_ROW) {
-        add_label(page, row);
+    const struct explain_table *table = page->table;
+    size_t width = table->label_width;
+    if (line->kind == LINE_TOTAL) {
+        text_blanks(&page->line, INDENT);
+        add_rule(&page->line, table->width);
+        end_line(page, line->kind);
+    }
+    buf_text(&page->line, line->is_own ? own_mark : "   ");
+    if (line->kind == LINE_GAP) {
+        text_right(&page->line, "…", (size_t)table->number_width);
         return;
     }
-    text_blanks(&page->line, INDENT);
-    if (line == LINE_TOTAL) {
-        add_rule(&page->line, layout->width);
-        end_line(page, line);
-        text_blanks(&page->line, INDENT);
+    if (line->kind == LINE_ROW && table->number_width) {
+        buf_format(&page->line, "%*zu ", table->number_width, line->row);
+        width -= (size_t)table->number_width + 1;
     }
-    if (line == LINE_GAP)
-        text_right(&page->line, "…", (size_t)layout->number_width);
-    else
-        text_left(&page->line,
-                  line == LINE_TOTAL    ? table->total
-                  : line == LINE_TITLES ? table->corner
-                                        : "",
-                  layout->label_width);
+    text_left(&page->line, line->label, width);
 }
 
 static void begin_table(struct page *page, const struct explain_table *table)
@@ -174,18 +134,6 @@ static void add_paragraph(struct page *page, enum explain_text kind, const char 
     text_wrap(page->out, text, INDENT, GO_ON, page->columns);
 }
 
-static void add_part(struct page *page, const struct explanation *explanation)
-{
-    struct buf note = {0};
-    buf_format(&note,
-               "(%zu of %zu keys shown, those with the most weight: %.2f of it; --full shows all)",
-               explanation->shown_count, explanation->key_count, (double)explanation->shown_weight);
-    if (!note.out_of_memory)
-        text_wrap(page->out, note.bytes, 0, 1, page->columns);
-    page->line.out_of_memory |= note.out_of_memory;
-    buf_release(&note);
-}
-
 /* Which query it is, and how many of its keys are shown. */
 static void begin_query(struct page *page, const struct explanation *explanation, size_t place)
 {
@@ -196,8 +144,13 @@ static void begin_query(struct page *page, const struct explanation *explanation
     buf_format(&page->line, "layer %zu · head %zu", explanation->layer, explanation->head);
     text_shorten(&page->line, page->columns);
     text_end(page->out, &page->line, page->err);
-    if (explanation->shown_count < explanation->key_count)
-        add_part(page, explanation);
+    if (explanation->shown_count == explanation->key_count)
+        return;
+    buf_format(&page->line,
+               "(%zu of %zu keys shown, those with the most weight: %.2f of it; --full shows all)",
+               explanation->shown_count, explanation->key_count, (double)explanation->shown_weight);
+    text_wrap(page->out, page->line.size ? page->line.bytes : "", 0, 1, page->columns);
+    buf_clear(&page->line);
 }
 
 /* Is anything left out that the steps take? */
@@ -216,27 +169,27 @@ int explain_text_write(struct stream *out, const struct explanations *explanatio
                        const struct explain_page *how, struct err *err)
 {
     static const struct explain_form form = {
+        .symbol = add_symbol,
         .begin_query = begin_query,
         .begin_step = begin_step,
         .add_text = add_paragraph,
-        .table = {begin_table,
-                  begin_line,
-                  leave_gap,
-                  {add_heading, add_title, add_number, add_dots, add_bar},
-                  end_line,
-                  NULL},
+        .begin_table = begin_table,
+        .begin_line = begin_line,
+        .add_cell = add_cell,
+        .end_line = end_line,
     };
     struct page page = {.out = out, .columns = how->columns, .err = err};
     struct place place = {.count = 1, .columns = how->columns};
     if (text_titles_write(out, explanations->items->report, &place, err))
         return -1;
     page.room = how->columns > INDENT ? how->columns - INDENT : how->columns;
-    explain_walk(explanations, &form, &page, &(struct explain_page){page.room, how->full});
+    int failed =
+        explain_walk(explanations, &form, &page, &(struct explain_page){page.room, how->full}, err);
     if (hides_givens(explanations->items, how->full)) {
         stream_char(out, '\n');
         text_wrap(out, left_out, 0, 1, how->columns);
     }
-    int failed = buf_check(&page.line, err);
+    failed = failed || buf_check(&page.line, err);
     buf_release(&page.line);
-    return failed;
+    return failed ? -1 : 0;
 }

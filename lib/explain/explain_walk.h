@@ -1,38 +1,227 @@
 /* explain_walk.h: explanations, piece by piece in the order of their pages, for whatever form they
- * are written in. What stands above them all, and below, the form writes itself.
+ * are written in: the facts above them, their titles and texts, their tables line by line and cell
+ * by cell. What stands above and below them all the form writes itself.
  *
- *     static const struct explain_form form = {
- *         .begin_query = begin_query, .begin_step = begin_step, .add_text = add_text, ...
+ *     struct page { struct buf text; ... };
+ *     static const struct explain_form form = {.step = add_step, .cell = add_cell, ...};
  *     struct page page = {0};
- *     explain_walk(explanations, &form, &page, &(struct explain_page){.columns = 100});
- *     int failed = text_send(out, &page.text, err);
+ *     if (explain_walk(explanations, &form, &page, &(struct explain_page){.columns = 100}, err))
+ * ...
+ *
+ * A page is counted in columns of a terminal; where there is none, so are the characters that a
+ * line of paper holds. Long vectors keep their ends, long lists of keys those with the most weight.
  */
 #ifndef ATTN_EXPLAIN_EXPLAIN_WALK_H
 #define ATTN_EXPLAIN_EXPLAIN_WALK_H
 
 #include "base/buf.h"
-#include "explain/explain_format.h"
-#include "explain/explain_table.h"
+#include "explain/explanation.h"
+#include "write/text_line.h"
+
+/* --- facts: the model and its texts, which query it is, how much of it is shown --------------- */
+
+/* What stands before something and after it; NULL: nothing. */
+struct marks {
+    const char *before, *after;
+};
+
+struct fact_marks {
+    void (*text)(struct buf *out, const char *text, size_t size); /* whatever is in it, as it is */
+    bool escapes_words;                                           /* of our own, too */
+    struct marks name;
+    struct marks quote, query_quote; /* of texts, and of the query's token */
+    const char *end;
+    size_t line_bytes; /* a text goes on in another line after so many; 0: never */
+};
+
+/* What the query's token is called. */
+const char *explain_token(const struct explanation *explanation);
+
+/* Append facts, in their order: those of the model and its texts; of a query. */
+void explain_facts_add(struct buf *out, const struct report *report,
+                       const struct fact_marks *marks);
+void explain_facts_add_query(struct buf *out, const struct explanation *explanation,
+                             const struct fact_marks *marks);
+
+/* --- tables, fitted to a page ----------------------------------------------------------------- */
+
+enum {
+    EXPLAIN_GAP = 2,      /* blanks between the elements of a vector */
+    EXPLAIN_BLOCK_GAP = 4 /* before the first of them, and before a number, where there is room */
+};
+
+/* What a form keeps while it writes: each defines its own, in its file. */
+struct page;
+
+struct explain_table {
+    const struct step_table *data;
+    int number_width;                      /* of the keys' numbers; 0: rows have none */
+    size_t label_width;                    /* of what rows are called, their numbers included */
+    size_t cells[STEP_BLOCKS_MAX];         /* of one element of each block */
+    struct text_cut cuts[STEP_BLOCKS_MAX]; /* its elements that are shown */
+    size_t gap;                            /* before every block */
+    size_t width;                          /* of it all */
+    size_t lines;                          /* below the titles */
+
+    const struct explanation *explanation;
+    const struct explain_form *form;
+    struct page *page;
+    struct buf *text; /* of a cell */
+};
+
+/* Above the numbers: what the vectors are, and what each column is; the numbers; where rows are
+ * left out; what stands below them. */
+enum explain_line_kind {
+    LINE_HEADINGS,
+    LINE_TITLES,
+    LINE_ROW,
+    LINE_GAP,
+    LINE_TOTAL,
+    EXPLAIN_LINES
+};
+
+struct explain_line {
+    enum explain_line_kind kind;
+    size_t row;
+    bool is_own;       /* the query's own row */
+    const char *label; /* of a row, of the total; of titles: what rows are; else "" */
+};
+
+/* CELL_HEADING: of all columns of a block, and the only kind in its line. */
+enum explain_cell_kind { CELL_HEADING, CELL_TITLE, CELL_NUMBER, CELL_DOTS, CELL_BAR, CELL_KINDS };
+
+struct explain_cell {
+    enum explain_cell_kind kind;
+    enum explain_line_kind line;
+    size_t place; /* of the block in its table */
+    const struct block *block;
+    const struct text_cut *cut; /* the block's elements that are shown */
+    size_t gap, width;          /* columns before it, and its own */
+    size_t number;              /* of the element in its vector */
+    float value;                /* of a number, NAN: there is nothing; and of a bar in a row */
+    const char *text;           /* of a heading, a title, a number; "": there is nothing */
+};
 
 /* The texts of a step: formulas, the sentence to read with them, and below its tables a formula
  * with numbers. */
-enum explain_text { EXPLAIN_FORMULA, EXPLAIN_NOTE, EXPLAIN_WORKED };
+enum explain_text { EXPLAIN_FORMULA, EXPLAIN_NOTE, EXPLAIN_WORKED, EXPLAIN_TEXTS };
 
 /* Failures stick to the page. */
 struct explain_form {
-    bool latex; /* formulas are in LaTeX's notation, not the terminal's */
+    bool latex;          /* formulas are in LaTeX's notation, not the terminal's */
+    bool lacks_headings; /* there is no line above the titles */
+    bool titles_say_all; /* `symbol` writes the numbers of elements, too */
+    /* The symbol of a block, above its vectors or as the title of its column. */
+    void (*symbol)(struct buf *out, const struct explain_cell *cell);
+    void (*number)(struct buf *out, const char *digits); /* NULL: as it is */
+    const char *infinity;                                /* minus infinity; NULL: as a number */
+
     /* The `place`th of the queries, with its title if there are several. */
     void (*begin_query)(struct page *page, const struct explanation *explanation, size_t place);
     void (*begin_step)(struct page *page, size_t number, const char *title);
     void (*add_text)(struct page *page, enum explain_text kind, const char *text);
-    struct explain_table_form table;
-    void (*end_step)(struct page *page);  /* may be NULL */
-    void (*end_query)(struct page *page); /* may be NULL */
+    void (*begin_table)(struct page *page, const struct explain_table *table);
+    void (*begin_line)(struct page *page, const struct explain_line *line); /* with its label */
+    void (*add_cell)(struct page *page, const struct explain_cell *cell);
+    void (*end_line)(struct page *page, enum explain_line_kind line);
+    void (*end_table)(struct page *page); /* this and those below may be NULL */
+    void (*end_step)(struct page *page);
+    void (*end_query)(struct page *page);
 };
 
 /* `how`: the columns that a table has; and in full tables are in several parts where one is too
  * wide. */
-void explain_walk(const struct explanations *explanations, const struct explain_form *form,
-                  struct page *page, const struct explain_page *how);
+int explain_walk(const struct explanations *explanations, const struct explain_form *form,
+                 struct page *page, const struct explain_page *how, struct err *err);
+
+/* A table's headings and titles alone, to go on with on another page. */
+void explain_table_begin(const struct explain_table *table);
+
+/* Write a table of the template's explanation, in parts where the page asks for it. */
+void explain_table_write(const struct explain_table *template, const struct explain_page *how);
+
+/* Is it on a page, by itself? `full`: nothing is left out. */
+bool explain_shows(const struct given *given, bool full);
+
+/* --- markups that are text: a table of marks, and functions for what no mark can say -----------
+ */
+
+struct markup {
+    struct explain_form form; /* its first fields alone */
+    void (*formula)(struct buf *out, const char *formula);
+    void (*prose)(struct buf *out, const char *sentence);
+
+    /* The document: what is above its title; links to queries, or NULL; its end. */
+    void (*begin)(struct buf *out, const struct report *report);
+    struct marks title;
+    void (*links)(struct buf *out, const struct explanations *explanations);
+    const char *end;
+
+    struct marks facts; /* of a list of facts */
+    bool one_list;      /* the facts of a single query go on in the list above */
+    struct fact_marks fact;
+
+    /* A query of several: the first one and the others begin with these, then comes its token. */
+    struct marks anchor; /* of the number of any query */
+    const char *query_breaks[2];
+    struct marks query;
+    const char *query_end;
+    struct {
+        const char *before, *number, *after;
+    } step[2]; /* of one query, of several */
+    const char *step_end;
+    struct marks paragraphs[EXPLAIN_TEXTS];
+
+    /* A table: its beginning, what its columns are, each of its lines, the name of a row. */
+    const char *table_begin;
+    struct {
+        const char *label, *number, *share, *end;
+        bool below_titles;
+    } columns;
+    struct {
+        const char *before, *after; /* of its label */
+        const char *end;
+    } lines[EXPLAIN_LINES];
+    struct marks own_row; /* in place of those of other rows */
+    struct marks name;
+    const char *dots, *gap;                             /* columns, and rows, that are left out */
+    struct marks cells[CELL_KINDS], titles[CELL_KINDS]; /* those in the line of titles, if others */
+    const char *table_end[2];                           /* without a total, and with one */
+    bool says_parts; /* below: how many elements are shown of how many */
+    size_t rows_max; /* a table goes on in another one after so many; 0: never */
+
+    void (*bar_cell)(struct buf *out, double share); /* of a row, with its marks */
+    void (*heading_cell)(struct buf *out, const struct explain_table *table,
+                         const struct explain_cell *cell);
+};
+
+/* `page`: the columns that a table may take. */
+int explain_markup_write(struct stream *out, const struct explanations *explanations,
+                         const struct explain_page *page, const struct markup *markup,
+                         struct err *err);
+
+/* --- texts and formulas: nothing in a token becomes markup -------------------------------------
+ */
+
+/* Append a text, in an element or in the quotes of an attribute; a formula in the notation of a
+ * terminal, <i>k</i><sub>j</sub>: what is below a root has a line above it; the same in pango's
+ * markup, which has no such line; a sentence with names of formulas in it: W_q. */
+void html_text(struct buf *out, const char *text, size_t size);
+void html_formula(struct buf *out, const char *formula);
+void html_markup(struct buf *out, const char *formula);
+void html_prose(struct buf *out, const char *sentence);
+
+/* Append a text to LaTeX, in typewriter, in UTF-8 without line ends. ASCII and é and its like need
+ * nothing but LaTeX; all else is \sign{number}{character}, which is what latex_preamble_signs
+ * defines for pdfLaTeX, XeLaTeX and LuaLaTeX: the character, or its number in a frame. */
+void latex_text(struct buf *out, const char *text, size_t size);
+void latex_preamble_signs(struct buf *out);
+
+/* Append a text of one line to Markdown; a cell of a table will do, too. Backslashes stand before
+ * whatever CommonMark, or the tables and formulas of GitHub and pandoc, would read otherwise. */
+void markdown_text(struct buf *out, const char *text, size_t size);
+
+/* Append a sentence in which W_q is a formula: $W_{q}$, for Markdown and LaTeX. */
+void latex_prose(struct buf *out, const char *sentence);
 
 #endif

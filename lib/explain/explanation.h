@@ -1,15 +1,10 @@
-/* explanation.h: the walk of one query of one head as a list of steps: what each does, its formula,
- * and its numbers as a table.
+/* explanation.h: the trace of one query of one head as a list of steps: what each does, its
+ * formula, and its numbers as a table; and the forms that they are written in.
  *
- * Writers know no attention: they lay out titles, formulas and tables. Formulas come in two
- * notations, one for a terminal and one for LaTeX.
- *
- *     struct explanation explanation;
- *     struct explain_wish wish = {.layer = 0, .head = 0, .query = 1, .query_count = 1,
- *                                 .digits = 4};
- *     if (explanation_make(&explanation, &viewer, &subject, &wish, &arena, err)) ...
- *     for (size_t i = 0; i < explanation.step_count; i++)
- *         use(&explanation.steps[i]);
+ *     struct explain_request request = {.layer = 0, .head = 0, .query = 1, .query_count = 1,
+ *                                       .digits = 4};
+ *     if (explanation_make(&explanation, &viewer, &pair, &request, &arena, err)) ...
+ *     if (explain_formats[0].write(&stream, &explanations, &page, err)) ...
  */
 #ifndef ATTN_EXPLAIN_EXPLANATION_H
 #define ATTN_EXPLAIN_EXPLANATION_H
@@ -19,8 +14,9 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "lens/attention_part.h"
-#include "lens/numeral.h"
+#include "base/stream.h"
+#include "lens/selection.h"
+#include "lens/sheet.h"
 #include "lens/report.h"
 
 /* One statement in two notations: score_j = q · k_j and s_j = q \cdot k_j; NULL: none. */
@@ -60,10 +56,8 @@ struct step_table {
 };
 
 /* What a step takes as it is: a weight of the model, or rows that the pass made before. */
-enum given_shape { GIVEN_NUMBER, GIVEN_VECTOR, GIVEN_MATRIX };
-
 struct given {
-    enum given_shape shape;
+    bool is_matrix;
     bool is_shown; /* by the formulas or the table of the step, too: pages need it no more */
     bool is_small; /* pages have it without --full, too */
     struct step_table table; /* of one block, whose name is the given's; of a vector one row */
@@ -84,7 +78,7 @@ struct step {
 struct explanation {
     const struct report *report;       /* the model and its texts */
     const struct attention_part *part; /* which attention it is; NULL: the model has one */
-    const struct reading *text;        /* that the query stands in */
+    const struct tokenized *text;      /* that the query stands in */
     size_t layer, head, query;
     size_t key_count;
     const size_t *shown; /* [shown_count] the keys that pages show, rising */
@@ -101,7 +95,7 @@ struct explanations {
     bool several; /* may be: a list, though there be only one */
 };
 
-struct explain_wish {
+struct explain_request {
     enum site_part part; /* the attention, as attention_part_sites has it */
     size_t layer, head;  /* the model must have them */
     size_t query;        /* a token of the text that looks there, … */
@@ -111,12 +105,39 @@ struct explain_wish {
 };
 
 struct viewer;
-struct subject;
+struct text_pair;
 
-/* Run the subject and explain each of the queries: `explanations` has room for them. All of it
+/* Run the pair and explain each of the queries: `explanations` has room for them. All of it
  * lives as long as the arena and the viewer. */
 int explanation_make(struct explanation *explanations, struct viewer *viewer,
-                     const struct subject *subject, const struct explain_wish *wish,
+                     const struct text_pair *pair, const struct explain_request *request,
                      struct arena *arena, struct err *err);
+
+/* --- forms ------------------------------------------------------------------------------------ */
+
+/* How much there is room for. */
+struct explain_page {
+    size_t columns; /* of a terminal; 0: endless */
+    bool full;      /* nothing is left out: long vectors are whole in every form */
+};
+
+/* Failures to write stick to the stream; -1 with `err` for others. */
+typedef int explain_writer(struct stream *out, const struct explanations *explanations,
+                           const struct explain_page *page, struct err *err);
+
+struct explain_format {
+    const char *name;   /* as in --format */
+    const char *ending; /* of file names, with its dot */
+    const char *about;  /* a line for help */
+    bool for_files;     /* nothing for a terminal */
+    explain_writer *write;
+    int (*check)(struct err *err); /* refuses what cannot be written here; NULL: it can */
+};
+
+extern const struct explain_format explain_formats[]; /* text first */
+extern const size_t explain_format_count;
+
+extern explain_writer explain_text_write, explain_markdown_write, explain_latex_write,
+    explain_html_write, explain_pdf_write, explain_json_write;
 
 #endif

@@ -1,4 +1,4 @@
-#include "explain/html_text.h"
+#include "explain/explain_walk.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -68,17 +68,25 @@ static bool begins(const struct rest *rest, const char *text)
     return (size_t)(rest->end - rest->at) >= size && memcmp(rest->at, text, size) == 0;
 }
 
-/* What stands between this ( and its ), without them; all that is left where there is none. */
-static struct rest inside(const struct rest *rest)
+/* Take what stands between this ( and its ), all that is left where there is none; or, without a (,
+ * so many bytes. */
+static struct rest take_group(struct rest *rest, size_t bare)
 {
     size_t depth = 0;
-    for (const char *at = rest->at; at < rest->end; at++) {
+    const char *at = rest->at;
+    if (!begins(rest, "(")) {
+        rest->at = bare < (size_t)(rest->end - at) ? at + bare : rest->end;
+        return part_of(rest, at, rest->at);
+    }
+    for (; at < rest->end; at++) {
         depth += *at == '(';
         depth -= *at == ')';
         if (depth == 0)
-            return part_of(rest, rest->at + 1, at);
+            break;
     }
-    return part_of(rest, rest->at + 1, rest->end);
+    struct rest group = part_of(rest, rest->at + 1, at);
+    rest->at = at + (at < rest->end);
+    return group;
 }
 
 /* j, 0, or O,h: after the line below that begins an index. */
@@ -116,14 +124,10 @@ static void add_name(struct buf *out, struct rest *rest)
 static void add_power(struct buf *out, struct rest *rest)
 {
     rest->at++;
-    bool closed = begins(rest, "(");
-    struct rest exponent = part_of(rest, rest->at, rest->at + run_of(rest, 0, is_index));
-    if (closed)
-        exponent = inside(rest);
+    struct rest exponent = take_group(rest, run_of(rest, 0, is_index));
     buf_text(out, "<sup>");
     add_formula(out, exponent);
     buf_text(out, "</sup>");
-    rest->at = exponent.end + (closed && exponent.end < rest->end);
 }
 
 /* √(σ² + ε), √d_k, √2 */
@@ -131,15 +135,10 @@ static void add_root(struct buf *out, struct rest *rest)
 {
     rest->at += strlen("√");
     bool closed = begins(rest, "(");
-    struct rest radicand = part_of(rest, rest->at, rest->at + strcspn(rest->at, " /)]"));
-    if (radicand.end > rest->end)
-        radicand.end = rest->end;
-    if (closed)
-        radicand = inside(rest);
+    struct rest radicand = take_group(rest, strcspn(rest->at, " /)]"));
     buf_text(out, !rest->plain_roots ? "√<span class=\"root\">" : closed ? "√(" : "√");
     add_formula(out, radicand);
     buf_text(out, !rest->plain_roots ? "</span>" : closed ? ")" : "");
-    rest->at = radicand.end + (closed && radicand.end < rest->end);
 }
 
 static void add_formula(struct buf *out, struct rest rest)

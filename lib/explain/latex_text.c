@@ -1,4 +1,4 @@
-#include "explain/latex_text.h"
+#include "explain/explain_walk.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -77,6 +77,26 @@ void latex_text(struct buf *out, const char *text, size_t size)
         at += length ? length : 1;
     }
     buf_char(out, '}');
+}
+
+void latex_prose(struct buf *out, const char *sentence)
+{
+    while (*sentence) {
+        size_t size = strcspn(sentence, " ");
+        const char *mark = memchr(sentence, '_', size);
+        size_t symbol = size - (size > 0 && strchr(",.:", sentence[size - 1]) != NULL);
+        if (mark && symbol) {
+            size_t base = (size_t)(mark - sentence);
+            buf_format(out, "$%.*s_{%.*s}$", (int)base, sentence, (int)(symbol - base - 1),
+                       mark + 1);
+            buf_bytes(out, sentence + symbol, size - symbol);
+        } else {
+            buf_bytes(out, sentence, size);
+        }
+        sentence += size;
+        for (; *sentence == ' '; sentence++)
+            buf_char(out, ' ');
+    }
 }
 
 void latex_preamble_signs(struct buf *out)

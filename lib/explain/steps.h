@@ -1,12 +1,193 @@
-/* steps.h: a walk as the steps of an explanation; the inside of explanation.c. */
+/* steps.h: the inside of explanation.c. A trace is what a pass gave of one query of one head; steps
+ * are made of it by a builder. Memory that is not there sticks to the builder: arrays that were to
+ * be taken are NULL then.
+ *
+ *     builder_formula(builder, "scaled_j = score_j", "\\tilde{s}_j = s_j");
+ *     builder_keys(builder);
+ *     builder_column(builder, &quantity_score, trace->scores);
+ *     builder_work(builder, "score_%k = %n", "s_%k = %n", &(struct number){numeral, 0.5f});
+ */
 #ifndef ATTN_EXPLAIN_STEPS_H
 #define ATTN_EXPLAIN_STEPS_H
 
+#include "base/buf.h"
 #include "explain/explanation.h"
-#include "explain/walk.h"
+#include "lens/viewer.h"
+#include "model/weights.h"
 
-/* Make all steps, with what they take or without; they are the arena's. */
-int steps_make(struct explanation *explanation, const struct walk *walk, int digits, bool gives,
-               struct arena *arena, struct err *err);
+/* --- trace: T tokens look at S keys; vectors are dense. One pass serves all queries ------------
+ */
+
+/* All of it lives as long as the arena and the viewer. */
+struct trace {
+    const struct report *report;
+    const struct config *config; /* the model's, as this one of its attentions has it */
+    enum site_part part;
+    struct attention_weights weights; /* the layer's */
+    size_t layer, head, query;
+    size_t group;            /* the key/value head that the head looks at */
+    size_t keys;             /* S */
+    float scale, base_scale; /* of the scores; and without the temperature in it */
+
+    size_t input_size;   /* C */
+    const float *tokens; /* [T, C] what a first layer's input is the sum of; NULL: it is no sum */
+    const float *positions; /* [T, C] */
+    const float *streams; /* [T, C] before the norm, where norms come first; NULL: there is none */
+    const float *inputs;  /* [T, C] what queries are made of */
+    const float *sources; /* [S, C] what keys and values are made of: the same, or another text */
+    const float *k;       /* [S, dk] */
+    const float *v;       /* [S, dv] */
+
+    /* Of the query: its rows of the above, and what follows from them. */
+    const float *token, *position, *stream, *x;
+    const float *q;       /* [dk] */
+    const float *scores;  /* [S] */
+    const float *softmax; /* [S] of all keys, where the mask comes after it; else NULL */
+    const float *masked;  /* [S] */
+    const float *weight;  /* [S] */
+    const float *context; /* [dv] */
+    const float *out;     /* [w.out] of the layer's attention */
+};
+
+/* Run the pair through the model up to the output of that attention. */
+int trace_run(struct trace *trace, struct viewer *viewer, const struct text_pair *pair,
+              const struct explain_request *request, struct arena *arena, struct err *err);
+
+/* From now on it is another query's. */
+void trace_set_query(struct trace *trace, size_t query);
+
+/* The context [dv] that another head has for the same query. */
+const float *trace_context(const struct trace *trace, size_t head);
+
+/* --- formulas, in both notations at once ------------------------------------------------------ */
+
+struct formula_writer {
+    struct buf text, latex;
+};
+
+/* A number as it is written. */
+struct number {
+    struct numeral numeral;
+    float value;
+};
+
+/* Append what two templates say: %k is the key; %n is the next number as it is, %f as a factor, so
+ * that a negative one stands in parentheses, %t as a term of a sum, with its sign before it. */
+void formula_write(struct formula_writer *out, const char *text, const char *latex, size_t key,
+                   const struct number *numbers);
+
+/* a · b + c · d + … + y · z: of many products the first ones and the last. The second factors are
+ * `stride` floats apart. */
+void formula_dot(struct formula_writer *out, const struct numeral numerals[2], const float *a,
+                 const float *b, size_t stride, size_t count);
+
+/* a + b - c + … + z: of numbers `stride` floats apart. */
+void formula_sum(struct formula_writer *out, struct numeral numeral, const float *values,
+                 size_t stride, size_t count);
+
+/* Hand over what was written, as the arena's, and release the writer. */
+int formula_finish(struct formula_writer *out, struct formula *formula, struct arena *arena,
+                   struct err *err);
+
+/* --- a step ----------------------------------------------------------------------------------- */
+
+struct builder {
+    const struct trace *trace;
+    struct step *step;         /* that is being made */
+    struct step_table *table;  /* that is filled in: the step's, or that of something given */
+    struct given *givens;      /* of the step */
+    size_t key;                /* whose numbers are worked out */
+    int digits;                /* of numbers */
+    struct formula_writer out; /* what is being drawn */
+    struct buf note;           /* the sentences to read with the step */
+    bool failed;               /* for want of memory: err says so */
+    struct arena *arena;
+    struct err *err;
+};
+
+/* What columns and vectors hold. */
+struct quantity {
+    const char *name;      /* "score" */
+    struct formula letter; /* score, s: in formulas */
+    struct formula symbol; /* score_j, s_j: above the table */
+};
+
+extern const struct quantity quantity_k, quantity_v, quantity_g, quantity_score, quantity_scaled,
+    quantity_masked, quantity_softmax, quantity_share, quantity_weight;
+
+/* Where the next sentence is to be put. */
+struct buf *builder_note(struct builder *builder);
+
+/* A formula; what the writer has becomes one, or with one more template the worked line. */
+void builder_formula(struct builder *builder, const char *text, const char *latex);
+void builder_drawn(struct builder *builder);
+void builder_work(struct builder *builder, const char *text, const char *latex,
+                  const struct number *numbers);
+
+/* A formula for k_j or v_j: of no projection, of one, of one with a bias. */
+void builder_projection(struct builder *builder, const struct weight *w,
+                        const struct formula forms[3]);
+
+/* The rows of the table: the keys; or so many, to be filled in. */
+void builder_keys(struct builder *builder);
+struct label *builder_rows(struct builder *builder, size_t count);
+struct label builder_label(const char *name);
+
+/* Then its columns: a number, or a vector of `width`, for each row. The values are borrowed. */
+struct block *builder_column(struct builder *builder, const struct quantity *quantity,
+                             const float *values);
+struct block *builder_vectors(struct builder *builder, const struct quantity *quantity,
+                              const float *values, size_t width);
+
+/* A whole table of one vector. */
+void builder_vector(struct builder *builder, const char *name, const float *values, size_t width);
+
+float *builder_floats(struct builder *builder, size_t count);
+
+/* How numbers are written; a number by itself, or one of a block. */
+struct numeral builder_numeral(const struct builder *builder, const float *values, size_t count);
+struct number builder_number(const struct builder *builder, float value);
+struct number block_number(const struct block *block, size_t at);
+
+/* The scaled scores of all keys: of those that the mask hides they are nowhere in the pass. */
+float *builder_scaled(struct builder *builder);
+
+/* --- what steps take as it is, for who follows them by hand: weights, rows that the pass made
+ * before
+ */
+
+void give_input(struct builder *builder);
+void give_query(struct builder *builder);
+void give_keys(struct builder *builder);
+void give_scale(struct builder *builder);
+void give_dropout(struct builder *builder);
+void give_values(struct builder *builder);
+void give_output(struct builder *builder);
+
+/* The norm that the input comes of; NULL: there is none. */
+const struct norm *given_norm(const struct trace *trace);
+
+/* The head's columns of the projection of queries, dense, with the bias below them; the builder's.
+ * Is it small enough for a page? */
+float *given_query_matrix(struct builder *builder);
+bool given_query_is_small(const struct trace *trace);
+
+/* --- the steps, each in the file of what it is about -------------------------------------------
+ */
+
+void step_input(struct builder *builder);
+void step_query(struct builder *builder);
+void step_features(struct builder *builder);
+void step_keys(struct builder *builder);
+void step_scores(struct builder *builder);
+void step_products(struct builder *builder);
+void step_scaled(struct builder *builder);
+void step_softmax(struct builder *builder);
+void step_masked(struct builder *builder);
+void step_shares(struct builder *builder);
+void step_dropout(struct builder *builder);
+void step_values(struct builder *builder);
+void step_context(struct builder *builder);
+void step_output(struct builder *builder);
 
 #endif

@@ -1,281 +1,208 @@
 /* steps_input.c: from the layer's input to the query. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "explain/given.h"
+#include "explain/steps.h"
 
-/* The norm that x comes of; NULL: there is none. */
-static const struct norm *norm_of(const struct walk *walk)
-{
-    bool normed = walk->stream && !mechanism_lacks(&walk->config->mechanism, PART_NORM);
-    return normed ? &walk->weights.norm : NULL;
-}
+static const struct quantity vectors_of_rows = {"vector", {"", ""}, {"", ""}};
 
 /* The input and what it comes from; what is not there is left out. */
-static int show_stream(struct board *board)
+static void show_stream(struct builder *builder)
 {
-    const struct walk *walk = board->walk;
-    const struct norm *norm = norm_of(walk);
+    const struct trace *trace = builder->trace;
+    const struct norm *norm = given_norm(trace);
     const struct {
         const char *name;
         const float *values;
-    } vectors[] = {{"wte", walk->token},
-                   {walk->config->sinusoids ? "PE" : "wpe", walk->position},
-                   {"h", walk->stream},
+    } vectors[] = {{"wte", trace->token},
+                   {trace->config->sinusoids ? "PE" : "wpe", trace->position},
+                   {"h", trace->stream},
                    {"γ", norm ? norm->scale : NULL},
                    {"β", norm ? norm->shift : NULL},
-                   {"x", walk->x}};
+                   {"x", trace->x}};
     enum { COUNT = sizeof vectors / sizeof *vectors };
-    size_t width = walk->input_size;
-    struct label *rows = board_rows(board, COUNT);
-    float *values = board_floats(board, COUNT * width);
+    size_t width = trace->input_size;
+    struct label *rows = builder_rows(builder, COUNT);
+    float *values = builder_floats(builder, COUNT * width);
     size_t used = 0;
-    if (!rows || !values)
-        return -1;
+    if (builder->failed)
+        return;
     for (size_t i = 0; i < COUNT; i++) {
         if (!vectors[i].values)
             continue;
-        rows[used] = board_label(vectors[i].name);
-        for (size_t c = 0; c < width; c++)
-            values[used * width + c] = vectors[i].values[c];
-        used++;
+        rows[used] = builder_label(vectors[i].name);
+        memcpy(values + used++ * width, vectors[i].values, width * sizeof *values);
     }
-    board->table->row_count = used;
-    board_vectors(board, "vector", "", "", values, width);
-    return 0;
-}
-
-/* The same of all tokens: what the inputs of keys come from can be followed, too. */
-static int give_streams(struct board *board)
-{
-    const struct walk *walk = board->walk;
-    const char *place = walk->config->sinusoids ? "PE" : "wpe";
-    const struct given_rows rows[] = {
-        {"wte", {"wte", "\\mathrm{wte}"}, walk->tokens, false},
-        {place,
-         {place, walk->config->sinusoids ? "\\mathrm{PE}" : "\\mathrm{wpe}"},
-         walk->positions,
-         false},
-        {"h", {"h_j", "h_j"}, walk->streams, false},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].values && given_rows(board, &rows[i]))
-            return -1;
-    return 0;
-}
-
-static int give_norm(struct board *board)
-{
-    const struct norm *norm = norm_of(board->walk);
-    if (!norm)
-        return 0;
-    return given_channels(board, "gamma", norm->scale) ||
-                   given_channels(board, "beta", norm->shift) ||
-                   given_number(board, "epsilon", norm->epsilon)
-               ? -1
-               : 0;
-}
-
-static int give_input(struct board *board)
-{
-    const struct walk *walk = board->walk;
-    float scale = walk->config->embedding_scale;
-    if (walk->tokens && scale != 1 && given_number(board, "embedding_scale", scale))
-        return -1;
-    return give_streams(board) || give_norm(board) ? -1 : 0;
+    builder->table->row_count = used;
+    builder_vectors(builder, &vectors_of_rows, values, width);
 }
 
 /* A number that a float32 may be too small for: a square of what is not. */
-static void add_wide(struct board *board, double value)
+static void write_wide(struct builder *builder, double value)
 {
     char digits[NUMERAL_BYTES];
-    float narrow = (float)value;
-    if (isfinite(narrow)) {
-        pen_number(&board->pen, board_numeral(board, &narrow, 1), narrow);
+    const struct number narrow = builder_number(builder, (float)value);
+    if (isfinite(narrow.value)) {
+        formula_write(&builder->out, "%n", "%n", 0, &narrow);
         return;
     }
     snprintf(digits, sizeof digits, "%.2e", value);
-    buf_text(&board->pen.text, digits);
-    numeral_latex(&board->pen.latex, digits);
+    buf_text(&builder->out.text, digits);
+    numeral_latex(&builder->out.latex, digits);
 }
 
 /* μ = 0.0021, σ² = 0.0198, ε = 1.00e-05: of what the norm takes in. */
-static int work_norm(struct board *board)
+static void work_norm(struct builder *builder)
 {
-    const struct walk *walk = board->walk;
-    const float *epsilon = &norm_of(walk)->epsilon;
+    const struct trace *trace = builder->trace;
+    const struct number epsilon = builder_number(builder, given_norm(trace)->epsilon);
     double mean = 0;
     double variance = 0;
-    for (size_t c = 0; c < walk->input_size; c++)
-        mean += (double)walk->stream[c] / (double)walk->input_size;
-    for (size_t c = 0; c < walk->input_size; c++)
-        variance += pow((double)walk->stream[c] - mean, 2) / (double)walk->input_size;
-    pen_add(&board->pen, "μ = ", "\\mu = ");
-    add_wide(board, mean);
-    pen_add(&board->pen, ", σ² = ", ",\\; \\sigma^2 = ");
-    add_wide(board, variance);
-    pen_add(&board->pen, ", ε = ", ",\\; \\varepsilon = ");
-    pen_number(&board->pen, board_numeral(board, epsilon, 1), *epsilon);
-    return board_worked(board);
+    for (size_t c = 0; c < trace->input_size; c++)
+        mean += (double)trace->stream[c] / (double)trace->input_size;
+    for (size_t c = 0; c < trace->input_size; c++)
+        variance += pow((double)trace->stream[c] - mean, 2) / (double)trace->input_size;
+    formula_write(&builder->out, "μ = ", "\\mu = ", 0, NULL);
+    write_wide(builder, mean);
+    formula_write(&builder->out, ", σ² = ", ",\\; \\sigma^2 = ", 0, NULL);
+    write_wide(builder, variance);
+    builder_work(builder, ", ε = %n", ",\\; \\varepsilon = %n", &epsilon);
 }
 
 /* h = √16 · wte[4] + wpe[2]: the rows of the embeddings that the token and its place have. */
-static int draw_embedding(struct board *board, const char *name)
+static void draw_embedding(struct builder *builder, const char *name)
 {
-    const struct walk *walk = board->walk;
-    const struct config *config = walk->config;
-    struct pen *pen = &board->pen;
-    uint32_t id = report_queries(walk->report, walk->part)->tokens[walk->query].id;
+    const struct trace *trace = builder->trace;
+    const struct config *config = trace->config;
+    struct formula_writer *out = &builder->out;
+    uint32_t id = report_queries(trace->report, trace->part)->tokens[trace->query].id;
     bool waves = config->sinusoids;
-    pen_add(pen, name, name);
-    pen_equals(pen);
+    buf_format(&out->text, "%s = ", name);
+    buf_format(&out->latex, "%s = ", name);
     if (config->embedding_scale != 1) {
-        buf_format(&pen->text, "√%zu · ", config->n_embd);
-        buf_format(&pen->latex, "\\sqrt{%zu}\\,", config->n_embd);
+        buf_format(&out->text, "√%zu · ", config->n_embd);
+        buf_format(&out->latex, "\\sqrt{%zu}\\,", config->n_embd);
     }
-    buf_format(&pen->text, "wte[%u]", id);
-    buf_format(&pen->latex, "\\mathrm{wte}_{%u}", id);
-    if (walk->position) {
-        buf_format(&pen->text, " + %s[%zu]", waves ? "PE" : "wpe", walk->query);
-        buf_format(&pen->latex, " + \\mathrm{%s}_{%zu}", waves ? "PE" : "wpe", walk->query);
+    buf_format(&out->text, "wte[%u]", id);
+    buf_format(&out->latex, "\\mathrm{wte}_{%u}", id);
+    if (trace->position) {
+        buf_format(&out->text, " + %s[%zu]", waves ? "PE" : "wpe", trace->query);
+        buf_format(&out->latex, " + \\mathrm{%s}_{%zu}", waves ? "PE" : "wpe", trace->query);
     }
-    if (walk->position && waves)
-        buf_text(board_note(board), "PE are sines and cosines of the place in the text.");
-    return board_drawn(board);
+    if (trace->position && waves)
+        buf_text(builder_note(builder), "PE are sines and cosines of the place in the text.");
+    builder_drawn(builder);
 }
 
 /* Is it the sum of embeddings, or what something else gave? */
-static bool begins_with_embedding(const struct walk *walk)
+static bool begins_with_embedding(const struct trace *trace)
 {
-    return walk->layer == 0 && walk->part != PART_CROSS;
+    return trace->layer == 0 && trace->part != PART_CROSS;
 }
 
 /* Who gave h; or x, where there is no norm between the two: if norms come last, it went through
  * one. */
-static void note_giver(struct board *board, const char *name)
+static void note_giver(struct builder *builder, const char *name)
 {
-    const struct walk *walk = board->walk;
-    const struct mechanism *mechanism = &walk->config->mechanism;
-    const char *giver = walk->part == PART_CROSS ? "self-attention" : "the layer before";
-    bool bare = walk->config->kind == MODEL_ATTENTION;
+    const struct trace *trace = builder->trace;
+    const struct mechanism *mechanism = &trace->config->mechanism;
+    const char *giver = trace->part == PART_CROSS ? "self-attention" : "the layer before";
+    bool bare = trace->config->kind == MODEL_ATTENTION;
     bool adds_up = !bare && !mechanism_lacks(mechanism, PART_RESIDUAL);
-    bool normed = !bare && !walk->config->norm_first && !mechanism_lacks(mechanism, PART_NORM);
-    struct buf *note = board_note(board);
+    bool normed = !bare && !trace->config->norm_first && !mechanism_lacks(mechanism, PART_NORM);
+    struct buf *note = builder_note(builder);
     buf_format(note, adds_up ? "%s is the residual stream as %s left it" : "%s is what %s gave",
                name, giver);
     buf_text(note, normed ? ", normed" : "");
     buf_text(note, adds_up || bare ? "." : ": nothing is added up.");
 }
 
-static int draw_origin(struct board *board, const char *name)
+static void draw_norm(struct builder *builder)
 {
-    if (begins_with_embedding(board->walk))
-        return draw_embedding(board, name);
-    note_giver(board, name);
-    return 0;
-}
-
-static int normed_input(struct board *board)
-{
-    board_title(board, "input", "Input");
-    if (draw_origin(board, "h"))
-        return -1;
-    if (mechanism_lacks(&board->walk->config->mechanism, PART_NORM)) {
-        board_formula(board, "x = h", "x = h");
-        return show_stream(board);
+    if (!given_norm(builder->trace)) {
+        builder_formula(builder, "x = h", "x = h");
+        return;
     }
-    board_formula(board, "x = (h - μ) / √(σ² + ε) ⊙ γ + β",
-                  "x = \\frac{h - \\mu}{\\sqrt{\\sigma^2 + \\varepsilon}} \\odot \\gamma + \\beta");
-    return work_norm(board) || show_stream(board) ? -1 : 0;
+    builder_formula(
+        builder, "x = (h - μ) / √(σ² + ε) ⊙ γ + β",
+        "x = \\frac{h - \\mu}{\\sqrt{\\sigma^2 + \\varepsilon}} \\odot \\gamma + \\beta");
+    work_norm(builder);
 }
 
-int step_input(struct board *board)
+void step_input(struct builder *builder)
 {
-    const struct walk *walk = board->walk;
-    if (give_input(board))
-        return -1;
-    if (walk->stream)
-        return normed_input(board);
-    board_title(board, "input", begins_with_embedding(walk) ? "Embedding" : "Input");
-    if (draw_origin(board, "x"))
-        return -1;
-    return walk->token ? show_stream(board) : board_vector(board, "x", walk->x, walk->input_size);
+    const struct trace *trace = builder->trace;
+    bool embeds = begins_with_embedding(trace);
+    if (embeds && !trace->stream)
+        builder->step->title = "Embedding";
+    (embeds ? draw_embedding : note_giver)(builder, trace->stream ? "h" : "x");
+    if (trace->stream)
+        draw_norm(builder);
+    if (trace->stream || trace->token)
+        show_stream(builder);
+    else
+        builder_vector(builder, "x", trace->x, trace->input_size);
 }
 
 /* q_0 = x_0 · W_0,0 + x_1 · W_1,0 + … + b_0 = … */
-static int work_product(struct board *board, const struct weight *w)
+static void work_product(struct builder *builder)
 {
-    const struct walk *walk = board->walk;
-    struct pen *pen = &board->pen;
-    const struct block *blocks = board->table->blocks;
+    const struct trace *trace = builder->trace;
+    const struct weight *w = &trace->weights.q;
+    const struct block *blocks = builder->table->blocks;
     const struct numeral numerals[] = {blocks[0].numeral, blocks[1].numeral};
     size_t width = blocks[1].width;
-    pen_symbol(pen, "q", "q", 0);
-    pen_equals(pen);
-    pen_dot(pen, numerals, walk->x, blocks[1].values, width, w->in);
+    const struct number q = {builder_numeral(builder, trace->q, width), trace->q[0]};
+    const struct number bias = {numerals[1], w->bias ? blocks[1].values[w->in * width] : 0};
+    formula_write(&builder->out, "q_0 = ", "q_{0} = ", 0, NULL);
+    formula_dot(&builder->out, numerals, trace->x, blocks[1].values, width, w->in);
     if (w->bias)
-        pen_term(pen, blocks[1].numeral, blocks[1].values[w->in * width]);
-    pen_equals(pen);
-    pen_number(pen, board_numeral(board, walk->q, width), walk->q[0]);
-    return board_worked(board);
+        formula_write(&builder->out, "%t", "%t", 0, &bias);
+    builder_work(builder, " = %n", " = %n", &q);
 }
 
 /* x and W_q beside each other, row by row; below them their product, q. */
-static int show_product(struct board *board, const struct given_columns *own)
+static void show_product(struct builder *builder)
 {
-    const struct walk *walk = board->walk;
-    const struct weight *w = own->weight;
+    static const struct quantity input = {"x", {"x", "x"}, {"x", "x"}};
+    static const struct quantity matrix = {"W_q", {"W_q", "W_q"}, {"W_q", "W_q"}};
+    const struct trace *trace = builder->trace;
+    const struct weight *w = &trace->weights.q;
     size_t count = w->in + (w->bias != NULL);
-    struct label *rows = board_rows(board, count);
-    float *x = board_floats(board, count);
-    const float *matrix = given_matrix(board, own);
-    if (!rows || !x || !matrix)
-        return -1;
-    for (size_t c = 0; c < w->in; c++) {
-        rows[c] = walk->report->numbers[c];
-        x[c] = walk->x[c];
+    struct label *rows = builder_rows(builder, count);
+    float *x = builder_floats(builder, count);
+    const float *values = given_query_matrix(builder);
+    if (builder->failed)
+        return;
+    for (size_t c = 0; c < count; c++) {
+        rows[c] = c < w->in ? trace->report->numbers[c] : builder_label("b_q");
+        x[c] = c < w->in ? trace->x[c] : NAN;
     }
-    if (w->bias) {
-        rows[w->in] = board_label(own->bias);
-        x[w->in] = NAN;
-    }
-    board->table->corner = "channel";
-    board->table->total = "q";
-    board_column(board, "x", "x", "x", x);
-    board_vectors(board, own->name, own->name, own->name, matrix, own->width)->total = walk->q;
-    return work_product(board, w);
+    builder->table->corner = "channel";
+    builder->table->total = "q";
+    builder_column(builder, &input, x);
+    builder_vectors(builder, &matrix, values, trace->config->d_k)->total = trace->q;
+    work_product(builder);
 }
 
-int step_query(struct board *board)
+void step_query(struct builder *builder)
 {
-    const struct walk *walk = board->walk;
-    const struct config *config = walk->config;
-    const struct weight *w = &walk->weights.q;
-    board_title(board, "query", "Query");
-    if (!config->projections) {
-        board_formula(board, "q = x", "q = x");
-        buf_text(board_note(board),
-                 "There are no projections: q, k and v are the inputs themselves.");
-    } else if (w->bias) {
-        board_formula(board, "q = x · W_q + b_q", "q = x\\,W_q + b_q");
-    } else {
-        board_formula(board, "q = x · W_q", "q = x\\,W_q");
+    static const struct formula query[] = {{"q = x", "q = x"},
+                                           {"q = x · W_q", "q = x\\,W_q"},
+                                           {"q = x · W_q + b_q", "q = x\\,W_q + b_q"}};
+    const struct trace *trace = builder->trace;
+    const struct config *config = trace->config;
+    builder_projection(builder, &trace->weights.q, query);
+    if (config->projections && given_query_is_small(trace)) {
+        show_product(builder);
+        return;
     }
-    if (!config->projections)
-        return board_vector(board, "q", walk->q, config->d_k);
-    bool is_small = given_is_small(w->in, config->d_k);
-    const struct given_columns own = {
-        .name = "W_q",
-        .bias = "b_q",
-        .weight = w,
-        .first = walk->head * config->d_k,
-        .width = config->d_k,
-        .is_shown = is_small,
-    };
-    if (given_columns(board, &own))
-        return -1;
-    if (is_small)
-        return show_product(board, &own);
-    buf_format(board_note(board), "W_q is the [%zu, %zu] of this head.", w->in, own.width);
-    return board_vector(board, "q", walk->q, config->d_k);
+    if (config->projections)
+        buf_format(builder_note(builder), "W_q is the [%zu, %zu] of this head.",
+                   trace->weights.q.in, config->d_k);
+    else
+        buf_text(builder_note(builder),
+                 "There are no projections: q, k and v are the inputs themselves.");
+    builder_vector(builder, "q", trace->q, config->d_k);
 }

@@ -1,5 +1,4 @@
-/* csv_read.h: records of CSV, as RFC 4180 has them: commas, or what else separates fields, quotes
- * around a field that holds one, quotes within it doubled, lines that end in a field.
+/* csv_read.h: records of CSV, as RFC 4180 has them.
  *
  *     struct csv_reader reader = {bytes, bytes + size, 1, ','};
  *     struct csv_record record;
@@ -9,10 +8,7 @@
 #ifndef ATTN_FORMAT_CSV_READ_H
 #define ATTN_FORMAT_CSV_READ_H
 
-#include <stddef.h>
-
 #include "base/arena.h"
-#include "base/err.h"
 
 struct csv_reader {
     const char *at;
@@ -27,9 +23,8 @@ struct csv_record {
     size_t line;         /* where it begins */
 };
 
-/* Read the next record; empty lines between them are passed. Refused: a quote that is not closed,
- * anything after a closing quote, a zero byte. The line of what was refused is passed, so that
- * reading can go on. */
+/* Read the next record, past empty lines. Refused, and passed so that reading can go on: a quote
+ * that is not closed, anything after a closing quote, a zero byte. */
 int csv_read(struct csv_reader *reader, struct csv_record *record, struct arena *arena,
              struct err *err);
 

@@ -1,8 +1,10 @@
-#include "format/dtype.h"
+#include "format/safetensors.h"
 
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "base/num.h"
 
 /* Tensor files are little-endian, and weights are used where they lie. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a little-endian machine");
@@ -26,6 +28,17 @@ const char *dtype_name(enum dtype dtype)
 size_t dtype_size_bytes(enum dtype dtype)
 {
     return types[dtype].size_bytes;
+}
+
+size_t dtype_float_bytes(size_t rank, const size_t *shape)
+{
+    size_t size = sizeof(float);
+    for (size_t i = 0; i < rank; i++) {
+        bool fits = num_multiply(&size, size, shape[i]);
+        assert(fits);
+        (void)fits;
+    }
+    return size;
 }
 
 bool dtype_find(const char *name, enum dtype *dtype)

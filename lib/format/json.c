@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
+#include "base/folder.h"
 #include "base/heap.h"
 #include "base/map.h"
+#include "base/num.h"
 #include "base/utf8.h"
-#include "format/json_grammar.h"
 
 enum { DESCRIPTION_BYTES = 80 };
 
@@ -50,7 +52,7 @@ static int check_extent(const struct json_extent *extent, struct err *err)
 int json_parse(struct json **root, const char *bytes, size_t size, struct err *err)
 {
     struct json_extent extent;
-    if (json_grammar_measure(&extent, bytes, size, err) ||
+    if (json_grammar_check(&extent, bytes, size, err) ||
         json_grammar_check_zeros(bytes, size, err) || check_extent(&extent, err))
         return -1;
     hook_memory();
@@ -64,6 +66,29 @@ int json_parse(struct json **root, const char *bytes, size_t size, struct err *e
 void json_free(struct json *root)
 {
     cJSON_Delete((cJSON *)root);
+}
+
+struct reader {
+    int (*read)(void *context, const struct json *root, struct err *err);
+    void *context;
+};
+
+static int read_root(void *context, const struct file *file, struct err *err)
+{
+    const struct reader *reader = context;
+    struct json *root = NULL;
+    int failed =
+        json_parse(&root, file->bytes, file->size, err) || reader->read(reader->context, root, err);
+    json_free(root);
+    return failed ? -1 : 0;
+}
+
+int json_read_file(const struct folder *folder, const char *name,
+                   int (*read)(void *context, const struct json *root, struct err *err),
+                   void *context, struct err *err)
+{
+    struct reader reader = {read, context};
+    return folder_read(folder, name, read_root, &reader, err);
 }
 
 bool json_is_object(const struct json *value)
@@ -144,15 +169,13 @@ static void describe_text(const char *bytes, char *text, size_t size)
 
 static void describe_number(double number, char *text, size_t size)
 {
+    char shortest[NUM_DOUBLE_BYTES];
     if (isinf(number)) {
         snprintf(text, size, "a number that is too large");
         return;
     }
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, size, "%.*g", digits, number);
-        if (strtod(text, NULL) == number)
-            break;
-    }
+    num_double(shortest, number);
+    snprintf(text, size, "%s", shortest);
 }
 
 const char *json_describe(const struct json *value, char *text, size_t size)
@@ -175,6 +198,8 @@ const char *json_describe(const struct json *value, char *text, size_t size)
 
 const struct json *json_member(const struct json *object, const char *name)
 {
+    if (!json_is_object(object))
+        return NULL;
     return value_of(cJSON_GetObjectItemCaseSensitive(tree_of(object), name));
 }
 

@@ -1,53 +1,65 @@
-/* json.h: JSON as the standard has it, parsed by cJSON behind a strict door.
- *
- * cJSON accepts more than JSON and cuts texts at U+0000; json_parse refuses all of that first
- * (json_grammar.h), then hands the bytes to cJSON. A value is opaque; look-ups are by exact name.
- * Getters leave `*out` as it was when the member is absent, so defaults stand where they are
- * declared. Their errors name the field and what was expected before what was found.
+/* json.h: JSON as the standard has it, parsed by cJSON after a strict check: cJSON accepts more and
+ * cuts texts at U+0000. Getters leave `*out` as it was when the member is absent, so defaults stand
+ * where they are declared.
  *
  *     struct json *root = NULL;
  *     long long layers = 12;
  *     if (json_parse(&root, bytes, size, err) ||
- *         json_integer(root, "n_layer", 1, 4096, &layers, err))
- *         ...
+ *         json_integer(root, "n_layer", 1, 4096, &layers, err)) ...
  *     json_free(root);
  */
 #ifndef ATTN_FORMAT_JSON_H
 #define ATTN_FORMAT_JSON_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/err.h"
 
-/* What a tree may hold at most, so that no file asks for much more memory than it has bytes. Tables
- * of more entries are walked through: json_cursor.h. */
-enum { JSON_VALUES_MAX = 1 << 18, JSON_TEXT_BYTES_MAX = 16 << 20 };
+struct folder;
+
+/* What a tree may hold at most; tables of more entries are walked through: json_cursor.h. */
+enum {
+    JSON_DEPTH_MAX = 512, /* nested arrays and objects; cJSON's own limit is 1000 */
+    JSON_VALUES_MAX = 1 << 18,
+    JSON_TEXT_BYTES_MAX = 16 << 20,
+};
+
+/* What a document would take as a tree. */
+struct json_extent {
+    size_t values;     /* objects, arrays and what is in them */
+    size_t text_bytes; /* of all texts and names, as they are written */
+};
+
+/* 0 when the bytes are one JSON value by RFC 8259 to the letter; errors give the byte offset.
+ * `extent`, which may be NULL, is how much there is of it. The second refuses the escape \u0000 in
+ * such a value: it would end texts early. */
+int json_grammar_check(struct json_extent *extent, const char *bytes, size_t size, struct err *err);
+int json_grammar_check_zeros(const char *bytes, size_t size, struct err *err);
 
 struct json; /* one value: an object, array, text, number, true, false or null */
 
-/* Parse one document; the caller frees `*root` with json_free. Errors give the byte offset. Refused
- * beyond the grammar: the escape \u0000 (no text of ours may hold it), and what is too large. */
+/* Parse one document, without \u0000 and not too large; the caller frees `*root` with json_free. */
 int json_parse(struct json **root, const char *bytes, size_t size, struct err *err);
 void json_free(struct json *root);
+
+/* Parse a file of a folder, let `read` have its root, and free that. Errors get path and file. */
+int json_read_file(const struct folder *folder, const char *name,
+                   int (*read)(void *context, const struct json *root, struct err *err),
+                   void *context, struct err *err);
 
 bool json_is_object(const struct json *value);
 bool json_is_array(const struct json *value);
 bool json_is_null(const struct json *value);
 
-/* The text, number or truth of a value; false (and `*out` untouched) when it is of another type.
- * Texts live as long as the root. */
+/* The text, number or truth of a value, or its number where that is whole and in [min, max]; false,
+ * and `*out` untouched, when it is something else. Texts live as long as the root. */
 bool json_get_text(const struct json *value, const char **out);
 bool json_get_number(const struct json *value, double *out);
 bool json_get_bool(const struct json *value, bool *out);
-/* A number that is whole and in [min, max]. */
 bool json_get_integer(const struct json *value, long long min, long long max, long long *out);
 
-/* A short description of a value for messages: `"twelve"`, `3.5`, `an array`. Writes at most `size`
- * bytes with the closing 0 and returns `text`. */
+/* A value for messages, `"twelve"`, `3.5`, `an array`, in `size` bytes; returns `text`. */
 const char *json_describe(const struct json *value, char *text, size_t size);
 
-/* The member of that exact name, or NULL. A walk: for large objects use json_first/json_next. */
+/* The member of that exact name, found by a walk; NULL where there is none, or no object. */
 const struct json *json_member(const struct json *object, const char *name);
 
 /* Walk the members of an object or the items of an array; NULL at the end. */

@@ -4,7 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "format/json_grammar.h"
+#include "base/utf8.h"
+#include "format/json.h"
 
 static void skip_blanks(struct json_cursor *cursor)
 {
@@ -17,8 +18,9 @@ int json_cursor_open(struct json_cursor *cursor, const char *bytes, size_t size,
 {
     *cursor = (struct json_cursor){.at = bytes, .end = bytes + size};
     skip_blanks(cursor);
-    return json_grammar_check(bytes, size, err) || json_grammar_check_zeros(bytes, size, err) ? -1
-                                                                                              : 0;
+    return json_grammar_check(NULL, bytes, size, err) || json_grammar_check_zeros(bytes, size, err)
+               ? -1
+               : 0;
 }
 
 struct json_cursor json_cursor_at(struct json_span value)
@@ -57,7 +59,7 @@ void json_cursor_colon(struct json_cursor *cursor)
     skip_blanks(cursor);
 }
 
-/* Behind the quote that closes the text whose first byte is at `at`. */
+/* After the quote that closes the text whose first byte is at `at`. */
 static const char *skip_text(const char *at)
 {
     while (*at != '"')
@@ -85,7 +87,7 @@ static bool ends_scalar(char c)
     return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* Behind the bracket that closes the object or array at `at`; commas outside of inner ones are
+/* After the bracket that closes the object or array at `at`; commas outside of inner ones are
  * counted. */
 static const char *skip_container(const char *at, size_t *commas)
 {
@@ -155,19 +157,6 @@ static uint32_t read_unit(const char *digits)
            hex_value(digits[3]);
 }
 
-static size_t write_utf8(char *out, uint32_t c)
-{
-    if (c < 0x80) {
-        out[0] = (char)c;
-        return 1;
-    }
-    size_t length = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    for (size_t i = length - 1; i > 0; i--, c >>= 6)
-        out[i] = (char)(0x80 | (c & 0x3F));
-    out[0] = (char)(0xF0u << (4 - length) | c);
-    return length;
-}
-
 /* The escape at `in`, of 2, 6 or 12 bytes; returns how many. */
 static size_t unescape(char **out, const char *in)
 {
@@ -182,7 +171,7 @@ static size_t unescape(char **out, const char *in)
     bool pair = c >= 0xD800 && c <= 0xDBFF; /* a low half follows: sound JSON has no other */
     if (pair)
         c = 0x10000 + ((c - 0xD800) << 10) + (read_unit(in + 8) - 0xDC00);
-    *out += write_utf8(*out, c);
+    *out += utf8_encode(*out, c);
     return pair ? 12 : 6;
 }
 

@@ -1,4 +1,4 @@
-#include "format/json_grammar.h"
+#include "format/json.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 
 enum {
-    END = -1, /* what peek finds behind the last byte */
+    END = -1, /* what peek finds after the last byte */
     FOUND_BYTES = 32,
 };
 
@@ -194,7 +194,7 @@ static size_t plain_run(const char *bytes, size_t size)
 
 static int check_text(struct reader *in)
 {
-    size_t start = ++in->at; /* behind the quote */
+    size_t start = ++in->at; /* after the quote */
     for (;;) {
         in->at += plain_run(in->bytes + in->at, in->size - in->at);
         if (take(in, '"')) {
@@ -207,24 +207,6 @@ static int check_text(struct reader *in)
 }
 
 static int check_value(struct reader *in);
-
-static int check_array(struct reader *in)
-{
-    in->at++; /* the bracket */
-    skip_blanks(in);
-    if (take(in, ']'))
-        return 0;
-    for (;;) {
-        if (check_value(in))
-            return -1;
-        skip_blanks(in);
-        if (take(in, ']'))
-            return 0;
-        if (!take(in, ','))
-            return refuse(in, "',' or ']'");
-        skip_blanks(in);
-    }
-}
 
 static int check_member(struct reader *in)
 {
@@ -239,35 +221,29 @@ static int check_member(struct reader *in)
     return check_value(in);
 }
 
-static int check_object(struct reader *in)
-{
-    in->at++; /* the brace */
-    skip_blanks(in);
-    if (take(in, '}'))
-        return 0;
-    for (;;) {
-        if (check_member(in))
-            return -1;
-        skip_blanks(in);
-        if (take(in, '}'))
-            return 0;
-        if (!take(in, ','))
-            return refuse(in, "',' or '}'");
-        skip_blanks(in);
-    }
-}
-
 /* An array or an object; the only place that recursion passes through, so depth is bounded here. */
 static int check_container(struct reader *in)
 {
-    if (in->depth == JSON_DEPTH_MAX) {
+    bool is_object = peek(in) == '{';
+    char close = is_object ? '}' : ']';
+    if (in->depth == JSON_DEPTH_MAX)
         return err_set(in->err, "byte %zu: expected at most %d levels of nesting, found more",
                        in->at, JSON_DEPTH_MAX);
-    }
     in->depth++;
-    int failed = peek(in) == '[' ? check_array(in) : check_object(in);
+    in->at++; /* the bracket */
+    skip_blanks(in);
+    for (bool closed = take(in, close); !closed;) {
+        if (is_object ? check_member(in) : check_value(in))
+            return -1;
+        skip_blanks(in);
+        closed = take(in, close);
+        if (!closed && !take(in, ','))
+            return refuse(in, is_object ? "',' or '}'" : "',' or ']'");
+        if (!closed)
+            skip_blanks(in);
+    }
     in->depth--;
-    return failed;
+    return 0;
 }
 
 static int check_value(struct reader *in)
@@ -280,31 +256,20 @@ static int check_value(struct reader *in)
         return check_text(in);
     if (c == '-' || is_digit(c))
         return check_number(in);
-    if (c == 't')
-        return check_word(in, "true");
-    if (c == 'f')
-        return check_word(in, "false");
-    if (c == 'n')
-        return check_word(in, "null");
-    return refuse(in, "a value");
+    const char *word = c == 't' ? "true" : c == 'f' ? "false" : c == 'n' ? "null" : NULL;
+    return word ? check_word(in, word) : refuse(in, "a value");
 }
 
-int json_grammar_measure(struct json_extent *extent, const char *bytes, size_t size,
-                         struct err *err)
+int json_grammar_check(struct json_extent *extent, const char *bytes, size_t size, struct err *err)
 {
     struct reader in = {.bytes = bytes, .size = size, .err = err};
     skip_blanks(&in);
     if (check_value(&in))
         return -1;
     skip_blanks(&in);
-    *extent = in.extent;
+    if (extent)
+        *extent = in.extent;
     return in.at == size ? 0 : refuse(&in, "the end");
-}
-
-int json_grammar_check(const char *bytes, size_t size, struct err *err)
-{
-    struct json_extent extent;
-    return json_grammar_measure(&extent, bytes, size, err);
 }
 
 /* In sound JSON a backslash stands only in texts and is never the last byte. */

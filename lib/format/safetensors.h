@@ -1,8 +1,5 @@
-/* safetensors.h: named tensors in one file, read in place and written.
- *
- * The file is mapped; an entry's data points into the mapping, whatever its alignment. Everything
- * the format promises is checked at opening, in the order of the reference implementation, before
- * a byte of data is touched: see the list above safetensors_open.
+/* safetensors.h: named tensors in one file, read in place and written. An entry's data points into
+ * the mapped file, whatever its alignment; all that the format promises is checked at opening.
  *
  *     struct safetensors tensors = {0};
  *     if (safetensors_open(&tensors, folder, "model.safetensors", err)) ...
@@ -12,16 +9,51 @@
 #ifndef ATTN_FORMAT_SAFETENSORS_H
 #define ATTN_FORMAT_SAFETENSORS_H
 
-#include <stddef.h>
-
 #include "base/arena.h"
-#include "base/buf.h"
-#include "base/err.h"
 #include "base/file.h"
-#include "base/folder.h"
 #include "base/map.h"
-#include "base/stream.h"
-#include "format/dtype.h"
+
+struct buf;
+struct folder;
+struct stream;
+
+/* --- number types: dtype.c ------------------------------------------------------------------- */
+
+enum dtype {
+    DTYPE_BOOL,
+    DTYPE_U8,
+    DTYPE_I8,
+    DTYPE_F8_E5M2,
+    DTYPE_F8_E4M3,
+    DTYPE_I16,
+    DTYPE_U16,
+    DTYPE_F16,
+    DTYPE_BF16,
+    DTYPE_I32,
+    DTYPE_U32,
+    DTYPE_F32,
+    DTYPE_F64,
+    DTYPE_I64,
+    DTYPE_U64,
+    DTYPE_COUNT,
+};
+
+/* safetensors' name, "BF16", and the bytes of one element; the type of a name, false: none. */
+const char *dtype_name(enum dtype dtype);
+size_t dtype_size_bytes(enum dtype dtype);
+bool dtype_find(const char *name, enum dtype *dtype);
+
+/* The bytes of a dense float32 array, which is there or will be: they are a size_t. */
+size_t dtype_float_bytes(size_t rank, const size_t *shape);
+
+/* True for the types that weights may have: F32, F16, BF16, F64. */
+bool dtype_is_weight(enum dtype dtype);
+
+/* Read `count` elements as float32. Only weight types; `in` needs no alignment. F16 and BF16 are
+ * exact, subnormals and infinities included; F64 is rounded to the nearest. */
+void dtype_to_float(float *out, const void *in, enum dtype dtype, size_t count);
+
+/* --- a file ---------------------------------------------------------------------------------- */
 
 enum {
     SAFETENSORS_HEADER_MAX = 100000000, /* bytes; the reference's limit */
@@ -46,11 +78,10 @@ struct safetensors {
     struct map names;
 };
 
-/* Open and check: at least 8 bytes; header length at most SAFETENSORS_HEADER_MAX and within the
- * file; a JSON object, blanks around it allowed; no name twice; __metadata__ text to text; known
- * dtypes; the offsets, sorted, tile the data without hole, overlap or rest; and each range is shape
- * times element size. A file that is something else says what it is (a Git LFS pointer, a pickle,
- * GGUF, HTML). Errors name the file and the tensor. On failure nothing is held. */
+/* Open and check, in the order of the reference implementation: the header's length, its JSON, no
+ * name twice, __metadata__ text to text, known dtypes; offsets that tile the data, each shape times
+ * element size. A file that is something else says what it is (a Git LFS pointer, a pickle, GGUF,
+ * HTML). Errors name the file and the tensor. On failure nothing is held. */
 int safetensors_open(struct safetensors *tensors, const struct folder *folder, const char *name,
                      struct err *err);
 
@@ -58,10 +89,9 @@ int safetensors_open(struct safetensors *tensors, const struct folder *folder, c
 const struct safetensors_entry *safetensors_find(const struct safetensors *tensors,
                                                  const char *name);
 
-/* Its elements where they lie, if they are floats that can be read there; else NULL. */
+/* Its elements where they lie, if they are floats that can be read there, else NULL; where a row of
+ * a matrix begins, in elements of its own type. */
 const float *safetensors_floats(const struct safetensors_entry *entry);
-
-/* Where a row of a matrix begins, in elements of its own type. */
 const void *safetensors_row(const struct safetensors_entry *entry, size_t row);
 
 void safetensors_release(struct safetensors *tensors);
@@ -80,11 +110,9 @@ struct safetensors_note {
 };
 
 /* Put what stands before the data into an empty buffer: the length, the header, blanks up to 8
- * bytes. The tensors' data is not looked at; their size in bytes must be a size_t. */
+ * bytes; the data is not looked at. Or write a whole file, the data in the order given. */
 int safetensors_header(struct buf *header, const struct safetensors_tensor *tensors, size_t count,
                        const struct safetensors_note *notes, size_t note_count, struct err *err);
-
-/* Write a whole file: the header padded with blanks to 8 bytes, the data in the order given. */
 int safetensors_write(struct stream *out, const struct safetensors_tensor *tensors, size_t count,
                       const struct safetensors_note *notes, size_t note_count, struct err *err);
 

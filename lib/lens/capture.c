@@ -1,65 +1,45 @@
-#include "lens/capture.h"
+#include "lens/viewer.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* The key/value heads that the chosen query heads look at, each once. */
-static int find_key_heads(struct capture *capture, const struct config *config, struct err *err)
-{
-    size_t group = config->n_head / config->n_kv_head;
-    size_t *heads = arena_alloc(capture->arena, config->n_kv_head, sizeof *heads, err);
-    if (!heads)
-        return -1;
-    for (size_t i = 0; i < capture->query_head_count; i++) {
-        size_t head = capture->query_heads[i] / group;
-        size_t count = capture->key_head_count;
-        if (count == 0 || heads[count - 1] != head)
-            heads[capture->key_head_count++] = head;
-    }
-    capture->key_heads = heads;
-    return 0;
-}
-
-/* 0, 1, 2, …: every kept tensor with heads says which they are. */
-static const size_t *all_heads(size_t count, struct arena *arena, struct err *err)
-{
-    size_t *heads = arena_alloc(arena, count, sizeof *heads, err);
-    for (size_t i = 0; heads && i < count; i++)
-        heads[i] = i;
-    return heads;
-}
+#include "base/clock.h"
 
 static int choose_heads(struct capture *capture, const struct selection *selection,
                         const struct config *config, struct err *err)
 {
-    capture->whole = selection->whole;
-    capture->every_count = config->n_head;
-    capture->every_head = all_heads(config->n_head, capture->arena, err);
-    if (!capture->every_head)
+    size_t group = config->n_head / config->n_kv_head;
+    size_t *all = arena_alloc(capture->arena, config->n_head, sizeof *all, err);
+    size_t *keys = arena_alloc(capture->arena, config->n_kv_head, sizeof *keys, err);
+    if (!all || !keys)
         return -1;
-    capture->query_heads = selection->heads;
-    capture->query_head_count = selection->head_count;
+    for (size_t i = 0; i < config->n_head; i++)
+        all[i] = i;
+    capture->whole = selection->whole;
+    capture->all = capture->queries = (struct capture_heads){all, config->n_head};
     if (selection->heads)
-        return find_key_heads(capture, config, err);
-    capture->query_head_count = config->n_head;
-    capture->query_heads = capture->every_head;
-    capture->key_head_count = config->n_kv_head;
-    capture->key_heads = capture->every_head; /* there are no more of them than of queries */
+        capture->queries = (struct capture_heads){selection->heads, selection->head_count};
+    capture->keys.items = keys;
+    for (size_t i = 0; i < capture->queries.count; i++) { /* each once */
+        size_t *count = &capture->keys.count;
+        size_t head = capture->queries.items[i] / group;
+        if (*count == 0 || keys[*count - 1] != head)
+            keys[(*count)++] = head;
+    }
     return 0;
 }
 
 int capture_init(struct capture *capture, const struct selection *selection,
-                 const struct config *config, size_t sequences, struct arena *arena,
-                 struct err *err)
+                 const struct config *config, size_t texts, struct arena *arena, struct err *err)
 {
     *capture = (struct capture){.arena = arena};
     for (int site = 0; site < SITE_COUNT; site++)
         if (selection->sites >> site & 1)
             capture->room += selection_layers_of(selection, (enum site)site).count;
-    capture->lists = arena_alloc(arena, sequences, sizeof *capture->lists, err);
+    capture->lists = arena_alloc(arena, texts, sizeof *capture->lists, err);
     if (!capture->lists || choose_heads(capture, selection, config, err))
         return -1;
-    for (size_t s = 0; s < sequences; s++) {
+    for (size_t s = 0; s < texts; s++) {
         capture->lists[s].items =
             arena_alloc(arena, capture->room, sizeof *capture->lists[s].items, err);
         if (!capture->lists[s].items)
@@ -68,10 +48,10 @@ int capture_init(struct capture *capture, const struct selection *selection,
     return 0;
 }
 
-/* The next item of a sequence's list: a tensor of this place, its axes still to be told. */
-static struct kept *add_item(struct capture *capture, size_t sequence, enum site site, int layer)
+/* The next item of a text's list: a tensor of this place, its axes still to be told. */
+static struct kept *add_item(struct capture *capture, size_t text, enum site site, int layer)
 {
-    struct kept_list *list = &capture->lists[sequence];
+    struct kept_list *list = &capture->lists[text];
     assert(list->count < capture->room);
     struct kept *kept = &list->items[list->count++];
     *kept = (struct kept){.site = site, .layer = layer};
@@ -80,13 +60,10 @@ static struct kept *add_item(struct capture *capture, size_t sequence, enum site
 
 static float *take_room(struct capture *capture, const struct kept *kept, struct err *err)
 {
-    size_t count = 1;
-    for (size_t axis = 0; axis < kept->rank; axis++)
-        count *= kept->shape[axis];
-    return arena_room(capture->arena, count, sizeof(float), err);
+    return arena_room(capture->arena, kept_cells(kept), sizeof(float), err);
 }
 
-/* Copy the chosen slices of the first axis, one behind the other. */
+/* Copy the chosen slices of the first axis, one after the other. */
 static void copy_heads(float *data, const struct kept *kept, const struct tensor *values)
 {
     for (size_t i = 0; i < kept->shape[0]; i++) {
@@ -99,22 +76,20 @@ static void copy_heads(float *data, const struct kept *kept, const struct tensor
 /* Sets which heads are kept of a tensor that has some. */
 static void choose_kept_heads(const struct capture *capture, struct kept *kept)
 {
-    kept->heads = capture->query_heads;
-    kept->shape[0] = capture->query_head_count;
-    if (site_rows[kept->site].axes == AXES_GROUP_TOKEN_DIM) {
-        kept->heads = capture->key_heads;
-        kept->shape[0] = capture->key_head_count;
-    } else if (capture->whole >> kept->site & 1) {
-        kept->heads = capture->every_head;
-        kept->shape[0] = capture->every_count;
-    }
+    bool of_keys = site_rows[kept->site].axes == AXES_GROUP_TOKEN_DIM;
+    bool whole = capture->whole >> kept->site & 1;
+    const struct capture_heads *heads = of_keys ? &capture->keys
+                                        : whole ? &capture->all
+                                                : &capture->queries;
+    kept->heads = heads->items;
+    kept->shape[0] = heads->count;
 }
 
 int capture_sink(void *context, const struct announcement *seen, struct err *err)
 {
     struct capture *capture = context;
     const struct tensor *values = &seen->values;
-    struct kept *kept = add_item(capture, seen->sequence, seen->site, seen->layer);
+    struct kept *kept = add_item(capture, seen->text, seen->site, seen->layer);
     kept->rank = values->rank;
     memcpy(kept->shape, values->shape, sizeof kept->shape);
     if (kept->rank == 3)
@@ -130,10 +105,10 @@ int capture_sink(void *context, const struct announcement *seen, struct err *err
     return 0;
 }
 
-int capture_lend(void *context, const struct square_room *room, struct err *err)
+int capture_lend(void *context, const struct attention_map_room *room, struct err *err)
 {
     struct capture *capture = context;
-    struct kept *kept = add_item(capture, room->sequence, room->site, room->layer);
+    struct kept *kept = add_item(capture, room->text, room->site, room->layer);
     kept->rank = 3;
     choose_kept_heads(capture, kept);
     kept->shape[1] = room->queries;
@@ -145,4 +120,26 @@ int capture_lend(void *context, const struct square_room *room, struct err *err)
         room->heads[kept->heads[i]] = data + i * room->queries * room->keys;
     kept->data = data;
     return 0;
+}
+
+/* --- a stopwatch ------------------------------------------------------------------------------ */
+
+/* Of several texts the last value begins, and the first context ends. */
+static int see_time(void *context, const struct announcement *seen, struct err *err)
+{
+    struct stopwatch *stopwatch = context;
+    double now = clock_seconds();
+    (void)err;
+    if (seen->site == SITE_V) {
+        stopwatch->begun = now;
+    } else if (stopwatch->begun > 0) {
+        stopwatch->seconds += now - stopwatch->begun;
+        stopwatch->begun = 0;
+    }
+    return 0;
+}
+
+struct tap stopwatch_tap(struct stopwatch *stopwatch)
+{
+    return (struct tap){.sink = see_time, .context = stopwatch};
 }

@@ -2,110 +2,60 @@
 
 #include <string.h>
 
-#include "lens/wording.h"
-#include "model/forward.h"
-
-static bool keeps(const struct continuation *text, enum site site)
-{
-    const struct selection *selection = text->wish.selection;
-    return selection && selection->sites >> site & 1;
-}
-
-static bool keeps_any(const struct continuation *text)
-{
-    return text->wish.selection && text->wish.selection->sites;
-}
+#include "lens/tokenized.h"
+#include "model/sampler.h"
 
 static const struct config *config_of(const struct continuation *text)
 {
     return &text->viewer->model.config;
 }
 
-/* What a pass gives goes to two places. */
-struct intake {
-    struct continuation *text;
-    struct capture capture;
-};
-
-/* The logits of the last token, for the next choice; and what is to be kept. */
-static int take_in(void *context, const struct announcement *seen, struct err *err)
+static bool has_source(const struct continuation *text)
 {
-    struct intake *intake = context;
-    struct continuation *text = intake->text;
-    if (seen->site == SITE_LOGITS) {
-        float *logits = arena_alloc(&text->step, seen->values.shape[1], sizeof *logits, err);
-        if (!logits)
-            return -1;
-        struct tensor last = tensor_slice(&seen->values, seen->values.shape[0] - 1);
-        tensor_copy(logits, &last);
-        text->logits = logits;
-    }
-    return keeps(text, seen->site) ? capture_sink(&intake->capture, seen, err) : 0;
+    return config_of(text)->n_encoder_layer;
 }
 
-static int lend(void *context, const struct square_room *room, struct err *err)
+/* Keep the logits of the last token for the next choice. */
+static int keep_logits(void *context, const struct announcement *seen, struct err *err)
 {
-    struct intake *intake = context;
-    return capture_lend(&intake->capture, room, err);
+    struct continuation *text = context;
+    struct tensor last = tensor_slice(&seen->values, seen->values.shape[0] - 1);
+    float *logits = arena_room(&text->step, tensor_count(&last), sizeof *logits, err);
+    if (!logits)
+        return -1;
+    tensor_copy(logits, &last);
+    text->logits = logits;
+    return 0;
 }
 
 /* Is the likeliest token all that is asked of a pass, and does it pay to ask for no more? */
 static bool can_screen(const struct continuation *text)
 {
-    bool needs_logits =
-        text->wish.sampling.temperature > 0 || text->wish.logits || keeps(text, SITE_LOGITS);
+    bool needs_logits = text->generation.sampling.temperature > 0 || text->generation.logits;
     return !needs_logits && viewer_screens(text->viewer, text->room - text->prompt_count);
 }
 
-static int init_watch(const struct continuation *text, struct watch *watch, bool wants_logits,
-                      struct arena *arena, struct err *err)
-{
-    if (watch_init(watch, config_of(text), arena, err))
-        return -1;
-    if (text->wish.selection)
-        selection_watch(text->wish.selection, watch);
-    if (wants_logits)
-        watch_add(watch, SITE_LOGITS, 0);
-    watch->last_logits = !keeps(text, SITE_LOGITS);
-    return 0;
-}
-
-/* Read the tokens that no pass has seen yet; for the next choice, if there is one to be made. */
+/* Read the tokens that no pass has seen yet, for the next choice. */
 static int read_on(struct continuation *text, struct likeliest *choice, struct err *err)
 {
-    struct arena *arena = &text->step;
-    struct model *model = &text->viewer->model;
-    struct watch watch;
-    struct batch batch;
-    struct intake intake = {.text = text};
+    struct selection selection = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
     size_t past = text->cache.count;
-    struct sequence sequence = {.ids = text->ids + past,
-                                .count = text->count - past,
-                                .source_ids = text->source_ids,
-                                .source_count = text->source->count,
-                                .cache = &text->cache,
-                                .source_cache = text->source_ids ? &text->source_cache : NULL};
-    struct run run = {&text->viewer->machine, &model->config, &model->weights, &batch};
-    struct tap tap = {.watch = &watch,
-                      .sink = take_in,
-                      .lend = lend,
-                      .likeliest = text->screens ? choice : NULL,
-                      .context = &intake};
-    arena_clear(arena);
+    struct text fresh = {.ids = text->ids + past,
+                         .count = text->count - past,
+                         .source_ids = text->source->ids,
+                         .source_count = text->source->count,
+                         .cache = &text->cache,
+                         .source_cache = has_source(text) ? &text->source_cache : NULL};
+    struct text_list one = {.items = &fresh, .count = 1};
+    struct tap tap = {
+        .sink = keep_logits, .likeliest = text->screens ? choice : NULL, .context = text};
+    arena_clear(&text->step);
     text->logits = NULL;
-    if (init_watch(text, &watch, choice != NULL, arena, err) ||
-        batch_init(&batch, &model->config, &sequence, 1, arena, err))
-        return -1;
-    if (keeps_any(text) &&
-        capture_init(&intake.capture, text->wish.selection, &model->config, 1, arena, err))
-        return -1;
-    if (forward(&run, &tap, arena, err))
-        return -1;
-    return keeps_any(text) ? collection_add(&text->collection, intake.capture.lists, past, err) : 0;
+    return viewer_run(text->viewer, &selection, &one, tap, err);
 }
 
 /* The prompt's own words; for ids, those they stand for. */
-static int begin_text(struct continuation *text, const struct reading *prompt, struct err *err)
+static int begin_text(struct continuation *text, const struct tokenized *prompt, struct err *err)
 {
     if (prompt->text)
         buf_bytes(&text->text, prompt->text, prompt->size);
@@ -124,12 +74,11 @@ static int begin_text(struct continuation *text, const struct reading *prompt, s
 static int take_room(struct continuation *text, size_t prompt_count, struct err *err)
 {
     size_t positions = config_of(text)->n_positions;
-    text->room = prompt_count + text->wish.tokens;
+    text->room = prompt_count + text->generation.tokens;
     if (positions && text->room > positions)
         text->room = positions;
     text->ids = arena_alloc(&text->arena, text->room, sizeof *text->ids, err);
     text->tokens = arena_alloc(&text->arena, text->room, sizeof *text->tokens, err);
-    text->collection = (struct collection){.tokens = text->room, .arena = &text->arena};
     return text->ids && text->tokens ? 0 : -1;
 }
 
@@ -140,7 +89,7 @@ static int check_model(struct continuation *text, struct err *err)
         bool about_option = err && err->kind == ERR_USAGE;
         return about_option ? -1 : err_prefix(err, "'%s'", model->name);
     }
-    if (!model_has_site(&model->config, SITE_LOGITS))
+    if (!site_exists(&model->config, SITE_LOGITS))
         return err_unsupported(err,
                                "'%s': a model of type \"%s\" has no logits to choose a next "
                                "token by",
@@ -148,32 +97,22 @@ static int check_model(struct continuation *text, struct err *err)
     return 0;
 }
 
-/* It is read with the first step. */
-static int begin_source(struct continuation *text, struct err *err)
-{
-    const struct reading *source = text->source;
-    if (!config_of(text)->n_encoder_layer)
-        return 0;
-    text->source_ids = arena_alloc(&text->arena, source->count, sizeof *text->source_ids, err);
-    for (size_t i = 0; text->source_ids && i < source->count; i++)
-        text->source_ids[i] = source->tokens[i].id;
-    cache_init_source(&text->source_cache, config_of(text));
-    return text->source_ids ? 0 : -1;
-}
-
 int continuation_open(struct continuation *text, struct viewer *viewer,
-                      const struct subject *subject, const struct wish *wish, struct err *err)
+                      const struct text_pair *pair, const struct generation_config *generation,
+                      struct err *err)
 {
-    const struct reading *prompt = &subject->sentence;
-    *text = (struct continuation){.viewer = viewer, .wish = *wish, .source = &subject->source};
+    const struct tokenized *prompt = &pair->sentence;
+    *text =
+        (struct continuation){.viewer = viewer, .generation = *generation, .source = &pair->source};
     if (check_model(text, err) || batch_check_length(config_of(text), prompt->count, err) ||
-        take_room(text, prompt->count, err) || begin_source(text, err) ||
-        begin_text(text, prompt, err) ||
-        sampler_init(&text->sampler, &wish->sampling, config_of(text)->vocab_size, &text->arena,
-                     err)) {
+        take_room(text, prompt->count, err) || begin_text(text, prompt, err) ||
+        sampler_init(&text->sampler, &generation->sampling, config_of(text)->vocab_size,
+                     &text->arena, err)) {
         continuation_release(text);
         return -1;
     }
+    if (has_source(text))
+        cache_init_source(&text->source_cache, config_of(text));
     text->screens = can_screen(text);
     viewer_expect_steps(viewer, text->screens ? 0 : text->room - text->prompt_count);
     return 0;
@@ -206,8 +145,8 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
 {
     struct likeliest choice = {0};
     *more = false;
-    if (text->count - text->prompt_count == text->wish.tokens)
-        text->end = END_AS_WISHED;
+    if (text->count - text->prompt_count == text->generation.tokens)
+        text->end = END_AS_ASKED;
     else if (text->count == text->room)
         text->end = END_OF_CONTEXT;
     if (text->end != GOES_ON)
@@ -215,7 +154,7 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
     if (read_on(text, &choice, err))
         return -1;
     text->chosen = choice.known ? choice.id : sampler_next(&text->sampler, text->logits);
-    if (!text->wish.past_end && text->chosen == config_of(text)->eos_id) {
+    if (!text->generation.past_end && text->chosen == config_of(text)->eos_id) {
         text->end = END_OF_TEXT;
         return 0;
     }
@@ -224,11 +163,11 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
 }
 
 /* The text with its tokens, as if it had been given whole. */
-static int read_whole(struct continuation *text, struct reading *whole, struct arena *arena,
+static int read_whole(struct continuation *text, struct tokenized *whole, struct arena *arena,
                       struct err *err)
 {
     struct tokens tokens = {.items = text->tokens, .count = text->count};
-    if (reading_label(whole, &tokens, text->viewer->tokenizer, arena, err))
+    if (tokenized_label(whole, &tokens, text->viewer->tokenizer, arena, err))
         return -1;
     whole->text = text->viewer->tokenizer ? text->text.bytes : NULL;
     whole->size = whole->text ? text->text.size : 0;
@@ -239,18 +178,29 @@ int continuation_report(struct continuation *text, struct report *report, struct
                         struct err *err)
 {
     static const struct selection nothing = {0};
-    const struct selection *selection = text->wish.selection;
-    struct subject subject = {.source = *text->source};
+    const struct selection *selection = text->generation.selection;
+    struct text_pair pair = {.source = *text->source};
     struct look look = {
         .selection = selection ? selection : &nothing,
-        .subjects = &subject,
+        .pairs = &pair,
         .count = 1,
         .reports = report,
     };
-    if (keeps_any(text) && text->cache.count < text->count && read_on(text, NULL, err))
-        return -1;
-    struct kept_list all = collection_finish(&text->collection, text->count);
-    if (read_whole(text, &subject.sentence, arena, err))
-        return -1;
-    return viewer_report(text->viewer, &look, &all, arena, err);
+    return read_whole(text, &pair.sentence, arena, err) ||
+                   viewer_look(text->viewer, &look, arena, err)
+               ? -1
+               : 0;
+}
+
+void choice_make(struct choice *choice, const float *logits, size_t count, uint32_t chosen)
+{
+    uint32_t best[CHOICE_BEST];
+    double total = logsumexp(logits, count);
+    *choice = (struct choice){
+        .chosen = {chosen, (float)((double)logits[chosen] - total)},
+        .best_count = count < CHOICE_BEST ? count : CHOICE_BEST,
+    };
+    topk(best, choice->best_count, logits, count);
+    for (size_t i = 0; i < choice->best_count; i++)
+        choice->best[i] = (struct likely){best[i], (float)((double)logits[best[i]] - total)};
 }

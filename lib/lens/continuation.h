@@ -1,9 +1,9 @@
 /* continuation.h: a text that goes on, token by token, and what is kept of the passes it takes.
  *
  *     struct continuation text = {0};
- *     struct wish wish = {.tokens = 32, .sampling = {.top_p = 1}};
+ *     struct generation_config generation = {.tokens = 32, .sampling = {.top_p = 1}};
  *     bool more = true;
- *     if (continuation_open(&text, &viewer, &subject, &wish, err)) ...
+ *     if (continuation_open(&text, &viewer, &pair, &generation, err)) ...
  *     while (!continuation_next(&text, &more, err) && more)
  *         ... text.text.bytes + text.shown ...
  *     if (continuation_report(&text, &report, &arena, err)) ...
@@ -23,66 +23,83 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "lens/collection.h"
 #include "lens/report.h"
 #include "lens/selection.h"
 #include "lens/viewer.h"
 #include "model/cache.h"
 #include "model/sampler.h"
 
-struct wish {
+struct generation_config {
     size_t tokens; /* at most so many more */
     struct sampling sampling;
     bool past_end;                     /* the model's end-of-text token is one like any other */
     bool logits;                       /* those of every choice are looked at */
-    const struct selection *selection; /* what is kept; NULL: nothing. No raw scores */
+    const struct selection *selection; /* what the report shows; NULL: nothing */
 };
 
 enum continuation_end {
     GOES_ON,
-    END_AS_WISHED,  /* with as many tokens as were wished for */
+    END_AS_ASKED,   /* with as many tokens as were asked for */
     END_OF_TEXT,    /* the model chose its end-of-text token, which is no part of the text */
     END_OF_CONTEXT, /* the model has no more positions */
 };
 
 struct continuation {
     struct viewer *viewer;
-    struct wish wish;
+    struct generation_config generation;
     enum continuation_end end;
-    const struct reading *source; /* what it looks at, where there is an encoder; else count is 0 */
-    uint32_t *source_ids;
+    const struct tokenized
+        *source;          /* what it looks at, where there is an encoder; else count is 0 */
     uint32_t *ids;        /* [count] of the prompt and of what came after it … */
     struct token *tokens; /* … and their places in the text */
     size_t count;
     size_t prompt_count;
-    size_t room;         /* the most there can be: wished for and with a position */
+    size_t room;         /* the most there can be: asked for and with a position */
     struct buf text;     /* the text so far */
     size_t shown;        /* where in it the last token begins, with the blank before it */
     const float *logits; /* [V] that the last choice was made by, until the next one; NULL, unless
-                          * they were wished for: it was made without */
+                          * they were asked for: it was made without */
     bool screens;        /* choices are, where they can be */
     uint32_t chosen;     /* the last choice, the end of the text included */
     struct sampler sampler;
     struct cache cache, source_cache;
-    struct collection collection;
     struct arena arena; /* what lives as long as the text */
-    struct arena step;  /* what lives as long as a pass; its memory serves for the next */
+    struct arena step;  /* the logits; its memory serves for the next ones */
 };
 
-/* Begin behind a prompt, the subject's sentence; it is borrowed, as viewer and selection are.
+/* Begin after a prompt, the pair's sentence; it is borrowed, as viewer and selection are.
  * Refused, as not supported: models without logits, and those whose attention looks ahead, or at a
  * source alone. On failure nothing is held. */
 int continuation_open(struct continuation *text, struct viewer *viewer,
-                      const struct subject *subject, const struct wish *wish, struct err *err);
+                      const struct text_pair *pair, const struct generation_config *generation,
+                      struct err *err);
 void continuation_release(struct continuation *text);
 
 /* Choose one more token and add it; `*more` is false when the text has ended instead, for which
  * `end` gives the reason. */
 int continuation_next(struct continuation *text, bool *more, struct err *err);
 
-/* The report on the whole text, as if one pass had given it, when it has ended. The labels are
- * `arena`'s, the rest is the continuation's. */
+/* The report on the whole text, when it has ended: of a pass over all of it, which gives the
+ * numbers of the steps again. It is `arena`'s but for the text. */
 int continuation_report(struct continuation *text, struct report *report, struct arena *arena,
                         struct err *err);
+
+enum { CHOICE_BEST = 5 };
+
+/* A token and the logarithm of its probability, as the model gives it: before any temperature and
+ * whatever is left out. */
+struct likely {
+    uint32_t id;
+    float logprob;
+};
+
+struct choice {
+    struct likely chosen;
+    struct likely best[CHOICE_BEST]; /* the most likely first */
+    size_t best_count;               /* fewer in a vocabulary of fewer words */
+};
+
+/* How likely a chosen token was, and which ones were most likely: of the logits [count]. */
+void choice_make(struct choice *choice, const float *logits, size_t count, uint32_t chosen);
 
 #endif

@@ -1,11 +1,204 @@
-#include "lens/derive.h"
+#include "lens/report.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/names.h"
-#include "lens/fold.h"
-#include "lens/mean.h"
-#include "lens/spans.h"
+
+/* A copy of the list of tensors, to be changed. */
+static struct kept *copy_tensors(const struct report *report, struct arena *arena, struct err *err)
+{
+    struct kept *tensors = arena_alloc(arena, report->tensor_count, sizeof *tensors, err);
+    for (size_t i = 0; tensors && i < report->tensor_count; i++)
+        tensors[i] = report->tensors[i];
+    return tensors;
+}
+
+/* --- means -------------------------------------------------------------------------------------
+ *
+ * Sums run in double precision in the order of the heads and layers.
+ */
+
+/* Of `sources`, blocks of `cells` numbers each, the mean of every cell. */
+static float *mean_of(const float *const *sources, size_t count, size_t cells, struct arena *arena,
+                      struct err *err)
+{
+    float *mean = arena_alloc(arena, cells, sizeof *mean, err);
+    for (size_t cell = 0; mean && cell < cells; cell++) {
+        double sum = 0;
+        for (size_t i = 0; i < count; i++)
+            sum += (double)sources[i][cell];
+        mean[cell] = (float)(sum / (double)count);
+    }
+    return mean;
+}
+
+static int join_heads(struct kept *kept, struct arena *arena, struct err *err)
+{
+    size_t heads = kept->shape[0];
+    size_t cells = kept->shape[1] * kept->shape[2];
+    const float **sources = arena_alloc(arena, heads, sizeof *sources, err);
+    if (!sources)
+        return -1;
+    for (size_t i = 0; i < heads; i++)
+        sources[i] = kept->data + i * cells;
+    *kept = (struct kept){
+        .site = kept->site,
+        .layer = kept->layer,
+        .rank = 2,
+        .shape = {kept->shape[1], kept->shape[2]},
+        .data = mean_of(sources, heads, cells, arena, err),
+    };
+    return kept->data ? 0 : -1;
+}
+
+/* The mean of the tensors of one site, in the place of the first of them. */
+static int join_layers(struct kept *first, const struct kept *tensors, size_t count,
+                       struct arena *arena, struct err *err)
+{
+    size_t cells = kept_cells(first);
+    size_t layers = 0;
+    const float **sources = arena_alloc(arena, count, sizeof *sources, err);
+    if (!sources)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        if (tensors[i].site != first->site)
+            continue;
+        assert(kept_cells(&tensors[i]) == cells);
+        sources[layers++] = tensors[i].data;
+    }
+    first->layer = -1;
+    first->data = mean_of(sources, layers, cells, arena, err);
+    return first->data ? 0 : -1;
+}
+
+static int join_all_layers(struct kept *tensors, size_t *count, struct arena *arena,
+                           struct err *err)
+{
+    uint64_t seen = 0;
+    size_t joined = 0;
+    for (size_t i = 0; i < *count; i++) {
+        if (seen & site_bit(tensors[i].site))
+            continue;
+        struct kept *first = &tensors[joined++];
+        *first = tensors[i];
+        seen |= site_bit(first->site);
+        if (first->layer >= 0 && join_layers(first, &tensors[i], *count - i, arena, err))
+            return -1;
+    }
+    *count = joined;
+    return 0;
+}
+
+static int take_means(struct report *report, const struct derivation *how, struct arena *arena,
+                      struct err *err)
+{
+    struct kept *tensors = copy_tensors(report, arena, err);
+    if (!tensors)
+        return -1;
+    for (size_t i = 0; how->mean_of_heads && i < report->tensor_count; i++)
+        if (tensors[i].heads && join_heads(&tensors[i], arena, err))
+            return -1;
+    report->tensors = tensors;
+    return how->mean_of_layers ? join_all_layers(tensors, &report->tensor_count, arena, err) : 0;
+}
+
+/* --- words, and the rest without the first token ---------------------------------------------- */
+
+/* Which places of an axis go into each of its new ones. */
+struct groups {
+    const struct word_span *words; /* NULL: each is itself, from `first` on */
+    size_t first;
+    size_t count;
+};
+
+enum grouping { INTO_WORDS, WITHOUT_FIRST };
+
+static struct groups group_axis(const struct tokenized *tokenized, size_t size, enum grouping how)
+{
+    if (how == WITHOUT_FIRST)
+        return (struct groups){.first = 1, .count = size - 1};
+    return (struct groups){tokenized->words, 0, tokenized->words ? tokenized->word_count : size};
+}
+
+static struct word_span group_at(const struct groups *groups, size_t place)
+{
+    return groups->words ? groups->words[place] : (struct word_span){groups->first + place, 1};
+}
+
+/* The mean over some rows of the sum over some columns, of a matrix with `width` columns. */
+static float join_cells(const float *matrix, size_t width, struct word_span rows,
+                        struct word_span columns)
+{
+    double sum = 0;
+    for (size_t r = rows.first; r < rows.first + rows.count; r++)
+        for (size_t c = columns.first; c < columns.first + columns.count; c++)
+            sum += (double)matrix[r * width + c];
+    return (float)(sum / (double)rows.count);
+}
+
+/* Rows are tokens on every site, those of keys and values are the ones looked at. Columns are
+ * tokens only where queries meet keys. */
+static int group_tensor(struct kept *kept, const struct report *report, enum grouping how,
+                        struct arena *arena, struct err *err)
+{
+    enum site_axes axes = site_rows[kept->site].axes;
+    const struct tokenized *keys = report_keys(report, site_rows[kept->site].part);
+    const struct tokenized *queries = report_queries(report, site_rows[kept->site].part);
+    size_t *shape = &kept->shape[kept->rank - 2];
+    size_t cells = shape[0] * shape[1];
+    size_t width = shape[1];
+    struct groups rows = group_axis(axes == AXES_GROUP_TOKEN_DIM ? keys : queries, shape[0], how);
+    struct groups columns = {.count = width};
+    if (axes == AXES_HEAD_QUERY_KEY)
+        columns = group_axis(keys, width, how);
+    size_t matrices = kept_cells(kept) / cells;
+    float *data = arena_alloc(arena, matrices * rows.count * columns.count, sizeof *data, err);
+    float *cell = data;
+    for (size_t i = 0; data && i < matrices; i++)
+        for (size_t r = 0; r < rows.count; r++)
+            for (size_t c = 0; c < columns.count; c++)
+                *cell++ = join_cells(kept->data + i * cells, width, group_at(&rows, r),
+                                     group_at(&columns, c));
+    kept->data = data;
+    shape[0] = rows.count;
+    shape[1] = columns.count;
+    return data ? 0 : -1;
+}
+
+static int group_all(struct report *report, enum grouping how, struct arena *arena, struct err *err)
+{
+    struct kept *tensors = copy_tensors(report, arena, err);
+    for (size_t i = 0; tensors && i < report->tensor_count; i++)
+        if (group_tensor(&tensors[i], report, how, arena, err))
+            return -1;
+    report->tensors = tensors;
+    return tensors ? 0 : -1;
+}
+
+int derive_words(struct report *report, struct arena *arena, struct err *err)
+{
+    return group_all(report, INTO_WORDS, arena, err);
+}
+
+static size_t places_of(const struct tokenized *tokenized)
+{
+    return tokenized->words ? tokenized->word_count : tokenized->count;
+}
+
+static int hide_first(struct report *report, struct arena *arena, struct err *err)
+{
+    if (places_of(&report->sentence) < 2)
+        return err_set(err, "--hide-first: expected a text of two tokens or more, found one");
+    if (report->source.count && places_of(&report->source) < 2)
+        return err_set(err, "--hide-first: expected a source of two tokens or more, found one");
+    if (group_all(report, WITHOUT_FIRST, arena, err))
+        return -1;
+    report->first_shown = 1;
+    return 0;
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
 
 int derive_read_mean(struct derivation *how, const char *list, struct err *err)
 {
@@ -23,6 +216,13 @@ int derive_read_mean(struct derivation *how, const char *list, struct err *err)
     }
 }
 
+/* False for what has no meaning as a mean: scores before the softmax, and logits. */
+static bool has_words(enum site site)
+{
+    enum site like = site_like(site);
+    return like != SITE_SCORES && like != SITE_MASKED && like != SITE_LOGITS;
+}
+
 int derive_check(const struct derivation *how, const struct selection *selection,
                  const struct tokenizer *tokenizer, struct err *err)
 {
@@ -32,7 +232,7 @@ int derive_check(const struct derivation *how, const struct selection *selection
         return err_usage(err, "--words: expected a model with a tokenizer, found one that takes "
                               "ids: they have no words");
     for (int site = 0; site < SITE_COUNT; site++)
-        if (selection->sites >> site & 1 && !fold_has_words((enum site)site))
+        if (selection->sites >> site & 1 && !has_words((enum site)site))
             return err_usage(err,
                              "--words: '%s' has no meaning for a word of several tokens: leave it "
                              "out of --show",
@@ -40,25 +240,16 @@ int derive_check(const struct derivation *how, const struct selection *selection
     return 0;
 }
 
-static int merge_words(struct report *report, const struct tokenizer *tokenizer,
-                       struct arena *arena, struct err *err)
-{
-    if (spans_find(&report->sentence, tokenizer, arena, err))
-        return -1;
-    if (report->source.count && spans_find(&report->source, tokenizer, arena, err))
-        return -1;
-    return fold_words(report, arena, err);
-}
-
 /* Means come first: the rest has less to do then, and the numbers are the same but for rounding. */
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
            struct arena *arena, struct err *err)
 {
-    if (how->mean_of_heads && mean_over_heads(report, arena, err))
+    if ((how->mean_of_heads || how->mean_of_layers) && take_means(report, how, arena, err))
         return -1;
-    if (how->mean_of_layers && mean_over_layers(report, arena, err))
+    if (how->words &&
+        (word_spans_find(&report->sentence, tokenizer, arena, err) ||
+         (report->source.count && word_spans_find(&report->source, tokenizer, arena, err)) ||
+         derive_words(report, arena, err)))
         return -1;
-    if (how->words && merge_words(report, tokenizer, arena, err))
-        return -1;
-    return how->hide_first ? fold_hide_first(report, arena, err) : 0;
+    return how->hide_first ? hide_first(report, arena, err) : 0;
 }

@@ -1,24 +1,20 @@
-/* measured.h: what measures found of heads, ready to be written, wherever it was found: in one
- * text, over thousands, or in repeated random tokens.
- *
- * A measurement is one measure: a sheet of layers × heads, or for measures of cells a sheet of
- * queries × keys for every head. `measured` are all measures of one thing, a list of them what goes
- * to one place. All of it is borrowed.
+/* measured.h: what was found of heads, ready to be written: in one text, over thousands, or in
+ * repeated random tokens.
  *
  *     struct measured measured = {.title = "tiny · 2 texts", .model = "tiny", .texts = 2};
- *     if (tally_measure(&measured, &tally, &arena, err)) ...
+ *     if (reduction_measure(&measured, &reduction, &arena, err)) ...
  *     struct measured_list list = {"tiny · 2 texts", &measured, 1};
  *     if (measured_page_write(&out, &list, &place, err)) ...
  */
 #ifndef ATTN_LENS_MEASURED_H
 #define ATTN_LENS_MEASURED_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "lens/sheet.h"
 
+/* One measure: a sheet of layers × heads, or for measures of cells one of queries × keys for every
+ * head. */
 struct measurement {
     const char *name, *about;
     const char *basis; /* what its numbers come from: "mean over up to 5 queries" */
@@ -34,6 +30,7 @@ struct measured_column {
     const char *name, *value; /* NULL: nothing to say here */
 };
 
+/* All measures of one thing; of several a list goes to one place. All of it is borrowed. */
 struct measured {
     const char *title; /* for people */
     const char *name;  /* what tells it from the others of its list */

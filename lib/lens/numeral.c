@@ -1,10 +1,12 @@
-#include "lens/numeral.h"
+#include "lens/sheet.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/buf.h"
 
 enum { BEFORE_DECIMALS = 5 }; /* columns for the sign, the whole part and the point */
 

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "text/label.h"
-
 /* What the places along an axis are called, and what stands at them. */
 enum things { OF_QUERIES, OF_KEYS, OF_NUMBERS, OF_WORDS };
 
@@ -23,20 +21,20 @@ static const struct axis_row axis_rows[][2] = {
     [AXES_HEAD_QUERY_KEY] = {{"query", OF_QUERIES}, {"key", OF_KEYS}},
 };
 
-const struct reading *report_queries(const struct report *report, enum site_part part)
+const struct tokenized *report_queries(const struct report *report, enum site_part part)
 {
     return part == PART_SOURCE ? &report->source : &report->sentence;
 }
 
-const struct reading *report_keys(const struct report *report, enum site_part part)
+const struct tokenized *report_keys(const struct report *report, enum site_part part)
 {
     bool at_itself = !report->source.count || (report->has_encoder && part == PART_SENTENCE);
     return at_itself ? &report->sentence : &report->source;
 }
 
-static const struct label *labels_of_text(const struct reading *reading)
+static const struct label *labels_of_text(const struct tokenized *tokenized)
 {
-    return reading->words ? reading->word_labels : reading->labels;
+    return tokenized->words ? tokenized->word_labels : tokenized->labels;
 }
 
 static const struct label *labels_of(const struct report *report, enum site_part part,
@@ -90,6 +88,14 @@ const char *kept_name(char name[SITE_NAME_BYTES], const struct kept *kept)
     else
         snprintf(name, SITE_NAME_BYTES, "%s%s", site_rows[kept->site].name, ending);
     return name;
+}
+
+size_t kept_cells(const struct kept *kept)
+{
+    size_t cells = 1;
+    for (size_t axis = 0; axis < kept->rank; axis++)
+        cells *= kept->shape[axis];
+    return cells;
 }
 
 size_t kept_sheet_count(const struct kept *kept)
@@ -146,27 +152,4 @@ struct sheet report_sheet(const struct report *report, size_t index)
 {
     struct kept one = report_kept(report, index);
     return kept_sheet(report, &one, 0);
-}
-
-static void text_visible(struct buf *out, const char *text, size_t size)
-{
-    for (size_t at = 0; at < size;) {
-        const char *blank = memchr(text + at, ' ', size - at);
-        size_t end = blank ? (size_t)(blank - text) : size;
-        label_visible(out, text + at, end - at);
-        if (blank)
-            buf_char(out, ' ');
-        at = end + (blank != NULL);
-    }
-}
-
-void reading_visible(struct buf *out, const struct reading *reading)
-{
-    if (reading->text) {
-        text_visible(out, reading->text, reading->size);
-        return;
-    }
-    buf_text(out, "ids ");
-    for (size_t i = 0; i < reading->count; i++)
-        buf_format(out, i ? ",%u" : "%u", reading->tokens[i].id);
 }

@@ -1,13 +1,10 @@
-/* report.h: everything one sentence gave: its tokens, and the tensors that were kept.
+/* report.h: everything one sentence gave: its tokens, and the tensors that were kept. Writers read
+ * the tensors, or the sheets they fall into: one for each head of a tensor that has heads.
  *
- * Writers take a report and read either the tensors, as they are, or the sheets they fall into: one
- * for each head of a tensor with heads, one for a tensor without.
- *
- *     for (size_t i = 0; i < report->tensor_count; i++)
- *         for (size_t k = 0; k < kept_sheet_count(&report->tensors[i]); k++) {
- *             struct sheet sheet = kept_sheet(report, &report->tensors[i], k);
- *             ...
- *         }
+ *     for (size_t i = 0; i < report_sheet_count(report); i++) {
+ *         struct sheet sheet = report_sheet(report, i);
+ *         ...
+ *     }
  */
 #ifndef ATTN_LENS_REPORT_H
 #define ATTN_LENS_REPORT_H
@@ -15,15 +12,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/buf.h"
 #include "lens/selection.h"
-#include "lens/sheet.h"
+#include "lens/tokenized.h"
 #include "math/precision.h"
 #include "model/site.h"
-#include "text/token.h"
 
 /* A tensor that was kept: dense, with only the heads that were asked for. One whose site has heads
- * or a layer but which has none itself is the mean over them (mean.h). */
+ * or a layer but which has none itself is the mean over them. */
 struct kept {
     enum site site;
     int layer; /* -1: belongs to no layer */
@@ -33,40 +28,12 @@ struct kept {
     const size_t *heads; /* [shape[0]] the model's number of each head; NULL: no heads */
 };
 
-/* A token's own bytes, which may be a part of a character. */
-struct token_bytes {
-    const char *bytes; /* NULL: nobody knows them, the label says what there is */
-    size_t size;
-};
-
-/* Tokens in a row that make a word. */
-struct word_span {
-    size_t first;
-    size_t count;
-};
-
-/* A text with its tokens and their labels. */
-struct reading {
-    const char *text; /* NULL when ids were given in its place */
-    size_t size;
-    const struct token *tokens;      /* [count] */
-    const struct label *labels;      /* [count] */
-    const struct token_bytes *bytes; /* [count], alive as long as the tokenizer; NULL: none known */
-    size_t count;
-    size_t dropped_count;       /* marks that the vocabulary does not have */
-    struct token dropped_first; /* where the first of them stood */
-    const struct word_span
-        *words; /* [word_count] what axes count in place of tokens; NULL: tokens */
-    const struct label *word_labels;
-    size_t word_count;
-};
-
 struct report {
     const char *model;        /* the name or path as it was given */
     enum precision precision; /* of the products that made the numbers */
     const char *mechanism;    /* how the model attended, in words; NULL: as it is */
-    struct reading sentence;
-    struct reading source; /* what is looked at, for cross-attention; else count is 0 */
+    struct tokenized sentence;
+    struct tokenized source; /* what is looked at, for cross-attention; else count is 0 */
     const struct kept *tensors;
     size_t tensor_count;
     const size_t *heads; /* the heads that were asked for; NULL: all */
@@ -82,8 +49,11 @@ struct report {
 /* The text whose tokens look, in a part; and the one that they look at: where there is an encoder a
  * sentence looks at the source only in cross-attention; else there is no other attention, if there
  * is a source at all. */
-const struct reading *report_queries(const struct report *report, enum site_part part);
-const struct reading *report_keys(const struct report *report, enum site_part part);
+const struct tokenized *report_queries(const struct report *report, enum site_part part);
+const struct tokenized *report_keys(const struct report *report, enum site_part part);
+
+/* The numbers of a tensor, counted. */
+size_t kept_cells(const struct kept *kept);
 
 /* True for the mean over heads, and for the mean over layers. */
 bool kept_is_mean_of_heads(const struct kept *kept);
@@ -103,11 +73,35 @@ struct sheet kept_sheet(const struct report *report, const struct kept *kept, si
 size_t report_sheet_count(const struct report *report);
 struct sheet report_sheet(const struct report *report, size_t index);
 
-/* The tensor behind that sheet, with no other head than the sheet's. */
+/* The tensor of that sheet, with no other head than the sheet's. */
 struct kept report_kept(const struct report *report, size_t index);
 
-/* Append the text on one line, for headings: blanks stay, all else that a terminal could trip over
- * is made visible as in label.h. In place of a text that is not known, `ids 3,1,4`. */
-void reading_visible(struct buf *out, const struct reading *reading);
+/* --- what can be made of a report before it is shown (derive.c), in every format -----------------
+ */
+
+struct derivation {
+    bool mean_of_heads;
+    bool mean_of_layers;
+    bool words;
+    bool hide_first;
+};
+
+/* Read "heads", "layers" or "heads,layers". */
+int derive_read_mean(struct derivation *how, const char *list, struct err *err);
+
+/* Refuse, before anything is computed, what cannot be derived of the selection. */
+int derive_check(const struct derivation *how, const struct selection *selection,
+                 const struct tokenizer *tokenizer, struct err *err);
+
+/* Change the report; what is new is the arena's. Tensors with heads become their mean; those of one
+ * site in several layers become one, where the first of them stood; axes lose the first token (or
+ * word), which draws so much attention that nothing else is seen. Refused where nothing is left. */
+int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
+           struct arena *arena, struct err *err);
+
+/* A part of it: axes of tokens become those of the words that were found. What a word looks at is
+ * the mean over its tokens, what it is looked at the sum over them: rows of attention still sum
+ * to 1. A vector of a word is the mean of its tokens'. */
+int derive_words(struct report *report, struct arena *arena, struct err *err);
 
 #endif

@@ -27,7 +27,7 @@ static int unknown_site(const char *name, size_t size, const struct config *conf
     const char *known[SITE_COUNT + 2] = {"tokens"};
     struct names names = {known, 1, sizeof *known, synonyms};
     for (int site = 0; site < SITE_COUNT; site++)
-        if (model_has_site(config, (enum site)site))
+        if (site_exists(config, (enum site)site))
             known[names.count++] = site_rows[site].name;
     known[names.count++] = "all";
     return names_refuse(names, "--show", name, size, err);
@@ -51,7 +51,7 @@ static int add_name(struct selection *selection, const char *name, size_t size,
     if (size == 3 && memcmp(name, "all", 3) == 0) {
         selection->tokens = true;
         for (int any = 0; any < SITE_COUNT; any++)
-            if (model_has_site(config, (enum site)any))
+            if (site_exists(config, (enum site)any))
                 selection->sites |= site_bit((enum site)any);
         return 0;
     }
@@ -61,7 +61,7 @@ static int add_name(struct selection *selection, const char *name, size_t size,
     }
     if (!site_find(name, size, &site))
         return unknown_site(name, size, config, err);
-    if (!model_has_site(config, site))
+    if (!site_exists(config, site))
         return missing_site(site, config, err);
     selection->sites |= site_bit(site);
     return 0;
@@ -103,19 +103,18 @@ static int bad_item(const struct range *range, const char *item, size_t size, st
                      range->count, range->thing);
 }
 
-/* One number; negative ones count from the end. */
-static bool parse_index(const char *text, size_t size, const struct range *range, size_t *index)
+bool selection_index(size_t *index, const char *text, size_t size, size_t count)
 {
     char digits[24];
     long long value = 0;
-    long long count = (long long)range->count;
+    long long end = (long long)count;
     if (size == 0 || size >= sizeof digits)
         return false;
     memcpy(digits, text, size);
     digits[size] = '\0';
-    if (!num_parse_integer(digits, -count, count - 1, &value))
+    if (!num_parse_integer(digits, -end, end - 1, &value))
         return false;
-    *index = (size_t)(value < 0 ? value + count : value);
+    *index = (size_t)(value < 0 ? value + end : value);
     return true;
 }
 
@@ -127,10 +126,10 @@ static int mark_item(bool *marked, const char *item, size_t size, const struct r
     size_t last = 0;
     const char *dash = size > 1 ? memchr(item + 1, '-', size - 1) : NULL;
     size_t head = dash ? (size_t)(dash - item) : size;
-    if (!parse_index(item, head, range, &first))
+    if (!selection_index(&first, item, head, range->count))
         return bad_item(range, item, size, err);
     last = first;
-    if (dash && !parse_index(dash + 1, size - head - 1, range, &last))
+    if (dash && !selection_index(&last, dash + 1, size - head - 1, range->count))
         return bad_item(range, item, size, err);
     if (last < first)
         return bad_item(range, item, size, err);
@@ -216,6 +215,7 @@ void selection_watch(const struct selection *selection, struct watch *watch)
         watch->first_head = selection->heads[0];
         watch->head_count = last + 1 - watch->first_head;
     }
+    watch->last_logits = selection->last_logits;
     for (int site = 0; site < SITE_COUNT; site++) {
         struct layers layers = selection_layers_of(selection, (enum site)site);
         for (size_t i = 0; selection->sites >> site & 1 && i < layers.count; i++)
@@ -223,8 +223,7 @@ void selection_watch(const struct selection *selection, struct watch *watch)
     }
 }
 
-/* --- several -----------------------------------------------------------------------------------
- */
+/* --- several ---------------------------------------------------------------------------------- */
 
 /* Mark the numbers of a list, or all. */
 static void mark(bool *wanted, const size_t *list, size_t count)
@@ -260,4 +259,30 @@ int selection_join(struct selection *joined, const struct selection *const *all,
     joined->layers.items = list_marked(layers, config->n_layer, &joined->layers.count, arena, err);
     joined->heads = list_marked(heads, config->n_head, &joined->head_count, arena, err);
     return joined->layers.items && joined->heads ? 0 : -1;
+}
+
+/* --- a model's attentions
+ * -------------------------------------------------------------------------- */
+
+const struct attention_part attention_parts[] = {
+    [PART_SENTENCE] = {"self", "self-attention of the decoder"},
+    [PART_SOURCE] = {"encoder", "self-attention of the encoder"},
+    [PART_CROSS] = {"cross", "cross-attention"},
+};
+
+const size_t attention_part_count = sizeof attention_parts / sizeof *attention_parts;
+
+enum site_part attention_part_first(const struct config *config)
+{
+    return config_is_cross(config) ? PART_CROSS : PART_SENTENCE;
+}
+
+bool attention_part_is_there(enum site_part part, const struct config *config)
+{
+    return config->n_encoder_layer || part == attention_part_first(config);
+}
+
+enum site_part attention_part_sites(enum site_part part, const struct config *config)
+{
+    return config->n_encoder_layer ? part : PART_SENTENCE;
 }

@@ -1,5 +1,5 @@
-/* selection.h: what somebody wants to see, in the words of the command line: `weights,context` of
- * layers `0,3-5` and heads `-1`.
+/* selection.h: what is to be shown, in the words of the command line: `weights,context` of layers
+ * `0,3-5` and heads `-1`.
  *
  *     struct selection selection = {0};
  *     if (selection_sites(&selection, "weights,context", config, err) ||
@@ -16,8 +16,9 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "model/config.h"
 #include "model/tap.h"
+
+struct config;
 
 /* Numbers of layers, rising, each once. */
 struct layers {
@@ -26,27 +27,31 @@ struct layers {
 };
 
 struct selection {
-    uint64_t sites; /* site_bit of each */
-    uint64_t whole; /* of these, sites of query heads, every head is kept all the same */
-    bool tokens;    /* `tokens` was asked for: the table of them */
+    uint64_t sites;   /* site_bit of each */
+    uint64_t whole;   /* of these, sites of query heads, every head is kept all the same */
+    bool tokens;      /* `tokens` was asked for: the table of them */
+    bool last_logits; /* logits are those of each text's last token alone */
     struct layers layers;
     struct layers encoder_layers; /* where there is an encoder */
     const size_t *heads;          /* NULL: all */
     size_t head_count;
 };
 
-/* Site names with commas between them, `tokens`, or `all` that the model has. Errors list the names
- * there are; a site the model does not have is refused. */
+/* Site names with commas between them, `tokens`, or `all` that the model has. Others are refused
+ * with the names there are. */
 int selection_sites(struct selection *selection, const char *list, const struct config *config,
                     struct err *err);
 
-/* Numbers and ranges with commas between them, `-1` for the last, or `all`; NULL: all. Numbers the
- * model does not have are refused with the range it has. Where there is an encoder the list is read
- * for it and for the decoder, each if sites in its layers were chosen before. */
+/* Numbers and ranges with commas between them, `-1` for the last, or `all`; NULL: all. Others are
+ * refused with the range there is. Where there is an encoder the list is read for it and for the
+ * decoder, each if sites in its layers were chosen before. */
 int selection_layers(struct selection *selection, const char *list, const struct config *config,
                      struct arena *arena, struct err *err);
 int selection_heads(struct selection *selection, const char *list, const struct config *config,
                     struct arena *arena, struct err *err);
+
+/* One number of those below `count`; negative ones count from the end. False for all else. */
+bool selection_index(size_t *index, const char *text, size_t size, size_t count);
 
 /* The layers in which a site was chosen; of a site in no layer, layer 0. */
 struct layers selection_layers_of(const struct selection *selection, enum site site);
@@ -57,5 +62,24 @@ void selection_watch(const struct selection *selection, struct watch *watch);
 /* The sites of the first of several, with all layers and all heads that any of them has. */
 int selection_join(struct selection *joined, const struct selection *const *all, size_t count,
                    const struct config *config, struct arena *arena, struct err *err);
+
+/* --- a model's attentions: one, that looks at its own text or at another, or an encoder's and a
+ * decoder's three --------------------------------------------------------------------------------
+ */
+
+struct attention_part {
+    const char *name;  /* as in --attention-of */
+    const char *words; /* for titles */
+};
+
+extern const struct attention_part attention_parts[]; /* by site_part */
+extern const size_t attention_part_count;
+
+/* Does a model have that attention? Which does it have, or its decoder first? */
+bool attention_part_is_there(enum site_part part, const struct config *config);
+enum site_part attention_part_first(const struct config *config);
+
+/* The part whose sites it is watched by: a model's only attention has the sentence's. */
+enum site_part attention_part_sites(enum site_part part, const struct config *config);
 
 #endif

@@ -1,7 +1,6 @@
-/* sheet.h: a labelled matrix: what every writer and every picture takes.
- *
- * A sheet has seen no model: it has a name, two axes with labels, and numbers. `hidden` cells (the
- * future, under a causal mask) exist in the numbers but have nothing to say.
+/* sheet.h: a labelled matrix, what every writer and every picture takes; and how its numbers are
+ * written. It knows no model. Cells that it hides (the future, under a causal mask) have values but
+ * nothing to say.
  *
  *     for (size_t r = 0; r < sheet->rows.size; r++)
  *         for (size_t c = 0; c < sheet->columns.size; c++)
@@ -13,6 +12,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
+struct buf;
 
 /* One thing on an axis, in three forms that live as long as the report. */
 struct label {
@@ -56,8 +57,53 @@ enum { SHEET_NAME_BYTES = 64 };
 /* "weights layer 0 head 0", "weights layer 0 mean of heads", for headings; returns `title`. */
 const char *sheet_title(char title[SHEET_NAME_BYTES], const struct sheet *sheet);
 
-/* "weights.l00.h00", "weights.l00.hmean", for file names: as long as there are at most 100 layers
- * and 100 heads their order by name is their order; returns `stem`. */
+/* "weights.l00.h00", "weights.l00.hmean", for file names that sort; returns `stem`. */
 const char *sheet_stem(char stem[SHEET_NAME_BYTES], const struct sheet *sheet);
+
+/* --- numbers of one kind (numeral.c) ------------------------------------------------------------
+ *
+ * All with so many decimals, or all as 1.23e-05 where decimals would show nothing but zeros or take
+ * too much room:
+ *
+ *     struct numeral numeral = numeral_of(values, count, NUMERAL_DIGITS);
+ *     size_t size = numeral_write(text, numeral, values[0]);
+ */
+
+enum {
+    NUMERAL_DIGITS = 4,     /* decimals unless others are asked for */
+    NUMERAL_DIGITS_MAX = 9, /* a float32 has no more to tell */
+    NUMERAL_BYTES = 64,     /* the longest float32 with so many decimals has 50 */
+};
+
+struct numeral {
+    int digits;
+    bool scientific;
+};
+
+/* The lowest and the highest of some numbers as they are written: -0, which has a sign, is below 0.
+ */
+struct numeral_range {
+    float low; /* above `high` while there is no number */
+    float high;
+    bool infinite; /* some number is not finite */
+};
+
+struct numeral_range numeral_range_empty(void);
+void numeral_range_add(struct numeral_range *range, float value);
+
+/* For the numbers of a range; between two finite ones; for these, where what is not finite does not
+ * count. */
+struct numeral numeral_of_range(const struct numeral_range *range, int digits);
+struct numeral numeral_between(float low, float high, int digits);
+struct numeral numeral_of(const float *values, size_t count, int digits);
+
+/* The columns of the widest number that the range may hold. */
+size_t numeral_width(const struct numeral_range *range, struct numeral numeral);
+
+/* 0.0386 or 3.86e-02, 0-terminated; returns the length. */
+size_t numeral_write(char text[NUMERAL_BYTES], struct numeral numeral, float value);
+
+/* Append what was written as LaTeX has it in mathematics. */
+void numeral_latex(struct buf *latex, const char *text);
 
 #endif

@@ -1,8 +1,7 @@
 #include "lens/viewer.h"
 
-#include "model/batch.h"
 #include "model/forward.h"
-#include "model/mechanism_text.h"
+#include "model/mechanism.h"
 
 enum {
     TOKENS_WORTH_PACKING = 8192,
@@ -72,43 +71,52 @@ void viewer_release(struct viewer *viewer)
     *viewer = (struct viewer){0};
 }
 
-int viewer_read(const struct viewer *viewer, struct subject *subject, const struct input *input,
+int viewer_read(const struct viewer *viewer, struct text_pair *pair, const struct input *input,
                 const struct input *source, struct arena *arena, struct err *err)
 {
     struct lexicon lexicon = {viewer->tokenizer, &viewer->model.config};
-    *subject = (struct subject){0};
-    if (!input && reading_begin(&subject->sentence, &lexicon, arena, err))
+    *pair = (struct text_pair){0};
+    if (!input && tokenized_begin(&pair->sentence, &lexicon, arena, err))
         return err_prefix(err, "'%s'", viewer->model.name);
-    if (input && reading_make(&subject->sentence, input, &lexicon, arena, err))
+    if (input && tokenized_make(&pair->sentence, input, &lexicon, arena, err))
         return -1;
-    if (source && reading_make(&subject->source, source, &lexicon, arena, err))
+    if (source && tokenized_make(&pair->source, source, &lexicon, arena, err))
         return err_prefix(err, "source");
     return 0;
 }
 
-static const uint32_t *ids_of(const struct reading *reading, struct arena *arena, struct err *err)
+int viewer_run(struct viewer *viewer, const struct selection *selection,
+               const struct text_list *texts, struct tap tap, struct err *err)
 {
-    uint32_t *ids = arena_alloc(arena, reading->count, sizeof *ids, err);
-    for (size_t i = 0; ids && i < reading->count; i++)
-        ids[i] = reading->tokens[i].id;
-    return ids;
+    struct watch watch;
+    struct batch batch;
+    struct model *model = &viewer->model;
+    struct arena *scratch = &viewer->scratch;
+    struct run run = {&viewer->machine, &model->config, &model->weights, &batch};
+    int failed = watch_init(&watch, &model->config, scratch, err) ||
+                 batch_init(&batch, &model->config, texts->items, texts->count, scratch, err);
+    if (!failed) {
+        batch.first = texts->first;
+        selection_watch(selection, &watch);
+        tap.watch = &watch;
+        failed = forward(&run, &tap, scratch, err);
+    }
+    arena_clear(scratch);
+    return failed ? -1 : 0;
 }
 
-/* The sequences of the subjects. */
-static struct sequence *make_sequences(const struct subject *subjects, size_t count,
-                                       struct arena *arena, struct err *err)
+int viewer_watch(struct viewer *viewer, const struct look *look, struct tap tap, struct err *err)
 {
-    struct sequence *sequences = arena_alloc(arena, count, sizeof *sequences, err);
-    for (size_t i = 0; sequences && i < count; i++) {
-        const struct reading *source = &subjects[i].source;
-        sequences[i].count = subjects[i].sentence.count;
-        sequences[i].source_count = source->count;
-        sequences[i].ids = ids_of(&subjects[i].sentence, arena, err);
-        sequences[i].source_ids = source->count ? ids_of(source, arena, err) : NULL;
-        if (!sequences[i].ids || (source->count && !sequences[i].source_ids))
-            return NULL;
+    struct text *items = arena_alloc(&viewer->scratch, look->count, sizeof *items, err);
+    struct text_list texts = {items, look->count, look->first};
+    for (size_t i = 0; items && i < look->count; i++) {
+        const struct tokenized *sentence = &look->pairs[i].sentence;
+        const struct tokenized *source = &look->pairs[i].source;
+        items[i] = (struct text){.ids = sentence->ids, .count = sentence->count};
+        items[i].source_ids = source->count ? source->ids : NULL;
+        items[i].source_count = source->count;
     }
-    return sequences;
+    return items ? viewer_run(viewer, look->selection, &texts, tap, err) : -1;
 }
 
 /* The most columns that are counted rather than named. */
@@ -126,40 +134,27 @@ static size_t widest(const struct kept_list *lists, size_t count)
     return columns;
 }
 
-/* How the model attends, in words; *words NULL where that is as it is. */
-static int name_mechanism(const char **words, const struct config *config, struct arena *arena,
-                          struct err *err)
-{
-    struct buf text = {0};
-    mechanism_write(&text, &config->mechanism);
-    *words = NULL;
-    int failed = buf_check(&text, err);
-    if (text.size && !failed) {
-        *words = arena_text(arena, text.bytes, text.size, err);
-        failed = *words ? 0 : -1;
-    }
-    buf_release(&text);
-    return failed;
-}
-
-int viewer_report(const struct viewer *viewer, const struct look *look,
-                  const struct kept_list *lists, struct arena *arena, struct err *err)
+/* The reports of a look from what was kept of each pair. */
+static int make_reports(const struct viewer *viewer, const struct look *look,
+                        const struct kept_list *lists, struct arena *arena, struct err *err)
 {
     const struct config *config = &viewer->model.config;
     bool named = viewer->tokenizer && look->selection->sites >> SITE_LOGITS & 1;
     const struct label *words =
         named ? labels_of_words(viewer->tokenizer, config->vocab_size, arena, err) : NULL;
     const struct label *numbers = labels_of_numbers(widest(lists, look->count), arena, err);
-    const char *mechanism = NULL;
-    if (!numbers || (named && !words) || name_mechanism(&mechanism, config, arena, err))
+    struct buf text = {0};
+    mechanism_write(&text, &config->mechanism);
+    const char *mechanism = buf_keep(&text, arena, err);
+    if (!numbers || (named && !words) || !mechanism)
         return -1;
     for (size_t i = 0; i < look->count; i++)
         look->reports[i] = (struct report){
             .model = viewer->model.name,
             .precision = viewer->model.weights.precision,
-            .mechanism = mechanism,
-            .sentence = look->subjects[i].sentence,
-            .source = look->subjects[i].source,
+            .mechanism = *mechanism ? mechanism : NULL,
+            .sentence = look->pairs[i].sentence,
+            .source = look->pairs[i].source,
             .tensors = lists[i].items,
             .tensor_count = lists[i].count,
             .heads = look->selection->heads,
@@ -174,25 +169,6 @@ int viewer_report(const struct viewer *viewer, const struct look *look,
     return 0;
 }
 
-int viewer_watch(struct viewer *viewer, const struct look *look, struct tap tap, struct err *err)
-{
-    struct watch watch;
-    struct batch batch;
-    struct model *model = &viewer->model;
-    struct arena *scratch = &viewer->scratch;
-    size_t count = look->count;
-    arena_clear(scratch);
-    const struct sequence *sequences = make_sequences(look->subjects, count, scratch, err);
-    if (!sequences || batch_init(&batch, &model->config, sequences, count, scratch, err) ||
-        watch_init(&watch, &model->config, scratch, err))
-        return -1;
-    batch.first = look->first;
-    selection_watch(look->selection, &watch);
-    tap.watch = &watch;
-    struct run run = {&viewer->machine, &model->config, &model->weights, &batch};
-    return forward(&run, &tap, scratch, err);
-}
-
 int viewer_look(struct viewer *viewer, const struct look *look, struct arena *arena,
                 struct err *err)
 {
@@ -201,5 +177,5 @@ int viewer_look(struct viewer *viewer, const struct look *look, struct arena *ar
     if (capture_init(&capture, look->selection, &viewer->model.config, look->count, arena, err) ||
         viewer_watch(viewer, look, tap, err))
         return -1;
-    return viewer_report(viewer, look, capture.lists, arena, err);
+    return make_reports(viewer, look, capture.lists, arena, err);
 }

@@ -1,29 +1,21 @@
-/* viewer.h: a model and all it takes to look at it: texts in, reports out.
+/* viewer.h: a model and all it takes to look at it: texts in, reports out, or what is seen to a
+ * sink.
  *
  *     struct viewer viewer = {0};
- *     if (viewer_open(&viewer, "life", 0, err)) ...
- *     struct subject subject = {0};
- *     if (viewer_read(&viewer, &subject, &input, NULL, &arena, err) ||
- *         viewer_look(&viewer, &(struct look){&selection, &subject, 1, 0, &report}, &arena, err))
- * ... viewer_release(&viewer);
+ *     struct text_pair pair = {0};
+ *     struct look look = {&selection, &pair, 1, 0, &report};
+ *     if (viewer_open(&viewer, "life", 0, err) ||
+ *         viewer_read(&viewer, &pair, &input, NULL, &arena, err) ||
+ *         viewer_look(&viewer, &look, &arena, err)) ...
+ *     viewer_release(&viewer);
  */
 #ifndef ATTN_LENS_VIEWER_H
 #define ATTN_LENS_VIEWER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/err.h"
-#include "lens/capture.h"
-#include "lens/reading.h"
 #include "lens/report.h"
-#include "lens/selection.h"
 #include "math/machine.h"
-#include "math/precision.h"
+#include "model/batch.h"
 #include "model/model.h"
-#include "model/tap.h"
-#include "text/tokenizer.h"
 
 struct viewer {
     struct model model;
@@ -33,15 +25,22 @@ struct viewer {
 };
 
 /* What is looked at: a sentence, and in cross-attention the text it looks at. */
-struct subject {
-    struct reading sentence;
-    struct reading source;
+struct text_pair {
+    struct tokenized sentence;
+    struct tokenized source;
 };
 
-/* A look at several subjects, and what it gives. */
+/* What one pass runs. */
+struct text_list {
+    const struct text *items; /* [count] */
+    size_t count;
+    size_t first; /* the number of the first one, for messages */
+};
+
+/* A look at several pairs, and what it gives. */
 struct look {
     const struct selection *selection;
-    const struct subject *subjects; /* [count] */
+    const struct text_pair *pairs; /* [count] */
     size_t count;
     size_t first;           /* the number of the first one, for messages */
     struct report *reports; /* [count], filled in */
@@ -51,7 +50,7 @@ struct look {
 int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err);
 void viewer_release(struct viewer *viewer);
 
-/* Make products of that precision from now on, of float32 where nobody says. Refused, as not
+/* Make products of that precision from now on, of float32 unless told. Refused, as not
  * supported, where the processor has no instructions for it. */
 int viewer_set_precision(struct viewer *viewer, enum precision precision, struct err *err);
 
@@ -59,32 +58,83 @@ int viewer_set_precision(struct viewer *viewer, enum precision precision, struct
  * does not fit it. */
 int viewer_set_mechanism(struct viewer *viewer, const struct mechanism *mechanism, struct err *err);
 
-/* Say how many tokens will be looked at in all: it decides whether the weights are packed on their
- * first use, which costs what some thousand tokens gain. The results are the same either way. */
+/* Say how many tokens will be looked at in all, and how many passes of one token there will be: it
+ * decides whether the weights, and the matrix of the logits, are packed on their first use. The
+ * results are the same either way. */
 void viewer_expect(struct viewer *viewer, size_t tokens);
-
-/* Say how many passes of one token there will be: whether the matrix of the logits is packed. */
 void viewer_expect_steps(struct viewer *viewer, size_t steps);
 
 /* Does it pay to look for the likeliest token of so many passes without the logits of the others?
- * That takes a copy of the matrix of the logits, which costs what some passes gain. */
+ * That takes a copy of the matrix of the logits. */
 bool viewer_screens(const struct viewer *viewer, size_t steps);
 
 /* Tokenize an input and, unless NULL, its source. Without an input the sentence is the token that
  * sentences of the model begin with. */
-int viewer_read(const struct viewer *viewer, struct subject *subject, const struct input *input,
+int viewer_read(const struct viewer *viewer, struct text_pair *pair, const struct input *input,
                 const struct input *source, struct arena *arena, struct err *err);
 
-/* Run the subjects as one ragged batch. The reports live as long as `arena` and the viewer. */
+/* The one way to run a pass: the texts as one ragged batch, in which a sink sees what the
+ * selection watches. What they are made of may be in the viewer's scratch: it is cleared when the
+ * pass is over. */
+int viewer_run(struct viewer *viewer, const struct selection *selection,
+               const struct text_list *texts, struct tap tap, struct err *err);
+
+/* Run the pairs as one ragged batch, for a sink; or for reports, which live as long as `arena` and
+ * the viewer. */
+int viewer_watch(struct viewer *viewer, const struct look *look, struct tap tap, struct err *err);
 int viewer_look(struct viewer *viewer, const struct look *look, struct arena *arena,
                 struct err *err);
 
-/* Run them, too, but let a sink see what the selection watches, which is all that the tap needs to
- * say; no reports are made. */
-int viewer_watch(struct viewer *viewer, const struct look *look, struct tap tap, struct err *err);
+/* --- sinks (capture.c) --------------------------------------------------------------------------
+ *
+ * A capture keeps what it sees, dense, only the heads that were asked for. Attention maps are
+ * written where they are kept, all else is copied.
+ *
+ *     struct capture capture;
+ *     struct tap tap = {.sink = capture_sink, .lend = capture_lend, .context = &capture};
+ *     if (capture_init(&capture, &selection, config, text_count, &arena, err) ||
+ *         viewer_run(&viewer, &selection, &texts, tap, err)) ...
+ *     capture.lists[text].items[i] ...
+ */
 
-/* Make the reports of a look from what was kept of each subject, however it came about. */
-int viewer_report(const struct viewer *viewer, const struct look *look,
-                  const struct kept_list *lists, struct arena *arena, struct err *err);
+/* What one text gave, in the order of the pass. */
+struct kept_list {
+    struct kept *items;
+    size_t count;
+};
+
+struct capture_heads {
+    const size_t *items;
+    size_t count;
+};
+
+struct capture {
+    struct kept_list *lists;            /* [text] */
+    size_t room;                        /* items of each list */
+    struct capture_heads queries, keys; /* that are kept; keys and values have their own */
+    struct capture_heads all;           /* … of the sites of which all are … */
+    uint64_t whole;                     /* … which are these */
+    struct arena *arena;
+};
+
+/* Room for everything the selection can announce; all memory, now and later, is the arena's. */
+int capture_init(struct capture *capture, const struct selection *selection,
+                 const struct config *config, size_t texts, struct arena *arena, struct err *err);
+
+/* A tap_sink and its tap_lender; `context` is the capture. */
+int capture_sink(void *context, const struct announcement *seen, struct err *err);
+int capture_lend(void *context, const struct attention_map_room *room, struct err *err);
+
+/* How long passes take from keys and values to contexts: the attention of all layers, without what
+ * stands around it. Nothing but STOPWATCH_SITES may be watched: a map costs more than it measures.
+ */
+#define STOPWATCH_SITES (site_bit(SITE_V) | site_bit(SITE_CONTEXT))
+
+struct stopwatch {
+    double begun; /* 0: it stands */
+    double seconds;
+};
+
+struct tap stopwatch_tap(struct stopwatch *stopwatch);
 
 #endif

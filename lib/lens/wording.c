@@ -1,19 +1,25 @@
-#include "lens/wording.h"
-
-#include <stdbool.h>
+/* wording.c: tokens as running text, and which tokens of a text make a word together.
+ *
+ * Two neighbours belong together when nothing stands between them and the text would go on as one
+ * word there: both sides are letters or digits (`dess` `ert`), an apostrophe stands between letters
+ * (`don` `'t`), or a character was cut in two. Marks stay alone, and scripts without blanks keep
+ * the words that the tokenizer made of them.
+ */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/utf8.h"
+#include "lens/tokenized.h"
+#include "text/label.h"
 
 enum { ID_BYTES = 16 };
 
-/* Signs that stand close to the word behind them, and to the word before them. */
+/* Signs that stand close to the word after them, and to the word before them. */
 static const char *const opening = "([{¿¡‘“‚„«‹「『《〈（【〔、。，：；！？'";
 static const char *const closing = ".,:;!?)]}%…’”»›」』》〉）】〕、。，：；！？'";
 
 /* Scripts that put no blanks between words. */
-static const struct script {
+static const struct unspaced {
     uint32_t first, last;
 } without_blanks[] = {
     {0x0e00, 0x0eff},   /* Thai, Lao */
@@ -26,7 +32,7 @@ static const struct script {
     {0x20000, 0x3ffff}, /* Han */
 };
 
-bool wording_has_no_blanks(uint32_t c)
+static bool has_no_blanks(uint32_t c)
 {
     for (size_t i = 0; i < sizeof without_blanks / sizeof *without_blanks; i++)
         if (c >= without_blanks[i].first && c <= without_blanks[i].last)
@@ -46,27 +52,33 @@ static bool is_one_of(uint32_t c, const char *signs)
     return false;
 }
 
-/* The last character; 0 where the bytes are none. */
-static uint32_t last_character(const char *bytes, size_t size)
+/* The character that ends before `at`, and where it begins; 0 at the start of the text. */
+static uint32_t before(const char *text, size_t at, size_t *start)
 {
     uint32_t c = 0;
-    size_t start = size - 1;
-    while (start > 0 && size - start < 4 && ((unsigned char)bytes[start] & 0xc0) == 0x80)
-        start--;
-    return utf8_decode(&c, bytes + start, size - start) == size - start ? c : 0;
+    size_t first = at;
+    while (first > 0 && at - first < 4) {
+        first--;
+        if (utf8_decode(&c, text + first, at - first) == at - first) {
+            *start = first;
+            return c;
+        }
+    }
+    return 0;
 }
 
 static bool needs_blank(const struct buf *text, const char *word, size_t size)
 {
     uint32_t first = 0;
+    size_t start = 0;
     if (text->size == 0 || utf8_decode(&first, word, size) == 0)
         return false;
-    uint32_t last = last_character(text->bytes, text->size);
+    uint32_t last = before(text->bytes, text->size, &start);
     if (utf8_class(last) == UTF8_SPACE || utf8_class(first) == UTF8_SPACE)
         return false;
     if (is_one_of(last, opening) || is_one_of(first, closing))
         return false;
-    return !(wording_has_no_blanks(last) && wording_has_no_blanks(first));
+    return !(has_no_blanks(last) && has_no_blanks(first));
 }
 
 size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t id)
@@ -85,4 +97,154 @@ size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t
     size_t start = text->size;
     buf_bytes(text, bytes, size);
     return start;
+}
+
+/* --- words ------------------------------------------------------------------------------------ */
+
+/* A text, and the place of every token in it. */
+struct script {
+    const char *text;
+    size_t size;
+    const struct token *tokens;
+    const struct label *labels; /* of the tokens */
+    size_t whole;               /* up to here the text was cut into what readers call characters */
+};
+
+static uint32_t after(const struct script *script, size_t at, size_t *end)
+{
+    uint32_t c = 0;
+    *end = at + utf8_decode(&c, script->text + at, script->size - at);
+    return *end > at ? c : 0;
+}
+
+static bool is_word(uint32_t c)
+{
+    return c && unicode_is_word(unicode_run(c).kind) && !has_no_blanks(c);
+}
+
+static bool is_apostrophe(uint32_t c)
+{
+    return c == '\'' || c == 0x2019;
+}
+
+/* True inside of what a reader calls one character: a flag may be four tokens. Asked from left to
+ * right. */
+static bool is_inside_character(struct script *script, size_t at)
+{
+    while (script->whole < at) {
+        size_t size = utf8_grapheme(script->text + script->whole, script->size - script->whole);
+        script->whole += size ? size : 1;
+    }
+    return script->whole > at;
+}
+
+/* True when a word goes on at `at`, which is neither the start nor the end of the text. */
+static bool goes_on(struct script *script, size_t at)
+{
+    size_t start = 0;
+    size_t end = 0;
+    size_t ignored = 0;
+    if (label_is_rest(script->text + at, script->size - at) || is_inside_character(script, at))
+        return true;
+    uint32_t last = before(script->text, at, &start);
+    uint32_t first = after(script, at, &end);
+    if (is_word(last) && is_word(first))
+        return true;
+    if (is_word(last) && is_apostrophe(first))
+        return is_word(after(script, end, &ignored));
+    return is_apostrophe(last) && is_word(first) && is_word(before(script->text, start, &ignored));
+}
+
+/* True when token `index` goes on the word of the one before. A token without a place, such as one
+ * that begins texts, stands alone. */
+static bool joins(struct script *script, size_t index)
+{
+    const struct token *token = &script->tokens[index];
+    const struct token *previous = token - 1;
+    return token->start == previous->end && previous->end > previous->start &&
+           token->end > token->start && goes_on(script, token->start);
+}
+
+static bool is_blank(const struct script *script, size_t at)
+{
+    uint32_t c = 0;
+    return utf8_decode(&c, script->text + at, script->size - at) > 0 && utf8_class(c) == UTF8_SPACE;
+}
+
+/* A word is called what it is in the text, without the blanks before it; a token without a place is
+ * called as it was. */
+static int label_word(struct label *label, const struct script *script, size_t place,
+                      const struct word_span *span, struct arena *arena, struct err *err)
+{
+    size_t start = script->tokens[span->first].start;
+    size_t end = script->tokens[span->first + span->count - 1].end;
+    const char *plain = script->labels[span->first].plain;
+    struct thing thing = {place, plain, strlen(plain), false};
+    size_t word = start;
+    while (word < end && is_blank(script, word))
+        word++;
+    if (word == end)
+        word = start;
+    if (start < end) {
+        thing.bytes = script->text + word;
+        thing.size = end - word;
+    }
+    return label_make(label, &thing, arena, err);
+}
+
+static size_t cut(struct word_span *spans, struct script *script, size_t count)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && joins(script, i))
+            spans[found - 1].count++;
+        else
+            spans[found++] = (struct word_span){i, 1};
+    }
+    return found;
+}
+
+static int find(struct tokenized *tokenized, struct script *script, struct arena *arena,
+                struct err *err)
+{
+    struct word_span *spans = arena_alloc(arena, tokenized->count, sizeof *spans, err);
+    struct label *labels = arena_alloc(arena, tokenized->count, sizeof *labels, err);
+    if (!spans || !labels)
+        return -1;
+    size_t count = cut(spans, script, tokenized->count);
+    for (size_t i = 0; i < count; i++)
+        if (label_word(&labels[i], script, i, &spans[i], arena, err))
+            return -1;
+    tokenized->words = spans;
+    tokenized->word_labels = labels;
+    tokenized->word_count = count;
+    return 0;
+}
+
+/* Of ids, the text they stand for. */
+static int find_in_ids(struct tokenized *tokenized, const struct tokenizer *tokenizer,
+                       struct arena *arena, struct err *err)
+{
+    struct buf text = {0};
+    struct token *tokens = arena_alloc(arena, tokenized->count, sizeof *tokens, err);
+    if (!tokens)
+        return -1;
+    for (size_t i = 0; i < tokenized->count; i++) {
+        uint32_t id = tokenized->tokens[i].id;
+        size_t start = wording_add(&text, tokenizer, id);
+        tokens[i] = (struct token){id, start, text.size};
+    }
+    struct script script = {text.bytes, text.size, tokens, tokenized->labels, 0};
+    int failed = buf_check(&text, err) || find(tokenized, &script, arena, err);
+    buf_release(&text);
+    return failed ? -1 : 0;
+}
+
+int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokenizer,
+                    struct arena *arena, struct err *err)
+{
+    struct script script = {tokenized->text, tokenized->size, tokenized->tokens, tokenized->labels,
+                            0};
+    return tokenized->text ? find(tokenized, &script, arena, err)
+                           : find_in_ids(tokenized, tokenizer, arena, err);
 }

@@ -7,6 +7,8 @@
 #include "base/num.h"
 #include "math/gather.h"
 #include "math/isa.h"
+#include "math/machine.h"
+#include "math/pool.h"
 #include "math/rows.h"
 
 enum {

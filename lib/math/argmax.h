@@ -1,8 +1,6 @@
 /* argmax.h: which row of a large matrix has the largest product with a vector, by reading a
- * quarter.
- *
- * A copy of the rows in bytes gives each product roughly, and a bound of what gemv would compute.
- * Only rows that may be the largest are multiplied out, in gemv's chain: the answer is gemv's.
+ * quarter: a copy in bytes bounds what gemv would compute, and only rows that may win are
+ * multiplied out.
  *
  *     if (argmax_init(&argmax, machine, words, &arena, err)) ...
  *     if (!argmax_find(machine, &argmax, hidden, &id))
@@ -19,14 +17,12 @@
 #ifndef ATTN_MATH_ARGMAX_H
 #define ATTN_MATH_ARGMAX_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/err.h"
-#include "math/machine.h"
 #include "math/tensor.h"
+
+struct machine;
 
 struct argmax {
     struct matrix rows; /* [V, n] borrowed */
@@ -46,7 +42,7 @@ int argmax_init(struct argmax *argmax, struct machine *machine, struct matrix ro
                 struct arena *arena, struct err *err);
 
 /* The row whose product with x is the largest, the first of equal ones. False where that cannot be
- * promised, as with numbers that are not finite, or products that may not be. */
+ * promised: something may not be finite. */
 bool argmax_find(struct machine *machine, struct argmax *argmax, const float *x, uint32_t *row);
 
 #endif

@@ -1,5 +1,4 @@
-/* bf16.h: numbers of 16 bits: the upper half of a float32. Instructions multiply pairs of them: a
- * pair is 32 bits, its first number in the lower half.
+/* bf16.h: the upper half of a float32; a pair is 32 bits, its first number in the lower half.
  *
  *     bf16_pair_row(pairs, floats, 7);             (4 pairs; the last one's second number is 0)
  *     float back = bf16_value((uint16_t)(pairs[0] >> 16));                        (floats[1])
@@ -11,9 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* To the nearest number, of two equally near ones to the even one; what is nearer to 2^128 than to
- * the largest finite number becomes infinity, NaN stays NaN. Subnormal numbers are numbers like
- * others here. */
+/* To the nearest number, of two equally near ones to the even one; NaN stays NaN. */
 static inline uint16_t bf16_round(float value)
 {
     uint32_t bits = 0;
@@ -37,14 +34,11 @@ static inline size_t bf16_pairs(size_t count)
     return count / 2 + count % 2;
 }
 
-/* A row of numbers as pairs of neighbours. */
+/* A row of numbers as pairs of neighbours; two rows as pairs of what stands above each other; a row
+ * as the second numbers of pairs, whose first ones stay. */
 void bf16_pair_row(uint32_t *restrict pairs, const float *restrict row, size_t count);
-
-/* Two rows as pairs of what stands above each other. */
 void bf16_pair_rows(uint32_t *restrict pairs, const float *restrict first,
                     const float *restrict second, size_t count);
-
-/* A row as the second numbers of pairs; the first ones stay. */
 void bf16_put_second(uint32_t *restrict pairs, const float *restrict row, size_t count);
 
 #endif

@@ -1,8 +1,5 @@
-/* exact_sum.h: a sum of floats without any rounding, so that its order does not matter: many
- * machines share one mean.
- *
- * Every finite float32 is a whole number of units of 2^-149; a sum holds that number in 320 bits,
- * wide enough for 2^42 of the largest.
+/* exact_sum.h: a sum of floats without rounding, so that its order does not matter. A finite
+ * float32 is a whole number of units of 2^-149; 320 bits are enough for 2^42 of the largest.
  *
  *     struct exact_sum sum = {0};
  *     exact_sum_add(&sum, 0.1f);
@@ -26,8 +23,7 @@ struct exact_sum {
     uint64_t limbs[EXACT_SUM_LIMBS];
 };
 
-/* Add a finite number. Of a double the part below 2^-149 is dropped before it is added; it must be
- * smaller than 2^128. */
+/* Add a finite number; of a double, below 2^128, the part below 2^-149 is dropped. */
 void exact_sum_add(struct exact_sum *sum, float value);
 void exact_sum_add_double(struct exact_sum *sum, double value);
 
@@ -36,8 +32,8 @@ void exact_sum_merge(struct exact_sum *sum, const struct exact_sum *other);
 /* The double that is nearest. */
 double exact_sum_value(const struct exact_sum *sum);
 
-/* Write the number of units in hexadecimal digits, "-1f"; returns the length. And read it back:
- * false when `text` is anything else. */
+/* Write the number of units, "-1f", and return the length; read it back, false for anything else.
+ */
 size_t exact_sum_text(char text[EXACT_SUM_BYTES], const struct exact_sum *sum);
 bool exact_sum_parse(struct exact_sum *sum, const char *text, size_t size);
 

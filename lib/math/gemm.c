@@ -7,6 +7,9 @@
 #include "math/bf16.h"
 #include "math/blocking.h"
 #include "math/isa.h"
+#include "math/kernel.h"
+#include "math/machine.h"
+#include "math/pool.h"
 #include "math/rows.h"
 
 enum {
@@ -144,15 +147,14 @@ struct kernel_set {
     struct kernel forms[2][2];
 };
 
-/* Where W has pairs, so has x; they are as large as floats, and no one looks at them but kernels.
- */
+/* Where W has pairs, so has x: as large as floats, and read by kernels alone. */
 struct product {
     struct matrix x;
     const struct weight *w;
     struct epilogue epilogue;
     double work; /* multiply-adds */
     struct plan plan;
-    size_t threads;                              /* which take rounds in turns */
+    size_t threads;
     struct blocking groups, tiles, columns, sum; /* of all rows, of all rows again, of W */
     float *const *copies, *const *sums; /* [thread] room for a panel's chunk, and its sums */
     struct kernel_set kernels[BLOCKING_KINDS][BLOCKING_KINDS]
@@ -221,17 +223,6 @@ static const float *find_next(const struct product *p, size_t panel, size_t chun
     return find_panel(p, (panel + step) % p->columns.count, 0);
 }
 
-static const float *copy_panel(const struct product *p, float *copy, size_t panel, size_t chunk)
-{
-    struct weight_piece piece = {
-        .row = chunk * p->plan.chunk,
-        .rows = blocking_size(&p->sum, chunk),
-        .column = blocking_start(&p->columns, panel),
-    };
-    weight_copy(copy, COPY_COLUMNS, p->w, piece);
-    return copy;
-}
-
 /* One round: a panel, the rows of x that it is for, and the place of their sums in y. */
 struct round {
     struct matrix sums;
@@ -278,8 +269,12 @@ static void compute_panel(void *context, size_t index, size_t thread)
     };
     for (size_t chunk = 0; chunk < p->sum.count; chunk++) {
         const float *found = find_panel(p, panel, chunk);
-        if (p->plan.copy)
-            found = copy_panel(p, p->copies[thread], panel, chunk);
+        if (p->plan.copy) {
+            size_t rows = blocking_size(&p->sum, chunk);
+            weight_copy(p->copies[thread], COPY_COLUMNS, p->w,
+                        (struct weight_piece){chunk * p->plan.chunk, rows, at.column});
+            found = p->copies[thread];
+        }
         multiply_chunk(p, &round, found, chunk);
     }
 }

@@ -1,9 +1,8 @@
-/* gemm.h: y = x · W + b, the one product everything else is made of.
+/* gemm.h: y = x · W + b, the one product everything else is made of; and its weights.
  *
- * Row-major and without transposes: X [T, in] times W [in, out] gives Y [T, out], in panels of
- * output columns (`choose_plan` in gemm.c). Whatever the plan, every element is one chain of fused
- * multiply-adds in the order of k; of a weight rounded to bf16, over pairs (kernel.h): x is rounded
- * for every product, into memory that the machine holds.
+ * Row-major, X [T, in] times W [in, out] in panels of output columns (`choose_plan` in gemm.c).
+ * Whatever the plan, every element is one chain of fused multiply-adds in the order of k; of a
+ * weight rounded to bf16 over pairs (kernel.h), x rounded into memory that the machine holds.
  *
  *     struct weight w = {.data = data, .bias = bias, .in = 768, .out = 3072, .stride = 3072};
  *     linear(machine, hidden, normed, &w, ACTIVATION_GELU_NEW);
@@ -11,10 +10,62 @@
 #ifndef ATTN_MATH_GEMM_H
 #define ATTN_MATH_GEMM_H
 
+#include <stdint.h>
+
 #include "math/activation.h"
-#include "math/machine.h"
 #include "math/tensor.h"
-#include "math/weight.h"
+
+struct machine;
+
+/* --- weights: weight.c ----------------------------------------------------------------------- */
+
+enum { PANEL_COLUMNS = 32, PAIR_COLUMNS = 64 }; /* of a panel of floats, and of one of pairs */
+
+/* A borrowed matrix [in, out] and its bias: as it lies in a file, packed into panels of columns, or
+ * rounded to bf16 in panels of pairs of rows. Columns of a wider one keep that one's stride. */
+struct weight {
+    const float *data;
+    const float *bias;
+    size_t in, out;
+    size_t stride;
+    const float *panels;   /* [in][PANEL_COLUMNS] each; NULL: not packed; it may be all there is */
+    const uint32_t *pairs; /* [in / 2][PAIR_COLUMNS] each: nothing else is read then */
+};
+
+/* Does the model have it? */
+static inline bool weight_exists(const struct weight *w)
+{
+    return w->data || w->panels || w->pairs;
+}
+
+/* Some columns; where they do not begin with a panel they are taken from where they lie, which
+ * those in bf16 cannot (weight_can_slice). */
+struct weight weight_columns(const struct weight *whole, size_t first, size_t count);
+bool weight_can_slice(const struct weight *whole, size_t first);
+
+/* Rows [row, row + rows) of a matrix, columns from `column` on. */
+struct weight_piece {
+    size_t row, rows, column;
+};
+
+/* Copy a piece as rows of `columns` floats; what W does not have of them is left as it is. */
+void weight_copy(float *to, size_t columns, const struct weight *w, struct weight_piece piece);
+
+/* The floats that the panels of a matrix take; write them, the last one filled up with zeros; or
+ * from its transpose, whose rows are W's columns. */
+size_t panels_size(const struct weight *w);
+void panels_fill(float *panels, const struct weight *w);
+void panels_fill_transposed(float *panels, struct matrix rows);
+
+/* What the panels of pairs take. Write rows `row` and `row` + 1 [out] of the matrix into panels
+ * that are all zeros (`second` NULL: there is none); or a column, rounded to pairs already. */
+size_t pairs_size(const struct weight *w);
+void pairs_fill_rows(uint32_t *pairs, const struct weight *w, size_t row, const float *first,
+                     const float *second);
+void pairs_fill_column(uint32_t *pairs, const struct weight *w, size_t column,
+                       const uint32_t *rounded);
+
+/* --- products -------------------------------------------------------------------------------- */
 
 /* y [T, out] = activation(x [T, in] · w + bias). y and x must not overlap. */
 void linear(struct machine *machine, struct matrix y, struct matrix x, const struct weight *w,

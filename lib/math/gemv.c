@@ -5,6 +5,8 @@
 
 #include "math/avx512.h"
 #include "math/isa.h"
+#include "math/machine.h"
+#include "math/pool.h"
 
 enum { PART = 1024 }; /* rows of a round */
 

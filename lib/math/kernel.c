@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/hash_index.h"
+#include "base/hash.h"
 #include "base/heap.h"
 
 enum {

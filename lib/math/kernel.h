@@ -3,11 +3,9 @@
  * A kernel computes C[n][m] (+)= B[n][k] · A[k][m], all row-major with their own strides: `b` are n
  * rows of activations, `a` a panel of weights. A and B hold floats, or pairs of bf16 numbers.
  *
- * Machine code comes from libxsmm's generator into memory of ours. Where there is none
- * (LIBXSMM_TARGET=generic, a processor older than AVX2), or the work is less than that of writing
- * code, plain C takes over. Every element is one chain of fused multiply-adds in the order of k:
- * AVX-512, AVX2, C and all tilings give the same bits. So do pairs, in the order of vdpbf16ps: of
- * each pair the second product first, and what is subnormal counts as 0, before and after.
+ * Where there is no code (LIBXSMM_TARGET=generic, no AVX2), or little work, plain C takes over.
+ * Every element is one chain of fused multiply-adds in the order of k, whatever computes it. So are
+ * pairs, in the order of vdpbf16ps: the second product first, subnormal numbers count as 0.
  *
  *     kernels_get(kernels, &kernel, &(struct kernel_shape){.m = 64, .n = 6, .k = 768, ...}, work);
  *     kernel_call(&kernel, a, b, c, a);
@@ -15,8 +13,6 @@
 #ifndef ATTN_MATH_KERNEL_H
 #define ATTN_MATH_KERNEL_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -50,12 +46,10 @@ void kernels_free(struct kernels *kernels);
 /* Begin to fetch kernels that are used together. Kernels fetched before may be gone after this. */
 void kernels_begin(struct kernels *kernels);
 
-/* The kernel of that shape, for about `work` multiply-adds: when all that it was fetched for comes
- * to enough, its code is written. Never from within a loop that threads share. */
+/* The kernel of that shape, for about `work` multiply-adds: code is written when their sum is worth
+ * it, or from now on for any work. Never from within a loop that threads share. */
 void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct kernel_shape *shape,
                  double work);
-
-/* From now on write code for any work. */
 void kernels_write_all(struct kernels *kernels);
 
 /* For --version: "avx512", "avx2" or "c"; and the library that writes code, with its version. */
@@ -65,12 +59,10 @@ const char *kernels_library(void);
 /* Are there instructions for bf16? Where not, kernels of pairs are plain C, and slow. */
 bool kernels_have_bf16(struct kernels *kernels);
 
-/* C (+)= B · A, of floats, or of pairs (uint32_t). `next_a`, for kernels that prefetch: what the
- * next call will read as A, or any readable address. */
+/* C (+)= B · A, of floats or of pairs (uint32_t); `next_a`: the next call's A, to prefetch, or any
+ * readable address. The second is plain C. */
 void kernel_call(const struct kernel *kernel, const void *a, const void *b, float *c,
                  const void *next_a);
-
-/* The same in C: where no code is generated, or none pays. */
 void kernel_call_plain(const struct kernel *kernel, const void *a, const void *b, float *c);
 
 #endif

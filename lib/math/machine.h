@@ -2,11 +2,7 @@
 #ifndef ATTN_MATH_MACHINE_H
 #define ATTN_MATH_MACHINE_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/arena.h"
-#include "base/err.h"
 #include "base/progress_sink.h"
 #include "math/kernel.h"
 #include "math/pool.h"
@@ -32,8 +28,7 @@ struct machine {
 int machine_open(struct machine *machine, size_t threads, struct err *err);
 void machine_release(struct machine *machine);
 
-/* Hold memory for a matrix of so many pairs of bf16 numbers, which products round to (gemm.h).
- */
+/* Hold memory for a matrix of so many pairs of bf16 numbers, which products round to (gemm.h). */
 int machine_hold_pairs(struct machine *machine, size_t count, struct err *err);
 
 #endif

@@ -1,10 +1,5 @@
-/* nontemporal.h: copy and fill past the caches, by non-temporal stores, where that pays: a large
- * result that is not read soon drives out what the next product needs.
- *
- *     nontemporal_copy(square + row * columns, weights, visible);
- *     nontemporal_fill(square + row * columns + visible, columns - visible, 0.0f);
- *     nontemporal_fence();
- */
+/* nontemporal.h: copy and fill past the caches, by non-temporal stores: a large result that is not
+ * read soon drives out what the next product needs. */
 #ifndef ATTN_MATH_NONTEMPORAL_H
 #define ATTN_MATH_NONTEMPORAL_H
 

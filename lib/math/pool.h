@@ -8,8 +8,6 @@
 #ifndef ATTN_MATH_POOL_H
 #define ATTN_MATH_POOL_H
 
-#include <stddef.h>
-
 #include "base/err.h"
 
 enum { POOL_THREADS_MAX = 256 };

@@ -1,6 +1,7 @@
 #include "math/precision.h"
 
 #include "base/names.h"
+#include "math/kernel.h"
 
 static const char *const names[PRECISIONS] = {"fp32", "bf16"};
 

@@ -2,17 +2,14 @@
 #ifndef ATTN_MATH_PRECISION_H
 #define ATTN_MATH_PRECISION_H
 
-#include <stdbool.h>
-
 #include "base/err.h"
-#include "math/kernel.h"
+
+struct kernels;
 
 enum precision { PRECISION_FP32, PRECISION_BF16, PRECISIONS };
 
-/* "fp32", "bf16". */
+/* "fp32", "bf16"; the precision of such a name, any other is refused as the option's. */
 const char *precision_name(enum precision precision);
-
-/* The precision of that name; any other is refused as the option's. */
 int precision_choose(enum precision *precision, const char *option, const char *name,
                      struct err *err);
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "math/isa.h"
-#include "math/portable_math.h"
 
 FOR_EACH_ISA
 float sum_row(const float *x, size_t count)
@@ -92,94 +91,6 @@ void scale_row(float *y, const float *x, size_t count, float factor)
 {
     for (size_t i = 0; i < count; i++)
         y[i] = x[i] * factor;
-}
-
-static inline float larger(float a, float b)
-{
-    return b > a ? b : a;
-}
-
-/* Maxima may be taken in any order: in four chains, so that no one waits for the one before. */
-FOR_EACH_ISA
-float max_row(const float *x, size_t count)
-{
-    enum { CHAINS = 4 * LANES };
-    float lanes[CHAINS];
-    for (size_t lane = 0; lane < CHAINS; lane++)
-        lanes[lane] = -INFINITY;
-    size_t whole = count / CHAINS * CHAINS;
-    for (size_t i = 0; i < whole; i += CHAINS)
-        for (size_t lane = 0; lane < CHAINS; lane++)
-            lanes[lane] = x[i + lane] > lanes[lane] ? x[i + lane] : lanes[lane];
-    for (size_t i = whole; i < count; i++)
-        lanes[i - whole] = x[i] > lanes[i - whole] ? x[i] : lanes[i - whole];
-    for (size_t lane = 0; lane < 2 * LANES; lane++)
-        lanes[lane] = larger(lanes[lane], lanes[lane + 2 * LANES]);
-    for (size_t lane = 0; lane < LANES; lane++)
-        lanes[lane] = larger(lanes[lane], lanes[lane + LANES]);
-    for (size_t lane = 0; lane < LANES / 2; lane++)
-        lanes[lane] = larger(lanes[lane], lanes[lane + LANES / 2]);
-    for (size_t lane = 0; lane < LANES / 4; lane++)
-        lanes[lane] = larger(lanes[lane], lanes[lane + LANES / 4]);
-    return larger(larger(lanes[0], lanes[2]), larger(lanes[1], lanes[3]));
-}
-
-/* x = e^(x - max), and their sum in the order of `sum_row`. */
-FOR_EACH_ISA
-float exp_row(float *x, size_t count, float max)
-{
-    float lanes[LANES] = {0};
-    FOR_LANES(count, {
-        x[i] = exp_negative(x[i] - max);
-        lanes[lane] += x[i];
-    });
-    return add_lanes(lanes);
-}
-
-FOR_EACH_ISA
-void divide_row(float *x, size_t count, float divisor)
-{
-    for (size_t i = 0; i < count; i++)
-        x[i] /= divisor;
-}
-
-/* softmax, the largest element and Σ e^(x - max). */
-static bool softmax_parts(float *x, size_t count, float *max, float *total)
-{
-    *max = max_row(x, count);
-    if (!isfinite(*max))
-        return false;
-    *total = exp_row(x, count, *max); /* NaN where an element was: maxima pass it over */
-    if (!(*total >= 1.0f) || isinf(*total))
-        return false;
-    divide_row(x, count, *total);
-    return true;
-}
-
-bool softmax_row(float *x, size_t count)
-{
-    float max = 0;
-    float total = 0;
-    return softmax_parts(x, count, &max, &total);
-}
-
-bool softmax_row_logsumexp(float *x, size_t count, double *log_sum)
-{
-    float max = 0;
-    float total = 0;
-    if (!softmax_parts(x, count, &max, &total))
-        return false;
-    *log_sum = (double)max + log((double)total);
-    return true;
-}
-
-bool normalise_row(float *x, size_t count)
-{
-    float total = sum_row(x, count);
-    if (!(total > 0.0f) || isinf(total))
-        return false;
-    divide_row(x, count, total);
-    return true;
 }
 
 /* Is the exponent of any element the one of infinities and NaN? */

@@ -1,9 +1,6 @@
 /* rows.h: what is done to one row after another: norm, softmax, sums; and backward, from the
- * gradient of a result to those of what it was made of.
- *
- * Each row is one sum in a fixed order, so results do not depend on threads, on neighbours in a
- * batch or on the instruction set. Sums over rows go from the first to the last.
- */
+ * gradient of a result to those of what it was made of. Sums have a fixed order: results do not
+ * depend on threads, on neighbours in a batch or on the instruction set. */
 #ifndef ATTN_MATH_ROWS_H
 #define ATTN_MATH_ROWS_H
 
@@ -35,21 +32,23 @@ void add_scaled_row(float *restrict y, const float *restrict x, size_t count, fl
                     const float *later);
 
 /* x[row][2i] += sin((first + row) / 10000^(2i / C)), x[row][2i + 1] += cos(…): the positions of
- * "Attention is all you need". Sine and cosine are sums and products in double precision: those of
- * the C library differ from machine to machine. */
+ * "Attention is all you need", without the C library's sine. */
 void add_sinusoids(struct matrix x, size_t first);
 
 /* y = x[0..count) · factor. */
 void scale_row(float *y, const float *x, size_t count, float factor);
 
+/* The index of the first element that is not finite; `count` when there is none. */
+size_t first_nonfinite(const float *x, size_t count);
+
+/* --- softmax: softmax.c ----------------------------------------------------------------------- */
+
 /* Σ x */
 float sum_row(const float *x, size_t count);
 
-/* In place: e^(x - max) / Σ. -infinity becomes 0. False when there is no such row: an element is
- * NaN or +infinity, or all are -infinity. */
+/* In place: e^(x - max) / Σ, where -infinity becomes 0; the second gives log Σ e^x, too. False when
+ * there is no such row: an element is NaN or +infinity, or all are -infinity. */
 bool softmax_row(float *x, size_t count);
-
-/* The same, and log Σ e^x of what was there before. */
 bool softmax_row_logsumexp(float *x, size_t count, double *log_sum);
 
 /* The steps of a softmax that comes in parts: the largest element that is a number (-infinity:
@@ -61,8 +60,26 @@ void divide_row(float *x, size_t count, float divisor);
 /* In place: x / Σ. False when there is no such row: the sum is not above 0, or not finite. */
 bool normalise_row(float *x, size_t count);
 
-/* The index of the first element that is not finite; `count` when there is none. */
-size_t first_nonfinite(const float *x, size_t count);
+/* --- softmax over a part of each of a few rows ---------------------------------------------------
+ *
+ * All rows take one step, then all the next, so that none waits for its own maximum or sum; the
+ * bits are those of softmax_row. What is not in a row's range counts as -infinity and becomes 0. */
+
+enum { SOFTMAX_RANGE_STEP = 16 }; /* rows are a multiple of so many columns wide */
+
+/* Columns 0 … low - 1, and first … end - 1, which are not below low; one at least. */
+struct softmax_range {
+    size_t low, first, end;
+    float largest, sum; /* of the scaled elements, and of what softmax divides by */
+};
+
+/* x · scale in the range of each row; what is not in it is for softmax_range_apply alone. */
+void softmax_range_scale(struct matrix rows, struct softmax_range *ranges, float scale);
+
+/* Then e^(x - largest) / Σ. False when some row has none, as with softmax_row. */
+bool softmax_range_apply(struct matrix rows, struct softmax_range *ranges);
+
+/* --- backward: rows_backward.c --------------------------------------------------------------- */
 
 /* From dy, the gradient of layernorm_rows' y: dx += that of x; scale_sum [C] += Σ dy · (x - mean) /
  * deviation, shift_sum [C] += Σ dy: those of scale and shift. */

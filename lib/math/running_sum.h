@@ -1,6 +1,5 @@
 /* running_sum.h: what linear attention keeps of the keys it has seen: Σ φ(k) vᵀ and Σ φ(k), with
- * φ(x) = elu(x) + 1. Every number is one chain of fused multiply-adds in the order of the keys, so
- * a sum that is gone on with has the bits of one that is made at once.
+ * φ(x) = elu(x) + 1, each one chain in the order of the keys: a sum can be gone on with.
  *
  *     struct running_sum sum = {.values = room, .dk = 64, .dv = 64};      (zeroed room)
  *     running_sum_scan(&sum, context, totals, phi_q, phi_k, v);         (context / totals)

@@ -24,8 +24,8 @@ struct tensor {
     size_t stride[TENSOR_RANK_MAX]; /* in floats */
 };
 
-/* A stride for rows of `columns` floats that the caches like: whole cache lines, an odd number of
- * them, so that the same column of many rows does not fall on the same few sets. */
+/* A stride that the caches like: an odd number of whole lines, so that the same column of many rows
+ * does not fall on the same few sets. */
 size_t matrix_stride(size_t columns);
 
 /* `count` rows from row `first` on; `count` columns from column `first` on. */
@@ -46,16 +46,11 @@ static inline struct matrix matrix_columns(struct matrix whole, size_t first, si
 /* y [C, T] = the transpose of x [T, C]. They must not overlap. */
 void transpose(struct matrix y, struct matrix x);
 
-/* A matrix as a tensor of two axes. */
+/* A matrix as a tensor of two axes; the elements; slice `index` of the first axis; a copy as dense
+ * row-major floats. */
 struct tensor tensor_of_matrix(struct matrix matrix);
-
-/* The elements: the product of the shape. */
 size_t tensor_count(const struct tensor *tensor);
-
-/* Slice `index` of the first axis. */
 struct tensor tensor_slice(const struct tensor *tensor, size_t index);
-
-/* Copy into dense row-major floats, tensor_count of them. */
 void tensor_copy(float *out, const struct tensor *tensor);
 
 #endif

@@ -1,4 +1,4 @@
-#include "math/weight.h"
+#include "math/gemm.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 #include "measure/comparison.h"
 
-#include "base/median.h"
-#include "lens/stopwatch.h"
-#include "model/attention.h"
-#include "model/mechanism_text.h"
+#include "base/amount.h"
+#include "lens/viewer.h"
+#include "model/pass.h"
+#include "model/mechanism.h"
 
 enum { CELLS_KEPT = 1 << 26 };
 
@@ -12,8 +12,8 @@ static const double SECONDS_LEAST = 0.001; /* of one measurement: what takes les
 struct trial {
     const struct comparison_plan *plan;
     struct comparison *comparison;
-    struct distances *distances; /* [way_count] */
-    double *samples;             /* [way_count + 1][rounds], dense behind the others */
+    struct difference_sum *sums; /* [way_count][layers, heads] */
+    double *samples;             /* [way_count + 1][rounds], dense after the others */
     struct selection timed;      /* what a stopwatch watches */
     size_t passes, passes_done;  /* for who shows how far it is: all passes of a way count as one */
     struct arena *arena;
@@ -29,6 +29,11 @@ static struct comparison_result *result_at(const struct trial *trial, size_t way
 {
     struct comparison *comparison = trial->comparison;
     return way < trial->plan->way_count ? &comparison->results[way] : &comparison->dense;
+}
+
+static size_t heads_of(const struct comparison *comparison)
+{
+    return comparison->layer_count * comparison->head_count;
 }
 
 /* --- what is compared ------------------------------------------------------------------------- */
@@ -61,10 +66,9 @@ static int prepare(struct trial *trial, struct err *err)
         .results = arena_alloc(arena, plan->way_count, sizeof *comparison->results, err),
         .threads = pool_threads(plan->viewer->machine.pool),
     };
-    trial->distances = arena_alloc(arena, plan->way_count, sizeof *trial->distances, err);
     trial->samples =
         arena_alloc(arena, (plan->way_count + 1) * plan->rounds, sizeof *trial->samples, err);
-    if (!comparison->results || !trial->distances || !trial->samples ||
+    if (!comparison->results || !trial->samples ||
         choose_heads(comparison, plan->selection, config_of(plan), arena, err) ||
         selection_layers(&trial->timed, NULL, config_of(plan), arena, err) ||
         !(comparison->dense.name = mechanism_attention_name(&comparison->dense.way, arena, err)))
@@ -73,27 +77,27 @@ static int prepare(struct trial *trial, struct err *err)
         struct comparison_result *result = &comparison->results[way];
         result->way = plan->ways[way];
         result->name = mechanism_attention_name(&result->way, arena, err);
-        if (!result->name || mechanism_check(&result->way, config_of(plan), err) ||
-            distances_open(&trial->distances[way], comparison->layer_count, comparison->head_count,
-                           arena, err))
+        if (!result->name || mechanism_check(&result->way, config_of(plan), err))
             return -1;
     }
-    return 0;
+    trial->sums =
+        arena_alloc(arena, plan->way_count * heads_of(comparison), sizeof *trial->sums, err);
+    return trial->sums ? 0 : -1;
 }
 
-/* --- distances -------------------------------------------------------------------------------- */
+/* --- differences ------------------------------------------------------------------------------ */
 
-static size_t keys_of(const struct subject *subject)
+static size_t keys_of(const struct text_pair *pair)
 {
-    return subject->source.count ? subject->source.count : subject->sentence.count;
+    return pair->source.count ? pair->source.count : pair->sentence.count;
 }
 
 /* As many layers as may be kept together. */
-static size_t layers_at_once(const struct trial *trial, const struct subject *subject)
+static size_t layers_at_once(const struct trial *trial, const struct text_pair *pair)
 {
     double most = trial->plan->most_cells ? (double)trial->plan->most_cells : CELLS_KEPT;
-    double cells = (double)trial->comparison->head_count * (double)subject->sentence.count *
-                   (double)keys_of(subject);
+    double cells = (double)trial->comparison->head_count * (double)pair->sentence.count *
+                   (double)keys_of(pair);
     return cells >= most ? 1 : (size_t)(most / cells);
 }
 
@@ -125,7 +129,9 @@ static int compare_layers(struct trial *trial, const struct look *at, size_t fir
         const struct comparison_result *result = &trial->comparison->results[way];
         if (look(&other, trial, &result->way, at, &trial->of_other, err))
             return err_prefix(err, "--attention %s", result->name);
-        distances_add(&trial->distances[way], first, &dense, &other);
+        difference_add(trial->sums + way * heads_of(trial->comparison) +
+                           first * trial->comparison->head_count,
+                       &dense, &other);
     }
     return 0;
 }
@@ -133,8 +139,8 @@ static int compare_layers(struct trial *trial, const struct look *at, size_t fir
 static int compare_text(struct trial *trial, size_t text, struct err *err)
 {
     const struct comparison *comparison = trial->comparison;
-    const struct subject *subject = &trial->plan->subjects[text];
-    size_t step = layers_at_once(trial, subject);
+    const struct text_pair *pair = &trial->plan->pairs[text];
+    size_t step = layers_at_once(trial, pair);
     for (size_t first = 0; first < comparison->layer_count; first += step) {
         size_t rest = comparison->layer_count - first;
         struct selection selection = {
@@ -143,7 +149,7 @@ static int compare_text(struct trial *trial, size_t text, struct err *err)
             .heads = comparison->heads,
             .head_count = comparison->head_count,
         };
-        struct look at = {&selection, subject, 1, text, NULL};
+        struct look at = {&selection, pair, 1, text, NULL};
         if (compare_layers(trial, &at, first, err))
             return -1;
     }
@@ -156,8 +162,8 @@ static int compare_text(struct trial *trial, size_t text, struct err *err)
 static int time_once(const struct trial *trial, struct stopwatch *stopwatch, struct err *err)
 {
     const struct comparison_plan *plan = trial->plan;
-    for (size_t text = 0; text < plan->subject_count; text++) {
-        struct look at = {&trial->timed, &plan->subjects[text], 1, text, NULL};
+    for (size_t text = 0; text < plan->pair_count; text++) {
+        struct look at = {&trial->timed, &plan->pairs[text], 1, text, NULL};
         if (viewer_watch(plan->viewer, &at, stopwatch_tap(stopwatch), err))
             return -1;
     }
@@ -176,7 +182,7 @@ static int time_round(struct trial *trial, size_t round, struct err *err)
             if (time_once(trial, &stopwatch, err))
                 return -1;
         trial->samples[way * trial->plan->rounds + round] = stopwatch.seconds / times;
-        trial->passes_done += trial->plan->subject_count - 1;
+        trial->passes_done += trial->plan->pair_count - 1;
         count_pass(trial);
     }
     return 0;
@@ -190,30 +196,30 @@ static size_t memory_of(const struct trial *trial, const struct mechanism *way)
     struct config config = *config_of(trial->plan);
     size_t most = 0;
     config.mechanism = *way;
-    for (size_t text = 0; text < trial->plan->subject_count; text++) {
-        const struct subject *subject = &trial->plan->subjects[text];
-        size_t bytes = attention_whole_bytes(&config, subject->sentence.count, keys_of(subject),
+    for (size_t text = 0; text < trial->plan->pair_count; text++) {
+        const struct text_pair *pair = &trial->plan->pairs[text];
+        size_t bytes = attention_whole_bytes(&config, pair->sentence.count, keys_of(pair),
                                              trial->comparison->threads);
         most = bytes > most ? bytes : most;
     }
     return most;
 }
 
-static int finish_distances(struct comparison_result *result, const struct distances *distances,
-                            struct arena *arena, struct err *err)
+static int finish_differences(struct comparison_result *result, const struct difference_sum *sums,
+                              size_t count, struct arena *arena, struct err *err)
 {
-    size_t count = distances->layers * distances->heads;
-    struct distance *heads = arena_alloc(arena, count, sizeof *heads, err);
+    struct difference *heads = arena_alloc(arena, count, sizeof *heads, err);
     for (size_t i = 0; heads && i < count; i++)
-        heads[i] = distance_of(&distances->sums[i]);
+        heads[i] = difference_of(&sums[i], 1);
     result->heads = heads;
-    result->all = distance_of_all(distances);
+    result->all = difference_of(sums, count);
     return heads ? 0 : -1;
 }
 
 static int finish(struct trial *trial, struct err *err)
 {
     const struct comparison_plan *plan = trial->plan;
+    size_t heads = heads_of(trial->comparison);
     double *sorted = arena_alloc(trial->arena, plan->rounds, sizeof *sorted, err);
     if (!sorted)
         return -1;
@@ -223,12 +229,12 @@ static int finish(struct trial *trial, struct err *err)
             median(trial->samples + way * plan->rounds, sizeof *sorted, plan->rounds, sorted);
         result->bytes = memory_of(trial, &result->way);
         if (way < plan->way_count &&
-            finish_distances(result, &trial->distances[way], trial->arena, err))
+            finish_differences(result, trial->sums + way * heads, heads, trial->arena, err))
             return -1;
     }
-    for (size_t text = 0; text < plan->subject_count; text++)
-        if (plan->subjects[text].sentence.count > trial->comparison->longest)
-            trial->comparison->longest = plan->subjects[text].sentence.count;
+    for (size_t text = 0; text < plan->pair_count; text++)
+        if (plan->pairs[text].sentence.count > trial->comparison->longest)
+            trial->comparison->longest = plan->pairs[text].sentence.count;
     return 0;
 }
 
@@ -236,9 +242,9 @@ static int finish(struct trial *trial, struct err *err)
 static size_t count_passes(const struct trial *trial)
 {
     const struct comparison_plan *plan = trial->plan;
-    size_t passes = plan->rounds * plan->subject_count;
-    for (size_t text = 0; text < plan->subject_count; text++) {
-        size_t step = layers_at_once(trial, &plan->subjects[text]);
+    size_t passes = plan->rounds * plan->pair_count;
+    for (size_t text = 0; text < plan->pair_count; text++) {
+        size_t step = layers_at_once(trial, &plan->pairs[text]);
         passes += (trial->comparison->layer_count + step - 1) / step;
     }
     return passes * (plan->way_count + 1);
@@ -247,7 +253,7 @@ static size_t count_passes(const struct trial *trial)
 static int measure(struct trial *trial, struct err *err)
 {
     trial->passes = count_passes(trial);
-    for (size_t text = 0; text < trial->plan->subject_count; text++)
+    for (size_t text = 0; text < trial->plan->pair_count; text++)
         if (compare_text(trial, text, err))
             return -1;
     for (size_t round = 0; round < trial->plan->rounds; round++)

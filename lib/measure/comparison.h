@@ -1,25 +1,46 @@
 /* comparison.h: ways to attend, side by side, over the same texts: how far every head is from dense
- * attention, how long attention takes, and what it works in.
+ * attention, how long attention takes, and what it works in. A way holds for all layers, so what
+ * differs in one goes into the next. Of an encoder and its decoder, the decoder's look at its own
+ * text is what is compared and timed.
  *
- *     struct comparison_plan plan = {&viewer, subjects, 1, ways, 2, &selection, .rounds = 5};
+ *     struct comparison_plan plan = {&viewer, pairs, 1, ways, 2, &selection, .rounds = 5};
  *     struct comparison comparison;
  *     if (comparison_make(&comparison, &plan, &arena, err)) ...
  *     comparison.results[1].heads[layer * comparison.head_count + head].kept
- *
- * A way holds for all layers, so what differs in one goes into the next. Of an encoder and its
- * decoder, the decoder's look at its own text is what is compared and timed.
  */
 #ifndef ATTN_MEASURE_COMPARISON_H
 #define ATTN_MEASURE_COMPARISON_H
 
 #include "base/progress_sink.h"
-#include "measure/distance.h"
+#include "base/stream.h"
 #include "lens/viewer.h"
+
+/* How far the heads of one pass are from those of another over the same text: what they give, and
+ * where they look. */
+struct difference {
+    double max, mean; /* of the contexts: |a - b| over all tokens and dimensions */
+    double kept;      /* the first one's weight on keys that have any in the second: a mean over
+                         queries */
+    double overlap;   /* Σ of the smaller weight of each key: 1 where both look alike */
+};
+
+/* What it is made of, of one head. */
+struct difference_sum {
+    double max, sum, kept, overlap;
+    size_t numbers, queries;
+};
+
+/* Add what two passes gave of some layers, the first of which begins at `sums`: [layers, heads].
+ * Both reports keep weights and contexts of the same layers and heads, and nothing else. */
+void difference_add(struct difference_sum *sums, const struct report *a, const struct report *b);
+
+/* Of so many heads together. */
+struct difference difference_of(const struct difference_sum *sums, size_t count);
 
 struct comparison_plan {
     struct viewer *viewer; /* afterwards it attends as it did before */
-    const struct subject *subjects;
-    size_t subject_count;
+    const struct text_pair *pairs;
+    size_t pair_count;
     const struct mechanism *ways;
     size_t way_count;
     const struct selection *selection;    /* its layers and heads are compared */
@@ -34,8 +55,8 @@ struct comparison_result {
     struct mechanism way;
     double seconds; /* of attention, in all layers, over all texts: the median of all rounds */
     size_t bytes;   /* that attention works in, for the longest text */
-    struct distance all;
-    const struct distance *heads; /* [layer_count, head_count] */
+    struct difference all;
+    const struct difference *heads; /* [layer_count, head_count] */
 };
 
 struct comparison {
@@ -52,5 +73,19 @@ struct comparison {
  * is not for the model. */
 int comparison_make(struct comparison *comparison, const struct comparison_plan *plan,
                     struct arena *arena, struct err *err);
+
+/* How it is written: one row a format. */
+struct comparison_format {
+    const char *name;
+    const char *ending; /* of files: ".csv" */
+    const char *about;  /* a line for help */
+    int (*write)(struct stream *out, const struct comparison *comparison, struct err *err);
+};
+
+/* The first is what people read. */
+extern const struct comparison_format comparison_formats[];
+extern const size_t comparison_format_count;
+
+int comparison_page_write(struct stream *out, const struct comparison *comparison, struct err *err);
 
 #endif

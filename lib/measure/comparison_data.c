@@ -12,46 +12,42 @@
  */
 #include <string.h>
 
-#include "measure/comparison_format.h"
-#include "format/json_text.h"
+#include "format/json_writer.h"
+#include "measure/comparison.h"
 
-/* The numbers of a distance, in the order of the columns. */
-static const struct measure {
-    const char *name;
-    size_t offset;
-} measures[] = {
-    {"max_difference", offsetof(struct distance, max)},
-    {"mean_difference", offsetof(struct distance, mean)},
-    {"kept", offsetof(struct distance, kept)},
-    {"overlap", offsetof(struct distance, overlap)},
+enum { MEASURES = 4 };
+
+static const char *const names[MEASURES] = {"max_difference", "mean_difference", "kept", "overlap"};
+
+/* The numbers of a difference, in the order of the columns. */
+struct numbers {
+    float items[MEASURES];
 };
 
-enum { MEASURES = sizeof measures / sizeof *measures };
-
-static float value_of(const struct distance *distance, size_t measure)
+static struct numbers numbers_of(const struct difference *difference)
 {
-    double value = 0;
-    memcpy(&value, (const char *)distance + measures[measure].offset, sizeof value);
-    return (float)value;
+    return (struct numbers){{(float)difference->max, (float)difference->mean,
+                             (float)difference->kept, (float)difference->overlap}};
 }
 
 /* --- CSV -------------------------------------------------------------------------------------- */
 
-static void csv_numbers(struct stream *out, const struct distance *distance)
+static void csv_numbers(struct stream *out, const struct difference *difference)
 {
+    struct numbers numbers = numbers_of(difference);
     for (size_t i = 0; i < MEASURES; i++) {
         stream_char(out, ',');
-        stream_float(out, value_of(distance, i));
+        stream_float(out, numbers.items[i]);
     }
 }
 
-int comparison_csv_write(struct stream *out, const struct comparison *comparison, struct err *err)
+static int csv_write(struct stream *out, const struct comparison *comparison, struct err *err)
 {
     size_t heads = comparison->head_count;
     (void)err;
     stream_text(out, "attention,layer,head");
     for (size_t i = 0; i < MEASURES; i++)
-        stream_format(out, ",%s", measures[i].name);
+        stream_format(out, ",%s", names[i]);
     stream_text(out, ",seconds,bytes\n");
     for (size_t way = 0; way < comparison->plan->way_count; way++) {
         const struct comparison_result *result = &comparison->results[way];
@@ -72,55 +68,66 @@ int comparison_csv_write(struct stream *out, const struct comparison *comparison
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-static void json_cost(struct stream *out, const struct comparison_result *result)
+static void put_cost(struct json_writer *json, const struct comparison_result *result)
 {
-    stream_text(out, "\"seconds\": ");
-    json_write_float(out, (float)result->seconds);
-    stream_format(out, ", \"bytes\": %zu", result->bytes);
+    json_put_float(json, "seconds", (float)result->seconds);
+    json_put_integer(json, "bytes", result->bytes);
 }
 
-static void json_numbers(struct stream *out, const struct distance *distance)
+static void put_difference(struct json_writer *json, const struct difference *difference)
 {
-    for (size_t i = 0; i < MEASURES; i++) {
-        stream_format(out, ", \"%s\": ", measures[i].name);
-        json_write_float(out, value_of(distance, i));
-    }
+    struct numbers numbers = numbers_of(difference);
+    for (size_t i = 0; i < MEASURES; i++)
+        json_put_float(json, names[i], numbers.items[i]);
 }
 
-static void json_result(struct stream *out, const struct comparison *comparison,
-                        const struct comparison_result *result)
+static void put_result(struct json_writer *json, const struct comparison *comparison,
+                       const struct comparison_result *result)
 {
     size_t heads = comparison->head_count;
-    stream_format(out, "\n {\"attention\": \"%s\", ", result->name);
-    json_cost(out, result);
-    json_numbers(out, &result->all);
-    stream_text(out, ",\n  \"heads\": [");
+    json_put_open(json, "\n ", '{');
+    json_put_text(json, "attention", result->name);
+    put_cost(json, result);
+    put_difference(json, &result->all);
+    json_put_open(json, "\n  heads", '[');
     for (size_t i = 0; i < comparison->layer_count * heads; i++) {
-        stream_format(out, "%s\n   {\"layer\": %zu, \"head\": %zu", i ? "," : "",
-                      comparison->layers[i / heads], comparison->heads[i % heads]);
-        json_numbers(out, &result->heads[i]);
-        stream_char(out, '}');
+        json_put_open(json, "\n   ", '{');
+        json_put_integer(json, "layer", comparison->layers[i / heads]);
+        json_put_integer(json, "head", comparison->heads[i % heads]);
+        put_difference(json, &result->heads[i]);
+        json_put_close(json, '}');
     }
-    stream_text(out, "]}");
+    json_put_close(json, ']');
+    json_put_close(json, '}');
 }
 
-int comparison_json_write(struct stream *out, const struct comparison *comparison, struct err *err)
+static int json_write(struct stream *out, const struct comparison *comparison, struct err *err)
 {
     const struct comparison_plan *plan = comparison->plan;
-    const char *model = plan->viewer->model.name;
+    struct json_writer json = {.stream = out};
     (void)err;
-    stream_text(out, "{\"model\": ");
-    json_write_text(out, model, strlen(model));
-    stream_format(out,
-                  ", \"texts\": %zu, \"tokens\": %zu, \"threads\": %zu, \"rounds\": %zu,\n "
-                  "\"dense\": {",
-                  plan->subject_count, comparison->longest, comparison->threads, plan->rounds);
-    json_cost(out, &comparison->dense);
-    stream_text(out, "}, \"ways\": [");
-    for (size_t way = 0; way < plan->way_count; way++) {
-        stream_text(out, way ? "," : "");
-        json_result(out, comparison, &comparison->results[way]);
-    }
-    stream_text(out, "]}\n");
+    json_put_open(&json, NULL, '{');
+    json_put_text(&json, "model", plan->viewer->model.name);
+    json_put_integer(&json, "texts", plan->pair_count);
+    json_put_integer(&json, "tokens", comparison->longest);
+    json_put_integer(&json, "threads", comparison->threads);
+    json_put_integer(&json, "rounds", plan->rounds);
+    json_put_open(&json, "\n dense", '{');
+    put_cost(&json, &comparison->dense);
+    json_put_close(&json, '}');
+    json_put_open(&json, "ways", '[');
+    for (size_t way = 0; way < plan->way_count; way++)
+        put_result(&json, comparison, &comparison->results[way]);
+    json_put_close(&json, ']');
+    json_put_close(&json, '}');
+    stream_char(out, '\n');
     return 0;
 }
+
+const struct comparison_format comparison_formats[] = {
+    {"text", ".txt", "tables to read", comparison_page_write},
+    {"csv", ".csv", "a line for every way, then one for each of its heads", csv_write},
+    {"json", ".json", "the same, nested, for programs", json_write},
+};
+
+const size_t comparison_format_count = sizeof comparison_formats / sizeof *comparison_formats;

@@ -18,20 +18,11 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "base/amount.h"
-#include "measure/comparison_format.h"
+#include "measure/comparison.h"
 #include "text/label.h"
+#include "write/table.h"
 
-enum { TITLE_COLUMNS = 60, COST_COLUMNS = 12, SHARE_COLUMNS = 10, NUMBER_COLUMNS = 10 };
-
-static size_t name_columns(const struct comparison *comparison)
-{
-    size_t columns = strlen("attention");
-    for (size_t way = 0; way < comparison->plan->way_count; way++) {
-        size_t size = strlen(comparison->results[way].name);
-        columns = size > columns ? size : columns;
-    }
-    return columns;
-}
+enum { TITLE_COLUMNS = 60, NUMBER_COLUMNS = 10 };
 
 /* --- titles ----------------------------------------------------------------------------------- */
 
@@ -54,10 +45,10 @@ static int write_subject(struct stream *out, const struct comparison_plan *plan,
 {
     char model[LABEL_EXCERPT_BYTES];
     struct buf text = {0};
-    if (plan->subject_count > 1)
-        buf_format(&text, "%zu texts", plan->subject_count);
+    if (plan->pair_count > 1)
+        buf_format(&text, "%zu texts", plan->pair_count);
     else
-        reading_visible(&text, &plan->subjects[0].sentence);
+        tokenized_visible(&text, &plan->pairs[0].sentence);
     int failed = buf_check(&text, err);
     label_excerpt(model, plan->viewer->model.name, strlen(plan->viewer->model.name));
     stream_format(out, "%s · ", model);
@@ -75,7 +66,7 @@ static void write_count(struct stream *out, size_t count, const char *thing)
 static void write_sizes(struct stream *out, const struct comparison *comparison)
 {
     const struct comparison_plan *plan = comparison->plan;
-    stream_text(out, plan->subject_count > 1 ? "up to " : "");
+    stream_text(out, plan->pair_count > 1 ? "up to " : "");
     write_count(out, comparison->longest, "token");
     stream_text(out, " · ");
     write_count(out, plan->viewer->model.config.n_layer, "layer");
@@ -88,110 +79,104 @@ static void write_sizes(struct stream *out, const struct comparison *comparison)
     stream_char(out, '\n');
 }
 
-/* --- what it costs ---------------------------------------------------------------------------- */
-
-static void write_share(struct stream *out, double part, double whole)
-{
-    char text[AMOUNT_BYTES];
-    snprintf(text, sizeof text, "%.2f ×", part / whole);
-    amount_right(out, text, SHARE_COLUMNS);
-}
-
-static void write_cost(struct stream *out, const struct comparison_result *result,
-                       const struct comparison_result *dense, size_t columns)
-{
-    char time[AMOUNT_BYTES];
-    char memory[NUM_SIZE_BYTES];
-    stream_format(out, "%-*s", (int)columns, result->name);
-    amount_right(out, amount_seconds(time, result->seconds), COST_COLUMNS);
-    write_share(out, result->seconds, dense->seconds);
-    amount_right(out, num_size(memory, result->bytes), COST_COLUMNS);
-    write_share(out, (double)result->bytes, (double)dense->bytes);
-    stream_char(out, '\n');
-}
-
 static bool is_dense(const struct comparison_result *result)
 {
     return result->way.kind == ATTENTION_DENSE;
 }
 
-static void write_costs(struct stream *out, const struct comparison *comparison)
+/* As wide as the longest name. */
+static struct table_column way_column(const struct comparison *comparison, size_t gap)
 {
-    size_t columns = name_columns(comparison);
+    struct table_column column = {"attention", gap, .width = strlen("attention"), .left = true};
+    for (size_t way = 0; way < comparison->plan->way_count; way++)
+        table_fit(&column, comparison->results[way].name);
+    return column;
+}
+
+/* --- what it costs ---------------------------------------------------------------------------- */
+
+static void write_cost(struct table *table, const struct comparison_result *result,
+                       const struct comparison_result *dense)
+{
+    char time[AMOUNT_BYTES];
+    char memory[NUM_SIZE_BYTES];
+    table_text(table, result->name);
+    table_text(table, amount_seconds(time, result->seconds));
+    table_format(table, "%.2f ×", result->seconds / dense->seconds);
+    table_text(table, num_size(memory, result->bytes));
+    table_format(table, "%.2f ×", (double)result->bytes / (double)dense->bytes);
+    table_end(table);
+}
+
+static void write_costs(struct table *table, const struct comparison *comparison)
+{
+    const struct comparison_result *dense = &comparison->dense;
+    const struct table_column columns[] = {
+        way_column(comparison, 0), {"time", .width = 12},     {"of dense", .width = 10},
+        {"memory", .width = 12},   {"of dense", .width = 10},
+    };
     bool listed = false;
-    stream_format(out, "\n%-*s", (int)columns, "attention");
-    amount_right(out, "time", COST_COLUMNS);
-    amount_right(out, "of dense", SHARE_COLUMNS);
-    amount_right(out, "memory", COST_COLUMNS);
-    amount_right(out, "of dense", SHARE_COLUMNS);
-    stream_char(out, '\n');
+    table_begin(table, columns, 5);
+    table_titles(table);
     for (size_t way = 0; way < comparison->plan->way_count; way++)
         listed |= is_dense(&comparison->results[way]);
     if (!listed)
-        write_cost(out, &comparison->dense, &comparison->dense, columns);
+        write_cost(table, dense, dense);
     for (size_t way = 0; way < comparison->plan->way_count; way++)
-        write_cost(out, &comparison->results[way], &comparison->dense, columns);
+        write_cost(table, &comparison->results[way], dense);
 }
 
 /* --- how far it is ---------------------------------------------------------------------------- */
 
-/* 0.1234; of what is so small, 3.1e-08. */
-static void write_number(struct stream *out, double value)
-{
-    char text[AMOUNT_BYTES];
-    snprintf(text, sizeof text, value > 0 && value < 0.00005 ? "%.1e" : "%.4f", value);
-    amount_right(out, text, NUMBER_COLUMNS);
-}
-
-static void write_distance(struct stream *out, const struct comparison_result *result,
-                           const struct distance *distance, size_t columns)
-{
-    stream_format(out, "  %-*s", (int)columns, result->name);
-    write_number(out, distance->max);
-    write_number(out, distance->mean);
-    write_number(out, distance->kept);
-    write_number(out, distance->overlap);
-    stream_char(out, '\n');
-}
-
 /* One head, or all of them, in all ways but dense, whose numbers go without saying. */
-static void write_head(struct stream *out, const struct comparison *comparison, const char *title,
+static void write_head(struct table *table, const struct comparison *comparison, const char *title,
                        size_t head)
 {
     bool all = head == comparison->layer_count * comparison->head_count;
     for (size_t way = 0; way < comparison->plan->way_count; way++) {
         const struct comparison_result *result = &comparison->results[way];
+        const struct difference *difference = all ? &result->all : &result->heads[head];
+        const double numbers[] = {difference->max, difference->mean, difference->kept,
+                                  difference->overlap};
         if (is_dense(result))
             continue;
-        stream_format(out, "%11s", title);
-        write_distance(out, result, all ? &result->all : &result->heads[head],
-                       name_columns(comparison));
+        table_text(table, title);
+        table_text(table, result->name);
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) /* 0.1234, or 3.1e-08 */
+            table_format(table, numbers[i] > 0 && numbers[i] < 0.00005 ? "%.1e" : "%.4f",
+                         numbers[i]);
+        table_end(table);
         title = "";
     }
 }
 
-static void write_distances(struct stream *out, const struct comparison *comparison)
+static void write_differences(struct table *table, const struct comparison *comparison)
 {
     char title[AMOUNT_BYTES];
     size_t heads = comparison->head_count;
     size_t count = comparison->layer_count * heads;
-    size_t columns = name_columns(comparison);
-    stream_format(out, "\n%*s", (int)(13 + columns), "");
-    amount_right(out, "context", 2 * NUMBER_COLUMNS);
-    amount_right(out, "weight", 2 * NUMBER_COLUMNS);
-    stream_format(out, "\nlayer  head  %-*s", (int)columns, "attention");
-    amount_right(out, "max", NUMBER_COLUMNS);
-    amount_right(out, "mean", NUMBER_COLUMNS);
-    amount_right(out, "kept", NUMBER_COLUMNS);
-    amount_right(out, "overlap", NUMBER_COLUMNS);
-    stream_char(out, '\n');
+    const struct table_column columns[] = {
+        {"layer  head", .width = 11},      way_column(comparison, 2),
+        {"max", .width = NUMBER_COLUMNS},  {"mean", .width = NUMBER_COLUMNS},
+        {"kept", .width = NUMBER_COLUMNS}, {"overlap", .width = NUMBER_COLUMNS},
+    };
+    const struct table_column above[] = {
+        {.width = columns[0].width + columns[1].gap + columns[1].width},
+        {"context", .width = 2 * NUMBER_COLUMNS},
+        {"weight", .width = 2 * NUMBER_COLUMNS},
+    };
+    table_begin(table, above, 3);
+    table_titles(table);
+    table->columns = columns;
+    table->count = sizeof columns / sizeof *columns;
+    table_titles(table);
     for (size_t i = 0; i < count; i++) {
         snprintf(title, sizeof title, "%5zu %5zu", comparison->layers[i / heads],
                  comparison->heads[i % heads]);
-        write_head(out, comparison, title, i);
+        write_head(table, comparison, title, i);
     }
     if (count > 1)
-        write_head(out, comparison, "together", count);
+        write_head(table, comparison, "together", count);
 }
 
 static void write_legend(struct stream *out, const struct comparison *comparison)
@@ -207,16 +192,17 @@ static void write_legend(struct stream *out, const struct comparison *comparison
 
 int comparison_page_write(struct stream *out, const struct comparison *comparison, struct err *err)
 {
+    struct table table = {.out = out};
     bool others = false;
     if (write_subject(out, comparison->plan, err))
         return -1;
     write_sizes(out, comparison);
-    write_costs(out, comparison);
+    write_costs(&table, comparison);
     for (size_t way = 0; way < comparison->plan->way_count; way++)
         others |= !is_dense(&comparison->results[way]);
-    if (!others)
-        return 0;
-    write_distances(out, comparison);
-    write_legend(out, comparison);
-    return 0;
+    if (others) {
+        write_differences(&table, comparison);
+        write_legend(out, comparison);
+    }
+    return table_close(&table, err);
 }

@@ -1,133 +1,138 @@
 #include "measure/head_scores.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "lens/measure.h"
 #include "math/rng.h"
-#include "model/forward.h"
+
+enum { RANDOM_HALF = 25 }; /* tokens that come twice */
 
 const struct score_row score_rows[SCORES] = {
     [SCORE_PREVIOUS] = {"previous-token", "weight on the token before", "previous", "prev",
-                        "previous token", 0.5, false},
+                        "previous token", 0.5, false, MEASURE_PREVIOUS_TOKEN},
     [SCORE_FIRST] = {"first-token", "weight on the first token", "first", "first", "first token",
-                     0.6, false},
-    [SCORE_SELF] = {"self", "weight on the token itself", "self", "self", "itself", 0.5, false},
+                     0.6, false, MEASURE_FIRST_TOKEN},
+    [SCORE_SELF] = {"self", "weight on the token itself", "self", "self", "itself", 0.5, false,
+                    MEASURE_SELF},
     [SCORE_DUPLICATE] = {"duplicate-token", "weight on earlier tokens that are the same",
-                         "duplicate", "dup.", "duplicates", 0.4, true},
+                         "duplicate", "dup.", "duplicates", 0.4, true, MEASURE_DUPLICATE_TOKEN},
     [SCORE_INDUCTION] = {"induction", "weight on what followed the same token before", "induction",
-                         "ind.", "induction", 0.4, true},
+                         "ind.", "induction", 0.4, true, MEASURE_INDUCTION},
     [SCORE_ENTROPY] = {"entropy", "how evenly it looks, in nats", "entropy", "entr.", NULL, 0,
-                       false},
+                       false, MEASURE_ENTROPY},
     [SCORE_DISTANCE] = {"distance", "how far it looks, in tokens", "distance", "dist.", NULL, 0,
-                        false},
+                        false, MEASURE_DISTANCE},
 };
 
-int head_scores_open(struct head_scores *scores, const struct config *config, struct arena *arena,
-                     struct err *err)
+int head_survey_open(struct head_survey *survey, struct viewer *viewer, uint64_t seed,
+                     struct arena *arena, struct err *err)
 {
-    size_t count = config->n_layer * config->n_head * SCORES;
-    *scores = (struct head_scores){.config = config};
+    const struct config *config = &viewer->model.config;
+    struct reduction *reductions[] = {&survey->of_texts, &survey->of_repeats};
+    struct reduction_size size = {config->n_layer, config->n_head, SIZE_MAX, SIZE_MAX, true};
+    unsigned measures = 0;
+    *survey = (struct head_survey){.viewer = viewer, .seed = seed};
+    survey->selection.sites = site_bit(SITE_WEIGHTS);
+    survey->selection.head_count = config->n_head;
     if (config->cross)
         return err_unsupported(err, "expected a model of one text, found one that looks at a "
                                     "second text, too");
     if (!config->causal)
         return err_unsupported(err, "expected a model whose tokens look back, found one that looks "
                                     "ahead");
-    scores->sums = arena_alloc(arena, count, sizeof *scores->sums, err);
-    scores->counts = arena_alloc(arena, count, sizeof *scores->counts, err);
-    return scores->sums && scores->counts ? 0 : -1;
-}
-
-static size_t place_of(const struct head_scores *scores, size_t layer, size_t head)
-{
-    return (layer * scores->config->n_head + head) * SCORES;
-}
-
-/* Weight on keys that are a token seen before (offset 0), or that follow one (1); NaN: none does.
- */
-static double weight_behind(const uint32_t *ids, const float *row, size_t query, size_t offset)
-{
-    double sum = 0;
-    bool found = false;
-    for (size_t key = offset; key < query + offset; key++) {
-        if (ids[key - offset] != ids[query])
-            continue;
-        sum += (double)row[key];
-        found = true;
+    for (int score = 0; score < SCORES; score++)
+        measures |= 1u << score_rows[score].measure;
+    for (size_t i = 0; i < 2; i++) {
+        if (reduction_init(reductions[i], measures, &size, arena, err))
+            return -1;
+        reductions[i]->first_query =
+            1; /* the first one sees nothing but itself, and says nothing */
+        reductions[i]->every_head = true;
     }
-    return found ? sum : (double)NAN;
+    return selection_layers(&survey->selection, NULL, config, arena, err);
 }
 
-/* The first query sees nothing but itself, and says nothing. */
-static void count_row(double *sums, double *counts, const uint32_t *ids, const float *row,
-                      size_t query)
+/* Run a text and count how every head looks at it. */
+static int add(struct head_survey *survey, struct reduction *reduction, const uint32_t *ids,
+               size_t count, struct err *err)
 {
-    const struct attention_row seen = {.weights = row, .keys = query + 1, .query = query};
-    const double values[SCORES] = {
-        [SCORE_PREVIOUS] = (double)row[query - 1],
-        [SCORE_FIRST] = (double)row[0],
-        [SCORE_SELF] = (double)row[query],
-        [SCORE_DUPLICATE] = weight_behind(ids, row, query, 0),
-        [SCORE_INDUCTION] = weight_behind(ids, row, query, 1),
-        [SCORE_ENTROPY] = measure_rows[MEASURE_ENTROPY].of_row(&seen),
-        [SCORE_DISTANCE] = measure_rows[MEASURE_DISTANCE].of_row(&seen),
-    };
-    for (int score = 0; score < SCORES; score++) {
-        if (isnan(values[score]))
-            continue;
-        sums[score] += values[score];
-        counts[score]++;
-    }
+    struct viewer *viewer = survey->viewer;
+    struct text text = {.ids = ids, .count = count};
+    struct text_list one = {.items = &text, .count = 1};
+    struct reduction_text reduced = {reduction, &survey->selection, ids};
+    struct reduction_sink sink;
+    if (reduction_sink_init(&sink, &reduced, 1, reduction->size.layers, &viewer->scratch, err))
+        return -1;
+    return viewer_run(viewer, &survey->selection, &one,
+                      (struct tap){.sink = reduction_sink_see, .context = &sink}, err);
 }
 
-/* A tap_sink; `context` are the scores. */
-static int see(void *context, const struct announcement *seen, struct err *err)
-{
-    struct head_scores *scores = context;
-    (void)err;
-    for (size_t head = 0; head < scores->config->n_head; head++) {
-        struct tensor square = tensor_slice(&seen->values, head);
-        size_t place = place_of(scores, (size_t)seen->layer, head);
-        for (size_t query = 1; query < scores->text->count; query++)
-            count_row(scores->sums + place, scores->counts + place, scores->text->ids,
-                      square.data + query * square.stride[0], query);
-    }
-    return 0;
-}
-
-int head_scores_add(struct head_scores *scores, struct model *model, struct machine *machine,
-                    const struct sequence *text, struct err *err)
-{
-    struct arena arena = {0};
-    struct batch batch;
-    struct watch watch;
-    struct tap tap = {.watch = &watch, .sink = see, .context = scores};
-    struct run run = {machine, &model->config, &model->weights, &batch};
-    int failed = batch_init(&batch, &model->config, text, 1, &arena, err) ||
-                 watch_init(&watch, &model->config, &arena, err);
-    for (size_t layer = 0; !failed && layer < model->config.n_layer; layer++)
-        watch_add(&watch, SITE_WEIGHTS, layer);
-    scores->text = text;
-    failed = failed || forward(&run, &tap, &arena, err);
-    arena_release(&arena);
-    return failed ? -1 : 0;
-}
-
-double head_score(const struct head_scores *scores, size_t layer, size_t head, enum score score)
-{
-    size_t place = place_of(scores, layer, head) + score;
-    return scores->sums[place] / scores->counts[place];
-}
-
-uint64_t head_score_count(const struct head_scores *scores, size_t layer, size_t head,
-                          enum score score)
-{
-    return (uint64_t)scores->counts[place_of(scores, layer, head) + score];
-}
-
-void head_scores_repeat(uint32_t *ids, size_t half, size_t limit, uint64_t key)
+void head_survey_repeat(uint32_t *ids, size_t half, size_t limit, uint64_t key)
 {
     for (size_t i = 0; i < half; i++)
         ids[i] = ids[i + half] = (uint32_t)rng_below(key, i, limit);
+}
+
+int head_survey_add_repeat(struct head_survey *survey, size_t number, struct err *err)
+{
+    uint32_t ids[2 * RANDOM_HALF];
+    const struct config *config = &survey->viewer->model.config;
+    size_t positions = config->n_positions;
+    size_t half = positions && positions < 2 * RANDOM_HALF ? positions / 2 : RANDOM_HALF;
+    head_survey_repeat(ids, half, config->vocab_size, rng_fold_in(survey->seed, number));
+    return add(survey, &survey->of_repeats, ids, 2 * half, err);
+}
+
+int head_survey_add_text(struct head_survey *survey, const struct tokenized *text, struct err *err)
+{
+    int failed = add(survey, &survey->of_texts, text->ids, text->count, err);
+    survey->texts += !failed;
+    return failed;
+}
+
+static const struct reduction *source_of(const struct head_survey *survey, enum score score)
+{
+    bool repeats = !survey->texts || score_rows[score].of_repeats;
+    return repeats ? &survey->of_repeats : &survey->of_texts;
+}
+
+double head_survey_score(const struct head_survey *survey, size_t layer, size_t head,
+                         enum score score)
+{
+    struct reduction_entry entry = {
+        score_rows[score].measure, layer, head, NO_PLACE, NO_PLACE, {.count = 0}};
+    entry.cell = reduction_find(source_of(survey, score), &entry);
+    return reduction_value(&entry);
+}
+
+/* mean over up to 784 queries of 16 texts of repeated random tokens */
+static int measure_score(struct measurement *item, const struct head_survey *survey,
+                         enum score score, struct arena *arena, struct err *err)
+{
+    struct reduction reduction = *source_of(survey, score);
+    struct measured alone;
+    bool repeats = source_of(survey, score) == &survey->of_repeats;
+    size_t texts = repeats ? HEAD_SURVEY_REPEATS : survey->texts;
+    reduction.measures = 1u << score_rows[score].measure;
+    if (reduction_measure(&alone, &reduction, arena, err))
+        return -1;
+    *item = alone.items[0];
+    item->about = score_rows[score].about;
+    item->basis = arena_format(arena, err, "%s of %zu text%s%s", item->basis, texts,
+                               texts == 1 ? "" : "s", repeats ? " of repeated random tokens" : "");
+    return item->basis ? 0 : -1;
+}
+
+int head_survey_measure(struct measured *measured, const struct head_survey *survey,
+                        enum score only, struct arena *arena, struct err *err)
+{
+    struct measurement *items = arena_alloc(arena, SCORES, sizeof *items, err);
+    *measured = (struct measured){
+        .name = survey->viewer->model.name,
+        .model = survey->viewer->model.name,
+        .texts = survey->texts,
+        .items = items,
+    };
+    for (int score = 0; items && score < SCORES; score++)
+        if ((only == SCORES || (int)only == score) &&
+            measure_score(&items[measured->count++], survey, (enum score)score, arena, err))
+            return -1;
+    return items ? 0 : -1;
 }

@@ -1,11 +1,10 @@
-#include "measure/head_table.h"
+#include "measure/head_scores.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/utf8.h"
-#include "write/text_heat.h"
+#include "write/table.h"
 #include "write/text_line.h"
 
 enum {
@@ -27,12 +26,12 @@ struct layout {
 static const struct layout wide = {5, 6, 2, 9, 3, false};
 static const struct layout narrow = {5, 5, 1, 5, 2, true};
 
-struct table {
+struct scores {
     const struct layout *layout;
     const struct place *place;
     struct text_heat heats[SCORES];
     size_t numbers; /* columns up to the end of the numbers that stand beside each other now */
-    struct buf line;
+    struct table table;
 };
 
 static size_t width_of_numbers(const struct layout *layout, size_t count)
@@ -40,8 +39,7 @@ static size_t width_of_numbers(const struct layout *layout, size_t count)
     return layout->layer + layout->head + count * (layout->gap + layout->width);
 }
 
-/* --- what a head is ----------------------------------------------------------------------------
- */
+/* --- what a head is --------------------------------------------------------------------------- */
 
 static bool is_clear(const struct head_line *line, int score)
 {
@@ -63,128 +61,107 @@ static size_t verdict_width(const struct layout *layout, const struct head_line 
 }
 
 /* Words go on below their own column, or, where there is no room for one, below the numbers. */
-static int end_with_verdict(struct stream *out, struct table *table, const struct head_line *line,
-                            struct err *err)
+static void end_with_verdict(struct scores *scores, const struct head_line *line)
 {
-    size_t columns = table->place->columns;
-    size_t begin = table->numbers + VERDICT_GAP;
+    struct buf *text = &scores->table.line;
+    size_t columns = scores->place->columns;
+    size_t begin = scores->numbers + VERDICT_GAP;
     bool below = columns && columns < begin + VERDICT_LEAST;
     size_t at = below ? SIZE_MAX : begin - VERDICT_GAP;
     bool first = true;
     if (below)
         begin = columns < VERDICT_BELOW + VERDICT_LEAST ? VERDICT_GAP : VERDICT_BELOW;
     for (int score = 0; score < SCORES; score++) {
-        const char *word = word_of(table->layout, score);
+        const char *word = word_of(scores->layout, score);
         if (!is_clear(line, score))
             continue;
         size_t width = strlen(word) + 2;
-        buf_text(&table->line, first ? "" : ",");
+        buf_text(text, first ? "" : ",");
         if (below ? first || at + width > columns : !first && columns && at + width > columns) {
-            if (text_end(out, &table->line, err))
-                return -1;
-            text_blanks(&table->line, begin);
+            table_end(&scores->table);
+            text_blanks(text, begin);
             at = begin - 2;
         } else {
-            text_blanks(&table->line, first ? VERDICT_GAP : 1);
+            text_blanks(text, first ? VERDICT_GAP : 1);
         }
-        buf_text(&table->line, word);
+        buf_text(text, word);
         at += width;
         first = false;
     }
-    return text_end(out, &table->line, err);
+    table_end(&scores->table);
 }
 
-/* --- the table ---------------------------------------------------------------------------------
- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 /* Numbers from `first` on, as many as fit below each other. */
-static size_t scores_that_fit(const struct table *table)
+static size_t scores_that_fit(const struct scores *scores)
 {
-    const struct layout *layout = table->layout;
-    size_t columns = table->place->columns;
+    const struct layout *layout = scores->layout;
+    size_t columns = scores->place->columns;
     size_t beside = layout->layer + layout->head;
     size_t room = columns > beside ? columns - beside : 0;
     size_t fitting = columns ? room / (layout->gap + layout->width) : SCORES;
     return fitting < 1 ? 1 : fitting < SCORES ? fitting : SCORES;
 }
 
-static void add_place(struct table *table, const struct head_line *line)
-{
-    buf_format(&table->line, "%*zu%*zu", (int)table->layout->layer, line->layer,
-               (int)table->layout->head, line->head);
-}
-
 /* As many decimals as there is room for: a distance may have three digits before the point. */
-static size_t write_number(char text[NUMBER_BYTES], const struct layout *layout, double value)
+static void write_number(char text[NUMBER_BYTES], const struct layout *layout, double value)
 {
-    size_t size = 0;
-    for (int digits = layout->digits; digits >= 0; digits--) {
-        size = (size_t)snprintf(text, NUMBER_BYTES, "%.*f", digits, value);
-        if (size <= layout->width)
+    for (int digits = layout->digits; digits >= 0; digits--)
+        if ((size_t)snprintf(text, NUMBER_BYTES, "%.*f", digits, value) <= layout->width)
             break;
-    }
-    return size;
 }
 
-/* The blank before a number has its colour, or its shade. */
-static void add_number(struct table *table, const struct head_line *line, int score)
+static void add_number(struct scores *scores, double value, int score)
 {
-    char text[NUMBER_BYTES] = "";
-    const struct layout *layout = table->layout;
-    struct text_heat *heat = &table->heats[score];
-    double value = line->scores[score];
-    bool counted = !isnan(value);
-    bool heated = counted && (heat->colours || heat->shades);
-    unsigned level = heated ? tone_level(&heat->tones.whole, (float)value) : 0;
-    const char *mark = heated && heat->shades ? text_heat_shade(heat, level) : " ";
-    size_t size = heat->numbers ? 0 : layout->width - 1;
-    if (counted && heat->numbers)
-        size = write_number(text, layout, value);
-    text_blanks_up_to(&table->line, layout->gap + layout->width, size + 1);
-    if (heated)
-        text_heat_set(&table->line, heat, level);
-    buf_text(&table->line, mark);
-    for (size_t i = 0; i < size && !heat->numbers; i++)
-        buf_text(&table->line, mark);
-    buf_text(&table->line, text);
-    text_heat_reset(&table->line, heat);
-}
-
-static int write_head(struct stream *out, struct table *table, int first, int end, struct err *err)
-{
-    const struct layout *layout = table->layout;
-    text_right(&table->line, "layer", layout->layer);
-    text_right(&table->line, " head", layout->head);
-    for (int score = first; score < end; score++) {
-        const struct score_row *row = &score_rows[score];
-        text_blanks(&table->line, layout->gap);
-        text_right(&table->line, layout->brief ? row->brief : row->heading, layout->width);
+    char text[NUMBER_BYTES];
+    struct table *table = &scores->table;
+    struct text_heat *heat = &scores->heats[score];
+    bool heated = heat->colours || heat->shades;
+    table->heat = heat;
+    if (isnan(value)) {
+        table_text(table, "");
+        return;
     }
-    return text_end(out, &table->line, err);
+    write_number(text, scores->layout, value);
+    table_heated(table, text, heated ? tone_level(&heat->tones.whole, (float)value) : 0);
 }
 
 /* Some of the scores of all heads; what a head is stands beside the last. */
-static int write_block(struct stream *out, struct table *table, const struct head_line *lines,
-                       size_t count, int first, struct err *err)
+static void write_block(struct scores *scores, const struct head_line *lines, size_t count,
+                        int first)
 {
-    int end = first + (int)scores_that_fit(table);
+    const struct layout *layout = scores->layout;
+    struct table *table = &scores->table;
+    struct table_column columns[2 + SCORES] = {{"layer", .width = layout->layer},
+                                               {" head", .width = layout->head}};
+    int end = first + (int)scores_that_fit(scores);
     bool last = end >= SCORES;
     end = last ? SCORES : end;
-    table->numbers = width_of_numbers(table->layout, (size_t)(end - first));
-    if (write_head(out, table, first, end, err))
-        return -1;
+    table->columns = columns;
+    table->count = 2;
+    for (int score = first; score < end; score++)
+        columns[table->count++] = (struct table_column){
+            .title = layout->brief ? score_rows[score].brief : score_rows[score].heading,
+            .gap = layout->gap,
+            .width = layout->width,
+            .tight = true,
+        };
+    scores->numbers = width_of_numbers(layout, (size_t)(end - first));
+    table_titles(table);
     for (size_t i = 0; i < count; i++) {
-        add_place(table, &lines[i]);
+        table_number(table, lines[i].layer);
+        table_number(table, lines[i].head);
         for (int score = first; score < end; score++)
-            add_number(table, &lines[i], score);
-        if (last ? end_with_verdict(out, table, &lines[i], err) : text_end(out, &table->line, err))
-            return -1;
+            add_number(scores, lines[i].scores[score], score);
+        if (last)
+            end_with_verdict(scores, &lines[i]);
+        else
+            table_end(table);
     }
-    return 0;
 }
 
-static void heat_columns(struct stream *out, struct table *table, const struct head_line *lines,
-                         size_t count)
+static void heat_columns(struct scores *scores, const struct head_line *lines, size_t count)
 {
     for (int score = 0; score < SCORES; score++) {
         struct extent extent = {0, 0};
@@ -193,7 +170,7 @@ static void heat_columns(struct stream *out, struct table *table, const struct h
             if (!isnan(value))
                 extent = extent_join(extent, (struct extent){value, value});
         }
-        text_heat_begin(&table->heats[score], out, extent, table->place);
+        text_heat_begin(&scores->heats[score], scores->table.out, extent, scores->place);
     }
 }
 
@@ -213,16 +190,15 @@ static const struct layout *choose_layout(const struct head_line *lines, size_t 
 int head_table_write(struct stream *out, const struct head_line *lines, size_t count,
                      const struct place *place, struct err *err)
 {
-    struct table table = {.layout = choose_layout(lines, count, place), .place = place};
-    int step = (int)scores_that_fit(&table);
-    int failed = 0;
-    heat_columns(out, &table, lines, count);
-    for (int first = 0; first < SCORES && !failed; first += step) {
+    struct scores scores = {
+        .layout = choose_layout(lines, count, place), .place = place, .table = {.out = out}};
+    int step = (int)scores_that_fit(&scores);
+    heat_columns(&scores, lines, count);
+    for (int first = 0; first < SCORES; first += step) {
         stream_text(out, first ? "\n" : "");
-        failed = write_block(out, &table, lines, count, first, err);
+        write_block(&scores, lines, count, first);
     }
-    buf_release(&table.line);
-    return failed;
+    return table_close(&scores.table, err);
 }
 
 void head_table_csv(struct stream *out, const struct head_line *lines, size_t count)

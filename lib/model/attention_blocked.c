@@ -1,5 +1,11 @@
-#include "model/attention_blocked.h"
-
+/* attention_blocked.c: dense attention a block of keys at a time: exact, in memory that does not
+ * grow with the keys.
+ *
+ * Of every query the largest score so far and the sum so far are kept. A block whose scores are
+ * larger makes what was summed before smaller by e^(old - new); at the end everything is divided by
+ * the sum. The weights are what dense attention has, but for rounding. Watched maps are written
+ * on the way, and put right at the end of a strip.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -18,26 +24,26 @@ static size_t block_of(const struct config *config)
     return config->mechanism.block;
 }
 
-static struct so_far so_far_of(const struct head_job *head)
+static struct so_far so_far_of(const struct attention_head *head)
 {
     return (struct so_far){head->memory->row, head->memory->row + STRIP};
 }
 
-static bool measure(struct attention_size *size, const struct attention_demand *demand)
+static bool measure(struct attention_size *size, const struct attention_problem *problem)
 {
-    const struct config *c = demand->config;
-    size_t rows = demand->queries < STRIP ? demand->queries : STRIP;
-    size_t keys = strip_round_up(demand->keys, KEY_PANEL);
+    const struct config *c = problem->config;
+    size_t rows = problem->queries < STRIP ? problem->queries : STRIP;
+    size_t keys = strip_round_up(problem->keys, KEY_PANEL);
     size_t block = strip_round_up(block_of(c), STEP) + STEP; /* it may begin within a step */
     size->rows = strip_rows_of_size(strip_row_size(rows));
     size->stride = matrix_stride(block < keys ? block : keys);
     if (size->stride < KEY_PANEL) /* raw scores go by panels */
         size->stride = matrix_stride(KEY_PANEL);
     size->row = 2 * STRIP;
-    return strip_measure(size, demand);
+    return strip_measure(size, problem);
 }
 
-static int prepare(struct layer_job *layer)
+static int prepare(struct attention_layer *layer)
 {
     const struct pass *pass = layer->pass;
     bool fetched[ROW_SIZES] = {false};
@@ -55,15 +61,15 @@ static int prepare(struct layer_job *layer)
     return 0;
 }
 
-/* --- squares that are watched ----------------------------------------------------------------- */
+/* --- attention maps that are watched ------------------------------------------------------- */
 
 /* Raw scores, the future included, panel by panel. */
-static enum head_fault put_scores(const struct head_job *head, const struct strip *strip)
+static enum head_fault put_scores(const struct attention_head *head, const struct strip *strip)
 {
     const struct attention_memory *memory = head->memory;
     for (size_t key = 0; head->scores && key < head->keys; key += KEY_PANEL) {
         size_t count = head->keys - key < KEY_PANEL ? head->keys - key : KEY_PANEL;
-        strip_scores(head, strip, (struct stretch){key, key + KEY_PANEL}, memory->scores);
+        strip_scores(head, strip, (struct key_range){key, key + KEY_PANEL}, memory->scores);
         for (size_t i = 0; i < strip->rows; i++) {
             const float *row = memory->scores + i * memory->stride;
             if (first_nonfinite(row, count) < count)
@@ -75,17 +81,17 @@ static enum head_fault put_scores(const struct head_job *head, const struct stri
 }
 
 /* Scaled scores of a block; weights are made of them when their sum is known. */
-static void put_block(const struct head_job *head, size_t query, struct stretch keys,
+static void put_block(const struct attention_head *head, size_t query, struct key_range keys,
                       const float *scaled)
 {
-    float *const squares[] = {head->masked, head->weights};
+    float *const maps[] = {head->masked, head->weights};
     for (size_t i = 0; i < 2; i++)
-        if (squares[i])
-            memcpy(squares[i] + query * head->keys + keys.first, scaled,
+        if (maps[i])
+            memcpy(maps[i] + query * head->keys + keys.first, scaled,
                    (keys.end - keys.first) * sizeof *scaled);
 }
 
-static void finish_squares(const struct head_job *head, size_t query, float largest, float sum)
+static void finish_maps(const struct attention_head *head, size_t query, float largest, float sum)
 {
     size_t visible = strip_visible(head, query);
     size_t future = head->keys - visible;
@@ -96,7 +102,7 @@ static void finish_squares(const struct head_job *head, size_t query, float larg
         return;
     exp_row(head->weights + first, visible, largest);
     divide_row(head->weights + first, visible, sum);
-    strip_drop(head, head->weights + first, query, (struct stretch){0, visible});
+    strip_drop(head, head->weights + first, query, (struct key_range){0, visible});
     nontemporal_fill(head->weights + first + visible, future, 0.0f);
 }
 
@@ -104,8 +110,8 @@ static void finish_squares(const struct head_job *head, size_t query, float larg
 
 /* Take one query's scores of a block in: they become e^(score - largest), and what was summed
  * before is made smaller. */
-static void take_in(const struct head_job *head, size_t query, size_t index, float *scores,
-                    struct stretch keys)
+static void take_in(const struct attention_head *head, size_t query, size_t index, float *scores,
+                    struct key_range keys)
 {
     struct so_far so_far = so_far_of(head);
     size_t count = keys.end - keys.first;
@@ -130,11 +136,11 @@ static void take_in(const struct head_job *head, size_t query, size_t index, flo
     strip_drop(head, scores, query, keys);
 }
 
-static void compute_block(const struct head_job *head, const struct strip *strip,
-                          struct stretch block)
+static void compute_block(const struct attention_head *head, const struct strip *strip,
+                          struct key_range block)
 {
     const struct attention_memory *memory = head->memory;
-    struct stretch steps = {block.first / STEP * STEP, strip_round_up(block.end, STEP)};
+    struct key_range steps = {block.first / STEP * STEP, strip_round_up(block.end, STEP)};
     size_t lead = block.first - steps.first;
     strip_scores(head, strip, steps, memory->scores);
     for (size_t i = 0; i < strip->rows; i++) {
@@ -142,7 +148,7 @@ static void compute_block(const struct head_job *head, const struct strip *strip
         size_t visible = strip_visible(head, strip->first + i);
         size_t end = visible < block.end ? visible : block.end;
         if (end > block.first)
-            take_in(head, strip->first + i, i, row + lead, (struct stretch){block.first, end});
+            take_in(head, strip->first + i, i, row + lead, (struct key_range){block.first, end});
         else
             end = block.first;
         memset(row, 0, lead * sizeof *row);
@@ -152,7 +158,7 @@ static void compute_block(const struct head_job *head, const struct strip *strip
         strip_add_context(head, strip, steps, memory->scores);
 }
 
-static enum head_fault finish(const struct head_job *head, const struct strip *strip)
+static enum head_fault finish(const struct attention_head *head, const struct strip *strip)
 {
     struct so_far so_far = so_far_of(head);
     for (size_t i = 0; i < strip->rows; i++) {
@@ -160,14 +166,14 @@ static enum head_fault finish(const struct head_job *head, const struct strip *s
         if (!(so_far.sum[i] >= 1.0f) || isinf(so_far.sum[i]) || !isfinite(so_far.largest[i]))
             return HEAD_NO_NUMBER;
         divide_row(context, head->v.columns, so_far.sum[i]);
-        finish_squares(head, strip->first + i, so_far.largest[i], so_far.sum[i]);
+        finish_maps(head, strip->first + i, so_far.largest[i], so_far.sum[i]);
     }
     if (head->layer->wants_context)
         strip_write_context(head, strip);
     return HEAD_SOUND;
 }
 
-static enum head_fault compute_strip(const struct head_job *head, const struct strip *strip)
+static enum head_fault compute_strip(const struct attention_head *head, const struct strip *strip)
 {
     struct so_far so_far = so_far_of(head);
     size_t block = block_of(head->layer->pass->config);
@@ -183,20 +189,15 @@ static enum head_fault compute_strip(const struct head_job *head, const struct s
     }
     for (size_t first = 0; first < keys; first += block) {
         size_t rest = keys - first;
-        compute_block(head, strip, (struct stretch){first, first + (rest < block ? rest : block)});
+        compute_block(head, strip,
+                      (struct key_range){first, first + (rest < block ? rest : block)});
     }
     return finish(head, strip);
 }
 
-static enum head_fault compute(const struct head_job *head)
+static enum head_fault compute(const struct attention_head *head)
 {
-    enum head_fault fault = HEAD_SOUND;
-    strip_begin(head);
-    for (size_t first = 0; first < head->q.rows && fault == HEAD_SOUND; first += STRIP) {
-        struct strip strip = strip_at(head, first, STRIP);
-        fault = compute_strip(head, &strip);
-    }
-    return fault;
+    return strip_for_each(head, compute_strip);
 }
 
-const struct attention_way attention_blocked = {measure, prepare, compute};
+const struct attention_method attention_blocked = {measure, prepare, compute};

@@ -1,21 +1,25 @@
-#include "model/attention_dense.h"
-
+/* attention_dense.c: every query against every key that the mask allows, strip by strip.
+ *
+ * A strip is 32 queries of one head against all keys they may see: small enough to stay in cache,
+ * large enough for the kernels. The strip of scores is scaled, masked, made weights where it
+ * lies, and multiplied with the values. What is watched is copied out of the strip on the way;
+ * nothing else of the [T, S] map is ever stored.
+ */
 #include <math.h>
 
 #include "math/rows.h"
-#include "math/softmax_range.h"
 #include "model/attention_strip.h"
 
-static bool measure(struct attention_size *size, const struct attention_demand *demand)
+static bool measure(struct attention_size *size, const struct attention_problem *problem)
 {
-    size_t rows = demand->queries < STRIP ? demand->queries : STRIP;
+    size_t rows = problem->queries < STRIP ? problem->queries : STRIP;
     size->rows = strip_rows_of_size(strip_row_size(rows));
-    size->stride = matrix_stride(strip_round_up(demand->keys, KEY_PANEL));
-    return strip_measure(size, demand);
+    size->stride = matrix_stride(strip_round_up(problem->keys, KEY_PANEL));
+    return strip_measure(size, problem);
 }
 
 /* The kernels that strips of so many queries against `keys` keys call. */
-static void fetch_kernels_of(struct layer_job *layer, size_t rows, size_t keys)
+static void fetch_kernels_of(struct attention_layer *layer, size_t rows, size_t keys)
 {
     size_t rest = strip_round_up(keys % KEY_PANEL, STEP);
     strip_fetch_scores(layer, rows, KEY_PANEL);
@@ -31,7 +35,7 @@ static void fetch_kernels_of(struct layer_job *layer, size_t rows, size_t keys)
         strip_fetch_context(layer, rows, rest, keys / KEY_PANEL * KEY_PANEL % CHAIN > 0);
 }
 
-static int prepare(struct layer_job *layer)
+static int prepare(struct attention_layer *layer)
 {
     const struct batch *batch = layer->pass->batch;
     bool causal = batch->causal;
@@ -48,7 +52,7 @@ static int prepare(struct layer_job *layer)
 }
 
 /* Raw scores, the future included. False: one is no number. */
-static bool put_scores(const struct head_job *head, struct matrix rows, size_t query)
+static bool put_scores(const struct attention_head *head, struct matrix rows, size_t query)
 {
     bool sound = true;
     for (size_t row = 0; head->scores && row < rows.rows; row++) {
@@ -60,7 +64,8 @@ static bool put_scores(const struct head_job *head, struct matrix rows, size_t q
 }
 
 /* The future is -infinity, which softmax makes 0. */
-static enum head_fault mask_before(const struct head_job *head, struct matrix rows, size_t query)
+static enum head_fault mask_before(const struct attention_head *head, struct matrix rows,
+                                   size_t query)
 {
     struct softmax_range ranges[STRIP];
     for (size_t row = 0; row < rows.rows; row++)
@@ -73,7 +78,8 @@ static enum head_fault mask_before(const struct head_job *head, struct matrix ro
 }
 
 /* Softmax over all keys; then the future is made 0, and the rest is divided by its sum. */
-static enum head_fault mask_behind(const struct head_job *head, struct matrix rows, size_t query)
+static enum head_fault mask_after(const struct attention_head *head, struct matrix rows,
+                                  size_t query)
 {
     for (size_t end = query + rows.rows; query < end; query++, rows.data += rows.stride) {
         size_t visible = strip_visible(head, query);
@@ -92,22 +98,23 @@ static enum head_fault mask_behind(const struct head_job *head, struct matrix ro
 
 /* Turn a few rows of scores into weights; what cannot be seen gets weight 0. What is no number is
  * found in the scores, or by the softmax. */
-static enum head_fault weigh_rows(const struct head_job *head, struct matrix rows, size_t query)
+static enum head_fault weigh_rows(const struct attention_head *head, struct matrix rows,
+                                  size_t query)
 {
-    bool behind = head->layer->masks_behind;
+    bool after = head->layer->renormalises;
     bool sound = put_scores(head, rows, query);
-    enum head_fault fault = (behind ? mask_behind : mask_before)(head, rows, query);
+    enum head_fault fault = (after ? mask_after : mask_before)(head, rows, query);
     for (size_t row = 0; row < rows.rows && fault == HEAD_SOUND; row++) {
         float *weights = rows.data + row * rows.stride;
         size_t visible = strip_visible(head, query + row);
-        strip_drop(head, weights, query + row, (struct stretch){0, visible});
+        strip_drop(head, weights, query + row, (struct key_range){0, visible});
         strip_put_row(head, head->weights, query + row, weights, visible, 0.0f);
     }
     return sound ? fault : HEAD_NO_NUMBER;
 }
 
 /* As many rows at a time as stay near the processor from one step of the softmax to the next. */
-static enum head_fault weigh_strip(const struct head_job *head, const struct strip *strip,
+static enum head_fault weigh_strip(const struct attention_head *head, const struct strip *strip,
                                    size_t keys)
 {
     enum { NEAR = 8192 }; /* floats */
@@ -123,13 +130,13 @@ static enum head_fault weigh_strip(const struct head_job *head, const struct str
     return fault;
 }
 
-static enum head_fault compute_strip(const struct head_job *head, const struct strip *strip)
+static enum head_fault compute_strip(const struct attention_head *head, const struct strip *strip)
 {
     const struct attention_memory *memory = head->memory;
     size_t keys = strip_visible(head, strip->first + strip->rows - 1);
-    bool all = head->scores || head->layer->masks_behind;
-    struct stretch seen = {0, strip_round_up(keys, STEP)};
-    struct stretch scored = {0, all ? strip_round_up(head->keys, KEY_PANEL) : seen.end};
+    bool all = head->scores || head->layer->renormalises;
+    struct key_range seen = {0, strip_round_up(keys, STEP)};
+    struct key_range scored = {0, all ? strip_round_up(head->keys, KEY_PANEL) : seen.end};
     strip_scores(head, strip, scored, memory->scores);
     enum head_fault fault = weigh_strip(head, strip, seen.end);
     if (head->layer->wants_context) {
@@ -139,15 +146,9 @@ static enum head_fault compute_strip(const struct head_job *head, const struct s
     return fault;
 }
 
-static enum head_fault compute(const struct head_job *head)
+static enum head_fault compute(const struct attention_head *head)
 {
-    enum head_fault fault = HEAD_SOUND;
-    strip_begin(head);
-    for (size_t first = 0; first < head->q.rows && fault == HEAD_SOUND; first += STRIP) {
-        struct strip strip = strip_at(head, first, STRIP);
-        fault = compute_strip(head, &strip);
-    }
-    return fault;
+    return strip_for_each(head, compute_strip);
 }
 
-const struct attention_way attention_dense = {measure, prepare, compute};
+const struct attention_method attention_dense = {measure, prepare, compute};

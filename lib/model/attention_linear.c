@@ -1,5 +1,11 @@
-#include "model/attention_linear.h"
-
+/* attention_linear.c: φ(q) · (Σ φ(k) vᵀ) / φ(q) · Σ φ(k), with φ(x) = elu(x) + 1 of q and k
+ * unscaled.
+ *
+ * The sums over the keys run along the text: a token more costs the same, however long the text is,
+ * and no weights are ever made. Where they are watched they are computed beside that: scores
+ * φ(q) · φ(k), masked the same with the future at 0, weights rows of that divided by their sum.
+ * Behind a cache the sums so far are kept in it.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +23,7 @@ struct room {
     float *totals;
 };
 
-static struct room room_of(const struct head_job *head)
+static struct room room_of(const struct attention_head *head)
 {
     size_t width = head->q.columns;
     float *row = head->memory->row;
@@ -28,10 +34,10 @@ static struct room room_of(const struct head_job *head)
     };
 }
 
-static bool measure(struct attention_size *size, const struct attention_demand *demand)
+static bool measure(struct attention_size *size, const struct attention_problem *problem)
 {
-    const struct config *c = demand->config;
-    size_t keys = demand->squares ? strip_round_up(demand->keys, KEY_PANEL) : 0;
+    const struct config *c = problem->config;
+    size_t keys = problem->maps ? strip_round_up(problem->keys, KEY_PANEL) : 0;
     size->rows = 1;
     size->stride = keys;
     size->context_stride = c->d_v;
@@ -40,7 +46,7 @@ static bool measure(struct attention_size *size, const struct attention_demand *
     return num_multiply(&size->panels, keys, c->d_k);
 }
 
-static int prepare(struct layer_job *layer)
+static int prepare(struct attention_layer *layer)
 {
     (void)layer;
     return 0;
@@ -63,11 +69,11 @@ static struct matrix phi_of(struct matrix room, struct matrix x)
 }
 
 /* Keys of a cache that are not in its sums yet. */
-static void catch_up(const struct head_job *head, const struct running_sum *sum,
+static void catch_up(const struct attention_head *head, const struct running_sum *sum,
                      struct cache_sum *kept)
 {
     struct room room = room_of(head);
-    struct matrix k = matrix_rows(room.q, 0, 1); /* nobody asks meanwhile */
+    struct matrix k = matrix_rows(room.q, 0, 1); /* not in use meanwhile */
     size_t past = head->keys - head->k.rows;
     for (; kept->count < past; kept->count++) {
         const float *from = strip_panel(head, kept->count) + kept->count % KEY_PANEL;
@@ -80,7 +86,7 @@ static void catch_up(const struct head_job *head, const struct running_sum *sum,
 }
 
 /* The sums over what comes before the first query. */
-static struct running_sum begin_sum(const struct head_job *head, struct cache_sum *kept)
+static struct running_sum begin_sum(const struct attention_head *head, struct cache_sum *kept)
 {
     struct running_sum sum = {head->memory->sums, head->k.columns, head->v.columns};
     if (kept)
@@ -105,7 +111,7 @@ static enum head_fault divide_rows(struct matrix context, const float *totals)
 }
 
 /* Every query after its own key. */
-static enum head_fault follow(const struct head_job *head, const struct running_sum *sum)
+static enum head_fault follow(const struct attention_head *head, const struct running_sum *sum)
 {
     struct room room = room_of(head);
     enum head_fault fault = HEAD_SOUND;
@@ -119,7 +125,7 @@ static enum head_fault follow(const struct head_job *head, const struct running_
 }
 
 /* Every query after all keys. */
-static enum head_fault add_and_ask(const struct head_job *head, const struct running_sum *sum)
+static enum head_fault add_and_ask(const struct attention_head *head, const struct running_sum *sum)
 {
     struct room room = room_of(head);
     enum head_fault fault = HEAD_SOUND;
@@ -133,7 +139,7 @@ static enum head_fault add_and_ask(const struct head_job *head, const struct run
     return fault;
 }
 
-static enum head_fault compute_context(const struct head_job *head)
+static enum head_fault compute_context(const struct attention_head *head)
 {
     bool causal = head->layer->pass->batch->causal;
     struct cache_sum *kept =
@@ -145,13 +151,13 @@ static enum head_fault compute_context(const struct head_job *head)
     return fault;
 }
 
-/* --- squares that are watched ----------------------------------------------------------------- */
+/* --- attention maps that are watched ------------------------------------------------------- */
 
 /* φ of all keys, as panels. */
-static void turn_phi(const struct head_job *head)
+static void pack_phi(const struct attention_head *head)
 {
     size_t width = head->k.columns;
-    strip_turn_keys(head, 0, head->keys);
+    strip_pack_keys(head, 0, head->keys);
     for (size_t key = 0; key < head->keys; key += KEY_PANEL) {
         struct matrix to = {head->memory->panels + key * width, width, KEY_PANEL, KEY_PANEL};
         struct matrix from = to;
@@ -160,7 +166,7 @@ static void turn_phi(const struct head_job *head)
     }
 }
 
-static enum head_fault compute_square_row(const struct head_job *head, size_t query)
+static enum head_fault compute_map_row(const struct attention_head *head, size_t query)
 {
     const struct attention_memory *memory = head->memory;
     size_t visible = strip_visible(head, query);
@@ -183,23 +189,23 @@ static enum head_fault compute_square_row(const struct head_job *head, size_t qu
     return HEAD_SOUND;
 }
 
-static enum head_fault compute_squares(const struct head_job *head)
+static enum head_fault compute_maps(const struct attention_head *head)
 {
     enum head_fault fault = HEAD_SOUND;
     if (!head->scores && !head->masked && !head->weights)
         return HEAD_SOUND;
-    turn_phi(head);
+    pack_phi(head);
     for (size_t query = 0; query < head->q.rows && fault == HEAD_SOUND; query++)
-        fault = compute_square_row(head, query);
+        fault = compute_map_row(head, query);
     return fault;
 }
 
-static enum head_fault compute(const struct head_job *head)
+static enum head_fault compute(const struct attention_head *head)
 {
-    enum head_fault fault = compute_squares(head);
+    enum head_fault fault = compute_maps(head);
     if (fault == HEAD_SOUND && head->layer->wants_context)
         fault = compute_context(head);
     return fault;
 }
 
-const struct attention_way attention_linear = {measure, prepare, compute};
+const struct attention_method attention_linear = {measure, prepare, compute};

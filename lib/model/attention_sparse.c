@@ -1,5 +1,14 @@
-#include "model/attention_sparse.h"
-
+/* attention_sparse.c: every query against the keys of a pattern, and no others.
+ *
+ * Sixteen queries are worked on together. Most of what they see lies in two ranges, the global
+ * keys and the window: kernels compute those, rounded to whole steps, and what is not a query's own
+ * is hidden from its softmax and has weight 0. Keys further off, strided and random, are taken one
+ * by one, wherever they lie; sparse_row.h says in which order, so that a row's numbers have the
+ * same bits however its keys were reached.
+ *
+ * Time and memory grow with the keys that are seen. Attention maps that are watched are filled in
+ * beside that; raw scores are the one thing that makes all keys be computed.
+ */
 #include <string.h>
 
 #include "base/num.h"
@@ -12,66 +21,66 @@ static const struct pattern *pattern_of(const struct config *config)
     return &config->mechanism.pattern;
 }
 
-/* Columns that a strip's stretches can need. */
-static size_t widest_reach(const struct attention_demand *demand)
+/* Columns that a strip's ranges can need. */
+static size_t widest_reach(const struct attention_problem *problem)
 {
-    const struct pattern *p = pattern_of(demand->config);
-    size_t all = strip_round_up(demand->keys, STEP);
-    size_t window = demand->causal ? p->window : 2 * p->window;
+    const struct pattern *p = pattern_of(problem->config);
+    size_t all = strip_round_up(problem->keys, STEP);
+    size_t window = problem->causal ? p->window : 2 * p->window;
     size_t some = window ? window + 3 * STEP : 0;
-    return p->global || demand->scores || some > all ? all : some;
+    return p->global || problem->scores || some > all ? all : some;
 }
 
 /* The panels that keys of a reach can stand in, which begins anywhere. What is always in reach
  * keeps all panels. */
-static size_t panels_of(const struct attention_demand *demand, size_t reach)
+static size_t panels_of(const struct attention_problem *problem, size_t reach)
 {
-    size_t all = strip_round_up(demand->fresh_keys, KEY_PANEL);
+    size_t all = strip_round_up(problem->fresh_keys, KEY_PANEL);
     size_t some = strip_round_up(reach + KEY_PANEL - STEP, KEY_PANEL);
     if (reach == 0)
         return 0;
-    return pattern_of(demand->config)->global || demand->scores || some > all ? all : some;
+    return pattern_of(problem->config)->global || problem->scores || some > all ? all : some;
 }
 
-static bool measure(struct attention_size *size, const struct attention_demand *demand)
+static bool measure(struct attention_size *size, const struct attention_problem *problem)
 {
-    const struct config *c = demand->config;
-    size_t rows = demand->queries < STEP ? demand->queries : STEP;
-    size_t reach = widest_reach(demand);
+    const struct config *c = problem->config;
+    size_t rows = problem->queries < STEP ? problem->queries : STEP;
+    size_t reach = widest_reach(problem);
     size->rows = strip_rows_of_size(strip_row_size(rows));
     size->stride = matrix_stride(reach ? reach : 1);
     size->context_stride = c->d_v;
     size->single_rows = rows;
-    size->single_room = pattern_singles(pattern_of(c), demand->keys);
-    size->part_rows = demand->keys > CHAIN ? size->rows : 0;
+    size->single_room = pattern_singles(pattern_of(c), problem->keys);
+    size->part_rows = problem->keys > CHAIN ? size->rows : 0;
     if (size->single_room) /* gathered, and single weights */
-        size->row = demand->keys + rows * size->single_room;
-    return num_multiply(&size->panels, panels_of(demand, reach), c->d_k);
+        size->row = problem->keys + rows * size->single_room;
+    return num_multiply(&size->panels, panels_of(problem, reach), c->d_k);
 }
 
-/* The random keys of every query of a sequence, the same for all layers and heads. */
-static int draw_sequence(struct pass *pass, size_t sequence)
+/* The random keys of every query of a text, the same for all layers and heads. */
+static int draw_text(struct pass *pass, size_t text)
 {
     const struct pattern *pattern = pattern_of(pass->config);
     size_t room = pattern->random + 1;
-    size_t queries = pass->batch->queries[sequence].count;
-    size_t past = pass->batch->past[sequence];
-    size_t keys = batch_keys(pass->batch, sequence);
+    size_t queries = pass->batch->queries[text].count;
+    size_t past = pass->batch->past[text];
+    size_t keys = batch_keys(pass->batch, text);
     size_t count = 0;
     room = room < keys ? room : keys;
     if (!num_multiply(&count, queries, room))
         return err_memory(pass->err, SIZE_MAX);
     uint32_t *drawn = arena_room(pass->arena, count, sizeof *drawn, pass->err);
-    uint64_t *words = arena_alloc(pass->arena, key_set_words(keys), sizeof *words, pass->err);
+    uint64_t *words = arena_alloc(pass->arena, bitset_words(keys), sizeof *words, pass->err);
     if (!drawn || !words)
         return -1;
-    struct key_set set = key_set_of(words, keys);
+    struct bitset set = bitset_of(words, keys);
     for (size_t i = 0; i < queries; i++) {
         struct view view = {.query = past + i,
                             .visible = pass->batch->causal ? past + i + 1 : keys};
         pattern_draw(pattern, &view, &set, drawn + i * room);
     }
-    pass->scratch.drawn[sequence] = drawn;
+    pass->scratch.drawn[text] = drawn;
     return 0;
 }
 
@@ -82,22 +91,22 @@ static int draw_keys(struct pass *pass)
     if (!s->drawn)
         return -1;
     for (size_t i = 0; i < pass->batch->count; i++)
-        if (draw_sequence(pass, i))
+        if (draw_text(pass, i))
             return -1;
     return 0;
 }
 
 /* Of a window alone most strips are alike. */
-static void fetch_usual(struct layer_job *layer)
+static void fetch_usual(struct attention_layer *layer)
 {
     const struct pattern *pattern = pattern_of(layer->pass->config);
     size_t before = pattern->window ? strip_round_up(pattern->window - 1, STEP) : 0;
-    size_t behind = layer->pass->batch->causal ? 0 : before;
+    size_t after = layer->pass->batch->causal ? 0 : before;
     if (pattern->window && !pattern->stride && !pattern->random)
-        strip_fetch_whole(layer, before + STEP + behind);
+        strip_fetch_whole(layer, before + STEP + after);
 }
 
-static int prepare(struct layer_job *layer)
+static int prepare(struct attention_layer *layer)
 {
     struct pass *pass = layer->pass;
     bool single = false;
@@ -121,12 +130,12 @@ static int prepare(struct layer_job *layer)
 /* --- the work --------------------------------------------------------------------------------- */
 
 /* context = weights · v: keys low, the window, single keys. */
-static void compute_context(const struct head_job *head, const struct strip *strip,
+static void compute_context(const struct attention_head *head, const struct strip *strip,
                             const struct sparse_reach *reach, const struct sparse_row *rows)
 {
     const struct attention_memory *memory = head->memory;
     size_t rows_of_kernel = strip_rows_of_size(strip_row_size(strip->rows));
-    const struct stretch keys[] = {reach->low, reach->window};
+    const struct key_range keys[] = {reach->low, reach->window};
     bool low = reach->low.end > 0;
     bool window = reach->window.end > reach->window.first;
     if (window && !low && strip_is_whole(head, strip, reach->window)) {
@@ -141,15 +150,14 @@ static void compute_context(const struct head_job *head, const struct strip *str
     strip_write_context(head, strip);
 }
 
-/* `turned`: the keys that have been turned so far. */
-static enum head_fault compute_strip(const struct head_job *head, const struct strip *strip,
-                                     size_t *turned)
+static enum head_fault compute_strip(const struct attention_head *head, const struct strip *strip,
+                                     size_t *packed)
 {
     const struct attention_memory *memory = head->memory;
     struct sparse_row rows[STEP];
     sparse_rows_begin(rows, head, strip);
     struct sparse_reach reach = sparse_reach_of(head, rows, strip->rows);
-    *turned = strip_turn_keys(head, *turned, reach.window.end);
+    *packed = strip_pack_keys(head, *packed, reach.window.end);
     strip_scores(head, strip, reach.low, memory->scores);
     strip_scores(head, strip, reach.window, memory->scores + reach.low.end);
     enum head_fault fault = sparse_rows_weigh(rows, strip->rows, head, &reach);
@@ -158,15 +166,15 @@ static enum head_fault compute_strip(const struct head_job *head, const struct s
     return fault;
 }
 
-static enum head_fault compute(const struct head_job *head)
+static enum head_fault compute(const struct attention_head *head)
 {
     enum head_fault fault = HEAD_SOUND;
-    size_t turned = 0;
+    size_t packed = 0;
     for (size_t first = 0; first < head->q.rows && fault == HEAD_SOUND; first += STEP) {
         struct strip strip = strip_at(head, first, STEP);
-        fault = compute_strip(head, &strip, &turned);
+        fault = compute_strip(head, &strip, &packed);
     }
     return fault;
 }
 
-const struct attention_way attention_sparse = {measure, prepare, compute};
+const struct attention_method attention_sparse = {measure, prepare, compute};

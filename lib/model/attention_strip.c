@@ -7,14 +7,13 @@
 #include "math/rng.h"
 #include "math/rows.h"
 #include "math/tensor.h"
-#include "model/attention_bf16.h"
 
 size_t strip_round_up(size_t size, size_t step)
 {
     return (size + step - 1) / step * step;
 }
 
-struct strip strip_at(const struct head_job *head, size_t first, size_t most)
+struct strip strip_at(const struct attention_head *head, size_t first, size_t most)
 {
     size_t rest = head->q.rows - first;
     return (struct strip){first, rest < most ? rest : most};
@@ -30,19 +29,19 @@ size_t strip_rows_of_size(size_t size)
     return size == 0 ? 1 : size * STEP;
 }
 
-bool strip_measure(struct attention_size *size, const struct attention_demand *demand)
+bool strip_measure(struct attention_size *size, const struct attention_problem *problem)
 {
-    const struct config *c = demand->config;
+    const struct config *c = problem->config;
     size->context_stride = c->d_v;
-    if (demand->keys > CHAIN)
+    if (problem->keys > CHAIN)
         size->part_rows = size->rows;
-    if (demand->bf16)
-        return attention_bf16_measure(size, demand);
-    return num_multiply(&size->panels, strip_round_up(demand->fresh_keys, KEY_PANEL), c->d_k);
+    if (problem->bf16)
+        return attention_bf16_measure(size, problem);
+    return num_multiply(&size->panels, strip_round_up(problem->fresh_keys, KEY_PANEL), c->d_k);
 }
 
 /* What all heads do with a kernel: about a call for every strip. */
-static double work_of(const struct layer_job *layer, const struct kernel_shape *shape)
+static double work_of(const struct attention_layer *layer, const struct kernel_shape *shape)
 {
     const struct pass *pass = layer->pass;
     size_t strips = pass->batch->tokens / (size_t)shape->n + 1;
@@ -50,7 +49,7 @@ static double work_of(const struct layer_job *layer, const struct kernel_shape *
     return calls * (double)shape->m * (double)shape->n * (double)shape->k;
 }
 
-void strip_fetch_scores(struct layer_job *layer, size_t row_size, size_t keys)
+void strip_fetch_scores(struct attention_layer *layer, size_t row_size, size_t keys)
 {
     const struct pass *pass = layer->pass;
     struct kernel_shape shape = {
@@ -67,7 +66,7 @@ void strip_fetch_scores(struct layer_job *layer, size_t row_size, size_t keys)
                 work_of(layer, &shape));
 }
 
-void strip_fetch_context(struct layer_job *layer, size_t row_size, size_t keys, bool add)
+void strip_fetch_context(struct attention_layer *layer, size_t row_size, size_t keys, bool add)
 {
     const struct pass *pass = layer->pass;
     struct kernel_shape shape = {
@@ -85,7 +84,7 @@ void strip_fetch_context(struct layer_job *layer, size_t row_size, size_t keys, 
                 &shape, work_of(layer, &shape));
 }
 
-void strip_fetch_whole(struct layer_job *layer, size_t keys)
+void strip_fetch_whole(struct attention_layer *layer, size_t keys)
 {
     enum { MOST = 4 * KEY_PANEL }; /* with more it takes longer to compute than to call kernels */
     const struct pass *pass = layer->pass;
@@ -103,7 +102,7 @@ void strip_fetch_whole(struct layer_job *layer, size_t keys)
     kernels_get(pass->machine->kernels, &layer->whole_kernel, &shape, work_of(layer, &shape));
 }
 
-void strip_fetch_all(struct layer_job *layer, size_t row_size)
+void strip_fetch_all(struct attention_layer *layer, size_t row_size)
 {
     size_t widest = layer->pass->scratch.attention[0].stride;
     for (size_t keys = STEP; keys <= KEY_PANEL && keys <= widest; keys += STEP) {
@@ -113,12 +112,12 @@ void strip_fetch_all(struct layer_job *layer, size_t row_size)
     }
 }
 
-size_t strip_visible(const struct head_job *head, size_t query)
+size_t strip_visible(const struct attention_head *head, size_t query)
 {
     return head->layer->pass->batch->causal ? head->past + query + 1 : head->keys;
 }
 
-void strip_turn_panel(const struct head_job *head, size_t key, float *panel)
+void strip_transpose_panel(const struct attention_head *head, size_t key, float *panel)
 {
     struct matrix keys = head->k;
     size_t rest = keys.rows - key;
@@ -129,51 +128,62 @@ void strip_turn_panel(const struct head_job *head, size_t key, float *panel)
               matrix_rows(keys, key, count));
 }
 
-/* The slot of a key's panel. */
-static float *slot_of(const struct head_job *head, size_t key)
+static float *slot_of(const struct attention_head *head, size_t key)
 {
     size_t slot = key / KEY_PANEL % head->memory->panel_slots;
     return head->memory->panels + slot * KEY_PANEL * head->k.columns;
 }
 
-size_t strip_turn_keys(const struct head_job *head, size_t key, size_t end)
+size_t strip_pack_keys(const struct attention_head *head, size_t key, size_t end)
 {
     for (; !head->cache && key < end && key < head->k.rows; key += KEY_PANEL)
-        strip_turn_panel(head, key, slot_of(head, key));
+        strip_transpose_panel(head, key, slot_of(head, key));
     return key;
 }
 
-void strip_begin(const struct head_job *head)
+/* Before the strips of a head. */
+static void begin(const struct attention_head *head)
 {
     if (head->layer->bf16)
         attention_bf16_begin(head);
     else
-        strip_turn_keys(head, 0, head->keys);
+        strip_pack_keys(head, 0, head->keys);
 }
 
-const float *strip_panel(const struct head_job *head, size_t key)
+enum head_fault strip_for_each(const struct attention_head *head, strip_work *work)
+{
+    enum head_fault fault = HEAD_SOUND;
+    begin(head);
+    for (size_t first = 0; first < head->q.rows && fault == HEAD_SOUND; first += STRIP) {
+        struct strip strip = strip_at(head, first, STRIP);
+        fault = work(head, &strip);
+    }
+    return fault;
+}
+
+const float *strip_panel(const struct attention_head *head, size_t key)
 {
     if (head->cache)
         return cache_keys(head->cache, head->layer->layer, head->group, key);
     return slot_of(head, key);
 }
 
-const float *strip_values(const struct head_job *head, size_t key)
+const float *strip_values(const struct attention_head *head, size_t key)
 {
     if (head->cache)
         return cache_values(head->cache, head->layer->layer, head->group, key);
     return head->v.data + key * head->v.stride;
 }
 
-/* The part of a stretch from `key` on that lies in one panel. */
-static size_t part_of_panel(struct stretch keys, size_t key)
+/* The part of a range from `key` on that lies in one panel. */
+static size_t part_of_panel(struct key_range keys, size_t key)
 {
     size_t in_panel = KEY_PANEL - key % KEY_PANEL;
     return keys.end - key < in_panel ? keys.end - key : in_panel;
 }
 
-void strip_scores(const struct head_job *head, const struct strip *strip, struct stretch keys,
-                  float *to)
+void strip_scores(const struct attention_head *head, const struct strip *strip,
+                  struct key_range keys, float *to)
 {
     const struct kernel *kernels = head->layer->score_kernels[strip_row_size(strip->rows)];
     const float *q = head->q.data + strip->first * head->q.stride;
@@ -199,7 +209,7 @@ struct sum {
     ptrdiff_t chain;         /* its number, or NO_CHAIN */
 };
 
-static void end_chain(const struct head_job *head, const struct strip *strip, struct sum *sum)
+static void end_chain(const struct attention_head *head, const struct strip *strip, struct sum *sum)
 {
     const struct attention_memory *memory = head->memory;
     size_t stride = memory->context_stride;
@@ -211,8 +221,8 @@ static void end_chain(const struct head_job *head, const struct strip *strip, st
 }
 
 /* Some keys of one panel. */
-static void add_part(const struct head_job *head, const struct strip *strip, struct sum *sum,
-                     struct stretch keys)
+static void add_part(const struct attention_head *head, const struct strip *strip, struct sum *sum,
+                     struct key_range keys)
 {
     const struct kernel(*kernels)[2] = head->layer->context_kernels[strip_row_size(strip->rows)];
     size_t count = keys.end - keys.first;
@@ -232,17 +242,17 @@ static void add_part(const struct head_job *head, const struct strip *strip, str
     }
 }
 
-static void add_stretch(const struct head_job *head, const struct strip *strip, struct sum *sum,
-                        struct stretch keys)
+static void add_range(const struct attention_head *head, const struct strip *strip, struct sum *sum,
+                      struct key_range keys)
 {
     for (size_t key = keys.first, count = 0; key < keys.end; key += count) {
         count = part_of_panel(keys, key);
-        add_part(head, strip, sum, (struct stretch){key, key + count});
+        add_part(head, strip, sum, (struct key_range){key, key + count});
     }
 }
 
-void strip_context(const struct head_job *head, const struct strip *strip,
-                   const struct stretch *keys, size_t count, const float *weights)
+void strip_context(const struct attention_head *head, const struct strip *strip,
+                   const struct key_range *keys, size_t count, const float *weights)
 {
     struct sum sum = {weights, NULL, head->memory->context, NO_CHAIN};
     size_t all = 0;
@@ -251,12 +261,12 @@ void strip_context(const struct head_job *head, const struct strip *strip,
     if (head->layer->bf16)
         sum.rounded = attention_bf16_weights(head, strip, weights, all);
     for (size_t i = 0; i < count; i++)
-        add_stretch(head, strip, &sum, keys[i]);
+        add_range(head, strip, &sum, keys[i]);
     end_chain(head, strip, &sum);
 }
 
-void strip_add_context(const struct head_job *head, const struct strip *strip, struct stretch keys,
-                       const float *weights)
+void strip_add_context(const struct attention_head *head, const struct strip *strip,
+                       struct key_range keys, const float *weights)
 {
     const struct attention_memory *memory = head->memory;
     struct sum sum = {weights, NULL, memory->context, 0}; /* of the first chain, which goes on */
@@ -264,26 +274,27 @@ void strip_add_context(const struct head_job *head, const struct strip *strip, s
         sum = (struct sum){weights, NULL, memory->part, NO_CHAIN};
     if (head->layer->bf16)
         sum.rounded = attention_bf16_weights(head, strip, weights, keys.end - keys.first);
-    add_stretch(head, strip, &sum, keys);
+    add_range(head, strip, &sum, keys);
     end_chain(head, strip, &sum);
 }
 
-bool strip_is_whole(const struct head_job *head, const struct strip *strip, struct stretch keys)
+bool strip_is_whole(const struct attention_head *head, const struct strip *strip,
+                    struct key_range keys)
 {
     return strip->rows == STEP && !head->cache &&
            keys.end - keys.first == head->layer->whole_keys &&
            keys.first / CHAIN == (keys.end - 1) / CHAIN;
 }
 
-void strip_whole_context(const struct head_job *head, const struct strip *strip,
-                         struct stretch keys, const float *weights)
+void strip_whole_context(const struct attention_head *head, const struct strip *strip,
+                         struct key_range keys, const float *weights)
 {
     const float *v = strip_values(head, keys.first);
     kernel_call(&head->layer->whole_kernel, v, weights,
                 head->context.data + strip->first * head->context.stride, v);
 }
 
-void strip_write_context(const struct head_job *head, const struct strip *strip)
+void strip_write_context(const struct attention_head *head, const struct strip *strip)
 {
     const struct attention_memory *memory = head->memory;
     for (size_t row = 0; row < strip->rows; row++)
@@ -291,16 +302,17 @@ void strip_write_context(const struct head_job *head, const struct strip *strip)
                memory->context + row * memory->context_stride, head->v.columns * sizeof(float));
 }
 
-void strip_put_row(const struct head_job *head, float *square, size_t query, const float *from,
+void strip_put_row(const struct attention_head *head, float *map, size_t query, const float *from,
                    size_t count, float others)
 {
-    if (!square)
+    if (!map)
         return;
-    nontemporal_copy(square + query * head->keys, from, count);
-    nontemporal_fill(square + query * head->keys + count, head->keys - count, others);
+    nontemporal_copy(map + query * head->keys, from, count);
+    nontemporal_fill(map + query * head->keys + count, head->keys - count, others);
 }
 
-void strip_drop(const struct head_job *head, float *weights, size_t query, struct stretch keys)
+void strip_drop(const struct attention_head *head, float *weights, size_t query,
+                struct key_range keys)
 {
     float rate = head->layer->pass->config->mechanism.dropout;
     uint64_t key = splitmix64(head->dropout_key + head->past + query);

@@ -1,106 +1,230 @@
-/* attention_strip.h: a few queries of one head against a stretch of keys, by kernels.
+/* attention_strip.h: what attention's own files share: a kind of attention, a layer, a head; and a
+ * few queries of one head, a strip, against a range of keys, by kernels.
  *
- * Keys are turned into panels of KEY_PANEL once a head, or are in a cache as such; where the layer
- * is in bf16 everything that is multiplied is rounded, too (attention_bf16.h). A strip's scores
- * become weights where they lie and are multiplied with the values. Stretches begin and end at
- * multiples of STEP; keys that do not exist score 0, and values there are numbers: their weight
- * must be 0.
+ * Keys are packed once a head, as panels of KEY_PANEL, or are in a cache as such. A strip's scores
+ * become weights where they lie and are multiplied with the values. Ranges begin and end at
+ * multiples of STEP; keys that do not exist score 0, and their weight must be 0.
  *
- * A context is a sum over keys, in chains of multiply-adds: one for every CHAIN keys of the text,
- * and these are added in their order. One chain over thousands of keys would lose four times as
- * much to rounding. Where a chain begins depends on the key alone: not on the strip, nor on what
- * of the text is in a cache.
+ * A context is a sum over keys: one chain of multiply-adds for every CHAIN keys of the text, added
+ * in their order (one over thousands of keys would lose four times as much to rounding). Where a
+ * chain begins depends on the key alone.
  *
- *     strip_begin(head);
- *     strip_scores(head, &strip, stretch, memory->scores);
+ *     strip_scores(head, &strip, range, memory->scores);
  *     ... weights in place of scores ...
- *     strip_context(head, &strip, &stretch, 1, memory->scores);
+ *     strip_context(head, &strip, &range, 1, memory->scores);
  *     strip_write_context(head, &strip);
  */
 #ifndef ATTN_MODEL_ATTENTION_STRIP_H
 #define ATTN_MODEL_ATTENTION_STRIP_H
 
-#include "model/attention_job.h"
+#include <stdatomic.h>
 
-/* Queries first … first + rows - 1 of the sequence's new ones. */
+#include "math/kernel.h"
+#include "model/cache.h"
+#include "model/pass.h"
+
+enum {
+    STRIP = 32, /* queries that are worked on together, at most */
+    STEP = 16,  /* kernels exist for one row, and for multiples of this many rows and keys */
+    ROW_SIZES = 1 + STRIP / STEP,
+    KEY_SIZES = KEY_PANEL / STEP,
+    CHAIN = 256, /* keys whose values are summed in one chain; a multiple of KEY_PANEL */
+};
+
+/* In bf16: what is rounded, in pairs. */
+struct attention_pairs {
+    uint32_t *keys, *values; /* of one head that is in no cache, in pages: cache.h */
+    uint32_t *queries;       /* [queries, query_stride] of one head */
+    uint32_t *weights;       /* [rows of a strip, weight_stride] */
+    size_t query_stride, weight_stride;
+};
+
+/* What a thread works in. Not every kind uses all of it. */
+struct attention_memory {
+    float *panels;  /* [slots][dk, KEY_PANEL] keys of one head, transposed; or the last of them */
+    float *scores;  /* [rows of a strip, stride] */
+    float *context; /* [rows of a strip, context_stride] */
+    float *part;    /* the same for a chain that is added to it, where there may be several */
+    float *row;     /* of one query, or a few numbers for each of a strip */
+    float *sums;    /* of linear attention */
+    uint32_t *singles;
+    size_t panel_slots, stride, context_stride;
+    size_t single_room; /* of each query */
+    struct attention_pairs pairs;
+};
+
+/* How many of each: floats, keys, and pairs. */
+struct attention_pairs_size {
+    size_t keys, values, queries, weights;
+    size_t query_stride, weight_stride;
+};
+
+struct attention_size {
+    size_t panels, rows, stride, context_stride, part_rows, row, sums;
+    size_t single_rows, single_room;
+    struct attention_pairs_size pairs;
+    size_t one; /* 1: the stride of what is no matrix */
+};
+
+/* What the memory must be large enough for: the longest text of a batch. */
+struct attention_problem {
+    const struct config *config;
+    size_t queries, keys;
+    size_t fresh_keys; /* those that are in no cache */
+    bool scores;       /* raw scores are wanted in some layer */
+    bool maps;         /* any attention map is */
+    bool bf16;         /* products are made of rounded numbers */
+    bool causal;
+};
+
+/* What all heads of one layer share. */
+struct attention_layer {
+    struct pass *pass;
+    size_t layer;
+    float scale;
+    bool wants_context;
+    bool renormalises; /* the softmax, which is over all keys: see mechanism.h */
+    bool bf16;         /* products are made of rounded numbers */
+    struct kernel score_kernels[ROW_SIZES][KEY_SIZES];      /* by rows, keys */
+    struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* …; add to what is there */
+    struct kernel whole_kernel; /* of STEP rows and all their keys, if those are … */
+    size_t whole_keys;          /* … so many */
+    atomic_size_t first_fault;  /* that of the lowest round: round · HEAD_FAULTS + fault */
+};
+
+/* One head of one text. */
+struct attention_head {
+    const struct attention_layer *layer;
+    const struct attention_memory *memory;
+    struct matrix q, k, v, context; /* this head's columns, this text's rows */
+    struct cache *cache;            /* NULL, or where all keys and values are */
+    size_t text, head;
+    size_t group;                               /* of keys and values */
+    size_t past, keys;                          /* queries before the first; keys, all of them */
+    float *scores, *softmax, *masked, *weights; /* [T, S] where wanted, else NULL */
+    uint64_t dropout_key;                       /* a number for the head */
+};
+
+/* How a head can fail. */
+enum head_fault {
+    HEAD_SOUND,
+    HEAD_NO_NUMBER, /* a score is not finite */
+    HEAD_NO_WEIGHT, /* a row of weights sums to 0 */
+    HEAD_FAULTS,
+};
+
+/* One kind of attention. */
+struct attention_method {
+    /* Say how much memory a thread needs; false: more than can be counted. */
+    bool (*measure)(struct attention_size *size, const struct attention_problem *problem);
+    /* Before the heads of a layer: fetch kernels. 0; or -1 with an error. */
+    int (*prepare)(struct attention_layer *layer);
+    /* One head of one text: its maps where they are wanted, and its context. */
+    enum head_fault (*compute)(const struct attention_head *head);
+};
+
+const struct attention_method *attention_method(enum attention_kind kind);
+
+/* Every thread's memory, for the longest text of the batch; layers use it one after the other. */
+int attention_take_memory(struct pass *pass);
+
+extern const struct attention_method attention_dense, attention_sparse, attention_linear,
+    attention_blocked;
+
+/* --- strips ------------------------------------------------------------------------------------
+ */
+
+/* Queries first … first + rows - 1 of the text's new ones. */
 struct strip {
     size_t first, rows;
 };
 
 /* Keys first … end - 1. */
-struct stretch {
+struct key_range {
     size_t first, end;
 };
 
 size_t strip_round_up(size_t size, size_t step);
 
 /* The strip of at most `most` queries that begins with one. */
-struct strip strip_at(const struct head_job *head, size_t first, size_t most);
+struct strip strip_at(const struct attention_head *head, size_t first, size_t most);
 
-/* Kernels by the rows they compute: 1, 16 and 32, as sizes 0, 1 and 2. One row is what every step
- * of a text that grows takes; it has less to compute than to read. */
+/* How many keys, from the first on, the mask lets a query see. */
+size_t strip_visible(const struct attention_head *head, size_t query);
+
+/* What a thread needs beside its rows and their stride; false: more than can be counted. */
+bool strip_measure(struct attention_size *size, const struct attention_problem *problem);
+
+/* Kernels by the rows they compute: 1 (a step of a text that grows), 16 and 32, as sizes 0, 1, 2.
+ */
 size_t strip_row_size(size_t rows);
 size_t strip_rows_of_size(size_t size);
 
-/* Fetch the kernels for strips of such a size against stretches of `keys` keys, a multiple of STEP
- * up to KEY_PANEL; `add`: to a context that is begun. */
-void strip_fetch_scores(struct layer_job *layer, size_t row_size, size_t keys);
-void strip_fetch_context(struct layer_job *layer, size_t row_size, size_t keys, bool add);
+/* Fetch the kernels for strips of such a size against `keys` keys, a multiple of STEP up to
+ * KEY_PANEL (`add`: to a context that is begun); for any number of keys; for strip_is_whole. */
+void strip_fetch_scores(struct attention_layer *layer, size_t row_size, size_t keys);
+void strip_fetch_context(struct attention_layer *layer, size_t row_size, size_t keys, bool add);
+void strip_fetch_all(struct attention_layer *layer, size_t row_size);
+void strip_fetch_whole(struct attention_layer *layer, size_t keys);
 
-/* The same for stretches of every length that fits into a strip. */
-void strip_fetch_all(struct layer_job *layer, size_t row_size);
+/* Work on all its strips, until one fails. */
+typedef enum head_fault strip_work(const struct attention_head *head, const struct strip *strip);
+enum head_fault strip_for_each(const struct attention_head *head, strip_work *work);
 
-/* Fetch a kernel for strips of STEP rows, all of the same length of stretch: see strip_is_whole. */
-void strip_fetch_whole(struct layer_job *layer, size_t keys);
+/* The keys from one on, a multiple of KEY_PANEL, as a panel [dk, KEY_PANEL], filled up with 0. */
+void strip_transpose_panel(const struct attention_head *head, size_t key, float *panel);
 
-/* How many keys, from the first on, the mask lets a query see. */
-size_t strip_visible(const struct head_job *head, size_t query);
+/* In float32: fill memory->panels with the keys from one on up to another, unless they are in a
+ * cache, and return where to go on from; where slots are few a panel takes the place of the oldest.
+ * The panel that a key stands in; the values from a key on. */
+size_t strip_pack_keys(const struct attention_head *head, size_t key, size_t end);
+const float *strip_panel(const struct attention_head *head, size_t key);
+const float *strip_values(const struct attention_head *head, size_t key);
 
-/* What a thread needs beside its rows and their stride, which are known; false: more than can be
- * counted. */
-bool strip_measure(struct attention_size *size, const struct attention_demand *demand);
+/* q · k of a strip and a range into to[rows, stride]. */
+void strip_scores(const struct attention_head *head, const struct strip *strip,
+                  struct key_range keys, float *to);
 
-/* Before the strips of a head. */
-void strip_begin(const struct head_job *head);
+/* memory->context [rows, dv] = weights [rows, stride] · v of the ranges, one after the other in
+ * both; or that added to a context that is 0 or has a sum, whose first chain goes on from range to
+ * range. Then to where the head's context is. */
+void strip_context(const struct attention_head *head, const struct strip *strip,
+                   const struct key_range *keys, size_t count, const float *weights);
+void strip_add_context(const struct attention_head *head, const struct strip *strip,
+                       struct key_range keys, const float *weights);
+void strip_write_context(const struct attention_head *head, const struct strip *strip);
 
-/* The keys from one on, a multiple of KEY_PANEL, as a panel [dk, KEY_PANEL]; those that do not
- * exist are 0. */
-void strip_turn_panel(const struct head_job *head, size_t key, float *panel);
+/* Is there one kernel for this strip and range, whose values are one chain? It does both at once.
+ */
+bool strip_is_whole(const struct attention_head *head, const struct strip *strip,
+                    struct key_range keys);
+void strip_whole_context(const struct attention_head *head, const struct strip *strip,
+                         struct key_range keys, const float *weights);
 
-/* What others than strips need in float32: fill memory->panels with the keys from one on, a
- * multiple of KEY_PANEL, up to another, unless they are in a cache, and return where to go on from;
- * the panel that a key stands in; the values from a key on. Where there are fewer slots than
- * panels, a panel takes the place of the oldest one. */
-size_t strip_turn_keys(const struct head_job *head, size_t key, size_t end);
-const float *strip_panel(const struct head_job *head, size_t key);
-const float *strip_values(const struct head_job *head, size_t key);
-
-/* q · k of a strip and a stretch into to[rows, stride]. */
-void strip_scores(const struct head_job *head, const struct strip *strip, struct stretch keys,
-                  float *to);
-
-/* memory->context [rows, dv] = weights [rows, stride] · v of the stretches, which come one after
- * the other in both; or that, added, to a context that is 0 or has a sum: the first chain goes on
- * from stretch to stretch, later ones begin anew with each. */
-void strip_context(const struct head_job *head, const struct strip *strip,
-                   const struct stretch *keys, size_t count, const float *weights);
-void strip_add_context(const struct head_job *head, const struct strip *strip, struct stretch keys,
-                       const float *weights);
-
-/* memory->context to where the head's context is. */
-void strip_write_context(const struct head_job *head, const struct strip *strip);
-
-/* Where such a kernel is for just this strip and stretch, whose values lie side by side and are one
- * chain: both of that in one go, straight to where the context is. */
-bool strip_is_whole(const struct head_job *head, const struct strip *strip, struct stretch keys);
-void strip_whole_context(const struct head_job *head, const struct strip *strip,
-                         struct stretch keys, const float *weights);
-
-/* Write one row of a square, if it is wanted: its first `count` cells, and what the others are. */
-void strip_put_row(const struct head_job *head, float *square, size_t query, const float *from,
+/* Write one row of an attention map, if it is wanted: its first `count` cells; what the others are.
+ */
+void strip_put_row(const struct attention_head *head, float *map, size_t query, const float *from,
                    size_t count, float others);
 
 /* Let weights of the keys from `first` on go, where the mechanism has dropout. */
-void strip_drop(const struct head_job *head, float *weights, size_t query, struct stretch keys);
+void strip_drop(const struct attention_head *head, float *weights, size_t query,
+                struct key_range keys);
+
+/* --- in bf16: attention_bf16.c --------------------------------------------------------------- */
+
+/* Keys, values and queries of a head are rounded to pairs before its first strip (in a cache they
+ * are), a strip's weights when they are multiplied; softmax and sums are float32. */
+bool attention_bf16_measure(struct attention_size *size, const struct attention_problem *problem);
+void attention_bf16_score_shape(struct kernel_shape *shape, const struct attention_layer *layer);
+void attention_bf16_context_shape(struct kernel_shape *shape, const struct attention_layer *layer);
+void attention_bf16_begin(const struct attention_head *head);
+
+/* strip_scores and strip_context of one panel; the rounded weights of a range for the latter. */
+void attention_bf16_scores(const struct attention_head *head, const struct strip *strip,
+                           const struct kernel *kernel, size_t key, float *to);
+void attention_bf16_context(const struct attention_head *head, const struct kernel *kernel,
+                            size_t key, const uint32_t *weights, float *to);
+const uint32_t *attention_bf16_weights(const struct attention_head *head, const struct strip *strip,
+                                       const float *weights, size_t keys);
 
 #endif

@@ -2,20 +2,19 @@
 
 #include <assert.h>
 
-static int too_long(const struct config *config, size_t count, struct err *err)
-{
-    err_set(err, "the text is too long: expected at most %zu tokens (n_positions), found %zu",
-            config->n_positions, count);
-    return err_about(err, ERR_ABOUT_LENGTH);
-}
+#include "base/arena.h"
+#include "model/cache.h"
+#include "model/config.h"
 
 int batch_check_length(const struct config *config, size_t count, struct err *err)
 {
     if (count == 0)
         return err_set(err, "the text is empty: expected at least one token");
-    if (config->n_positions && count > config->n_positions)
-        return too_long(config, count, err);
-    return 0;
+    if (!config->n_positions || count <= config->n_positions)
+        return 0;
+    err_set(err, "the text is too long: expected at most %zu tokens (n_positions), found %zu",
+            config->n_positions, count);
+    return err_about(err, ERR_ABOUT_LENGTH);
 }
 
 /* Ids that follow `past` others. */
@@ -36,24 +35,23 @@ static size_t in_cache(const struct cache *cache)
     return cache ? cache->count : 0;
 }
 
-static int check_sequence(const struct config *config, const struct sequence *sequence,
-                          struct err *err)
+static int check_text(const struct config *config, const struct text *text, struct err *err)
 {
-    size_t past = in_cache(sequence->cache);
-    size_t encoded = in_cache(sequence->source_cache);
-    assert(!sequence->cache || sequence->cache->config == config);
-    assert(!sequence->source_cache == !(sequence->cache && config->n_encoder_layer));
-    assert(!encoded || encoded == sequence->source_count);
-    if (check_ids(config, sequence->ids, sequence->count, past, err))
+    size_t past = in_cache(text->cache);
+    size_t encoded = in_cache(text->source_cache);
+    assert(!text->cache || text->cache->config == config);
+    assert(!text->source_cache == !(text->cache && config->n_encoder_layer));
+    assert(!encoded || encoded == text->source_count);
+    if (check_ids(config, text->ids, text->count, past, err))
         return -1;
     if (!config->cross)
-        return sequence->source_ids
+        return text->source_ids
                    ? err_usage(err, "expected no source: the model attends to its own sentence")
                    : 0;
-    if (!sequence->source_ids)
+    if (!text->source_ids)
         return err_usage(err, "expected a source: the model attends from a sentence to a second "
                               "text (--source)");
-    return check_ids(config, sequence->source_ids, sequence->source_count, 0, err)
+    return check_ids(config, text->source_ids, text->source_count, 0, err)
                ? err_prefix(err, "source")
                : 0;
 }
@@ -63,7 +61,6 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* The spans of each sequence, one behind the other. */
 static int lay_out(struct batch *batch, struct arena *arena, struct err *err)
 {
     struct span *queries = arena_alloc(arena, batch->count, sizeof *queries, err);
@@ -73,15 +70,15 @@ static int lay_out(struct batch *batch, struct arena *arena, struct err *err)
     if (!queries || !sources || !past || !past_sources)
         return -1;
     for (size_t s = 0; s < batch->count; s++) {
-        const struct sequence *sequence = &batch->sequences[s];
-        past[s] = in_cache(sequence->cache);
-        past_sources[s] = in_cache(sequence->source_cache);
-        queries[s] = (struct span){batch->tokens, sequence->count};
-        sources[s] = (struct span){batch->source_tokens, sequence->source_count - past_sources[s]};
+        const struct text *text = &batch->texts[s];
+        past[s] = in_cache(text->cache);
+        past_sources[s] = in_cache(text->source_cache);
+        queries[s] = (struct span){batch->tokens, text->count};
+        sources[s] = (struct span){batch->source_tokens, text->source_count - past_sources[s]};
         batch->tokens += queries[s].count;
         batch->source_tokens += sources[s].count;
-        batch->longest_queries = larger(batch->longest_queries, sequence->count);
-        batch->cached |= sequence->cache != NULL;
+        batch->longest_queries = larger(batch->longest_queries, text->count);
+        batch->cached |= text->cache != NULL;
     }
     batch->queries = queries;
     batch->sources = sources;
@@ -97,7 +94,6 @@ static void find_longest_keys(struct batch *batch)
         batch->longest_keys = larger(batch->longest_keys, batch_keys(batch, s));
 }
 
-/* Let every sequence look at itself. */
 static void look_at_themselves(struct batch *batch)
 {
     batch->keys = batch->queries;
@@ -106,12 +102,12 @@ static void look_at_themselves(struct batch *batch)
     find_longest_keys(batch);
 }
 
-int batch_init(struct batch *batch, const struct config *config, const struct sequence *sequences,
+int batch_init(struct batch *batch, const struct config *config, const struct text *texts,
                size_t count, struct arena *arena, struct err *err)
 {
-    *batch = (struct batch){.sequences = sequences, .count = count};
+    *batch = (struct batch){.texts = texts, .count = count};
     for (size_t s = 0; s < count; s++)
-        if (check_sequence(config, &sequences[s], err))
+        if (check_text(config, &texts[s], err))
             return -1;
     if (lay_out(batch, arena, err))
         return -1;
@@ -125,14 +121,14 @@ int batch_init(struct batch *batch, const struct config *config, const struct se
 int batch_of_sources(struct batch *sources, const struct batch *batch, struct arena *arena,
                      struct err *err)
 {
-    struct sequence *texts = arena_alloc(arena, batch->count, sizeof *texts, err);
+    struct text *texts = arena_alloc(arena, batch->count, sizeof *texts, err);
     if (!texts)
         return -1;
     for (size_t s = 0; s < batch->count; s++) {
-        texts[s].ids = batch->sequences[s].source_ids;
+        texts[s].ids = batch->texts[s].source_ids;
         texts[s].count = batch->sources[s].count;
     }
-    *sources = (struct batch){.sequences = texts, .count = batch->count, .first = batch->first};
+    *sources = (struct batch){.texts = texts, .count = batch->count, .first = batch->first};
     if (lay_out(sources, arena, err))
         return -1;
     look_at_themselves(sources);

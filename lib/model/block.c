@@ -1,8 +1,6 @@
-#include "model/block.h"
-
 #include "math/gemm.h"
 #include "math/rows.h"
-#include "model/attention.h"
+#include "model/pass.h"
 
 /* The columns of the heads that are of use. */
 static void project_heads(struct pass *pass, struct span heads, struct matrix y, struct matrix x,
@@ -21,12 +19,6 @@ static bool is_needed(const struct pass *pass, enum site site, size_t layer)
     return pass_needs(pass, site, site == SITE_V ? SITE_CONTEXT : SITE_SCORES, layer);
 }
 
-static bool is_needed_whole(const struct pass *pass, enum site site, size_t layer)
-{
-    return is_needed(pass, site, layer) &&
-           pass_heads(pass, site, layer).count == pass->config->n_head;
-}
-
 /* One token's q, k and v by one product, where the weights lie side by side: it reads them in the
  * order in which they lie, which is what a single token's time goes into. False: not this time. */
 static bool project_together(struct pass *pass, size_t layer, struct matrix x,
@@ -34,9 +26,12 @@ static bool project_together(struct pass *pass, size_t layer, struct matrix x,
 {
     struct scratch *s = &pass->scratch;
     size_t width = x.columns;
-    if (x.rows != 1 || !weight_exists(joined) || !is_needed_whole(pass, SITE_Q, layer) ||
-        !is_needed_whole(pass, SITE_K, layer) || !is_needed_whole(pass, SITE_V, layer))
+    if (x.rows != 1 || !weight_exists(joined))
         return false;
+    for (enum site site = SITE_Q; site <= SITE_V; site++)
+        if (!is_needed(pass, site, layer) ||
+            pass_heads(pass, site, layer).count != pass->config->n_head)
+            return false;
     linear(pass->machine, s->joined, x, joined, ACTIVATION_NONE);
     copy_rows(s->q, matrix_columns(s->joined, 0, width));
     copy_rows(s->k, matrix_columns(s->joined, width, width));
@@ -45,9 +40,9 @@ static bool project_together(struct pass *pass, size_t layer, struct matrix x,
 }
 
 /* One of q, k and v: computed only where it is needed and not there. (Keys of a source that is in
- * its cache have no rows.) True: the pass is over. */
-static bool project(struct pass *pass, size_t layer, enum site site, struct matrix y,
-                    struct matrix x, const struct weight *w)
+ * its cache have no rows.) */
+static enum pass_state project(struct pass *pass, size_t layer, enum site site, struct matrix y,
+                               struct matrix x, const struct weight *w)
 {
     size_t width = site == SITE_V ? pass->config->d_v : pass->config->d_k;
     if (w && weight_exists(w) && y.rows && is_needed(pass, site, layer))
@@ -55,10 +50,9 @@ static bool project(struct pass *pass, size_t layer, enum site site, struct matr
     return tap_heads(pass, site, layer, y);
 }
 
-/* q and k, v from their inputs, and attention over them and what is in caches. Where there are no
- * projections, q, k and v are the inputs themselves. */
-static bool attend(struct pass *pass, size_t layer, struct matrix x, struct matrix source,
-                   const struct attention_weights *w)
+/* Where there are no projections, q, k and v are the inputs themselves. */
+static enum pass_state project_all(struct pass *pass, size_t layer, struct matrix x,
+                                   struct matrix source, const struct attention_weights *w)
 {
     struct scratch *s = &pass->scratch;
     if (!pass->config->projections) {
@@ -66,12 +60,19 @@ static bool attend(struct pass *pass, size_t layer, struct matrix x, struct matr
         s->k = s->v = source;
     }
     bool done = project_together(pass, layer, x, &w->joined);
-    bool over = project(pass, layer, SITE_Q, s->q, x, done ? NULL : &w->q) ||
-                project(pass, layer, SITE_K, s->k, source, done ? NULL : &w->k) ||
-                project(pass, layer, SITE_V, s->v, source, done ? NULL : &w->v);
-    if (pass->batch->cached && s->k.rows && !pass->tap->failed)
+    PASS_TRY(project(pass, layer, SITE_Q, s->q, x, done ? NULL : &w->q));
+    PASS_TRY(project(pass, layer, SITE_K, s->k, source, done ? NULL : &w->k));
+    return project(pass, layer, SITE_V, s->v, source, done ? NULL : &w->v);
+}
+
+/* q from x, k and v from the source, and attention over them and what is in caches. */
+static enum pass_state attend(struct pass *pass, size_t layer, struct matrix x,
+                              struct matrix source, const struct attention_weights *w)
+{
+    enum pass_state state = project_all(pass, layer, x, source, w);
+    if (pass->batch->cached && pass->scratch.k.rows && state != PASS_FAILED)
         attention_store(pass, layer); /* the last values may be all that the pass goes on for */
-    return over || attention(pass, layer);
+    return state == PASS_ON ? attention(pass, layer) : state;
 }
 
 /* out = from · w, and the residual stream x += out; or x = out, where there is no such stream. What
@@ -92,100 +93,93 @@ static void write_out(const struct pass *pass, enum site site, size_t layer, str
 }
 
 /* What a sublayer works on: norm(x) where norms come first, else x. */
-static bool norm_before(struct pass *pass, enum site site, size_t layer, const struct norm *norm,
-                        struct matrix *y)
+static enum pass_state norm_before(struct pass *pass, enum site site, size_t layer,
+                                   const struct norm *norm, struct matrix *y)
 {
     *y = pass->scratch.x;
     if (!pass->config->norm_first)
-        return false;
+        return PASS_ON;
     *y = pass->scratch.norm;
     pass_norm(pass, *y, pass->scratch.x, norm);
     return tap_rows(pass, site, layer, *y);
 }
 
 /* What becomes of the sum x + f(x) where norms come last. */
-static bool norm_behind(struct pass *pass, enum site site, size_t layer, const struct norm *norm)
+static enum pass_state norm_after(struct pass *pass, enum site site, size_t layer,
+                                  const struct norm *norm)
 {
     struct matrix x = pass->scratch.x;
     if (pass->config->norm_first)
-        return false;
+        return PASS_ON;
     pass_norm(pass, x, x, norm);
     return tap_rows(pass, site, layer, x);
 }
 
 /* x + attention(norm(x)), or norm(x + attention(x)): to the texts themselves or to the sources. */
-static bool attention_sublayer(struct pass *pass, size_t layer, const struct attention_weights *w)
+static enum pass_state attention_sublayer(struct pass *pass, size_t layer,
+                                          const struct attention_weights *w)
 {
     struct scratch *s = &pass->scratch;
     struct matrix y;
-
-    if (norm_before(pass, SITE_LN_1, layer, &w->norm, &y))
-        return true;
-    if (attend(pass, layer, y, pass->part == PART_CROSS ? s->source : y, w))
-        return true;
+    PASS_TRY(norm_before(pass, SITE_LN_1, layer, &w->norm, &y));
+    PASS_TRY(attend(pass, layer, y, pass->part == PART_CROSS ? s->source : y, w));
     write_out(pass, SITE_ATTN_OUT, layer, s->context, &w->out);
-    return tap_rows(pass, SITE_ATTN_OUT, layer, s->out) ||
-           tap_rows(pass, SITE_RESID_MID, layer, s->x) ||
-           norm_behind(pass, SITE_LN_1, layer, &w->norm);
+    PASS_TRY(tap_rows(pass, SITE_ATTN_OUT, layer, s->out));
+    PASS_TRY(tap_rows(pass, SITE_RESID_MID, layer, s->x));
+    return norm_after(pass, SITE_LN_1, layer, &w->norm);
 }
 
 /* x + mlp(norm(x)), or norm(x + mlp(x)) */
-static bool mlp_sublayer(struct pass *pass, size_t layer, const struct mlp_weights *w)
+static enum pass_state mlp_sublayer(struct pass *pass, size_t layer, const struct mlp_weights *w)
 {
     struct scratch *s = &pass->scratch;
     struct matrix y;
-
-    if (norm_before(pass, SITE_LN_2, layer, &w->norm, &y))
-        return true;
+    PASS_TRY(norm_before(pass, SITE_LN_2, layer, &w->norm, &y));
     linear(pass->machine, s->hidden, y, &w->fc, pass->config->activation);
-    if (tap_rows(pass, SITE_MLP_ACT, layer, s->hidden))
-        return true;
+    PASS_TRY(tap_rows(pass, SITE_MLP_ACT, layer, s->hidden));
     write_out(pass, SITE_MLP_OUT, layer, s->hidden, &w->proj);
-    return tap_rows(pass, SITE_MLP_OUT, layer, s->out) ||
-           tap_rows(pass, SITE_RESID_POST, layer, s->x) ||
-           norm_behind(pass, SITE_LN_2, layer, &w->norm);
+    PASS_TRY(tap_rows(pass, SITE_MLP_OUT, layer, s->out));
+    PASS_TRY(tap_rows(pass, SITE_RESID_POST, layer, s->x));
+    return norm_after(pass, SITE_LN_2, layer, &w->norm);
 }
 
 /* The Transformer's block: of an encoder, of a decoder, which looks at the encoder's output as
  * well, or of GPT-2, a decoder without an encoder. */
-static bool transformer_block(struct pass *pass, size_t layer, const struct block_weights *w)
+static enum pass_state transformer_block(struct pass *pass, size_t layer,
+                                         const struct block_weights *w)
 {
-    bool has_mlp = !mechanism_lacks(&pass->config->mechanism, PART_MLP);
-    return tap_rows(pass, SITE_RESID_PRE, layer, pass->scratch.x) ||
-           attention_sublayer(pass, layer, &w->self) ||
-           (pass->cross && attention_sublayer(pass->cross, layer, &w->cross)) ||
-           (has_mlp ? mlp_sublayer(pass, layer, &w->mlp)
-                    : tap_rows(pass, SITE_RESID_POST, layer, pass->scratch.x));
+    PASS_TRY(tap_rows(pass, SITE_RESID_PRE, layer, pass->scratch.x));
+    PASS_TRY(attention_sublayer(pass, layer, &w->self));
+    if (pass->cross)
+        PASS_TRY(attention_sublayer(pass->cross, layer, &w->cross));
+    if (mechanism_lacks(&pass->config->mechanism, PART_MLP))
+        return tap_rows(pass, SITE_RESID_POST, layer, pass->scratch.x);
+    return mlp_sublayer(pass, layer, &w->mlp);
 }
 
 /* Bare attention: what it gives is the next layer's input. */
-static bool attention_block(struct pass *pass, size_t layer, const struct block_weights *w)
+static enum pass_state attention_block(struct pass *pass, size_t layer,
+                                       const struct block_weights *w)
 {
     struct scratch *s = &pass->scratch;
-    struct matrix source = pass->config->cross ? s->source : s->x;
-
-    if (attend(pass, layer, s->x, source, &w->self))
-        return true;
     struct matrix out = s->context; /* the heads side by side */
+    PASS_TRY(attend(pass, layer, s->x, pass->config->cross ? s->source : s->x, &w->self));
     if (pass->config->out_proj) {
         linear(pass->machine, s->out, s->context, &w->self.out, ACTIVATION_NONE);
         out = s->out;
     }
-    if (tap_rows(pass, SITE_ATTN_OUT, layer, out))
-        return true;
+    PASS_TRY(tap_rows(pass, SITE_ATTN_OUT, layer, out));
     copy_rows(s->x, out);
-    return false;
+    return PASS_ON;
 }
 
-bool block(struct pass *pass, size_t layer)
+enum pass_state block(struct pass *pass, size_t layer)
 {
     struct block_weights w;
     size_t place = pass->first_layer + layer;
-    if (weights_block(pass->weights, place, pass_last_site(pass, layer), &w, pass->err)) {
-        pass->tap->failed = true;
-        return true;
-    }
     bool bare = pass->config->kind == MODEL_ATTENTION;
-    bool over = (bare ? attention_block : transformer_block)(pass, layer, &w);
-    return over || pass_check_rows(pass, SITE_RESID_POST, layer, pass->scratch.x);
+    if (weights_block(pass->weights, place, pass_last_site(pass, layer), &w, pass->err))
+        return PASS_FAILED;
+    PASS_TRY((bare ? attention_block : transformer_block)(pass, layer, &w));
+    return pass_check_rows(pass, SITE_RESID_POST, layer, pass->scratch.x);
 }

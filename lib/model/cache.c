@@ -34,7 +34,7 @@ void cache_release(struct cache *cache)
     *cache = (struct cache){0};
 }
 
-size_t cache_stride(const struct config *config)
+static size_t value_stride(const struct config *config)
 {
     return matrix_stride(config->n_kv_head * config->d_v);
 }
@@ -48,7 +48,7 @@ static size_t key_words(const struct config *c, enum precision precision)
 static size_t layer_words(const struct config *c, enum precision precision)
 {
     size_t values = precision == PRECISION_BF16 ? c->n_kv_head * head_pairs_of_values(c->d_v)
-                                                : cache_stride(c) * KEY_PANEL;
+                                                : value_stride(c) * KEY_PANEL;
     return c->n_kv_head * key_words(c, precision) + values;
 }
 
@@ -135,25 +135,24 @@ static float *layer_of(const struct cache *cache, size_t layer, size_t token)
     return cache->pages[token / KEY_PANEL] + layer * layer_words(cache->config, cache->precision);
 }
 
-static float *panel_of(const struct cache *cache, size_t layer, size_t group, size_t token)
+float *cache_keys(const struct cache *cache, size_t layer, size_t group, size_t token)
 {
     return layer_of(cache, layer, token) + group * key_words(cache->config, cache->precision);
 }
 
-static float *value_of(const struct cache *cache, size_t layer, size_t group, size_t token)
+float *cache_values(const struct cache *cache, size_t layer, size_t group, size_t token)
 {
     const struct config *c = cache->config;
     float *values = layer_of(cache, layer, token) + c->n_kv_head * key_words(c, PRECISION_FP32);
-    return values + token % KEY_PANEL * cache_stride(c) + group * c->d_v;
+    return values + token % KEY_PANEL * value_stride(c) + group * c->d_v;
 }
 
-/* In bf16. */
-static uint32_t *key_pairs_of(const struct cache *cache, size_t layer, size_t group, size_t token)
+uint32_t *cache_key_pairs(const struct cache *cache, size_t layer, size_t group, size_t token)
 {
-    return (void *)panel_of(cache, layer, group, token);
+    return (void *)cache_keys(cache, layer, group, token);
 }
 
-static uint32_t *value_pairs_of(const struct cache *cache, size_t layer, size_t group, size_t token)
+uint32_t *cache_value_pairs(const struct cache *cache, size_t layer, size_t group, size_t token)
 {
     const struct config *c = cache->config;
     float *values = layer_of(cache, layer, token) + c->n_kv_head * key_words(c, PRECISION_BF16);
@@ -164,10 +163,10 @@ static void store_floats(struct cache *cache, size_t layer, size_t group, size_t
                          const float *key, const float *value)
 {
     const struct config *c = cache->config;
-    float *column = panel_of(cache, layer, group, token) + token % KEY_PANEL;
+    float *column = cache_keys(cache, layer, group, token) + token % KEY_PANEL;
     for (size_t i = 0; i < c->d_k; i++)
         column[i * KEY_PANEL] = key[i];
-    memcpy(value_of(cache, layer, group, token), value, c->d_v * sizeof *value);
+    memcpy(cache_values(cache, layer, group, token), value, c->d_v * sizeof *value);
 }
 
 static void store_pairs(struct cache *cache, size_t layer, size_t group, size_t token,
@@ -175,8 +174,8 @@ static void store_pairs(struct cache *cache, size_t layer, size_t group, size_t 
 {
     const struct config *c = cache->config;
     size_t place = token % KEY_PANEL;
-    head_pairs_put_key(key_pairs_of(cache, layer, group, token), place, key, c->d_k);
-    head_pairs_put_value(value_pairs_of(cache, layer, group, token), place, value, c->d_v);
+    head_pairs_put_key(cache_key_pairs(cache, layer, group, token), place, key, c->d_k);
+    head_pairs_put_value(cache_value_pairs(cache, layer, group, token), place, value, c->d_v);
 }
 
 void cache_store(struct cache *cache, size_t layer, size_t group, struct matrix k, struct matrix v)
@@ -193,23 +192,24 @@ void cache_add(struct cache *cache, size_t count)
     assert(pages_for(cache->count) <= cache->page_count);
 }
 
-/* Values behind the last token are multiplied with 0, so they must be numbers; keys there give
- * scores that nobody reads. */
+/* Values after the last token are multiplied with 0, so they must be numbers; keys there give
+ * scores that are never read. */
 static void clear_floats(struct cache *cache, size_t layer, size_t token)
 {
     size_t rows = KEY_PANEL - token % KEY_PANEL;
-    memset(value_of(cache, layer, 0, token), 0, rows * cache_stride(cache->config) * sizeof(float));
+    memset(cache_values(cache, layer, 0, token), 0,
+           rows * value_stride(cache->config) * sizeof(float));
 }
 
 static void clear_pairs(struct cache *cache, size_t layer, size_t token)
 {
     const struct config *c = cache->config;
     for (size_t group = 0; group < c->n_kv_head; group++)
-        head_pairs_cut_values(value_pairs_of(cache, layer, group, token), token % KEY_PANEL,
+        head_pairs_cut_values(cache_value_pairs(cache, layer, group, token), token % KEY_PANEL,
                               c->d_v);
 }
 
-/* The values of a token and of all behind it, page by page. */
+/* The values of a token and of all after it, page by page. */
 static void clear_values(struct cache *cache, size_t layer, size_t first)
 {
     bool in_pairs = cache->precision == PRECISION_BF16;
@@ -230,28 +230,8 @@ void cache_forget(struct cache *cache, size_t count)
         clear_values(cache, layer, count);
 }
 
-const float *cache_keys(const struct cache *cache, size_t layer, size_t group, size_t key)
-{
-    return panel_of(cache, layer, group, key);
-}
-
-const float *cache_values(const struct cache *cache, size_t layer, size_t group, size_t key)
-{
-    return value_of(cache, layer, group, key);
-}
-
 struct cache_sum *cache_sum(const struct cache *cache, size_t layer, size_t head)
 {
     assert(cache->sums);
     return &cache->sums[layer * cache->config->n_head + head];
-}
-
-const uint32_t *cache_key_pairs(const struct cache *cache, size_t layer, size_t group, size_t key)
-{
-    return key_pairs_of(cache, layer, group, key);
-}
-
-const uint32_t *cache_value_pairs(const struct cache *cache, size_t layer, size_t group, size_t key)
-{
-    return value_pairs_of(cache, layer, group, key);
 }

@@ -1,11 +1,14 @@
-#include "model/checkpoint.h"
+#include "model/weights.h"
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/folder.h"
 #include "base/map.h"
 #include "format/json.h"
+#include "model/parameter_table.h"
 
 static const char single_name[] = "model.safetensors";
 static const char index_name[] = "model.safetensors.index.json";
@@ -17,11 +20,11 @@ static bool is_plain_name(const char *name)
     return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
-static int open_shards(struct checkpoint *checkpoint, const struct folder *folder, struct err *err)
+static int open_shards(struct checkpoint *checkpoint, struct err *err)
 {
     for (size_t i = 0; i < checkpoint->count; i++) {
         struct shard *shard = &checkpoint->shards[i];
-        if (safetensors_open(&shard->tensors, folder, shard->name, err))
+        if (safetensors_open(&shard->tensors, checkpoint->folder, shard->name, err))
             return -1;
     }
     return 0;
@@ -92,7 +95,7 @@ static int open_index(struct checkpoint *checkpoint, const struct folder *folder
     }
     if (json_unique_keys(map, err) || list_shards(checkpoint, map, err))
         goto named;
-    if (open_shards(checkpoint, folder, err))
+    if (open_shards(checkpoint, err))
         goto done; /* the message names the shard */
     failed = check_places(checkpoint, map, err);
 named:
@@ -116,12 +119,12 @@ static int open_single(struct checkpoint *checkpoint, const struct folder *folde
         return -1;
     checkpoint->count = 1;
     checkpoint->name = checkpoint->shards[0].name = single_name;
-    return open_shards(checkpoint, folder, err);
+    return open_shards(checkpoint, err);
 }
 
 int checkpoint_open(struct checkpoint *checkpoint, const struct folder *folder, struct err *err)
 {
-    *checkpoint = (struct checkpoint){0};
+    *checkpoint = (struct checkpoint){.folder = folder};
     bool single = folder_has(folder, single_name) || !folder_has(folder, index_name);
     int failed = (single ? open_single : open_index)(checkpoint, folder, err);
     if (failed)
@@ -156,4 +159,100 @@ struct found_tensor checkpoint_find(const struct checkpoint *checkpoint, const c
         return found;
     snprintf(prefixed, sizeof prefixed, "transformer.%s", name);
     return find_exactly(checkpoint, prefixed);
+}
+
+/* --- the tensors held against the table of parameters ---------------------------------------- */
+
+int checkpoint_blame(const struct checkpoint *checkpoint, const char *file, const char *tensor,
+                     struct err *err)
+{
+    return err_prefix(err, "'%s/%s': tensor '%s'", checkpoint->folder->path, file, tensor);
+}
+
+static bool same_shape(const struct safetensors_entry *entry, size_t rank, const size_t *shape)
+{
+    return entry->rank == rank && memcmp(entry->shape, shape, rank * sizeof *shape) == 0;
+}
+
+static int shape_error(const struct safetensors_entry *entry, size_t rank, const size_t *shape,
+                       struct err *err)
+{
+    char expected[PARAMETER_SHAPE_BYTES];
+    char found[PARAMETER_SHAPE_BYTES];
+    return err_set(err, "expected %s, found %s", parameter_shape_text(expected, rank, shape),
+                   parameter_shape_text(found, entry->rank, entry->shape));
+}
+
+static int check_entry(const struct safetensors_entry *entry, enum parameter_id id,
+                       const struct config *config, struct err *err)
+{
+    size_t shape[2];
+    size_t rank = parameter_shape(shape, id, config);
+    if (!same_shape(entry, rank, shape))
+        return shape_error(entry, rank, shape, err);
+    if (!dtype_is_weight(entry->dtype))
+        return err_unsupported(err, "expected F32, F16, BF16 or F64, found %s",
+                               dtype_name(entry->dtype));
+    return 0;
+}
+
+int checkpoint_find_parameter(struct found_tensor *found, const struct checkpoint *checkpoint,
+                              const struct config *config, size_t index, struct err *err)
+{
+    struct parameter_key key = parameter_key(index);
+    const char *file = checkpoint->name;
+    char name[PARAMETER_NAME_BYTES];
+    if (!parameter_is_used(key.id, key.layer, config))
+        return 0;
+    parameter_name(name, key.id, key.layer, config);
+    *found = checkpoint_find(checkpoint, name);
+    if (!found->entry && parameter_rows[key.id].optional)
+        return 0;
+    if (!found->entry)
+        err_set(err, "expected in the file, found none of that name");
+    else if (check_entry(found->entry, key.id, config, err))
+        file = found->file;
+    else
+        return 0;
+    return checkpoint_blame(checkpoint, file, name, err);
+}
+
+/* The number in "h.12.attn…" or "transformer.h.12.attn…", where `stack` is "h."; -1 where the name
+ * has none. */
+static long layer_of_name(const char *name, const char *stack)
+{
+    static const char prefix[] = "transformer.";
+    size_t size = strlen(stack);
+    if (strncmp(name, prefix, sizeof prefix - 1) == 0)
+        name += sizeof prefix - 1;
+    if (strncmp(name, stack, size) != 0 || name[size] < '0' || name[size] > '9')
+        return -1;
+    return strtol(name + size, NULL, 10);
+}
+
+static int check_layer(const char *name, const struct config *config, struct err *err)
+{
+    long layer = layer_of_name(name, "h.");
+    long encoder_layer = layer_of_name(name, "enc.");
+    if (layer >= 0 && (size_t)layer >= config->n_layer)
+        return err_set(err, "expected layers below n_layer = %zu, found layer %ld", config->n_layer,
+                       layer);
+    if (encoder_layer >= 0 && (size_t)encoder_layer >= config->n_encoder_layer)
+        return err_set(err, "expected layers below n_encoder_layer = %zu, found layer %ld",
+                       config->n_encoder_layer, encoder_layer);
+    return 0;
+}
+
+int checkpoint_check_layers(const struct checkpoint *checkpoint, const struct config *config,
+                            struct err *err)
+{
+    for (size_t s = 0; s < checkpoint->count; s++) {
+        const struct shard *shard = &checkpoint->shards[s];
+        for (size_t i = 0; i < shard->tensors.count; i++) {
+            const char *name = shard->tensors.entries[i].name;
+            if (check_layer(name, config, err))
+                return checkpoint_blame(checkpoint, shard->name, name, err);
+        }
+    }
+    return 0;
 }

@@ -1,20 +1,16 @@
-/* config.h: what a model is: config.json as validated numbers.
+/* config.h: what a model is: config.json as numbers that are in range and fit each other.
  *
  * Three types: "gpt2", Hugging Face's keys with their defaults; "attention", a bare stack of
- * attention for worked examples; and "transformer", the encoder and decoder of "Attention is all
- * you need". After config_open every number is in range and fits the others, so that sizes made
- * from them need no further thought than overflow.
+ * attention for worked examples; "transformer", the encoder and decoder of "Attention is all you
+ * need".
  */
 #ifndef ATTN_MODEL_CONFIG_H
 #define ATTN_MODEL_CONFIG_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/err.h"
-#include "base/folder.h"
 #include "math/activation.h"
 #include "model/mechanism.h"
+
+struct folder;
 
 enum model_kind { MODEL_GPT2, MODEL_ATTENTION, MODEL_TRANSFORMER };
 
@@ -34,11 +30,11 @@ struct config {
     bool sinusoids;             /* positions are waves; else learned, where there are any */
     float epsilon;              /* of the layer norms */
     bool norm_first;            /* x + f(norm(x)); else norm(x + f(x)) */
-    bool final_norm;            /* behind the last layer */
+    bool final_norm;            /* after the last layer */
     float scale;                /* of the scores */
     bool scale_by_layer;        /* … and divided by the layer's number, counted from 1 */
     bool tied;                  /* the logits use the token embedding */
-    bool causal;                /* a query of the sentence sees itself and what came before */
+    bool causal;                /* a query sees itself and what came before */
     bool cross;                 /* there is a second text, the source, to look at */
     bool projections;           /* else q = k = v = the input */
     bool out_proj;              /* else the heads stand side by side */
@@ -48,16 +44,14 @@ struct config {
     struct mechanism mechanism; /* all zero: the model as it is; no field of config.json */
 };
 
-/* Read `config.json` of a folder. Errors name the file and the field. */
+/* Read `config.json` of a folder, or the text of one. Errors name the field, and the file. */
 int config_open(struct config *config, const struct folder *folder, struct err *err);
-
-/* The same from the text of such a file. Errors name the field. */
 int config_parse(struct config *config, const char *text, size_t size, struct err *err);
 
 /* Layers are counted through: those of the decoder, then those of the encoder. */
 size_t config_layers(const struct config *config);
 
-/* Does a sentence look at the source alone? With an encoder it looks at itself, too. */
+/* Does a text look at its source alone? With an encoder it looks at itself, too. */
 static inline bool config_is_cross(const struct config *config)
 {
     return config->cross && !config->n_encoder_layer;

@@ -1,10 +1,12 @@
 #include "model/config_edit.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/names.h"
 #include "format/json_cursor.h"
-#include "format/json_text.h"
+#include "format/json_writer.h"
+#include "model/config.h"
 
 enum {
     GPT2 = 1 << MODEL_GPT2,
@@ -89,13 +91,9 @@ static const char *make_value(const char *bytes, size_t size, struct arena *aren
         json_append_text(&text, bytes, size);
     else
         buf_bytes(&text, bytes, size);
-    const char *value =
-        buf_check(&text, err) ? NULL : arena_text(arena, text.bytes, text.size, err);
-    buf_release(&text);
-    return value;
+    return buf_keep(&text, arena, err);
 }
 
-/* One KEY=VALUE of so many bytes. */
 static int read_change(struct config_edit *edit, const char *item, size_t size, struct arena *arena,
                        struct err *err)
 {
@@ -132,13 +130,9 @@ bool config_edit_has(const struct config_edit *edit, const char *key)
 int config_edit_add_words(struct config_edit *edit, size_t words, struct arena *arena,
                           struct err *err)
 {
-    struct buf text = {0};
-    const struct config_key *key = find_key("vocab_size", strlen("vocab_size"), err);
-    buf_format(&text, "%zu", words);
-    const char *value =
-        buf_check(&text, err) ? NULL : arena_text(arena, text.bytes, text.size, err);
-    buf_release(&text);
-    return value ? add(edit, key, value, arena, err) : -1;
+    char change[64];
+    int size = snprintf(change, sizeof change, "vocab_size=%zu", words);
+    return read_change(edit, change, (size_t)size, arena, err);
 }
 
 int config_edit_check(const struct config_edit *edit, const struct config *config, struct err *err)
@@ -170,7 +164,6 @@ static const struct config_change *change_of(const struct config_edit *edit, str
     return NULL;
 }
 
-/* True when no later change has the key. */
 static bool is_last(const struct config_edit *edit, const struct config_change *change)
 {
     for (const struct config_change *at = change + 1; at < edit->changes + edit->count; at++)
@@ -179,7 +172,6 @@ static bool is_last(const struct config_edit *edit, const struct config_change *
     return true;
 }
 
-/* A text on its way out. */
 struct writer {
     struct buf *out;
     const char *from; /* what lies before it is written */

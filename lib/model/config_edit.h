@@ -1,7 +1,5 @@
-/* config_edit.h: a config.json with other values: `n_layer=2,n_head=4`.
- *
- * The text is changed, not made anew: what this program does not read stays as it was, for those
- * programs that do.
+/* config_edit.h: a config.json with other values: `n_layer=2,n_head=4`. The text is changed, not
+ * made anew: what this program does not read stays as it was.
  *
  *     struct config_edit edit = {0};
  *     struct buf text = {0};
@@ -11,13 +9,11 @@
 #ifndef ATTN_MODEL_CONFIG_EDIT_H
 #define ATTN_MODEL_CONFIG_EDIT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/err.h"
-#include "model/config.h"
+
+struct arena;
+struct buf;
+struct config;
 
 /* A key that can be set. */
 struct config_key {
@@ -52,8 +48,7 @@ bool config_edit_has(const struct config_edit *edit, const char *key);
 int config_edit_add_words(struct config_edit *edit, size_t words, struct arena *arena,
                           struct err *err);
 
-/* Append the changed text. A key that is there, or that is there by an alias, gets its new value in
- * its place; others are added at the end. A text that is no JSON object is refused. */
+/* Append the changed text: a key that is there, or its alias, gets its new value in its place. */
 int config_edit_apply(struct buf *out, const struct config_edit *edit, const char *text,
                       size_t size, struct err *err);
 

@@ -1,4 +1,4 @@
-#include "model/head_pairs.h"
+#include "model/cache.h"
 
 #include <string.h>
 

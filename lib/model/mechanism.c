@@ -1,8 +1,292 @@
 #include "model/mechanism.h"
 
+#include <limits.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/names.h"
+#include "base/num.h"
 #include "model/config.h"
+
+enum {
+    SIZE_MAX_GIVEN = 100000000, /* of windows and the like: more tokens than any text has */
+    SCALE_MAX = 1000000,
+};
+
+#define NUMBER(field) offsetof(struct mechanism, field)
+
+const struct attention_kind_row attention_kind_rows[] = {
+    {"dense", NULL, ATTENTION_DENSE, 0, "every key that the mask allows (default)"},
+    {"window", "W", ATTENTION_SPARSE, NUMBER(pattern.window),
+     "the last W keys, the query's own included; without a mask as many after it"},
+    {"strided", "S", ATTENTION_SPARSE, NUMBER(pattern.stride), "every key a multiple of S away"},
+    {"global", "G", ATTENTION_SPARSE, NUMBER(pattern.global),
+     "the first G keys; and the first G queries see all"},
+    {"random", "K[:SEED]", ATTENTION_SPARSE, NUMBER(pattern.random),
+     "the query's own key, and K others drawn by the seed"},
+    {"linear", NULL, ATTENTION_LINEAR, 0,
+     "no softmax: weights φ(q)·φ(k) / their sum, φ(x) = elu(x) + 1, as a running sum"},
+    {"blocked", "B", ATTENTION_BLOCKED, NUMBER(block),
+     "dense, B keys at a time, with a softmax that is put right on the way"},
+};
+
+const size_t attention_kind_row_count = sizeof attention_kind_rows / sizeof *attention_kind_rows;
+
+struct word {
+    const char *text;
+    size_t size;
+};
+
+static struct word word_up_to(const char *text, const char *ends)
+{
+    return (struct word){text, strcspn(text, ends)};
+}
+
+static bool word_number(struct word word, long long min, long long max, long long *number)
+{
+    char digits[24];
+    if (word.size >= sizeof digits)
+        return false;
+    memcpy(digits, word.text, word.size);
+    digits[word.size] = '\0';
+    return num_parse_integer(digits, min, max, number);
+}
+
+/* --- attention -------------------------------------------------------------------------------- */
+
+static int unknown_attention(struct word word, struct err *err)
+{
+    struct buf known = {0};
+    char guess[NAMES_GUESS_BYTES];
+    struct names names = NAMES(attention_kind_rows, attention_kind_row_count);
+    for (size_t i = 0; i < attention_kind_row_count; i++) {
+        bool last = i + 1 == attention_kind_row_count;
+        const char *joint = last ? " or " : ", ";
+        buf_text(&known, i == 0 ? "" : joint);
+        buf_text(&known, attention_kind_rows[i].name);
+        if (attention_kind_rows[i].numbers)
+            buf_format(&known, ":%s", attention_kind_rows[i].numbers);
+    }
+    err_usage(err, "--attention: expected %s, found '%.*s'%s", known.bytes ? known.bytes : "",
+              (int)word.size, word.text,
+              names_guess(guess, names_nearest(names, word.text, word.size)));
+    buf_release(&known);
+    return -1;
+}
+
+static const struct attention_kind_row *find_attention(struct word name)
+{
+    size_t index = 0;
+    struct names names = NAMES(attention_kind_rows, attention_kind_row_count);
+    return names_find(&index, names, name.text, name.size) ? &attention_kind_rows[index] : NULL;
+}
+
+static int set_seed(struct mechanism *mechanism, struct word rest, struct err *err)
+{
+    long long seed = 0;
+    mechanism->pattern.seed = mechanism->seed;
+    if (rest.size == 0)
+        return 0;
+    struct word digits = {rest.text + 1, rest.size - 1};
+    if (!word_number(digits, 0, LLONG_MAX, &seed))
+        return err_usage(err,
+                         "--attention random: expected a seed from 0 to %lld after the second "
+                         "colon, found '%.*s'",
+                         LLONG_MAX, (int)digits.size, digits.text);
+    mechanism->pattern.seed = (uint64_t)seed;
+    return 0;
+}
+
+/* What stands after the name of one item: nothing, `:W` or `:K:SEED`. */
+static int set_numbers(struct mechanism *mechanism, const struct attention_kind_row *row,
+                       struct word rest, struct err *err)
+{
+    long long number = 0;
+    size_t *field = (size_t *)(void *)((char *)mechanism + row->offset);
+    if (!row->numbers)
+        return rest.size ? err_usage(err, "--attention: '%s' takes no number, found '%.*s'",
+                                     row->name, (int)rest.size, rest.text)
+                         : 0;
+    struct word digits = {rest.text + (rest.size > 0), rest.size ? rest.size - 1 : 0};
+    bool seeded = row->offset == NUMBER(pattern.random);
+    if (seeded && memchr(digits.text, ':', digits.size))
+        digits.size = strcspn(digits.text, ":");
+    if (!word_number(digits, 1, SIZE_MAX_GIVEN, &number))
+        return err_usage(err,
+                         "--attention: expected a whole number from 1 to %d in '%s:%s', found "
+                         "'%.*s'",
+                         SIZE_MAX_GIVEN, row->name, row->numbers, (int)digits.size, digits.text);
+    if (*field)
+        return err_usage(err, "--attention: '%s' stands twice", row->name);
+    *field = (size_t)number;
+    const char *after = digits.text + digits.size;
+    struct word seed = {after, (size_t)(rest.text + rest.size - after)};
+    return seeded ? set_seed(mechanism, seed, err) : 0;
+}
+
+int mechanism_set_attention(struct mechanism *mechanism, const char *text, struct err *err)
+{
+    bool joined = strchr(text, '+') != NULL;
+    mechanism->pattern = (struct pattern){0};
+    mechanism->block = 0;
+    for (const char *at = text;; at++) {
+        struct word item = word_up_to(at, "+");
+        struct word name = word_up_to(at, ":+");
+        const struct attention_kind_row *row = find_attention(name);
+        struct word rest = {at + name.size, item.size - name.size};
+        if (!row)
+            return unknown_attention(name, err);
+        if (joined && row->kind != ATTENTION_SPARSE)
+            return err_usage(err,
+                             "--attention: '+' joins window, strided, global and random, found "
+                             "'%s' beside it",
+                             row->name);
+        mechanism->kind = row->kind;
+        if (set_numbers(mechanism, row, rest, err))
+            return -1;
+        at += item.size;
+        if (*at == '\0')
+            return 0;
+    }
+}
+
+/* --- the others ------------------------------------------------------------------------------- */
+
+int mechanism_set_mask_method(struct mechanism *mechanism, const char *text, struct err *err)
+{
+    static const char *const methods[] = {"before", "renormalise"};
+    static const struct synonym synonyms[] = {{"after", "renormalise"}, {NULL, NULL}};
+    struct names names = NAMES_LIST(methods);
+    size_t index = 0;
+    names.synonyms = synonyms;
+    if (names_choose(&index, names, "--mask-method", text, err))
+        return -1;
+    mechanism->renormalise = index == 1;
+    return 0;
+}
+
+int mechanism_set_scale(struct mechanism *mechanism, const char *text, struct err *err)
+{
+    static const char *const words[] = {"none", "sqrt"};
+    char guess[NAMES_GUESS_BYTES];
+    double number = 1;
+    mechanism->scale_method = strcmp(text, "sqrt") == 0 ? SCALE_SQRT : SCALE_NUMBER;
+    if (mechanism->scale_method == SCALE_NUMBER && strcmp(text, "none") != 0 &&
+        !num_parse_double(text, -SCALE_MAX, SCALE_MAX, &number))
+        return err_usage(err,
+                         "--scale: expected none, sqrt or a number from -%d to %d, found '%s'%s",
+                         SCALE_MAX, SCALE_MAX, text,
+                         names_guess(guess, names_nearest(NAMES_LIST(words), text, strlen(text))));
+    mechanism->scale = (float)number;
+    return 0;
+}
+
+static const char *const part_names[BLOCK_PARTS] = {
+    [PART_MLP] = "mlp",
+    [PART_NORM] = "norm",
+    [PART_RESIDUAL] = "residual",
+    [PART_POSITIONS] = "positions",
+};
+
+const char *block_part_name(enum block_part part)
+{
+    return part_names[part];
+}
+
+int mechanism_set_without(struct mechanism *mechanism, const char *text, struct err *err)
+{
+    mechanism->without = 0;
+    for (const char *at = text;; at++) {
+        struct word name = word_up_to(at, ",");
+        size_t part = 0;
+        if (names_choose_item(&part, NAMES_LIST(part_names), "--without", name.text, name.size,
+                              err))
+            return -1;
+        mechanism->without |= 1U << part;
+        at += name.size;
+        if (*at == '\0')
+            return 0;
+    }
+}
+
+/* --- back to words ---------------------------------------------------------------------------- */
+
+static void begin_item(struct buf *out, size_t before, const char *name)
+{
+    buf_format(out, "%s%s ", out->size > before ? ", " : "", name);
+}
+
+void mechanism_write_attention(struct buf *out, const struct mechanism *mechanism)
+{
+    const char *joint = "";
+    for (size_t i = 0; i < attention_kind_row_count; i++) {
+        const struct attention_kind_row *row = &attention_kind_rows[i];
+        const char *field = (const char *)mechanism + row->offset;
+        size_t number = 0;
+        if (row->numbers)
+            memcpy(&number, field, sizeof number);
+        if (row->kind != mechanism->kind || (row->numbers && !number))
+            continue;
+        buf_format(out, "%s%s", joint, row->name);
+        joint = "+";
+        if (row->numbers)
+            buf_format(out, ":%zu", number);
+        if (row->offset == NUMBER(pattern.random))
+            buf_format(out, ":%llu", (unsigned long long)mechanism->pattern.seed);
+    }
+}
+
+const char *mechanism_attention_name(const struct mechanism *mechanism, struct arena *arena,
+                                     struct err *err)
+{
+    struct buf text = {0};
+    mechanism_write_attention(&text, mechanism);
+    return buf_keep(&text, arena, err);
+}
+
+static void write_number(struct buf *out, float number)
+{
+    char text[NUM_FLOAT_BYTES];
+    buf_bytes(out, text, num_float(text, number));
+}
+
+void mechanism_write(struct buf *out, const struct mechanism *m)
+{
+    size_t before = out->size;
+    if (m->kind != ATTENTION_DENSE) {
+        begin_item(out, before, "attention");
+        mechanism_write_attention(out, m);
+    }
+    if (m->renormalise) {
+        begin_item(out, before, "mask-method");
+        buf_text(out, "renormalise");
+    }
+    if (m->scale_method != SCALE_OF_MODEL) {
+        begin_item(out, before, "scale");
+        if (m->scale_method == SCALE_SQRT)
+            buf_text(out, "sqrt");
+        else
+            write_number(out, m->scale);
+    }
+    if (m->temperature > 0) {
+        begin_item(out, before, "temperature");
+        write_number(out, m->temperature);
+    }
+    if (m->dropout > 0) {
+        begin_item(out, before, "dropout");
+        write_number(out, m->dropout);
+        buf_format(out, " seed %llu", (unsigned long long)m->seed);
+    }
+    for (int part = 0; part < BLOCK_PARTS; part++) {
+        if (!mechanism_lacks(m, (enum block_part)part))
+            continue;
+        begin_item(out, before, "without");
+        buf_text(out, part_names[part]);
+    }
+}
 
 /* Masks, and what is seen through them. */
 static int check_sight(const struct mechanism *m, const struct config *config, struct err *err)

@@ -1,23 +1,18 @@
-/* mechanism.h: how a model attends, where that is another way than the one it was trained with: to
- * see what each part of it does.
+/* mechanism.h: how a model attends, where that is another way than the one it was trained with. It
+ * stands in the model's config; all zero is the model as it is.
  *
- * It stands in the model's config; all zero is the model as it is. What is said there in words, as
- * on the command line, is read by mechanism_text.h.
- *
- *     config.mechanism = (struct mechanism){.kind = ATTENTION_SPARSE, .pattern.window = 64};
- *     if (mechanism_check(&config.mechanism, &config, err)) ...
- *     ... forward ...
+ *     if (mechanism_set_attention(&config.mechanism, "window:4+random:2", err) ||
+ *         mechanism_check(&config.mechanism, &config, err)) ...
  */
 #ifndef ATTN_MODEL_MECHANISM_H
 #define ATTN_MODEL_MECHANISM_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
-#include "model/pattern.h"
 
+struct arena;
+struct buf;
 struct config;
 
 enum attention_kind {
@@ -26,6 +21,17 @@ enum attention_kind {
     ATTENTION_LINEAR, /* φ(q) · Σ φ(k) vᵀ / φ(q) · Σ φ(k) with φ(x) = elu(x) + 1: a running sum */
     ATTENTION_BLOCKED, /* dense, a block of keys at a time, with a softmax that is put right */
     ATTENTION_KINDS,
+};
+
+/* Which keys a query of sparse attention sees, each part where it is not 0:
+ *
+ *     window   the last `window` keys up to the query's own; without a mask as many after it
+ *     stride   every key that is a multiple of `stride` away
+ *     global   the first `global` keys; and that many first queries see all
+ *     random   the query's own, and `random` others, drawn by the seed for each query */
+struct pattern {
+    size_t window, stride, global, random;
+    uint64_t seed;
 };
 
 enum scale_method {
@@ -56,17 +62,41 @@ static inline bool mechanism_lacks(const struct mechanism *mechanism, enum block
     return mechanism->without >> part & 1;
 }
 
-/* Can its products be made in bf16? Single keys of a pattern and running sums are float32. */
-static inline bool mechanism_has_bf16(enum attention_kind kind)
-{
-    return kind == ATTENTION_DENSE || kind == ATTENTION_BLOCKED;
-}
-
 /* Refuse, as wrong usage, what does not fit together or does not fit the model. */
 int mechanism_check(const struct mechanism *mechanism, const struct config *config,
                     struct err *err);
 
 /* The scale of a layer's scores, temperature included. */
 float mechanism_scale(const struct config *config, size_t layer);
+
+/* --- in words -------------------------------------------------------------------------------- */
+
+/* The kinds of attention, for help. */
+struct attention_kind_row {
+    const char *name;
+    const char *numbers; /* what stands after a colon: "W"; NULL: nothing */
+    enum attention_kind kind;
+    size_t offset; /* of that number in struct mechanism */
+    const char *about;
+};
+
+extern const struct attention_kind_row attention_kind_rows[];
+extern const size_t attention_kind_row_count;
+
+/* Read an option's text; errors are usage. "dense", "window:W+random:K" (random keys without a seed
+ * take the mechanism's, which must be known); "before" or "renormalise"; "none", "sqrt" or a
+ * number; "mlp,norm". */
+int mechanism_set_attention(struct mechanism *mechanism, const char *text, struct err *err);
+int mechanism_set_mask_method(struct mechanism *mechanism, const char *text, struct err *err);
+int mechanism_set_scale(struct mechanism *mechanism, const char *text, struct err *err);
+int mechanism_set_without(struct mechanism *mechanism, const char *text, struct err *err);
+
+/* The name of a part, "mlp"; the kind of attention, "window:4+global:1", as the arena's text NULL
+ * with `err`; what differs from the model as it is, "attention window:4, scale 1", or nothing. */
+const char *block_part_name(enum block_part part);
+void mechanism_write_attention(struct buf *out, const struct mechanism *mechanism);
+const char *mechanism_attention_name(const struct mechanism *mechanism, struct arena *arena,
+                                     struct err *err);
+void mechanism_write(struct buf *out, const struct mechanism *mechanism);
 
 #endif

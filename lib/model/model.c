@@ -1,15 +1,94 @@
 #include "model/model.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/names.h"
-#include "model/bundled.h"
-#include "model/hub_name.h"
 
-/* A file is in the directory that was meant. */
+const struct folder *bundled_find(const char *name)
+{
+    for (size_t i = 0; i < bundled_count; i++)
+        if (strcmp(bundled_models[i].path, name) == 0)
+            return &bundled_models[i];
+    return NULL;
+}
+
+/* Those that had their names before names had owners. */
+static const struct owner_row {
+    const char *model, *owner;
+} owners[] = {
+    {"gpt2", "openai-community"},       {"gpt2-medium", "openai-community"},
+    {"gpt2-large", "openai-community"}, {"gpt2-xl", "openai-community"},
+    {"distilgpt2", "distilbert"},
+};
+
+static const char *const addresses[] = {"https://", "http://", "www.", "huggingface.co/", "hf.co/"};
+
+static const char part_characters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                      "0123456789._-";
+
+/* Past the Hub's own name; `text` itself where it is no address. */
+static const char *skip_address(const char *text)
+{
+    for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++)
+        if (strncmp(text, addresses[i], strlen(addresses[i])) == 0)
+            text += strlen(addresses[i]);
+    return text;
+}
+
+static const struct owner_row *find_owner(const char *model, size_t size)
+{
+    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++)
+        if (strlen(owners[i].model) == size && memcmp(owners[i].model, model, size) == 0)
+            return &owners[i];
+    return NULL;
+}
+
+/* The bytes of `owner/model` with which a path begins; 0: it does not. */
+static size_t size_of_name(const char *path)
+{
+    size_t owner = path[0] == '.' ? 0 : strspn(path, part_characters);
+    size_t model = owner && path[owner] == '/' ? strspn(path + owner + 1, part_characters) : 0;
+    size_t size = owner + 1 + model;
+    return model && size < HUB_NAME_BYTES ? size : 0;
+}
+
+/* A path into a directory that is there is none of the Hub's. */
+static bool is_local(const char *name)
+{
+    char owner[HUB_NAME_BYTES];
+    snprintf(owner, sizeof owner, "%.*s", (int)strcspn(name, "/"), name);
+    return file_is_directory(owner);
+}
+
+bool hub_name_read(char name[HUB_NAME_BYTES], const char *text)
+{
+    const char *path = skip_address(text);
+    bool is_address = path != text;
+    if (strncmp(path, "./", 2) == 0 && !strchr(path + 2, '/')) /* the folder that is to come */
+        path += 2;
+    size_t first = strcspn(path, "/");
+    const struct owner_row *row = is_address || !path[first] ? find_owner(path, first) : NULL;
+    if (row) {
+        snprintf(name, HUB_NAME_BYTES, "%s/%s", row->owner, row->model);
+        return true;
+    }
+    size_t size = size_of_name(path);
+    snprintf(name, HUB_NAME_BYTES, "%.*s", (int)size, path);
+    if (is_address)
+        return size > 0; /* it may go on, with /tree/main */
+    return size && !path[size] && !is_local(name);
+}
+
+const char *hub_name_model(const char *name)
+{
+    const char *slash = strchr(name, '/');
+    return slash ? slash + 1 : name;
+}
+
 static int found_file(const char *known, const char *name, struct err *err)
 {
     const char *slash = strrchr(name, '/');
@@ -92,25 +171,4 @@ void model_release(struct model *model)
 {
     weights_release(&model->weights);
     *model = (struct model){0};
-}
-
-bool model_has_site(const struct config *config, enum site site)
-{
-    const struct mechanism *mechanism = &config->mechanism;
-    bool of_mlp = site == site_of(site_rows[site].part, SITE_LN_2) ||
-                  site == site_of(site_rows[site].part, SITE_MLP_ACT) ||
-                  site == site_of(site_rows[site].part, SITE_MLP_OUT);
-    if (site == SITE_SOFTMAX)
-        return mechanism->renormalise;
-    if (of_mlp && mechanism_lacks(mechanism, PART_MLP))
-        return false;
-    if (site == SITE_EMBEDDING)
-        return true;
-    if (site == SITE_SOURCE_EMBEDDING)
-        return config->cross;
-    if (config->kind == MODEL_ATTENTION)
-        return site >= SITE_Q && site <= SITE_ATTN_OUT;
-    if (site == SITE_LN_F || site == SITE_ENC_LN_F)
-        return config->final_norm && (site == SITE_LN_F || config->n_encoder_layer);
-    return site_rows[site].part == PART_SENTENCE || config->n_encoder_layer;
 }

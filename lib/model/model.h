@@ -1,4 +1,4 @@
-/* model.h: a model directory, opened: config, weights and tokenizer in one hand.
+/* model.h: a model directory, opened: its config and its weights.
  *
  *     struct model model = {0};
  *     if (model_open(&model, "life", err)) ...
@@ -7,13 +7,18 @@
 #ifndef ATTN_MODEL_MODEL_H
 #define ATTN_MODEL_MODEL_H
 
-#include <stdbool.h>
-
-#include "base/err.h"
 #include "base/folder.h"
 #include "model/config.h"
-#include "model/site.h"
 #include "model/weights.h"
+
+/* The models in the binary, put there by models/embed.sh: the default first; a model's name is its
+ * `path`. */
+extern const struct folder bundled_models[]; /* [bundled_count] */
+extern const size_t bundled_count;
+extern const char bundled_default[];
+
+/* The model of that exact name, alive as long as the program; NULL when there is none. */
+const struct folder *bundled_find(const char *name);
 
 struct model {
     const char *name; /* as it was given; borrowed */
@@ -26,16 +31,18 @@ struct model {
  * The name must outlive the folder. Errors list the bundled names. */
 int model_find(struct folder *folder, const char *name, struct err *err);
 
-/* Open config and weights; `model` must not move while it is open. On failure nothing is held. */
+/* Open config and weights, of a name or of a folder, which must outlive the model; `model` must not
+ * move while it is open. On failure nothing is held. */
 int model_open(struct model *model, const char *name, struct err *err);
-
-/* The same for a folder at hand: one that model_find gave, or files held in memory (shape.h). What
- * it points to must outlive the model. */
 int model_open_folder(struct model *model, const struct folder *folder, struct err *err);
-
 void model_release(struct model *model);
 
-/* Does a model of this config have the site? (Bare attention has no norms, for example.) */
-bool model_has_site(const struct config *config, enum site site);
+enum { HUB_NAME_BYTES = 128 }; /* the Hub allows 96 characters after the owner's name */
+
+/* The Hugging Face Hub's name of a model, from `owner/model`, its page's address or a well-known
+ * model's name; false for anything else, and for paths into a directory that is there. And what
+ * stands after the owner's name. */
+bool hub_name_read(char name[HUB_NAME_BYTES], const char *text);
+const char *hub_name_model(const char *name);
 
 #endif

@@ -2,115 +2,58 @@
 
 #include <stdio.h>
 
-static bool always(const struct config *config)
+/* What a model has; a parameter is part of one that has all it needs. */
+enum {
+    ANY = 0,
+    GPT2 = 1 << 0,
+    TRANSFORMER = 1 << 1,
+    BLOCKS = 1 << 2,   /* norms, MLP and logits: what is more than attention */
+    SEPARATE = 1 << 3, /* queries, keys and values each have a matrix of their own */
+    LEARNED_POSITIONS = 1 << 4,
+    FINAL_NORM = 1 << 5,
+    UNTIED = 1 << 6,
+    OUT_PROJ = 1 << 7,
+    BIAS = 1 << 8,
+};
+
+static int features_of(const struct config *c)
 {
-    (void)config;
-    return true;
+    bool gpt2 = c->kind == MODEL_GPT2;
+    return (gpt2 ? GPT2 : 0) | (c->kind == MODEL_TRANSFORMER ? TRANSFORMER : 0) |
+           (c->kind != MODEL_ATTENTION ? BLOCKS : 0) | (!gpt2 && c->projections ? SEPARATE : 0) |
+           (c->sinusoids ? 0 : LEARNED_POSITIONS) | (c->final_norm ? FINAL_NORM : 0) |
+           (c->tied ? 0 : UNTIED) | (!gpt2 && c->out_proj ? OUT_PROJ : 0) | (c->bias ? BIAS : 0);
 }
 
-static bool in_gpt2(const struct config *config)
-{
-    return config->kind == MODEL_GPT2;
-}
-
-static bool in_transformer(const struct config *config)
-{
-    return config->kind == MODEL_TRANSFORMER;
-}
-
-/* Norms, MLP and logits: what is more than attention. */
-static bool in_blocks(const struct config *config)
-{
-    return in_gpt2(config) || in_transformer(config);
-}
-
-static bool with_places(const struct config *config)
-{
-    return in_blocks(config) && !config->sinusoids;
-}
-
-static bool with_final_norm(const struct config *config)
-{
-    return in_blocks(config) && config->final_norm;
-}
-
-static bool with_encoder_norm(const struct config *config)
-{
-    return in_transformer(config) && config->final_norm;
-}
-
-static bool untied(const struct config *config)
-{
-    return in_blocks(config) && !config->tied;
-}
-
-/* Queries, keys and values each have a matrix of their own. */
-static bool in_attention(const struct config *config)
-{
-    return !in_gpt2(config) && config->projections;
-}
-
-static bool with_bias(const struct config *config)
-{
-    return in_attention(config) && config->bias;
-}
-
-static bool with_cross_bias(const struct config *config)
-{
-    return in_transformer(config) && config->bias;
-}
-
-static bool with_out(const struct config *config)
-{
-    return !in_gpt2(config) && config->out_proj;
-}
-
-static bool with_out_bias(const struct config *config)
-{
-    return with_out(config) && config->bias;
-}
+/* A matrix with its bias, a norm's scale with its shift. */
+#define LINEAR(id, name, in, out, needs, bias_needs)  \
+    [id] = {name ".weight", {in, out}, needs, false}, \
+    [(id) + 1] = {name ".bias", {out}, bias_needs, false}
+#define NORM(id, name, needs)                       \
+    [id] = {name ".weight", {DIM_C}, needs, false}, \
+    [(id) + 1] = {name ".bias", {DIM_C}, needs, false}
+/* A head's projection; those of an attention that needs `more`. */
+#define PROJECTION(id, name, in, out, needs) LINEAR(id, name, in, out, needs, (needs) | BIAS)
+#define ATTENTION(to, norm, attn, more)                                                        \
+    NORM(PARAMETER_LN_1 + (to), norm, BLOCKS | (more)),                                        \
+        PROJECTION(PARAMETER_Q + (to), attn ".q_proj", DIM_C, DIM_QUERIES, SEPARATE | (more)), \
+        PROJECTION(PARAMETER_K + (to), attn ".k_proj", DIM_C, DIM_KEYS, SEPARATE | (more)),    \
+        PROJECTION(PARAMETER_V + (to), attn ".v_proj", DIM_C, DIM_VALUES, SEPARATE | (more)),  \
+        PROJECTION(PARAMETER_OUT + (to), attn ".out_proj", DIM_CONTEXT, DIM_C, OUT_PROJ | (more))
 
 const struct parameter_row parameter_rows[PARAMETERS] = {
-    [PARAMETER_WTE] = {"wte.weight", {DIM_V, DIM_C}, always, false},
-    [PARAMETER_WPE] = {"wpe.weight", {DIM_P, DIM_C}, with_places, false},
-    [PARAMETER_ENCODER_LN_F] = {"enc.ln_f.weight", {DIM_C}, with_encoder_norm, false},
-    [PARAMETER_ENCODER_LN_F_SHIFT] = {"enc.ln_f.bias", {DIM_C}, with_encoder_norm, false},
-    [PARAMETER_LN_F] = {"ln_f.weight", {DIM_C}, with_final_norm, false},
-    [PARAMETER_LN_F_SHIFT] = {"ln_f.bias", {DIM_C}, with_final_norm, false},
-    [PARAMETER_LM_HEAD] = {"lm_head.weight", {DIM_V, DIM_C}, untied, true},
-    [PARAMETER_LN_1] = {"ln_1.weight", {DIM_C}, in_blocks, false},
-    [PARAMETER_LN_1_SHIFT] = {"ln_1.bias", {DIM_C}, in_blocks, false},
-    [PARAMETER_C_ATTN] = {"attn.c_attn.weight", {DIM_C, DIM_3C}, in_gpt2, false},
-    [PARAMETER_C_ATTN_BIAS] = {"attn.c_attn.bias", {DIM_3C}, in_gpt2, false},
-    [PARAMETER_ATTN_PROJ] = {"attn.c_proj.weight", {DIM_C, DIM_C}, in_gpt2, false},
-    [PARAMETER_ATTN_PROJ_BIAS] = {"attn.c_proj.bias", {DIM_C}, in_gpt2, false},
-    [PARAMETER_Q] = {"attn.q_proj.weight", {DIM_C, DIM_QUERIES}, in_attention, false},
-    [PARAMETER_Q_BIAS] = {"attn.q_proj.bias", {DIM_QUERIES}, with_bias, false},
-    [PARAMETER_K] = {"attn.k_proj.weight", {DIM_C, DIM_KEYS}, in_attention, false},
-    [PARAMETER_K_BIAS] = {"attn.k_proj.bias", {DIM_KEYS}, with_bias, false},
-    [PARAMETER_V] = {"attn.v_proj.weight", {DIM_C, DIM_VALUES}, in_attention, false},
-    [PARAMETER_V_BIAS] = {"attn.v_proj.bias", {DIM_VALUES}, with_bias, false},
-    [PARAMETER_OUT] = {"attn.out_proj.weight", {DIM_CONTEXT, DIM_C}, with_out, false},
-    [PARAMETER_OUT_BIAS] = {"attn.out_proj.bias", {DIM_C}, with_out_bias, false},
-    [PARAMETER_LN_CROSS] = {"ln_cross.weight", {DIM_C}, in_transformer, false},
-    [PARAMETER_LN_CROSS_SHIFT] = {"ln_cross.bias", {DIM_C}, in_transformer, false},
-    [PARAMETER_CROSS_Q] = {"cross_attn.q_proj.weight", {DIM_C, DIM_QUERIES}, in_transformer, false},
-    [PARAMETER_CROSS_Q_BIAS] = {"cross_attn.q_proj.bias", {DIM_QUERIES}, with_cross_bias, false},
-    [PARAMETER_CROSS_K] = {"cross_attn.k_proj.weight", {DIM_C, DIM_KEYS}, in_transformer, false},
-    [PARAMETER_CROSS_K_BIAS] = {"cross_attn.k_proj.bias", {DIM_KEYS}, with_cross_bias, false},
-    [PARAMETER_CROSS_V] = {"cross_attn.v_proj.weight", {DIM_C, DIM_VALUES}, in_transformer, false},
-    [PARAMETER_CROSS_V_BIAS] = {"cross_attn.v_proj.bias", {DIM_VALUES}, with_cross_bias, false},
-    [PARAMETER_CROSS_OUT] = {"cross_attn.out_proj.weight",
-                             {DIM_CONTEXT, DIM_C},
-                             in_transformer,
-                             false},
-    [PARAMETER_CROSS_OUT_BIAS] = {"cross_attn.out_proj.bias", {DIM_C}, with_cross_bias, false},
-    [PARAMETER_LN_2] = {"ln_2.weight", {DIM_C}, in_blocks, false},
-    [PARAMETER_LN_2_SHIFT] = {"ln_2.bias", {DIM_C}, in_blocks, false},
-    [PARAMETER_FC] = {"mlp.c_fc.weight", {DIM_C, DIM_I}, in_blocks, false},
-    [PARAMETER_FC_BIAS] = {"mlp.c_fc.bias", {DIM_I}, in_blocks, false},
-    [PARAMETER_MLP_PROJ] = {"mlp.c_proj.weight", {DIM_I, DIM_C}, in_blocks, false},
-    [PARAMETER_MLP_PROJ_BIAS] = {"mlp.c_proj.bias", {DIM_C}, in_blocks, false},
+    [PARAMETER_WTE] = {"wte.weight", {DIM_V, DIM_C}, ANY, false},
+    [PARAMETER_WPE] = {"wpe.weight", {DIM_P, DIM_C}, BLOCKS | LEARNED_POSITIONS, false},
+    NORM(PARAMETER_ENCODER_LN_F, "enc.ln_f", TRANSFORMER | FINAL_NORM),
+    NORM(PARAMETER_LN_F, "ln_f", BLOCKS | FINAL_NORM),
+    [PARAMETER_LM_HEAD] = {"lm_head.weight", {DIM_V, DIM_C}, BLOCKS | UNTIED, true},
+    ATTENTION(0, "ln_1", "attn", 0),
+    LINEAR(PARAMETER_C_ATTN, "attn.c_attn", DIM_C, DIM_3C, GPT2, GPT2),
+    LINEAR(PARAMETER_ATTN_PROJ, "attn.c_proj", DIM_C, DIM_C, GPT2, GPT2),
+    ATTENTION(PARAMETERS_TO_CROSS, "ln_cross", "cross_attn", TRANSFORMER),
+    NORM(PARAMETER_LN_2, "ln_2", BLOCKS),
+    LINEAR(PARAMETER_FC, "mlp.c_fc", DIM_C, DIM_I, BLOCKS, BLOCKS),
+    LINEAR(PARAMETER_MLP_PROJ, "mlp.c_proj", DIM_I, DIM_C, BLOCKS, BLOCKS),
 };
 
 size_t parameter_index(enum parameter_id id, size_t layer)
@@ -134,8 +77,9 @@ size_t parameter_count(const struct config *config)
 
 bool parameter_is_used(enum parameter_id id, size_t layer, const struct config *config)
 {
-    bool of_decoder = id >= PARAMETER_LN_CROSS && id <= PARAMETER_CROSS_OUT_BIAS;
-    return parameter_rows[id].used(config) && !(of_decoder && layer >= config->n_layer);
+    const struct parameter_row *row = &parameter_rows[id];
+    bool of_decoder = id >= PARAMETER_CROSS && id < PARAMETER_LN_2;
+    return !(row->needs & ~features_of(config)) && !(of_decoder && layer >= config->n_layer);
 }
 
 static size_t dimension_size(enum dimension dimension, const struct config *config)

@@ -1,14 +1,10 @@
 /* parameter_table.h: every tensor a model may have: its name, its shape, and when it is needed.
  *
- * A matrix stands directly before its bias, a norm's scale before its shift: `id + 1` is the other.
- * What is in layers has the same rows in decoder and encoder; layers are counted through, those of
- * the encoder behind those of the decoder.
+ * A matrix and its bias are two rows, and a norm's scale and shift: `id + 1` is the other. Layers
+ * are counted through, those of the encoder after those of the decoder.
  */
 #ifndef ATTN_MODEL_PARAMETER_TABLE_H
 #define ATTN_MODEL_PARAMETER_TABLE_H
-
-#include <stdbool.h>
-#include <stddef.h>
 
 #include "model/config.h"
 
@@ -16,42 +12,22 @@ enum parameter_id {
     PARAMETER_WTE,
     PARAMETER_WPE,
     PARAMETER_ENCODER_LN_F,
-    PARAMETER_ENCODER_LN_F_SHIFT,
-    PARAMETER_LN_F,
-    PARAMETER_LN_F_SHIFT,
-    PARAMETER_LM_HEAD,
+    PARAMETER_LN_F = PARAMETER_ENCODER_LN_F + 2,
+    PARAMETER_LM_HEAD = PARAMETER_LN_F + 2,
     PARAMETERS_OF_MODEL, /* from here on: once in every layer */
     PARAMETER_LN_1 = PARAMETERS_OF_MODEL,
-    PARAMETER_LN_1_SHIFT,
-    PARAMETER_C_ATTN,
-    PARAMETER_C_ATTN_BIAS,
-    PARAMETER_ATTN_PROJ,
-    PARAMETER_ATTN_PROJ_BIAS,
-    PARAMETER_Q, /* from here to OUT_BIAS as from CROSS_Q to CROSS_OUT_BIAS */
-    PARAMETER_Q_BIAS,
-    PARAMETER_K,
-    PARAMETER_K_BIAS,
-    PARAMETER_V,
-    PARAMETER_V_BIAS,
-    PARAMETER_OUT,
-    PARAMETER_OUT_BIAS,
-    PARAMETER_LN_CROSS, /* to CROSS_OUT_BIAS: in the decoder alone */
-    PARAMETER_LN_CROSS_SHIFT,
-    PARAMETER_CROSS_Q,
-    PARAMETER_CROSS_Q_BIAS,
-    PARAMETER_CROSS_K,
-    PARAMETER_CROSS_K_BIAS,
-    PARAMETER_CROSS_V,
-    PARAMETER_CROSS_V_BIAS,
-    PARAMETER_CROSS_OUT,
-    PARAMETER_CROSS_OUT_BIAS,
-    PARAMETER_LN_2,
-    PARAMETER_LN_2_SHIFT,
-    PARAMETER_FC,
-    PARAMETER_FC_BIAS,
-    PARAMETER_MLP_PROJ,
-    PARAMETER_MLP_PROJ_BIAS,
-    PARAMETERS,
+    PARAMETER_Q = PARAMETER_LN_1 + 2,
+    PARAMETER_K = PARAMETER_Q + 2,
+    PARAMETER_V = PARAMETER_K + 2,
+    PARAMETER_OUT = PARAMETER_V + 2,
+    PARAMETER_C_ATTN = PARAMETER_OUT + 2,
+    PARAMETER_ATTN_PROJ = PARAMETER_C_ATTN + 2,
+    PARAMETER_CROSS = PARAMETER_ATTN_PROJ + 2, /* in decoders: LN_1 to OUT again, so much further */
+    PARAMETERS_TO_CROSS = PARAMETER_CROSS - PARAMETER_LN_1,
+    PARAMETER_LN_2 = PARAMETER_OUT + PARAMETERS_TO_CROSS + 2,
+    PARAMETER_FC = PARAMETER_LN_2 + 2,
+    PARAMETER_MLP_PROJ = PARAMETER_FC + 2,
+    PARAMETERS = PARAMETER_MLP_PROJ + 2,
     PARAMETERS_OF_LAYER = PARAMETERS - PARAMETERS_OF_MODEL,
 };
 
@@ -72,7 +48,7 @@ enum dimension {
 struct parameter_row {
     const char *name; /* in a layer: what follows "h.3.", or "enc.3." in the encoder */
     enum dimension shape[2];
-    bool (*used)(const struct config *config); /* is it part of such a model? */
+    int needs; /* what a model must have for it: see parameter_table.c */
     bool optional;
 };
 
@@ -83,7 +59,7 @@ struct parameter_key {
     size_t layer; /* 0 outside the layers */
 };
 
-/* Where a parameter stands among all, those in layers once a layer; which one stands there; and how
+/* Where a parameter stands among all, those in layers once a layer; which one stands there; how
  * many there are. */
 size_t parameter_index(enum parameter_id id, size_t layer);
 struct parameter_key parameter_key(size_t index);
@@ -97,11 +73,9 @@ size_t parameter_shape(size_t shape[2], enum parameter_id id, const struct confi
 
 enum { PARAMETER_NAME_BYTES = 64, PARAMETER_SHAPE_BYTES = 256 };
 
-/* "wte.weight", "h.3.attn.c_attn.weight", "enc.0.ln_1.bias"; returns `name`. */
+/* "wte.weight", "h.3.attn.c_attn.weight", "enc.0.ln_1.bias"; "[48, 144]"; both return the text. */
 const char *parameter_name(char name[PARAMETER_NAME_BYTES], enum parameter_id id, size_t layer,
                            const struct config *config);
-
-/* "[48, 144]"; returns `text`. */
 const char *parameter_shape_text(char text[PARAMETER_SHAPE_BYTES], size_t rank,
                                  const size_t *shape);
 

@@ -1,9 +1,8 @@
 #include "model/pass.h"
 
-#include <stdio.h>
-
 #include "math/gemm.h"
 #include "math/rows.h"
+#include "model/cache.h"
 
 enum attention_kind pass_attention_kind(const struct pass *pass)
 {
@@ -13,13 +12,14 @@ enum attention_kind pass_attention_kind(const struct pass *pass)
 
 enum precision pass_attention_precision(const struct pass *pass)
 {
-    bool rounded = mechanism_has_bf16(pass_attention_kind(pass));
+    enum attention_kind kind = pass_attention_kind(pass);
+    bool rounded = kind == ATTENTION_DENSE || kind == ATTENTION_BLOCKED;
     return rounded ? pass->weights->precision : PRECISION_FP32;
 }
 
-struct cache *pass_cache(const struct pass *pass, size_t sequence)
+struct cache *pass_cache(const struct pass *pass, size_t index)
 {
-    const struct sequence *text = &pass->batch->sequences[sequence];
+    const struct text *text = &pass->batch->texts[index];
     return pass->part == PART_CROSS ? text->source_cache : text->cache;
 }
 
@@ -51,14 +51,15 @@ static int hold_pairs(struct pass *pass)
 
 int pass_init(struct pass *pass)
 {
-    if (pass_memory_take_stream(pass))
+    bool stream_alone = !pass->layers || !pass_goes_to(pass, SITE_RESID_PRE, 0);
+    if (pass_memory_take(pass, stream_alone))
         return -1;
-    if (!pass->layers || !pass_goes_to(pass, SITE_RESID_PRE, 0))
+    if (stream_alone)
         return 0;
-    if (pass_memory_take_layer(pass) || squares_init(pass) || pass_memory_take_logits(pass) ||
-        reserve_caches(pass) || hold_pairs(pass))
-        return -1;
-    return 0;
+    return attention_maps_init(pass) || pass_memory_take_logits(pass) || reserve_caches(pass) ||
+                   hold_pairs(pass)
+               ? -1
+               : 0;
 }
 
 int pass_init_cross(struct pass *cross, const struct pass *pass, const struct batch *batch)
@@ -66,40 +67,37 @@ int pass_init_cross(struct pass *cross, const struct pass *pass, const struct ba
     *cross = *pass;
     cross->batch = batch;
     cross->part = PART_CROSS;
-    cross->scratch.squares = (struct squares){0};
+    cross->scratch.maps = (struct attention_maps){0};
     cross->scratch.attention = NULL;
     cross->scratch.drawn = NULL;
     if (!pass_goes_to(pass, SITE_RESID_PRE, 0))
         return 0;
-    return pass_memory_take_keys(cross) || squares_init(cross) || reserve_caches(cross) ? -1 : 0;
+    return pass_memory_take_keys(cross) || attention_maps_init(cross) || reserve_caches(cross) ? -1
+                                                                                               : 0;
 }
 
-void pass_keep_caches(struct pass *pass)
+static void end_cache(struct cache *cache, size_t past, size_t fresh, bool keep)
+{
+    if (cache && keep)
+        cache_add(cache, fresh);
+    else if (cache)
+        cache_forget(cache, past);
+}
+
+void pass_end_caches(struct pass *pass, bool keep)
 {
     const struct batch *batch = pass->batch;
     for (size_t s = 0; s < batch->count; s++) {
-        if (batch->sequences[s].cache)
-            cache_add(batch->sequences[s].cache, batch->queries[s].count);
-        if (batch->sequences[s].source_cache)
-            cache_add(batch->sequences[s].source_cache, batch->sources[s].count);
-    }
-}
-
-void pass_forget_caches(struct pass *pass)
-{
-    const struct batch *batch = pass->batch;
-    for (size_t s = 0; s < batch->count; s++) {
-        if (batch->sequences[s].cache)
-            cache_forget(batch->sequences[s].cache, batch->past[s]);
-        if (batch->sequences[s].source_cache)
-            cache_forget(batch->sequences[s].source_cache, batch->past_sources[s]);
+        const struct text *text = &batch->texts[s];
+        end_cache(text->cache, batch->past[s], batch->queries[s].count, keep);
+        end_cache(text->source_cache, batch->past_sources[s], batch->sources[s].count, keep);
     }
 }
 
 /* Where a site stands in the order of the pass. A norm that comes last stands with its sum. */
 static size_t place_of(const struct pass *pass, enum site site, size_t layer)
 {
-    enum site sum = site_rows[site].behind;
+    enum site sum = site_rows[site].after;
     if (site_rows[site].in_layer)
         return 1 + layer * SITE_COUNT + (sum && !pass->config->norm_first ? sum : site);
     return site == SITE_EMBEDDING ? 0 : (size_t)-1;
@@ -114,13 +112,13 @@ static size_t place_of_caches(const struct pass *pass)
     return place_of(pass, sources ? SITE_CROSS_V : SITE_V, pass->config->n_layer - 1);
 }
 
-/* Is this site, or anything from it on, on the way there? And anything behind it? */
+/* Is this site, or anything from it on, on the way there? And anything after it? */
 static bool leads_to_caches(const struct pass *pass, enum site own, size_t layer)
 {
     return pass->batch->cached && place_of(pass, own, layer) <= place_of_caches(pass);
 }
 
-static bool caches_lie_behind(const struct pass *pass, enum site own, size_t layer)
+static bool caches_come_after(const struct pass *pass, enum site own, size_t layer)
 {
     return pass->batch->cached &&
            (pass->part == PART_SOURCE || place_of(pass, own, layer) < place_of_caches(pass));
@@ -166,14 +164,13 @@ struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
     return (struct span){first, last + 1 - first};
 }
 
-bool pass_is_over(const struct pass *pass, enum site site, size_t layer)
+enum pass_state pass_after(const struct pass *pass, enum site site, size_t layer)
 {
     enum site own = site_of(pass->part, site);
-    if (pass->tap->failed)
-        return true;
     if (site_rows[own].part != pass->part) /* it has no such site */
-        return false;
-    return !watch_after(pass->tap->watch, own, layer) && !caches_lie_behind(pass, own, layer);
+        return PASS_ON;
+    bool goes_on = watch_after(pass->tap->watch, own, layer) || caches_come_after(pass, own, layer);
+    return goes_on ? PASS_ON : PASS_OVER;
 }
 
 struct norm_job {
@@ -208,8 +205,12 @@ void pass_norm(const struct pass *pass, struct matrix y, struct matrix x, const 
         copy_rows(y, x);
 }
 
-struct span pass_logit_rows(const struct pass *pass, size_t sequence)
+bool pass_logits_are_rows(const struct pass *pass)
 {
-    return pass->tap->watch->last_logits ? (struct span){sequence, 1}
-                                         : pass->batch->queries[sequence];
+    return weights_unembedding_is_packed(pass->weights);
+}
+
+struct span pass_logit_rows(const struct pass *pass, size_t text)
+{
+    return pass->tap->watch->last_logits ? (struct span){text, 1} : pass->batch->queries[text];
 }

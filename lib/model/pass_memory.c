@@ -1,10 +1,9 @@
-#include "model/pass_memory.h"
+#include "model/pass.h"
 
 #include <stdint.h>
 #include <string.h>
 
 #include "base/num.h"
-#include "model/pass.h"
 
 /* A token matrix of the scratch. */
 struct buffer {
@@ -90,19 +89,13 @@ static int take_buffers(struct pass *pass, const struct buffer *list, size_t cou
     return 0;
 }
 
-int pass_memory_take_stream(struct pass *pass)
+int pass_memory_take(struct pass *pass, bool stream_alone)
 {
+    const struct batch *batch = pass->batch;
     struct buffer list[BUFFERS_MAX];
-    list_buffers(list, &pass->scratch, pass->config, pass->batch->tokens, pass->batch->key_tokens);
-    return take_buffers(pass, list, 1);
-}
-
-int pass_memory_take_layer(struct pass *pass)
-{
-    struct buffer list[BUFFERS_MAX];
-    size_t count = list_buffers(list, &pass->scratch, pass->config, pass->batch->tokens,
-                                pass->batch->key_tokens);
-    return take_buffers(pass, list + 1, count - 1);
+    size_t count =
+        list_buffers(list, &pass->scratch, pass->config, batch->tokens, batch->key_tokens);
+    return take_buffers(pass, list, stream_alone ? 1 : count);
 }
 
 int pass_memory_take_keys(struct pass *pass)
@@ -123,31 +116,15 @@ size_t pass_memory_logits_bytes(const struct config *config, size_t tokens)
     return config->vocab_size * logits_stride(tokens) * sizeof(float);
 }
 
-bool pass_memory_logits_are_in_rows(const struct pass *pass)
-{
-    return weights_unembedding_is_turned(pass->weights);
-}
-
-static int take_logit_rows(struct pass *pass, size_t tokens)
-{
-    size_t words = pass->config->vocab_size;
-    size_t stride = matrix_stride(words);
-    size_t count = 0;
-    if (!num_multiply(&count, tokens, stride))
-        return err_memory(pass->err, SIZE_MAX);
-    float *data = arena_room(pass->arena, count, sizeof *data, pass->err);
-    pass->scratch.logits = (struct matrix){data, tokens, words, stride};
-    return data ? 0 : -1;
-}
-
 int pass_memory_take_logits(struct pass *pass)
 {
     const struct batch *batch = pass->batch;
+    struct matrix *logits = &pass->scratch.logits;
+    size_t words = pass->config->vocab_size;
     size_t tokens = pass->tap->watch->last_logits ? batch->count : batch->tokens;
     if (pass->part != PART_SENTENCE || !pass_watches(pass, SITE_LOGITS, 0))
         return 0;
-    if (pass_memory_logits_are_in_rows(pass))
-        return take_logit_rows(pass, tokens);
-    struct buffer logits = {&pass->scratch.logits, pass->config->vocab_size, tokens, 0};
-    return take_matrix(pass, &logits, logits_stride(tokens));
+    if (pass_logits_are_rows(pass))
+        return take_matrix(pass, &(struct buffer){logits, tokens, words, 0}, matrix_stride(words));
+    return take_matrix(pass, &(struct buffer){logits, words, tokens, 0}, logits_stride(tokens));
 }

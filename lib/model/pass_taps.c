@@ -5,44 +5,35 @@
 
 #include "math/rows.h"
 
-/* "'h.0.scores' head 1" */
-struct place_name {
-    char site[SITE_NAME_BYTES];
-    char head[32];
-};
-
-static struct place_name name_of(const struct pass *pass, const struct place_in_pass *place)
+/* "'h.0.scores' head 1: expected …, found … (text 0)" */
+static enum pass_state fail_at(struct pass *pass, const struct place_in_pass *place,
+                               const char *what)
 {
-    struct place_name name = {.head = ""};
-    site_tensor_name(name.site, site_of(pass->part, place->site), (int)place->layer);
+    char site[SITE_NAME_BYTES];
+    char head[32] = "";
+    site_tensor_name(site, site_of(pass->part, place->site), (int)place->layer);
     if (place->head != NO_HEAD)
-        snprintf(name.head, sizeof name.head, " head %zu", place->head);
-    return name;
+        snprintf(head, sizeof head, " head %zu", place->head);
+    err_set(pass->err, "'%s'%s: expected %s (text %zu)", site, head, what,
+            pass->batch->first + place->text);
+    return PASS_FAILED;
 }
 
-bool pass_fail_number(struct pass *pass, const struct place_in_pass *place)
+enum pass_state pass_fail_number(struct pass *pass, const struct place_in_pass *place)
 {
-    struct place_name name = name_of(pass, place);
     bool in_layer = site_rows[place->site].in_layer;
     int layer = in_layer ? (int)(pass->first_layer + place->layer) : -1;
-    pass->tap->failed = true;
     if (weights_check_finite(pass->weights, layer, pass->err))
-        return true;
-    err_set(pass->err, "'%s'%s: expected finite numbers, found infinity or nan (text %zu)",
-            name.site, name.head, pass->batch->first + place->sequence);
-    return true;
+        return PASS_FAILED;
+    return fail_at(pass, place, "finite numbers, found infinity or nan");
 }
 
-bool pass_fail_weight(struct pass *pass, const struct place_in_pass *place)
+enum pass_state pass_fail_weight(struct pass *pass, const struct place_in_pass *place)
 {
-    struct place_name name = name_of(pass, place);
-    pass->tap->failed = true;
-    err_set(pass->err, "'%s'%s: expected rows that sum to more than 0, found one of 0 (text %zu)",
-            name.site, name.head, pass->batch->first + place->sequence);
-    return true;
+    return fail_at(pass, place, "rows that sum to more than 0, found one of 0");
 }
 
-bool pass_check_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)
+enum pass_state pass_check_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)
 {
     for (size_t s = 0; s < pass->batch->count; s++) {
         struct span span = pass->batch->queries[s];
@@ -52,10 +43,9 @@ bool pass_check_rows(struct pass *pass, enum site site, size_t layer, struct mat
                 return pass_fail_number(pass,
                                         &(struct place_in_pass){site, layer, s, .head = NO_HEAD});
     }
-    return false;
+    return PASS_ON;
 }
 
-/* True when every element is finite. */
 static bool is_sound(const struct tensor *values)
 {
     size_t last = values->rank - 1;
@@ -104,46 +94,45 @@ static size_t first_unsound(const struct tensor *values, struct span heads)
     return values->shape[0];
 }
 
-void tap_show(struct pass *pass, enum site site, size_t layer, size_t sequence,
-              struct tensor values)
+int tap_show(struct pass *pass, enum site site, size_t layer, size_t text, struct tensor values)
 {
     struct announcement seen = {
         .site = site_of(pass->part, site),
         .layer = site_rows[site].in_layer ? (int)layer : -1,
-        .sequence = sequence,
+        .text = text,
         .values = values,
     };
-    if (!pass->tap->failed && pass->tap->sink(pass->tap->context, &seen, pass->err))
-        pass->tap->failed = true;
+    return pass->tap->sink(pass->tap->context, &seen, pass->err);
 }
 
-/* Hand one sequence's values to the sink, if there are any and all of them are numbers. */
-static void announce(struct pass *pass, enum site site, size_t layer, size_t sequence,
-                     struct tensor values)
+/* Hand one text's values to the sink, if there are any and all of them are numbers. */
+static int announce(struct pass *pass, enum site site, size_t layer, size_t text,
+                    struct tensor values)
 {
-    if (pass->tap->failed || values.shape[values.rank - 2] == 0)
-        return;
+    if (values.shape[values.rank - 2] == 0)
+        return 0;
     bool has_heads = values.rank == 3;
     struct span all = {0, values.shape[0]};
     size_t bad = first_unsound(&values, has_heads ? pass_heads(pass, site, layer) : all);
-    struct place_in_pass place = {site, layer, sequence, has_heads ? bad : NO_HEAD};
-    if (bad < values.shape[0])
-        pass_fail_number(pass, &place);
-    else
-        tap_show(pass, site, layer, sequence, values);
+    struct place_in_pass place = {site, layer, text, has_heads ? bad : NO_HEAD};
+    if (bad == values.shape[0])
+        return tap_show(pass, site, layer, text, values);
+    pass_fail_number(pass, &place);
+    return -1;
 }
 
-bool tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)
+enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)
 {
     for (size_t s = 0; pass_watches(pass, site, layer) && s < pass->batch->count; s++) {
         struct span span = pass->batch->queries[s];
         struct tensor values = tensor_of_matrix(matrix_rows(rows, span.first, span.count));
-        announce(pass, site, layer, s, values);
+        if (announce(pass, site, layer, s, values))
+            return PASS_FAILED;
     }
-    return pass_is_over(pass, site, layer);
+    return pass_after(pass, site, layer);
 }
 
-bool tap_heads(struct pass *pass, enum site site, size_t layer, struct matrix rows)
+enum pass_state tap_heads(struct pass *pass, enum site site, size_t layer, struct matrix rows)
 {
     bool of_keys = site_rows[site].axes == AXES_GROUP_TOKEN_DIM;
     const struct span *spans = of_keys ? pass->batch->keys : pass->batch->queries;
@@ -156,15 +145,16 @@ bool tap_heads(struct pass *pass, enum site site, size_t layer, struct matrix ro
             .shape = {heads, spans[s].count, width},
             .stride = {width, rows.stride, 1},
         };
-        announce(pass, site, layer, s, values);
+        if (announce(pass, site, layer, s, values))
+            return PASS_FAILED;
     }
-    return pass_is_over(pass, site, layer);
+    return pass_after(pass, site, layer);
 }
 
-bool tap_logits(struct pass *pass)
+enum pass_state tap_logits(struct pass *pass)
 {
     struct matrix logits = pass->scratch.logits;
-    bool in_rows = pass_memory_logits_are_in_rows(pass);
+    bool in_rows = pass_logits_are_rows(pass);
     size_t of_token = in_rows ? logits.stride : 1;
     size_t of_word = in_rows ? 1 : logits.stride;
     for (size_t s = 0; s < pass->batch->count; s++) {
@@ -175,7 +165,8 @@ bool tap_logits(struct pass *pass)
             .shape = {tokens.count, pass->config->vocab_size},
             .stride = {of_token, of_word},
         };
-        announce(pass, SITE_LOGITS, 0, s, values);
+        if (announce(pass, SITE_LOGITS, 0, s, values))
+            return PASS_FAILED;
     }
-    return true;
+    return PASS_OVER;
 }

@@ -16,7 +16,7 @@ size_t pattern_singles(const struct pattern *pattern, size_t keys)
 
 /* Floyd's way to draw some of a number of things, each as likely: as many draws as there are
  * things to draw. The others are counted without the query's own key. */
-size_t pattern_draw(const struct pattern *pattern, const struct view *view, struct key_set *set,
+size_t pattern_draw(const struct pattern *pattern, const struct view *view, struct bitset *set,
                     uint32_t *drawn)
 {
     size_t others = view->visible - 1;
@@ -25,14 +25,14 @@ size_t pattern_draw(const struct pattern *pattern, const struct view *view, stru
     for (size_t i = 0; i < count; i++) {
         size_t last = others - count + i;
         size_t pick = (splitmix64(row + i) >> 32) * (last + 1) >> 32;
-        if (!key_set_add(set, pick + (pick >= view->query)))
-            key_set_add(set, last + (last >= view->query));
+        if (!bitset_add(set, pick + (pick >= view->query)))
+            bitset_add(set, last + (last >= view->query));
     }
-    key_set_add(set, view->query);
-    return key_set_empty(set, drawn);
+    bitset_add(set, view->query);
+    return bitset_empty(set, drawn);
 }
 
-void pattern_stretches(struct sight *sight, const struct pattern *pattern, const struct view *view)
+void pattern_ranges(struct sight *sight, const struct pattern *pattern, const struct view *view)
 {
     sight->low =
         view->query < pattern->global ? view->visible : smaller(pattern->global, view->visible);
@@ -48,7 +48,7 @@ void pattern_stretches(struct sight *sight, const struct pattern *pattern, const
     sight->single_count = 0;
 }
 
-/* Keep a key that is in neither stretch: written first, and counted where it is, there is nothing
+/* Keep a key that is in neither range: written first, and counted where it is, there is nothing
  * to guess wrong. */
 static void keep_single(struct sight *sight, uint32_t *singles, size_t key)
 {
@@ -62,7 +62,7 @@ void pattern_look(struct sight *sight, const struct pattern *pattern, const stru
     size_t step = pattern->stride;
     size_t strided = step ? view->query % step : view->visible; /* the next one of each part */
     size_t drawn = 0;
-    pattern_stretches(sight, pattern, view);
+    pattern_ranges(sight, pattern, view);
     sight->singles = singles;
     for (; strided < view->visible; strided += step) {
         for (; drawn < view->drawn_count && view->drawn[drawn] < strided; drawn++)
@@ -72,4 +72,59 @@ void pattern_look(struct sight *sight, const struct pattern *pattern, const stru
     }
     for (; drawn < view->drawn_count; drawn++)
         keep_single(sight, singles, view->drawn[drawn]);
+}
+
+/* --- a set of keys --------------------------------------------------------------------------- */
+
+enum { BITS = 64 }; /* of a word */
+
+static size_t words_for(size_t bits)
+{
+    return bits / BITS + 1;
+}
+
+size_t bitset_words(size_t limit)
+{
+    return words_for(limit) + words_for(words_for(limit));
+}
+
+struct bitset bitset_of(uint64_t *words, size_t limit)
+{
+    size_t marks = words_for(limit);
+    return (struct bitset){words, words + marks, words_for(marks)};
+}
+
+bool bitset_add(struct bitset *set, size_t key)
+{
+    size_t word = key / BITS;
+    uint64_t bit = (uint64_t)1 << key % BITS;
+    bool fresh = (set->marks[word] & bit) == 0;
+    set->marks[word] |= bit;
+    set->marked[word / BITS] |= (uint64_t)1 << word % BITS;
+    return fresh;
+}
+
+/* The bits of a word, which becomes 0. */
+static uint64_t take(uint64_t *word)
+{
+    uint64_t bits = *word;
+    *word = 0;
+    return bits;
+}
+
+static size_t lowest(uint64_t bits)
+{
+    return (size_t)__builtin_ctzll(bits);
+}
+
+size_t bitset_empty(struct bitset *set, uint32_t *keys)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < set->words; i++)
+        for (uint64_t words = take(&set->marked[i]); words; words &= words - 1) {
+            size_t word = i * BITS + lowest(words);
+            for (uint64_t bits = take(&set->marks[word]); bits; bits &= bits - 1)
+                keys[count++] = (uint32_t)(word * BITS + lowest(bits));
+        }
+    return count;
 }

@@ -49,7 +49,7 @@ static void weigh(float *weights, const float *logits, size_t count, float max, 
 }
 
 /* The order in which candidates stay: the most likely first, of equals the lower id. Without
- * branches: nobody could predict them. */
+ * branches, which could not be predicted. */
 static bool comes_before(const struct candidate *a, const struct candidate *b)
 {
     return (a->logit > b->logit) | ((a->logit == b->logit) & (a->id < b->id));
@@ -76,7 +76,7 @@ static void choose_pivot(struct candidate *candidates, size_t count)
 }
 
 /* Move those that come before the first one, the pivot, before it; returns where it stands then.
- * Each is swapped with the first of those behind, and is then before or the first behind itself. */
+ * Each is swapped with the first of those after, and is then before or the first after itself. */
 static size_t part(struct candidate *candidates, size_t count)
 {
     const struct candidate pivot = candidates[0];
@@ -132,7 +132,6 @@ static float least_logit(const struct candidate *candidates, size_t count)
     return least;
 }
 
-/* Drop those below a logit or a weight. */
 static size_t drop_below(struct candidate *candidates, size_t count, float logit, double weight)
 {
     size_t kept = 0;
@@ -212,4 +211,74 @@ uint32_t sampler_next(struct sampler *sampler, const float *logits)
     if ((how->top_k > 0 && how->top_k < sampler->count) || how->top_p < 1)
         narrow(sampler, logits);
     return draw(sampler);
+}
+
+/* --- how likely each token is ---------------------------------------------------------------- */
+
+/* log x for x ≥ 1: x = m · 2^e with m in [√½, √2), log m = 2 artanh((m - 1) / (m + 1)), by its
+ * series. */
+static double natural_log(double x)
+{
+    static const double ln_2 = 0.6931471805599453;
+    int exponent = 0;
+    double m = frexp(x, &exponent);
+    if (m < 0.7071067811865476) {
+        m *= 2;
+        exponent--;
+    }
+    double s = (m - 1) / (m + 1); /* at most 0.172: the terms beyond s^21 are below 1e-18 */
+    double power = s * s;
+    double series = 0;
+    for (int n = 21; n >= 3; n -= 2)
+        series = (series + 1.0 / n) * power;
+    return 2 * s * (1 + series) + exponent * ln_2;
+}
+
+/* So many at a time, so that they are computed as vectors. */
+enum { PART = 256 };
+
+FOR_EACH_ISA
+static void exponentials(float *y, const float *x, size_t count, float max)
+{
+    for (size_t i = 0; i < count; i++)
+        y[i] = exp_negative(x[i] - max);
+}
+
+double logsumexp(const float *logits, size_t count)
+{
+    float part[PART];
+    float max = logits[0];
+    double total = 0;
+    for (size_t i = 1; i < count; i++)
+        max = logits[i] > max ? logits[i] : max;
+    for (size_t first = 0; first < count; first += PART) {
+        size_t size = count - first < PART ? count - first : PART;
+        exponentials(part, logits + first, size, max);
+        for (size_t i = 0; i < size; i++)
+            total += (double)part[i];
+    }
+    return (double)max + natural_log(total);
+}
+
+/* Put an id where it belongs among the best so far. */
+static void insert(uint32_t *best, size_t best_count, const float *logits, uint32_t id)
+{
+    size_t place = best_count;
+    while (place > 0 && logits[id] > logits[best[place - 1]])
+        place--;
+    for (size_t i = best_count; i > place; i--)
+        best[i] = best[i - 1];
+    best[place] = id;
+}
+
+void topk(uint32_t *best, size_t best_count, const float *logits, size_t count)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count && best_count > 0; i++) {
+        if (found == best_count && !(logits[i] > logits[best[found - 1]]))
+            continue;
+        found -= found == best_count;
+        insert(best, found, logits, (uint32_t)i);
+        found++;
+    }
 }

@@ -1,14 +1,7 @@
-/* sampler.h: which token comes next: the most likely one, or one drawn at random.
- *
- * Drawing is Hugging Face's: the logits are divided by the temperature; below the k-th largest they
- * are left out (all that equal it stay); of the rest, the most likely first, those stay before
- * which the probabilities sum to less than p, and at least one. Where that leaves a choice between
- * equals, the lower id comes first.
- *
- * What stays is drawn from by one random number u in [0, 1): the ids are walked in their order
- * until the weights passed exceed u times their sum. The numbers are splitmix64's, its upper 53
- * bits each, from the seed on. Nothing here hangs on libm or on the processor: the same logits and
- * the same seed give the same tokens everywhere.
+/* sampler.h: which token comes next: the most likely one, or one drawn at random, as Hugging Face
+ * does: temperature, then top_k (all that equal the k-th stay), then top_p. Of what stays, in the
+ * order of ids, the first where the weights passed exceed u times their sum, u from splitmix64's
+ * upper 53 bits. Without libm: same logits, same seed, same tokens everywhere.
  *
  *     struct sampling how = {.temperature = 0.8, .top_k = 40, .top_p = 1, .seed = 1};
  *     struct sampler sampler;
@@ -18,11 +11,9 @@
 #ifndef ATTN_MODEL_SAMPLER_H
 #define ATTN_MODEL_SAMPLER_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/err.h"
 
 struct sampling {
     double temperature; /* 0: always the most likely token, the lowest of equal ones */
@@ -43,10 +34,14 @@ struct sampler {
 int sampler_init(struct sampler *sampler, const struct sampling *how, size_t count,
                  struct arena *arena, struct err *err);
 
-/* The next token's id. The logits [V] are finite. */
+/* The next token's id, of finite logits [V]; the next of splitmix64's numbers. */
 uint32_t sampler_next(struct sampler *sampler, const float *logits);
-
-/* The next of splitmix64's numbers. */
 uint64_t sampler_random(uint64_t *state);
+
+/* log Σ e^logit: a token's log probability is its logit less that. In double, without libm. */
+double logsumexp(const float *logits, size_t count);
+
+/* The ids of the `best_count` largest logits, the largest first, of equals the lower id. */
+void topk(uint32_t *best, size_t best_count, const float *logits, size_t count);
 
 #endif

@@ -1,4 +1,4 @@
-#include "model/shape.h"
+#include "model/new_model.h"
 
 #include "base/buf.h"
 #include "base/names.h"
@@ -50,36 +50,37 @@ static float middle_of(enum parameter_id id)
 }
 
 /* A model of that config, its weights random. */
-static int make(struct draft *draft, const char *name, const struct buf *config, struct err *err)
+static int make(struct new_model *new_model, const char *name, const struct buf *config,
+                struct err *err)
 {
-    if (buf_check(config, err) || draft_open(draft, name, config->bytes, config->size, err))
+    if (buf_check(config, err) || new_model_open(new_model, name, config->bytes, config->size, err))
         return -1;
-    for (size_t i = 0; i < draft->count; i++) {
-        const struct draft_tensor *tensor = &draft->tensors[i];
+    for (size_t i = 0; i < new_model->count; i++) {
+        const struct new_model_tensor *tensor = &new_model->tensors[i];
         rng_fill_uniform(tensor->data, tensor->count, (uint32_t)i, middle_of(tensor->id), SPREAD);
     }
     return 0;
 }
 
-int shape_make(struct draft *draft, const char *name, struct err *err)
+int shape_make(struct new_model *new_model, const char *name, struct err *err)
 {
     struct buf text = {0};
     const struct shape_row *row = shape_find(name, err);
     if (!row)
         return -1;
     shape_config(&text, row);
-    int failed = make(draft, row->name, &text, err);
+    int failed = make(new_model, row->name, &text, err);
     buf_release(&text);
     return failed;
 }
 
-int shape_make_head(struct draft *draft, struct err *err)
+int shape_make_head(struct new_model *new_model, struct err *err)
 {
     struct buf text = {0};
     buf_text(&text, "{\"model_type\": \"attention\", \"vocab_size\": 256, \"n_embd\": 64, "
                     "\"n_layer\": 1, \"n_head\": 1, \"d_k\": 64, \"d_v\": 64, "
                     "\"causal\": true}\n");
-    int failed = make(draft, "head-64", &text, err);
+    int failed = make(new_model, "head-64", &text, err);
     buf_release(&text);
     return failed;
 }

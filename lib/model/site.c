@@ -4,50 +4,45 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/num.h"
+#include "model/config.h"
+#include "model/mechanism.h"
+
+#define ENCODER(site, name, axes, about) \
+    [SITE_ENC_##                         \
+        site] = {"enc." name, AXES_##axes, true, false, "encoder: " about, NULL, PART_SOURCE}
+#define ENCODER_NORM(site, sum, name, about)                                                       \
+    [SITE_ENC_##site] = {"enc." name, AXES_TOKEN_CHANNEL, true,          false, "encoder: " about, \
+                         NULL,        PART_SOURCE,        SITE_ENC_##sum}
+#define CROSS(site, name, axes, about) \
+    [SITE_##site] = {name, AXES_##axes, true, false, about, NULL, PART_CROSS}
 
 const struct site_row site_rows[SITE_COUNT] = {
     [SITE_EMBEDDING] = {"embedding", AXES_TOKEN_CHANNEL, false, false, "token + position embedding",
                         "hook_embed + hook_pos_embed"},
     [SITE_SOURCE_EMBEDDING] = {"source_embedding", AXES_TOKEN_CHANNEL, false, false,
-                               "the same of the source, in cross-attention", NULL, PART_SOURCE,
-                               SITE_EMBEDDING},
-    [SITE_ENC_RESID_PRE] = {"enc.resid_pre", AXES_TOKEN_CHANNEL, true, false,
-                            "encoder: stream into the block", NULL, PART_SOURCE, SITE_RESID_PRE},
-    [SITE_ENC_LN_1] = {"enc.ln_1", AXES_TOKEN_CHANNEL, true, false, "encoder: first layer norm",
-                       NULL, PART_SOURCE, SITE_LN_1, SITE_ENC_RESID_MID},
-    [SITE_ENC_Q] = {"enc.q", AXES_HEAD_TOKEN_DIM, true, false, "encoder: queries", NULL,
-                    PART_SOURCE, SITE_Q},
-    [SITE_ENC_K] = {"enc.k", AXES_GROUP_TOKEN_DIM, true, false, "encoder: keys", NULL, PART_SOURCE,
-                    SITE_K},
-    [SITE_ENC_V] = {"enc.v", AXES_GROUP_TOKEN_DIM, true, false, "encoder: values", NULL,
-                    PART_SOURCE, SITE_V},
-    [SITE_ENC_SCORES] = {"enc.scores", AXES_HEAD_QUERY_KEY, true, false, "encoder: raw q·k", NULL,
-                         PART_SOURCE, SITE_SCORES},
-    [SITE_ENC_MASKED] = {"enc.masked", AXES_HEAD_QUERY_KEY, true, false,
-                         "encoder: scores scaled; it has no mask", NULL, PART_SOURCE, SITE_MASKED},
-    [SITE_ENC_WEIGHTS] = {"enc.weights", AXES_HEAD_QUERY_KEY, true, false,
-                          "encoder: the source looks at itself", NULL, PART_SOURCE, SITE_WEIGHTS},
-    [SITE_ENC_CONTEXT] = {"enc.context", AXES_HEAD_TOKEN_DIM, true, false, "encoder: weights · v",
-                          NULL, PART_SOURCE, SITE_CONTEXT},
-    [SITE_ENC_ATTN_OUT] = {"enc.attn_out", AXES_TOKEN_CHANNEL, true, false, "encoder: heads joined",
-                           NULL, PART_SOURCE, SITE_ATTN_OUT},
-    [SITE_ENC_RESID_MID] = {"enc.resid_mid", AXES_TOKEN_CHANNEL, true, false,
-                            "encoder: stream after attention", NULL, PART_SOURCE, SITE_RESID_MID},
-    [SITE_ENC_LN_2] = {"enc.ln_2", AXES_TOKEN_CHANNEL, true, false, "encoder: second layer norm",
-                       NULL, PART_SOURCE, SITE_LN_2, SITE_ENC_RESID_POST},
-    [SITE_ENC_MLP_ACT] = {"enc.mlp_act", AXES_TOKEN_CHANNEL, true, false,
-                          "encoder: hidden channels, activated", NULL, PART_SOURCE, SITE_MLP_ACT},
-    [SITE_ENC_MLP_OUT] = {"enc.mlp_out", AXES_TOKEN_CHANNEL, true, false,
-                          "encoder: the MLP's output", NULL, PART_SOURCE, SITE_MLP_OUT},
-    [SITE_ENC_RESID_POST] = {"enc.resid_post", AXES_TOKEN_CHANNEL, true, false,
-                             "encoder: stream out of the block", NULL, PART_SOURCE,
-                             SITE_RESID_POST},
+                               "the same of the source, in cross-attention", NULL, PART_SOURCE},
+    ENCODER(RESID_PRE, "resid_pre", TOKEN_CHANNEL, "stream into the block"),
+    ENCODER_NORM(LN_1, RESID_MID, "ln_1", "first layer norm"),
+    ENCODER(Q, "q", HEAD_TOKEN_DIM, "queries"),
+    ENCODER(K, "k", GROUP_TOKEN_DIM, "keys"),
+    ENCODER(V, "v", GROUP_TOKEN_DIM, "values"),
+    ENCODER(SCORES, "scores", HEAD_QUERY_KEY, "raw q·k"),
+    ENCODER(MASKED, "masked", HEAD_QUERY_KEY, "scores scaled; it has no mask"),
+    ENCODER(WEIGHTS, "weights", HEAD_QUERY_KEY, "the source looks at itself"),
+    ENCODER(CONTEXT, "context", HEAD_TOKEN_DIM, "weights · v"),
+    ENCODER(ATTN_OUT, "attn_out", TOKEN_CHANNEL, "heads joined"),
+    ENCODER(RESID_MID, "resid_mid", TOKEN_CHANNEL, "stream after attention"),
+    ENCODER_NORM(LN_2, RESID_POST, "ln_2", "second layer norm"),
+    ENCODER(MLP_ACT, "mlp_act", TOKEN_CHANNEL, "hidden channels, activated"),
+    ENCODER(MLP_OUT, "mlp_out", TOKEN_CHANNEL, "the MLP's output"),
+    ENCODER(RESID_POST, "resid_post", TOKEN_CHANNEL, "stream out of the block"),
     [SITE_ENC_LN_F] = {"enc.ln_f", AXES_TOKEN_CHANNEL, false, false, "encoder: final layer norm",
-                       NULL, PART_SOURCE, SITE_LN_F},
+                       NULL, PART_SOURCE},
     [SITE_RESID_PRE] = {"resid_pre", AXES_TOKEN_CHANNEL, true, false,
                         "residual stream into the block", "blocks.L.hook_resid_pre"},
     [SITE_LN_1] = {"ln_1", AXES_TOKEN_CHANNEL, true, false, "first layer norm",
-                   "blocks.L.ln1.hook_normalized", .behind = SITE_RESID_MID},
+                   "blocks.L.ln1.hook_normalized", .after = SITE_RESID_MID},
     [SITE_Q] = {"q", AXES_HEAD_TOKEN_DIM, true, false, "queries", "blocks.L.attn.hook_q"},
     [SITE_K] = {"k", AXES_GROUP_TOKEN_DIM, true, false, "keys", "blocks.L.attn.hook_k"},
     [SITE_V] = {"v", AXES_GROUP_TOKEN_DIM, true, false, "values", "blocks.L.attn.hook_v"},
@@ -70,29 +65,19 @@ const struct site_row site_rows[SITE_COUNT] = {
     [SITE_RESID_MID] = {"resid_mid", AXES_TOKEN_CHANNEL, true, false,
                         "residual stream after attention", "blocks.L.hook_resid_mid"},
     [SITE_LN_CROSS] = {"ln_cross", AXES_TOKEN_CHANNEL, true, false,
-                       "layer norm of the look at the source", NULL, PART_CROSS, SITE_LN_1,
-                       SITE_RESID_CROSS},
-    [SITE_CROSS_Q] = {"cross_q", AXES_HEAD_TOKEN_DIM, true, false, "queries to the encoder", NULL,
-                      PART_CROSS, SITE_Q},
-    [SITE_CROSS_K] = {"cross_k", AXES_GROUP_TOKEN_DIM, true, false,
-                      "keys, of what the encoder made of the source", NULL, PART_CROSS, SITE_K},
-    [SITE_CROSS_V] = {"cross_v", AXES_GROUP_TOKEN_DIM, true, false, "values, of the same", NULL,
-                      PART_CROSS, SITE_V},
-    [SITE_CROSS_SCORES] = {"cross_scores", AXES_HEAD_QUERY_KEY, true, false, "their raw q·k", NULL,
-                           PART_CROSS, SITE_SCORES},
-    [SITE_CROSS_MASKED] = {"cross_masked", AXES_HEAD_QUERY_KEY, true, false,
-                           "the same, scaled; there is no mask", NULL, PART_CROSS, SITE_MASKED},
-    [SITE_CROSS_WEIGHTS] = {"cross_weights", AXES_HEAD_QUERY_KEY, true, false,
-                            "the sentence looks at the source", NULL, PART_CROSS, SITE_WEIGHTS},
-    [SITE_CROSS_CONTEXT] = {"cross_context", AXES_HEAD_TOKEN_DIM, true, false, "their weights · v",
-                            NULL, PART_CROSS, SITE_CONTEXT},
-    [SITE_CROSS_OUT] = {"cross_out", AXES_TOKEN_CHANNEL, true, false, "their output, heads joined",
-                        NULL, PART_CROSS, SITE_ATTN_OUT},
-    [SITE_RESID_CROSS] = {"resid_cross", AXES_TOKEN_CHANNEL, true, false,
-                          "residual stream after the look at the source", NULL, PART_CROSS,
-                          SITE_RESID_MID},
+                       "layer norm of the look at the source", NULL, PART_CROSS, SITE_RESID_CROSS},
+    CROSS(CROSS_Q, "cross_q", HEAD_TOKEN_DIM, "queries to the encoder"),
+    CROSS(CROSS_K, "cross_k", GROUP_TOKEN_DIM, "keys, of what the encoder made of the source"),
+    CROSS(CROSS_V, "cross_v", GROUP_TOKEN_DIM, "values, of the same"),
+    CROSS(CROSS_SCORES, "cross_scores", HEAD_QUERY_KEY, "their raw q·k"),
+    CROSS(CROSS_MASKED, "cross_masked", HEAD_QUERY_KEY, "the same, scaled; there is no mask"),
+    CROSS(CROSS_WEIGHTS, "cross_weights", HEAD_QUERY_KEY, "the sentence looks at the source"),
+    CROSS(CROSS_CONTEXT, "cross_context", HEAD_TOKEN_DIM, "their weights · v"),
+    CROSS(CROSS_OUT, "cross_out", TOKEN_CHANNEL, "their output, heads joined"),
+    CROSS(RESID_CROSS, "resid_cross", TOKEN_CHANNEL,
+          "residual stream after the look at the source"),
     [SITE_LN_2] = {"ln_2", AXES_TOKEN_CHANNEL, true, false, "second layer norm",
-                   "blocks.L.ln2.hook_normalized", .behind = SITE_RESID_POST},
+                   "blocks.L.ln2.hook_normalized", .after = SITE_RESID_POST},
     [SITE_MLP_ACT] = {"mlp_act", AXES_TOKEN_CHANNEL, true, false,
                       "the MLP's hidden channels, activated", "blocks.L.mlp.hook_post"},
     [SITE_MLP_OUT] = {"mlp_out", AXES_TOKEN_CHANNEL, true, false, "the MLP's output",
@@ -118,18 +103,36 @@ bool site_has_heads(enum site site)
     return axes != AXES_TOKEN_CHANNEL && axes != AXES_TOKEN_WORD;
 }
 
+/* The sites of the text that another part has, too: in the same order, so that an offset tells.
+ * Only the text's own attention has a softmax before its mask. */
+static const struct {
+    enum site_part part;
+    enum site first, last, to;
+} copies[] = {
+    {PART_SOURCE, SITE_EMBEDDING, SITE_EMBEDDING, SITE_SOURCE_EMBEDDING},
+    {PART_SOURCE, SITE_RESID_PRE, SITE_SCORES, SITE_ENC_RESID_PRE},
+    {PART_SOURCE, SITE_MASKED, SITE_RESID_MID, SITE_ENC_MASKED},
+    {PART_SOURCE, SITE_LN_2, SITE_LN_F, SITE_ENC_LN_2},
+    {PART_CROSS, SITE_LN_1, SITE_SCORES, SITE_LN_CROSS},
+    {PART_CROSS, SITE_MASKED, SITE_RESID_MID, SITE_CROSS_MASKED},
+};
+
+enum { COPIES = sizeof copies / sizeof *copies };
+
 enum site site_of(enum site_part part, enum site site)
 {
-    for (int i = 0; part != PART_SENTENCE && i < SITE_COUNT; i++)
-        if (site_rows[i].part == part && site_rows[i].like == site)
-            return (enum site)i;
+    for (size_t i = 0; i < COPIES; i++)
+        if (copies[i].part == part && site >= copies[i].first && site <= copies[i].last)
+            return copies[i].to + (site - copies[i].first);
     return site;
 }
 
 enum site site_like(enum site site)
 {
-    const struct site_row *row = &site_rows[site];
-    return row->part == PART_SENTENCE ? site : row->like;
+    for (size_t i = 0; i < COPIES; i++)
+        if (site >= copies[i].to && site - copies[i].to <= copies[i].last - copies[i].first)
+            return copies[i].first + (site - copies[i].to);
+    return site;
 }
 
 bool site_find(const char *name, size_t size, enum site *site)
@@ -163,4 +166,70 @@ const char *site_tensor_name(char name[SITE_NAME_BYTES], enum site site, int lay
     else
         snprintf(name, SITE_NAME_BYTES, "%s", site_rows[site].name);
     return name;
+}
+
+static size_t channels(const struct config *c, enum site site)
+{
+    if (site_like(site) == SITE_MLP_ACT)
+        return c->n_inner;
+    bool joined = site == SITE_ATTN_OUT && !c->out_proj; /* the heads side by side */
+    return joined ? c->n_head * c->d_v : c->n_embd;
+}
+
+bool site_size(size_t *count, const struct config *config, enum site site, size_t heads,
+               size_t tokens, size_t source)
+{
+    const struct site_row *row = &site_rows[site];
+    bool at_itself = config->n_encoder_layer && row->part == PART_SENTENCE;
+    enum site like = site_like(site);
+    size_t queries = row->part == PART_SOURCE ? source : tokens;
+    size_t keys = at_itself || !config->cross ? tokens : source;
+    size_t sizes[] = {1, queries, 1}; /* heads, rows, columns */
+    switch (row->axes) {
+    case AXES_TOKEN_WORD:
+        sizes[2] = config->vocab_size;
+        break;
+    case AXES_HEAD_QUERY_KEY:
+        sizes[0] = heads;
+        sizes[2] = keys;
+        break;
+    case AXES_HEAD_TOKEN_DIM:
+        sizes[0] = heads;
+        sizes[2] = like == SITE_CONTEXT ? config->d_v : config->d_k;
+        break;
+    case AXES_GROUP_TOKEN_DIM:
+        sizes[0] = heads < config->n_kv_head ? heads : config->n_kv_head;
+        sizes[1] = keys;
+        sizes[2] = like == SITE_V ? config->d_v : config->d_k;
+        break;
+    case AXES_TOKEN_CHANNEL:
+        sizes[2] = channels(config, site);
+        break;
+    }
+    *count = 1;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (!num_multiply(count, *count, sizes[i]))
+            return false;
+    return true;
+}
+
+bool site_exists(const struct config *config, enum site site)
+{
+    const struct mechanism *mechanism = &config->mechanism;
+    bool of_mlp = site == site_of(site_rows[site].part, SITE_LN_2) ||
+                  site == site_of(site_rows[site].part, SITE_MLP_ACT) ||
+                  site == site_of(site_rows[site].part, SITE_MLP_OUT);
+    if (site == SITE_SOFTMAX)
+        return mechanism->renormalise;
+    if (of_mlp && mechanism_lacks(mechanism, PART_MLP))
+        return false;
+    if (site == SITE_EMBEDDING)
+        return true;
+    if (site == SITE_SOURCE_EMBEDDING)
+        return config->cross;
+    if (config->kind == MODEL_ATTENTION)
+        return site >= SITE_Q && site <= SITE_ATTN_OUT;
+    if (site == SITE_LN_F || site == SITE_ENC_LN_F)
+        return config->final_norm && (site == SITE_LN_F || config->n_encoder_layer);
+    return site_rows[site].part == PART_SENTENCE || config->n_encoder_layer;
 }

@@ -10,10 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
+struct config;
 
 /* In the order of the forward pass: a pass that watches nothing beyond a site stops there. (Where
- * norms come last, they stand behind the sums: see `behind` below.) */
+ * norms come last, they come after the sums: see `after` below.) */
 enum site {
     SITE_EMBEDDING,
     SITE_SOURCE_EMBEDDING,
@@ -87,9 +87,8 @@ struct site_row {
     bool masked;         /* beyond the causal mask there is nothing to see */
     const char *about;   /* a line for help */
     const char *alias;   /* TransformerLens' name, or NULL */
-    enum site_part part; /* if not the sentence … */
-    enum site like;      /* … the sentence's site that it is the same as */
-    enum site behind;    /* of a norm: the sum that it stands behind where norms come last */
+    enum site_part part; /* see site_of */
+    enum site after;     /* of a norm: the sum that it comes after where norms come last */
 };
 
 extern const struct site_row site_rows[SITE_COUNT];
@@ -100,28 +99,30 @@ static inline uint64_t site_bit(enum site site)
     return (uint64_t)1 << site;
 }
 
-/* True when a site's first axis is that of heads. */
+/* Is its first axis that of heads? Is its first axis of tokens the source's? */
 bool site_has_heads(enum site site);
-
-/* True when a site says nothing of the sentence, but of the source alone: its first axis of tokens
- * is the source's. */
 bool site_is_of_source(enum site site);
 
-/* A site of the sentence, or the same of another part, or itself where that has none; and back. */
+/* A site of the text as another part has it, or itself where that has none; and back; the site of a
+ * name, false when there is none. */
 enum site site_of(enum site_part part, enum site site);
 enum site site_like(enum site site);
-
-/* The site of that name; false when there is none. */
 bool site_find(const char *name, size_t size, enum site *site);
-
-/* A layer's tensor is named `h.3.weights`, in an encoder `enc.3.weights`: what stands before its
- * number and what behind it. */
-const char *site_stack(enum site site);
-const char *site_name_in_layer(enum site site);
 
 enum { SITE_NAME_BYTES = 32 };
 
-/* Write the tensor's name, `h.3.weights` or `ln_f`; returns `name`. */
+/* Write the tensor's name, `h.3.weights`, `enc.3.weights` or `ln_f`; returns `name`. What stands
+ * before the layer's number, and after it. */
 const char *site_tensor_name(char name[SITE_NAME_BYTES], enum site site, int layer);
+const char *site_stack(enum site site);
+const char *site_name_in_layer(enum site site);
+
+/* Does a model of this config have the site? (Bare attention has no norms, for example.) */
+bool site_exists(const struct config *config, enum site site);
+
+/* The floats of one layer, of `heads` query heads where it has heads, for so many tokens of a text
+ * and of its source; false: 64 bits are few. */
+bool site_size(size_t *count, const struct config *config, enum site site, size_t heads,
+               size_t tokens, size_t source);
 
 #endif

@@ -6,25 +6,23 @@
 #include "math/gather.h"
 #include "math/nontemporal.h"
 #include "math/rows.h"
-#include "math/softmax_range.h"
 
-static const struct pattern *pattern_of(const struct head_job *head)
+static const struct pattern *pattern_of(const struct attention_head *head)
 {
     return &head->layer->pass->config->mechanism.pattern;
 }
 
 /* --- what is seen ----------------------------------------------------------------------------- */
 
-/* The random keys of a query. */
-static void find_drawn(struct view *view, const struct head_job *head, size_t query)
+static void find_drawn(struct view *view, const struct attention_head *head, size_t query)
 {
     size_t random = pattern_of(head)->random;
     size_t room = random + 1 < head->keys ? random + 1 : head->keys;
-    view->drawn = head->layer->pass->scratch.drawn[head->sequence] + query * room;
+    view->drawn = head->layer->pass->scratch.drawn[head->text] + query * room;
     view->drawn_count = random < view->visible ? random + 1 : view->visible;
 }
 
-void sparse_rows_begin(struct sparse_row *rows, const struct head_job *head,
+void sparse_rows_begin(struct sparse_row *rows, const struct attention_head *head,
                        const struct strip *strip)
 {
     const struct attention_memory *memory = head->memory;
@@ -39,17 +37,17 @@ void sparse_rows_begin(struct sparse_row *rows, const struct head_job *head,
         if (memory->single_room)
             pattern_look(&rows[i].sight, pattern, &view, memory->singles + i * memory->single_room);
         else
-            pattern_stretches(&rows[i].sight, pattern, &view);
+            pattern_ranges(&rows[i].sight, pattern, &view);
     }
 }
 
-static struct stretch whole_steps(size_t first, size_t end)
+static struct key_range whole_steps(size_t first, size_t end)
 {
-    return (struct stretch){first / STEP * STEP, strip_round_up(end, STEP)};
+    return (struct key_range){first / STEP * STEP, strip_round_up(end, STEP)};
 }
 
-struct sparse_reach sparse_reach_of(const struct head_job *head, const struct sparse_row *rows,
-                                    size_t count)
+struct sparse_reach sparse_reach_of(const struct attention_head *head,
+                                    const struct sparse_row *rows, size_t count)
 {
     size_t low = head->scores ? head->keys : 0;
     size_t first = SIZE_MAX;
@@ -63,11 +61,11 @@ struct sparse_reach sparse_reach_of(const struct head_job *head, const struct sp
         end = sight->end > end ? sight->end : end;
     }
     struct sparse_reach reach = {.low = whole_steps(0, low)};
-    reach.window = end ? whole_steps(first, end) : (struct stretch){reach.low.end, reach.low.end};
+    reach.window = end ? whole_steps(first, end) : (struct key_range){reach.low.end, reach.low.end};
     if (reach.window.first <= reach.low.end) { /* they are one */
         if (reach.window.end > reach.low.end)
             reach.low.end = reach.window.end;
-        reach.window = (struct stretch){reach.low.end, reach.low.end};
+        reach.window = (struct key_range){reach.low.end, reach.low.end};
     }
     return reach;
 }
@@ -77,7 +75,7 @@ struct sparse_reach sparse_reach_of(const struct head_job *head, const struct sp
 enum { FEW = 64 }; /* at a time */
 
 /* Their weights, which stay beside the strip. */
-static float *weights_alone(const struct sparse_row *row, const struct head_job *head)
+static float *weights_alone(const struct sparse_row *row, const struct attention_head *head)
 {
     const struct attention_memory *memory = head->memory;
     return memory->row + head->keys + row->index * memory->single_room;
@@ -89,7 +87,7 @@ static size_t few_of(size_t rest)
 }
 
 /* How many of them are in the cache. */
-static size_t cached_singles(const struct sparse_row *row, const struct head_job *head)
+static size_t cached_singles(const struct sparse_row *row, const struct attention_head *head)
 {
     size_t count = 0;
     while (count < row->sight.single_count && row->sight.singles[count] < head->past)
@@ -97,14 +95,14 @@ static size_t cached_singles(const struct sparse_row *row, const struct head_job
     return count;
 }
 
-static const float *key_at(const struct head_job *head, size_t key)
+static const float *key_at(const struct attention_head *head, size_t key)
 {
     if (key < head->past)
         return strip_panel(head, key) + key % KEY_PANEL;
     return head->k.data + (key - head->past) * head->k.stride;
 }
 
-static const float *value_at(const struct head_job *head, size_t key)
+static const float *value_at(const struct attention_head *head, size_t key)
 {
     if (key < head->past)
         return strip_values(head, key);
@@ -112,8 +110,8 @@ static const float *value_at(const struct head_job *head, size_t key)
 }
 
 /* Scores of some single keys, whose elements are `step` apart. */
-static void score_some(const struct sparse_row *row, const struct head_job *head,
-                       struct stretch singles, size_t step, float *to)
+static void score_some(const struct sparse_row *row, const struct attention_head *head,
+                       struct key_range singles, size_t step, float *to)
 {
     struct gather_form form = {head->q.columns, step};
     const float *q = head->q.data + row->query * head->q.stride;
@@ -126,16 +124,17 @@ static void score_some(const struct sparse_row *row, const struct head_job *head
     }
 }
 
-static void score_singles(const struct sparse_row *row, const struct head_job *head, float *to)
+static void score_singles(const struct sparse_row *row, const struct attention_head *head,
+                          float *to)
 {
     size_t cached = cached_singles(row, head);
-    score_some(row, head, (struct stretch){0, cached}, KEY_PANEL, to);
-    score_some(row, head, (struct stretch){cached, row->sight.single_count}, 1, to);
+    score_some(row, head, (struct key_range){0, cached}, KEY_PANEL, to);
+    score_some(row, head, (struct key_range){cached, row->sight.single_count}, 1, to);
 }
 
 /* The values of some single keys, weighed, added to a sum. */
-static void add_some(const struct sparse_row *row, const struct head_job *head,
-                     struct stretch singles, float *to)
+static void add_some(const struct sparse_row *row, const struct attention_head *head,
+                     struct key_range singles, float *to)
 {
     for (size_t first = singles.first; first < singles.end; first += FEW) {
         const float *values[FEW];
@@ -147,30 +146,30 @@ static void add_some(const struct sparse_row *row, const struct head_job *head,
 }
 
 /* The first ones go on with the chain of all other keys. */
-void sparse_row_add_singles(const struct sparse_row *row, const struct head_job *head)
+void sparse_row_add_singles(const struct sparse_row *row, const struct attention_head *head)
 {
     const struct attention_memory *memory = head->memory;
     size_t all = row->sight.single_count;
     size_t width = head->v.columns;
     float *context = memory->context + row->index * memory->context_stride;
-    add_some(row, head, (struct stretch){0, all < CHAIN ? all : CHAIN}, context);
+    add_some(row, head, (struct key_range){0, all < CHAIN ? all : CHAIN}, context);
     for (size_t first = CHAIN; first < all; first += CHAIN) {
         size_t end = all - first < CHAIN ? all : first + CHAIN;
         memset(memory->part, 0, width * sizeof *memory->part);
-        add_some(row, head, (struct stretch){first, end}, memory->part);
+        add_some(row, head, (struct key_range){first, end}, memory->part);
         add_rows((struct matrix){context, 1, width, width},
                  (struct matrix){memory->part, 1, width, width});
     }
 }
 
-/* --- rows of squares -------------------------------------------------------------------------- */
+/* --- rows of attention maps ---------------------------------------------------------------- */
 
 /* The numbers of a row: where those of the keys low, of the window, and of single keys lie. */
 struct numbers {
     float *low, *window, *singles;
 };
 
-/* A row of a square, which is written from left to right. */
+/* A row of a map, which is written from left to right. */
 struct put {
     float *to;
     size_t done;
@@ -186,14 +185,13 @@ static void put_piece(struct put *put, size_t key, const float *numbers, size_t 
     put->done = key + count;
 }
 
-/* Write a row of a square, if it is wanted. */
-static void put_row(const struct head_job *head, float *square, const struct sparse_row *row,
+static void put_row(const struct attention_head *head, float *map, const struct sparse_row *row,
                     const struct numbers *numbers, float others)
 {
     const struct sight *sight = &row->sight;
-    struct put put = {square + row->query * head->keys, 0, others};
+    struct put put = {map + row->query * head->keys, 0, others};
     size_t i = 0;
-    if (!square)
+    if (!map)
         return;
     put_piece(&put, 0, numbers->low, sight->low);
     for (; i < sight->single_count && sight->singles[i] < sight->first; i++)
@@ -205,24 +203,24 @@ static void put_row(const struct head_job *head, float *square, const struct spa
 }
 
 /* Does anything happen to weights, before they are used? */
-static bool is_finished(const struct head_job *head)
+static bool is_finished(const struct attention_head *head)
 {
     return head->weights || head->layer->pass->config->mechanism.dropout > 0;
 }
 
 /* Leave weights out, where the mechanism has dropout, and write those that stay. */
-static void finish_row(const struct head_job *head, const struct sparse_row *row,
+static void finish_row(const struct attention_head *head, const struct sparse_row *row,
                        const struct numbers *weights)
 {
     const struct sight *sight = &row->sight;
     bool drops = head->layer->pass->config->mechanism.dropout > 0;
     if (drops) {
-        strip_drop(head, weights->low, row->query, (struct stretch){0, sight->low});
-        strip_drop(head, weights->window, row->query, (struct stretch){sight->first, sight->end});
+        strip_drop(head, weights->low, row->query, (struct key_range){0, sight->low});
+        strip_drop(head, weights->window, row->query, (struct key_range){sight->first, sight->end});
     }
     for (size_t i = 0; drops && i < sight->single_count; i++)
         strip_drop(head, weights->singles + i, row->query,
-                   (struct stretch){sight->singles[i], sight->singles[i] + 1});
+                   (struct key_range){sight->singles[i], sight->singles[i] + 1});
     put_row(head, head->weights, row, weights, 0.0f);
 }
 
@@ -233,7 +231,7 @@ static size_t width_of(const struct sparse_reach *reach)
     return reach->low.end + reach->window.end - reach->window.first;
 }
 
-/* Where its stretches lie in a row of the strip. */
+/* Where its ranges lie in a row of the strip. */
 static void find_range(struct softmax_range *range, const struct sight *sight,
                        const struct sparse_reach *reach)
 {
@@ -243,17 +241,17 @@ static void find_range(struct softmax_range *range, const struct sight *sight,
     range->end = range->first + sight->end - sight->first;
 }
 
-static struct numbers in_strip(const struct sparse_row *row, const struct head_job *head,
+static struct numbers in_strip(const struct sparse_row *row, const struct attention_head *head,
                                const struct softmax_range *range)
 {
     float *strip = head->memory->scores + row->index * head->memory->stride;
     return (struct numbers){.low = strip, .window = strip + range->first};
 }
 
-/* Rows that see nothing but stretches, where they lie. */
-static enum head_fault weigh_stretches(const struct sparse_row *rows, size_t count,
-                                       const struct head_job *head,
-                                       const struct sparse_reach *reach)
+/* Rows that see nothing but ranges, where they lie. */
+static enum head_fault weigh_ranges(const struct sparse_row *rows, size_t count,
+                                    const struct attention_head *head,
+                                    const struct sparse_reach *reach)
 {
     const struct attention_memory *memory = head->memory;
     struct matrix strip = {memory->scores, count, width_of(reach), memory->stride};
@@ -275,9 +273,10 @@ static enum head_fault weigh_stretches(const struct sparse_row *rows, size_t cou
     return HEAD_SOUND;
 }
 
-/* A row with single keys, gathered; weights of stretches are put back into the strip, those of
+/* A row with single keys, gathered; weights of ranges are put back into the strip, those of
  * single keys beside it. */
-static enum head_fault weigh_gathered(const struct sparse_row *row, const struct head_job *head,
+static enum head_fault weigh_gathered(const struct sparse_row *row,
+                                      const struct attention_head *head,
                                       const struct sparse_reach *reach)
 {
     const struct sight *sight = &row->sight;
@@ -305,7 +304,7 @@ static enum head_fault weigh_gathered(const struct sparse_row *row, const struct
 }
 
 /* Raw scores are those of all keys. */
-static enum head_fault put_scores(const struct sparse_row *row, const struct head_job *head)
+static enum head_fault put_scores(const struct sparse_row *row, const struct attention_head *head)
 {
     const float *scores = head->memory->scores + row->index * head->memory->stride;
     if (head->scores && first_nonfinite(scores, head->keys) < head->keys)
@@ -315,7 +314,8 @@ static enum head_fault put_scores(const struct sparse_row *row, const struct hea
 }
 
 enum head_fault sparse_rows_weigh(const struct sparse_row *rows, size_t count,
-                                  const struct head_job *head, const struct sparse_reach *reach)
+                                  const struct attention_head *head,
+                                  const struct sparse_reach *reach)
 {
     enum head_fault fault = HEAD_SOUND;
     for (size_t i = 0; head->scores && i < count && fault == HEAD_SOUND; i++)
@@ -325,7 +325,7 @@ enum head_fault sparse_rows_weigh(const struct sparse_row *rows, size_t count,
         while (i < count && rows[i].sight.single_count == 0)
             i++;
         if (i > first)
-            fault = weigh_stretches(&rows[first], i - first, head, reach);
+            fault = weigh_ranges(&rows[first], i - first, head, reach);
         else
             fault = weigh_gathered(&rows[i++], head, reach);
     }

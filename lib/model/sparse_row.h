@@ -1,7 +1,5 @@
-/* sparse_row.h: one query of sparse attention: its keys, their scores, its weights.
- *
- * Its keys are taken in one order, wherever their scores come from: those of its two stretches,
- * then single ones. So are its sums, and they have the same bits whatever queries it shares a strip
+/* sparse_row.h: one query of sparse attention. Its keys are taken in one order, its two ranges,
+ * then single ones, and so are its sums: the bits do not depend on the queries it shares a strip
  * with.
  *
  *     sparse_rows_begin(rows, head, &strip);
@@ -15,6 +13,7 @@
 #define ATTN_MODEL_SPARSE_ROW_H
 
 #include "model/attention_strip.h"
+#include "model/pattern.h"
 
 /* One query of a strip. */
 struct sparse_row {
@@ -22,27 +21,24 @@ struct sparse_row {
     struct sight sight;
 };
 
-/* What a strip computes by kernels: keys low, then those of the window, side by side in its
- * scores. */
+/* What a strip computes by kernels: keys low, then the window's, side by side in its scores. */
 struct sparse_reach {
-    struct stretch low, window;
+    struct key_range low, window;
 };
 
-/* Find out what the queries of a strip see. The rows live as long as the strip is worked on. */
-void sparse_rows_begin(struct sparse_row *rows, const struct head_job *head,
+/* Find out what the queries of a strip see; the ranges of all of them together, in whole steps. */
+void sparse_rows_begin(struct sparse_row *rows, const struct attention_head *head,
                        const struct strip *strip);
+struct sparse_reach sparse_reach_of(const struct attention_head *head,
+                                    const struct sparse_row *rows, size_t count);
 
-/* The stretches that all queries of a strip see together, in whole steps. */
-struct sparse_reach sparse_reach_of(const struct head_job *head, const struct sparse_row *rows,
-                                    size_t count);
-
-/* The scores of a strip's queries, those of the reach from the strip, become weights; squares that
- * are wanted are written. Weights of stretches stand in the strip afterwards, where all others are
- * 0. */
+/* The scores of a strip's queries become weights, in the strip and beside it, all others 0;
+ * attention maps that are wanted are written. */
 enum head_fault sparse_rows_weigh(const struct sparse_row *rows, size_t count,
-                                  const struct head_job *head, const struct sparse_reach *reach);
+                                  const struct attention_head *head,
+                                  const struct sparse_reach *reach);
 
 /* Add the values of single keys, weighed, to a query's row of memory->context. */
-void sparse_row_add_singles(const struct sparse_row *row, const struct head_job *head);
+void sparse_row_add_singles(const struct sparse_row *row, const struct attention_head *head);
 
 #endif

@@ -1,5 +1,8 @@
 #include "model/tap.h"
 
+#include "base/arena.h"
+#include "model/config.h"
+
 int watch_init(struct watch *watch, const struct config *config, struct arena *arena,
                struct err *err)
 {
@@ -26,11 +29,11 @@ bool watch_has(const struct watch *watch, enum site site, size_t layer)
     return (sites & site_bit(site)) != 0;
 }
 
-/* Twice the place of a site in its layer; a norm that comes last stands directly behind a sum. */
+/* Twice the place of a site in its layer; a norm that comes last stands directly after a sum. */
 static int place_of(enum site site)
 {
-    enum site behind = site_rows[site].behind;
-    return behind ? 2 * (int)behind + 1 : 2 * (int)site;
+    enum site after = site_rows[site].after;
+    return after ? 2 * (int)after + 1 : 2 * (int)site;
 }
 
 /* The sites that come later, in the same layer or at all. */
@@ -61,7 +64,7 @@ bool watch_after(const struct watch *watch, enum site site, size_t layer)
     uint64_t watched = watch->model_sites & later;
     for (size_t i = 0; i < watch->layer_count; i++) {
         uint64_t sites = watch->layers[i];
-        watched |= sites & later & ~stack; /* a stack comes behind the whole of another */
+        watched |= sites & later & ~stack; /* a stack comes after the whole of another */
         watched |= i > layer ? sites & stack : i == layer ? sites & stack & later : 0;
     }
     return watched != 0;

@@ -1,36 +1,29 @@
 /* tap.h: how intermediate values leave the forward pass.
  *
- * A watch says which (site, layer) pairs are wanted, one bit each. The pass announces each value
- * when it is whole, beside the line that made it; the sink sees a borrowed view, once for every
- * sequence of the batch, and copies what it keeps. A sink never writes. Watching can shorten the
- * pass, never change it: what is computed has the same bits whatever is watched.
+ * A watch says which (site, layer) pairs are wanted. The pass announces each value when it is
+ * whole, once for every text of the batch, as a borrowed view; the sink copies what it keeps, and
+ * never writes. Watching can shorten the pass, never change it.
  *
  *     struct watch watch;
  *     if (watch_init(&watch, config, &arena, err)) ...
  *     watch_add(&watch, SITE_WEIGHTS, 5);
- *     struct tap tap = {.watch = &watch, .sink = my_sink, .context = mine};
- *     ... run ...
- *     int my_sink(void *context, const struct announcement *seen, struct err *err) { ... }
+ *     struct tap tap = {.watch = &watch, .sink = my_sink, .context = mine};        (forward.h)
  */
 #ifndef ATTN_MODEL_TAP_H
 #define ATTN_MODEL_TAP_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
 #include "base/err.h"
 #include "math/tensor.h"
-#include "model/config.h"
 #include "model/site.h"
+
+struct arena;
 
 struct watch {
     uint64_t *layers;     /* [layer_count] the sites of that layer, of encoder and decoder */
     uint64_t model_sites; /* those outside the layers */
     size_t layer_count;   /* of the one that has more */
     bool norm_first;
-    bool last_logits;              /* logits of each sequence's last token only, [1, V] */
+    bool last_logits;              /* logits of each text's last token only, [1, V] */
     size_t first_head, head_count; /* query heads that are looked at; 0 of them: all */
 };
 
@@ -41,41 +34,37 @@ int watch_init(struct watch *watch, const struct config *config, struct arena *a
 /* Watch a site; `layer` counts for sites in a layer and must be one of the model's. */
 void watch_add(struct watch *watch, enum site site, size_t layer);
 
+/* Is it watched? Anything after it, in the order of the pass? From it on? Any site of a part? */
 bool watch_has(const struct watch *watch, enum site site, size_t layer);
-
-/* True when anything after `site` of `layer`, in the order of the pass, is watched; or from it on.
- */
 bool watch_after(const struct watch *watch, enum site site, size_t layer);
 bool watch_from(const struct watch *watch, enum site site, size_t layer);
-
-/* True when any site of that part is watched. */
 bool watch_has_any(const struct watch *watch, enum site_part part);
 
-/* Of the heads that nobody looks at anything may stand in the values. */
+/* In heads that are not looked at the values may be anything. */
 struct announcement {
     enum site site;
     int layer;            /* -1 for sites outside the layers */
-    size_t sequence;      /* which sequence of the batch */
+    size_t text;          /* which text of the batch */
     struct tensor values; /* valid until the sink returns */
 };
 
 /* Returns 0 to go on; -1 with `err` ends the pass. */
 typedef int (*tap_sink)(void *context, const struct announcement *seen, struct err *err);
 
-/* The squares [T, S] of a layer's heads, before they are computed. */
-struct square_room {
+/* The attention maps [T, S] of a layer's heads, before they are computed. */
+struct attention_map_room {
     enum site site;
     int layer;
-    size_t sequence;
+    size_t text;
     size_t queries, keys;
     float **heads; /* [H] all NULL: fill in where each is to be written, dense, row by row */
 };
 
-/* Squares are too large to be copied: who keeps them lends the memory that they are written to, in
- * place of being shown them. It is asked once for every watched site, layer and sequence. They are
- * whole when the next value is announced, or the pass is over. A head that is given no place is not
- * written, and where nothing else needs it not computed. Returns as a sink does. */
-typedef int (*tap_lender)(void *context, const struct square_room *room, struct err *err);
+/* Attention maps are too large to be copied: who keeps them lends the memory that they are written
+ * to. It is asked once for every watched site, layer and text; they are whole when the next value
+ * is announced, or the pass is over. A head without a place is not written. Returns as a sink does.
+ */
+typedef int (*tap_lender)(void *context, const struct attention_map_room *room, struct err *err);
 
 /* The token of the largest logit, the lowest of equal ones. */
 struct likeliest {
@@ -86,12 +75,10 @@ struct likeliest {
 struct tap {
     const struct watch *watch;
     tap_sink sink;
-    struct likeliest *likeliest; /* of a pass over one sequence whose last logits are watched: where
-                                  * it comes to be known without them they are not announced. NULL:
-                                  * they always are */
-    tap_lender lend;             /* NULL: squares are announced as all else is */
+    struct likeliest *likeliest; /* of one text whose last logits are watched: where it becomes
+                                  * known without them they are not announced. NULL: they are */
+    tap_lender lend;             /* NULL: maps are announced as all else is */
     void *context;
-    bool failed; /* the first error sticks and ends the pass */
 };
 
 #endif

@@ -5,11 +5,9 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "math/argmax.h"
 #include "math/gemm.h"
-#include "math/weight.h"
-#include "model/parameter_search.h"
 #include "model/parameter_table.h"
-#include "model/rounded.h"
 
 struct parameter {
     struct found_tensor found;
@@ -26,11 +24,12 @@ static struct parameter *parameter_at(const struct weights *weights, enum parame
 
 static int find_parameters(struct weights *weights, struct err *err)
 {
-    const struct parameter_search search = {weights->config, &weights->checkpoint, weights->folder};
-    if (parameter_search_layers(&search, err))
+    const struct config *config = weights->config;
+    if (checkpoint_check_layers(&weights->checkpoint, config, err))
         return -1;
-    for (size_t i = 0; i < parameter_count(weights->config); i++)
-        if (parameter_search_find(&weights->parameters[i].found, &search, i, err))
+    for (size_t i = 0; i < parameter_count(config); i++)
+        if (checkpoint_find_parameter(&weights->parameters[i].found, &weights->checkpoint, config,
+                                      i, err))
             return -1;
     return 0;
 }
@@ -38,7 +37,7 @@ static int find_parameters(struct weights *weights, struct err *err)
 int weights_open(struct weights *weights, const struct config *config, const struct folder *folder,
                  struct err *err)
 {
-    *weights = (struct weights){.config = config, .folder = folder};
+    *weights = (struct weights){.config = config};
     if (checkpoint_open(&weights->checkpoint, folder, err))
         return -1;
     weights->parameters =
@@ -87,7 +86,6 @@ static int load_norm(struct weights *weights, enum parameter_id scale, size_t la
                : 0;
 }
 
-/* Pack a matrix, once. */
 static int pack(struct weights *weights, struct parameter *parameter, struct weight *weight,
                 struct err *err)
 {
@@ -109,34 +107,28 @@ static int round_matrix(struct weights *weights, struct parameter *parameter, st
     struct weight part = {.in = weight->in, .out = weight->out / parts};
     const struct safetensors_entry *entry = parameter->found.entry;
     if (entry && !parameter->pairs)
-        parameter->pairs = rounded_matrix(entry, &part, &weights->arena, err);
+        parameter->pairs = weights_bf16_matrix(entry, &part, &weights->arena, err);
     weight->pairs = parameter->pairs;
     return entry && !weight->pairs ? -1 : 0;
 }
 
-/* Read the matrix of a weight, float by float or packed; it stays away where the model has none. */
-static int load_matrix(struct weights *weights, enum parameter_id id, size_t layer,
-                       struct weight *weight, struct err *err)
-{
-    struct parameter *parameter = parameter_at(weights, id, layer);
-    if (load(weights, id, layer, &weight->data, err))
-        return -1;
-    return weights->packing && weight->data ? pack(weights, parameter, weight, err) : 0;
-}
-
-/* The table lists each matrix with its bias behind it. The matrix may be several side by side. */
+/* A matrix, in float32, packed or rounded, and its bias, which comes after it in the table. The
+ * matrix may be several side by side. */
 static int load_linear(struct weights *weights, enum parameter_id matrix, size_t layer,
                        struct weight *weight, size_t parts, struct err *err)
 {
     size_t shape[2];
+    struct parameter *parameter = parameter_at(weights, matrix, layer);
     parameter_shape(shape, matrix, weights->config);
     weight->in = shape[0];
     weight->out = weight->stride = shape[1];
     if (load(weights, matrix + 1, layer, &weight->bias, err))
         return -1;
     if (weights->precision == PRECISION_BF16)
-        return round_matrix(weights, parameter_at(weights, matrix, layer), weight, parts, err);
-    return load_matrix(weights, matrix, layer, weight, err);
+        return round_matrix(weights, parameter, weight, parts, err);
+    if (load(weights, matrix, layer, &weight->data, err))
+        return -1;
+    return weights->packing ? pack(weights, parameter, weight, err) : 0;
 }
 
 /* One of several matrices that stand side by side; rounded, each has panels of its own. */
@@ -166,76 +158,57 @@ static int load_joined(struct weights *weights, size_t layer, struct attention_w
 }
 
 /* The parameters of a block: which row of the table goes where, and which site needs it first. */
-static int load_attention(struct weights *weights, size_t layer, enum site last,
-                          struct attention_weights *attention, struct err *err)
+static const struct block_row {
+    enum parameter_id id;
+    enum site site;
+    size_t offset; /* in struct block_weights */
+} block_rows[] = {
+    {PARAMETER_LN_1, SITE_LN_1, offsetof(struct block_weights, self.norm)},
+    {PARAMETER_C_ATTN, SITE_Q, offsetof(struct block_weights, self)},
+    {PARAMETER_ATTN_PROJ, SITE_ATTN_OUT, offsetof(struct block_weights, self.out)},
+    {PARAMETER_Q, SITE_Q, offsetof(struct block_weights, self.q)},
+    {PARAMETER_K, SITE_K, offsetof(struct block_weights, self.k)},
+    {PARAMETER_V, SITE_V, offsetof(struct block_weights, self.v)},
+    {PARAMETER_OUT, SITE_ATTN_OUT, offsetof(struct block_weights, self.out)},
+    {PARAMETER_LN_2, SITE_LN_2, offsetof(struct block_weights, mlp.norm)},
+    {PARAMETER_FC, SITE_MLP_ACT, offsetof(struct block_weights, mlp.fc)},
+    {PARAMETER_MLP_PROJ, SITE_MLP_OUT, offsetof(struct block_weights, mlp.proj)},
+};
+
+static int load_row(struct weights *weights, const struct block_row *row, size_t layer,
+                    enum site last, struct block_weights *block, struct err *err)
 {
-    if (last >= SITE_Q && load_linear(weights, PARAMETER_Q, layer, &attention->q, 1, err))
-        return -1;
-    if (last >= SITE_K && load_linear(weights, PARAMETER_K, layer, &attention->k, 1, err))
-        return -1;
-    if (last >= SITE_V && load_linear(weights, PARAMETER_V, layer, &attention->v, 1, err))
-        return -1;
-    if (last >= SITE_ATTN_OUT &&
-        load_linear(weights, PARAMETER_OUT, layer, &attention->out, 1, err))
-        return -1;
-    return 0;
+    void *to = (char *)block + row->offset;
+    if (last < row->site || !parameter_is_used(row->id, layer, weights->config))
+        return 0;
+    if (row->id == PARAMETER_C_ATTN)
+        return load_joined(weights, layer, to, err);
+    if (parameter_rows[row->id].shape[1] == DIM_NONE)
+        return load_norm(weights, row->id, layer, to, err);
+    return load_linear(weights, row->id, layer, to, 1, err);
 }
 
-/* In the encoder there is none of this: it stays empty. */
-static int load_cross(struct weights *weights, size_t layer, enum site last,
-                      struct attention_weights *cross, struct err *err)
+/* The same row where the text looks at its source. */
+static struct block_row cross_row(const struct block_row *row)
 {
-    if (last >= SITE_LN_CROSS && load_norm(weights, PARAMETER_LN_CROSS, layer, &cross->norm, err))
-        return -1;
-    if (last >= SITE_CROSS_Q && load_linear(weights, PARAMETER_CROSS_Q, layer, &cross->q, 1, err))
-        return -1;
-    if (last >= SITE_CROSS_K && load_linear(weights, PARAMETER_CROSS_K, layer, &cross->k, 1, err))
-        return -1;
-    if (last >= SITE_CROSS_V && load_linear(weights, PARAMETER_CROSS_V, layer, &cross->v, 1, err))
-        return -1;
-    if (last >= SITE_CROSS_OUT &&
-        load_linear(weights, PARAMETER_CROSS_OUT, layer, &cross->out, 1, err))
-        return -1;
-    return 0;
-}
-
-static int load_mlp(struct weights *weights, size_t layer, enum site last, struct mlp_weights *mlp,
-                    struct err *err)
-{
-    if (last >= SITE_LN_2 && load_norm(weights, PARAMETER_LN_2, layer, &mlp->norm, err))
-        return -1;
-    if (last >= SITE_MLP_ACT && load_linear(weights, PARAMETER_FC, layer, &mlp->fc, 1, err))
-        return -1;
-    if (last >= SITE_MLP_OUT && load_linear(weights, PARAMETER_MLP_PROJ, layer, &mlp->proj, 1, err))
-        return -1;
-    return 0;
-}
-
-static int load_gpt2(struct weights *weights, size_t layer, enum site last,
-                     struct attention_weights *self, struct err *err)
-{
-    if (last >= SITE_Q && load_joined(weights, layer, self, err))
-        return -1;
-    if (last >= SITE_ATTN_OUT &&
-        load_linear(weights, PARAMETER_ATTN_PROJ, layer, &self->out, 1, err))
-        return -1;
-    return 0;
+    size_t from_self = row->offset - offsetof(struct block_weights, self);
+    return (struct block_row){.id = row->id + PARAMETERS_TO_CROSS,
+                              .site = site_of(PART_CROSS, row->site),
+                              .offset = offsetof(struct block_weights, cross) + from_self};
 }
 
 int weights_block(struct weights *weights, size_t layer, enum site last,
                   struct block_weights *block, struct err *err)
 {
-    enum model_kind kind = weights->config->kind;
     *block = (struct block_weights){0};
-    if (kind == MODEL_ATTENTION)
-        return load_attention(weights, layer, last, &block->self, err);
-    if (last >= SITE_LN_1 && load_norm(weights, PARAMETER_LN_1, layer, &block->self.norm, err))
-        return -1;
-    if ((kind == MODEL_GPT2 ? load_gpt2 : load_attention)(weights, layer, last, &block->self, err))
-        return -1;
-    if (kind == MODEL_TRANSFORMER && load_cross(weights, layer, last, &block->cross, err))
-        return -1;
-    return load_mlp(weights, layer, last, &block->mlp, err);
+    for (size_t i = 0; i < sizeof block_rows / sizeof *block_rows; i++) {
+        const struct block_row *row = &block_rows[i];
+        struct block_row cross = cross_row(row);
+        if (load_row(weights, row, layer, last, block, err) ||
+            (row->id <= PARAMETER_OUT && load_row(weights, &cross, layer, last, block, err)))
+            return -1;
+    }
+    return 0;
 }
 
 int weights_final_norm(struct weights *weights, bool of_encoder, struct norm *norm, struct err *err)
@@ -273,7 +246,7 @@ int weights_argmax(struct weights *weights, struct machine *machine, struct argm
     return 0;
 }
 
-bool weights_unembedding_is_turned(const struct weights *weights)
+bool weights_unembedding_is_packed(const struct weights *weights)
 {
     return weights->precision == PRECISION_BF16 || weights->packing_words;
 }
@@ -282,7 +255,8 @@ static int round_unembedding(struct weights *weights, struct weight *weight, str
 {
     struct parameter *parameter = parameter_at(weights, unembedding_of(weights), 0);
     if (!parameter->pairs)
-        parameter->pairs = rounded_transpose(parameter->found.entry, weight, &weights->arena, err);
+        parameter->pairs =
+            weights_bf16_transpose(parameter->found.entry, weight, &weights->arena, err);
     weight->pairs = parameter->pairs;
     return weight->pairs ? 0 : -1;
 }
@@ -304,7 +278,7 @@ static int pack_unembedding(struct weights *weights, struct weight *weight, stru
     return 0;
 }
 
-int weights_turned_unembedding(struct weights *weights, struct weight *weight, struct err *err)
+int weights_packed_unembedding(struct weights *weights, struct weight *weight, struct err *err)
 {
     const struct config *c = weights->config;
     bool rounded = weights->precision == PRECISION_BF16;
@@ -363,7 +337,7 @@ int weights_check_finite(struct weights *weights, int layer, struct err *err)
         char value[NUM_FLOAT_BYTES];
         num_float(value, bad);
         err_set(err, "expected finite numbers, found %s at element %zu", value, index);
-        return parameter_blame(weights->folder, found.file, found.entry->name, err);
+        return checkpoint_blame(&weights->checkpoint, found.file, found.entry->name, err);
     }
     return 0;
 }

@@ -1,8 +1,5 @@
-/* weights.h: a model's parameters as the forward pass wants them: borrowed views of the file.
- *
- * One table names every tensor with its shape; weights_open checks all of them against the file
- * before anything runs. float32 tensors are used where they lie in the mapped file; other types are
- * read as float32 when they are first used, so what is never used is never touched.
+/* weights.h: a model's parameters as the forward pass wants them, checked against the config before
+ * anything runs: float32 tensors where they lie in the mapped file, others converted on first use.
  *
  *     struct block_weights block;
  *     if (weights_block(weights, layer, SITE_RESID_POST, &block, err)) ...
@@ -11,20 +8,57 @@
 #ifndef ATTN_MODEL_WEIGHTS_H
 #define ATTN_MODEL_WEIGHTS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/folder.h"
-#include "math/argmax.h"
+#include "format/safetensors.h"
 #include "math/gemm.h"
 #include "math/precision.h"
 #include "math/rows.h"
-#include "model/checkpoint.h"
-#include "model/config.h"
 #include "model/site.h"
+
+struct argmax;
+
+/* --- tensors by name: checkpoint.c: model.safetensors, or its .index.json and the files in it
+ * ------ */
+
+struct shard {
+    const char *name; /* of the file, in the folder */
+    struct safetensors tensors;
+};
+
+struct checkpoint {
+    const struct folder *folder;
+    const char *name; /* of the file that was opened first: of the tensors, or of their index */
+    struct shard *shards;
+    size_t count;
+    struct arena arena;
+};
+
+/* A tensor that was found, and the file it is in. */
+struct found_tensor {
+    const struct safetensors_entry *entry; /* NULL: there is none */
+    const char *file;
+};
+
+/* Open every file; errors name it; on failure nothing is held; the folder must outlive it. */
+int checkpoint_open(struct checkpoint *checkpoint, const struct folder *folder, struct err *err);
+void checkpoint_release(struct checkpoint *checkpoint);
+
+/* Find `name` or `transformer.name`. */
+struct found_tensor checkpoint_find(const struct checkpoint *checkpoint, const char *name);
+
+/* Refuse layers beyond those of the config: a file that has them is another model. */
+int checkpoint_check_layers(const struct checkpoint *checkpoint, const struct config *config,
+                            struct err *err);
+
+/* Find parameter `index` of the table, of a supported type and the config's shape. What the model
+ * has not or may do without is not found, which is no error. */
+int checkpoint_find_parameter(struct found_tensor *found, const struct checkpoint *checkpoint,
+                              const struct config *config, size_t index, struct err *err);
+
+/* Put before a message which tensor of which file it is about; returns -1. */
+int checkpoint_blame(const struct checkpoint *checkpoint, const char *file, const char *tensor,
+                     struct err *err);
+
+/* --- parameters ------------------------------------------------------------------------------ */
 
 struct attention_weights {
     struct norm norm;
@@ -47,7 +81,6 @@ struct block_weights {
 
 struct weights {
     const struct config *config;
-    const struct folder *folder;
     struct checkpoint checkpoint;
     struct parameter *parameters; /* the rows of the table, those in layers once a layer */
     struct argmax *argmax;        /* of the matrix that makes logits; NULL until it is used */
@@ -57,41 +90,35 @@ struct weights {
     enum precision precision;     /* of products; bf16: matrices are rounded when first used */
 };
 
-/* Open the checkpoint and check every tensor: there, of a supported type, of the config's shape; no
- * layer beyond those of the config. Errors name file and tensor. On failure nothing is held. config
- * and folder must outlive the weights. */
+/* Open the checkpoint and check every tensor. Errors name file and tensor. On failure nothing is
+ * held. config and folder must outlive the weights. */
 int weights_open(struct weights *weights, const struct config *config, const struct folder *folder,
                  struct err *err);
 void weights_release(struct weights *weights);
 
-/* The parameters of a layer that lead up to its site `last`, read as float32 by now, or its
- * matrices rounded to bf16; those behind it are not looked at. Layers are counted through: see
- * config_layers. */
+/* The parameters of a layer that lead up to its site `last`, read or rounded by now. Layers are
+ * counted through: see config_layers. */
 int weights_block(struct weights *weights, size_t layer, enum site last,
                   struct block_weights *block, struct err *err);
 
-/* The final norm, of the decoder or the encoder; and the matrix [V, C] that makes logits (the token
- * embedding, where it is tied). */
+/* The final norm, of the decoder or the encoder; the matrix [V, C] that makes logits (the token
+ * embedding, where it is tied); what tells the largest logit without the others. */
 int weights_final_norm(struct weights *weights, bool of_encoder, struct norm *norm,
                        struct err *err);
 int weights_unembedding(struct weights *weights, const float **matrix, struct err *err);
-
-/* What tells the largest logit without the others; it is made on first use. */
 int weights_argmax(struct weights *weights, struct machine *machine, struct argmax **argmax,
                    struct err *err);
 
-/* Is it turned, for a product with rows of tokens: rounded to bf16, or packed? If so: the weight
- * [C, V]. */
-bool weights_unembedding_is_turned(const struct weights *weights);
-int weights_turned_unembedding(struct weights *weights, struct weight *weight, struct err *err);
+/* Is that matrix packed, in float32 or in bf16, for a product with rows of tokens? Then: [C, V]. */
+bool weights_unembedding_is_packed(const struct weights *weights);
+int weights_packed_unembedding(struct weights *weights, struct weight *weight, struct err *err);
 
-/* y [C] = the embedding of a token; y += the embedding of a position (nothing, where there is
- * none). */
+/* y [C] = the embedding of a token; y += that of a position, where there is one. */
 void weights_embed_token(const struct weights *weights, float *y, uint32_t id);
 void weights_add_position(const struct weights *weights, float *y, size_t position);
 
-/* Explain a pass that went wrong: if a parameter of this layer (-1: outside the layers) is not a
- * finite number, set the message that names it and return -1; else 0. */
+/* After a pass that went wrong: -1 with a message that names a parameter of this layer (-1: outside
+ * the layers) that is not a finite number; 0: there is none. */
 int weights_check_finite(struct weights *weights, int layer, struct err *err);
 
 /* What `info` lists. */
@@ -103,5 +130,16 @@ struct parameter_info {
 
 size_t weights_parameter_count(const struct weights *weights);
 struct parameter_info weights_parameter(const struct weights *weights, size_t index);
+
+/* --- matrices in bf16: weights_bf16.c -------------------------------------------------------- */
+
+/* The panels of a matrix [in, out], or of several side by side, pairs_size(part) apart; or of one
+ * that the entry holds as [out, in]. NULL with `err`. */
+const uint32_t *weights_bf16_matrix(const struct safetensors_entry *entry,
+                                    const struct weight *part, struct arena *arena,
+                                    struct err *err);
+const uint32_t *weights_bf16_transpose(const struct safetensors_entry *entry,
+                                       const struct weight *weight, struct arena *arena,
+                                       struct err *err);
 
 #endif

@@ -1,11 +1,60 @@
-#include "text/added_tokens.h"
+#include "text/token_set.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/unicode.h"
+#include "base/num.h"
 #include "base/utf8.h"
+#include "format/json.h"
 #include "text/label.h"
+
+/* --- from JSON -------------------------------------------------------------------------------- */
+
+static int read_rest(struct added_token *token, const struct json *item, struct err *err)
+{
+    const char *content = NULL;
+    if (json_unique_keys(item, err) || json_text(item, "content", &content, err) ||
+        json_bool(item, "special", &token->special, err) ||
+        json_bool(item, "single_word", &token->single_word, err) ||
+        json_bool(item, "lstrip", &token->left_strip, err) ||
+        json_bool(item, "rstrip", &token->right_strip, err) ||
+        json_bool(item, "normalized", &token->normalized, err))
+        return -1;
+    if (!content)
+        return err_set(err, "expected a field 'content'");
+    token->bytes = content;
+    token->size = strlen(content);
+    return 0;
+}
+
+int added_token_read(struct added_token *token, const struct json *item, struct err *err)
+{
+    long long id = -1;
+    *token = (struct added_token){0};
+    if (!json_is_object(item))
+        return err_set(err, "expected an object");
+    if (json_integer(item, "id", 0, WORD_ID_MAX, &id, err))
+        return -1;
+    if (id < 0)
+        return err_set(err, "expected a field 'id'");
+    token->id = (uint32_t)id;
+    return read_rest(token, item, err);
+}
+
+int added_token_read_member(struct added_token *token, const struct json *member, struct err *err)
+{
+    char shown[LABEL_EXCERPT_BYTES];
+    const char *name = json_key(member);
+    long long id = 0;
+    *token = (struct added_token){0};
+    if (!num_parse_integer(name, 0, WORD_ID_MAX, &id) || !json_is_object(member))
+        return err_set(err, "'%s': expected an object with an id from 0 to %d for its name",
+                       label_excerpt(shown, name, strlen(name)), WORD_ID_MAX);
+    token->id = (uint32_t)id;
+    return read_rest(token, member, err) ? err_prefix(err, "'%s'", name) : 0;
+}
+
+/* --- in order --------------------------------------------------------------------------------- */
 
 static unsigned char first_byte(const struct added_token *token)
 {
@@ -85,6 +134,8 @@ int added_tokens_init(struct added_tokens *tokens, const struct added_token *ite
     return check_once(tokens, err);
 }
 
+/* --- in a text -------------------------------------------------------------------------------- */
+
 /* One pass over a stretch of the text. */
 struct search {
     const struct added_walk *walk;
@@ -152,7 +203,7 @@ static void widen(struct match *match, const struct search *search)
         match->end += length;
 }
 
-/* The next match, and `search->at` behind it; false when there is none left. */
+/* The next match, and `search->at` after it; false when there is none left. */
 static bool find(const struct added_tokens *tokens, struct search *search, struct match *match)
 {
     for (size_t at = search->at; tokens->count_of[search->normalized] && at < search->end;) {

@@ -25,7 +25,7 @@ void bpe_release(struct bpe *bpe)
     *bpe = (struct bpe){0};
 }
 
-/* The rank at which two neighbours are joined; the probe stands behind it. */
+/* The rank at which two neighbours are joined; the probe stands after it. */
 static inline uint32_t find_rank(const struct bpe *bpe, uint32_t left, uint32_t right,
                                  struct hash_probe *probe)
 {
@@ -82,11 +82,11 @@ static size_t lowest(const struct part *parts, size_t count)
 static size_t join(const struct bpe *bpe, struct part *parts, struct bpe_token *tokens, size_t i,
                    size_t count)
 {
-    size_t behind = count - i - 2;
+    size_t after = count - i - 2;
     parts[i].id = bpe->merges[parts[i].rank].id;
-    memmove(parts + i + 1, parts + i + 2, behind * sizeof *parts);
-    memmove(tokens + i, tokens + i + 1, (behind + 1) * sizeof *tokens); /* their ends */
-    parts[i].rank = behind ? rank_of(bpe, parts[i].id, parts[i + 1].id) : BPE_NONE;
+    memmove(parts + i + 1, parts + i + 2, after * sizeof *parts);
+    memmove(tokens + i, tokens + i + 1, (after + 1) * sizeof *tokens); /* their ends */
+    parts[i].rank = after ? rank_of(bpe, parts[i].id, parts[i + 1].id) : BPE_NONE;
     if (i)
         parts[i - 1].rank = rank_of(bpe, parts[i - 1].id, parts[i].id);
     return count - 1;
@@ -124,7 +124,7 @@ enum { PIECE_BYTES_MAX = INT32_MAX }; /* places are 32 bits */
 struct bpe_symbol {
     uint32_t id;       /* BPE_NONE: none does, the byte was joined to those before it */
     uint32_t previous; /* where the token before it begins; the piece's size: there is none */
-    uint32_t next;     /* where the one behind it begins; the piece's size: there is none */
+    uint32_t next;     /* where the one after it begins; the piece's size: there is none */
 };
 
 /* One long piece on its way. An entry of the heap is a pair's rank, then its place, in one number:

@@ -5,9 +5,8 @@
 #include "base/hash.h"
 #include "base/heap.h"
 #include "base/utf8.h"
-#include "format/json_text.h"
-#include "text/bpe_split.h"
-#include "text/byte_alphabet.h"
+#include "format/json_writer.h"
+#include "text/bpe.h"
 
 enum { FIRST_ROOM = 256 };
 
@@ -232,33 +231,32 @@ int bpe_learner_run(struct bpe_learner *learner, size_t size, struct err *err)
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-/* A token in the alphabet of bytes, whose signs are below U+0800. */
+/* A token in the alphabet of bytes. */
 static void append_token(const struct bpe_learner *l, struct buf *out, uint32_t id)
 {
-    enum { ONE_BYTE = 0x80 };
-    if (id >= BPE_LEARN_BYTES) {
-        append_token(l, out, l->tokens[id].left);
-        append_token(l, out, l->tokens[id].right);
+    char sign[4];
+    if (id < BPE_LEARN_BYTES) {
+        buf_bytes(out, sign, utf8_encode(sign, l->signs[id]));
         return;
     }
-    uint32_t sign = l->signs[id];
-    if (sign >= ONE_BYTE)
-        buf_char(out, (char)(0xc0 | sign >> 6));
-    buf_char(out, (char)(sign >= ONE_BYTE ? 0x80 | (sign & 0x3f) : sign));
+    append_token(l, out, l->tokens[id].left);
+    append_token(l, out, l->tokens[id].right);
 }
 
-void bpe_learner_vocab(const struct bpe_learner *learner, struct buf *json)
+void bpe_learner_vocab(const struct bpe_learner *learner, struct buf *out)
 {
+    struct json_writer json = {.buf = out};
     struct buf token = {0};
+    json_put_open(&json, NULL, '{');
     for (size_t id = 0; id < learner->token_count; id++) {
         buf_clear(&token);
         append_token(learner, &token, (uint32_t)id);
-        buf_text(json, id ? ",\n" : "{\n");
-        json_append_text(json, token.bytes ? token.bytes : "", token.size);
-        buf_format(json, ": %zu", id);
-        json->out_of_memory |= token.out_of_memory;
+        json_put_gap(&json, "\n");
+        json_put_name(&json, token.bytes ? token.bytes : "", token.size);
+        json_put_integer(&json, NULL, id);
+        out->out_of_memory |= token.out_of_memory;
     }
-    buf_text(json, "\n}\n");
+    buf_text(out, "\n}\n");
     buf_release(&token);
 }
 

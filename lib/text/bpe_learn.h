@@ -1,24 +1,20 @@
-/* bpe_learn.h: a byte-level BPE vocabulary learnt from texts, as GPT-2's was: pieces as bpe_split.h
- * cuts them; of all neighbours those that occur most often become a token, again and again, until
- * there are as many tokens as were asked for, or no two neighbours occur twice. Of pairs that are
- * equally frequent the one whose tokens are older.
+/* bpe_learn.h: a byte-level BPE vocabulary learnt from texts, as GPT-2's was: the most frequent
+ * pair of neighbours in pieces (bpe.h), of equals the older, becomes a token, again and again.
  *
  *     struct bpe_learner learner = {0};
- *     if (bpe_learner_add(&learner, text, size, err)) ...       for every text; they must stay
- * alive if (bpe_learner_run(&learner, 1500, err)) ... bpe_learner_vocab(&learner, &json);
- * vocab.json bpe_learner_merges(&learner, &lines);                     merges.txt
+ *     if (bpe_learner_add(&learner, text, size, err)) ...      for every text; they must stay alive
+ *     if (bpe_learner_run(&learner, 1500, err)) ...
+ *     bpe_learner_vocab(&learner, &json);                      vocab.json
+ *     bpe_learner_merges(&learner, &lines);                    merges.txt
  *     bpe_learner_release(&learner);
  */
 #ifndef ATTN_TEXT_BPE_LEARN_H
 #define ATTN_TEXT_BPE_LEARN_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/progress_sink.h"
 #include "base/map.h"
+#include "base/progress_sink.h"
+
+struct buf;
 
 enum { BPE_LEARN_BYTES = 256, BPE_LEARN_MAX = 65536 };
 
@@ -38,7 +34,7 @@ struct bpe_learner {
 /* Count the pieces of a text. Refused: bytes that are not UTF-8, with the offset. */
 int bpe_learner_add(struct bpe_learner *learner, const char *text, size_t size, struct err *err);
 
-/* Learn up to `size` tokens, at least 256. */
+/* Learn up to `size` tokens, at least 256; or until no two neighbours occur twice. */
 int bpe_learner_run(struct bpe_learner *learner, size_t size, struct err *err);
 
 /* Append the files. Ids are GPT-2's: bytes in the order of the signs they are written with. */

@@ -1,4 +1,4 @@
-#include "text/bpe_split.h"
+#include "text/bpe.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -64,7 +64,7 @@ static inline char class_at(struct bpe_splitter *splitter, size_t at, size_t *le
     return byte < 0x80 ? ascii_classes[byte] : class_of_long(splitter, at, length);
 }
 
-/* Behind the last of the characters of a class that stand at `at`; `*last` is where that begins. */
+/* After the last of the characters of a class that stand at `at`; `*last` is where that begins. */
 static size_t run_end(struct bpe_splitter *splitter, size_t at, char class, size_t *last)
 {
     size_t length = 0;

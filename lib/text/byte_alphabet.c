@@ -1,4 +1,4 @@
-#include "text/byte_alphabet.h"
+#include "text/word_table.h"
 
 /* The bytes that do not stand for themselves: 0x00 to 0x20, 0x7F to 0xA0, and 0xAD. Their signs are
  * U+0100 and on. */
@@ -25,29 +25,22 @@ static unsigned char other_byte(uint32_t place)
     return place < HIGH_COUNT ? (unsigned char)(HIGH_FIRST + place) : SOFT_HYPHEN;
 }
 
-/* Read the sign at `text`, of two bytes at most; returns its length, or 0 where none stands. The
- * first 64 of the other signs begin with 0xC4, the last 4 with 0xC5; those from U+0080 on that
- * stand for themselves with 0xC2 or 0xC3. */
+/* Read the sign at `text`, of two bytes at most, which `byte` may be written over; returns its
+ * length, or 0 where none stands. */
 static size_t read_sign(char *byte, const unsigned char *text, size_t size)
 {
-    unsigned char first = text[0]; /* the byte may be written over it */
-    if (first < 0x80) {
-        *byte = (char)first;
-        return is_itself(first);
-    }
-    if (size < 2 || (text[1] & 0xC0) != 0x80)
+    size_t length = 1;
+    uint32_t c = text[0];
+    if (c >= 0xC2 && c <= 0xC5 && size > 1 && (text[1] & 0xC0) == 0x80) {
+        c = (c & 0x1F) << 6 | (text[1] & 0x3F);
+        length = 2;
+    } else if (c >= 0x80) {
         return 0;
-    uint32_t low = text[1] & 0x3F;
-    uint32_t place = first == 0xC4 ? low : 64 + low;
-    uint32_t self = first == 0xC2 ? 0x80 + low : 0xC0 + low;
-    if (first == 0xC4 || (first == 0xC5 && place < OTHERS)) {
-        *byte = (char)other_byte(place);
-        return 2;
     }
-    if ((first != 0xC2 && first != 0xC3) || !is_itself(self))
+    if (c < FIRST_OTHER ? !is_itself(c) : c >= FIRST_OTHER + OTHERS)
         return 0;
-    *byte = (char)self;
-    return 2;
+    *byte = (char)(c < FIRST_OTHER ? c : other_byte(c - FIRST_OTHER));
+    return length;
 }
 
 size_t byte_alphabet_decode(char *out, size_t *out_size, const char *text, size_t size)

@@ -1,10 +1,133 @@
-#include "text/byte_level.h"
+#include "text/tokenizer_json.h"
 
 #include <string.h>
 
+#include "base/file.h"
+#include "base/folder.h"
 #include "base/heap.h"
-#include "text/bpe_split.h"
-#include "text/piece_cache.h"
+#include "format/json.h"
+#include "text/bpe.h"
+#include "text/label.h"
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+enum { DESCRIPTION_BYTES = 80 };
+
+/* The one token that every folder of GPT-2's kind has beside its vocabulary. */
+#define END_OF_TEXT "<|endoftext|>"
+
+static int read_words(void *context, const struct file *file, struct err *err)
+{
+    struct byte_level *level = context;
+    struct json_cursor words;
+    if (json_cursor_open(&words, file->bytes, file->size, err))
+        return -1;
+    return word_table_read(&level->set.words, words, WORD_BYTES, file->size, err);
+}
+
+static int read_merges(void *context, const struct file *file, struct err *err)
+{
+    struct byte_level *level = context;
+    return merges_read_lines(&level->bpe, &level->set.words, file->bytes, file->size, err);
+}
+
+/* Make END_OF_TEXT the next item where the vocabulary has it; returns how many that are. */
+static size_t end_of_text(const struct byte_level *level, struct added_token *token)
+{
+    static const char text[] = END_OF_TEXT;
+    *token = (struct added_token){.bytes = text, .size = sizeof text - 1, .special = true};
+    return word_table_find(&level->set.words, text, sizeof text - 1, WORD_BYTES, &token->id);
+}
+
+/* A member of added_tokens.json: "<|pad|>": 50257. */
+static int read_pair(struct added_token *token, const struct json *member, struct err *err)
+{
+    char shown[LABEL_EXCERPT_BYTES];
+    char found[DESCRIPTION_BYTES];
+    const char *name = json_key(member);
+    bool special = strcmp(name, END_OF_TEXT) == 0;
+    long long id = 0;
+    if (!json_get_integer(member, 0, WORD_ID_MAX, &id))
+        return err_set(err, "added token '%s': expected an id from 0 to %d, found %s",
+                       label_excerpt(shown, name, strlen(name)), WORD_ID_MAX,
+                       json_describe(member, found, sizeof found));
+    *token = (struct added_token){
+        .bytes = name,
+        .size = strlen(name),
+        .id = (uint32_t)id,
+        .special = special,
+        .normalized = !special,
+    };
+    return 0;
+}
+
+/* Read a token from every member of an object, END_OF_TEXT before them if it is wanted. */
+static int add_members(struct byte_level *level, const struct json *object, bool end,
+                       int (*read)(struct added_token *, const struct json *, struct err *),
+                       struct err *err)
+{
+    size_t most = json_count(object) + 1;
+    struct added_token *items = arena_alloc(&level->set.arena, most, sizeof *items, err);
+    if (!items)
+        return -1;
+    size_t count = end ? end_of_text(level, &items[0]) : 0;
+    for (const struct json *at = json_first(object); at; at = json_next(at))
+        if (read(&items[count++], at, err))
+            return -1;
+    return token_set_add(&level->set, items, count, err);
+}
+
+static int read_added(void *context, const struct json *root, struct err *err)
+{
+    if (!json_is_object(root))
+        return err_set(err, "expected an object");
+    return add_members(context, root, !json_member(root, END_OF_TEXT), read_pair, err);
+}
+
+/* Its member `added_tokens_decoder`, where there is one, knows more of them. */
+static int read_config(void *context, const struct json *root, struct err *err)
+{
+    const struct json *members = json_member(root, "added_tokens_decoder");
+    if (!json_is_object(members))
+        return 0;
+    return add_members(context, members, false, added_token_read_member, err);
+}
+
+/* The added tokens, from the first file that has any. */
+static int find_added(struct byte_level *level, const struct folder *folder, struct err *err)
+{
+    static const char config[] = "tokenizer_config.json";
+    static const char added[] = "added_tokens.json";
+    struct added_token token;
+    if (folder_has(folder, config) && json_read_file(folder, config, read_config, level, err))
+        return -1;
+    if (level->set.added.count)
+        return 0;
+    if (folder_has(folder, added))
+        return json_read_file(folder, added, read_added, level, err);
+    return token_set_add(&level->set, &token, end_of_text(level, &token), err);
+}
+
+void byte_level_release(struct byte_level *level)
+{
+    token_set_release(&level->set);
+    bpe_release(&level->bpe);
+    *level = (struct byte_level){0};
+}
+
+int byte_level_open(struct byte_level *level, const struct folder *folder, struct err *err)
+{
+    *level = (struct byte_level){0};
+    if (folder_read(folder, "vocab.json", read_words, level, err) ||
+        folder_read(folder, "merges.txt", read_merges, level, err) ||
+        find_added(level, folder, err)) {
+        byte_level_release(level);
+        return -1;
+    }
+    return 0;
+}
+
+/* --- texts ------------------------------------------------------------------------------------ */
 
 /* One text on its way through. */
 struct coder {
@@ -50,20 +173,9 @@ static int add_known(struct coder *coder, const struct stretch *stretch, size_t 
     return 0;
 }
 
-static int add_merged(struct coder *coder, const struct stretch *stretch, size_t at)
-{
-    size_t start = at;
-    for (size_t i = 0; i < coder->piece.count; i++) {
-        struct bpe_token token = coder->piece.tokens[i];
-        if (add(coder, stretch, token.id, start, at + token.end))
-            return -1;
-        start = at + token.end;
-    }
-    return 0;
-}
-
 static int encode_piece(struct coder *coder, const struct stretch *stretch, size_t at, size_t size)
 {
+    const struct bpe_piece *piece = &coder->piece;
     const char *bytes = stretch->bytes + at;
     struct piece_entry *entry = piece_cache_at(&coder->cache, bytes, size);
     if (entry && piece_entry_is(entry, bytes, size))
@@ -72,8 +184,15 @@ static int encode_piece(struct coder *coder, const struct stretch *stretch, size
                    coder->err))
         return -1;
     if (entry)
-        piece_entry_set(entry, bytes, size, coder->piece.tokens, coder->piece.count);
-    return add_merged(coder, stretch, at);
+        piece_entry_set(entry, bytes, size, piece->tokens, piece->count);
+    size_t start = at;
+    for (size_t i = 0; i < piece->count; i++) {
+        size_t end = at + piece->tokens[i].end;
+        if (add(coder, stretch, piece->tokens[i].id, start, end))
+            return -1;
+        start = end;
+    }
+    return 0;
 }
 
 static int encode_pieces(struct coder *coder, const struct stretch *stretch)
@@ -127,11 +246,4 @@ int byte_level_encode(const struct byte_level *level, struct token_list *list,
     piece_cache_release(&coder.cache);
     bpe_piece_release(&coder.piece);
     return failed;
-}
-
-void byte_level_release(struct byte_level *level)
-{
-    token_set_release(&level->set);
-    bpe_release(&level->bpe);
-    *level = (struct byte_level){0};
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/stream.h"
 #include "base/terminal.h"
 
 /* Write the visible form of the first character; returns how many bytes it stands for. */
@@ -14,40 +15,34 @@ static size_t show(char sign[TERMINAL_SIGN_BYTES], const char *bytes, size_t siz
     return 1;
 }
 
-void label_visible(struct buf *out, const char *bytes, size_t size)
+/* The visible form of all of it, whose blanks stay blanks in a line to read, to one of the two. */
+static void show_all(struct buf *buf, struct stream *stream, const char *bytes, size_t size,
+                     bool is_line)
 {
     char sign[TERMINAL_SIGN_BYTES];
     for (size_t at = 0; at < size;) {
+        const char *shown = is_line && bytes[at] == ' ' ? " " : sign;
         at += show(sign, bytes + at, size - at);
-        buf_text(out, sign);
+        if (buf)
+            buf_text(buf, shown);
+        else
+            stream_text(stream, shown);
     }
 }
 
-/* As `show`, but for blanks. */
-static size_t show_in_line(char sign[TERMINAL_SIGN_BYTES], const char *bytes, size_t size)
+void label_visible(struct buf *out, const char *bytes, size_t size)
 {
-    size_t length = show(sign, bytes, size);
-    if (*bytes == ' ')
-        strcpy(sign, " ");
-    return length;
+    show_all(out, NULL, bytes, size, false);
 }
 
 void label_line(struct buf *out, const char *bytes, size_t size)
 {
-    char sign[TERMINAL_SIGN_BYTES];
-    for (size_t at = 0; at < size;) {
-        at += show_in_line(sign, bytes + at, size - at);
-        buf_text(out, sign);
-    }
+    show_all(out, NULL, bytes, size, true);
 }
 
 void label_write_line(struct stream *out, const char *bytes, size_t size)
 {
-    char sign[TERMINAL_SIGN_BYTES];
-    for (size_t at = 0; at < size;) {
-        at += show_in_line(sign, bytes + at, size - at);
-        stream_text(out, sign);
-    }
+    show_all(NULL, out, bytes, size, true);
 }
 
 bool label_is_rest(const char *bytes, size_t size)

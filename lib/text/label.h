@@ -5,31 +5,25 @@
 #ifndef ATTN_TEXT_LABEL_H
 #define ATTN_TEXT_LABEL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/buf.h"
-#include "base/stream.h"
+
+struct stream;
 
 enum { LABEL_EXCERPT_BYTES = 96 };
 
-/* Append the visible form of a token's bytes. */
+/* Append the visible form of a token's bytes; or of a line to read, a path, whose blanks stay. */
 void label_visible(struct buf *out, const char *bytes, size_t size);
-
-/* The same for a line to read, whose blanks stay blanks: a path, a name. */
 void label_line(struct buf *out, const char *bytes, size_t size);
 void label_write_line(struct stream *out, const char *bytes, size_t size);
 
-/* The same for a token, whose bytes may be a part of a character: then ‿ stands where the character
- * goes on. 🍰 in two tokens is `\xf0\x9f‿` and `‿\x8d\xb0`. `goes_on`: the token behind this one
- * begins with such a part; else only the bytes tell. */
+/* The same for a token, whose bytes may be a part of a character: ‿ stands where that goes on, 🍰 is
+ * `\xf0\x9f‿` and `‿\x8d\xb0`. `goes_on`: the next token begins with such a part. */
 void label_token(struct buf *out, const char *bytes, size_t size, bool goes_on);
 
 /* True when a token begins inside a character. */
 bool label_is_rest(const char *bytes, size_t size);
 
-/* The visible form for a message, which a word of a megabyte must not fill: what has no room is
- * cut, and "…" stands in its place. Returns `text`. */
+/* The visible form for a message: "…" stands for what has no room. Returns `text`. */
 const char *label_excerpt(char text[LABEL_EXCERPT_BYTES], const char *bytes, size_t size);
 
 #endif

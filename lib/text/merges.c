@@ -1,4 +1,4 @@
-#include "text/merges.h"
+#include "text/bpe.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -6,16 +6,9 @@
 
 #include "base/heap.h"
 #include "base/utf8.h"
-#include "text/byte_alphabet.h"
 #include "text/label.h"
 
 enum { FIRST_ROOM = 256 };
-
-/* Some bytes of the file. */
-struct part {
-    const char *bytes;
-    size_t size;
-};
 
 struct reader {
     struct bpe *bpe;
@@ -30,14 +23,15 @@ struct reader {
 };
 
 /* The single bytes begin every encoding. */
-static void find_bytes(struct reader *reader)
+static int begin(struct reader *reader, size_t merge_count)
 {
+    if (bpe_init(reader->bpe, merge_count, reader->err))
+        return -1;
     for (unsigned byte = 0; byte < 256; byte++) {
         char c = (char)byte;
-        uint32_t id = 0;
-        if (word_table_find(reader->words, &c, 1, WORD_BYTES, &id))
-            reader->bpe->byte_ids[byte] = id;
+        word_table_find(reader->words, &c, 1, WORD_BYTES, &reader->bpe->byte_ids[byte]);
     }
+    return 0;
 }
 
 static int reserve(struct reader *reader, size_t size)
@@ -53,14 +47,6 @@ static int reserve(struct reader *reader, size_t size)
     return reader->bytes ? 0 : -1;
 }
 
-static int begin(struct reader *reader, size_t merge_count)
-{
-    if (bpe_init(reader->bpe, merge_count, reader->err))
-        return -1;
-    find_bytes(reader);
-    return 0;
-}
-
 static int finish(struct reader *reader, int failed)
 {
     heap_free(reader->bytes);
@@ -69,29 +55,17 @@ static int finish(struct reader *reader, int failed)
     return failed;
 }
 
-static int refuse_word(const struct reader *reader, const char *word, size_t size)
-{
-    char shown[LABEL_EXCERPT_BYTES];
-    return err_set(reader->err, "%s %zu: '%s' is not in the vocabulary", reader->unit,
-                   reader->number, label_excerpt(shown, word, size));
-}
-
-static int refuse_form(const struct reader *reader, const char *merge, size_t size)
-{
-    char shown[LABEL_EXCERPT_BYTES];
-    return err_set(reader->err, "%s %zu: expected two tokens with a blank between them, found '%s'",
-                   reader->unit, reader->number, label_excerpt(shown, merge, size));
-}
-
 /* Find a word as the file writes it; `bytes` gets what it stands for. */
-static int find_word(const struct reader *reader, struct part word, char *bytes, uint32_t *id)
+static int find_word(const struct reader *reader, struct word word, char *bytes, uint32_t *id)
 {
+    char shown[LABEL_EXCERPT_BYTES];
     if (word_table_find_written(reader->words, word.bytes, word.size, bytes, id))
         return 0;
-    return refuse_word(reader, word.bytes, word.size);
+    return err_set(reader->err, "%s %zu: '%s' is not in the vocabulary", reader->unit,
+                   reader->number, label_excerpt(shown, word.bytes, word.size));
 }
 
-/* What a merge makes is most often the word behind what the last one made. */
+/* What a merge makes is most often the word after what the last one made. */
 static bool is_next_word(const struct reader *reader, size_t size, uint32_t *id)
 {
     const struct word_table *words = reader->words;
@@ -103,11 +77,33 @@ static bool is_next_word(const struct reader *reader, size_t size, uint32_t *id)
            memcmp(words->bytes + words->places[*id].start, reader->bytes, size) == 0;
 }
 
-/* Both parts are words, and so is what is written like both in a row. */
-static int add_parts(struct reader *reader, struct part left, struct part right)
+/* Most often both parts are bytes, which come to lie side by side, and what they make is the next
+ * word; false where that is not so. */
+static bool add_bytes(struct reader *reader, struct word left, struct word right)
 {
     struct bpe_merge merge;
-    struct part joined = {reader->joined, left.size + right.size};
+    size_t left_size = 0;
+    size_t right_size = 0;
+    char *bytes = reader->bytes;
+    if (byte_alphabet_decode(bytes, &left_size, left.bytes, left.size) != left.size)
+        return false;
+    char *rest = bytes + left_size;
+    if (byte_alphabet_decode(rest, &right_size, right.bytes, right.size) != right.size ||
+        !word_table_find(reader->words, bytes, left_size, WORD_BYTES, &merge.left) ||
+        !word_table_find(reader->words, rest, right_size, WORD_BYTES, &merge.right) ||
+        !is_next_word(reader, left_size + right_size, &merge.id))
+        return false;
+    bpe_add(reader->bpe, &merge);
+    return true;
+}
+
+/* Both parts are words, and so is what is written like both in a row. */
+static int add_parts(struct reader *reader, struct word left, struct word right)
+{
+    struct bpe_merge merge;
+    struct word joined = {reader->joined, left.size + right.size};
+    if (add_bytes(reader, left, right))
+        return 0;
     memcpy(reader->joined, left.bytes, left.size);
     memcpy(reader->joined + left.size, right.bytes, right.size);
     if (find_word(reader, left, reader->bytes, &merge.left) ||
@@ -121,79 +117,42 @@ static int add_parts(struct reader *reader, struct part left, struct part right)
 /* "Ġ t" */
 static int add_text(struct reader *reader, const char *text, size_t size)
 {
+    char shown[LABEL_EXCERPT_BYTES];
     const char *end = text + size;
     const char *blank = memchr(text, ' ', size);
     const char *right = blank ? blank + 1 : end;
     if (!blank || blank == text || right == end || memchr(right, ' ', (size_t)(end - right)))
-        return refuse_form(reader, text, size);
-    return add_parts(reader, (struct part){text, (size_t)(blank - text)},
-                     (struct part){right, (size_t)(end - right)});
-}
-
-/* Most often both parts are bytes, which lie side by side by now, and what they make is the next
- * word; false where that is not so. */
-static bool add_bytes(struct reader *reader, size_t left, size_t right)
-{
-    struct bpe_merge merge;
-    const char *bytes = reader->bytes;
-    if (!word_table_find(reader->words, bytes, left, WORD_BYTES, &merge.left) ||
-        !word_table_find(reader->words, bytes + left, right, WORD_BYTES, &merge.right) ||
-        !is_next_word(reader, left + right, &merge.id))
-        return false;
-    bpe_add(reader->bpe, &merge);
-    return true;
-}
-
-static bool add_pair_quickly(struct reader *reader, struct part left, struct part right)
-{
-    size_t left_size = 0;
-    size_t right_size = 0;
-    char *bytes = reader->bytes;
-    return byte_alphabet_decode(bytes, &left_size, left.bytes, left.size) == left.size &&
-           byte_alphabet_decode(bytes + left_size, &right_size, right.bytes, right.size) ==
-               right.size &&
-           add_bytes(reader, left_size, right_size);
-}
-
-/* The blank is where the first part ends: it is no sign of the alphabet. */
-static bool add_text_quickly(struct reader *reader, const char *text, size_t size)
-{
-    size_t left_size = 0;
-    size_t right_size = 0;
-    size_t blank = byte_alphabet_decode(reader->bytes, &left_size, text, size);
-    if (blank == size || text[blank] != ' ')
-        return false;
-    struct part right = {text + blank + 1, size - blank - 1};
-    return byte_alphabet_decode(reader->bytes + left_size, &right_size, right.bytes, right.size) ==
-               right.size &&
-           add_bytes(reader, left_size, right_size);
+        return err_set(reader->err,
+                       "%s %zu: expected two tokens with a blank between them, found '%s'",
+                       reader->unit, reader->number, label_excerpt(shown, text, size));
+    return add_parts(reader, (struct word){text, (size_t)(blank - text)},
+                     (struct word){right, (size_t)(end - right)});
 }
 
 /* --- merges.txt ------------------------------------------------------------------------------- */
 
 /* The line at `*at`, which moves to the next one. */
-static struct part take_line(const char **at, const char *end)
+static struct word take_line(const char **at, const char *end)
 {
     const char *newline = memchr(*at, '\n', (size_t)(end - *at));
-    struct part line = {*at, (size_t)((newline ? newline : end) - *at)};
+    struct word line = {*at, (size_t)((newline ? newline : end) - *at)};
     *at = newline ? newline + 1 : end;
     if (line.size && line.bytes[line.size - 1] == '\r')
         line.size--;
     return line;
 }
 
-static bool is_version(struct part line)
+static bool is_version(struct word line)
 {
     static const char version[] = "#version";
     return line.size >= sizeof version - 1 && memcmp(line.bytes, version, sizeof version - 1) == 0;
 }
 
-static int read_line(struct reader *reader, struct part line)
+static int read_line(struct reader *reader, struct word line)
 {
     if (reserve(reader, line.size))
         return -1;
-    if (add_text_quickly(reader, line.bytes, line.size) ||
-        add_text(reader, line.bytes, line.size) == 0)
+    if (add_text(reader, line.bytes, line.size) == 0)
         return 0;
     size_t valid = utf8_invalid_at(line.bytes, line.size); /* that says more than what came of it */
     if (valid < line.size && reader->err) {
@@ -207,7 +166,7 @@ static int read_line(struct reader *reader, struct part line)
 static int read_lines(struct reader *reader, const char *at, const char *end)
 {
     while (at < end) {
-        struct part line = take_line(&at, end);
+        struct word line = take_line(&at, end);
         reader->number++;
         bool last = !line.size && at == end;
         if (!is_version(line) && !last && read_line(reader, line))
@@ -258,10 +217,10 @@ static int add_pair(struct reader *reader, struct json_cursor *merges)
         return refuse_item(reader, json_cursor_value(&item));
     if (reserve(reader, spans[0].size + spans[1].size))
         return -1;
-    struct part left = {reader->text, json_unescape(reader->text, spans[0])};
-    char *behind = reader->text + left.size;
-    struct part right = {behind, json_unescape(behind, spans[1])};
-    return add_pair_quickly(reader, left, right) ? 0 : add_parts(reader, left, right);
+    struct word left = {reader->text, json_unescape(reader->text, spans[0])};
+    char *after = reader->text + left.size;
+    struct word right = {after, json_unescape(after, spans[1])};
+    return add_parts(reader, left, right);
 }
 
 static int add_item(struct reader *reader, struct json_cursor *merges)
@@ -276,7 +235,7 @@ static int add_item(struct reader *reader, struct json_cursor *merges)
         return -1;
     struct json_cursor text = json_cursor_at(item);
     size_t size = json_cursor_read(&text, reader->text);
-    return add_text_quickly(reader, reader->text, size) ? 0 : add_text(reader, reader->text, size);
+    return add_text(reader, reader->text, size);
 }
 
 int merges_read_json(struct bpe *bpe, const struct word_table *words, struct json_cursor merges,

@@ -1,4 +1,4 @@
-#include "text/piece_cache.h"
+#include "text/bpe.h"
 
 #include <string.h>
 

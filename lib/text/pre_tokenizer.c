@@ -1,7 +1,8 @@
-#include "text/pre_tokenizer.h"
+#include "text/tokenizer_json.h"
 
 #include <string.h>
 
+#include "format/json.h"
 #include "text/label.h"
 
 /* What was read so far of a sequence. */
@@ -21,18 +22,14 @@ const char *pre_tokenizer_name(enum pre_tokenizer_kind kind)
 static const char *text_of(const struct json *object, const char *name)
 {
     const char *text = "";
-    const struct json *member = object ? json_member(object, name) : NULL;
-    if (member)
-        json_get_text(member, &text);
+    json_get_text(json_member(object, name), &text);
     return text;
 }
 
 static bool is_true(const struct json *object, const char *name, bool otherwise)
 {
     bool value = otherwise;
-    const struct json *member = json_member(object, name);
-    if (member)
-        json_get_bool(member, &value);
+    json_get_bool(json_member(object, name), &value);
     return value;
 }
 
@@ -70,8 +67,7 @@ static int read_split(struct steps *steps, const struct json *step)
 static int read_byte_level(struct steps *steps, const struct json *step)
 {
     bool prefix_space = false;
-    const struct json *member = json_member(step, "add_prefix_space");
-    if (!member || !json_get_bool(member, &prefix_space))
+    if (!json_get_bool(json_member(step, "add_prefix_space"), &prefix_space))
         return err_set(steps->err, "ByteLevel: expected a field 'add_prefix_space', true or false");
     if (!steps->split && !is_true(step, "use_regex", true))
         return err_unsupported(steps->err,

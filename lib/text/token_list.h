@@ -1,5 +1,5 @@
-/* token_list.h: tokens on their way out of an encoder: all of them kept, or handed on in portions,
- * so that a text of any size takes little memory.
+/* token_list.h: the tokens of a text: where each stands, and how they leave an encoder: all of them
+ * kept, or handed on in portions, so that a text of any size takes little memory.
  *
  *     struct token_list list = {.sink = sink};     (NULL: keep them)
  *     if (token_list_add(&list, (struct token){id, start, end}, err)) ...
@@ -9,11 +9,22 @@
 #ifndef ATTN_TEXT_TOKEN_LIST_H
 #define ATTN_TEXT_TOKEN_LIST_H
 
-#include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
-#include "base/err.h"
-#include "text/token.h"
+
+struct token {
+    uint32_t id;
+    size_t start; /* byte offsets into the text: [start, end) */
+    size_t end;
+};
+
+struct tokens {
+    struct token *items;
+    size_t count;
+    size_t dropped_count;        /* punctuation that is no entry of the vocabulary */
+    struct token *dropped_first; /* where the first of it stood, or NULL (its id means nothing) */
+};
 
 enum { TOKEN_PORTION = 4096 }; /* a sink gets at most so many at a time */
 
@@ -32,15 +43,28 @@ struct token_list {
     struct token dropped_first;
 };
 
+/* Add one; at the end hand on what is left, or move all to the arena. */
 int token_list_add(struct token_list *list, struct token token, struct err *err);
-
-/* Hand on what is left. */
 int token_list_flush(struct token_list *list, struct err *err);
-
-/* Move all to the arena, in memory of their number. */
 int token_list_keep(const struct token_list *list, struct tokens *tokens, struct arena *arena,
                     struct err *err);
-
 void token_list_release(struct token_list *list);
+
+/* Ids in a text of any size, with blanks, new lines or commas between them. */
+struct id_list {
+    const char *at;
+    const char *end;
+    size_t limit;   /* ids are below it, and fit into 32 bits */
+    size_t count;   /* of those read */
+    bool failed;    /* what came is no id */
+    bool is_option; /* of --ids: one id at least, one comma between two, and signs are read */
+};
+
+/* The next id; false at the end and, with `err` and `failed`, at what is none. */
+bool id_list_next(struct id_list *list, uint32_t *id, struct err *err);
+
+/* Read "3,1,4", as --ids has it, kept in `arena`. Such tokens have no place: start = end = 0. */
+int tokens_from_ids(struct tokens *tokens, const char *list, size_t id_limit, struct arena *arena,
+                    struct err *err);
 
 #endif

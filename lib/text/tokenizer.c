@@ -2,58 +2,38 @@
 
 #include <string.h>
 
+#include "base/folder.h"
 #include "base/heap.h"
-#include "base/num.h"
 #include "base/utf8.h"
 #include "format/json.h"
-#include "text/id_list.h"
 #include "text/label.h"
 #include "text/tokenizer_json.h"
-#include "text/vocabulary.h"
 #include "text/words.h"
 
+enum kind { WORDS, BYTE_LEVEL, WORD_LEVEL };
+
 struct tokenizer {
-    const struct kind *kind;
+    enum kind kind;
     const char *words_file; /* where its words stand */
     long long truncation;
-    struct vocabulary vocabulary; /* one of these three is filled */
+    struct vocabulary vocabulary; /* one of these three is filled, by its kind */
     struct byte_level byte_level;
     struct word_level word_level;
-    const struct token_set *set; /* NULL: words, which have none */
+    const struct token_set *set; /* of that one */
     bool spells_special;
     bool begins_texts;
     uint32_t begin; /* what texts begin with */
 };
 
-/* One way of cutting texts, how `info` calls it, and what stands between its words. */
-struct kind {
+/* How `info` calls a kind, and what stands between its words. */
+static const struct {
     const char *name;
     const char *gap;
-    int (*encode)(const struct tokenizer *tokenizer, struct token_list *list,
-                  const struct token_text *text, struct err *err);
+} kinds[] = {
+    [WORDS] = {"words", " "},
+    [BYTE_LEVEL] = {"byte-level BPE", ""},
+    [WORD_LEVEL] = {"whole words", " "},
 };
-
-static int encode_words(const struct tokenizer *tokenizer, struct token_list *list,
-                        const struct token_text *text, struct err *err)
-{
-    return words_stream(&tokenizer->vocabulary, list, text->bytes, text->size, err);
-}
-
-static int encode_byte_level(const struct tokenizer *tokenizer, struct token_list *list,
-                             const struct token_text *text, struct err *err)
-{
-    return byte_level_encode(&tokenizer->byte_level, list, text, err);
-}
-
-static int encode_word_level(const struct tokenizer *tokenizer, struct token_list *list,
-                             const struct token_text *text, struct err *err)
-{
-    return word_level_encode(&tokenizer->word_level, list, text, err);
-}
-
-static const struct kind words_kind = {"words", " ", encode_words};
-static const struct kind byte_level_kind = {"byte-level BPE", "", encode_byte_level};
-static const struct kind word_level_kind = {"whole words", " ", encode_word_level};
 
 static int open_json(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
@@ -61,7 +41,7 @@ static int open_json(struct tokenizer *tokenizer, const struct folder *folder, s
     if (tokenizer_json_open(&json, folder, err))
         return -1;
     bool bpe = json.model == TOKENIZER_JSON_BPE;
-    tokenizer->kind = bpe ? &byte_level_kind : &word_level_kind;
+    tokenizer->kind = bpe ? BYTE_LEVEL : WORD_LEVEL;
     tokenizer->byte_level = json.byte_level;
     tokenizer->word_level = json.word_level;
     tokenizer->truncation = json.truncation;
@@ -71,14 +51,15 @@ static int open_json(struct tokenizer *tokenizer, const struct folder *folder, s
 
 static int open_merges(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
-    tokenizer->kind = &byte_level_kind;
+    tokenizer->kind = BYTE_LEVEL;
     tokenizer->set = &tokenizer->byte_level.set;
     return byte_level_open(&tokenizer->byte_level, folder, err);
 }
 
 static int open_words(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
-    tokenizer->kind = &words_kind;
+    tokenizer->kind = WORDS;
+    tokenizer->set = &tokenizer->vocabulary.set;
     return vocabulary_open(&tokenizer->vocabulary, folder, "vocab.json", err);
 }
 
@@ -121,8 +102,7 @@ int tokenizer_check_ids(const struct tokenizer *tokenizer, const struct folder *
     size_t size = 0;
     if (!tokenizer)
         return 0;
-    const struct word_table *words =
-        tokenizer->set ? &tokenizer->set->words : &tokenizer->vocabulary.table;
+    const struct word_table *words = &tokenizer->set->words;
     if (words->size <= vocab_size)
         return 0;
     uint32_t id = (uint32_t)words->size - 1;
@@ -146,7 +126,7 @@ void tokenizer_free(struct tokenizer *tokenizer)
 
 bool tokenizer_lacks_merges(const struct tokenizer *tokenizer)
 {
-    return tokenizer->kind == &words_kind && vocabulary_is_byte_level(&tokenizer->vocabulary);
+    return tokenizer->kind == WORDS && vocabulary_is_byte_level(&tokenizer->vocabulary);
 }
 
 void tokenizer_spell_special(struct tokenizer *tokenizer)
@@ -156,61 +136,44 @@ void tokenizer_spell_special(struct tokenizer *tokenizer)
 
 /* --- what texts begin with -------------------------------------------------------------------- */
 
-static int find_token(const struct tokenizer *tokenizer, const char *text, uint32_t *id,
-                      bool *found, struct err *err)
-{
-    size_t size = strlen(text);
-    if (tokenizer->set)
-        return token_set_find(tokenizer->set, text, size, id, found, err);
-    *found = vocabulary_find(&tokenizer->vocabulary, text, size, id);
-    return 0;
-}
+/* Where the token to begin with is looked for, and whether it was found. */
+struct search {
+    struct tokenizer *tokenizer;
+    bool found;
+};
 
 /* The member `bos_token` of tokenizer_config.json, a text or an object with its `content`. */
-static int find_named(struct tokenizer *tokenizer, const struct json *root, bool *found,
-                      struct err *err)
+static int find_named(void *context, const struct json *root, struct err *err)
 {
+    struct search *search = context;
     char shown[LABEL_EXCERPT_BYTES];
     const char *text = NULL;
-    const struct json *member = json_is_object(root) ? json_member(root, "bos_token") : NULL;
-    if (member && json_is_object(member))
+    const struct json *member = json_member(root, "bos_token");
+    if (json_is_object(member))
         member = json_member(member, "content");
-    if (!member || !json_get_text(member, &text))
+    if (!json_get_text(member, &text))
         return 0;
-    if (find_token(tokenizer, text, &tokenizer->begin, found, err) || *found)
-        return *found ? 0 : -1;
-    return err_set(err, "bos_token: '%s' is not in the vocabulary",
-                   label_excerpt(shown, text, strlen(text)));
-}
-
-static int find_in_config(struct tokenizer *tokenizer, const struct folder *folder, bool *found,
-                          struct err *err)
-{
-    static const char name[] = "tokenizer_config.json";
-    struct file file = {0};
-    struct json *root = NULL;
-    if (!folder_has(folder, name))
-        return 0;
-    if (folder_open(&file, folder, name, err))
+    if (token_set_find(search->tokenizer->set, text, strlen(text), &search->tokenizer->begin,
+                       &search->found, err))
         return -1;
-    int failed =
-        json_parse(&root, file.bytes, file.size, err) || find_named(tokenizer, root, found, err);
-    json_free(root);
-    file_release(&file);
-    return failed ? err_prefix(err, "'%s/%s'", folder->path, name) : 0;
+    return search->found ? 0
+                         : err_set(err, "bos_token: '%s' is not in the vocabulary",
+                                   label_excerpt(shown, text, strlen(text)));
 }
 
 int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
     static const char *const names[] = {"<|endoftext|>", "<|begin_of_text|>", "<s>", "<bos>",
                                         "[BOS]"};
-    bool found = false;
-    if (find_in_config(tokenizer, folder, &found, err))
+    static const char config[] = "tokenizer_config.json";
+    struct search search = {tokenizer, false};
+    if (folder_has(folder, config) && json_read_file(folder, config, find_named, &search, err))
         return -1;
-    for (size_t i = 0; !found && i < sizeof names / sizeof *names; i++)
-        if (find_token(tokenizer, names[i], &tokenizer->begin, &found, err))
+    for (size_t i = 0; !search.found && i < sizeof names / sizeof *names; i++)
+        if (token_set_find(tokenizer->set, names[i], strlen(names[i]), &tokenizer->begin,
+                           &search.found, err))
             return -1;
-    if (!found)
+    if (!search.found)
         return err_set(err,
                        "'%s': expected a token to begin texts with (<|endoftext|>, <s>, …), "
                        "found none in the vocabulary",
@@ -231,7 +194,11 @@ static int encode(const struct tokenizer *tokenizer, struct token_list *list,
                        (unsigned char)text->bytes[valid], valid);
     if (tokenizer->begins_texts && token_list_add(list, begin, err))
         return -1;
-    return tokenizer->kind->encode(tokenizer, list, text, err);
+    if (tokenizer->kind == WORDS)
+        return words_encode(&tokenizer->vocabulary, list, text->bytes, text->size, err);
+    if (tokenizer->kind == BYTE_LEVEL)
+        return byte_level_encode(&tokenizer->byte_level, list, text, err);
+    return word_level_encode(&tokenizer->word_level, list, text, err);
 }
 
 int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, const char *text,
@@ -254,7 +221,7 @@ int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list,
 
 bool tokenizer_knows_all(const struct tokenizer *tokenizer)
 {
-    bool all = tokenizer->kind == &byte_level_kind;
+    bool all = tokenizer->kind == BYTE_LEVEL;
     for (size_t byte = 0; byte < 256 && all; byte++)
         all = tokenizer->byte_level.bpe.byte_ids[byte] != BPE_NONE;
     return all;
@@ -262,14 +229,12 @@ bool tokenizer_knows_all(const struct tokenizer *tokenizer)
 
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size)
 {
-    if (tokenizer->set)
-        return token_set_word(tokenizer->set, id, size);
-    return word_table_word(&tokenizer->vocabulary.table, id, size);
+    return token_set_word(tokenizer->set, id, size);
 }
 
 size_t tokenizer_size(const struct tokenizer *tokenizer)
 {
-    return tokenizer->set ? token_set_size(tokenizer->set) : tokenizer->vocabulary.table.size;
+    return token_set_size(tokenizer->set);
 }
 
 long long tokenizer_truncation(const struct tokenizer *tokenizer)
@@ -279,69 +244,10 @@ long long tokenizer_truncation(const struct tokenizer *tokenizer)
 
 const char *tokenizer_gap(const struct tokenizer *tokenizer)
 {
-    return tokenizer->kind->gap;
+    return kinds[tokenizer->kind].gap;
 }
 
 const char *tokenizer_kind(const struct tokenizer *tokenizer)
 {
-    return tokenizer->kind->name;
-}
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-/* How many ids a list may hold: one more than there are commas and blanks between them. */
-static size_t most_ids(const char *list)
-{
-    size_t most = 1;
-    for (; *list; list++)
-        most += *list == ',' || is_blank(*list);
-    return most;
-}
-
-/* Read the ids up to a comma, or the end: one, or several with blanks between them. */
-static int read_ids(struct tokens *tokens, char *item, size_t id_limit, struct err *err)
-{
-    long long max = id_limit > UINT32_MAX ? UINT32_MAX : (long long)id_limit - 1;
-    bool any = false;
-    while (*item || !any) {
-        while (is_blank(*item))
-            item++;
-        if (!*item && any)
-            break;
-        long long id = 0;
-        char *end = item;
-        while (*end && !is_blank(*end))
-            end++;
-        bool last = !*end;
-        *end = '\0';
-        if (!num_parse_integer(item, 0, max, &id))
-            return id_list_refuse(item, strlen(item), tokens->count + 1, id_limit, err);
-        tokens->items[tokens->count++].id = (uint32_t)id;
-        any = true;
-        item = last ? end : end + 1;
-    }
-    return 0;
-}
-
-int tokens_from_ids(struct tokens *tokens, const char *list, size_t id_limit, struct arena *arena,
-                    struct err *err)
-{
-    struct tokens read = {0};
-    char *item = arena_text(arena, list, strlen(list), err);
-    read.items = item ? arena_alloc(arena, most_ids(list), sizeof *read.items, err) : NULL;
-    if (!read.items)
-        return -1;
-    for (bool more = true; more;) {
-        char *end = item + strcspn(item, ",");
-        more = *end == ',';
-        *end = '\0';
-        if (read_ids(&read, item, id_limit, err))
-            return -1;
-        item = end + 1; /* after the last item it is not used */
-    }
-    *tokens = read;
-    return 0;
+    return kinds[tokenizer->kind].name;
 }

@@ -1,8 +1,6 @@
-/* tokenizer.h: from a sentence to ids and back, by the files of a model's folder.
- *
- * The first that is there: `tokenizer.json` (tokenizer_json.h); `merges.txt` with `vocab.json`,
- * byte-level BPE (byte_level.h); `vocab.json` alone, a word vocabulary (words.h). A folder without
- * any tokenizer file is served by ids; then the labels are the ids.
+/* tokenizer.h: from a text to ids and back, by the first of these files in a model's folder:
+ * `tokenizer.json` or `merges.txt` with `vocab.json` (tokenizer_json.h); `vocab.json` alone, words
+ * (words.h). A folder without any is served by ids.
  *
  *     struct tokenizer *tokenizer = NULL;
  *     if (tokenizer_open(&tokenizer, folder, err)) ...
@@ -13,21 +11,13 @@
 #ifndef ATTN_TEXT_TOKENIZER_H
 #define ATTN_TEXT_TOKENIZER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/folder.h"
-#include "text/token.h"
 #include "text/token_list.h"
 
+struct folder;
 struct tokenizer;
 
-/* Open the folder's tokenizer. A folder that has none gives 0 and `*tokenizer` NULL. Errors name
- * the file, and the key, the id or the line. The caller frees `*tokenizer`; the folder's files need
- * not stay open. */
+/* Open the folder's tokenizer, NULL where it has none; errors name the file, and the key, the id or
+ * the line. The caller frees it; the folder's files need not stay open. */
 int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, struct err *err);
 void tokenizer_free(struct tokenizer *tokenizer);
 
@@ -35,52 +25,44 @@ void tokenizer_free(struct tokenizer *tokenizer);
  * cut otherwise than with its merges.txt. */
 bool tokenizer_lacks_merges(const struct tokenizer *tokenizer);
 
-/* Refuse a vocabulary, which may be NULL, with a word for which the folder's model has no row. The
- * added tokens of models often go beyond that, and are refused where they are used. */
+/* Refuse a vocabulary, which may be NULL, with a word for which the folder's model has no row.
+ * (Added tokens are refused where they are used.) */
 int tokenizer_check_ids(const struct tokenizer *tokenizer, const struct folder *folder,
                         size_t vocab_size, struct err *err);
 
 /* From now on special tokens in a text, such as <|endoftext|>, are text. */
 void tokenizer_spell_special(struct tokenizer *tokenizer);
 
-/* From now on every text begins with the token that begins texts (BOS), which has no place in them:
- * the `bos_token` of the folder's tokenizer_config.json, else the first that the vocabulary has of
- * <|endoftext|>, <|begin_of_text|>, <s>, <bos> and [BOS]. Refused where there is none. */
+/* From now on every text begins with BOS, which has no place in it: the `bos_token` of the folder's
+ * tokenizer_config.json, else the first that the vocabulary has of <|endoftext|>,
+ * <|begin_of_text|>, <s>, <bos> and [BOS]. Refused where there is none. */
 int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *folder,
                           struct err *err);
 
-/* Cut a text into tokens, kept in `arena`. Refused: bytes that are not UTF-8 (with the offset), and
- * a word that is no entry where the vocabulary has no word for the unknown (with its position). */
+/* Cut a text into tokens, kept in `arena`. Refused: bytes that are not UTF-8, and a word that is no
+ * entry where the vocabulary has no word for the unknown. */
 int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, const char *text,
                      size_t size, struct arena *arena, struct err *err);
 
-/* The same for a text of any size: the tokens go to the list's sink, the last of them too. Who
- * calls releases the list, which knows what was dropped. */
+/* The same for a text of any size: all tokens go to the list's sink; the caller releases the list.
+ */
 int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list, const char *text,
                      size_t size, struct err *err);
 
 /* True when every text in UTF-8 has tokens, so that nothing in it can be refused. */
 bool tokenizer_knows_all(const struct tokenizer *tokenizer);
 
-/* The bytes of a token, not 0-terminated, valid as long as the tokenizer; NULL when the id is no
- * entry. */
+/* The bytes of a token, not 0-terminated, valid as long as the tokenizer, NULL when the id is no
+ * entry; one more than the largest id. */
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size);
-
-/* One more than the largest id. */
 size_t tokenizer_size(const struct tokenizer *tokenizer);
 
 /* How many tokens its file would leave of a text, which nothing here does; 0: all. */
 long long tokenizer_truncation(const struct tokenizer *tokenizer);
 
-/* What stands between the bytes of two tokens when a text is put together again: "" or a blank. */
+/* What stands between two tokens of a text that is put together again, "" or a blank; and what it
+ * is, for `info`: "words", "byte-level BPE". */
 const char *tokenizer_gap(const struct tokenizer *tokenizer);
-
-/* What it is, for `info`: "words", "byte-level BPE". */
 const char *tokenizer_kind(const struct tokenizer *tokenizer);
-
-/* Read "3,1,4" as ids below `id_limit`. Tokens of a list have no place in a text: start = end = 0.
- */
-int tokens_from_ids(struct tokens *tokens, const char *list, size_t id_limit, struct arena *arena,
-                    struct err *err);
 
 #endif

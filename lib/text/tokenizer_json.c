@@ -2,18 +2,18 @@
 
 #include <string.h>
 
+#include "base/file.h"
+#include "base/folder.h"
 #include "format/json.h"
-#include "text/added_token_json.h"
 #include "text/label.h"
-#include "text/merges.h"
-#include "text/pre_tokenizer.h"
-#include "text/vocabulary.h"
+#include "text/bpe.h"
 
 /* A member of an object. */
 struct field {
     const char *name;
     struct json_span value; /* NULL bytes: it is not there */
     size_t count;           /* members or items of its value */
+    struct json *tree;      /* of a small value, once it was parsed */
     struct field *inner;    /* [inner_count] members to look for in its value */
     size_t inner_count;
 };
@@ -30,31 +30,6 @@ struct reader {
     struct field model[MODEL_FIELDS];
     struct field root[ROOT_FIELDS];
 };
-
-static void name_fields(struct field *fields, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        fields[i] = (struct field){.name = names[i]};
-}
-
-static void name_all_fields(struct reader *reader)
-{
-    static const char *const root[] = {"added_tokens", "normalizer", "pre_tokenizer", "truncation",
-                                       "model"};
-    static const char *const model[] = {"dropout",
-                                        "continuing_subword_prefix",
-                                        "end_of_word_suffix",
-                                        "byte_fallback",
-                                        "ignore_merges",
-                                        "vocab",
-                                        "merges",
-                                        "type",
-                                        "unk_token"};
-    name_fields(reader->root, root, ROOT_FIELDS);
-    name_fields(reader->model, model, MODEL_FIELDS);
-    reader->root[MODEL].inner = reader->model;
-    reader->root[MODEL].inner_count = MODEL_FIELDS;
-}
 
 static int find_fields(struct field *fields, size_t count, struct json_cursor *object,
                        struct err *err);
@@ -103,16 +78,15 @@ static bool is_given(const struct field *field)
     return field->value.bytes && *field->value.bytes != 'n'; /* null is as good as nothing */
 }
 
-/* A value as a tree, for those that are small. */
-static int parse(struct json **tree, const struct field *field, struct err *err)
+/* Make a tree of a value that is small. */
+static int parse(struct field *field, struct err *err)
 {
-    *tree = NULL;
-    if (!is_given(field) || !json_parse(tree, field->value.bytes, field->value.size, err))
+    if (!is_given(field) || !json_parse(&field->tree, field->value.bytes, field->value.size, err))
         return 0;
     return err_prefix(err, "%s", field->name); /* it is too large: its grammar was looked at */
 }
 
-/* --- added tokens ----------------------------------------------------------------------------- */
+/* --- what stands beside the model ------------------------------------------------------------- */
 
 static int add_tokens(struct token_set *set, const struct json *list, struct err *err)
 {
@@ -128,55 +102,40 @@ static int add_tokens(struct token_set *set, const struct json *list, struct err
     return token_set_add(set, items, count, err);
 }
 
-static int read_added_tokens(struct token_set *set, const struct reader *reader, struct err *err)
+static int read_added_tokens(struct token_set *set, struct field *field, struct err *err)
 {
-    struct json *list = NULL;
-    if (parse(&list, &reader->root[ADDED_TOKENS], err))
+    if (parse(field, err))
         return -1;
-    int failed = add_tokens(set, list, err);
-    json_free(list);
-    return failed ? err_prefix(err, "added_tokens") : 0;
+    return add_tokens(set, field->tree, err) ? err_prefix(err, "%s", field->name) : 0;
 }
 
-/* --- what stands before the model ------------------------------------------------------------- */
-
-static int refuse_normalizer(const struct reader *reader, struct err *err)
+static int refuse_normalizer(struct field *field, struct err *err)
 {
-    struct json *tree = NULL;
     char shown[LABEL_EXCERPT_BYTES];
     const char *type = "";
-    if (!is_given(&reader->root[NORMALIZER]))
+    if (!is_given(field))
         return 0;
-    if (parse(&tree, &reader->root[NORMALIZER], err))
+    if (parse(field, err))
         return -1;
-    if (json_is_object(tree) && json_member(tree, "type"))
-        json_get_text(json_member(tree, "type"), &type);
-    err_unsupported(err, "normalizer: type '%s' is not supported",
-                    label_excerpt(shown, type, strlen(type)));
-    json_free(tree);
-    return -1;
+    json_get_text(json_member(field->tree, "type"), &type);
+    return err_unsupported(err, "normalizer: type '%s' is not supported",
+                           label_excerpt(shown, type, strlen(type)));
 }
 
-static int read_pre_tokenizer(struct reader *reader, struct err *err)
+static int read_pre_tokenizer(struct pre_tokenizer *pre, struct field *field, struct err *err)
 {
-    struct json *tree = NULL;
-    if (parse(&tree, &reader->root[PRE_TOKENIZER], err))
+    if (parse(field, err))
         return -1;
-    int failed = pre_tokenizer_read(&reader->pre, tree, err);
-    json_free(tree);
-    return failed ? err_prefix(err, "pre_tokenizer") : 0;
+    return pre_tokenizer_read(pre, field->tree, err) ? err_prefix(err, "%s", field->name) : 0;
 }
 
 /* How many tokens other programs leave of a text. */
-static int read_truncation(long long *most, const struct reader *reader, struct err *err)
+static int read_truncation(long long *most, struct field *field, struct err *err)
 {
-    struct json *tree = NULL;
-    if (parse(&tree, &reader->root[TRUNCATION], err))
+    if (parse(field, err))
         return -1;
-    const struct json *field = json_is_object(tree) ? json_member(tree, "max_length") : NULL;
-    if (field) /* of another form: nothing that we need */
-        json_get_integer(field, 1, 1000000000000000, most);
-    json_free(tree);
+    /* of another form it is nothing that we need */
+    json_get_integer(json_member(field->tree, "max_length"), 1, 1000000000000000, most);
     return 0;
 }
 
@@ -246,31 +205,28 @@ static int read_bpe(struct byte_level *level, const struct reader *reader, struc
                : 0;
 }
 
-static int read_word_level(struct word_level *level, const struct reader *reader, struct err *err)
+static int read_word_level(struct word_level *level, struct reader *reader, struct err *err)
 {
     static const enum word_level_cut cuts[] = {
         [PRE_TOKENIZER_NONE] = WORD_LEVEL_WHOLE,
         [PRE_TOKENIZER_WHITESPACE] = WORD_LEVEL_WORDS,
         [PRE_TOKENIZER_WHITESPACE_SPLIT] = WORD_LEVEL_BLANKS,
     };
-    struct json *unknown = NULL;
+    struct field *unknown = &reader->model[UNKNOWN];
     const char *text = "";
     if (reader->pre.kind == PRE_TOKENIZER_BYTE_LEVEL)
         return err_unsupported(err, "WordLevel with the pre_tokenizer ByteLevel is not supported");
     level->cut = cuts[reader->pre.kind];
-    if (read_vocabulary(&level->set.words, reader, WORD_TEXT, err) ||
-        parse(&unknown, &reader->model[UNKNOWN], err))
+    if (read_vocabulary(&level->set.words, reader, WORD_TEXT, err) || parse(unknown, err))
         return -1;
-    if (unknown)
-        json_get_text(unknown, &text);
+    json_get_text(unknown->tree, &text);
     level->has_unknown =
         word_table_find(&level->set.words, text, strlen(text), WORD_TEXT, &level->unknown);
-    json_free(unknown);
     return 0;
 }
 
 /* Files of old versions do not name the model; then merges tell. */
-static int read_model(struct tokenizer_json *json, const struct reader *reader, struct err *err)
+static int read_model(struct tokenizer_json *json, struct reader *reader, struct err *err)
 {
     char shown[LABEL_EXCERPT_BYTES];
     const struct field *type = &reader->model[TYPE];
@@ -291,40 +247,55 @@ static int read_model(struct tokenizer_json *json, const struct reader *reader, 
 static int read_root(struct tokenizer_json *json, struct reader *reader, struct json_cursor root,
                      struct err *err)
 {
+    struct field *fields = reader->root;
     struct json_cursor model;
-    if (find_fields(reader->root, ROOT_FIELDS, &root, err) ||
-        need(&model, &reader->root[MODEL], "{", err) || refuse_normalizer(reader, err) ||
-        read_pre_tokenizer(reader, err) || read_truncation(&json->truncation, reader, err))
+    if (find_fields(fields, ROOT_FIELDS, &root, err) || need(&model, &fields[MODEL], "{", err) ||
+        refuse_normalizer(&fields[NORMALIZER], err) ||
+        read_pre_tokenizer(&reader->pre, &fields[PRE_TOKENIZER], err) ||
+        read_truncation(&json->truncation, &fields[TRUNCATION], err))
         return -1;
     if (read_model(json, reader, err))
         return err_prefix(err, "model");
     struct token_set *set =
         json->model == TOKENIZER_JSON_BPE ? &json->byte_level.set : &json->word_level.set;
-    return read_added_tokens(set, reader, err);
+    return read_added_tokens(set, &fields[ADDED_TOKENS], err);
 }
 
-static int read_file(struct tokenizer_json *json, const struct file *file, struct err *err)
+static int read_file(void *json, const struct file *file, struct err *err)
 {
     struct json_cursor root;
-    struct reader reader = {.file_bytes = file->size};
-    name_all_fields(&reader);
-    if (json_cursor_open(&root, file->bytes, file->size, err))
-        return -1;
-    return read_root(json, &reader, root, err);
+    struct reader reader = {
+        .file_bytes = file->size,
+        .root = {[ADDED_TOKENS] = {.name = "added_tokens"},
+                 [NORMALIZER] = {.name = "normalizer"},
+                 [PRE_TOKENIZER] = {.name = "pre_tokenizer"},
+                 [TRUNCATION] = {.name = "truncation"},
+                 [MODEL] = {.name = "model", .inner = reader.model, .inner_count = MODEL_FIELDS}},
+        .model = {{.name = "dropout"},
+                  {.name = "continuing_subword_prefix"},
+                  {.name = "end_of_word_suffix"},
+                  {.name = "byte_fallback"},
+                  {.name = "ignore_merges"},
+                  [VOCAB] = {.name = "vocab"},
+                  [MERGES] = {.name = "merges"},
+                  [TYPE] = {.name = "type"},
+                  [UNKNOWN] = {.name = "unk_token"}},
+    };
+    int failed = json_cursor_open(&root, file->bytes, file->size, err) ||
+                 read_root(json, &reader, root, err);
+    for (size_t i = 0; i < ROOT_FIELDS; i++)
+        json_free(reader.root[i].tree);
+    json_free(reader.model[UNKNOWN].tree);
+    return failed ? -1 : 0;
 }
 
 int tokenizer_json_open(struct tokenizer_json *json, const struct folder *folder, struct err *err)
 {
-    struct file file = {0};
     *json = (struct tokenizer_json){0};
-    if (folder_open(&file, folder, "tokenizer.json", err))
-        return -1;
-    int failed = read_file(json, &file, err);
+    int failed = folder_read(folder, "tokenizer.json", read_file, json, err);
     if (failed) {
-        err_prefix(err, "'%s/tokenizer.json'", folder->path);
         byte_level_release(&json->byte_level);
         word_level_release(&json->word_level);
     }
-    file_release(&file);
     return failed;
 }

@@ -1,49 +1,32 @@
-#include "text/vocabulary.h"
+#include "text/words.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
-#include "text/byte_alphabet.h"
+#include "base/folder.h"
 
 /* Every word once, in no order yet. */
 static int list_entries(struct vocabulary *vocabulary, struct err *err)
 {
-    const struct word_table *table = &vocabulary->table;
+    const struct word_table *table = &vocabulary->set.words;
     for (uint32_t id = 0; id < table->size; id++)
         vocabulary->count += table->places[id].form != WORD_ABSENT;
     vocabulary->entries =
-        arena_alloc(&vocabulary->arena, vocabulary->count, sizeof *vocabulary->entries, err);
+        arena_alloc(&vocabulary->set.arena, vocabulary->count, sizeof *vocabulary->entries, err);
     if (!vocabulary->entries)
         return -1;
     struct vocabulary_entry *entry = vocabulary->entries;
     for (uint32_t id = 0; id < table->size; id++) {
-        struct vocabulary_word word = {0};
+        struct word word = {0};
         word.bytes = word_table_word(table, id, &word.size);
-        if (!word.bytes)
-            continue;
-        *entry++ = (struct vocabulary_entry){.word = word, .id = id};
-        if (word.size > vocabulary->longest_bytes)
-            vocabulary->longest_bytes = word.size;
+        if (word.bytes)
+            *entry++ = (struct vocabulary_entry){.word = word, .id = id};
     }
     return 0;
 }
 
-/* The order of bytes; a word stands before those that begin with it. */
-static int compare(const struct vocabulary_word *a, const struct vocabulary_word *b)
-{
-    int order = memcmp(a->bytes, b->bytes, a->size < b->size ? a->size : b->size);
-    return order ? order : (a->size > b->size) - (a->size < b->size);
-}
-
-static int compare_entries(const void *a, const void *b)
-{
-    const struct vocabulary_entry *one = a;
-    const struct vocabulary_entry *two = b;
-    return compare(&one->word, &two->word);
-}
-
-static bool begins_with(const struct vocabulary_word *word, const struct vocabulary_word *start)
+static bool begins_with(const struct word *word, const struct word *start)
 {
     return word->size >= start->size && memcmp(word->bytes, start->bytes, start->size) == 0;
 }
@@ -53,7 +36,9 @@ static bool begins_with(const struct vocabulary_word *word, const struct vocabul
 static void sort_entries(struct vocabulary *vocabulary)
 {
     struct vocabulary_entry *entries = vocabulary->entries;
-    qsort(entries, vocabulary->count, sizeof *entries, compare_entries);
+    qsort(entries, vocabulary->count, sizeof *entries,
+          word_compare); /* its first member is the word */
+    ;
     for (uint32_t i = 1; i < vocabulary->count; i++) {
         uint32_t shorter = i;
         while (shorter && !begins_with(&entries[i].word, &entries[shorter - 1].word))
@@ -62,11 +47,12 @@ static void sort_entries(struct vocabulary *vocabulary)
     }
 }
 
-static int read_words(struct vocabulary *vocabulary, const struct file *file, struct err *err)
+static int read_words(void *context, const struct file *file, struct err *err)
 {
+    struct vocabulary *vocabulary = context;
     struct json_cursor words;
     if (json_cursor_open(&words, file->bytes, file->size, err) ||
-        word_table_read(&vocabulary->table, words, WORD_TEXT, file->size, err) ||
+        word_table_read(&vocabulary->set.words, words, WORD_TEXT, file->size, err) ||
         list_entries(vocabulary, err))
         return -1;
     sort_entries(vocabulary);
@@ -76,23 +62,16 @@ static int read_words(struct vocabulary *vocabulary, const struct file *file, st
 int vocabulary_open(struct vocabulary *vocabulary, const struct folder *folder, const char *name,
                     struct err *err)
 {
-    struct file file = {0};
     *vocabulary = (struct vocabulary){0};
-    if (folder_open(&file, folder, name, err))
-        return -1;
-    int failed = read_words(vocabulary, &file, err);
-    if (failed) {
-        err_prefix(err, "'%s/%s'", folder->path, name);
+    int failed = folder_read(folder, name, read_words, vocabulary, err);
+    if (failed)
         vocabulary_release(vocabulary);
-    }
-    file_release(&file);
     return failed;
 }
 
 void vocabulary_release(struct vocabulary *vocabulary)
 {
-    word_table_release(&vocabulary->table);
-    arena_release(&vocabulary->arena);
+    token_set_release(&vocabulary->set);
     *vocabulary = (struct vocabulary){0};
 }
 
@@ -100,14 +79,15 @@ bool vocabulary_find(const struct vocabulary *vocabulary, const char *text, size
                      uint32_t *id)
 {
     uint32_t found = 0;
-    if (!vocabulary->count || !word_table_find(&vocabulary->table, text, size, WORD_TEXT, &found))
+    if (!vocabulary->count ||
+        !word_table_find(&vocabulary->set.words, text, size, WORD_TEXT, &found))
         return false;
     if (id)
         *id = found;
     return true;
 }
 
-static bool is_letter_of_bytes(const struct vocabulary_word *word)
+static bool is_letter_of_bytes(const struct word *word)
 {
     enum { LETTER_BYTES = 2 }; /* at most */
     char byte[LETTER_BYTES];
@@ -120,11 +100,11 @@ static bool is_letter_of_bytes(const struct vocabulary_word *word)
 /* A single Ġ proves nothing: Maltese has the letter. */
 bool vocabulary_is_byte_level(const struct vocabulary *vocabulary)
 {
-    static const struct vocabulary_word blank = {"\xc4\xa0", 2}; /* Ġ */
+    static const struct word blank = {"\xc4\xa0", 2}; /* Ġ */
     size_t letters = 0;
     size_t blanks = 0;
     for (size_t i = 0; i < vocabulary->count; i++) {
-        const struct vocabulary_word *word = &vocabulary->entries[i].word;
+        const struct word *word = &vocabulary->entries[i].word;
         letters += is_letter_of_bytes(word);
         blanks += begins_with(word, &blank);
     }
@@ -137,7 +117,7 @@ const struct vocabulary_entry *vocabulary_shorter(const struct vocabulary *vocab
     return entry->shorter ? &vocabulary->entries[entry->shorter - 1] : NULL;
 }
 
-static size_t common_bytes(const struct vocabulary_word *a, const struct vocabulary_word *b)
+static size_t common_bytes(const struct word *a, const struct word *b)
 {
     size_t size = a->size < b->size ? a->size : b->size;
     size_t common = 0;
@@ -151,12 +131,12 @@ static size_t common_bytes(const struct vocabulary_word *a, const struct vocabul
 const struct vocabulary_entry *vocabulary_longest(const struct vocabulary *vocabulary,
                                                   const char *text, size_t size)
 {
-    const struct vocabulary_word wanted = {.bytes = text, .size = size};
+    const struct word wanted = {.bytes = text, .size = size};
     size_t low = 0; /* entries before it are not greater than the text */
     size_t high = vocabulary->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (compare(&vocabulary->entries[middle].word, &wanted) <= 0)
+        if (word_compare(&vocabulary->entries[middle].word, &wanted) <= 0)
             low = middle + 1;
         else
             high = middle;

@@ -1,8 +1,7 @@
-#include "text/word_level.h"
+#include "text/tokenizer_json.h"
 
-#include "base/unicode.h"
 #include "base/utf8.h"
-#include "text/unknown_word.h"
+#include "text/words.h"
 
 /* One text on its way through. */
 struct coder {
@@ -37,7 +36,7 @@ static int refuse_word(const struct coder *coder, size_t start, size_t end, stru
         if (word)
             nearest_offer_bytes(&nearest, word, size);
     }
-    return unknown_word(&nearest, coder->text, start, end, err);
+    return words_refuse(&nearest, coder->text, start, end, err);
 }
 
 static int add_word(const struct coder *coder, size_t start, size_t end, struct err *err)

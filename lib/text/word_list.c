@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "base/unicode.h"
 #include "base/utf8.h"
-#include "format/json_text.h"
+#include "format/json_writer.h"
 
 enum { FIRST_ROOM = 64 };
 
@@ -78,13 +77,13 @@ static int push(struct word_list *list, const char *bytes, size_t size, struct e
 {
     if (list->count == list->room) {
         size_t room = list->room ? 2 * list->room : FIRST_ROOM;
-        struct list_word *words = heap_resize(list->words, room, sizeof *words, err);
+        struct word *words = heap_resize(list->words, room, sizeof *words, err);
         if (!words)
             return -1;
         list->words = words;
         list->room = room;
     }
-    list->words[list->count++] = (struct list_word){bytes, size};
+    list->words[list->count++] = (struct word){bytes, size};
     return 0;
 }
 
@@ -102,7 +101,7 @@ static int push_characters(struct word_list *list, const struct line *line, size
         *at += length;
     }
     if (count > 1 && !list->unspaced.size)
-        list->unspaced = (struct list_word){line->text + start, *at - start};
+        list->unspaced = (struct word){line->text + start, *at - start};
     return 0;
 }
 
@@ -142,34 +141,27 @@ int word_list_add(struct word_list *list, const char *text, size_t size, struct 
     return 0;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const struct list_word *one = a;
-    const struct list_word *other = b;
-    size_t size = one->size < other->size ? one->size : other->size;
-    int order = memcmp(one->bytes, other->bytes, size);
-    return order ? order : (one->size > other->size) - (one->size < other->size);
-}
-
 void word_list_sort(struct word_list *list)
 {
     size_t kept = 0;
     if (list->count)
-        qsort(list->words, list->count, sizeof *list->words, compare);
+        qsort(list->words, list->count, sizeof *list->words, word_compare);
     for (size_t i = 0; i < list->count; i++)
-        if (i == 0 || compare(&list->words[i], &list->words[kept - 1]) != 0)
+        if (i == 0 || word_compare(&list->words[i], &list->words[kept - 1]) != 0)
             list->words[kept++] = list->words[i];
     list->count = kept;
 }
 
 void word_list_json(struct buf *out, const struct word_list *list)
 {
+    struct json_writer json = {.buf = out};
+    json_put_open(&json, NULL, '{');
     for (size_t i = 0; i < list->count; i++) {
-        buf_text(out, i ? ", " : "{");
-        json_append_text(out, list->words[i].bytes, list->words[i].size);
-        buf_format(out, ": %zu", i);
+        json_put_name(&json, list->words[i].bytes, list->words[i].size);
+        json_put_integer(&json, NULL, i);
     }
-    buf_text(out, list->count ? "}\n" : "{}\n");
+    json_put_close(&json, '}');
+    buf_char(out, '\n');
 }
 
 void word_list_release(struct word_list *list)

@@ -1,13 +1,9 @@
-/* word_list.h: the words of texts as a vocabulary, sorted, each once: what textbooks write as
- * enumerate(sorted(set(words))).
+/* word_list.h: the words of texts as a vocabulary: enumerate(sorted(set(words))), by bytes.
  *
  * A word is a run of letters, marks and digits; an apostrophe or a hyphen between two of them
- * belongs to it: `don't`, `well-known`. Everything else separates. Sorted by bytes, which is by
- * code points: capitals first.
- *
- * Scripts such as Han and Thai put no blanks between words. There a word is a character, as readers
- * count them, unless the line says otherwise: blanks between two such characters make it a list of
- * words, as it comes from a segmenter. 我爱自然语言处理 has eight words, 我 爱 自然 语言 处理 five.
+ * belongs to it: `don't`. In scripts without blanks, such as Han, a word is a character, unless
+ * blanks between two of them make the line a list: 我爱自然语言处理 has eight words, 我 爱 自然
+ * 语言 处理 five.
  *
  *     struct word_list list = {0};
  *     if (word_list_add(&list, text, size, err)) ...       for every text; they must stay alive
@@ -18,30 +14,22 @@
 #ifndef ATTN_TEXT_WORD_LIST_H
 #define ATTN_TEXT_WORD_LIST_H
 
-#include <stddef.h>
+#include "text/word_table.h"
 
-#include "base/buf.h"
-#include "base/err.h"
-
-struct list_word {
-    const char *bytes; /* in the text */
-    size_t size;
-};
+struct buf;
 
 struct word_list {
-    struct list_word *words;
+    struct word *words;
     size_t count;
     size_t room;
-    struct list_word unspaced; /* the first run that was cut into characters; empty: none was */
+    struct word unspaced; /* the first run that was cut into characters; empty: none was */
 };
 
 /* Add the words of a text in their order. Refused: bytes that are not UTF-8, with the offset. */
 int word_list_add(struct word_list *list, const char *text, size_t size, struct err *err);
 
-/* Sort, and keep one of each. */
+/* Sort, and keep one of each; then append a vocab.json, where a word's id is its place. */
 void word_list_sort(struct word_list *list);
-
-/* Append a vocab.json; a word's id is its place. */
 void word_list_json(struct buf *out, const struct word_list *list);
 
 void word_list_release(struct word_list *list);

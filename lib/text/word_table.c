@@ -5,9 +5,7 @@
 
 #include "base/heap.h"
 #include "format/json.h"
-#include "text/byte_alphabet.h"
 #include "text/label.h"
-#include "text/vocabulary.h"
 
 enum { DESCRIPTION_BYTES = 80, WORD_BYTES_MAX = (1 << 30) - 1 };
 
@@ -66,9 +64,9 @@ static int read_id(struct reader *reader, struct json_span word, size_t *id)
 {
     char text[LABEL_EXCERPT_BYTES];
     char expected[DESCRIPTION_BYTES];
-    if (json_cursor_number(&reader->at, VOCABULARY_ID_MAX, id))
+    if (json_cursor_number(&reader->at, WORD_ID_MAX, id))
         return check_id(reader, word, *id);
-    snprintf(expected, sizeof expected, "an id from 0 to %d", VOCABULARY_ID_MAX);
+    snprintf(expected, sizeof expected, "an id from 0 to %d", WORD_ID_MAX);
     refuse_value(reader, expected);
     return err_prefix(reader->err, "word '%s'", shown(text, word));
 }
@@ -120,7 +118,7 @@ static bool find(const struct word_table *table, const char *bytes, size_t size,
     return false;
 }
 
-/* Pass the text that comes and write what it stands for behind the other words. */
+/* Pass the text that comes and write what it stands for after the other words. */
 static struct json_span write_word(struct reader *reader, struct word_place *place)
 {
     struct word_table *table = reader->table;
@@ -219,12 +217,12 @@ static int read_words(struct reader *reader)
 int word_table_read(struct word_table *table, struct json_cursor words, enum word_form form,
                     size_t file_bytes, struct err *err)
 {
-    size_t limit = VOCABULARY_IDS_FREE + file_bytes * VOCABULARY_IDS_PER_BYTE;
+    size_t limit = WORD_IDS_FREE + file_bytes * WORD_IDS_PER_BYTE;
     struct reader reader = {
         .table = table,
         .at = words,
         .kind = json_cursor_kind(&words),
-        .id_limit = limit < VOCABULARY_ID_MAX ? limit : VOCABULARY_ID_MAX,
+        .id_limit = limit < WORD_ID_MAX ? limit : WORD_ID_MAX,
         .file_bytes = file_bytes,
         .err = err,
     };
@@ -266,4 +264,12 @@ const char *word_table_word(const struct word_table *table, uint32_t id, size_t 
         return NULL;
     *size = table->places[id].size;
     return table->bytes + table->places[id].start;
+}
+
+int word_compare(const void *a, const void *b)
+{
+    const struct word *one = a;
+    const struct word *other = b;
+    int order = memcmp(one->bytes, other->bytes, one->size < other->size ? one->size : other->size);
+    return order ? order : (one->size > other->size) - (one->size < other->size);
 }

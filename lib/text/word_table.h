@@ -1,8 +1,8 @@
 /* word_table.h: the words of a vocabulary and their ids, both ways, in little memory.
  *
- * Byte-level vocabularies write a word in the alphabet of byte_alphabet.h; the table holds the
- * bytes it stands for. A word with other characters stands for itself; no merge can make it, so it
- * is kept apart.
+ * Byte-level vocabularies write a word in GPT-2's alphabet, a visible character for each byte: 188
+ * bytes stand for themselves (! to ~, ¡ to ¬, ® to ÿ), the other 68, in their order, are U+0100 and
+ * on; a blank is Ġ. The table holds the bytes. A word with other characters stands for itself.
  *
  *     struct word_table table = {0};
  *     if (word_table_read(&table, words, WORD_BYTES, file.size, err)) ...
@@ -12,20 +12,32 @@
 #ifndef ATTN_TEXT_WORD_TABLE_H
 #define ATTN_TEXT_WORD_TABLE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/hash_index.h"
+#include "base/hash.h"
 #include "format/json_cursor.h"
+
+enum {
+    WORD_ID_MAX = 10000000, /* ids a vocabulary may use; larger ones are refused */
+
+    /* A table has a place for every id: those of a small file are at most WORD_IDS_FREE, and so
+     * many more for each of its bytes. */
+    WORD_IDS_FREE = 1 << 18,
+    WORD_IDS_PER_BYTE = 16,
+};
 
 enum word_form {
     WORD_ABSENT, /* no word has this id */
     WORD_BYTES,  /* written in the alphabet */
     WORD_TEXT,   /* stands for itself */
 };
+
+/* A word somewhere in memory. */
+struct word {
+    const char *bytes;
+    size_t size;
+};
+
+/* The order of bytes, for qsort too; a word stands before those that begin with it. */
+int word_compare(const void *a, const void *b);
 
 struct word_place {
     uint32_t start; /* of its bytes */
@@ -44,10 +56,9 @@ struct word_table {
     struct arena arena;
 };
 
-/* Read a vocabulary, {"word": id} or ["word", …], which lies in a file of so many bytes; with
- * WORD_TEXT its words are not in the alphabet. Refused: ids that are no whole numbers, are far out
- * of proportion to the file, or stand twice, and words that are empty or stand twice. On failure
- * nothing is held. */
+/* Read a vocabulary, {"word": id} or ["word", …], of a file of so many bytes; with WORD_TEXT its
+ * words are not in the alphabet. Refused: ids that are not whole, or out of proportion to the file;
+ * words that are empty; what stands twice. On failure nothing is held. */
 int word_table_read(struct word_table *table, struct json_cursor words, enum word_form form,
                     size_t file_bytes, struct err *err);
 
@@ -63,5 +74,14 @@ bool word_table_find_written(const struct word_table *table, const char *text, s
 
 /* The bytes of an id, or NULL; they live as long as the table. */
 const char *word_table_word(const struct word_table *table, uint32_t id, size_t *size);
+
+/* --- the alphabet: byte_alphabet.c ----------------------------------------------------------- */
+
+/* Write the bytes that a text stands for to `out`, which may be the text itself: `*out_size` of
+ * them. Returns how much of the text was read: up to what is no character of the alphabet. */
+size_t byte_alphabet_decode(char *out, size_t *out_size, const char *text, size_t size);
+
+/* The character that stands for a byte. */
+uint32_t byte_alphabet_sign(unsigned char byte);
 
 #endif

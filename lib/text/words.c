@@ -6,7 +6,7 @@
 
 #include "base/heap.h"
 #include "base/utf8.h"
-#include "text/unknown_word.h"
+#include "text/label.h"
 
 /* One text on its way through. What lies before `at` is done. */
 struct cutter {
@@ -81,7 +81,7 @@ static int push_entry(struct cutter *cutter, const struct vocabulary_entry *entr
 }
 
 /* Drop a character as readers see it; by single code points what an entry left over of one, and
- * controls, some of which (U+0600) join the digit behind them. */
+ * controls, some of which (U+0600) join the digit after them. */
 static void drop(struct cutter *cutter, enum utf8_class class, size_t length)
 {
     bool single = class == UTF8_CONTROL || cutter->at < cutter->character_end;
@@ -126,7 +126,7 @@ static void set_cuttable(struct cutter *cutter, const struct run *run, size_t at
     *byte = (unsigned char)(cuttable ? *byte | bit : *byte & ~bit);
 }
 
-/* The longest entry at `start` behind which the run can be cut to its end. */
+/* The longest entry at `start` after which the run can be cut to its end. */
 static const struct vocabulary_entry *find_cut(const struct cutter *cutter, size_t start,
                                                const struct run *run)
 {
@@ -167,15 +167,29 @@ static int push_cuts(struct cutter *cutter, const struct run *run, struct err *e
     return 0;
 }
 
+int words_refuse(const struct nearest *nearest, const char *text, size_t start, size_t end,
+                 struct err *err)
+{
+    char shown[LABEL_EXCERPT_BYTES];
+    char meant[LABEL_EXCERPT_BYTES];
+    label_excerpt(shown, text + start, end - start);
+    if (nearest->name)
+        err_set(err, "word '%s' at byte %zu is not in the vocabulary: did you mean '%s'?", shown,
+                start, label_excerpt(meant, nearest->name, nearest->name_bytes));
+    else
+        err_set(err, "word '%s' at byte %zu is not in the vocabulary", shown, start);
+    return err_about(err, ERR_ABOUT_WORD);
+}
+
 static int refuse_word(const struct cutter *cutter, size_t end, struct err *err)
 {
     struct nearest nearest;
     nearest_begin(&nearest, cutter->text + cutter->at, end - cutter->at);
     for (size_t i = 0; i < cutter->vocabulary->count; i++) {
-        const struct vocabulary_word *word = &cutter->vocabulary->entries[i].word;
+        const struct word *word = &cutter->vocabulary->entries[i].word;
         nearest_offer_bytes(&nearest, word->bytes, word->size);
     }
-    return unknown_word(&nearest, cutter->text, cutter->at, end, err);
+    return words_refuse(&nearest, cutter->text, cutter->at, end, err);
 }
 
 /* A word that is no entry and cannot be cut into entries. */
@@ -217,7 +231,7 @@ static int step(struct cutter *cutter, struct err *err)
     return 0;
 }
 
-int words_stream(const struct vocabulary *vocabulary, struct token_list *list, const char *text,
+int words_encode(const struct vocabulary *vocabulary, struct token_list *list, const char *text,
                  size_t size, struct err *err)
 {
     struct cutter cutter = {.vocabulary = vocabulary, .text = text, .size = size, .list = list};
@@ -226,14 +240,4 @@ int words_stream(const struct vocabulary *vocabulary, struct token_list *list, c
         failed = step(&cutter, err);
     heap_free(cutter.cuttable);
     return failed;
-}
-
-int words_encode(const struct vocabulary *vocabulary, struct tokens *tokens, const char *text,
-                 size_t size, struct arena *arena, struct err *err)
-{
-    struct token_list list = {0};
-    int failed = words_stream(vocabulary, &list, text, size, err) ||
-                 token_list_keep(&list, tokens, arena, err);
-    token_list_release(&list);
-    return failed ? -1 : 0;
 }

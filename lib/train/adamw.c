@@ -1,4 +1,4 @@
-#include "train/adamw.h"
+#include "train/trainer.h"
 
 #include <math.h>
 #include <string.h>
@@ -7,10 +7,11 @@
 
 enum { PART = 8192 }; /* numbers of a round */
 
-int adamw_take(struct adamw *adamw, const struct draft *draft, struct arena *arena, struct err *err)
+int adamw_alloc(struct adamw *adamw, const struct new_model *new_model, struct arena *arena,
+                struct err *err)
 {
-    return parameters_take(&adamw->means, draft, arena, err) ||
-           parameters_take(&adamw->squares, draft, arena, err);
+    return parameters_alloc(&adamw->means, new_model, arena, err) ||
+           parameters_alloc(&adamw->squares, new_model, arena, err);
 }
 
 /* Σ x², in lanes of their own, in double. */
@@ -65,7 +66,7 @@ struct job {
     const struct adamw *adamw;
     const struct parameters *gradients;
     struct factors factors;
-    const struct draft_tensor *tensor;
+    const struct new_model_tensor *tensor;
 };
 
 /* A part of one tensor. */
@@ -88,7 +89,7 @@ static void update_part(void *context, size_t round, size_t thread)
 void adamw_step(struct adamw *adamw, struct machine *machine, struct parameters *gradients,
                 const struct adamw_step *step)
 {
-    const struct draft *draft = gradients->draft;
+    const struct new_model *new_model = gradients->new_model;
     double steps = (double)++adamw->steps;
     struct job job = {.adamw = adamw, .gradients = gradients};
     job.factors = (struct factors){
@@ -99,8 +100,8 @@ void adamw_step(struct adamw *adamw, struct machine *machine, struct parameters 
         .root = (float)(1 / sqrt(1 - pow(adamw->beta_2, steps))),
         .epsilon = (float)adamw->epsilon,
     };
-    for (size_t i = 0; i < draft->count; i++) {
-        job.tensor = &draft->tensors[i];
+    for (size_t i = 0; i < new_model->count; i++) {
+        job.tensor = &new_model->tensors[i];
         job.factors.keep = job.tensor->rank == 2 ? (float)(1 - step->rate * adamw->decay) : 1.0f;
         pool_run(machine->pool,
                  (struct loop){

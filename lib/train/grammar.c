@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "train/grammar_draw.h"
 
 struct name {
     const char *text;
@@ -102,7 +101,7 @@ static char next_char(const struct reader *r)
     return r->at < r->end ? *r->at : '\0';
 }
 
-/* rule, name:rule or name; behind a rule /name or !name. */
+/* rule, name:rule or name; after a rule /name or !name. */
 static int read_reference(struct reader *r, struct grammar_part *part)
 {
     size_t size = name_size(r->at, r->end);
@@ -231,10 +230,9 @@ static int read_choice(struct reader *r, struct grammar_choice *choice)
 static size_t count_choices(const char *at, const char *end)
 {
     size_t count = 1;
-    for (; at < end; at++) {
-        count += *at == '|';
-        at += *at == '\\' && at + 1 < end;
-    }
+    size_t parts = 0;
+    for (; (at = end_of_choice(at, end, &parts)) < end; at++)
+        count++;
     return count;
 }
 

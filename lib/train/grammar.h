@@ -14,8 +14,8 @@
  * <rule!s> only among those of another. A backslash makes the next character plain. A line that
  * begins with a blank goes on with the rule above.
  *
- *     struct grammar grammar = {0};
  *     if (grammar_read(&grammar, file.bytes, file.size, err)) ...
+ *     if (grammar_write(&grammar, &text, 0, rng_fold_in(seed, 7), err)) ...      (the text 7)
  *     grammar_release(&grammar);
  */
 #ifndef ATTN_TRAIN_GRAMMAR_H
@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/map.h"
 
@@ -37,6 +38,8 @@ enum {
     GRAMMAR_NAMES_MAX = 256, /* that a text can remember */
 };
 
+#define GRAMMAR_NONE SIZE_MAX
+
 /* A part of an alternative: plain text, or what stands between < and >. */
 struct grammar_part {
     const char *text; /* plain; NULL: a reference */
@@ -46,8 +49,6 @@ struct grammar_part {
     size_t like; /* the name whose tag counts; GRAMMAR_NONE: any */
     bool other;  /* of another tag */
 };
-
-#define GRAMMAR_NONE SIZE_MAX
 
 struct grammar_choice {
     struct grammar_part *parts;
@@ -70,7 +71,7 @@ struct grammar_rule {
     struct grammar_choice *choices;
     size_t choice_count;
     uint64_t *before;              /* [choice_count + 1] the weight of all before each … */
-    struct grammar_tagged *tagged; /* [choice_count + 1] … in either order: grammar_draw.h */
+    struct grammar_tagged *tagged; /* [choice_count + 1] … in either order */
 };
 
 struct grammar {
@@ -88,5 +89,28 @@ void grammar_release(struct grammar *grammar);
 
 /* The rule of that name; GRAMMAR_NONE when there is none. */
 size_t grammar_find(const struct grammar *grammar, const char *name, size_t size);
+
+/* Append a text of a rule (0: the first): the same for a key, on every machine. Refused: a tag that
+ * no alternative has, a name that stands for nothing yet, rules without an end, a text too long or
+ * of too many parts. */
+int grammar_write(const struct grammar *grammar, struct buf *out, size_t rule, uint64_t key,
+                  struct err *err);
+
+/* All alternatives; or those of a tag; or all but those of the tag. */
+struct grammar_draw_among {
+    bool any;
+    bool other;
+    size_t tag;
+};
+
+/* Sum up the weights of a rule whose alternatives are read, so that drawing takes logarithmic time:
+ * a rule may have a hundred thousand, and a text may ask it as often. */
+int grammar_draw_prepare(struct grammar_rule *rule, struct arena *arena, struct err *err);
+
+/* The alternative that number `*drawn` of the key falls on, which counts up; NULL, and nothing is
+ * drawn, where none fits. */
+const struct grammar_choice *grammar_draw(const struct grammar_rule *rule,
+                                          const struct grammar_draw_among *among, uint64_t key,
+                                          uint64_t *drawn);
 
 #endif

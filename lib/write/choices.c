@@ -2,10 +2,8 @@
 
 #include <stdio.h>
 
-#include "base/utf8.h"
-#include "format/json_text.h"
-#include "write/json_origin.h"
-#include "write/text_line.h"
+#include "write/json_report.h"
+#include "write/table.h"
 #include "text/label.h"
 
 enum {
@@ -13,6 +11,8 @@ enum {
     NUMBER_BYTES = 64,
     TOKEN_COLUMNS_MAX = 16, /* a longer token is shortened */
 };
+
+enum { ID = 1, TOKEN, LOGPROB }; /* columns */
 
 /* A token's bytes; its number where nobody knows them. */
 struct name {
@@ -37,126 +37,96 @@ static void add_visible(struct buf *out, const struct choices *choices, uint32_t
     label_token(out, name.bytes, name.size, false);
 }
 
-/* --- a table -----------------------------------------------------------------------------------
- */
+/* --- a table ---------------------------------------------------------------------------------- */
 
-struct widths {
-    int place, id, logprob;
-    size_t token;
-};
-
-static int wider(int width, int other)
+/* Make the columns as wide as what they hold. */
+static void fit(struct table_column *columns, const struct choices *choices, struct buf *text)
 {
-    return other > width ? other : width;
-}
-
-static int find_widths(struct widths *widths, const struct choices *choices, struct err *err)
-{
-    struct buf token = {0};
-    char number[NUMBER_BYTES];
-    size_t last = choices->first + choices->count;
-    *widths = (struct widths){5, 2, 7, 5}; /* of the titles */
-    widths->place = wider(widths->place, snprintf(number, sizeof number, "%zu", last));
-    for (size_t i = 0; i < choices->count; i++) {
+    struct table_column *token = &columns[TOKEN];
+    for (size_t i = 0; i < choices->count && !text->out_of_memory; i++) {
         const struct likely *chosen = &choices->items[i].chosen;
-        double logprob = (double)chosen->logprob;
-        widths->id = wider(widths->id, snprintf(number, sizeof number, "%u", chosen->id));
-        widths->logprob = wider(widths->logprob, snprintf(number, sizeof number, "%.4f", logprob));
-        buf_clear(&token);
-        add_visible(&token, choices, chosen->id);
-        if (buf_check(&token, err)) {
-            buf_release(&token);
-            return -1;
-        }
-        size_t columns = utf8_width(token.bytes, token.size);
-        columns = columns < TOKEN_COLUMNS_MAX ? columns : TOKEN_COLUMNS_MAX;
-        widths->token = columns > widths->token ? columns : widths->token;
+        char number[NUMBER_BYTES];
+        table_fit_number(&columns[ID], chosen->id);
+        snprintf(number, sizeof number, "%.4f", (double)chosen->logprob);
+        table_fit(&columns[LOGPROB], number);
+        buf_clear(text);
+        add_visible(text, choices, chosen->id);
+        table_fit(token, text->size ? text->bytes : "");
     }
-    buf_release(&token);
-    return 0;
+    token->width = token->width < TOKEN_COLUMNS_MAX ? token->width : TOKEN_COLUMNS_MAX;
 }
 
-static void add_title(struct buf *line, const struct widths *widths)
-{
-    buf_format(line, "%*s  %*s  ", widths->place, "place", widths->id, "id");
-    text_left(line, "token", widths->token);
-    buf_format(line, "  %*s  most likely", widths->logprob, "logprob");
-}
-
-static void add_choice(struct buf *line, const struct choices *choices, size_t index,
-                       const struct widths *widths)
+static void write_choice(struct table *table, const struct choices *choices, size_t index)
 {
     const struct choice *choice = &choices->items[index];
-    struct buf token = {0};
-    add_visible(&token, choices, choice->chosen.id);
-    buf_format(line, "%*zu  %*u  ", widths->place, choices->first + index, widths->id,
-               choice->chosen.id);
-    text_left(line, token.bytes ? token.bytes : "", widths->token);
-    buf_format(line, "  %*.4f", widths->logprob, (double)choice->chosen.logprob);
+    table_number(table, choices->first + index);
+    table_number(table, choice->chosen.id);
+    add_visible(&table->cell, choices, choice->chosen.id);
+    table_put(table);
+    table_format(table, "%.4f", (double)choice->chosen.logprob);
     for (size_t i = 0; i < choice->best_count; i++) {
-        buf_text(line, "  ");
-        add_visible(line, choices, choice->best[i].id);
-        buf_format(line, " %.2f", (double)choice->best[i].logprob);
+        buf_text(&table->cell, i ? "  " : "");
+        add_visible(&table->cell, choices, choice->best[i].id);
+        buf_format(&table->cell, " %.2f", (double)choice->best[i].logprob);
     }
-    line->out_of_memory |= token.out_of_memory;
-    buf_release(&token);
+    table_put(table);
+    table_end(table);
 }
 
 int choices_write_table(struct stream *out, const struct choices *choices, size_t columns,
                         struct err *err)
 {
-    struct buf line = {0};
-    struct widths widths;
-    if (find_widths(&widths, choices, err))
-        return -1;
-    add_title(&line, &widths);
-    text_shorten(&line, columns);
-    int failed = text_end(out, &line, err);
-    for (size_t i = 0; i < choices->count && !failed; i++) {
-        add_choice(&line, choices, i, &widths);
-        text_shorten(&line, columns);
-        failed = text_end(out, &line, err);
-    }
-    buf_release(&line);
-    return failed;
+    struct table_column row[] = {
+        {"place", .width = 5},
+        [ID] = {"id", .gap = 2, .width = 2},
+        [TOKEN] = {"token", .gap = 2, .width = 5, .left = true, .shortens = true},
+        [LOGPROB] = {"logprob", .gap = 2, .width = 7},
+        {"most likely", .gap = 2},
+    };
+    struct table table = {
+        .out = out, .columns = row, .count = sizeof row / sizeof *row, .page = columns};
+    table_fit_number(row, choices->first + choices->count);
+    fit(row, choices, &table.cell);
+    buf_clear(&table.cell);
+    table_titles(&table);
+    for (size_t i = 0; i < choices->count; i++)
+        write_choice(&table, choices, i);
+    return table_close(&table, err);
 }
 
-/* --- JSON --------------------------------------------------------------------------------------
- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 /* The members of a token, without braces. */
-static void write_likely(struct stream *out, const struct choices *choices,
-                         const struct likely *likely)
+static void put_likely(struct json_writer *json, const struct choices *choices,
+                       const struct likely *likely)
 {
     struct name name;
     name_token(&name, choices, likely->id);
-    stream_format(out, "\"id\": %u, \"text\": ", likely->id);
-    json_write_text(out, name.bytes, name.size);
-    stream_text(out, ", \"logprob\": ");
-    json_write_float(out, likely->logprob);
-    json_origin_bytes(out, name.bytes, name.size);
+    json_put_integer(json, "id", likely->id);
+    json_put_bytes(json, "text", name.bytes, name.size);
+    json_put_float(json, "logprob", likely->logprob);
+    json_report_bytes(json, name.bytes, name.size);
 }
 
-static void write_choice(struct stream *out, const struct choices *choices,
-                         const struct choice *choice)
+static void put_choice(struct json_writer *json, const struct choices *choices,
+                       const struct choice *choice)
 {
-    stream_char(out, '{');
-    write_likely(out, choices, &choice->chosen);
-    stream_text(out, ", \"best\": [");
+    json_put_open(json, "\n  ", '{');
+    put_likely(json, choices, &choice->chosen);
+    json_put_open(json, "best", '[');
     for (size_t i = 0; i < choice->best_count; i++) {
-        stream_text(out, i ? ", {" : "{");
-        write_likely(out, choices, &choice->best[i]);
-        stream_char(out, '}');
+        json_put_open(json, NULL, '{');
+        put_likely(json, choices, &choice->best[i]);
+        json_put_close(json, '}');
     }
-    stream_text(out, "]}");
+    json_put_close(json, ']');
+    json_put_close(json, '}');
 }
 
-void choices_write_json(struct stream *out, const struct choices *choices, const char *gap)
+void choices_write_json(struct json_writer *json, const char *name, const struct choices *choices)
 {
-    stream_char(out, '[');
-    for (size_t i = 0; i < choices->count; i++) {
-        stream_format(out, i ? ",%s" : "%s", gap);
-        write_choice(out, choices, &choices->items[i]);
-    }
-    stream_char(out, ']');
+    json_put_open(json, name, '[');
+    for (size_t i = 0; i < choices->count; i++)
+        put_choice(json, choices, &choices->items[i]);
+    json_put_close(json, ']');
 }

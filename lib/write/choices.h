@@ -6,10 +6,9 @@
 #ifndef ATTN_WRITE_CHOICES_H
 #define ATTN_WRITE_CHOICES_H
 
-#include <stddef.h>
-
 #include "base/stream.h"
-#include "lens/choice.h"
+#include "format/json_writer.h"
+#include "lens/continuation.h"
 #include "text/tokenizer.h"
 
 struct choices {
@@ -23,8 +22,8 @@ struct choices {
 int choices_write_table(struct stream *out, const struct choices *choices, size_t columns,
                         struct err *err);
 
-/* An array with an object for every choice, `gap` before each: {"id": 17, "text": "short",
- * "logprob": -1.23, "best": [{"id": …, "text": …, "logprob": …}, …]}. */
-void choices_write_json(struct stream *out, const struct choices *choices, const char *gap);
+/* A member that is an array with an object for every choice, each on a line of its own: {"id": 17,
+ * "text": "short", "logprob": -1.23, "best": [{"id": …, "text": …, "logprob": …}, …]}. */
+void choices_write_json(struct json_writer *json, const char *name, const struct choices *choices);
 
 #endif

@@ -1,35 +1,111 @@
-/* csv.c: matrices as people load them into pandas, R and gnuplot: keys on top, queries at the left.
- *
- * One matrix stands alone. Several that have the same columns, those of all heads, are one table
- * that says in every row what it is of; others have no table in common. In pandas a head of it is
- * `t[(t.layer == 0) & (t["head"] == 3)].set_index("row").iloc[:, 3:]`; in gnuplot, where commas
- * separate, `plot "< grep -e ^tensor -e ^weights,0,3, heads.csv | cut -d, -f4-" matrix rowheaders
- * columnheaders with image`.
- */
+#include "write/csv.h"
+
 #include <string.h>
 
-#include "base/buf.h"
-#include "write/csv_sheet.h"
+#include "base/utf8.h"
 #include "write/format.h"
+#include "write/text_line.h"
 
-/* A source is the same for all sentences; their own words are not. */
-static bool is_of_sentence(const struct axis *columns, const struct report *report)
+/* --- fields and sheets ------------------------------------------------------------------------ */
+
+static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
+
+static void append_valid(struct buf *out, const char *text, size_t size)
 {
-    const struct label *labels = columns->labels;
-    const struct reading *source = &report->source;
-    bool of_source = labels >= source->labels && labels < source->labels + source->count;
-    return strcmp(columns->name, "key") == 0 && !of_source;
+    for (;;) {
+        size_t valid = utf8_invalid_at(text, size);
+        buf_bytes(out, text, valid);
+        if (valid == size)
+            return;
+        buf_text(out, replacement);
+        text += valid + 1;
+        size -= valid + 1;
+    }
 }
 
-static int check_sentences(const struct report *report, const struct sheet *first,
-                           const struct place *place, struct err *err)
+void csv_field(struct buf *out, const char *text)
 {
-    if (place->count < 2 || !is_of_sentence(&first->columns, report))
-        return 0;
-    return err_usage(err,
-                     "--format csv: expected the same columns in all of one table, found keys of "
-                     "'%s' in %zu sentences: give --format tidy, or a folder (-o DIR/)",
-                     first->tensor, place->count);
+    bool quoted = text[strcspn(text, ",\"\r\n")] != '\0';
+    if (quoted)
+        buf_char(out, '"');
+    for (;;) {
+        size_t size = strcspn(text, "\"");
+        append_valid(out, text, size);
+        if (text[size] == '\0')
+            break;
+        buf_text(out, "\"\"");
+        text += size + 1;
+    }
+    if (quoted)
+        buf_char(out, '"');
+}
+
+static void add_columns(struct buf *line, const struct axis *columns)
+{
+    for (size_t c = 0; c < columns->size; c++) {
+        buf_char(line, ',');
+        csv_field(line, columns->labels[c].exact);
+    }
+    buf_char(line, '\n');
+}
+
+/* Rows that begin with `place`. */
+static int write_rows(struct stream *out, struct buf *line, const struct buf *place,
+                      const struct sheet *sheet, struct err *err)
+{
+    for (size_t r = 0; r < sheet->rows.size; r++) {
+        buf_clear(line);
+        buf_bytes(line, place->bytes, place->size);
+        csv_field(line, sheet->rows.labels[r].exact);
+        if (text_send(out, line, err))
+            return -1;
+        for (size_t c = 0; c < sheet->columns.size; c++) {
+            stream_char(out, ',');
+            stream_float(out, sheet_cell(sheet, r, c));
+        }
+        stream_char(out, '\n');
+    }
+    return 0;
+}
+
+int csv_sheet_write(struct stream *out, const struct sheet *sheet, struct err *err)
+{
+    struct buf line = {0};
+    buf_format(&line, "%s\\%s", sheet->rows.name, sheet->columns.name);
+    add_columns(&line, &sheet->columns);
+    int failed = text_send(out, &line, err) || write_rows(out, &line, &(struct buf){0}, sheet, err);
+    buf_release(&line);
+    return failed ? -1 : 0;
+}
+
+/* A number, nothing where there is none, or that it is the mean over all. */
+static void add_number(struct buf *line, int number, bool mean)
+{
+    if (mean)
+        buf_text(line, "mean");
+    else if (number >= 0)
+        buf_format(line, "%d", number);
+    buf_char(line, ',');
+}
+
+void csv_sheet_place(struct buf *line, const struct sheet *sheet)
+{
+    buf_format(line, "%s,", sheet->tensor);
+    add_number(line, sheet->layer, sheet->mean_of_layers);
+    add_number(line, sheet->head, sheet->mean_of_heads);
+}
+
+/* --- reports ---------------------------------------------------------------------------------- */
+
+/* Whether two sheets can be rows of one table. */
+static bool same_columns(const struct sheet *a, const struct sheet *b)
+{
+    const struct axis *x = &a->columns;
+    const struct axis *y = &b->columns;
+    bool same = x->size == y->size;
+    for (size_t i = 0; same && x->labels != y->labels && i < x->size; i++)
+        same = strcmp(x->labels[i].exact, y->labels[i].exact) == 0;
+    return same;
 }
 
 static int check_columns(const struct report *report, const struct place *place, struct err *err)
@@ -37,7 +113,7 @@ static int check_columns(const struct report *report, const struct place *place,
     struct sheet first = report_sheet(report, 0);
     for (size_t i = 1; i < report_sheet_count(report); i++) {
         struct sheet other = report_sheet(report, i);
-        if (!csv_same_columns(&first, &other))
+        if (!same_columns(&first, &other))
             return err_usage(err,
                              "--format csv: expected the same columns in all of one table, found "
                              "%zu %ss of '%s', %zu %ss of '%s': give --format tidy, or a folder "
@@ -45,7 +121,16 @@ static int check_columns(const struct report *report, const struct place *place,
                              first.columns.size, first.columns.name, first.tensor,
                              other.columns.size, other.columns.name, other.tensor);
     }
-    return check_sentences(report, &first, place, err);
+    /* a source is the same for all sentences; their own words are not */
+    const struct tokenized *source = &report->source;
+    const struct label *labels = first.columns.labels;
+    bool of_source = labels >= source->labels && labels < source->labels + source->count;
+    if (place->count > 1 && strcmp(first.columns.name, "key") == 0 && !of_source)
+        return err_usage(err,
+                         "--format csv: expected the same columns in all of one table, found keys "
+                         "of '%s' in %zu sentences: give --format tidy, or a folder (-o DIR/)",
+                         first.tensor, place->count);
+    return 0;
 }
 
 static int write_table(struct stream *out, const struct report *report, const struct place *place,
@@ -54,18 +139,22 @@ static int write_table(struct stream *out, const struct report *report, const st
     bool several = place->count > 1;
     struct sheet first = report_sheet(report, 0);
     struct buf line = {0};
-    int failed =
-        place->index == 0 &&
-        csv_table_begin(out, several ? "sentence,tensor,layer,head,row" : "tensor,layer,head,row",
-                        &first, err);
+    struct buf before = {0};
+    int failed = 0;
+    if (place->index == 0) {
+        buf_text(&line, several ? "sentence,tensor,layer,head,row" : "tensor,layer,head,row");
+        add_columns(&line, &first.columns);
+        failed = text_send(out, &line, err);
+    }
     for (size_t i = 0; i < report_sheet_count(report) && !failed; i++) {
         struct sheet sheet = report_sheet(report, i);
-        buf_clear(&line);
+        buf_clear(&before);
         if (several)
-            buf_format(&line, "%zu,", place->index);
-        csv_sheet_place(&line, &sheet);
-        failed = csv_table_add(out, &line, &sheet, err);
+            buf_format(&before, "%zu,", place->index);
+        csv_sheet_place(&before, &sheet);
+        failed = buf_check(&before, err) || write_rows(out, &line, &before, &sheet, err);
     }
+    buf_release(&before);
     buf_release(&line);
     return failed ? -1 : 0;
 }

@@ -1,10 +1,10 @@
-#include "write/folder_out.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "write/json_origin.h"
+#include "base/target_folder.h"
+#include "write/format.h"
+#include "write/json_report.h"
 
 /* One file's share of a report. */
 struct part {
@@ -91,27 +91,9 @@ static int write_part(const char *path, const struct target_folder *folder,
 }
 
 /* {"file": "weights.l00.h01.csv", "tensor": "h.0.weights", "layer": 0, "heads": [1]} */
-static void write_entry(struct stream *out, const char *file, const struct kept *kept)
+static void put_entries(struct json_writer *json, const struct format *format,
+                        const struct report *report, const struct place *place)
 {
-    char name[SITE_NAME_BYTES];
-    stream_format(out, "{\"file\": \"%s\", \"tensor\": \"%s\", \"layer\": ", file,
-                  kept_name(name, kept));
-    if (kept->layer < 0)
-        stream_text(out, "null");
-    else
-        stream_format(out, "%d", kept->layer);
-    stream_text(out, ", \"heads\": ");
-    if (kept->heads)
-        json_origin_numbers(out, kept->heads, kept->shape[0]);
-    else
-        stream_text(out, "null");
-    stream_char(out, '}');
-}
-
-static void write_entries(struct stream *out, const struct format *format,
-                          const struct report *report, const struct place *place)
-{
-    const char *gap = "\n  ";
     enum format_unit unit = unit_of(format, place);
     for (size_t i = 0; i < part_count(unit, report); i++) {
         struct part part;
@@ -119,9 +101,12 @@ static void write_entries(struct stream *out, const struct format *format,
         make_part(&part, unit, report, i);
         snprintf(file, sizeof file, "%s%s", part.stem, format->ending);
         for (size_t k = 0; k < part.report.tensor_count; k++) {
-            stream_text(out, gap);
-            write_entry(out, file, &part.report.tensors[k]);
-            gap = ",\n  ";
+            char name[SITE_NAME_BYTES];
+            json_put_open(json, "\n  ", '{');
+            json_put_text(json, "file", file);
+            json_put_text(json, "tensor", kept_name(name, &part.report.tensors[k]));
+            json_report_place(json, &part.report.tensors[k]);
+            json_put_close(json, '}');
         }
     }
 }
@@ -131,13 +116,16 @@ static int write_manifest(const char *path, const struct target_folder *folder,
                           const struct place *place, struct err *err)
 {
     struct stream out = {0};
+    struct json_writer json = {.stream = &out};
     if (open_file(&out, path, folder, err))
         return -1;
-    stream_char(&out, '{');
-    json_origin_write(&out, report, "\n ");
-    stream_text(&out, ",\n \"files\": [");
-    write_entries(&out, format, report, place);
-    stream_text(&out, "]}\n");
+    json_put_open(&json, NULL, '{');
+    json_report_origin(&json, report);
+    json_put_open(&json, "\n files", '[');
+    put_entries(&json, format, report, place);
+    json_put_close(&json, ']');
+    json_put_close(&json, '}');
+    stream_char(&out, '\n');
     return stream_commit(&out, err);
 }
 

@@ -72,7 +72,7 @@ const struct format format_rows[] = {
         .looks = LOOKS_VIEW | LOOKS_CELLS | LOOKS_COLOURS | LOOKS_TITLE,
         .is_picture = true,
         .one_sentence = true,
-        .write = picture_write_svg,
+        .write = figure_write_svg,
     },
     {
         .name = "png",
@@ -83,8 +83,8 @@ const struct format format_rows[] = {
         .for_files = true,
         .is_picture = true,
         .one_sentence = true,
-        .write = picture_write_png,
-        .check = picture_check_cairo,
+        .write = figure_write_png,
+        .check = drawing_check,
     },
     {
         .name = "pdf",
@@ -95,8 +95,8 @@ const struct format format_rows[] = {
         .for_files = true,
         .is_picture = true,
         .one_sentence = true,
-        .write = picture_write_pdf,
-        .check = picture_check_cairo,
+        .write = figure_write_pdf,
+        .check = drawing_check,
     },
     {
         .name = "html",

@@ -30,11 +30,7 @@ struct place {
 };
 
 /* What one file holds when a folder is asked for. */
-enum format_unit {
-    UNIT_SENTENCE, /* everything of a sentence */
-    UNIT_TENSOR,
-    UNIT_SHEET,
-};
+enum format_unit { UNIT_SENTENCE, UNIT_TENSOR, UNIT_SHEET };
 
 /* The options of looks that a format has an effect for. */
 enum format_looks {
@@ -73,17 +69,25 @@ const struct format *format_find(const char *name);
 const char *format_show(const struct format *format, bool has_encoder);
 const char *format_layer(const struct format *format);
 
+/* Spread a report over a folder that is open to be written: a file for every matrix, tensor or
+ * sentence, DIR/weights.l00.h00.csv, each complete or not there; of several sentences each in a
+ * folder of its own, DIR/0000/. Beside them stands manifest.json, written last: the model, the
+ * sentence, its tokens, and which file holds which heads of which tensor. */
+struct target_folder;
+int folder_out_write(const struct target_folder *folder, const struct format *format,
+                     const struct report *report, const struct place *place, struct err *err);
+
 /* The rows' writers, each in the file of its name. */
 int csv_write(struct stream *, const struct report *, const struct place *, struct err *);
 int tidy_write(struct stream *, const struct report *, const struct place *, struct err *);
 int text_page_write(struct stream *, const struct report *, const struct place *, struct err *);
 int json_report_write(struct stream *, const struct report *, const struct place *, struct err *);
 int jsonl_report_write(struct stream *, const struct report *, const struct place *, struct err *);
-int picture_write_svg(struct stream *, const struct report *, const struct place *, struct err *);
+int figure_write_svg(struct stream *, const struct report *, const struct place *, struct err *);
 int html_report_write(struct stream *, const struct report *, const struct place *, struct err *);
-int picture_write_png(struct stream *, const struct report *, const struct place *, struct err *);
-int picture_write_pdf(struct stream *, const struct report *, const struct place *, struct err *);
-int picture_check_cairo(struct err *err);
+int figure_write_png(struct stream *, const struct report *, const struct place *, struct err *);
+int figure_write_pdf(struct stream *, const struct report *, const struct place *, struct err *);
+int drawing_check(struct err *err);
 int npy_report_write(struct stream *, const struct report *, const struct place *, struct err *);
 int tensors_report_write(struct stream *, const struct report *, const struct place *,
                          struct err *);

@@ -1,7 +1,7 @@
 /* measured_data.h: measures of heads as data files.
  *
  *     layer\head,0,1                                     CSV: a labelled matrix; several are one
- *     0,1.2345,0.9012                                    table: see measured_csv.c
+ *     0,1.2345,0.9012                                    table
  *
  *     measure,model,layer,head,query,key,count,value     tidy: a line a number; query and key are
  *     entropy,life,0,3,,,220000,1.2345                   empty where a measure has none
@@ -19,10 +19,15 @@
 #include "base/err.h"
 #include "base/stream.h"
 #include "lens/measured.h"
+#include "write/format.h"
 
-int measured_csv_write(struct stream *out, const struct measured_list *list, struct err *err);
-int measured_tidy_write(struct stream *out, const struct measured_list *list, struct err *err);
-void measured_json_write(struct stream *out, const struct measured_list *list);
+/* The rows' writers of measured_form.h. */
+int measured_csv_write(struct stream *, const struct measured_list *, const struct place *,
+                       struct err *);
+int measured_tidy_write(struct stream *, const struct measured_list *, const struct place *,
+                        struct err *);
+int measured_json_write(struct stream *, const struct measured_list *, const struct place *,
+                        struct err *);
 
 /* The names of the columns that tell one from the others, or what they hold: each with its comma.
  */
@@ -32,7 +37,7 @@ void measured_columns(struct buf *line, const struct measured *measured, bool na
 int measured_tidy_head(struct stream *out, const struct measured *measured, struct err *err);
 int measured_tidy_lines(struct stream *out, const struct measured *measured, struct err *err);
 
-/* {"entropy": {…}, …}: the measures alone, `gap` before each. */
-void measured_json_measures(struct stream *out, const struct measured *measured, const char *gap);
+/* {"entropy": {…}, …}: the measures alone, on one line. */
+void measured_json_measures(struct stream *out, const struct measured *measured);
 
 #endif

@@ -1,4 +1,4 @@
-/* style.h: how somebody wants pictures to look. All of it has a default: a zeroed style will do.
+/* style.h: how somebody wants pictures to look; a zeroed style will do.
  *
  *     struct style style = {.title = "Figure 1"};
  *     if (style_read_scale(&style, "sqrt", err)) ...
@@ -6,10 +6,8 @@
 #ifndef ATTN_WRITE_STYLE_H
 #define ATTN_WRITE_STYLE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/err.h"
+#include "lens/sheet.h"
 #include "write/palette.h"
 
 /* How numbers become colours. */
@@ -18,21 +16,13 @@ enum style_scale { COLOURS_LINEAR, COLOURS_SQRT, COLOURS_LOG };
 /* What has the whole scale of colours: all that is shown, every head, or every row. */
 enum style_range { RANGE_ALL, RANGE_HEAD, RANGE_ROW };
 
-/* What attention is drawn as. */
-enum style_view {
-    VIEW_MATRIX,  /* cells of colour */
-    VIEW_LINES,   /* lines from queries to keys, a picture a head */
-    VIEW_OVERLAY, /* the same, all heads of a layer in one, a colour each */
-};
+/* What attention is drawn as: cells of colour; lines from queries to keys, a picture a head, or all
+ * heads of a layer in one, a colour each. */
+enum style_view { VIEW_MATRIX, VIEW_LINES, VIEW_OVERLAY };
 
-/* What stands in a cell. */
-enum style_cells {
-    CELLS_FIT, /* colour, and numbers where there is room; on a page numbers, and colour where the
-                  terminal can */
-    CELLS_NUMBERS,
-    CELLS_HEAT,
-    CELLS_BOTH,
-};
+/* What stands in a cell. The first is colour, and numbers where there is room; on a page numbers,
+ * and colour where the terminal can. */
+enum style_cells { CELLS_FIT, CELLS_NUMBERS, CELLS_HEAT, CELLS_BOTH };
 
 /* What a terminal can show. */
 enum style_depth { DEPTH_NONE, DEPTH_16, DEPTH_256, DEPTH_FULL };
@@ -57,7 +47,7 @@ struct style {
 
 extern const struct style style_default;
 
-/* Names as on the command line, in the order of the enums, with NULL behind the last. */
+/* Names as on the command line, in the order of the enums, with NULL after the last. */
 extern const char *const style_scale_names[];
 extern const char *const style_range_names[];
 extern const char *const style_view_names[];
@@ -74,5 +64,57 @@ int style_read_range(struct style *style, const char *name, struct err *err);
 int style_read_view(struct style *style, const char *name, struct err *err);
 int style_read_cells(struct style *style, const char *name, struct err *err);
 int style_read_palette(struct style *style, const char *name, struct err *err);
+
+/* --- from numbers to colours -------------------------------------------------------------------
+ */
+
+/* Numbers of one sign fill the ramp from the lowest (at most 0) to the highest; those of both signs
+ * fill it from its middle, which is 0, to either end. Sqrt and log lift what is small.
+ *
+ *     struct tones tones = tones_make(sheets, count, style, false);
+ *     struct tone tone = tone_of_row(&tones, &sheet, row);
+ *     ramp.colours[tone_level(&tone, sheet_cell(&sheet, row, column))]
+ */
+
+/* Of the finite numbers that are not hidden. */
+struct extent extent_of_row(const struct sheet *sheet, size_t row);
+struct extent extent_of_sheet(const struct sheet *sheet);
+struct extent extent_join(struct extent a, struct extent b);
+
+struct tone {
+    enum style_scale scale;
+    bool two_sided;
+    struct extent extent;
+};
+
+/* Where on the ramp a finite number stands, from 0 to 1. */
+float tone_share(const struct tone *tone, float value);
+
+/* The level of a ramp for it, from 1 to 255; 0 for what is not finite. */
+unsigned tone_level(const struct tone *tone, float value);
+
+/* The numbers at the two ends of the ramp. */
+struct extent tone_ends(const struct tone *tone);
+
+/* The tones of sheets that are shown together. */
+struct tones {
+    enum style_range range;
+    const struct palette *palette;
+    struct tone whole;   /* of all of them */
+    struct extent found; /* what they are, whatever the colours' bounds */
+};
+
+/* `dark`: on a dark ground. */
+struct tones tones_of(struct extent extent, const struct style *style, bool dark);
+struct tones tones_make(const struct sheet *sheets, size_t count, const struct style *style,
+                        bool dark);
+
+/* The tone of a sheet's row: the same for all where the range is that of all. */
+struct tone tone_of_row(const struct tones *tones, const struct sheet *sheet, size_t row);
+struct tone tone_of_sheet(const struct tones *tones, const struct sheet *sheet);
+
+/* Whether numbers lie beyond the ramp's ends, whose colours they share: "≤ " and "≥ ", else "". */
+const char *tones_below(const struct tones *tones);
+const char *tones_above(const struct tones *tones);
 
 #endif

@@ -1,4 +1,4 @@
-/* tensors_report.c: every tensor of a report in one safetensors file.
+/* tensors_report.c: every tensor of a report in one safetensors file, or one as npy.
  *
  * The metadata, text to text, says where the numbers come from:
  *
@@ -16,7 +16,8 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "format/json_text.h"
+#include "format/json_writer.h"
+#include "format/npy.h"
 #include "format/safetensors.h"
 #include "write/format.h"
 
@@ -38,74 +39,60 @@ static struct buf *note(struct notes *notes, const char *key)
 }
 
 /* A note ends at a 0 byte; one within the text becomes U+FFFD, so that nothing is cut. */
-static void note_text(struct buf *out, const struct reading *reading)
+static void note_text(struct buf *out, const struct tokenized *tokenized)
 {
-    for (size_t at = 0; at < reading->size;) {
-        const char *text = reading->text + at;
-        size_t size = strnlen(text, reading->size - at);
+    for (size_t at = 0; at < tokenized->size;) {
+        const char *text = tokenized->text + at;
+        size_t size = strnlen(text, tokenized->size - at);
         buf_bytes(out, text, size);
         at += size;
-        if (at < reading->size) {
+        if (at < tokenized->size) {
             buf_text(out, "\xef\xbf\xbd");
             at++;
         }
     }
 }
 
-static void note_ids(struct buf *out, const struct reading *reading)
+/* The ids, or what they stand for. */
+static void note_tokens(struct buf *out, const struct tokenized *tokenized, bool ids)
 {
-    buf_char(out, '[');
-    for (size_t i = 0; i < reading->count; i++)
-        buf_format(out, i ? ", %u" : "%u", reading->tokens[i].id);
-    buf_char(out, ']');
-}
-
-static void note_tokens(struct buf *out, const struct reading *reading)
-{
-    buf_char(out, '[');
-    for (size_t i = 0; i < reading->count; i++) {
-        const char *plain = reading->labels[i].plain;
-        buf_text(out, i ? ", " : "");
-        json_append_text(out, plain, strlen(plain));
+    struct json_writer json = {.buf = out};
+    json_put_open(&json, NULL, '[');
+    for (size_t i = 0; i < tokenized->count; i++) {
+        if (ids)
+            json_put_integer(&json, NULL, tokenized->tokens[i].id);
+        else
+            json_put_text(&json, NULL, tokenized->labels[i].plain);
     }
-    buf_char(out, ']');
+    json_put_close(&json, ']');
 }
 
-static void note_words(struct buf *out, const struct reading *reading)
+static void note_words(struct buf *out, const struct tokenized *tokenized)
 {
-    buf_char(out, '[');
-    for (size_t i = 0; i < reading->word_count; i++)
-        buf_format(out, i ? ", [%zu, %zu]" : "[%zu, %zu]", reading->words[i].first,
-                   reading->words[i].count);
-    buf_char(out, ']');
+    struct json_writer json = {.buf = out};
+    json_put_open(&json, NULL, '[');
+    for (size_t i = 0; i < tokenized->word_count; i++) {
+        const size_t word[] = {tokenized->words[i].first, tokenized->words[i].count};
+        json_put_integers(&json, NULL, word, 2);
+    }
+    json_put_close(&json, ']');
 }
 
 static void note_numbers(struct buf *out, const size_t *numbers, size_t count)
 {
-    buf_char(out, '[');
-    for (size_t i = 0; i < count; i++)
-        buf_format(out, i ? ", %zu" : "%zu", numbers[i]);
-    buf_char(out, ']');
+    json_put_integers(&(struct json_writer){.buf = out}, NULL, numbers, count);
 }
 
-static void note_sentence(struct notes *notes, const struct reading *sentence)
+/* A text with its ids and tokens. */
+static void note_reading(struct notes *notes, const struct tokenized *tokenized,
+                         const char *const names[4])
 {
-    if (sentence->text)
-        note_text(note(notes, "sentence"), sentence);
-    note_ids(note(notes, "ids"), sentence);
-    note_tokens(note(notes, "tokens"), sentence);
-    if (sentence->words)
-        note_words(note(notes, "words"), sentence);
-}
-
-static void note_source(struct notes *notes, const struct reading *source)
-{
-    if (source->text)
-        note_text(note(notes, "source"), source);
-    note_ids(note(notes, "source_ids"), source);
-    note_tokens(note(notes, "source_tokens"), source);
-    if (source->words)
-        note_words(note(notes, "source_words"), source);
+    if (tokenized->text)
+        note_text(note(notes, names[0]), tokenized);
+    note_tokens(note(notes, names[1]), tokenized, true);
+    note_tokens(note(notes, names[2]), tokenized, false);
+    if (tokenized->words)
+        note_words(note(notes, names[3]), tokenized);
 }
 
 /* What the axes and numbers are, where that does not go without saying. */
@@ -127,15 +114,17 @@ static void note_choices(struct notes *notes, const struct report *report)
 
 static int make_notes(struct notes *notes, const struct report *report, struct err *err)
 {
+    static const char *const sentence[] = {"sentence", "ids", "tokens", "words"};
+    static const char *const source[] = {"source", "source_ids", "source_tokens", "source_words"};
     buf_text(note(notes, "format"), "pt");
     buf_text(note(notes, "model"), report->model);
     if (report->precision != PRECISION_FP32)
         buf_text(note(notes, "precision"), precision_name(report->precision));
     if (report->mechanism)
         buf_text(note(notes, "mechanism"), report->mechanism);
-    note_sentence(notes, &report->sentence);
+    note_reading(notes, &report->sentence, sentence);
     if (report->source.count)
-        note_source(notes, &report->source);
+        note_reading(notes, &report->source, source);
     note_choices(notes, report);
     for (size_t i = 0; i < notes->count; i++) {
         if (buf_check(&notes->texts[i], err))
@@ -143,12 +132,6 @@ static int make_notes(struct notes *notes, const struct report *report, struct e
         notes->items[i].text = notes->texts[i].bytes;
     }
     return 0;
-}
-
-static void release_notes(struct notes *notes)
-{
-    for (size_t i = 0; i < notes->count; i++)
-        buf_release(&notes->texts[i]);
 }
 
 static struct safetensors_tensor *name_tensors(const struct report *report, struct arena *arena,
@@ -183,7 +166,26 @@ int tensors_report_write(struct stream *out, const struct report *report, const 
         goto done;
     failed = safetensors_write(out, tensors, report->tensor_count, notes.items, notes.count, err);
 done:
-    release_notes(&notes);
+    for (size_t i = 0; i < notes.count; i++)
+        buf_release(&notes.texts[i]);
     arena_release(&arena);
     return failed;
+}
+
+/* --- npy -------------------------------------------------------------------------------------- */
+
+/* The one tensor of a report as numpy's file, which has no room for tokens or names: a folder gives
+ * it a name and puts manifest.json beside it. */
+int npy_report_write(struct stream *out, const struct report *report, const struct place *place,
+                     struct err *err)
+{
+    (void)place;
+    if (report->tensor_count != 1)
+        return err_usage(err,
+                         "--format npy: one file holds one tensor, found %zu: name one by --show "
+                         "and --layer, or give a folder (-o DIR/)",
+                         report->tensor_count);
+    const struct kept *kept = &report->tensors[0];
+    npy_write(out, kept->rank, kept->shape, kept->data);
+    return 0;
 }

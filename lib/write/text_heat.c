@@ -1,5 +1,6 @@
 #include "write/text_heat.h"
 
+#include <float.h>
 #include <stdlib.h>
 
 #include "base/heap.h"
@@ -18,17 +19,6 @@ static void choose(struct text_heat *heat, const struct style *style)
     heat->shades = cells != CELLS_NUMBERS && style->depth == DEPTH_NONE;
     heat->depth = style->depth;
     heat->dark = style->dark;
-}
-
-static struct extent extent_of(const struct report *report, const struct kept *kept)
-{
-    struct sheet sheet = kept_sheet(report, kept, 0);
-    struct extent extent = extent_of_sheet(&sheet);
-    for (size_t i = 1; i < kept_sheet_count(kept); i++) {
-        sheet = kept_sheet(report, kept, i);
-        extent = extent_join(extent, extent_of_sheet(&sheet));
-    }
-    return extent;
 }
 
 /* --- colours ---------------------------------------------------------------------------------- */
@@ -185,7 +175,12 @@ int text_heat_open(struct text_heat *heat, struct stream *out, const struct repo
                    const struct kept *kept, const struct place *place, struct err *err)
 {
     size_t count = kept_sheet_count(kept);
-    text_heat_begin(heat, out, extent_of(report, kept), place);
+    struct extent extent = {FLT_MAX, -FLT_MAX};
+    for (size_t i = 0; i < count; i++) {
+        struct sheet sheet = kept_sheet(report, kept, i);
+        extent = extent_join(extent, extent_of_sheet(&sheet));
+    }
+    text_heat_begin(heat, out, extent, place);
     if ((!heat->colours && !heat->shades) || heat->tones.range != RANGE_HEAD)
         return 0;
     heat->heads = heap_alloc(count, sizeof *heat->heads, err);

@@ -1,10 +1,8 @@
-/* text_heat.h: colours behind the numbers of a page, and in place of them.
+/* text_heat.h: colours under the numbers of a page, and in place of them.
  *
- * What a terminal can decides: 24-bit colours, 256, 16, or none at all; then characters of four
- * shades do. Numbers near 0 keep the terminal's own ground, so that a page fits light and dark
- * ones.
+ * A terminal has 24-bit colours, 256, 16, or none at all; then characters of four shades do.
+ * Numbers near 0 keep the terminal's own ground, so that a page fits light and dark ones.
  *
- *     struct text_heat heat;
  *     if (text_heat_open(&heat, out, report, kept, place, err)) ...
  *     struct tone tone = text_heat_tone(&heat, head, &sheet, row);
  *     text_heat_set(&line, &heat, tone_level(&tone, value));
@@ -20,12 +18,8 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "base/err.h"
-#include "base/stream.h"
-#include "write/palette.h"
-#include "write/tone.h"
-#include "lens/report.h"
 #include "write/format.h"
+#include "write/style.h"
 
 struct text_heat {
     bool numbers; /* they are written */

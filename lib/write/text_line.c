@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "text/label.h"
 
 static const char ellipsis[] = "…";
 
@@ -59,15 +58,6 @@ void text_left(struct buf *line, const char *text, size_t width)
 void text_right(struct buf *line, const char *text, size_t width)
 {
     put(line, text, width, true);
-}
-
-void text_left_visible(struct buf *line, const char *text, size_t width)
-{
-    struct buf visible = {0};
-    label_line(&visible, text, strlen(text));
-    line->out_of_memory |= visible.out_of_memory;
-    text_left(line, visible.size && !visible.out_of_memory ? visible.bytes : "", width);
-    buf_release(&visible);
 }
 
 void text_shorten(struct buf *line, size_t width)

@@ -19,9 +19,6 @@
 void text_left(struct buf *line, const char *text, size_t width);
 void text_right(struct buf *line, const char *text, size_t width);
 
-/* The same of what somebody else chose, an id: visible, so that it cannot disturb a terminal. */
-void text_left_visible(struct buf *line, const char *text, size_t width);
-
 void text_blanks(struct buf *line, size_t count);
 
 /* The blanks that are left of so many columns beside what takes some; none where it takes more. */

@@ -7,21 +7,21 @@
 /* life · attention window:4 · sentence 1 · Life is short */
 static void add_title(struct buf *line, const struct report *report, const struct place *place)
 {
-    struct reading model = {.text = report->model, .size = strlen(report->model)};
-    reading_visible(line, &model);
+    struct tokenized model = {.text = report->model, .size = strlen(report->model)};
+    tokenized_visible(line, &model);
     buf_text(line, " · ");
     if (report->mechanism)
         buf_format(line, "%s · ", report->mechanism);
     if (place->count > 1)
         buf_format(line, "sentence %zu · ", place->index);
-    reading_visible(line, &report->sentence);
+    tokenized_visible(line, &report->sentence);
 }
 
 /* source · what is looked at, where that is not the sentence itself */
 static void add_source(struct buf *line, const struct report *report)
 {
     buf_text(line, "source · ");
-    reading_visible(line, &report->source);
+    tokenized_visible(line, &report->source);
 }
 
 int text_titles_write(struct stream *out, const struct report *report, const struct place *place,

@@ -1,92 +1,69 @@
 #include "write/text_tokens.h"
 
-#include <string.h>
-
 #include "write/text_line.h"
 
-static int widest(const char *title, size_t number)
+size_t token_columns(struct table_column columns[TOKEN_COLUMNS], const char *name, size_t count,
+                     const struct token *most, bool has_places)
 {
-    int digits = 1;
-    int least = (int)strlen(title);
-    for (size_t rest = number; rest >= 10; rest /= 10)
-        digits++;
-    return digits > least ? digits : least;
+    size_t end = 0;
+    columns[end++] = (struct table_column){"token", .width = 5};
+    columns[end++] = (struct table_column){"id", .gap = 2, .width = 2};
+    table_fit_number(&columns[0], count);
+    table_fit_number(&columns[1], most->id);
+    if (has_places) {
+        columns[end++] = (struct table_column){"start", .gap = 2, .width = 5};
+        columns[end++] = (struct table_column){"end", .gap = 2, .width = 3};
+        table_fit_number(&columns[2], most->start);
+        table_fit_number(&columns[3], most->end);
+    }
+    columns[end++] = (struct table_column){name, .gap = 2};
+    return end;
 }
 
-struct token_columns token_columns_fit(size_t count, const struct token *most, bool has_places)
+void token_cells(struct table *table, size_t index, const struct token *token)
 {
-    return (struct token_columns){
-        .has_places = has_places,
-        .index = widest("token", count),
-        .id = widest("id", most->id),
-        .start = widest("start", most->start),
-        .end = widest("end", most->end),
-    };
+    table_number(table, index);
+    table_number(table, token->id);
+    if (table->count == TOKEN_COLUMNS) {
+        table_number(table, token->start);
+        table_number(table, token->end);
+    }
 }
 
-static struct token_columns columns_of(const struct reading *reading)
+static struct token most_of(const struct tokenized *tokenized)
 {
     struct token most = {0};
-    for (size_t i = 0; i < reading->count; i++) {
-        const struct token *token = &reading->tokens[i];
+    for (size_t i = 0; i < tokenized->count; i++) {
+        const struct token *token = &tokenized->tokens[i];
         most.id = token->id > most.id ? token->id : most.id;
         most.start = token->start > most.start ? token->start : most.start;
         most.end = token->end > most.end ? token->end : most.end;
     }
-    return token_columns_fit(reading->count, &most, reading->text != NULL);
+    return most;
 }
 
-void token_columns_head(struct buf *line, const struct token_columns *columns, const char *name)
-{
-    buf_format(line, "%*s  %*s", columns->index, "token", columns->id, "id");
-    if (columns->has_places)
-        buf_format(line, "  %*s  %*s", columns->start, "start", columns->end, "end");
-    buf_format(line, "  %s", name);
-}
-
-void token_columns_row(struct buf *line, const struct token_columns *columns, size_t index,
-                       const struct token *token)
-{
-    buf_format(line, "%*zu  %*u", columns->index, index, columns->id, token->id);
-    if (columns->has_places) {
-        buf_format(line, "  %*zu", columns->start, token->start);
-        buf_format(line, "  %*zu", columns->end, token->end);
-    }
-    buf_text(line, "  ");
-}
-
-static void add_token(struct buf *line, const struct reading *reading,
-                      const struct token_columns *columns, size_t index)
-{
-    token_columns_row(line, columns, index, &reading->tokens[index]);
-    buf_text(line, reading->labels[index].text);
-}
-
-/* The middle of a long text: how many tokens are shown, of how many. */
-static void write_note(struct stream *out, const struct text_cut *cut)
-{
-    if (text_is_cut(cut))
-        stream_format(out, "(%zu of %zu tokens shown; --full shows all)\n", cut->front + cut->back,
-                      cut->size);
-}
-
-int text_tokens_write(struct stream *out, const struct reading *reading, const char *name,
+int text_tokens_write(struct stream *out, const struct tokenized *tokenized, const char *name,
                       const struct place *place, struct err *err)
 {
-    struct buf line = {0};
-    struct token_columns columns = columns_of(reading);
-    struct text_cut cut = text_cut_lines(reading->count, place->lines);
-    write_note(out, &cut);
-    token_columns_head(&line, &columns, name);
-    int failed = text_end(out, &line, err);
-    for (size_t slot = 0; slot < text_cut_slots(&cut) && !failed; slot++) {
-        if (text_cut_between(&cut, slot))
-            text_right(&line, "…", (size_t)columns.index);
-        else
-            add_token(&line, reading, &columns, text_cut_place(&cut, slot));
-        text_shorten(&line, place->columns);
-        failed = text_end(out, &line, err);
+    struct table_column columns[TOKEN_COLUMNS];
+    struct table table = {.out = out, .columns = columns};
+    struct token most = most_of(tokenized);
+    struct text_cut cut = text_cut_lines(tokenized->count, place->lines);
+    table.count = token_columns(columns, name, tokenized->count, &most, tokenized->text != NULL);
+    if (text_is_cut(&cut)) /* the middle of a long text is left out */
+        stream_format(out, "(%zu of %zu tokens shown; --full shows all)\n", cut.front + cut.back,
+                      cut.size);
+    table_titles(&table);
+    table.page = place->columns;
+    for (size_t slot = 0; slot < text_cut_slots(&cut); slot++) {
+        size_t index = text_cut_place(&cut, slot);
+        if (text_cut_between(&cut, slot)) {
+            table_text(&table, "…");
+        } else {
+            token_cells(&table, index, &tokenized->tokens[index]);
+            table_text(&table, tokenized->labels[index].text);
+        }
+        table_end(&table);
     }
-    buf_release(&line);
-    return failed;
+    return table_close(&table, err);
 }

@@ -12,31 +12,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/stream.h"
 #include "lens/report.h"
 #include "write/format.h"
+#include "write/table.h"
 
 /* `name` stands above the column of texts. */
-int text_tokens_write(struct stream *out, const struct reading *reading, const char *name,
+int text_tokens_write(struct stream *out, const struct tokenized *tokenized, const char *name,
                       const struct place *place, struct err *err);
 
-/* The columns before the texts, for who writes row by row: how wide they are. */
-struct token_columns {
-    bool has_places;
-    int index;
-    int id;
-    int start;
-    int end;
-};
-
-/* Columns for so many tokens, none of them with larger numbers than `most`. */
-struct token_columns token_columns_fit(size_t count, const struct token *most, bool has_places);
-
-/* Append the line of titles, or that of a token up to where its text comes. */
-void token_columns_head(struct buf *line, const struct token_columns *columns, const char *name);
-void token_columns_row(struct buf *line, const struct token_columns *columns, size_t index,
-                       const struct token *token);
+/* For who writes row by row: the columns of so many tokens, none of them with larger numbers than
+ * `most`; returns how many there are. And a row's cells before its text. */
+enum { TOKEN_COLUMNS = 5 };
+size_t token_columns(struct table_column columns[TOKEN_COLUMNS], const char *name, size_t count,
+                     const struct token *most, bool has_places);
+void token_cells(struct table *table, size_t index, const struct token *token);
 
 #endif

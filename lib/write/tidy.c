@@ -1,27 +1,16 @@
-/* tidy.c: one line a cell, for data frames: what dplyr, ggplot and SQL like best.
- *
- * The lines are put together from parts that are made once: what a sheet, a row or a column always
- * says. Cells in the masked future are left out.
- */
+/* tidy.c: CSV with a line for every cell, for data frames: what dplyr, ggplot and SQL like best.
+ * Cells in the masked future are left out. */
 #include "base/heap.h"
-#include "write/csv_field.h"
-#include "write/csv_sheet.h"
+#include "write/csv.h"
 #include "write/format.h"
 
+/* A line is put together from parts that are made once: what a sheet, a row or a column always
+ * says. */
 struct parts {
     struct buf row;      /* weights,0,1,3,the, */
-    struct buf columns;  /* 0,Life,1,is,…: the parts of all columns, one behind the other */
+    struct buf columns;  /* 0,Life,1,is,…: the parts of all columns, one after the other */
     size_t *column_ends; /* where each of them ends */
 };
-
-static void write_header(struct stream *out, const struct place *place)
-{
-    if (place->index > 0)
-        return;
-    if (place->count > 1)
-        stream_text(out, "sentence,");
-    stream_text(out, "tensor,layer,head,row,row_token,column,column_token,value\n");
-}
 
 static void add_place(struct buf *part, size_t index, const struct axis *axis)
 {
@@ -69,28 +58,23 @@ static void write_row(struct stream *out, const struct parts *parts, const struc
     }
 }
 
-static int write_sheet(struct stream *out, struct parts *parts, const struct place *place,
-                       const struct sheet *sheet, struct err *err)
-{
-    if (make_columns(parts, &sheet->columns, err))
-        return -1;
-    for (size_t r = 0; r < sheet->rows.size; r++) {
-        if (make_row(parts, place, sheet, r, err))
-            return -1;
-        write_row(out, parts, sheet, r);
-    }
-    return 0;
-}
-
 int tidy_write(struct stream *out, const struct report *report, const struct place *place,
                struct err *err)
 {
     struct parts parts = {0};
     int failed = 0;
-    write_header(out, place);
+    if (place->index == 0 && place->count > 1)
+        stream_text(out, "sentence,");
+    if (place->index == 0)
+        stream_text(out, "tensor,layer,head,row,row_token,column,column_token,value\n");
     for (size_t i = 0; i < report_sheet_count(report) && !failed; i++) {
         struct sheet sheet = report_sheet(report, i);
-        failed = write_sheet(out, &parts, place, &sheet, err);
+        failed = make_columns(&parts, &sheet.columns, err);
+        for (size_t row = 0; row < sheet.rows.size && !failed; row++) {
+            failed = make_row(&parts, place, &sheet, row, err);
+            if (!failed)
+                write_row(out, &parts, &sheet, row);
+        }
     }
     buf_release(&parts.row);
     buf_release(&parts.columns);

@@ -1,4 +1,4 @@
-#include "write/tone.h"
+#include "write/style.h"
 
 #include <float.h>
 #include <math.h>

@@ -41,12 +41,12 @@ void specimen_close(struct specimen *specimen)
 static int look(struct viewer *viewer, const struct input *input, struct arena *arena,
                 struct err *err)
 {
-    struct subject subject;
+    struct text_pair pair;
     struct selection selection = {0};
     struct report report;
-    struct look wanted = {.selection = &selection, .subjects = &subject, .count = 1};
+    struct look wanted = {.selection = &selection, .pairs = &pair, .count = 1};
     wanted.reports = &report;
-    if (viewer_read(viewer, &subject, input, NULL, arena, err) ||
+    if (viewer_read(viewer, &pair, input, NULL, arena, err) ||
         selection_sites(&selection, "weights", &viewer->model.config, err) ||
         selection_layers(&selection, NULL, &viewer->model.config, arena, err))
         return -1;

@@ -3,8 +3,8 @@
 #include "fuzz.h"
 
 #include "../../cmd/command.h"
-#include "../../cmd/looks.h"
-#include "../../cmd/mechanism_options.h"
+#include "../../cmd/output.h"
+#include "../../cmd/session.h"
 #include "../../cmd/batch/shard.h"
 #include "lens/selection.h"
 #include "model/config_edit.h"
@@ -34,9 +34,10 @@ static void expect(int failed)
 static void check_selection(const struct options *options)
 {
     struct selection selection = {0};
-    expect(selection_sites(&selection, options->show ? options->show : "all", &config, &fuzz_err));
-    expect(selection_layers(&selection, options->layer, &config, &arena, &fuzz_err));
-    expect(selection_heads(&selection, options->head, &config, &arena, &fuzz_err));
+    expect(selection_sites(&selection, options->select.show ? options->select.show : "all", &config,
+                           &fuzz_err));
+    expect(selection_layers(&selection, options->select.layer, &config, &arena, &fuzz_err));
+    expect(selection_heads(&selection, options->select.head, &config, &arena, &fuzz_err));
     for (size_t i = 0; i < selection.layers.count; i++)
         fuzz_check(selection.layers.items[i] < config.n_layer, "layers are the model's");
     for (size_t i = 0; selection.heads && i < selection.head_count; i++)
@@ -52,16 +53,17 @@ static void check_values(const struct options *options)
     struct job_shard shard;
     struct tokens tokens;
     struct config_edit edit = {0};
-    expect(options_precision(&precision, options, &fuzz_err));
-    expect(options_check_page(options, &fuzz_err));
-    expect(mechanism_options_read(&mechanism, options, &fuzz_err));
-    expect(read_derivation(&how, options, false, &fuzz_err));
+    bool json;
+    expect(options_precision(&precision, &options->model, &fuzz_err));
+    expect(options_choose_page(&json, &options->output, &fuzz_err));
+    expect(mechanism_options_read(&mechanism, &options->mechanism, &fuzz_err));
+    expect(read_derivation(&how, &options->select, false, &fuzz_err));
     expect(looks_read(&style, options, &fuzz_err));
-    expect(shard_read(&shard, options->shard, &fuzz_err));
-    if (options->ids)
-        expect(tokens_from_ids(&tokens, options->ids, config.vocab_size, &arena, &fuzz_err));
-    for (size_t i = 0; i < options->sets.count; i++)
-        expect(config_edit_read(&edit, options->sets.items[i], &arena, &fuzz_err));
+    expect(shard_read(&shard, options->batch.shard, &fuzz_err));
+    if (options->input.ids)
+        expect(tokens_from_ids(&tokens, options->input.ids, config.vocab_size, &arena, &fuzz_err));
+    for (size_t i = 0; i < options->make.sets.count; i++)
+        expect(config_edit_read(&edit, options->make.sets.items[i], &arena, &fuzz_err));
 }
 
 void fuzz_one(const char *bytes, size_t size)

@@ -2,6 +2,7 @@
 #include "fuzz.h"
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "format/json.h"
 #include "model/config.h"
 #include "model/config_edit.h"

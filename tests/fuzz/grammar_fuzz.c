@@ -2,7 +2,6 @@
 #include "fuzz.h"
 
 #include "train/grammar.h"
-#include "train/grammar_write.h"
 
 void fuzz_one(const char *bytes, size_t size)
 {

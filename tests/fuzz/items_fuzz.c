@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../../cmd/batch/items.h"
-#include "../../cmd/mechanism_options.h"
+#include "../../cmd/session.h"
 
 static struct arena arena; /* its memory stays for the next input */
 
@@ -32,7 +32,7 @@ static void check(const struct item *item)
         return;
     }
     fuzz_check(item->input.text || item->input.ids, "an item has a text");
-    if (mechanism_options_read(&mechanism, &item->options, &fuzz_err))
+    if (mechanism_options_read(&mechanism, &item->options.mechanism, &fuzz_err))
         fuzz_refused();
 }
 

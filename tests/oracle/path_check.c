@@ -34,7 +34,7 @@ static const struct storage {
 };
 
 /* A golden model with its two texts. */
-struct subject {
+struct text_pair {
     const struct golden *golden;
     struct model model;
     struct path_text sentence, context;
@@ -49,32 +49,31 @@ struct path {
 /* --- ways through a text ---------------------------------------------------------------------- */
 
 /* One pass over the run's sequences. */
-static int pass(const struct path *path, struct subject *subject, struct path_run *run,
-                size_t count, struct err *err)
+static int pass(const struct path *path, struct text_pair *pair, struct path_run *run, size_t count,
+                struct err *err)
 {
     struct arena arena = {0};
     struct batch batch;
     struct tap tap = {.watch = &run->text->watch, .sink = path_sink, .context = run};
-    struct run forward_run = {path->machine, &subject->model.config, &subject->model.weights,
-                              &batch};
-    int failed = batch_init(&batch, &subject->model.config, run->sequences, count, &arena, err) ||
+    struct run forward_run = {path->machine, &pair->model.config, &pair->model.weights, &batch};
+    int failed = batch_init(&batch, &pair->model.config, run->sequences, count, &arena, err) ||
                  forward(&forward_run, &tap, &arena, err);
     arena_release(&arena);
     return failed ? -1 : 0;
 }
 
-static int go_whole(const struct path *path, struct subject *subject, struct path_run *run,
+static int go_whole(const struct path *path, struct text_pair *pair, struct path_run *run,
                     struct err *err)
 {
     run->sequences = &run->text->sequence;
-    return pass(path, subject, run, 1, err);
+    return pass(path, pair, run, 1, err);
 }
 
-static int grow(const struct path *path, struct subject *subject, struct path_run *run,
-                size_t piece, struct err *err)
+static int grow(const struct path *path, struct text_pair *pair, struct path_run *run, size_t piece,
+                struct err *err)
 {
-    const struct sequence *whole = &run->text->sequence;
-    const struct config *config = &subject->model.config;
+    const struct text *whole = &run->text->sequence;
+    const struct config *config = &pair->model.config;
     struct cache cache;
     struct cache of_source = {0};
     int failed = cache_init(&cache, config, err);
@@ -82,59 +81,59 @@ static int grow(const struct path *path, struct subject *subject, struct path_ru
         cache_init_source(&of_source, config);
     while (!failed && cache.count < whole->count) {
         size_t rest = whole->count - cache.count;
-        struct sequence next = *whole;
+        struct text next = *whole;
         next.ids += cache.count;
         next.count = rest < piece ? rest : piece;
         next.cache = &cache;
         next.source_cache = config->n_encoder_layer ? &of_source : NULL;
         run->past = cache.count;
         run->sequences = &next;
-        failed = pass(path, subject, run, 1, err);
+        failed = pass(path, pair, run, 1, err);
     }
     cache_release(&of_source);
     cache_release(&cache);
     return failed ? -1 : 0;
 }
 
-static int go_by_token(const struct path *path, struct subject *subject, struct path_run *run,
+static int go_by_token(const struct path *path, struct text_pair *pair, struct path_run *run,
                        struct err *err)
 {
-    return grow(path, subject, run, 1, err);
+    return grow(path, pair, run, 1, err);
 }
 
-static int go_in_pieces(const struct path *path, struct subject *subject, struct path_run *run,
+static int go_in_pieces(const struct path *path, struct text_pair *pair, struct path_run *run,
                         struct err *err)
 {
-    return grow(path, subject, run, PIECE, err);
+    return grow(path, pair, run, PIECE, err);
 }
 
 /* The text over and over, and between, where a token does not see those after it, its beginnings,
  * shorter than the whole. */
-static int go_in_batch(const struct path *path, struct subject *subject, struct path_run *run,
+static int go_in_batch(const struct path *path, struct text_pair *pair, struct path_run *run,
                        struct err *err)
 {
-    struct sequence whole = run->text->sequence;
+    struct text whole = run->text->sequence;
     size_t count = 0;
-    struct sequence *sequences = heap_alloc(2 * BATCH_ROWS, sizeof *sequences, err);
+    struct text *sequences = heap_alloc(2 * BATCH_ROWS, sizeof *sequences, err);
     if (!sequences)
         return -1;
     run->texts = 0;
     for (size_t rows = 0; rows < BATCH_ROWS; rows += whole.count, run->texts++) {
         sequences[count++] = whole;
-        if (subject->model.config.causal) {
+        if (pair->model.config.causal) {
             sequences[count] = whole;
             sequences[count++].count = 1 + run->texts % (whole.count - 1);
         }
     }
     run->sequences = sequences;
-    int failed = pass(path, subject, run, count, err);
+    int failed = pass(path, pair, run, count, err);
     heap_free(sequences);
     return failed;
 }
 
 static const struct way {
     const char *name;
-    int (*go)(const struct path *path, struct subject *subject, struct path_run *run,
+    int (*go)(const struct path *path, struct text_pair *pair, struct path_run *run,
               struct err *err);
     bool cached;
     bool far; /* as far as the model's context goes, too */
@@ -152,29 +151,29 @@ static bool can_be_cached(const struct config *config)
     return config->causal && !config_is_cross(config);
 }
 
-static int check_text(const struct path *path, struct subject *subject, struct path_text *text,
+static int check_text(const struct path *path, struct text_pair *pair, struct path_text *text,
                       double *worst, struct err *err)
 {
     struct path_run run = {.text = text, .texts = 1, .tolerance = path->storage->tolerance};
-    int failed = path->way->go(path, subject, &run, err);
+    int failed = path->way->go(path, pair, &run, err);
     failed |= path_run_finish(&run, err); /* in any case: it counts anew */
     *worst = run.worst > *worst ? run.worst : *worst;
     return failed;
 }
 
 /* The texts of a model on one path. */
-static int check_subject(const struct path *path, struct subject *subject, double *worst,
+static int check_subject(const struct path *path, struct text_pair *pair, double *worst,
                          struct err *err)
 {
-    subject->model.weights.packing = path->storage->packed;
-    subject->model.weights.packing_words = path->storage->packed;
-    subject->model.weights.precision = path->storage->precision;
-    int failed = check_text(path, subject, &subject->sentence, worst, err) ||
-                 (path->way->far && check_text(path, subject, &subject->context, worst, err));
-    return failed ? err_prefix(err, "%s", subject->golden->folder) : 0;
+    pair->model.weights.packing = path->storage->packed;
+    pair->model.weights.packing_words = path->storage->packed;
+    pair->model.weights.precision = path->storage->precision;
+    int failed = check_text(path, pair, &pair->sentence, worst, err) ||
+                 (path->way->far && check_text(path, pair, &pair->context, worst, err));
+    return failed ? err_prefix(err, "%s", pair->golden->folder) : 0;
 }
 
-static void check_path(struct tally *tally, const struct path *path, struct subject *subjects,
+static void check_path(struct tally *tally, const struct path *path, struct text_pair *pairs,
                        size_t count)
 {
     static struct err err;
@@ -183,10 +182,10 @@ static void check_path(struct tally *tally, const struct path *path, struct subj
     size_t tensors = 0;
     size_t threads = pool_threads(path->machine->pool);
     for (size_t i = 0; i < count && err.kind == ERR_NONE; i++) {
-        if (path->way->cached && !can_be_cached(&subjects[i].model.config))
+        if (path->way->cached && !can_be_cached(&pairs[i].model.config))
             continue;
-        if (check_subject(path, &subjects[i], &worst, &err) == 0)
-            tensors += subjects[i].golden->tensor_count;
+        if (check_subject(path, &pairs[i], &worst, &err) == 0)
+            tensors += pairs[i].golden->tensor_count;
     }
     snprintf(name, sizeof name, "%-6s  %zu %s  %-8s  %-14s", kernels_target(path->machine->kernels),
              threads, threads == 1 ? "thread " : "threads", path->storage->name, path->way->name);
@@ -196,31 +195,30 @@ static void check_path(struct tally *tally, const struct path *path, struct subj
 }
 
 static void check_machine(struct tally *tally, struct machine *machine, enum precision precision,
-                          struct subject *subjects, size_t count)
+                          struct text_pair *pairs, size_t count)
 {
     for (size_t i = 0; i < sizeof storages / sizeof *storages; i++)
         for (size_t way = 0; way < sizeof ways / sizeof *ways; way++)
             if (storages[i].precision == precision)
-                check_path(tally, &(struct path){machine, &storages[i], &ways[way]}, subjects,
-                           count);
+                check_path(tally, &(struct path){machine, &storages[i], &ways[way]}, pairs, count);
 }
 
-static int open_subject(struct subject *subject, const struct golden *golden, struct err *err)
+static int open_subject(struct text_pair *pair, const struct golden *golden, struct err *err)
 {
-    *subject = (struct subject){.golden = golden};
-    const struct config *config = &subject->model.config;
-    return model_open(&subject->model, golden->model, err) ||
-                   path_text_open(&subject->sentence, config, golden, err) ||
-                   path_text_open_long(&subject->context, config, golden, err)
+    *pair = (struct text_pair){.golden = golden};
+    const struct config *config = &pair->model.config;
+    return model_open(&pair->model, golden->model, err) ||
+                   path_text_open(&pair->sentence, config, golden, err) ||
+                   path_text_open_long(&pair->context, config, golden, err)
                ? -1
                : 0;
 }
 
-static void release_subject(struct subject *subject)
+static void release_subject(struct text_pair *pair)
 {
-    path_text_release(&subject->sentence);
-    path_text_release(&subject->context);
-    model_release(&subject->model);
+    path_text_release(&pair->sentence);
+    path_text_release(&pair->context);
+    model_release(&pair->model);
 }
 
 static int set_target(const char *target)
@@ -233,23 +231,23 @@ static void check_precision(struct tally *tally, enum precision precision,
                             const struct golden *goldens, size_t count)
 {
     static struct err err;
-    struct subject *subjects = heap_alloc(count, sizeof *subjects, &err);
+    struct text_pair *pairs = heap_alloc(count, sizeof *pairs, &err);
     for (size_t i = 0; i < count && err.kind == ERR_NONE; i++)
-        open_subject(&subjects[i], &goldens[i], &err);
+        open_subject(&pairs[i], &goldens[i], &err);
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
         for (size_t threads = 1; threads <= THREADS && err.kind == ERR_NONE; threads++) {
             struct machine machine;
             if (set_target(targets[i]) || machine_open(&machine, threads, &err))
                 break;
             kernels_write_all(machine.kernels);
-            check_machine(tally, &machine, precision, subjects, count);
+            check_machine(tally, &machine, precision, pairs, count);
             machine_release(&machine);
         }
     if (err.kind != ERR_NONE)
         tally_judge(tally, "path", "all", &err);
-    for (size_t i = 0; subjects && i < count; i++)
-        release_subject(&subjects[i]);
-    heap_free(subjects);
+    for (size_t i = 0; pairs && i < count; i++)
+        release_subject(&pairs[i]);
+    heap_free(pairs);
 }
 
 void path_check(struct tally *tally, const struct golden *goldens, size_t count)

@@ -36,7 +36,7 @@ static int add_sites(struct path_text *text, struct err *err)
     if (!text->values || watch_init(&text->watch, text->config, &text->arena, err))
         return -1;
     for (int site = 0; site < SITE_COUNT; site++) {
-        if (!model_has_site(text->config, (enum site)site))
+        if (!site_exists(text->config, (enum site)site))
             continue;
         if (!site_rows[site].in_layer)
             add_site(text, (enum site)site, -1);
@@ -52,7 +52,7 @@ int path_text_open(struct path_text *text, const struct config *config, const st
                    struct err *err)
 {
     *text = (struct path_text){.config = config, .golden = golden};
-    text->sequence = (struct sequence){.ids = golden->ids, .count = golden->id_count};
+    text->sequence = (struct text){.ids = golden->ids, .count = golden->id_count};
     if (golden->source_id_count) {
         text->sequence.source_ids = golden->source_ids;
         text->sequence.source_count = golden->source_id_count;
@@ -158,7 +158,7 @@ int path_sink(void *context, const struct announcement *seen, struct err *err)
     struct path_run *run = context;
     struct path_text *text = run->text;
     struct path_value *value = value_at(text, seen->site, seen->layer);
-    const struct sequence *sequence = &run->sequences[seen->sequence];
+    const struct text *sequence = &run->sequences[seen->text];
     struct arena arena = {0};
     char name[SITE_NAME_BYTES];
     float *found = arena_alloc(&arena, tensor_count(&seen->values), sizeof *found, err);

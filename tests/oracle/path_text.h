@@ -30,7 +30,7 @@ struct path_value {
 struct path_text {
     const struct config *config;
     const struct golden *golden; /* NULL: the reference knows nothing of this text */
-    struct sequence sequence;
+    struct text sequence;
     struct path_value *values; /* [layer][SITE_COUNT]; sites outside the layers: in the first one */
     struct watch watch;        /* everything that the model has */
     struct arena arena;
@@ -47,10 +47,10 @@ void path_text_release(struct path_text *text);
 /* The text once, in one pass or in several that a cache goes on from; or often, in a batch. */
 struct path_run {
     struct path_text *text;
-    size_t texts;                     /* how often, as a whole */
-    const struct sequence *sequences; /* of the pass: the text, parts that it begins with, or what
+    size_t texts;                 /* how often, as a whole */
+    const struct text *sequences; /* of the pass: the text, parts that it begins with, or what
                                          comes next where there is a cache */
-    size_t past;                      /* tokens in the cache */
+    size_t past;                  /* tokens in the cache */
     const struct tolerance *tolerance;
     double worst; /* of golden_error, so far */
 };

@@ -8,16 +8,17 @@
 #include "lens/viewer.h"
 
 /* One attention of a model, and what was seen of it. */
-struct walks {
+struct traces {
     const struct golden *golden;
     struct viewer *viewer;
-    const struct subject *subject;
+    const struct text_pair *pair;
     enum site_part part;
     size_t numbers;
     double worst; /* as a share of the tensor's largest number */
 };
 
-/* --- one walk --------------------------------------------------------------------------------- */
+/* --- one trace ---------------------------------------------------------------------------------
+ */
 
 /* Where a row stands in the reference, and where the explanation has it. */
 struct place {
@@ -56,13 +57,13 @@ static enum site input_site(const struct config *config, enum site_part part, si
     return part == PART_SOURCE ? SITE_ENC_RESID_PRE : SITE_RESID_PRE;
 }
 
-static int compare(struct walks *walks, const struct place *place, const float *found,
+static int compare(struct traces *traces, const struct place *place, const float *found,
                    struct err *err)
 {
     char name[SITE_NAME_BYTES];
     site_tensor_name(name, place->site, (int)place->layer);
-    const struct golden_tensor *tensor = golden_find(walks->golden, name);
-    bool bare = walks->viewer->model.config.kind == MODEL_ATTENTION;
+    const struct golden_tensor *tensor = golden_find(traces->golden, name);
+    bool bare = traces->viewer->model.config.kind == MODEL_ATTENTION;
     if (!tensor && bare)
         return 0; /* of the textbook's examples there are no more than what it prints */
     if (!tensor || !found)
@@ -72,8 +73,8 @@ static int compare(struct walks *walks, const struct place *place, const float *
     size_t first = (place->slice * height + place->row) * width;
     for (size_t i = 0; i < place->rows * width; i++) {
         double number = (double)found[i];
-        walks->numbers++;
-        walks->worst = fmax(walks->worst, golden_error(tensor, first + i, number));
+        traces->numbers++;
+        traces->worst = fmax(traces->worst, golden_error(tensor, first + i, number));
         if (!golden_agrees(tensor, first + i, number, &tolerance_fp32))
             return err_set(err, "'%s' head %zu row %zu: expected %.9g, found %.9g", name,
                            place->slice, place->row + i / width, tensor->values[first + i], number);
@@ -82,9 +83,9 @@ static int compare(struct walks *walks, const struct place *place, const float *
 }
 
 /* Everything that has heads; keys and values are those of the head's group. */
-static int compare_head(struct walks *walks, const struct explanation *e, struct err *err)
+static int compare_head(struct traces *traces, const struct explanation *e, struct err *err)
 {
-    const struct config *config = &walks->viewer->model.config;
+    const struct config *config = &traces->viewer->model.config;
     const struct step *query = find_step(e, "query");
     const float *shown = find_block(query, "q", false);
     const struct {
@@ -101,7 +102,7 @@ static int compare_head(struct walks *walks, const struct explanation *e, struct
         {SITE_CONTEXT, find_block(find_step(e, "context"), "weighted", true), false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct place place = {.site = site_of(walks->part, rows[i].site),
+        struct place place = {.site = site_of(traces->part, rows[i].site),
                               .layer = e->layer,
                               .slice = e->head,
                               .row = e->query,
@@ -111,56 +112,57 @@ static int compare_head(struct walks *walks, const struct explanation *e, struct
             place.row = 0;
             place.rows = e->key_count;
         }
-        if (compare(walks, &place, rows[i].found, err))
+        if (compare(traces, &place, rows[i].found, err))
             return -1;
     }
     return 0;
 }
 
 /* The last row of the first step is x; the total of the last is what the heads give together. */
-static int compare_ends(struct walks *walks, const struct explanation *e, struct err *err)
+static int compare_ends(struct traces *traces, const struct explanation *e, struct err *err)
 {
-    const struct config *config = &walks->viewer->model.config;
+    const struct config *config = &traces->viewer->model.config;
     const struct step *first = &e->steps[0];
     const struct step *last = &e->steps[e->step_count - 1];
     const struct block *input = &first->table.blocks[0];
-    struct place x = {.site = input_site(config, walks->part, e->layer),
+    struct place x = {.site = input_site(config, traces->part, e->layer),
                       .layer = e->layer - (config->kind == MODEL_ATTENTION && e->layer),
                       .row = e->query,
                       .rows = 1};
     struct place out = x;
-    out.site = site_of(walks->part, SITE_ATTN_OUT);
+    out.site = site_of(traces->part, SITE_ATTN_OUT);
     out.layer = e->layer;
-    if (compare(walks, &x, input->values + (first->table.row_count - 1) * input->stride, err))
+    if (compare(traces, &x, input->values + (first->table.row_count - 1) * input->stride, err))
         return -1;
-    return config->out_proj ? compare(walks, &out, find_block(last, "share", true), err) : 0;
+    return config->out_proj ? compare(traces, &out, find_block(last, "share", true), err) : 0;
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
-static int walk(struct walks *walks, const struct explain_wish *wish, struct err *err)
+static int trace(struct traces *traces, const struct explain_request *request, struct err *err)
 {
     struct arena arena = {0};
     struct explanation explanation;
-    int failed = explanation_make(&explanation, walks->viewer, walks->subject, wish, &arena, err) ||
-                 compare_head(walks, &explanation, err) || compare_ends(walks, &explanation, err);
+    int failed =
+        explanation_make(&explanation, traces->viewer, traces->pair, request, &arena, err) ||
+        compare_head(traces, &explanation, err) || compare_ends(traces, &explanation, err);
     arena_release(&arena);
     return failed ? -1 : 0;
 }
 
-static int walk_all(struct walks *walks, struct err *err)
+static int walk_all(struct traces *traces, struct err *err)
 {
-    const struct config *config = &walks->viewer->model.config;
-    bool in_encoder = walks->part == PART_SOURCE;
+    const struct config *config = &traces->viewer->model.config;
+    bool in_encoder = traces->part == PART_SOURCE;
     size_t layers = in_encoder ? config->n_encoder_layer : config->n_layer;
-    size_t queries = in_encoder ? walks->subject->source.count : walks->subject->sentence.count;
-    struct explain_wish wish = {.query_count = 1, .part = walks->part, .digits = 4};
-    for (wish.layer = 0; wish.layer < layers; wish.layer++)
-        for (wish.head = 0; wish.head < config->n_head; wish.head++)
-            for (wish.query = 0; wish.query < queries; wish.query++)
-                if (walk(walks, &wish, err))
-                    return err_prefix(err, "query %zu", wish.query);
-    return walks->numbers ? 0 : err_set(err, "nothing to compare");
+    size_t queries = in_encoder ? traces->pair->source.count : traces->pair->sentence.count;
+    struct explain_request request = {.query_count = 1, .part = traces->part, .digits = 4};
+    for (request.layer = 0; request.layer < layers; request.layer++)
+        for (request.head = 0; request.head < config->n_head; request.head++)
+            for (request.query = 0; request.query < queries; request.query++)
+                if (trace(traces, &request, err))
+                    return err_prefix(err, "query %zu", request.query);
+    return traces->numbers ? 0 : err_set(err, "nothing to compare");
 }
 
 /* The golden texts as a subject: by their ids. */
@@ -173,7 +175,7 @@ static int read_ids(struct input *input, const uint32_t *ids, size_t count, stru
     return buf_check(text, err);
 }
 
-static int read_subject(struct subject *subject, const struct viewer *viewer,
+static int read_subject(struct text_pair *pair, const struct viewer *viewer,
                         const struct golden *golden, struct arena *arena, struct err *err)
 {
     struct buf ids = {0};
@@ -183,21 +185,21 @@ static int read_subject(struct subject *subject, const struct viewer *viewer,
     int failed =
         read_ids(&input, golden->ids, golden->id_count, &ids, err) ||
         read_ids(&source, golden->source_ids, golden->source_id_count, &source_ids, err) ||
-        viewer_read(viewer, subject, &input, golden->source_id_count ? &source : NULL, arena, err);
+        viewer_read(viewer, pair, &input, golden->source_id_count ? &source : NULL, arena, err);
     buf_release(&ids);
     buf_release(&source_ids);
     return failed ? -1 : 0;
 }
 
-static void check_part(struct tally *tally, struct walks *walks)
+static void check_part(struct tally *tally, struct traces *traces)
 {
     static struct err err;
-    const struct config *config = &walks->viewer->model.config;
-    const char *name = attention_parts[config->n_encoder_layer ? walks->part : PART_SENTENCE].name;
-    if (!walk_all(walks, &err))
-        printf("walk of %s: %s, %zu numbers, off by %.1e at most\n", walks->golden->folder, name,
-               walks->numbers, walks->worst);
-    tally_judge(tally, walks->golden->folder, name, &err);
+    const struct config *config = &traces->viewer->model.config;
+    const char *name = attention_parts[config->n_encoder_layer ? traces->part : PART_SENTENCE].name;
+    if (!walk_all(traces, &err))
+        printf("walk of %s: %s, %zu numbers, off by %.1e at most\n", traces->golden->folder, name,
+               traces->numbers, traces->worst);
+    tally_judge(tally, traces->golden->folder, name, &err);
 }
 
 void walk_check(struct tally *tally, const struct golden *golden)
@@ -205,18 +207,18 @@ void walk_check(struct tally *tally, const struct golden *golden)
     static const enum site_part parts[] = {PART_SENTENCE, PART_CROSS, PART_SOURCE};
     static struct err err;
     struct viewer viewer;
-    struct subject subject;
+    struct text_pair pair;
     struct arena arena = {0};
     if (viewer_open(&viewer, golden->model, 1, &err)) {
         tally_judge(tally, golden->folder, "walk", &err);
         return;
     }
     size_t count = viewer.model.config.n_encoder_layer ? sizeof parts / sizeof *parts : 1;
-    if (read_subject(&subject, &viewer, golden, &arena, &err))
+    if (read_subject(&pair, &viewer, golden, &arena, &err))
         tally_judge(tally, golden->folder, "walk", &err);
     else
         for (size_t i = 0; i < count; i++)
-            check_part(tally, &(struct walks){golden, &viewer, &subject, parts[i], 0, 0});
+            check_part(tally, &(struct traces){golden, &viewer, &pair, parts[i], 0, 0});
     arena_release(&arena);
     viewer_release(&viewer);
 }

@@ -5,7 +5,7 @@
 
 #include "odd.h"
 
-enum { COPIES_MAX = 64, LONG_BYTES = 3000 };
+enum { COPIES_MAX = 64, LONG_BYTES = 1500 };
 
 /* A stretch of a text. */
 struct stretch {

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../unit/dice.h"
+#include "../unit/rigs/dice.h"
 #include "base/transfer.h"
 #include "math/rng.h"
 

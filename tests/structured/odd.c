@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "../unit/dice.h"
+#include "../unit/rigs/dice.h"
 
 static const char *const integers[] = {
     "0",     "1",     "2",          "3",          "4",          "7",

@@ -1,7 +1,7 @@
 """Models initialised by PyTorch itself, module by module, as textbooks and transformers do it.
 
 Each function returns the tensors of one model under the names, and in the order [in, out], of a
-model directory. What lib/model/recipe.c draws is held against them.
+model directory. What lib/model/weight_init.c draws is held against them.
 """
 
 import math

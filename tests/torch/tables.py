@@ -1,4 +1,4 @@
-"""What PyTorch draws on a CPU, as tables in C: writes tests/unit/torch_numbers.h and torch_models.h.
+"""What PyTorch draws on a CPU, as tables in C: writes tests/unit/rigs/torch_numbers.h and torch_models.h.
 
     python3 tests/torch/tables.py
 
@@ -15,7 +15,7 @@ import torch
 
 import reference
 
-UNIT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "unit")
+UNIT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "unit", "rigs")
 SEEDS = (0, 123, 2147483653)
 SIZES = (1, 5, 15, 16, 18, 33, 48)
 

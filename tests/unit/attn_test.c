@@ -1,9 +1,9 @@
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include "attn.h"
 #include "base/heap.h"
+#include "unit.h"
 
 /* What a sink saw. */
 struct seen {
@@ -28,7 +28,7 @@ static int look(void *context, const struct attn_tensor *tensor)
     return seen->answer;
 }
 
-START_TEST(a_model_is_opened_run_and_closed)
+TEST(a_model_is_opened_run_and_closed)
 {
     static const char text[] = "Life is short, eat dessert first";
     struct attn_error error = {0};
@@ -53,9 +53,8 @@ START_TEST(a_model_is_opened_run_and_closed)
     attn_ids_free(&ids);
     attn_close(model);
 }
-END_TEST
 
-START_TEST(layers_are_chosen_as_on_the_command_line)
+TEST(layers_are_chosen_as_on_the_command_line)
 {
     struct attn_error error = {0};
     struct seen seen = {0};
@@ -72,9 +71,8 @@ START_TEST(layers_are_chosen_as_on_the_command_line)
     ck_assert_uint_eq(seen.shape[1], 1280);
     attn_close(model);
 }
-END_TEST
 
-START_TEST(a_source_is_looked_at)
+TEST(a_source_is_looked_at)
 {
     struct attn_error error = {0};
     struct seen seen = {0};
@@ -91,9 +89,8 @@ START_TEST(a_source_is_looked_at)
     ck_assert_ptr_nonnull(strstr(error.text, "expected a source"));
     attn_close(model);
 }
-END_TEST
 
-START_TEST(a_sink_can_end_the_pass)
+TEST(a_sink_can_end_the_pass)
 {
     struct attn_error error = {0};
     struct seen seen = {.answer = 1};
@@ -106,9 +103,8 @@ START_TEST(a_sink_can_end_the_pass)
     ck_assert_str_eq(error.text, "'embedding': the sink ended the pass");
     attn_close(model);
 }
-END_TEST
 
-START_TEST(errors_carry_the_status_and_the_message_of_the_command)
+TEST(errors_carry_the_status_and_the_message_of_the_command)
 {
     struct attn_error error = {0};
     struct attn_ids ids = {0};
@@ -127,9 +123,8 @@ START_TEST(errors_carry_the_status_and_the_message_of_the_command)
     attn_close(model);
     attn_close(NULL);
 }
-END_TEST
 
-START_TEST(without_show_the_weights_are_shown)
+TEST(without_show_the_weights_are_shown)
 {
     struct attn_error error = {0};
     struct seen seen = {0};
@@ -142,10 +137,9 @@ START_TEST(without_show_the_weights_are_shown)
     ck_assert_str_eq(seen.names[0], "h.0.weights");
     attn_close(model);
 }
-END_TEST
 
 /* What is missing, and how it is called; a model that could not be opened among them. */
-START_TEST(what_a_run_cannot_do_without_is_named)
+TEST(what_a_run_cannot_do_without_is_named)
 {
     static uint32_t list[] = {1, 2, 3};
     static const struct attn_ids ids = {.ids = list, .count = 3};
@@ -176,9 +170,8 @@ START_TEST(what_a_run_cannot_do_without_is_named)
     }
     attn_close(model);
 }
-END_TEST
 
-START_TEST(what_cannot_be_encoded_without_is_named)
+TEST(what_cannot_be_encoded_without_is_named)
 {
     struct attn_error error = {0};
     struct attn_ids ids = {.count = 7};
@@ -194,9 +187,8 @@ START_TEST(what_cannot_be_encoded_without_is_named)
     attn_ids_free(NULL);
     attn_close(model);
 }
-END_TEST
 
-START_TEST(without_memory_no_ids_are_handed_out)
+TEST(without_memory_no_ids_are_handed_out)
 {
     static const char text[] = "Life is short";
     struct attn_ids ids = {0};
@@ -212,23 +204,4 @@ START_TEST(without_memory_no_ids_are_handed_out)
     }
     attn_ids_free(&ids);
     attn_close(model);
-}
-END_TEST
-
-Suite *attn_suite(void);
-Suite *attn_suite(void)
-{
-    Suite *suite = suite_create("attn");
-    TCase *tests = tcase_create("attn");
-    tcase_add_test(tests, a_model_is_opened_run_and_closed);
-    tcase_add_test(tests, layers_are_chosen_as_on_the_command_line);
-    tcase_add_test(tests, a_source_is_looked_at);
-    tcase_add_test(tests, a_sink_can_end_the_pass);
-    tcase_add_test(tests, errors_carry_the_status_and_the_message_of_the_command);
-    tcase_add_test(tests, without_show_the_weights_are_shown);
-    tcase_add_test(tests, what_a_run_cannot_do_without_is_named);
-    tcase_add_test(tests, what_cannot_be_encoded_without_is_named);
-    tcase_add_test(tests, without_memory_no_ids_are_handed_out);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

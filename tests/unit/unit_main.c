@@ -1,34 +1,55 @@
-/* unit: runs the suites of suites.h, or those named on the command line.
+/* unit: runs all tests that are registered, or the suites named on the command line.
  *
  *     build/unit               all of them
  *     build/unit json utf8     these
+ *     build/unit --list        prints their names
  *     CK_FORK=no build/unit    in one process, for a debugger
  */
-#include <check.h>
-#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../stage_progress.h"
+#include "unit.h"
 
-#define SUITE(module) Suite *module##_suite(void);
-#include "suites.h"
-#undef SUITE
-
-#define SUITE(module) {#module, module##_suite},
-static const struct {
-    const char *module;
-    Suite *(*make)(void);
-} suites[] = {
-#include "suites.h"
-};
-#undef SUITE
-
-enum { SUITES = sizeof suites / sizeof *suites };
+/* What is registered, sorted by module and line; a suite is what is said for one module. */
+static struct registered {
+    char *module;
+    struct unit_item item;
+} * items;
+static size_t item_count;
 
 struct counts {
     int run, failed;
 };
+
+void unit_register(const struct unit_item *item)
+{
+    const char *slash = strrchr(item->file, '/');
+    const char *name = slash ? slash + 1 : item->file;
+    const char *end = strstr(name, "_test.c");
+    items = realloc(items, (item_count + 1) * sizeof *items);
+    char *module = strndup(name, end ? (size_t)(end - name) : strlen(name));
+    if (!items || !module)
+        abort();
+    items[item_count++] = (struct registered){module, *item};
+}
+
+static int compare_items(const void *a, const void *b)
+{
+    const struct registered *x = a, *y = b;
+    int order = strcmp(x->module, y->module);
+    return order ? order : x->item.line - y->item.line;
+}
+
+/* Where the suite that begins there ends. */
+static size_t end_of_suite(size_t first)
+{
+    size_t end = first + 1;
+    while (end < item_count && strcmp(items[end].module, items[first].module) == 0)
+        end++;
+    return end;
+}
 
 static bool is_named(const char *module, int count, char **names)
 {
@@ -40,10 +61,52 @@ static bool is_named(const char *module, int count, char **names)
 
 static bool is_known(const char *name)
 {
-    for (size_t i = 0; i < SUITES; i++)
-        if (strcmp(suites[i].module, name) == 0)
+    for (size_t i = 0; i < item_count; i++)
+        if (strcmp(items[i].module, name) == 0)
             return true;
     return false;
+}
+
+/* What goes for the tests below it. */
+struct setting {
+    const struct unit_item *fixture;
+    double timeout_seconds;
+};
+
+static TCase *add_case(Suite *suite, const char *module, const struct setting *setting)
+{
+    TCase *tests = tcase_create(module);
+    if (setting->timeout_seconds > 0 && !getenv("CK_DEFAULT_TIMEOUT"))
+        tcase_set_timeout(tests, setting->timeout_seconds);
+    if (setting->fixture)
+        setting->fixture->fixture(tests, setting->fixture->setup, setting->fixture->teardown);
+    suite_add_tcase(suite, tests);
+    return tests;
+}
+
+static Suite *make_suite(const struct registered *first, const struct registered *end)
+{
+    Suite *suite = suite_create(first->module);
+    TCase *tests = NULL;
+    struct setting setting = {0};
+    for (const struct registered *i = first; i < end; i++) {
+        if (i->item.wanted && !i->item.wanted()) {
+            printf("skipped: %s: %s\n", i->module, i->item.unwanted_because);
+            break;
+        }
+        if (!i->item.test) {
+            if (i->item.fixture)
+                setting.fixture = &i->item;
+            if (i->item.timeout_seconds > 0)
+                setting.timeout_seconds = i->item.timeout_seconds;
+            tests = NULL;
+            continue;
+        }
+        if (!tests)
+            tests = add_case(suite, i->module, &setting);
+        tcase_add_loop_test(tests, i->item.test, 0, i->item.times);
+    }
+    return suite;
 }
 
 /* What failed, a line each; of a test's own sentence Check knows the C name. */
@@ -67,8 +130,32 @@ static void run_suite(struct counts *counts, Suite *suite)
     srunner_free(runner);
 }
 
+static void list_suites(void)
+{
+    for (size_t i = 0; i < item_count; i = end_of_suite(i))
+        puts(items[i].module);
+}
+
+static int run_suites(int count, char **names)
+{
+    struct counts counts = {0};
+    for (size_t i = 0, end; i < item_count; i = end) {
+        end = end_of_suite(i);
+        if (is_named(items[i].module, count, names))
+            run_suite(&counts, make_suite(&items[i], &items[end]));
+        tell_progress(end, item_count);
+    }
+    printf("%d passed, %d failed\n", counts.run - counts.failed, counts.failed);
+    return counts.failed || counts.run == 0;
+}
+
 int main(int argc, char **argv)
 {
+    qsort(items, item_count, sizeof *items, compare_items);
+    if (argc == 2 && strcmp(argv[1], "--list") == 0) {
+        list_suites();
+        return 0;
+    }
     for (int i = 1; i < argc; i++) {
         if (!is_known(argv[i])) {
             fprintf(stderr, "unit: there is no suite '%s'\n", argv[i]);
@@ -76,12 +163,5 @@ int main(int argc, char **argv)
         }
     }
     setvbuf(stdout, NULL, _IOLBF, 0);
-    struct counts counts = {0};
-    for (size_t i = 0; i < SUITES; i++) {
-        if (is_named(suites[i].module, argc - 1, argv + 1))
-            run_suite(&counts, suites[i].make());
-        tell_progress(i + 1, SUITES);
-    }
-    printf("%d passed, %d failed\n", counts.run - counts.failed, counts.failed);
-    return counts.failed || counts.run == 0;
+    return run_suites(argc - 1, argv + 1);
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Print C that holds the page of html_report.c: what stands before its data, and what stands behind.
+# Print C that holds the page of html_report.c: what stands before its data, and what stands after.
 #
 #     sh lib/draw/page/embed.sh >build/lib/draw/page_template.c
 set -eu
@@ -29,6 +29,6 @@ print_part() { # NAME, its bytes on standard input
 }
 
 printf '/* Made by lib/draw/page/embed.sh from the files beside it. */\n'
-printf '#include "draw/page_template.h"\n'
+printf '#include "draw/page_values.h"\n'
 before | print_part before
 behind | print_part behind

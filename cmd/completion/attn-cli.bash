@@ -1,0 +1,78 @@
+# bash completion for attn-cli, by `attn-cli help --completion bash`
+
+_attn_cli_values() # 'COMMAND --option', or 'COMMAND': what stands there
+{
+#@ lists
+    case $1 in
+#@ commands
+    *) return 1 ;;
+    esac
+}
+
+_attn_cli_words() # COMMAND, or nothing: its options, or the commands
+{
+    case $1 in
+#@ words
+    esac
+}
+
+_attn_cli_offer()
+{
+    local word
+    compopt -o nosort 2>/dev/null
+    for word in $words; do
+        [[ $word == "$typed"* ]] || continue
+        [[ $word == "$typed" && $word == *[=:] ]] && continue
+        [[ $joints && ,${kept//[$joints]/,} == *",$word,"* ]] && continue
+        [[ $joints || $word == *[=:] ]] && compopt -o nospace 2>/dev/null
+        word=$head$kept$word
+        COMPREPLY+=("${word#"$cut"}")
+    done
+    if [[ $paths == file ]]; then
+        compopt -o default 2>/dev/null && return
+    elif [[ $paths == directory ]]; then
+        compopt -o filenames 2>/dev/null
+    else
+        return 0
+    fi
+    while read -r word; do
+        COMPREPLY+=("$word")
+    done < <(compgen -A $paths -- "$typed")
+}
+
+_attn_cli()
+{
+    local IFS=$' \t\n' words= joints= paths= head= kept= cut=
+    local line=() last= typed before= piece full command=${COMP_WORDS[1]}
+    for piece in "${COMP_WORDS[@]:1:COMP_CWORD}"; do
+        if [[ $piece != -* && ( $piece == [=:]* || $last == *[=:] ) ]]; then
+            last+=$piece
+            line[${#line[@]}-1]=$last
+        else
+            before=$last last=$piece
+            line+=("$piece")
+        fi
+    done
+    typed=$last full=$last COMPREPLY=()
+    [[ $full == *[=:]* && $COMP_WORDBREAKS == *[=:]* ]] && cut=${full%"${full##*[=:]}"}
+    if [[ $typed == --*=* ]]; then
+        before=${typed%%=*} head=${typed%%=*}= typed=${typed#*=}
+    fi
+    if ((${#line[@]} == 1)); then
+        _attn_cli_words ''
+    elif _attn_cli_values "$command $before"; then
+        if [[ $before == --sweep && $typed == *=* ]]; then
+            kept=${typed%%=*}=
+            _attn_cli_values "$command --${typed%%=*}"
+            typed=${typed#*=} joints=,
+        fi
+    elif [[ $typed == -* ]] || ! _attn_cli_values "$command"; then
+        _attn_cli_words "$command"
+    fi
+    if [[ $joints ]]; then
+        piece=${typed##*[$joints]}
+        kept+=${typed%"$piece"} typed=$piece
+    fi
+    _attn_cli_offer
+}
+complete -F _attn_cli attn-cli

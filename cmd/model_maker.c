@@ -1,0 +1,212 @@
+#include "model_maker.h"
+
+#include <string.h>
+
+#include "command.h"
+#include "session.h"
+#include "model/new_model.h"
+#include "progress.h"
+#include "text/label.h"
+#include "text/tokenizer.h"
+
+/* What tokenizers are made of, here and in other programs. */
+static const char *const file_names[NEW_WORDS_FILES] = {
+    "tokenizer.json",        "vocab.json",        "merges.txt",
+    "tokenizer_config.json", "added_tokens.json", "special_tokens_map.json",
+};
+
+static bool has_texts(const struct options *options)
+{
+    return options->input.sentences.count || options->input.file;
+}
+
+bool new_words_are_given(const struct options *options)
+{
+    return has_texts(options) || options->make.vocab;
+}
+
+int new_words_check_merges(const struct make_options *options, struct err *err)
+{
+    if (options->merges && !options->vocab)
+        return err_usage(err, "--merges: goes with --vocab, found no --vocab");
+    return 0;
+}
+
+static void add_file(struct new_words *words, const char *name, const char *bytes, size_t size)
+{
+    words->files[words->folder.file_count++] = (struct folder_file){name, bytes, size};
+}
+
+static int map_file(struct new_words *words, const char *name, const char *path, struct err *err)
+{
+    struct file *source = &words->sources[words->folder.file_count];
+    if (file_map(source, path, err))
+        return -1;
+    add_file(words, name, source->bytes, source->size);
+    return 0;
+}
+
+int new_words_json(struct buf *json, struct word_list *list, struct err *err)
+{
+    const struct word *run = &list->unspaced;
+    char shown[LABEL_EXCERPT_BYTES];
+    if (run->size)
+        print_note("'%s' has no blanks between its words: each character is one (with blanks "
+                   "between them, words are what they separate)",
+                   label_excerpt(shown, run->bytes, run->size));
+    word_list_sort(list);
+    word_list_json(json, list);
+    return buf_check(json, err);
+}
+
+/* The words of the file as one text, where its lines end does not matter, and of sentences. */
+static int list_words(struct word_list *list, struct new_words *words,
+                      const struct options *options, struct err *err)
+{
+    const struct texts *sentences = &options->input.sentences;
+    if (options->input.file && inputs_read_file(&words->text, options->input.file, err))
+        return -1;
+    if (options->input.file && word_list_add(list, words->text.bytes, words->text.size, err))
+        return err_prefix(err, "--file");
+    for (size_t i = 0; i < sentences->count; i++)
+        if (word_list_add(list, sentences->items[i], strlen(sentences->items[i]), err))
+            return err_prefix(err, "--sentence");
+    return list->count ? 0 : err_set(err, "the text is empty: expected at least one word");
+}
+
+static int copy_files(struct new_words *words, const struct folder *like, struct err *err)
+{
+    for (size_t i = 0; i < NEW_WORDS_FILES; i++) {
+        struct file *source = &words->sources[words->folder.file_count];
+        if (!folder_has(like, file_names[i]))
+            continue;
+        if (folder_open(source, like, file_names[i], err))
+            return -1;
+        add_file(words, file_names[i], source->bytes, source->size);
+    }
+    return 0;
+}
+
+static int count_words(struct new_words *words, struct err *err)
+{
+    struct tokenizer *tokenizer = NULL;
+    if (tokenizer_open(&tokenizer, &words->folder, err))
+        return -1;
+    words->count = tokenizer ? tokenizer_size(tokenizer) : 0;
+    words->lacks_merges = tokenizer && tokenizer_lacks_merges(tokenizer);
+    tokenizer_free(tokenizer);
+    return 0;
+}
+
+int new_words_find(struct new_words *words, const struct options *options,
+                   const struct folder *like, struct err *err)
+{
+    struct word_list list = {0};
+    int failed = 0;
+    words->folder = (struct folder){options->output.path, words->files, 0};
+    if (options->make.vocab)
+        failed = map_file(words, "vocab.json", options->make.vocab, err) ||
+                 (options->make.merges && map_file(words, "merges.txt", options->make.merges, err));
+    else if (has_texts(options))
+        failed = list_words(&list, words, options, err) || new_words_json(&words->json, &list, err);
+    else if (like)
+        failed = copy_files(words, like, err);
+    word_list_release(&list);
+    if (failed)
+        return -1;
+    if (words->json.size)
+        add_file(words, "vocab.json", words->json.bytes, words->json.size);
+    if (count_words(words, err)) /* the message names a file that is not there yet */
+        return options->make.vocab ? err_prefix(err, "'%s'", options->make.vocab) : -1;
+    if (options->make.vocab && words->lacks_merges) /* its pieces are no words */
+        return err_usage(err,
+                         "'%s': expected a list of words, found the vocabulary of a byte-level "
+                         "BPE: give its merges, too (--merges merges.txt)",
+                         options->make.vocab);
+    return 0;
+}
+
+int model_maker_source(const char **found, const struct source_option *options, size_t count,
+                       const char *what, struct err *err)
+{
+    *found = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (options[i].value && *found)
+            return err_usage(err, "%s: %s from one place, found %s as well", *found, what,
+                             options[i].name);
+        *found = options[i].value ? options[i].name : *found;
+    }
+    return 0;
+}
+
+int model_maker_read_sets(struct model_maker *model, struct err *err)
+{
+    const struct texts *sets = &model->options->make.sets;
+    for (size_t i = 0; i < sets->count; i++)
+        if (config_edit_read(&model->edit, sets->items[i], &model->arena, err))
+            return -1;
+    return 0;
+}
+
+int model_maker_take_shape(struct model_maker *model, struct err *err)
+{
+    const struct shape_row *row = shape_find(model->options->make.shape, err);
+    if (!row)
+        return -1;
+    shape_config(&model->shape, row);
+    if (buf_check(&model->shape, err))
+        return -1;
+    model->label = row->name;
+    model->config = file_borrow(model->shape.bytes, model->shape.size);
+    return 0;
+}
+
+int model_maker_open(struct model_maker *model, const char *path, struct err *err)
+{
+    const struct folder *words = &model->words.folder;
+    if (new_model_open(&model->new_model, path, model->text.bytes, model->text.size, err))
+        return err_prefix(err, "'%s'", model->label);
+    for (size_t i = 0; i < words->file_count; i++)
+        new_model_add_file(&model->new_model, words->files[i].name, words->files[i].bytes,
+                           words->files[i].size);
+    return 0;
+}
+
+void model_maker_release(struct model_maker *model)
+{
+    struct new_words *words = &model->words;
+    new_model_release(&model->new_model);
+    for (size_t i = 0; i < NEW_WORDS_FILES; i++)
+        file_release(&words->sources[i]);
+    file_release(&words->text);
+    buf_release(&words->json);
+    file_release(&model->config);
+    buf_release(&model->shape);
+    buf_release(&model->text);
+    arena_release(&model->arena);
+}
+
+int save_folder_check(const struct folder *folder, const char *path, struct err *err)
+{
+    const struct folder target = {.path = path};
+    for (size_t i = 0; i < NEW_WORDS_FILES; i++)
+        if (folder_has(&target, file_names[i]) && !folder_has(folder, file_names[i]))
+            return err_output(err,
+                              "cannot write '%s': the '%s' that is there would be read with the "
+                              "new files: move it, or give another place",
+                              path, file_names[i]);
+    return 0;
+}
+
+int save_folder(const struct folder *folder, const char *path, bool replaces, struct err *err)
+{
+    struct target_folder target = {0};
+    struct progress progress;
+    if (save_folder_check(folder, path, err) || target_folder_open(&target, path, replaces, err))
+        return -1;
+    progress_begin(&progress, NULL);
+    int failed = folder_save(folder, &target, &progress.sink, err);
+    progress_end(&progress);
+    target_folder_close(&target);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,83 @@
+/* model_maker.h: what `init`, `train` and `vocab` make: the words and the config of a new model,
+ * and the folder that they are written to.
+ *
+ *     struct model_maker model = {.options = options};
+ *     if (model_maker_read_sets(&model, err) ||
+ *         new_words_find(&model.words, options, &like, err) ||
+ *         model_maker_take_shape(&model, err) || model_maker_open(&model, path, err) ||
+ *         save_folder(&model.new_model.folder, path, ...)) ...
+ *     model_maker_release(&model);
+ */
+#ifndef ATTN_CMD_MODEL_MAKER_H
+#define ATTN_CMD_MODEL_MAKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/folder.h"
+#include "base/target_folder.h"
+#include "model/config_edit.h"
+#include "model/new_model.h"
+#include "options.h"
+#include "text/word_list.h"
+
+enum { NEW_WORDS_FILES = 6 };
+
+/* The files of its tokenizer: from --sentence and --file, from --vocab and --merges, or those of a
+ * model that is there. */
+struct new_words {
+    struct folder folder; /* its path is the directory to be written */
+    struct folder_file files[NEW_WORDS_FILES];
+    struct file sources[NEW_WORDS_FILES]; /* what they were read from */
+    struct file text;                     /* --file */
+    struct buf json;                      /* the words of texts */
+    bool lacks_merges;                    /* a byte-level BPE's vocabulary without them */
+    size_t count;                         /* one more than the largest id; 0: no tokenizer */
+};
+
+struct model_maker {
+    const struct options *options;
+    const char *label;  /* of the config, in messages */
+    struct file config; /* as it was found */
+    struct buf shape;   /* … or made */
+    struct buf text;    /* … and changed */
+    struct config_edit edit;
+    struct new_words words;
+    struct new_model new_model;
+    struct arena arena;
+};
+
+/* An option that says where something comes from. Of several the one that was given; NULL: none.
+ * Two are refused: "--like: sizes come from one place, found --shape as well". */
+struct source_option {
+    const char *name, *value;
+};
+int model_maker_source(const char **found, const struct source_option *options, size_t count,
+                       const char *what, struct err *err);
+
+/* True when the options name words, so that those of another model are not asked for. */
+bool new_words_are_given(const struct options *options);
+int new_words_check_merges(const struct make_options *options, struct err *err);
+
+/* `like` is NULL where no model lends its own. */
+int new_words_find(struct new_words *words, const struct options *options,
+                   const struct folder *like, struct err *err);
+
+/* Append the vocab.json of a list; where it has characters for words, a note says why. */
+int new_words_json(struct buf *json, struct word_list *list, struct err *err);
+
+/* --set; the config of --shape; the new model of the changed config, with the words' files. */
+int model_maker_read_sets(struct model_maker *model, struct err *err);
+int model_maker_take_shape(struct model_maker *model, struct err *err);
+int model_maker_open(struct model_maker *model, const char *path, struct err *err);
+void model_maker_release(struct model_maker *model);
+
+/* Write the files of a new model, or of a vocabulary, and show how far it is. Refused is a
+ * directory with a file of another tokenizer, which would be read with them; save_folder_check says
+ * so before what takes long. */
+int save_folder_check(const struct folder *folder, const char *path, struct err *err);
+int save_folder(const struct folder *folder, const char *path, bool replaces, struct err *err);
+
+#endif

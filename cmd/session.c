@@ -1,0 +1,159 @@
+#include "session.h"
+
+#include <string.h>
+
+#include "command.h"
+#include "model/mechanism.h"
+
+/* --- the mechanism ---------------------------------------------------------------------------- */
+
+int mechanism_options_read(struct mechanism *mechanism, const struct mechanism_options *options,
+                           struct err *err)
+{
+    *mechanism = (struct mechanism){
+        .temperature = options->temperature == 1 ? 0 : (float)options->temperature,
+        .dropout = (float)options->dropout,
+        .seed = (uint64_t)options->seed,
+    };
+    if ((float)options->temperature == 0) /* ranges that end before their end */
+        return err_usage(err, "--temperature: expected a number above 0, found %g",
+                         options->temperature);
+    if ((float)options->dropout == 1)
+        return err_usage(err, "--dropout: expected a number below 1, found %g", options->dropout);
+    if (options->attention && mechanism_set_attention(mechanism, options->attention, err))
+        return -1;
+    if (options->mask_method && mechanism_set_mask_method(mechanism, options->mask_method, err))
+        return -1;
+    if (options->scale && mechanism_set_scale(mechanism, options->scale, err))
+        return -1;
+    return options->without ? mechanism_set_without(mechanism, options->without, err) : 0;
+}
+
+int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
+                           const struct mechanism_options *options, struct arena *arena,
+                           struct err *err)
+{
+    const char *item = options->attention;
+    size_t most = 1;
+    for (const char *at = item; *at; at++)
+        most += *at == ',';
+    *mechanisms = arena_alloc(arena, most, sizeof **mechanisms, err);
+    *count = 0;
+    for (size_t size = 0; *mechanisms && *count < most; item += size + 1) {
+        struct mechanism *mechanism = &(*mechanisms)[(*count)++];
+        size = strcspn(item, ",");
+        const char *text = arena_text(arena, item, size, err);
+        mechanism->seed = (uint64_t)options->seed;
+        if (!text || mechanism_set_attention(mechanism, text, err))
+            return -1;
+    }
+    return *mechanisms ? 0 : -1;
+}
+
+/* --- a model and its texts ---------------------------------------------------------------------
+ */
+
+int session_read_options(struct session *session, struct err *err)
+{
+    return options_precision(&session->precision, &session->options->model, err) ||
+                   mechanism_options_read(&session->mechanism, &session->options->mechanism, err)
+               ? -1
+               : 0;
+}
+
+int session_open(struct session *session, struct err *err)
+{
+    const struct options *options = session->options;
+    struct viewer *viewer = &session->viewer;
+    if (viewer_open(viewer, chosen_model(options->model.name), (size_t)options->model.threads,
+                    err) ||
+        viewer_set_precision(viewer, session->precision, err) ||
+        inputs_set_tokenizer(viewer->tokenizer, &viewer->model.folder, &options->input, err))
+        return -1;
+    print_note_of_tokenizer(viewer->tokenizer);
+    return 0;
+}
+
+int session_read(const struct session *session, struct text_pair *pair, size_t index,
+                 struct arena *arena, struct err *err)
+{
+    const struct inputs *inputs = &session->inputs;
+    const char *text = session->options->input.source;
+    struct input source = {.text = text, .size = text ? strlen(text) : 0};
+    if (!viewer_read(&session->viewer, pair, inputs->count ? &inputs->items[index] : NULL,
+                     text ? &source : NULL, arena, err))
+        return 0;
+    return inputs->count ? inputs_blame(inputs, index, err) : -1;
+}
+
+void session_count_dropped(struct session *session, const struct text_pair *pair, size_t index)
+{
+    dropped_add(&session->dropped, &pair->sentence, index);
+    if (index == 0) /* it is the same for all */
+        dropped_add(&session->in_source, &pair->source, index);
+}
+
+void session_note_dropped(const struct session *session)
+{
+    struct buf place = {0};
+    if (!session->inputs.whole && session->inputs.count)
+        inputs_place(&place, &session->inputs, session->dropped.input);
+    dropped_note(&session->dropped, place.bytes);
+    dropped_note(&session->in_source, "the source");
+    buf_release(&place);
+}
+
+void session_release(struct session *session)
+{
+    viewer_release(&session->viewer);
+    inputs_release(&session->inputs);
+    arena_release(&session->arena);
+}
+
+/* --- what is looked at ------------------------------------------------------------------------ */
+
+int read_derivation(struct derivation *how, const struct select_options *options, bool keeps_first,
+                    struct err *err)
+{
+    *how = (struct derivation){
+        .words = options->words,
+        .hide_first = options->hide_first && !keeps_first,
+    };
+    return options->mean ? derive_read_mean(how, options->mean, err) : 0;
+}
+
+const char *request_layer(const struct format *format, const struct select_options *options,
+                          const struct derivation *how)
+{
+    if (options->layer)
+        return options->layer;
+    return format_layer(how->mean_of_layers ? NULL : format);
+}
+
+int request_make(struct request *request, const struct options *options,
+                 const struct format *format, const struct viewer *viewer, struct arena *arena,
+                 struct err *err)
+{
+    struct config config = viewer->model.config;
+    struct selection *selection = &request->selection;
+    const char *usual = format_show(format, config.n_encoder_layer > 0);
+    bool is_page = format && strcmp(format->name, "text") == 0;
+    *request = (struct request){
+        .chosen = !is_page || options->select.show || options->select.layer || options->select.head,
+    };
+    if (mechanism_options_read(&config.mechanism, &options->mechanism, err) ||
+        mechanism_check(&config.mechanism, &config, err))
+        return -1;
+    request->mechanism = config.mechanism;
+    if (read_derivation(&request->derivation, &options->select, format && format->can_show_all,
+                        err))
+        return -1;
+    const char *layer = request_layer(format, &options->select, &request->derivation);
+    return selection_sites(selection, options->select.show ? options->select.show : usual, &config,
+                           err) ||
+                   selection_layers(selection, layer, &config, arena, err) ||
+                   selection_heads(selection, options->select.head, &config, arena, err) ||
+                   derive_check(&request->derivation, selection, viewer->tokenizer, err)
+               ? -1
+               : 0;
+}

@@ -1,0 +1,175 @@
+#include "draw/canvas.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+
+static void draw_named(struct canvas *canvas, enum draw_verb verb, const char *name)
+{
+    struct draw_command command = {.verb = verb, .data = name, .data_size = strlen(name) + 1};
+    canvas->draw(canvas, &command);
+}
+
+void canvas_open(struct canvas *canvas, const char *name)
+{
+    draw_named(canvas, DRAW_OPEN, name);
+}
+
+void canvas_close(struct canvas *canvas)
+{
+    draw_named(canvas, DRAW_CLOSE, "");
+}
+
+void canvas_rect(struct canvas *canvas, struct box box, struct colour colour)
+{
+    struct draw_command command = {.verb = DRAW_RECT, .box = box, .colour = colour};
+    canvas->draw(canvas, &command);
+}
+
+void canvas_hatch(struct canvas *canvas, struct box box)
+{
+    struct draw_command command = {.verb = DRAW_HATCH, .box = box};
+    canvas->draw(canvas, &command);
+}
+
+static void draw_with(struct canvas *canvas, const struct pen *pen, struct draw_command command)
+{
+    command.colour = pen->colour;
+    command.line_width = pen->width;
+    command.opacity = pen->opacity;
+    canvas->draw(canvas, &command);
+}
+
+void canvas_frame(struct canvas *canvas, struct box box, const struct pen *pen)
+{
+    draw_with(canvas, pen, (struct draw_command){.verb = DRAW_FRAME, .box = box});
+}
+
+void canvas_strokes(struct canvas *canvas, const struct stroke *strokes, size_t count,
+                    const struct pen *pen)
+{
+    draw_with(canvas, pen,
+              (struct draw_command){
+                  .verb = DRAW_STROKES, .data = strokes, .data_size = count * sizeof *strokes});
+}
+
+void canvas_path(struct canvas *canvas, const struct point *points, size_t count,
+                 const struct pen *pen)
+{
+    draw_with(canvas, pen,
+              (struct draw_command){
+                  .verb = DRAW_PATH, .data = points, .data_size = count * sizeof *points});
+}
+
+struct draw_command draw_letters(enum draw_verb verb, const char *text,
+                                 const struct lettering *lettering)
+{
+    return (struct draw_command){
+        .verb = verb,
+        .colour = lettering->colour,
+        .size = lettering->size,
+        .turn = lettering->turn,
+        .anchor = lettering->anchor,
+        .bold = lettering->bold,
+        .data = text,
+        .data_size = strlen(text) + 1,
+    };
+}
+
+void canvas_text(struct canvas *canvas, struct point at, const char *text,
+                 const struct lettering *lettering)
+{
+    struct draw_command command = draw_letters(DRAW_TEXT, text, lettering);
+    command.at = at;
+    canvas->draw(canvas, &command);
+}
+
+void canvas_cells(struct canvas *canvas, struct box box, const struct cells *cells,
+                  const struct ramp *ramp)
+{
+    struct draw_command command = {
+        .verb = DRAW_CELLS,
+        .box = box,
+        .rows = cells->rows,
+        .columns = cells->columns,
+        .ramp = ramp,
+        .data = cells->levels,
+        .data_size = cells->rows * cells->columns,
+    };
+    canvas->draw(canvas, &command);
+}
+
+/* --- how wide texts are ----------------------------------------------------------------------- */
+
+/* Advance widths from blank to tilde, in thousandths of the size. */
+static const uint16_t ascii[] = {
+    318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361,  318, 337, 636, 636, 636,
+    636, 636, 636, 636, 636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632,
+    575, 775, 752, 295, 295, 656, 557, 863, 748, 787, 603, 787, 695, 635,  611, 732, 684, 989, 685,
+    611, 685, 390, 337, 390, 838, 500, 500, 613, 635, 550, 635, 615, 352,  635, 634, 278, 278, 579,
+    278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592,  525, 636, 337, 636, 838,
+};
+
+/* The ellipsis, other letters, and those of two columns: 爱, 🍰 */
+enum { ELLIPSIS = 1000, OTHER = 700, WIDE = 1150 };
+
+/* The width of a grapheme. */
+static unsigned width_of(const char *grapheme, size_t size)
+{
+    unsigned char byte = (unsigned char)grapheme[0];
+    if (size == 1 && byte >= ' ' && byte <= '~')
+        return ascii[byte - ' '];
+    size_t columns = utf8_width(grapheme, size);
+    return columns > 1 ? WIDE : columns ? OTHER : 0;
+}
+
+/* The bytes of the longest beginning that is at most so wide, and its width. */
+static size_t beginning(const char *text, double most, double *width)
+{
+    size_t size = strlen(text);
+    size_t at = 0;
+    unsigned sum = 0;
+    while (at < size) {
+        size_t length = utf8_grapheme(text + at, size - at);
+        length = length ? length : 1;
+        unsigned next = width_of(text + at, length);
+        if (sum + next > most)
+            break;
+        sum += next;
+        at += length;
+    }
+    *width = sum;
+    return at;
+}
+
+double letters_width(const char *text, double size)
+{
+    double width = 0;
+    beginning(text, 1e12, &width);
+    return width * size / 1000;
+}
+
+void letters_fit(struct buf *out, const char *text, double width, double size)
+{
+    double used = 0;
+    if (letters_width(text, size) <= width) {
+        buf_text(out, text);
+        return;
+    }
+    double most = width * 1000 / size - ELLIPSIS;
+    buf_bytes(out, text, beginning(text, most, &used));
+    buf_text(out, "…");
+}
+
+int canvas_text_fit(struct canvas *canvas, struct point at, const char *text, double width,
+                    const struct lettering *lettering, struct err *err)
+{
+    struct buf fitted = {0};
+    buf_text(&fitted, "");
+    letters_fit(&fitted, text, width, lettering->size);
+    int failed = buf_check(&fitted, err);
+    if (!failed)
+        canvas_text(canvas, at, fitted.bytes, lettering);
+    buf_release(&fitted);
+    return failed;
+}

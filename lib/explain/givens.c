@@ -1,0 +1,238 @@
+/* givens.c: weights of the model, and rows that the pass made before. A step's file draws formulas
+ * with them; here they are listed, as they are.
+ */
+#include <assert.h>
+
+#include "explain/steps.h"
+#include "model/batch.h"
+
+enum { SMALL = 8 }; /* rows and columns of a matrix that is shown anyway */
+
+static bool is_small(size_t rows, size_t columns)
+{
+    return rows <= SMALL && columns <= SMALL;
+}
+
+/* The next one of the step. */
+static struct given *begin(struct builder *builder)
+{
+    struct step *step = builder->step;
+    if (!step->givens)
+        step->givens = builder->givens =
+            arena_alloc(builder->arena, STEP_GIVENS_MAX, sizeof *builder->givens, builder->err);
+    builder->failed |= !step->givens;
+    if (builder->failed)
+        return NULL;
+    assert(step->given_count < STEP_GIVENS_MAX);
+    return &builder->givens[step->given_count++];
+}
+
+/* --- what the step shows anyway --------------------------------------------------------------- */
+
+/* A vector, or of width 0 a number. */
+static void give_values_of(struct builder *builder, const char *name, const float *values,
+                           size_t width)
+{
+    struct given *given = begin(builder);
+    if (!given)
+        return;
+    *given = (struct given){.is_shown = true, .table = {.row_count = 1, .block_count = 1}};
+    given->table.blocks[0] = (struct block){
+        .name = name, .is_vector = width > 0, .width = width ? width : 1, .values = values};
+}
+
+static void give_number(struct builder *builder, const char *name, float value)
+{
+    float *number = builder_floats(builder, 1);
+    if (!number)
+        return;
+    *number = value;
+    give_values_of(builder, name, number, 0);
+}
+
+void give_scale(struct builder *builder)
+{
+    give_number(builder, "scale", builder->trace->scale);
+}
+
+void give_dropout(struct builder *builder)
+{
+    give_number(builder, "dropout", builder->trace->config->mechanism.dropout);
+}
+
+/* --- rows of tokens --------------------------------------------------------------------------- */
+
+/* The tokens of the text that looks, which are called by their places. */
+static void name_queries(struct builder *builder)
+{
+    const struct tokenized *tokenized =
+        report_queries(builder->trace->report, builder->trace->part);
+    struct label *rows = builder_rows(builder, tokenized->count);
+    for (size_t i = 0; rows && i < tokenized->count; i++)
+        rows[i] = builder_label(tokenized->labels[i].exact);
+    builder->table->corner = "token";
+    builder->table->own_row = builder->trace->query;
+}
+
+/* A matrix [rows, width], dense, whose rows are numbered: channels, unless another name is set. */
+static struct given *give_matrix(struct builder *builder, const char *name, struct formula symbol,
+                                 const float *values, size_t rows, size_t width)
+{
+    struct given *given = values ? begin(builder) : NULL;
+    if (!given)
+        return NULL;
+    *given = (struct given){.is_matrix = true, .is_small = is_small(rows, width)};
+    given->table = (struct step_table){.corner = "channel",
+                                       .rows = builder->trace->report->numbers,
+                                       .row_count = rows,
+                                       .own_row = NO_ROW,
+                                       .block_count = 1};
+    given->table.blocks[0] =
+        (struct block){.name = name,
+                       .symbol = symbol,
+                       .is_vector = true,
+                       .width = width,
+                       .values = values,
+                       .stride = width,
+                       .numeral = builder_numeral(builder, values, rows * width)};
+    return given;
+}
+
+/* Vectors [count, C] of the text that is looked at, or of the one that looks; NULL: none. */
+static void give_rows(struct builder *builder, const char *name, struct formula symbol,
+                      const float *values, bool of_keys)
+{
+    const struct trace *trace = builder->trace;
+    bool keys = of_keys || !trace->config->cross;
+    size_t count = keys ? trace->keys : report_queries(trace->report, trace->part)->count;
+    struct given *given = give_matrix(builder, name, symbol, values, count, trace->input_size);
+    if (!given)
+        return;
+    given->is_small = is_small(1, trace->input_size);
+    builder->table = &given->table;
+    (keys ? builder_keys : name_queries)(builder);
+    builder->table = &builder->step->table;
+}
+
+const struct norm *given_norm(const struct trace *trace)
+{
+    bool normed = trace->stream && !mechanism_lacks(&trace->config->mechanism, PART_NORM);
+    return normed ? &trace->weights.norm : NULL;
+}
+
+/* What the inputs of all tokens are the sum of, so that those of keys can be followed, too. */
+void give_input(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct norm *norm = given_norm(trace);
+    bool waves = trace->config->sinusoids;
+    float scale = trace->config->embedding_scale;
+    const struct formula place =
+        waves ? (struct formula){"PE", "\\mathrm{PE}"} : (struct formula){"wpe", "\\mathrm{wpe}"};
+    if (trace->tokens && scale != 1)
+        give_number(builder, "embedding_scale", scale);
+    give_rows(builder, "wte", (struct formula){"wte", "\\mathrm{wte}"}, trace->tokens, false);
+    give_rows(builder, place.text, place, trace->positions, false);
+    give_rows(builder, "h", (struct formula){"h_j", "h_j"}, trace->streams, false);
+    if (!norm)
+        return;
+    give_values_of(builder, "gamma", norm->scale, trace->input_size);
+    give_values_of(builder, "beta", norm->shift, trace->input_size);
+    give_number(builder, "epsilon", norm->epsilon);
+}
+
+/* --- weights ---------------------------------------------------------------------------------- */
+
+/* Columns of a projection, dense, with the bias below them. */
+static float *take_columns(struct builder *builder, const struct weight *w, size_t first,
+                           size_t width)
+{
+    size_t rows = w->in + (w->bias != NULL);
+    float *matrix = builder_floats(builder, rows * width);
+    for (size_t i = 0; matrix && i < rows * width; i++) {
+        const float *row = i / width < w->in ? w->data + i / width * w->stride : w->bias;
+        matrix[i] = row[first + i % width];
+    }
+    return matrix;
+}
+
+/* Some columns of a projection, and of its bias; `shown` by the step's table, too. */
+static void give_columns(struct builder *builder, const char *name, const char *bias,
+                         const struct weight *w, struct span columns, bool shown)
+{
+    const float *matrix = take_columns(builder, w, columns.first, columns.count);
+    struct given *given =
+        give_matrix(builder, name, (struct formula){name, name}, matrix, w->in, columns.count);
+    if (!given)
+        return;
+    given->is_shown = shown;
+    if (!w->bias)
+        return;
+    given->table.total = bias;
+    given->table.blocks[0].total = matrix + w->in * columns.count;
+    give_values_of(builder, bias, given->table.blocks[0].total, columns.count);
+}
+
+static struct span query_columns(const struct trace *trace)
+{
+    return (struct span){trace->head * trace->config->d_k, trace->config->d_k};
+}
+
+float *given_query_matrix(struct builder *builder)
+{
+    struct span columns = query_columns(builder->trace);
+    return take_columns(builder, &builder->trace->weights.q, columns.first, columns.count);
+}
+
+bool given_query_is_small(const struct trace *trace)
+{
+    return is_small(trace->weights.q.in, trace->config->d_k);
+}
+
+void give_query(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    if (trace->config->projections)
+        give_columns(builder, "W_q", "b_q", &trace->weights.q, query_columns(trace),
+                     given_query_is_small(trace));
+}
+
+/* What keys are made of, of which values are, too; and by what. */
+void give_keys(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    size_t width = trace->config->d_k;
+    if (!trace->config->projections)
+        return;
+    give_rows(builder, "x_j", (struct formula){"x_j", "x_j"}, trace->sources, true);
+    give_columns(builder, "W_k", "b_k", &trace->weights.k,
+                 (struct span){trace->group * width, width}, false);
+}
+
+void give_values(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    size_t width = trace->config->d_v;
+    if (trace->config->projections)
+        give_columns(builder, "W_v", "b_v", &trace->weights.v,
+                     (struct span){trace->group * width, width}, false);
+}
+
+/* The head's rows of the output projection, and the bias of all heads. */
+void give_output(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct weight *w = &trace->weights.out;
+    size_t width = trace->config->d_v;
+    if (!trace->config->out_proj)
+        return;
+    float *matrix = builder_floats(builder, width * w->out);
+    for (size_t i = 0; matrix && i < width * w->out; i++)
+        matrix[i] = w->data[(trace->head * width + i / w->out) * w->stride + i % w->out];
+    struct given *given =
+        give_matrix(builder, "W_O", (struct formula){"W_O,h", "W_{O,h}"}, matrix, width, w->out);
+    if (given)
+        given->table.corner = "dim";
+    if (w->bias)
+        give_values_of(builder, "b_O", w->bias, w->out);
+}

@@ -1,0 +1,165 @@
+/* What attention works in: a list of buffers a thread, sized by the kind of attention. */
+#include <string.h>
+
+#include "base/num.h"
+#include "model/pass.h"
+#include "model/attention_strip.h"
+
+/* A buffer of a thread: where its pointer and its size stand. All are of floats or of what is as
+ * large. */
+static const struct buffer_row {
+    size_t pointer;      /* in struct attention_memory */
+    size_t rows, stride; /* in struct attention_size */
+    bool zeroed;
+} buffer_rows[] = {
+#define BUFFER(pointer, rows, stride, zeroed)                                              \
+    {                                                                                      \
+        offsetof(struct attention_memory, pointer), offsetof(struct attention_size, rows), \
+            offsetof(struct attention_size, stride), zeroed                                \
+    }
+    BUFFER(panels, panels, one, false),
+    BUFFER(scores, rows, stride, false),
+    BUFFER(context, rows, context_stride, false),
+    BUFFER(part, part_rows, context_stride, false),
+    BUFFER(row, row, one, false),
+    BUFFER(sums, sums, one, false),
+    BUFFER(singles, single_rows, single_room, false),
+    BUFFER(pairs.keys, pairs.keys, one, true),
+    BUFFER(pairs.values, pairs.values, one, true),
+    BUFFER(pairs.queries, pairs.queries, one, true),
+    BUFFER(pairs.weights, pairs.weights, one, true),
+#undef BUFFER
+};
+
+enum { BUFFERS = sizeof buffer_rows / sizeof *buffer_rows };
+
+static size_t size_at(const struct attention_size *size, size_t offset)
+{
+    return *(const size_t *)(const void *)((const char *)size + offset);
+}
+
+/* The floats of a buffer; false: more than can be counted. */
+static bool count_floats(size_t *count, const struct attention_size *size, size_t buffer)
+{
+    const struct buffer_row *row = &buffer_rows[buffer];
+    return num_multiply(count, size_at(size, row->rows), size_at(size, row->stride));
+}
+
+/* The bytes that a thread takes for such a text; false: more than can be counted. */
+static bool measure(struct attention_size *size, size_t *bytes, enum attention_kind kind,
+                    const struct attention_problem *problem)
+{
+    *size = (struct attention_size){.one = 1};
+    *bytes = 0;
+    if (!attention_method(kind)->measure(size, problem))
+        return false;
+    for (size_t i = 0; i < BUFFERS; i++) {
+        size_t count = 0;
+        if (!count_floats(&count, size, i) || !num_multiply(&count, count, sizeof(float)) ||
+            !num_add(bytes, *bytes, count))
+            return false;
+    }
+    return true;
+}
+
+size_t attention_bytes(const struct config *config, size_t queries, size_t keys)
+{
+    enum attention_kind kind = config->mechanism.kind;
+    enum attention_kind across = kind == ATTENTION_SPARSE ? ATTENTION_DENSE : kind;
+    struct attention_problem problem = {.config = config,
+                                        .queries = queries,
+                                        .keys = keys,
+                                        .fresh_keys = keys,
+                                        .causal = config->causal};
+    struct attention_problem of_encoder = problem;
+    struct attention_size size;
+    size_t bytes[3] = {0};
+    of_encoder.causal = false;
+    bool counted = measure(&size, &bytes[0], kind, &problem);
+    if (config->n_encoder_layer) /* three passes, each with its own */
+        counted = counted && measure(&size, &bytes[1], kind, &of_encoder) &&
+                  measure(&size, &bytes[2], across, &of_encoder);
+    counted =
+        counted && num_add(&bytes[0], bytes[0], bytes[1]) && num_add(&bytes[0], bytes[0], bytes[2]);
+    return counted ? bytes[0] : SIZE_MAX;
+}
+
+size_t attention_whole_bytes(const struct config *config, size_t queries, size_t keys,
+                             size_t threads)
+{
+    const struct mechanism *mechanism = &config->mechanism;
+    size_t random = mechanism->kind == ATTENTION_SPARSE ? mechanism->pattern.random : 0;
+    size_t drawn = 0;
+    size_t bytes = 0;
+    if (random)
+        drawn = random + 1 < keys ? random + 1 : keys;
+    if (config->n_encoder_layer) /* which draws its own */
+        drawn *= 2;
+    return num_multiply(&drawn, drawn, queries) && num_multiply(&drawn, drawn, sizeof(uint32_t)) &&
+                   num_multiply(&bytes, attention_bytes(config, queries, keys), threads) &&
+                   num_add(&bytes, bytes, drawn)
+               ? bytes
+               : SIZE_MAX;
+}
+
+static struct attention_problem problem_of(const struct pass *pass)
+{
+    const struct batch *batch = pass->batch;
+    struct attention_problem problem = {
+        .config = pass->config,
+        .queries = batch->longest_queries,
+        .keys = batch->longest_keys,
+        .scores = attention_maps_are_wanted(pass, SITE_SCORES),
+        .bf16 = pass_attention_precision(pass) == PRECISION_BF16,
+        .causal = batch->causal,
+    };
+    for (size_t s = 0; s < batch->count; s++)
+        if (!pass_cache(pass, s) && batch->keys[s].count > problem.fresh_keys)
+            problem.fresh_keys = batch->keys[s].count;
+    for (int i = 0; i < ATTENTION_MAPS; i++)
+        problem.maps |= attention_maps_are_wanted(pass, (enum site)(SITE_SCORES + i));
+    return problem;
+}
+
+static int take_for_thread(struct pass *pass, struct attention_memory *memory,
+                           const struct attention_size *size)
+{
+    *memory = (struct attention_memory){
+        .panel_slots = size->panels / (KEY_PANEL * pass->config->d_k),
+        .stride = size->stride,
+        .context_stride = size->context_stride,
+        .single_room = size->single_room,
+        .pairs.query_stride = size->pairs.query_stride,
+        .pairs.weight_stride = size->pairs.weight_stride,
+    };
+    for (size_t i = 0; i < BUFFERS; i++) {
+        size_t count = 0;
+        count_floats(&count, size, i);
+        if (count == 0)
+            continue;
+        void *room = (buffer_rows[i].zeroed ? arena_alloc : arena_room)(pass->arena, count,
+                                                                        sizeof(float), pass->err);
+        if (!room)
+            return -1;
+        memcpy((char *)memory + buffer_rows[i].pointer, &room, sizeof room);
+    }
+    return 0;
+}
+
+int attention_take_memory(struct pass *pass)
+{
+    size_t threads = pool_threads(pass->machine->pool);
+    struct attention_problem problem = problem_of(pass);
+    struct attention_size size;
+    size_t bytes = 0;
+    if (!measure(&size, &bytes, pass_attention_kind(pass), &problem))
+        return err_memory(pass->err, SIZE_MAX);
+    struct attention_memory *memory = arena_alloc(pass->arena, threads, sizeof *memory, pass->err);
+    if (!memory)
+        return -1;
+    for (size_t t = 0; t < threads; t++)
+        if (take_for_thread(pass, &memory[t], &size))
+            return -1;
+    pass->scratch.attention = memory;
+    return 0;
+}

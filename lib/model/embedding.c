@@ -1,0 +1,114 @@
+/* Into the residual stream and out of it: ids become embeddings, the last layer's rows logits. */
+#include "math/argmax.h"
+#include "math/gemm.h"
+#include "math/rows.h"
+#include "math/tensor.h"
+#include "model/pass.h"
+
+/* The rows of a text, the first of which stands at place `past`. */
+static void embed_text(struct pass *pass, struct matrix x, const uint32_t *ids, size_t past)
+{
+    const struct config *c = pass->config;
+    bool has_positions = !mechanism_lacks(&c->mechanism, PART_POSITIONS);
+    for (size_t i = 0; i < x.rows; i++) {
+        float *row = x.data + i * x.stride;
+        weights_embed_token(pass->weights, row, ids[i]);
+        if (c->embedding_scale != 1)
+            scale_row(row, row, x.columns, c->embedding_scale);
+        if (has_positions)
+            weights_add_position(pass->weights, row, past + i);
+    }
+    if (c->sinusoids && has_positions)
+        add_sinusoids(x, past);
+}
+
+enum pass_state embed(struct pass *pass)
+{
+    const struct batch *batch = pass->batch;
+    struct matrix x = pass->scratch.x;
+    for (size_t s = 0; s < batch->count; s++) {
+        struct matrix rows = matrix_rows(x, batch->queries[s].first, batch->queries[s].count);
+        embed_text(pass, rows, batch->texts[s].ids, batch->past[s]);
+    }
+    PASS_TRY(pass_check_rows(pass, SITE_EMBEDDING, 0, x));
+    return tap_rows(pass, SITE_EMBEDDING, 0, x);
+}
+
+/* The rows of every text that logits are wanted of, one after the other; or as columns. */
+static void gather(struct pass *pass, struct matrix to, struct matrix y, bool as_columns)
+{
+    for (size_t s = 0; s < pass->batch->count; s++) {
+        struct span wanted = pass_logit_rows(pass, s);
+        struct span rows = pass->batch->queries[s];
+        struct matrix from = matrix_rows(y, rows.first + rows.count - wanted.count, wanted.count);
+        if (as_columns)
+            transpose(matrix_columns(to, wanted.first, wanted.count), from);
+        else
+            copy_rows(matrix_rows(to, wanted.first, wanted.count), from);
+    }
+}
+
+/* logits [V, T] = unembedding [V, C] · yᵀ [C, T]: the large matrix stays as it is in the file. */
+static int unembed_columns(struct pass *pass, struct matrix y)
+{
+    struct matrix logits = pass->scratch.logits;
+    const struct config *c = pass->config;
+    const float *matrix = NULL;
+    float *columns =
+        arena_alloc(pass->arena, c->n_embd * logits.columns, sizeof *columns, pass->err);
+    if (!columns || weights_unembedding(pass->weights, &matrix, pass->err))
+        return -1;
+    /* both products only read their second matrix */
+    struct matrix words = {(float *)matrix, c->vocab_size, c->n_embd, c->n_embd};
+    struct weight tokens = {
+        .data = columns, .in = c->n_embd, .out = logits.columns, .stride = logits.columns};
+    gather(pass, (struct matrix){columns, c->n_embd, logits.columns, logits.columns}, y, true);
+    if (logits.columns == 1)
+        gemv(pass->machine, logits.data, words, columns);
+    else
+        linear(pass->machine, logits, words, &tokens, ACTIVATION_NONE);
+    return 0;
+}
+
+/* logits [T, V] = y [T, C] · unembedding [C, V], which is packed. */
+static int unembed_rows(struct pass *pass, struct matrix y)
+{
+    struct weight unembedding;
+    struct matrix wanted = {y.data, pass->scratch.logits.rows, y.columns, y.stride};
+    if (wanted.rows < y.rows) {
+        wanted.stride = y.columns;
+        wanted.data =
+            arena_alloc(pass->arena, wanted.rows * wanted.columns, sizeof *wanted.data, pass->err);
+        if (!wanted.data)
+            return -1;
+        gather(pass, wanted, y, false);
+    }
+    if (weights_packed_unembedding(pass->weights, &unembedding, pass->err))
+        return -1;
+    linear(pass->machine, pass->scratch.logits, wanted, &unembedding, ACTIVATION_NONE);
+    return 0;
+}
+
+/* The largest logit alone, where that can be told. */
+static int choose_likeliest(struct pass *pass, struct matrix y)
+{
+    struct argmax *argmax = NULL;
+    struct likeliest *likeliest = pass->tap->likeliest;
+    const float *last = y.data + (y.rows - 1) * y.stride;
+    if (weights_argmax(pass->weights, pass->machine, &argmax, pass->err))
+        return -1;
+    likeliest->known = argmax_find(pass->machine, argmax, last, &likeliest->id);
+    return 0;
+}
+
+enum pass_state unembed(struct pass *pass, struct matrix y)
+{
+    struct likeliest *likeliest = pass->tap->likeliest;
+    if (likeliest && choose_likeliest(pass, y))
+        return PASS_FAILED;
+    if (likeliest && likeliest->known)
+        return PASS_OVER;
+    if ((pass_logits_are_rows(pass) ? unembed_rows : unembed_columns)(pass, y))
+        return PASS_FAILED;
+    return tap_logits(pass);
+}

@@ -1,0 +1,72 @@
+/* new_model.h: a model that is being made: every tensor its config asks for, all 0, in the bytes of
+ * a model.safetensors: at any time it can be opened as a model, or saved.
+ *
+ *     if (new_model_open(&new_model, "fresh", text, size, err)) ...
+ *     for (size_t i = 0; i < new_model.count; i++)
+ *         fill(new_model.tensors[i].data, new_model.tensors[i].count);
+ *     new_model_release(&new_model);
+ */
+#ifndef ATTN_MODEL_NEW_MODEL_H
+#define ATTN_MODEL_NEW_MODEL_H
+
+#include "base/arena.h"
+#include "base/folder.h"
+#include "model/config.h"
+#include "model/parameter_table.h"
+
+struct buf;
+
+enum { NEW_MODEL_FILES_MAX = 10 };
+
+struct new_model_tensor {
+    enum parameter_id id; /* its row of the table */
+    const char *name;
+    size_t shape[2];
+    size_t rank;
+    size_t count; /* numbers: the product of the shape */
+    float *data;
+};
+
+struct new_model {
+    struct folder folder;
+    struct folder_file files[NEW_MODEL_FILES_MAX]; /* the weights first, config.json last */
+    struct config config;
+    struct new_model_tensor *tensors; /* embeddings, layer by layer, what comes after them */
+    size_t count;
+    struct new_model_tensor **rows; /* of the table, in every layer; NULL: it has none */
+    struct arena arena;
+};
+
+/* Begin a model of a config, the text of a config.json; `name` is the folder's path, borrowed. The
+ * new model must not move while its folder is used. Errors name the field. */
+int new_model_open(struct new_model *new_model, const char *name, const char *text, size_t size,
+                   struct err *err);
+void new_model_release(struct new_model *new_model);
+
+/* The tensor of a row of the table, NULL where the model has none; `layer` is 0 outside layers. */
+struct new_model_tensor *new_model_tensor(const struct new_model *new_model, enum parameter_id id,
+                                          size_t layer);
+
+/* One file more, of a tokenizer for example; name and bytes are borrowed. */
+void new_model_add_file(struct new_model *new_model, const char *name, const char *bytes,
+                        size_t size);
+
+/* --- random models of a well-known shape (--shape), the same on every machine: shape.c -----------
+ */
+
+struct shape_row {
+    const char *name;
+    size_t n_layer, n_head, n_embd, n_positions, vocab_size;
+};
+
+extern const struct shape_row shape_rows[];
+extern const size_t shape_count;
+
+/* The row of that name, an unknown one is a usage error of --shape; append the config.json of such
+ * a model; make it; make bare attention of one causal head of 64 dimensions. */
+const struct shape_row *shape_find(const char *name, struct err *err);
+void shape_config(struct buf *text, const struct shape_row *row);
+int shape_make(struct new_model *new_model, const char *name, struct err *err);
+int shape_make_head(struct new_model *new_model, struct err *err);
+
+#endif

@@ -1,0 +1,264 @@
+#include "model/weight_init.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/progress_sink.h"
+#include "math/torch_random.h"
+#include "model/config.h"
+#include "model/new_model.h"
+#include "model/parameter_table.h"
+
+/* A new model on its way to its numbers. */
+struct drawing {
+    struct new_model *new_model;
+    const struct weight_init *init;
+    struct torch_random random;
+    struct arena scratch; /* of one tensor */
+};
+
+static float *take_scratch(struct drawing *drawing, size_t count, struct err *err)
+{
+    arena_clear(&drawing->scratch);
+    return arena_alloc(&drawing->scratch, count, sizeof(float), err);
+}
+
+static void seed(struct drawing *drawing)
+{
+    torch_random_seed(&drawing->random, drawing->init->seed);
+}
+
+/* --- bare attention: the words --------------------------------------------------------------- */
+
+/* How many numbers to draw for the first `wanted` of a tensor of `count`: with 16 and more they
+ * come in blocks of 16, and only the last block of a tensor hangs on what follows. */
+static size_t enough_for(size_t wanted, size_t count)
+{
+    size_t blocks = (wanted + 15) / 16 * 16;
+    return wanted + 16 > count ? count : blocks;
+}
+
+static int draw_words(struct drawing *drawing, struct err *err)
+{
+    const struct weight_init *init = drawing->init;
+    const struct new_model_tensor *wte = new_model_tensor(drawing->new_model, PARAMETER_WTE, 0);
+    size_t channels = wte->shape[1];
+    assert(init->source_rows <= wte->shape[0]);
+    size_t words = wte->shape[0] - init->source_rows;
+    size_t rows = init->table_rows ? init->table_rows : WEIGHT_INIT_TABLE_ROWS;
+    rows = rows > words ? rows : words;
+    size_t count = enough_for(words * channels, rows * channels);
+    float *table = take_scratch(drawing, count, err);
+    if (!table)
+        return -1;
+    seed(drawing);
+    torch_random_normal(&drawing->random, table, count, 0, 1);
+    memcpy(wte->data, table, words * channels * sizeof *table);
+    seed(drawing);
+    torch_random_uniform(&drawing->random, wte->data + words * channels,
+                         init->source_rows * channels, 0, 1);
+    return 0;
+}
+
+/* --- bare attention: projections ------------------------------------------------------------- */
+
+/* torch.rand for head `head` of `heads`, which stand side by side in a matrix. */
+static int draw_head(struct drawing *drawing, const struct new_model_tensor *matrix, size_t head,
+                     size_t heads, struct err *err)
+{
+    size_t width = matrix->shape[1] / heads;
+    float *from = take_scratch(drawing, matrix->shape[0] * width, err);
+    float *to = matrix->data + head * width;
+    if (!from)
+        return -1;
+    torch_random_uniform(&drawing->random, from, matrix->shape[0] * width, 0, 1);
+    for (size_t row = 0; row < matrix->shape[0]; row++)
+        memcpy(to + row * matrix->shape[1], from + row * width, width * sizeof *from);
+    return 0;
+}
+
+static int draw_heads(struct drawing *drawing, size_t layer, struct err *err)
+{
+    const struct config *config = &drawing->new_model->config;
+    const struct new_model_tensor *q = new_model_tensor(drawing->new_model, PARAMETER_Q, layer);
+    const struct new_model_tensor *k = new_model_tensor(drawing->new_model, PARAMETER_K, layer);
+    const struct new_model_tensor *v = new_model_tensor(drawing->new_model, PARAMETER_V, layer);
+    size_t group = config->n_head / config->n_kv_head;
+    for (size_t head = 0; head < config->n_head; head++) {
+        if (draw_head(drawing, q, head, config->n_head, err))
+            return -1;
+        if (head % group == 0 && (draw_head(drawing, k, head / group, config->n_kv_head, err) ||
+                                  draw_head(drawing, v, head / group, config->n_kv_head, err)))
+            return -1;
+    }
+    return 0;
+}
+
+static int draw_rand(struct drawing *drawing, size_t layer, struct err *err)
+{
+    const struct new_model_tensor *out = new_model_tensor(drawing->new_model, PARAMETER_OUT, layer);
+    if (new_model_tensor(drawing->new_model, PARAMETER_Q, layer) && draw_heads(drawing, layer, err))
+        return -1;
+    return out ? draw_head(drawing, out, 0, 1, err) : 0;
+}
+
+/* nn.Linear: its weight stands [out, in]; both numbers of its range are 1/√in, but the weight's is
+ * reached on another way, with other roundings. */
+static int draw_linear(struct drawing *drawing, enum parameter_id id, size_t layer, struct err *err)
+{
+    const struct new_model_tensor *matrix = new_model_tensor(drawing->new_model, id, layer);
+    const struct new_model_tensor *bias =
+        new_model_tensor(drawing->new_model, (enum parameter_id)(id + 1), layer);
+    if (!matrix)
+        return 0;
+    float *weight = take_scratch(drawing, matrix->count, err);
+    if (!weight)
+        return -1;
+    size_t in = matrix->shape[0];
+    size_t out = matrix->shape[1];
+    double slope = sqrt(5); /* kaiming_uniform_(weight, a=sqrt(5)) */
+    double gain = sqrt(2 / (1 + slope * slope));
+    double range = sqrt(3) * (gain / sqrt((double)in));
+    torch_random_uniform(&drawing->random, weight, matrix->count, -range, range);
+    for (size_t row = 0; row < in; row++)
+        for (size_t column = 0; column < out; column++)
+            matrix->data[row * out + column] = weight[column * in + row];
+    range = 1 / sqrt((double)in);
+    if (bias)
+        torch_random_uniform(&drawing->random, bias->data, bias->count, -range, range);
+    return 0;
+}
+
+static int draw_linears(struct drawing *drawing, size_t layer, struct err *err)
+{
+    static const enum parameter_id order[] = {PARAMETER_Q, PARAMETER_K, PARAMETER_V, PARAMETER_OUT};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        if (draw_linear(drawing, order[i], layer, err))
+            return -1;
+    return 0;
+}
+
+static int draw_attention(struct drawing *drawing, struct err *err)
+{
+    bool linear = drawing->init->way == WEIGHT_INIT_LINEAR;
+    if (draw_words(drawing, err))
+        return -1;
+    seed(drawing);
+    size_t layers = drawing->new_model->config.n_layer;
+    for (size_t layer = 0; layer < layers; layer++) {
+        if ((linear ? draw_linears : draw_rand)(drawing, layer, err))
+            return -1;
+        progress_tell(drawing->init->progress, layer + 1, layers);
+    }
+    return 0;
+}
+
+/* --- GPT-2 ----------------------------------------------------------------------------------- */
+
+/* The matrices of a layer, as its modules stand in it. */
+static const struct step {
+    enum parameter_id id;
+    bool ends_branch;
+} block_steps[] = {
+    {PARAMETER_C_ATTN, false},
+    {PARAMETER_ATTN_PROJ, true},
+    {PARAMETER_FC, false},
+    {PARAMETER_MLP_PROJ, true},
+};
+
+enum { BLOCK_STEPS = sizeof block_steps / sizeof *block_steps };
+
+static void skip_matrix(struct drawing *drawing, enum parameter_id id, size_t layer)
+{
+    const struct new_model_tensor *matrix = new_model_tensor(drawing->new_model, id, layer);
+    if (matrix)
+        torch_random_skip_normal(&drawing->random, matrix->count);
+}
+
+static void draw_matrix(struct drawing *drawing, enum parameter_id id, size_t layer, double spread)
+{
+    const struct new_model_tensor *matrix = new_model_tensor(drawing->new_model, id, layer);
+    if (matrix)
+        torch_random_normal(&drawing->random, matrix->data, matrix->count, 0, spread);
+}
+
+/* What is drawn when the modules are made, and not kept. */
+static void skip_making(struct drawing *drawing)
+{
+    skip_matrix(drawing, PARAMETER_WTE, 0);
+    skip_matrix(drawing, PARAMETER_WPE, 0);
+    for (size_t layer = 0; layer < drawing->new_model->config.n_layer; layer++)
+        for (size_t i = 0; i < BLOCK_STEPS; i++)
+            skip_matrix(drawing, block_steps[i].id, layer);
+}
+
+static void draw_block(struct drawing *drawing, size_t layer)
+{
+    const struct config *config = &drawing->new_model->config;
+    double spread = config->initializer_range;
+    double less = spread / sqrt(2 * (double)config->n_layer);
+    for (size_t i = 0; i < BLOCK_STEPS; i++) {
+        if (block_steps[i].ends_branch)
+            skip_matrix(drawing, block_steps[i].id, layer);
+        draw_matrix(drawing, block_steps[i].id, layer, block_steps[i].ends_branch ? less : spread);
+    }
+}
+
+static void fill_scales(struct drawing *drawing, enum parameter_id id, size_t layer)
+{
+    const struct new_model_tensor *scale = new_model_tensor(drawing->new_model, id, layer);
+    for (size_t i = 0; scale && i < scale->count; i++)
+        scale->data[i] = 1;
+}
+
+static void draw_gpt2(struct drawing *drawing)
+{
+    const struct config *config = &drawing->new_model->config;
+    seed(drawing);
+    skip_making(drawing);
+    draw_matrix(drawing, PARAMETER_WTE, 0, config->initializer_range);
+    draw_matrix(drawing, PARAMETER_WPE, 0, config->initializer_range);
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        draw_block(drawing, layer);
+        fill_scales(drawing, PARAMETER_LN_1, layer);
+        fill_scales(drawing, PARAMETER_LN_2, layer);
+        progress_tell(drawing->init->progress, layer + 1, config->n_layer);
+    }
+    fill_scales(drawing, PARAMETER_LN_F, 0);
+    /* The head is made, uniform, when all else is initialised; then it is initialised, too. */
+    torch_random_skip_uniform(&drawing->random, config->vocab_size * config->n_embd);
+    draw_matrix(drawing, PARAMETER_LM_HEAD, 0, config->initializer_range);
+}
+
+int weight_init_draw(struct new_model *new_model, const struct weight_init *init, struct err *err)
+{
+    struct drawing drawing = {.new_model = new_model, .init = init};
+    int failed = 0;
+    if (new_model->config.kind == MODEL_TRANSFORMER)
+        return err_unsupported(err,
+                               "expected a model of type \"gpt2\" or \"attention\", found type "
+                               "\"transformer\": there is no recipe for its weights");
+    if (new_model->config.kind == MODEL_GPT2)
+        draw_gpt2(&drawing);
+    else
+        failed = draw_attention(&drawing, err);
+    arena_release(&drawing.scratch);
+    return failed;
+}
+
+static const struct origin origins[] = {
+    {.name = "life-cross", .source_rows = 8},
+    {.name = "journey", .given = true},
+    {.name = "journey-causal", .given = true},
+    {.name = "translate", .given = true},
+};
+
+const struct origin *origin_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof origins / sizeof *origins; i++)
+        if (strcmp(origins[i].name, name) == 0)
+            return &origins[i];
+    return NULL;
+}

@@ -1,0 +1,58 @@
+/* weight_init.h: the numbers that a model begins with, drawn as PyTorch draws them from the same
+ * seed.
+ *
+ * Bare attention, as textbooks write it down: `torch.manual_seed(123); nn.Embedding(50000, 3)`,
+ * whose first rows are the words; then the seed again, and layer by layer
+ *
+ *     RAND: torch.rand for W_query, W_key, W_value of head 0, of head 1, …, and the output
+ * projection; a key/value head comes with the first query head that looks at it; biases are 0
+ *     LINEAR: nn.Linear, weight and bias, for W_query, W_key, W_value and the output projection
+ *
+ * GPT-2, as GPT2LMHeadModel(config) of transformers since 4.27: every matrix normal with the spread
+ * `initializer_range`, those that end a branch of the residual stream 1/√(2 n_layer) of that. All
+ * are drawn when made, again when initialised, those at the ends of branches a third time.
+ *
+ *     struct weight_init init = {.seed = 123};
+ *     if (new_model_open(&new_model, …) || weight_init_draw(&new_model, &init, err)) ...
+ */
+#ifndef ATTN_MODEL_WEIGHT_INIT_H
+#define ATTN_MODEL_WEIGHT_INIT_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct new_model;
+struct progress_sink;
+
+enum weight_init_way { WEIGHT_INIT_RAND, WEIGHT_INIT_LINEAR };
+
+enum { WEIGHT_INIT_TABLE_ROWS = 50000 }; /* of the embedding in textbooks */
+
+struct weight_init {
+    uint64_t seed;
+
+    /* Of bare attention: */
+    enum weight_init_way way;
+    size_t table_rows; /* of nn.Embedding; 0: WEIGHT_INIT_TABLE_ROWS; at least the words */
+    const struct progress_sink *progress; /* of the layers that are drawn; NULL: not told */
+    size_t source_rows; /* of so many words, the last, torch.rand makes a second text */
+};
+
+/* Fill a new model that is all 0. Refused, as not supported: an encoder's. */
+int weight_init_draw(struct new_model *new_model, const struct weight_init *init, struct err *err);
+
+enum { ORIGIN_SEED = 123 };
+
+/* Where the numbers of a worked example in models/ come from, if they aren't simply drawn from that
+ * seed: nothing makes given ones but copying. */
+struct origin {
+    const char *name;   /* of the bundled model */
+    bool given;         /* its numbers were written by hand, or trained */
+    size_t source_rows; /* as in struct weight_init */
+};
+
+/* NULL: drawn, nothing special. */
+const struct origin *origin_find(const char *name);
+
+#endif

@@ -1,0 +1,306 @@
+/* train_attention.c: head by head of each text, by blocks of 64 queries and 64 keys; what lies in
+ * the masked future is never computed. */
+#include "train/train_pass.h"
+
+#include <string.h>
+
+#include "math/rng.h"
+#include "math/rows.h"
+#include "math/tensor.h"
+
+enum {
+    SIDE = 64,  /* queries, and keys, of a block */
+    LINE = 16,  /* floats of a cache line */
+    SIZES = 2,  /* of a block's side: SIDE, and what is left at the end */
+    STRIPS = 2, /* of SIDE rows of weights, in each thread's memory */
+};
+
+/* The products of a block, C [n, m] (+)= B [n, k] · A [k, m]; d is a head's width. */
+enum product {
+    SCORES,  /* [queries, keys] = q [queries, d] · kᵀ [d, keys] */
+    SLOPES,  /* [queries, keys] = dcontext · vᵀ: the gradients of weights */
+    CONTEXT, /* [queries, d] = weights [queries, keys] · v [keys, d] */
+    DQ,      /* [queries, d] = gradients of scores · k */
+    DK,      /* [keys, d] = those transposed · q [queries, d] */
+    DV,      /* [keys, d] = weights transposed · dcontext */
+    PRODUCTS,
+};
+
+/* One kernel that sets and one that adds. */
+struct pair {
+    struct kernel set, add;
+};
+
+/* All heads of a layer. */
+struct layer_work {
+    struct train_step *step;
+    size_t layer;
+    bool backward;
+    size_t width; /* of a head */
+    float scale;
+    double work;                                 /* multiply-adds */
+    struct pair kernels[PRODUCTS][SIZES][SIZES]; /* by the sizes of queries and keys */
+};
+
+/* One head of one text. */
+struct head_work {
+    const struct layer_work *layer;
+    struct matrix q, k, v, context;     /* [T, d] */
+    struct matrix dq, dk, dv, dcontext; /* [T, d] */
+    float *weights;                     /* [T, stride] */
+    float *transposed;                  /* [d, stride] of keys, or of values */
+    float *strips[STRIPS];              /* [SIDE, stride] */
+    float *block;                       /* [SIDE, SIDE] */
+    size_t number;                      /* of the head among all of the batch */
+    size_t stride;
+};
+
+size_t train_attention_stride(size_t tokens)
+{
+    return (tokens + LINE - 1) / LINE * LINE;
+}
+
+int train_attention_init(struct train_step *step, struct err *err)
+{
+    size_t threads = pool_threads(step->plan.machine->pool);
+    size_t width = step->config->d_k;
+    size_t floats = step->weights_stride * (width + STRIPS * SIDE) + SIDE * SIDE;
+    step->scratch.heads = arena_alloc(&step->arena, threads, sizeof *step->scratch.heads, err);
+    for (size_t t = 0; step->scratch.heads && t < threads; t++) {
+        step->scratch.heads[t] = arena_alloc(&step->arena, floats, sizeof(float), err);
+        if (!step->scratch.heads[t])
+            return -1;
+    }
+    return step->scratch.heads ? 0 : -1;
+}
+
+static size_t tokens_of(const struct head_work *head)
+{
+    return head->q.rows;
+}
+
+/* How many rows, or keys, the block that begins at `first` has. */
+static size_t side_at(const struct head_work *head, size_t first)
+{
+    size_t rest = tokens_of(head) - first;
+    return rest < SIDE ? rest : SIDE;
+}
+
+/* The kernels of a product of the queries from `first` on and the keys from `key` on. */
+static const struct pair *pair_at(const struct head_work *head, enum product product, size_t first,
+                                  size_t key)
+{
+    return &head->layer->kernels[product][side_at(head, first) < SIDE][side_at(head, key) < SIDE];
+}
+
+static void call(const struct pair *pair, bool add, const float *a, const float *b, float *c)
+{
+    kernel_call(add ? &pair->add : &pair->set, a, b, c, a);
+}
+
+static float *row_of(struct matrix x, size_t row)
+{
+    return x.data + row * x.stride;
+}
+
+/* A strip's rows times what is transposed: scores, or the gradients of weights. */
+static void multiply_transposed(const struct head_work *head, enum product product, float *strip,
+                                struct matrix rows, size_t first)
+{
+    for (size_t key = 0; key <= first; key += SIDE)
+        call(pair_at(head, product, first, key), false, head->transposed + key, row_of(rows, first),
+             strip + key);
+}
+
+/* The strip's weights after dropout: its own, or those in `to`. */
+static const float *drop_strip(const struct head_work *head, float *to, size_t first)
+{
+    const struct train_step *step = head->layer->step;
+    size_t rows = side_at(head, first);
+    const float *strip = head->weights + first * head->stride;
+    float rate = dropout_rate(step);
+    uint64_t key = dropout_key(step, DROP_WEIGHTS, head->layer->layer);
+    if (rate == 0)
+        return strip;
+    memcpy(to, strip, rows * head->stride * sizeof *to);
+    for (size_t row = 0; row < rows; row++)
+        rng_dropout(to + row * head->stride, first + row + 1, key,
+                    head->number * tokens_of(head) + first + row, rate);
+    return to;
+}
+
+/* --- forward --------------------------------------------------------------------------------- */
+
+/* Scores become weights; what cannot be seen gets 0. A score that is no number stays one, and makes
+ * the loss none. */
+static void weigh(const struct head_work *head, float *strip, size_t first)
+{
+    size_t rows = side_at(head, first);
+    for (size_t row = 0; row < rows; row++) {
+        float *weights = strip + row * head->stride;
+        size_t visible = first + row + 1;
+        scale_row(weights, weights, visible, head->layer->scale);
+        softmax_row(weights, visible);
+        memset(weights + visible, 0, (first + rows - visible) * sizeof *weights);
+    }
+}
+
+static void strip_forward(const struct head_work *head, size_t first)
+{
+    float *strip = head->weights + first * head->stride;
+    multiply_transposed(head, SCORES, strip, head->q, first);
+    weigh(head, strip, first);
+    const float *dropped = drop_strip(head, head->strips[0], first);
+    for (size_t key = 0; key <= first; key += SIDE)
+        call(pair_at(head, CONTEXT, first, key), key > 0, row_of(head->v, key), dropped + key,
+             row_of(head->context, first));
+}
+
+/* --- backward --------------------------------------------------------------------------------- */
+
+/* The strip's gradients of weights become those of raw scores. */
+static void weigh_backward(const struct head_work *head, float *strip, size_t first)
+{
+    const struct train_step *step = head->layer->step;
+    size_t rows = side_at(head, first);
+    uint64_t key = dropout_key(step, DROP_WEIGHTS, head->layer->layer);
+    for (size_t row = 0; row < rows; row++) {
+        float *gradients = strip + row * head->stride;
+        size_t visible = first + row + 1;
+        rng_dropout(gradients, visible, key, head->number * tokens_of(head) + first + row,
+                    dropout_rate(step));
+        softmax_row_backward(gradients, head->weights + (first + row) * head->stride, visible,
+                             head->layer->scale);
+        memset(gradients + visible, 0, (first + rows - visible) * sizeof *gradients);
+    }
+}
+
+/* to [keys, d] (+)= blockᵀ · from [queries, d]; the first strip that sees a key is its own. */
+static void mix_transposed(const struct head_work *head, enum product product, const float *strip,
+                           size_t first, size_t key)
+{
+    struct matrix to = product == DK ? head->dk : head->dv;
+    struct matrix from = product == DK ? head->q : head->dcontext;
+    size_t rows = side_at(head, first);
+    size_t keys = side_at(head, key);
+    struct matrix block = {(float *)strip + key, rows, keys, head->stride}; /* only read */
+    transpose((struct matrix){head->block, keys, rows, SIDE}, block);
+    call(pair_at(head, product, first, key), key < first, row_of(from, first), head->block,
+         row_of(to, key));
+}
+
+static void strip_backward(const struct head_work *head, size_t first)
+{
+    float *gradients = head->strips[0];
+    const float *dropped = drop_strip(head, head->strips[1], first);
+    multiply_transposed(head, SLOPES, gradients, head->dcontext, first);
+    weigh_backward(head, gradients, first);
+    for (size_t key = 0; key <= first; key += SIDE) {
+        call(pair_at(head, DQ, first, key), key > 0, row_of(head->k, key), gradients + key,
+             row_of(head->dq, first));
+        mix_transposed(head, DK, gradients, first, key);
+        mix_transposed(head, DV, dropped, first, key);
+    }
+}
+
+/* --- all heads ------------------------------------------------------------------------------- */
+
+static struct matrix head_part(struct matrix whole, size_t text, size_t tokens, size_t column,
+                               size_t width)
+{
+    return matrix_columns(matrix_rows(whole, text * tokens, tokens), column, width);
+}
+
+static struct head_work head_work(const struct layer_work *layer, size_t round, size_t thread)
+{
+    struct train_step *step = layer->step;
+    struct layer_tape *tape = &step->tape.layers[layer->layer];
+    size_t heads = step->config->n_head;
+    size_t tokens = step->plan.tokens;
+    size_t width = layer->width;
+    size_t text = round / heads;
+    size_t at = round % heads * width;
+    size_t channels = step->config->n_embd;
+    float *room = step->scratch.heads[thread];
+    size_t stride = step->weights_stride;
+    return (struct head_work){
+        .layer = layer,
+        .q = head_part(tape->qkv, text, tokens, at, width),
+        .k = head_part(tape->qkv, text, tokens, channels + at, width),
+        .v = head_part(tape->qkv, text, tokens, 2 * channels + at, width),
+        .context = head_part(tape->context, text, tokens, at, width),
+        .dq = head_part(step->d.qkv, text, tokens, at, width),
+        .dk = head_part(step->d.qkv, text, tokens, channels + at, width),
+        .dv = head_part(step->d.qkv, text, tokens, 2 * channels + at, width),
+        .dcontext = head_part(step->d.context, text, tokens, at, width),
+        .weights = tape->weights + round * tokens * stride,
+        .block = room,
+        .transposed = room + SIDE * SIDE,
+        .strips = {room + SIDE * SIDE + width * stride,
+                   room + SIDE * SIDE + (width + SIDE) * stride},
+        .number = round,
+        .stride = stride,
+    };
+}
+
+static void run_head(void *context, size_t round, size_t thread)
+{
+    const struct layer_work *layer = context;
+    struct head_work head = head_work(layer, round, thread);
+    struct matrix x = layer->backward ? head.v : head.k;
+    transpose((struct matrix){head.transposed, x.columns, x.rows, head.stride}, x);
+    for (size_t first = 0; first < tokens_of(&head); first += SIDE)
+        (layer->backward ? strip_backward : strip_forward)(&head, first);
+}
+
+static void get_kernels(struct layer_work *layer, bool short_rows, bool short_keys)
+{
+    const struct train_step *step = layer->step;
+    struct kernels *kernels = step->plan.machine->kernels;
+    int rest = (int)(step->plan.tokens % SIDE);
+    int rows = short_rows ? rest : SIDE;
+    int keys = short_keys ? rest : SIDE;
+    int d = (int)layer->width;
+    int strip = (int)step->weights_stride;
+    int qkv = (int)step->tape.layers[0].qkv.stride;
+    int out = (int)step->tape.layers[0].context.stride;
+    const struct kernel_shape shapes[PRODUCTS] = {
+        /* m columns, n rows, k terms; strides of a, b and c */
+        [SCORES] = {keys, rows, d, strip, qkv, strip, 0, 0, 0},
+        [SLOPES] = {keys, rows, d, strip, out, strip, 0, 0, 0},
+        [CONTEXT] = {d, rows, keys, qkv, strip, out, 0, 0, 0},
+        [DQ] = {d, rows, keys, qkv, strip, qkv, 0, 0, 0},
+        [DK] = {d, keys, rows, qkv, SIDE, qkv, 0, 0, 0},
+        [DV] = {d, keys, rows, out, SIDE, qkv, 0, 0, 0},
+    };
+    for (int product = 0; product < PRODUCTS; product++) {
+        struct pair *pair = &layer->kernels[product][short_rows][short_keys];
+        struct kernel_shape shape = shapes[product];
+        kernels_get(kernels, &pair->set, &shape, layer->work);
+        shape.accumulate = 1;
+        kernels_get(kernels, &pair->add, &shape, layer->work);
+    }
+}
+
+void train_attention(struct train_step *step, size_t layer, bool backward)
+{
+    const struct config *c = step->config;
+    size_t tokens = step->plan.tokens;
+    struct layer_work work = {
+        .step = step,
+        .layer = layer,
+        .backward = backward,
+        .width = c->d_k,
+        .scale = config_scale(c, layer),
+        .work = 2 * (double)step->rows * (double)tokens * (double)c->n_embd,
+    };
+    kernels_begin(step->plan.machine->kernels);
+    if (tokens >= SIDE) /* no kernel has a side of 0 */
+        get_kernels(&work, false, false);
+    if (tokens % SIDE)
+        get_kernels(&work, true, true);
+    if (tokens % SIDE && tokens > SIDE)
+        get_kernels(&work, true, false);
+    pool_run(step->plan.machine->pool,
+             (struct loop){step->plan.texts * c->n_head, work.work, run_head}, &work);
+}

@@ -1,0 +1,329 @@
+#include "train/trainer.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/sha256.h"
+#include "format/json.h"
+#include "format/json_writer.h"
+#include "format/safetensors.h"
+
+static const char settings_file[] = "training.json";
+static const char optimizer_file[] = "training.safetensors";
+static const char log_file[] = "log.csv";
+static const char weights_file[] = "model.safetensors";
+
+enum { SAVED_FILES = NEW_MODEL_FILES_MAX + 3, NUMBER_BYTES = 32 };
+
+/* --- settings -------------------------------------------------------------------------------- */
+
+static void hash(char digits[SHA256_DIGITS + 1], const char *bytes, size_t size)
+{
+    struct sha256 sha;
+    sha256_begin(&sha);
+    sha256_add(&sha, bytes, size);
+    sha256_end(&sha, digits);
+}
+
+/* What the training is, as the file says it. */
+static void describe_state(struct json_writer *json, const struct train_checkpoint *state)
+{
+    char number[NUMBER_BYTES];
+    snprintf(number, sizeof number, "%016" PRIx64, state->digest);
+    json_put_integer(json, "\n  step", state->step);
+    json_put_text(json, "\n  data", number);
+    for (size_t i = 0; i < trainer_setting_count; i++) {
+        const struct trainer_setting *row = &trainer_setting_rows[i];
+        snprintf(number, sizeof number, row->whole ? "%.0f" : "%.17g",
+                 trainer_setting_value(&state->settings, row));
+        json_put_gap(json, "\n  ");
+        json_put_raw(json, row->name, number);
+    }
+}
+
+/* With the hashes of that, and of the files beside it: a resumed training is held against them. */
+static void describe(struct buf *out, const struct trainer *trainer, const struct folder *beside)
+{
+    struct json_writer json = {.buf = out};
+    char digits[SHA256_DIGITS + 1] = "";
+    const struct train_checkpoint state = {
+        .settings = trainer->settings,
+        .step = (long long)trainer->adamw.steps,
+        .digest = trainer->dataset->digest,
+    };
+    json_put_open(&json, NULL, '{');
+    describe_state(&json, &state);
+    if (!out->out_of_memory)
+        hash(digits, out->bytes + 1, out->size - 1);
+    json_put_text(&json, "\n  settings", digits);
+    json_put_open(&json, "\n  files", '{');
+    for (size_t i = 0; i < beside->file_count; i++) {
+        const struct folder_file *file = &beside->files[i];
+        hash(digits, file->bytes, file->size);
+        json_put_gap(&json, "\n    ");
+        json_put_text(&json, file->name, digits);
+    }
+    buf_text(out, "\n  }\n}\n");
+}
+
+static int read_setting(struct train_checkpoint *state, const struct trainer_setting *row,
+                        const struct json *root, struct err *err)
+{
+    void *field = (char *)&state->settings + row->offset;
+    if (!json_member(root, row->name) && row->may_lack)
+        return 0;
+    if (!json_member(root, row->name))
+        return err_set(err, "field '%s': expected a number, found nothing", row->name);
+    if (row->whole)
+        return json_integer(root, row->name, 0, (long long)row->max, field, err);
+    return json_double(root, row->name, 0, row->max, field, err);
+}
+
+static int read_settings(struct train_checkpoint *state, const struct json *root, struct err *err)
+{
+    const char *digest = "";
+    if (json_integer(root, "step", 0, 1000000000, &state->step, err) ||
+        json_text(root, "data", &digest, err))
+        return -1;
+    if (sscanf(digest, "%" SCNx64, &state->digest) != 1)
+        return err_set(err, "field 'data': expected a digest, found \"%s\"", digest);
+    for (size_t i = 0; i < trainer_setting_count; i++)
+        if (read_setting(state, &trainer_setting_rows[i], root, err))
+            return -1;
+    const struct trainer_settings *s = &state->settings;
+    if (!s->steps || !s->texts || !s->tokens || !s->accumulate || state->step > s->steps)
+        return err_set(err, "expected a step of the course, and sizes above 0");
+    return 0;
+}
+
+/* --- one set of files ------------------------------------------------------------------------ */
+
+/* What every checkpoint has; those of its tokenizer depend on its kind. */
+static const char *const always[] = {weights_file, optimizer_file, "config.json"};
+
+static int check_file(const struct json *member, const struct folder *folder, struct err *err)
+{
+    struct file file = {0};
+    char digits[SHA256_DIGITS + 1];
+    const char *name = json_key(member);
+    const char *expected = "";
+    if (!*name || strchr(name, '/') || !json_get_text(member, &expected))
+        return err_set(err, "'%s/%s': field 'files': expected names of files with their hashes",
+                       folder->path, settings_file);
+    if (folder_open(&file, folder, name, err))
+        return -1;
+    hash(digits, file.bytes, file.size);
+    file_release(&file);
+    if (strcmp(digits, expected) == 0)
+        return 0;
+    return err_set(
+        err,
+        "'%s/%s': expected what was saved with %s (SHA-256 %.12s…), found another file "
+        "(%.12s…): saving was cut short, or the file was changed; a step-… folder beside "
+        "it can be resumed",
+        folder->path, name, settings_file, expected, digits);
+}
+
+/* The step of the last line; 0 of the heading alone. */
+static long long last_step(const struct file *log)
+{
+    size_t end = log->size;
+    while (end > 0 && log->bytes[end - 1] == '\n')
+        end--;
+    size_t begin = end;
+    while (begin > 0 && log->bytes[begin - 1] != '\n')
+        begin--;
+    long long step = 0;
+    for (; begin < end && log->bytes[begin] >= '0' && log->bytes[begin] <= '9'; begin++)
+        step = step < LLONG_MAX / 100 ? 10 * step + (log->bytes[begin] - '0') : step;
+    return step;
+}
+
+/* It holds times, which are never the same twice, so it is no part of the hashes. */
+static int check_log(long long step, const struct folder *folder, struct err *err)
+{
+    struct file log = {0};
+    if (folder_open(&log, folder, log_file, err))
+        return -1;
+    long long last = last_step(&log);
+    file_release(&log);
+    if (last == step)
+        return 0;
+    return err_set(err,
+                   "'%s/%s': expected a log up to step %lld, as %s has it, found one up to step "
+                   "%lld: saving was cut short; a step-… folder beside it can be resumed",
+                   folder->path, log_file, step, settings_file, last);
+}
+
+/* Whoever wants other settings begins another training: with these it would be neither. Those of
+ * earlier versions have no hash. */
+static int check_state(const struct train_checkpoint *state, const struct json *root,
+                       struct err *err)
+{
+    struct buf text = {0};
+    struct json_writer json = {.buf = &text};
+    char digits[SHA256_DIGITS + 1];
+    const char *expected = "";
+    if (!json_member(root, "settings"))
+        return 0;
+    describe_state(&json, state);
+    int failed = json_text(root, "settings", &expected, err) || buf_check(&text, err);
+    if (!failed) {
+        hash(digits, text.bytes, text.size);
+        if (strcmp(digits, expected) != 0)
+            failed = err_set(err,
+                             "field 'settings': expected the hash of the fields before it "
+                             "(SHA-256 %.12s…), found %.12s…: one of them was changed; a step-… "
+                             "folder beside it can be resumed",
+                             digits, expected);
+    }
+    buf_release(&text);
+    return failed ? -1 : 0;
+}
+
+/* Files get their names one after another: all of them must be those of the same step. */
+static int check_files(const struct json *root, const struct folder *folder, struct err *err)
+{
+    const struct json *files = json_member(root, "files");
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+        if (!files || !json_is_object(files) || !json_member(files, always[i]))
+            return err_set(err, "'%s/%s': field 'files': expected the hash of '%s', found none",
+                           folder->path, settings_file, always[i]);
+    for (const struct json *member = json_first(files); member; member = json_next(member))
+        if (check_file(member, folder, err))
+            return -1;
+    return 0;
+}
+
+int train_checkpoint_open(struct train_checkpoint *state, const struct folder *folder,
+                          struct err *err)
+{
+    struct file file = {0};
+    struct json *root = NULL;
+    *state = (struct train_checkpoint){0};
+    if (!folder_has(folder, settings_file))
+        return err_set(err,
+                       "'%s': expected a training that was saved, found no %s: of one that was cut "
+                       "short, give the folder of a step, '%s/step-…'",
+                       folder->path, settings_file, folder->path);
+    if (folder_open(&file, folder, settings_file, err))
+        return -1;
+    int failed = json_parse(&root, file.bytes, file.size, err) || read_settings(state, root, err) ||
+                 check_state(state, root, err);
+    if (failed)
+        err_prefix(err, "'%s/%s'", folder->path, settings_file);
+    failed = failed || check_files(root, folder, err) || check_log(state->step, folder, err);
+    json_free(root);
+    file_release(&file);
+    return failed ? -1 : 0;
+}
+
+/* --- numbers --------------------------------------------------------------------------------- */
+
+/* The bytes of training.safetensors. */
+static int write_optimizer(struct buf *bytes, const struct trainer *trainer,
+                           const struct new_model *new_model, struct err *err)
+{
+    static const char *const kinds[] = {"mean", "square"};
+    struct arena arena = {0};
+    struct safetensors_tensor *tensors =
+        arena_alloc(&arena, 2 * new_model->count, sizeof *tensors, err);
+    int failed = !tensors;
+    for (size_t i = 0; i < 2 * new_model->count && !failed; i++) {
+        const struct new_model_tensor *tensor = &new_model->tensors[i % new_model->count];
+        const char *name =
+            arena_format(&arena, err, "%s.%s", kinds[i / new_model->count], tensor->name);
+        tensors[i] =
+            (struct safetensors_tensor){.name = name, .rank = tensor->rank, .shape = tensor->shape};
+        failed = !name;
+    }
+    failed = failed || safetensors_header(bytes, tensors, 2 * new_model->count, NULL, 0, err);
+    const struct parameters *sets[] = {&trainer->adamw.means, &trainer->adamw.squares};
+    for (size_t i = 0; i < 2 && !failed; i++)
+        buf_bytes(bytes, sets[i]->values, sets[i]->count * sizeof(float));
+    arena_release(&arena);
+    return failed || buf_check(bytes, err) ? -1 : 0;
+}
+
+/* What describes the others gets its name last: until then they do not fit what it says. */
+int train_checkpoint_write(const struct trainer *trainer, const struct new_model *new_model,
+                           const struct buf *log, const struct target_folder *target,
+                           struct err *err)
+{
+    struct folder_file files[SAVED_FILES];
+    struct folder folder = {target->path, files, 0};
+    struct buf json = {0};
+    struct buf optimizer = {0};
+    int failed = buf_check(log, err) || write_optimizer(&optimizer, trainer, new_model, err);
+    if (!failed) {
+        files[folder.file_count++] =
+            (struct folder_file){optimizer_file, optimizer.bytes, optimizer.size};
+        for (size_t i = 0; i < new_model->folder.file_count; i++)
+            files[folder.file_count++] = new_model->folder.files[i];
+        describe(&json, trainer, &folder);
+        files[folder.file_count++] = (struct folder_file){log_file, log->bytes, log->size};
+        files[folder.file_count++] = (struct folder_file){settings_file, json.bytes, json.size};
+        failed = buf_check(&json, err) || folder_save(&folder, target, NULL, err);
+    }
+    buf_release(&json);
+    buf_release(&optimizer);
+    return failed ? -1 : 0;
+}
+
+/* Read a set from a file that must have it in float32, its tensors under their names after a
+ * prefix. */
+static int read_set(const struct parameters *set, const char *prefix,
+                    const struct safetensors *from, const char *file, struct err *err)
+{
+    struct arena arena = {0};
+    int failed = 0;
+    for (size_t i = 0; i < set->new_model->count && !failed; i++) {
+        const struct new_model_tensor *tensor = &set->new_model->tensors[i];
+        const char *name = arena_format(&arena, err, "%s%s", prefix, tensor->name);
+        const struct safetensors_entry *entry = name ? safetensors_find(from, name) : NULL;
+        if (!name)
+            failed = -1;
+        else if (!entry || entry->dtype != DTYPE_F32 || entry->count != tensor->count)
+            failed = err_set(err, "'%s': tensor '%s': expected %zu float32 numbers, found %s", file,
+                             name, tensor->count, entry ? "others" : "nothing");
+        else
+            memcpy(parameter_of(set, tensor), entry->data, tensor->count * sizeof(float));
+    }
+    arena_release(&arena);
+    return failed;
+}
+
+int train_checkpoint_weights(struct new_model *new_model, const struct folder *folder,
+                             struct err *err)
+{
+    const struct parameters weights = parameters_of(new_model);
+    struct safetensors tensors = {0};
+    if (safetensors_open(&tensors, folder, weights_file, err))
+        return -1;
+    int failed = read_set(&weights, "", &tensors, weights_file, err);
+    safetensors_release(&tensors);
+    return failed;
+}
+
+int train_checkpoint_resume(struct trainer *trainer, const struct train_checkpoint *state,
+                            struct buf *log, const struct folder *folder, struct err *err)
+{
+    struct safetensors tensors = {0};
+    struct file file = {0};
+    if (trainer->dataset->digest != state->digest)
+        return err_set(err, "--data: expected the texts that '%s' was trained on, found others",
+                       folder->path);
+    if (safetensors_open(&tensors, folder, optimizer_file, err))
+        return -1;
+    int failed = read_set(&trainer->adamw.means, "mean.", &tensors, optimizer_file, err) ||
+                 read_set(&trainer->adamw.squares, "square.", &tensors, optimizer_file, err) ||
+                 folder_open(&file, folder, log_file, err);
+    if (!failed)
+        buf_bytes(log, file.bytes, file.size);
+    trainer->adamw.steps = (uint64_t)state->step;
+    safetensors_release(&tensors);
+    file_release(&file);
+    return failed || buf_check(log, err) ? -1 : 0;
+}

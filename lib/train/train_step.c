@@ -1,0 +1,294 @@
+#include "train/train_pass.h"
+
+#include <math.h>
+
+#include "math/gemm.h"
+
+enum { CHUNK_ROWS = 512 }; /* of logits at a time, so that they stay in cache */
+
+/* --- parameters ------------------------------------------------------------------------------- */
+
+struct parameters parameters_of(const struct new_model *new_model)
+{
+    const struct new_model_tensor *last = &new_model->tensors[new_model->count - 1];
+    float *first = new_model->tensors[0].data;
+    return (struct parameters){new_model, first, (size_t)(last->data - first) + last->count};
+}
+
+int parameters_alloc(struct parameters *parameters, const struct new_model *new_model,
+                     struct arena *arena, struct err *err)
+{
+    *parameters = parameters_of(new_model);
+    parameters->values = arena_alloc(arena, parameters->count, sizeof(float), err);
+    return parameters->values ? 0 : -1;
+}
+
+float *parameter_of(const struct parameters *parameters, const struct new_model_tensor *tensor)
+{
+    return parameters->values + (tensor->data - parameters->new_model->tensors[0].data);
+}
+
+float *parameter_at(const struct parameters *parameters, enum parameter_id id, size_t layer)
+{
+    const struct new_model_tensor *tensor = new_model_tensor(parameters->new_model, id, layer);
+    return tensor ? parameter_of(parameters, tensor) : NULL;
+}
+
+struct weight parameter_weight(const struct parameters *parameters, enum parameter_id id,
+                               size_t layer)
+{
+    const struct new_model_tensor *tensor = new_model_tensor(parameters->new_model, id, layer);
+    return (struct weight){
+        .data = parameter_of(parameters, tensor),
+        .bias = parameter_at(parameters, id + 1, layer),
+        .in = tensor->shape[0],
+        .out = tensor->shape[1],
+        .stride = tensor->shape[1],
+    };
+}
+
+struct norm parameter_norm(const struct parameters *parameters, enum parameter_id id, size_t layer)
+{
+    return (struct norm){
+        .scale = parameter_at(parameters, id, layer),
+        .shift = parameter_at(parameters, id + 1, layer),
+        .epsilon = parameters->new_model->config.epsilon,
+    };
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+static int take_matrix(struct train_step *step, struct matrix *matrix, size_t columns,
+                       struct err *err)
+{
+    *matrix = (struct matrix){NULL, step->rows, columns, columns};
+    matrix->data = arena_alloc(&step->arena, step->rows * columns, sizeof(float), err);
+    return matrix->data ? 0 : -1;
+}
+
+static int take_layer(struct train_step *step, struct layer_tape *layer, struct err *err)
+{
+    const struct config *c = step->config;
+    size_t squares = step->plan.texts * c->n_head * step->plan.tokens;
+    layer->weights = arena_alloc(&step->arena, squares * step->weights_stride, sizeof(float), err);
+    if (!layer->weights)
+        return -1;
+    return take_matrix(step, &layer->norm_1, c->n_embd, err) ||
+           take_matrix(step, &layer->qkv, 3 * c->n_embd, err) ||
+           take_matrix(step, &layer->context, c->n_embd, err) ||
+           take_matrix(step, &layer->mid, c->n_embd, err) ||
+           take_matrix(step, &layer->norm_2, c->n_embd, err) ||
+           take_matrix(step, &layer->hidden, c->n_inner, err) ||
+           take_matrix(step, &layer->active, c->n_inner, err);
+}
+
+static int take_tape(struct train_step *step, struct err *err)
+{
+    const struct config *c = step->config;
+    struct tape *tape = &step->tape;
+    tape->streams = arena_alloc(&step->arena, c->n_layer + 1, sizeof *tape->streams, err);
+    tape->layers = arena_alloc(&step->arena, c->n_layer, sizeof *tape->layers, err);
+    if (!tape->streams || !tape->layers || take_matrix(step, &tape->norm_f, c->n_embd, err))
+        return -1;
+    for (size_t i = 0; i <= c->n_layer; i++)
+        if (take_matrix(step, &tape->streams[i], c->n_embd, err))
+            return -1;
+    for (size_t i = 0; i < c->n_layer; i++)
+        if (take_layer(step, &tape->layers[i], err))
+            return -1;
+    return 0;
+}
+
+static int take_gradients(struct train_step *step, struct err *err)
+{
+    const struct config *c = step->config;
+    struct gradient_tape *d = &step->d;
+    return take_matrix(step, &d->stream, c->n_embd, err) ||
+           take_matrix(step, &d->branch, c->n_embd, err) ||
+           take_matrix(step, &d->context, c->n_embd, err) ||
+           take_matrix(step, &d->norm, c->n_embd, err) ||
+           take_matrix(step, &d->qkv, 3 * c->n_embd, err) ||
+           take_matrix(step, &d->hidden, c->n_inner, err);
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static size_t chunk_rows(size_t rows)
+{
+    return rows < CHUNK_ROWS ? rows : CHUNK_ROWS;
+}
+
+static int take_scratch(struct train_step *step, struct err *err)
+{
+    const struct config *c = step->config;
+    struct train_scratch *scratch = &step->scratch;
+    struct arena *arena = &step->arena;
+    size_t widest = larger(3 * c->n_embd, c->n_inner);
+    size_t chunk = chunk_rows(step->rows);
+    size_t tall = larger(widest * matrix_stride(step->rows), c->vocab_size * matrix_stride(chunk));
+    size_t matrix = c->n_embd * larger(larger(widest, c->vocab_size), 1);
+    scratch->transposed_stride = matrix_stride(step->rows);
+    scratch->transposed = arena_alloc(arena, tall, sizeof(float), err);
+    scratch->transposed_weight = arena_alloc(arena, matrix, sizeof(float), err);
+    scratch->parts = arena_alloc(arena, row_blocks(step->rows) * 2 * widest, sizeof(float), err);
+    scratch->losses = arena_alloc(arena, step->rows, sizeof *scratch->losses, err);
+    scratch->logits = (struct matrix){NULL, chunk, c->vocab_size, matrix_stride(c->vocab_size)};
+    scratch->logits.data = arena_alloc(arena, chunk * scratch->logits.stride, sizeof(float), err);
+    return scratch->transposed && scratch->transposed_weight && scratch->parts && scratch->losses &&
+                   scratch->logits.data && !take_matrix(step, &scratch->out, c->n_embd, err)
+               ? train_attention_init(step, err)
+               : -1;
+}
+
+static int check_plan(const struct train_step_plan *plan, struct err *err)
+{
+    const struct config *config = &plan->new_model->config;
+    if (config->kind != MODEL_GPT2)
+        return err_unsupported(err, "expected a model of type \"gpt2\" to train, found \"%s\"",
+                               config_kind_name(config));
+    if (plan->tokens > config->n_positions)
+        return err_set(err,
+                       "expected texts of at most %zu tokens, the model's positions, found %zu",
+                       config->n_positions, plan->tokens);
+    return 0;
+}
+
+int train_step_open(struct train_step *step, const struct train_step_plan *plan, struct err *err)
+{
+    *step = (struct train_step){.plan = *plan, .config = &plan->new_model->config};
+    if (check_plan(plan, err))
+        return -1;
+    step->weights = parameters_of(plan->new_model);
+    step->rows = plan->texts * plan->tokens;
+    step->weights_stride = train_attention_stride(plan->tokens);
+    if (parameters_alloc(&step->gradients, plan->new_model, &step->arena, err) ||
+        take_tape(step, err) || take_gradients(step, err) || take_scratch(step, err)) {
+        train_step_release(step);
+        return -1;
+    }
+    return 0;
+}
+
+void train_step_release(struct train_step *step)
+{
+    arena_release(&step->arena);
+    *step = (struct train_step){0};
+}
+
+/* --- the loss, and its gradients ---------------------------------------------------------------
+ */
+
+static void cross_entropy_block(const struct row_operation *op, const struct row_block *block)
+{
+    const struct train_step *step = op->step;
+    struct matrix logits = block_rows(op->y, block);
+    for (size_t i = 0; i < logits.rows; i++) {
+        size_t row = op->first + block->first + i;
+        if (!cross_entropy_row(logits.data + i * logits.stride, logits.columns,
+                               step->batch->targets[row], op->factor, &step->scratch.losses[row]))
+            step->scratch.losses[row] = (double)NAN;
+    }
+}
+
+/* The matrix that makes logits: the token embedding, or one of its own. */
+static enum parameter_id unembedding(const struct train_step *step)
+{
+    return step->config->tied ? PARAMETER_WTE : PARAMETER_LM_HEAD;
+}
+
+/* Logits of the rows x from `first` on, their losses, and in the logits' place their gradients. */
+static struct matrix logits_forward(struct train_step *step, struct matrix x, size_t first)
+{
+    const struct config *c = step->config;
+    struct matrix logits = matrix_rows(step->scratch.logits, 0, x.rows);
+    float factor = step->batch->share / (float)step->rows;
+    struct weight w = {
+        .data = step->scratch.transposed_weight,
+        .in = c->n_embd,
+        .out = c->vocab_size,
+        .stride = c->vocab_size,
+    };
+    linear(step->plan.machine, logits, x, &w, ACTIVATION_NONE);
+    row_operation_run(
+        step,
+        (struct row_operation){cross_entropy_block, .y = logits, .first = first, .factor = factor},
+        logits);
+    return logits;
+}
+
+/* From the gradients of the logits to those of x and of the unembedding. */
+static void logits_backward(struct train_step *step, struct matrix logits, struct matrix x,
+                            size_t first)
+{
+    const struct config *c = step->config;
+    struct matrix transposed = {step->scratch.transposed, c->vocab_size, x.rows,
+                                matrix_stride(x.rows)};
+    struct weight w = {
+        .data = parameter_at(&step->weights, unembedding(step), 0),
+        .in = c->vocab_size,
+        .out = c->n_embd,
+        .stride = c->n_embd,
+    };
+    linear(step->plan.machine, matrix_rows(step->d.norm, first, x.rows), logits, &w,
+           ACTIVATION_NONE);
+    parallel_transpose(step, transposed, logits);
+    add_weight_gradient(step, parameter_at(&step->gradients, unembedding(step), 0), transposed, x);
+}
+
+static int sum_losses(const struct train_step *step, double *loss, struct err *err)
+{
+    double sum = 0;
+    for (size_t row = 0; row < step->rows; row++) {
+        if (!isfinite(step->scratch.losses[row]))
+            return err_set(err, "the loss of token %zu of text %zu is no number",
+                           row % step->plan.tokens, row / step->plan.tokens);
+        sum += step->scratch.losses[row];
+    }
+    *loss = sum / (double)step->rows;
+    return 0;
+}
+
+/* The mean loss over the step's rows, from tape.norm_f; for the backward pass d.norm, the gradient
+ * of tape.norm_f, and that of the unembedding, too. Fails at a logit that is no number. */
+static int train_loss(struct train_step *step, bool backward, double *loss, struct err *err)
+{
+    const struct config *c = step->config;
+    float *words = parameter_at(&step->weights, unembedding(step), 0);
+    struct matrix matrix = {words, c->vocab_size, c->n_embd, c->n_embd};
+    struct matrix transposed = {step->scratch.transposed_weight, c->n_embd, c->vocab_size,
+                                c->vocab_size};
+    parallel_transpose(step, transposed, matrix);
+    for (size_t first = 0; first < step->rows; first += CHUNK_ROWS) {
+        struct matrix x = matrix_rows(step->tape.norm_f, first, chunk_rows(step->rows - first));
+        struct matrix logits = logits_forward(step, x, first);
+        if (backward)
+            logits_backward(step, logits, x, first);
+    }
+    return sum_losses(step, loss, err);
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+int train_step_run(struct train_step *step, const struct train_batch *batch, double *loss,
+                   struct err *err)
+{
+    step->batch = batch;
+    step->dropping = step->plan.dropout > 0;
+    train_forward(step);
+    if (train_loss(step, true, loss, err))
+        return -1;
+    train_backward(step);
+    return 0;
+}
+
+int train_step_evaluate(struct train_step *step, const struct train_batch *batch, double *loss,
+                        struct err *err)
+{
+    step->batch = batch;
+    step->dropping = false;
+    train_forward(step);
+    return train_loss(step, false, loss, err);
+}

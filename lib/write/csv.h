@@ -1,0 +1,32 @@
+/* csv.h: matrices as people load them into pandas, R and gnuplot: keys on top, queries at the left.
+ * One stands alone; several that have the same columns, those of all heads, are one table, in which
+ * every row begins with what it is of.
+ *
+ *     query\key,0:Life,1:is             tensor,layer,head,row,0:Life,1:is
+ *     0:Life,1,0                         weights,0,0,0:Life,1,0
+ *     1:is,0.25,0.75                     weights,0,0,1:is,0.25,0.75
+ *                                        weights,0,1,0:Life,1,0
+ *
+ * In pandas a head of a table is `t[(t.layer == 0) & (t["head"] == 3)].set_index("row").iloc[:,
+ * 3:]`; in gnuplot, where commas separate, `plot "< grep -e ^tensor -e ^weights,0,3, heads.csv |
+ * cut -d, -f4-" matrix rowheaders columnheaders with image`.
+ */
+#ifndef ATTN_WRITE_CSV_H
+#define ATTN_WRITE_CSV_H
+
+#include "base/buf.h"
+#include "base/stream.h"
+#include "lens/sheet.h"
+
+/* Append a field as RFC 4180 has it: in quotes, with its own quotes doubled, when it holds a comma,
+ * a quote or the end of a line. A byte that is not UTF-8 (a token may be a part of a character)
+ * becomes U+FFFD, because readers of data files refuse the whole file for it. */
+void csv_field(struct buf *out, const char *text);
+
+/* Append what a sheet is: "weights,0,1,"; "mean" where it is one over all. */
+void csv_sheet_place(struct buf *line, const struct sheet *sheet);
+
+/* One alone. */
+int csv_sheet_write(struct stream *out, const struct sheet *sheet, struct err *err);
+
+#endif

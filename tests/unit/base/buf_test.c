@@ -1,0 +1,135 @@
+#include "base/buf.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "base/heap.h"
+
+TEST(additions_stand_one_behind_the_other)
+{
+    struct buf buf = {0};
+    buf_text(&buf, "h.");
+    buf_format(&buf, "%d", 12);
+    buf_char(&buf, '.');
+    buf_bytes(&buf, "weights and more", 7);
+    buf_text(&buf, "");
+    ck_assert_int_eq(buf_check(&buf, NULL), 0);
+    ck_assert_str_eq(buf.bytes, "h.12.weights");
+    ck_assert_uint_eq(buf.size, 12);
+    buf_release(&buf);
+    ck_assert_ptr_null(buf.bytes);
+}
+
+TEST(a_buffer_may_hold_any_byte)
+{
+    struct buf buf = {0};
+    buf_bytes(&buf, "a\0b", 3);
+    buf_char(&buf, '\0');
+    ck_assert_uint_eq(buf.size, 4);
+    ck_assert_mem_eq(buf.bytes, "a\0b\0", 5);
+    buf_release(&buf);
+}
+
+TEST(a_formatted_text_of_any_length_fits)
+{
+    struct buf buf = {0};
+    buf_text(&buf, "<");
+    buf_format(&buf, "%*d", 10000, 7);
+    buf_text(&buf, ">");
+    ck_assert_uint_eq(buf.size, 10002);
+    ck_assert_str_eq(buf.bytes + 9999, " 7>");
+    buf_release(&buf);
+}
+
+TEST(a_formatted_text_beyond_what_printf_can_write_is_not_left_out_in_silence)
+{
+    struct buf buf = {0};
+    buf_format(&buf, "%ls", L"\xFFFFFFF"); /* no character */
+    buf_text(&buf, "more");
+    ck_assert_int_eq(buf_check(&buf, NULL), -1);
+    ck_assert_ptr_null(buf.bytes);
+    buf_release(&buf);
+}
+
+TEST(more_of_a_character_than_there_is_room_for_is_refused_at_once)
+{
+    struct buf buf = {0};
+    buf_fill(&buf, '-', 3);
+    buf_fill(&buf, '=', 0);
+    ck_assert_str_eq(buf.bytes, "---");
+    buf_fill(&buf, ' ', SIZE_MAX - 7);
+    ck_assert_int_eq(buf_check(&buf, NULL), -1);
+    ck_assert_str_eq(buf.bytes, "---");
+    buf_release(&buf);
+}
+
+TEST(a_cleared_buffer_keeps_its_memory)
+{
+    struct buf buf = {0};
+    buf_clear(&buf);
+    buf_text(&buf, "first");
+    const char *bytes = buf.bytes;
+    buf_clear(&buf);
+    ck_assert_str_eq(buf.bytes, "");
+    buf_text(&buf, "second");
+    ck_assert_ptr_eq(buf.bytes, bytes);
+    ck_assert_str_eq(buf.bytes, "second");
+    buf_release(&buf);
+}
+
+TEST(a_megabyte_of_single_bytes_takes_few_allocations)
+{
+    struct buf buf = {0};
+    heap_fail_at(20, 1);
+    for (int i = 0; i < 1000000; i++)
+        buf_char(&buf, (char)('0' + i % 10));
+    heap_fail_at(0, 0);
+    ck_assert_int_eq(buf_check(&buf, NULL), 0);
+    ck_assert_uint_eq(buf.size, 1000000);
+    ck_assert_str_eq(buf.bytes + 999990, "0123456789");
+    buf_release(&buf);
+}
+
+TEST(the_first_addition_without_memory_marks_the_buffer)
+{
+    struct buf buf = {0};
+    struct err err = {0};
+    buf_text(&buf, "kept");
+    heap_fail_at(1, 0);
+    buf_format(&buf, "%*d", 999, 1);
+    buf_text(&buf, "later");
+    ck_assert_str_eq(buf.bytes, "kept");
+    ck_assert_int_eq(buf_check(&buf, &err), -1);
+    ck_assert_str_eq(err.text, "out of memory: 1024 bytes more could not be had");
+    buf_release(&buf);
+}
+
+TEST(a_size_that_overflows_is_refused)
+{
+    struct buf buf = {0};
+    buf_text(&buf, "kept");
+    buf_bytes(&buf, "", SIZE_MAX - 2);
+    ck_assert_int_eq(buf_check(&buf, NULL), -1);
+    ck_assert_str_eq(buf.bytes, "kept");
+    buf_release(&buf);
+    buf_bytes(&buf, "", SIZE_MAX);
+    ck_assert_int_eq(buf_check(&buf, NULL), -1);
+    buf_release(&buf);
+}
+
+TEST(a_kept_text_is_the_arenas)
+{
+    struct arena arena = {0};
+    struct buf buf = {0};
+    ck_assert_str_eq(buf_keep(&buf, &arena, NULL), "");
+    buf_text(&buf, "Life");
+    ck_assert_str_eq(buf_keep(&buf, &arena, NULL), "Life");
+    ck_assert_ptr_null(buf.bytes);
+    heap_fail_at(1, 0);
+    buf_text(&buf, "is");
+    heap_fail_at(0, 0);
+    ck_assert_ptr_null(buf_keep(&buf, &arena, NULL));
+    ck_assert(!buf.out_of_memory);
+    arena_release(&arena);
+}

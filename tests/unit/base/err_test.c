@@ -1,0 +1,181 @@
+#include "base/err.h"
+
+#include <string.h>
+
+#include "../unit.h"
+
+TEST(every_kind_of_error_has_its_setter)
+{
+    static const struct {
+        int (*set)(struct err *err, const char *format, ...) ERR_PRINTF;
+        enum err_kind kind;
+    } cases[] = {
+        {err_set, ERR_INPUT},     {err_usage, ERR_USAGE},   {err_unsupported, ERR_UNSUPPORTED},
+        {err_output, ERR_OUTPUT}, {err_failed, ERR_FAILED}, {err_interrupted, ERR_INTERRUPTED},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct err err = {0};
+        ck_assert_int_eq(cases[i].set(&err, "layer %d of %s", 3, "life"), -1);
+        ck_assert_int_eq(err.kind, cases[i].kind);
+        ck_assert_str_eq(err.text, "layer 3 of life");
+        ck_assert_int_eq(cases[i].set(NULL, "nobody reads %s", "this"), -1);
+    }
+}
+
+TEST(the_first_message_stays)
+{
+    struct err err = {0};
+    err_output(&err, "the cause");
+    ck_assert_int_eq(err_set(&err, "what came of it"), -1);
+    ck_assert_str_eq(err.text, "the cause");
+    ck_assert_int_eq(err.kind, ERR_OUTPUT);
+}
+
+TEST(a_cleared_error_can_be_used_again)
+{
+    struct err err = {0};
+    err_usage(&err, "old");
+    err_clear(&err);
+    ck_assert_int_eq(err.kind, ERR_NONE);
+    ck_assert_str_eq(err.text, "");
+    err_set(&err, "new");
+    ck_assert_str_eq(err.text, "new");
+}
+
+TEST(a_prefix_stands_before_the_message)
+{
+    struct err err = {0};
+    err_usage(&err, "expected 3, found 4");
+    ck_assert_int_eq(err_prefix(&err, "tensor '%s'", "wte"), -1);
+    ck_assert_int_eq(err_prefix(&err, "'%s'", "model"), -1);
+    ck_assert_str_eq(err.text, "'model': tensor 'wte': expected 3, found 4");
+    ck_assert_int_eq(err.kind, ERR_USAGE);
+}
+
+TEST(a_prefix_that_cannot_be_written_leaves_the_message)
+{
+    struct err err = {0};
+    err_set(&err, "expected 4");
+    ck_assert_int_eq(err_prefix(&err, "%ls", L"\xd800"), -1); /* half a character */
+    ck_assert_str_eq(err.text, "expected 4");
+}
+
+TEST(a_prefix_without_a_message_is_none)
+{
+    struct err err = {0};
+    ck_assert_int_eq(err_prefix(&err, "'%s'", "model"), -1);
+    ck_assert_int_eq(err.kind, ERR_NONE);
+    ck_assert_str_eq(err.text, "");
+    ck_assert_int_eq(err_prefix(NULL, "'%s'", "model"), -1);
+}
+
+TEST(out_of_memory_names_the_bytes)
+{
+    struct err err = {0};
+    ck_assert_int_eq(err_memory(&err, 4096), -1);
+    ck_assert_str_eq(err.text, "out of memory: 4096 bytes more could not be had");
+    ck_assert_int_eq(err.kind, ERR_INPUT);
+}
+
+TEST(only_being_out_of_memory_is_told_apart)
+{
+    struct err err = {0};
+    err_set(&err, "a word");
+    err_memory(&err, 7);
+    ck_assert(!err.out_of_memory);
+    err_clear(&err);
+    err_memory(&err, 7);
+    ck_assert(err.out_of_memory);
+    err_clear(&err);
+    ck_assert(!err.out_of_memory);
+}
+
+TEST(a_message_is_adopted_whole_unless_there_is_one)
+{
+    struct err part = {0};
+    struct err err = {0};
+    err_memory(&part, 7);
+    ck_assert_int_eq(err_adopt(&err, &part), -1);
+    ck_assert(err.out_of_memory);
+    ck_assert_int_eq(err.kind, ERR_INPUT);
+    err_clear(&part);
+    err_usage(&part, "another");
+    ck_assert_int_eq(err_adopt(&err, &part), -1);
+    ck_assert_str_eq(err.text, "out of memory: 7 bytes more could not be had");
+    ck_assert_int_eq(err_adopt(NULL, &part), -1);
+}
+
+TEST(only_a_message_that_has_no_room_is_cut)
+{
+    static char text[ERR_TEXT_BYTES + 1];
+    struct err err = {0};
+    memset(text, 'x', ERR_TEXT_BYTES);
+    err_set(&err, "%s", text);
+    ck_assert_uint_eq(strlen(err.text), ERR_TEXT_BYTES - 1);
+    ck_assert_str_eq(err.text + ERR_TEXT_BYTES - 5, "x...");
+
+    err_clear(&err);
+    text[ERR_TEXT_BYTES - 1] = '\0';
+    err_set(&err, "%s", text);
+    ck_assert_str_eq(err.text, text);
+}
+
+TEST(a_message_is_not_cut_inside_a_character)
+{
+    for (size_t head = 0; head < 3; head++) {
+        static char text[ERR_TEXT_BYTES + 3];
+        struct err err = {0};
+        memset(text, 'x', head);
+        for (size_t at = head; at < ERR_TEXT_BYTES; at += 3)
+            memcpy(text + at, "爱", 4);
+        err_set(&err, "%s", text);
+        size_t size = strlen(err.text);
+        ck_assert_uint_ge(size, ERR_TEXT_BYTES - 3);
+        ck_assert_uint_eq((size - 3 - head) % 3, 0);
+        ck_assert_str_eq(err.text + size - 3, "...");
+    }
+}
+
+TEST(a_message_that_a_prefix_makes_too_long_is_cut)
+{
+    static char text[ERR_TEXT_BYTES];
+    struct err err = {0};
+    memset(text, 'x', ERR_TEXT_BYTES - 4);
+    err_set(&err, "%s", text);
+    err_prefix(&err, "p");
+    ck_assert_uint_eq(strlen(err.text), ERR_TEXT_BYTES - 1);
+    ck_assert_int_eq(err.text[ERR_TEXT_BYTES - 2], 'x');
+    err_prefix(&err, "p");
+    ck_assert_uint_eq(strlen(err.text), ERR_TEXT_BYTES - 1);
+    ck_assert_int_eq(strncmp(err.text, "p: p: xxx", 9), 0);
+    ck_assert_str_eq(err.text + ERR_TEXT_BYTES - 5, "x...");
+    err_prefix(&err, "%s", text);
+    err_prefix(&err, "%s", text);
+    ck_assert_uint_eq(strlen(err.text), ERR_TEXT_BYTES - 1);
+}
+
+TEST(more_stands_after_a_message_as_far_as_there_is_room)
+{
+    static char text[ERR_TEXT_BYTES];
+    struct err err = {0};
+    ck_assert_int_eq(err_append(&err, "more"), -1);
+    ck_assert_int_eq(err_about(&err, ERR_ABOUT_WORD), -1);
+    ck_assert_str_eq(err.text, "");
+    ck_assert_int_eq(err.about, ERR_ABOUT_ANYTHING);
+    ck_assert_int_eq(err_append(NULL, "more"), -1);
+    ck_assert_int_eq(err_about(NULL, ERR_ABOUT_WORD), -1);
+
+    err_set(&err, "word '%s'", "shrot");
+    err_about(&err, ERR_ABOUT_WORD);
+    ck_assert_int_eq(err_append(&err, ": '%s'", "short"), -1);
+    ck_assert_str_eq(err.text, "word 'shrot': 'short'");
+    ck_assert_int_eq(err.about, ERR_ABOUT_WORD);
+    err_clear(&err);
+    ck_assert_int_eq(err.about, ERR_ABOUT_ANYTHING);
+
+    memset(text, 'x', sizeof text - 1);
+    err_set(&err, "%s", "y");
+    err_append(&err, "%s", text);
+    ck_assert_uint_eq(strlen(err.text), ERR_TEXT_BYTES - 1);
+    ck_assert_str_eq(err.text + ERR_TEXT_BYTES - 5, "x...");
+}

@@ -1,0 +1,119 @@
+#include "base/heap.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "../unit.h"
+
+enum { THREADS = 4, CALLS = 2000 };
+
+TEST(fresh_memory_is_zero)
+{
+    for (int round = 0; round < 3; round++) {
+        unsigned char *memory = heap_alloc(100, 10, NULL);
+        ck_assert_ptr_nonnull(memory);
+        for (size_t i = 0; i < 1000; i++)
+            ck_assert_uint_eq(memory[i], 0);
+        memset(memory, 0xff, 1000);
+        heap_free(memory);
+    }
+}
+
+TEST(nothing_is_an_allocation_too)
+{
+    void *memory = heap_alloc(0, 8, NULL);
+    ck_assert_ptr_nonnull(memory);
+    memory = heap_resize(memory, 0, 8, NULL);
+    ck_assert_ptr_nonnull(memory);
+    heap_free(memory);
+    heap_free(NULL);
+}
+
+TEST(resized_memory_keeps_its_content)
+{
+    char *memory = heap_resize(NULL, 6, 1, NULL);
+    ck_assert_ptr_nonnull(memory);
+    memcpy(memory, "words", 6);
+    memory = heap_resize(memory, 100000, 1, NULL);
+    ck_assert_str_eq(memory, "words");
+    heap_free(memory);
+}
+
+TEST(a_size_that_overflows_is_refused)
+{
+    struct err err = {0};
+    char *memory = heap_alloc(1, 1, NULL);
+    ck_assert_ptr_null(heap_alloc(SIZE_MAX / 2, 3, &err));
+    ck_assert_str_eq(err.text, "out of memory: 18446744073709551615 bytes more could not be had");
+    err_clear(&err);
+    ck_assert_ptr_null(heap_resize(memory, SIZE_MAX / 2, 3, &err));
+    ck_assert_str_eq(err.text, "out of memory: 18446744073709551615 bytes more could not be had");
+    heap_free(memory);
+}
+
+TEST(the_nth_allocation_fails_once)
+{
+    struct err err = {0};
+    char *memory = heap_alloc(1, 1, NULL);
+    *memory = 'x';
+    heap_fail_at(2, 0);
+    memory = heap_resize(memory, 2, 1, &err);
+    ck_assert(!heap_has_failed());
+    ck_assert_ptr_null(heap_resize(memory, 30, 10, &err));
+    ck_assert(heap_has_failed());
+    ck_assert_str_eq(err.text, "out of memory: 300 bytes more could not be had");
+    ck_assert_int_eq(*memory, 'x');
+    memory = heap_resize(memory, 30, 10, NULL);
+    ck_assert_ptr_nonnull(memory);
+    heap_free(memory);
+}
+
+TEST(all_allocations_from_the_nth_on_fail)
+{
+    heap_fail_at(2, 1);
+    void *first = heap_hook(8);
+    ck_assert_ptr_nonnull(first);
+    ck_assert_ptr_null(heap_hook(8));
+    ck_assert_ptr_null(heap_alloc(8, 1, NULL));
+    ck_assert_ptr_null(heap_resize(first, 16, 1, NULL));
+    ck_assert(heap_has_failed());
+    heap_fail_at(0, 0);
+    ck_assert(!heap_has_failed());
+    void *second = heap_hook(8);
+    ck_assert_ptr_nonnull(second);
+    heap_free(first);
+    heap_free(second);
+}
+
+static void *allocate_often(void *failures)
+{
+    for (int i = 0; i < CALLS; i++) {
+        void *memory = heap_alloc(1, 1, NULL);
+        *(size_t *)failures += !memory;
+        heap_free(memory);
+    }
+    return NULL;
+}
+
+static size_t failures_of_threads(size_t nth, int for_ever)
+{
+    pthread_t threads[THREADS];
+    size_t failures[THREADS] = {0};
+    size_t sum = 0;
+    heap_fail_at(nth, for_ever);
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, allocate_often, &failures[i]), 0);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        sum += failures[i];
+    }
+    heap_fail_at(0, 0);
+    return sum;
+}
+
+TEST(threads_count_their_allocations_together)
+{
+    ck_assert_uint_eq(failures_of_threads(500, 0), 1);
+    ck_assert_uint_eq(failures_of_threads(500, 1), THREADS * CALLS - 499);
+}

@@ -1,0 +1,183 @@
+#include "base/replacement.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "../unit.h"
+#include "../rigs/scratch.h"
+#include "base/file.h"
+#include "base/heap.h"
+#include "base/stream.h"
+
+enum { SOMEBODY = 4711, THEIR_GROUP = 4712 };
+
+static struct stat status_of(const char *path)
+{
+    struct stat status;
+    ck_assert_int_eq(lstat(path, &status), 0);
+    return status;
+}
+
+static int write_over(const char *path, struct err *err)
+{
+    struct stream out = {0};
+    if (stream_open(&out, path, err))
+        return -1;
+    stream_text(&out, "new");
+    return stream_commit(&out, err);
+}
+
+static void read_and_close(const char *path)
+{
+    struct file file = {0};
+    ck_assert_int_eq(file_map(&file, path, NULL), 0);
+    file_release(&file);
+}
+
+FIXTURE(scratch_enter, scratch_leave)
+
+TEST(what_was_read_is_not_replaced_under_any_name)
+{
+    static const char *const names[] = {"input", "./input", "link", "again"};
+    scratch_write("input", "old");
+    scratch_write("other", "old");
+    ck_assert_int_eq(symlink("input", "link"), 0);
+    ck_assert_int_eq(link("input", "again"), 0);
+    read_and_close("input");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct err err = {0};
+        ck_assert_int_eq(write_over(names[i], &err), -1);
+        ck_assert_int_eq(err.kind, ERR_OUTPUT);
+        ck_assert_ptr_nonnull(strstr(err.text, "': this command reads it: give another name"));
+    }
+    scratch_expect("input", "old");
+    ck_assert_int_eq(write_over("other", NULL), 0);
+}
+
+/* A model may be saved anew in its folder, from which it was read. */
+TEST(a_models_file_is_replaced_as_one_of_its_folder)
+{
+    struct stream out = {0};
+    struct file file = {0};
+    scratch_write("config.json", "old");
+    ck_assert_int_eq(file_map_regular(&file, "config.json", NULL), 0);
+    file_release(&file);
+    ck_assert_int_eq(write_over("config.json", NULL), -1);
+    ck_assert_int_eq(stream_open_inside(&out, "config.json", true, NULL), 0);
+    stream_discard(&out);
+    read_and_close("config.json");
+    ck_assert_int_eq(stream_open_inside(&out, "config.json", true, NULL), -1);
+}
+
+TEST(a_descriptor_that_is_read_is_guarded_too)
+{
+    struct file file = {0};
+    scratch_write("input", "old");
+    int descriptor = open("input", O_RDONLY);
+    ck_assert_int_eq(file_read(&file, descriptor, "standard input", NULL), 0);
+    file_release(&file);
+    close(descriptor);
+    ck_assert_int_eq(write_over("input", NULL), -1);
+}
+
+TEST(without_memory_to_guard_it_a_file_is_not_read)
+{
+    struct file file = {0};
+    struct err err = {0};
+    scratch_write("input", "old");
+    heap_fail_at(1, 0);
+    ck_assert_int_eq(file_map(&file, "input", &err), -1);
+    ck_assert(err.out_of_memory);
+}
+
+TEST(a_read_only_file_is_not_replaced)
+{
+    static const mode_t modes[] = {0444, 0400, 0, 0466};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        struct err err = {0};
+        char message[200];
+        scratch_write("mine", "old");
+        ck_assert_int_eq(chmod("mine", modes[i]), 0);
+        ck_assert_int_eq(write_over("mine", &err), -1);
+        snprintf(message, sizeof message,
+                 "cannot write 'mine': it is read-only (mode %04o): make it writable (chmod u+w), "
+                 "or give another name",
+                 (unsigned)modes[i]);
+        ck_assert_str_eq(err.text, message);
+        ck_assert_int_eq(unlink("mine"), 0);
+    }
+}
+
+TEST(the_owner_and_the_group_stay)
+{
+    scratch_write("theirs", "old");
+    if (chown("theirs", SOMEBODY, THEIR_GROUP))
+        return; /* only root may */
+    ck_assert_int_eq(chmod("theirs", 0640), 0);
+    ck_assert_int_eq(write_over("theirs", NULL), 0);
+    struct stat status = status_of("theirs");
+    ck_assert_uint_eq(status.st_uid, SOMEBODY);
+    ck_assert_uint_eq(status.st_gid, THEIR_GROUP);
+    ck_assert_uint_eq(status.st_mode & 07777, 0640);
+    scratch_expect("theirs", "new");
+}
+
+/* A group that cannot be given must not lend its rights to another one. */
+TEST(who_is_not_root_keeps_a_group_out)
+{
+    scratch_write("theirs", "old");
+    if (chown("theirs", SOMEBODY, THEIR_GROUP))
+        return; /* only root can try it */
+    ck_assert_int_eq(chmod("theirs", 0664), 0);
+    ck_assert_int_eq(chmod(".", 0777), 0);
+    ck_assert_int_eq(setegid(SOMEBODY), 0);
+    ck_assert_int_eq(seteuid(SOMEBODY), 0);
+    int failed = replacement_keep(open("ours", O_RDWR | O_CREAT, 0600), "theirs", NULL);
+    ck_assert_int_eq(seteuid(0), 0);
+    ck_assert_int_eq(setegid(0), 0);
+    ck_assert_int_eq(failed, 0);
+    ck_assert_uint_eq(status_of("ours").st_mode & 07777, 0644);
+    ck_assert_uint_eq(status_of("ours").st_gid, SOMEBODY);
+}
+
+TEST(attributes_stay)
+{
+    char value[8] = "";
+    scratch_write("mine", "old");
+    if (setxattr("mine", "user.note", "mine", 4, 0))
+        return; /* a file system without attributes */
+    ck_assert_int_eq(setxattr("mine", "user.empty", "", 0, 0), 0);
+    ck_assert_int_eq(write_over("mine", NULL), 0);
+    ck_assert_int_eq(getxattr("mine", "user.note", value, sizeof value), 4);
+    ck_assert_str_eq(value, "mine");
+    ck_assert_int_eq(getxattr("mine", "user.empty", value, sizeof value), 0);
+}
+
+TEST(what_is_made_later_is_no_more_open)
+{
+    scratch_write("mine", "old");
+    ck_assert_int_eq(chmod("mine", 0640), 0);
+    umask(022);
+    replacement_keep_private("missing");
+    replacement_keep_private("mine");
+    scratch_write("new", "");
+    ck_assert_uint_eq(status_of("new").st_mode & 07777, 0640);
+}
+
+TEST(a_rename_keeps_what_the_other_file_has)
+{
+    scratch_write("draft", "new");
+    scratch_write("mine", "old");
+    ck_assert_int_eq(chmod("mine", 0600), 0);
+    ck_assert_int_eq(replacement_rename("draft", "mine", NULL), 0);
+    ck_assert_uint_eq(status_of("mine").st_mode & 07777, 0600);
+    scratch_expect("mine", "new");
+    scratch_write("draft", "newer");
+    ck_assert_int_eq(chmod("mine", 0400), 0);
+    ck_assert_int_eq(replacement_rename("draft", "mine", NULL), -1);
+    ck_assert_int_eq(chmod("mine", 0600), 0);
+    scratch_expect("mine", "new");
+    ck_assert_int_eq(replacement_rename("missing", "mine", NULL), -1);
+}

@@ -1,0 +1,266 @@
+#include "base/stream.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../unit.h"
+#include "../rigs/scratch.h"
+
+enum { SEVERAL_BUFFERS = 300000 };
+
+static mode_t permissions(const char *path)
+{
+    struct stat status;
+    ck_assert_int_eq(stat(path, &status), 0);
+    return status.st_mode & 0777;
+}
+
+static void write_file(const char *path, const char *text)
+{
+    struct stream out = {0};
+    struct err err = {0};
+    ck_assert_msg(!stream_open(&out, path, &err), "%s", err.text);
+    stream_text(&out, text);
+    ck_assert_msg(!stream_commit(&out, &err), "%s", err.text);
+}
+
+FIXTURE(scratch_enter, scratch_leave)
+
+TEST(a_committed_stream_is_a_file)
+{
+    struct stream out = {0};
+    ck_assert_int_eq(stream_open(&out, "weights.csv", NULL), 0);
+    stream_text(&out, "query\\key");
+    stream_char(&out, ',');
+    stream_float(&out, 0.25f);
+    stream_char(&out, ',');
+    stream_float(&out, -INFINITY);
+    stream_format(&out, ",%d", 12);
+    stream_bytes(&out, "\nrest", 1);
+    ck_assert_uint_eq(out.written_bytes, 23);
+    ck_assert_int_eq(access("weights.csv", F_OK), -1);
+    ck_assert_int_eq(stream_commit(&out, NULL), 0);
+    scratch_expect("weights.csv", "query\\key,0.25,-inf,12\n");
+    ck_assert_uint_eq(out.written_bytes, 23);
+    ck_assert_uint_eq(scratch_count("."), 1);
+}
+
+TEST(an_existing_file_is_replaced_at_the_end)
+{
+    struct stream out = {0};
+    scratch_write("weights.csv", "old and longer");
+    ck_assert_int_eq(stream_open(&out, "weights.csv", NULL), 0);
+    stream_text(&out, "new");
+    stream_flush(&out);
+    scratch_expect("weights.csv", "old and longer");
+    ck_assert_int_eq(stream_commit(&out, NULL), 0);
+    scratch_expect("weights.csv", "new");
+    ck_assert_uint_eq(scratch_count("."), 1);
+}
+
+TEST(a_discarded_stream_leaves_everything_as_it_was)
+{
+    struct stream out = {0};
+    scratch_write("weights.csv", "old");
+    ck_assert_int_eq(stream_open(&out, "weights.csv", NULL), 0);
+    stream_text(&out, "new");
+    stream_flush(&out);
+    stream_discard(&out);
+    scratch_expect("weights.csv", "old");
+    ck_assert_int_eq(stream_open(&out, "other.csv", NULL), 0);
+    stream_discard(&out);
+    ck_assert_uint_eq(scratch_count("."), 1);
+}
+
+TEST(a_stream_may_be_discarded_at_any_time)
+{
+    struct stream out = {0};
+    stream_discard(&out);
+    ck_assert_int_eq(stream_open(&out, "weights.csv", NULL), 0);
+    ck_assert_int_eq(stream_commit(&out, NULL), 0);
+    stream_discard(&out);
+    stream_discard(&out);
+    scratch_expect("weights.csv", "");
+}
+
+TEST(a_stream_larger_than_its_buffer_is_whole)
+{
+    static char text[SEVERAL_BUFFERS + 1];
+    static char found[SEVERAL_BUFFERS + 1];
+    struct stream out = {0};
+    for (size_t i = 0; i < SEVERAL_BUFFERS; i++)
+        text[i] = (char)('a' + i % 23);
+    ck_assert_int_eq(stream_open(&out, "large", NULL), 0);
+    stream_bytes(&out, text, 10);
+    stream_bytes(&out, text + 10, SEVERAL_BUFFERS - 20);
+    stream_text(&out, text + SEVERAL_BUFFERS - 10);
+    ck_assert_int_eq(stream_commit(&out, NULL), 0);
+    int descriptor = open("large", O_RDONLY);
+    ck_assert_int_eq(read(descriptor, found, sizeof found), SEVERAL_BUFFERS);
+    ck_assert_str_eq(found, text);
+    close(descriptor);
+}
+
+TEST(a_formatted_text_of_any_length_is_whole)
+{
+    char expected[2001];
+    struct stream out = {0};
+    ck_assert_int_eq(stream_open(&out, "formatted", NULL), 0);
+    stream_format(&out, "%*d", 255, 7);
+    stream_format(&out, "%*d", 256, 8);
+    stream_format(&out, "%*d", 1489, 9);
+    ck_assert_int_eq(stream_commit(&out, NULL), 0);
+    snprintf(expected, sizeof expected, "%*d%*d%*d", 255, 7, 256, 8, 1489, 9);
+    scratch_expect("formatted", expected);
+}
+
+TEST(files_that_are_synced_later_are_whole)
+{
+    struct err err = {0};
+    stream_sync_later(true);
+    for (int i = 0; i < 3; i++) {
+        struct stream out = {0};
+        char name[2] = {(char)('a' + i), 0};
+        ck_assert_int_eq(stream_open(&out, name, NULL), 0);
+        stream_text(&out, "all of it\n");
+        ck_assert_int_eq(stream_commit(&out, NULL), 0);
+        scratch_expect(name, "all of it\n");
+    }
+    ck_assert_int_eq(stream_sync(".", &err), 0);
+    stream_sync_later(false);
+    ck_assert_int_eq(stream_sync("gone", &err), -1);
+    ck_assert_str_eq(err.text, "cannot write 'gone': No such file or directory");
+    ck_assert_int_eq(err.kind, ERR_OUTPUT);
+}
+
+TEST(a_device_is_written_in_place)
+{
+    write_file("/dev/null", "nobody reads this");
+    struct stat status;
+    ck_assert_int_eq(stat("/dev/null", &status), 0);
+    ck_assert(S_ISCHR(status.st_mode));
+}
+
+TEST(a_new_file_has_the_permissions_of_any_other)
+{
+    mode_t before = umask(027);
+    write_file("new", "");
+    umask(before);
+    ck_assert_uint_eq(permissions("new"), 0640);
+}
+
+TEST(an_existing_file_keeps_its_permissions)
+{
+    scratch_write("old", "");
+    ck_assert_int_eq(chmod("old", 0604), 0);
+    write_file("old", "new");
+    ck_assert_uint_eq(permissions("old"), 0604);
+    scratch_expect("old", "new");
+}
+
+TEST(a_symbolic_link_stays_one)
+{
+    struct stat status;
+    ck_assert_int_eq(mkdir("folder", 0777), 0);
+    scratch_write("folder/old", "old");
+    ck_assert_int_eq(symlink("folder/old", "link"), 0);
+    write_file("link", "new");
+    ck_assert_int_eq(lstat("link", &status), 0);
+    ck_assert(S_ISLNK(status.st_mode));
+    scratch_expect("folder/old", "new");
+    ck_assert_uint_eq(scratch_count("folder"), 1);
+}
+
+/* In a folder of results names are ours: what they lead to elsewhere is not. */
+TEST(a_file_of_a_folder_replaces_a_link_and_not_what_it_leads_to)
+{
+    static const char *const links[] = {"old", "nowhere"};
+    scratch_write("old", "theirs");
+    ck_assert_int_eq(chmod("old", 0604), 0);
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+        struct stream out = {0};
+        struct stat status;
+        ck_assert_int_eq(symlink(links[i], "link"), 0);
+        ck_assert_int_eq(stream_open_inside(&out, "link", false, NULL), -1);
+        ck_assert_int_eq(stream_open_inside(&out, "link", true, NULL), 0);
+        stream_text(&out, "ours");
+        ck_assert_int_eq(stream_commit(&out, NULL), 0);
+        ck_assert_int_eq(lstat("link", &status), 0);
+        ck_assert(S_ISREG(status.st_mode));
+        scratch_expect("link", "ours");
+        scratch_expect("old", "theirs");
+        ck_assert_int_eq(unlink("link"), 0);
+    }
+    ck_assert_uint_eq(permissions("old"), 0604);
+    ck_assert_uint_eq(scratch_count("."), 1);
+}
+
+TEST(a_file_of_a_folder_replaces_a_pipe_and_does_not_wait_for_it)
+{
+    struct stream out = {0};
+    ck_assert_int_eq(mkfifo("pipe", 0666), 0);
+    ck_assert_int_eq(stream_open_inside(&out, "pipe", true, NULL), 0);
+    ck_assert_int_eq(stream_commit(&out, NULL), 0);
+    scratch_expect("pipe", "");
+}
+
+TEST(a_file_that_comes_meanwhile_is_not_replaced)
+{
+    struct stream out = {0};
+    struct err err = {0};
+    ck_assert_int_eq(stream_open_inside(&out, "new", false, NULL), 0);
+    scratch_write("new", "theirs");
+    ck_assert_int_eq(stream_commit(&out, &err), -1);
+    ck_assert_str_eq(err.text, "cannot write 'new': File exists");
+    err_clear(&err);
+    ck_assert_int_eq(stream_open_inside(&out, "new", false, &err), -1);
+    ck_assert_str_eq(err.text, "cannot write 'new': it is there already");
+    scratch_expect("new", "theirs");
+    ck_assert_uint_eq(scratch_count("."), 1);
+}
+
+TEST(the_longest_name_has_a_temporary_file)
+{
+    char name[256];
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    write_file(name, "whole");
+    scratch_expect(name, "whole");
+    ck_assert_uint_eq(scratch_count("."), 1);
+}
+
+TEST(temporary_names_are_ours_alone)
+{
+    static const struct {
+        const char *name;
+        bool is_ours;
+    } cases[] = {
+        {"x.csv.attn-cli-a1B2c3.tmp", true}, {"x.csv.attn-cli-a1B2c.tmp", false},
+        {"x.csv.attn-cli-a1B2c3", false},    {"x.csv.a1B2c3", false},
+        {".attn-cli-a1B2c3.tmp", false},     {"x.csv.attn-cli-my-own.tmp", false},
+        {"attn-cli-a1B2c3.tmp", false},      {"", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ck_assert_msg(stream_is_temporary(cases[i].name) == cases[i].is_ours, "%s", cases[i].name);
+}
+
+TEST(a_descriptor_stays_open)
+{
+    char found[8] = "";
+    struct stream out = {0};
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_eq(stream_to(&out, ends[1], NULL), 0);
+    stream_text(&out, "ab");
+    stream_flush(&out);
+    ck_assert_int_eq(read(ends[0], found, sizeof found), 2);
+    stream_text(&out, "c");
+    ck_assert_int_eq(stream_commit(&out, NULL), 0);
+    ck_assert_int_eq(write(ends[1], "d", 1), 1);
+    ck_assert_int_eq(read(ends[0], found, sizeof found), 2);
+    ck_assert_str_eq(found, "cd");
+    close(ends[0]);
+    close(ends[1]);
+}

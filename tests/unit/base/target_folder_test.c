@@ -1,0 +1,169 @@
+#include "base/target_folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../unit.h"
+#include "../rigs/scratch.h"
+#include "base/file.h"
+
+static struct err err;
+static struct target_folder target, other;
+
+static void clear(void)
+{
+    scratch_enter();
+    err = (struct err){0};
+    target = other = (struct target_folder){0};
+}
+
+FIXTURE(clear, scratch_leave)
+
+TEST(a_folder_is_made_and_goes_when_nothing_is_put_there)
+{
+    ck_assert_int_eq(target_folder_check("new", false, &err), 0);
+    ck_assert_int_eq(target_folder_open(&target, "new", false, &err), 0);
+    ck_assert(file_is_directory("new"));
+    target_folder_close(&target);
+    ck_assert(!file_exists("new"));
+    ck_assert_int_eq(target_folder_open(&target, "new", false, &err), 0);
+    scratch_write("new/file", "");
+    target_folder_close(&target);
+    ck_assert(file_exists("new/file"));
+    target_folder_close(&target); /* twice is once */
+}
+
+/* A file of the open folder: written under another name, as a stream does. */
+static void put(const char *path, bool renamed)
+{
+    scratch_write("temporary", "ours");
+    int descriptor = open("temporary", O_RDONLY);
+    ck_assert_int_eq(target_folder_own(&target, path, descriptor, &err), 0);
+    close(descriptor);
+    ck_assert_int_eq(rename("temporary", renamed ? path : "unnamed"), 0);
+}
+
+TEST(what_is_not_kept_goes_but_nothing_of_others)
+{
+    ck_assert_int_eq(mkdir("there", 0777), 0);
+    scratch_write("there/old", "theirs");
+    ck_assert_int_eq(target_folder_open(&target, "there", true, &err), 0);
+    ck_assert_int_eq(target_folder_open_inside(&other, "there/0000", &target, &err), 0);
+    put("there/0000/a", true);
+    put("there/b", true);
+    put("there/old", true);      /* replaced: it cannot come back */
+    put("there/unnamed", false); /* it never got its name: another has it */
+    scratch_write("there/unnamed", "theirs");
+    target_folder_close(&other);
+    ck_assert(file_exists("there/0000/a"));
+    target_folder_close(&target);
+    ck_assert(!file_exists("there/0000") && !file_exists("there/b"));
+    scratch_expect("there/old", "ours");
+    scratch_expect("there/unnamed", "theirs");
+}
+
+TEST(what_is_kept_stays)
+{
+    ck_assert_int_eq(target_folder_open(&target, "new", false, &err), 0);
+    put("new/a", true);
+    target_folder_keep(&target);
+    target_folder_take_back(); /* as a signal that comes late */
+    target_folder_close(&target);
+    scratch_expect("new/a", "ours");
+}
+
+TEST(an_empty_folder_is_used_and_stays)
+{
+    ck_assert_int_eq(mkdir("empty", 0777), 0);
+    ck_assert_int_eq(target_folder_open(&target, "empty", false, &err), 0);
+    target_folder_close(&target);
+    ck_assert(file_is_directory("empty"));
+}
+
+/* The name is the first by its bytes, whatever the order on the disk. */
+TEST(what_a_folder_holds_is_in_the_way_by_name)
+{
+    ck_assert_int_eq(mkdir("full", 0777), 0);
+    scratch_write("full/notes", "");
+    scratch_write("full/.hidden", "");
+    ck_assert_int_eq(target_folder_check("full", false, &err), -1);
+    ck_assert_str_eq(err.text,
+                     "cannot write 'full': expected a new or an empty directory, found '.hidden' "
+                     "in it: name another one, or give --force, which replaces files of the "
+                     "same names only");
+    ck_assert_int_eq(err.kind, ERR_OUTPUT);
+    ck_assert_int_eq(target_folder_open(&target, "full", false, NULL), -1);
+    ck_assert_int_eq(target_folder_open(&target, "full", true, NULL), 0);
+    target_folder_close(&target);
+}
+
+TEST(what_is_no_folder_is_refused)
+{
+    scratch_write("file", "");
+    ck_assert_int_eq(symlink("nowhere", "dangling"), 0);
+    ck_assert_int_eq(target_folder_check("file", true, &err), -1);
+    ck_assert_str_eq(err.text, "cannot write 'file': expected a directory, found a file");
+    ck_assert_int_eq(target_folder_check("dangling", true, NULL), -1);
+    ck_assert_int_eq(target_folder_open(&target, "file", true, NULL), -1);
+    ck_assert_int_eq(target_folder_open(&target, "file/inside", true, NULL), -1);
+}
+
+TEST(one_process_writes_there_at_a_time)
+{
+    ck_assert_int_eq(target_folder_open(&target, "new", false, &err), 0);
+    ck_assert_int_eq(target_folder_open(&other, "new", true, &err), -1);
+    ck_assert_str_eq(err.text, "cannot write 'new': another process is writing there");
+    target_folder_close(&target);
+    ck_assert_int_eq(target_folder_open(&other, "new", false, NULL), 0);
+    target_folder_close(&other);
+}
+
+TEST(a_killed_process_leaves_no_lock)
+{
+    int ready[2];
+    char byte = 0;
+    ck_assert_int_eq(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        bool open = !target_folder_open(&target, "new", false, NULL) && write(ready[1], "", 1) == 1;
+        while (open)
+            pause();
+        _exit(1);
+    }
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    ck_assert_int_eq(target_folder_open(&other, "new", false, NULL), -1);
+    ck_assert_int_eq(kill(child, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    ck_assert_int_eq(target_folder_open(&other, "new", false, NULL), 0);
+    target_folder_close(&other);
+}
+
+TEST(a_folder_inside_is_no_link)
+{
+    ck_assert_int_eq(mkdir("elsewhere", 0777), 0);
+    ck_assert_int_eq(mkdir("out", 0777), 0);
+    ck_assert_int_eq(symlink("../elsewhere", "out/link"), 0);
+    ck_assert_int_eq(target_folder_open(&target, "out", true, &err), 0);
+    ck_assert_int_eq(target_folder_open_inside(&other, "out/link", &target, &err), -1);
+    ck_assert_str_eq(err.text,
+                     "cannot write 'out/link': expected a directory, found a file or a link");
+    ck_assert_int_eq(target_folder_open_inside(&other, "out/step", &target, NULL), 0);
+    ck_assert(file_is_directory("out/step"));
+    target_folder_close(&other);
+    ck_assert(!file_exists("out/step"));
+    ck_assert_int_eq(target_folder_open_inside(&other, "no/where", &target, NULL), -1);
+    target_folder_close(&target);
+}
+
+TEST(a_folder_inside_that_holds_something_needs_the_word_too)
+{
+    ck_assert_int_eq(target_folder_open(&target, "out", false, &err), 0);
+    ck_assert_int_eq(mkdir("out/step", 0777), 0);
+    ck_assert_int_eq(target_folder_open_inside(&other, "out/step", &target, &err), 0);
+    target_folder_close(&other);
+    scratch_write("out/step/notes", "");
+    ck_assert_int_eq(target_folder_open_inside(&other, "out/step", &target, &err), -1);
+    target_folder_close(&target);
+}

@@ -1,0 +1,75 @@
+#include "base/transfer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../unit.h"
+
+enum { MANY_BYTES = 300000, PART_BYTES = 1000 };
+
+static void pause_a_little(void)
+{
+    const struct timespec time = {0, 20 * 1000 * 1000};
+    nanosleep(&time, NULL);
+}
+
+/* Both ends do not wait, as a shell or a remote terminal may leave them. */
+static void open_pipe(int ends[2])
+{
+    ck_assert_int_eq(pipe2(ends, O_NONBLOCK), 0);
+}
+
+TEST(a_full_pipe_is_waited_for)
+{
+    static char bytes[MANY_BYTES];
+    int ends[2];
+    open_pipe(ends);
+    pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        memset(bytes, 'x', sizeof bytes);
+        _exit(transfer_write(ends[1], bytes, sizeof bytes) ? 1 : 0);
+    }
+    close(ends[1]);
+    pause_a_little(); /* it is full by now */
+    size_t size = 0;
+    char part[PART_BYTES];
+    for (ssize_t got; (got = transfer_read(ends[0], part, sizeof part)) > 0;)
+        size += (size_t)got;
+    int status = -1;
+    waitpid(child, &status, 0);
+    ck_assert_int_eq(status, 0);
+    ck_assert_uint_eq(size, MANY_BYTES);
+}
+
+TEST(an_empty_pipe_is_waited_for)
+{
+    int ends[2];
+    char part[PART_BYTES];
+    open_pipe(ends);
+    pid_t child = fork();
+    if (child == 0) {
+        pause_a_little();
+        _exit(transfer_write(ends[1], "late", 4) ? 1 : 0);
+    }
+    close(ends[1]);
+    ck_assert_int_eq(transfer_read(ends[0], part, sizeof part), 4);
+    ck_assert_mem_eq(part, "late", 4);
+    waitpid(child, NULL, 0);
+    ck_assert_int_eq(transfer_read(ends[0], part, sizeof part), 0);
+}
+
+TEST(failures_say_why)
+{
+    char part[PART_BYTES];
+    ck_assert_int_eq(transfer_read(-1, part, sizeof part), -1);
+    ck_assert_int_eq(errno, EBADF);
+    ck_assert_int_eq(transfer_write(-1, "x", 1), -1);
+    ck_assert_int_eq(errno, EBADF);
+    ck_assert_int_eq(transfer_write(-1, "", 0), 0);
+}

@@ -1,0 +1,122 @@
+#include "base/utf8.h"
+
+#include <stddef.h>
+
+#include "../unit.h"
+
+static const struct {
+    uint32_t character;
+    enum unicode_kind kind;
+} characters[] = {
+    {0x00, UNICODE_CONTROL},
+    {0x1B, UNICODE_CONTROL},
+    {0x7F, UNICODE_CONTROL},
+    {0xAD, UNICODE_CONTROL},
+    {0x200B, UNICODE_CONTROL},
+    {0xFEFF, UNICODE_CONTROL},
+    {0xD800, UNICODE_CONTROL},
+    {0xE000, UNICODE_CONTROL},
+    {0x378, UNICODE_CONTROL},
+    {0x10FFFF, UNICODE_CONTROL},
+    {'A', UNICODE_LETTER},
+    {'z', UNICODE_LETTER},
+    {0xAA, UNICODE_LETTER},
+    {0xDF, UNICODE_LETTER},
+    {0x1C5, UNICODE_LETTER},
+    {0x2B0, UNICODE_LETTER},
+    {0x5D0, UNICODE_LETTER},
+    {0x7231, UNICODE_LETTER},
+    {0x1F88, UNICODE_LETTER},
+    {0x2EBF0, UNICODE_LETTER},
+    {0x301, UNICODE_MARK},
+    {0x93E, UNICODE_MARK},
+    {0x20DD, UNICODE_MARK},
+    {0xFE0F, UNICODE_MARK},
+    {'0', UNICODE_DIGIT},
+    {0x663, UNICODE_DIGIT},
+    {0x1D7CE, UNICODE_DIGIT},
+    {0x2167, UNICODE_LETTER_NUMBER},
+    {0x3007, UNICODE_LETTER_NUMBER},
+    {0xB2, UNICODE_OTHER_NUMBER},
+    {0xBD, UNICODE_OTHER_NUMBER},
+    {0x2460, UNICODE_OTHER_NUMBER},
+    {'\t', UNICODE_SPACE},
+    {'\r', UNICODE_SPACE},
+    {' ', UNICODE_SPACE},
+    {0x85, UNICODE_SPACE},
+    {0xA0, UNICODE_SPACE},
+    {0x1680, UNICODE_SPACE},
+    {0x200A, UNICODE_SPACE},
+    {0x2028, UNICODE_SPACE},
+    {0x3000, UNICODE_SPACE},
+    {'_', UNICODE_CONNECTOR},
+    {0x203F, UNICODE_CONNECTOR},
+    {'!', UNICODE_SIGN},
+    {'$', UNICODE_SIGN},
+    {0x3002, UNICODE_SIGN},
+    {0x1F370, UNICODE_SIGN},
+    {0xFFFD, UNICODE_SIGN},
+    {0x24B6, UNICODE_ALPHABETIC},
+    {0x1F170, UNICODE_ALPHABETIC},
+    {0x200C, UNICODE_JOINER},
+    {0x200D, UNICODE_JOINER},
+};
+
+TEST(every_kind_has_its_characters)
+{
+    for (size_t i = 0; i < COUNT(characters); i++)
+        ck_assert_msg(unicode_run(characters[i].character).kind == characters[i].kind,
+                      "U+%04X is %d", (unsigned)characters[i].character,
+                      (int)unicode_run(characters[i].character).kind);
+}
+
+TEST(runs_stand_side_by_side_and_differ)
+{
+    size_t count = 0;
+    struct unicode_run before = {0};
+    for (uint32_t at = 0; at <= 0x10FFFF; count++) {
+        struct unicode_run run = unicode_run(at);
+        ck_assert_uint_eq(run.first, at);
+        ck_assert_uint_ge(run.last, at);
+        ck_assert_int_eq(unicode_run(run.last).kind, run.kind);
+        ck_assert_uint_eq(unicode_run(run.last).first, at);
+        ck_assert(at == 0 || run.kind != before.kind);
+        before = run;
+        at = run.last + 1;
+    }
+    ck_assert_uint_eq(before.last, 0x10FFFF);
+    ck_assert_uint_gt(count, 2000);
+}
+
+TEST(there_are_as_many_of_a_kind_as_unicode_16_has)
+{
+    static const struct {
+        enum unicode_kind kind;
+        size_t count;
+    } cases[] = {
+        {UNICODE_LETTER, 141028}, {UNICODE_MARK, 2501},         {UNICODE_DIGIT, 760},
+        {UNICODE_SPACE, 25},      {UNICODE_LETTER_NUMBER, 236}, {UNICODE_OTHER_NUMBER, 915},
+        {UNICODE_CONNECTOR, 10},  {UNICODE_JOINER, 2},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        size_t count = 0;
+        for (uint32_t at = 0; at <= 0x10FFFF;) {
+            struct unicode_run run = unicode_run(at);
+            count += run.kind == cases[i].kind ? run.last - run.first + 1 : 0;
+            at = run.last + 1;
+        }
+        ck_assert_msg(count == cases[i].count, "kind %d: %zu", (int)cases[i].kind, count);
+    }
+    ck_assert_str_eq(unicode_version, "16.0.0");
+}
+
+TEST(words_are_made_of_letters_marks_digits_connectors_and_joiners)
+{
+    static const uint32_t inside[] = {'a', 'Z', '0', '_', 0x301, 0x2167, 0x24B6, 0x200D, 0x7231};
+    static const uint32_t outside[] = {' ', '.', '-', 0xB2, 0x1F370, 0, 0x200B, 0x85, 0xE000};
+    for (size_t i = 0; i < COUNT(inside); i++)
+        ck_assert_msg(unicode_is_word(unicode_run(inside[i]).kind), "U+%04X", (unsigned)inside[i]);
+    for (size_t i = 0; i < COUNT(outside); i++)
+        ck_assert_msg(!unicode_is_word(unicode_run(outside[i]).kind), "U+%04X",
+                      (unsigned)outside[i]);
+}

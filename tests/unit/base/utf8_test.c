@@ -1,0 +1,163 @@
+#include "base/utf8.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../unit.h"
+
+TEST(characters_are_read_with_their_length)
+{
+    static const struct {
+        const char *bytes;
+        size_t length;
+        uint32_t character;
+    } cases[] = {
+        {"a", 1, 'a'},
+        {"\x7f", 1, 0x7f},
+        {"\xC2\x80", 2, 0x80},
+        {"é", 2, 0xE9},
+        {"\xDF\xBF", 2, 0x7FF},
+        {"爱", 3, 0x7231},
+        {"\xED\x9F\xBF", 3, 0xD7FF},
+        {"\xEE\x80\x80", 3, 0xE000},
+        {"\xEF\xBF\xBF", 3, 0xFFFF},
+        {"🍰", 4, 0x1F370},
+        {"\xF4\x8F\xBF\xBF", 4, 0x10FFFF},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        uint32_t character = 0;
+        char followed[8];
+        snprintf(followed, sizeof followed, "%s!", cases[i].bytes);
+        ck_assert_uint_eq(utf8_decode(&character, followed, strlen(followed)), cases[i].length);
+        ck_assert_uint_eq(character, cases[i].character);
+        ck_assert_uint_eq(utf8_invalid_at(followed, strlen(followed)), strlen(followed));
+    }
+    uint32_t zero = 1;
+    ck_assert_uint_eq(utf8_decode(&zero, "\0", 1), 1);
+    ck_assert_uint_eq(zero, 0);
+}
+
+TEST(bytes_that_are_no_character_are_refused)
+{
+    static const char *const cases[] = {
+        "\x80",             /* goes on, but nothing began */
+        "\xBF",             /* the same */
+        "\xC3",             /* ends too early */
+        "\xE7\x88",         /* the same */
+        "\xF0\x9F\x8D",     /* the same */
+        "\xC3(",            /* what follows does not go on */
+        "\xE7\x88(",        /* the same */
+        "\xF0\x9F\x8D(",    /* the same */
+        "\xC0\x80",         /* overlong */
+        "\xC1\xBF",         /* overlong */
+        "\xE0\x9F\xBF",     /* overlong */
+        "\xF0\x8F\xBF\xBF", /* overlong */
+        "\xED\xA0\x80",     /* a surrogate */
+        "\xED\xBF\xBF",     /* a surrogate */
+        "\xF4\x90\x80\x80", /* beyond U+10FFFF */
+        "\xF5\x80\x80\x80", /* beyond U+10FFFF */
+        "\xFE",             /* never used */
+        "\xFF",             /* never used */
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        uint32_t character = 0;
+        char after[8];
+        ck_assert_uint_eq(utf8_decode(&character, cases[i], strlen(cases[i])), 0);
+        snprintf(after, sizeof after, "né%s", cases[i]);
+        ck_assert_uint_eq(utf8_invalid_at(after, strlen(after)), 3);
+    }
+    uint32_t character = 0;
+    ck_assert_uint_eq(utf8_decode(&character, "", 0), 0);
+    ck_assert_uint_eq(utf8_invalid_at("", 0), 0);
+}
+
+TEST(a_character_is_a_space_a_letter_a_number_a_control_or_other)
+{
+    static const struct {
+        uint32_t character;
+        enum utf8_class class;
+    } cases[] = {
+        {' ', UTF8_SPACE},      {'\t', UTF8_SPACE},       {'\n', UTF8_SPACE},
+        {'\v', UTF8_SPACE},     {'\r', UTF8_SPACE},       {0x85, UTF8_SPACE},
+        {0xA0, UTF8_SPACE},     {0x2028, UTF8_SPACE},     {0x2029, UTF8_SPACE},
+        {0x202F, UTF8_SPACE},   {0x3000, UTF8_SPACE},     {'a', UTF8_LETTER},
+        {'Z', UTF8_LETTER},     {0xDF, UTF8_LETTER},      {0x3B1, UTF8_LETTER},
+        {0x5D0, UTF8_LETTER},   {0x7231, UTF8_LETTER},    {0xAC01, UTF8_LETTER},
+        {0x301, UTF8_LETTER},   {0x93E, UTF8_LETTER},     {'0', UTF8_NUMBER},
+        {0x663, UTF8_NUMBER},   {0xBD, UTF8_NUMBER},      {0x2167, UTF8_NUMBER},
+        {'.', UTF8_OTHER},      {'_', UTF8_OTHER},        {'<', UTF8_OTHER},
+        {'$', UTF8_OTHER},      {0x3002, UTF8_OTHER},     {0x1F370, UTF8_OTHER},
+        {0, UTF8_CONTROL},      {0x1B, UTF8_CONTROL},     {0x7F, UTF8_CONTROL},
+        {0x200B, UTF8_CONTROL}, {0x200D, UTF8_CONTROL},   {0xE000, UTF8_CONTROL},
+        {0x378, UTF8_CONTROL},  {0x10FFFF, UTF8_CONTROL},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++)
+        ck_assert_msg(utf8_class(cases[i].character) == cases[i].class, "U+%04X is %d",
+                      (unsigned)cases[i].character, utf8_class(cases[i].character));
+}
+
+TEST(what_would_disturb_a_terminal_is_not_visible)
+{
+    static const struct {
+        uint32_t character;
+        bool visible;
+    } cases[] = {
+        {' ', true},     {'a', true},     {0x7231, true},   {0x1F370, true}, {0x301, true},
+        {0x200D, true},  {0x200C, true},  {0xFE0F, true},   {'\n', false},   {0, false},
+        {0x1B, false},   {0x7F, false},   {0x85, false},    {0x9B, false},   {0xA0, false},
+        {0xAD, false},   {0x200E, false}, {0x202E, false},  {0x2028, false}, {0x2066, false},
+        {0x200B, false}, {0xFEFF, false}, {0xE0041, false}, {0x115F, false}, {0x3164, false},
+        {0xE000, false}, {0x378, false},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++)
+        ck_assert_msg(utf8_is_visible(cases[i].character) == cases[i].visible, "U+%04X",
+                      (unsigned)cases[i].character);
+}
+
+TEST(a_text_has_characters_and_columns_as_readers_count_them)
+{
+    static const struct {
+        const char *text;
+        size_t first_bytes; /* of its first character */
+        size_t columns;
+    } cases[] = {
+        {"", 0, 0},
+        {"Life", 1, 4},
+        {"\r\n", 2, 0},
+        {"e\xCC\x81s", 3, 2},
+        {"se\xCC\x81", 1, 2},
+        {"爱a", 3, 3},
+        {"ｅ", 3, 2},
+        {"한", 3, 2},
+        {"\xE1\x84\x92\xE1\x85\xA1\xE1\x86\xAB", 9, 2}, /* the same in three parts */
+        {"🍰🍰", 4, 4},
+        {"👍🏽", 8, 2},
+        {"❤", 3, 1},
+        {"❤\xEF\xB8\x8F", 6, 2},
+        {"👨\xE2\x80\x8D👩\xE2\x80\x8D👧", 18, 2},
+        {"🇩🇪🇫🇷", 8, 4},
+        {"क\xE0\xA4\xBE", 6, 1},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const char *text = cases[i].text;
+        ck_assert_msg(utf8_grapheme(text, strlen(text)) == cases[i].first_bytes, "'%s'", text);
+        ck_assert_msg(utf8_width(text, strlen(text)) == cases[i].columns, "'%s'", text);
+    }
+}
+
+TEST(a_character_ends_where_the_utf8_ends)
+{
+    ck_assert_uint_eq(utf8_grapheme("e\xCC", 2), 1);
+    ck_assert_uint_eq(utf8_grapheme("\xFF", 1), 0);
+    ck_assert_uint_eq(utf8_width("a\xFF"
+                                 "b",
+                                 3),
+                      2);
+}
+
+TEST(the_version_of_unicode_is_known)
+{
+    int major = 0;
+    ck_assert_int_eq(sscanf(unicode_version, "%d.", &major), 1);
+    ck_assert_int_ge(major, 13);
+}

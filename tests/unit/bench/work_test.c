@@ -1,0 +1,159 @@
+#include "bench/benchmark.h"
+
+#include "../unit.h"
+
+/* Counted by hand, from the shapes. */
+
+static const struct config gpt2 = {
+    .kind = MODEL_GPT2,
+    .vocab_size = 50257,
+    .n_embd = 768,
+    .n_layer = 12,
+    .n_head = 12,
+    .n_kv_head = 12,
+    .d_k = 64,
+    .d_v = 64,
+    .n_inner = 3072,
+    .causal = true,
+    .projections = true,
+    .out_proj = true,
+};
+
+static const double gpt2_weights = 84934656; /* 12 · (4 · 768² + 2 · 768 · 3072) */
+
+TEST(a_text_takes_its_products_and_half_a_square_of_attention)
+{
+    struct pass_size size = {.texts = 1, .tokens = 64};
+    struct work work = work_of_pass(&gpt2, &size, PRECISION_FP32);
+    double pairs = 64 * 65 / 2;
+    ck_assert_double_eq(work.operations, 2 * 64 * gpt2_weights + 2 * 12 * 12 * pairs * 128);
+    ck_assert_double_eq(work.bytes, 4 * gpt2_weights);
+}
+
+TEST(sequences_of_a_batch_do_not_see_each_other)
+{
+    struct pass_size size = {.texts = 100, .tokens = 12};
+    struct work work = work_of_pass(&gpt2, &size, PRECISION_FP32);
+    double pairs = 100 * 12 * 13 / 2;
+    ck_assert_double_eq(work.operations, 2 * 1200 * gpt2_weights + 2 * 12 * 12 * pairs * 128);
+    ck_assert_double_eq(work.bytes, 4 * gpt2_weights);
+}
+
+TEST(a_token_behind_others_reads_all_weights_and_what_is_cached)
+{
+    struct pass_size size = {.texts = 1, .tokens = 1, .cached = 64, .logits = true};
+    struct work work = work_of_pass(&gpt2, &size, PRECISION_FP32);
+    double words = 50257.0 * 768;
+    ck_assert_double_eq(work.operations, 2 * gpt2_weights + 2 * words + 2 * 12 * 12 * 65.0 * 128);
+    ck_assert_double_eq(work.bytes, 4 * (gpt2_weights + words + 12 * 64 * 1536.0));
+}
+
+TEST(the_likeliest_token_takes_a_byte_for_each_weight_of_the_logits)
+{
+    struct pass_size size = {
+        .texts = 1, .tokens = 1, .cached = 64, .logits = true, .likeliest = true};
+    struct work work = work_of_pass(&gpt2, &size, PRECISION_FP32);
+    double words = 50257.0 * 768;
+    ck_assert_double_eq(work.bytes, 4 * (gpt2_weights + 12 * 64 * 1536.0) + words);
+}
+
+/* What is multiplied stays the same. */
+TEST(in_bf16_all_is_half_the_bytes)
+{
+    struct pass_size size = {.texts = 1, .tokens = 1, .cached = 64, .logits = true};
+    struct work fp32 = work_of_pass(&gpt2, &size, PRECISION_FP32);
+    struct work bf16 = work_of_pass(&gpt2, &size, PRECISION_BF16);
+    double words = 50257.0 * 768;
+    ck_assert_double_eq(bf16.operations, fp32.operations);
+    ck_assert_double_eq(bf16.bytes, 2 * (gpt2_weights + words + 12 * 64 * 1536.0));
+}
+
+/* 2 layers, 4 heads of queries on 2 of keys, 3 and 5 wide, over 8 channels. */
+TEST(grouped_heads_and_uneven_widths_count_as_they_are)
+{
+    struct config config = {.kind = MODEL_ATTENTION,
+                            .n_embd = 8,
+                            .n_layer = 2,
+                            .n_head = 4,
+                            .n_kv_head = 2,
+                            .d_k = 3,
+                            .d_v = 5,
+                            .projections = true,
+                            .out_proj = true};
+    struct pass_size size = {.texts = 1, .tokens = 7};
+    double weights = 2 * (8 * (12 + 6 + 10) + 20 * 8);
+    struct work work = work_of_pass(&config, &size, PRECISION_FP32);
+    ck_assert_double_eq(work.operations, 2 * 7 * weights + 2 * 2 * 4 * 49 * 8);
+    ck_assert_double_eq(work.bytes, 4 * weights);
+    config.projections = config.out_proj = false;
+    work = work_of_pass(&config, &size, PRECISION_FP32);
+    ck_assert_double_eq(work.operations, 2 * 2 * 4 * 49 * 8);
+    ck_assert_double_eq(work.bytes, 0);
+}
+
+/* 3 layers of an encoder and 2 of its decoder, 2 heads of 4 over 8 channels, an MLP of 10. */
+TEST(a_decoder_looks_at_the_source_as_well)
+{
+    static const struct config config = {.kind = MODEL_TRANSFORMER,
+                                         .n_embd = 8,
+                                         .n_layer = 2,
+                                         .n_encoder_layer = 3,
+                                         .n_head = 2,
+                                         .n_kv_head = 2,
+                                         .d_k = 4,
+                                         .d_v = 4,
+                                         .n_inner = 10,
+                                         .causal = true,
+                                         .cross = true,
+                                         .projections = true,
+                                         .out_proj = true};
+    struct pass_size size = {.texts = 1, .tokens = 6};
+    double weights = (3 + 2 * 2) * 4 * 64 + 5 * 2 * 80;
+    double pairs = 3 * 36 + 2 * 36 + 2 * 21;
+    struct work work = work_of_pass(&config, &size, PRECISION_FP32);
+    ck_assert_double_eq(work.operations, 2 * 6 * weights + 2 * 2 * pairs * 8);
+    ck_assert_double_eq(work.bytes, 4 * weights);
+}
+
+TEST(what_is_no_pass_is_no_work)
+{
+    struct pass_size size = {0};
+    ck_assert_double_eq(work_of_pass(&gpt2, &size, PRECISION_FP32).operations, 0);
+}
+
+/* Pair by pair, as the definitions have it. */
+static double pairs_of(const struct config *c, size_t n)
+{
+    const struct pattern *p = &c->mechanism.pattern;
+    double pairs = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < (c->causal ? i + 1 : n); j++) {
+            size_t away = i > j ? i - j : j - i;
+            pairs += away < p->window || (p->stride && away % p->stride == 0) || j < p->global ||
+                     i < p->global;
+        }
+    return pairs;
+}
+
+TEST(attention_takes_the_pairs_that_are_seen)
+{
+    static const struct pattern patterns[] = {
+        {.window = 5}, {.stride = 7}, {.global = 3}, {.window = 4, .stride = 5, .global = 2}};
+    struct config config = gpt2;
+    double products = 0;
+    ck_assert_int_eq(work_of_attention(&products, &config, 50, NULL), 0);
+    ck_assert_double_eq(products, 144.0 * 50 * 51 / 2 * 128);
+    config.mechanism.kind = ATTENTION_SPARSE;
+    for (size_t i = 0; i < 2 * sizeof patterns / sizeof *patterns; i++) {
+        config.mechanism.pattern = patterns[i / 2];
+        config.causal = i % 2;
+        ck_assert_int_eq(work_of_attention(&products, &config, 50, NULL), 0);
+        ck_assert_double_eq(products, 144.0 * pairs_of(&config, 50) * 128);
+    }
+    config.mechanism.pattern = (struct pattern){.random = 3, .seed = 1};
+    ck_assert_int_eq(work_of_attention(&products, &config, 50, NULL), 0);
+    ck_assert_double_eq(products, 144.0 * (1 + 2 + 3 + 47 * 4) * 128);
+    config.mechanism.kind = ATTENTION_LINEAR;
+    ck_assert_int_eq(work_of_attention(&products, &config, 50, NULL), 0);
+    ck_assert_double_eq(products, 144.0 * 50 * 2 * 64 * 64);
+}

@@ -1,0 +1,92 @@
+/* The commands are no part of the library: this one's way to show how far it is is built in here.
+ */
+#include "../../../cmd/progress.c"
+
+#include "../unit.h"
+
+static char shown[4096];
+
+/* What one call writes to standard error. */
+static const char *show(struct progress *progress, size_t done, const char *note)
+{
+    fflush(stderr);
+    int kept = dup(STDERR_FILENO);
+    FILE *file = tmpfile();
+    dup2(fileno(file), STDERR_FILENO);
+    progress_show(progress, done, 10000, note);
+    fflush(stderr);
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    rewind(file);
+    shown[fread(shown, 1, sizeof shown - 1, file)] = '\0';
+    fclose(file);
+    return shown;
+}
+
+/* On a terminal; begun so many seconds ago, when 1000 were done. */
+static struct progress begun(double seconds)
+{
+    struct progress progress;
+    progress_begin(&progress, "items");
+    progress.before = 1000;
+    progress.begin -= seconds;
+    progress.shown -= seconds;
+    progress.shows = true;
+    return progress;
+}
+
+TEST(there_is_a_bar_and_what_is_left)
+{
+    struct progress progress = begun(10);
+    ck_assert_str_eq(show(&progress, 4000, NULL),
+                     "\r\033[K[#########...............] 4000 of 10000 items, 300/s, 20 s left");
+    ck_assert_str_eq(show(&progress, 4001, NULL), ""); /* not yet again */
+}
+
+TEST(what_takes_less_than_a_second_shows_nothing)
+{
+    struct progress progress = begun(0.9);
+    ck_assert_str_eq(show(&progress, 4000, NULL), "");
+    progress = begun(1.1);
+    ck_assert_str_ne(show(&progress, 4000, NULL), "");
+}
+
+TEST(a_line_is_not_wider_than_a_terminal)
+{
+    struct progress progress = begun(100);
+    ck_assert_str_eq(
+        show(&progress, 1500, "3 failed"),
+        "\r\033[K[###...................] 1500 of 10000 items, 5.0/s, 28 min 20 s left, "
+        "3 failed");
+    progress = begun(1000);
+    ck_assert_str_eq(show(&progress, 1250, "one thing after the other was not as expected"),
+                     "\r\033[K1250 of 10000 items, 0.2/s, 9 h 43 min left, one thing after the "
+                     "other was not…");
+}
+
+TEST(steps_that_say_nothing_are_a_share)
+{
+    struct progress progress = begun(10);
+    progress.things = NULL;
+    ck_assert_str_eq(show(&progress, 4000, NULL),
+                     "\r\033[K[#########...............] 40 %, 20 s left");
+}
+
+TEST(before_the_first_is_done_the_time_is_not_known)
+{
+    struct progress progress = begun(100);
+    ck_assert_str_eq(show(&progress, 1000, NULL),
+                     "\r\033[K[##......................] 1000 of 10000 items");
+}
+
+TEST(pipes_and_quiet_see_nothing)
+{
+    struct progress progress;
+    progress_set_quiet(true);
+    progress_begin(&progress, "items");
+    ck_assert(!progress.shows);
+    progress.begin -= 10;
+    progress.shown -= 10;
+    ck_assert_str_eq(show(&progress, 1500, NULL), "");
+    progress_set_quiet(false);
+}

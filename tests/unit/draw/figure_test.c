@@ -1,0 +1,184 @@
+#include "draw/figure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "../rigs/canvas_witness.h"
+#include "../rigs/report_fixture.h"
+#include "base/heap.h"
+#include "draw/canvas.h"
+#include "lens/report.h"
+
+/* Draw a report and look at all of it. */
+static void draw(const struct report *report, const struct style *style)
+{
+    struct arena arena = {0};
+    struct figure figure;
+    struct err err = {0};
+    ck_assert_msg(figure_plan(&figure, report, style, &arena, &err) == 0, "%s", err.text);
+    canvas_witness_begin(figure.width, figure.height);
+    ck_assert_double_le(figure.width, 504.01);
+    ck_assert_msg(figure_draw(&figure, &witness.canvas, &err) == 0, "%s", err.text);
+    canvas_witness_check();
+    arena_release(&arena);
+}
+
+TEST(everything_has_its_place_in_every_view)
+{
+    const struct report *const reports[] = {&fixture_plain,    &fixture_odd,   &fixture_layers,
+                                            &fixture_selected, &fixture_cross, NULL};
+    for (size_t i = 0; reports[i]; i++)
+        for (int view = VIEW_MATRIX; view <= VIEW_OVERLAY; view++)
+            for (int range = RANGE_ALL; range <= RANGE_ROW; range++) {
+                struct style style = {.view = (enum style_view)view,
+                                      .range = (enum style_range)range};
+                draw(reports[i], &style);
+            }
+}
+
+TEST(texts_of_every_length_have_room)
+{
+    for (size_t tokens = 1; tokens <= FIXTURE_LONG_MAX; tokens++)
+        for (int view = VIEW_MATRIX; view <= VIEW_OVERLAY; view++) {
+            struct report report = fixture_long(tokens);
+            struct style style = {.view = (enum style_view)view};
+            draw(&report, &style);
+        }
+}
+
+TEST(one_head_is_one_picture_with_its_numbers)
+{
+    draw(&fixture_plain, &style_default);
+    ck_assert_uint_eq(witness.part_count, 1);
+    ck_assert_uint_eq(canvas_witness_texts("life · Life is Life"), 1);
+    ck_assert_uint_eq(
+        canvas_witness_texts("weights · layer 0 · head 0 · rows: query, columns: key"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("0.75"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("0.00"), 0); /* the future has none */
+    ck_assert_uint_eq(canvas_witness_texts("is"), 2);
+    ck_assert(witness.inked);
+    ck_assert_uint_eq(witness.hatch_count, 1);
+}
+
+TEST(numbers_and_colours_are_a_choice)
+{
+    struct style style = {.cells = CELLS_HEAT};
+    draw(&fixture_plain, &style);
+    ck_assert_uint_eq(canvas_witness_texts("0.75"), 0);
+    style.cells = CELLS_NUMBERS;
+    draw(&fixture_plain, &style);
+    ck_assert_uint_eq(canvas_witness_texts("0.75"), 1);
+    ck_assert(!witness.inked);
+    ck_assert_uint_eq(witness.cell_count, 0); /* nor a scale */
+}
+
+TEST(layers_and_heads_make_a_grid)
+{
+    draw(&fixture_layers, &style_default);
+    ck_assert_uint_eq(canvas_witness_texts("layer 0"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("head 0"), 3); /* of k, of masked, above the grid */
+    ck_assert_uint_eq(witness.part_count, 1 + 2 + 2 + 4);
+}
+
+TEST(lines_are_drawn_of_attention_alone)
+{
+    struct style style = {.view = VIEW_LINES};
+    draw(&fixture_layers, &style);
+    ck_assert_uint_gt(witness.stroke_count, 10);
+    ck_assert_uint_gt(witness.cell_count, 3 * 2); /* the embedding and keys stay cells */
+    draw(&fixture_plain, &style);
+    ck_assert_uint_eq(canvas_witness_texts("no line below 3 % of the highest"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("weights · layer 0 · head 0 · left: query, right: key"),
+                      1);
+}
+
+TEST(an_overlay_says_which_colour_is_which_head)
+{
+    struct report report = fixture_long(5);
+    struct style style = {.view = VIEW_OVERLAY};
+    draw(&report, &style);
+    ck_assert_uint_eq(witness.part_count, 1);
+    ck_assert_uint_eq(canvas_witness_texts("head 0"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("head 1"), 1);
+}
+
+TEST(a_long_text_says_that_cells_stand_for_several)
+{
+    struct report report = fixture_long(FIXTURE_LONG_MAX);
+    static const size_t heads[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    static float values[12 * FIXTURE_LONG_MAX * FIXTURE_LONG_MAX];
+    struct kept kept = report.tensors[0];
+    struct kept layers[2];
+    kept.shape[0] = 12;
+    kept.data = values;
+    kept.heads = heads;
+    layers[0] = layers[1] = kept;
+    layers[1].layer = 1;
+    report.tensors = layers;
+    report.tensor_count = 2;
+    draw(&report, &style_default);
+    ck_assert_uint_eq(canvas_witness_texts("a cell stands for the largest of 2 × 2 numbers"), 1);
+}
+
+TEST(larger_panels_have_a_label_every_few)
+{
+    struct report report = fixture_long(FIXTURE_LONG_MAX);
+    draw(&report, &style_default);
+    ck_assert_uint_eq(canvas_witness_texts(report.sentence.labels[0].text),
+                      1 + 2); /* rows, and columns */
+    ck_assert_uint_eq(canvas_witness_texts(report.sentence.labels[1].text), 0);
+    struct style style = {.view = VIEW_LINES}; /* which may be high */
+    draw(&report, &style);
+    ck_assert_uint_eq(canvas_witness_texts(report.sentence.labels[1].text), 2);
+}
+
+TEST(a_title_can_be_given_and_is_shortened)
+{
+    struct style style = {.title = "Figure 1"};
+    draw(&fixture_plain, &style);
+    ck_assert_uint_eq(canvas_witness_texts("Figure 1"), 1);
+    style.title = "A title that is much longer than the picture of three words is wide, by far";
+    draw(&fixture_plain, &style);
+    ck_assert_uint_eq(canvas_witness_texts(style.title), 0);
+}
+
+TEST(what_is_hidden_or_has_its_own_range_is_said)
+{
+    struct report report = fixture_layers;
+    struct style style = {.range = RANGE_HEAD};
+    draw(&report, &style);
+    ck_assert_uint_eq(canvas_witness_texts("every head has its own range"), 3);
+    style.range = RANGE_ROW;
+    draw(&report, &style);
+    ck_assert_uint_eq(canvas_witness_texts("every row has its own range"), 4);
+    struct arena arena = {0};
+    struct derivation how = {.hide_first = true};
+    report = fixture_plain;
+    ck_assert_int_eq(derive(&report, &how, NULL, &arena, NULL), 0);
+    draw(&report, &style_default);
+    ck_assert_uint_eq(canvas_witness_texts("the first token is hidden"), 1);
+    arena_release(&arena);
+}
+
+TEST(missing_memory_is_an_error_everywhere)
+{
+    int failed = -1;
+    for (size_t nth = 1; failed; nth++) {
+        struct arena arena = {0};
+        struct figure figure;
+        struct err err = {0};
+        struct style style = {.view = nth % 2 ? VIEW_LINES : VIEW_MATRIX};
+        canvas_witness_begin(1e9, 1e9);
+        heap_fail_at(nth, 0);
+        failed = figure_plan(&figure, &fixture_layers, &style, &arena, &err) ||
+                 figure_draw(&figure, &witness.canvas, &err);
+        heap_fail_at(0, 0);
+        if (failed)
+            ck_assert_msg(strncmp(err.text, "out of memory: ", 15) == 0, "%zu: '%s'", nth,
+                          err.text);
+        arena_release(&arena);
+        ck_assert_uint_lt(nth, 2000);
+    }
+}

@@ -1,0 +1,211 @@
+#include "draw/page_values.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "../rigs/memory_stream.h"
+#include "../rigs/report_fixture.h"
+
+/* What a page of one report says between two texts. */
+static const char *between(const char *page, const char *start, const char *end)
+{
+    static char part[1 << 12];
+    const char *from = strstr(page, start);
+    ck_assert_msg(from != NULL, "there is no '%s'", start);
+    from += strlen(start);
+    const char *to = strstr(from, end);
+    ck_assert(to && (size_t)(to - from) < sizeof part);
+    memcpy(part, from, (size_t)(to - from));
+    part[to - from] = '\0';
+    return part;
+}
+
+static size_t count(const char *page, const char *text)
+{
+    size_t found = 0;
+    for (const char *at = page; (at = strstr(at, text)); at += strlen(text))
+        found++;
+    return found;
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+static char coded[64];
+
+static const char *put_short(const float *values, size_t size)
+{
+    struct stream out = {0};
+    struct page_short code = page_short_of(values, size);
+    memory_stream_open(&out);
+    for (size_t i = 0; i < size; i++)
+        page_short_put(&out, &code, values[i]);
+    struct file file = memory_stream_take(&out);
+    ck_assert_uint_eq(file.size, 2 * size);
+    memcpy(coded, file.bytes, file.size);
+    coded[file.size] = '\0';
+    file_release(&file);
+    return coded;
+}
+
+/* The letter of a digit: of ASCII without what HTML and JSON escape. */
+static int digit_of(char letter)
+{
+    return letter - ' ' - (letter > '"') - (letter > '<') - (letter > '\\');
+}
+
+static int code_at(size_t index)
+{
+    return 92 * digit_of(coded[2 * index]) + digit_of(coded[2 * index + 1]);
+}
+
+TEST(three_digits_are_two_letters)
+{
+    static const struct {
+        float values[2]; /* the first is the largest */
+        int code;
+    } cases[] = {
+        {{1, 1}, 2 + 99},
+        {{1, 0}, 0},
+        {{1, -INFINITY}, 1},
+        {{1, 0.123f}, 2 + 99 + 900 + 23},
+        {{1, 0.0386f}, 2 + 99 + 2 * 900 + 286},
+        {{1, 0.99949f}, 2 + 99 + 900 + 899},
+        {{1, 0.9996f}, 2 + 99},
+        {{0.9996f, 0.5f}, 2 + 99 + 900 + 400}, /* the largest rounds up: its power counts */
+        {{1, 0.009994f}, 2 + 99 + 3 * 900 + 899},
+        {{1, 0.009996f}, 2 + 99 + 2 * 900},
+        {{1, 1.23e-8f}, 2 + 99 + 8 * 900 + 23},
+        {{1, 1.23e-9f}, 2 + 11}, /* below the last power digits are lost */
+        {{1, 1e-12f}, 0},
+        {{1e30f, 5e29f}, 2 + 99 + 900 + 400},
+        {{1e-30f, 5e-31f}, 2 + 99 + 900 + 400},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        put_short(cases[i].values, 2);
+        ck_assert_msg(code_at(1) == cases[i].code, "%zu: expected %d, found %d", i, cases[i].code,
+                      code_at(1));
+    }
+}
+
+TEST(the_sign_is_the_lowest_bit)
+{
+    static const float values[] = {-20, 12.5f, -0.00123f, 0.001f};
+    put_short(values, 4);
+    ck_assert_int_eq(code_at(0), 2 + 2 * (99 + 100) + 1);
+    ck_assert_int_eq(code_at(1), 2 + 2 * (99 + 25));
+    ck_assert_int_eq(code_at(2), 2 + 2 * 11 + 1);
+    ck_assert_int_eq(code_at(3), 2 + 2 * 9);
+}
+
+TEST(no_letter_disturbs)
+{
+    static float values[20];
+    for (size_t i = 0; i < 20; i++)
+        values[i] = 1 / (1 + 37.7f * (float)i);
+    ck_assert_uint_eq(strcspn(put_short(values, 20), "\"\\<"), 40);
+}
+
+TEST(exact_numbers_are_base64_of_their_bytes)
+{
+    static const char *const expected[] = {"", "AACAPw==", "AACAPwAAAL8=", "AACAPwAAAL8AAIDA",
+                                           "AACAPwAAAL8AAIDAAACA/w=="};
+    static const float values[] = {1, -0.5f, -4, -INFINITY};
+    for (size_t size = 0; size <= 4; size++) {
+        struct stream out = {0};
+        struct page_exact exact = {.out = &out};
+        memory_stream_open(&out);
+        for (size_t i = 0; i < size; i++)
+            page_exact_put(&exact, values[i]);
+        page_exact_end(&exact);
+        struct file file = memory_stream_take(&out);
+        ck_assert_uint_eq(file.size, strlen(expected[size]));
+        ck_assert_mem_eq(file.bytes, expected[size], file.size);
+        file_release(&file);
+    }
+}
+
+/* --- pages ------------------------------------------------------------------------------------ */
+
+TEST(a_page_is_whole_and_alone)
+{
+    const char *page = fixture_written(html_report_write, &fixture_plain, &fixture_alone);
+    ck_assert_int_eq(strncmp(page, "<!doctype html>\n<html lang=\"en\">", 32), 0);
+    ck_assert_str_eq(page + fixture_size() - 8, "</html>\n");
+    ck_assert_str_eq(between(page, "<title>", "</title>"), "life · Life is Life");
+    ck_assert_uint_eq(count(page, "http"), 1); /* http-equiv, which forbids all requests */
+    ck_assert_uint_eq(count(page, "default-src 'none'"), 1);
+    ck_assert_uint_eq(count(page, "json\" class=\"sentence\""), 1);
+}
+
+TEST(only_what_is_seen_is_written)
+{
+    const char *page = fixture_written(html_report_write, &fixture_plain, &fixture_alone);
+    ck_assert_str_eq(between(page, "\"tensors\": [\n", "]}"),
+                     "{\"tensor\": \"weights\", \"layer\": 0, \"heads\": [0], \"mean_of\": \"\", "
+                     "\"rows\": \"query\", \"columns\": \"key\", \"row_labels\": \"sentence\", "
+                     "\"column_labels\": \"sentence\", \"shape\": [1, 3, 3], \"causal\": true, "
+                     "\"coding\": \"exact\", \"values\": \"AACAPwAAgD4AAEA/zczMPc3MTD4zMzM/\"}");
+}
+
+TEST(axes_say_what_stands_on_them)
+{
+    const char *page = fixture_written(html_report_write, &fixture_cross, &fixture_alone);
+    ck_assert_str_eq(between(page, "\"labels\": ", ",\n\"plain\""),
+                     "{\"sentence\": [\"3\",\"11\"], \"source\": [\"Life\",\"is\",\"Life\"]}");
+    ck_assert_uint_eq(count(page, "\"row_labels\": \"source\", \"column_labels\": \"numbers\""), 1);
+    ck_assert_uint_eq(count(page, "\"row_labels\": \"sentence\", \"column_labels\": \"source\""),
+                      1);
+}
+
+TEST(the_text_is_cut_with_its_blanks)
+{
+    const char *page = fixture_written(html_report_write, &fixture_plain, &fixture_alone);
+    ck_assert_str_eq(between(page, "\"plain\": ", ",\n\"tensors\""),
+                     "{\"sentence\": [\"Life\",\" is\",\" Life\"]}");
+}
+
+TEST(texts_cannot_end_the_element_they_stand_in)
+{
+    static const struct token tokens[] = {{0, 0, 12}, {1, 12, 15}, {2, 15, 16}};
+    static const struct label labels[] = {{"</script><b>", "0", "</script><b>"},
+                                          {"\xe2\x80\xa8", "1", "\xe2\x80\xa8"},
+                                          {"é\xe2\x80\xa9", "2", "é\xe2\x80\xa9"}};
+    struct style style = {.title = "</title>&"};
+    struct place place = {.count = 1, .style = &style};
+    struct report report = fixture_plain;
+    report.model = "<script>";
+    report.sentence = (struct tokenized){.tokens = tokens, .labels = labels, .count = 3};
+    const char *page = fixture_written(html_report_write, &report, &place);
+    ck_assert_uint_eq(count(page, "<script"), count(page, "</script>"));
+    ck_assert_uint_eq(count(page, "<b>"), 0);
+    ck_assert_str_eq(between(page, "<title>", "</title>"), "&lt;/title>&amp;");
+    ck_assert_str_eq(between(page, "\"labels\": ", ",\n\"plain\""),
+                     "{\"sentence\": [\"\\u003c/script>\\u003cb>\",\"\\u2028\",\"é\\u2029\"]}");
+}
+
+TEST(sentences_share_a_page)
+{
+    static const struct report *const reports[] = {&fixture_plain, &fixture_odd, &fixture_cross};
+    const char *page = fixture_several(html_report_write, reports, 3);
+    ck_assert_uint_eq(count(page, "json\" class=\"sentence\""), 3);
+    ck_assert_uint_eq(count(page, "<html"), 1);
+    ck_assert_uint_eq(count(page, "</html>"), 1);
+    ck_assert_uint_eq(count(page, "id=\"look\""), 1);
+}
+
+TEST(a_page_knows_how_it_is_to_look)
+{
+    struct style style = {COLOURS_LOG, RANGE_ROW, VIEW_LINES, .hide_first = true};
+    struct place place = {.count = 1, .style = &style};
+    style.palette = palette_find("greys");
+    const char *page = fixture_written(html_report_write, &fixture_plain, &place);
+    ck_assert_str_eq(between(page, "id=\"look\">", ",\n"),
+                     "{\"title\": null, \"scale\": \"log\", \"range\": \"row\", \"view\": "
+                     "\"lines\", \"palette\": \"greys\", \"hide_first\": true");
+}
+
+TEST(missing_memory_is_an_error_of_the_page)
+{
+    fixture_starve(html_report_write, &fixture_cross);
+}

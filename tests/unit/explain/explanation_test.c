@@ -1,0 +1,360 @@
+#include "explain/explanation.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "../rigs/explanation_fixture.h"
+#include "../rigs/tiny_model.h"
+#include "lens/viewer.h"
+
+enum { TOKENS = 5 };
+
+static struct tiny_model model;
+static struct viewer viewer;
+static struct text_pair pair;
+static struct explanation explanation;
+static struct arena arena;
+static struct err err;
+
+static void prepare(void)
+{
+    arena = (struct arena){0};
+    err = (struct err){0};
+    viewer = (struct viewer){0};
+    model = (struct tiny_model){0};
+}
+
+static void release(void)
+{
+    viewer_release(&viewer);
+    tiny_model_release(&model);
+    arena_release(&arena);
+}
+
+FIXTURE(prepare, release)
+
+static void read_input(struct input input, const struct input *source)
+{
+    ck_assert_msg(!viewer_read(&viewer, &pair, &input, source, &arena, &err), "%s", err.text);
+}
+
+static void open_bundled(const char *name, const char *sentence)
+{
+    ck_assert_msg(!viewer_open(&viewer, name, 1, &err), "%s", err.text);
+    read_input((struct input){.text = sentence, .size = strlen(sentence)}, NULL);
+}
+
+static void open_tiny(const char *config)
+{
+    tiny_model_make(&model, config);
+    ck_assert_msg(!model_open_folder(&viewer.model, &model.folder, &err), "%s", err.text);
+    ck_assert_int_eq(machine_open(&viewer.machine, 1, &err), 0);
+    struct input source = {.ids = "8,2,2"};
+    read_input((struct input){.ids = "3,1,4,1,5"}, model.config.cross ? &source : NULL);
+}
+
+static void explain(size_t layer, size_t head, size_t query)
+{
+    struct explain_request request = {
+        .query_count = 1, .layer = layer, .head = head, .query = query, .digits = 4};
+    int failed = explanation_make(&explanation, &viewer, &pair, &request, &arena, &err);
+    ck_assert_msg(!failed, "%s", err.text);
+}
+
+static const struct step *step_called(const char *name)
+{
+    for (size_t i = 0; i < explanation.step_count; i++)
+        if (strcmp(explanation.steps[i].name, name) == 0)
+            return &explanation.steps[i];
+    ck_abort_msg("no step '%s'", name);
+    return NULL;
+}
+
+static const struct block *block_of(const struct step *step, const char *name)
+{
+    for (size_t i = 0; i < step->table.block_count; i++)
+        if (strcmp(step->table.blocks[i].name, name) == 0)
+            return &step->table.blocks[i];
+    ck_abort_msg("no block '%s' in '%s'", name, step->name);
+    return NULL;
+}
+
+static const struct block *block_called(const char *step, const char *name)
+{
+    return block_of(step_called(step), name);
+}
+
+static void expect_near(double found, double expected)
+{
+    ck_assert_msg(fabs(found - expected) <= 1e-5 * fmax(1, fabs(expected)),
+                  "expected %.9g, found %.9g", expected, found);
+}
+
+/* --- the worked example ----------------------------------------------------------------------- */
+
+static void expect_numbers(const float *found, const double *expected, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        ck_assert_msg(fabs((double)found[i] - expected[i]) <= 0.5e-4 + 1e-9,
+                      "number %zu: expected %.4f, found %.6f", i, expected[i], (double)found[i]);
+}
+
+static void open_life(void)
+{
+    open_bundled("life", "Life is short eat dessert first");
+    explain(0, 0, 1);
+}
+
+TEST(the_worked_example_has_the_published_numbers)
+{
+    open_life();
+    expect_numbers(block_called("input", "x")->values, (double[]){0.1794, 1.8951, 0.4954}, 3);
+    expect_numbers(block_called("query", "W_q")->total, (double[]){0.5667, 1.8269}, 2);
+    expect_numbers(block_called("scores", "score")->values,
+                   (double[]){-0.6004, 3.4707, -1.5023, 0.4991, 1.2903, -1.3374}, 6);
+    expect_numbers(block_called("weights", "weight")->values,
+                   (double[]){0.0386, 0.6870, 0.0204, 0.0840, 0.1470, 0.0229}, 6);
+    expect_numbers(block_called("context", "weighted")->total,
+                   (double[]){0.5313, 1.3607, 0.7891, 1.3110}, 4);
+}
+
+TEST(each_step_works_out_one_row)
+{
+    static const struct {
+        const char *step, *text, *latex;
+    } cases[] = {
+        {"query", "q_0 = 0.1794 · 0.2961 + 1.8951 · 0.2517 + 0.4954 · 0.0740 = 0.5667",
+         "q_{0} = 0.1794 \\cdot 0.2961 + 1.8951 \\cdot 0.2517 + 0.4954 \\cdot 0.0740 = 0.5667"},
+        {"scores", "score_0 = 0.5667 · (-0.0823) + 1.8269 · (-0.3031) = -0.6004",
+         "s_{0} = 0.5667 \\cdot (-0.0823) + 1.8269 \\cdot (-0.3031) = -0.6004"},
+        {"scaled", "scaled_0 = -0.6004 · 0.7071 = -0.4246",
+         "\\tilde{s}_{0} = -0.6004 \\cdot 0.7071 = -0.4246"},
+        {"weights", "weight_0 = e^(-0.4246 - 2.4542) / 1.4556 = 0.0562 / 1.4556 = 0.0386",
+         "\\alpha_{0} = \\dfrac{e^{-0.4246 - 2.4542}}{1.4556} = \\dfrac{0.0562}{1.4556} = 0.0386"},
+        {"values",
+         "weight_0 · v_0 = [0.0386 · (-0.2546), 0.0386 · (-0.2608), …] = [-0.0098, -0.0101, …]",
+         "\\alpha_{0}\\, v_{0} = [0.0386 \\cdot (-0.2546),\\, 0.0386 \\cdot (-0.2608),\\, \\ldots] "
+         "= "
+         "[-0.0098,\\, -0.0101,\\, \\ldots]"},
+        {"context", "context_0 = -0.0098 + 0.4542 - 0.0175 + 0.0498 + 0.0824 - 0.0278 = 0.5313",
+         "z_{0} = -0.0098 + 0.4542 - 0.0175 + 0.0498 + 0.0824 - 0.0278 = 0.5313"},
+    };
+    open_life();
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const struct step *step = step_called(cases[i].step);
+        ck_assert_str_eq(step->worked.text, cases[i].text);
+        ck_assert_str_eq(step->worked.latex, cases[i].latex);
+    }
+    ck_assert_ptr_null(step_called("masked")->worked.text);
+    ck_assert_ptr_null(step_called("output")->worked.text);
+}
+
+/* --- what any model gives --------------------------------------------------------------------- */
+
+static double dot(const float *a, const float *b, size_t stride, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += (double)a[i] * (double)b[i * stride];
+    return sum;
+}
+
+/* q is x · W_q + b where that is shown. */
+static const float *check_query(void)
+{
+    const struct step *step = step_called("query");
+    if (!step->table.total)
+        return block_of(step, "q")->values;
+    const struct block *x = block_of(step, "x");
+    const struct block *matrix = block_of(step, "W_q");
+    for (size_t i = 0; i < matrix->width; i++) {
+        double sum = 0;
+        for (size_t row = 0; row < step->table.row_count; row++)
+            sum += (isnan(x->values[row]) ? 1 : (double)x->values[row]) *
+                   (double)matrix->values[row * matrix->width + i];
+        expect_near((double)matrix->total[i], sum);
+    }
+    return matrix->total;
+}
+
+/* Scores are q · k, weights the softmax of what is scaled and masked. */
+static void check_weights(const float *q, double scale)
+{
+    const struct block *k = block_called("scores", "k");
+    const struct block *score = block_called("scores", "score");
+    const struct block *masked = block_called("weights", "masked");
+    const struct block *power = block_called("weights", "power");
+    const struct block *weight = block_called("weights", "weight");
+    double sum = 0;
+    for (size_t j = 0; j < explanation.key_count; j++) {
+        bool seen = !viewer.model.config.causal || j <= explanation.query;
+        expect_near((double)score->values[j], dot(q, k->values + j * k->width, 1, k->width));
+        if (seen)
+            expect_near((double)masked->values[j], scale * (double)score->values[j]);
+        ck_assert((masked->values[j] == -INFINITY) == !seen);
+        sum += (double)power->values[j];
+        expect_near((double)weight->values[j], (double)power->values[j] / (double)*power->total);
+    }
+    expect_near((double)*power->total, sum);
+    expect_near((double)*weight->total, 1);
+}
+
+/* The context is the sum of weight · v; the output the sum of what the heads and the bias add. */
+static void check_output(void)
+{
+    const struct block *weight = block_called("values", "weight");
+    const struct block *v = block_called("values", "v");
+    const struct block *weighted = block_called("context", "weighted");
+    for (size_t i = 0; i < v->width; i++)
+        expect_near((double)weighted->total[i],
+                    dot(weight->values, v->values + i, v->width, explanation.key_count));
+    const struct step *output = step_called("output");
+    if (!viewer.model.config.out_proj)
+        return;
+    const struct block *share = block_of(output, "share");
+    for (size_t c = 0; c < share->width; c++) {
+        double sum = 0;
+        for (size_t row = 0; row < output->table.row_count; row++)
+            sum += (double)share->values[row * share->width + c];
+        expect_near((double)share->total[c], sum);
+    }
+}
+
+static void check_all(void)
+{
+    const struct config *config = &viewer.model.config;
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        for (size_t head = 0; head < config->n_head; head++) {
+            for (size_t query = 0; query < pair.sentence.count; query++) {
+                explain(layer, head, query);
+                ck_assert_uint_eq(explanation.step_count, 9);
+                check_weights(check_query(), (double)config_scale(config, layer));
+                check_output();
+            }
+        }
+    }
+}
+
+/* clang-format off */
+static const char *const configs[] = {
+    JSON({"model_type": "attention", "vocab_size": 9, "n_embd": 4, "projections": false}),
+    JSON({"model_type": "attention", "vocab_size": 9, "n_embd": 4, "projections": false,
+          "n_layer": 3, "scale": 0.25, "causal": true}),
+    JSON({"model_type": "attention", "vocab_size": 9, "n_embd": 6, "n_head": 4, "d_k": 3,
+          "d_v": 1}),
+    JSON({"model_type": "attention", "vocab_size": 9, "n_embd": 12, "n_layer": 2, "n_head": 6,
+          "n_kv_head": 2, "d_k": 5, "d_v": 3, "bias": true, "out_proj": true, "causal": true}),
+    JSON({"model_type": "attention", "vocab_size": 9, "n_embd": 4, "n_head": 2, "bias": true,
+          "attention": "cross", "out_proj": true}),
+    JSON({"model_type": "gpt2", "vocab_size": 9, "n_positions": 8, "n_embd": 12, "n_layer": 3,
+          "n_head": 3, "scale_attn_by_inverse_layer_idx": true}),
+};
+/* clang-format on */
+
+TEST_LOOP(the_steps_of_any_model_follow_from_each_other, COUNT(configs))
+{
+    open_tiny(configs[_i]);
+    check_all();
+}
+
+TEST(the_steps_of_the_bundled_models_follow_from_each_other)
+{
+    static const char *const names[][2] = {
+        {"tiny", "Life is short"},        {"life", "Life is short"},
+        {"life-causal", "Life is short"}, {"life-4-heads", "Life is short"},
+        {"journey", "Your journey"},      {"journey-causal", "Your journey"},
+    };
+    for (size_t i = 0; i < COUNT(names); i++) {
+        open_bundled(names[i][0], names[i][1]);
+        check_all();
+        viewer_release(&viewer);
+    }
+}
+
+static const char *note_of(const char *step)
+{
+    const char *note = step_called(step)->note;
+    return note ? note : "";
+}
+
+TEST(notes_say_what_is_not_plain)
+{
+    open_tiny(configs[3]);
+    explain(1, 4, 2);
+    ck_assert_str_eq(note_of("input"), "x is what the layer before gave.");
+    ck_assert_str_eq(note_of("query"), "W_q is the [12, 5] of this head.");
+    ck_assert_str_eq(note_of("scores"), "The query heads 3 to 5 share key/value head 1.");
+    ck_assert_str_eq(note_of("scaled"), "");
+    ck_assert_str_eq(note_of("masked"),
+                     "A query sees itself and what came before, not the future.");
+    explain(1, 4, TOKENS - 1);
+    ck_assert_str_eq(note_of("masked"),
+                     "A query sees itself and what came before: the last one sees all.");
+    ck_assert_uint_eq(step_called("masked")->table.row_count, 0);
+}
+
+TEST(notes_of_a_source_and_of_a_stream)
+{
+    open_tiny(configs[4]);
+    explain(0, 1, 0);
+    ck_assert_str_eq(note_of("scores"), "Keys and values are made of the source.");
+    ck_assert_uint_eq(step_called("scores")->table.own_row, NO_ROW);
+    ck_assert_uint_eq(explanation.key_count, 3);
+    viewer_release(&viewer);
+    tiny_model_release(&model);
+    open_tiny(configs[5]);
+    explain(0, 1, 2);
+    ck_assert_str_eq(note_of("input"), "");
+    ck_assert_str_eq(step_called("input")->formulas[0].text, "h = wte[4] + wpe[2]");
+    ck_assert_uint_eq(step_called("input")->table.row_count, 6);
+    explain(2, 1, 2);
+    ck_assert_str_eq(note_of("input"), "h is the residual stream as the layer before left it.");
+    ck_assert_uint_eq(step_called("input")->table.row_count, 4);
+}
+
+TEST(the_scale_says_what_it_is_made_of)
+{
+    static const struct {
+        size_t config, layer;
+        const char *formula;
+    } cases[] = {
+        {0, 0, "scaled_j = score_j / √d_k = score_j / √4"},
+        {1, 0, "scaled_j = score_j · 0.2500"},
+        {5, 0, "scaled_j = score_j / √d_k = score_j / √4"},
+        {5, 2, "scaled_j = score_j / (√d_k · layer) = score_j / (√4 · 3)"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        open_tiny(configs[cases[i].config]);
+        explain(cases[i].layer, 0, 0);
+        ck_assert_str_eq(step_called("scaled")->formulas[0].text, cases[i].formula);
+        viewer_release(&viewer);
+        tiny_model_release(&model);
+    }
+    open_bundled("journey", "Your journey");
+    explain(0, 0, 0);
+    ck_assert_str_eq(step_called("scaled")->formulas[0].text, "scaled_j = score_j");
+    ck_assert_str_eq(note_of("scaled"), "The scale is 1: the scores stay as they are.");
+    ck_assert_uint_eq(step_called("scaled")->table.row_count, 0);
+}
+
+TEST(of_many_keys_those_with_the_most_weight_are_shown)
+{
+    struct explain_request request = {.query_count = 1, .query = 1, .digits = 4, .keys = 3};
+    open_bundled("life", "Life is short eat dessert first");
+    ck_assert_int_eq(explanation_make(&explanation, &viewer, &pair, &request, &arena, &err), 0);
+    ck_assert_uint_eq(explanation.shown_count, 3);
+    ck_assert_mem_eq(explanation.shown, ((size_t[]){1, 3, 4}), 3 * sizeof(size_t));
+    ck_assert_float_eq_tol(explanation.shown_weight, 0.9180f, 0.0001f);
+    ck_assert_uint_eq(explanation.key_count, 6);
+    request.keys = 6;
+    ck_assert_int_eq(explanation_make(&explanation, &viewer, &pair, &request, &arena, &err), 0);
+    ck_assert_uint_eq(explanation.shown_count, 6);
+}
+
+TEST_LOOP(every_allocation_may_fail, 3)
+{
+    struct explain_request request = {.query_count = 1, .query = 1, .digits = 4, .keys = 2};
+    open_tiny(configs[3 + _i]);
+    fixture_starve_explanation(&viewer, &pair, &request);
+}

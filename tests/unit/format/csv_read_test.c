@@ -1,0 +1,131 @@
+#include "format/csv_read.h"
+
+#include <string.h>
+
+#include "../unit.h"
+#include "base/buf.h"
+
+static struct arena arena;
+static struct err err;
+
+/* All records as `line:[field][field]…;`, and an error as `!`, with reading going on. */
+static const char *read_all(struct buf *out, const char *text, size_t size, char separator)
+{
+    struct csv_reader reader = {text, text + size, 1, separator};
+    struct csv_record record;
+    buf_clear(out);
+    buf_text(out, "");
+    for (;;) {
+        err = (struct err){0};
+        if (csv_read(&reader, &record, &arena, &err)) {
+            ck_assert_str_ne(err.text, "");
+            buf_format(out, "%zu!;", record.line);
+            continue;
+        }
+        if (!record.count)
+            return out->bytes;
+        buf_format(out, "%zu:", record.line);
+        for (size_t i = 0; i < record.count; i++)
+            buf_format(out, "[%s]", record.fields[i]);
+        buf_text(out, ";");
+    }
+}
+
+TEST(records_are_read_as_the_standard_has_them)
+{
+    static const struct {
+        const char *text;
+        const char *records;
+    } cases[] = {
+        {"", ""},
+        {"\n\r\n\n", ""},
+        {"a", "1:[a];"},
+        {"a,b\nc,d\n", "1:[a][b];2:[c][d];"},
+        {"a,b\r\nc,d\r\n", "1:[a][b];2:[c][d];"},
+        {",\n,,", "1:[][];2:[][][];"},
+        {"a\n\n\nb", "1:[a];4:[b];"},
+        {"\"a,b\",c", "1:[a,b][c];"},
+        {"\"a\"\"b\",\"\"\"\"", "1:[a\"b][\"];"},
+        {"\"\",x", "1:[][x];"},
+        {"\"two\nlines\",x\nnext", "1:[two\nlines][x];3:[next];"},
+        {"5\" high,a\"\"b,\"c\"", "1:[5\" high][a\"\"b][c];"},
+        {"\"Life is short, eat dessert\"\n", "1:[Life is short, eat dessert];"},
+        {" a , b ", "1:[ a ][ b ];"},
+        {"a\rb\n", "1:[a\rb];"},
+        {"\"a\r\nb\"\r\n", "1:[a\r\nb];"},
+    };
+    struct buf out = {0};
+    for (size_t i = 0; i < COUNT(cases); i++)
+        ck_assert_str_eq(read_all(&out, cases[i].text, strlen(cases[i].text), ','),
+                         cases[i].records);
+    buf_release(&out);
+    arena_release(&arena);
+}
+
+TEST(other_separators_are_quoted_alike)
+{
+    static const struct {
+        char separator;
+        const char *text, *records;
+    } cases[] = {
+        {';', "a,b;c\n\"d;\"\"\";e\r\n;", "1:[a,b][c];2:[d;\"][e];3:[][];"},
+        {'\t', "a,b\tc;d\n\"e\tf\"\t", "1:[a,b][c;d];2:[e\tf][];"},
+        {';', "\"a\",b", "1!;"},
+        {'\t', "\"a\";b", "1!;"},
+    };
+    struct buf out = {0};
+    for (size_t i = 0; i < COUNT(cases); i++)
+        ck_assert_str_eq(read_all(&out, cases[i].text, strlen(cases[i].text), cases[i].separator),
+                         cases[i].records);
+    buf_release(&out);
+    arena_release(&arena);
+}
+
+TEST(what_is_broken_costs_its_line_and_no_more)
+{
+    static const struct {
+        const char *text;
+        size_t size;
+        const char *records;
+    } cases[] = {
+        {"a\n\"b", 4, "1:[a];2!;"},      {"\"b\nc\nd\n", 7, "1!;2:[c];3:[d];"},
+        {"\"a\"b,c\nd", 8, "1!;2:[d];"}, {"\"a\" ,c\nd", 8, "1!;2:[d];"},
+        {"a\0b\nc", 5, "1!;2:[c];"},
+    };
+    struct buf out = {0};
+    for (size_t i = 0; i < COUNT(cases); i++)
+        ck_assert_str_eq(read_all(&out, cases[i].text, cases[i].size, ','), cases[i].records);
+    buf_release(&out);
+    arena_release(&arena);
+}
+
+TEST(messages_say_what_was_expected)
+{
+    static const struct {
+        const char *text;
+        size_t size;
+        const char *message;
+        char separator;
+    } cases[] = {
+        {"\"b", 2, "expected a closing quote, found the end of the file", ','},
+        {"\"a\"bcdefghijklmnopqrstuvw", 25,
+         "expected a comma or the end of the line after a quoted field, found 'bcdefghijklmnopq'",
+         ','},
+        {"\"a\"b", 4, "expected a comma or the end of the line after a quoted field, found 'b'",
+         ','},
+        {"\"a\",", 4, "expected a semicolon or the end of the line after a quoted field, found ','",
+         ';'},
+        {"\"a\",", 4, "expected a tab or the end of the line after a quoted field, found ','",
+         '\t'},
+        {"a\0b", 3, "expected text, found a zero byte", ','},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct csv_reader reader = {cases[i].text, cases[i].text + cases[i].size, 1,
+                                    cases[i].separator};
+        struct csv_record record;
+        err = (struct err){0};
+        ck_assert_int_eq(csv_read(&reader, &record, &arena, &err), -1);
+        ck_assert_str_eq(err.text, cases[i].message);
+    }
+    arena_release(&arena);
+}

@@ -1,0 +1,135 @@
+#include "format/safetensors.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "../unit.h"
+
+TEST(types_have_safetensors_names_and_sizes)
+{
+    static const struct {
+        enum dtype dtype;
+        const char *name;
+        size_t size_bytes;
+        bool is_weight;
+    } cases[] = {
+        {DTYPE_BOOL, "BOOL", 1, false},       {DTYPE_U8, "U8", 1, false},
+        {DTYPE_I8, "I8", 1, false},           {DTYPE_F8_E5M2, "F8_E5M2", 1, false},
+        {DTYPE_F8_E4M3, "F8_E4M3", 1, false}, {DTYPE_I16, "I16", 2, false},
+        {DTYPE_U16, "U16", 2, false},         {DTYPE_F16, "F16", 2, true},
+        {DTYPE_BF16, "BF16", 2, true},        {DTYPE_I32, "I32", 4, false},
+        {DTYPE_U32, "U32", 4, false},         {DTYPE_F32, "F32", 4, true},
+        {DTYPE_F64, "F64", 8, true},          {DTYPE_I64, "I64", 8, false},
+        {DTYPE_U64, "U64", 8, false},
+    };
+    ck_assert_uint_eq(COUNT(cases), DTYPE_COUNT);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        enum dtype dtype = DTYPE_COUNT;
+        ck_assert(dtype_find(cases[i].name, &dtype));
+        ck_assert_int_eq(dtype, cases[i].dtype);
+        ck_assert_str_eq(dtype_name(dtype), cases[i].name);
+        ck_assert_uint_eq(dtype_size_bytes(dtype), cases[i].size_bytes);
+        ck_assert_int_eq(dtype_is_weight(dtype), cases[i].is_weight);
+    }
+}
+
+TEST(an_unknown_name_is_no_type)
+{
+    static const char *const cases[] = {"", "f32", "F3", "F322", "F32 ", "float32", "F4"};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        enum dtype dtype = DTYPE_I64;
+        ck_assert_msg(!dtype_find(cases[i], &dtype), "%s", cases[i]);
+        ck_assert_int_eq(dtype, DTYPE_I64);
+    }
+}
+
+/* What 16 bits mean, by the definition of IEEE 754, in doubles. */
+static double meaning(unsigned bits, int exponent_bits, int fraction_bits)
+{
+    int exponent = (int)(bits >> fraction_bits) & ((1 << exponent_bits) - 1);
+    int fraction = (int)bits & ((1 << fraction_bits) - 1);
+    int bias = (1 << (exponent_bits - 1)) - 1;
+    double sign = bits >> 15 ? -1 : 1;
+    if (exponent == (1 << exponent_bits) - 1)
+        return fraction ? NAN : sign * INFINITY;
+    if (exponent == 0)
+        return sign * ldexp(fraction, 1 - bias - fraction_bits);
+    return sign * ldexp((1 << fraction_bits) + fraction, exponent - bias - fraction_bits);
+}
+
+/* All values there are, read at once and from an odd address. */
+static void check_all_values(enum dtype dtype, int exponent_bits, int fraction_bits)
+{
+    enum { VALUES = 1 << 16 };
+    static char file[1 + 2 * VALUES];
+    static float out[VALUES];
+    for (unsigned bits = 0; bits < VALUES; bits++)
+        memcpy(file + 1 + 2 * bits, &(uint16_t){(uint16_t)bits}, 2);
+    dtype_to_float(out, file + 1, dtype, VALUES);
+    for (unsigned bits = 0; bits < VALUES; bits++) {
+        double expected = meaning(bits, exponent_bits, fraction_bits);
+        if (isnan(expected))
+            ck_assert_msg(isnan(out[bits]), "0x%04x: expected nan, found %a", bits, out[bits]);
+        else
+            ck_assert_msg(out[bits] == expected && !signbit(out[bits]) == !signbit(expected),
+                          "0x%04x: expected %a, found %a", bits, expected, out[bits]);
+    }
+}
+
+TEST(every_half_is_read_exactly)
+{
+    check_all_values(DTYPE_F16, 5, 10);
+}
+
+TEST(every_brain_float_is_read_exactly)
+{
+    check_all_values(DTYPE_BF16, 8, 7);
+}
+
+TEST(a_float_keeps_its_bits)
+{
+    static const uint32_t bits[] = {0,          0x80000000, 1,          0x007fffff, 0x3f800000,
+                                    0x7f7fffff, 0x7f800000, 0xff800000, 0x7fc12345, 0x7f812345};
+    char file[1 + sizeof bits];
+    float out[COUNT(bits)];
+    memcpy(file + 1, bits, sizeof bits);
+    dtype_to_float(out, file + 1, DTYPE_F32, COUNT(bits));
+    ck_assert_mem_eq(out, bits, sizeof bits);
+}
+
+TEST(a_double_is_rounded_to_the_nearest)
+{
+    static const struct {
+        double from;
+        float to;
+    } cases[] = {
+        {0.0, 0.0f},
+        {-1.5, -1.5f},
+        {0.1, 0.1f},
+        {1 + 0x1p-24, 1.0f},                      /* a tie: to the even one */
+        {1 + 3 * 0x1p-24, 1 + 0x1p-22f},          /* a tie: to the even one */
+        {1 + 0x1p-24 + 0x1p-40, 1 + 0x1p-23f},    /* just above the tie */
+        {0x1.fffffefffffffp127, 0x1.fffffep127f}, /* just below what rounds to infinity */
+        {0x1.ffffffp127, INFINITY},
+        {-1e300, -INFINITY},
+        {INFINITY, INFINITY},
+        {0x1p-149, 0x1p-149f},
+        {0x1p-150, 0.0f},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char file[1 + sizeof(double)];
+        float out = -7;
+        memcpy(file + 1, &cases[i].from, sizeof(double));
+        dtype_to_float(&out, file + 1, DTYPE_F64, 1);
+        ck_assert_msg(out == cases[i].to, "%a: expected %a, found %a", cases[i].from, cases[i].to,
+                      out);
+    }
+}
+
+TEST(no_element_is_read_or_written_for_a_count_of_zero)
+{
+    static const enum dtype weights[] = {DTYPE_F16, DTYPE_BF16, DTYPE_F32, DTYPE_F64};
+    for (size_t i = 0; i < COUNT(weights); i++)
+        dtype_to_float(NULL, NULL, weights[i], 0);
+}

@@ -1,0 +1,201 @@
+#include "format/json_cursor.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "../unit.h"
+
+static struct json_cursor opened(const char *json)
+{
+    struct json_cursor cursor;
+    struct err err = {0};
+    ck_assert_msg(!json_cursor_open(&cursor, json, strlen(json), &err), "%s", err.text);
+    return cursor;
+}
+
+static void expect_span(struct json_span span, const char *text)
+{
+    ck_assert_uint_eq(span.size, strlen(text));
+    ck_assert_mem_eq(span.bytes, text, span.size);
+}
+
+TEST(an_object_is_walked_member_by_member)
+{
+    struct json_cursor cursor =
+        opened(" { \"a\" : 12 ,\n\"b\\\"\":[1, {\"c\": \"]\"}],\"d\":\"x\\\\\" , \"\": -1.5e3}\n");
+    ck_assert_int_eq(json_cursor_kind(&cursor), '{');
+    json_cursor_enter(&cursor);
+    ck_assert(json_cursor_next(&cursor));
+    expect_span(json_cursor_name(&cursor), "a");
+    ck_assert_int_eq(json_cursor_kind(&cursor), '0');
+    expect_span(json_cursor_value(&cursor), "12");
+    ck_assert(json_cursor_next(&cursor));
+    expect_span(json_cursor_name(&cursor), "b\\\"");
+    ck_assert_int_eq(json_cursor_kind(&cursor), '[');
+    expect_span(json_cursor_value(&cursor), "[1, {\"c\": \"]\"}]");
+    ck_assert(json_cursor_next(&cursor));
+    expect_span(json_cursor_name(&cursor), "d");
+    ck_assert_int_eq(json_cursor_kind(&cursor), '"');
+    expect_span(json_cursor_value(&cursor), "\"x\\\\\"");
+    ck_assert(json_cursor_next(&cursor));
+    expect_span(json_cursor_name(&cursor), "");
+    ck_assert_int_eq(json_cursor_kind(&cursor), '0');
+    expect_span(json_cursor_value(&cursor), "-1.5e3");
+    ck_assert(!json_cursor_next(&cursor));
+}
+
+TEST(containers_are_entered_and_left)
+{
+    struct json_cursor cursor = opened("[[], {}, [true, false], null]");
+    json_cursor_enter(&cursor);
+    ck_assert(json_cursor_next(&cursor));
+    json_cursor_enter(&cursor);
+    ck_assert(!json_cursor_next(&cursor));
+    ck_assert(json_cursor_next(&cursor));
+    json_cursor_enter(&cursor);
+    ck_assert(!json_cursor_next(&cursor));
+    ck_assert(json_cursor_next(&cursor));
+    json_cursor_enter(&cursor);
+    ck_assert(json_cursor_next(&cursor));
+    ck_assert_int_eq(json_cursor_kind(&cursor), 't');
+    expect_span(json_cursor_value(&cursor), "true");
+    ck_assert(json_cursor_next(&cursor));
+    ck_assert_int_eq(json_cursor_kind(&cursor), 'f');
+    json_cursor_value(&cursor);
+    ck_assert(!json_cursor_next(&cursor));
+    ck_assert(json_cursor_next(&cursor));
+    ck_assert_int_eq(json_cursor_kind(&cursor), 'n');
+    expect_span(json_cursor_value(&cursor), "null");
+    ck_assert(!json_cursor_next(&cursor));
+}
+
+TEST(a_value_alone_is_a_document)
+{
+    static const char *const values[] = {"3", "-0.5", "true", "null", "\"a b\"", "[]", "{}"};
+    for (size_t i = 0; i < COUNT(values); i++) {
+        struct json_cursor cursor = opened(values[i]);
+        struct json_span span = json_cursor_value(&cursor);
+        expect_span(span, values[i]);
+        cursor = json_cursor_at(span);
+        expect_span(json_cursor_value(&cursor), values[i]);
+    }
+}
+
+TEST(members_and_items_are_counted_in_passing)
+{
+    static const struct {
+        const char *json;
+        size_t count;
+    } cases[] = {
+        {"[]", 0},
+        {" [ ]", 0},
+        {"{}", 0},
+        {"[[]]", 1},
+        {"[1, 2, 3]", 3},
+        {"[[1, 2], {\"a\": 1, \"b\": 2}]", 2},
+        {"{\"a\": 1}", 1},
+        {"{\"a,b\": [1], \"c\": \"}, {\"}", 2},
+        {"3", 0},
+        {"\"a, b\"", 0},
+        {"[\"\\\"\", null , true]", 3},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct json_cursor cursor = opened(cases[i].json);
+        size_t count = 77;
+        json_cursor_count(&cursor, &count);
+        ck_assert_msg(count == cases[i].count, "'%s' has %zu", cases[i].json, count);
+        ck_assert_ptr_eq(cursor.at, cases[i].json + strlen(cases[i].json));
+    }
+}
+
+TEST(texts_stand_for_bytes)
+{
+    static const struct {
+        const char *json;
+        const char *text;
+    } cases[] = {
+        {"\"\"", ""},
+        {"\"Life\"", "Life"},
+        {"\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\\/\b\f\n\r\t"},
+        {"\"\\u0120the\"", "Ġthe"},
+        {"\"\\u0041\\u00e9\\u00E9\\u7231\"", "Aéé爱"},
+        {"\"\\ud83c\\udf70\"", "🍰"},
+        {"\"\\uDBFF\\uDFFF\"", "\xF4\x8F\xBF\xBF"},
+        {"\"\\u007f\\u0080\\u07ff\\u0800\\uffff\"", "\x7F\xC2\x80\xDF\xBF\xE0\xA0\x80\xEF\xBF\xBF"},
+        {"\"爱🍰\"", "爱🍰"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char out[64];
+        struct json_cursor cursor = opened(cases[i].json);
+        struct json_span span = json_cursor_text(&cursor);
+        ck_assert_ptr_eq(cursor.at, cases[i].json + strlen(cases[i].json));
+        ck_assert_uint_eq(json_unescape(out, span), strlen(cases[i].text));
+        ck_assert_mem_eq(out, cases[i].text, strlen(cases[i].text));
+        cursor = opened(cases[i].json);
+        ck_assert_uint_eq(json_cursor_read(&cursor, out), strlen(cases[i].text));
+        ck_assert_mem_eq(out, cases[i].text, strlen(cases[i].text));
+        ck_assert_ptr_eq(cursor.at, cases[i].json + strlen(cases[i].json));
+    }
+}
+
+TEST(numbers_of_digits_alone_are_read_as_far_as_they_may_go)
+{
+    static const struct {
+        const char *json;
+        size_t max;
+        long long value; /* -1: no */
+    } cases[] = {
+        {"0", 0, 0},
+        {"7", 9, 7},
+        {"50257", 50257, 50257},
+        {"50258", 50257, -1},
+        {"10", 9, -1},
+        {"-1", 9, -1},
+        {"1.0", 9, -1},
+        {"1e3", 9999, -1},
+        {"true", 9, -1},
+        {"\"1\"", 9, -1},
+        {"null", 9, -1},
+        {"[1]", 9, -1},
+        {"99999999999999999999999999", 10000000, -1},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct json_cursor cursor = opened(cases[i].json);
+        const char *before = cursor.at;
+        size_t value = 77;
+        bool read = json_cursor_number(&cursor, cases[i].max, &value);
+        ck_assert_msg(read == (cases[i].value >= 0), "%s", cases[i].json);
+        ck_assert_uint_eq(value, read ? (size_t)cases[i].value : 77);
+        ck_assert_ptr_eq(cursor.at, before + (read ? strlen(cases[i].json) : 0));
+    }
+}
+
+TEST(a_span_is_compared_as_it_is_written)
+{
+    struct json_cursor cursor = opened("\"vocab\"");
+    struct json_span span = json_cursor_text(&cursor);
+    ck_assert(json_span_is(span, "vocab"));
+    ck_assert(!json_span_is(span, "voca"));
+    ck_assert(!json_span_is(span, "vocabs"));
+    ck_assert(!json_span_is(span, "Vocab"));
+}
+
+TEST(what_is_not_sound_is_refused_with_its_place)
+{
+    static const struct {
+        const char *json;
+        const char *text;
+    } cases[] = {
+        {"", "byte 0: expected a value, found the end"},
+        {"{\"a\": 01}", "byte 7: expected no digit after a leading 0, found '1'"},
+        {"[1] x", "byte 4: expected the end, found 'x'"},
+        {"[\"a\\u0000\"]", "byte 3: expected no \\u0000 in a text, found one"},
+        {"[\"\xFF\"]", "byte 2: expected UTF-8, found the byte 0xff"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct json_cursor cursor;
+        struct err err = {0};
+        ck_assert_int_eq(json_cursor_open(&cursor, cases[i].json, strlen(cases[i].json), &err), -1);
+        ck_assert_str_eq(err.text, cases[i].text);
+    }
+}

@@ -1,0 +1,72 @@
+#include "format/npy.h"
+
+#include <string.h>
+
+#include "../unit.h"
+#include "../rigs/memory_stream.h"
+
+static const float numbers[24] = {0, 1, -2.5f, 0.1f, 4, 5, 6, 7, 8, 9, 10, 11};
+
+static struct file written(size_t rank, const size_t *shape)
+{
+    struct stream out = {0};
+    memory_stream_open(&out);
+    npy_write(&out, rank, shape, numbers);
+    return memory_stream_take(&out);
+}
+
+/* The whole file of a matrix of 2 × 3, as numpy 1.24's np.save writes it. */
+TEST(a_matrix_is_numpys_file_to_the_byte)
+{
+    static const char expected[] = "\x93NUMPY\x01\x00\x76\x00"
+                                   "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }"
+                                   "                                                          \n"
+                                   "\x00\x00\x00\x00\x00\x00\x80\x3f\x00\x00\x20\xc0"
+                                   "\xcd\xcc\xcc\x3d\x00\x00\x80\x40\x00\x00\xa0\x40";
+    struct file file = written(2, (size_t[]){2, 3});
+    ck_assert_uint_eq(file.size, sizeof expected - 1);
+    ck_assert_mem_eq(file.bytes, expected, file.size);
+    file_release(&file);
+}
+
+TEST(every_shape_has_its_tuple_and_aligned_data)
+{
+    static const struct {
+        size_t rank;
+        size_t shape[8];
+        size_t count;
+        const char *tuple;
+    } cases[] = {
+        {0, {0}, 1, "'shape': (), }"},
+        {1, {0}, 0, "'shape': (0,), }"},
+        {1, {12}, 12, "'shape': (12,), }"},
+        {2, {3, 4}, 12, "'shape': (3, 4), }"},
+        {2, {3, 0}, 0, "'shape': (3, 0), }"},
+        {3, {2, 3, 4}, 24, "'shape': (2, 3, 4), }"},
+        {8, {1, 1, 1, 2, 1, 1, 1, 3}, 6, "'shape': (1, 1, 1, 2, 1, 1, 1, 3), }"},
+        {2, {1152921504606846976, 0}, 0, "'shape': (1152921504606846976, 0), }"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct file file = written(cases[i].rank, cases[i].shape);
+        const unsigned char *bytes = (const unsigned char *)file.bytes;
+        size_t data_at = 10 + bytes[8] + 256 * bytes[9];
+        ck_assert_uint_eq(data_at % 64, 0);
+        ck_assert_ptr_nonnull(memmem(bytes, data_at, cases[i].tuple, strlen(cases[i].tuple)));
+        ck_assert_int_eq(bytes[data_at - 1], '\n');
+        ck_assert_uint_eq(file.size, data_at + cases[i].count * sizeof(float));
+        ck_assert_mem_eq(bytes + data_at, numbers, cases[i].count * sizeof(float));
+        file_release(&file);
+    }
+}
+
+TEST(a_header_beyond_255_bytes_has_its_length)
+{
+    size_t shape[16] = {0};
+    for (size_t i = 1; i < COUNT(shape); i++)
+        shape[i] = 1152921504606846976;
+    struct file file = written(COUNT(shape), shape);
+    ck_assert_uint_eq(file.size, 384);
+    ck_assert_mem_eq(file.bytes, "\x93NUMPY\x01\x00\x76\x01{", 11);
+    ck_assert_int_eq(file.bytes[383], '\n');
+    file_release(&file);
+}

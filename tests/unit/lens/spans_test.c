@@ -1,0 +1,124 @@
+#include "lens/report.h"
+
+#include <string.h>
+
+#include "../unit.h"
+#include "base/buf.h"
+#include "lens/tokenized.h"
+#include "model/model.h"
+
+enum { TOKENS_MAX = 16 };
+
+static struct arena arena;
+
+static void release(void)
+{
+    arena_release(&arena);
+}
+
+FIXTURE(NULL, release)
+
+/* A reading whose tokens end where the bars stand: "dess|ert first". Blanks before a token are its
+ * own, as in byte-level BPE; of words (`own` false) they are nobody's. */
+static struct tokenized read_cut(const char *cut, bool own)
+{
+    static struct token tokens[TOKENS_MAX];
+    static struct label labels[TOKENS_MAX];
+    struct buf text = {0};
+    size_t count = 0;
+    for (const char *part = cut; *part;) {
+        size_t size = strcspn(part, "|");
+        size_t blank = !own && *part == ' ';
+        tokens[count] = (struct token){0, text.size + blank, text.size + size};
+        labels[count++] = (struct label){"token", "token", "token"};
+        buf_bytes(&text, part, size);
+        part += size + (part[size] == '|');
+    }
+    char *kept = arena_text(&arena, text.bytes, text.size, NULL);
+    struct tokenized tokenized = {
+        .text = kept, .size = text.size, .tokens = tokens, .labels = labels, .count = count};
+    buf_release(&text);
+    return tokenized;
+}
+
+/* The words with bars between them. */
+static void check_words(struct tokenized tokenized, const struct tokenizer *tokenizer,
+                        const char *expected)
+{
+    struct buf found = {0};
+    size_t tokens = 0;
+    ck_assert_int_eq(word_spans_find(&tokenized, tokenizer, &arena, NULL), 0);
+    for (size_t i = 0; i < tokenized.word_count; i++) {
+        ck_assert_uint_eq(tokenized.words[i].first, tokens);
+        tokens += tokenized.words[i].count;
+        buf_format(&found, i ? "|%s" : "%s", tokenized.word_labels[i].text);
+    }
+    ck_assert_uint_eq(tokens, tokenized.count);
+    ck_assert_str_eq(found.bytes, expected);
+    buf_release(&found);
+}
+
+TEST(pieces_of_a_word_are_one_word)
+{
+    static const struct {
+        const char *cut, *words;
+    } cases[] = {
+        {"Life| is", "Life|is"},
+        {"un|bel|iev|ably| good", "unbelievably|good"},
+        {" dess|ert|,| first|.", "dessert|,|first|."},
+        {"don|'t", "don't"},
+        {"don|'|t", "don't"},
+        {"don\xe2\x80\x99|t| '|so|'", "don’t|'|so|'"},
+        {"a|b|12|3", "ab123"},
+        {"3|.|14", "3|.|14"},
+        {"我|爱|自然|a|b", "我|爱|自然|ab"},
+        {"\xe7|\x88\xb1| \xf0\x9f|\x8d|\xb0", "爱|🍰"},
+        {"🏳|️|‍|🌈|!", "🏳️‍🌈|!"},
+        {"e|\xcc\x81|t", "e\xcc\x81t"},
+        {"a|\n|\n\n| b", "a|↵|↵↵|b"},
+        {"x|  |y", "x|␣␣|y"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check_words(read_cut(cases[i].cut, true), NULL, cases[i].words);
+}
+
+TEST(blanks_that_are_nobodys_part_words)
+{
+    check_words(read_cut("dess|ert| first", false), NULL, "dessert|first");
+}
+
+TEST(a_token_without_a_place_stands_alone)
+{
+    struct tokenized tokenized = read_cut("Li|fe", true);
+    static struct token tokens[3];
+    static const struct label labels[3] = {
+        {"<s>", "<s>", "<s>"}, {"Li", "Li", "Li"}, {"fe", "fe", "fe"}};
+    tokens[1] = tokenized.tokens[0];
+    tokens[2] = tokenized.tokens[1];
+    tokenized.tokens = tokens;
+    tokenized.labels = labels;
+    tokenized.count = 3;
+    check_words(tokenized, NULL, "<s>|Life");
+}
+
+TEST(ids_are_words_of_the_text_they_stand_for)
+{
+    struct tokenizer *tokenizer = NULL;
+    struct tokenized tokenized;
+    struct err err = {0};
+    ck_assert_int_eq(tokenizer_open(&tokenizer, bundled_find("life"), &err), 0);
+    struct input input = {.ids = "0,4,5,1"};
+    struct config config = {.vocab_size = 6};
+    struct lexicon lexicon = {tokenizer, &config};
+    ck_assert_int_eq(tokenized_make(&tokenized, &input, &lexicon, &arena, &err), 0);
+    check_words(tokenized, tokenizer, "Life|is|short|dessert");
+    tokenizer_free(tokenizer);
+}
+
+TEST(a_word_has_its_place_before_its_name)
+{
+    struct tokenized tokenized = read_cut("dess|ert| first", true);
+    ck_assert_int_eq(word_spans_find(&tokenized, NULL, &arena, NULL), 0);
+    ck_assert_str_eq(tokenized.word_labels[1].exact, "1:first");
+    ck_assert_str_eq(tokenized.word_labels[1].plain, "first");
+}

@@ -1,0 +1,78 @@
+#include "lens/tokenized.h"
+
+#include <string.h>
+
+#include "../unit.h"
+
+enum { NONE = 99 };
+
+/* " is this 3 3 ␣ is \xc3": with a place, a blank, and a part of a character for a text. */
+static const struct label labels[] = {
+    {"␣is", "0:␣is", " is"}, {"␣this", "1:␣this", " this"},
+    {"3", "2:3", "3"},       {"0:0", "3:0:0", "0:0"},
+    {"␣", "4:␣", " "},       {"␣is", "5:␣is", " is"},
+    {"is", "6:is", "is"},    {"\\xc3‿", "7:\\xc3‿", "\\xc3‿"},
+};
+
+static const struct tokenized tokenized = {.labels = labels, .count = COUNT(labels)};
+
+TEST(a_token_goes_by_its_text_its_label_or_its_place)
+{
+    static const struct {
+        const char *name;
+        size_t index, alike, next;
+    } cases[] = {
+        {"is", 0, 2, 5},
+        {" is", 0, 1, 5},
+        {"␣is", 0, 1, 5},
+        {"this", 1, 0, 0},
+        {"3", 2, 0, 0},
+        {"4", 4, 0, 0},
+        {"0", 0, 0, 0},
+        {"-1", 7, 0, 0},
+        {"-8", 0, 0, 0},
+        {"5:is", 5, 0, 0},
+        {"5:␣is", 5, 0, 0},
+        {"6:is", 6, 0, 0},
+        {"-2:is", 6, 0, 0},
+        {"0:0", 3, 0, 0},
+        {"3:0:0", 3, 0, 0},
+        {" ", 4, 0, 0},
+        {"␣", 4, 0, 0},
+        {"4: ", 4, 0, 0},
+        {"\\xc3‿", 7, 0, 0},
+        {"7:\\xc3‿", 7, 0, 0},
+        {"Is", NONE, 0, 0},
+        {"8", NONE, 0, 0},
+        {"-9", NONE, 0, 0},
+        {"", NONE, 0, 0},
+        {":", NONE, 0, 0},
+        {"1:", NONE, 0, 0},
+        {"1:is", NONE, 0, 0},
+        {"9:is", NONE, 0, 0},
+        {"i", NONE, 0, 0},
+        {"3x", NONE, 0, 0},
+        {"x:this", NONE, 0, 0},
+        {":is", NONE, 0, 0},
+        {"000000000000000000000000000001", NONE, 0, 0},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct token_match match = {0};
+        bool found = tokenized_find_token(&match, &tokenized, cases[i].name);
+        ck_assert_msg(found == (cases[i].index != NONE), "'%s'", cases[i].name);
+        if (!found)
+            continue;
+        ck_assert_msg(match.index == cases[i].index, "'%s' is %zu", cases[i].name, match.index);
+        ck_assert_uint_eq(match.alike, cases[i].alike);
+        ck_assert_uint_eq(match.next, cases[i].next);
+        bool is_place_too = strcmp(cases[i].name, "3") == 0;
+        ck_assert_uint_eq(match.place, is_place_too ? 3 : match.index);
+    }
+}
+
+TEST(a_name_for_short_has_no_blanks_before_it)
+{
+    ck_assert_str_eq(label_name(&labels[0]), "is");
+    ck_assert_str_eq(label_name(&labels[4]), "␣");
+    ck_assert_str_eq(label_name(&labels[7]), "\\xc3‿");
+}

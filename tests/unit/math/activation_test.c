@@ -1,0 +1,175 @@
+#include "math/activation.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../unit.h"
+
+/* The formulas, in forms that lose nothing in double. */
+static double gelu_new(double x)
+{
+    double u = sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x);
+    return x / (1 + exp(-2 * u)); /* (1 + tanh u) / 2 = 1 / (1 + e^-2u) */
+}
+
+static double gelu(double x)
+{
+    return x / 2 * erfc(-x / sqrt(2));
+}
+
+static double relu(double x)
+{
+    return x > 0 ? x : 0;
+}
+
+static double silu(double x)
+{
+    return x / (1 + exp(-x));
+}
+
+static double quick_gelu(double x)
+{
+    return x / (1 + exp(-1.702 * x));
+}
+
+static const struct curve {
+    const char *name;
+    enum activation activation;
+    double (*formula)(double x);
+    double at_minus_infinity, at_infinity; /* NaN: it must not be lost, so that it is found */
+} curves[] = {
+    {"gelu_new", ACTIVATION_GELU_NEW, gelu_new, NAN, INFINITY},
+    {"gelu_pytorch_tanh", ACTIVATION_GELU_NEW, gelu_new, NAN, INFINITY},
+    {"gelu", ACTIVATION_GELU, gelu, NAN, INFINITY},
+    {"relu", ACTIVATION_RELU, relu, NAN, INFINITY},
+    {"silu", ACTIVATION_SILU, silu, NAN, INFINITY},
+    {"tanh", ACTIVATION_TANH, tanh, NAN, NAN},
+    {"quick_gelu", ACTIVATION_QUICK_GELU, quick_gelu, NAN, INFINITY},
+};
+
+static float activated(float x, enum activation activation)
+{
+    struct matrix one = {&x, 1, 1, 1};
+    activate(one, one, NULL, activation);
+    return x;
+}
+
+/* Rounding x to float moves e^x by |x| units, e^(x³ …) by its exponent: what is far from 0 on the
+ * left, where the results die away, is held to fewer digits. */
+static double tolerance_at(double x)
+{
+    return x < -1 ? 1e-6 * (1 - x * x * x) : 1e-6;
+}
+
+TEST(every_curve_follows_its_formula)
+{
+    for (size_t i = 0; i < COUNT(curves); i++) {
+        for (int step = -10000; step <= 40000; step++) {
+            float x = (float)step / 1000.0f;
+            double expected = curves[i].formula(x);
+            double off = fabs((double)activated(x, curves[i].activation) - expected);
+            if (!(off <= tolerance_at(x) * fabs(expected) + 1e-37))
+                ck_abort_msg("%s(%g): expected %.9g, found %.9g", curves[i].name, x, expected,
+                             activated(x, curves[i].activation));
+        }
+    }
+}
+
+TEST(small_numbers_keep_their_digits)
+{
+    for (size_t i = 0; i < COUNT(curves); i++) {
+        for (float x = 1e-30f; x < 1; x *= 1.37f) {
+            double above = curves[i].formula(x);
+            double below = curves[i].formula(-x);
+            ck_assert_double_le(fabs(activated(x, curves[i].activation) - above),
+                                1e-6 * fabs(above));
+            ck_assert_double_le(fabs(activated(-x, curves[i].activation) - below),
+                                1e-6 * fabs(below));
+        }
+    }
+}
+
+TEST(huge_numbers_neither_overflow_nor_lose_their_way)
+{
+    static const float huge[] = {100, 1e4f, 1e12f, 1e30f, 3e38f};
+    for (size_t i = 0; i < COUNT(curves); i++) {
+        for (size_t k = 0; k < COUNT(huge); k++) {
+            double above = curves[i].formula(huge[k]);
+            double below = curves[i].formula(-huge[k]);
+            float found = activated(-huge[k], curves[i].activation);
+            ck_assert_double_le(fabs(activated(huge[k], curves[i].activation) - above),
+                                1e-6 * above);
+            ck_assert_msg(fabs(found - below) <= 1e-6 * fabs(below) + 1e-37, "%s(-%g): %g",
+                          curves[i].name, huge[k], found);
+        }
+    }
+}
+
+TEST(what_is_not_finite_is_not_lost)
+{
+    for (size_t i = 0; i < COUNT(curves); i++) {
+        enum activation activation = curves[i].activation;
+        float above = activated(INFINITY, activation);
+        float below = activated(-INFINITY, activation);
+        ck_assert_msg(isnan(activated(NAN, activation)), "%s", curves[i].name);
+        ck_assert_msg(isnan(curves[i].at_infinity) ? isnan(above) : above == INFINITY, "%s: %g",
+                      curves[i].name, above);
+        ck_assert_msg(isnan(curves[i].at_minus_infinity) ? isnan(below) : below == -INFINITY,
+                      "%s: %g", curves[i].name, below);
+    }
+}
+
+TEST(zero_stays_zero)
+{
+    for (size_t i = 0; i < COUNT(curves); i++) {
+        ck_assert(activated(0.0f, curves[i].activation) == 0);
+        ck_assert(activated(-0.0f, curves[i].activation) == 0);
+    }
+    ck_assert(!signbit(activated(-2.0f, ACTIVATION_RELU)));
+}
+
+TEST(names_are_those_of_configs)
+{
+    for (size_t i = 0; i < COUNT(curves); i++) {
+        enum activation found = ACTIVATION_NONE;
+        ck_assert(activation_find(curves[i].name, &found));
+        ck_assert_int_eq(found, curves[i].activation);
+    }
+}
+
+TEST(a_name_that_is_none_is_not_found)
+{
+    static const char *const names[] = {"", "gelu_", "GELU", "gel", "relu6", "none", "swish"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        enum activation found = ACTIVATION_TANH;
+        ck_assert_msg(!activation_find(names[i], &found), "'%s' was found", names[i]);
+        ck_assert_int_eq(found, ACTIVATION_TANH);
+    }
+}
+
+TEST(every_activation_has_a_name_that_finds_it)
+{
+    for (int i = ACTIVATION_NONE + 1; i < ACTIVATION_COUNT; i++) {
+        enum activation found = ACTIVATION_NONE;
+        ck_assert(activation_find(activation_name((enum activation)i), &found));
+        ck_assert_int_eq(found, i);
+    }
+    ck_assert_str_eq(activation_name(ACTIVATION_NONE), "none");
+}
+
+TEST(only_the_columns_of_a_matrix_are_touched)
+{
+    enum { ROWS = 3, COLUMNS = 17, STRIDE = 20 };
+    for (int activation = ACTIVATION_NONE; activation < ACTIVATION_COUNT; activation++) {
+        float x[ROWS * STRIDE];
+        for (size_t i = 0; i < COUNT(x); i++)
+            x[i] = (float)i / 10 - 3;
+        struct matrix matrix = {x, ROWS, COLUMNS, STRIDE};
+        activate(matrix, matrix, NULL, (enum activation)activation);
+        for (size_t i = 0; i < COUNT(x); i++) {
+            float before = (float)i / 10 - 3;
+            bool inside = i % STRIDE < COLUMNS && activation != ACTIVATION_NONE;
+            ck_assert(x[i] == (inside ? activated(before, (enum activation)activation) : before));
+        }
+    }
+}

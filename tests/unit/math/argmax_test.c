@@ -1,0 +1,360 @@
+#include "math/argmax.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "../rigs/dice.h"
+#include "../rigs/guarded.h"
+#include "base/heap.h"
+#include "math/machine.h"
+
+enum { ROWS_MOST = 5000, COLUMNS_MOST = 200, PAD = 3, QUESTIONS = 6 };
+
+static struct guarded matrix_memory, x_memory;
+static struct machine machine;
+
+static void open_all(size_t threads)
+{
+    ck_assert_int_eq(machine_open(&machine, threads, NULL), 0);
+    matrix_memory = guarded_open(ROWS_MOST * (COLUMNS_MOST + PAD));
+    x_memory = guarded_open(COLUMNS_MOST);
+}
+
+static void close_all(void)
+{
+    guarded_close(&matrix_memory);
+    guarded_close(&x_memory);
+    machine_release(&machine);
+}
+
+static float product(struct matrix rows, size_t row, const float *x)
+{
+    float sum = 0;
+    for (size_t k = 0; k < rows.columns; k++)
+        sum = fmaf(x[k], rows.data[row * rows.stride + k], sum);
+    return sum;
+}
+
+/* The largest of all, the slow way. */
+static size_t judged(struct matrix rows, const float *x)
+{
+    size_t best = 0;
+    float largest = product(rows, 0, x);
+    for (size_t row = 1; row < rows.rows; row++) {
+        float found = product(rows, row, x);
+        if (found > largest) {
+            best = row;
+            largest = found;
+        }
+    }
+    return best;
+}
+
+static float normal(uint32_t *dice)
+{
+    float sum = 0;
+    for (int i = 0; i < 12; i++)
+        sum += dice_float(dice);
+    return sum / 2;
+}
+
+static float power(int least, int most, uint32_t *dice)
+{
+    return ldexpf(dice_float(dice), least + (int)(dice_bits(dice) % (uint32_t)(most - least + 1)));
+}
+
+/* --- rows and vectors ------------------------------------------------------------------------- */
+
+typedef void fill(float *values, size_t row, size_t count, uint32_t *dice);
+
+static void of_any_size(float *values, size_t row, size_t count, uint32_t *dice)
+{
+    (void)row;
+    dice_fill(values, count, dice);
+}
+
+static void normally(float *values, size_t row, size_t count, uint32_t *dice)
+{
+    (void)row;
+    for (size_t k = 0; k < count; k++)
+        values[k] = normal(dice);
+}
+
+/* Two rows in three are one of seven: many are equally large. */
+static void often_equal(float *values, size_t row, size_t count, uint32_t *dice)
+{
+    uint32_t own = 1 + (uint32_t)row % 7;
+    dice_fill(values, count, row % 3 ? &own : dice);
+}
+
+/* All the same but for the last bits of one element. */
+static void nearly_equal(float *values, size_t row, size_t count, uint32_t *dice)
+{
+    uint32_t own = 5;
+    dice_fill(values, count, &own);
+    size_t k = dice_bits(dice) % count;
+    values[k] = nextafterf(values[k], row % 2 ? INFINITY : -INFINITY);
+}
+
+static void all_equal(float *values, size_t row, size_t count, uint32_t *dice)
+{
+    (void)row, (void)dice;
+    for (size_t k = 0; k < count; k++)
+        values[k] = 0.5f + (float)k;
+}
+
+static void zeros(float *values, size_t row, size_t count, uint32_t *dice)
+{
+    (void)row, (void)dice;
+    memset(values, 0, count * sizeof *values);
+}
+
+static void sometimes_zeros(float *values, size_t row, size_t count, uint32_t *dice)
+{
+    (row % 2 ? zeros : of_any_size)(values, row, count, dice);
+}
+
+/* The steps that one element asks for leave the others as nothing. */
+static void with_a_huge_element(float *values, size_t row, size_t count, uint32_t *dice)
+{
+    (void)row;
+    dice_fill(values, count, dice);
+    values[dice_bits(dice) % count] *= 1e6f;
+}
+
+static void of_all_magnitudes(float *values, size_t row, size_t count, uint32_t *dice)
+{
+    (void)row;
+    for (size_t k = 0; k < count; k++)
+        values[k] = power(-40, 40, dice);
+}
+
+static void of_tiny_numbers(float *values, size_t row, size_t count, uint32_t *dice)
+{
+    (void)row;
+    for (size_t k = 0; k < count; k++)
+        values[k] = power(-149, -120, dice);
+}
+
+/* Around the size below which a row counts as nothing. */
+static void of_small_numbers(float *values, size_t row, size_t count, uint32_t *dice)
+{
+    (void)row;
+    int least = -106 + (int)(dice_bits(dice) % 10);
+    for (size_t k = 0; k < count; k++)
+        values[k] = power(least, least + 2, dice);
+}
+
+static void of_large_numbers(float *values, size_t row, size_t count, uint32_t *dice)
+{
+    (void)row;
+    for (size_t k = 0; k < count; k++)
+        values[k] = power(58, 60, dice);
+}
+
+static void with_one_element(float *values, size_t row, size_t count, uint32_t *dice)
+{
+    zeros(values, row, count, dice);
+    values[dice_bits(dice) % count] = dice_float(dice);
+}
+
+static fill *const fills[] = {of_any_size,         normally,
+                              often_equal,         nearly_equal,
+                              all_equal,           zeros,
+                              sometimes_zeros,     of_tiny_numbers,
+                              of_small_numbers,    of_large_numbers,
+                              with_a_huge_element, of_all_magnitudes,
+                              with_one_element};
+
+static const size_t shapes[][2] = {
+    {1, 1}, {2, 1}, {9, 63}, {63, 64}, {64, 65}, {130, 16}, {1023, 17}, {1025, 48}, {2100, 100},
+};
+
+static struct matrix fill_rows(fill *with, size_t rows, size_t columns, size_t pad, uint32_t *dice)
+{
+    size_t stride = columns + pad;
+    struct matrix matrix = {.rows = rows, .columns = columns, .stride = stride};
+    matrix.data = guarded_take(&matrix_memory, (rows - 1) * stride + columns);
+    for (size_t row = 0; row < rows; row++)
+        with(matrix.data + row * stride, row, columns, dice);
+    return matrix;
+}
+
+/* --- tests ------------------------------------------------------------------------------------ */
+
+/* What was found must be what the slow way says, and no product beyond its bound. */
+static void check_answer(const struct argmax *argmax, const float *x, uint32_t found)
+{
+    struct matrix rows = argmax->rows;
+    size_t expected = judged(rows, x);
+    if (found != expected)
+        ck_abort_msg("[%zu, %zu]: expected row %zu, found %u", rows.rows, rows.columns, expected,
+                     found);
+    for (size_t row = 0; row < rows.rows; row++)
+        if (!(argmax->bounds[row] >= (double)product(rows, row, x)))
+            ck_abort_msg("[%zu, %zu]: row %zu is beyond its bound", rows.rows, rows.columns, row);
+}
+
+/* Ask for the largest; that must be told. */
+static void check_question(struct argmax *argmax, fill *with, uint32_t *dice)
+{
+    uint32_t found = UINT32_MAX;
+    float *x = guarded_take(&x_memory, argmax->rows.columns);
+    with(x, 0, argmax->rows.columns, dice);
+    ck_assert(argmax_find(&machine, argmax, x, &found));
+    check_answer(argmax, x, found);
+}
+
+static void check_shapes(fill *rows_with)
+{
+    uint32_t dice = 11;
+    for (size_t shape = 0; shape < COUNT(shapes); shape++) {
+        struct argmax argmax;
+        struct arena arena = {0};
+        struct matrix rows =
+            fill_rows(rows_with, shapes[shape][0], shapes[shape][1], shape % 2 * PAD, &dice);
+        ck_assert_int_eq(argmax_init(&argmax, &machine, rows, &arena, NULL), 0);
+        for (size_t i = 0; i < COUNT(fills); i++)
+            check_question(&argmax, fills[i], &dice);
+        arena_release(&arena);
+    }
+}
+
+TEST_LOOP(whatever_the_numbers_the_row_is_that_of_all_products, COUNT(fills))
+{
+    open_all(1);
+    check_shapes(fills[_i]);
+    close_all();
+}
+
+TEST(threads_change_nothing)
+{
+    open_all(2);
+    uint32_t dice = 17;
+    struct matrix rows = fill_rows(often_equal, ROWS_MOST, COLUMNS_MOST, 0, &dice);
+    struct argmax argmax;
+    struct arena arena = {0};
+    ck_assert_int_eq(argmax_init(&argmax, &machine, rows, &arena, NULL), 0);
+    for (int i = 0; i < QUESTIONS; i++)
+        check_question(&argmax, i % 2 ? normally : of_any_size, &dice);
+    arena_release(&arena);
+    close_all();
+}
+
+/* Of rows that look random few may be the largest: else nothing would be won. */
+TEST(most_rows_are_passed_over)
+{
+    open_all(1);
+    uint32_t dice = 23;
+    struct matrix rows = fill_rows(normally, ROWS_MOST, COLUMNS_MOST, 0, &dice);
+    struct argmax argmax;
+    struct arena arena = {0};
+    ck_assert_int_eq(argmax_init(&argmax, &machine, rows, &arena, NULL), 0);
+    for (int i = 0; i < QUESTIONS; i++) {
+        check_question(&argmax, normally, &dice);
+        const float *x = guarded_take(&x_memory, COLUMNS_MOST);
+        double largest = (double)product(rows, judged(rows, x), x);
+        size_t possible = 0;
+        for (size_t row = 0; row < ROWS_MOST; row++)
+            possible += argmax.bounds[row] >= largest;
+        ck_assert_uint_le(possible, ROWS_MOST / 50);
+    }
+    arena_release(&arena);
+    close_all();
+}
+
+/* What may give a logit that is not finite is for those who look at all of them. */
+TEST(what_may_be_infinite_cannot_be_told)
+{
+    static const struct {
+        float row, x;
+        bool told;
+    } cases[] = {
+        {NAN, 1, false},       {INFINITY, 1, false},
+        {-INFINITY, 1, false}, {1, NAN, false},
+        {1, INFINITY, false},  {1, -INFINITY, false},
+        {1e20f, 1e20f, false}, {FLT_MAX, 1, false},
+        {1, FLT_MAX, false},   {FLT_MAX / 4, 1e-9f, true},
+        {1e-9f, 1e38f, true},  {1, 1, true},
+    };
+    open_all(1);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        uint32_t dice = 29;
+        uint32_t found = UINT32_MAX;
+        struct argmax argmax;
+        struct arena arena = {0};
+        float *x = guarded_take(&x_memory, 33);
+        struct matrix rows = fill_rows(with_one_element, 70, 33, 0, &dice);
+        memset(x, 0, 33 * sizeof *x);
+        rows.data[35 * 33 + 32] = cases[i].row;
+        x[32] = cases[i].x;
+        ck_assert_int_eq(argmax_init(&argmax, &machine, rows, &arena, NULL), 0);
+        ck_assert_int_eq(argmax_find(&machine, &argmax, x, &found), cases[i].told);
+        ck_assert_uint_eq(found, cases[i].told ? judged(rows, x) : UINT32_MAX);
+        arena_release(&arena);
+    }
+    close_all();
+}
+
+/* As many columns as there are steps for, or fewer, and one more. A row and x are as large as they
+ * can be everywhere: their product is the largest, and its sum drifts. */
+TEST(rows_may_be_too_long)
+{
+    enum { ROWS = 4, LONGEST = 1 << 17 };
+    static const size_t lengths[] = {1000, 1 << 14, 20011, 1 << 16, LONGEST, LONGEST + 1};
+    uint32_t dice = 31;
+    float *values = heap_alloc((ROWS + 1) * (LONGEST + 1), sizeof *values, NULL);
+    ck_assert_ptr_nonnull(values);
+    open_all(1);
+    for (size_t i = 0; i < COUNT(lengths); i++) {
+        uint32_t found = 0;
+        struct argmax argmax;
+        struct arena arena = {0};
+        struct matrix rows = {values, ROWS, lengths[i], lengths[i]};
+        float *x = values + ROWS * lengths[i];
+        dice_fill(values, ROWS * lengths[i], &dice);
+        for (size_t k = 0; k < lengths[i]; k++)
+            values[2 * lengths[i] + k] = 1;
+        ck_assert_int_eq(argmax_init(&argmax, &machine, rows, &arena, NULL), 0);
+        for (int j = 1; j < 10; j++) {
+            for (size_t k = 0; k < lengths[i]; k++)
+                x[k] = (float)j / 10;
+            bool told = argmax_find(&machine, &argmax, x, &found);
+            ck_assert_int_eq(told, lengths[i] <= LONGEST);
+            if (told)
+                check_answer(&argmax, x, found);
+        }
+        arena_release(&arena);
+    }
+    heap_free(values);
+    close_all();
+}
+
+TEST(memory_may_run_out)
+{
+    open_all(1);
+    uint32_t dice = 37;
+    struct matrix rows = fill_rows(normally, ROWS_MOST, 64, 0, &dice);
+    size_t failures = 0;
+    for (int done = 0; !done;) {
+        struct argmax argmax;
+        struct arena arena = {0};
+        struct err err = {0};
+        heap_fail_at(failures + 1, 0);
+        done = !argmax_init(&argmax, &machine, rows, &arena, &err);
+        heap_fail_at(0, 0);
+        ck_assert(done || strncmp(err.text, "out of memory: ", 15) == 0);
+        failures += !done;
+        arena_release(&arena);
+    }
+    ck_assert_uint_gt(failures, 0);
+    rows.rows = SIZE_MAX / 64;
+    struct argmax argmax;
+    struct arena arena = {0};
+    rows.columns = 65;
+    ck_assert_int_eq(argmax_init(&argmax, &machine, rows, &arena, NULL), -1);
+    arena_release(&arena);
+    close_all();
+}

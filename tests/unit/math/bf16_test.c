@@ -1,0 +1,235 @@
+#include "math/bf16.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "../rigs/dice.h"
+#include "../rigs/guarded.h"
+
+static float float_of(uint32_t bits)
+{
+    float value = 0;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+TEST(the_nearest_number_is_chosen)
+{
+    static const struct {
+        float value;
+        uint16_t expected;
+    } cases[] = {
+        {0.0f, 0x0000},
+        {-0.0f, 0x8000},
+        {1.0f, 0x3f80},
+        {-2.5f, 0xc020},
+        {0x1.02p0f, 0x3f81},
+        {0x1.01p0f, 0x3f80},       /* halfway: the even one is below */
+        {0x1.03p0f, 0x3f82},       /* halfway: the even one is above */
+        {0x1.010002p0f, 0x3f81},   /* a little more than half */
+        {0x1.02fffep0f, 0x3f81},   /* a little less */
+        {0x1.fffffep0f, 0x4000},   /* carries into the exponent */
+        {-0x1.01p-100f, 0x8d80},   /* the sign plays no part */
+        {0x1p-126f, 0x0080},       /* the smallest normal number */
+        {0x1.fcp-127f, 0x007f},    /* the largest subnormal one */
+        {0x1p-133f, 0x0001},       /* the smallest */
+        {0x1p-134f, 0x0000},       /* halfway to 0 */
+        {0x1.0008p-134f, 0x0001},  /* more than that */
+        {-0x1.8p-133f, 0x8002},    /* halfway between subnormal ones */
+        {0x1p-149f, 0x0000},       /* the smallest float */
+        {0x1.fep127f, 0x7f7f},     /* the largest finite number */
+        {0x1.fefffep127f, 0x7f7f}, /* less than halfway to 2^128 */
+        {0x1.ffp127f, 0x7f80},     /* halfway: infinity */
+        {-0x1.fffffep127f, 0xff80},
+        {INFINITY, 0x7f80},
+        {-INFINITY, 0xff80},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++)
+        ck_assert_msg(bf16_round(cases[i].value) == cases[i].expected, "%a: %04x", cases[i].value,
+                      bf16_round(cases[i].value));
+}
+
+/* Wherever its bits stand: a part of them is cut off. */
+TEST(nan_stays_nan)
+{
+    static const uint32_t all[] = {0x7fc00000, 0x7f800001, 0x7fffffff, 0x7f80ffff, 0x7fbfffff,
+                                   0xffc00000, 0xff800001, 0xffffffff, 0xff808000, 0xffff8000};
+    for (size_t i = 0; i < COUNT(all); i++) {
+        uint16_t rounded = bf16_round(float_of(all[i]));
+        ck_assert_msg(isnan(bf16_value(rounded)), "%08x: %04x", all[i], rounded);
+        ck_assert_uint_eq(rounded >> 15, all[i] >> 31);
+    }
+}
+
+/* As a double, where 2^128 is a number. */
+static double exactly(uint32_t bits)
+{
+    return bits == 0x7f800000 ? 0x1p128 : (double)float_of(bits);
+}
+
+/* Of the numbers below and above the nearer one; of two equally near ones the even one. */
+static uint32_t nearest(uint32_t bits)
+{
+    uint32_t below = bits & 0xffff0000;
+    uint32_t above = below + 0x10000;
+    double to_below = exactly(bits) - exactly(below);
+    double to_above = exactly(above) - exactly(bits);
+    bool below_is_even = (below >> 16) % 2 == 0;
+    return to_below < to_above || (to_below == to_above && below_is_even) ? below : above;
+}
+
+/* Every number of 16 bits, and what lies behind it. */
+TEST(all_positive_numbers_are_rounded_as_their_distances_say)
+{
+    static const uint32_t lower[] = {0, 1, 0x7ffe, 0x7fff, 0x8000, 0x8001, 0xfffe, 0xffff};
+    for (uint32_t upper = 0; upper < 0x7f80; upper++) {
+        for (size_t i = 0; i < COUNT(lower); i++) {
+            uint32_t bits = upper << 16 | lower[i];
+            if (bf16_round(float_of(bits)) != nearest(bits) >> 16)
+                ck_abort_msg("%08x: %04x", bits, bf16_round(float_of(bits)));
+            if (bf16_round(float_of(bits | 0x80000000)) != (nearest(bits) >> 16 | 0x8000))
+                ck_abort_msg("-%08x", bits);
+        }
+    }
+}
+
+TEST(numbers_of_16_bits_are_kept)
+{
+    for (uint32_t number = 0; number < 0x10000; number++) {
+        float value = bf16_value((uint16_t)number);
+        if (!isnan(value))
+            ck_assert_uint_eq(bf16_round(value), number);
+    }
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+
+__attribute__((target("avx512f,avx512bw,avx512bf16"))) static void round_in_hardware(
+    uint16_t out[16], const float in[16])
+{
+    __m256bh rounded = _mm512_cvtneps_pbh(_mm512_loadu_ps(in));
+    memcpy(out, &rounded, sizeof rounded);
+}
+
+static bool hardware_can_round(void)
+{
+    return __builtin_cpu_supports("avx512bf16");
+}
+#else
+static void round_in_hardware(uint16_t out[16], const float in[16])
+{
+    (void)out, (void)in;
+}
+
+static bool hardware_can_round(void)
+{
+    return false;
+}
+#endif
+
+/* But for subnormal numbers, which are 0 to the processor. */
+TEST(the_processor_rounds_alike)
+{
+    uint32_t dice = 77;
+    for (int i = 0; i < 100000 && hardware_can_round(); i++) {
+        float in[16];
+        uint16_t expected[16];
+        for (size_t lane = 0; lane < COUNT(in); lane++)
+            do
+                in[lane] = float_of(dice_bits(&dice));
+            while (fpclassify(in[lane]) == FP_SUBNORMAL || isnan(in[lane]));
+        round_in_hardware(expected, in);
+        for (size_t lane = 0; lane < COUNT(in); lane++)
+            if (bf16_round(in[lane]) != expected[lane])
+                ck_abort_msg("%a: %04x", in[lane], expected[lane]);
+    }
+}
+
+enum { LONGEST = 70 };
+
+TEST(a_row_becomes_pairs_of_neighbours)
+{
+    struct guarded row_memory = guarded_open(LONGEST);
+    struct guarded pair_memory = guarded_open(LONGEST);
+    uint32_t dice = 5;
+    for (size_t count = 0; count <= LONGEST; count++) {
+        float *row = guarded_take(&row_memory, count);
+        uint32_t *pairs = (void *)guarded_take(&pair_memory, bf16_pairs(count));
+        dice_fill(row, count, &dice);
+        bf16_pair_row(pairs, row, count);
+        for (size_t i = 0; i < count; i++)
+            ck_assert_uint_eq(pairs[i / 2] >> (i % 2 ? 16 : 0) & 0xffff, bf16_round(row[i]));
+        if (count % 2)
+            ck_assert_uint_eq(pairs[count / 2] >> 16, 0);
+    }
+    guarded_close(&row_memory);
+    guarded_close(&pair_memory);
+}
+
+/* Infinities, NaN and, now and then, subnormal numbers among them. */
+TEST(any_bits_of_a_row_are_rounded_one_by_one)
+{
+    uint32_t dice = 9;
+    for (int round = 0; round < 20000; round++) {
+        float row[LONGEST];
+        uint32_t pairs[LONGEST / 2];
+        for (size_t i = 0; i < LONGEST; i++) {
+            uint32_t bits = dice_bits(&dice) << 16 ^ dice_bits(&dice);
+            if (round % 2 && (bits & 0x7f800000) == 0)
+                bits |= 0x7f800000;
+            row[i] = float_of(bits);
+        }
+        bf16_pair_row(pairs, row, LONGEST);
+        for (size_t i = 0; i < LONGEST; i++)
+            if ((pairs[i / 2] >> (i % 2 ? 16 : 0) & 0xffff) != bf16_round(row[i]))
+                ck_abort_msg("%a: %08x, expected %04x", row[i], pairs[i / 2], bf16_round(row[i]));
+    }
+}
+
+TEST(two_rows_become_pairs_of_what_stands_above_each_other)
+{
+    struct guarded first_memory = guarded_open(LONGEST);
+    struct guarded second_memory = guarded_open(LONGEST);
+    struct guarded pair_memory = guarded_open(LONGEST);
+    uint32_t dice = 6;
+    for (size_t count = 0; count <= LONGEST; count++) {
+        float *first = guarded_take(&first_memory, count);
+        float *second = guarded_take(&second_memory, count);
+        uint32_t *pairs = (void *)guarded_take(&pair_memory, count);
+        dice_fill(first, count, &dice);
+        dice_fill(second, count, &dice);
+        bf16_pair_rows(pairs, first, second, count);
+        for (size_t i = 0; i < count; i++)
+            ck_assert_uint_eq(pairs[i], bf16_round(first[i]) | (uint32_t)bf16_round(second[i])
+                                                                   << 16);
+    }
+    guarded_close(&first_memory);
+    guarded_close(&second_memory);
+    guarded_close(&pair_memory);
+}
+
+TEST(a_row_becomes_the_second_numbers_of_pairs)
+{
+    struct guarded row_memory = guarded_open(LONGEST);
+    struct guarded pair_memory = guarded_open(LONGEST);
+    uint32_t dice = 7;
+    for (size_t count = 0; count <= LONGEST; count++) {
+        float first[LONGEST];
+        float *row = guarded_take(&row_memory, count);
+        uint32_t *pairs = (void *)guarded_take(&pair_memory, count);
+        dice_fill(first, count, &dice);
+        bf16_pair_rows(pairs, first, first, count);
+        for (int times = 0; times < 2; times++) { /* what stood there goes */
+            dice_fill(row, count, &dice);
+            bf16_put_second(pairs, row, count);
+            for (size_t i = 0; i < count; i++)
+                ck_assert_uint_eq(pairs[i], bf16_round(first[i]) | (uint32_t)bf16_round(row[i])
+                                                                       << 16);
+        }
+    }
+    guarded_close(&row_memory);
+    guarded_close(&pair_memory);
+}

@@ -1,0 +1,131 @@
+#include "math/gemm.h"
+#include "math/machine.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "../rigs/dice.h"
+#include "../rigs/gemm_rig.h"
+#include "../rigs/patience.h"
+
+/* gemm_edges_test.c has the sizes around every edge. */
+static const size_t sizes[] = {1, 2, 3, 11, 12, 13, 15, 16, 17, 63, 64, 65, 127, 128, 129};
+static const size_t depths[] = {1, 2, 63, 64, 767, 768, 769, 1537};
+
+enum { SIZE_MAX_HERE = 129, PAD = 3 };
+
+static struct gemm_rig rig;
+
+static void open_rig(void)
+{
+    gemm_rig_open(&rig, SIZE_MAX_HERE, SIZE_MAX_HERE, depths, COUNT(depths));
+}
+
+static void close_rig(void)
+{
+    gemm_rig_close(&rig);
+}
+
+FIXTURE_ONCE(open_rig, close_rig)
+
+TEST(the_chain_is_the_product)
+{
+    const struct product_judge *judge = &rig.judge;
+    for (size_t depth = 0; depth < COUNT(depths); depth++) {
+        double unit = (double)depths[depth] * 0x1p-24;
+        for (size_t i = 0; i < judge->rows * judge->columns; i++)
+            if (!(fabs(judge->from_zero[depth][i] - judge->exact[depth][i]) <=
+                  unit * judge->bound[depth][i]))
+                ck_abort_msg("depth %zu, element %zu", depths[depth], i);
+    }
+}
+
+TEST(threads_do_not_change_a_bit)
+{
+    for (size_t threads = 2; threads <= 5; threads++) {
+        struct machine machine;
+        gemm_rig_machine(&machine, NULL, threads);
+        for (size_t i = 0; i < COUNT(sizes); i += one_of(4))
+            gemm_rig_check(&rig, &machine,
+                           &(struct gemm_example){.rows = 129,
+                                                  .columns = sizes[i],
+                                                  .depth = COUNT(depths) - 1 - i % 3,
+                                                  .pad = PAD,
+                                                  .bias = true,
+                                                  .activation = ACTIVATION_GELU_NEW});
+        machine_release(&machine);
+    }
+}
+
+TEST(bias_and_activation_follow_the_sum)
+{
+    struct machine machine;
+    gemm_rig_machine(&machine, NULL, 1);
+    for (int activation = 0; activation < ACTIVATION_COUNT; activation++)
+        for (size_t i = 0; i < COUNT(sizes); i += one_of(4))
+            gemm_rig_check(&rig, &machine,
+                           &(struct gemm_example){.rows = 65,
+                                                  .columns = sizes[i],
+                                                  .depth = i % COUNT(depths),
+                                                  .pad = PAD,
+                                                  .bias = i % 2,
+                                                  .activation = (enum activation)activation});
+    machine_release(&machine);
+}
+
+/* Columns of a wider matrix are a weight of their own: GPT-2's q, k and v. */
+TEST(a_part_of_a_wider_weight_is_that_part_of_the_product)
+{
+    enum { FIRST = 37, WIDTH = 70, ROWS = 20 };
+    const struct product_judge *judge = &rig.judge;
+    float y[ROWS * WIDTH];
+    struct machine machine;
+    gemm_rig_machine(&machine, NULL, 1);
+    struct weight part = {
+        .data = judge->w + FIRST, .in = depths[5], .out = WIDTH, .stride = judge->columns};
+    struct matrix x = {judge->x, ROWS, depths[5], judge->depth};
+    linear(&machine, (struct matrix){y, ROWS, WIDTH, WIDTH}, x, &part, ACTIVATION_NONE);
+    for (size_t row = 0; row < ROWS; row++)
+        ck_assert_mem_eq(y + row * WIDTH, judge->from_zero[5] + row * judge->columns + FIRST,
+                         WIDTH * sizeof *y);
+    machine_release(&machine);
+}
+
+/* Few rows stream, many are copied and grouped: each row has the bits it has among sixteen. */
+TEST(the_number_of_rows_changes_no_bit)
+{
+    enum { ROWS = 600, IN = 100, OUT = 1600, SOME = 16 };
+    static const size_t counts[] = {1, 2, 7, 8, 9, 127, 128, 511, 512, 513, ROWS};
+    static float x[ROWS * IN], w[IN * OUT], y[ROWS * OUT], judged[ROWS * OUT];
+    struct machine machine;
+    uint32_t dice = 5;
+    gemm_rig_machine(&machine, NULL, 2);
+    dice_fill(x, COUNT(x), &dice);
+    dice_fill(w, COUNT(w), &dice);
+    struct weight weight = {.data = w, .in = IN, .out = OUT, .stride = OUT};
+    struct matrix all = {x, ROWS, IN, IN};
+    struct matrix judge_rows = {judged, ROWS, OUT, OUT};
+    for (size_t row = 0; row + SOME <= ROWS + SOME / 2; row += SOME / 2) { /* they overlap */
+        size_t first = row + SOME <= ROWS ? row : ROWS - SOME;
+        linear(&machine, matrix_rows(judge_rows, first, SOME), matrix_rows(all, first, SOME),
+               &weight, ACTIVATION_NONE);
+    }
+    for (size_t i = 0; i < COUNT(counts); i += one_of(4)) {
+        linear(&machine, (struct matrix){y, counts[i], OUT, OUT}, matrix_rows(all, 0, counts[i]),
+               &weight, ACTIVATION_NONE);
+        ck_assert_msg(memcmp(y, judged, counts[i] * OUT * sizeof *y) == 0, "%zu rows", counts[i]);
+    }
+    machine_release(&machine);
+}
+
+TEST(no_rows_are_no_work)
+{
+    struct machine machine;
+    float weights[4] = {1, 2, 3, 4};
+    gemm_rig_machine(&machine, NULL, 2);
+    struct weight w = {.data = weights, .in = 2, .out = 2, .stride = 2};
+    linear(&machine, (struct matrix){NULL, 0, 2, 2}, (struct matrix){NULL, 0, 2, 2}, &w,
+           ACTIVATION_GELU);
+    machine_release(&machine);
+}

@@ -1,0 +1,342 @@
+#include "math/kernel.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "../rigs/guarded.h"
+#include "../rigs/patience.h"
+#include "../rigs/product_judge.h"
+#include "base/heap.h"
+
+enum { ROWS_MAX = 129, COLUMNS_MAX = 129, PAD = 5 };
+
+static const size_t depths[] = {1, 2, 7, 16, 63, 64, 100, 768};
+
+static struct product_judge judge;
+static struct guarded a_memory, b_memory, c_memory;
+
+static void open_judge(void)
+{
+    product_judge_open(&judge, ROWS_MAX, COLUMNS_MAX, depths, COUNT(depths));
+    a_memory = guarded_open(judge.depth * (COLUMNS_MAX + PAD));
+    b_memory = guarded_open(ROWS_MAX * (judge.depth + PAD));
+    c_memory = guarded_open(ROWS_MAX * (COLUMNS_MAX + PAD));
+}
+
+static void close_judge(void)
+{
+    guarded_close(&a_memory);
+    guarded_close(&b_memory);
+    guarded_close(&c_memory);
+    product_judge_close(&judge);
+}
+
+FIXTURE_ONCE(open_judge, close_judge)
+
+static struct kernels *opened(const char *target)
+{
+    struct kernels *kernels = NULL;
+    struct err err = {0};
+    if (target)
+        ck_assert_int_eq(setenv("LIBXSMM_TARGET", target, 1), 0);
+    else
+        ck_assert_int_eq(unsetenv("LIBXSMM_TARGET"), 0);
+    ck_assert_msg(!kernels_open(&kernels, &err), "%s", err.text);
+    kernels_write_all(kernels);
+    return kernels;
+}
+
+/* Rows of `width` floats, `stride` apart, the last one ending at the forbidden page. */
+static float *laid_out(const struct guarded *memory, const float *from, size_t from_stride,
+                       size_t rows, size_t width, size_t stride)
+{
+    float *to = guarded_take(memory, (rows - 1) * stride + width);
+    for (size_t row = 0; row < rows; row++)
+        memcpy(to + row * stride, from + row * from_stride, width * sizeof *to);
+    return to;
+}
+
+static const float untouched = 12345.0f;
+
+/* A shape of the judge's product, with strides wider than the rows by `pad`. */
+static struct kernel_shape shape_of(size_t m, size_t n, size_t depth, int pad, int accumulate)
+{
+    return (struct kernel_shape){.m = (int)m,
+                                 .n = (int)n,
+                                 .k = (int)depths[depth],
+                                 .a_stride = (int)m + pad,
+                                 .b_stride = (int)depths[depth] + pad,
+                                 .c_stride = (int)m + pad,
+                                 .accumulate = accumulate};
+}
+
+/* Run the kernel on operands that end at forbidden pages; returns C. */
+static const float *result_of(struct kernels *kernels, const struct kernel_shape *shape)
+{
+    struct kernel kernel;
+    size_t m = (size_t)shape->m;
+    size_t n = (size_t)shape->n;
+    size_t k = (size_t)shape->k;
+    size_t stride = (size_t)shape->c_stride;
+    const float *a = laid_out(&a_memory, judge.w, COLUMNS_MAX, k, m, (size_t)shape->a_stride);
+    const float *b = laid_out(&b_memory, judge.x, judge.depth, n, k, (size_t)shape->b_stride);
+    float *c = guarded_take(&c_memory, (n - 1) * stride + m);
+    for (size_t i = 0; i < (n - 1) * stride + m; i++)
+        c[i] = shape->accumulate && i % stride < m
+                   ? judge.start[i / stride * COLUMNS_MAX + i % stride]
+                   : untouched;
+    kernels_begin(kernels);
+    kernels_get(kernels, &kernel, shape, 0);
+    kernel_call(&kernel, a, b, c, a);
+    return c;
+}
+
+static void check_pads(const struct kernel_shape *shape, const float *c)
+{
+    for (int row = 0; row < shape->n - 1; row++)
+        for (int i = shape->m; i < shape->c_stride; i++)
+            if (c[row * shape->c_stride + i] != untouched)
+                ck_abort_msg("%d x %d x %d: row %d was written beyond its end", shape->n, shape->m,
+                             shape->k, row);
+}
+
+/* Every element has the bits of the chain. */
+static void check_bits(struct kernels *kernels, size_t m, size_t n, size_t depth, int pad,
+                       int accumulate)
+{
+    struct kernel_shape shape = shape_of(m, n, depth, pad, accumulate);
+    const float *expected = accumulate ? judge.from_start[depth] : judge.from_zero[depth];
+    const float *c = result_of(kernels, &shape);
+    for (size_t row = 0; row < n; row++)
+        if (memcmp(c + row * (size_t)shape.c_stride, expected + row * COLUMNS_MAX, m * sizeof *c))
+            ck_abort_msg("%s: %zu x %zu x %d, accumulate %d, pad %d: row %zu has other bits",
+                         kernels_target(kernels), n, m, shape.k, accumulate, pad, row);
+    check_pads(&shape, c);
+}
+
+/* Every number of rows up to a tile and beyond, then those around two; columns around every
+ * multiple of a register. */
+static void check_shapes(const char *target)
+{
+    static const size_t widths[] = {1,  2,  3,  15, 16, 17, 31, 32,  33,  47,  48,  49,  63, 64,
+                                    65, 79, 80, 81, 95, 96, 97, 111, 112, 113, 127, 128, 129};
+    struct kernels *kernels = opened(target);
+    for (size_t n = 1; n <= ROWS_MAX; n = n == 68 ? ROWS_MAX - 2 : n + 1)
+        for (size_t i = n % one_of(27); i < COUNT(widths); i += one_of(27))
+            for (size_t depth = n % 3; depth < COUNT(depths); depth += 3)
+                for (int accumulate = 0; accumulate < 2; accumulate++)
+                    check_bits(kernels, widths[i], n, depth, n % 2 ? PAD : 0, accumulate);
+    kernels_free(kernels);
+}
+
+TEST(this_processors_kernels_are_one_chain_an_element)
+{
+    check_shapes(NULL);
+}
+
+TEST(kernels_of_avx2_are_one_chain_an_element)
+{
+    check_shapes("hsw");
+}
+
+static void check_plain(const char *target)
+{
+    static const size_t widths[] = {1, 2, 16, 65, 83, 129};
+    static const size_t heights[] = {1, 3, 64};
+    struct kernels *kernels = opened(target);
+    ck_assert_str_eq(kernels_target(kernels), "c");
+    for (size_t i = 0; i < COUNT(widths) * COUNT(heights) * COUNT(depths); i++)
+        check_bits(kernels, widths[i % COUNT(widths)], heights[i / COUNT(widths) % COUNT(heights)],
+                   i / COUNT(widths) / COUNT(heights), i % 2 ? PAD : 0, i % 3 == 0);
+    kernels_free(kernels);
+}
+
+TEST(plain_c_is_one_chain_an_element)
+{
+    check_plain("generic");
+}
+
+/* Older processors have no instruction for it: C computes what it would. */
+TEST(without_fused_multiply_add_it_is_the_same_chain)
+{
+    check_plain("snb");
+}
+
+/* Within the rounding errors of k terms. */
+static void check_near(struct kernels *kernels, size_t m, size_t n, size_t depth)
+{
+    struct kernel_shape shape = shape_of(m, n, depth, PAD, 0);
+    const float *c = result_of(kernels, &shape);
+    for (size_t row = 0; row < n; row++) {
+        for (size_t column = 0; column < m; column++) {
+            size_t at = row * COLUMNS_MAX + column;
+            double off = fabs(c[row * (size_t)shape.c_stride + column] - judge.exact[depth][at]);
+            if (!(off <= judge.bound[depth][at] * shape.k * 0x1p-24))
+                ck_abort_msg("%s: %zu x %zu x %d: row %zu, column %zu is off by %g",
+                             kernels_target(kernels), n, m, shape.k, row, column, off);
+        }
+    }
+    check_pads(&shape, c);
+}
+
+TEST(every_target_computes_the_product)
+{
+    static const char *const targets[] = {NULL, "hsw", "snb", "generic"};
+    static const size_t sizes[] = {1, 5, 12, 16, 31, 64, 129};
+    for (size_t t = 0; t < COUNT(targets); t++) {
+        struct kernels *kernels = opened(targets[t]);
+        for (size_t i = 0; i < COUNT(sizes) * COUNT(sizes); i++)
+            check_near(kernels, sizes[i % COUNT(sizes)], sizes[i / COUNT(sizes)],
+                       i % COUNT(depths));
+        kernels_free(kernels);
+    }
+}
+
+TEST(a_target_is_chosen_by_libxsmms_names)
+{
+    static const struct {
+        const char *wish;
+        const char *target;
+    } cases[] = {
+        {"generic", "c"}, {"none", "c"},   {"0", "c"},        {"sse", "c"},      {"sse3", "c"},
+        {"wsm", "c"},     {"sse4", "c"},   {"snb", "c"},      {"avx", "c"},      {"hsw", "avx2"},
+        {"avx2", "avx2"}, {"HSW", "avx2"}, {"skx", "avx512"}, {"clx", "avx512"},
+    };
+    static const char *const rising[] = {"c", "avx2", "avx512"};
+    struct kernels *best = opened(NULL);
+    size_t highest = 0;
+    while (strcmp(rising[highest], kernels_target(best)) != 0)
+        highest++;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct kernels *kernels = opened(cases[i].wish);
+        size_t wish = 0;
+        while (strcmp(rising[wish], cases[i].target) != 0)
+            wish++;
+        ck_assert_str_eq(kernels_target(kernels), rising[wish < highest ? wish : highest]);
+        kernels_free(kernels);
+    }
+    kernels_free(best);
+}
+
+TEST(a_wish_that_is_no_target_changes_nothing)
+{
+    static const char *const wishes[] = {"", "zen9", "avx2 ", "1"};
+    struct kernels *best = opened(NULL);
+    for (size_t i = 0; i < COUNT(wishes); i++) {
+        struct kernels *kernels = opened(wishes[i]);
+        ck_assert_str_eq(kernels_target(kernels), kernels_target(best));
+        kernels_free(kernels);
+    }
+    kernels_free(best);
+}
+
+TEST(the_library_says_its_version)
+{
+    ck_assert_int_eq(strncmp(kernels_library(), "libxsmm 1.", 10), 0);
+}
+
+TEST(a_kernel_is_generated_once)
+{
+    struct kernels *kernels = opened(NULL);
+    struct kernel_shape shape = shape_of(64, 16, 4, 0, 0);
+    struct kernel first, second;
+    kernels_begin(kernels);
+    kernels_get(kernels, &first, &shape, 0);
+    kernels_begin(kernels);
+    kernels_get(kernels, &second, &shape, 0);
+    ck_assert_mem_eq(&first, &second, sizeof first);
+    ck_assert_int_eq(first.code != NULL, strcmp(kernels_target(kernels), "c") != 0);
+    kernels_free(kernels);
+}
+
+/* Work adds up; code is for much of it, and has the bits that C had before. */
+TEST(code_is_written_when_there_is_work_for_it)
+{
+    static const double work[] = {1, 1e6, 1e6, 1e6};
+    struct kernels *kernels = NULL;
+    struct kernel_shape shape = shape_of(17, 5, 4, 0, 0);
+    float results[COUNT(work)][5 * 17];
+    ck_assert_int_eq(unsetenv("LIBXSMM_TARGET"), 0);
+    ck_assert_int_eq(kernels_open(&kernels, NULL), 0);
+    for (size_t i = 0; i < COUNT(work); i++) {
+        struct kernel kernel;
+        kernels_begin(kernels);
+        kernels_get(kernels, &kernel, &shape, work[i]);
+        if (strcmp(kernels_target(kernels), "c") != 0)
+            ck_assert_int_eq(kernel.code != NULL, i == COUNT(work) - 1);
+        const float *a = laid_out(&a_memory, judge.w, COLUMNS_MAX, 63, 17, 17);
+        const float *b = laid_out(&b_memory, judge.x, judge.depth, 5, 63, 63);
+        kernel_call(&kernel, a, b, results[i], a);
+        ck_assert_mem_eq(results[i], results[0], sizeof *results);
+    }
+    kernels_free(kernels);
+}
+
+/* Shapes that differ in one number only are different kernels. */
+TEST(every_number_of_a_shape_counts)
+{
+    struct kernel_shape shapes[10];
+    struct kernel kernels_of[COUNT(shapes)];
+    struct kernels *kernels = opened(NULL);
+    for (size_t i = 0; i < COUNT(shapes); i++)
+        shapes[i] = (struct kernel_shape){16, 12, 8, 32, 32, 32, 0, 0, 0};
+    shapes[1].m++, shapes[2].n++, shapes[3].k++, shapes[4].a_stride++;
+    shapes[5].b_stride++, shapes[6].c_stride++, shapes[7].accumulate++;
+    shapes[8].prefetch++, shapes[9].pairs++;
+    kernels_begin(kernels);
+    for (size_t i = 0; i < COUNT(shapes); i++)
+        kernels_get(kernels, &kernels_of[i], &shapes[i], 0);
+    for (size_t i = 0; i < COUNT(shapes); i++) {
+        ck_assert_mem_eq(&kernels_of[i].shape, &shapes[i], sizeof *shapes);
+        for (size_t j = 0; j < i && kernels_of[i].code; j++)
+            ck_assert(kernels_of[i].code != kernels_of[j].code);
+    }
+    kernels_free(kernels);
+}
+
+TEST(three_thousand_shapes_need_no_more_memory_than_one)
+{
+    struct kernels *kernels = opened(NULL);
+    heap_fail_at(1, 1);
+    for (size_t i = 0; i < 3000; i += one_of(4))
+        check_near(kernels, 1 + i % 67, 1 + i / 67, i % (COUNT(depths) - 1));
+    heap_fail_at(0, 0);
+    kernels_free(kernels);
+}
+
+TEST(kernels_fetched_together_stay_valid_together)
+{
+    struct kernels *kernels = opened(NULL);
+    for (size_t round = 0; round < 40;
+         round += one_of(3)) { /* so that the table is forgotten on the way */
+        struct kernel together[KERNELS_AT_ONCE];
+        kernels_begin(kernels);
+        for (size_t i = 0; i < COUNT(together); i++) {
+            struct kernel_shape shape = shape_of(1 + i, 1 + round, 2, 0, 0);
+            kernels_get(kernels, &together[i], &shape, 0);
+        }
+        for (size_t i = 0; i < COUNT(together); i++) {
+            float c[ROWS_MAX * COLUMNS_MAX];
+            const float *a = laid_out(&a_memory, judge.w, COLUMNS_MAX, 7, 1 + i, 1 + i);
+            const float *b = laid_out(&b_memory, judge.x, judge.depth, 1 + round, 7, 7);
+            kernel_call(&together[i], a, b, c, a);
+            ck_assert(fabs(c[round * (1 + i) + i] - judge.exact[2][round * COLUMNS_MAX + i]) <
+                      1e-5);
+        }
+    }
+    kernels_free(kernels);
+}
+
+TEST(a_table_without_memory_is_an_error)
+{
+    struct kernels *kernels = NULL;
+    for (size_t nth = 1; nth <= 2; nth++) {
+        struct err err = {0};
+        heap_fail_at(nth, 0);
+        ck_assert_int_eq(kernels_open(&kernels, &err), -1);
+        ck_assert_ptr_nonnull(strstr(err.text, "out of memory"));
+    }
+    kernels_free(NULL);
+}

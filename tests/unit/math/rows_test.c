@@ -1,0 +1,269 @@
+#include "math/rows.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "../rigs/dice.h"
+#include "../rigs/guarded.h"
+
+/* Around the lanes that are summed side by side, and a real model's width. */
+static const size_t widths[] = {1, 2, 3, 15, 16, 17, 31, 32, 33, 48, 100, 768, 1025};
+
+enum { WIDTH_MAX = 1025 };
+
+static float x[WIDTH_MAX], y[WIDTH_MAX], scale[WIDTH_MAX], shift[WIDTH_MAX];
+
+static void roll(void)
+{
+    uint32_t dice = 5;
+    dice_fill(x, WIDTH_MAX, &dice);
+    dice_fill(scale, WIDTH_MAX, &dice);
+    dice_fill(shift, WIDTH_MAX, &dice);
+}
+
+FIXTURE(roll, NULL)
+
+/* The norm of one row in double, held against y. */
+static void check_norm(size_t width, const struct norm *norm)
+{
+    double mean = 0;
+    double variance = 0;
+    for (size_t i = 0; i < width; i++)
+        mean += (double)x[i] / (double)width;
+    for (size_t i = 0; i < width; i++)
+        variance += (x[i] - mean) * (x[i] - mean) / (double)width;
+    double factor = 1 / sqrt(variance + (double)norm->epsilon);
+    for (size_t i = 0; i < width; i++) {
+        double expected = (x[i] - mean) * factor * scale[i] + shift[i];
+        double size = (fabs(x[i]) + fabs(mean)) * factor * fabs(scale[i]) + fabs(shift[i]);
+        ck_assert_msg(fabs(y[i] - expected) <= 4e-7 * size, "width %zu: expected %.9g, found %.9g",
+                      width, expected, y[i]);
+    }
+}
+
+TEST(layernorm_is_the_formula)
+{
+    static const float epsilons[] = {1e-5f, 1e-12f, 1.0f};
+    for (size_t i = 0; i < COUNT(widths) * COUNT(epsilons); i++) {
+        size_t width = widths[i % COUNT(widths)];
+        struct norm norm = {scale, shift, epsilons[i / COUNT(widths)]};
+        layernorm_rows((struct matrix){y, 1, width, width}, (struct matrix){x, 1, width, width},
+                       &norm);
+        check_norm(width, &norm);
+    }
+}
+
+/* Far from 0 the mean must be taken away before the squares are summed. */
+TEST(layernorm_survives_a_large_mean)
+{
+    struct norm norm = {scale, shift, 1e-5f};
+    for (size_t i = 0; i < 768; i++)
+        x[i] = 1000.0f + roundf(x[i] * 64) / 64; /* exact */
+    layernorm_rows((struct matrix){y, 1, 768, 768}, (struct matrix){x, 1, 768, 768}, &norm);
+    check_norm(768, &norm);
+}
+
+TEST(layernorm_of_equal_channels_is_the_shift)
+{
+    struct norm norm = {scale, shift, 1e-5f};
+    for (size_t i = 0; i < 64; i++)
+        x[i] = 0.5f;
+    layernorm_rows((struct matrix){y, 1, 64, 64}, (struct matrix){x, 1, 64, 64}, &norm);
+    ck_assert_mem_eq(y, shift, 64 * sizeof *y);
+}
+
+TEST(rows_do_not_depend_on_their_neighbours)
+{
+    enum { ROWS = 7, WIDTH = 100, STRIDE = 123 };
+    static float in[ROWS * STRIDE], out[ROWS * STRIDE];
+    struct norm norm = {scale, shift, 1e-5f};
+    uint32_t dice = 9;
+    dice_fill(in, COUNT(in), &dice);
+    memset(out, 0, sizeof out);
+    struct matrix whole_in = {in, ROWS, WIDTH, STRIDE};
+    struct matrix whole_out = {out, ROWS, WIDTH, STRIDE};
+    layernorm_rows(whole_out, whole_in, &norm);
+    for (size_t row = 0; row < ROWS; row++) {
+        layernorm_rows((struct matrix){y, 1, WIDTH, WIDTH}, matrix_rows(whole_in, row, 1), &norm);
+        ck_assert_mem_eq(y, out + row * STRIDE, WIDTH * sizeof *y);
+        for (size_t i = WIDTH; i < STRIDE; i++)
+            ck_assert(out[row * STRIDE + i] == 0);
+    }
+}
+
+TEST(a_norm_of_what_is_not_finite_is_nan)
+{
+    static const float bad[] = {NAN, INFINITY, -INFINITY};
+    struct norm norm = {scale, shift, 1e-5f};
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        x[20] = bad[i];
+        layernorm_rows((struct matrix){y, 1, 33, 33}, (struct matrix){x, 1, 33, 33}, &norm);
+        ck_assert_uint_lt(first_nonfinite(y, 33), 33);
+    }
+}
+
+/* e^(x - max) / Σ in double, held against the row that softmax_row made of `before`. Rounding x -
+ * max costs a weight as many digits as that difference has before its point. */
+static void check_softmax(const float *before, const float *after, size_t count)
+{
+    double max = -INFINITY;
+    double total = 0;
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        max = fmax(max, before[i]);
+    for (size_t i = 0; i < count; i++)
+        total += exp(before[i] - max);
+    for (size_t i = 0; i < count; i++) {
+        double expected = exp(before[i] - max) / total;
+        double digits = 1e-7 * (5 + max - before[i]);
+        ck_assert_msg(fabs(after[i] - expected) <= digits * expected + 1e-37,
+                      "%zu of %zu: expected %.9g, found %.9g", i, count, expected, after[i]);
+        sum += after[i];
+    }
+    ck_assert_msg(fabs(sum - 1) <= 1e-6, "%zu: the sum is %.9g", count, sum);
+}
+
+TEST(softmax_is_the_formula)
+{
+    static const float spreads[] = {0, 1e-3f, 1, 10, 80, 1000, 1e30f};
+    for (size_t i = 0; i < COUNT(widths) * COUNT(spreads); i++) {
+        size_t width = widths[i % COUNT(widths)];
+        float before[WIDTH_MAX];
+        for (size_t k = 0; k < width; k++)
+            before[k] = y[k] = x[k] * spreads[i / COUNT(widths)];
+        ck_assert(softmax_row(y, width));
+        check_softmax(before, y, width);
+    }
+}
+
+TEST(a_single_score_has_weight_one)
+{
+    static const float scores[] = {0, -0.0f, 1, -1, 3.4e38f, -3.4e38f, 1e-45f};
+    for (size_t i = 0; i < COUNT(scores); i++) {
+        float weight = scores[i];
+        ck_assert(softmax_row(&weight, 1));
+        ck_assert(weight == 1);
+    }
+}
+
+TEST(minus_infinity_has_weight_zero)
+{
+    for (size_t at = 0; at < 37; at++) {
+        float row[37];
+        for (size_t i = 0; i < COUNT(row); i++)
+            row[i] = i == at ? x[i] : -INFINITY;
+        ck_assert(softmax_row(row, COUNT(row)));
+        for (size_t i = 0; i < COUNT(row); i++)
+            ck_assert(row[i] == (i == at ? 1.0f : 0.0f) && !signbit(row[i]));
+    }
+}
+
+TEST(what_is_no_score_is_refused_wherever_it_stands)
+{
+    static const float bad[] = {NAN, -NAN, INFINITY};
+    for (size_t w = 0; w < COUNT(widths); w++) {
+        for (size_t at = 0; at < widths[w]; at += 1 + widths[w] / 40) {
+            for (size_t i = 0; i < COUNT(bad); i++) {
+                memcpy(y, x, widths[w] * sizeof *y);
+                y[at] = bad[i];
+                if (softmax_row(y, widths[w]))
+                    ck_abort_msg("%g at %zu of %zu was accepted", bad[i], at, widths[w]);
+            }
+        }
+    }
+}
+
+TEST(a_row_of_minus_infinity_is_refused)
+{
+    for (size_t w = 0; w < COUNT(widths); w++) {
+        for (size_t i = 0; i < widths[w]; i++)
+            y[i] = -INFINITY;
+        ck_assert(!softmax_row(y, widths[w]));
+    }
+}
+
+TEST(rows_of_every_length_end_where_they_end)
+{
+    struct guarded memory = guarded_open(200);
+    struct norm norm = {scale, shift, 1e-5f};
+    for (size_t count = 1; count <= 200; count++) {
+        float *row = guarded_take(&memory, count);
+        memcpy(row, x, count * sizeof *row);
+        ck_assert(softmax_row(row, count));
+        layernorm_rows((struct matrix){row, 1, count, count}, (struct matrix){row, 1, count, count},
+                       &norm);
+        ck_assert_uint_eq(first_nonfinite(row, count), count);
+    }
+    guarded_close(&memory);
+}
+
+TEST(rows_are_added_column_by_column)
+{
+    float sum[] = {1, 2, 9, 3, 4, 9};
+    float other[] = {10, 20, 30, 40};
+    struct matrix to = {sum, 2, 2, 3};
+    add_rows(to, (struct matrix){other, 2, 2, 2});
+    ck_assert_mem_eq(sum, ((float[]){11, 22, 9, 33, 44, 9}), sizeof sum);
+    scale_row(sum, sum, 2, 0.5f);
+    ck_assert_mem_eq(sum, ((float[]){5.5f, 11, 9, 33, 44, 9}), sizeof sum);
+}
+
+/* Counts around the steps of the loop; what lies behind a row stays as it is. */
+TEST(a_scaled_row_is_added_with_one_rounding)
+{
+    enum { MOST = 200 };
+    uint32_t dice = 7;
+    float added[MOST], to[MOST + 1], sum[MOST + 1];
+    dice_fill(added, MOST, &dice);
+    dice_fill(to, MOST + 1, &dice);
+    for (size_t count = 0; count <= MOST; count++) {
+        memcpy(sum, to, sizeof to);
+        add_scaled_row(sum, added, count, 1.1f, added);
+        for (size_t i = 0; i <= MOST; i++)
+            ck_assert(sum[i] == (i < count ? fmaf(1.1f, added[i], to[i]) : to[i]));
+    }
+}
+
+TEST(a_row_is_shared_out_if_there_is_something_to_share)
+{
+    float row[] = {1, 0, 2, 5};
+    ck_assert(normalise_row(row, 4));
+    ck_assert_mem_eq(row, ((float[]){0.125f, 0, 0.25f, 0.625f}), sizeof row);
+    static const float none[][2] = {{0, 0}, {1, -1}, {NAN, 1}, {INFINITY, 1}, {3e38f, 3e38f}};
+    for (size_t i = 0; i < COUNT(none); i++) {
+        float bad[] = {none[i][0], none[i][1]};
+        ck_assert(!normalise_row(bad, 2));
+    }
+    ck_assert(!normalise_row(row, 0));
+}
+
+/* Of every length, so that each lane is once the one that holds it. */
+TEST(the_largest_number_of_a_row_is_found_wherever_it_stands)
+{
+    float row[150];
+    for (size_t count = 1; count <= COUNT(row); count++) {
+        for (size_t at = 0; at < count; at++) {
+            for (size_t i = 0; i < count; i++)
+                row[i] = i % 5 == 4 ? NAN : -(float)(i + 2);
+            row[at] = -1;
+            ck_assert_float_eq(max_row(row, count), -1);
+        }
+    }
+    ck_assert_float_eq(max_row(NULL, 0), -INFINITY);
+}
+
+TEST(the_first_bad_number_is_found)
+{
+    static const struct {
+        float values[4];
+        size_t first;
+    } cases[] = {
+        {{0, -1, 3.4e38f, -1e-45f}, 4},   {{0, NAN, NAN, 0}, 1},
+        {{INFINITY, 0, 0, 0}, 0},         {{0, 0, 0, -INFINITY}, 3},
+        {{-INFINITY, INFINITY, 0, 0}, 0}, {{0, 0, -NAN, 0}, 2},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++)
+        ck_assert_uint_eq(first_nonfinite(cases[i].values, 4), cases[i].first);
+    ck_assert_uint_eq(first_nonfinite(NULL, 0), 0);
+}

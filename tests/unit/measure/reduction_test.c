@@ -1,0 +1,248 @@
+#include "measure/reduction.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "../rigs/dice.h"
+#include "base/heap.h"
+
+enum { LAYERS = 2, HEADS = 3, LONGEST = 9, TEXTS = 40, ALL = (1 << MEASURE_COUNT) - 1 };
+
+static struct arena arena;
+static struct err err;
+
+/* Attention of many texts, made up: [text][layer][head][T, S]. */
+struct text {
+    size_t queries, keys;
+    float weights[LAYERS][HEADS][LONGEST * LONGEST];
+};
+
+static struct text texts[TEXTS];
+static struct reduction_size size;
+
+static void make_texts(bool causal, bool square)
+{
+    uint32_t dice = 7;
+    arena = (struct arena){0};
+    err = (struct err){0};
+    size = (struct reduction_size){LAYERS, HEADS, LONGEST, LONGEST, causal};
+    for (size_t t = 0; t < TEXTS; t++) {
+        texts[t].queries = 1 + dice_bits(&dice) % LONGEST;
+        texts[t].keys = square ? texts[t].queries : 1 + dice_bits(&dice) % LONGEST;
+        for (size_t i = 0; i < LAYERS * HEADS; i++)
+            for (size_t c = 0; c < texts[t].queries * texts[t].keys; c++) {
+                bool future = causal && c % texts[t].keys > c / texts[t].keys;
+                float weight = fabsf(dice_float(&dice));
+                texts[t].weights[i / HEADS][i % HEADS][c] = future ? 0 : weight;
+            }
+    }
+}
+
+static void release(void)
+{
+    arena_release(&arena);
+}
+
+static void add_text(struct reduction *reduction, const struct text *text)
+{
+    for (size_t i = 0; i < LAYERS * HEADS; i++) {
+        struct tensor weights = {
+            .data = text->weights[i / HEADS][i % HEADS],
+            .rank = 2,
+            .shape = {text->queries, text->keys},
+            .stride = {text->keys, 1},
+        };
+        ck_assert_int_eq(reduction_add(reduction, i / HEADS, i % HEADS, &weights, NULL, &err), 0);
+    }
+}
+
+static struct reduction opened(unsigned measures)
+{
+    struct reduction reduction;
+    ck_assert_int_eq(reduction_init(&reduction, measures, &size, &arena, &err), 0);
+    return reduction;
+}
+
+/* The judge: over all texts again, for one entry. */
+static double judged(const struct reduction_entry *at, double *count)
+{
+    double sum = 0;
+    double largest = 0;
+    const struct measure_row *measure = &measure_rows[at->measure];
+    *count = 0;
+    for (size_t t = 0; t < TEXTS; t++) {
+        const struct text *text = &texts[t];
+        const float *weights = text->weights[at->layer][at->head];
+        for (size_t q = 0; q < text->queries; q++) {
+            size_t keys = size.causal ? q + 1 : text->keys;
+            struct attention_row row = {weights + q * text->keys, keys, q, NULL};
+            if (measure->of_row && q >= measure->first_query) {
+                sum += measure->of_row(&row);
+                *count += 1;
+            } else if (!measure->of_row && q == at->query && at->key < keys) {
+                sum += (double)row.weights[at->key];
+                largest = fmax(largest, (double)row.weights[at->key]);
+                *count += 1;
+            }
+        }
+    }
+    return at->measure == MEASURE_MAX ? largest : sum / *count;
+}
+
+/* Every entry is what the judge says; returns how many there are. */
+static size_t expect_judged(const struct reduction *reduction)
+{
+    size_t entries = 0;
+    struct reduction_walk walk = {.reduction = reduction};
+    for (; reduction_next(&walk); entries++) {
+        double count = 0;
+        double value = judged(&walk.entry, &count);
+        ck_assert_double_eq(count, (double)walk.entry.cell.count);
+        ck_assert_double_eq_tol(reduction_value(&walk.entry), value, 1e-13);
+    }
+    return entries;
+}
+
+static size_t longest_queries(void)
+{
+    size_t longest = 0;
+    for (size_t t = 0; t < TEXTS; t++)
+        longest = texts[t].queries > longest ? texts[t].queries : longest;
+    return longest;
+}
+
+TEST(causal_attention_is_counted_up_to_the_diagonal)
+{
+    make_texts(true, true);
+    struct reduction reduction = opened(ALL);
+    for (size_t t = 0; t < TEXTS; t++)
+        add_text(&reduction, &texts[t]);
+    size_t longest = longest_queries();
+    ck_assert_uint_eq(longest, LONGEST);
+    ck_assert_uint_eq(expect_judged(&reduction), LAYERS * HEADS * (4 + longest * (longest + 1)));
+    release();
+}
+
+TEST(other_attention_is_counted_whole)
+{
+    for (int square = 0; square < 2; square++) {
+        make_texts(false, square);
+        struct reduction reduction = opened(ALL);
+        for (size_t t = 0; t < TEXTS; t++)
+            add_text(&reduction, &texts[t]);
+        ck_assert_uint_gt(expect_judged(&reduction), LAYERS * HEADS * 4);
+        release();
+    }
+}
+
+TEST(each_measure_alone_gives_what_it_gives_among_others)
+{
+    make_texts(true, true);
+    for (int measure = 0; measure < MEASURE_COUNT; measure++) {
+        struct reduction reduction = opened(1u << measure);
+        for (size_t t = 0; t < TEXTS; t++)
+            add_text(&reduction, &texts[t]);
+        struct reduction_walk walk = {.reduction = &reduction};
+        ck_assert(reduction_next(&walk));
+        ck_assert_int_eq(walk.entry.measure, measure);
+        ck_assert_uint_gt(expect_judged(&reduction), 0);
+    }
+    release();
+}
+
+TEST(parts_in_any_order_merge_to_the_same_bits)
+{
+    make_texts(true, true);
+    struct reduction whole = opened(ALL);
+    struct reduction parts[3] = {opened(ALL), opened(ALL), opened(ALL)};
+    struct reduction merged = opened(ALL);
+    for (size_t t = 0; t < TEXTS; t++) {
+        add_text(&whole, &texts[t]);
+        add_text(&parts[t % COUNT(parts)], &texts[TEXTS - 1 - t]);
+    }
+    for (size_t i = 0; i < COUNT(parts); i++) {
+        struct reduction_walk walk = {.reduction = &parts[i]};
+        while (reduction_next(&walk)) {
+            ck_assert(reduction_fits(&merged, &walk.entry));
+            ck_assert_int_eq(reduction_merge(&merged, &walk.entry, &err), 0);
+        }
+    }
+    struct reduction_walk one = {.reduction = &whole};
+    struct reduction_walk other = {.reduction = &merged};
+    while (reduction_next(&one)) {
+        ck_assert(reduction_next(&other));
+        ck_assert_mem_eq(&one.entry, &other.entry, sizeof one.entry);
+    }
+    ck_assert(!reduction_next(&other));
+    release();
+}
+
+TEST(heads_that_were_not_seen_are_left_out)
+{
+    make_texts(true, true);
+    struct reduction reduction = opened(1u << MEASURE_DISTANCE | 1u << MEASURE_MAX);
+    struct reduction_walk walk = {.reduction = &reduction};
+    ck_assert(!reduction_next(&walk));
+    struct tensor weights = {texts[0].weights[0][0], 2, {2, 2}, {2, 1}};
+    ck_assert_int_eq(reduction_add(&reduction, 1, 2, &weights, NULL, &err), 0);
+    walk = (struct reduction_walk){.reduction = &reduction};
+    for (size_t i = 0; i < 4; i++) {
+        ck_assert(reduction_next(&walk));
+        ck_assert_uint_eq(walk.entry.layer, 1);
+        ck_assert_uint_eq(walk.entry.head, 2);
+    }
+    ck_assert(!reduction_next(&walk));
+    release();
+}
+
+TEST(an_entry_from_elsewhere_may_not_fit)
+{
+    make_texts(true, true);
+    struct reduction reduction = opened(1u << MEASURE_MEAN | 1u << MEASURE_ENTROPY);
+    static const struct {
+        struct reduction_entry entry;
+        bool fits;
+    } cases[] = {
+        {{MEASURE_ENTROPY, 1, 2, NO_PLACE, NO_PLACE, {{{0}}, 1}}, true},
+        {{MEASURE_ENTROPY, 2, 0, NO_PLACE, NO_PLACE, {{{0}}, 1}}, false},
+        {{MEASURE_ENTROPY, 0, 3, NO_PLACE, NO_PLACE, {{{0}}, 1}}, false},
+        {{MEASURE_ENTROPY, 0, 0, 0, 0, {{{0}}, 1}}, false},
+        {{MEASURE_DISTANCE, 0, 0, NO_PLACE, NO_PLACE, {{{0}}, 1}}, false},
+        {{MEASURE_MEAN, 0, 0, LONGEST - 1, LONGEST - 1, {{{0}}, 1}}, true},
+        {{MEASURE_MEAN, 0, 0, 3, 4, {{{0}}, 1}}, false},
+        {{MEASURE_MEAN, 0, 0, LONGEST, 0, {{{0}}, 1}}, false},
+        {{MEASURE_MEAN, 0, 0, NO_PLACE, NO_PLACE, {{{0}}, 1}}, false},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++)
+        ck_assert_msg(reduction_fits(&reduction, &cases[i].entry) == cases[i].fits, "case %zu", i);
+    release();
+}
+
+TEST(without_memory_nothing_is_counted)
+{
+    make_texts(true, true);
+    struct tensor weights = {texts[0].weights[0][0], 2, {1, 1}, {1, 1}};
+    size = (struct reduction_size){1, 1, 2000, 2000, true};
+    struct reduction reduction = opened(ALL);
+    for (size_t nth = 1; nth < 3; nth++) {
+        err = (struct err){0};
+        heap_fail_at(nth, 0);
+        ck_assert_int_eq(reduction_add(&reduction, 0, 0, &weights, NULL, &err), -1);
+        ck_assert_ptr_nonnull(strstr(err.text, "out of memory"));
+        heap_fail_at(nth, 0);
+        ck_assert_int_eq(reduction_merge(&reduction, &(struct reduction_entry){0}, &err), -1);
+    }
+    heap_fail_at(0, 0);
+    ck_assert_int_eq(reduction_add(&reduction, 0, 0, &weights, NULL, &err), 0);
+    size_t bytes = 0;
+    ck_assert(reduction_bytes(&bytes, ALL, &size));
+    ck_assert_uint_gt(bytes, 2000 * 2000 / 2 * sizeof(struct reduction_cell));
+    ck_assert_uint_lt(bytes, 2000 * 2000 * sizeof(struct reduction_cell));
+    size.queries = SIZE_MAX / 2;
+    ck_assert(!reduction_bytes(&bytes, ALL, &size));
+    reduction = opened(ALL);
+    err = (struct err){0};
+    ck_assert_int_eq(reduction_add(&reduction, 0, 0, &weights, NULL, &err), -1);
+    release();
+}

@@ -1,0 +1,188 @@
+#include "model/pass.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "../rigs/forward_rig.h"
+
+/* Sites of squares: all but softmax, which is of another mechanism. */
+enum { HEADS = 3, LAYERS = 2, SITES = ATTENTION_MAPS - 1, LENT_MAX = 64 };
+
+/* clang-format off */
+static const char config[] =
+    JSON({"model_type": "attention", "vocab_size": 19, "n_embd": 12, "n_layer": 2, "n_head": 3,
+          "causal": true, "out_proj": true});
+static const char cross[] =
+    JSON({"model_type": "attention", "attention": "cross", "vocab_size": 19, "n_embd": 12,
+          "n_layer": 2, "n_head": 3});
+/* clang-format on */
+
+static struct tiny_model model;
+static struct rig rig;
+static struct recording shown;
+static struct text texts[2];
+
+/* A lender that gives memory to the heads of a set. */
+struct loan {
+    struct attention_map_room asked[LENT_MAX];
+    float *given[LENT_MAX][HEADS];
+    size_t count;
+    size_t fail_at; /* it refuses the nth question; 0: none */
+    unsigned heads; /* a bit each */
+    size_t squares_shown;
+    struct arena arena;
+};
+
+static int lend(void *context, const struct attention_map_room *room, struct err *err)
+{
+    struct loan *loan = context;
+    ck_assert_uint_lt(loan->count, LENT_MAX);
+    loan->asked[loan->count] = *room;
+    for (size_t head = 0; head < HEADS; head++) {
+        size_t cells = room->queries * room->keys;
+        ck_assert_ptr_null(room->heads[head]);
+        if (!(loan->heads >> head & 1))
+            continue;
+        float *place = arena_alloc(&loan->arena, cells, sizeof *place, err);
+        for (size_t i = 0; i < cells; i++)
+            place[i] = NAN; /* every cell must be written */
+        loan->given[loan->count][head] = room->heads[head] = place;
+    }
+    loan->count++;
+    return loan->count == loan->fail_at ? err_output(err, "no room") : 0;
+}
+
+static int count_shown(void *context, const struct announcement *seen, struct err *err)
+{
+    struct loan *loan = context;
+    (void)err;
+    loan->squares_shown += site_rows[seen->site].axes == AXES_HEAD_QUERY_KEY;
+    return 0;
+}
+
+static int run(struct loan *loan, struct err *err)
+{
+    struct batch batch;
+    struct arena arena = {0};
+    struct tap tap = {.watch = &rig.watch, .sink = count_shown, .lend = lend, .context = loan};
+    struct run what = {&rig.machine, &model.config, &rig.weights, &batch};
+    int failed = batch_init(&batch, what.config, texts, COUNT(texts), &arena, err) ||
+                 forward(&what, &tap, &arena, err);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+static void begin(const char *text)
+{
+    tiny_model_make(&model, text);
+    rig_open(&rig, &model, 2);
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        texts[i] = (struct text){.ids = rig_ids(&model, 90 * i, 5 + 67 * i), .count = 5 + 67 * i};
+        if (model.config.cross) {
+            texts[i].source_ids = rig_ids(&model, 7, 21);
+            texts[i].source_count = 21;
+        }
+    }
+}
+
+static void end(void)
+{
+    rig_close(&rig);
+    tiny_model_release(&model);
+}
+
+static void check_loan(const struct loan *loan)
+{
+    for (size_t i = 0; i < loan->count; i++) {
+        const struct attention_map_room *asked = &loan->asked[i];
+        const struct record *record =
+            recording_find(&shown, asked->site, asked->layer, asked->text);
+        size_t cells = asked->queries * asked->keys;
+        ck_assert_uint_eq(record->count, HEADS * cells);
+        for (size_t head = 0; head < HEADS; head++)
+            if (loan->given[i][head])
+                ck_assert_mem_eq(loan->given[i][head], record->values + head * cells,
+                                 cells * sizeof(float));
+    }
+}
+
+TEST(what_is_lent_holds_what_would_have_been_shown)
+{
+    static const char *const configs[] = {config, cross};
+    for (size_t c = 0; c < COUNT(configs); c++) {
+        begin(configs[c]);
+        rig_watch_all(&rig);
+        shown = (struct recording){0};
+        ck_assert_int_eq(rig_run(&rig, &shown, texts, COUNT(texts), NULL), 0);
+        for (unsigned heads = 0; heads < 1 << HEADS; heads++) {
+            struct loan loan = {.heads = heads};
+            ck_assert_int_eq(run(&loan, NULL), 0);
+            ck_assert_uint_eq(loan.count, SITES * LAYERS * COUNT(texts));
+            ck_assert_uint_eq(loan.squares_shown, 0);
+            check_loan(&loan);
+            arena_release(&loan.arena);
+        }
+        recording_release(&shown);
+        end();
+    }
+}
+
+TEST(room_is_asked_for_where_something_is_watched)
+{
+    begin(config);
+    struct loan loan = {.heads = 7};
+    watch_add(&rig.watch, SITE_MASKED, 1);
+    ck_assert_int_eq(run(&loan, NULL), 0);
+    ck_assert_uint_eq(loan.count, COUNT(texts));
+    for (size_t i = 0; i < loan.count; i++) {
+        ck_assert_int_eq(loan.asked[i].site, SITE_MASKED);
+        ck_assert_int_eq(loan.asked[i].layer, 1);
+        ck_assert_uint_eq(loan.asked[i].text, i);
+        ck_assert_uint_eq(loan.asked[i].queries, texts[i].count);
+        ck_assert_uint_eq(loan.asked[i].keys, texts[i].count);
+    }
+    arena_release(&loan.arena);
+    end();
+}
+
+/* A head whose numbers overflow goes unnoticed where nobody looks at it. */
+TEST(a_head_without_a_place_is_not_computed_for_its_own_sake)
+{
+    struct err err = {0};
+    begin(config);
+    for (size_t i = 0; i < 12; i++) { /* the columns of the second head */
+        for (size_t column = 4; column < 8; column++) {
+            tiny_model_tensor(&model, "h.0.attn.q_proj.weight")->values[i * 12 + column] = 1e30f;
+            tiny_model_tensor(&model, "h.0.attn.k_proj.weight")->values[i * 12 + column] = 1e30f;
+        }
+    }
+    tiny_model_write(&model, 0);
+    rig_close(&rig);
+    rig_open(&rig, &model, 2);
+    watch_add(&rig.watch, SITE_WEIGHTS, 0);
+    struct loan others = {.heads = 5};
+    ck_assert_msg(!run(&others, &err), "%s", err.text);
+    arena_release(&others.arena);
+    struct loan all = {.heads = 7};
+    ck_assert_int_eq(run(&all, &err), -1);
+    ck_assert_str_eq(err.text, "'h.0.scores' head 1: expected finite numbers, found infinity or "
+                               "nan (text 0)");
+    arena_release(&all.arena);
+    end();
+}
+
+TEST(an_error_of_the_lender_ends_the_pass_and_comes_back)
+{
+    begin(config);
+    rig_watch_all(&rig);
+    for (size_t nth = 1; nth <= SITES * LAYERS * COUNT(texts); nth++) {
+        struct err err = {0};
+        struct loan loan = {.heads = 7, .fail_at = nth};
+        ck_assert_int_eq(run(&loan, &err), -1);
+        ck_assert_str_eq(err.text, "no room");
+        ck_assert_uint_eq(loan.count, nth);
+        arena_release(&loan.arena);
+    }
+    end();
+}

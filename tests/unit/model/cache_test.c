@@ -1,0 +1,335 @@
+#include "model/cache.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "../rigs/growth_rig.h"
+#include "base/heap.h"
+#include "model/forward.h"
+
+/* A text's own cache of its source, as a pass has filled it just now, or empty. */
+static void take_source(struct growth *growth, struct text *text, struct cache *cache, bool empty)
+{
+    ck_assert_uint_eq(growth->of_source.count, GROWTH_SOURCE);
+    *cache = growth->of_source;
+    cache_init_source(&growth->of_source, &growth->model.config);
+    if (empty)
+        cache_forget(cache, 0);
+    text->source_cache = cache;
+}
+
+TEST_LOOP(texts_of_different_lengths_grow_side_by_side, PRECISIONS)
+{
+    enum { TEXTS = 5 };
+    static const size_t lengths[TEXTS] = {1, 64, 0, 17, 130};
+    static const size_t more[TEXTS] = {1, 3, 20, 70, 1};
+    static const char *const configs[] = {growth_gpt2, growth_grouped, growth_norms_last,
+                                          growth_norms_first};
+    static struct growth growth;
+    static struct record part;
+    for (size_t c = 0; c < 4; c++) {
+        struct cache caches[TEXTS] = {0};
+        struct cache of_sources[TEXTS] = {0};
+        struct text texts[TEXTS] = {0};
+        growth_open(&growth, configs[c], 150, (enum precision)_i);
+        for (size_t i = 0; i < TEXTS; i++) {
+            texts[i] = growth_part(&growth, lengths[i], more[i], NULL);
+            if (lengths[i] == 0)
+                continue; /* this one has no cache */
+            ck_assert_int_eq(cache_init(&caches[i], &growth.model.config, NULL), 0);
+            growth_fill(&growth, &caches[i], lengths[i]);
+            texts[i].cache = &caches[i];
+            if (texts[i].source_count)
+                take_source(&growth, &texts[i], &of_sources[i], i == 3);
+        }
+        struct record_watch watch = record_all(&growth.model);
+        record_pass(&part, &growth.model, texts, TEXTS, &watch);
+        for (size_t i = 0; i < TEXTS; i++) {
+            record_expect_rows(&growth.whole, 0, &part, i, lengths[i]);
+            cache_release(&caches[i]);
+            cache_release(&of_sources[i]);
+        }
+        record_release(&part);
+        growth_release(&growth);
+    }
+}
+
+TEST_LOOP(the_logits_of_the_last_tokens_are_those_of_all, PRECISIONS)
+{
+    static struct growth growth;
+    static struct record last;
+    growth_open(&growth, growth_gpt2, 150, (enum precision)_i);
+    struct record_watch watch = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
+    growth_fill(&growth, &growth.cache, 20);
+    struct text texts[] = {{.ids = growth.ids, .count = 7},
+                           {.ids = growth.ids, .count = 1},
+                           {.ids = growth.ids + 20, .count = 80, .cache = &growth.cache}};
+    record_pass(&last, &growth.model, texts, 3, &watch);
+    ck_assert_uint_eq(last.count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_uint_eq(last.items[i].shape[0], 1);
+        size_t row = (texts[i].cache ? 20 : 0) + texts[i].count - 1;
+        record_expect_rows(&growth.whole, 0, &last, i, row);
+    }
+    record_release(&last);
+    growth_release(&growth);
+}
+
+TEST_LOOP(tokens_that_are_forgotten_leave_no_trace, PRECISIONS)
+{
+    static struct growth growth;
+    growth_open(&growth, growth_grouped, 150, (enum precision)_i);
+    growth_fill(&growth, &growth.cache, 100);
+    static const size_t lengths[] = {99, 65, 64, 63, 1, 0};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        uint32_t others[30] = {0};
+        static struct record part;
+        struct record_watch watch = {0};
+        struct text wrong = {.ids = others, .count = 30, .cache = &growth.cache};
+        cache_forget(&growth.cache, lengths[i]);
+        record_pass(&part, &growth.model, &wrong, 1, &watch);
+        cache_forget(&growth.cache, lengths[i]);
+        growth_step(&growth, 1);
+    }
+    growth_release(&growth);
+}
+
+static int refuse(void *context, const struct announcement *seen, struct err *err)
+{
+    const int *layer = context;
+    return seen->layer == *layer ? err_set(err, "no more") : 0;
+}
+
+/* A pass that must fail. */
+static void fail_pass(struct growth *growth, const struct text *text, tap_sink sink, void *context,
+                      struct err *err)
+{
+    struct arena arena = {0};
+    struct watch watch;
+    struct batch batch;
+    ck_assert_int_eq(watch_init(&watch, &growth->model.config, &arena, NULL), 0);
+    for (size_t layer = 0; layer < watch.layer_count; layer++)
+        watch_add(&watch, SITE_CONTEXT, layer);
+    struct tap tap = {.watch = &watch, .sink = sink, .context = context};
+    struct run run = {&growth->model.machine, &growth->model.config, &growth->model.weights,
+                      &batch};
+    if (batch_init(&batch, &growth->model.config, text, 1, &arena, err) == 0)
+        ck_assert_int_eq(forward(&run, &tap, &arena, err), -1);
+    arena_release(&arena);
+}
+
+TEST(numbers_that_failed_are_not_multiplied_with_0)
+{
+    static struct growth growth;
+    growth_open(&growth, growth_grouped, 150, PRECISION_FP32);
+    growth_fill(&growth, &growth.cache, 30);
+    float *value = (float *)cache_values(&growth.cache, 1, 0, 30);
+    *value = NAN;
+    cache_forget(&growth.cache, 30);
+    ck_assert_float_eq(*value, 0);
+    growth_step(&growth, 1);
+    growth_release(&growth);
+}
+
+/* The first pass of a text and its source fails; what came of it is nowhere. */
+static void fail_first(struct growth *growth, int layer)
+{
+    struct err err = {0};
+    struct text first = growth_part(growth, 0, 30, &growth->cache);
+    fail_pass(growth, &first, refuse, &layer, &err);
+    ck_assert_str_eq(err.text, "no more");
+    ck_assert_uint_eq(growth->cache.count, 0);
+    ck_assert_uint_eq(growth->of_source.count, 0);
+}
+
+TEST(a_pass_that_fails_leaves_the_cache_of_a_source_as_it_was)
+{
+    static struct growth growth;
+    growth_open(&growth, growth_norms_first, 150, PRECISION_FP32);
+    for (int layer = 0; layer < 2; layer++) {
+        struct err err = {0};
+        fail_first(&growth, layer);
+        growth_step(&growth, 30);
+        struct text next = growth_part(&growth, 30, 20, &growth.cache);
+        fail_pass(&growth, &next, refuse, &layer, &err);
+        ck_assert_uint_eq(growth.of_source.count, GROWTH_SOURCE);
+        growth_step(&growth, 1);
+        cache_forget(&growth.cache, 0);
+        cache_forget(&growth.of_source, 0);
+    }
+    growth_release(&growth);
+}
+
+TEST(a_pass_that_fails_leaves_the_cache_as_it_was)
+{
+    static struct growth growth;
+    growth_open(&growth, growth_grouped, 150, PRECISION_FP32);
+    for (int layer = 0; layer < 2; layer++) {
+        struct err err = {0};
+        growth_fill(&growth, &growth.cache, 30);
+        struct text next = growth_part(&growth, 30, 50, &growth.cache);
+        fail_pass(&growth, &next, refuse, &layer, &err);
+        ck_assert_str_eq(err.text, "no more");
+        ck_assert_uint_eq(growth.cache.count, 30);
+        growth_step(&growth, 1);
+        cache_forget(&growth.cache, 0);
+    }
+    growth_release(&growth);
+}
+
+TEST(without_memory_for_a_page_nothing_is_lost)
+{
+    static struct growth growth;
+    size_t failures = 0;
+    growth_open(&growth, growth_grouped, 150, PRECISION_FP32);
+    for (size_t nth = 1; growth.cache.count == 0; nth++) {
+        struct err err = {0};
+        heap_fail_at(nth, 0);
+        int failed = cache_reserve(&growth.cache, PRECISION_FP32, 150, &err);
+        heap_fail_at(0, 0);
+        failures += failed != 0;
+        ck_assert(!failed || strncmp(err.text, "out of memory: ", 15) == 0);
+        ck_assert_uint_eq(growth.cache.count, 0);
+        if (!failed)
+            growth_step(&growth, 150);
+    }
+    ck_assert_uint_gt(failures, 0);
+    growth_release(&growth);
+}
+
+TEST(a_text_ends_with_the_models_positions)
+{
+    static struct growth growth;
+    struct err err = {0};
+    growth_open(&growth, growth_tiny, 64, PRECISION_FP32);
+    growth_fill(&growth, &growth.cache, 60);
+    struct text next = {.ids = growth.ids, .count = 5, .cache = &growth.cache};
+    fail_pass(&growth, &next, refuse, NULL, &err);
+    ck_assert_str_eq(err.text, "the text is too long: expected at most 64 tokens (n_positions), "
+                               "found 65");
+    err_clear(&err);
+    next.count = 0;
+    fail_pass(&growth, &next, refuse, NULL, &err);
+    ck_assert_str_eq(err.text, "the text is empty: expected at least one token");
+    growth_step(&growth, 4);
+    growth_release(&growth);
+}
+
+/* Keys take half; values, in whole panels of columns, no more than that where heads are wide. */
+TEST(in_bf16_a_cache_of_wide_heads_takes_half)
+{
+    struct config config = {.n_layer = 2, .n_kv_head = 3, .d_k = 64, .d_v = 64, .causal = true};
+    struct config odd = {.n_layer = 1, .n_kv_head = 2, .d_k = 5, .d_v = 65, .causal = true};
+    struct cache cache;
+    size_t page = 2 * 3 * (64 * 64 + 64 * 64) * sizeof(uint16_t);
+    ck_assert_uint_eq(cache_bytes(&config, PRECISION_BF16, 64), page);
+    ck_assert_uint_eq(cache_bytes(&config, PRECISION_BF16, 65), 2 * page);
+    ck_assert_uint_eq(cache_bytes(&odd, PRECISION_BF16, 1),
+                      2 * (3 * 64 + 2 * 32 * 64) * sizeof(uint32_t));
+    ck_assert_int_eq(cache_init(&cache, &config, NULL), 0);
+    ck_assert_int_eq(cache_reserve(&cache, PRECISION_BF16, 65, NULL), 0);
+    ck_assert_uint_ge(cache.arena.taken_bytes, 2 * page);
+    ck_assert_uint_lt(cache.arena.taken_bytes, 2 * page + 1000);
+    cache_release(&cache);
+}
+
+TEST(an_empty_cache_serves_any_precision)
+{
+    static struct growth growth;
+    growth_open(&growth, growth_gpt2, 150, PRECISION_BF16);
+    for (int i = 0; i < 4; i++) {
+        growth.model.weights.precision = (enum precision)(i % PRECISIONS);
+        growth_fill(&growth, &growth.cache, 70);
+        ck_assert_int_eq(growth.cache.precision, growth.model.weights.precision);
+        if (growth.cache.precision == PRECISION_BF16)
+            growth_step(&growth, 1);
+        cache_forget(&growth.cache, 0);
+    }
+    growth_release(&growth);
+}
+
+TEST(the_memory_of_a_cache_is_known_before)
+{
+    static struct growth growth;
+    growth_open(&growth, growth_tiny, 64, PRECISION_FP32);
+    size_t page = 2 * (4 * 8 * 64 + 64 * matrix_stride(4 * 8)) * sizeof(float);
+    ck_assert_uint_eq(cache_bytes(&growth.model.config, PRECISION_FP32, 0), 0);
+    ck_assert_uint_eq(cache_bytes(&growth.model.config, PRECISION_FP32, 1), page);
+    ck_assert_uint_eq(cache_bytes(&growth.model.config, PRECISION_FP32, 65), 2 * page);
+    ck_assert_int_eq(cache_reserve(&growth.cache, PRECISION_FP32, 65, NULL), 0);
+    ck_assert_uint_ge(growth.cache.arena.taken_bytes, 2 * page);
+    ck_assert_uint_lt(growth.cache.arena.taken_bytes, 2 * page + 1000);
+    growth_release(&growth);
+}
+
+TEST(attention_that_looks_ahead_is_refused)
+{
+    struct config config = {.causal = true};
+    struct cache cache;
+    struct err err = {0};
+    ck_assert_int_eq(cache_init(&cache, &config, &err), 0);
+    config.causal = false;
+    ck_assert_int_eq(cache_init(&cache, &config, &err), -1);
+    ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "a text cannot grow token by token where every token sees those "
+                               "after it: expected field 'causal' to be true, found false");
+    err_clear(&err);
+    config.cross = true;
+    ck_assert_int_eq(cache_init(&cache, &config, &err), -1);
+    ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "a text cannot grow token by token where it attends to another "
+                               "text: expected causal self-attention, found cross-attention");
+    err_clear(&err);
+    config.causal = true;
+    config.n_encoder_layer = 1;
+    ck_assert_int_eq(cache_init(&cache, &config, &err), 0);
+}
+
+/* Numbers that no config read from a file can have, but a caller's own may. */
+TEST(a_cache_beyond_all_memory_is_refused)
+{
+    static const enum attention_kind kinds[] = {ATTENTION_DENSE, ATTENTION_LINEAR};
+    for (size_t i = 0; i < 2; i++) {
+        struct config config = {.n_layer = SIZE_MAX / 2,
+                                .n_head = 4,
+                                .n_kv_head = 4,
+                                .d_k = 8,
+                                .d_v = 8,
+                                .causal = true,
+                                .mechanism.kind = kinds[i]};
+        struct cache cache;
+        struct err err = {0};
+        ck_assert_int_eq(cache_init(&cache, &config, &err), 0);
+        ck_assert_int_eq(cache_reserve(&cache, PRECISION_FP32, 1, &err), -1);
+        ck_assert(err.out_of_memory);
+        cache_release(&cache);
+    }
+}
+
+TEST(every_allocation_of_a_cache_may_fail)
+{
+    static const enum attention_kind kinds[] = {ATTENTION_DENSE, ATTENTION_LINEAR};
+    for (size_t i = 0; i < 2; i++) {
+        struct config config = {.n_layer = 2,
+                                .n_head = 2,
+                                .n_kv_head = 2,
+                                .d_k = 8,
+                                .d_v = 8,
+                                .causal = true,
+                                .mechanism.kind = kinds[i]};
+        int failed = -1;
+        size_t nth = 1;
+        for (; failed; nth++) {
+            struct cache cache;
+            struct err err = {0};
+            ck_assert_int_eq(cache_init(&cache, &config, &err), 0);
+            heap_fail_at(nth, 0);
+            failed = cache_reserve(&cache, PRECISION_FP32, 100, &err);
+            heap_fail_at(0, 0);
+            ck_assert_int_eq(err.out_of_memory, failed != 0);
+            cache_release(&cache);
+        }
+        ck_assert_uint_gt(nth, 4);
+    }
+}

@@ -1,0 +1,152 @@
+#include "../rigs/growth_rig.h"
+
+#include <stdlib.h>
+
+#include "../unit.h"
+#include "../rigs/patience.h"
+
+/* So wide that a single token is worth two threads: its projections, its MLP and its logits. */
+static const char wide[] = "{\"model_type\": \"gpt2\", \"n_layer\": 1, \"n_head\": 12, "
+                           "\"n_embd\": 768, \"n_positions\": 70, \"vocab_size\": 700}";
+
+static const char translating[] = "{\"model_type\": \"transformer\", \"n_encoder_layer\": 1, "
+                                  "\"n_layer\": 2, \"n_head\": 12, \"n_embd\": 768, "
+                                  "\"n_inner\": 800, \"vocab_size\": 700}";
+
+/* Worth two threads with some hundred tokens. */
+static const char middling[] = "{\"model_type\": \"gpt2\", \"n_layer\": 2, \"n_head\": 3, "
+                               "\"n_embd\": 96, \"n_positions\": 130, \"vocab_size\": 71}";
+
+static struct growth growth;
+
+/* How a model is computed: each of these tests runs once a way. */
+static const struct way {
+    size_t threads;
+    bool packed;
+    enum precision precision;
+} ways[] = {
+    {1, false, PRECISION_FP32}, {1, true, PRECISION_FP32},  {2, false, PRECISION_FP32},
+    {2, true, PRECISION_FP32},  {1, false, PRECISION_BF16}, {2, false, PRECISION_BF16},
+};
+
+/* The whole is computed on one thread with weights in place, whatever comes after. */
+static void open_way(const char *config, size_t count, const struct way *way)
+{
+    growth_open(&growth, config, count, way->precision);
+    growth_threads(&growth, way->threads);
+    growth.model.weights.packing = way->packed;
+    growth.model.weights.packing_words = way->packed;
+}
+
+/* Beginnings of the text, one pass each and no cache: whatever comes behind changes nothing. */
+static void check_beginnings(size_t step)
+{
+    static struct record shorter;
+    struct record_watch watch = record_all(&growth.model);
+    for (size_t length = 1; length <= growth.count; length += step) {
+        struct text beginning = growth_part(&growth, 0, length, NULL);
+        record_pass(&shorter, &growth.model, &beginning, 1, &watch);
+        record_expect_rows(&growth.whole, 0, &shorter, 0, 0);
+        record_release(&shorter);
+    }
+}
+
+TEST_LOOP(a_text_that_grows_has_the_bits_of_the_whole_at_every_length, COUNT(ways))
+{
+    open_way(growth_tiny, 64, &ways[_i]);
+    check_beginnings(one_of(9));
+    growth_by(&growth, one_of(9));
+    growth_release(&growth);
+}
+
+TEST_LOOP(so_has_one_that_looks_at_a_source, COUNT(ways) * 2)
+{
+    bool first = (size_t)_i >= COUNT(ways);
+    open_way(first ? growth_norms_first : growth_norms_last, 66, &ways[(size_t)_i % COUNT(ways)]);
+    check_beginnings(one_of(9) * 3);
+    growth_by(&growth, one_of(9));
+    growth_release(&growth);
+}
+
+TEST_LOOP(a_token_that_is_shared_by_threads_has_the_bits_of_the_whole, COUNT(ways))
+{
+    open_way(one_of(2) == 1 ? wide : middling, 70, &ways[_i]); /* minutes each under valgrind */
+    check_beginnings(one_of(5) * 7);
+    growth_by(&growth, one_of(23));
+    growth_release(&growth);
+}
+
+TEST_LOOP(so_has_one_that_looks_at_a_source_of_which_threads_share_a_token, COUNT(ways))
+{
+    open_way(one_of(2) == 1 ? translating : growth_norms_last, 20, &ways[_i]);
+    growth_by(&growth, one_of(7));
+    growth_release(&growth);
+}
+
+/* What a batch of many texts is held against: items for everything would be thousands. */
+static const struct record_watch few_sites = {
+    .sites = (uint64_t)1 << SITE_WEIGHTS | (uint64_t)1 << SITE_LOGITS, .first_layer = 1};
+
+TEST_LOOP(texts_of_every_length_share_a_batch, COUNT(ways))
+{
+    static struct record batch;
+    static struct text texts[GROWTH_MAX];
+    open_way(middling, 130, &ways[_i]);
+    size_t count = 0;
+    for (size_t length = 1; length <= growth.count; length += one_of(31))
+        texts[count++] = (struct text){.ids = growth.ids, .count = length};
+    record_pass(&batch, &growth.model, texts, count, &few_sites);
+    for (size_t s = 0; s < count; s++)
+        record_expect_rows(&growth.whole, 0, &batch, s, 0);
+    record_release(&batch);
+    growth_release(&growth);
+}
+
+TEST_LOOP(caches_of_every_length_share_a_batch, COUNT(ways))
+{
+    static struct record batch;
+    static struct text texts[GROWTH_MAX];
+    static struct cache caches[GROWTH_MAX];
+    open_way(middling, 130, &ways[_i]);
+    size_t count = 0;
+    for (size_t past = 1; past < growth.count; past += one_of(31), count++) {
+        ck_assert_int_eq(cache_init(&caches[count], &growth.model.config, NULL), 0);
+        growth_fill(&growth, &caches[count], past);
+        texts[count] = (struct text){.ids = growth.ids + past, .count = 1, .cache = &caches[count]};
+    }
+    record_pass(&batch, &growth.model, texts, count, &few_sites);
+    for (size_t s = 0; s < count; s++) {
+        record_expect_rows(&growth.whole, 0, &batch, s, caches[s].count - 1);
+        cache_release(&caches[s]);
+    }
+    record_release(&batch);
+    growth_release(&growth);
+}
+
+TEST_LOOP(a_text_may_grow_in_pieces_of_any_size, PRECISIONS)
+{
+    static const char *const configs[] = {growth_tiny, growth_gpt2, growth_grouped, growth_bare,
+                                          growth_norms_first};
+    static const size_t lengths[] = {64, 150, 200, 200, 150};
+    static const size_t pieces[] = {1, 2, 15, 16, 17, 63, 64, 65, 150};
+    for (size_t i = 0; i < COUNT(configs); i++) {
+        growth_open(&growth, configs[i], lengths[i], (enum precision)_i);
+        for (size_t k = i % one_of(3); k < COUNT(pieces); k += one_of(3))
+            growth_by(&growth, pieces[k]);
+        growth_release(&growth);
+    }
+}
+
+TEST_LOOP(processors_do_not_change_a_bit, PRECISIONS)
+{
+    static const char *const targets[] = {"generic", "hsw", "skx"};
+    growth_open(&growth, growth_gpt2, 150, (enum precision)_i);
+    for (size_t i = 0; i < COUNT(targets); i++)
+        for (size_t threads = 1; threads <= 2; threads++) {
+            ck_assert_int_eq(setenv("LIBXSMM_TARGET", targets[i], 1), 0);
+            growth_threads(&growth, threads);
+            growth_by(&growth, one_of(19));
+            growth_by(&growth, 70);
+        }
+    growth_release(&growth);
+}

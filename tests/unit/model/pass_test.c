@@ -1,0 +1,257 @@
+#include "model/pass.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "../rigs/patience.h"
+#include "../rigs/small_models.h"
+
+/* clang-format off */
+static const char encoder_pre[] =
+    JSON({"model_type": "transformer", "vocab_size": 40, "n_embd": 12, "n_encoder_layer": 2,
+          "n_layer": 2, "n_head": 3, "norm_first": true, "positions": "learned", "n_positions": 30,
+          "final_norm": false});
+/* clang-format on */
+
+static struct tiny_model model;
+static struct rig rig;
+static struct recording seen;
+
+/* What looks, and what is looked at. */
+static size_t queries_of(enum site site)
+{
+    return site_rows[site].part == PART_SOURCE ? SOURCE : LENGTH;
+}
+
+static size_t keys_of(enum site site)
+{
+    bool bare_cross = model.config.cross && !model.config.n_encoder_layer;
+    return site_rows[site].part != PART_SENTENCE || bare_cross ? SOURCE : LENGTH;
+}
+
+static void check_shape(const struct record *record)
+{
+    const struct config *c = &model.config;
+    size_t queries = queries_of(record->site);
+    size_t keys = keys_of(record->site);
+    size_t width = c->n_embd;
+    if (record->site == SITE_MLP_ACT || record->site == SITE_ENC_MLP_ACT)
+        width = c->n_inner;
+    if (record->site == SITE_ATTN_OUT && !c->out_proj)
+        width = c->n_head * c->d_v;
+    size_t dim = record->site == SITE_Q || record->site == SITE_K ? c->d_k : c->d_v;
+    size_t shapes[][3] = {
+        [AXES_TOKEN_CHANNEL] = {queries, width},
+        [AXES_TOKEN_WORD] = {queries, c->vocab_size},
+        [AXES_HEAD_TOKEN_DIM] = {c->n_head, queries, dim},
+        [AXES_GROUP_TOKEN_DIM] = {c->n_kv_head, keys, dim},
+        [AXES_HEAD_QUERY_KEY] = {c->n_head, queries, keys},
+    };
+    enum site_axes axes = site_rows[record->site].axes;
+    ck_assert_uint_eq(record->rank, shapes[axes][2] ? 3 : 2);
+    ck_assert_mem_eq(record->shape, shapes[axes], sizeof record->shape);
+    ck_assert_int_eq(record->layer == -1, !site_rows[record->site].in_layer);
+}
+
+TEST(views_have_the_axes_of_their_site)
+{
+    static const char *const configs[] = {small_gpt2, small_self, small_cross, small_bare,
+                                          small_encoder};
+    for (size_t i = 0; i < COUNT(configs); i++) {
+        tiny_model_make(&model, configs[i]);
+        rig_open(&rig, &model, 1);
+        rig_watch_all(&rig);
+        struct text text = small_text(&model);
+        seen = (struct recording){0};
+        ck_assert_int_eq(rig_run(&rig, &seen, &text, 1, NULL), 0);
+        ck_assert_uint_gt(seen.count, 5);
+        for (size_t r = 0; r < seen.count; r++)
+            check_shape(&seen.records[r]);
+        recording_release(&seen);
+        rig_close(&rig);
+        tiny_model_release(&model);
+    }
+}
+
+/* Does a pass that watches only the one go on behind the other? */
+static bool comes_after(const struct record *one, const struct record *other)
+{
+    rig_watch_nothing(&rig);
+    watch_add(&rig.watch, one->site, (size_t)(one->layer < 0 ? 0 : one->layer));
+    return watch_after(&rig.watch, other->site, (size_t)(other->layer < 0 ? 0 : other->layer));
+}
+
+static void check_order(const char *config, size_t sites)
+{
+    tiny_model_make(&model, config);
+    rig_open(&rig, &model, 1);
+    rig_watch_all(&rig);
+    struct text texts[2] = {small_text(&model), small_text(&model)};
+    seen = (struct recording){0};
+    ck_assert_int_eq(rig_run(&rig, &seen, texts, 2, NULL), 0);
+    ck_assert_uint_eq(seen.count, 2 * sites);
+    for (size_t i = 1; i < seen.count; i++) {
+        ck_assert_uint_eq(seen.records[i].text, i % 2);
+        if (i % 2 == 0)
+            ck_assert_msg(comes_after(&seen.records[i], &seen.records[i - 1]), "%s after %s",
+                          site_rows[seen.records[i].site].name,
+                          site_rows[seen.records[i - 1].site].name);
+    }
+    recording_release(&seen);
+    rig_close(&rig);
+    tiny_model_release(&model);
+}
+
+TEST(announcements_come_in_the_order_of_the_pass)
+{
+    check_order(small_gpt2, 3 + 2 * 15);
+    check_order(small_cross, 2 + 2 * 8);
+    check_order(small_encoder, 2 + 2 * 15 + 1 + 2 * 25 + 2);
+    check_order(encoder_pre, 2 + 2 * 15 + 2 * 25 + 1);
+}
+
+/* The part that a tensor belongs to. */
+static enum site_part part_of(const char *tensor)
+{
+    return strncmp(tensor, "enc.", 4) == 0 ? PART_SOURCE
+           : strstr(tensor, "cross")       ? PART_CROSS
+                                           : PART_SENTENCE;
+}
+
+/* The site at which a tensor is first of use. */
+static enum site first_use(const char *tensor)
+{
+    static const struct {
+        const char *ending;
+        enum site site;
+    } uses[] = {
+        {"wte.weight", SITE_EMBEDDING},
+        {"wpe.weight", SITE_EMBEDDING},
+        {".ln_1.weight", SITE_LN_1},
+        {".ln_1.bias", SITE_LN_1},
+        {".c_attn.weight", SITE_Q},
+        {".c_attn.bias", SITE_Q},
+        {"attn.c_proj.weight", SITE_ATTN_OUT},
+        {"attn.c_proj.bias", SITE_ATTN_OUT},
+        {".ln_2.weight", SITE_LN_2},
+        {".ln_2.bias", SITE_LN_2},
+        {".c_fc.weight", SITE_MLP_ACT},
+        {".c_fc.bias", SITE_MLP_ACT},
+        {"mlp.c_proj.weight", SITE_MLP_OUT},
+        {"mlp.c_proj.bias", SITE_MLP_OUT},
+        {"ln_f.weight", SITE_LN_F},
+        {"ln_f.bias", SITE_LN_F},
+        {"lm_head.weight", SITE_LOGITS},
+        {".q_proj.", SITE_Q},
+        {".k_proj.", SITE_K},
+        {".v_proj.", SITE_V},
+        {".out_proj.", SITE_ATTN_OUT},
+        {".ln_cross.", SITE_LN_1},
+    };
+    for (size_t i = 0; i < COUNT(uses); i++)
+        if (strstr(tensor, uses[i].ending))
+            return site_of(part_of(tensor), uses[i].site);
+    ck_abort_msg("nobody knows what '%s' is for", tensor);
+    return SITE_COUNT;
+}
+
+static bool is_used_after(const char *tensor, enum site site, size_t layer)
+{
+    struct watch watch;
+    struct arena arena = {0};
+    const char *dot = strchr(tensor, '.');
+    bool in_layer = dot[1] >= '0' && dot[1] <= '9';
+    ck_assert_int_eq(watch_init(&watch, &model.config, &arena, NULL), 0);
+    watch_add(&watch, first_use(tensor), in_layer ? (size_t)(dot[1] - '0') : 0);
+    bool after = watch_after(&watch, site, layer);
+    arena_release(&arena);
+    return after;
+}
+
+/* Run with one site watched, the tensors that `is_poisoned` chooses all NaN: they would be found if
+ * they were used. */
+static int run_poisoned(const char *config, enum site site, size_t layer,
+                        bool (*is_poisoned)(const char *tensor, enum site site, size_t layer),
+                        struct err *err)
+{
+    tiny_model_make(&model, config);
+    for (size_t t = 0; t < model.count; t++)
+        for (size_t i = 0; i < model.tensors[t].count; i++)
+            if (is_poisoned(model.tensors[t].name, site, layer))
+                model.tensors[t].values[i] = NAN;
+    tiny_model_write(&model, 0);
+    rig_open(&rig, &model, 1);
+    watch_add(&rig.watch, site, layer);
+    int failed = small_run(&rig, &seen, err);
+    rig_close(&rig);
+    tiny_model_release(&model);
+    return failed;
+}
+
+/* The layers of each site in a model. */
+static void count_layers(size_t layers[SITE_COUNT], const char *config)
+{
+    tiny_model_make(&model, config);
+    rig_open(&rig, &model, 1);
+    for (int site = 0; site < SITE_COUNT; site++)
+        layers[site] = rig_layers(&rig, (enum site)site);
+    rig_close(&rig);
+    tiny_model_release(&model);
+}
+
+TEST(what_comes_after_the_last_watched_site_is_not_computed)
+{
+    static const char *const configs[] = {small_gpt2, small_encoder};
+    size_t layers[SITE_COUNT];
+    for (size_t i = 0; i < COUNT(configs) * SITE_COUNT; i += one_of(5)) {
+        const char *config = configs[i / SITE_COUNT];
+        enum site site = (enum site)(i % SITE_COUNT);
+        if (i % SITE_COUNT == 0)
+            count_layers(layers, config);
+        for (size_t layer = 0; layer < layers[site]; layer++) {
+            struct err err;
+            int failed = run_poisoned(config, site, layer, is_used_after, &err);
+            ck_assert_msg(!failed, "%s of layer %zu: %s", site_rows[site].name, layer, err.text);
+            ck_assert_uint_eq(seen.count, 1);
+        }
+    }
+}
+
+static bool is_of_encoder(const char *tensor, enum site site, size_t layer)
+{
+    (void)site, (void)layer;
+    return part_of(tensor) == PART_SOURCE;
+}
+
+TEST(an_encoder_that_nobody_looks_at_is_not_run)
+{
+    static const struct {
+        enum site site;
+        size_t layer;
+        bool looks;
+    } cases[] = {
+        {SITE_EMBEDDING, 0, false},        {SITE_WEIGHTS, 0, false}, {SITE_RESID_MID, 0, false},
+        {SITE_CROSS_Q, 0, false},          {SITE_CROSS_K, 0, true},  {SITE_CROSS_WEIGHTS, 0, true},
+        {SITE_WEIGHTS, 1, true},           {SITE_LOGITS, 0, true},   {SITE_ENC_Q, 0, true},
+        {SITE_SOURCE_EMBEDDING, 0, false},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct err err;
+        int failed =
+            run_poisoned(small_encoder, cases[i].site, cases[i].layer, is_of_encoder, &err);
+        ck_assert_msg(!failed == !cases[i].looks, "%s %zu: %s", site_rows[cases[i].site].name,
+                      cases[i].layer, err.text);
+    }
+}
+
+TEST(nothing_watched_is_nothing_announced)
+{
+    struct err err;
+    tiny_model_make(&model, small_gpt2);
+    rig_open(&rig, &model, 1);
+    ck_assert_int_eq(small_run(&rig, &seen, &err), 0);
+    ck_assert_uint_eq(seen.count, 0);
+    rig_close(&rig);
+    tiny_model_release(&model);
+}

@@ -1,0 +1,150 @@
+#include "model/pattern.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../unit.h"
+
+enum { KEYS = 40, DRAWN = 8 };
+
+/* Does query i see key j? The words of the header, one pair at a time. */
+static bool sees(const struct pattern *p, size_t i, size_t j, const uint32_t *drawn, size_t count)
+{
+    size_t distance = i > j ? i - j : j - i;
+    if (p->window && distance < p->window)
+        return true;
+    if (p->stride && distance % p->stride == 0)
+        return true;
+    if (j < p->global || i < p->global)
+        return true;
+    for (size_t k = 0; k < count; k++)
+        if (drawn[k] == j)
+            return true;
+    return false;
+}
+
+/* The sight as a list. */
+static size_t list(const struct sight *sight, uint32_t *keys)
+{
+    size_t count = 0;
+    size_t single = 0;
+    for (size_t key = 0; key < KEYS; key++) {
+        bool stretched = key < sight->low || (key >= sight->first && key < sight->end);
+        bool alone = single < sight->single_count && sight->singles[single] == key;
+        ck_assert(!(stretched && alone));
+        single += alone;
+        if (stretched || alone)
+            keys[count++] = (uint32_t)key;
+    }
+    ck_assert_uint_eq(single, sight->single_count); /* rising, and below KEYS */
+    return count;
+}
+
+static const struct pattern patterns[] = {
+    {.window = 1},
+    {.window = 4},
+    {.window = 100},
+    {.stride = 1},
+    {.stride = 3},
+    {.stride = 39},
+    {.global = 1},
+    {.global = 5},
+    {.global = 90},
+    {.random = 1},
+    {.random = 7, .seed = 3},
+    {.window = 4, .global = 1},
+    {.window = 4, .global = 6},
+    {.window = 3, .stride = 5},
+    {.window = 2, .stride = 7, .global = 3, .random = 5, .seed = 9},
+    {.stride = 4, .random = 6},
+};
+
+/* The keys that a query draws. */
+static size_t draw(const struct pattern *pattern, size_t query, size_t visible, uint32_t *drawn)
+{
+    static uint64_t words[8];
+    struct bitset set = bitset_of(words, KEYS);
+    struct view view = {.query = query, .visible = visible};
+    ck_assert_uint_le(bitset_words(KEYS), COUNT(words));
+    return pattern_draw(pattern, &view, &set, drawn);
+}
+
+static void check(const struct pattern *pattern, size_t query, size_t visible)
+{
+    uint32_t drawn[DRAWN], singles[KEYS], found[KEYS], expected[KEYS];
+    size_t count = 0;
+    struct view view = {.query = query, .visible = visible, .drawn = drawn};
+    if (pattern->random)
+        view.drawn_count = draw(pattern, query, visible, drawn);
+    struct sight sight;
+    pattern_look(&sight, pattern, &view, singles);
+    ck_assert_uint_le(sight.low, sight.first);
+    ck_assert_uint_le(sight.first, sight.end);
+    ck_assert_uint_le(sight.end, visible);
+    ck_assert_uint_le(sight.single_count, pattern_singles(pattern, visible));
+    for (size_t key = 0; key < visible; key++)
+        if (sees(pattern, query, key, drawn, view.drawn_count))
+            expected[count++] = (uint32_t)key;
+    ck_assert_uint_eq(list(&sight, found), count);
+    ck_assert_mem_eq(found, expected, count * sizeof *found);
+    ck_assert(sees(pattern, query, query, drawn, view.drawn_count) || query >= pattern->global);
+}
+
+TEST(a_query_sees_what_the_definition_says)
+{
+    for (size_t i = 0; i < COUNT(patterns); i++)
+        for (size_t query = 0; query < KEYS; query++) {
+            check(&patterns[i], query, query + 1); /* under the mask */
+            check(&patterns[i], query, KEYS);
+        }
+}
+
+TEST(drawn_keys_are_different_and_within_sight)
+{
+    struct pattern pattern = {.random = 7, .seed = 1};
+    uint32_t drawn[DRAWN];
+    for (size_t query = 0; query < KEYS; query++) {
+        for (size_t visible = query + 1; visible <= KEYS; visible++) {
+            size_t count = draw(&pattern, query, visible, drawn);
+            bool own = false;
+            ck_assert_uint_eq(count, visible < 8 ? visible : 8);
+            for (size_t i = 0; i < count; i++) {
+                ck_assert_uint_lt(drawn[i], visible);
+                ck_assert(i == 0 || drawn[i] > drawn[i - 1]);
+                own |= drawn[i] == query;
+            }
+            ck_assert(own);
+        }
+    }
+}
+
+TEST(every_other_key_is_drawn_about_as_often)
+{
+    enum { ROUNDS = 20000 };
+    size_t often[KEYS] = {0};
+    for (size_t seed = 0; seed < ROUNDS; seed++) {
+        struct pattern pattern = {.random = 4, .seed = seed};
+        uint32_t drawn[DRAWN];
+        size_t count = draw(&pattern, 17, KEYS, drawn);
+        for (size_t i = 0; i < count; i++)
+            often[drawn[i]]++;
+    }
+    for (size_t key = 0; key < KEYS; key++) {
+        if (key == 17)
+            ck_assert_uint_eq(often[key], ROUNDS);
+        else /* 4 of 39; five deviations of 43 */
+            ck_assert_uint_le(llabs((long long)often[key] - ROUNDS * 4 / 39), 215);
+    }
+}
+
+TEST(a_seed_draws_the_same_keys_for_ever_and_another_others)
+{
+    struct pattern pattern = {.random = 3, .seed = 5};
+    uint32_t drawn[DRAWN], again[DRAWN];
+    ck_assert_uint_eq(draw(&pattern, 20, 30, drawn), 4);
+    ck_assert_mem_eq(drawn, ((uint32_t[]){3, 20, 21, 26}), 4 * sizeof *drawn);
+    pattern.seed = 6;
+    draw(&pattern, 20, 30, again);
+    ck_assert_int_ne(memcmp(drawn, again, 4 * sizeof *drawn), 0);
+}

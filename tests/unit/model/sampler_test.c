@@ -1,0 +1,266 @@
+#include "model/sampler.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "base/heap.h"
+
+enum { WORDS = 3000 };
+
+/* --- the plain version: sort everything, in double, with libm ----------------------------------
+ */
+
+static const float *sorted_by;
+
+static int compare(const void *a, const void *b)
+{
+    uint32_t one = *(const uint32_t *)a;
+    uint32_t two = *(const uint32_t *)b;
+    if (sorted_by[one] != sorted_by[two])
+        return sorted_by[one] > sorted_by[two] ? -1 : 1;
+    return one < two ? -1 : 1;
+}
+
+/* Probabilities after temperature, top_k and top_p; what is left out is 0. `edge`: the cut of top_p
+ * falls so near a sum that rounding decides. */
+struct plain {
+    double probabilities[WORDS];
+    size_t kept;
+    bool edge;
+};
+
+static void plain_distribution(struct plain *plain, const float *logits, size_t count,
+                               const struct sampling *how)
+{
+    static uint32_t order[WORDS];
+    double total = 0;
+    double passed = 0;
+    size_t kept = how->top_k && how->top_k < count ? how->top_k : count;
+    *plain = (struct plain){0};
+    for (size_t i = 0; i < count; i++)
+        order[i] = (uint32_t)i;
+    sorted_by = logits;
+    qsort(order, count, sizeof *order, compare);
+    while (kept < count && logits[order[kept]] == logits[order[kept - 1]])
+        kept++;
+    for (size_t i = 0; i < kept; i++) {
+        double x = ((double)logits[order[i]] - (double)logits[order[0]]) / how->temperature;
+        plain->probabilities[order[i]] = exp(x);
+        total += exp(x);
+    }
+    for (size_t i = 0; i < kept; i++) {
+        double *p = &plain->probabilities[order[i]];
+        *p /= total;
+        plain->edge |= how->top_p < 1 && fabs(passed - how->top_p) < 1e-6;
+        if (i > 0 && how->top_p < 1 && passed >= how->top_p) {
+            *p = 0;
+            continue;
+        }
+        passed += *p;
+        plain->kept++;
+    }
+    for (size_t i = 0; i < count; i++)
+        plain->probabilities[i] /= passed;
+}
+
+/* --- helpers -----------------------------------------------------------------------------------
+ */
+
+static struct arena arena;
+
+static void leave(void)
+{
+    arena_release(&arena);
+}
+
+FIXTURE(NULL, leave)
+
+static struct sampler sampler_of(const struct sampling *how, size_t count)
+{
+    struct sampler sampler;
+    ck_assert_int_eq(sampler_init(&sampler, how, count, &arena, NULL), 0);
+    return sampler;
+}
+
+/* Numbers of some spread, of which some are equal. */
+static void make_logits(float *logits, size_t count, float spread, uint64_t seed)
+{
+    for (size_t i = 0; i < count; i++) {
+        float whole = (float)(sampler_random(&seed) >> 44); /* below 2^20 */
+        logits[i] = (whole / (float)(1 << 20) - 0.5f) * spread;
+        if (i % 7 == 0)
+            logits[i] = rintf(logits[i] * 4) / 4;
+    }
+}
+
+/* The ids of weight, as text. */
+static const char *kept_ids(const struct sampler *sampler)
+{
+    static char text[256];
+    size_t size = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < sampler->count; i++)
+        if (sampler->weights[i] > 0)
+            size += (size_t)snprintf(text + size, sizeof text - size, size ? " %zu" : "%zu", i);
+    return text;
+}
+
+/* --- tests -------------------------------------------------------------------------------------
+ */
+
+TEST(random_numbers_are_splitmix64s)
+{
+    static const uint64_t published[] = {6457827717110365317u, 3203168211198807973u,
+                                         9817491932198370423u, 4593380528125082431u,
+                                         16408922859458223821u};
+    uint64_t state = 1234567;
+    for (size_t i = 0; i < sizeof published / sizeof *published; i++)
+        ck_assert_uint_eq(sampler_random(&state), published[i]);
+}
+
+TEST(without_temperature_the_most_likely_comes_and_of_equals_the_first)
+{
+    struct sampling greedy = {.top_p = 1};
+    struct sampler sampler = sampler_of(&greedy, 5);
+    ck_assert_uint_eq(sampler_next(&sampler, (float[]){-3, 2, 5, 5, 1}), 2);
+    ck_assert_uint_eq(sampler_next(&sampler, (float[]){-3, -2, -5, -5, -2}), 1);
+    ck_assert_uint_eq(sampler_next(&sampler, (float[]){0, 0, 0, 0, 0}), 0);
+}
+
+TEST(what_stays_is_what_is_written_down)
+{
+    /* ½, ¼, ⅛, ⅛ of all, in another order: ids 2, 0, 1, 3 */
+    static const float logits[] = {-0.6931472f, -1.3862944f, 0, -1.3862944f};
+    static const struct {
+        size_t top_k;
+        double top_p;
+        const char *stays;
+    } cases[] = {
+        {0, 1, "0 1 2 3"},  {9, 1, "0 1 2 3"},    {4, 1, "0 1 2 3"},
+        {3, 1, "0 1 2 3"}, /* the fourth equals the third */
+        {2, 1, "0 2"},      {1, 1, "2"},          {0, 0, "2"},
+        {0, 0.4, "2"},      {0, 0.6, "0 2"},      {0, 0.74, "0 2"},
+        {0, 0.76, "0 1 2"}, /* of equals the lower id */
+        {0, 0.87, "0 1 2"}, {0, 0.88, "0 1 2 3"}, {0, 0.999999, "0 1 2 3"},
+        {2, 0.6, "2"}, /* ⅔ and ⅓ of the two that are left: 0.6 is less than ⅔ */
+        {2, 0.7, "0 2"},    {1, 0.1, "2"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sampling how = {.temperature = 1, cases[i].top_k, cases[i].top_p, 1};
+        struct sampler sampler = sampler_of(&how, 4);
+        sampler_next(&sampler, logits);
+        ck_assert_msg(strcmp(kept_ids(&sampler), cases[i].stays) == 0,
+                      "k = %zu, p = %g: expected %s, found %s", how.top_k, how.top_p,
+                      cases[i].stays, kept_ids(&sampler));
+    }
+}
+
+TEST(probabilities_are_those_of_the_plain_version)
+{
+    static const size_t counts[] = {1, 2, 3, 10, 97, WORDS};
+    static const double temperatures[] = {0.01, 0.7, 1, 3, 100};
+    static const size_t ks[] = {0, 1, 2, 40, 1000};
+    static const double ps[] = {1, 0.99, 0.9, 0.5, 0.01};
+    static float logits[WORDS];
+    static struct plain plain;
+    size_t edges = 0;
+    size_t tried = 0;
+    for (size_t c = 0; c < 6; c++)
+        for (size_t t = 0; t < 5; t++)
+            for (size_t k = 0; k < 5; k++)
+                for (size_t p = 0; p < 5; p++) {
+                    struct sampling how = {temperatures[t], ks[k], ps[p], tried};
+                    struct sampler sampler = sampler_of(&how, counts[c]);
+                    make_logits(logits, counts[c], 20, tried++);
+                    plain_distribution(&plain, logits, counts[c], &how);
+                    sampler_next(&sampler, logits);
+                    if (plain.edge) {
+                        edges++;
+                        continue;
+                    }
+                    double total = 0;
+                    for (size_t i = 0; i < counts[c]; i++)
+                        total += (double)sampler.weights[i];
+                    for (size_t i = 0; i < counts[c]; i++)
+                        ck_assert_double_eq_tol((double)sampler.weights[i] / total,
+                                                plain.probabilities[i], 1e-6);
+                    arena_clear(&arena);
+                }
+    ck_assert_uint_lt(edges, tried / 20);
+}
+
+TEST(draws_are_as_frequent_as_they_are_likely)
+{
+    enum { DRAWS = 20000, WORDS_HERE = 20 };
+    static float logits[WORDS_HERE];
+    static struct plain plain;
+    static const struct sampling cases[] = {
+        {1, 0, 1, 1}, {0.5, 0, 1, 2}, {2, 5, 1, 3}, {1, 0, 0.8, 4}, {1.5, 12, 0.7, 5}};
+    make_logits(logits, WORDS_HERE, 4, 3);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sampler sampler = sampler_of(&cases[i], WORDS_HERE);
+        size_t drawn[WORDS_HERE] = {0};
+        plain_distribution(&plain, logits, WORDS_HERE, &cases[i]);
+        for (size_t n = 0; n < DRAWS; n++)
+            drawn[sampler_next(&sampler, logits)]++;
+        for (size_t id = 0; id < WORDS_HERE; id++) {
+            double p = plain.probabilities[id];
+            double expected = p * DRAWS;
+            /* five standard deviations: one case in a million would fail, and the seeds are fixed
+             */
+            double tolerance = 5 * sqrt(expected * (1 - p));
+            ck_assert_msg(fabs((double)drawn[id] - expected) <= tolerance,
+                          "case %zu, id %zu: expected %g, found %zu", i, id, expected, drawn[id]);
+        }
+    }
+}
+
+TEST(a_seed_makes_the_same_tokens_every_time)
+{
+    static float logits[WORDS];
+    struct sampling how = {.temperature = 1, .top_p = 0.9, .seed = 42};
+    static const uint32_t known[] = {2293, 499, 907, 1168, 105, 2599}; /* by another program */
+    make_logits(logits, WORDS, 10, 1);
+    for (int round = 0; round < 2; round++) {
+        struct sampler sampler = sampler_of(&how, WORDS);
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            ck_assert_uint_eq(sampler_next(&sampler, logits), known[i]);
+    }
+    how.seed = 43;
+    struct sampler other = sampler_of(&how, WORDS);
+    ck_assert_uint_ne(sampler_next(&other, logits), known[0]);
+}
+
+TEST(extreme_numbers_end_in_a_token_of_weight)
+{
+    static const double temperatures[] = {4.9e-324, 1e-300, 1e-30, 1e30, 1e300};
+    static const float logits[][3] = {{-3e38f, 3e38f, 0}, {1e-45f, 0, -1e-45f}, {88, 88, -88}};
+    for (size_t t = 0; t < 5; t++)
+        for (size_t i = 0; i < 3; i++)
+            for (int narrowed = 0; narrowed < 2; narrowed++) {
+                struct sampling how = {temperatures[t], 0, narrowed ? 0.9 : 1, 9};
+                struct sampler sampler = sampler_of(&how, 3);
+                uint32_t id = sampler_next(&sampler, logits[i]);
+                ck_assert_uint_lt(id, 3);
+                ck_assert_float_gt(sampler.weights[id], 0);
+            }
+}
+
+TEST(memory_is_taken_once_and_only_to_draw)
+{
+    struct sampling how = {.top_p = 1};
+    struct sampler sampler;
+    struct err err = {0};
+    heap_fail_at(1, 1);
+    ck_assert_int_eq(sampler_init(&sampler, &how, 100000, &arena, NULL), 0);
+    how.temperature = 1;
+    ck_assert_int_eq(sampler_init(&sampler, &how, 100000, &arena, &err), -1);
+    ck_assert_int_eq(strncmp(err.text, "out of memory: ", 15), 0);
+    heap_fail_at(2, 0);
+    ck_assert_int_eq(sampler_init(&sampler, &how, 100000, &arena, NULL), -1);
+    heap_fail_at(0, 0);
+}

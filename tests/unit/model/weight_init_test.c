@@ -1,0 +1,174 @@
+#include "model/new_model.h"
+#include "model/parameter_table.h"
+#include "model/weight_init.h"
+
+#include <string.h>
+
+#include "../unit.h"
+#include "../rigs/digest.h"
+#include "../rigs/tiny_model.h"
+#include "../rigs/torch_models.h"
+#include "base/heap.h"
+#include "format/safetensors.h"
+#include "model/model.h"
+
+static struct new_model new_model;
+static struct err err;
+
+static void draw(const char *config, const struct weight_init *init)
+{
+    err_clear(&err);
+    int failed = new_model_open(&new_model, "fresh", config, strlen(config), &err) ||
+                 weight_init_draw(&new_model, init, &err);
+    ck_assert_msg(!failed, "%s", err.text);
+}
+
+/* --- against PyTorch -------------------------------------------------------------------------- */
+
+static const struct reference {
+    const char *config;
+    struct weight_init init;
+    const struct torch_digest *tensors;
+    size_t count;
+} references[] = {
+    {torch_untied_config, {.seed = 11}, torch_untied, COUNT(torch_untied)},
+    {torch_narrow_config, {.seed = 12}, torch_narrow, COUNT(torch_narrow)},
+    {torch_rand_config, {.seed = 13}, torch_rand, COUNT(torch_rand)},
+    {torch_linear_config,
+     {.seed = 14, .way = WEIGHT_INIT_LINEAR, .table_rows = 11},
+     torch_linear,
+     COUNT(torch_linear)},
+    {torch_source_config, {.seed = 15, .source_rows = 4}, torch_source, COUNT(torch_source)},
+};
+
+static const struct torch_digest *find(const struct reference *reference, const char *name)
+{
+    for (size_t i = 0; i < reference->count; i++)
+        if (strcmp(reference->tensors[i].name, name) == 0)
+            return &reference->tensors[i];
+    return NULL;
+}
+
+/* What PyTorch does not list is 1 in scales of norms and 0 elsewhere. */
+static void must_be_constant(const struct new_model_tensor *tensor)
+{
+    bool is_scale = strstr(tensor->name, "ln_") && strstr(tensor->name, ".weight");
+    for (size_t i = 0; i < tensor->count; i++)
+        ck_assert_msg(tensor->data[i] == (is_scale ? 1.0f : 0.0f), "%s: number %zu is %g",
+                      tensor->name, i, (double)tensor->data[i]);
+}
+
+TEST_LOOP(models_have_the_bits_that_pytorch_gives_them, COUNT(references))
+{
+    const struct reference *reference = &references[_i];
+    size_t found = 0;
+    draw(reference->config, &reference->init);
+    for (size_t i = 0; i < new_model.count; i++) {
+        const struct new_model_tensor *tensor = &new_model.tensors[i];
+        const struct torch_digest *expected = find(reference, tensor->name);
+        found += expected != NULL;
+        if (!expected)
+            must_be_constant(tensor);
+        else
+            ck_assert_msg(digest(tensor->data, tensor->count) == expected->digest, "%s",
+                          tensor->name);
+    }
+    ck_assert_uint_eq(found, reference->count);
+    new_model_release(&new_model);
+}
+
+TEST(a_projection_is_a_linear_module)
+{
+    static const char config[] =
+        "{\"model_type\": \"attention\", \"vocab_size\": 1, \"n_embd\": 7, "
+        "\"d_k\": 3, \"d_v\": 3, \"bias\": true}";
+    draw(config, &(struct weight_init){.seed = 42, .way = WEIGHT_INIT_LINEAR});
+    const struct new_model_tensor *q = new_model_tensor(&new_model, PARAMETER_Q, 0);
+    const struct new_model_tensor *bias = new_model_tensor(&new_model, PARAMETER_Q + 1, 0);
+    for (size_t in = 0; in < 7; in++)
+        for (size_t out = 0; out < 3; out++)
+            ck_assert_float_eq(q->data[in * 3 + out], torch_linear_weight[out * 7 + in]);
+    ck_assert_mem_eq(bias->data, torch_linear_bias, sizeof torch_linear_bias);
+    new_model_release(&new_model);
+}
+
+TEST(words_are_the_first_rows_of_a_table)
+{
+    static const char config[] =
+        "{\"model_type\": \"attention\", \"vocab_size\": 6, \"n_embd\": 3, \"projections\": false}";
+    static const struct {
+        size_t rows;
+        const float *expected;
+    } cases[] = {
+        {0, torch_embedding},  {50000, torch_embedding},   {100, torch_embedding},
+        {12, torch_embedding}, {6, torch_small_embedding}, {3, torch_small_embedding},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        draw(config, &(struct weight_init){.seed = 123, .table_rows = cases[i].rows});
+        ck_assert_mem_eq(new_model.tensors[0].data, cases[i].expected, sizeof torch_embedding);
+        new_model_release(&new_model);
+    }
+}
+
+/* --- the bundled examples ----------------------------------------------------------------------
+ */
+
+static struct file file_of(const char *model, const char *name)
+{
+    struct file file = {0};
+    const struct folder *folder = bundled_find(model);
+    ck_assert_msg(folder && !folder_open(&file, folder, name, NULL), "%s/%s", model, name);
+    return file;
+}
+
+TEST(worked_examples_come_back_to_the_byte)
+{
+    size_t drawn = 0;
+    for (size_t i = 1; i < bundled_count; i++) { /* 0 is the default, tiny */
+        const char *name = bundled_models[i].path;
+        const struct origin *origin = origin_find(name);
+        struct file config = file_of(name, "config.json");
+        struct file weights = file_of(name, "model.safetensors");
+        const struct weight_init init = {
+            .seed = ORIGIN_SEED,
+            .source_rows = origin ? origin->source_rows : 0,
+        };
+        err_clear(&err);
+        int failed = new_model_open(&new_model, "fresh", config.bytes, config.size, &err) ||
+                     weight_init_draw(&new_model, &init, &err);
+        if (new_model.config.kind == MODEL_TRANSFORMER) { /* trained */
+            ck_assert(failed && err.kind == ERR_UNSUPPORTED);
+            new_model_release(&new_model);
+            continue;
+        }
+        ck_assert_msg(!failed, "%s", err.text);
+        ck_assert_uint_eq(new_model.files[0].size, weights.size);
+        bool same = memcmp(new_model.files[0].bytes, weights.bytes, weights.size) == 0;
+        ck_assert_msg(same == !(origin && origin->given), "%s", name);
+        drawn += same;
+        new_model_release(&new_model);
+    }
+    ck_assert_uint_ge(drawn, 3);
+}
+
+TEST(an_allocation_that_fails_is_an_error)
+{
+    static const struct weight_init ways[] = {{.seed = 1}, {.seed = 1, .way = WEIGHT_INIT_LINEAR}};
+    for (size_t i = 0; i < COUNT(ways); i++) {
+        size_t nth = 1;
+        for (;; nth++) {
+            err_clear(&err);
+            ck_assert_int_eq(new_model_open(&new_model, "fresh", torch_linear_config,
+                                            strlen(torch_linear_config), NULL),
+                             0);
+            heap_fail_at(nth, 0);
+            int failed = weight_init_draw(&new_model, &ways[i], &err);
+            heap_fail_at(0, 0);
+            new_model_release(&new_model);
+            if (!failed)
+                break;
+            ck_assert_msg(strstr(err.text, "out of memory") != NULL, "%s", err.text);
+        }
+        ck_assert_uint_gt(nth, 1);
+    }
+}

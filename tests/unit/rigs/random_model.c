@@ -1,0 +1,101 @@
+#include "random_model.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "format/safetensors.h"
+#include "memory_stream.h"
+#include "model/parameter_table.h"
+
+enum { TENSORS_MAX = 256 };
+
+static uint32_t next_number(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+/* From -0.5 to 0.5. */
+static float next_float(uint32_t *state)
+{
+    return (float)next_number(state) / (float)(1 << 24) - 0.5f;
+}
+
+/* All tensors that the config asks for. */
+struct new_model {
+    struct safetensors_tensor tensors[TENSORS_MAX];
+    char names[TENSORS_MAX][PARAMETER_NAME_BYTES];
+    size_t shapes[TENSORS_MAX][2];
+    float *data[TENSORS_MAX];
+    size_t count;
+    uint32_t state;
+};
+
+static void add_tensor(struct new_model *new_model, const struct config *config,
+                       enum parameter_id id, size_t layer)
+{
+    size_t i = new_model->count;
+    if (!parameter_is_used(id, layer, config))
+        return;
+    ck_assert_uint_lt(i, TENSORS_MAX);
+    size_t rank = parameter_shape(new_model->shapes[i], id, config);
+    size_t count = new_model->shapes[i][0] * (rank == 2 ? new_model->shapes[i][1] : 1);
+    new_model->data[i] = heap_alloc(count, sizeof(float), NULL);
+    for (size_t k = 0; k < count; k++)
+        new_model->data[i][k] = next_float(&new_model->state);
+    new_model->tensors[i] = (struct safetensors_tensor){
+        .name = parameter_name(new_model->names[i], id, layer, config),
+        .rank = rank,
+        .shape = new_model->shapes[i],
+        .data = new_model->data[i],
+    };
+    new_model->count++;
+}
+
+static struct file write_weights(const struct config *config)
+{
+    static struct new_model new_model;
+    struct stream out = {0};
+    new_model = (struct new_model){.state = 1};
+    for (int id = 0; id < PARAMETERS_OF_MODEL; id++)
+        add_tensor(&new_model, config, (enum parameter_id)id, 0);
+    for (size_t layer = 0; layer < config_layers(config); layer++)
+        for (int id = PARAMETERS_OF_MODEL; id < PARAMETERS; id++)
+            add_tensor(&new_model, config, (enum parameter_id)id, layer);
+    memory_stream_open(&out);
+    ck_assert_int_eq(safetensors_write(&out, new_model.tensors, new_model.count, NULL, 0, NULL), 0);
+    for (size_t i = 0; i < new_model.count; i++)
+        heap_free(new_model.data[i]);
+    return memory_stream_take(&out);
+}
+
+void random_model_open(struct random_model *model, const char *config, size_t threads)
+{
+    struct err err = {0};
+    *model = (struct random_model){0};
+    model->files[0] = (struct folder_file){"config.json", config, strlen(config)};
+    model->folder = (struct folder){"random", model->files, 1};
+    ck_assert_msg(config_open(&model->config, &model->folder, &err) == 0, "%s", err.text);
+    model->bytes = write_weights(&model->config);
+    model->files[1] =
+        (struct folder_file){"model.safetensors", model->bytes.bytes, model->bytes.size};
+    model->folder.file_count = 2;
+    int failed = weights_open(&model->weights, &model->config, &model->folder, &err) ||
+                 machine_open(&model->machine, threads, &err);
+    ck_assert_msg(!failed, "%s", err.text);
+}
+
+void random_model_release(struct random_model *model)
+{
+    machine_release(&model->machine);
+    weights_release(&model->weights);
+    file_release(&model->bytes);
+}
+
+void random_ids(uint32_t *ids, size_t count, size_t limit)
+{
+    uint32_t state = 7;
+    for (size_t i = 0; i < count; i++)
+        ids[i] = next_number(&state) % (uint32_t)limit;
+}

@@ -1,0 +1,126 @@
+#include "reference_attention.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/pattern.h"
+
+enum { DRAWN_MAX = 600, SET_WORDS = 16 };
+
+/* --- what is seen ----------------------------------------------------------------------------- */
+
+/* The random keys of a row. */
+struct draw {
+    uint32_t keys[DRAWN_MAX];
+    size_t count;
+};
+
+static void draw(struct draw *drawn, const struct reference_row *row)
+{
+    static uint64_t words[SET_WORDS];
+    const struct pattern *pattern = &row->config->mechanism.pattern;
+    struct view view = {.query = row->query, .visible = row->causal ? row->query + 1 : row->keys};
+    struct bitset set = bitset_of(words, row->keys);
+    ck_assert_uint_le(bitset_words(row->keys), SET_WORDS);
+    ck_assert_uint_lt(pattern->random, DRAWN_MAX);
+    drawn->count = pattern->random ? pattern_draw(pattern, &view, &set, drawn->keys) : 0;
+}
+
+static bool is_drawn(const struct draw *drawn, size_t key)
+{
+    for (size_t i = 0; i < drawn->count; i++)
+        if (drawn->keys[i] == key)
+            return true;
+    return false;
+}
+
+static bool sees(const struct reference_row *row, const struct draw *drawn, size_t key)
+{
+    const struct mechanism *m = &row->config->mechanism;
+    const struct pattern *p = &m->pattern;
+    size_t distance = key > row->query ? key - row->query : row->query - key;
+    if (row->causal && key > row->query)
+        return false;
+    if (m->kind != ATTENTION_SPARSE || row->across)
+        return true;
+    return (p->window && distance < p->window) || (p->stride && distance % p->stride == 0) ||
+           key < p->global || row->query < p->global || is_drawn(drawn, key);
+}
+
+/* --- the row ---------------------------------------------------------------------------------- */
+
+static double phi(double x)
+{
+    return x > 0 ? x + 1 : exp(x);
+}
+
+static void score(const struct reference_row *row)
+{
+    bool linear = row->config->mechanism.kind == ATTENTION_LINEAR;
+    size_t width = row->config->d_k;
+    for (size_t key = 0; key < row->keys; key++) {
+        const double *k = row->k + key * width;
+        row->scores[key] = 0;
+        for (size_t i = 0; i < width; i++)
+            row->scores[key] += linear ? phi(row->q[i]) * phi(k[i]) : row->q[i] * k[i];
+    }
+}
+
+static double scale_of(const struct reference_row *row)
+{
+    const struct config *c = row->config;
+    const struct mechanism *m = &c->mechanism;
+    double scale =
+        c->scale_by_layer ? (double)c->scale / (double)(row->layer + 1) : (double)c->scale;
+    if (m->scale_method == SCALE_SQRT)
+        scale = 1 / sqrt((double)c->d_k);
+    if (m->scale_method == SCALE_NUMBER)
+        scale = (double)m->scale;
+    return m->temperature > 0 ? scale / (double)m->temperature : scale;
+}
+
+static void softmax(double *y, const double *x, size_t count)
+{
+    double max = -INFINITY;
+    double total = 0;
+    for (size_t i = 0; i < count; i++)
+        max = fmax(max, x[i]);
+    for (size_t i = 0; i < count; i++)
+        total += exp(x[i] - max);
+    for (size_t i = 0; i < count; i++)
+        y[i] = exp(x[i] - max) / total;
+}
+
+/* y = x / Σ x. */
+static void share(double *y, const double *x, size_t count)
+{
+    double total = 0;
+    for (size_t i = 0; i < count; i++)
+        total += x[i];
+    for (size_t i = 0; i < count; i++)
+        y[i] = x[i] / total;
+}
+
+void reference_attend(const struct reference_row *row)
+{
+    const struct mechanism *m = &row->config->mechanism;
+    bool behind = m->renormalise && row->causal;
+    double scale = m->kind == ATTENTION_LINEAR ? 1 : scale_of(row);
+    bool zeroed = m->kind == ATTENTION_LINEAR || behind;
+    struct draw drawn;
+    draw(&drawn, row);
+    score(row);
+    for (size_t key = 0; key < row->keys; key++)
+        row->masked[key] = row->scores[key] * scale;
+    if (behind) {
+        softmax(row->softmax, row->masked, row->keys);
+        for (size_t key = 0; key < row->keys; key++)
+            row->masked[key] = row->softmax[key];
+    }
+    for (size_t key = 0; key < row->keys; key++)
+        if (!sees(row, &drawn, key))
+            row->masked[key] = zeroed ? 0 : -INFINITY;
+    (zeroed ? share : softmax)(row->weights, row->masked, row->keys);
+}

@@ -1,0 +1,38 @@
+/* reference_model.h: the forward pass as the formulas have it, one number at a time, in double.
+ *
+ * The judge of the fast one: no tiles, no strips, no threads, nothing left out.
+ *
+ *     struct reference reference;
+ *     reference_run(&reference, &model, &text);
+ *     const double *weights = reference.sites[SITE_WEIGHTS][layer];     ([H, T, S])
+ *     reference_release(&reference);
+ */
+#ifndef ATTN_TESTS_REFERENCE_MODEL_H
+#define ATTN_TESTS_REFERENCE_MODEL_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "model/batch.h"
+#include "model/site.h"
+#include "tiny_model.h"
+
+enum { REFERENCE_LAYERS_MAX = 4 };
+
+struct reference {
+    /* The values of each site, dense, in the order of its axes; those of no layer stand in layer 0.
+     * NULL where the model has no such site. */
+    const double *sites[SITE_COUNT][REFERENCE_LAYERS_MAX];
+    size_t counts[SITE_COUNT][REFERENCE_LAYERS_MAX];
+    struct tiny_model *model;
+    const struct text *text;
+    struct arena arena;
+};
+
+void reference_run(struct reference *reference, struct tiny_model *model, const struct text *text);
+void reference_release(struct reference *reference);
+
+/* The activations' formulas, in forms that lose nothing. */
+double reference_activation(enum activation activation, double x);
+
+#endif

@@ -1,0 +1,26 @@
+/* small_models.h: a small model of every kind, and a text (and its source) that fits them all.
+ *
+ *     tiny_model_make(&model, small_encoder);
+ *     rig_open(&rig, &model, 1);
+ *     rig_watch_all(&rig);
+ *     if (small_run(&rig, &seen, &err)) ...
+ */
+#ifndef ATTN_TESTS_SMALL_MODELS_H
+#define ATTN_TESTS_SMALL_MODELS_H
+
+#include "forward_rig.h"
+
+enum { LENGTH = 18, SOURCE = 21 }; /* tokens */
+
+extern const char small_gpt2[];
+extern const char small_self[];
+extern const char small_cross[];
+extern const char small_bare[];    /* no projections */
+extern const char small_encoder[]; /* encoder and decoder */
+
+struct text small_text(const struct tiny_model *model);
+
+/* Run the text; of what was announced only its count stays. Returns what forward returns. */
+int small_run(struct rig *rig, struct recording *seen, struct err *err);
+
+#endif

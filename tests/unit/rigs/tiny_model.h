@@ -1,0 +1,62 @@
+/* tiny_model.h: model folders made in memory: any config, weights from the dice, any damage.
+ *
+ *     struct tiny_model model;
+ *     tiny_model_make(&model, JSON({"model_type": "gpt2", ...}));
+ *     tiny_model_tensor(&model, "h.0.ln_1.bias")->values[3] = NAN;
+ *     tiny_model_write(&model, 0);
+ *     ... weights_open(&weights, &model.config, &model.folder, err) ...
+ *     tiny_model_release(&model);
+ */
+#ifndef ATTN_TESTS_TINY_MODEL_H
+#define ATTN_TESTS_TINY_MODEL_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/folder.h"
+#include "format/safetensors.h"
+#include "model/config.h"
+
+/* Writes JSON without backslashes. */
+#define JSON(...) #__VA_ARGS__
+
+enum { TINY_TENSORS_MAX = 96 };
+
+struct tiny_tensor {
+    char name[64];
+    enum dtype dtype; /* of the file */
+    size_t rank;
+    size_t shape[4];
+    size_t count;
+    float *values; /* [count] */
+};
+
+struct tiny_model {
+    struct folder folder; /* called "tiny-model"; holds config.json and model.safetensors */
+    struct config config;
+    struct tiny_tensor tensors[TINY_TENSORS_MAX];
+    size_t count;
+    struct folder_file files[2];
+    struct buf bytes; /* of model.safetensors */
+    struct arena arena;
+};
+
+/* All tensors that the config asks for, float32, small multiples of 1/256 (so that F16 and BF16
+ * hold them exactly). The file is written; write it anew after a change. */
+void tiny_model_make(struct tiny_model *model, const char *config);
+void tiny_model_release(struct tiny_model *model);
+
+/* Write model.safetensors; its data begins `shift` bytes behind a multiple of 64. */
+void tiny_model_write(struct tiny_model *model, size_t shift);
+
+/* The tensor of that name; the test fails where there is none. */
+struct tiny_tensor *tiny_model_tensor(struct tiny_model *model, const char *name);
+
+/* Put in a tensor of zeros; take one out; give all of them another type. */
+struct tiny_tensor *tiny_model_add(struct tiny_model *model, const char *name, enum dtype dtype,
+                                   size_t rank, const size_t *shape);
+void tiny_model_drop(struct tiny_model *model, const char *name);
+void tiny_model_retype(struct tiny_model *model, enum dtype dtype);
+
+#endif

@@ -1,0 +1,35 @@
+/* train_step_fixture.h: a small GPT-2 in training, and what PyTorch made of it (tests/training).
+ *
+ *     struct train_step_fixture fixture;
+ *     train_step_fixture_open(&fixture, "tied", 2, 0.0f);            2 threads, nothing dropped
+ *     struct train_batch batch = train_step_fixture_batch(&fixture, 0);
+ *     train_step_fixture_release(&fixture);
+ */
+#ifndef ATTN_TESTS_TRAIN_STEP_FIXTURE_H
+#define ATTN_TESTS_TRAIN_STEP_FIXTURE_H
+
+#include "base/file.h"
+#include "format/safetensors.h"
+#include "train/train_step.h"
+
+struct train_step_fixture {
+    struct file config;
+    struct safetensors golden;
+    struct machine machine;
+    struct new_model new_model;
+    struct train_step step;
+    uint32_t *ids, *targets; /* [10, texts, tokens] */
+};
+
+/* Run where the repository's root is the working directory. */
+void train_step_fixture_open(struct train_step_fixture *fixture, const char *name, size_t threads,
+                             float dropout);
+void train_step_fixture_release(struct train_step_fixture *fixture);
+
+struct train_batch train_step_fixture_batch(const struct train_step_fixture *fixture, size_t step);
+
+/* A tensor of the file: "g." and its name. */
+const float *train_step_fixture_golden(const struct train_step_fixture *fixture, const char *kind,
+                                       const char *name);
+
+#endif

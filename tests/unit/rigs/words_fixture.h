@@ -1,0 +1,60 @@
+/* words_fixture.h: small vocabularies and what a text becomes with them, as texts with tildes.
+ *
+ *     words_open(&vocabulary, "Life~is~short");
+ *     words_keep(&vocabulary, &tokens, text, ...);
+ *     words_describe(&buf, &tokens, text);
+ */
+#ifndef ATTN_TESTS_WORDS_FIXTURE_H
+#define ATTN_TESTS_WORDS_FIXTURE_H
+
+#include <check.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/folder.h"
+#include "text/words.h"
+
+/* A vocabulary of the words between the tildes; the first has id 0. */
+static inline void words_open(struct vocabulary *vocabulary, const char *words)
+{
+    struct buf json = {0};
+    struct err err = {0};
+    buf_text(&json, "[\"");
+    for (; *words; words++) {
+        if (*words == '~')
+            buf_text(&json, "\", \"");
+        else if (*words == '\n')
+            buf_text(&json, "\\n");
+        else
+            buf_char(&json, *words);
+    }
+    buf_text(&json, "\"]");
+    const struct folder_file file = {"vocab.json", json.bytes, json.size};
+    const struct folder folder = {"test", &file, 1};
+    ck_assert_msg(!vocabulary_open(vocabulary, &folder, "vocab.json", &err), "%s", err.text);
+    buf_release(&json);
+}
+
+/* The tokens of a text, kept in `arena`. */
+static inline int words_keep(const struct vocabulary *vocabulary, struct tokens *tokens,
+                             const char *text, size_t size, struct arena *arena, struct err *err)
+{
+    struct token_list list = {0};
+    int failed = words_encode(vocabulary, &list, text, size, err) ||
+                 token_list_keep(&list, tokens, arena, err);
+    token_list_release(&list);
+    return failed ? -1 : 0;
+}
+
+/* The pieces of the text that became tokens, with tildes between them. */
+static inline void words_describe(struct buf *out, const struct tokens *tokens, const char *text)
+{
+    buf_text(out, "");
+    for (size_t i = 0; i < tokens->count; i++) {
+        const struct token *token = &tokens->items[i];
+        buf_text(out, i ? "~" : "");
+        buf_bytes(out, text + token->start, token->end - token->start);
+    }
+}
+
+#endif

@@ -1,0 +1,189 @@
+#include "text/token_set.h"
+
+#include <string.h>
+
+#include "../unit.h"
+#include "base/buf.h"
+#include "base/heap.h"
+
+/* A walk as a line: tokens as <id start-end>, what lies between as it is, all between bars. */
+struct record {
+    struct buf line;
+    const char *text;
+};
+
+static int take(void *context, const struct token *tokens, size_t count, struct err *err)
+{
+    struct record *record = context;
+    (void)err;
+    for (size_t i = 0; i < count; i++)
+        buf_format(&record->line, "<%u %zu-%zu>", tokens[i].id, tokens[i].start, tokens[i].end);
+    return 0;
+}
+
+static int between(void *context, size_t start, size_t end, struct err *err)
+{
+    struct record *record = context;
+    (void)err;
+    ck_assert_uint_lt(start, end);
+    buf_char(&record->line, '|');
+    buf_bytes(&record->line, record->text + start, end - start);
+    buf_char(&record->line, '|');
+    return 0;
+}
+
+/* The list hands on each token at once, so that both come in one line. */
+static int between_in_order(void *context, size_t start, size_t end, struct err *err)
+{
+    struct token_list *list = context;
+    if (token_list_flush(list, err))
+        return -1;
+    return between(list->sink->context, start, end, err);
+}
+
+static void walk(struct buf *line, const struct added_token *items, size_t count, const char *text,
+                 bool plain)
+{
+    struct arena arena = {0};
+    struct added_tokens tokens;
+    struct record record = {.text = text};
+    struct token_sink sink = {take, &record};
+    struct token_list list = {.sink = &sink};
+    struct token_text whole = {text, strlen(text), plain};
+    struct added_walk walk = {&whole, &list, between_in_order, &list};
+    ck_assert_int_eq(added_tokens_init(&tokens, items, count, &arena, NULL), 0);
+    ck_assert_int_eq(added_tokens_walk(&tokens, &walk, NULL), 0);
+    ck_assert_int_eq(token_list_flush(&list, NULL), 0);
+    buf_text(&record.line, "");
+    *line = record.line;
+    token_list_release(&list);
+    arena_release(&arena);
+}
+
+static void expect_walk(const struct added_token *items, size_t count, const char *text,
+                        const char *expected)
+{
+    struct buf line;
+    walk(&line, items, count, text, false);
+    ck_assert_msg(strcmp(line.bytes, expected) == 0, "'%s' gives '%s'", text, line.bytes);
+    buf_release(&line);
+}
+
+static const struct added_token end_of_text[] = {
+    {.bytes = "<|endoftext|>", .size = 13, .id = 50256, .special = true}};
+
+TEST(tokens_are_taken_out_of_a_text)
+{
+    expect_walk(end_of_text, 1, "", "");
+    expect_walk(end_of_text, 1, "Life", "|Life|");
+    expect_walk(end_of_text, 1, "<|endoftext|>", "<50256 0-13>");
+    expect_walk(end_of_text, 1, "a <|endoftext|><|endoftext|>b",
+                "|a |<50256 2-15><50256 15-28>|b|");
+    expect_walk(end_of_text, 1, "<<|endoftext|>>", "|<|<50256 1-14>|>|");
+    expect_walk(end_of_text, 1, "<|endoftext|", "|<|endoftext||");
+    expect_walk(NULL, 0, "<|endoftext|>", "|<|endoftext|>|");
+}
+
+TEST(special_tokens_can_be_text)
+{
+    static const struct added_token items[] = {
+        {.bytes = "<s>", .size = 3, .id = 1, .special = true},
+        {.bytes = "<t>", .size = 3, .id = 2}};
+    struct buf line;
+    walk(&line, items, 2, "a<s><t><s>", true);
+    ck_assert_str_eq(line.bytes, "|a<s>|<2 4-7>|<s>|");
+    buf_release(&line);
+}
+
+TEST(the_longest_of_those_that_begin_first_is_taken)
+{
+    static const struct added_token items[] = {{.bytes = "ab", .size = 2, .id = 1},
+                                               {.bytes = "abcd", .size = 4, .id = 2},
+                                               {.bytes = "bcd", .size = 3, .id = 3},
+                                               {.bytes = "\xE7\x88\xB1", .size = 3, .id = 4}};
+    expect_walk(items, 4, "abc", "<1 0-2>|c|");
+    expect_walk(items, 4, "abcd", "<2 0-4>");
+    expect_walk(items, 4, "abcbcd", "<1 0-2>|c|<3 3-6>");
+    expect_walk(items, 4, "爱ab", "<4 0-3><1 3-5>");
+}
+
+TEST(those_that_are_not_normalized_are_looked_for_first)
+{
+    static const struct added_token items[] = {
+        {.bytes = "ab", .size = 2, .id = 1, .normalized = true},
+        {.bytes = "bc", .size = 2, .id = 2}};
+    expect_walk(items, 2, "abc", "|a|<2 1-3>");
+    expect_walk(items, 2, "abcab", "|a|<2 1-3><1 3-5>");
+}
+
+TEST(a_single_word_touches_no_letter)
+{
+    static const struct added_token items[] = {
+        {.bytes = "foo", .size = 3, .id = 1, .single_word = true},
+        {.bytes = "oof", .size = 3, .id = 2, .normalized = true},
+        {.bytes = "!x", .size = 2, .id = 3, .normalized = true, .single_word = true}};
+    expect_walk(items, 1, "foo foo.", "<1 0-3>| |<1 4-7>|.|");
+    expect_walk(items, 1, "foos afoo foo_ 9foo", "|foos afoo foo_ 9foo|");
+    expect_walk(items, 1, "爱foo foo\xCC\x81 -foo", "|爱foo foo\xCC\x81 -|<1 14-17>");
+    expect_walk(items, 2, "xfoof", "|xf|<2 2-5>");    /* the second pass has the whole of it */
+    expect_walk(items, 3, "foo!x", "<1 0-3><3 3-5>"); /* to the second, a text begins behind foo */
+}
+
+TEST(white_space_on_their_sides_may_belong_to_them)
+{
+    static const struct added_token items[] = {
+        {.bytes = "<l>", .size = 3, .id = 1, .left_strip = true},
+        {.bytes = "<r>", .size = 3, .id = 2, .right_strip = true},
+        {.bytes = "<b>", .size = 3, .id = 3, .left_strip = true, .right_strip = true}};
+    expect_walk(items, 3, "a \n<l> b", "|a|<1 1-6>| b|");
+    expect_walk(items, 3, "a <r>\xE3\x80\x80 b", "|a |<2 2-9>|b|");
+    expect_walk(items, 3, " <b> ", "<3 0-5>");
+    expect_walk(items, 3, "<r> <l>", "<2 0-4><1 4-7>");
+    expect_walk(items, 3, "a\xC2\x85<l>", "|a|<1 1-6>");
+}
+
+TEST(tokens_are_found_by_their_ids)
+{
+    static const struct added_token items[] = {{.bytes = "<s>", .size = 3, .id = 9},
+                                               {.bytes = "<a>", .size = 3, .id = 12},
+                                               {.bytes = "<t>", .size = 3, .id = 3}};
+    struct arena arena = {0};
+    struct added_tokens tokens;
+    ck_assert_int_eq(added_tokens_init(&tokens, items, 3, &arena, NULL), 0);
+    ck_assert_mem_eq(added_tokens_of_id(&tokens, 9)->bytes, "<s>", 3);
+    ck_assert_mem_eq(added_tokens_of_id(&tokens, 12)->bytes, "<a>", 3);
+    ck_assert_mem_eq(added_tokens_of_id(&tokens, 3)->bytes, "<t>", 3);
+    ck_assert_ptr_null(added_tokens_of_id(&tokens, 4));
+    ck_assert_int_eq(added_tokens_init(&tokens, NULL, 0, &arena, NULL), 0);
+    ck_assert_ptr_null(added_tokens_of_id(&tokens, 3));
+    arena_release(&arena);
+}
+
+TEST(tokens_that_cannot_be_told_apart_are_refused)
+{
+    static const struct {
+        struct added_token items[3];
+        const char *text;
+    } cases[] = {
+        {{{.bytes = "<a>", .size = 3, .id = 1},
+          {.bytes = "", .size = 0, .id = 7},
+          {.bytes = "<b>", .size = 3, .id = 2}},
+         "id 7: expected an added token, found \"\""},
+        {{{.bytes = "<a>", .size = 3, .id = 1},
+          {.bytes = "<b>", .size = 3, .id = 2},
+          {.bytes = "<a>", .size = 3, .id = 3}},
+         "added token '<a>' stands twice, with the ids 1 and 3"},
+        {{{.bytes = "<a>", .size = 3, .id = 5},
+          {.bytes = "<b>", .size = 3, .id = 2},
+          {.bytes = "<c>", .size = 3, .id = 5}},
+         "id 5 belongs to two added tokens, '<a>' and '<c>'"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct arena arena = {0};
+        struct added_tokens tokens;
+        struct err err = {0};
+        ck_assert_int_eq(added_tokens_init(&tokens, cases[i].items, 3, &arena, &err), -1);
+        ck_assert_str_eq(err.text, cases[i].text);
+        arena_release(&arena);
+    }
+}

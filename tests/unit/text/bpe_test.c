@@ -1,0 +1,259 @@
+#include "text/bpe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "base/heap.h"
+
+enum { TEXT_BYTES = 600 };
+
+/* Tokens are their bytes' ids in a row of letters: a is 0, b is 1, …, and what merges make follows
+ * from 26 on. */
+static void open_letters(struct bpe *bpe, const struct bpe_merge *merges, size_t count)
+{
+    ck_assert_int_eq(bpe_init(bpe, count, NULL), 0);
+    for (uint32_t c = 0; c < 26; c++)
+        bpe->byte_ids['a' + c] = c;
+    for (size_t i = 0; i < count; i++)
+        bpe_add(bpe, &merges[i]);
+}
+
+/* a b -> 26 (ab), ab c -> 27 (abc), b c -> 28 (bc), a a -> 29 (aa), aa aa -> 30 */
+static const struct bpe_merge few[] = {
+    {0, 1, 26}, {26, 2, 27}, {1, 2, 28}, {0, 0, 29}, {29, 29, 30},
+};
+
+static void expect_tokens(const struct bpe *bpe, const char *text, const struct bpe_token *tokens,
+                          size_t count)
+{
+    struct bpe_piece piece = {0};
+    ck_assert_int_eq(bpe_encode(bpe, &piece, text, strlen(text), 0, NULL), 0);
+    ck_assert_uint_eq(piece.count, count);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_uint_eq(piece.tokens[i].id, tokens[i].id);
+        ck_assert_uint_eq(piece.tokens[i].end, tokens[i].end);
+    }
+    bpe_piece_release(&piece);
+}
+
+TEST(the_lowest_rank_is_joined_first_from_left_to_right)
+{
+    static const struct {
+        const char *text;
+        size_t count;
+        struct bpe_token tokens[8];
+    } cases[] = {
+        {"a", 1, {{0, 1}}},
+        {"ab", 1, {{26, 2}}},
+        {"abc", 1, {{27, 3}}},
+        {"bc", 1, {{28, 2}}},
+        {"bcab", 2, {{28, 2}, {26, 4}}},
+        {"aabc", 2, {{0, 1}, {27, 4}}},
+        {"aaa", 2, {{29, 2}, {0, 3}}},
+        {"aaaa", 1, {{30, 4}}},
+        {"aaaaaaa", 3, {{30, 4}, {29, 6}, {0, 7}}},
+        {"xyz", 3, {{23, 1}, {24, 2}, {25, 3}}},
+    };
+    struct bpe bpe;
+    open_letters(&bpe, few, COUNT(few));
+    for (size_t i = 0; i < COUNT(cases); i++)
+        expect_tokens(&bpe, cases[i].text, cases[i].tokens, cases[i].count);
+    bpe_release(&bpe);
+}
+
+TEST(a_merge_may_have_a_lower_rank_than_its_parts)
+{
+    static const struct bpe_merge merges[] = {{26, 2, 27}, {0, 1, 26}}; /* ab c, a b */
+    static const struct bpe_token tokens[] = {{27, 3}, {26, 5}};
+    struct bpe bpe;
+    open_letters(&bpe, merges, COUNT(merges));
+    expect_tokens(&bpe, "abcab", tokens, 2);
+    bpe_release(&bpe);
+}
+
+TEST(of_a_pair_that_comes_twice_the_last_rank_counts)
+{
+    static const struct bpe_merge merges[] = {{0, 1, 26}, {1, 2, 28}, {0, 1, 26}};
+    static const struct bpe_token tokens[] = {{0, 1}, {28, 3}};
+    struct bpe bpe;
+    open_letters(&bpe, merges, COUNT(merges));
+    expect_tokens(&bpe, "abc", tokens, 2);
+    bpe_release(&bpe);
+}
+
+/* --- the judge: one merge after the other, all pairs looked at for each ----------------------- */
+
+static size_t slow_rank(const struct bpe *bpe, uint32_t left, uint32_t right)
+{
+    size_t rank = bpe->count;
+    while (rank > 0 && (bpe->merges[rank - 1].left != left || bpe->merges[rank - 1].right != right))
+        rank--;
+    return rank ? rank - 1 : SIZE_MAX;
+}
+
+static size_t slow_encode(const struct bpe *bpe, struct bpe_token *tokens, const char *text,
+                          size_t size)
+{
+    size_t count = size;
+    for (size_t i = 0; i < size; i++)
+        tokens[i] = (struct bpe_token){bpe->byte_ids[(unsigned char)text[i]], (uint32_t)i + 1};
+    for (;;) {
+        size_t best = SIZE_MAX;
+        size_t at = 0;
+        for (size_t i = 0; i + 1 < count; i++) {
+            size_t rank = slow_rank(bpe, tokens[i].id, tokens[i + 1].id);
+            if (rank < best) {
+                best = rank;
+                at = i;
+            }
+        }
+        if (best == SIZE_MAX)
+            return count;
+        tokens[at] = (struct bpe_token){bpe->merges[best].id, tokens[at + 1].end};
+        for (size_t i = at + 1; i + 1 < count; i++)
+            tokens[i] = tokens[i + 1];
+        count--;
+    }
+}
+
+/* Merges of any two tokens that there are, so that ranks and lengths have no order. */
+static void open_random(struct bpe *bpe, unsigned *seed)
+{
+    enum { LETTERS = 4, MERGES = 30 };
+    struct bpe_merge merges[MERGES];
+    for (uint32_t i = 0; i < MERGES; i++) {
+        uint32_t known = LETTERS + i; /* ids from 26 on stand for the last of them */
+        uint32_t left = (uint32_t)rand_r(seed) % known;
+        uint32_t right = (uint32_t)rand_r(seed) % known;
+        merges[i].left = left < LETTERS ? left : 26 + left - LETTERS;
+        merges[i].right = right < LETTERS ? right : 26 + right - LETTERS;
+        merges[i].id = 26 + i;
+    }
+    for (uint32_t i = MERGES - 1; i > 0; i--) { /* in any order */
+        uint32_t other = (uint32_t)rand_r(seed) % (i + 1);
+        struct bpe_merge swapped = merges[i];
+        merges[i] = merges[other];
+        merges[other] = swapped;
+    }
+    open_letters(bpe, merges, MERGES);
+}
+
+TEST(short_and_long_pieces_are_what_the_slow_way_makes_of_them)
+{
+    unsigned seed = 1;
+    size_t merged = 0;
+    struct bpe_piece piece = {0};
+    for (int round = 0; round < 200; round++) {
+        char text[TEXT_BYTES];
+        struct bpe_token tokens[TEXT_BYTES];
+        struct bpe bpe;
+        size_t most = round % 2 ? BPE_SHORT_BYTES : TEXT_BYTES;
+        size_t size = 1 + (size_t)rand_r(&seed) % most;
+        open_random(&bpe, &seed);
+        for (size_t i = 0; i < size; i++)
+            text[i] = (char)('a' + (rand_r(&seed) >> 4) % 4);
+        size_t count = slow_encode(&bpe, tokens, text, size);
+        ck_assert_int_eq(bpe_encode(&bpe, &piece, text, size, 0, NULL), 0);
+        ck_assert_uint_eq(piece.count, count);
+        for (size_t i = 0; i < count; i++) {
+            ck_assert_uint_eq(piece.tokens[i].id, tokens[i].id);
+            ck_assert_uint_eq(piece.tokens[i].end, tokens[i].end);
+        }
+        merged += size - count;
+        bpe_release(&bpe);
+    }
+    ck_assert_uint_gt(merged, 1000);
+    bpe_piece_release(&piece);
+}
+
+TEST(a_megabyte_of_one_character_takes_no_second)
+{
+    enum { SIZE = 1 << 20 };
+    struct bpe bpe;
+    struct bpe_piece piece = {0};
+    char *text = heap_alloc(SIZE, 1, NULL);
+    memset(text, 'a', SIZE);
+    open_letters(&bpe, few, COUNT(few));
+    ck_assert_int_eq(bpe_encode(&bpe, &piece, text, SIZE, 0, NULL), 0);
+    ck_assert_uint_eq(piece.count, SIZE / 4);
+    ck_assert_uint_eq(piece.tokens[SIZE / 4 - 1].id, 30);
+    ck_assert_uint_eq(piece.tokens[SIZE / 4 - 1].end, SIZE);
+    bpe_piece_release(&piece);
+    heap_free(text);
+    bpe_release(&bpe);
+}
+
+TEST(a_byte_without_a_token_is_refused_with_its_place)
+{
+    struct bpe bpe;
+    struct bpe_piece piece = {0};
+    char text[100];
+    open_letters(&bpe, few, COUNT(few));
+    for (size_t size = 10; size <= sizeof text; size += 90) { /* short and long */
+        struct err err = {0};
+        memset(text, 'a', sizeof text);
+        text[7] = '!';
+        ck_assert_int_eq(bpe_encode(&bpe, &piece, text, size, 1000, &err), -1);
+        ck_assert_str_eq(err.text, "the byte 0x21 at byte 1007 has no token in the vocabulary");
+    }
+    bpe_piece_release(&piece);
+    bpe_release(&bpe);
+}
+
+TEST(what_is_too_large_is_refused)
+{
+    struct bpe bpe;
+    struct bpe_piece piece = {0};
+    struct err err = {0};
+    ck_assert_int_eq(bpe_init(&bpe, HASH_NUMBER_MAX + 1, &err), -1);
+    ck_assert_str_eq(err.text, "expected at most 16777214 merges, found 16777215");
+    err_clear(&err);
+    open_letters(&bpe, few, COUNT(few));
+    ck_assert_int_eq(bpe_encode(&bpe, &piece, "a", (size_t)INT32_MAX + 1, 3, &err), -1);
+    ck_assert_str_eq(err.text, "expected at most 2147483647 bytes without a blank or mark, found "
+                               "2147483648 at byte 3");
+    bpe_release(&bpe);
+}
+
+TEST(an_allocation_that_fails_is_an_error)
+{
+    char text[TEXT_BYTES];
+    size_t nth = 1;
+    memset(text, 'a', sizeof text);
+    for (;; nth++) {
+        struct bpe bpe = {0};
+        struct bpe_piece piece = {0};
+        struct err err = {0};
+        heap_fail_at(nth, 0);
+        int failed =
+            bpe_init(&bpe, 4000, &err) || bpe_encode(&bpe, &piece, text, sizeof text, 0, &err);
+        heap_fail_at(0, 0);
+        bpe_piece_release(&piece);
+        bpe_release(&bpe);
+        if (!strstr(err.text, "out of memory: "))
+            break;
+        ck_assert(failed);
+    }
+    ck_assert_uint_ge(nth, 3);
+}
+
+TEST(a_piece_that_finds_no_memory_is_refused)
+{
+    char text[TEXT_BYTES];
+    struct bpe bpe;
+    struct bpe_piece piece = {0};
+    memset(text, 'a', sizeof text);
+    open_letters(&bpe, few, COUNT(few));
+    for (size_t nth = 1; nth <= 2; nth++) {
+        struct err err = {0};
+        heap_fail_at(nth, 0);
+        ck_assert_int_eq(bpe_encode(&bpe, &piece, text, sizeof text, 0, &err), -1);
+        heap_fail_at(0, 0);
+        ck_assert_ptr_nonnull(strstr(err.text, "out of memory: "));
+    }
+    ck_assert_int_eq(bpe_encode(&bpe, &piece, text, sizeof text, 0, NULL), 0);
+    ck_assert_uint_eq(piece.count, TEXT_BYTES / 4);
+    bpe_piece_release(&piece);
+    bpe_release(&bpe);
+}

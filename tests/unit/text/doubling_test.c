@@ -1,0 +1,305 @@
+/* doubling_test.c: twice as much of what a file can fill takes twice the time, or a little more for
+ * the processor's caches. Doubled twice that is four or five times as long, and sixteen times where
+ * something is quadratic. Time is that of the processor, the least of several tries, at a size that
+ * takes long enough to be measured. */
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+#include "../unit.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/folder.h"
+#include "format/safetensors.h"
+#include "model/weights.h"
+#include "lens/tokenized.h"
+#include "text/tokenizer.h"
+#include "train/grammar.h"
+
+enum { FIRST_COUNT = 500, TIMES = 4, TRIES = 3 };
+#define LONG_ENOUGH 0.05
+#define MOST_TIMES 12.0
+
+/* The files that are filled; `other` is for those that need a second one. */
+static struct buf file, other;
+
+/* --- words ------------------------------------------------------------------------------------ */
+
+static void fill_words(size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        buf_format(&file, "%s\"word%zu\": %zu", i ? ", " : "{", i, i);
+    buf_text(&file, "}");
+}
+
+/* A table without a key, as it once was: these words of two blocks have one hash there. */
+static uint64_t unkeyed(uint64_t a, uint64_t b)
+{
+    uint64_t hash = (a ^ (b << 32 | b >> 32)) * 0x9E3779B97F4A7C15u;
+    return (hash ^ hash >> 32) * 0xD6E8FEB86659FD93u;
+}
+
+static bool is_ascii(const unsigned char bytes[8])
+{
+    for (size_t i = 0; i < 8; i++)
+        if (bytes[i] == 0 || bytes[i] >= 0x7f)
+            return false;
+    return true;
+}
+
+static void add_escaped(const unsigned char bytes[8])
+{
+    for (size_t i = 0; i < 8; i++) {
+        bool plain = bytes[i] >= ' ' && bytes[i] != '"' && bytes[i] != '\\';
+        buf_format(&file, plain ? "%c" : "\\u%04x", bytes[i]);
+    }
+}
+
+static void fill_colliding(size_t count)
+{
+    unsigned char words[2][8] = {"aaaaaaaa"};
+    for (size_t i = 0; i < count;) {
+        for (size_t k = 0; ++words[0][k] > 'z'; k++)
+            words[0][k] = 'a';
+        uint64_t first;
+        memcpy(&first, words[0], 8);
+        uint64_t wanted = unkeyed(16, first) ^ 0x0123456789abcdefu;
+        wanted = wanted << 32 | wanted >> 32;
+        memcpy(words[1], &wanted, 8);
+        if (!is_ascii(words[1]))
+            continue;
+        buf_text(&file, i ? ", \"" : "{\"");
+        add_escaped(words[0]);
+        add_escaped(words[1]);
+        buf_format(&file, "\": %zu", i++);
+    }
+    buf_text(&file, "}");
+}
+
+/* a to z, then all that one of them makes behind what was there: "b" after "a" is "ab". */
+static void add_spelt(struct buf *out, size_t number)
+{
+    if (number >= 26)
+        add_spelt(out, number / 26 - 1);
+    buf_char(out, (char)('a' + number % 26));
+}
+
+static void fill_merges(size_t count)
+{
+    for (size_t i = 0; i < 26 + count; i++) {
+        buf_text(&other, i ? ", \"" : "{\"");
+        add_spelt(&other, i);
+        buf_format(&other, "\": %zu", i);
+        if (i < 26)
+            continue;
+        add_spelt(&file, i / 26 - 1);
+        buf_char(&file, ' ');
+        add_spelt(&file, i % 26);
+        buf_char(&file, '\n');
+    }
+    buf_text(&other, "}");
+}
+
+static void fill_added(size_t count)
+{
+    buf_text(&file, "{\"added_tokens\": [");
+    for (size_t i = 0; i < count; i++)
+        buf_format(&file, "%s{\"id\": %zu, \"content\": \"<%zu>\", \"special\": true}",
+                   i ? ", " : "", i + 1, i);
+    buf_text(&file, "], \"model\": {\"type\": \"WordLevel\", \"vocab\": {\"a\": 0}, "
+                    "\"unk_token\": \"a\"}}");
+}
+
+static int open_tokenizer(const struct folder_file *files, size_t count, struct err *err)
+{
+    const struct folder folder = {"filled", files, count};
+    struct tokenizer *tokenizer = NULL;
+    int failed = tokenizer_open(&tokenizer, &folder, err);
+    tokenizer_free(tokenizer);
+    return failed;
+}
+
+static int open_vocab(struct err *err)
+{
+    return open_tokenizer(&(struct folder_file){"vocab.json", file.bytes, file.size}, 1, err);
+}
+
+static int open_merges(struct err *err)
+{
+    const struct folder_file files[] = {{"vocab.json", other.bytes, other.size},
+                                        {"merges.txt", file.bytes, file.size}};
+    return open_tokenizer(files, 2, err);
+}
+
+static int open_json(struct err *err)
+{
+    return open_tokenizer(&(struct folder_file){"tokenizer.json", file.bytes, file.size}, 1, err);
+}
+
+/* --- the rest --------------------------------------------------------------------------------- */
+
+static void fill_ids(size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        buf_format(&file, "%s%zu", i ? "," : "", i);
+}
+
+static int read_ids(struct err *err)
+{
+    struct arena arena = {0};
+    struct tokens tokens = {0};
+    struct tokenized tokenized = {0};
+    int failed = tokens_from_ids(&tokens, file.bytes, UINT32_MAX, &arena, err) ||
+                 tokenized_label(&tokenized, &tokens, NULL, &arena, err);
+    arena_release(&arena);
+    return failed;
+}
+
+static void fill_rules(size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        buf_format(&file, "rule%zu = one <rule%zu> | two\n", i, count - 1 - i);
+}
+
+static void fill_choices(size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        buf_format(&file, "%s word%zu", i ? " |" : "rule =", i);
+}
+
+static int read_grammar(struct err *err)
+{
+    struct grammar grammar = {0};
+    int failed = grammar_read(&grammar, file.bytes, file.size, err);
+    grammar_release(&grammar);
+    return failed;
+}
+
+/* As many words as the rule has, each the one before it again or of another tag. */
+static void fill_drawn(size_t count)
+{
+    buf_text(&file, "text = <n:rule>");
+    for (size_t i = 0; i < count; i++)
+        buf_text(&file, i % 3 == 0 ? "<rule>" : i % 3 == 1 ? "<rule/n>" : "<n:rule!n>");
+    buf_char(&file, '\n');
+    for (size_t i = 0; i < count; i++)
+        buf_format(&file, "%s w #tag%zu", i ? " |" : "rule =", i / 2);
+}
+
+static int draw_words(struct err *err)
+{
+    struct grammar grammar = {0};
+    struct buf out = {0};
+    int failed = grammar_read(&grammar, file.bytes, file.size, err) ||
+                 grammar_write(&grammar, &out, 0, 1, err);
+    buf_release(&out);
+    grammar_release(&grammar);
+    return failed;
+}
+
+static void fill_labels(size_t count)
+{
+    fill_words(count);
+    buf_format(&other, "%zu", count);
+}
+
+static int make_labels(struct err *err)
+{
+    const struct folder_file words = {"vocab.json", file.bytes, file.size};
+    const struct folder folder = {"filled", &words, 1};
+    struct tokenizer *tokenizer = NULL;
+    struct arena arena = {0};
+    int failed = tokenizer_open(&tokenizer, &folder, err);
+    failed = failed || !labels_of_words(tokenizer, tokenizer_size(tokenizer), &arena, err);
+    tokenizer_free(tokenizer);
+    arena_release(&arena);
+    return failed;
+}
+
+static void fill_tensors(size_t count)
+{
+    struct buf header = {0};
+    for (size_t i = 0; i < count; i++)
+        buf_format(&header,
+                   "%s\"tensor%zu\": {\"dtype\": \"F32\", \"shape\": [1], \"data_offsets\": [%zu, "
+                   "%zu]}",
+                   i ? ", " : "{", i, 4 * i, 4 * i + 4);
+    buf_text(&header, "}");
+    uint64_t size = header.size;
+    buf_bytes(&file, &size, sizeof size);
+    buf_bytes(&file, header.bytes, header.size);
+    buf_fill(&file, '\0', 4 * count);
+    buf_release(&header);
+}
+
+static int open_tensors(struct err *err)
+{
+    const struct folder_file weights = {"model.safetensors", file.bytes, file.size};
+    const struct folder folder = {"filled", &weights, 1};
+    struct safetensors tensors = {0};
+    int failed = safetensors_open(&tensors, &folder, "model.safetensors", err);
+    safetensors_release(&tensors);
+    return failed;
+}
+
+/* --- time ------------------------------------------------------------------------------------- */
+
+static const struct row {
+    const char *name;
+    void (*fill)(size_t count);
+    int (*take)(struct err *err);
+    size_t most; /* things that the format allows; 0: no such limit */
+} rows[] = {
+    {"words", fill_words, open_vocab, 0},
+    {"words with one hash", fill_colliding, open_vocab, 0},
+    {"merges", fill_merges, open_merges, 0},
+    {"added tokens", fill_added, open_json, 64000},
+    {"ids", fill_ids, read_ids, 0},
+    {"rules of a grammar", fill_rules, read_grammar, 0},
+    {"alternatives of a rule", fill_choices, read_grammar, 0},
+    {"words drawn from a rule", fill_drawn, draw_words, 0},
+    {"labels", fill_labels, make_labels, 0},
+    {"tensors", fill_tensors, open_tensors, 32000},
+};
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* The least of so many tries. */
+static double seconds_of(const struct row *row, size_t count, int tries)
+{
+    double least = 1e9;
+    buf_clear(&file);
+    buf_clear(&other);
+    row->fill(count);
+    ck_assert_int_eq(buf_check(&file, NULL) || buf_check(&other, NULL), 0);
+    for (int i = 0; i < tries; i++) {
+        struct err err = {0};
+        double begin = seconds_now();
+        ck_assert_msg(row->take(&err) == 0, "%s: %s", row->name, err.text);
+        double seconds = seconds_now() - begin;
+        least = seconds < least ? seconds : least;
+    }
+    return least;
+}
+
+TIMEOUT(120)
+
+TEST_LOOP(four_times_as_much_takes_about_four_times_as_long, COUNT(rows))
+{
+    const struct row *row = &rows[_i];
+    size_t count = FIRST_COUNT;
+    size_t most = row->most ? row->most / TIMES : SIZE_MAX;
+    while (count < most && seconds_of(row, count, 1) < LONG_ENOUGH)
+        count *= 2;
+    double seconds = seconds_of(row, count, TRIES);
+    double longer = seconds_of(row, TIMES * count, TRIES);
+    ck_assert_msg(longer < MOST_TIMES * seconds, "%s: %zu take %.3f s, %zu take %.3f s", row->name,
+                  count, seconds, TIMES * count, longer);
+    buf_release(&file);
+    buf_release(&other);
+}

@@ -1,0 +1,126 @@
+#include "text/label.h"
+
+#include <string.h>
+
+#include "../unit.h"
+#include "base/heap.h"
+#include "base/utf8.h"
+
+static const struct {
+    const char *bytes;
+    size_t size;
+    const char *label;
+} labels[] = {
+    {"", 0, ""},
+    {"the", 3, "the"},
+    {" the", 4, "␣the"},
+    {"\n", 1, "↵"},
+    {"\t\r\n", 3, "⇥\\x0d↵"},
+    {"don't", 5, "don't"},
+    {"<unk>", 5, "<unk>"},
+    {"自然", 6, "自然"},
+    {"👨\xE2\x80\x8D👩", 11, "👨\xE2\x80\x8D👩"},
+    {"e\xCC\x81", 3, "e\xCC\x81"},
+    {"a\0b", 3, "a\\x00b"},
+    {"\x1B[31m", 5, "\\x1b[31m"},
+    {"\x7F", 1, "\\x7f"},
+    {"\xC2\x9B", 2, "\\xc2\\x9b"}, /* a control that starts a terminal's command */
+    {"\xE2\x80\xAE"
+     "abc",
+     6, "\\xe2\\x80\\xaeabc"},     /* from right to left from here on */
+    {"\xC2\xA0", 2, "\\xc2\\xa0"}, /* a blank that is none for our eyes */
+    {"\xE7\x88", 2, "\\xe7\\x88"},
+    {"a\xFFz", 3, "a\\xffz"},
+    {"\xF0\x9D\x85\xB3", 4, "\\xf0\\x9d\\x85\\xb3"},
+};
+
+TEST(what_cannot_be_seen_is_made_visible)
+{
+    for (size_t i = 0; i < COUNT(labels); i++) {
+        struct buf buf = {0};
+        buf_text(&buf, "3:");
+        label_visible(&buf, labels[i].bytes, labels[i].size);
+        ck_assert_str_eq(buf.bytes + 2, labels[i].label);
+        buf_release(&buf);
+    }
+}
+
+TEST(a_token_that_is_part_of_a_character_says_so)
+{
+    static const struct {
+        const char *bytes;
+        bool goes_on; /* by the token behind it */
+        const char *label;
+    } cases[] = {
+        {"", false, ""},
+        {" the", false, "␣the"},
+        {"爱", false, "爱"},
+        {" \xF0\x9F", false, "␣\\xf0\\x9f‿"}, /* of 🍰 */
+        {" \xF0\x9F", true, "␣\\xf0\\x9f‿"},
+        {"\x8D", true, "‿\\x8d‿"},
+        {"\xB0", false, "‿\\xb0"},
+        {"\xB0!", false, "‿\\xb0!"},
+        {"\x88\xB1爱\xE7", false, "‿\\x88\\xb1爱\\xe7‿"},
+        {"\xE7\x88", false, "\\xe7\\x88‿"},
+        {"\xF0\x9F\x8D", false, "\\xf0\\x9f\\x8d‿"},
+        {"\xC3", false, "\\xc3‿"},
+        {"\xC0", false, "\\xc0"}, /* begins no character */
+        {"\xFF", false, "\\xff"},
+        {"e\xCC", false, "e\\xcc‿"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct buf buf = {0};
+        buf_text(&buf, "");
+        label_token(&buf, cases[i].bytes, strlen(cases[i].bytes), cases[i].goes_on);
+        ck_assert_str_eq(buf.bytes, cases[i].label);
+        buf_release(&buf);
+    }
+    ck_assert(label_is_rest("\x8D", 1));
+    ck_assert(!label_is_rest("\xF0\x9F", 2));
+    ck_assert(!label_is_rest("", 0));
+}
+
+TEST(a_short_word_is_its_own_excerpt)
+{
+    for (size_t i = 0; i < COUNT(labels); i++) {
+        char text[LABEL_EXCERPT_BYTES];
+        ck_assert_ptr_eq(label_excerpt(text, labels[i].bytes, labels[i].size), text);
+        ck_assert_str_eq(text, labels[i].label);
+    }
+}
+
+TEST(a_long_word_is_cut_between_characters)
+{
+    static const char *const units[] = {"a", "é", "爱", "🍰", "\x01", "\xC2\x80", " "};
+    for (size_t i = 0; i < COUNT(units); i++) {
+        for (size_t count = 1; count <= 200; count++) {
+            char text[LABEL_EXCERPT_BYTES];
+            struct buf word = {0};
+            struct buf label = {0};
+            for (size_t n = 0; n < count; n++)
+                buf_text(&word, units[i]);
+            label_visible(&label, word.bytes, word.size);
+            label_excerpt(text, word.bytes, word.size);
+            size_t size = strlen(text);
+            ck_assert_uint_eq(utf8_invalid_at(text, size), size);
+            if (label.size < LABEL_EXCERPT_BYTES) {
+                ck_assert_str_eq(text, label.bytes);
+            } else {
+                ck_assert_uint_ge(size, LABEL_EXCERPT_BYTES - 8);
+                ck_assert_str_eq(text + size - 3, "…");
+                ck_assert_mem_eq(text, label.bytes, size - 3);
+            }
+            buf_release(&word);
+            buf_release(&label);
+        }
+    }
+}
+
+TEST(a_label_that_finds_no_memory_marks_the_buffer)
+{
+    struct buf buf = {0};
+    heap_fail_at(1, 0);
+    label_visible(&buf, "word", 4);
+    ck_assert_int_eq(buf_check(&buf, NULL), -1);
+    buf_release(&buf);
+}

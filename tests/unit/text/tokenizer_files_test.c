@@ -1,0 +1,217 @@
+/* What folders hold, and the tokenizers that come of it. */
+#include "base/folder.h"
+#include "text/bpe.h"
+#include "text/tokenizer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "base/heap.h"
+#include "text/word_table.h"
+
+#define LIFE "{\"Life\": 0, \"is\": 1, \"short\": 3}"
+#define GPT2 "{\"h\": 0, \"i\": 1, \"hi\": 2, \"<|endoftext|>\": 3}"
+
+/* Words; byte-level BPE in both of its forms; and words as they are saved in one file. */
+static const struct folder_file life = {"vocab.json", LIFE, sizeof LIFE - 1};
+static const struct folder_file gpt2_files[] = {
+    {"merges.txt", "h i\n", 4},
+    {"vocab.json", GPT2, sizeof GPT2 - 1},
+};
+static const char gpt2_json[] =
+    "{\"added_tokens\": [{\"id\": 3, \"content\": \"<|endoftext|>\", \"special\": true}], "
+    "\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false}, \"model\": "
+    "{\"type\": \"BPE\", \"vocab\": " GPT2 ", "
+    "\"merges\": [\"h i\"]}}";
+static const char words_json[] =
+    "{\"pre_tokenizer\": {\"type\": \"WhitespaceSplit\"}, \"model\": {\"type\": \"WordLevel\", "
+    "\"vocab\": {\"hi\": 0, \"<s>\": 1}}}";
+
+static struct tokenizer *open_files(const struct folder_file *files, size_t count)
+{
+    const struct folder folder = {"test", files, count};
+    struct tokenizer *tokenizer = NULL;
+    struct err err = {0};
+    ck_assert_msg(!tokenizer_open(&tokenizer, &folder, &err), "%s", err.text);
+    ck_assert_ptr_nonnull(tokenizer);
+    return tokenizer;
+}
+
+/* The ids of a text, with blanks between them. */
+static void expect_ids(const struct tokenizer *tokenizer, const char *text, const char *expected)
+{
+    struct arena arena = {0};
+    struct tokens tokens = {0};
+    struct err err = {0};
+    char ids[64] = "";
+    size_t size = 0;
+    ck_assert_msg(!tokenizer_encode(tokenizer, &tokens, text, strlen(text), &arena, &err), "%s",
+                  err.text);
+    for (size_t i = 0; i < tokens.count; i++)
+        size +=
+            (size_t)snprintf(ids + size, sizeof ids - size, i ? " %u" : "%u", tokens.items[i].id);
+    ck_assert_str_eq(ids, expected);
+    arena_release(&arena);
+}
+
+TEST(the_first_file_that_is_there_makes_the_tokenizer)
+{
+    const struct folder_file bpe = {"tokenizer.json", gpt2_json, strlen(gpt2_json)};
+    const struct folder_file words = {"tokenizer.json", words_json, strlen(words_json)};
+    const struct {
+        struct folder_file files[3];
+        size_t count;
+        const char *kind;
+        const char *gap;
+        size_t size;
+        const char *ids; /* of "hi" */
+    } cases[] = {
+        {{life}, 1, "words", " ", 4, NULL},
+        {{gpt2_files[1], gpt2_files[0]}, 2, "byte-level BPE", "", 4, "2"},
+        {{gpt2_files[1], gpt2_files[0], words}, 3, "whole words", " ", 2, "0"},
+        {{bpe, life}, 2, "byte-level BPE", "", 4, "2"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct tokenizer *tokenizer = open_files(cases[i].files, cases[i].count);
+        ck_assert_str_eq(tokenizer_kind(tokenizer), cases[i].kind);
+        ck_assert_str_eq(tokenizer_gap(tokenizer), cases[i].gap);
+        ck_assert_uint_eq(tokenizer_size(tokenizer), cases[i].size);
+        ck_assert(!tokenizer_knows_all(tokenizer));
+        if (cases[i].ids)
+            expect_ids(tokenizer, "hi", cases[i].ids);
+        tokenizer_free(tokenizer);
+    }
+}
+
+TEST(special_tokens_are_one_id_unless_they_are_spelt)
+{
+    const struct folder_file json = {"tokenizer.json", gpt2_json, strlen(gpt2_json)};
+    struct tokenizer *tokenizer = open_files(&json, 1);
+    struct arena arena = {0};
+    struct tokens tokens = {0};
+    struct err err = {0};
+    expect_ids(tokenizer, "hi<|endoftext|>", "2 3");
+    tokenizer_spell_special(tokenizer);
+    ck_assert_int_eq(tokenizer_encode(tokenizer, &tokens, "<|endoftext|>", 13, &arena, &err), -1);
+    ck_assert_str_eq(err.text, "the byte 0x3c at byte 0 has no token in the vocabulary");
+    arena_release(&arena);
+    tokenizer_free(tokenizer);
+}
+
+TEST(texts_begin_with_a_token_when_they_are_told_to)
+{
+    static const char named[] = "{\"bos_token\": \"hi\"}";
+    static const char described[] = "{\"bos_token\": {\"content\": \"h\"}}";
+    static const char none[] = "{\"bos_token\": null}";
+    const struct folder_file words = {"tokenizer.json", words_json, strlen(words_json)};
+    const struct {
+        struct folder_file files[3];
+        size_t count;
+        const char *ids; /* of "hi" */
+    } cases[] = {
+        {{gpt2_files[0], gpt2_files[1]}, 2, "3 2"},
+        {{gpt2_files[0], gpt2_files[1], {"tokenizer_config.json", "{}", 2}}, 3, "3 2"},
+        {{gpt2_files[0], gpt2_files[1], {"tokenizer_config.json", named, strlen(named)}}, 3, "2 2"},
+        {{gpt2_files[0], gpt2_files[1], {"tokenizer_config.json", described, strlen(described)}},
+         3,
+         "0 2"},
+        {{gpt2_files[0], gpt2_files[1], {"tokenizer_config.json", none, strlen(none)}}, 3, "3 2"},
+        {{words}, 1, "1 0"},
+        {{{"vocab.json", "[\"hi\", \"[BOS]\"]", 15}}, 1, "1 0"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct tokenizer *tokenizer = open_files(cases[i].files, cases[i].count);
+        const struct folder folder = {"test", cases[i].files, cases[i].count};
+        struct err err = {0};
+        ck_assert_msg(!tokenizer_begin_texts(tokenizer, &folder, &err), "%s", err.text);
+        expect_ids(tokenizer, "hi", cases[i].ids);
+        tokenizer_free(tokenizer);
+    }
+}
+
+TEST(a_token_to_begin_with_that_is_not_there_is_refused)
+{
+    static const struct {
+        const char *config;
+        const char *text;
+    } cases[] = {
+        {"{}",
+         "'test': expected a token to begin texts with (<|endoftext|>, <s>, …), found none in "
+         "the vocabulary"},
+        {"{\"bos_token\": \"<x>\"}",
+         "'test/tokenizer_config.json': bos_token: '<x>' is not in the vocabulary"},
+        {"{", "'test/tokenizer_config.json': byte 1: expected a name in quotes, found the end"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const struct folder_file files[] = {
+            life, {"tokenizer_config.json", cases[i].config, strlen(cases[i].config)}};
+        const struct folder folder = {"test", files, 2};
+        struct tokenizer *tokenizer = open_files(files, 2);
+        struct err err = {0};
+        ck_assert_int_eq(tokenizer_begin_texts(tokenizer, &folder, &err), -1);
+        ck_assert_str_eq(err.text, cases[i].text);
+        ck_assert_int_eq(err.kind, ERR_INPUT);
+        expect_ids(tokenizer, "Life", "0");
+        tokenizer_free(tokenizer);
+    }
+}
+
+TEST(a_token_to_begin_with_may_find_no_memory)
+{
+    const struct folder folder = {"test", gpt2_files, 2};
+    int failed = -1;
+    for (size_t nth = 1; failed; nth++) {
+        struct tokenizer *tokenizer = open_files(gpt2_files, 2);
+        struct arena arena = {0};
+        struct tokens tokens;
+        struct err err = {0};
+        heap_fail_at(nth, 0);
+        failed = tokenizer_begin_texts(tokenizer, &folder, &err) ||
+                 tokenizer_encode(tokenizer, &tokens, "hi", 2, &arena, &err);
+        heap_fail_at(0, 0);
+        ck_assert_int_eq(err.out_of_memory, failed != 0);
+        arena_release(&arena);
+        tokenizer_free(tokenizer);
+    }
+}
+
+static int count_tokens(void *context, const struct token *tokens, size_t count, struct err *err)
+{
+    size_t *total = context;
+    (void)tokens, (void)err;
+    *total += count;
+    return 0;
+}
+
+TEST(a_stream_gives_the_same_tokens_in_portions)
+{
+    struct tokenizer *tokenizer = open_files(&life, 1);
+    size_t total = 0;
+    struct token_sink sink = {count_tokens, &total};
+    struct token_list list = {.sink = &sink};
+    ck_assert_int_eq(tokenizer_stream(tokenizer, &list, "Life is short.", 14, NULL), 0);
+    ck_assert_uint_eq(total, 3);
+    ck_assert_uint_eq(list.dropped_count, 1);
+    ck_assert_uint_eq(list.dropped_first.start, 13);
+    token_list_release(&list);
+    tokenizer_free(tokenizer);
+}
+
+TEST(a_vocabulary_of_all_bytes_knows_every_text)
+{
+    static char json[4096];
+    size_t size = 1;
+    json[0] = '[';
+    for (int byte = 0; byte < 256; byte++) {
+        unsigned sign = byte_alphabet_sign((unsigned char)byte);
+        size += (size_t)snprintf(json + size, sizeof json - size, "%s\"\\u%04x\"", byte ? "," : "",
+                                 sign);
+    }
+    json[size++] = ']';
+    const struct folder_file files[] = {{"vocab.json", json, size}, {"merges.txt", "", 0}};
+    struct tokenizer *tokenizer = open_files(files, 2);
+    ck_assert(tokenizer_knows_all(tokenizer));
+    expect_ids(tokenizer, "é\x01", "195 169 1");
+    tokenizer_free(tokenizer);
+}

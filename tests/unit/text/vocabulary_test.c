@@ -1,0 +1,248 @@
+#include "base/file.h"
+#include "base/folder.h"
+#include "text/words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "base/buf.h"
+#include "base/heap.h"
+
+static int open_text(struct vocabulary *vocabulary, const char *json, struct err *err)
+{
+    const struct folder_file file = {"vocab.json", json, strlen(json)};
+    const struct folder folder = {"life", &file, 1};
+    return vocabulary_open(vocabulary, &folder, "vocab.json", err);
+}
+
+static void expect_word(const struct vocabulary *vocabulary, uint32_t id, const char *word)
+{
+    uint32_t found = UINT32_MAX;
+    size_t size = 0;
+    const char *bytes = word_table_word(&vocabulary->set.words, id, &size);
+    ck_assert_ptr_nonnull(bytes);
+    ck_assert_uint_eq(size, strlen(word));
+    ck_assert_mem_eq(bytes, word, size);
+    ck_assert(vocabulary_find(vocabulary, word, size, &found));
+    ck_assert_uint_eq(found, id);
+}
+
+TEST(words_and_ids_are_found_both_ways)
+{
+    static const char *const forms[] = {
+        "{\"is\": 1, \"Life\": 0, \"\\u7231\": 3, \"<unk>\": 2}\n",
+        "[\"Life\", \"is\",\r\n\"<unk>\", \"爱\"]",
+    };
+    for (size_t i = 0; i < COUNT(forms); i++) {
+        struct vocabulary vocabulary = {0};
+        struct err err = {0};
+        ck_assert_msg(!open_text(&vocabulary, forms[i], &err), "%s", err.text);
+        ck_assert_uint_eq(vocabulary.set.words.size, 4);
+        ck_assert_uint_eq(vocabulary.count, 4);
+        expect_word(&vocabulary, 0, "Life");
+        expect_word(&vocabulary, 1, "is");
+        expect_word(&vocabulary, 2, "<unk>");
+        expect_word(&vocabulary, 3, "爱");
+        ck_assert(!vocabulary_find(&vocabulary, "life", 4, NULL));
+        vocabulary_release(&vocabulary);
+        ck_assert_uint_eq(vocabulary.set.words.size, 0);
+    }
+}
+
+TEST(ids_may_have_gaps)
+{
+    struct vocabulary vocabulary = {0};
+    size_t size = 0;
+    ck_assert_int_eq(open_text(&vocabulary, "{\"Hello\": 15496, \" world\": 995}", NULL), 0);
+    ck_assert_uint_eq(vocabulary.set.words.size, 15497);
+    ck_assert_uint_eq(vocabulary.count, 2);
+    expect_word(&vocabulary, 995, " world");
+    ck_assert_ptr_null(word_table_word(&vocabulary.set.words, 996, &size));
+    vocabulary_release(&vocabulary);
+}
+
+/* Words of Maltese, which has the letter Ġ, are none; neither is an alphabet of 255 bytes. */
+TEST(byte_level_vocabularies_are_known_by_their_letters)
+{
+    static const struct {
+        const char *json;
+        bool is_byte_level;
+    } cases[] = {
+        {"[\"Life\", \"is\", \"\\u0120short\"]", false},
+        {"[\"\\u0120Life\", \"is\", \"\\u0120short\"]", true},
+        {"[\"\\u0120or\\u0121\", \"u\", \"\\u0120anni\", \"jsibu\"]", false},
+        {"[\"a\", \"b\", \"\\u0120\"]", false},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct vocabulary vocabulary = {0};
+        ck_assert_int_eq(open_text(&vocabulary, cases[i].json, NULL), 0);
+        ck_assert_msg(vocabulary_is_byte_level(&vocabulary) == cases[i].is_byte_level, "%s",
+                      cases[i].json);
+        vocabulary_release(&vocabulary);
+    }
+    for (unsigned count = 255; count <= 256; count++) {
+        struct vocabulary vocabulary = {0};
+        struct buf json = {0};
+        for (unsigned byte = 0; byte < count; byte++)
+            buf_format(&json, "%s\"\\u%04x\"", byte ? ", " : "[",
+                       (unsigned)byte_alphabet_sign((unsigned char)byte));
+        buf_text(&json, ", \"the\"]");
+        ck_assert_int_eq(open_text(&vocabulary, json.bytes, NULL), 0);
+        ck_assert(vocabulary_is_byte_level(&vocabulary) == (count == 256));
+        vocabulary_release(&vocabulary);
+        buf_release(&json);
+    }
+}
+
+TEST(a_small_file_may_not_ask_for_much_memory)
+{
+    struct vocabulary vocabulary = {0};
+    struct err err = {0};
+    ck_assert_int_eq(open_text(&vocabulary, "{\"a\": 262320}", NULL), 0);
+    ck_assert_uint_eq(vocabulary.set.words.size, 262321);
+    vocabulary_release(&vocabulary);
+    ck_assert_int_eq(open_text(&vocabulary, "{\"x\": 0, \"a\": 9999999}", &err), -1);
+    ck_assert_str_eq(err.text, "'life/vocab.json': word 'a': expected an id up to 262496 in a file "
+                               "of 22 bytes, found 9999999");
+    ck_assert_ptr_null(vocabulary.set.words.places);
+}
+
+TEST(what_is_no_vocabulary_is_refused_by_file_and_key)
+{
+    static const struct {
+        const char *json;
+        const char *text;
+    } cases[] = {
+        {"{}", "expected words, found none"},
+        {"[]", "expected words, found none"},
+        {"3", "expected an object or an array of words, found 3"},
+        {"\"Life\"", "expected an object or an array of words, found \"Life\""},
+        {"{\"is\": -1}", "word 'is': expected an id from 0 to 10000000, found -1"},
+        {"{\"is\": 1.5}", "word 'is': expected an id from 0 to 10000000, found 1.5"},
+        {"{\"is\": \"1\"}", "word 'is': expected an id from 0 to 10000000, found \"1\""},
+        {"{\"is\": null}", "word 'is': expected an id from 0 to 10000000, found null"},
+        {"{\"is\": [1]}", "word 'is': expected an id from 0 to 10000000, found an array"},
+        {"{\"a\\n\": true}", "word 'a↵': expected an id from 0 to 10000000, found true"},
+        {"{\"is\": 10000001}", "word 'is': expected an id from 0 to 10000000, found 10000001"},
+        {"{\"is\": 1e999}", "word 'is': expected an id from 0 to 10000000, found 1e999"},
+        {"{\"is\": 0, \"\": 7}", "id 7: expected a word, found \"\""},
+        {"[\"is\", \"\"]", "id 1: expected a word, found \"\""},
+        {"[\"is\", 5]", "id 1: expected a word, found 5"},
+        {"[\"is\", null]", "id 1: expected a word, found null"},
+        {"{\"is\": 3, \"Life\": 3}", "id 3 belongs to two words, 'is' and 'Life'"},
+        {"{\"is\": 3, \"is\": 4}", "word 'is' stands twice, with the ids 3 and 4"},
+        {"[\"is\", \"a\", \"is\"]", "word 'is' stands twice, with the ids 0 and 2"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct vocabulary vocabulary = {0};
+        struct err err = {0};
+        char expected[200];
+        snprintf(expected, sizeof expected, "'life/vocab.json': %s", cases[i].text);
+        ck_assert_int_eq(open_text(&vocabulary, cases[i].json, &err), -1);
+        ck_assert_str_eq(err.text, expected);
+        ck_assert_int_eq(err.kind, ERR_INPUT);
+        ck_assert_ptr_null(vocabulary.set.words.places);
+        ck_assert_ptr_null(vocabulary.set.arena.newest);
+    }
+}
+
+TEST(a_file_that_is_no_json_is_named)
+{
+    struct vocabulary vocabulary = {0};
+    struct err err = {0};
+    ck_assert_int_eq(open_text(&vocabulary, "{\"is\": 01}", &err), -1);
+    ck_assert_int_eq(strncmp(err.text, "'life/vocab.json': byte ", 24), 0);
+    err_clear(&err);
+    const struct folder empty = {.path = "/nowhere"};
+    ck_assert_int_eq(vocabulary_open(&vocabulary, &empty, "vocab.json", &err), -1);
+    ck_assert_str_eq(err.text, "cannot open '/nowhere/vocab.json': No such file or directory");
+}
+
+/* The words that `text` begins with, the longest first. */
+static void expect_words(const struct vocabulary *vocabulary, const char *text, const char *words)
+{
+    struct buf found = {0};
+    buf_text(&found, "");
+    const struct vocabulary_entry *entry = vocabulary_longest(vocabulary, text, strlen(text));
+    for (; entry; entry = vocabulary_shorter(vocabulary, entry)) {
+        buf_bytes(&found, entry->word.bytes, entry->word.size);
+        buf_text(&found, " ");
+    }
+    ck_assert_msg(strcmp(found.bytes, words) == 0, "'%s' gives '%s'", text, found.bytes);
+    buf_release(&found);
+}
+
+TEST(all_words_that_a_text_begins_with_are_found)
+{
+    struct vocabulary vocabulary = {0};
+    ck_assert_int_eq(
+        open_text(&vocabulary, "[\"an\", \"and\", \"ant\", \"a\", \"anthem\", \"be\"]", NULL), 0);
+    expect_words(&vocabulary, "anthem", "anthem ant an a ");
+    expect_words(&vocabulary, "anthems and", "anthem ant an a ");
+    expect_words(&vocabulary, "anthe", "ant an a ");
+    expect_words(&vocabulary, "any", "an a ");
+    expect_words(&vocabulary, "a", "a ");
+    expect_words(&vocabulary, "b", "");
+    expect_words(&vocabulary, "z", "");
+    expect_words(&vocabulary, "A", "");
+    vocabulary_release(&vocabulary);
+}
+
+/* The judge: every word, compared. */
+static size_t slow_longest(const struct vocabulary *vocabulary, const char *text)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < vocabulary->count; i++) {
+        const struct word *word = &vocabulary->entries[i].word;
+        if (word->size > longest && strncmp(text, word->bytes, word->size) == 0)
+            longest = word->size;
+    }
+    return longest;
+}
+
+TEST(the_longest_word_is_the_one_that_comparing_all_would_find)
+{
+    uint32_t random = 1;
+    for (int round = 0; round < 300; round++) {
+        struct vocabulary vocabulary = {0};
+        struct buf json = {0};
+        for (uint32_t bits = 2; bits < 256; bits++) { /* words of a and b, most of them left out */
+            random = random * 1664525 + 1013904223;
+            if (random >> 24 > 60)
+                continue;
+            buf_text(&json, json.size ? ", \"" : "[\"");
+            for (uint32_t rest = bits; rest > 1; rest /= 2)
+                buf_char(&json, (char)('a' + rest % 2));
+            buf_char(&json, '"');
+        }
+        buf_text(&json, "]");
+        ck_assert_int_eq(open_text(&vocabulary, json.bytes, NULL), 0);
+        for (uint32_t bits = 0; bits < 1024; bits++) {
+            char text[11] = "";
+            for (int i = 0; i < 10; i++)
+                text[i] = (char)('a' + (bits >> i & 1));
+            const struct vocabulary_entry *entry = vocabulary_longest(&vocabulary, text, 10);
+            ck_assert_uint_eq(entry ? entry->word.size : 0, slow_longest(&vocabulary, text));
+        }
+        vocabulary_release(&vocabulary);
+        buf_release(&json);
+    }
+}
+
+TEST(an_allocation_that_fails_leaves_nothing_held)
+{
+    size_t nth = 1;
+    for (;; nth++) {
+        struct vocabulary vocabulary = {0};
+        struct err err = {0};
+        heap_fail_at(nth, 0);
+        int failed = open_text(&vocabulary, "{\"a\": 0, \"b\": 100000}", &err);
+        heap_fail_at(0, 0);
+        vocabulary_release(&vocabulary);
+        if (!failed)
+            break;
+        ck_assert_ptr_nonnull(strstr(err.text, "out of memory: "));
+    }
+    ck_assert_uint_gt(nth, 4);
+}

@@ -1,0 +1,195 @@
+#include "text/word_table.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "../unit.h"
+#include "base/heap.h"
+
+static int read_form(struct word_table *table, const char *json, enum word_form form,
+                     struct err *err)
+{
+    struct json_cursor cursor;
+    ck_assert_int_eq(json_cursor_open(&cursor, json, strlen(json), NULL), 0);
+    return word_table_read(table, cursor, form, strlen(json), err);
+}
+
+static void expect_word(const struct word_table *table, uint32_t id, const char *bytes, size_t size,
+                        enum word_form form)
+{
+    size_t found_size = 0;
+    uint32_t found = UINT32_MAX;
+    const char *word = word_table_word(table, id, &found_size);
+    ck_assert_ptr_nonnull(word);
+    ck_assert_uint_eq(found_size, size);
+    ck_assert_mem_eq(word, bytes, size);
+    ck_assert(word_table_find(table, bytes, size, form, &found));
+    ck_assert_uint_eq(found, id);
+}
+
+TEST(words_are_the_bytes_that_they_stand_for)
+{
+    static const char *const forms[] = {
+        "{\"!\": 0, \"\\u0120the\": 2, \"\\u00c4\\u0142\": 1, \"<|endoftext|>\": 3}",
+        "[\"!\", \"Äł\", \"Ġthe\", \"<|endoftext|>\"]",
+    };
+    for (size_t i = 0; i < COUNT(forms); i++) {
+        struct word_table table = {0};
+        ck_assert_int_eq(read_form(&table, forms[i], WORD_BYTES, NULL), 0);
+        ck_assert_uint_eq(table.size, 4);
+        expect_word(&table, 0, "!", 1, WORD_BYTES);
+        expect_word(&table, 1, "\xC4\xA0", 2, WORD_BYTES);
+        expect_word(&table, 2, " the", 4, WORD_BYTES);
+        expect_word(&table, 3, "<|endoftext|>", 13, WORD_BYTES);
+        word_table_release(&table);
+        ck_assert_uint_eq(table.size, 0);
+    }
+}
+
+TEST(a_word_outside_the_alphabet_stands_for_itself)
+{
+    struct word_table table = {0};
+    char scratch[8];
+    uint32_t id = 77;
+    ck_assert_int_eq(read_form(&table, "[\"a b\", \"Ġ\", \" \", \"爱\", \"é\"]", WORD_BYTES, NULL),
+                     0);
+    expect_word(&table, 0, "a b", 3, WORD_TEXT);
+    expect_word(&table, 1, " ", 1, WORD_BYTES);
+    expect_word(&table, 2, " ", 1, WORD_TEXT);
+    expect_word(&table, 3, "爱", 3, WORD_TEXT);
+    expect_word(&table, 4, "\xE9", 1, WORD_BYTES);
+    ck_assert(!word_table_find(&table, "爱", 3, WORD_BYTES, &id));
+    ck_assert_uint_eq(id, 77);
+    ck_assert(word_table_find_written(&table, "é", 2, scratch, &id));
+    ck_assert_uint_eq(id, 4);
+    ck_assert(word_table_find_written(&table, "爱", 3, scratch, &id));
+    ck_assert_uint_eq(id, 3);
+    ck_assert(!word_table_find_written(&table, "e", 1, scratch, &id));
+    word_table_release(&table);
+}
+
+TEST(words_without_an_alphabet_are_all_texts)
+{
+    struct word_table table = {0};
+    char scratch[8];
+    uint32_t id = 77;
+    ck_assert_int_eq(read_form(&table, "[\"a\", \"Ġ\"]", WORD_TEXT, NULL), 0);
+    expect_word(&table, 0, "a", 1, WORD_TEXT);
+    expect_word(&table, 1, "Ġ", 2, WORD_TEXT);
+    ck_assert(word_table_find_written(&table, "Ġ", 2, scratch, &id));
+    ck_assert_uint_eq(id, 1);
+    word_table_release(&table);
+}
+
+TEST(ids_may_have_gaps)
+{
+    struct word_table table = {0};
+    size_t size = 0;
+    ck_assert_int_eq(read_form(&table, "{\"Hello\": 15496, \"world\": 995}", WORD_BYTES, NULL), 0);
+    ck_assert_uint_eq(table.size, 15497);
+    expect_word(&table, 995, "world", 5, WORD_BYTES);
+    expect_word(&table, 15496, "Hello", 5, WORD_BYTES);
+    ck_assert_ptr_null(word_table_word(&table, 996, &size));
+    ck_assert_ptr_null(word_table_word(&table, 15497, &size));
+    ck_assert_ptr_null(word_table_word(&table, UINT32_MAX, &size));
+    word_table_release(&table);
+}
+
+TEST(many_words_are_found_both_ways)
+{
+    enum { WORDS = 5000 };
+    static char json[WORDS * 16];
+    struct word_table table = {0};
+    char word[8];
+    size_t size = 0;
+    for (int i = 0; i < WORDS; i++)
+        size += (size_t)snprintf(json + size, sizeof json - size, "%s\"%x\": %d", i ? ", " : "{", i,
+                                 WORDS - 1 - i);
+    strcpy(json + size, "}");
+    ck_assert_int_eq(read_form(&table, json, WORD_BYTES, NULL), 0);
+    for (int i = 0; i < WORDS; i++) {
+        size = (size_t)snprintf(word, sizeof word, "%x", i);
+        expect_word(&table, (uint32_t)(WORDS - 1 - i), word, size, WORD_BYTES);
+    }
+    word_table_release(&table);
+}
+
+TEST(what_is_no_vocabulary_is_refused)
+{
+    static const struct {
+        const char *json;
+        const char *text;
+    } cases[] = {
+        {"{}", "expected words, found none"},
+        {"[]", "expected words, found none"},
+        {"3", "expected an object or an array of words, found 3"},
+        {"\"Life\"", "expected an object or an array of words, found \"Life\""},
+        {"{\"is\": -1}", "word 'is': expected an id from 0 to 10000000, found -1"},
+        {"{\"is\": 1.5}", "word 'is': expected an id from 0 to 10000000, found 1.5"},
+        {"{\"is\": 1e3}", "word 'is': expected an id from 0 to 10000000, found 1e3"},
+        {"{\"is\": \"1\"}", "word 'is': expected an id from 0 to 10000000, found \"1\""},
+        {"{\"is\": null}", "word 'is': expected an id from 0 to 10000000, found null"},
+        {"{\"is\": [1]}", "word 'is': expected an id from 0 to 10000000, found an array"},
+        {"{\"a\\n\": true}", "word 'a↵': expected an id from 0 to 10000000, found true"},
+        {"{\"is\": 10000001}", "word 'is': expected an id from 0 to 10000000, found 10000001"},
+        {"{\"a\": 262353}", "word 'a': expected an id up to 262352 in a file of 13 bytes, found "
+                            "262353"},
+        {"{\"is\": 0, \"\": 7}", "id 7: expected a word, found \"\""},
+        {"[\"is\", \"\"]", "id 1: expected a word, found \"\""},
+        {"[\"is\", 5]", "id 1: expected a word, found 5"},
+        {"[\"is\", null]", "id 1: expected a word, found null"},
+        {"{\"is\": 3, \"Life\": 3}", "id 3 belongs to two words, 'is' and 'Life'"},
+        {"{\"is\": 3, \"is\": 4}", "word 'is' stands twice, with the ids 3 and 4"},
+        {"{\"Ġis\": 3, \"\\u0120is\": 4}", "word 'Ġis' stands twice, with the ids 3 and 4"},
+        {"[\"a b\", \"a\", \"a b\"]", "word 'a␣b' stands twice, with the ids 0 and 2"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct word_table table = {0};
+        struct err err = {0};
+        ck_assert_int_eq(read_form(&table, cases[i].json, WORD_BYTES, &err), -1);
+        ck_assert_str_eq(err.text, cases[i].text);
+        ck_assert_ptr_null(table.places);
+        ck_assert_ptr_null(table.arena.newest);
+    }
+}
+
+TEST(the_largest_id_that_a_small_file_may_use)
+{
+    struct word_table table = {0};
+    ck_assert_int_eq(read_form(&table, "{\"a\": 262352}", WORD_BYTES, NULL), 0);
+    ck_assert_uint_eq(table.size, 262353);
+    word_table_release(&table);
+}
+
+TEST(places_are_thirty_bits)
+{
+    enum { SIZE = 1 << 30 };
+    struct word_table table = {0};
+    struct err err = {0};
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    char *bytes = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, flags, -1, 0);
+    ck_assert_ptr_ne(bytes, MAP_FAILED);
+    bytes[0] = '{'; /* the rest is not looked at */
+    struct json_cursor cursor = {bytes, bytes + SIZE};
+    ck_assert_int_eq(word_table_read(&table, cursor, WORD_BYTES, SIZE, &err), -1);
+    ck_assert_str_eq(err.text, "expected at most 1073741823 bytes of words, found 1073741824");
+    munmap(bytes, SIZE);
+}
+
+TEST(an_allocation_that_fails_is_an_error)
+{
+    size_t nth = 1;
+    for (;; nth++) {
+        struct word_table table = {0};
+        struct err err = {0};
+        heap_fail_at(nth, 0);
+        int failed = read_form(&table, "{\"a\": 0, \"b\": 1000, \"c\": 2000}", WORD_BYTES, &err);
+        heap_fail_at(0, 0);
+        word_table_release(&table);
+        if (!failed)
+            break;
+        ck_assert_ptr_nonnull(strstr(err.text, "out of memory: "));
+    }
+    ck_assert_uint_gt(nth, 3);
+}

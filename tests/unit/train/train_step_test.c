@@ -1,0 +1,267 @@
+#include "train/train_step.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "../rigs/train_step_fixture.h"
+#include "math/gemm.h"
+#include "math/rng.h"
+#include "model/forward.h"
+#include "model/model.h"
+#include "train/trainer.h"
+
+static const char *const cases[] = {"tied", "untied", "relu", "silu", "tanh", "quick_gelu"};
+enum { CASES = COUNT(cases) };
+
+static double learn(struct train_step_fixture *fixture, size_t step)
+{
+    struct err err = {0};
+    struct train_batch batch = train_step_fixture_batch(fixture, step);
+    double loss = 0;
+    ck_assert_msg(train_step_run(&fixture->step, &batch, &loss, &err) == 0, "%s", err.text);
+    return loss;
+}
+
+static double test(struct train_step_fixture *fixture)
+{
+    struct err err = {0};
+    struct train_batch batch = train_step_fixture_batch(fixture, 0);
+    double loss = 0;
+    ck_assert_msg(train_step_evaluate(&fixture->step, &batch, &loss, &err) == 0, "%s", err.text);
+    return loss;
+}
+
+static float largest(const float *x, size_t count)
+{
+    float max = 0;
+    for (size_t i = 0; i < count; i++)
+        max = fmaxf(max, fabsf(x[i]));
+    return max;
+}
+
+/* Numbers of a tensor against PyTorch's: so far off relative to each, and to the largest where one
+ * is small beside it (the gradient of a key's bias is 0 but for rounding). */
+static void judge(const char *name, const float *found, const float *expected, size_t count,
+                  float relative, float floor)
+{
+    float max = largest(expected, count);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_msg(fabsf(found[i] - expected[i]) <= relative * fabsf(expected[i]) + floor * max,
+                      "%s[%zu]: expected %.9g, found %.9g", name, i, (double)expected[i],
+                      (double)found[i]);
+}
+
+TIMEOUT(60)
+
+TEST_LOOP(gradients_are_those_of_pytorch, CASES)
+{
+    struct train_step_fixture fixture;
+    train_step_fixture_open(&fixture, cases[_i], 2, 0.0f);
+    double loss = learn(&fixture, 0);
+    float expected = *train_step_fixture_golden(&fixture, "", "loss");
+    ck_assert_double_eq_tol(loss, (double)expected, 1e-5);
+    for (size_t i = 0; i < fixture.new_model.count; i++) {
+        const struct new_model_tensor *tensor = &fixture.new_model.tensors[i];
+        judge(tensor->name, parameter_of(&fixture.step.gradients, tensor),
+              train_step_fixture_golden(&fixture, "g.", tensor->name), tensor->count, 1e-4f, 2e-6f);
+    }
+    train_step_fixture_release(&fixture);
+}
+
+TEST_LOOP(ten_steps_are_those_of_pytorch, CASES)
+{
+    struct train_step_fixture fixture;
+    struct arena arena = {0};
+    struct adamw adamw = {.beta_1 = 0.9, .beta_2 = 0.99, .epsilon = 1e-5, .decay = 0.1};
+    train_step_fixture_open(&fixture, cases[_i], 2, 0.0f);
+    ck_assert_int_eq(adamw_alloc(&adamw, &fixture.new_model, &arena, NULL), 0);
+    for (size_t step = 0; step < 10; step++) {
+        learn(&fixture, step);
+        double norm = adamw_norm(&fixture.step.gradients);
+        ck_assert_double_gt(norm, 0.5); /* so that it is clipped */
+        adamw_step(&adamw, &fixture.machine, &fixture.step.gradients,
+                   &(struct adamw_step){1e-3, (float)(0.5 / (norm + 1e-6))});
+    }
+    for (size_t i = 0; i < fixture.new_model.count; i++) {
+        const struct new_model_tensor *tensor = &fixture.new_model.tensors[i];
+        judge(tensor->name, tensor->data, train_step_fixture_golden(&fixture, "t.", tensor->name),
+              tensor->count, 1e-5f, 1e-5f);
+    }
+    arena_release(&arena);
+    train_step_fixture_release(&fixture);
+}
+
+/* The loss with a tensor moved along a direction. */
+static double moved(struct train_step_fixture *fixture, const struct new_model_tensor *tensor,
+                    float far, bool dropping)
+{
+    struct train_batch batch = train_step_fixture_batch(fixture, 0);
+    double loss = 0;
+    float *old = arena_alloc(&fixture->new_model.arena, tensor->count, sizeof *old, NULL);
+    memcpy(old, tensor->data, tensor->count * sizeof *old);
+    for (size_t i = 0; i < tensor->count; i++)
+        tensor->data[i] += rng_below(1, i, 2) ? far : -far;
+    ck_assert_int_eq(
+        (dropping ? train_step_run : train_step_evaluate)(&fixture->step, &batch, &loss, NULL), 0);
+    memcpy(tensor->data, old, tensor->count * sizeof *old);
+    return loss;
+}
+
+static void check_differences(const char *name, float dropout)
+{
+    const float far = 2e-3f;
+    struct train_step_fixture fixture;
+    train_step_fixture_open(&fixture, name, 1, dropout);
+    size_t count = fixture.step.gradients.count;
+    float *gradients = arena_alloc(&fixture.new_model.arena, count, sizeof *gradients, NULL);
+    learn(&fixture, 0);
+    memcpy(gradients, fixture.step.gradients.values, count * sizeof *gradients);
+    for (size_t t = 0; t < fixture.new_model.count; t++) {
+        const struct new_model_tensor *tensor = &fixture.new_model.tensors[t];
+        const float *gradient = gradients + (tensor->data - fixture.new_model.tensors[0].data);
+        double slope = 0;
+        double size = 0;
+        for (size_t i = 0; i < tensor->count; i++) {
+            slope += (double)(rng_below(1, i, 2) ? gradient[i] : -gradient[i]);
+            size += fabs((double)gradient[i]);
+        }
+        double high = moved(&fixture, tensor, far, dropout > 0);
+        double low = moved(&fixture, tensor, -far, dropout > 0);
+        double found = (high - low) / (2 * (double)far);
+        ck_assert_msg(fabs(found - slope) < 2e-3 * size + 1e-3, "%s: slope %g, differences %g",
+                      tensor->name, slope, found);
+    }
+    train_step_fixture_release(&fixture);
+}
+
+TEST(gradients_are_what_differences_say)
+{
+    check_differences("tied", 0.0f);
+    check_differences("untied", 0.0f);
+}
+
+TEST(what_is_dropped_comes_back_the_same)
+{
+    check_differences("tied", 0.2f);
+    check_differences("untied", 0.4f);
+}
+
+TEST(dropping_changes_the_loss_of_learning_alone)
+{
+    struct train_step_fixture plain;
+    struct train_step_fixture dropping;
+    train_step_fixture_open(&plain, "tied", 1, 0.0f);
+    train_step_fixture_open(&dropping, "tied", 1, 0.3f);
+    ck_assert_double_eq(test(&plain), test(&dropping));
+    ck_assert_double_ne(learn(&plain, 0), learn(&dropping, 0));
+    train_step_fixture_release(&plain);
+    train_step_fixture_release(&dropping);
+}
+
+TEST(threads_change_nothing)
+{
+    struct train_step_fixture one;
+    struct train_step_fixture other;
+    train_step_fixture_open(&one, "tied", 1, 0.1f);
+    train_step_fixture_open(&other, "tied", 3, 0.1f);
+    ck_assert_double_eq(learn(&one, 0), learn(&other, 0));
+    ck_assert_mem_eq(one.step.gradients.values, other.step.gradients.values,
+                     one.step.gradients.count * sizeof(float));
+    train_step_fixture_release(&one);
+    train_step_fixture_release(&other);
+}
+
+TEST(two_halves_of_a_step_add_up)
+{
+    struct train_step_fixture fixture;
+    struct err err = {0};
+    double loss = 0;
+    train_step_fixture_open(&fixture, "tied", 1, 0.0f);
+    learn(&fixture, 0);
+    float whole = fixture.step.gradients.values[0];
+    memset(fixture.step.gradients.values, 0, fixture.step.gradients.count * sizeof(float));
+    struct train_batch batch = train_step_fixture_batch(&fixture, 0);
+    batch.share = 0.5f;
+    for (int half = 0; half < 2; half++)
+        ck_assert_int_eq(train_step_run(&fixture.step, &batch, &loss, &err), 0);
+    ck_assert_float_eq_tol(fixture.step.gradients.values[0], whole, fabsf(whole) * 1e-6f);
+    train_step_fixture_release(&fixture);
+}
+
+/* Holds what the model's own pass announces against the step's tape. */
+static int compare_stream(void *context, const struct announcement *seen, struct err *err)
+{
+    const struct train_step *step = context;
+    struct matrix norm =
+        matrix_rows(step->tape.norm_f, seen->text * step->plan.tokens, step->plan.tokens);
+    (void)err;
+    for (size_t row = 0; row < norm.rows; row++)
+        ck_assert_mem_eq(norm.data + row * norm.stride,
+                         seen->values.data + row * seen->values.stride[0],
+                         norm.columns * sizeof(float));
+    return 0;
+}
+
+TEST_LOOP(the_way_forward_has_the_bits_of_the_models, CASES)
+{
+    struct train_step_fixture fixture;
+    struct err err = {0};
+    struct model model;
+    struct batch batch;
+    struct watch watch;
+    struct arena arena = {0};
+    struct text sequences[3] = {{0}};
+    train_step_fixture_open(&fixture, cases[_i], 1, 0.0f);
+    struct train_batch texts = train_step_fixture_batch(&fixture, 0);
+    for (size_t i = 0; i < fixture.step.plan.texts; i++)
+        sequences[i] = (struct text){.ids = texts.ids + i * fixture.step.plan.tokens,
+                                     .count = fixture.step.plan.tokens};
+    test(&fixture);
+    ck_assert_msg(model_open_folder(&model, &fixture.new_model.folder, &err) == 0, "%s", err.text);
+    ck_assert_int_eq(
+        batch_init(&batch, &model.config, sequences, fixture.step.plan.texts, &arena, &err), 0);
+    ck_assert_int_eq(watch_init(&watch, &model.config, &arena, &err), 0);
+    watch_add(&watch, SITE_LN_F, 0);
+    struct tap tap = {.watch = &watch, .sink = compare_stream, .context = &fixture.step};
+    struct run run = {&fixture.machine, &model.config, &model.weights, &batch};
+    ck_assert_msg(forward(&run, &tap, &arena, &err) == 0, "%s", err.text);
+    arena_release(&arena);
+    model_release(&model);
+    train_step_fixture_release(&fixture);
+}
+
+TEST(what_is_no_number_is_found)
+{
+    struct train_step_fixture fixture;
+    struct err err = {0};
+    double loss = 0;
+    train_step_fixture_open(&fixture, "tied", 1, 0.0f);
+    *parameter_at(&fixture.step.weights, PARAMETER_FC, 1) = NAN;
+    struct train_batch batch = train_step_fixture_batch(&fixture, 0);
+    ck_assert_int_eq(train_step_run(&fixture.step, &batch, &loss, &err), -1);
+    ck_assert_str_eq(err.text, "the loss of token 0 of text 0 is no number");
+    train_step_fixture_release(&fixture);
+}
+
+TEST(plans_that_no_model_can_follow)
+{
+    static const char bare[] = "{\"model_type\": \"attention\", \"vocab_size\": 3, \"n_embd\": 2}";
+    struct train_step_fixture fixture;
+    struct train_step step;
+    struct new_model new_model;
+    struct err err = {0};
+    train_step_fixture_open(&fixture, "untied", 1, 0.0f);
+    struct train_step_plan plan = {&fixture.machine, &fixture.new_model, 1, 6, 0.0f};
+    ck_assert_int_eq(train_step_open(&step, &plan, &err), -1);
+    ck_assert_str_eq(err.text,
+                     "expected texts of at most 5 tokens, the model's positions, found 6");
+    err_clear(&err);
+    ck_assert_int_eq(new_model_open(&new_model, "bare", bare, strlen(bare), &err), 0);
+    plan.new_model = &new_model;
+    ck_assert_int_eq(train_step_open(&step, &plan, &err), -1);
+    ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "expected a model of type \"gpt2\" to train, found \"attention\"");
+    new_model_release(&new_model);
+    train_step_fixture_release(&fixture);
+}

@@ -1,0 +1,50 @@
+#include "write/csv.h"
+
+#include "../unit.h"
+
+TEST(a_field_is_quoted_when_it_must_be)
+{
+    static const struct {
+        const char *text;
+        const char *field;
+    } cases[] = {
+        {"", ""},
+        {"Life", "Life"},
+        {"0:Life", "0:Life"},
+        {" the ", " the "},
+        {"it's", "it's"},
+        {"爱🍰", "爱🍰"},
+        {",", "\",\""},
+        {"\"", "\"\"\"\""},
+        {"\"\"", "\"\"\"\"\"\""},
+        {"a\"b,c", "\"a\"\"b,c\""},
+        {"\n", "\"\n\""},
+        {"\r", "\"\r\""},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct buf out = {0};
+        buf_text(&out, "");
+        csv_field(&out, cases[i].text);
+        ck_assert_str_eq(out.bytes, cases[i].field);
+        buf_release(&out);
+    }
+}
+
+TEST(bytes_that_are_not_utf8_become_replacement_characters)
+{
+    static const struct {
+        const char *text;
+        const char *field;
+    } cases[] = {
+        {"\xC3", "\xEF\xBF\xBD"},
+        {"a\xC3z", "a\xEF\xBF\xBDz"},
+        {"\xFF\xFE", "\xEF\xBF\xBD\xEF\xBF\xBD"},
+        {"\xC3\"", "\"\xEF\xBF\xBD\"\"\""},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct buf out = {0};
+        csv_field(&out, cases[i].text);
+        ck_assert_str_eq(out.bytes, cases[i].field);
+        buf_release(&out);
+    }
+}

@@ -1,0 +1,122 @@
+#include "write/palette.h"
+
+#include <math.h>
+
+#include "../unit.h"
+
+enum { MIDDLE = RAMP_LEVELS / 2 };
+
+static struct oklab lab_of(const struct ramp *ramp, size_t level)
+{
+    return oklab_of(ramp->colours[level]);
+}
+
+/* Colours are bytes: a step of two levels may be off by what a byte can show. */
+static void check_even(const struct ramp *ramp, size_t first, size_t last)
+{
+    enum { STEP = 16 };
+    float whole = 0;
+    for (size_t level = first; level + STEP <= last; level += STEP)
+        whole += oklab_distance(lab_of(ramp, level), lab_of(ramp, level + STEP));
+    float mean = whole / (float)((last - first) / STEP);
+    for (size_t level = first; level + STEP <= last; level += STEP) {
+        float step = oklab_distance(lab_of(ramp, level), lab_of(ramp, level + STEP));
+        ck_assert_float_eq_tol(step, mean, 0.2f * mean);
+    }
+}
+
+TEST(steps_look_equally_large)
+{
+    for (size_t i = 0; i < palette_count; i++) {
+        struct ramp ramp;
+        ramp_make(&ramp, &palette_rows[i]);
+        if (palette_rows[i].two_sided) {
+            check_even(&ramp, 1, MIDDLE);
+            check_even(&ramp, MIDDLE, RAMP_LEVELS - 1);
+        } else {
+            check_even(&ramp, 1, RAMP_LEVELS - 1);
+        }
+    }
+}
+
+/* Lightness goes one way, so that a grey copy keeps the order. */
+static void check_one_way(const struct ramp *ramp, size_t first, size_t last)
+{
+    float way = lab_of(ramp, last).lightness - lab_of(ramp, first).lightness;
+    ck_assert_float_gt(fabsf(way), 0.5f);
+    for (size_t level = first; level + 4 <= last; level += 4) {
+        float step = lab_of(ramp, level + 4).lightness - lab_of(ramp, level).lightness;
+        ck_assert_msg(step * way > 0, "level %zu", level);
+    }
+}
+
+TEST(a_grey_copy_keeps_the_order)
+{
+    for (size_t i = 0; i < palette_count; i++) {
+        struct ramp ramp;
+        ramp_make(&ramp, &palette_rows[i]);
+        if (palette_rows[i].two_sided) {
+            check_one_way(&ramp, 1, MIDDLE);
+            check_one_way(&ramp, MIDDLE, RAMP_LEVELS - 1);
+        } else {
+            check_one_way(&ramp, 1, RAMP_LEVELS - 1);
+        }
+    }
+}
+
+/* What people without red or green cones see of it, after Viénot, Brettel and Mollon (1999), with
+ * which the two ends of a scale must not fall together. */
+static struct oklab seen_without(struct colour colour, bool red)
+{
+    float r = powf((float)colour.red / 255, 2.2f);
+    float g = powf((float)colour.green / 255, 2.2f);
+    float b = powf((float)colour.blue / 255, 2.2f);
+    float yellow = red ? 0.11238f * r + 0.88762f * g : 0.29275f * r + 0.70725f * g;
+    float rest = red ? 0.00401f * r - 0.00401f * g + b : -0.02234f * r + 0.02234f * g + b;
+    uint8_t light = (uint8_t)lroundf(255 * powf(yellow, 1 / 2.2f));
+    uint8_t blue = (uint8_t)lroundf(255 * powf(fminf(fmaxf(rest, 0), 1), 1 / 2.2f));
+    return oklab_of((struct colour){light, light, blue});
+}
+
+TEST(the_sides_of_a_scale_differ_without_red_or_green)
+{
+    for (size_t i = 0; i < palette_count; i++) {
+        struct ramp ramp;
+        if (!palette_rows[i].two_sided)
+            continue;
+        ramp_make(&ramp, &palette_rows[i]);
+        for (size_t off = 40; off < MIDDLE; off += 29) {
+            for (int red = 0; red < 2; red++) {
+                struct oklab below = seen_without(ramp.colours[MIDDLE - off], red);
+                struct oklab above = seen_without(ramp.colours[MIDDLE + off], red);
+                ck_assert_msg(oklab_distance(below, above) > 0.06f, "%s: %zu off the middle: %g",
+                              palette_rows[i].name, off, (double)oklab_distance(below, above));
+            }
+        }
+    }
+}
+
+TEST(viridis_is_the_published_one)
+{
+    struct ramp ramp;
+    ramp_make(&ramp, palette_find("viridis"));
+    struct oklab published = oklab_of(colour_of_hex(0x21918c)); /* its middle */
+    ck_assert_float_lt(oklab_distance(lab_of(&ramp, MIDDLE), published), 0.04f);
+    ck_assert_uint_eq(ramp.colours[1].red, 0x44);
+    ck_assert_uint_eq(ramp.colours[255].green, 0xe7);
+}
+
+TEST(palettes_are_found_by_name)
+{
+    for (size_t i = 0; i < palette_count; i++)
+        ck_assert_ptr_eq(palette_find(palette_rows[i].name), &palette_rows[i]);
+    ck_assert_ptr_null(palette_find("Blues"));
+}
+
+TEST(signs_and_the_ground_choose_a_palette)
+{
+    ck_assert_str_eq(palette_default(false, false)->name, "blues");
+    ck_assert_str_eq(palette_default(false, true)->name, "night");
+    ck_assert_str_eq(palette_default(true, false)->name, "blue-orange");
+    ck_assert_str_eq(palette_default(true, true)->name, "dusk");
+}

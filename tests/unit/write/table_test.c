@@ -1,0 +1,91 @@
+#include "write/table.h"
+
+#include <string.h>
+
+#include "../unit.h"
+#include "../rigs/memory_stream.h"
+#include "base/heap.h"
+
+static void expect(struct table *table, const char *expected)
+{
+    struct err err = {0};
+    ck_assert_int_eq(table_close(table, &err), 0);
+    struct file written = memory_stream_take(table->out);
+    ck_assert_msg(written.size == strlen(expected) &&
+                      memcmp(written.bytes, expected, written.size) == 0,
+                  "%.*s", (int)written.size, written.bytes);
+    file_release(&written);
+}
+
+TEST(every_column_has_its_gap_width_and_side)
+{
+    static const struct table_column columns[] = {
+        {"token", .width = 6, .left = true, .shortens = true},
+        {"id", .gap = 2, .width = 4},
+        {.gap = 1, .width = 3, .repeat = 2},
+        {"text", .gap = 2},
+    };
+    struct stream out = {0};
+    struct table table = {.out = &out, .columns = columns, .count = 4};
+    memory_stream_open(&out);
+    table_titles(&table);
+    table_text(&table, "dessert");
+    table_format(&table, "%d", 12345);
+    table_text(&table, "爱");
+    table_text(&table, "c");
+    table_text(&table, "end ");
+    table_end(&table);
+    table_text(&table, "爱");
+    table_text(&table, "1 µs");
+    table_end(&table);
+    expect(&table, "token     id          text\n"
+                   "desse…  12345  爱   c  end\n"
+                   "爱      1 µs\n");
+}
+
+TEST(a_line_is_shortened_to_the_page_and_another_table_stands_beside)
+{
+    static const struct table_column columns[] = {{.width = 3}, {.gap = 1, .width = 2}};
+    struct stream out = {0};
+    struct table table = {.out = &out, .columns = columns, .count = 2, .page = 14};
+    memory_stream_open(&out);
+    for (int i = 0; i < 2; i++) {
+        table_text(&table, "a");
+        table_text(&table, "b");
+        table_beside(&table, 4);
+        table_text(&table, "c");
+        table_text(&table, i ? "long" : "d");
+        table_end(&table);
+    }
+    expect(&table, "  a  b      c…\n"
+                   "  a  b      c…\n");
+}
+
+TEST(a_column_grows_up_to_its_widest_text)
+{
+    struct table_column column = {.width = 2};
+    table_fit(&column, "1");
+    ck_assert_uint_eq(column.width, 2);
+    table_fit(&column, "爱我");
+    ck_assert_uint_eq(column.width, 4);
+}
+
+TEST(memory_that_is_not_there_is_told_when_the_table_is_closed)
+{
+    static const struct table_column columns[] = {{.width = 3}};
+    for (int failing = 1; failing <= 2; failing++) {
+        struct stream out = {0};
+        struct err err = {0};
+        struct table table = {.out = &out, .columns = columns, .count = 1};
+        memory_stream_open(&out);
+        heap_fail_at(failing, 0);
+        table_format(&table, "%d", 1);
+        table_end(&table);
+        heap_fail_at(0, 0);
+        ck_assert_int_eq(table_close(&table, &err), -1);
+        ck_assert_msg(strncmp(err.text, "out of memory: ", 15) == 0, "%s", err.text);
+        struct file written = memory_stream_take(&out);
+        ck_assert_uint_eq(written.size, 0);
+        file_release(&written);
+    }
+}

@@ -1,0 +1,182 @@
+#include "write/text_line.h"
+
+#include <string.h>
+
+#include "../unit.h"
+#include "../rigs/memory_stream.h"
+#include "base/heap.h"
+
+TEST(a_cell_has_its_width_whatever_is_in_it)
+{
+    static const struct {
+        const char *text;
+        size_t width;
+        const char *left;
+        const char *right;
+    } cases[] = {
+        {"", 3, "   ", "   "},
+        {"is", 4, "is  ", "  is"},
+        {"Life", 4, "Life", "Life"},
+        {"dessert", 6, "desse…", "desse…"},
+        {"dessert", 1, "…", "…"},
+        {"dessert", 0, "", ""},
+        {"爱", 4, "爱  ", "  爱"},
+        {"自然语言", 8, "自然语言", "自然语言"},
+        {"自然语言", 7, "自然语…", "自然语…"},
+        {"自然语言", 6, "自然… ", " 自然…"},
+        {"🍰", 3, "🍰 ", " 🍰"},
+        {"🍰🍰", 3, "🍰…", "🍰…"},
+        {"e\xCC\x81t\xC3\xA9", 4, "e\xCC\x81t\xC3\xA9 ", " e\xCC\x81t\xC3\xA9"},
+        {"e\xCC\x81t\xC3\xA9", 2, "e\xCC\x81…", "e\xCC\x81…"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct buf left = {0};
+        struct buf right = {0};
+        buf_text(&left, "");
+        buf_text(&right, "");
+        text_left(&left, cases[i].text, cases[i].width);
+        text_right(&right, cases[i].text, cases[i].width);
+        ck_assert_str_eq(left.bytes, cases[i].left);
+        ck_assert_str_eq(right.bytes, cases[i].right);
+        buf_release(&left);
+        buf_release(&right);
+    }
+}
+
+TEST(what_is_wider_than_its_cell_gets_no_blanks)
+{
+    struct buf line = {0};
+    text_blanks_up_to(&line, 4, 2);
+    text_blanks_up_to(&line, 4, 4);
+    text_blanks_up_to(&line, 4, 7);
+    ck_assert_str_eq(line.bytes, "  ");
+    buf_release(&line);
+}
+
+TEST(a_text_is_broken_at_blanks)
+{
+    static const struct {
+        const char *text;
+        size_t column, indent, width;
+        const char *lines;
+    } cases[] = {
+        {"", 0, 0, 10, "\n"},
+        {"one two three", 0, 2, 13, "one two three\n"},
+        {"one two three", 0, 2, 12, "one two\n  three\n"},
+        {"one two three", 6, 1, 13, "one two\n three\n"},
+        {"one two three", 0, 3, 1, "one\n   two\n   three\n"},
+        {"one two three", 0, 2, 0, "one two three\n"},
+        {"爱 🍰 é", 0, 0, 5, "爱 🍰\né\n"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct stream out = {0};
+        memory_stream_open(&out);
+        text_wrap(&out, cases[i].text, cases[i].column, cases[i].indent, cases[i].width);
+        struct file written = memory_stream_take(&out);
+        ck_assert_uint_eq(written.size, strlen(cases[i].lines));
+        ck_assert_mem_eq(written.bytes, cases[i].lines, written.size);
+        file_release(&written);
+    }
+}
+
+TEST(blanks_are_as_many_as_asked)
+{
+    static const size_t counts[] = {0, 1, 31, 32, 33, 100};
+    for (size_t i = 0; i < COUNT(counts); i++) {
+        struct buf line = {0};
+        text_blanks(&line, counts[i]);
+        ck_assert_uint_eq(line.size, counts[i]);
+        for (size_t k = 0; k < line.size; k++)
+            ck_assert_int_eq(line.bytes[k], ' ');
+        buf_release(&line);
+    }
+}
+
+TEST(a_line_is_shortened_to_the_page)
+{
+    static const struct {
+        const char *text;
+        size_t width;
+        const char *shortened;
+    } cases[] = {
+        {"", 4, ""},          {"life", 0, "life"},  {"life", 4, "life"},
+        {"lives", 4, "liv…"}, {"我爱自", 4, "我…"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct buf line = {0};
+        buf_text(&line, cases[i].text);
+        text_shorten(&line, cases[i].width);
+        ck_assert_str_eq(line.bytes, cases[i].shortened);
+        buf_release(&line);
+    }
+}
+
+TEST(a_line_ends_without_blanks)
+{
+    struct stream out = {0};
+    struct buf line = {0};
+    struct err err = {0};
+    memory_stream_open(&out);
+    ck_assert_int_eq(text_end(&out, &line, &err), 0);
+    buf_text(&line, "  a b   ");
+    ck_assert_int_eq(text_end(&out, &line, &err), 0);
+    buf_text(&line, "   ");
+    ck_assert_int_eq(text_end(&out, &line, &err), 0);
+    struct file written = memory_stream_take(&out);
+    ck_assert_uint_eq(written.size, 8);
+    ck_assert_mem_eq(written.bytes, "\n  a b\n\n", 8);
+    file_release(&written);
+    buf_release(&line);
+}
+
+TEST(a_line_that_is_not_whole_is_an_error)
+{
+    struct stream out = {0};
+    struct buf line = {0};
+    struct err err = {0};
+    heap_fail_at(1, 0);
+    buf_text(&line, "Life");
+    heap_fail_at(0, 0);
+    ck_assert_int_eq(text_end(&out, &line, &err), -1);
+    ck_assert_msg(strncmp(err.text, "out of memory: ", 15) == 0, "%s", err.text);
+}
+
+TEST(the_middle_of_a_long_axis_is_left_out)
+{
+    static const struct {
+        struct text_cut cut;
+        size_t places[6]; /* by slot */
+        size_t slots;
+        size_t between; /* the slot with the ellipsis, or `slots` */
+    } cases[] = {
+        {{.front = 3, .back = 0, .size = 3}, {0, 1, 2}, 3, 3},
+        {{.front = 1, .back = 1, .size = 3}, {0, 1, 2}, 3, 1},
+        {{.front = 3, .back = 2, .size = 60}, {0, 1, 2, 3, 58, 59}, 6, 3},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const struct text_cut *cut = &cases[i].cut;
+        ck_assert_uint_eq(text_cut_slots(cut), cases[i].slots);
+        ck_assert(text_is_cut(cut) == (cases[i].between < cases[i].slots));
+        for (size_t slot = 0; slot < cases[i].slots; slot++) {
+            ck_assert_uint_eq(text_cut_place(cut, slot), cases[i].places[slot]);
+            ck_assert(text_cut_between(cut, slot) == (slot == cases[i].between));
+        }
+    }
+}
+
+TEST(a_cut_leaves_what_fits_and_never_less_than_two)
+{
+    static const struct {
+        size_t size, lines;
+        size_t front, back;
+    } cases[] = {
+        {5, 0, 5, 0}, {5, 5, 5, 0}, {6, 5, 2, 2}, {60, 6, 3, 2},
+        {5, 3, 1, 1}, {5, 1, 1, 1}, {2, 1, 2, 0}, {1, 1, 1, 0},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct text_cut cut = text_cut_lines(cases[i].size, cases[i].lines);
+        ck_assert_uint_eq(cut.front, cases[i].front);
+        ck_assert_uint_eq(cut.back, cases[i].back);
+        ck_assert_uint_eq(cut.size, cases[i].size);
+    }
+}
