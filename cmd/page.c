@@ -17,7 +17,7 @@
 #include "command.h"
 
 enum {
-    PAGE_COLUMNS = 80, /* where nobody says otherwise */
+    PAGE_COLUMNS = 80, /* where no option says otherwise */
     PAGE_LINES = 24,
     NARROWEST = 20,
     WIDEST = 100000,

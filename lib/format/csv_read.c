@@ -10,7 +10,7 @@ struct extent {
     bool open; /* a quote is not closed: all that is left was taken */
 };
 
-enum state { FRESH, PLAIN, QUOTED, CLOSED }; /* of a field; CLOSED: behind a quote in quotes */
+enum state { FRESH, PLAIN, QUOTED, CLOSED }; /* of a field; CLOSED: after a quote in quotes */
 
 /* A quote opens a field only at its beginning; elsewhere it is a character like any other. */
 static enum state state_after(enum state state, char c, char separator)
@@ -61,7 +61,7 @@ static int refuse(const char *at, const char *end, char separator, struct err *e
                    name, rest < 16 ? (int)rest : 16, at);
 }
 
-/* Copy the field that begins at `*at` without its quotes; stand behind it, and in `*out` behind the
+/* Copy the field that begins at `*at` without its quotes; stand after it, and in `*out` after the
  * copy. */
 static int read_field(char **out, const char **at, const char *end, char separator, struct err *err)
 {

@@ -14,7 +14,7 @@ enum {
 
 enum { ID = 1, TOKEN, LOGPROB }; /* columns */
 
-/* A token's bytes; its number where nobody knows them. */
+/* A token's bytes; its number where they are not known. */
 struct name {
     char number[ID_BYTES];
     const char *bytes;

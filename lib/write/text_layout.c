@@ -86,7 +86,7 @@ static size_t count_blocks(const struct text_layout *layout, size_t sheets, size
     return fitting > 1 ? fitting : 1;
 }
 
-/* The column at the left holds the row labels, behind their numbers, and above them "head 3". */
+/* The column at the left holds the row labels, after their numbers, and above them "head 3". */
 static size_t left_width(const struct report *report, const struct kept *kept,
                          const struct text_layout *layout)
 {
