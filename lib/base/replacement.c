@@ -27,8 +27,8 @@ static _Atomic(struct guarded *) newest;
 
 static bool is_guarded(const struct stat *status, enum reading_kind kind)
 {
-    for (const struct guarded *file = atomic_load(&newest); file; file = file->next)
-        if (file->inode == status->st_ino && file->device == status->st_dev && file->kind >= kind)
+    for (const struct guarded *one = atomic_load(&newest); one; one = one->next)
+        if (one->inode == status->st_ino && one->device == status->st_dev && one->kind >= kind)
             return true;
     return false;
 }
@@ -38,11 +38,11 @@ int replacement_guard(int descriptor, enum reading_kind kind, struct err *err)
     struct stat status;
     if (fstat(descriptor, &status) || !S_ISREG(status.st_mode) || is_guarded(&status, kind))
         return 0;
-    struct guarded *file = heap_alloc(1, sizeof *file, err);
-    if (!file)
+    struct guarded *one = heap_alloc(1, sizeof *one, err);
+    if (!one)
         return -1;
-    *file = (struct guarded){status.st_dev, status.st_ino, kind, atomic_load(&newest)};
-    while (!atomic_compare_exchange_weak(&newest, &file->next, file))
+    *one = (struct guarded){status.st_dev, status.st_ino, kind, atomic_load(&newest)};
+    while (!atomic_compare_exchange_weak(&newest, &one->next, one))
         continue; /* another was first: it is the next one now */
     return 0;
 }
