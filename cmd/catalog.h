@@ -94,8 +94,7 @@ void value_use_title(struct stream *out, const struct value_use *use,
 enum value_paths { PATHS_NONE, PATHS_FILES, PATHS_FOLDERS };
 enum value_paths value_paths(const char *argument);
 
-/* --- what is made of it ------------------------------------------------------------------------
- */
+/* --- what is made of it ----------------------------------------------------------------------- */
 
 /* A page of the manual in roff, of a command or of them all (NULL). */
 void manual_write(struct stream *out, const struct command *command);
@@ -104,8 +103,7 @@ void manual_write(struct stream *out, const struct command *command);
 enum shell { SHELL_BASH, SHELL_ZSH, SHELL_FISH };
 void completion_write(struct stream *out, enum shell shell);
 
-/* --- the guided tour: a row a step -------------------------------------------------------------
- */
+/* --- the guided tour: a row a step ------------------------------------------------------------ */
 
 /* Numbers with decimals in what is said must stand in the command's output, too: a test compares.
  */

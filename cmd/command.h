@@ -56,8 +56,7 @@ int help_version(struct err *err);
 const char *chosen_model(const char *option);
 int only_model(const char **name, const struct options *options, struct err *err);
 
-/* --- standard error ----------------------------------------------------------------------------
- */
+/* --- standard error --------------------------------------------------------------------------- */
 
 /* "attn-cli: note: …"; nothing with --quiet. And "attn-cli: error: …". */
 void print_note(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -80,8 +80,7 @@ int output_write(struct output *output, const struct report *report, const struc
 int output_commit(struct output *output, struct err *err);
 void output_discard(struct output *output);
 
-/* --- the page that people read -----------------------------------------------------------------
- */
+/* --- the page that people read ---------------------------------------------------------------- */
 
 /* Columns: --width, else the terminal's, else 80; rows of a matrix that are shown before its middle
  * is left out. 0 with --full: endless. */

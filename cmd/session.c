@@ -50,8 +50,7 @@ int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
     return *mechanisms ? 0 : -1;
 }
 
-/* --- a model and its texts ---------------------------------------------------------------------
- */
+/* --- a model and its texts -------------------------------------------------------------------- */
 
 int session_read_options(struct session *session, struct err *err)
 {

@@ -3,8 +3,9 @@
  *
  *     struct session session = {.options = options};
  *     if (session_read_options(&session, err) ||
- *         inputs_open(&session.inputs, &options->input, INPUTS_SOME, err) || session_open(&session,
- * err) || session_read(&session, &pair, 0, &arena, err)) ... session_release(&session);
+ *         inputs_open(&session.inputs, &options->input, INPUTS_SOME, err) ||
+ *         session_open(&session, err) || session_read(&session, &pair, 0, &arena, err)) ...
+ *     session_release(&session);
  */
 #ifndef ATTN_CMD_SESSION_H
 #define ATTN_CMD_SESSION_H
@@ -24,8 +25,7 @@
 #include "text/label.h"
 #include "write/format.h"
 
-/* --- texts: --sentence, operands, --file, --ids or, where none is given, what is piped in ------
- */
+/* --- texts: --sentence, operands, --file, --ids or, where none is given, what is piped in ----- */
 
 struct inputs {
     struct input *items;
@@ -85,8 +85,7 @@ int inputs_read_file(struct file *file, const char *path, struct err *err);
 const char *inputs_shown_path(const char *path);
 const char *inputs_after_mark(const struct file *file);
 
-/* --- a model and its texts ---------------------------------------------------------------------
- */
+/* --- a model and its texts -------------------------------------------------------------------- */
 
 struct session {
     const struct options *options;
@@ -114,8 +113,7 @@ void session_count_dropped(struct session *session, const struct text_pair *pair
 void session_note_dropped(const struct session *session);
 void session_release(struct session *session);
 
-/* --- what is asked of the model ----------------------------------------------------------------
- */
+/* --- what is asked of the model --------------------------------------------------------------- */
 
 struct request {
     struct mechanism mechanism; /* the viewer must be set to it before it looks */

@@ -143,8 +143,7 @@ void explain_table_write(const struct explain_table *template, const struct expl
 /* Is it on a page, by itself? `full`: nothing is left out. */
 bool explain_shows(const struct given *given, bool full);
 
-/* --- markups that are text: a table of marks, and functions for what no mark can say -----------
- */
+/* --- markups that are text: a table of marks, and functions for what no mark can say ---------- */
 
 struct markup {
     struct explain_form form; /* its first fields alone */
@@ -200,8 +199,7 @@ int explain_markup_write(struct stream *out, const struct explanations *explanat
                          const struct explain_page *page, const struct markup *markup,
                          struct err *err);
 
-/* --- texts and formulas: nothing in a token becomes markup -------------------------------------
- */
+/* --- texts and formulas: nothing in a token becomes markup ------------------------------------ */
 
 /* Append a text, in an element or in the quotes of an attribute; a formula in the notation of a
  * terminal, <i>k</i><sub>j</sub>: what is below a root has a line above it; the same in pango's

@@ -15,8 +15,7 @@
 #include "lens/viewer.h"
 #include "model/weights.h"
 
-/* --- trace: T tokens look at S keys; vectors are dense. One pass serves all queries ------------
- */
+/* --- trace: T tokens look at S keys; vectors are dense. One pass serves all queries ----------- */
 
 /* All of it lives as long as the arena and the viewer. */
 struct trace {
@@ -172,8 +171,7 @@ const struct norm *given_norm(const struct trace *trace);
 float *given_query_matrix(struct builder *builder);
 bool given_query_is_small(const struct trace *trace);
 
-/* --- the steps, each in the file of what it is about -------------------------------------------
- */
+/* --- the steps, each in the file of what it is about ------------------------------------------ */
 
 void step_input(struct builder *builder);
 void step_query(struct builder *builder);

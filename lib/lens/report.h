@@ -76,8 +76,7 @@ struct sheet report_sheet(const struct report *report, size_t index);
 /* The tensor of that sheet, with no other head than the sheet's. */
 struct kept report_kept(const struct report *report, size_t index);
 
-/* --- what can be made of a report before it is shown (derive.c), in every format -----------------
- */
+/* --- what can be made of a report before it is shown (derive.c), in every format -------------- */
 
 struct derivation {
     bool mean_of_heads;

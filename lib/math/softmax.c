@@ -95,8 +95,7 @@ bool normalise_row(float *x, size_t count)
     return true;
 }
 
-/* --- ranges of a few rows ----------------------------------------------------------------------
- */
+/* --- ranges of a few rows --------------------------------------------------------------------- */
 
 /* The whole steps that a range stands in. */
 struct steps {

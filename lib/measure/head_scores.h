@@ -69,8 +69,7 @@ double head_survey_score(const struct head_survey *survey, size_t layer, size_t 
 int head_survey_measure(struct measured *measured, const struct head_survey *survey,
                         enum score only, struct arena *arena, struct err *err);
 
-/* --- a line a head (head_table.c) --------------------------------------------------------------
- */
+/* --- a line a head (head_table.c) ------------------------------------------------------------- */
 
 struct head_line {
     size_t layer, head;

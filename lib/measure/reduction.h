@@ -22,8 +22,7 @@
 #include "lens/selection.h"
 #include "math/exact_sum.h"
 
-/* --- measures: a row of the table each (measure.c) ----------------------------------------------
- */
+/* --- measures: a row of the table each (measure.c) -------------------------------------------- */
 
 enum measure {
     MEASURE_MEAN,
@@ -60,8 +59,7 @@ extern const struct measure_row measure_rows[MEASURE_ALL];
 /* The measure of that name, of those that --reduce takes; false when there is none. */
 bool measure_find(const char *name, size_t size, enum measure *measure);
 
-/* --- reductions ---------------------------------------------------------------------------------
- */
+/* --- reductions ------------------------------------------------------------------------------- */
 
 struct reduction_size {
     size_t layers, heads;
@@ -126,8 +124,7 @@ bool reduction_fits(const struct reduction *reduction, const struct reduction_en
 int reduction_merge(struct reduction *reduction, const struct reduction_entry *entry,
                     struct err *err);
 
-/* --- a sink that counts the attention it sees and keeps none of it ------------------------------
- */
+/* --- a sink that counts the attention it sees and keeps none of it ---------------------------- */
 
 /* Where one text of the batch is counted, and what of it. */
 struct reduction_text {
@@ -153,8 +150,7 @@ int reduction_sink_see(void *context, const struct announcement *seen, struct er
 /* The same sink for a pass over text `index` alone. */
 struct reduction_sink reduction_sink_only(const struct reduction_sink *sink, size_t index);
 
-/* --- on the way out ------------------------------------------------------------------------------
- */
+/* --- on the way out --------------------------------------------------------------------------- */
 
 /* All measures as sheets, in the order of their table: fills in `measured`'s items. */
 int reduction_measure(struct measured *measured, const struct reduction *reduction,

@@ -131,8 +131,7 @@ int attention_take_memory(struct pass *pass);
 extern const struct attention_method attention_dense, attention_sparse, attention_linear,
     attention_blocked;
 
-/* --- strips ------------------------------------------------------------------------------------
- */
+/* --- strips ----------------------------------------------------------------------------------- */
 
 /* Queries first … first + rows - 1 of the text's new ones. */
 struct strip {

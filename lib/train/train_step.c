@@ -178,8 +178,7 @@ void train_step_release(struct train_step *step)
     *step = (struct train_step){0};
 }
 
-/* --- the loss, and its gradients ---------------------------------------------------------------
- */
+/* --- the loss, and its gradients -------------------------------------------------------------- */
 
 static void cross_entropy_block(const struct row_operation *op, const struct row_block *block)
 {

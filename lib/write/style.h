@@ -65,8 +65,7 @@ int style_read_view(struct style *style, const char *name, struct err *err);
 int style_read_cells(struct style *style, const char *name, struct err *err);
 int style_read_palette(struct style *style, const char *name, struct err *err);
 
-/* --- from numbers to colours -------------------------------------------------------------------
- */
+/* --- from numbers to colours ------------------------------------------------------------------ */
 
 /* Numbers of one sign fill the ramp from the lowest (at most 0) to the highest; those of both signs
  * fill it from its middle, which is 0, to either end. Sqrt and log lift what is small.

@@ -153,8 +153,7 @@ void text_heat_legend(struct buf *line, struct text_heat *heat)
                  tones->range == RANGE_ROW ? " the most of the row" : " the most of the head");
 }
 
-/* --- all of it ----------------------------------------------------------------------------------
- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 void text_heat_begin(struct text_heat *heat, struct stream *out, struct extent extent,
                      const struct place *place)

@@ -42,8 +42,7 @@ static void ignore_hang_up(const struct scene *scene)
     signal(SIGHUP, SIG_IGN);
 }
 
-/* --- as soon as the disk has seen so many events ------------------------------------------------
- */
+/* --- as soon as the disk has seen so many events ---------------------------------------------- */
 
 static void watch_folders(int watcher)
 {

@@ -17,8 +17,7 @@ struct traces {
     double worst; /* as a share of the tensor's largest number */
 };
 
-/* --- one trace ---------------------------------------------------------------------------------
- */
+/* --- one trace -------------------------------------------------------------------------------- */
 
 /* Where a row stands in the reference, and where the explanation has it. */
 struct place {

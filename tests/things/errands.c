@@ -21,8 +21,7 @@ const char errand_inputs[] =
     ">bad.jsonl\n" ATTN "vocab -q texts -o words\n" ATTN "init -q --shape gpt2 " SMALL
     " --vocab words/vocab.json -o small\n";
 
-/* --- one file ----------------------------------------------------------------------------------
- */
+/* --- one file --------------------------------------------------------------------------------- */
 
 static const char *const single[] = {
     "run -q -m life -s 'Life is' --format csv -o ",
@@ -48,8 +47,7 @@ static const struct place {
     {"things/new", "here/things/new"},
 };
 
-/* --- a folder ----------------------------------------------------------------------------------
- */
+/* --- a folder --------------------------------------------------------------------------------- */
 
 static const struct filing {
     const char *line;
@@ -86,8 +84,7 @@ static const struct shelf {
     {"file", "", ""},
 };
 
-/* --- more than one step ------------------------------------------------------------------------
- */
+/* --- more than one step ----------------------------------------------------------------------- */
 
 static const struct errand steps[] = {
     {.before = ATTN TRAIN " -o made",
@@ -177,8 +174,7 @@ static const struct errand merges[] = {
      .line = "merge m/ --force"},
 };
 
-/* --- all of them, by number --------------------------------------------------------------------
- */
+/* --- all of them, by number ------------------------------------------------------------------- */
 
 enum {
     SINGLES = sizeof single / sizeof *single,

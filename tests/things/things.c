@@ -33,8 +33,7 @@ static struct kill_points points;
 static size_t every = 1, passed, failed, errands, kills;
 static bool changed; /* what there is to be tried with */
 
-/* --- running -----------------------------------------------------------------------------------
- */
+/* --- running ---------------------------------------------------------------------------------- */
 
 /* Lines of a shell, in a folder of the scratch; the status, or 256 and a signal. */
 static int shell(const char *folder, const char *lines)
@@ -88,8 +87,7 @@ static int make_template(struct err *err)
     return shell("template", line) ? err_set(err, "cannot make the things") : 0;
 }
 
-/* --- the verdict -------------------------------------------------------------------------------
- */
+/* --- the verdict ------------------------------------------------------------------------------ */
 
 static bool matches(const char *patterns, const char *path)
 {
@@ -172,8 +170,7 @@ static int try(const char *prefix, const char *how, struct err *err)
     return lost;
 }
 
-/* --- all ---------------------------------------------------------------------------------------
- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 static int try_kills(struct err *err)
 {

@@ -11,8 +11,7 @@
 
 enum { WORDS = 3000 };
 
-/* --- the plain version: sort everything, in double, with libm ----------------------------------
- */
+/* --- the plain version: sort everything, in double, with libm --------------------------------- */
 
 static const float *sorted_by;
 
@@ -67,8 +66,7 @@ static void plain_distribution(struct plain *plain, const float *logits, size_t 
         plain->probabilities[i] /= passed;
 }
 
-/* --- helpers -----------------------------------------------------------------------------------
- */
+/* --- helpers ---------------------------------------------------------------------------------- */
 
 static struct arena arena;
 
@@ -109,8 +107,7 @@ static const char *kept_ids(const struct sampler *sampler)
     return text;
 }
 
-/* --- tests -------------------------------------------------------------------------------------
- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 TEST(random_numbers_are_splitmix64s)
 {

@@ -110,8 +110,7 @@ TEST(words_are_the_first_rows_of_a_table)
     }
 }
 
-/* --- the bundled examples ----------------------------------------------------------------------
- */
+/* --- the bundled examples --------------------------------------------------------------------- */
 
 static struct file file_of(const char *model, const char *name)
 {
