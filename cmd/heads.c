@@ -110,8 +110,8 @@ static void note_material(const struct job *job)
 {
     const struct inputs *inputs = &job->session.inputs;
     struct stat status;
-    bool is_device = !fstat(STDIN_FILENO, &status) && S_ISCHR(status.st_mode);
-    if (inputs->path && !inputs->count && !is_device)
+    bool is_text = !fstat(STDIN_FILENO, &status) && !S_ISCHR(status.st_mode);
+    if (inputs->path && !inputs->count && is_text)
         print_note("standard input is empty: measured on repeated random tokens");
     if (!inputs->count || is_said_below(job))
         return;

@@ -124,9 +124,11 @@ int reductions_note(struct reductions *reductions, const struct job *job,
 static bool makes_a_difference(const struct option_row *row, const struct reductions *reductions)
 {
     bool differs = false;
+    if (!settings_compute(row)) /* nor are texts of others kept */
+        return false;
     for (struct reduction_group *group = reductions->first; group && !differs; group = group->next)
         differs = !settings_same(row, &group->options, reductions->defaults);
-    return differs && settings_compute(row);
+    return differs;
 }
 
 /* Name the values of what makes groups different: those of the command line, too, so that tables
