@@ -11,7 +11,7 @@
  *     reductions_release(&reductions);
  *
  * Exact sums go to another process, or to the same one after an interruption, in a file: how many
- * jobs are in it; of each group what it is, how many texts, and the lines of reduction_lines.h:
+ * jobs are in it; of each group what it is, how many texts, and the lines of measure/reduction.h:
  *
  *     {"done": 4000}
  *     {"model": "tiny", "settings": {"bos": "true"}, "layers": 2, "heads": 4, "queries": 40,

@@ -125,7 +125,7 @@ function css(colour, opacity = 1) {
     return `rgb(${colour[0]} ${colour[1]} ${colour[2]} / ${opacity})`;
 }
 
-// Black or white, as lib/draw/colour.c chooses.
+// Black or white, as lib/write/palette.c chooses.
 function inkOn(colour) {
     const light = colour.map((byte) => {
         const value = byte / 255;
@@ -139,7 +139,7 @@ function variable(name) {
     return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-// Heads that are shown together have a colour each: lib/draw/lines.c's.
+// Heads that are shown together have a colour each: lib/write/palette.c's.
 const FEW = [
     '#0072b2',
     '#d55e00',

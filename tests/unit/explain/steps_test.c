@@ -195,7 +195,7 @@ static void check_query(size_t way, enum site_part part, size_t layer, size_t *l
     bool renormalises = mechanism->renormalise && part == PART_SENTENCE;
     const char *result = drops ? "shares" : "weights";
     const char *share = drops ? "share" : "weight";
-    bool behind = renormalises || mechanism->kind == ATTENTION_LINEAR;
+    bool after = renormalises || mechanism->kind == ATTENTION_LINEAR;
     check_names(renormalises == mechanism->renormalise ? mechanisms[way].steps
                 : drops                                ? "scores scaled masked shares weights"
                                                        : "scores scaled masked weights");
@@ -204,7 +204,7 @@ static void check_query(size_t way, enum site_part part, size_t layer, size_t *l
     expect_values(find_block("masked", "masked"), row.masked, "masked");
     expect_values(find_block(result, "masked"), row.masked, "masked");
     expect_values(find_block(result, share), row.weights, share);
-    check_shares(result, behind ? "masked" : "power", share);
+    check_shares(result, after ? "masked" : "power", share);
     if (renormalises) {
         expect_values(find_block("softmax", "softmax"), row.softmax, "softmax");
         check_shares("softmax", "power", "softmax");

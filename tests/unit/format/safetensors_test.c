@@ -136,7 +136,7 @@ TEST(a_header_whose_length_looks_like_another_format_is_opened)
     }
 }
 
-/* What the message says behind the file's name. */
+/* What the message says after the file's name. */
 static const char *behind_name(const struct err *err)
 {
     static const char name[] = "'models/x/model.safetensors': ";

@@ -80,7 +80,7 @@ static uint32_t nearest(uint32_t bits)
     return to_below < to_above || (to_below == to_above && below_is_even) ? below : above;
 }
 
-/* Every number of 16 bits, and what lies behind it. */
+/* Every number of 16 bits, and what lies after it. */
 TEST(all_positive_numbers_are_rounded_as_their_distances_say)
 {
     static const uint32_t lower[] = {0, 1, 0x7ffe, 0x7fff, 0x8000, 0x8001, 0xfffe, 0xffff};

@@ -122,7 +122,7 @@ static void check_untouched(struct matrix y)
     for (size_t row = 0; row + 1 < y.rows; row++)
         for (size_t i = y.columns; i < y.stride; i++)
             if (y.data[row * y.stride + i] != untouched)
-                ck_abort_msg("a cell behind row %zu was written", row);
+                ck_abort_msg("a cell after row %zu was written", row);
 }
 
 static void check_bits(struct machine *machine, const struct example *e)

@@ -15,7 +15,7 @@ enum { ROUNDS_MAX = 5000 };
 
 static const double much_work = 1e9;
 
-/* What the rounds of a loop leave behind. */
+/* What the rounds of a loop leave after. */
 struct trace {
     atomic_int runs[ROUNDS_MAX];  /* of each round */
     atomic_int foreign_rounds;    /* done by another thread than the caller's */

@@ -209,7 +209,7 @@ TEST(rows_are_added_column_by_column)
     ck_assert_mem_eq(sum, ((float[]){5.5f, 11, 9, 33, 44, 9}), sizeof sum);
 }
 
-/* Counts around the steps of the loop; what lies behind a row stays as it is. */
+/* Counts around the steps of the loop; what lies after a row stays as it is. */
 TEST(a_scaled_row_is_added_with_one_rounding)
 {
     enum { MOST = 200 };

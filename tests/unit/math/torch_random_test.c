@@ -90,7 +90,7 @@ TEST(what_is_skipped_is_drawn)
         torch_random_skip_uniform(&other, sizes[i]);
         torch_random_normal(&torch, x, 3, 0, 1);
         torch_random_normal(&other, x + 3, 3, 0, 1);
-        must_be(x + 3, x, 3, "what comes behind");
+        must_be(x + 3, x, 3, "what comes after");
     }
 }
 

@@ -37,7 +37,7 @@ struct growth {
 
 static enum precision precision; /* of this test */
 
-/* Tokens of the text; behind their source, where there is an encoder, which looks at itself. */
+/* Tokens of the text; after their source, where there is an encoder, which looks at itself. */
 static struct text part_of(struct growth *growth, size_t first, size_t count)
 {
     struct text part = {.ids = growth->ids + first, .count = count};

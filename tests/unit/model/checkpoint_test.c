@@ -169,7 +169,7 @@ TEST(an_index_that_is_wrong_says_where)
     static const char no_map[] = "field 'weight_map': expected an object of tensors and files";
     static const struct {
         const char *index;
-        const char *message; /* behind "'m/model.safetensors.index.json': " */
+        const char *message; /* after "'m/model.safetensors.index.json': " */
     } cases[] = {
         {"", "byte 0: expected a value, found the end"},
         {"[]", no_map},

@@ -138,7 +138,7 @@ TEST(every_key_of_bare_attention_is_read)
 
 static const struct refusal {
     const char *config;
-    const char *message; /* behind "'m/config.json': " */
+    const char *message; /* after "'m/config.json': " */
 } refusals[] = {
     {"", "byte 0: expected a value, found the end"},
     {"[]", "expected a JSON object"},

@@ -61,7 +61,7 @@ TEST(every_key_is_read)
 
 static const struct refusal {
     const char *config;
-    const char *message; /* behind "'m/config.json': field " */
+    const char *message; /* after "'m/config.json': field " */
     enum err_kind kind;
 } refusals[] = {
     {"{\"model_type\": \"transformer\"}", "'vocab_size': expected a number, found nothing",

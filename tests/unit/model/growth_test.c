@@ -38,7 +38,7 @@ static void open_way(const char *config, size_t count, const struct way *way)
     growth.model.weights.packing_words = way->packed;
 }
 
-/* Beginnings of the text, one pass each and no cache: whatever comes behind changes nothing. */
+/* Beginnings of the text, one pass each and no cache: whatever comes after changes nothing. */
 static void check_beginnings(size_t step)
 {
     static struct record shorter;

@@ -27,7 +27,7 @@ static void close_page(void)
     guarded_close(&page_memory);
 }
 
-/* A page with a guard behind it. */
+/* A page with a guard after it. */
 static uint32_t *take(size_t count)
 {
     uint32_t *page = (void *)guarded_take(&page_memory, count);

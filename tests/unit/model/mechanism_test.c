@@ -18,7 +18,7 @@ static const char causal[] =
           "d_k": 7, "d_v": 3, "causal": true, "out_proj": true, "n_layer": 2});
 static const char open_to_all[] =
     JSON({"model_type": "attention", "vocab_size": 19, "n_embd": 12, "n_head": 3});
-/* Norms behind the sums, and before. */
+/* Norms after the sums, and before. */
 static const char post[] =
     JSON({"model_type": "transformer", "vocab_size": 40, "n_embd": 12, "n_layer": 2,
           "n_encoder_layer": 2, "n_head": 3, "n_inner": 16});
@@ -111,22 +111,22 @@ TEST(the_mask_behind_the_softmax_is_as_the_formulas_say)
 
 TEST(both_ways_to_mask_agree)
 {
-    static struct recording before, behind;
+    static struct recording before, after;
     open_rig(causal, (struct mechanism){0}, 1);
     run_text(&before, 70);
     close_rig();
     open_rig(causal, (struct mechanism){.renormalise = true}, 1);
-    run_text(&behind, 70);
+    run_text(&after, 70);
     close_rig();
     static const enum site sites[] = {SITE_WEIGHTS, SITE_CONTEXT, SITE_ATTN_OUT};
     for (size_t i = 0; i < COUNT(sites); i++) {
         const struct record *expected = recording_find(&before, sites[i], 1, 0);
-        const struct record *found = recording_find(&behind, sites[i], 1, 0);
+        const struct record *found = recording_find(&after, sites[i], 1, 0);
         for (size_t k = 0; k < expected->count; k++)
             ck_assert_double_eq_tol((double)found->values[k], (double)expected->values[k], 1e-6);
     }
     recording_release(&before);
-    recording_release(&behind);
+    recording_release(&after);
 }
 
 /* Where all the weight lies in the future, nothing is left to divide. */

@@ -111,7 +111,7 @@ static const struct expected of_decoder[] = {
     {"h.2.mlp.c_proj.bias", "[6]"},
 };
 
-/* Layers of the encoder, counted behind those of the decoder, have no cross-attention. */
+/* Layers of the encoder, counted after those of the decoder, have no cross-attention. */
 static const struct expected of_encoder[] = {
     {"wte.weight", "[11, 6]"},
     {"wpe.weight", "[5, 6]"},

@@ -39,7 +39,7 @@ static void run(struct recording *seen)
     ck_assert_msg(!rig_run(&rig, seen, &text, 1, &err), "%s", err.text);
 }
 
-/* Run with everything of the last layer watched that has heads, and nothing behind it; in fresh
+/* Run with everything of the last layer watched that has heads, and nothing after it; in fresh
  * memory, where it is NULL. */
 static void run_heads(struct recording *seen, struct span heads, bool packed, struct arena *memory)
 {

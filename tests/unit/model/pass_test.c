@@ -74,7 +74,7 @@ TEST(views_have_the_axes_of_their_site)
     }
 }
 
-/* Does a pass that watches only the one go on behind the other? */
+/* Does a pass that watches only the one go on after the other? */
 static bool comes_after(const struct record *one, const struct record *other)
 {
     rig_watch_nothing(&rig);

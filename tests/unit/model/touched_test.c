@@ -183,7 +183,7 @@ TEST(a_head_of_its_own_is_read_for_logits_alone)
     close_model();
 }
 
-/* What is converted, or packed, is read by whole matrices; those behind the last site are not. */
+/* What is converted, or packed, is read by whole matrices; those after the last site are not. */
 static const struct touch whole_touches[] = {
     {"resid_pre", "0", NULL, "", 0, 0, 0},
     {"ln_1", "0", NULL, "h.0.ln_1.", 1, 0, 0},

@@ -132,7 +132,7 @@ static void check_untouched(const struct guarded *memory, struct matrix y)
     for (size_t row = 0; row + 1 < y.rows; row++)
         for (size_t i = y.columns; i < y.stride; i++)
             if (y.data[row * y.stride + i] != untouched)
-                ck_abort_msg("a cell behind row %zu was written", row);
+                ck_abort_msg("a cell after row %zu was written", row);
 }
 
 static void refuse_row(const struct gemm_rig *rig, const struct machine *machine,

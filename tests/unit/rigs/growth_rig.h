@@ -37,7 +37,7 @@ struct growth {
 void growth_open(struct growth *growth, const char *config, size_t count, enum precision precision);
 void growth_release(struct growth *growth);
 
-/* So many of the text's tokens from one on, behind what is in a cache (NULL: there is none); and
+/* So many of the text's tokens from one on, after what is in a cache (NULL: there is none); and
  * the source that they look at, if the model has an encoder. */
 struct text growth_part(struct growth *growth, size_t first, size_t count, struct cache *cache);
 

@@ -17,7 +17,7 @@
 
 struct guarded {
     char *pages;
-    size_t usable_bytes; /* the forbidden page stands behind them */
+    size_t usable_bytes; /* the forbidden page stands after them */
     size_t page_bytes;
 };
 

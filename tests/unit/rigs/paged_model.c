@@ -84,7 +84,7 @@ static void write_header(struct buf *header, const struct paged_model *model, en
         header->bytes[i] = (char)((header->size - 8) >> 8 * i & 0xff);
 }
 
-/* The header and, behind it, memory that nobody has touched. */
+/* The header and, after it, memory that nobody has touched. */
 static void map_file(struct paged_model *model, const struct buf *header)
 {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;

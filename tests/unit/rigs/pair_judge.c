@@ -30,7 +30,7 @@ static float *rounded_copy(struct pair_judge *judge, const float *values, size_t
     return copy;
 }
 
-/* What a sum becomes with the number at `k`, and before it the one behind, if that is in. */
+/* What a sum becomes with the number at `k`, and before it the one after, if that is in. */
 static float add_pair(const struct pair_judge *judge, float sum, size_t row, size_t column,
                       size_t k, size_t depth)
 {

@@ -106,15 +106,15 @@ static void share(double *y, const double *x, size_t count)
 void reference_attend(const struct reference_row *row)
 {
     const struct mechanism *m = &row->config->mechanism;
-    bool behind = m->renormalise && row->causal;
+    bool after = m->renormalise && row->causal;
     double scale = m->kind == ATTENTION_LINEAR ? 1 : scale_of(row);
-    bool zeroed = m->kind == ATTENTION_LINEAR || behind;
+    bool zeroed = m->kind == ATTENTION_LINEAR || after;
     struct draw drawn;
     draw(&drawn, row);
     score(row);
     for (size_t key = 0; key < row->keys; key++)
         row->masked[key] = row->scores[key] * scale;
-    if (behind) {
+    if (after) {
         softmax(row->softmax, row->masked, row->keys);
         for (size_t key = 0; key < row->keys; key++)
             row->masked[key] = row->softmax[key];

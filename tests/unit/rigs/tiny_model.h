@@ -47,7 +47,7 @@ struct tiny_model {
 void tiny_model_make(struct tiny_model *model, const char *config);
 void tiny_model_release(struct tiny_model *model);
 
-/* Write model.safetensors; its data begins `shift` bytes behind a multiple of 64. */
+/* Write model.safetensors; its data begins `shift` bytes after a multiple of 64. */
 void tiny_model_write(struct tiny_model *model, size_t shift);
 
 /* The tensor of that name; the test fails where there is none. */

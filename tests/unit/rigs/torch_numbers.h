@@ -225,7 +225,7 @@ static const float torch_sequence[] = {
     -1.02729034f,
 };
 
-/* Seed 5: the digests of torch.randn(100003), and of torch.rand behind it. */
+/* Seed 5: the digests of torch.randn(100003), and of torch.rand after it. */
 static const uint32_t torch_long_normal = 4147930479u;
 static const uint32_t torch_long_uniform = 2954906867u;
 /* clang-format on */

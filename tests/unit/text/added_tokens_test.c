@@ -126,7 +126,7 @@ TEST(a_single_word_touches_no_letter)
     expect_walk(items, 1, "foos afoo foo_ 9foo", "|foos afoo foo_ 9foo|");
     expect_walk(items, 1, "爱foo foo\xCC\x81 -foo", "|爱foo foo\xCC\x81 -|<1 14-17>");
     expect_walk(items, 2, "xfoof", "|xf|<2 2-5>");    /* the second pass has the whole of it */
-    expect_walk(items, 3, "foo!x", "<1 0-3><3 3-5>"); /* to the second, a text begins behind foo */
+    expect_walk(items, 3, "foo!x", "<1 0-3><3 3-5>"); /* to the second, a text begins after foo */
 }
 
 TEST(white_space_on_their_sides_may_belong_to_them)

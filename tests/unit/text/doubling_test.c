@@ -76,7 +76,7 @@ static void fill_colliding(size_t count)
     buf_text(&file, "}");
 }
 
-/* a to z, then all that one of them makes behind what was there: "b" after "a" is "ab". */
+/* a to z, then all that one of them makes after what was there: "b" after "a" is "ab". */
 static void add_spelt(struct buf *out, size_t number)
 {
     if (number >= 26)

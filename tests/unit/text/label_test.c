@@ -49,7 +49,7 @@ TEST(a_token_that_is_part_of_a_character_says_so)
 {
     static const struct {
         const char *bytes;
-        bool goes_on; /* by the token behind it */
+        bool goes_on; /* by the token after it */
         const char *label;
     } cases[] = {
         {"", false, ""},

@@ -141,7 +141,7 @@ TEST(word_level_models_are_read)
     }
 }
 
-/* What is refused, and how, behind the name of the file. */
+/* What is refused, and how, after the name of the file. */
 struct refusal {
     const char *json;
     const char *text;

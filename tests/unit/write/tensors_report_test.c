@@ -3,7 +3,7 @@
 #include "../unit.h"
 #include "../rigs/report_fixture.h"
 
-/* The header, which begins behind its length of 8 bytes and ends at the last brace before `size`.
+/* The header, which begins after its length of 8 bytes and ends at the last brace before `size`.
  */
 static const char *header_of(const struct report *report, size_t data_size)
 {
