@@ -104,9 +104,12 @@ static int list(struct inventory *inventory, const char *folder, struct err *err
             inventory->size_bytes += (size_t)status.st_size;
         if (!failed && S_ISDIR(status.st_mode))
             failed = list(inventory, path.bytes, err);
-        if (!failed)
-            buf_format(&inventory->names, "%s %lld\n", path.bytes,
-                       S_ISREG(status.st_mode) ? (long long)status.st_size : 0);
+        if (!failed && S_ISREG(status.st_mode))
+            buf_format(&inventory->names, "%s %lld, of %lld.%09ld\n", path.bytes,
+                       (long long)status.st_size, (long long)status.st_mtim.tv_sec,
+                       status.st_mtim.tv_nsec);
+        else if (!failed)
+            buf_format(&inventory->names, "%s\n", path.bytes);
         buf_release(&path);
     }
     arena_release(&arena);

@@ -18,7 +18,7 @@ struct ground {
 
 /* What is in it. */
 struct inventory {
-    struct buf names;  /* sorted, a line each, with their sizes */
+    struct buf names;  /* sorted, a line each, files with size and time */
     size_t size_bytes; /* of all files */
 };
 
