@@ -44,18 +44,26 @@ struct verdict {
     struct buf faults;
 };
 
+static const char beginning[] = "attn-cli: error: ";
+
+/* `= MESSAGE` is all of it. */
 static bool holds(const struct buf *text, const char *written)
 {
     struct buf wanted = {0};
-    case_table_decode(&wanted, written, strlen(written));
+    bool whole = strncmp(written, "= ", 2) == 0;
+    if (whole)
+        buf_text(&wanted, beginning);
+    case_table_decode(&wanted, written + 2 * whole, strlen(written) - 2 * whole);
+    if (whole)
+        buf_char(&wanted, '\n');
     bool found = memmem(text->bytes, text->size, wanted.bytes, wanted.size) != NULL;
+    found = found && (!whole || text->size == wanted.size);
     buf_release(&wanted);
     return found;
 }
 
 static void judge_message(struct verdict *verdict, const struct trial *trial)
 {
-    static const char beginning[] = "attn-cli: error: ";
     const struct buf *message = &trial->complaints;
     if (message->size < sizeof beginning - 1 ||
         memcmp(message->bytes, beginning, sizeof beginning - 1) != 0)

@@ -6,11 +6,11 @@
  *     0 | m/config.json += <0d><0a>       | Life
  *
  * A case is the exit status (with a + where files may stay with which another process can go on),
- * what is changed before the program starts (change.h; several changes
- * stand with "; " between them), and texts that the message, or with status 0 what was printed,
- * must hold. `attn-cli ...` among the changes is a command line for this case alone. A line
- * that begins with # is a comment. <hh> is a byte in hexadecimal digits, <3*ab> is ababab; blanks
- * at both ends of a part do not count.
+ * what is changed before the program starts (change.h; several changes stand with "; " between
+ * them), and texts that the message, or with status 0 what was printed, must hold; `= TEXT` is the
+ * whole message, after `attn-cli: error: `. `attn-cli ...` among the changes is a command line for
+ * this case alone. A line that begins with # is a comment. <hh> is a byte in hexadecimal digits,
+ * <3*ab> is ababab; blanks at both ends of a part do not count.
  *
  *     struct case_table table;
  *     if (case_table_open(&table, "tests/break/config.cases", &err)) ...
