@@ -5,11 +5,18 @@
 
 static const char command_word[] = "attn-cli";
 static const char model_word[] = "model ";
+static const char let_word[] = "let ";
+
+enum { LETS_MAX = 32 };
 
 /* What stands above a case and holds for it. */
 struct state {
     const char *model;
     const char *command;
+    struct {
+        char *name, *text;
+    } lets[LETS_MAX];
+    size_t let_count;
 };
 
 static bool begins_with(const char *text, const char *beginning)
@@ -80,12 +87,37 @@ static int read_case(struct case_row *row, char *line, struct err *err)
     return row->command ? 0 : err_set(err, "expected a line 'attn-cli ...' above, found none");
 }
 
+/* The line with what names in it stand for. */
+static char *expand(struct arena *arena, const struct state *state, const char *line,
+                    struct err *err)
+{
+    struct buf text = {0};
+    while (*line) {
+        size_t i = 0;
+        while (i < state->let_count && !begins_with(line, state->lets[i].name))
+            i++;
+        bool named = i < state->let_count;
+        buf_bytes(&text, named ? state->lets[i].text : line,
+                  named ? strlen(state->lets[i].text) : 1);
+        line += named ? strlen(state->lets[i].name) : 1;
+    }
+    char *whole = buf_check(&text, err) ? NULL : arena_text(arena, text.bytes, text.size, err);
+    buf_release(&text);
+    return whole;
+}
+
 static int read_line(struct case_table *table, struct state *state, char *line, size_t number,
                      struct err *err)
 {
     line = trim(line);
     if (!*line || *line == '#')
         return 0;
+    if (begins_with(line, let_word) && state->let_count < LETS_MAX) {
+        char *text = line + strlen(let_word);
+        state->lets[state->let_count].name = take_part(&text, " = ");
+        state->lets[state->let_count++].text = text;
+        return text ? 0 : err_set(err, "'%s' line %zu: expected NAME = TEXT", table->path, number);
+    }
     if (begins_with(line, model_word)) {
         state->model = strcmp(line, "model none") == 0 ? NULL : line + strlen(model_word);
         return 0;
@@ -96,7 +128,10 @@ static int read_line(struct case_table *table, struct state *state, char *line, 
     }
     struct case_row *row = &table->cases[table->count++];
     *row = (struct case_row){.line = number, .model = state->model, .command = state->command};
-    return read_case(row, line, err) ? err_prefix(err, "'%s' line %zu", table->path, number) : 0;
+    line = expand(&table->arena, state, line, err);
+    return !line || read_case(row, line, err)
+               ? err_prefix(err, "'%s' line %zu", table->path, number)
+               : 0;
 }
 
 static size_t count_lines(const struct file *file)

@@ -2,7 +2,8 @@
  *
  *     model life                                   a copy of it, in the folder m, for what follows
  *     attn-cli run -m m -s 'Life is'               the command line of what follows
- *     3 | m/config.json: "n_embd": 3 -> 4 | expected [6, 4] | found [6, 3]
+ *     let <widths> = [6, 4]                        what <widths> stands for in what follows
+ *     3 | m/config.json: "n_embd": 3 -> 4 | expected <widths> | found [6, 3]
  *     0 | m/config.json += <0d><0a>       | Life
  *
  * A case is the exit status (with a + where files may stay with which another process can go on),
