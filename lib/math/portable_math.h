@@ -89,6 +89,47 @@ static inline double log_double(double x)
     return e * 0x1.62e42fee00000p-1 + (2 * s + (2 * s * s2 * p + e * 0x1.a39ef35793c76p-33));
 }
 
+/* e^x = 2^n · e^r, and e^r = 1 + r/1 · (1 + r/2 · (1 + r/3 · …)) with |r| ≤ ln 2 / 2, where further
+ * terms would add less than a bit. ln 2 in two parts; a multiple of the first, which has few bits,
+ * is exact. */
+static inline double exp_double(double x)
+{
+    const double ln_2 = 6.93147180369123816490e-01;
+    const double ln_2_rest = 1.90821492927058770002e-10;
+    double n = rint(x / ln_2);
+    double r = x - n * ln_2 - n * ln_2_rest;
+    double sum = 1;
+    for (int k = 14; k > 0; k--)
+        sum = 1 + r / k * sum;
+    return ldexp(sum, (int)n);
+}
+
+/* 1 - r²/(k·(k+1)) · (1 - r²/((k+2)·(k+3)) · …) with k = first: sin r / r from 2 on, cos r from 1
+ * on. |r| ≤ π/4: further terms would add less than a bit. */
+static inline double wave_series(double r, int first)
+{
+    double sum = 1;
+    for (int k = first + 18; k >= first; k -= 2)
+        sum = 1 - r * r / (k * (k + 1)) * sum;
+    return sum;
+}
+
+/* Of an angle ≥ 0. A quarter of a turn, π/2, in two parts, as ln 2 above. */
+static inline void sine_cosine(double *sine, double *cosine, double angle)
+{
+    const double quarter = 1.57079632673412561417e+00;
+    const double quarter_rest = 6.07710050650619224932e-11;
+    double quarters = rint(angle / quarter);
+    double r = angle - quarters * quarter - quarters * quarter_rest;
+    double s = r * wave_series(r, 2);
+    double c = wave_series(r, 1);
+    int quadrant = (int)fmod(quarters, 4);
+    *sine = quadrant % 2 ? c : s;
+    *cosine = quadrant % 2 ? s : c;
+    *sine = quadrant >= 2 ? -*sine : *sine;
+    *cosine = quadrant == 1 || quadrant == 2 ? -*cosine : *cosine;
+}
+
 /* a · b + c, rounded once: the bits of fmaf, but for which NaN it is, where the processor has none.
  * The product of two floats is exact in double precision. Their sum with the third is not, and
  * would be rounded twice: so it is rounded to odd first, which keeps what was lost in the last bit

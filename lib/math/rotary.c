@@ -1,0 +1,142 @@
+#include "math/rotary.h"
+
+#include <math.h>
+
+#include "math/portable_math.h"
+
+static const double TURN = 6.28318530717958647693; /* 2π */
+
+static double power(double base, double exponent)
+{
+    return exp_double(exponent * log_double(base));
+}
+
+static double clamp(double x)
+{
+    return x < 0 ? 0 : x > 1 ? 1 : x;
+}
+
+/* --- frequencies ------------------------------------------------------------------------------ */
+
+static double plain_frequency(const struct rotary *rotary, size_t pair, double theta)
+{
+    return power(theta, -2.0 * (double)pair / (double)rotary->components);
+}
+
+static double dynamic_frequency(const struct rotary *rotary, size_t pair, size_t length)
+{
+    double r = (double)rotary->components;
+    double n = (double)length > rotary->positions ? (double)length : rotary->positions;
+    double growth = rotary->factor * n / rotary->positions - (rotary->factor - 1);
+    double theta = r > 2 ? rotary->theta * power(growth, r / (r - 2)) : rotary->theta;
+    return plain_frequency(rotary, pair, theta);
+}
+
+/* From 0, f / factor, to 1, f: by the wave's length in what the training had. */
+static double llama3_share(const struct rotary *rotary, double frequency)
+{
+    double waves = rotary->trained_positions * frequency / TURN;
+    return clamp((waves - rotary->low_frequency) /
+                 (rotary->high_frequency - rotary->low_frequency));
+}
+
+/* The pair, as a fraction, that turns so many times in what the training had. */
+static double yarn_pair(const struct rotary *rotary, double turns)
+{
+    double ratio = rotary->trained_positions / (turns * TURN);
+    return (double)rotary->components * log_double(ratio) / (2 * log_double(rotary->theta));
+}
+
+static double yarn_share(const struct rotary *rotary, size_t pair)
+{
+    double low = floor(yarn_pair(rotary, rotary->fast));
+    double high = ceil(yarn_pair(rotary, rotary->slow));
+    double last = (double)rotary->components - 1;
+    low = low > 0 ? low : 0;
+    high = high < last ? high : last;
+    return 1 - clamp(((double)pair - low) / (high > low || high < low ? high - low : 0.001));
+}
+
+double rotary_frequency(const struct rotary *rotary, size_t pair, size_t length)
+{
+    double frequency = plain_frequency(rotary, pair, rotary->theta);
+    double share = 1;
+    switch (rotary->scaling) {
+    case ROTARY_PLAIN:
+        return frequency;
+    case ROTARY_LINEAR:
+        return frequency / rotary->factor;
+    case ROTARY_DYNAMIC:
+        return dynamic_frequency(rotary, pair, length);
+    case ROTARY_LONGROPE:
+        return frequency / (double)((double)length > rotary->trained_positions
+                                        ? rotary->long_factors
+                                        : rotary->short_factors)[pair];
+    case ROTARY_LLAMA3:
+        share = llama3_share(rotary, frequency);
+        break;
+    case ROTARY_YARN:
+        share = yarn_share(rotary, pair);
+        break;
+    }
+    return share * frequency + (1 - share) * (frequency / rotary->factor);
+}
+
+double rotary_amplitude(const struct rotary *rotary)
+{
+    double growth = rotary->positions / rotary->trained_positions;
+    if (rotary->scaling != ROTARY_YARN && rotary->scaling != ROTARY_LONGROPE)
+        return 1;
+    if (rotary->amplitude > 0)
+        return rotary->amplitude;
+    if (rotary->scaling == ROTARY_YARN)
+        return rotary->factor > 1 ? 0.1 * log_double(rotary->factor) + 1 : 1;
+    return growth > 1 ? sqrt(1 + log_double(growth) / log_double(rotary->trained_positions)) : 1;
+}
+
+void rotary_fill(struct matrix waves, const struct rotary *rotary, size_t first, size_t length)
+{
+    size_t pairs = rotary->components / 2;
+    double amplitude = rotary_amplitude(rotary);
+    for (size_t pair = 0; pair < pairs; pair++) {
+        double frequency = rotary_frequency(rotary, pair, length);
+        for (size_t row = 0; row < waves.rows; row++) {
+            float *at = waves.data + row * waves.stride + pair;
+            double sine = 0;
+            double cosine = 0;
+            sine_cosine(&sine, &cosine, (double)(first + row) * frequency);
+            at[0] = (float)(amplitude * cosine);
+            at[pairs] = (float)(amplitude * sine);
+        }
+    }
+}
+
+/* --- turning ---------------------------------------------------------------------------------- */
+
+/* (a, b) = (a cos - b sin, b cos + a sin) of pairs whose members stand `apart` from each other. */
+static void turn(float *y, const float *x, const float *waves, size_t pairs, bool neighbours)
+{
+    size_t apart = neighbours ? 1 : pairs;
+    size_t step = neighbours ? 2 : 1;
+    for (size_t i = 0; i < pairs; i++, x += step, y += step) {
+        float a = x[0];
+        float b = x[apart];
+        y[0] = a * waves[i] - b * waves[pairs + i];
+        y[apart] = b * waves[i] + a * waves[pairs + i];
+    }
+}
+
+void rotate(struct matrix y, struct matrix x, size_t width, const struct rotary *rotary,
+            struct matrix waves)
+{
+    for (size_t row = 0; row < x.rows; row++) {
+        const float *from = x.data + row * x.stride;
+        const float *wave = waves.data + row * waves.stride;
+        float *to = y.data + row * y.stride;
+        for (size_t head = 0; head < x.columns; head += width) {
+            turn(to + head, from + head, wave, rotary->components / 2, rotary->neighbours);
+            for (size_t i = rotary->components; i < width; i++)
+                to[head + i] = from[head + i];
+        }
+    }
+}

@@ -1,0 +1,250 @@
+#include "math/rotary.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../rigs/dice.h"
+#include "../unit.h"
+
+enum { WIDTH = 20, HEADS = 2, ROWS = 4 };
+
+static const double turn = 6.28318530717958647693;
+
+/* --- frequencies by the formulas, with the C library ------------------------------------------ */
+
+static double plain(const struct rotary *r, size_t pair)
+{
+    return pow(r->theta, -2.0 * (double)pair / (double)r->components);
+}
+
+static double dynamic(const struct rotary *r, size_t pair, size_t length)
+{
+    double n = fmax((double)length, r->positions);
+    double width = (double)r->components;
+    double growth = r->factor * n / r->positions - (r->factor - 1);
+    return pow(r->theta * pow(growth, width / (width - 2)), -2.0 * (double)pair / width);
+}
+
+static double llama3(const struct rotary *r, size_t pair)
+{
+    double f = plain(r, pair);
+    double wave = turn / f;
+    double share =
+        (r->trained_positions / wave - r->low_frequency) / (r->high_frequency - r->low_frequency);
+    if (wave > r->trained_positions / r->low_frequency)
+        return f / r->factor;
+    if (wave < r->trained_positions / r->high_frequency)
+        return f;
+    return (1 - share) * f / r->factor + share * f;
+}
+
+static double yarn_dimension(const struct rotary *r, double turns)
+{
+    return (double)r->components * log(r->trained_positions / (turn * turns)) / (2 * log(r->theta));
+}
+
+static double yarn(const struct rotary *r, size_t pair)
+{
+    double low = fmax(floor(yarn_dimension(r, r->fast)), 0);
+    double high = fmin(ceil(yarn_dimension(r, r->slow)), (double)r->components - 1);
+    double wide = high == low ? 0.001 : high - low;
+    double ramp = fmin(fmax(((double)pair - low) / wide, 0), 1);
+    return plain(r, pair) * (1 - ramp) + plain(r, pair) / r->factor * ramp;
+}
+
+static double frequency(const struct rotary *r, size_t pair, size_t length)
+{
+    switch (r->scaling) {
+    case ROTARY_PLAIN:
+        return plain(r, pair);
+    case ROTARY_LINEAR:
+        return plain(r, pair) / r->factor;
+    case ROTARY_DYNAMIC:
+        return dynamic(r, pair, length);
+    case ROTARY_LLAMA3:
+        return llama3(r, pair);
+    case ROTARY_YARN:
+        return yarn(r, pair);
+    case ROTARY_LONGROPE:
+        break;
+    }
+    bool longer = (double)length > r->trained_positions;
+    return plain(r, pair) / (double)(longer ? r->long_factors : r->short_factors)[pair];
+}
+
+/* --- all kinds -------------------------------------------------------------------------------- */
+
+static const struct scaled {
+    struct rotary rotary;
+    double amplitude; /* what cosines and sines are multiplied with */
+} kinds[] = {
+    {{.components = 20, .theta = 10000}, 1},
+    {{.components = 6, .theta = 1e6, .neighbours = true}, 1},
+    {{.components = 20, .theta = 10000, .scaling = ROTARY_LINEAR, .factor = 4}, 1},
+    {{.components = 20, .theta = 10000, .scaling = ROTARY_DYNAMIC, .factor = 3, .positions = 100},
+     1},
+    {{.components = 20,
+      .theta = 5e5,
+      .scaling = ROTARY_LLAMA3,
+      .factor = 8,
+      .low_frequency = 1,
+      .high_frequency = 4,
+      .trained_positions = 8192},
+     1},
+    {{.components = 20,
+      .theta = 10000,
+      .scaling = ROTARY_YARN,
+      .factor = 8,
+      .fast = 32,
+      .slow = 1,
+      .trained_positions = 4096},
+     1.2079441541679836}, /* 0.1 ln 8 + 1 */
+    {{.components = 20,
+      .theta = 10000,
+      .scaling = ROTARY_YARN,
+      .factor = 2,
+      .fast = 1e5,
+      .slow = 1e4,
+      .trained_positions = 24,
+      .amplitude = 1.5},
+     1.5}, /* a ramp of no width */
+    {{.components = 8,
+      .theta = 10000,
+      .scaling = ROTARY_LONGROPE,
+      .positions = 64,
+      .trained_positions = 16,
+      .short_factors = {1, 1.1f, 1.5f, 2},
+      .long_factors = {1.5f, 3, 9, 30}},
+     1.2247448713915890}, /* sqrt(1 + ln 4 / ln 16) */
+};
+
+static const size_t lengths[] = {1, 16, 17, 100, 101, 4096, 32768};
+
+TEST_LOOP(frequencies_are_the_formula, COUNT(kinds))
+{
+    const struct rotary *rotary = &kinds[_i].rotary;
+    ck_assert_double_eq_tol(rotary_amplitude(rotary), kinds[_i].amplitude, 1e-14);
+    for (size_t l = 0; l < COUNT(lengths); l++)
+        for (size_t pair = 0; pair < rotary->components / 2; pair++) {
+            double expected = frequency(rotary, pair, lengths[l]);
+            double found = rotary_frequency(rotary, pair, lengths[l]);
+            ck_assert_double_eq_tol(found, expected, 1e-13 * expected);
+        }
+}
+
+/* As far as texts go, float32 gets the nearest cosine and sine but for a last bit. */
+TEST_LOOP(waves_are_exact_at_every_position, COUNT(kinds))
+{
+    static const size_t positions[] = {0, 1, 99, 4095, 32764, 131068};
+    float numbers[ROWS][WIDTH];
+    const struct rotary *rotary = &kinds[_i].rotary;
+    size_t pairs = rotary->components / 2;
+    struct matrix waves = {numbers[0], ROWS, rotary->components, WIDTH};
+    for (size_t p = 0; p < COUNT(positions); p++) {
+        size_t length = positions[p] + ROWS;
+        rotary_fill(waves, rotary, positions[p], length);
+        for (size_t i = 0; i < ROWS * pairs; i++) {
+            size_t row = i / pairs;
+            double angle =
+                (double)(positions[p] + row) * rotary_frequency(rotary, i % pairs, length);
+            double wide = kinds[_i].amplitude;
+            ck_assert_double_eq_tol((double)numbers[row][i % pairs], wide * cos(angle), 1e-7);
+            ck_assert_double_eq_tol((double)numbers[row][pairs + i % pairs], wide * sin(angle),
+                                    1e-7);
+        }
+    }
+}
+
+/* --- turning ---------------------------------------------------------------------------------- */
+
+static float from[ROWS][HEADS * WIDTH], to[ROWS][HEADS * WIDTH];
+
+static void turn_at(const struct rotary *rotary, size_t first, size_t length)
+{
+    float numbers[ROWS][WIDTH];
+    struct matrix waves = {numbers[0], ROWS, rotary->components, WIDTH};
+    struct matrix x = {from[0], ROWS, HEADS * WIDTH, HEADS * WIDTH};
+    struct matrix y = {to[0], ROWS, HEADS * WIDTH, HEADS * WIDTH};
+    rotary_fill(waves, rotary, first, length);
+    rotate(y, x, WIDTH, rotary, waves);
+}
+
+static void roll(void)
+{
+    uint32_t dice = 11;
+    dice_fill(from[0], ROWS * HEADS * WIDTH, &dice);
+}
+
+FIXTURE(roll, NULL)
+
+TEST_LOOP(pairs_turn_and_the_rest_passes, COUNT(kinds))
+{
+    const struct rotary *rotary = &kinds[_i].rotary;
+    size_t pairs = rotary->components / 2;
+    size_t apart = rotary->neighbours ? 1 : pairs;
+    turn_at(rotary, 5, 9);
+    for (size_t i = 0; i < ROWS * HEADS * WIDTH; i++) {
+        size_t row = i / (HEADS * WIDTH);
+        size_t column = i % (HEADS * WIDTH);
+        size_t channel = column % WIDTH;
+        size_t pair = rotary->neighbours ? channel / 2 : channel % pairs;
+        bool second = rotary->neighbours ? channel % 2 : channel >= pairs;
+        double angle = (double)(5 + row) * frequency(rotary, pair, 9);
+        const float *x = &from[row][column - (second ? apart : 0)];
+        double a = (double)x[0] * kinds[_i].amplitude;
+        double b = (double)x[channel < rotary->components ? apart : 0] * kinds[_i].amplitude;
+        double expected =
+            second ? b * cos(angle) + a * sin(angle) : a * cos(angle) - b * sin(angle);
+        if (channel >= rotary->components)
+            ck_assert_float_eq(to[row][column], from[row][column]);
+        else
+            ck_assert_double_eq_tol((double)to[row][column], expected, 4e-7);
+    }
+}
+
+/* The scores of one head: all rows with all rows. */
+static void score(double scores[ROWS][ROWS])
+{
+    for (size_t i = 0; i < ROWS * ROWS; i++) {
+        double sum = 0;
+        for (size_t k = 0; k < WIDTH; k++)
+            sum += (double)to[i / ROWS][k] * (double)to[i % ROWS][k];
+        scores[i / ROWS][i % ROWS] = sum;
+    }
+}
+
+TEST_LOOP(shifting_all_positions_leaves_scores_as_they_were, COUNT(kinds))
+{
+    static const size_t shifts[] = {1, 7, 1000, 30000};
+    double near[ROWS][ROWS];
+    double far[ROWS][ROWS];
+    const struct rotary *rotary = &kinds[_i].rotary;
+    enum { LENGTH = 32768 }; /* of one text: its frequencies are the same all over */
+    turn_at(rotary, 0, LENGTH);
+    score(near);
+    for (size_t s = 0; s < COUNT(shifts); s++) {
+        turn_at(rotary, shifts[s], LENGTH);
+        score(far);
+        for (size_t i = 0; i < ROWS * ROWS; i++)
+            ck_assert_double_eq_tol(far[i / ROWS][i % ROWS], near[i / ROWS][i % ROWS], 5e-6);
+    }
+}
+
+TEST(position_0_turns_nothing)
+{
+    turn_at(&kinds[0].rotary, 0, 1);
+    ck_assert_mem_eq(to[0], from[0], sizeof to[0]);
+}
+
+TEST(what_turns_may_lie_where_it_lay)
+{
+    float kept[ROWS][HEADS * WIDTH];
+    float numbers[ROWS][WIDTH];
+    struct matrix waves = {numbers[0], ROWS, 20, WIDTH};
+    struct matrix x = {from[0], ROWS, HEADS * WIDTH, HEADS * WIDTH};
+    turn_at(&kinds[0].rotary, 3, 7);
+    memcpy(kept, to, sizeof kept);
+    rotary_fill(waves, &kinds[0].rotary, 3, 7);
+    rotate(x, x, WIDTH, &kinds[0].rotary, waves);
+    ck_assert_mem_eq(from, kept, sizeof kept);
+}
