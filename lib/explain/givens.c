@@ -150,8 +150,8 @@ static float *take_columns(struct builder *builder, const struct weight *w, size
     size_t rows = w->in + (w->bias != NULL);
     float *matrix = builder_floats(builder, rows * width);
     for (size_t i = 0; matrix && i < rows * width; i++) {
-        const float *row = i / width < w->in ? w->data + i / width * w->stride : w->bias;
-        matrix[i] = row[first + i % width];
+        size_t column = first + i % width;
+        matrix[i] = i / width < w->in ? weight_element(w, i / width, column) : w->bias[column];
     }
     return matrix;
 }
@@ -228,7 +228,7 @@ void give_output(struct builder *builder)
         return;
     float *matrix = builder_floats(builder, width * w->out);
     for (size_t i = 0; matrix && i < width * w->out; i++)
-        matrix[i] = w->data[(trace->head * width + i / w->out) * w->stride + i % w->out];
+        matrix[i] = weight_element(w, trace->head * width + i / w->out, i % w->out);
     struct given *given =
         give_matrix(builder, "W_O", (struct formula){"W_O,h", "W_{O,h}"}, matrix, width, w->out);
     if (given)

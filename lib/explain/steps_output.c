@@ -103,7 +103,7 @@ static void project_head(float *y, const struct trace *trace, size_t head)
     size_t width = trace->config->d_v;
     for (size_t c = 0; c < w->out; c++)
         for (size_t i = 0; i < width; i++)
-            y[c] = fmaf(context[i], w->data[(head * width + i) * w->stride + c], y[c]);
+            y[c] = fmaf(context[i], weight_element(w, head * width + i, c), y[c]);
 }
 
 /* Rows named after the heads, and `more` after them. */

@@ -38,6 +38,14 @@ static inline bool weight_exists(const struct weight *w)
     return w->data || w->panels || w->pairs;
 }
 
+/* One number of a matrix in float32, wherever it lies. */
+static inline float weight_element(const struct weight *w, size_t row, size_t column)
+{
+    size_t within = column % PANEL_COLUMNS;
+    return w->data ? w->data[row * w->stride + column]
+                   : w->panels[(column - within) * w->in + row * PANEL_COLUMNS + within];
+}
+
 /* Some columns; where they do not begin with a panel they are taken from where they lie, which
  * those in bf16 cannot (weight_can_slice). */
 struct weight weight_columns(const struct weight *whole, size_t first, size_t count);

@@ -18,7 +18,9 @@ static size_t smaller(size_t a, size_t b)
 
 bool weight_can_slice(const struct weight *whole, size_t first)
 {
-    return !whole->pairs || first % PAIR_COLUMNS == 0;
+    if (whole->pairs)
+        return first % PAIR_COLUMNS == 0;
+    return whole->data || !whole->panels || first % PANEL_COLUMNS == 0;
 }
 
 struct weight weight_columns(const struct weight *whole, size_t first, size_t count)

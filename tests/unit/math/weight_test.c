@@ -32,3 +32,14 @@ TEST(what_a_weight_does_not_have_its_columns_do_not_have)
     ck_assert_ptr_null(weight_columns(&plain, PANEL_COLUMNS, 50).panels);
     ck_assert_ptr_null(weight_columns(&plain, PANEL_COLUMNS, 50).bias);
 }
+
+/* What is neither there as it is nor packed, as a matrix that is still to be rounded, has no panel
+ * that a slice could begin within. */
+TEST(only_panels_that_are_all_there_is_bind_where_columns_begin)
+{
+    struct weight sizes = {.in = 3, .out = 200};
+    struct weight packed = {.in = 3, .out = 200, .panels = panels};
+    ck_assert(weight_can_slice(&sizes, 1) && weight_can_slice(&whole, 1));
+    ck_assert_uint_eq(weight_columns(&sizes, 24, 50).out, 50);
+    ck_assert(!weight_can_slice(&packed, 1) && weight_can_slice(&packed, PANEL_COLUMNS));
+}
