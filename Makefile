@@ -28,8 +28,8 @@ MODELS = tiny $(EXAMPLES) translate
 MODEL_FILES := $(wildcard models/*/*.json models/*/*.safetensors models/*/merges.txt)
 
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
-LIB_OBJECTS  := $(call objects,$(wildcard lib/*.c lib/*/*.c) lib/model/bundled_models.c \
-	lib/draw/page_template.c)
+LIB_OBJECTS  := $(call objects,$(wildcard lib/*.c lib/*/*.c lib/*/*/*.c) \
+	lib/model/bundled_models.c lib/draw/page_template.c)
 CMD_OBJECTS  := $(call objects,$(wildcard cmd/*.c cmd/*/*.c) cmd/completion_scripts.c)
 UNIT_OBJECTS := $(call objects,$(wildcard tests/unit/*.c tests/unit/*/*.c))
 FUZZ_OBJECTS := $(call objects,$(wildcard tests/fuzz/*.c))
@@ -42,8 +42,8 @@ FOOTPRINT_OBJECTS := $(call objects,$(wildcard tests/footprint/*.c))
 ENDURE_OBJECTS := $(call objects,$(wildcard tests/machine/*.c) \
 	$(patsubst %,tests/break/%.c,argument_list case_table ground))
 THINGS_OBJECTS := $(call objects,$(wildcard tests/things/*.c))
-C_FILES := $(wildcard cmd/*.[ch] cmd/*/*.[ch] lib/*.[ch] lib/*/*.[ch] models/*.c tests/*/*.[ch] \
-	tests/unit/*/*.[ch])
+C_FILES := $(wildcard cmd/*.[ch] cmd/*/*.[ch] lib/*.[ch] lib/*/*.[ch] lib/*/*/*.[ch] \
+	models/*.c tests/*/*.[ch] tests/unit/*/*.[ch])
 
 # As many jobs as processors, unless the command line says another number; several goals at once may
 # be in each other's way.
@@ -249,7 +249,7 @@ asan: ## all tests with the address and undefined-behaviour sanitizers, in BUILD
 		BREAK_EVERY=2 FLIPS_STRIDE=7 FAULT_EVERY=401 ENDURE_EVERY=17 THINGS_EVERY=61 \
 		RACE_ROUNDS=7 FUZZ_INPUTS=100 LONG_HAULS_FREE=1 \
 		ATTN_UNIT_FEW=1 CK_DEFAULT_TIMEOUT=600 \
-		GOLDEN='gpt2-micro-f16 life-cross transformer-pre' \
+		GOLDEN='gpt2-micro-f16 life-cross transformer-pre gemma3_text falcon opt' \
 		LSAN_OPTIONS="suppressions='$(CURDIR)/tests/leaks.txt':print_suppressions=0" \
 		$(MAKE) --no-print-directory test $(SANITIZED)
 
@@ -311,6 +311,7 @@ tiny: $(BUILD)/attn-cli ## train the model of the README in BUILD/tiny: half an 
 # Without the rest of the library: that holds the models.
 MAKER_FILES = models/maker.c $(wildcard lib/base/*.c lib/format/*.c lib/model/config*.c) \
 	$(patsubst %,lib/model/%.c,new_model parameter_table weight_init) \
+	$(filter-out %/family_rows.c,$(wildcard lib/model/family/*.c)) \
 	$(patsubst %,lib/math/%.c,activation torch_random)
 
 $(BUILD)/generate-models: $(call objects,$(MAKER_FILES))

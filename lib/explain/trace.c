@@ -209,6 +209,17 @@ static int find_weights(struct trace *trace, struct weights *weights, struct err
     return 0;
 }
 
+/* Rotations, norms of heads and the like are not explained yet. */
+static int check_type(const struct config *config, struct err *err)
+{
+    if (!config->family)
+        return 0;
+    return err_unsupported(err,
+                           "expected a model of type \"gpt2\", \"attention\" or "
+                           "\"transformer\" to explain, found \"%s\": `run` shows its tensors",
+                           config_kind_name(config));
+}
+
 int trace_run(struct trace *trace, struct viewer *viewer, const struct text_pair *pair,
               const struct explain_request *request, struct arena *arena, struct err *err)
 {
@@ -216,7 +227,7 @@ int trace_run(struct trace *trace, struct viewer *viewer, const struct text_pair
     struct config *config = arena_alloc(arena, 1, sizeof *config, err);
     struct report *report = arena_alloc(arena, 1, sizeof *report, err);
     struct selection selection;
-    if (!config || !report)
+    if (!config || !report || check_type(&model->config, err))
         return -1;
     *config = config_of(&model->config, request->part);
     *trace = (struct trace){

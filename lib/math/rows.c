@@ -43,6 +43,44 @@ void layernorm_rows(struct matrix y, struct matrix x, const struct norm *norm)
     }
 }
 
+FOR_EACH_ISA
+static void normalise_rms(float *y, const float *x, size_t count, float factor,
+                          const struct norm *norm)
+{
+    for (size_t i = 0; i < count; i++)
+        y[i] = x[i] * factor * (norm->offset + norm->scale[i]);
+}
+
+void rmsnorm_rows(struct matrix y, struct matrix x, const struct norm *norm)
+{
+    float columns = (float)x.columns;
+    for (size_t row = 0; row < x.rows; row++) {
+        const float *in = x.data + row * x.stride;
+        float mean_square = sum_of_squares(in, x.columns, 0) / columns;
+        normalise_rms(y.data + row * y.stride, in, x.columns,
+                      1.0f / sqrtf(mean_square + norm->epsilon), norm);
+    }
+}
+
+void norm_rows(struct matrix y, struct matrix x, const struct norm *norm)
+{
+    (norm->rms ? rmsnorm_rows : layernorm_rows)(y, x, norm);
+}
+
+FOR_EACH_ISA
+void multiply_rows(struct matrix y, struct matrix x)
+{
+    for (size_t row = 0; row < y.rows; row++, y.data += y.stride, x.data += x.stride)
+        for (size_t i = 0; i < y.columns; i++)
+            y.data[i] *= x.data[i];
+}
+
+void cap_row(float *y, size_t count, float cap)
+{
+    for (size_t i = 0; i < count; i++)
+        y[i] = cap * tanhf(y[i] / cap);
+}
+
 void copy_rows(struct matrix y, struct matrix x)
 {
     for (size_t row = 0; row < y.rows; row++)

@@ -12,12 +12,17 @@
 
 struct norm {
     const float *scale; /* [C] */
-    const float *shift; /* [C] */
+    const float *shift; /* [C]; NULL: 0 */
     float epsilon;
+    bool rms;     /* divide by the root of the mean square, and shift nothing */
+    float offset; /* added to the scale */
 };
 
-/* y = (x - mean) / √(variance + ε) · scale + shift, row by row; y may be x. */
+/* y = (x - mean) / √(variance + ε) · scale + shift, row by row; y may be x. Or, of an RMS norm,
+ * x / √(mean square + ε) · (offset + scale); or whichever of them it is. */
 void layernorm_rows(struct matrix y, struct matrix x, const struct norm *norm);
+void rmsnorm_rows(struct matrix y, struct matrix x, const struct norm *norm);
+void norm_rows(struct matrix y, struct matrix x, const struct norm *norm);
 
 /* y = x, and y += x. */
 void copy_rows(struct matrix y, struct matrix x);
@@ -34,6 +39,10 @@ void add_scaled_row(float *restrict y, const float *restrict x, size_t count, fl
 /* x[row][2i] += sin((first + row) / 10000^(2i / C)), x[row][2i + 1] += cos(…): the positions of
  * "Attention is all you need", without the C library's sine. */
 void add_sinusoids(struct matrix x, size_t first);
+
+/* y = y · x, and y = c · tanh(y / c), element by element. */
+void multiply_rows(struct matrix y, struct matrix x);
+void cap_row(float *y, size_t count, float cap);
 
 /* y = x[0..count) · factor. */
 void scale_row(float *y, const float *x, size_t count, float factor);

@@ -7,6 +7,7 @@
  */
 #include <math.h>
 
+#include "math/bf16.h"
 #include "math/rows.h"
 #include "model/attention_strip.h"
 
@@ -63,17 +64,42 @@ static bool put_scores(const struct attention_head *head, struct matrix rows, si
     return sound;
 }
 
-/* The future is -infinity, which softmax makes 0. */
+static float rounded(float x)
+{
+    return bf16_value(bf16_round(x));
+}
+
+/* cap · tanh(scaled / cap), and what the distance adds. */
+static void bend_row(const struct attention_head *head, float *row, size_t count)
+{
+    const struct attention_layer *layer = head->layer;
+    bool falcon = layer->pass->config->alibi == ALIBI_FALCON;
+    scale_row(row, row, count, layer->scale);
+    if (layer->cap > 0)
+        cap_row(row, count, layer->cap);
+    for (size_t key = 0; head->slope > 0 && key < count; key++)
+        row[key] += falcon ? layer->scale * rounded(rounded(head->slope) * (float)key)
+                           : head->slope * (float)key;
+}
+
+/* What is not seen is -infinity, which softmax makes 0. */
 static enum head_fault mask_before(const struct attention_head *head, struct matrix rows,
                                    size_t query)
 {
     struct softmax_range ranges[STRIP];
-    for (size_t row = 0; row < rows.rows; row++)
-        ranges[row] = (struct softmax_range){.end = strip_visible(head, query + row)};
-    softmax_range_scale(rows, ranges, head->layer->scale);
+    bool bends = head->layer->cap > 0 || head->slope > 0;
+    for (size_t row = 0; row < rows.rows; row++) {
+        size_t end = strip_visible(head, query + row);
+        size_t window = head->layer->window;
+        ranges[row] =
+            (struct softmax_range){.first = window && end > window ? end - window : 0, .end = end};
+        if (bends)
+            bend_row(head, rows.data + row * rows.stride, end);
+    }
+    softmax_range_scale(rows, ranges, bends ? 1.0f : head->layer->scale);
     for (size_t row = 0; head->masked && row < rows.rows; row++)
-        strip_put_row(head, head->masked, query + row, rows.data + row * rows.stride,
-                      ranges[row].end, -INFINITY);
+        strip_put_range(head, head->masked, query + row, rows.data + row * rows.stride,
+                        (struct key_range){ranges[row].first, ranges[row].end}, -INFINITY);
     return softmax_range_apply(rows, ranges) ? HEAD_SOUND : HEAD_NO_NUMBER;
 }
 

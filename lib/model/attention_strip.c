@@ -311,6 +311,15 @@ void strip_put_row(const struct attention_head *head, float *map, size_t query, 
     nontemporal_fill(map + query * head->keys + count, head->keys - count, others);
 }
 
+void strip_put_range(const struct attention_head *head, float *map, size_t query, const float *from,
+                     struct key_range keys, float others)
+{
+    float *row = map + query * head->keys;
+    nontemporal_fill(row, keys.first, others);
+    nontemporal_copy(row + keys.first, from + keys.first, keys.end - keys.first);
+    nontemporal_fill(row + keys.end, head->keys - keys.end, others);
+}
+
 void strip_drop(const struct attention_head *head, float *weights, size_t query,
                 struct key_range keys)
 {

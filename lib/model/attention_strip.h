@@ -83,6 +83,8 @@ struct attention_layer {
     size_t layer;
     float scale;
     bool wants_context;
+    size_t window;     /* keys that a query sees at most; 0: all */
+    float cap;         /* of scaled scores; 0: none */
     bool renormalises; /* the softmax, which is over all keys: see mechanism.h */
     bool bf16;         /* products are made of rounded numbers */
     struct kernel score_kernels[ROW_SIZES][KEY_SIZES];      /* by rows, keys */
@@ -103,6 +105,7 @@ struct attention_head {
     size_t past, keys;                          /* queries before the first; keys, all of them */
     float *scores, *softmax, *masked, *weights; /* [T, S] where wanted, else NULL */
     uint64_t dropout_key;                       /* a number for the head */
+    float slope;                                /* ALiBi's: what a score gains a key; 0: nothing */
 };
 
 /* How a head can fail. */
@@ -204,6 +207,10 @@ void strip_whole_context(const struct attention_head *head, const struct strip *
  */
 void strip_put_row(const struct attention_head *head, float *map, size_t query, const float *from,
                    size_t count, float others);
+
+/* The same of the cells of a range, which stand where they belong. */
+void strip_put_range(const struct attention_head *head, float *map, size_t query, const float *from,
+                     struct key_range keys, float others);
 
 /* Let weights of the keys from `first` on go, where the mechanism has dropout. */
 void strip_drop(const struct attention_head *head, float *weights, size_t query,

@@ -39,15 +39,45 @@ static bool project_together(struct pass *pass, size_t layer, struct matrix x,
     return true;
 }
 
+/* Queries or keys, normed head by head or as a whole, before they turn. */
+static void norm_heads(const struct pass *pass, struct matrix y, const struct norm *norm)
+{
+    size_t width = pass->config->d_k;
+    if (pass->config->head_norm == HEAD_NORM_WHOLE)
+        norm_rows(y, y, norm);
+    else if (pass->config->head_norm == HEAD_NORM_SHARED)
+        for (size_t head = 0; head < y.columns; head += width)
+            norm_rows(matrix_columns(y, head, width), matrix_columns(y, head, width), norm);
+}
+
 /* One of q, k and v: computed only where it is needed and not there. (Keys of a source that is in
  * its cache have no rows.) */
-static enum pass_state project(struct pass *pass, size_t layer, enum site site, struct matrix y,
-                               struct matrix x, const struct weight *w)
+static void project(struct pass *pass, size_t layer, enum site site, struct matrix y,
+                    struct matrix x, const struct weight *w)
 {
     size_t width = site == SITE_V ? pass->config->d_v : pass->config->d_k;
-    if (w && weight_exists(w) && y.rows && is_needed(pass, site, layer))
+    enum site before = site == SITE_K ? SITE_K_PRE : SITE_Q_PRE;
+    bool needed =
+        is_needed(pass, site, layer) || (site != SITE_V && pass_watches(pass, before, layer));
+    if (w && weight_exists(w) && y.rows && needed)
         project_heads(pass, pass_heads(pass, site, layer), y, x, w, width);
-    return tap_heads(pass, site, layer, y);
+}
+
+/* Queries and keys as they are before they turn, and then as they meet. */
+static enum pass_state place_heads(struct pass *pass, size_t layer,
+                                   const struct attention_weights *w)
+{
+    const struct scratch *s = &pass->scratch;
+    norm_heads(pass, s->q, &w->q_norm);
+    norm_heads(pass, s->k, &w->k_norm);
+    if (config_rotary(pass->config, layer)) {
+        PASS_TRY(tap_heads(pass, SITE_Q_PRE, layer, s->q));
+        PASS_TRY(tap_heads(pass, SITE_K_PRE, layer, s->k));
+        pass_rotate(pass, layer, s->q);
+        pass_rotate(pass, layer, s->k);
+    }
+    PASS_TRY(tap_heads(pass, SITE_Q, layer, s->q));
+    return tap_heads(pass, SITE_K, layer, s->k);
 }
 
 /* Where there are no projections, q, k and v are the inputs themselves. */
@@ -60,9 +90,11 @@ static enum pass_state project_all(struct pass *pass, size_t layer, struct matri
         s->k = s->v = source;
     }
     bool done = project_together(pass, layer, x, &w->joined);
-    PASS_TRY(project(pass, layer, SITE_Q, s->q, x, done ? NULL : &w->q));
-    PASS_TRY(project(pass, layer, SITE_K, s->k, source, done ? NULL : &w->k));
-    return project(pass, layer, SITE_V, s->v, source, done ? NULL : &w->v);
+    project(pass, layer, SITE_Q, s->q, x, done ? NULL : &w->q);
+    project(pass, layer, SITE_K, s->k, source, done ? NULL : &w->k);
+    PASS_TRY(place_heads(pass, layer, w));
+    project(pass, layer, SITE_V, s->v, source, done ? NULL : &w->v);
+    return tap_heads(pass, SITE_V, layer, s->v);
 }
 
 /* q from x, k and v from the source, and attention over them and what is in caches. */
@@ -92,15 +124,44 @@ static void write_out(const struct pass *pass, enum site site, size_t layer, str
     copy_rows(s->x, s->out);
 }
 
+/* What is added to the stream, watched on the way: as it is, normed, or a share of it. */
+static enum pass_state add_out(struct pass *pass, enum site site, size_t layer, struct matrix from,
+                               const struct weight *w, const struct norm *post)
+{
+    const struct config *c = pass->config;
+    const struct scratch *s = &pass->scratch;
+    enum site normed = site == SITE_ATTN_OUT ? SITE_LN_1_POST : SITE_LN_2_POST;
+    if (!c->norm_out && c->residual_scale == 0) {
+        write_out(pass, site, layer, from, w);
+        return tap_rows(pass, site, layer, s->out);
+    }
+    linear(pass->machine, s->out, from, w, ACTIVATION_NONE);
+    PASS_TRY(tap_rows(pass, site, layer, s->out));
+    if (c->norm_out) {
+        pass_norm(pass, s->out, s->out, post);
+        PASS_TRY(tap_rows(pass, normed, layer, s->out));
+    }
+    if (mechanism_lacks(&c->mechanism, PART_RESIDUAL))
+        copy_rows(s->x, s->out);
+    else if (c->residual_scale == 0)
+        add_rows(s->x, s->out);
+    for (size_t row = 0; c->residual_scale != 0 && row < s->x.rows; row++)
+        add_scaled_row(s->x.data + row * s->x.stride, s->out.data + row * s->out.stride,
+                       s->x.columns, c->residual_scale, s->out.data);
+    return PASS_ON;
+}
+
 /* What a sublayer works on: norm(x) where norms come first, else x. */
 static enum pass_state norm_before(struct pass *pass, enum site site, size_t layer,
                                    const struct norm *norm, struct matrix *y)
 {
     *y = pass->scratch.x;
-    if (!pass->config->norm_first)
+    if (!pass->config->norm_first || !pass->config->norm_in)
         return PASS_ON;
     *y = pass->scratch.norm;
     pass_norm(pass, *y, pass->scratch.x, norm);
+    if (pass->config->residual_normed)
+        copy_rows(pass->scratch.x, *y);
     return tap_rows(pass, site, layer, *y);
 }
 
@@ -123,10 +184,30 @@ static enum pass_state attention_sublayer(struct pass *pass, size_t layer,
     struct matrix y;
     PASS_TRY(norm_before(pass, SITE_LN_1, layer, &w->norm, &y));
     PASS_TRY(attend(pass, layer, y, pass->part == PART_CROSS ? s->source : y, w));
-    write_out(pass, SITE_ATTN_OUT, layer, s->context, &w->out);
-    PASS_TRY(tap_rows(pass, SITE_ATTN_OUT, layer, s->out));
+    PASS_TRY(add_out(pass, SITE_ATTN_OUT, layer, s->context, &w->out, &w->post));
     PASS_TRY(tap_rows(pass, SITE_RESID_MID, layer, s->x));
     return norm_after(pass, SITE_LN_1, layer, &w->norm);
+}
+
+/* act(gate) · up, or act(fc): what the MLP's last matrix is applied to. */
+static enum pass_state activate_hidden(struct pass *pass, size_t layer, struct matrix y,
+                                       const struct mlp_weights *w)
+{
+    const struct scratch *s = &pass->scratch;
+    enum activation activation = pass->config->activation;
+    bool watched = pass_watches(pass, SITE_MLP_GATE, layer);
+    if (!pass->config->gated) {
+        linear(pass->machine, s->hidden, y, &w->fc, activation);
+        return tap_rows(pass, SITE_MLP_ACT, layer, s->hidden);
+    }
+    linear(pass->machine, s->hidden, y, &w->gate, watched ? ACTIVATION_NONE : activation);
+    PASS_TRY(tap_rows(pass, SITE_MLP_GATE, layer, s->hidden));
+    if (watched)
+        activate(s->hidden, s->hidden, NULL, activation);
+    linear(pass->machine, s->up, y, &w->fc, ACTIVATION_NONE);
+    PASS_TRY(tap_rows(pass, SITE_MLP_UP, layer, s->up));
+    multiply_rows(s->hidden, s->up);
+    return tap_rows(pass, SITE_MLP_ACT, layer, s->hidden);
 }
 
 /* x + mlp(norm(x)), or norm(x + mlp(x)) */
@@ -135,12 +216,35 @@ static enum pass_state mlp_sublayer(struct pass *pass, size_t layer, const struc
     struct scratch *s = &pass->scratch;
     struct matrix y;
     PASS_TRY(norm_before(pass, SITE_LN_2, layer, &w->norm, &y));
-    linear(pass->machine, s->hidden, y, &w->fc, pass->config->activation);
-    PASS_TRY(tap_rows(pass, SITE_MLP_ACT, layer, s->hidden));
-    write_out(pass, SITE_MLP_OUT, layer, s->hidden, &w->proj);
-    PASS_TRY(tap_rows(pass, SITE_MLP_OUT, layer, s->out));
+    PASS_TRY(activate_hidden(pass, layer, y, w));
+    PASS_TRY(add_out(pass, SITE_MLP_OUT, layer, s->hidden, &w->proj, &w->post));
+    if (pass->config->stream_normed) {
+        pass_norm(pass, s->x, s->x, &w->norm);
+        PASS_TRY(tap_rows(pass, SITE_RESID_POST, layer, s->x));
+        return tap_rows(pass, SITE_LN_2, layer, s->x);
+    }
     PASS_TRY(tap_rows(pass, SITE_RESID_POST, layer, s->x));
     return norm_after(pass, SITE_LN_2, layer, &w->norm);
+}
+
+/* x + attention(norm(x)) + mlp(norm(x)): both read the same stream. */
+static enum pass_state parallel_block(struct pass *pass, size_t layer,
+                                      const struct block_weights *w)
+{
+    struct scratch *s = &pass->scratch;
+    struct matrix y;
+    PASS_TRY(norm_before(pass, SITE_LN_1, layer, &w->self.norm, &y));
+    PASS_TRY(attend(pass, layer, y, y, &w->self));
+    if (!pass->config->shared_norm)
+        pass_norm(pass, s->norm, s->x, &w->mlp.norm);
+    PASS_TRY(add_out(pass, SITE_ATTN_OUT, layer, s->context, &w->self.out, &w->self.post));
+    if (!pass->config->shared_norm)
+        PASS_TRY(tap_rows(pass, SITE_LN_2, layer, s->norm));
+    if (!mechanism_lacks(&pass->config->mechanism, PART_MLP)) {
+        PASS_TRY(activate_hidden(pass, layer, s->norm, &w->mlp));
+        PASS_TRY(add_out(pass, SITE_MLP_OUT, layer, s->hidden, &w->mlp.proj, &w->mlp.post));
+    }
+    return tap_rows(pass, SITE_RESID_POST, layer, s->x);
 }
 
 /* The Transformer's block: of an encoder, of a decoder, which looks at the encoder's output as
@@ -149,6 +253,8 @@ static enum pass_state transformer_block(struct pass *pass, size_t layer,
                                          const struct block_weights *w)
 {
     PASS_TRY(tap_rows(pass, SITE_RESID_PRE, layer, pass->scratch.x));
+    if (pass->config->parallel)
+        return parallel_block(pass, layer, w);
     PASS_TRY(attention_sublayer(pass, layer, &w->self));
     if (pass->cross)
         PASS_TRY(attention_sublayer(pass->cross, layer, &w->cross));

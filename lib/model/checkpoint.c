@@ -8,6 +8,7 @@
 #include "base/folder.h"
 #include "base/map.h"
 #include "format/json.h"
+#include "model/family/family.h"
 #include "model/parameter_table.h"
 
 static const char single_name[] = "model.safetensors";
@@ -187,13 +188,24 @@ static int check_entry(const struct safetensors_entry *entry, enum parameter_id 
                        const struct config *config, struct err *err)
 {
     size_t shape[2];
-    size_t rank = parameter_shape(shape, id, config);
+    size_t rank = (config->family ? family_shape : parameter_shape)(shape, id, config);
     if (!same_shape(entry, rank, shape))
         return shape_error(entry, rank, shape, err);
     if (!dtype_is_weight(entry->dtype))
         return err_unsupported(err, "expected F32, F16, BF16 or F64, found %s",
                                dtype_name(entry->dtype));
     return 0;
+}
+
+/* With the family's prefix, or as the base model alone has it. */
+static struct found_tensor find_of_family(const struct checkpoint *checkpoint, const char *name,
+                                          const struct family *family)
+{
+    size_t prefix = strlen(family->names->prefix);
+    struct found_tensor found = find_exactly(checkpoint, name);
+    if (!found.entry && strncmp(name, family->names->prefix, prefix) == 0)
+        found = find_exactly(checkpoint, name + prefix);
+    return found;
 }
 
 int checkpoint_find_parameter(struct found_tensor *found, const struct checkpoint *checkpoint,
@@ -205,7 +217,8 @@ int checkpoint_find_parameter(struct found_tensor *found, const struct checkpoin
     if (!parameter_is_used(key.id, key.layer, config))
         return 0;
     parameter_name(name, key.id, key.layer, config);
-    *found = checkpoint_find(checkpoint, name);
+    *found = config->family ? find_of_family(checkpoint, name, config->family)
+                            : checkpoint_find(checkpoint, name);
     if (!found->entry && parameter_rows[key.id].optional)
         return 0;
     if (!found->entry)
@@ -232,7 +245,7 @@ static long layer_of_name(const char *name, const char *stack)
 
 static int check_layer(const char *name, const struct config *config, struct err *err)
 {
-    long layer = layer_of_name(name, "h.");
+    long layer = config->family ? family_layer_of(config->family, name) : layer_of_name(name, "h.");
     long encoder_layer = layer_of_name(name, "enc.");
     if (layer >= 0 && (size_t)layer >= config->n_layer)
         return err_set(err, "expected layers below n_layer = %zu, found layer %ld", config->n_layer,
@@ -255,4 +268,63 @@ int checkpoint_check_layers(const struct checkpoint *checkpoint, const struct co
         }
     }
     return 0;
+}
+
+/* --- tensors that nothing wants --------------------------------------------------------------- */
+
+static bool ends_with(const char *name, const char *ending)
+{
+    size_t size = strlen(name);
+    size_t length = strlen(ending);
+    return size >= length && strcmp(name + size - length, ending) == 0;
+}
+
+/* Masks and frequencies that older files keep; and a head, where the config says that it is tied.
+ */
+static bool is_no_parameter(const char *name, const struct config *config)
+{
+    static const char *const endings[] = {".attention.bias", ".attention.masked_bias", ".attn.bias",
+                                          ".attn.masked_bias", ".rotary_emb.inv_freq"};
+    char head[PARAMETER_NAME_BYTES];
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (ends_with(name, endings[i]))
+            return true;
+    parameter_name(head, PARAMETER_LM_HEAD, 0, config);
+    return config->tied && strcmp(name, head) == 0;
+}
+
+static int check_wanted(const struct checkpoint *checkpoint, const struct config *config,
+                        const struct map *wanted, struct err *err)
+{
+    for (size_t s = 0; s < checkpoint->count; s++) {
+        const struct shard *shard = &checkpoint->shards[s];
+        for (size_t i = 0; i < shard->tensors.count; i++) {
+            const char *name = shard->tensors.entries[i].name;
+            if (map_get(wanted, name, strlen(name), NULL) || is_no_parameter(name, config))
+                continue;
+            err_set(err,
+                    "expected tensors of a model of type \"%s\" with this config.json, found "
+                    "one that it has no place for",
+                    config_kind_name(config));
+            return checkpoint_blame(checkpoint, shard->name, name, err);
+        }
+    }
+    return 0;
+}
+
+int checkpoint_check_wanted(const struct checkpoint *checkpoint, const struct config *config,
+                            const struct found_tensor *(*found)(void *context, size_t index),
+                            void *context, struct err *err)
+{
+    struct map wanted = {0};
+    int failed = 0;
+    for (size_t i = 0; i < parameter_count(config) && !failed; i++) {
+        const struct safetensors_entry *entry = found(context, i)->entry;
+        if (entry && !map_get(&wanted, entry->name, strlen(entry->name), NULL))
+            failed = map_put(&wanted, entry->name, strlen(entry->name), 0, err);
+    }
+    if (!failed)
+        failed = check_wanted(checkpoint, config, &wanted, err);
+    map_release(&wanted);
+    return failed;
 }

@@ -3,7 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "format/json.h"
+#include "model/family/family.h"
 
 /* Limits that no model comes near; they keep every product of two sizes within 64 bits. */
 enum { DIMENSION_MAX = 1 << 24, LAYERS_MAX = 1 << 14 };
@@ -137,7 +139,9 @@ static int parse_gpt2(struct config *config, const struct json *root, struct err
         .causal = true,
         .projections = true,
         .out_proj = true,
-        .bias = true,
+        .norm_in = true,
+        .norm_shift = true,
+        .biases = BIAS_ALL,
         .initializer_range = 0.02,
         .bos_id = 50256,
         .eos_id = 50256,
@@ -238,13 +242,15 @@ static int parse_attention(struct config *config, const struct json *root, struc
         .bos_id = -1,
         .eos_id = -1,
     };
+    bool bias = false;
     if (read_sizes(config, root, err) || check_required(config, err) ||
         json_bool(root, "causal", &config->causal, err) ||
         json_bool(root, "projections", &config->projections, err) ||
         json_bool(root, "out_proj", &config->out_proj, err) ||
-        json_bool(root, "bias", &config->bias, err) || settle_heads(config, err) ||
+        json_bool(root, "bias", &bias, err) || settle_heads(config, err) ||
         read_attention_type(config, root, err) || check_stack(config, err))
         return -1;
+    config->biases = bias ? BIAS_QKV | BIAS_OUT : 0;
     double scale = 1.0 / sqrt((double)config->d_k);
     if (json_double(root, "scale", -1e6, 1e6, &scale, err))
         return -1;
@@ -282,22 +288,25 @@ static int parse_transformer(struct config *config, const struct json *root, str
         .cross = true,
         .projections = true,
         .out_proj = true,
-        .bias = true,
+        .norm_in = true,
+        .norm_shift = true,
         .bos_id = -1,
         .eos_id = -1,
     };
     bool scaled = true;
+    bool bias = true;
     if (read_sizes(config, root, err) || check_required(config, err) || check_heads(config, err) ||
         read_activation(config, root, "relu", err) || read_epsilon(config, root, err) ||
         read_positions(config, root, err) || json_bool(root, "scale_embedding", &scaled, err) ||
         json_bool(root, "norm_first", &config->norm_first, err) ||
         json_bool(root, "final_norm", &config->final_norm, err) ||
-        json_bool(root, "bias", &config->bias, err) ||
+        json_bool(root, "bias", &bias, err) ||
         json_bool(root, "tie_word_embeddings", &config->tied, err) ||
         read_token_id(&config->bos_id, root, "bos_token_id", err) ||
         read_token_id(&config->eos_id, root, "eos_token_id", err))
         return -1;
     fill_sizes(config);
+    config->biases = bias ? BIAS_ALL : BIAS_MLP;
     config->embedding_scale = scaled ? sqrtf((float)config->n_embd) : 1.0f;
     return 0;
 }
@@ -313,6 +322,21 @@ static const struct kind_row {
     [MODEL_TRANSFORMER] = {"transformer", parse_transformer},
 };
 
+static int refuse_type(const char *type, struct err *err)
+{
+    struct buf names = {0};
+    for (size_t i = 0; i < sizeof kind_rows / sizeof *kind_rows; i++)
+        buf_format(&names, "%s%s", i ? ", " : "", kind_rows[i].name);
+    for (size_t i = 0; i < family_count; i++)
+        if (!strchr(family_rows[i].name, ' '))
+            buf_format(&names, ", %s", family_rows[i].name);
+    if (!buf_check(&names, err))
+        err_unsupported(err, "field 'model_type': expected one of %s, found \"%s\"", names.bytes,
+                        type);
+    buf_release(&names);
+    return -1;
+}
+
 static int parse(struct config *config, const struct json *root, struct err *err)
 {
     static const char expected[] = "\"gpt2\", \"attention\" or \"transformer\"";
@@ -326,7 +350,8 @@ static int parse(struct config *config, const struct json *root, struct err *err
     for (size_t i = 0; i < sizeof kind_rows / sizeof *kind_rows; i++)
         if (strcmp(type, kind_rows[i].name) == 0)
             return kind_rows[i].parse(config, root, err);
-    return err_unsupported(err, "field 'model_type': expected %s, found \"%s\"", expected, type);
+    const struct family *family = strchr(type, ' ') ? NULL : family_find(type);
+    return family ? family_read(config, family, root, err) : refuse_type(type, err);
 }
 
 int config_parse(struct config *config, const char *text, size_t size, struct err *err)
@@ -357,7 +382,28 @@ float config_scale(const struct config *config, size_t layer)
     return config->scale_by_layer ? config->scale / (float)(layer + 1) : config->scale;
 }
 
+bool config_rotates(const struct config *config)
+{
+    return config->rotary.components > 0;
+}
+
+const struct rotary *config_rotary(const struct config *config, size_t layer)
+{
+    unsigned flags = layer < CONFIG_FLAGS_MAX ? config->layer_flags[layer] : 0;
+    if (!config_rotates(config) || flags & LAYER_UNROTATED)
+        return NULL;
+    return flags & LAYER_LOCAL_TURN ? &config->rotary_local : &config->rotary;
+}
+
+size_t config_window(const struct config *config, size_t layer)
+{
+    bool has = layer < CONFIG_FLAGS_MAX && config->layer_flags[layer] & LAYER_WINDOW;
+    return has ? config->window : 0;
+}
+
 const char *config_kind_name(const struct config *config)
 {
+    if (config->family)
+        return config->family->name;
     return kind_rows[config->kind].name;
 }

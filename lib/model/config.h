@@ -8,11 +8,36 @@
 #define ATTN_MODEL_CONFIG_H
 
 #include "math/activation.h"
+#include "math/rotary.h"
 #include "model/mechanism.h"
 
 struct folder;
+struct family;
 
-enum model_kind { MODEL_GPT2, MODEL_ATTENTION, MODEL_TRANSFORMER };
+enum model_kind { MODEL_GPT2, MODEL_ATTENTION, MODEL_TRANSFORMER, MODEL_DECODER };
+
+enum { CONFIG_FLAGS_MAX = 512 }; /* layers of models in which layers differ */
+
+/* Which linear layers have a bias. */
+enum config_bias { BIAS_QKV = 1, BIAS_OUT = 2, BIAS_MLP = 4, BIAS_LOGITS = 8, BIAS_ALL = 7 };
+
+/* What a layer does otherwise than most; a bit each. */
+enum layer_flag {
+    LAYER_WINDOW = 1,     /* it sees the last `window` keys alone */
+    LAYER_UNROTATED = 2,  /* its queries and keys do not turn */
+    LAYER_LOCAL_TURN = 4, /* they turn as `rotary_local` says */
+};
+
+/* How queries and keys are normed, before they turn. */
+enum head_norm {
+    HEAD_NORM_NONE,
+    HEAD_NORM_SHARED, /* each head by itself, all with the same scales [dk] */
+    HEAD_NORM_OWN,    /* each with scales of its own [heads, dk] */
+    HEAD_NORM_WHOLE,  /* all heads side by side as one row */
+};
+
+/* What is added to scores by the distance to a key (Press et al., 2021). */
+enum alibi { ALIBI_NONE, ALIBI_BLOOM, ALIBI_FALCON };
 
 struct config {
     enum model_kind kind;
@@ -26,20 +51,42 @@ struct config {
     size_t d_k, d_v;        /* of one head */
     size_t n_inner;         /* hidden channels of the MLP */
     enum activation activation;
-    float embedding_scale;      /* of the tokens' embeddings; 1: as they are */
-    bool sinusoids;             /* positions are waves; else learned, where there are any */
-    float epsilon;              /* of the layer norms */
-    bool norm_first;            /* x + f(norm(x)); else norm(x + f(x)) */
-    bool final_norm;            /* after the last layer */
-    float scale;                /* of the scores */
-    bool scale_by_layer;        /* … and divided by the layer's number, counted from 1 */
-    bool tied;                  /* the logits use the token embedding */
-    bool causal;                /* a query sees itself and what came before */
-    bool cross;                 /* there is a second text, the source, to look at */
-    bool projections;           /* else q = k = v = the input */
-    bool out_proj;              /* else the heads stand side by side */
-    bool bias;                  /* of the projections */
-    long long bos_id, eos_id;   /* -1: none */
+    float embedding_scale;       /* of the tokens' embeddings; 1: as they are */
+    bool sinusoids;              /* positions are waves; else learned, where there are any */
+    float epsilon;               /* of the layer norms */
+    bool norm_first;             /* x + f(norm(x)); else norm(x + f(x)) */
+    bool final_norm;             /* after the last layer */
+    float scale;                 /* of the scores */
+    bool scale_by_layer;         /* … and divided by the layer's number, counted from 1 */
+    bool tied;                   /* the logits use the token embedding */
+    bool causal;                 /* a query sees itself and what came before */
+    bool cross;                  /* there is a second text, the source, to look at */
+    bool projections;            /* else q = k = v = the input */
+    bool out_proj;               /* else the heads stand side by side */
+    unsigned biases;             /* BIAS_…, of the projections */
+    const struct family *family; /* the names of its tensors; NULL: this house's own */
+    size_t n_word;          /* channels of a token's embedding, if not n_embd: it is projected */
+    size_t position_offset; /* of the first token in the table of positions */
+    bool embedding_norm;    /* the first stream is normed */
+    bool rms;               /* norms divide by the root of the mean square alone … */
+    bool norm_offset;       /* … and their scales are 1 + w */
+    bool norm_shift;        /* norms have a shift */
+    bool norm_in;           /* there are norms in front of sublayers, or after their sums */
+    bool norm_out;          /* there are norms of what a sublayer adds */
+    bool parallel;          /* attention and MLP read the same stream */
+    bool shared_norm;       /* … and the same norm */
+    bool residual_normed;   /* what is added to is the normed stream */
+    bool stream_normed;     /* where norms come last, what leaves a block is the normed sum */
+    bool gated;             /* the MLP is act(gate(x)) · up(x) */
+    enum head_norm head_norm;
+    enum alibi alibi;
+    struct rotary rotary, rotary_local;
+    size_t window;
+    float score_cap, logit_cap;                  /* c · tanh(x / c); 0: none */
+    float residual_scale;                        /* of what is added; 0: as it is */
+    float logit_divisor;                         /* 0: as they are */
+    unsigned char layer_flags[CONFIG_FLAGS_MAX]; /* LAYER_… */
+    long long bos_id, eos_id;                    /* -1: none */
     double initializer_range;   /* the spread of weights that are not trained yet */
     struct mechanism mechanism; /* all zero: the model as it is; no field of config.json */
 };
@@ -56,6 +103,19 @@ static inline bool config_is_cross(const struct config *config)
 {
     return config->cross && !config->n_encoder_layer;
 }
+
+/* Do queries and keys turn in any layer? How they do in one; NULL: they do not. */
+bool config_rotates(const struct config *config);
+const struct rotary *config_rotary(const struct config *config, size_t layer);
+
+/* The channels of a token's embedding, and of what makes logits. */
+static inline size_t config_word_width(const struct config *config)
+{
+    return config->n_word ? config->n_word : config->n_embd;
+}
+
+/* How many keys a query of the layer sees at most, its own included; 0: all. */
+size_t config_window(const struct config *config, size_t layer);
 
 /* The scale of a layer's scores, as the model has it; see mechanism_scale. */
 float config_scale(const struct config *config, size_t layer);

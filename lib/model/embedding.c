@@ -9,7 +9,7 @@
 static void embed_text(struct pass *pass, struct matrix x, const uint32_t *ids, size_t past)
 {
     const struct config *c = pass->config;
-    bool has_positions = !mechanism_lacks(&c->mechanism, PART_POSITIONS);
+    bool has_positions = !mechanism_lacks(&c->mechanism, PART_POSITIONS) && !c->n_word;
     for (size_t i = 0; i < x.rows; i++) {
         float *row = x.data + i * x.stride;
         weights_embed_token(pass->weights, row, ids[i]);
@@ -22,13 +22,45 @@ static void embed_text(struct pass *pass, struct matrix x, const uint32_t *ids, 
         add_sinusoids(x, past);
 }
 
-enum pass_state embed(struct pass *pass)
+/* Embeddings of fewer channels than the stream has are projected before positions are added. */
+static int project_words(struct pass *pass, struct matrix words)
 {
     const struct batch *batch = pass->batch;
     struct matrix x = pass->scratch.x;
+    struct weight weight;
+    if (weights_projection(pass->weights, false, &weight, pass->err))
+        return -1;
+    linear(pass->machine, x, words, &weight, ACTIVATION_NONE);
+    for (size_t s = 0; s < batch->count; s++)
+        for (size_t i = 0; i < batch->queries[s].count; i++)
+            weights_add_position(pass->weights, x.data + (batch->queries[s].first + i) * x.stride,
+                                 batch->past[s] + i);
+    return 0;
+}
+
+enum pass_state embed(struct pass *pass)
+{
+    const struct batch *batch = pass->batch;
+    const struct config *c = pass->config;
+    struct matrix x = pass->scratch.x;
+    struct matrix words = x;
+    struct norm norm;
+    if (c->n_word) {
+        words = (struct matrix){NULL, x.rows, c->n_word, c->n_word};
+        words.data = arena_alloc(pass->arena, x.rows * c->n_word, sizeof *words.data, pass->err);
+        if (!words.data)
+            return PASS_FAILED;
+    }
     for (size_t s = 0; s < batch->count; s++) {
-        struct matrix rows = matrix_rows(x, batch->queries[s].first, batch->queries[s].count);
+        struct matrix rows = matrix_rows(words, batch->queries[s].first, batch->queries[s].count);
         embed_text(pass, rows, batch->texts[s].ids, batch->past[s]);
+    }
+    if (c->n_word && project_words(pass, words))
+        return PASS_FAILED;
+    if (c->embedding_norm) {
+        if (weights_embedding_norm(pass->weights, &norm, pass->err))
+            return PASS_FAILED;
+        pass_norm(pass, x, x, &norm);
     }
     PASS_TRY(pass_check_rows(pass, SITE_EMBEDDING, 0, x));
     return tap_rows(pass, SITE_EMBEDDING, 0, x);
@@ -54,15 +86,15 @@ static int unembed_columns(struct pass *pass, struct matrix y)
     struct matrix logits = pass->scratch.logits;
     const struct config *c = pass->config;
     const float *matrix = NULL;
-    float *columns =
-        arena_alloc(pass->arena, c->n_embd * logits.columns, sizeof *columns, pass->err);
+    size_t width = config_word_width(c);
+    float *columns = arena_alloc(pass->arena, width * logits.columns, sizeof *columns, pass->err);
     if (!columns || weights_unembedding(pass->weights, &matrix, pass->err))
         return -1;
     /* both products only read their second matrix */
-    struct matrix words = {(float *)matrix, c->vocab_size, c->n_embd, c->n_embd};
+    struct matrix words = {(float *)matrix, c->vocab_size, width, width};
     struct weight tokens = {
-        .data = columns, .in = c->n_embd, .out = logits.columns, .stride = logits.columns};
-    gather(pass, (struct matrix){columns, c->n_embd, logits.columns, logits.columns}, y, true);
+        .data = columns, .in = width, .out = logits.columns, .stride = logits.columns};
+    gather(pass, (struct matrix){columns, width, logits.columns, logits.columns}, y, true);
     if (logits.columns == 1)
         gemv(pass->machine, logits.data, words, columns);
     else
@@ -101,14 +133,55 @@ static int choose_likeliest(struct pass *pass, struct matrix y)
     return 0;
 }
 
+/* What comes after the product: a bias, a divisor, a cap. */
+static int finish_logits(struct pass *pass)
+{
+    const struct config *c = pass->config;
+    struct matrix logits = pass->scratch.logits;
+    bool in_rows = pass_logits_are_rows(pass);
+    const float *bias = NULL;
+    if (weights_logit_bias(pass->weights, &bias, pass->err))
+        return -1;
+    for (size_t row = 0; row < logits.rows; row++) {
+        float *at = logits.data + row * logits.stride;
+        for (size_t i = 0; bias && i < logits.columns; i++)
+            at[i] += bias[in_rows ? i : row];
+        for (size_t i = 0; c->logit_divisor > 0 && i < logits.columns; i++)
+            at[i] /= c->logit_divisor;
+        if (c->logit_cap > 0)
+            cap_row(at, logits.columns, c->logit_cap);
+    }
+    return 0;
+}
+
+/* The last rows in the channels of embeddings. */
+static int project_out(struct pass *pass, struct matrix *y)
+{
+    size_t width = pass->config->n_word;
+    struct weight weight;
+    struct matrix narrow = {NULL, y->rows, width, width};
+    if (!width)
+        return 0;
+    narrow.data = arena_alloc(pass->arena, y->rows * width, sizeof *narrow.data, pass->err);
+    if (!narrow.data || weights_projection(pass->weights, true, &weight, pass->err))
+        return -1;
+    linear(pass->machine, narrow, *y, &weight, ACTIVATION_NONE);
+    *y = narrow;
+    return 0;
+}
+
 enum pass_state unembed(struct pass *pass, struct matrix y)
 {
-    struct likeliest *likeliest = pass->tap->likeliest;
+    struct likeliest *likeliest = pass->config->biases & BIAS_LOGITS ? NULL : pass->tap->likeliest;
+    if (project_out(pass, &y))
+        return PASS_FAILED;
     if (likeliest && choose_likeliest(pass, y))
         return PASS_FAILED;
     if (likeliest && likeliest->known)
         return PASS_OVER;
     if ((pass_logits_are_rows(pass) ? unembed_rows : unembed_columns)(pass, y))
+        return PASS_FAILED;
+    if (finish_logits(pass))
         return PASS_FAILED;
     return tap_logits(pass);
 }

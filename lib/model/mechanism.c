@@ -320,12 +320,47 @@ static int check_linear(const struct mechanism *m, struct err *err)
                      option);
 }
 
+/* What a model has that only dense attention knows. */
+static const char *needs_dense(const struct config *config)
+{
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        if (config_window(config, layer))
+            return "windows";
+    return config->alibi ? "ALiBi" : config->score_cap > 0 ? "a cap of scores" : NULL;
+}
+
+/* What families have, and a mechanism does not know. */
+static int check_family(const struct mechanism *m, const struct config *config, struct err *err)
+{
+    const char *has = needs_dense(config);
+    if (has && (m->kind != ATTENTION_DENSE || m->renormalise))
+        return err_unsupported(err,
+                               "--%s: expected a model without %s, found one of type \"%s\" with "
+                               "that",
+                               m->renormalise ? "mask-method renormalise" : "attention", has,
+                               config_kind_name(config));
+    if (config->alibi && mechanism_lacks(m, PART_POSITIONS))
+        return err_unsupported(err,
+                               "--without positions: expected a model without ALiBi, found "
+                               "one of type \"%s\" with that",
+                               config_kind_name(config));
+    if ((config->parallel || config->residual_normed) && mechanism_lacks(m, PART_RESIDUAL))
+        return err_unsupported(err,
+                               "--without residual: expected sublayers that come one after "
+                               "another and add to the stream, found type \"%s\"",
+                               config_kind_name(config));
+    return 0;
+}
+
 int mechanism_check(const struct mechanism *mechanism, const struct config *config, struct err *err)
 {
     if (mechanism->without && config->kind == MODEL_ATTENTION)
         return err_usage(err, "--without: expected a model of type \"gpt2\" or \"transformer\": "
                               "bare attention has none of these parts");
-    return check_sight(mechanism, config, err) || check_linear(mechanism, err) ? -1 : 0;
+    return check_sight(mechanism, config, err) || check_linear(mechanism, err) ||
+                   check_family(mechanism, config, err)
+               ? -1
+               : 0;
 }
 
 float mechanism_scale(const struct config *config, size_t layer)

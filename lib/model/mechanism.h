@@ -62,7 +62,8 @@ static inline bool mechanism_lacks(const struct mechanism *mechanism, enum block
     return mechanism->without >> part & 1;
 }
 
-/* Refuse, as wrong usage, what does not fit together or does not fit the model. */
+/* Refuse, as wrong usage, what does not fit together or does not fit the model; and, as not
+ * supported, what is not done for models with windows, ALiBi or the like. */
 int mechanism_check(const struct mechanism *mechanism, const struct config *config,
                     struct err *err);
 

@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "model/family/family.h"
+
 /* What a model has; a parameter is part of one that has all it needs. */
 enum {
     ANY = 0,
@@ -13,47 +15,81 @@ enum {
     FINAL_NORM = 1 << 5,
     UNTIED = 1 << 6,
     OUT_PROJ = 1 << 7,
-    BIAS = 1 << 8,
+    NORMS_IN = 1 << 8,
+    SECOND_NORM = 1 << 9,
+    NORMS_OUT = 1 << 10,
+    SHIFT = 1 << 11,
+    GATED = 1 << 12,
+    HEAD_NORMS = 1 << 13,
+    EMBEDDING_NORM = 1 << 14,
+    PROJECTED = 1 << 15,
+    OF_QKV = 1 << 16, /* biases */
+    OF_OUT = 1 << 17,
+    OF_MLP = 1 << 18,
+    OF_LOGITS = 1 << 19,
+    NEVER = 1 << 20,
 };
+
+static int given(bool has, int feature)
+{
+    return has ? feature : 0;
+}
 
 static int features_of(const struct config *c)
 {
     bool gpt2 = c->kind == MODEL_GPT2;
-    return (gpt2 ? GPT2 : 0) | (c->kind == MODEL_TRANSFORMER ? TRANSFORMER : 0) |
-           (c->kind != MODEL_ATTENTION ? BLOCKS : 0) | (!gpt2 && c->projections ? SEPARATE : 0) |
-           (c->sinusoids ? 0 : LEARNED_POSITIONS) | (c->final_norm ? FINAL_NORM : 0) |
-           (c->tied ? 0 : UNTIED) | (!gpt2 && c->out_proj ? OUT_PROJ : 0) | (c->bias ? BIAS : 0);
+    bool waves = c->sinusoids || config_rotates(c) || c->alibi;
+    return given(gpt2, GPT2) | given(c->kind == MODEL_TRANSFORMER, TRANSFORMER) |
+           given(c->kind != MODEL_ATTENTION, BLOCKS) | given(!gpt2 && c->projections, SEPARATE) |
+           given(!waves, LEARNED_POSITIONS) | given(c->final_norm, FINAL_NORM) |
+           given(!c->tied, UNTIED) | given(!gpt2 && c->out_proj, OUT_PROJ) |
+           given(c->norm_in, NORMS_IN) | given(!c->shared_norm, SECOND_NORM) |
+           given(c->norm_out, NORMS_OUT) | given(c->norm_shift, SHIFT) | given(c->gated, GATED) |
+           given(c->head_norm, HEAD_NORMS) | given(c->embedding_norm, EMBEDDING_NORM) |
+           given(c->n_word, PROJECTED) | given(c->biases & BIAS_QKV, OF_QKV) |
+           given(c->biases & BIAS_OUT, OF_OUT) | given(c->biases & BIAS_MLP, OF_MLP) |
+           given(c->biases & BIAS_LOGITS, OF_LOGITS);
 }
 
 /* A matrix with its bias, a norm's scale with its shift. */
 #define LINEAR(id, name, in, out, needs, bias_needs)  \
     [id] = {name ".weight", {in, out}, needs, false}, \
-    [(id) + 1] = {name ".bias", {out}, bias_needs, false}
-#define NORM(id, name, needs)                       \
-    [id] = {name ".weight", {DIM_C}, needs, false}, \
-    [(id) + 1] = {name ".bias", {DIM_C}, needs, false}
-/* A head's projection; those of an attention that needs `more`. */
-#define PROJECTION(id, name, in, out, needs) LINEAR(id, name, in, out, needs, (needs) | BIAS)
-#define ATTENTION(to, norm, attn, more)                                                        \
-    NORM(PARAMETER_LN_1 + (to), norm, BLOCKS | (more)),                                        \
-        PROJECTION(PARAMETER_Q + (to), attn ".q_proj", DIM_C, DIM_QUERIES, SEPARATE | (more)), \
-        PROJECTION(PARAMETER_K + (to), attn ".k_proj", DIM_C, DIM_KEYS, SEPARATE | (more)),    \
-        PROJECTION(PARAMETER_V + (to), attn ".v_proj", DIM_C, DIM_VALUES, SEPARATE | (more)),  \
-        PROJECTION(PARAMETER_OUT + (to), attn ".out_proj", DIM_CONTEXT, DIM_C, OUT_PROJ | (more))
+    [(id) + 1] = {name ".bias", {out}, (needs) | (bias_needs), false}
+#define NORM(id, name, needs) NORM_OF(id, name, DIM_C, needs)
+#define NORM_OF(id, name, size, needs)             \
+    [id] = {name ".weight", {size}, needs, false}, \
+    [(id) + 1] = {name ".bias", {size}, (needs) | SHIFT, false}
+/* The norm and the projections of an attention that needs `more`, beside what it always does. */
+#define ATTENTION(to, norm, norm_needs, attn, more)                                                \
+    NORM(PARAMETER_LN_1 + (to), norm, BLOCKS | (norm_needs) | (more)),                             \
+        LINEAR(PARAMETER_Q + (to), attn ".q_proj", DIM_C, DIM_QUERIES, SEPARATE | (more), OF_QKV), \
+        LINEAR(PARAMETER_K + (to), attn ".k_proj", DIM_C, DIM_KEYS, SEPARATE | (more), OF_QKV),    \
+        LINEAR(PARAMETER_V + (to), attn ".v_proj", DIM_C, DIM_VALUES, SEPARATE | (more), OF_QKV),  \
+        LINEAR(PARAMETER_OUT + (to), attn ".out_proj", DIM_CONTEXT, DIM_C, OUT_PROJ | (more),      \
+               OF_OUT)
 
 const struct parameter_row parameter_rows[PARAMETERS] = {
-    [PARAMETER_WTE] = {"wte.weight", {DIM_V, DIM_C}, ANY, false},
+    [PARAMETER_WTE] = {"wte.weight", {DIM_V, DIM_WORD}, ANY, false},
     [PARAMETER_WPE] = {"wpe.weight", {DIM_P, DIM_C}, BLOCKS | LEARNED_POSITIONS, false},
+    NORM(PARAMETER_EMBEDDING_NORM, "ln_embedding", EMBEDDING_NORM),
+    LINEAR(PARAMETER_PROJECT_IN, "project_in", DIM_WORD, DIM_C, PROJECTED, NEVER),
+    LINEAR(PARAMETER_PROJECT_OUT, "project_out", DIM_C, DIM_WORD, PROJECTED, NEVER),
     NORM(PARAMETER_ENCODER_LN_F, "enc.ln_f", TRANSFORMER | FINAL_NORM),
     NORM(PARAMETER_LN_F, "ln_f", BLOCKS | FINAL_NORM),
-    [PARAMETER_LM_HEAD] = {"lm_head.weight", {DIM_V, DIM_C}, BLOCKS | UNTIED, true},
-    ATTENTION(0, "ln_1", "attn", 0),
-    LINEAR(PARAMETER_C_ATTN, "attn.c_attn", DIM_C, DIM_3C, GPT2, GPT2),
-    LINEAR(PARAMETER_ATTN_PROJ, "attn.c_proj", DIM_C, DIM_C, GPT2, GPT2),
-    ATTENTION(PARAMETERS_TO_CROSS, "ln_cross", "cross_attn", TRANSFORMER),
-    NORM(PARAMETER_LN_2, "ln_2", BLOCKS),
-    LINEAR(PARAMETER_FC, "mlp.c_fc", DIM_C, DIM_I, BLOCKS, BLOCKS),
-    LINEAR(PARAMETER_MLP_PROJ, "mlp.c_proj", DIM_I, DIM_C, BLOCKS, BLOCKS),
+    [PARAMETER_LM_HEAD] = {"lm_head.weight", {DIM_V, DIM_WORD}, BLOCKS | UNTIED, true},
+    [PARAMETER_LM_HEAD + 1] = {"lm_head.bias", {DIM_V}, BLOCKS | UNTIED | OF_LOGITS, false},
+    ATTENTION(0, "ln_1", NORMS_IN, "attn", ANY),
+    LINEAR(PARAMETER_C_ATTN, "attn.c_attn", DIM_C, DIM_3C, GPT2, ANY),
+    LINEAR(PARAMETER_ATTN_PROJ, "attn.c_proj", DIM_C, DIM_C, GPT2, ANY),
+    NORM_OF(PARAMETER_Q_NORM, "attn.q_norm", DIM_Q_NORM, HEAD_NORMS),
+    NORM_OF(PARAMETER_K_NORM, "attn.k_norm", DIM_K_NORM, HEAD_NORMS),
+    NORM(PARAMETER_LN_1_POST, "ln_1_post", NORMS_OUT),
+    ATTENTION(PARAMETERS_TO_CROSS, "ln_cross", ANY, "cross_attn", TRANSFORMER),
+    NORM(PARAMETER_LN_2, "ln_2", BLOCKS | NORMS_IN | SECOND_NORM),
+    LINEAR(PARAMETER_GATE, "mlp.gate", DIM_C, DIM_I, GATED, OF_MLP),
+    LINEAR(PARAMETER_FC, "mlp.c_fc", DIM_C, DIM_I, BLOCKS, OF_MLP),
+    LINEAR(PARAMETER_MLP_PROJ, "mlp.c_proj", DIM_I, DIM_C, BLOCKS, OF_MLP),
+    NORM(PARAMETER_LN_2_POST, "ln_2_post", NORMS_OUT),
 };
 
 size_t parameter_index(enum parameter_id id, size_t layer)
@@ -90,7 +126,13 @@ static size_t dimension_size(enum dimension dimension, const struct config *conf
     case DIM_V:
         return config->vocab_size;
     case DIM_P:
-        return config->n_positions;
+        return config->n_positions + config->position_offset;
+    case DIM_WORD:
+        return config->n_word ? config->n_word : config->n_embd;
+    case DIM_Q_NORM:
+        return config->head_norm == HEAD_NORM_WHOLE ? config->n_head * config->d_k : config->d_k;
+    case DIM_K_NORM:
+        return config->head_norm == HEAD_NORM_WHOLE ? config->n_kv_head * config->d_k : config->d_k;
     case DIM_C:
         return config->n_embd;
     case DIM_3C:
@@ -121,6 +163,8 @@ const char *parameter_name(char name[PARAMETER_NAME_BYTES], enum parameter_id id
                            const struct config *config)
 {
     bool of_encoder = layer >= config->n_layer;
+    if (config->family)
+        return family_tensor_name(name, config->family, id, layer);
     if (id < PARAMETERS_OF_MODEL)
         snprintf(name, PARAMETER_NAME_BYTES, "%s", parameter_rows[id].name);
     else

@@ -38,6 +38,9 @@ struct scratch {
     struct matrix context; /* [T, H·dv] */
     struct matrix out;     /* [T, C] of attention, then of the MLP */
     struct matrix hidden;  /* [T, I] */
+    struct matrix up;      /* [T, I] of a gated MLP */
+    struct matrix waves;   /* [T, turning channels] by what queries and keys turn … */
+    struct matrix local;   /* … and in layers that have their own */
     struct matrix logits;  /* [V, T], or [V, texts] where only the last are wanted; by rows
                               [T, V] and [texts, V] */
     struct attention_maps maps;
@@ -103,6 +106,11 @@ enum pass_state block(struct pass *pass, size_t layer);
 /* The stream from ids: token + position embedding of every text; and logits from its rows. */
 enum pass_state embed(struct pass *pass);
 enum pass_state unembed(struct pass *pass, struct matrix y);
+
+/* Turn queries and keys by their positions, heads of dk columns side by side; nothing in layers
+ * that do not. Where they turn by what is made once a pass. */
+void pass_rotate(const struct pass *pass, size_t layer, struct matrix heads);
+void pass_fill_waves(struct pass *pass);
 
 /* y = x, normed; or x as it is, where norms are left out. */
 void pass_norm(const struct pass *pass, struct matrix y, struct matrix x, const struct norm *norm);

@@ -27,7 +27,7 @@ static int take_matrix(struct pass *pass, const struct buffer *buffer, size_t st
     return 0;
 }
 
-enum { BUFFERS_MAX = 9 };
+enum { BUFFERS_MAX = 12 };
 
 /* Those of the keys. */
 static size_t list_keys(struct buffer list[2], struct scratch *s, const struct config *c,
@@ -57,6 +57,12 @@ static size_t list_buffers(struct buffer list[BUFFERS_MAX], struct scratch *s,
         list[count++] = (struct buffer){&s->norm, rows, c->n_embd, 0};
         list[count++] = (struct buffer){&s->hidden, rows, c->n_inner, 0};
     }
+    if (c->gated)
+        list[count++] = (struct buffer){&s->up, rows, c->n_inner, 0};
+    if (config_rotates(c))
+        list[count++] = (struct buffer){&s->waves, rows, c->rotary.components, 0};
+    if (c->rotary_local.components)
+        list[count++] = (struct buffer){&s->local, rows, c->rotary_local.components, 0};
     if (c->kind == MODEL_GPT2)
         list[count++] = (struct buffer){&s->joined, 1, 3 * c->n_embd, 0};
     return count;

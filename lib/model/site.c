@@ -43,6 +43,10 @@ const struct site_row site_rows[SITE_COUNT] = {
                         "residual stream into the block", "blocks.L.hook_resid_pre"},
     [SITE_LN_1] = {"ln_1", AXES_TOKEN_CHANNEL, true, false, "first layer norm",
                    "blocks.L.ln1.hook_normalized", .after = SITE_RESID_MID},
+    [SITE_Q_PRE] = {"q_pre", AXES_HEAD_TOKEN_DIM, true, false, "queries before they turn",
+                    "blocks.L.attn.hook_q"},
+    [SITE_K_PRE] = {"k_pre", AXES_GROUP_TOKEN_DIM, true, false, "keys before they turn",
+                    "blocks.L.attn.hook_k"},
     [SITE_Q] = {"q", AXES_HEAD_TOKEN_DIM, true, false, "queries", "blocks.L.attn.hook_q"},
     [SITE_K] = {"k", AXES_GROUP_TOKEN_DIM, true, false, "keys", "blocks.L.attn.hook_k"},
     [SITE_V] = {"v", AXES_GROUP_TOKEN_DIM, true, false, "values", "blocks.L.attn.hook_v"},
@@ -62,6 +66,8 @@ const struct site_row site_rows[SITE_COUNT] = {
                       "weights · v, before the output projection", "blocks.L.attn.hook_z"},
     [SITE_ATTN_OUT] = {"attn_out", AXES_TOKEN_CHANNEL, true, false,
                        "attention's output, heads joined", "blocks.L.hook_attn_out"},
+    [SITE_LN_1_POST] = {"ln_1_post", AXES_TOKEN_CHANNEL, true, false, "norm of attn_out",
+                        "blocks.L.ln1_post.hook_normalized"},
     [SITE_RESID_MID] = {"resid_mid", AXES_TOKEN_CHANNEL, true, false,
                         "residual stream after attention", "blocks.L.hook_resid_mid"},
     [SITE_LN_CROSS] = {"ln_cross", AXES_TOKEN_CHANNEL, true, false,
@@ -78,10 +84,18 @@ const struct site_row site_rows[SITE_COUNT] = {
           "residual stream after the look at the source"),
     [SITE_LN_2] = {"ln_2", AXES_TOKEN_CHANNEL, true, false, "second layer norm",
                    "blocks.L.ln2.hook_normalized", .after = SITE_RESID_POST},
+    [SITE_MLP_GATE] = {"mlp_gate", AXES_TOKEN_CHANNEL, true, false,
+                       "the MLP's gate, before its "
+                       "activation",
+                       "blocks.L.mlp.hook_pre"},
+    [SITE_MLP_UP] = {"mlp_up", AXES_TOKEN_CHANNEL, true, false, "what the gate lets through",
+                     "blocks.L.mlp.hook_pre_linear"},
     [SITE_MLP_ACT] = {"mlp_act", AXES_TOKEN_CHANNEL, true, false,
                       "the MLP's hidden channels, activated", "blocks.L.mlp.hook_post"},
     [SITE_MLP_OUT] = {"mlp_out", AXES_TOKEN_CHANNEL, true, false, "the MLP's output",
                       "blocks.L.hook_mlp_out"},
+    [SITE_LN_2_POST] = {"ln_2_post", AXES_TOKEN_CHANNEL, true, false, "norm of mlp_out",
+                        "blocks.L.ln2_post.hook_normalized"},
     [SITE_RESID_POST] = {"resid_post", AXES_TOKEN_CHANNEL, true, false,
                          "residual stream out of the block", "blocks.L.hook_resid_post"},
     [SITE_LN_F] = {"ln_f", AXES_TOKEN_CHANNEL, false, false, "final layer norm",
@@ -104,17 +118,24 @@ bool site_has_heads(enum site site)
 }
 
 /* The sites of the text that another part has, too: in the same order, so that an offset tells.
- * Only the text's own attention has a softmax before its mask. */
+ * Only the text's own attention has a softmax before its mask; only families turn, gate and norm
+ * what is added. */
 static const struct {
     enum site_part part;
     enum site first, last, to;
 } copies[] = {
     {PART_SOURCE, SITE_EMBEDDING, SITE_EMBEDDING, SITE_SOURCE_EMBEDDING},
-    {PART_SOURCE, SITE_RESID_PRE, SITE_SCORES, SITE_ENC_RESID_PRE},
-    {PART_SOURCE, SITE_MASKED, SITE_RESID_MID, SITE_ENC_MASKED},
-    {PART_SOURCE, SITE_LN_2, SITE_LN_F, SITE_ENC_LN_2},
-    {PART_CROSS, SITE_LN_1, SITE_SCORES, SITE_LN_CROSS},
-    {PART_CROSS, SITE_MASKED, SITE_RESID_MID, SITE_CROSS_MASKED},
+    {PART_SOURCE, SITE_RESID_PRE, SITE_LN_1, SITE_ENC_RESID_PRE},
+    {PART_SOURCE, SITE_Q, SITE_SCORES, SITE_ENC_Q},
+    {PART_SOURCE, SITE_MASKED, SITE_ATTN_OUT, SITE_ENC_MASKED},
+    {PART_SOURCE, SITE_RESID_MID, SITE_RESID_MID, SITE_ENC_RESID_MID},
+    {PART_SOURCE, SITE_LN_2, SITE_LN_2, SITE_ENC_LN_2},
+    {PART_SOURCE, SITE_MLP_ACT, SITE_MLP_OUT, SITE_ENC_MLP_ACT},
+    {PART_SOURCE, SITE_RESID_POST, SITE_LN_F, SITE_ENC_RESID_POST},
+    {PART_CROSS, SITE_LN_1, SITE_LN_1, SITE_LN_CROSS},
+    {PART_CROSS, SITE_Q, SITE_SCORES, SITE_CROSS_Q},
+    {PART_CROSS, SITE_MASKED, SITE_ATTN_OUT, SITE_CROSS_MASKED},
+    {PART_CROSS, SITE_RESID_MID, SITE_RESID_MID, SITE_RESID_CROSS},
 };
 
 enum { COPIES = sizeof copies / sizeof *copies };
@@ -170,7 +191,8 @@ const char *site_tensor_name(char name[SITE_NAME_BYTES], enum site site, int lay
 
 static size_t channels(const struct config *c, enum site site)
 {
-    if (site_like(site) == SITE_MLP_ACT)
+    enum site like = site_like(site);
+    if (like == SITE_MLP_ACT || like == SITE_MLP_GATE || like == SITE_MLP_UP)
         return c->n_inner;
     bool joined = site == SITE_ATTN_OUT && !c->out_proj; /* the heads side by side */
     return joined ? c->n_head * c->d_v : c->n_embd;
@@ -216,9 +238,8 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
 bool site_exists(const struct config *config, enum site site)
 {
     const struct mechanism *mechanism = &config->mechanism;
-    bool of_mlp = site == site_of(site_rows[site].part, SITE_LN_2) ||
-                  site == site_of(site_rows[site].part, SITE_MLP_ACT) ||
-                  site == site_of(site_rows[site].part, SITE_MLP_OUT);
+    enum site like = site_like(site);
+    bool of_mlp = like >= SITE_LN_2 && like <= SITE_LN_2_POST;
     if (site == SITE_SOFTMAX)
         return mechanism->renormalise;
     if (of_mlp && mechanism_lacks(mechanism, PART_MLP))
@@ -229,6 +250,25 @@ bool site_exists(const struct config *config, enum site site)
         return config->cross;
     if (config->kind == MODEL_ATTENTION)
         return site >= SITE_Q && site <= SITE_ATTN_OUT;
+    switch (site) {
+    case SITE_Q_PRE:
+    case SITE_K_PRE:
+        return config_rotates(config);
+    case SITE_LN_1:
+        return config->norm_in;
+    case SITE_LN_2:
+        return config->norm_in && !config->shared_norm;
+    case SITE_LN_1_POST:
+    case SITE_LN_2_POST:
+        return config->norm_out;
+    case SITE_RESID_MID:
+        return !config->parallel;
+    case SITE_MLP_GATE:
+    case SITE_MLP_UP:
+        return config->gated;
+    default:
+        break;
+    }
     if (site == SITE_LN_F || site == SITE_ENC_LN_F)
         return config->final_norm && (site == SITE_LN_F || config->n_encoder_layer);
     return site_rows[site].part == PART_SENTENCE || config->n_encoder_layer;

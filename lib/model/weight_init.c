@@ -236,10 +236,11 @@ int weight_init_draw(struct new_model *new_model, const struct weight_init *init
 {
     struct drawing drawing = {.new_model = new_model, .init = init};
     int failed = 0;
-    if (new_model->config.kind == MODEL_TRANSFORMER)
+    if (new_model->config.kind != MODEL_GPT2 && new_model->config.kind != MODEL_ATTENTION)
         return err_unsupported(err,
                                "expected a model of type \"gpt2\" or \"attention\", found type "
-                               "\"transformer\": there is no recipe for its weights");
+                               "\"%s\": there is no recipe for its weights",
+                               config_kind_name(&new_model->config));
     if (new_model->config.kind == MODEL_GPT2)
         draw_gpt2(&drawing);
     else

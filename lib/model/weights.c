@@ -7,6 +7,8 @@
 #include "base/num.h"
 #include "math/argmax.h"
 #include "math/gemm.h"
+#include "model/family/family.h"
+#include "model/family/family_rows.h"
 #include "model/parameter_table.h"
 
 struct parameter {
@@ -22,6 +24,11 @@ static struct parameter *parameter_at(const struct weights *weights, enum parame
     return &weights->parameters[parameter_index(id, layer)];
 }
 
+static const struct found_tensor *found_at(void *parameters, size_t index)
+{
+    return &((struct parameter *)parameters)[index].found;
+}
+
 static int find_parameters(struct weights *weights, struct err *err)
 {
     const struct config *config = weights->config;
@@ -31,7 +38,9 @@ static int find_parameters(struct weights *weights, struct err *err)
         if (checkpoint_find_parameter(&weights->parameters[i].found, &weights->checkpoint, config,
                                       i, err))
             return -1;
-    return 0;
+    return config->family ? checkpoint_check_wanted(&weights->checkpoint, config, found_at,
+                                                    weights->parameters, err)
+                          : 0;
 }
 
 int weights_open(struct weights *weights, const struct config *config, const struct folder *folder,
@@ -80,10 +89,39 @@ static int load_norm(struct weights *weights, enum parameter_id scale, size_t la
                      struct norm *norm, struct err *err)
 {
     norm->epsilon = weights->config->epsilon;
+    norm->rms = weights->config->rms;
+    norm->offset = weights->config->norm_offset ? 1.0f : 0.0f;
     return load(weights, scale, layer, &norm->scale, err) ||
                    load(weights, scale + 1, layer, &norm->shift, err)
                ? -1
                : 0;
+}
+
+/* --- matrices that lie as [out, in], alone or with others ------------------------------------- */
+
+/* A matrix of a family: its rows are packed, or rounded, as columns. */
+static int load_rows(struct weights *weights, enum parameter_id id, size_t layer,
+                     struct weight *weight, struct err *err)
+{
+    struct parameter *parameter = parameter_at(weights, id, layer);
+    struct parameter *bias = parameter_at(weights, id + 1, layer);
+    struct row_view view = family_view(id, weights->config);
+    bool rounded = weights->precision == PRECISION_BF16;
+    if (bias->found.entry && !bias->data) {
+        bias->data = rows_copy_bias(bias->found.entry, &view, weight->out, &weights->arena, err);
+        if (!bias->data)
+            return -1;
+    }
+    if (rounded && !parameter->pairs)
+        parameter->pairs =
+            rows_to_pairs(parameter->found.entry, &view, weight, &weights->arena, err);
+    if (!rounded && !parameter->panels)
+        parameter->panels =
+            rows_to_panels(parameter->found.entry, &view, weight, &weights->arena, err);
+    weight->bias = bias->data;
+    weight->pairs = rounded ? parameter->pairs : NULL;
+    weight->panels = rounded ? NULL : parameter->panels;
+    return weight_exists(weight) ? 0 : -1;
 }
 
 static int pack(struct weights *weights, struct parameter *parameter, struct weight *weight,
@@ -122,6 +160,8 @@ static int load_linear(struct weights *weights, enum parameter_id matrix, size_t
     parameter_shape(shape, matrix, weights->config);
     weight->in = shape[0];
     weight->out = weight->stride = shape[1];
+    if (weights->config->family)
+        return load_rows(weights, matrix, layer, weight, err);
     if (load(weights, matrix + 1, layer, &weight->bias, err))
         return -1;
     if (weights->precision == PRECISION_BF16)
@@ -166,13 +206,18 @@ static const struct block_row {
     {PARAMETER_LN_1, SITE_LN_1, offsetof(struct block_weights, self.norm)},
     {PARAMETER_C_ATTN, SITE_Q, offsetof(struct block_weights, self)},
     {PARAMETER_ATTN_PROJ, SITE_ATTN_OUT, offsetof(struct block_weights, self.out)},
-    {PARAMETER_Q, SITE_Q, offsetof(struct block_weights, self.q)},
-    {PARAMETER_K, SITE_K, offsetof(struct block_weights, self.k)},
+    {PARAMETER_Q, SITE_Q_PRE, offsetof(struct block_weights, self.q)},
+    {PARAMETER_K, SITE_K_PRE, offsetof(struct block_weights, self.k)},
     {PARAMETER_V, SITE_V, offsetof(struct block_weights, self.v)},
+    {PARAMETER_Q_NORM, SITE_Q_PRE, offsetof(struct block_weights, self.q_norm)},
+    {PARAMETER_K_NORM, SITE_K_PRE, offsetof(struct block_weights, self.k_norm)},
     {PARAMETER_OUT, SITE_ATTN_OUT, offsetof(struct block_weights, self.out)},
+    {PARAMETER_LN_1_POST, SITE_LN_1_POST, offsetof(struct block_weights, self.post)},
     {PARAMETER_LN_2, SITE_LN_2, offsetof(struct block_weights, mlp.norm)},
-    {PARAMETER_FC, SITE_MLP_ACT, offsetof(struct block_weights, mlp.fc)},
+    {PARAMETER_GATE, SITE_MLP_GATE, offsetof(struct block_weights, mlp.gate)},
+    {PARAMETER_FC, SITE_MLP_UP, offsetof(struct block_weights, mlp.fc)},
     {PARAMETER_MLP_PROJ, SITE_MLP_OUT, offsetof(struct block_weights, mlp.proj)},
+    {PARAMETER_LN_2_POST, SITE_LN_2_POST, offsetof(struct block_weights, mlp.post)},
 };
 
 static int load_row(struct weights *weights, const struct block_row *row, size_t layer,
@@ -192,8 +237,11 @@ static int load_row(struct weights *weights, const struct block_row *row, size_t
 static struct block_row cross_row(const struct block_row *row)
 {
     size_t from_self = row->offset - offsetof(struct block_weights, self);
+    enum site turned = row->site == SITE_Q_PRE   ? SITE_Q
+                       : row->site == SITE_K_PRE ? SITE_K
+                                                 : row->site; /* nothing turns there */
     return (struct block_row){.id = row->id + PARAMETERS_TO_CROSS,
-                              .site = site_of(PART_CROSS, row->site),
+                              .site = site_of(PART_CROSS, turned),
                               .offset = offsetof(struct block_weights, cross) + from_self};
 }
 
@@ -209,6 +257,23 @@ int weights_block(struct weights *weights, size_t layer, enum site last,
             return -1;
     }
     return 0;
+}
+
+int weights_embedding_norm(struct weights *weights, struct norm *norm, struct err *err)
+{
+    return load_norm(weights, PARAMETER_EMBEDDING_NORM, 0, norm, err);
+}
+
+int weights_projection(struct weights *weights, bool out, struct weight *weight, struct err *err)
+{
+    *weight = (struct weight){0};
+    return load_linear(weights, out ? PARAMETER_PROJECT_OUT : PARAMETER_PROJECT_IN, 0, weight, 1,
+                       err);
+}
+
+int weights_logit_bias(struct weights *weights, const float **bias, struct err *err)
+{
+    return load(weights, PARAMETER_LM_HEAD + 1, 0, bias, err);
 }
 
 int weights_final_norm(struct weights *weights, bool of_encoder, struct norm *norm, struct err *err)
@@ -237,7 +302,8 @@ int weights_argmax(struct weights *weights, struct machine *machine, struct argm
         if (!made || weights_unembedding(weights, &words, err))
             return -1;
         /* they are only read */
-        struct matrix rows = {(float *)words, c->vocab_size, c->n_embd, c->n_embd};
+        size_t width = config_word_width(c);
+        struct matrix rows = {(float *)words, c->vocab_size, width, width};
         if (argmax_init(made, machine, rows, &weights->arena, err))
             return -1;
         weights->argmax = made;
@@ -282,7 +348,7 @@ int weights_packed_unembedding(struct weights *weights, struct weight *weight, s
 {
     const struct config *c = weights->config;
     bool rounded = weights->precision == PRECISION_BF16;
-    *weight = (struct weight){.in = c->n_embd, .out = c->vocab_size};
+    *weight = (struct weight){.in = config_word_width(c), .out = c->vocab_size};
     return (rounded ? round_unembedding : pack_unembedding)(weights, weight, err);
 }
 
@@ -299,7 +365,7 @@ void weights_add_position(const struct weights *weights, float *y, size_t positi
     const struct safetensors_entry *wpe = parameter_at(weights, PARAMETER_WPE, 0)->found.entry;
     if (!wpe)
         return;
-    const char *row = safetensors_row(wpe, position);
+    const char *row = safetensors_row(wpe, position + weights->config->position_offset);
     size_t step = PART * dtype_size_bytes(wpe->dtype);
     for (size_t done = 0; done < wpe->shape[1]; done += PART, row += step) {
         size_t rest = wpe->shape[1] - done;

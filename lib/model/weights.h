@@ -54,6 +54,12 @@ int checkpoint_check_layers(const struct checkpoint *checkpoint, const struct co
 int checkpoint_find_parameter(struct found_tensor *found, const struct checkpoint *checkpoint,
                               const struct config *config, size_t index, struct err *err);
 
+/* Refuse a tensor that is none of those found, and nothing that older files keep beside them: a
+ * file that has it is another model. `found` gives what was found of parameter `index`. */
+int checkpoint_check_wanted(const struct checkpoint *checkpoint, const struct config *config,
+                            const struct found_tensor *(*found)(void *context, size_t index),
+                            void *context, struct err *err);
+
 /* Put before a message which tensor of which file it is about; returns -1. */
 int checkpoint_blame(const struct checkpoint *checkpoint, const char *file, const char *tensor,
                      struct err *err);
@@ -65,12 +71,16 @@ struct attention_weights {
     struct weight q, k, v; /* [C, H·dk], [C, Hkv·dk], [C, Hkv·dv] */
     struct weight joined;  /* q, k and v side by side as they lie in a file of GPT-2; else absent */
     struct weight out;     /* [H·dv, C] */
+    struct norm q_norm, k_norm;
+    struct norm post; /* of what is added */
 };
 
 struct mlp_weights {
     struct norm norm;
+    struct weight gate; /* [C, I] */
     struct weight fc;   /* [C, I] */
     struct weight proj; /* [I, C] */
+    struct norm post;
 };
 
 struct block_weights {
@@ -102,10 +112,18 @@ int weights_block(struct weights *weights, size_t layer, enum site last,
                   struct block_weights *block, struct err *err);
 
 /* The final norm, of the decoder or the encoder; the matrix [V, C] that makes logits (the token
- * embedding, where it is tied); what tells the largest logit without the others. */
+ * embedding, where it is tied). */
 int weights_final_norm(struct weights *weights, bool of_encoder, struct norm *norm,
                        struct err *err);
 int weights_unembedding(struct weights *weights, const float **matrix, struct err *err);
+
+/* The norm of embeddings; what leads from their channels to the stream's, and back; what is added
+ * to logits [V], NULL: nothing. */
+int weights_embedding_norm(struct weights *weights, struct norm *norm, struct err *err);
+int weights_projection(struct weights *weights, bool out, struct weight *weight, struct err *err);
+int weights_logit_bias(struct weights *weights, const float **bias, struct err *err);
+
+/* What tells the largest logit without the others; it is made on first use. */
 int weights_argmax(struct weights *weights, struct machine *machine, struct argmax **argmax,
                    struct err *err);
 
@@ -123,7 +141,7 @@ int weights_check_finite(struct weights *weights, int layer, struct err *err);
 
 /* What `info` lists. */
 struct parameter_info {
-    char name[64];
+    char name[128];
     const struct safetensors_entry *entry; /* NULL: absent, and not needed */
     const char *file;
 };

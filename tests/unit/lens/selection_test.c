@@ -6,10 +6,15 @@
 #include <string.h>
 
 #include "../unit.h"
+#include "../rigs/family_sites.h"
 #include "base/heap.h"
 
-static const struct config gpt2 = {
-    .kind = MODEL_GPT2, .n_layer = 6, .n_head = 12, .norm_first = true, .final_norm = true};
+static const struct config gpt2 = {.norm_in = true,
+                                   .kind = MODEL_GPT2,
+                                   .n_layer = 6,
+                                   .n_head = 12,
+                                   .norm_first = true,
+                                   .final_norm = true};
 static const struct config attention = {.kind = MODEL_ATTENTION, .n_layer = 1, .n_head = 1};
 
 static struct selection selection;
@@ -40,7 +45,7 @@ static uint64_t all_bits(void)
 {
     uint64_t bits = 0;
     for (int site = 0; site < SITE_COUNT; site++)
-        if (site_rows[site].part == PART_SENTENCE && site != SITE_SOFTMAX)
+        if (site_rows[site].part == PART_SENTENCE && site != SITE_SOFTMAX && !is_family_site(site))
             bits |= bit(site);
     return bits;
 }

@@ -47,17 +47,67 @@ TEST(layernorm_is_the_formula)
     static const float epsilons[] = {1e-5f, 1e-12f, 1.0f};
     for (size_t i = 0; i < COUNT(widths) * COUNT(epsilons); i++) {
         size_t width = widths[i % COUNT(widths)];
-        struct norm norm = {scale, shift, epsilons[i / COUNT(widths)]};
+        struct norm norm = {.scale = scale, .shift = shift, .epsilon = epsilons[i / COUNT(widths)]};
         layernorm_rows((struct matrix){y, 1, width, width}, (struct matrix){x, 1, width, width},
                        &norm);
         check_norm(width, &norm);
     }
 }
 
+TEST(rmsnorm_is_the_formula)
+{
+    static const float offsets[] = {0, 1};
+    for (size_t i = 0; i < COUNT(widths) * COUNT(offsets); i++) {
+        size_t width = widths[i % COUNT(widths)];
+        struct norm norm = {
+            .scale = scale, .epsilon = 1e-6f, .rms = true, .offset = offsets[i / COUNT(widths)]};
+        double square = 0;
+        for (size_t k = 0; k < width; k++)
+            square += (double)x[k] * (double)x[k] / (double)width;
+        norm_rows((struct matrix){y, 1, width, width}, (struct matrix){x, 1, width, width}, &norm);
+        for (size_t k = 0; k < width; k++) {
+            double factor = (double)norm.offset + (double)scale[k];
+            double expected = (double)x[k] / sqrt(square + 1e-6) * factor;
+            ck_assert_double_eq_tol((double)y[k], expected, 4e-7 * (fabs(expected) + 0.1));
+        }
+    }
+}
+
+/* Each row by itself, in place, and what stands between rows is left alone. */
+TEST(norms_and_products_keep_to_their_rows)
+{
+    struct norm norm = {.scale = scale, .epsilon = 1e-6f, .rms = true};
+    memcpy(y, x, sizeof y);
+    norm_rows((struct matrix){y, 3, 20, 23}, (struct matrix){y, 3, 20, 23}, &norm);
+    multiply_rows((struct matrix){y, 3, 20, 23}, (struct matrix){shift, 3, 20, 31});
+    for (size_t row = 0; row < 3; row++) {
+        float alone[20];
+        norm_rows((struct matrix){alone, 1, 20, 20}, (struct matrix){x + row * 23, 1, 20, 20},
+                  &norm);
+        for (size_t i = 0; i < 20; i++)
+            ck_assert_float_eq(y[row * 23 + i], alone[i] * shift[row * 31 + i]);
+        ck_assert_mem_eq(y + row * 23 + 20, x + row * 23 + 20, 3 * sizeof *y);
+    }
+}
+
+TEST(a_cap_is_hardly_felt_near_0_and_never_passed)
+{
+    float row[] = {0, 1e-3f, -2, 29, 30, 1e4f, -1e30f, INFINITY};
+    float before[COUNT(row)];
+    memcpy(before, row, sizeof row);
+    cap_row(row, COUNT(row) - 1, 30);
+    for (size_t i = 0; i + 1 < COUNT(row); i++) {
+        double expected = 30 * tanh((double)before[i] / 30);
+        ck_assert_double_eq_tol((double)row[i], expected, 1e-6 * (1 + fabs(expected)));
+        ck_assert(fabsf(row[i]) <= 30);
+    }
+    ck_assert(isinf(row[COUNT(row) - 1]));
+}
+
 /* Far from 0 the mean must be taken away before the squares are summed. */
 TEST(layernorm_survives_a_large_mean)
 {
-    struct norm norm = {scale, shift, 1e-5f};
+    struct norm norm = {.scale = scale, .shift = shift, .epsilon = 1e-5f};
     for (size_t i = 0; i < 768; i++)
         x[i] = 1000.0f + roundf(x[i] * 64) / 64; /* exact */
     layernorm_rows((struct matrix){y, 1, 768, 768}, (struct matrix){x, 1, 768, 768}, &norm);
@@ -66,7 +116,7 @@ TEST(layernorm_survives_a_large_mean)
 
 TEST(layernorm_of_equal_channels_is_the_shift)
 {
-    struct norm norm = {scale, shift, 1e-5f};
+    struct norm norm = {.scale = scale, .shift = shift, .epsilon = 1e-5f};
     for (size_t i = 0; i < 64; i++)
         x[i] = 0.5f;
     layernorm_rows((struct matrix){y, 1, 64, 64}, (struct matrix){x, 1, 64, 64}, &norm);
@@ -77,7 +127,7 @@ TEST(rows_do_not_depend_on_their_neighbours)
 {
     enum { ROWS = 7, WIDTH = 100, STRIDE = 123 };
     static float in[ROWS * STRIDE], out[ROWS * STRIDE];
-    struct norm norm = {scale, shift, 1e-5f};
+    struct norm norm = {.scale = scale, .shift = shift, .epsilon = 1e-5f};
     uint32_t dice = 9;
     dice_fill(in, COUNT(in), &dice);
     memset(out, 0, sizeof out);
@@ -95,7 +145,7 @@ TEST(rows_do_not_depend_on_their_neighbours)
 TEST(a_norm_of_what_is_not_finite_is_nan)
 {
     static const float bad[] = {NAN, INFINITY, -INFINITY};
-    struct norm norm = {scale, shift, 1e-5f};
+    struct norm norm = {.scale = scale, .shift = shift, .epsilon = 1e-5f};
     for (size_t i = 0; i < COUNT(bad); i++) {
         x[20] = bad[i];
         layernorm_rows((struct matrix){y, 1, 33, 33}, (struct matrix){x, 1, 33, 33}, &norm);
@@ -186,7 +236,7 @@ TEST(a_row_of_minus_infinity_is_refused)
 TEST(rows_of_every_length_end_where_they_end)
 {
     struct guarded memory = guarded_open(200);
-    struct norm norm = {scale, shift, 1e-5f};
+    struct norm norm = {.scale = scale, .shift = shift, .epsilon = 1e-5f};
     for (size_t count = 1; count <= 200; count++) {
         float *row = guarded_take(&memory, count);
         memcpy(row, x, count * sizeof *row);

@@ -27,7 +27,7 @@ TEST(an_empty_gpt2_config_is_the_smallest_gpt2)
     ck_assert_int_eq(c.activation, ACTIVATION_GELU_NEW);
     ck_assert(c.epsilon == 1e-5f);
     ck_assert(c.scale == 0.125f);
-    ck_assert(c.tied && c.causal && c.projections && c.out_proj && c.bias);
+    ck_assert(c.tied && c.causal && c.projections && c.out_proj && c.biases == BIAS_ALL);
     ck_assert(c.norm_first && c.final_norm && !c.sinusoids && c.embedding_scale == 1);
     ck_assert(!c.scale_by_layer && !c.cross && !c.n_encoder_layer);
     ck_assert_int_eq(c.bos_id, 50256);
@@ -112,7 +112,7 @@ TEST(bare_attention_has_one_head_unless_it_is_told)
     ck_assert_uint_eq(c.d_k, 16);
     ck_assert_uint_eq(c.d_v, 16);
     ck_assert(c.scale == 0.25f && config_scale(&c, 5) == 0.25f);
-    ck_assert(c.projections && !c.out_proj && !c.bias && !c.causal && !c.cross);
+    ck_assert(c.projections && !c.out_proj && !c.biases && !c.causal && !c.cross);
     ck_assert_int_eq(c.bos_id, -1);
     ck_assert_int_eq(c.eos_id, -1);
 }
@@ -128,7 +128,7 @@ TEST(every_key_of_bare_attention_is_read)
     ck_assert_uint_eq(c.n_kv_head, 3);
     ck_assert_uint_eq(c.d_k, 7);
     ck_assert_uint_eq(c.d_v, 2);
-    ck_assert(c.causal && c.projections && c.out_proj && c.bias && !c.cross);
+    ck_assert(c.causal && c.projections && c.out_proj && c.biases && !c.cross);
     ck_assert(c.scale == -2.5f);
     c = config_of(JSON({"model_type": "attention", "vocab_size": 6, "n_embd": 12, "n_head": 3,
                    "attention": "cross", "projections": false, "n_layer": 2}));
@@ -230,11 +230,16 @@ static const struct refusal {
      "field 'scale': expected a number from -1e+06 to 1e+06, found 10000000"},
 };
 
+#define KNOWN_TYPES                                                                    \
+    "field 'model_type': expected one of gpt2, attention, transformer, llama, mistral, " \
+    "qwen2, qwen3, granite, smollm3, phi3, olmo2, gemma, gemma2, gemma3_text, phi, "     \
+    "stablelm, starcoder2, gpt_neox, gpt_neo, gptj, opt, bloom, falcon, "
+
 static const struct refusal unsupported[] = {
-    {JSON({"model_type": "llama"}),
-     "field 'model_type': expected \"gpt2\", \"attention\" or \"transformer\", found \"llama\""},
+    {JSON({"model_type": "mamba"}),
+     KNOWN_TYPES "found \"mamba\""},
     {JSON({"model_type": "GPT2"}),
-     "field 'model_type': expected \"gpt2\", \"attention\" or \"transformer\", found \"GPT2\""},
+     KNOWN_TYPES "found \"GPT2\""},
     {JSON({"model_type": "gpt2", "activation_function": "mish"}),
      "field 'activation_function': expected gelu_new, gelu_pytorch_tanh, gelu, relu, silu, tanh "
      "or quick_gelu, found \"mish\""},

@@ -29,7 +29,7 @@ TEST(unless_it_is_told_it_is_the_papers_as_torch_has_it)
     ck_assert(c.scale == 0.25f && config_scale(&c, 5) == 0.25f);
     ck_assert(c.embedding_scale == 4);
     ck_assert(c.sinusoids && !c.norm_first && c.final_norm && c.tied);
-    ck_assert(c.causal && c.cross && c.projections && c.out_proj && c.bias);
+    ck_assert(c.causal && c.cross && c.projections && c.out_proj && c.biases == BIAS_ALL);
     ck_assert_int_eq(c.bos_id, -1);
     ck_assert_int_eq(c.eos_id, -1);
 }
@@ -50,7 +50,7 @@ TEST(every_key_is_read)
     ck_assert_uint_eq(c.n_inner, 7);
     ck_assert_int_eq(c.activation, ACTIVATION_GELU);
     ck_assert(c.epsilon == 0.5f && c.embedding_scale == 1);
-    ck_assert(!c.sinusoids && c.norm_first && !c.final_norm && !c.bias && !c.tied);
+    ck_assert(!c.sinusoids && c.norm_first && !c.final_norm && c.biases == BIAS_MLP && !c.tied);
     c = config_of(JSON({"model_type": "transformer", "vocab_size": 6, "n_embd": 6, "n_positions": 9,
                    "positions": "sinusoidal"}));
     ck_assert(c.sinusoids);

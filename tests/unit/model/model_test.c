@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "../unit.h"
+#include "../rigs/family_sites.h"
 #include "../rigs/scratch.h"
 #include "base/heap.h"
 
@@ -115,7 +116,7 @@ TEST(without_memory_nothing_is_held)
 
 TEST(bare_attention_has_no_sites_of_a_transformer_block)
 {
-    static const struct config gpt2 = {.kind = MODEL_GPT2, .final_norm = true};
+    static const struct config gpt2 = {.kind = MODEL_GPT2, .norm_in = true, .final_norm = true};
     static const struct config attention = {.kind = MODEL_ATTENTION};
     static const struct config cross = {.kind = MODEL_ATTENTION, .cross = true};
     static const enum site shared[] = {SITE_EMBEDDING, SITE_Q,       SITE_K,
@@ -127,7 +128,8 @@ TEST(bare_attention_has_no_sites_of_a_transformer_block)
             is_shared |= (int)shared[i] == site;
         bool of_source = site == SITE_SOURCE_EMBEDDING;
         bool of_sentence = site_rows[site].part == PART_SENTENCE;
-        ck_assert_int_eq(site_exists(&gpt2, (enum site)site), of_sentence && site != SITE_SOFTMAX);
+        ck_assert_int_eq(site_exists(&gpt2, (enum site)site),
+                         of_sentence && site != SITE_SOFTMAX && !is_family_site(site));
         ck_assert_int_eq(site_exists(&attention, (enum site)site), is_shared);
         ck_assert_int_eq(site_exists(&cross, (enum site)site), is_shared || of_source);
     }
@@ -135,11 +137,12 @@ TEST(bare_attention_has_no_sites_of_a_transformer_block)
 
 TEST(a_mechanism_brings_sites_and_takes_others_away)
 {
-    struct config gpt2 = {.kind = MODEL_GPT2, .final_norm = true};
+    struct config gpt2 = {.kind = MODEL_GPT2, .norm_in = true, .final_norm = true};
     gpt2.mechanism.without = 1U << PART_MLP | 1U << PART_NORM;
     for (int site = 0; site < SITE_COUNT; site++) {
         bool of_mlp = site == SITE_LN_2 || site == SITE_MLP_ACT || site == SITE_MLP_OUT;
-        bool expected = !of_mlp && site != SITE_SOFTMAX && site_rows[site].part == PART_SENTENCE;
+        bool expected = !of_mlp && site != SITE_SOFTMAX && !is_family_site(site) &&
+                        site_rows[site].part == PART_SENTENCE;
         ck_assert_int_eq(site_exists(&gpt2, (enum site)site), expected);
     }
     struct config attention = {.kind = MODEL_ATTENTION, .mechanism.renormalise = true};
@@ -148,12 +151,14 @@ TEST(a_mechanism_brings_sites_and_takes_others_away)
 
 TEST(an_encoder_and_decoder_has_all_sites_but_norms_that_it_lacks)
 {
-    struct config config = {.kind = MODEL_TRANSFORMER, .n_encoder_layer = 1, .cross = true};
+    struct config config = {
+        .kind = MODEL_TRANSFORMER, .n_encoder_layer = 1, .cross = true, .norm_in = true};
     for (int site = 0; site < SITE_COUNT; site++) {
         bool final = site == SITE_LN_F || site == SITE_ENC_LN_F;
         config.final_norm = true;
-        ck_assert_int_eq(site_exists(&config, (enum site)site), site != SITE_SOFTMAX);
+        bool other = site == SITE_SOFTMAX || is_family_site(site);
+        ck_assert_int_eq(site_exists(&config, (enum site)site), !other);
         config.final_norm = false;
-        ck_assert_int_eq(site_exists(&config, (enum site)site), !final && site != SITE_SOFTMAX);
+        ck_assert_int_eq(site_exists(&config, (enum site)site), !final && !other);
     }
 }

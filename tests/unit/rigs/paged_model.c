@@ -208,7 +208,7 @@ static const char *describe(const struct paged_model *model, size_t byte, char *
 size_t paged_model_check(const struct paged_model *model)
 {
     size_t count = 0;
-    char text[128];
+    char text[2 * PARAMETER_NAME_BYTES];
     unsigned char *touched = touched_pages(model);
     for (size_t page = 0; page < model->pages; page++) {
         if (touched[page] != model->needed[page])

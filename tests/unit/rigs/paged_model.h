@@ -23,11 +23,12 @@
 #include "base/folder.h"
 #include "format/safetensors.h"
 #include "model/config.h"
+#include "model/parameter_table.h"
 
 enum { PAGED_TENSORS_MAX = 96 };
 
 struct paged_tensor {
-    char name[64];
+    char name[PARAMETER_NAME_BYTES];
     size_t rank;
     size_t first_byte, row_bytes, rows; /* a vector is one row */
 };

@@ -138,7 +138,8 @@ static double *part_of(struct reference *r, const struct stack *stack, size_t la
 {
     char name[64];
     snprintf(name, sizeof name, "%s.%s_proj", attention, part);
-    return reference_projected(r, stack->prefix, layer, name, r->model->config.bias, x, rows);
+    return reference_projected(r, stack->prefix, layer, name, r->model->config.biases & BIAS_QKV, x,
+                               rows);
 }
 
 /* Attention with a residual stream around it; `y` is what is looked at. */
@@ -249,13 +250,13 @@ static const double *attention_layer(struct reference *r, size_t layer, const do
     if (source)
         in.keys = r->text->source_count;
     if (c->projections) {
-        in.q = reference_projected(r, "h", layer, "attn.q_proj", c->bias, x, rows);
-        in.v = reference_projected(r, "h", layer, "attn.v_proj", c->bias, y, in.keys);
-        in.k = reference_projected(r, "h", layer, "attn.k_proj", c->bias, y, in.keys);
+        in.q = reference_projected(r, "h", layer, "attn.q_proj", c->biases, x, rows);
+        in.v = reference_projected(r, "h", layer, "attn.v_proj", c->biases, y, in.keys);
+        in.k = reference_projected(r, "h", layer, "attn.k_proj", c->biases, y, in.keys);
     }
     const double *out = reference_attend_heads(r, layer, in);
     if (c->out_proj)
-        out = reference_projected(r, "h", layer, "attn.out_proj", c->bias, out, rows);
+        out = reference_projected(r, "h", layer, "attn.out_proj", c->biases, out, rows);
     reference_keep(r, SITE_ATTN_OUT, layer, out,
                    rows * (c->out_proj ? c->n_embd : c->n_head * c->d_v));
     return out;

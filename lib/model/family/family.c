@@ -1,0 +1,367 @@
+#include "model/family/family.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* --- defaults --------------------------------------------------------------------------------- */
+
+static void begin_llama(struct config *c)
+{
+    c->rms = c->gated = true;
+    c->epsilon = 1e-6f;
+}
+
+static void begin_tied(struct config *c)
+{
+    begin_llama(c);
+    c->tied = true;
+}
+
+static void begin_mistral(struct config *c)
+{
+    begin_llama(c);
+    c->n_kv_head = 8;
+    c->window = 4096;
+}
+
+static void begin_qwen2(struct config *c)
+{
+    begin_llama(c);
+    c->biases = BIAS_QKV;
+}
+
+static void begin_qwen3(struct config *c)
+{
+    begin_llama(c);
+    c->d_k = 128;
+    c->head_norm = HEAD_NORM_SHARED;
+}
+
+static void begin_phi3(struct config *c)
+{
+    begin_llama(c);
+    c->epsilon = 1e-5f;
+}
+
+static void begin_olmo2(struct config *c)
+{
+    begin_phi3(c);
+    c->norm_in = false;
+    c->norm_out = true;
+    c->head_norm = HEAD_NORM_WHOLE;
+}
+
+static void begin_gemma(struct config *c)
+{
+    begin_tied(c);
+    c->norm_offset = true;
+    c->d_k = 256;
+}
+
+static void begin_gemma2(struct config *c)
+{
+    begin_gemma(c);
+    c->norm_out = true;
+    c->window = 4096;
+    c->score_cap = 50;
+    c->logit_cap = 30;
+}
+
+static void begin_gemma3(struct config *c)
+{
+    begin_gemma(c);
+    c->norm_out = true;
+    c->window = 4096;
+    c->head_norm = HEAD_NORM_SHARED;
+}
+
+/* Layer norms with a shift. */
+static void begin_neox(struct config *c)
+{
+    c->norm_shift = true;
+    c->epsilon = 1e-5f;
+    c->biases = BIAS_ALL;
+    c->parallel = true;
+}
+
+static void begin_phi(struct config *c)
+{
+    begin_neox(c);
+    c->shared_norm = true;
+    c->biases = BIAS_ALL | BIAS_LOGITS;
+}
+
+static void begin_gptj(struct config *c)
+{
+    begin_phi(c);
+    c->rotary.neighbours = true;
+    c->biases = BIAS_MLP | BIAS_LOGITS;
+}
+
+static void begin_stablelm(struct config *c)
+{
+    c->norm_shift = c->gated = true;
+    c->epsilon = 1e-5f;
+}
+
+static void begin_starcoder2(struct config *c)
+{
+    c->norm_shift = c->tied = true;
+    c->epsilon = 1e-5f;
+}
+
+static void begin_bloom(struct config *c)
+{
+    begin_starcoder2(c);
+    c->biases = BIAS_ALL;
+    c->embedding_norm = true;
+    c->alibi = ALIBI_BLOOM;
+}
+
+static void begin_gpt_neo(struct config *c)
+{
+    begin_starcoder2(c);
+    c->biases = BIAS_OUT | BIAS_MLP;
+    c->n_positions = 2048;
+    c->window = 256;
+    c->scale = 1;
+}
+
+static void begin_opt(struct config *c)
+{
+    begin_starcoder2(c);
+    c->biases = BIAS_ALL;
+    c->n_positions = 2048;
+    c->position_offset = 2;
+}
+
+/* --- what a table cannot say ------------------------------------------------------------------ */
+
+int family_add_bias(struct reading *reading, const char *key, unsigned biases)
+{
+    bool has = (reading->config->biases & biases) == biases;
+    if (family_flag(reading, key, &has))
+        return -1;
+    reading->config->biases =
+        has ? reading->config->biases | biases : reading->config->biases & ~biases;
+    return 0;
+}
+
+static int settle_llama(struct reading *reading)
+{
+    return family_add_bias(reading, "attention_bias", BIAS_QKV | BIAS_OUT) ||
+                   family_add_bias(reading, "mlp_bias", BIAS_MLP)
+               ? -1
+               : 0;
+}
+
+int family_settle_window(struct reading *reading)
+{
+    if (family_window(reading, "sliding_window"))
+        return -1;
+    if (reading->config->window)
+        family_set_layers(reading->config, LAYER_WINDOW);
+    return 0;
+}
+
+/* A window that counts only where it is switched on; and "layer_types", where there are any. */
+static int read_switched_window(struct reading *reading, bool *given)
+{
+    bool used = false;
+    *given = false;
+    if (family_flag(reading, "use_sliding_window", &used) ||
+        family_window(reading, "sliding_window"))
+        return -1;
+    if (!used)
+        reading->config->window = 0;
+    return reading->config->window ? family_layer_types(reading, given) : 0;
+}
+
+/* … from a layer on. */
+static int settle_switched_window(struct reading *reading)
+{
+    struct config *c = reading->config;
+    bool given = false;
+    long long first = 28;
+    if (read_switched_window(reading, &given) ||
+        json_integer(reading->root, "max_window_layers", 0, INT32_MAX, &first, reading->err))
+        return -1;
+    for (size_t i = (size_t)first; c->window && i < c->n_layer && !given; i++)
+        c->layer_flags[i] |= LAYER_WINDOW;
+    return 0;
+}
+
+static int settle_qwen3(struct reading *reading)
+{
+    return settle_llama(reading) || settle_switched_window(reading) ? -1 : 0;
+}
+
+static int settle_granite(struct reading *reading)
+{
+    struct config *c = reading->config;
+    double embedding = 1;
+    double scale = 1;
+    double residual = 1;
+    double logits = 1;
+    if (settle_llama(reading) || family_positive(reading, "embedding_multiplier", &embedding) ||
+        family_positive(reading, "attention_multiplier", &scale) ||
+        family_positive(reading, "residual_multiplier", &residual) ||
+        family_positive(reading, "logits_scaling", &logits))
+        return -1;
+    c->embedding_scale = (float)embedding;
+    c->scale = (float)scale;
+    c->residual_scale = (float)residual;
+    c->logit_divisor = (float)logits;
+    return 0;
+}
+
+/* A list of layers that turn (1) and that do not (0); else every fourth does not. */
+static int settle_smollm3(struct reading *reading)
+{
+    struct config *c = reading->config;
+    const struct json *list = NULL;
+    size_t interval = 4;
+    size_t layer = 0;
+    if (settle_llama(reading) || family_list(reading, "no_rope_layers", &list) ||
+        family_size(reading, "no_rope_layer_interval", &interval))
+        return -1;
+    if (list && json_count(list) != c->n_layer)
+        return err_set(reading->err, "field 'no_rope_layers': expected %zu numbers, found %zu",
+                       c->n_layer, json_count(list));
+    bool given = list != NULL;
+    const struct json *item = given ? json_first(list) : NULL;
+    for (; layer < c->n_layer; layer++, item = given ? json_next(item) : NULL) {
+        long long turns = (layer + 1) % interval != 0;
+        if (given && !json_get_integer(item, 0, 1, &turns))
+            return err_set(reading->err, "field 'no_rope_layers': expected 1 or 0 for each layer");
+        if (!turns)
+            c->layer_flags[layer] |= LAYER_UNROTATED;
+    }
+    if (read_switched_window(reading, &given))
+        return -1;
+    for (layer = 0; layer < c->n_layer && !given; layer++)
+        if (c->layer_flags[layer] & LAYER_UNROTATED)
+            c->layer_flags[layer] |= LAYER_WINDOW;
+    return 0;
+}
+
+static int settle_phi3(struct reading *reading)
+{
+    return family_settle_window(reading);
+}
+
+static int settle_gemma(struct reading *reading)
+{
+    struct config *c = reading->config;
+    const char *name = "gelu_pytorch_tanh"; /* an older key, hidden_act, is not meant */
+    c->embedding_scale = sqrtf((float)c->n_embd);
+    if (json_text(reading->root, "hidden_activation", &name, reading->err))
+        return -1;
+    if (!activation_find(name, &c->activation))
+        return err_unsupported(reading->err,
+                               "field 'hidden_activation': expected gelu_pytorch_tanh or another "
+                               "that is known, found \"%s\"",
+                               name);
+    return family_add_bias(reading, "attention_bias", BIAS_QKV | BIAS_OUT);
+}
+
+static int read_cap(struct reading *reading, const char *key, float *cap)
+{
+    const struct json *member = json_member(reading->root, key);
+    double value = (double)*cap;
+    bool none = member ? json_is_null(member) : value <= 0;
+    if (!none && family_positive(reading, key, &value))
+        return -1;
+    if (none)
+        value = 0;
+    *cap = (float)value;
+    return 0;
+}
+
+static int settle_gemma2(struct reading *reading)
+{
+    struct config *c = reading->config;
+    double scalar = 256;
+    bool given = false;
+    if (settle_gemma(reading) || family_positive(reading, "query_pre_attn_scalar", &scalar) ||
+        read_cap(reading, "attn_logit_softcapping", &c->score_cap) ||
+        read_cap(reading, "final_logit_softcapping", &c->logit_cap) ||
+        family_window(reading, "sliding_window") || family_layer_types(reading, &given))
+        return -1;
+    c->scale = (float)(1 / sqrt(scalar));
+    for (size_t i = 0; i < c->n_layer && !given; i += 2)
+        c->layer_flags[i] |= LAYER_WINDOW;
+    return 0;
+}
+
+/* Layers with a window turn by waves of their own. */
+static int settle_gemma3(struct reading *reading)
+{
+    struct config *c = reading->config;
+    const struct json *parameters = json_member(reading->root, "rope_parameters");
+    const struct json *local = parameters && json_is_object(parameters)
+                                   ? json_member(parameters, "sliding_attention")
+                                   : NULL;
+    double scalar = 256;
+    double theta = 10000;
+    bool given = false;
+    size_t pattern = 6;
+    float ignored = 0;
+    if (settle_gemma(reading) || family_positive(reading, "query_pre_attn_scalar", &scalar) ||
+        read_cap(reading, "attn_logit_softcapping", &ignored) ||
+        read_cap(reading, "final_logit_softcapping", &c->logit_cap) ||
+        family_window(reading, "sliding_window") || family_layer_types(reading, &given) ||
+        family_size(reading, "sliding_window_pattern", &pattern) ||
+        family_positive(reading, "rope_local_base_freq", &theta))
+        return -1;
+    c->scale = (float)(1 / sqrt(scalar));
+    c->rotary_local = (struct rotary){.components = c->rotary.components, .theta = theta};
+    if (family_rotary(reading, local, &c->rotary_local))
+        return -1;
+    for (size_t i = 0; i < c->n_layer; i++) {
+        if (!given && (i + 1) % pattern)
+            c->layer_flags[i] |= LAYER_WINDOW;
+        if (c->layer_flags[i] & LAYER_WINDOW)
+            c->layer_flags[i] |= LAYER_LOCAL_TURN;
+    }
+    return 0;
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+const struct family family_rows[] = {
+    {"llama", &llama_names, begin_llama, settle_llama, "silu", 1, 1e4},
+    {"mistral", &llama_names, begin_mistral, family_settle_window, "silu", 1, 1e4},
+    {"qwen2", &llama_names, begin_qwen2, settle_switched_window, "silu", 1, 1e4},
+    {"qwen3", &llama_names, begin_qwen3, settle_qwen3, "silu", 1, 1e4},
+    {"granite", &llama_names, begin_llama, settle_granite, "silu", 1, 1e4},
+    {"smollm3", &llama_names, begin_tied, settle_smollm3, "silu", 1, 2e6},
+    {"phi3", &phi3_names, begin_phi3, settle_phi3, "silu", 1, 1e4},
+    {"olmo2", &olmo2_names, begin_olmo2, settle_llama, "silu", 1, 1e4},
+    {"gemma", &llama_names, begin_gemma, settle_gemma, "gelu_pytorch_tanh", 1, 1e4},
+    {"gemma2", &gemma_names, begin_gemma2, settle_gemma2, "gelu_pytorch_tanh", 1, 1e4},
+    {"gemma3_text", &gemma_names, begin_gemma3, settle_gemma3, "gelu_pytorch_tanh", 1, 1e6},
+    {"phi", &phi_names, begin_phi, family_settle_phi, "gelu_new", 0.5, 1e4},
+    {"stablelm", &stablelm_names, begin_stablelm, family_settle_stablelm, "silu", 0.25, 1e4},
+    {"starcoder2", &starcoder2_names, begin_starcoder2, family_settle_starcoder2,
+     "gelu_pytorch_tanh", 1, 1e4},
+    {"gpt_neox", &neox_names, begin_neox, family_settle_neox, "gelu", 0.25, 1e4},
+    {"gpt_neo", &gpt_neo_names, begin_gpt_neo, family_settle_gpt_neo, "gelu_new", 0, 0},
+    {"gptj", &gptj_names, begin_gptj, NULL, "gelu_new", 1, 1e4},
+    {"opt", &opt_names, begin_opt, family_settle_opt, "relu", 0, 0},
+    {"bloom", &bloom_names, begin_bloom, family_settle_bloom, "gelu_new", 0, 0},
+    {"falcon", &bloom_names, begin_starcoder2, family_settle_falcon, "gelu", 1, 1e4},
+    {"falcon with two norms", &falcon_names, begin_starcoder2, family_settle_falcon, "gelu", 1,
+     1e4},
+};
+
+const size_t family_count = sizeof family_rows / sizeof *family_rows;
+
+const struct family *family_find(const char *name)
+{
+    for (size_t i = 0; i < family_count; i++)
+        if (strcmp(family_rows[i].name, name) == 0)
+            return &family_rows[i];
+    return NULL;
+}

@@ -1,0 +1,150 @@
+/* family.h: what a checkpoint's `model_type` means: one row and one small file a family.
+ *
+ * A family says how the keys of config.json become the one config that the forward pass knows, and
+ * what its tensors are called and how they lie in the file. Nothing else knows a family by name.
+ *
+ *     const struct family *family = family_find("llama");
+ *     if (family_read(config, family, root, err)) ...
+ */
+#ifndef ATTN_MODEL_FAMILY_H
+#define ATTN_MODEL_FAMILY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "format/json.h"
+#include "model/config.h"
+#include "model/parameter_table.h"
+
+/* How the rows of a slot's matrix [out, in] lie in a tensor. */
+enum layout {
+    LAYOUT_ROWS,       /* the tensor is the matrix */
+    LAYOUT_JOINED,     /* queries, keys, values: all of one after all of the other */
+    LAYOUT_GROUPED,    /* a group after the other: its queries, its keys, its values */
+    LAYOUT_FIRST_HALF, /* the gate … */
+    LAYOUT_LAST_HALF,  /* … and what it lets through */
+};
+
+/* What a slot is called: without ".weight" and ".bias". */
+struct family_tensor {
+    enum parameter_id id;
+    const char *name;
+    enum layout layout;
+};
+
+struct family_names {
+    const char *prefix; /* of all but the head; files of a base model lack it */
+    const char *layers; /* before a layer's number */
+    const struct family_tensor *tensors;
+    size_t count;
+};
+
+/* A config that is being read. */
+struct reading {
+    struct config *config;
+    const struct json *root;
+    struct err *err;
+    double turning; /* the share of a head that turns */
+    double positions;
+};
+
+struct family {
+    const char *name; /* as model_type has it */
+    const struct family_names *names;
+    void (*begin)(struct config *config); /* defaults */
+    int (*settle)(struct reading *reading);
+    const char *activation; /* where no key names one */
+    double turning, theta;  /* likewise; 0: nothing turns */
+};
+
+extern const struct family family_rows[];
+extern const size_t family_count;
+
+/* By its model_type; NULL: there is none. */
+const struct family *family_find(const char *name);
+
+/* Read a config of this family. What is unknown or not done is refused by its field's name. */
+int family_read(struct config *config, const struct family *family, const struct json *root,
+                struct err *err);
+
+/* The tensor of a slot, of a bias or a shift that of its matrix; NULL: the family has no such
+ * slot. */
+const struct family_tensor *family_tensor(const struct family *family, enum parameter_id id);
+
+/* "model.layers.3.self_attn.q_proj.weight"; returns `name`. */
+const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct family *family,
+                               enum parameter_id id, size_t layer);
+
+/* The layer that a tensor's name, with or without the prefix, is of; -1: none. */
+long family_layer_of(const struct family *family, const char *name);
+
+/* The tensor's shape, of which the slot may be a part; returns the rank. */
+size_t family_shape(size_t shape[2], enum parameter_id id, const struct config *config);
+
+/* Row r of a slot's matrix [out, in], or number r of its bias, is row
+ * first + r / block · stride + r % block of the tensor. */
+struct row_view {
+    size_t first, block, stride;
+};
+
+struct row_view family_view(enum parameter_id id, const struct config *config);
+
+static inline size_t row_view_at(const struct row_view *view, size_t row)
+{
+    return view->first + row / view->block * view->stride + row % view->block;
+}
+
+/* --- for the families' own files: family_keys.c, family_rotary.c ------------------------------ */
+
+enum { FAMILY_NAMES_MAX = 4 }; /* of a key */
+
+/* The member of the first name that there is and says something; NULL: none. */
+const struct json *family_find_key(const struct json *root,
+                                   const char *const names[FAMILY_NAMES_MAX], const char **name);
+
+/* Refuse what changes a model in ways that are not done, by its key. */
+int family_check_undone(const struct json *object, struct err *err);
+
+/* A switch of the family that must have this value: another is not done. */
+int family_expect(struct reading *reading, const char *key, bool value, bool otherwise);
+int family_flag(struct reading *reading, const char *key, bool *value);
+
+/* NULL where it is absent or null. */
+int family_list(struct reading *reading, const char *key, const struct json **list);
+int family_number(struct reading *reading, const char *key, double *value);
+int family_positive(struct reading *reading, const char *key, double *value);
+int family_size(struct reading *reading, const char *key, size_t *value);
+
+/* A window's width; null: none. */
+int family_window(struct reading *reading, const char *key);
+void family_set_layers(struct config *config, enum layer_flag flag);
+
+/* "layer_types", where it is given: whether it was, and which layers see a window. */
+int family_layer_types(struct reading *reading, bool *given);
+
+/* "rope_theta", "rope_scaling" or "rope_parameters", and what share turns. */
+int family_read_rotary(struct reading *reading, const struct family *family);
+int family_rotary(struct reading *reading, const struct json *scaling, struct rotary *rotary);
+
+/* A flag that says whether some layers have biases. */
+int family_add_bias(struct reading *reading, const char *key, unsigned biases);
+
+/* "sliding_window", on all layers. */
+int family_settle_window(struct reading *reading);
+
+int family_settle_phi(struct reading *reading);
+int family_settle_neox(struct reading *reading);
+int family_settle_stablelm(struct reading *reading);
+int family_settle_starcoder2(struct reading *reading);
+int family_settle_bloom(struct reading *reading);
+int family_settle_falcon(struct reading *reading);
+int family_settle_gpt_neo(struct reading *reading);
+int family_settle_opt(struct reading *reading);
+
+extern const struct family_names llama_names, gemma_names, olmo2_names, phi3_names, phi_names,
+    starcoder2_names, stablelm_names, neox_names, bloom_names, falcon_names, gpt_neo_names,
+    gptj_names, opt_names;
+
+#endif

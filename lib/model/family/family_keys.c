@@ -1,0 +1,304 @@
+/* family_keys.c: keys that several families have, under whichever of their names. */
+#include <math.h>
+#include <string.h>
+
+#include "model/family/family.h"
+
+enum { DIMENSION_MAX = 1 << 24 };
+
+#define SIZE(field) offsetof(struct config, field)
+
+static const struct size_key {
+    const char *names[FAMILY_NAMES_MAX];
+    size_t offset;
+} size_keys[] = {
+    {{"vocab_size"}, SIZE(vocab_size)},
+    {{"hidden_size", "n_embed", "n_embd"}, SIZE(n_embd)},
+    {{"num_hidden_layers", "n_layer", "num_layers"}, SIZE(n_layer)},
+    {{"num_attention_heads", "n_head", "num_heads"}, SIZE(n_head)},
+    {{"num_key_value_heads", "num_kv_heads"}, SIZE(n_kv_head)},
+    {{"head_dim"}, SIZE(d_k)},
+    {{"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size"}, SIZE(n_inner)},
+    {{"max_position_embeddings", "n_positions"}, SIZE(n_positions)},
+};
+
+/* The member of the first name that there is and says something. */
+const struct json *family_find_key(const struct json *root,
+                                   const char *const names[FAMILY_NAMES_MAX], const char **name)
+{
+    for (size_t i = 0; i < FAMILY_NAMES_MAX && names[i]; i++) {
+        const struct json *member = json_member(root, names[i]);
+        if (member && !json_is_null(member)) {
+            *name = names[i];
+            return member;
+        }
+    }
+    return NULL;
+}
+
+int family_size(struct reading *reading, const char *key, size_t *value)
+{
+    long long number = 0;
+    if (json_integer(reading->root, key, 1, DIMENSION_MAX, &number, reading->err))
+        return -1;
+    if (number)
+        *value = (size_t)number;
+    return 0;
+}
+
+int family_number(struct reading *reading, const char *key, double *value)
+{
+    return json_double(reading->root, key, -1e9, 1e9, value, reading->err);
+}
+
+int family_flag(struct reading *reading, const char *key, bool *value)
+{
+    return json_bool(reading->root, key, value, reading->err);
+}
+
+int family_list(struct reading *reading, const char *key, const struct json **list)
+{
+    char found[64];
+    *list = json_member(reading->root, key);
+    if (*list && json_is_null(*list))
+        *list = NULL;
+    if (!*list || json_is_array(*list))
+        return 0;
+    return err_set(reading->err, "field '%s': expected a list, found %s", key,
+                   json_describe(*list, found, sizeof found));
+}
+
+int family_expect(struct reading *reading, const char *key, bool value, bool otherwise)
+{
+    bool found = otherwise;
+    if (family_flag(reading, key, &found))
+        return -1;
+    if (found == value)
+        return 0;
+    return err_unsupported(reading->err, "field '%s': expected %s, found %s", key,
+                           value ? "true" : "false", found ? "true" : "false");
+}
+
+int family_positive(struct reading *reading, const char *key, double *value)
+{
+    if (family_number(reading, key, value))
+        return -1;
+    if (*value > 0)
+        return 0;
+    return err_set(reading->err, "field '%s': expected a number above 0, found %g", key, *value);
+}
+
+/* A size under all of its names, which must agree. */
+static int read_size(struct reading *reading, const struct size_key *key)
+{
+    size_t *field = (size_t *)(void *)((char *)reading->config + key->offset);
+    const char *first = NULL;
+    for (size_t i = 0; i < FAMILY_NAMES_MAX && key->names[i]; i++) {
+        size_t found = 0;
+        if (family_size(reading, key->names[i], &found))
+            return -1;
+        if (found && first && found != *field)
+            return err_set(reading->err, "field '%s': expected the same as in '%s', %zu, found %zu",
+                           key->names[i], first, *field, found);
+        if (found && !first)
+            first = key->names[i];
+        if (found)
+            *field = found;
+    }
+    return 0;
+}
+
+static int read_sizes(struct reading *reading)
+{
+    for (size_t i = 0; i < sizeof size_keys / sizeof *size_keys; i++)
+        if (read_size(reading, &size_keys[i]))
+            return -1;
+    return 0;
+}
+
+static int read_epsilon(struct reading *reading)
+{
+    static const char *const names[FAMILY_NAMES_MAX] = {"rms_norm_eps", "layer_norm_eps",
+                                                        "layer_norm_epsilon", "norm_epsilon"};
+    const char *name = NULL;
+    double epsilon = (double)reading->config->epsilon;
+    if (!family_find_key(reading->root, names, &name))
+        return 0;
+    if (json_double(reading->root, name, 0, 1, &epsilon, reading->err))
+        return -1;
+    reading->config->epsilon = (float)epsilon;
+    return 0;
+}
+
+static int read_activation(struct reading *reading, const char *text)
+{
+    static const char *const names[FAMILY_NAMES_MAX] = {"hidden_activation", "activation_function",
+                                                        "activation", "hidden_act"};
+    const char *name = names[FAMILY_NAMES_MAX - 1];
+    const struct json *member = family_find_key(reading->root, names, &name);
+    if (member && json_text(reading->root, name, &text, reading->err))
+        return -1;
+    if (activation_find(text, &reading->config->activation))
+        return 0;
+    return err_unsupported(reading->err,
+                           "field '%s': expected gelu_new, gelu_pytorch_tanh, gelu, relu, silu, "
+                           "tanh or quick_gelu, found \"%s\"",
+                           name, text);
+}
+
+/* What changes a model in ways that are not done, wherever it says something. */
+int family_check_undone(const struct json *object, struct err *err)
+{
+    static const char *const keys[] = {
+        "quantization_config",
+        "text_config",
+        "num_local_experts",
+        "num_experts",
+        "n_routed_experts",
+        "clip_qkv",
+        "add_cross_attention",
+        "is_encoder_decoder",
+        "use_bidirectional_attention",
+        "mscale",
+        "mscale_all_dim",
+        "short_mscale",
+        "long_mscale",
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const struct json *member = json_member(object, keys[i]);
+        double number = 1;
+        bool flag = true;
+        char found[64];
+        if (!member || json_is_null(member) || (json_get_bool(member, &flag) && !flag) ||
+            (json_get_number(member, &number) && number == 0))
+            continue;
+        return err_unsupported(err, "field '%s': expected a model without it, found %s", keys[i],
+                               json_describe(member, found, sizeof found));
+    }
+    return 0;
+}
+
+/* --- layers ----------------------------------------------------------------------------------- */
+
+void family_set_layers(struct config *config, enum layer_flag flag)
+{
+    for (size_t i = 0; i < config->n_layer && i < CONFIG_FLAGS_MAX; i++)
+        config->layer_flags[i] |= (unsigned char)flag;
+}
+
+int family_window(struct reading *reading, const char *key)
+{
+    const struct json *member = json_member(reading->root, key);
+    if (member && json_is_null(member))
+        reading->config->window = 0;
+    return family_size(reading, key, &reading->config->window);
+}
+
+int family_layer_types(struct reading *reading, bool *given)
+{
+    struct config *c = reading->config;
+    const struct json *list = json_member(reading->root, "layer_types");
+    size_t layer = 0;
+    *given = list && !json_is_null(list);
+    if (!*given)
+        return 0;
+    if (!json_is_array(list) || json_count(list) != c->n_layer)
+        return err_set(reading->err, "field 'layer_types': expected a list of %zu layers",
+                       c->n_layer);
+    for (const struct json *item = json_first(list); item; item = json_next(item), layer++) {
+        const char *text = "";
+        json_get_text(item, &text);
+        bool sliding = strcmp(text, "sliding_attention") == 0;
+        if (!sliding && strcmp(text, "full_attention") != 0)
+            return err_unsupported(reading->err,
+                                   "field 'layer_types': expected full_attention or "
+                                   "sliding_attention, found \"%s\"",
+                                   text);
+        if (sliding)
+            c->layer_flags[layer] |= LAYER_WINDOW;
+    }
+    return 0;
+}
+
+/* --- all ---------------------------------------------------------------------------------------*/
+
+static int check_sizes(struct reading *reading)
+{
+    struct config *c = reading->config;
+    const char *missing = !c->vocab_size ? "vocab_size"
+                          : !c->n_embd   ? "hidden_size"
+                          : !c->n_layer  ? "num_hidden_layers"
+                          : !c->n_head   ? "num_attention_heads"
+                                         : NULL;
+    if (missing)
+        return err_set(reading->err, "field '%s': expected a number, found nothing", missing);
+    if (c->n_layer > CONFIG_FLAGS_MAX)
+        return err_set(reading->err, "field 'num_hidden_layers': expected at most %d, found %zu",
+                       CONFIG_FLAGS_MAX, c->n_layer);
+    if (!c->n_kv_head)
+        c->n_kv_head = c->n_head;
+    if (c->n_head % c->n_kv_head)
+        return err_set(reading->err,
+                       "field 'num_attention_heads': expected a multiple of num_key_value_heads = "
+                       "%zu, found %zu",
+                       c->n_kv_head, c->n_head);
+    if (!c->d_k && c->n_embd % c->n_head)
+        return err_set(reading->err,
+                       "field 'hidden_size': expected a multiple of num_attention_heads = %zu, "
+                       "found %zu",
+                       c->n_head, c->n_embd);
+    if (!c->d_k)
+        c->d_k = c->n_embd / c->n_head;
+    if (c->n_head * c->d_k > DIMENSION_MAX)
+        return err_set(reading->err, "field 'head_dim': expected heads of at most %d channels",
+                       DIMENSION_MAX);
+    c->d_v = c->d_k;
+    if (!c->n_inner)
+        c->n_inner = 4 * c->n_embd;
+    if (c->scale == 0)
+        c->scale = 1.0f / sqrtf((float)c->d_k);
+    return 0;
+}
+
+/* A token, or the first of a list of them; null: there is none. */
+static int read_token(struct reading *reading, const char *key, long long *id)
+{
+    const struct json *member = json_member(reading->root, key);
+    const struct json *first = member && json_is_array(member) ? json_first(member) : NULL;
+    if (first && json_get_integer(first, 0, INT32_MAX, id))
+        return 0;
+    return json_integer(reading->root, key, 0, INT32_MAX, id, reading->err);
+}
+
+int family_read(struct config *config, const struct family *family, const struct json *root,
+                struct err *err)
+{
+    struct reading reading = {.config = config, .root = root, .err = err};
+    *config = (struct config){
+        .kind = MODEL_DECODER,
+        .family = family,
+        .embedding_scale = 1,
+        .norm_first = true,
+        .norm_in = true,
+        .final_norm = true,
+        .causal = true,
+        .projections = true,
+        .out_proj = true,
+        .bos_id = -1,
+        .eos_id = -1,
+        .initializer_range = 0.02,
+    };
+    family->begin(config);
+    if (family_check_undone(root, err) || read_sizes(&reading) || read_epsilon(&reading) ||
+        read_activation(&reading, family->activation) || check_sizes(&reading) ||
+        family_flag(&reading, "tie_word_embeddings", &config->tied) ||
+        json_double(root, "initializer_range", 0, 1e3, &config->initializer_range, err) ||
+        read_token(&reading, "bos_token_id", &config->bos_id) ||
+        read_token(&reading, "eos_token_id", &config->eos_id))
+        return -1;
+    if (family_read_rotary(&reading, family) || (family->settle && family->settle(&reading)))
+        return -1;
+    if (config->rotary.components && config->rotary.scaling == ROTARY_DYNAMIC)
+        config->n_positions = 0; /* that is what it is for */
+    return 0;
+}

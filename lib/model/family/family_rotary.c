@@ -1,0 +1,156 @@
+/* family_rotary.c: how a config says that queries and keys turn. */
+#include <string.h>
+
+#include "model/family/family.h"
+
+enum { DIMENSION_MAX = 1 << 24 };
+
+static const struct scaling_row {
+    const char *name;
+    enum rotary_scaling scaling;
+} scaling_rows[] = {
+    {"default", ROTARY_PLAIN}, {"linear", ROTARY_LINEAR}, {"dynamic", ROTARY_DYNAMIC},
+    {"llama3", ROTARY_LLAMA3}, {"yarn", ROTARY_YARN},     {"longrope", ROTARY_LONGROPE},
+    {"su", ROTARY_LONGROPE},
+};
+
+static int find_scaling(struct rotary *rotary, const struct json *scaling, struct err *err)
+{
+    const char *kind = "default";
+    if (json_text(scaling, "type", &kind, err) || json_text(scaling, "rope_type", &kind, err))
+        return -1;
+    for (size_t i = 0; i < sizeof scaling_rows / sizeof *scaling_rows; i++) {
+        if (strcmp(scaling_rows[i].name, kind) != 0)
+            continue;
+        rotary->scaling = scaling_rows[i].scaling;
+        return 0;
+    }
+    return err_unsupported(err,
+                           "field 'rope_type': expected default, linear, dynamic, llama3, yarn or "
+                           "longrope, found \"%s\"",
+                           kind);
+}
+
+static int read_factors(float *factors, const struct json *scaling, const char *key, size_t count,
+                        struct err *err)
+{
+    const struct json *list = json_member(scaling, key);
+    double factor = 0;
+    size_t i = 0;
+    if (!list || !json_is_array(list) || json_count(list) != count)
+        return err_set(err, "field '%s': expected %zu numbers, one a pair of channels, found %zu",
+                       key, count, list ? json_count(list) : 0);
+    for (const struct json *item = json_first(list); item; item = json_next(item)) {
+        if (!json_get_number(item, &factor) || !(factor > 0) || !(factor < 1e9))
+            return err_set(err, "field '%s': expected numbers above 0", key);
+        factors[i++] = (float)factor;
+    }
+    return 0;
+}
+
+/* What each kind of scaling must have. */
+static int check_scaling(const struct rotary *rotary, struct err *err)
+{
+    if (rotary->scaling == ROTARY_PLAIN || rotary->scaling == ROTARY_LONGROPE)
+        return 0;
+    if (!(rotary->factor >= 1))
+        return err_set(err,
+                       "field 'factor': expected a number of at least 1 in 'rope_scaling', "
+                       "found %s",
+                       rotary->factor > 0 ? "less" : "nothing");
+    if (!(rotary->trained_positions > 0))
+        return err_set(err, "field 'max_position_embeddings': expected a number beside "
+                            "'rope_scaling', found nothing");
+    if (rotary->scaling == ROTARY_YARN && !(rotary->fast > 0 && rotary->slow > 0))
+        return err_set(err, "field 'beta_%s': expected a number above 0 in 'rope_scaling', found 0",
+                       rotary->fast > 0 ? "slow" : "fast");
+    if (rotary->scaling == ROTARY_LLAMA3 && !(rotary->high_frequency > rotary->low_frequency))
+        return err_set(err, "field 'high_freq_factor': expected more than low_freq_factor");
+    return 0;
+}
+
+int family_rotary(struct reading *reading, const struct json *scaling, struct rotary *rotary)
+{
+    struct err *err = reading->err;
+    size_t pairs = rotary->components / 2;
+    long long trained = 0;
+    rotary->positions = rotary->trained_positions = (double)reading->config->n_positions;
+    rotary->fast = 32;
+    rotary->slow = rotary->low_frequency = 1;
+    rotary->high_frequency = 4;
+    if (!scaling || json_is_null(scaling))
+        return 0;
+    if (!json_is_object(scaling))
+        return err_set(err, "field 'rope_scaling': expected an object or null");
+    if (find_scaling(rotary, scaling, err) || family_check_undone(scaling, err) ||
+        json_double(scaling, "rope_theta", 1, 1e12, &rotary->theta, err) ||
+        json_double(scaling, "factor", 0, 1e6, &rotary->factor, err) ||
+        json_double(scaling, "low_freq_factor", 0, 1e6, &rotary->low_frequency, err) ||
+        json_double(scaling, "high_freq_factor", 0, 1e6, &rotary->high_frequency, err) ||
+        json_double(scaling, "beta_fast", 0, 1e6, &rotary->fast, err) ||
+        json_double(scaling, "beta_slow", 0, 1e6, &rotary->slow, err) ||
+        json_double(scaling, "attention_factor", 0, 1e6, &rotary->amplitude, err) ||
+        json_integer(scaling, "original_max_position_embeddings", 1, DIMENSION_MAX, &trained, err))
+        return -1;
+    if (!trained && rotary->scaling == ROTARY_LONGROPE) {
+        trained = 4096;
+        if (json_integer(reading->root, "original_max_position_embeddings", 1, DIMENSION_MAX,
+                         &trained, err))
+            return -1;
+    }
+    if (trained)
+        rotary->trained_positions = (double)trained;
+    if (rotary->scaling != ROTARY_LONGROPE)
+        return check_scaling(rotary, err);
+    if (pairs > ROTARY_PAIRS_MAX)
+        return err_unsupported(err,
+                               "field 'rope_type': expected at most %d turning channels with "
+                               "longrope, found %zu",
+                               2 * ROTARY_PAIRS_MAX, rotary->components);
+    return read_factors(rotary->short_factors, scaling, "short_factor", pairs, err) ||
+                   read_factors(rotary->long_factors, scaling, "long_factor", pairs, err)
+               ? -1
+               : 0;
+}
+
+int family_read_rotary(struct reading *reading, const struct family *family)
+{
+    static const char *const thetas[FAMILY_NAMES_MAX] = {"rope_theta", "rotary_emb_base"};
+    static const char *const shares[FAMILY_NAMES_MAX] = {"partial_rotary_factor", "rotary_pct"};
+    struct config *c = reading->config;
+    const char *name = NULL;
+    const struct json *scaling = json_member(reading->root, "rope_scaling");
+    const struct json *parameters = json_member(reading->root, "rope_parameters");
+    if (parameters && !json_is_object(parameters) && !json_is_null(parameters))
+        return err_set(reading->err, "field 'rope_parameters': expected an object or null");
+    bool nested = parameters && json_is_object(parameters) &&
+                  json_member(parameters, "full_attention") != NULL;
+    reading->turning = family->turning;
+    c->rotary.theta = family->theta;
+    bool alibi = false; /* in place of turning */
+    if (family_flag(reading, "alibi", &alibi))
+        return -1;
+    if (family->theta <= 0 || alibi)
+        return 0;
+    if (family_find_key(reading->root, thetas, &name) &&
+        json_double(reading->root, name, 1, 1e12, &c->rotary.theta, reading->err))
+        return -1;
+    if (family_find_key(reading->root, shares, &name) &&
+        json_double(reading->root, name, 0, 1, &reading->turning, reading->err))
+        return -1;
+    if (parameters && json_is_object(parameters)) {
+        scaling = nested ? json_member(parameters, "full_attention") : parameters;
+        if (json_double(scaling, "partial_rotary_factor", 0, 1, &reading->turning, reading->err))
+            return -1;
+    }
+    if (family_size(reading, "rotary_dim", &c->rotary.components))
+        return -1;
+    if (!c->rotary.components)
+        c->rotary.components = (size_t)((double)c->d_k * reading->turning);
+    if (c->rotary.components % 2 || c->rotary.components > c->d_k)
+        return err_set(reading->err,
+                       "field 'head_dim': expected an even number of channels to turn, at most "
+                       "%zu, found %zu",
+                       c->d_k, c->rotary.components);
+    return family_rotary(reading, scaling, &c->rotary);
+}

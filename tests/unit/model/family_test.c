@@ -1,0 +1,215 @@
+#include "model/family/family.h"
+
+#include <string.h>
+
+#include "../unit.h"
+#include "../rigs/pass_record.h"
+#include "../rigs/random_model.h"
+#include "model/site.h"
+
+enum { TOKENS = 9, VOCABULARY = 29 };
+
+/* What all families' models here have, and more keys after it. */
+#define SIZES                                                                           \
+    "\"vocab_size\": 29, \"hidden_size\": 24, \"num_hidden_layers\": 2, "               \
+    "\"num_attention_heads\": 4, \"intermediate_size\": 20, \"layer_norm_eps\": 1e-5, " \
+    "\"rms_norm_eps\": 1e-6, \"layer_norm_epsilon\": 1e-5, \"norm_epsilon\": 1e-5, "    \
+    "\"max_position_embeddings\": 64, "
+#define NOTHING "\"use_cache\": true"
+#define MODEL(type, keys) "{\"model_type\": \"" type "\", " SIZES keys "}"
+
+/* --- how they are compared -------------------------------------------------------------------- */
+
+static struct record first_record, second_record;
+
+static void record(struct record *record, struct random_model *model)
+{
+    uint32_t ids[TOKENS];
+    random_ids(ids, TOKENS, VOCABULARY);
+    struct text text = {.ids = ids, .count = TOKENS};
+    record_pass(record, model, &text, 1,
+                &(struct record_watch){.sites = (uint64_t)1 << SITE_LOGITS});
+    ck_assert_uint_eq(record->count, 1);
+    ck_assert(record->items[0].data[0] != 0);
+}
+
+/* Do two models give the same logits, to the bit? */
+static bool agree(struct random_model *one, struct random_model *other)
+{
+    record(&first_record, one);
+    record(&second_record, other);
+    bool same = memcmp(first_record.items[0].data, second_record.items[0].data,
+                       sizeof(float[TOKENS][VOCABULARY])) == 0;
+    record_release(&first_record);
+    record_release(&second_record);
+    return same;
+}
+
+static struct random_model model, twin;
+
+static void open_twin(const char *config, enum parameter_id zero)
+{
+    struct random_twin of = {&model, zero};
+    random_model_open_twin(&twin, config, 1, &of);
+}
+
+static void release(void)
+{
+    random_model_release(&twin);
+    random_model_release(&model);
+}
+
+/* --- identities --------------------------------------------------------------------------------
+ */
+
+static const struct twins {
+    const char *config, *twin;
+} twins[] = {
+    /* queries, keys and values joined, gate over up */
+    {MODEL("phi3", "\"num_key_value_heads\": 2"), MODEL("llama", "\"num_key_value_heads\": 2")},
+    /* head by head */
+    {MODEL("gpt_neox", "\"rotary_pct\": 1, \"use_parallel_residual\": false"),
+     MODEL("starcoder2", "\"hidden_act\": \"gelu\", \"tie_word_embeddings\": false, "
+                         "\"num_key_value_heads\": 4")},
+    {MODEL("falcon", "\"multi_query\": false, \"parallel_attn\": false, \"bias\": true, "
+                     "\"ffn_hidden_size\": 20"),
+     MODEL("starcoder2", "\"hidden_act\": \"gelu\", \"num_key_value_heads\": 4")},
+    /* groups that share keys; a single group */
+    {MODEL("falcon", "\"new_decoder_architecture\": true, \"num_kv_heads\": 2, "
+                     "\"num_ln_in_parallel_attn\": 1"),
+     MODEL("phi", "\"hidden_act\": \"gelu\", \"num_key_value_heads\": 2, "
+                  "\"partial_rotary_factor\": 1, \"tie_word_embeddings\": true")},
+    {MODEL("falcon", "\"multi_query\": true"),
+     MODEL("phi", "\"hidden_act\": \"gelu\", \"num_key_value_heads\": 1, "
+                  "\"partial_rotary_factor\": 1, \"tie_word_embeddings\": true")},
+    /* heads that share keys, and heads with copies of them */
+    {MODEL("llama", "\"num_key_value_heads\": 2"), MODEL("llama", "\"num_key_value_heads\": 4")},
+    {MODEL("qwen2", "\"num_key_value_heads\": 1"), MODEL("qwen2", "\"num_key_value_heads\": 4")},
+    /* a window that all keys are within */
+    {MODEL("mistral", "\"num_key_value_heads\": 4, \"sliding_window\": null"),
+     MODEL("mistral", "\"num_key_value_heads\": 4, \"sliding_window\": 9")},
+};
+
+TEST_LOOP(a_model_is_its_twin_in_another_form, COUNT(twins))
+{
+    random_model_open(&model, twins[_i].config, 1);
+    open_twin(twins[_i].twin, 0);
+    ck_assert(agree(&model, &twin));
+    release();
+}
+
+static const struct twins others[] = {
+    {MODEL("mistral", "\"num_key_value_heads\": 4, \"sliding_window\": null"),
+     MODEL("mistral", "\"num_key_value_heads\": 4, \"sliding_window\": 8")},
+    {MODEL("llama", NOTHING), MODEL("llama", "\"rope_theta\": 9999")},
+    {MODEL("llama", NOTHING), MODEL("llama", "\"hidden_act\": \"gelu\"")},
+    {MODEL("granite", NOTHING), MODEL("granite", "\"logits_scaling\": 2")},
+};
+
+TEST_LOOP(a_model_is_no_other_one, COUNT(others))
+{
+    random_model_open(&model, others[_i].config, 1);
+    open_twin(others[_i].twin, 0);
+    ck_assert(!agree(&model, &twin));
+    release();
+}
+
+static const char *const parallel[] = {
+    MODEL("phi", "\"partial_rotary_factor\": 1"),
+    MODEL("stablelm", "\"use_parallel_residual\": true, \"partial_rotary_factor\": 1"),
+};
+
+TEST_LOOP(parallel_with_a_zero_mlp_is_attention_alone, COUNT(parallel))
+{
+    random_model_open(&model, parallel[_i], 1);
+    open_twin(parallel[_i], PARAMETER_MLP_PROJ);
+    ck_assert(!agree(&model, &twin));
+    model.config.mechanism.without = 1U << PART_MLP;
+    ck_assert(agree(&model, &twin));
+    release();
+}
+
+/* --- views -------------------------------------------------------------------------------------
+ */
+
+/* Four heads of six rows, of which two share keys. */
+static const struct view_case {
+    const char *config;
+    enum parameter_id id;
+    size_t row, at;
+} views[] = {
+    {MODEL("llama", "\"num_key_value_heads\": 2"), PARAMETER_K, 7, 7},
+    {MODEL("phi3", "\"num_key_value_heads\": 2"), PARAMETER_Q, 23, 23},
+    {MODEL("phi3", "\"num_key_value_heads\": 2"), PARAMETER_K, 0, 24},
+    {MODEL("phi3", "\"num_key_value_heads\": 2"), PARAMETER_V, 11, 47},
+    {MODEL("phi3", NOTHING), PARAMETER_GATE, 19, 19},
+    {MODEL("phi3", NOTHING), PARAMETER_FC, 0, 20},
+    {MODEL("gpt_neox", "\"rotary_pct\": 1"), PARAMETER_Q, 6, 18},
+    {MODEL("gpt_neox", "\"rotary_pct\": 1"), PARAMETER_K, 5, 11},
+    {MODEL("gpt_neox", "\"rotary_pct\": 1"), PARAMETER_V, 23, 71},
+    {MODEL("gpt_neox", "\"rotary_pct\": 1"), PARAMETER_V + 1, 6, 30},
+    {MODEL("falcon", "\"new_decoder_architecture\": true, \"num_kv_heads\": 2"), PARAMETER_Q, 12,
+     24},
+    {MODEL("falcon", "\"new_decoder_architecture\": true, \"num_kv_heads\": 2"), PARAMETER_K, 6,
+     36},
+    {MODEL("falcon", NOTHING), PARAMETER_Q, 23, 23},
+    {MODEL("falcon", NOTHING), PARAMETER_V, 5, 35},
+};
+
+TEST_LOOP(a_view_finds_the_rows_of_a_slot, COUNT(views))
+{
+    struct config config;
+    struct err err = {0};
+    const struct view_case *view = &views[_i];
+    ck_assert_msg(!config_parse(&config, view->config, strlen(view->config), &err), "%s", err.text);
+    struct row_view rows = family_view(view->id, &config);
+    ck_assert_uint_eq(row_view_at(&rows, view->row), view->at);
+}
+
+/* --- layers that differ ------------------------------------------------------------------------
+ */
+
+#define SWITCHED "\"use_sliding_window\": true, \"sliding_window\": 3, "
+
+/* What layers see: w, a window; u, they do not turn; l, they turn by waves of their own. */
+static const struct layers_case {
+    const char *config, *layers;
+} layers_cases[] = {
+    {MODEL("qwen2", SWITCHED "\"max_window_layers\": 1"), ". w"},
+    {MODEL("qwen2", SWITCHED "\"layer_types\": [\"sliding_attention\", \"full_attention\"]"),
+     "w ."},
+    {MODEL("qwen2", SWITCHED "\"max_window_layers\": 0"), "w w"},
+    {MODEL("qwen2", "\"sliding_window\": 3, \"max_window_layers\": 0"), ". ."},
+    {MODEL("mistral", "\"num_key_value_heads\": 4"), "w w"},
+    {MODEL("mistral", "\"num_key_value_heads\": 4, \"sliding_window\": null"), ". ."},
+    {MODEL("smollm3", SWITCHED "\"no_rope_layers\": [1, 0]"), ". wu"},
+    {MODEL("smollm3", SWITCHED "\"no_rope_layers\": [0, 1], "
+                               "\"layer_types\": [\"full_attention\", \"sliding_attention\"]"),
+     "u w"},
+    {MODEL("smollm3", "\"no_rope_layer_interval\": 2"), ". u"},
+    {MODEL("gemma2", NOTHING), "w ."},
+    {MODEL("gemma3_text", "\"sliding_window_pattern\": 2"), "wl ."},
+    {MODEL("gpt_neo", NOTHING), ". w"},
+    {MODEL("gpt_neo", "\"attention_types\": [[[\"local\"], 2]]"), "w w"},
+};
+
+TEST_LOOP(layers_see_what_their_config_says, COUNT(layers_cases))
+{
+    char found[16] = "";
+    struct config config;
+    struct err err = {0};
+    const struct layers_case *wanted = &layers_cases[_i];
+    ck_assert_msg(!config_parse(&config, wanted->config, strlen(wanted->config), &err), "%s",
+                  err.text);
+    for (size_t layer = 0; layer < 2; layer++) {
+        bool turns = !config_rotates(&config) || config_rotary(&config, layer);
+        bool local = config_rotary(&config, layer) == &config.rotary_local;
+        size_t before = strlen(found);
+        strcat(found, config_window(&config, layer) ? "w" : "");
+        strcat(found, turns ? "" : "u");
+        strcat(found, local ? "l" : "");
+        strcat(found, strlen(found) == before ? "." : "");
+        strcat(found, layer ? "" : " ");
+    }
+    ck_assert_str_eq(found, wanted->layers);
+}
