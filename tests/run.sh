@@ -167,10 +167,14 @@ stage style sh tests/style.sh
 stage models sh tests/models.sh "$build"
 stage figures sh tests/figures.sh "$build" models/tiny
 # Plain C of bf16 takes minutes with sanitizers: they name a few models.
-golden=$(for name in ${GOLDEN:-$(ls tests/golden)}; do printf 'tests/golden/%s ' "$name"; done)
+golden=$(for folder in tests/golden/* tests/golden-families/*; do
+    case " ${GOLDEN:-${folder##*/}} " in
+        *" ${folder##*/} "*) printf '%s ' "$folder" ;;
+    esac
+done)
 # shellcheck disable=SC2086 # words
 stage oracle "$build/oracle" "$build/attn-cli" $golden
-stage bf16 "$build/oracle" --bf16 "$build/attn-cli" tests/golden/*
+stage bf16 "$build/oracle" --bf16 "$build/attn-cli" tests/golden/* tests/golden-families/*
 stage install sh tests/install.sh "$build"
 stage readme sh tests/readme.sh "$build"
 stage cli sh tests/cli.sh "$build"

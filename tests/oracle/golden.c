@@ -5,7 +5,9 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "format/json.h"
+#include "format/safetensors.h"
 
 /* The textbook's own variations: no site of the forward pass. */
 static const char *const not_ours[] = {"mask_after_softmax", "mask_then_renormalise"};
@@ -111,6 +113,73 @@ static int read_tensors(struct golden *golden, const struct json *list, struct e
     return golden->tensor_count ? 0 : err_set(err, "expected tensors, found none");
 }
 
+/* --- expected.safetensors: of models without a vocabulary ------------------------------------- */
+
+static int take_tensor(struct golden_tensor *tensor, const struct safetensors_entry *entry,
+                       struct arena *arena, struct err *err)
+{
+    tensor->name = arena_text(arena, entry->name, strlen(entry->name), err);
+    tensor->values = arena_alloc(arena, entry->count, sizeof *tensor->values, err);
+    if (!tensor->name || !tensor->values)
+        return -1;
+    const float *floats = safetensors_floats(entry);
+    if (!floats || entry->rank > GOLDEN_RANK_MAX)
+        return err_set(err, "'%s': expected F32 of at most %d axes", entry->name, GOLDEN_RANK_MAX);
+    tensor->rank = entry->rank;
+    tensor->count = entry->count;
+    memcpy(tensor->shape, entry->shape, entry->rank * sizeof *entry->shape);
+    for (size_t i = 0; i < entry->count; i++) {
+        tensor->values[i] = (double)floats[i];
+        if (isfinite(floats[i]))
+            tensor->largest = fmax(tensor->largest, fabs(tensor->values[i]));
+    }
+    tensor->of_random = true;
+    return 0;
+}
+
+static int take_tensors(struct golden *golden, const struct safetensors *from, struct err *err)
+{
+    struct golden_tensor *tensors = arena_alloc(&golden->arena, from->count, sizeof *tensors, err);
+    golden->tensors = tensors;
+    for (size_t i = 0; tensors && i < from->count; i++, golden->tensor_count++)
+        if (take_tensor(&tensors[i], &from->entries[i], &golden->arena, err))
+            return -1;
+    return tensors ? 0 : -1;
+}
+
+/* Ids that stand in the metadata as "[1,2,3]". */
+static int take_ids(const uint32_t **ids, size_t *count, const struct json *notes, const char *key,
+                    struct arena *arena, struct err *err)
+{
+    const char *text = NULL;
+    struct json *list = NULL;
+    int failed = json_text(notes, key, &text, err) ||
+                 json_parse(&list, text ? text : "", text ? strlen(text) : 0, err) ||
+                 read_ids(ids, count, list, arena, err);
+    json_free(list);
+    return failed ? err_prefix(err, "'%s'", key) : 0;
+}
+
+static int take_notes(struct golden *golden, const struct file *file, struct err *err)
+{
+    enum { LENGTH_BYTES = 8 };
+    struct json *root = NULL;
+    uint64_t size = 0;
+    memcpy(&size, file->bytes, LENGTH_BYTES);
+    if (json_parse(&root, file->bytes + LENGTH_BYTES, (size_t)size, err))
+        return -1;
+    const struct json *notes = json_member(root, "__metadata__");
+    int failed =
+        notes ? take_ids(&golden->ids, &golden->id_count, notes, "ids", &golden->arena, err) ||
+                    take_ids(&golden->greedy, &golden->greedy_count, notes, "greedy",
+                             &golden->arena, err)
+              : err_set(err, "expected metadata");
+    json_free(root);
+    return failed;
+}
+
+/* --- both ------------------------------------------------------------------------------------- */
+
 static int find_model(struct golden *golden, struct err *err)
 {
     struct buf config = {0};
@@ -136,23 +205,41 @@ static int read_root(struct golden *golden, const struct json *root, struct err 
                : 0;
 }
 
-int golden_open(struct golden *golden, const char *folder, struct err *err)
+static const char text_name[] = "expected.json";
+static const char tensors_name[] = "expected.safetensors";
+
+static int open_text(struct golden *golden, const struct folder *folder, struct err *err)
 {
-    struct buf path = {0};
     struct file file = {0};
     struct json *root = NULL;
-    *golden = (struct golden){.folder = folder};
-    buf_format(&path, "%s/expected.json", folder);
-    int failed = buf_check(&path, err) || file_map(&file, path.bytes, err) ||
-                 json_parse(&root, file.bytes, file.size, err) || read_root(golden, root, err) ||
-                 find_model(golden, err);
+    if (folder_open(&file, folder, text_name, err))
+        return -1;
+    int failed = json_parse(&root, file.bytes, file.size, err) || read_root(golden, root, err);
     json_free(root);
     file_release(&file);
-    buf_release(&path);
-    if (!failed)
+    return failed ? err_prefix(err, "%s/%s", folder->path, text_name) : 0;
+}
+
+static int open_tensors(struct golden *golden, const struct folder *folder, struct err *err)
+{
+    struct safetensors tensors = {0};
+    if (safetensors_open(&tensors, folder, tensors_name, err))
+        return -1;
+    int failed = take_notes(golden, &tensors.file, err) || take_tensors(golden, &tensors, err);
+    safetensors_release(&tensors);
+    return failed ? err_prefix(err, "%s/%s", folder->path, tensors_name) : 0;
+}
+
+int golden_open(struct golden *golden, const char *folder, struct err *err)
+{
+    struct folder on_disk = {.path = folder};
+    *golden = (struct golden){.folder = folder};
+    bool of_tensors = folder_has(&on_disk, tensors_name);
+    if ((of_tensors ? open_tensors : open_text)(golden, &on_disk, err) == 0 &&
+        find_model(golden, err) == 0)
         return 0;
     golden_release(golden);
-    return err_prefix(err, "%s/expected.json", folder);
+    return -1;
 }
 
 void golden_release(struct golden *golden)
@@ -192,5 +279,7 @@ bool golden_agrees(const struct golden_tensor *tensor, size_t index, double foun
 {
     bool absolute = tolerance->weights > 0 && is_attention(tensor->name);
     double limit = absolute ? tolerance->weights : tolerance->share * tensor->largest;
+    if (tensor->of_random)
+        limit = tolerance->of_random * tensor->largest + tolerance->least;
     return difference(tensor, index, found) <= limit;
 }

@@ -25,21 +25,25 @@ struct golden_tensor {
     size_t count;
     double *values; /* [count], row-major */
     double largest; /* of the finite values, without their signs */
+    bool of_random; /* of a model whose weights are random */
 };
 
 struct golden {
-    const char *folder;            /* borrowed */
-    const char *model;             /* the folder, or the bundled model of its name */
-    const char *sentence, *source; /* source NULL: none */
-    const uint32_t *ids;           /* [id_count] of the sentence */
-    const uint32_t *source_ids;    /* [source_id_count] */
-    size_t id_count, source_id_count;
+    const char *folder;         /* borrowed */
+    const char *model;          /* the folder, or the bundled model of its name */
+    const char *sentence;       /* NULL: the model has no vocabulary */
+    const char *source;         /* NULL: none */
+    const uint32_t *ids;        /* [id_count] of the sentence */
+    const uint32_t *source_ids; /* [source_id_count] */
+    const uint32_t *greedy;     /* [greedy_count] how the reference goes on */
+    size_t id_count, source_id_count, greedy_count;
     const struct golden_tensor *tensors; /* [tensor_count]: those that are sites of the pass */
     size_t tensor_count;
     struct arena arena;
 };
 
-/* Read the folder's expected.json. On failure nothing is held. */
+/* Read the folder's expected.json, or expected.safetensors, which has float32 and, in its metadata,
+ * the ids. On failure nothing is held. */
 int golden_open(struct golden *golden, const char *folder, struct err *err);
 void golden_release(struct golden *golden);
 

@@ -107,6 +107,13 @@ static int go_in_pieces(const struct path *path, struct text_pair *pair, struct 
     return grow(path, pair, run, PIECE, err);
 }
 
+/* Do a token's frequencies depend on how many come after it? */
+static bool turns_by_length(const struct config *config)
+{
+    enum rotary_scaling scaling = config->rotary.scaling;
+    return config_rotates(config) && (scaling == ROTARY_DYNAMIC || scaling == ROTARY_LONGROPE);
+}
+
 /* The text over and over, and between, where a token does not see those after it, its beginnings,
  * shorter than the whole. */
 static int go_in_batch(const struct path *path, struct text_pair *pair, struct path_run *run,
@@ -120,7 +127,7 @@ static int go_in_batch(const struct path *path, struct text_pair *pair, struct p
     run->texts = 0;
     for (size_t rows = 0; rows < BATCH_ROWS; rows += whole.count, run->texts++) {
         sequences[count++] = whole;
-        if (pair->model.config.causal) {
+        if (pair->model.config.causal && !turns_by_length(&pair->model.config)) {
             sequences[count] = whole;
             sequences[count++].count = 1 + run->texts % (whole.count - 1);
         }
@@ -148,7 +155,7 @@ static const struct way {
 
 static bool can_be_cached(const struct config *config)
 {
-    return config->causal && !config_is_cross(config);
+    return config->causal && !config_is_cross(config) && !turns_by_length(config);
 }
 
 static int check_text(const struct path *path, struct text_pair *pair, struct path_text *text,

@@ -4,7 +4,7 @@
 
 #include "model/model.h"
 
-enum { LONG_WITHOUT_POSITIONS = 70 }; /* tokens: more than a panel of keys */
+enum { LONG = 70 }; /* tokens: more than a panel of keys */
 
 static struct path_value *value_at(const struct path_text *text, enum site site, int layer)
 {
@@ -66,7 +66,8 @@ int path_text_open(struct path_text *text, const struct config *config, const st
 int path_text_open_long(struct path_text *text, const struct config *config,
                         const struct golden *golden, struct err *err)
 {
-    size_t count = config->n_positions ? config->n_positions : LONG_WITHOUT_POSITIONS;
+    size_t most = config->n_positions;
+    size_t count = most && most < LONG ? most : LONG;
     if (path_text_open(text, config, golden, err))
         return -1;
     uint32_t *ids = arena_alloc(&text->arena, count, sizeof *ids, err);

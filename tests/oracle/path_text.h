@@ -36,7 +36,7 @@ struct path_text {
     struct arena arena;
 };
 
-/* The golden sentence; and a text as long as the model's context, made of the same ids. Config and
+/* The golden sentence; and a long one, within the model's context, of the same ids. Config and
  * golden must outlive them. On failure nothing is held. */
 int path_text_open(struct path_text *text, const struct config *config, const struct golden *golden,
                    struct err *err);

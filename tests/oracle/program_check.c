@@ -8,8 +8,11 @@
 #include <sys/wait.h>
 
 #include "../stage_progress.h"
+#include "base/buf.h"
 #include "base/file.h"
 #include "format/json.h"
+
+enum { NUMBER_BYTES = 24, IDS_MAX = 64 };
 
 extern char **environ;
 
@@ -63,18 +66,28 @@ static int parse(struct json **root, const char *path, struct err *err)
     return failed ? -1 : 0;
 }
 
-/* All that the program gives for the golden sentence. */
+static int write_ids(struct buf *text, const uint32_t *ids, size_t count, struct err *err)
+{
+    for (size_t i = 0; i < count; i++)
+        buf_format(text, "%s%u", i ? "," : "", ids[i]);
+    return buf_check(text, err);
+}
+
+/* All that the program gives for the golden sentence, or for its ids. */
 static int ask(struct json **found, const struct question *question, const struct golden *golden,
                struct err *err)
 {
+    struct buf ids = {0};
+    if (write_ids(&ids, golden->ids, golden->id_count, err))
+        return -1;
     const char *arguments[] = {question->program,
                                "run",
                                "--precision",
                                question->tolerance->precision,
                                "--model",
                                golden->model,
-                               "--sentence",
-                               golden->sentence,
+                               golden->sentence ? "--sentence" : "--ids",
+                               golden->sentence ? golden->sentence : ids.bytes,
                                "--show",
                                "all",
                                "--format",
@@ -84,20 +97,22 @@ static int ask(struct json **found, const struct question *question, const struc
                                golden->source ? "--source" : NULL,
                                golden->source,
                                NULL};
-    return run(arguments, err) || parse(found, question->path, err) ? -1 : 0;
+    int failed = run(arguments, err) || parse(found, question->path, err);
+    buf_release(&ids);
+    return failed ? -1 : 0;
 }
 
-static int compare_ids(const struct golden *golden, const struct json *found, struct err *err)
+static int compare_ids(const uint32_t *ids, size_t count, const struct json *found, struct err *err)
 {
     const struct json *tokens = json_member(found, "tokens");
-    if (!tokens || json_count(tokens) != golden->id_count)
-        return err_set(err, "expected %zu tokens, found %zu", golden->id_count,
+    if (!tokens || json_count(tokens) != count)
+        return err_set(err, "expected %zu tokens, found %zu", count,
                        tokens ? json_count(tokens) : 0);
     const struct json *token = json_first(tokens);
-    for (size_t i = 0; i < golden->id_count; i++, token = json_next(token)) {
+    for (size_t i = 0; i < count; i++, token = json_next(token)) {
         double id = -1;
-        if (!json_get_number(json_member(token, "id"), &id) || id != golden->ids[i])
-            return err_set(err, "id %zu: expected %u, found %g", i, golden->ids[i], id);
+        if (!json_get_number(json_member(token, "id"), &id) || id != ids[i])
+            return err_set(err, "id %zu: expected %u, found %g", i, ids[i], id);
     }
     return 0;
 }
@@ -140,7 +155,7 @@ static int compare_nested(struct comparison *next, const struct json *found, siz
 static void compare_all(struct tally *tally, const struct question *question,
                         const struct golden *golden, const struct json *found, struct err *err)
 {
-    compare_ids(golden, found, err);
+    compare_ids(golden->ids, golden->id_count, found, err);
     tally_judge(tally, golden->folder, "ids", err);
     const struct json *tensors = json_member(found, "tensors");
     for (size_t i = 0; i < golden->tensor_count; i++) {
@@ -154,6 +169,33 @@ static void compare_all(struct tally *tally, const struct question *question,
     }
 }
 
+/* How the program goes on from the ids, through its cache. */
+static int compare_greedy(const struct question *question, const struct golden *golden,
+                          struct err *err)
+{
+    char count[NUMBER_BYTES];
+    struct buf ids = {0};
+    struct json *found = NULL;
+    uint32_t all[IDS_MAX];
+    size_t total = golden->id_count + golden->greedy_count;
+    if (total > IDS_MAX)
+        return err_set(err, "expected at most %d ids", IDS_MAX);
+    memcpy(all, golden->ids, golden->id_count * sizeof *all);
+    memcpy(all + golden->id_count, golden->greedy, golden->greedy_count * sizeof *all);
+    snprintf(count, sizeof count, "%zu", golden->greedy_count);
+    if (write_ids(&ids, golden->ids, golden->id_count, err))
+        return -1;
+    const char *arguments[] = {question->program, "generate",     "--model",  golden->model,
+                               "--ids",           ids.bytes,      "-n",       count,
+                               "--quiet",         "--no-stop",    "--format", "json",
+                               "--output",        question->path, NULL};
+    int failed = run(arguments, err) || parse(&found, question->path, err) ||
+                 compare_ids(all, total, found, err);
+    json_free(found);
+    buf_release(&ids);
+    return failed;
+}
+
 void program_check(struct tally *tally, const struct question *question,
                    const struct golden *golden)
 {
@@ -164,4 +206,9 @@ void program_check(struct tally *tally, const struct question *question,
     else
         compare_all(tally, question, golden, found, &err);
     json_free(found);
+    bool exact = strcmp(question->tolerance->precision, tolerance_fp32.precision) == 0;
+    if (exact && golden->greedy_count) {
+        compare_greedy(question, golden, &err);
+        tally_judge(tally, golden->folder, "greedy", &err);
+    }
 }
