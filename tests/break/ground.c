@@ -82,8 +82,9 @@ int ground_clear(const struct ground *ground, const char *model, struct err *err
     if (!model)
         return 0;
     if (file_make_directory("m", err) || copy_model(ground, "models", model, err) ||
-        copy_model(ground, "tests/golden", model, err) || copy_model(ground, "tests", model, err) ||
-        copy_model(ground, "tests/break", model, err))
+        copy_model(ground, "tests/golden", model, err) ||
+        copy_model(ground, "tests/golden-families", model, err) ||
+        copy_model(ground, "tests", model, err) || copy_model(ground, "tests/break", model, err))
         return -1;
     return 0;
 }

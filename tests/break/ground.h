@@ -25,7 +25,8 @@ struct inventory {
 int ground_open(struct ground *ground, const char *root, struct err *err);
 void ground_close(struct ground *ground);
 
-/* Remove everything; then, unless `model` is NULL, copy models/MODEL or tests/golden/MODEL to m. */
+/* Remove everything; then, unless `model` is NULL, copy models/MODEL, tests/golden/MODEL or
+ * tests/golden-families/MODEL to m. */
 int ground_clear(const struct ground *ground, const char *model, struct err *err);
 
 /* Remove everything below a folder. */
