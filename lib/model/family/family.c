@@ -331,6 +331,9 @@ static int settle_gemma3(struct reading *reading)
 /* --- the table -------------------------------------------------------------------------------- */
 
 const struct family family_rows[] = {
+    [MODEL_GPT2] = {"gpt2", NULL, NULL, family_settle_gpt2, NULL, 0, 0},
+    [MODEL_ATTENTION] = {"attention", NULL, NULL, family_settle_attention, NULL, 0, 0},
+    [MODEL_TRANSFORMER] = {"transformer", NULL, NULL, family_settle_transformer, NULL, 0, 0},
     {"llama", &llama_names, begin_llama, settle_llama, "silu", 1, 1e4},
     {"mistral", &llama_names, begin_mistral, family_settle_window, "silu", 1, 1e4},
     {"qwen2", &llama_names, begin_qwen2, settle_switched_window, "silu", 1, 1e4},

@@ -51,14 +51,15 @@ struct reading {
 };
 
 struct family {
-    const char *name; /* as model_type has it */
-    const struct family_names *names;
+    const char *name;                     /* as model_type has it */
+    const struct family_names *names;     /* NULL: this house's own, and `settle` reads all keys */
     void (*begin)(struct config *config); /* defaults */
     int (*settle)(struct reading *reading);
     const char *activation; /* where no key names one */
     double turning, theta;  /* likewise; 0: nothing turns */
 };
 
+/* First those of enum model_kind, in its order. */
 extern const struct family family_rows[];
 extern const size_t family_count;
 
@@ -100,6 +101,9 @@ static inline size_t row_view_at(const struct row_view *view, size_t row)
 
 enum { FAMILY_NAMES_MAX = 4 }; /* of a key */
 
+/* Limits that no model comes near; they keep every product of two sizes within 64 bits. */
+enum { DIMENSION_MAX = 1 << 24, LAYERS_MAX = 1 << 14 };
+
 /* The member of the first name that there is and says something; NULL: none. */
 const struct json *family_find_key(const struct json *root,
                                    const char *const names[FAMILY_NAMES_MAX], const char **name);
@@ -134,6 +138,9 @@ int family_add_bias(struct reading *reading, const char *key, unsigned biases);
 /* "sliding_window", on all layers. */
 int family_settle_window(struct reading *reading);
 
+int family_settle_gpt2(struct reading *reading);
+int family_settle_attention(struct reading *reading);
+int family_settle_transformer(struct reading *reading);
 int family_settle_phi(struct reading *reading);
 int family_settle_neox(struct reading *reading);
 int family_settle_stablelm(struct reading *reading);

@@ -4,8 +4,6 @@
 
 #include "model/family/family.h"
 
-enum { DIMENSION_MAX = 1 << 24 };
-
 #define SIZE(field) offsetof(struct config, field)
 
 static const struct size_key {
@@ -274,6 +272,8 @@ int family_read(struct config *config, const struct family *family, const struct
                 struct err *err)
 {
     struct reading reading = {.config = config, .root = root, .err = err};
+    if (!family->names)
+        return family->settle(&reading);
     *config = (struct config){
         .kind = MODEL_DECODER,
         .family = family,

@@ -3,8 +3,6 @@
 
 #include "model/family/family.h"
 
-enum { DIMENSION_MAX = 1 << 24 };
-
 static const struct scaling_row {
     const char *name;
     enum rotary_scaling scaling;

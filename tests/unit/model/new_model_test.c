@@ -142,8 +142,7 @@ TEST(a_config_that_is_none_is_refused)
         const char *text, *message;
     } cases[] = {
         {"{", "byte 1: expected a name in quotes, found the end"},
-        {"{}",
-         "field 'model_type': expected \"gpt2\", \"attention\" or \"transformer\", found nothing"},
+        {"{}", "field 'model_type': expected a type such as \"gpt2\" or \"llama\", found nothing"},
         {"{\"model_type\": \"gpt2\", \"n_embd\": 7}",
          "field 'n_embd': expected a multiple of n_head = 12, found 7"},
         {"{\"model_type\": \"gpt2\", \"n_embd\": 16777216, \"n_head\": 1, \"n_layer\": 16384}",
