@@ -1,6 +1,5 @@
 #include "model/pass.h"
 
-#include <math.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -39,18 +38,6 @@ static uint64_t dropout_key(const struct attention_layer *layer, size_t head)
     return splitmix64(splitmix64(seed + place) + head);
 }
 
-/* 2^(-8 (h + 1) / n) of the first n heads, a power of two; the others lie between these. */
-static float slope_of(const struct config *c, size_t head)
-{
-    size_t power = 1;
-    while (2 * power <= c->n_head)
-        power *= 2;
-    double step = -8.0 / (double)power;
-    double exponent =
-        head < power ? step * (double)(head + 1) : step / 2 * (double)(2 * (head - power) + 1);
-    return (float)exp2(exponent);
-}
-
 static struct attention_head head_of(const struct attention_layer *layer, size_t text, size_t head)
 {
     const struct pass *pass = layer->pass;
@@ -76,7 +63,7 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
         .masked = attention_maps_at(pass, SITE_MASKED, text, head),
         .weights = attention_maps_at(pass, SITE_WEIGHTS, text, head),
         .dropout_key = dropout_key(layer, head),
-        .slope = c->alibi ? slope_of(c, head) : 0.0f,
+        .slope = c->alibi ? attention_slope(c, head) : 0.0f,
     };
 }
 

@@ -7,7 +7,6 @@
  */
 #include <math.h>
 
-#include "math/bf16.h"
 #include "math/rows.h"
 #include "model/attention_strip.h"
 
@@ -64,24 +63,6 @@ static bool put_scores(const struct attention_head *head, struct matrix rows, si
     return sound;
 }
 
-static float rounded(float x)
-{
-    return bf16_value(bf16_round(x));
-}
-
-/* cap · tanh(scaled / cap), and what the distance adds. */
-static void bend_row(const struct attention_head *head, float *row, size_t count)
-{
-    const struct attention_layer *layer = head->layer;
-    bool falcon = layer->pass->config->alibi == ALIBI_FALCON;
-    scale_row(row, row, count, layer->scale);
-    if (layer->cap > 0)
-        cap_row(row, count, layer->cap);
-    for (size_t key = 0; head->slope > 0 && key < count; key++)
-        row[key] += falcon ? layer->scale * rounded(rounded(head->slope) * (float)key)
-                           : head->slope * (float)key;
-}
-
 /* What is not seen is -infinity, which softmax makes 0. */
 static enum head_fault mask_before(const struct attention_head *head, struct matrix rows,
                                    size_t query)
@@ -94,7 +75,7 @@ static enum head_fault mask_before(const struct attention_head *head, struct mat
         ranges[row] =
             (struct softmax_range){.first = window && end > window ? end - window : 0, .end = end};
         if (bends)
-            bend_row(head, rows.data + row * rows.stride, end);
+            attention_bend(head, rows.data + row * rows.stride, end);
     }
     softmax_range_scale(rows, ranges, bends ? 1.0f : head->layer->scale);
     for (size_t row = 0; head->masked && row < rows.rows; row++)

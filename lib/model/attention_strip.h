@@ -216,6 +216,13 @@ void strip_put_range(const struct attention_head *head, float *map, size_t query
 void strip_drop(const struct attention_head *head, float *weights, size_t query,
                 struct key_range keys);
 
+/* --- caps and ALiBi: attention_bias.c ----------------------------------------------------------
+ */
+
+/* ALiBi's slope of a head; scores of the first keys scaled, capped, and moved by their distance. */
+float attention_slope(const struct config *config, size_t head);
+void attention_bend(const struct attention_head *head, float *row, size_t count);
+
 /* --- in bf16: attention_bf16.c --------------------------------------------------------------- */
 
 /* Keys, values and queries of a head are rounded to pairs before its first strip (in a cache they

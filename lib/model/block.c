@@ -39,17 +39,6 @@ static bool project_together(struct pass *pass, size_t layer, struct matrix x,
     return true;
 }
 
-/* Queries or keys, normed head by head or as a whole, before they turn. */
-static void norm_heads(const struct pass *pass, struct matrix y, const struct norm *norm)
-{
-    size_t width = pass->config->d_k;
-    if (pass->config->head_norm == HEAD_NORM_WHOLE)
-        norm_rows(y, y, norm);
-    else if (pass->config->head_norm == HEAD_NORM_SHARED)
-        for (size_t head = 0; head < y.columns; head += width)
-            norm_rows(matrix_columns(y, head, width), matrix_columns(y, head, width), norm);
-}
-
 /* One of q, k and v: computed only where it is needed and not there. (Keys of a source that is in
  * its cache have no rows.) */
 static void project(struct pass *pass, size_t layer, enum site site, struct matrix y,
@@ -61,23 +50,6 @@ static void project(struct pass *pass, size_t layer, enum site site, struct matr
         is_needed(pass, site, layer) || (site != SITE_V && pass_watches(pass, before, layer));
     if (w && weight_exists(w) && y.rows && needed)
         project_heads(pass, pass_heads(pass, site, layer), y, x, w, width);
-}
-
-/* Queries and keys as they are before they turn, and then as they meet. */
-static enum pass_state place_heads(struct pass *pass, size_t layer,
-                                   const struct attention_weights *w)
-{
-    const struct scratch *s = &pass->scratch;
-    norm_heads(pass, s->q, &w->q_norm);
-    norm_heads(pass, s->k, &w->k_norm);
-    if (config_rotary(pass->config, layer)) {
-        PASS_TRY(tap_heads(pass, SITE_Q_PRE, layer, s->q));
-        PASS_TRY(tap_heads(pass, SITE_K_PRE, layer, s->k));
-        pass_rotate(pass, layer, s->q);
-        pass_rotate(pass, layer, s->k);
-    }
-    PASS_TRY(tap_heads(pass, SITE_Q, layer, s->q));
-    return tap_heads(pass, SITE_K, layer, s->k);
 }
 
 /* Where there are no projections, q, k and v are the inputs themselves. */
@@ -92,7 +64,7 @@ static enum pass_state project_all(struct pass *pass, size_t layer, struct matri
     bool done = project_together(pass, layer, x, &w->joined);
     project(pass, layer, SITE_Q, s->q, x, done ? NULL : &w->q);
     project(pass, layer, SITE_K, s->k, source, done ? NULL : &w->k);
-    PASS_TRY(place_heads(pass, layer, w));
+    PASS_TRY(pass_place_heads(pass, layer, w));
     project(pass, layer, SITE_V, s->v, source, done ? NULL : &w->v);
     return tap_heads(pass, SITE_V, layer, s->v);
 }

@@ -1,5 +1,6 @@
 #include "model/weights.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 
 #include "base/folder.h"
 #include "base/map.h"
+#include "base/num.h"
 #include "format/json.h"
 #include "model/family/family.h"
 #include "model/parameter_table.h"
@@ -327,4 +329,32 @@ int checkpoint_check_wanted(const struct checkpoint *checkpoint, const struct co
         failed = check_wanted(checkpoint, config, &wanted, err);
     map_release(&wanted);
     return failed;
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+/* The element that is no finite number, or the count of elements. */
+static size_t find_bad(const struct safetensors_entry *entry, float *bad)
+{
+    const char *at = entry->data;
+    size_t size = dtype_size_bytes(entry->dtype);
+    for (size_t i = 0; i < entry->count; i++, at += size) {
+        dtype_to_float(bad, at, entry->dtype, 1);
+        if (!isfinite(*bad))
+            return i;
+    }
+    return entry->count;
+}
+
+int checkpoint_check_finite(const struct checkpoint *checkpoint, struct found_tensor found,
+                            struct err *err)
+{
+    char value[NUM_FLOAT_BYTES];
+    float bad = 0;
+    size_t index = found.entry ? find_bad(found.entry, &bad) : 0;
+    if (!found.entry || index == found.entry->count)
+        return 0;
+    num_float(value, bad);
+    err_set(err, "expected finite numbers, found %s at element %zu", value, index);
+    return checkpoint_blame(checkpoint, found.file, found.entry->name, err);
 }

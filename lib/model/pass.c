@@ -49,31 +49,6 @@ static int hold_pairs(struct pass *pass)
     return machine_hold_pairs(pass->machine, pairs_of_input(rows, columns), pass->err);
 }
 
-void pass_fill_waves(struct pass *pass)
-{
-    const struct config *c = pass->config;
-    const struct scratch *scratch = &pass->scratch;
-    const struct batch *batch = pass->batch;
-    for (size_t s = 0; config_rotates(c) && s < batch->count; s++) {
-        struct span rows = batch->queries[s];
-        size_t past = batch->past[s];
-        rotary_fill(matrix_rows(scratch->waves, rows.first, rows.count), &c->rotary, past,
-                    past + rows.count);
-        if (c->rotary_local.components)
-            rotary_fill(matrix_rows(scratch->local, rows.first, rows.count), &c->rotary_local, past,
-                        past + rows.count);
-    }
-}
-
-void pass_rotate(const struct pass *pass, size_t layer, struct matrix heads)
-{
-    const struct config *c = pass->config;
-    const struct rotary *rotary = config_rotary(c, layer);
-    bool local = rotary == &c->rotary_local;
-    if (rotary && !mechanism_lacks(&c->mechanism, PART_POSITIONS))
-        rotate(heads, heads, c->d_k, rotary, local ? pass->scratch.local : pass->scratch.waves);
-}
-
 int pass_init(struct pass *pass)
 {
     bool stream_alone = !pass->layers || !pass_goes_to(pass, SITE_RESID_PRE, 0);

@@ -107,9 +107,10 @@ enum pass_state block(struct pass *pass, size_t layer);
 enum pass_state embed(struct pass *pass);
 enum pass_state unembed(struct pass *pass, struct matrix y);
 
-/* Turn queries and keys by their positions, heads of dk columns side by side; nothing in layers
- * that do not. Where they turn by what is made once a pass. */
-void pass_rotate(const struct pass *pass, size_t layer, struct matrix heads);
+/* Queries and keys as they meet, where norms of heads and positions make others of them; both are
+ * watched. What they turn by is made once a pass. */
+enum pass_state pass_place_heads(struct pass *pass, size_t layer,
+                                 const struct attention_weights *w);
 void pass_fill_waves(struct pass *pass);
 
 /* y = x, normed; or x as it is, where norms are left out. */

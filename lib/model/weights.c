@@ -1,10 +1,8 @@
 #include "model/weights.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/num.h"
 #include "math/argmax.h"
 #include "math/gemm.h"
 #include "model/family/family.h"
@@ -97,9 +95,7 @@ static int load_norm(struct weights *weights, enum parameter_id scale, size_t la
                : 0;
 }
 
-/* --- matrices that lie as [out, in], alone or with others ------------------------------------- */
-
-/* A matrix of a family: its rows are packed, or rounded, as columns. */
+/* A matrix of a family, which lies as [out, in]: its rows are packed, or rounded, as columns. */
 static int load_rows(struct weights *weights, enum parameter_id id, size_t layer,
                      struct weight *weight, struct err *err)
 {
@@ -376,34 +372,15 @@ void weights_add_position(const struct weights *weights, float *y, size_t positi
     }
 }
 
-/* The element that is no finite number, or the count of elements. */
-static size_t find_bad(const struct safetensors_entry *entry, float *bad)
-{
-    const char *at = entry->data;
-    size_t size = dtype_size_bytes(entry->dtype);
-    for (size_t i = 0; i < entry->count; i++, at += size) {
-        dtype_to_float(bad, at, entry->dtype, 1);
-        if (!isfinite(*bad))
-            return i;
-    }
-    return entry->count;
-}
-
 int weights_check_finite(struct weights *weights, int layer, struct err *err)
 {
     int first = layer < 0 ? 0 : PARAMETERS_OF_MODEL;
     int end = layer < 0 ? PARAMETERS_OF_MODEL : PARAMETERS;
+    size_t at_layer = layer < 0 ? 0 : (size_t)layer;
     for (int id = first; id < end; id++) {
-        size_t at_layer = layer < 0 ? 0 : (size_t)layer;
-        struct found_tensor found = parameter_at(weights, (enum parameter_id)id, at_layer)->found;
-        float bad = 0;
-        size_t index = found.entry ? find_bad(found.entry, &bad) : 0;
-        if (!found.entry || index == found.entry->count)
-            continue;
-        char value[NUM_FLOAT_BYTES];
-        num_float(value, bad);
-        err_set(err, "expected finite numbers, found %s at element %zu", value, index);
-        return checkpoint_blame(&weights->checkpoint, found.file, found.entry->name, err);
+        const struct parameter *parameter = parameter_at(weights, (enum parameter_id)id, at_layer);
+        if (checkpoint_check_finite(&weights->checkpoint, parameter->found, err))
+            return -1;
     }
     return 0;
 }

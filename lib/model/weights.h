@@ -60,6 +60,10 @@ int checkpoint_check_wanted(const struct checkpoint *checkpoint, const struct co
                             const struct found_tensor *(*found)(void *context, size_t index),
                             void *context, struct err *err);
 
+/* Refuse a tensor, if there is one, with a number that is not finite. */
+int checkpoint_check_finite(const struct checkpoint *checkpoint, struct found_tensor found,
+                            struct err *err);
+
 /* Put before a message which tensor of which file it is about; returns -1. */
 int checkpoint_blame(const struct checkpoint *checkpoint, const char *file, const char *tensor,
                      struct err *err);

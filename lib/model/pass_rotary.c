@@ -1,0 +1,59 @@
+/* pass_rotary.c: queries and keys get their places: they are normed, head by head or as a whole,
+ * and turn by their positions. What they turn by is filled in once a pass. */
+#include "math/rotary.h"
+
+#include "math/rows.h"
+#include "model/pass.h"
+
+void pass_fill_waves(struct pass *pass)
+{
+    const struct config *c = pass->config;
+    const struct scratch *scratch = &pass->scratch;
+    const struct batch *batch = pass->batch;
+    for (size_t s = 0; config_rotates(c) && s < batch->count; s++) {
+        struct span rows = batch->queries[s];
+        size_t past = batch->past[s];
+        rotary_fill(matrix_rows(scratch->waves, rows.first, rows.count), &c->rotary, past,
+                    past + rows.count);
+        if (c->rotary_local.components)
+            rotary_fill(matrix_rows(scratch->local, rows.first, rows.count), &c->rotary_local, past,
+                        past + rows.count);
+    }
+}
+
+static void turn(const struct pass *pass, size_t layer, struct matrix heads)
+{
+    const struct config *c = pass->config;
+    const struct rotary *rotary = config_rotary(c, layer);
+    bool local = rotary == &c->rotary_local;
+    if (rotary && !mechanism_lacks(&c->mechanism, PART_POSITIONS))
+        rotate(heads, heads, c->d_k, rotary, local ? pass->scratch.local : pass->scratch.waves);
+}
+
+/* Queries or keys, normed head by head or as a whole, before they turn. */
+static void norm_heads(const struct pass *pass, struct matrix y, const struct norm *norm)
+{
+    size_t width = pass->config->d_k;
+    if (!norm->scale) /* nothing wants them */
+        return;
+    if (pass->config->head_norm == HEAD_NORM_WHOLE)
+        norm_rows(y, y, norm);
+    else if (pass->config->head_norm == HEAD_NORM_SHARED)
+        for (size_t head = 0; head < y.columns; head += width)
+            norm_rows(matrix_columns(y, head, width), matrix_columns(y, head, width), norm);
+}
+
+enum pass_state pass_place_heads(struct pass *pass, size_t layer, const struct attention_weights *w)
+{
+    const struct scratch *s = &pass->scratch;
+    norm_heads(pass, s->q, &w->q_norm);
+    norm_heads(pass, s->k, &w->k_norm);
+    if (config_rotary(pass->config, layer)) {
+        PASS_TRY(tap_heads(pass, SITE_Q_PRE, layer, s->q));
+        PASS_TRY(tap_heads(pass, SITE_K_PRE, layer, s->k));
+        turn(pass, layer, s->q);
+        turn(pass, layer, s->k);
+    }
+    PASS_TRY(tap_heads(pass, SITE_Q, layer, s->q));
+    return tap_heads(pass, SITE_K, layer, s->k);
+}
