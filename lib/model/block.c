@@ -39,6 +39,15 @@ static bool project_together(struct pass *pass, size_t layer, struct matrix x,
     return true;
 }
 
+/* Those that are asked for; all of them, where they are normed as one row. */
+static struct span heads_to_project(const struct pass *pass, enum site site, size_t layer)
+{
+    const struct config *c = pass->config;
+    if (c->head_norm == HEAD_NORM_WHOLE && site != SITE_V)
+        return (struct span){0, site == SITE_K ? c->n_kv_head : c->n_head};
+    return pass_heads(pass, site, layer);
+}
+
 /* One of q, k and v: computed only where it is needed and not there. (Keys of a source that is in
  * its cache have no rows.) */
 static void project(struct pass *pass, size_t layer, enum site site, struct matrix y,
@@ -49,7 +58,7 @@ static void project(struct pass *pass, size_t layer, enum site site, struct matr
     bool needed =
         is_needed(pass, site, layer) || (site != SITE_V && pass_watches(pass, before, layer));
     if (w && weight_exists(w) && y.rows && needed)
-        project_heads(pass, pass_heads(pass, site, layer), y, x, w, width);
+        project_heads(pass, heads_to_project(pass, site, layer), y, x, w, width);
 }
 
 /* Where there are no projections, q, k and v are the inputs themselves. */
