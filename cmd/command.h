@@ -9,6 +9,8 @@
 #include "options.h"
 #include "text/tokenizer.h"
 
+struct model;
+
 #define ATTN_VERSION "0.1.0"
 
 struct command {
@@ -64,6 +66,9 @@ void print_failure(const char *text);
 
 /* A note of what a tokenizer's file asks for and is not done; NULL has no file. */
 void print_note_of_tokenizer(const struct tokenizer *tokenizer);
+
+/* Of what a model's files lack, and what is taken instead. */
+void print_note_of_model(const struct model *model);
 
 /* What stands there where nothing was asked for: a few lines to begin with. */
 void print_usage(void);

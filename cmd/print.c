@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "command.h"
+#include "model/model.h"
 #include "progress.h"
 #include "text/label.h"
 
@@ -68,6 +69,15 @@ void print_note_of_tokenizer(const struct tokenizer *tokenizer)
         print_note("tokenizer.json: 'truncation' to %lld tokens is not applied: a text keeps all "
                    "of its tokens",
                    most);
+}
+
+void print_note_of_model(const struct model *model)
+{
+    struct parameter_info head;
+    if (model_lacks_head(model, &head))
+        print_note("'%s' has no '%s', though its embeddings are not tied: the token embedding "
+                   "makes the logits",
+                   model->folder.path, head.name);
 }
 
 void print_failure(const char *text)

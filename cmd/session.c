@@ -70,6 +70,7 @@ int session_open(struct session *session, struct err *err)
         inputs_set_tokenizer(viewer->tokenizer, &viewer->model.folder, &options->input, err))
         return -1;
     print_note_of_tokenizer(viewer->tokenizer);
+    print_note_of_model(&viewer->model);
     return 0;
 }
 

@@ -27,8 +27,10 @@ static int prepare(struct batch_work *work, struct err *err)
         looks_note(&options->looks, format);
     if (batch_survey(work, err))
         return -1;
-    for (const struct open_model *model = work->models.first; model; model = model->next)
+    for (const struct open_model *model = work->models.first; model; model = model->next) {
         print_note_of_tokenizer(model->readings[0]);
+        print_note_of_model(&model->viewer.model);
+    }
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/names.h"
+#include "model/parameter_table.h"
 
 const struct folder *bundled_find(const char *name)
 {
@@ -171,4 +172,10 @@ void model_release(struct model *model)
 {
     weights_release(&model->weights);
     *model = (struct model){0};
+}
+
+bool model_lacks_head(const struct model *model, struct parameter_info *head)
+{
+    *head = weights_parameter(&model->weights, parameter_index(PARAMETER_LM_HEAD, 0));
+    return !head->entry && parameter_is_used(PARAMETER_LM_HEAD, 0, &model->config);
 }

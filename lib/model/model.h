@@ -37,6 +37,10 @@ int model_open(struct model *model, const char *name, struct err *err);
 int model_open_folder(struct model *model, const struct folder *folder, struct err *err);
 void model_release(struct model *model);
 
+/* Should the model have a matrix of its own that makes logits, and has none? The token embedding is
+ * taken instead; `head` is what is missing. */
+bool model_lacks_head(const struct model *model, struct parameter_info *head);
+
 enum { HUB_NAME_BYTES = 128 }; /* the Hub allows 96 characters after the owner's name */
 
 /* The Hugging Face Hub's name of a model, from `owner/model`, its page's address or a well-known
