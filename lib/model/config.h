@@ -2,7 +2,7 @@
  *
  * Three types: "gpt2", Hugging Face's keys with their defaults; "attention", a bare stack of
  * attention for worked examples; "transformer", the encoder and decoder of "Attention is all you
- * need".
+ * need". Besides, families of others: family.h.
  */
 #ifndef ATTN_MODEL_CONFIG_H
 #define ATTN_MODEL_CONFIG_H
