@@ -31,7 +31,8 @@ static int project_words(struct pass *pass, struct matrix words)
     if (weights_projection(pass->weights, false, &weight, pass->err))
         return -1;
     linear(pass->machine, x, words, &weight, ACTIVATION_NONE);
-    for (size_t s = 0; s < batch->count; s++)
+    bool has_positions = !mechanism_lacks(&pass->config->mechanism, PART_POSITIONS);
+    for (size_t s = 0; has_positions && s < batch->count; s++)
         for (size_t i = 0; i < batch->queries[s].count; i++)
             weights_add_position(pass->weights, x.data + (batch->queries[s].first + i) * x.stride,
                                  batch->past[s] + i);
