@@ -62,7 +62,8 @@ static int pattern_pairs(double *pairs, const struct config *c, size_t tokens, s
 {
     const struct pattern *pattern = &c->mechanism.pattern;
     struct arena arena = {0};
-    uint32_t *singles = arena_alloc(&arena, pattern_singles(pattern, tokens), sizeof *singles, err);
+    uint32_t *singles =
+        arena_alloc(&arena, pattern_singles(pattern, tokens, 0), sizeof *singles, err);
     size_t random = pattern->random < tokens ? pattern->random : tokens;
     uint32_t *drawn = arena_alloc(&arena, random + 1, sizeof *drawn, err);
     uint64_t *words = arena_alloc(&arena, bitset_words(tokens), sizeof *words, err);

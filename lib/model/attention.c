@@ -63,7 +63,7 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
         .masked = attention_maps_at(pass, SITE_MASKED, text, head),
         .weights = attention_maps_at(pass, SITE_WEIGHTS, text, head),
         .dropout_key = dropout_key(layer, head),
-        .slope = c->alibi ? attention_slope(c, head) : 0.0f,
+        .slope = attention_slope(c, head),
     };
 }
 
@@ -150,10 +150,12 @@ static int prepare(struct attention_layer *job)
 
 enum pass_state attention(struct pass *pass, size_t layer)
 {
+    bool bends = pass->config->score_cap > 0 || attention_slope(pass->config, 0) > 0;
     struct attention_layer job = {
         .pass = pass,
         .layer = layer,
-        .scale = mechanism_scale(pass->config, layer),
+        .scale = (bends ? mechanism_base_scale : mechanism_scale)(pass->config, layer),
+        .bends = bends,
         .wants_context = pass_goes_to(pass, SITE_CONTEXT, layer),
         .bf16 = pass_attention_precision(pass) == PRECISION_BF16,
         .window = config_window(pass->config, layer),
@@ -175,5 +177,7 @@ enum pass_state attention(struct pass *pass, size_t layer)
     if (fault % HEAD_FAULTS == HEAD_NO_NUMBER)
         return pass_fail_number(pass, &place);
     place.site = SITE_WEIGHTS;
+    if (fault % HEAD_FAULTS == HEAD_NO_KEY)
+        return pass_fail_sight(pass, &place);
     return pass_fail_weight(pass, &place);
 }

@@ -1,14 +1,24 @@
-/* attention_bias.c: what else than their scale makes scores what the softmax is taken of. */
+/* attention_bias.c: what else than the mask and their scale makes scores what the softmax is taken
+ * of. */
 #include <math.h>
 
 #include "math/bf16.h"
 #include "math/rows.h"
 #include "model/attention_strip.h"
 
+size_t attention_first(const struct attention_head *head, size_t query)
+{
+    size_t window = head->layer->window;
+    size_t visible = strip_visible(head, query);
+    return window && visible > window ? visible - window : 0;
+}
+
 /* 2^(-8 (h + 1) / n) of the first n heads, a power of two; the others lie between these. */
 float attention_slope(const struct config *c, size_t head)
 {
     size_t power = 1;
+    if (!c->alibi || mechanism_lacks(&c->mechanism, PART_POSITIONS))
+        return 0;
     while (2 * power <= c->n_head)
         power *= 2;
     double step = -8.0 / (double)power;
@@ -22,15 +32,20 @@ static float rounded(float x)
     return bf16_value(bf16_round(x));
 }
 
-/* cap · tanh(scaled / cap), and what the distance adds. */
-void attention_bend(const struct attention_head *head, float *row, size_t count)
+/* (cap · tanh(scaled / cap) + what the distance adds) / temperature. */
+void attention_bend(const struct attention_head *head, float *scaled, struct key_range keys)
 {
     const struct attention_layer *layer = head->layer;
-    bool falcon = layer->pass->config->alibi == ALIBI_FALCON;
-    scale_row(row, row, count, layer->scale);
+    const struct config *c = layer->pass->config;
+    bool falcon = c->alibi == ALIBI_FALCON;
+    size_t count = keys.end - keys.first;
     if (layer->cap > 0)
-        cap_row(row, count, layer->cap);
-    for (size_t key = 0; head->slope > 0 && key < count; key++)
-        row[key] += falcon ? layer->scale * rounded(rounded(head->slope) * (float)key)
-                           : head->slope * (float)key;
+        cap_row(scaled, count, layer->cap);
+    for (size_t i = 0; head->slope > 0 && i < count; i++) {
+        float key = (float)(keys.first + i);
+        scaled[i] +=
+            falcon ? layer->scale * rounded(rounded(head->slope) * key) : head->slope * key;
+    }
+    if (c->mechanism.temperature > 0)
+        scale_row(scaled, scaled, count, 1.0f / c->mechanism.temperature);
 }

@@ -93,17 +93,22 @@ static void put_block(const struct attention_head *head, size_t query, struct ke
 
 static void finish_maps(const struct attention_head *head, size_t query, float largest, float sum)
 {
-    size_t visible = strip_visible(head, query);
-    size_t future = head->keys - visible;
-    size_t first = query * head->keys;
-    if (head->masked)
-        nontemporal_fill(head->masked + first + visible, future, -INFINITY);
+    struct key_range keys = {attention_first(head, query), strip_visible(head, query)};
+    size_t seen = keys.end - keys.first;
+    size_t future = head->keys - keys.end;
+    size_t row = query * head->keys;
+    if (head->masked) {
+        nontemporal_fill(head->masked + row, keys.first, -INFINITY);
+        nontemporal_fill(head->masked + row + keys.end, future, -INFINITY);
+    }
     if (!head->weights)
         return;
-    exp_row(head->weights + first, visible, largest);
-    divide_row(head->weights + first, visible, sum);
-    strip_drop(head, head->weights + first, query, (struct key_range){0, visible});
-    nontemporal_fill(head->weights + first + visible, future, 0.0f);
+    float *weights = head->weights + row;
+    exp_row(weights + keys.first, seen, largest);
+    divide_row(weights + keys.first, seen, sum);
+    strip_drop(head, weights + keys.first, query, keys);
+    nontemporal_fill(weights, keys.first, 0.0f);
+    nontemporal_fill(weights + keys.end, future, 0.0f);
 }
 
 /* --- the work --------------------------------------------------------------------------------- */
@@ -117,6 +122,8 @@ static void take_in(const struct attention_head *head, size_t query, size_t inde
     size_t count = keys.end - keys.first;
     float *context = head->memory->context + index * head->memory->context_stride;
     scale_row(scores, scores, count, head->layer->scale);
+    if (head->layer->bends)
+        attention_bend(head, scores, keys);
     put_block(head, query, keys, scores);
     float before = so_far.largest[index];
     float here = max_row(scores, count);
@@ -141,18 +148,19 @@ static void compute_block(const struct attention_head *head, const struct strip 
 {
     const struct attention_memory *memory = head->memory;
     struct key_range steps = {block.first / STEP * STEP, strip_round_up(block.end, STEP)};
-    size_t lead = block.first - steps.first;
     strip_scores(head, strip, steps, memory->scores);
     for (size_t i = 0; i < strip->rows; i++) {
         float *row = memory->scores + i * memory->stride;
         size_t visible = strip_visible(head, strip->first + i);
-        size_t end = visible < block.end ? visible : block.end;
-        if (end > block.first)
-            take_in(head, strip->first + i, i, row + lead, (struct key_range){block.first, end});
+        size_t window = attention_first(head, strip->first + i);
+        struct key_range seen = {window > block.first ? window : block.first,
+                                 visible < block.end ? visible : block.end};
+        if (seen.end > seen.first)
+            take_in(head, strip->first + i, i, row + seen.first - steps.first, seen);
         else
-            end = block.first;
-        memset(row, 0, lead * sizeof *row);
-        memset(row + end - steps.first, 0, (steps.end - end) * sizeof *row);
+            seen.first = seen.end = block.first;
+        memset(row, 0, (seen.first - steps.first) * sizeof *row);
+        memset(row + seen.end - steps.first, 0, (steps.end - seen.end) * sizeof *row);
     }
     if (head->layer->wants_context)
         strip_add_context(head, strip, steps, memory->scores);
@@ -187,7 +195,8 @@ static enum head_fault compute_strip(const struct attention_head *head, const st
         so_far.largest[i] = -INFINITY;
         so_far.sum[i] = 0.0f;
     }
-    for (size_t first = 0; first < keys; first += block) {
+    size_t first = attention_first(head, strip->first) / block * block;
+    for (; first < keys; first += block) {
         size_t rest = keys - first;
         compute_block(head, strip,
                       (struct key_range){first, first + (rest < block ? rest : block)});

@@ -68,16 +68,18 @@ static enum head_fault mask_before(const struct attention_head *head, struct mat
                                    size_t query)
 {
     struct softmax_range ranges[STRIP];
-    bool bends = head->layer->cap > 0 || head->slope > 0;
+    const struct attention_layer *layer = head->layer;
     for (size_t row = 0; row < rows.rows; row++) {
-        size_t end = strip_visible(head, query + row);
-        size_t window = head->layer->window;
-        ranges[row] =
-            (struct softmax_range){.first = window && end > window ? end - window : 0, .end = end};
-        if (bends)
-            attention_bend(head, rows.data + row * rows.stride, end);
+        struct key_range keys = {attention_first(head, query + row),
+                                 strip_visible(head, query + row)};
+        float *seen = rows.data + row * rows.stride + keys.first;
+        ranges[row] = (struct softmax_range){.first = keys.first, .end = keys.end};
+        if (!layer->bends)
+            continue;
+        scale_row(seen, seen, keys.end - keys.first, layer->scale);
+        attention_bend(head, seen, keys);
     }
-    softmax_range_scale(rows, ranges, bends ? 1.0f : head->layer->scale);
+    softmax_range_scale(rows, ranges, layer->bends ? 1.0f : layer->scale);
     for (size_t row = 0; head->masked && row < rows.rows; row++)
         strip_put_range(head, head->masked, query + row, rows.data + row * rows.stride,
                         (struct key_range){ranges[row].first, ranges[row].end}, -INFINITY);
@@ -90,10 +92,15 @@ static enum head_fault mask_after(const struct attention_head *head, struct matr
 {
     for (size_t end = query + rows.rows; query < end; query++, rows.data += rows.stride) {
         size_t visible = strip_visible(head, query);
+        size_t first = attention_first(head, query);
         scale_row(rows.data, rows.data, head->keys, head->layer->scale);
+        if (head->layer->bends)
+            attention_bend(head, rows.data, (struct key_range){0, head->keys});
         if (!softmax_row(rows.data, head->keys))
             return HEAD_NO_NUMBER;
         strip_put_row(head, head->softmax, query, rows.data, head->keys, 0.0f);
+        for (size_t key = 0; key < first; key++)
+            rows.data[key] = 0.0f;
         strip_put_row(head, head->masked, query, rows.data, visible, 0.0f);
         if (!normalise_row(rows.data, visible))
             return HEAD_NO_WEIGHT;

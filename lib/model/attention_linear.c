@@ -5,11 +5,15 @@
  * and no weights are ever made. Where they are watched they are computed beside that: scores
  * φ(q) · φ(k), masked the same with the future at 0, weights rows of that divided by their sum.
  * Behind a cache the sums so far are kept in it.
+ *
+ * Nothing is ever taken from a sum again: queries before which a window has let go of keys are
+ * computed by their weights.
  */
 #include <math.h>
 #include <string.h>
 
 #include "base/num.h"
+#include "math/gather.h"
 #include "math/rows.h"
 #include "math/running_sum.h"
 #include "model/attention_strip.h"
@@ -37,7 +41,8 @@ static struct room room_of(const struct attention_head *head)
 static bool measure(struct attention_size *size, const struct attention_problem *problem)
 {
     const struct config *c = problem->config;
-    size_t keys = problem->maps ? strip_round_up(problem->keys, KEY_PANEL) : 0;
+    bool rows = problem->maps || (c->window && problem->keys > c->window);
+    size_t keys = rows ? strip_round_up(problem->keys, KEY_PANEL) : 0;
     size->rows = 1;
     size->stride = keys;
     size->context_stride = c->d_v;
@@ -151,7 +156,7 @@ static enum head_fault compute_context(const struct attention_head *head)
     return fault;
 }
 
-/* --- attention maps that are watched ------------------------------------------------------- */
+/* --- row by row: attention maps that are watched, and windows ------------------------------- */
 
 /* φ of all keys, as panels. */
 static void pack_phi(const struct attention_head *head)
@@ -166,10 +171,22 @@ static void pack_phi(const struct attention_head *head)
     }
 }
 
-static enum head_fault compute_map_row(const struct attention_head *head, size_t query)
+static void sum_values(const struct attention_head *head, size_t query, const float *weights)
+{
+    float *context = head->context.data + query * head->context.stride;
+    size_t visible = strip_visible(head, query);
+    memset(context, 0, head->v.columns * sizeof *context);
+    for (size_t key = attention_first(head, query); key < visible; key++) {
+        const float *v = strip_values(head, key);
+        gather_sum(context, &v, &weights[key], 1, head->v.columns);
+    }
+}
+
+static enum head_fault compute_row(const struct attention_head *head, size_t query)
 {
     const struct attention_memory *memory = head->memory;
     size_t visible = strip_visible(head, query);
+    size_t first = attention_first(head, query);
     size_t width = head->k.columns;
     struct matrix phi = phi_of(room_of(head).q, matrix_rows(head->q, query, 1));
     float *row = memory->scores;
@@ -180,31 +197,44 @@ static enum head_fault compute_map_row(const struct attention_head *head, size_t
     if (head->scores && first_nonfinite(row, head->keys) < head->keys)
         return HEAD_NO_NUMBER;
     strip_put_row(head, head->scores, query, row, head->keys, 0.0f);
+    memset(row, 0, first * sizeof *row);
     strip_put_row(head, head->masked, query, row, visible, 0.0f);
     if (first_nonfinite(row, visible) < visible)
         return HEAD_NO_NUMBER;
     if (!normalise_row(row, visible))
         return HEAD_NO_WEIGHT;
     strip_put_row(head, head->weights, query, row, visible, 0.0f);
+    if (first > 0 && head->layer->wants_context)
+        sum_values(head, query, row);
     return HEAD_SOUND;
 }
 
-static enum head_fault compute_maps(const struct attention_head *head)
+/* The head up to the first query whose window leaves a key out. */
+static struct attention_head before_window(const struct attention_head *head)
 {
-    enum head_fault fault = HEAD_SOUND;
-    if (!head->scores && !head->masked && !head->weights)
-        return HEAD_SOUND;
-    pack_phi(head);
-    for (size_t query = 0; query < head->q.rows && fault == HEAD_SOUND; query++)
-        fault = compute_map_row(head, query);
-    return fault;
+    struct attention_head part = *head;
+    size_t count = 0;
+    while (count < head->q.rows && attention_first(head, count) == 0)
+        count++;
+    if (count < head->q.rows) {
+        part.q.rows = part.k.rows = part.v.rows = part.context.rows = count;
+        part.keys = head->past + count;
+    }
+    return part;
 }
 
 static enum head_fault compute(const struct attention_head *head)
 {
-    enum head_fault fault = compute_maps(head);
-    if (fault == HEAD_SOUND && head->layer->wants_context)
-        fault = compute_context(head);
+    struct attention_head summed = before_window(head);
+    bool maps = head->scores || head->masked || head->weights;
+    size_t first = maps ? 0 : summed.q.rows; /* that is computed row by row */
+    enum head_fault fault = HEAD_SOUND;
+    if (first < head->q.rows)
+        pack_phi(head);
+    for (size_t query = first; query < head->q.rows && fault == HEAD_SOUND; query++)
+        fault = compute_row(head, query);
+    if (fault == HEAD_SOUND && head->layer->wants_context && summed.q.rows)
+        fault = compute_context(&summed);
     return fault;
 }
 

@@ -51,7 +51,7 @@ static bool measure(struct attention_size *size, const struct attention_problem 
     size->stride = matrix_stride(reach ? reach : 1);
     size->context_stride = c->d_v;
     size->single_rows = rows;
-    size->single_room = pattern_singles(pattern_of(c), problem->keys);
+    size->single_room = pattern_singles(pattern_of(c), problem->keys, c->window);
     size->part_rows = problem->keys > CHAIN ? size->rows : 0;
     if (size->single_room) /* gathered, and single weights */
         size->row = problem->keys + rows * size->single_room;
@@ -100,7 +100,9 @@ static int draw_keys(struct pass *pass)
 static void fetch_usual(struct attention_layer *layer)
 {
     const struct pattern *pattern = pattern_of(layer->pass->config);
-    size_t before = pattern->window ? strip_round_up(pattern->window - 1, STEP) : 0;
+    bool cut = layer->window && layer->window < pattern->window;
+    size_t window = cut ? layer->window : pattern->window;
+    size_t before = window ? strip_round_up(window - 1, STEP) : 0;
     size_t after = layer->pass->batch->causal ? 0 : before;
     if (pattern->window && !pattern->stride && !pattern->random)
         strip_fetch_whole(layer, before + STEP + after);
@@ -138,7 +140,7 @@ static void compute_context(const struct attention_head *head, const struct stri
     const struct key_range keys[] = {reach->low, reach->window};
     bool low = reach->low.end > 0;
     bool window = reach->window.end > reach->window.first;
-    if (window && !low && strip_is_whole(head, strip, reach->window)) {
+    if (window && !low && !memory->single_room && strip_is_whole(head, strip, reach->window)) {
         strip_whole_context(head, strip, reach->window, memory->scores);
         return;
     }

@@ -81,7 +81,8 @@ struct attention_problem {
 struct attention_layer {
     struct pass *pass;
     size_t layer;
-    float scale;
+    float scale; /* with the temperature, unless scores are bent */
+    bool bends;  /* there is a cap or ALiBi: see attention_bend */
     bool wants_context;
     size_t window;     /* keys that a query sees at most; 0: all */
     float cap;         /* of scaled scores; 0: none */
@@ -113,6 +114,7 @@ enum head_fault {
     HEAD_SOUND,
     HEAD_NO_NUMBER, /* a score is not finite */
     HEAD_NO_WEIGHT, /* a row of weights sums to 0 */
+    HEAD_NO_KEY,    /* a query sees none */
     HEAD_FAULTS,
 };
 
@@ -216,12 +218,15 @@ void strip_put_range(const struct attention_head *head, float *map, size_t query
 void strip_drop(const struct attention_head *head, float *weights, size_t query,
                 struct key_range keys);
 
-/* --- caps and ALiBi: attention_bias.c ----------------------------------------------------------
- */
+/* --- windows, caps and ALiBi: attention_bias.c ----------------------------------------------- */
 
-/* ALiBi's slope of a head; scores of the first keys scaled, capped, and moved by their distance. */
+/* The first key that the layer's window lets a query see. */
+size_t attention_first(const struct attention_head *head, size_t query);
+
+/* ALiBi's slope of a head, 0: none; scaled scores of some keys capped, moved by their distance, and
+ * divided by the temperature. */
 float attention_slope(const struct config *config, size_t head);
-void attention_bend(const struct attention_head *head, float *row, size_t count);
+void attention_bend(const struct attention_head *head, float *scaled, struct key_range keys);
 
 /* --- in bf16: attention_bf16.c --------------------------------------------------------------- */
 

@@ -320,30 +320,15 @@ static int check_linear(const struct mechanism *m, struct err *err)
                      option);
 }
 
-/* What a model has that only dense attention knows. */
-static const char *needs_dense(const struct config *config)
-{
-    for (size_t layer = 0; layer < config->n_layer; layer++)
-        if (config_window(config, layer))
-            return "windows";
-    return config->alibi ? "ALiBi" : config->score_cap > 0 ? "a cap of scores" : NULL;
-}
-
 /* What families have, and a mechanism does not know. */
 static int check_family(const struct mechanism *m, const struct config *config, struct err *err)
 {
-    const char *has = needs_dense(config);
-    if (has && (m->kind != ATTENTION_DENSE || m->renormalise))
+    bool alibi = config->alibi && !mechanism_lacks(m, PART_POSITIONS);
+    if (m->kind == ATTENTION_LINEAR && (alibi || config->score_cap > 0))
         return err_unsupported(err,
-                               "--%s: expected a model without %s, found one of type \"%s\" with "
-                               "that",
-                               m->renormalise ? "mask-method renormalise" : "attention", has,
-                               config_kind_name(config));
-    if (config->alibi && mechanism_lacks(m, PART_POSITIONS))
-        return err_unsupported(err,
-                               "--without positions: expected a model without ALiBi, found "
-                               "one of type \"%s\" with that",
-                               config_kind_name(config));
+                               "--attention linear: expected a model without %s, found one of type "
+                               "\"%s\": there are no scores that it could go to",
+                               alibi ? "ALiBi" : "a cap of scores", config_kind_name(config));
     if ((config->parallel || config->residual_normed) && mechanism_lacks(m, PART_RESIDUAL))
         return err_unsupported(err,
                                "--without residual: expected sublayers that come one after "
@@ -363,13 +348,17 @@ int mechanism_check(const struct mechanism *mechanism, const struct config *conf
                : 0;
 }
 
-float mechanism_scale(const struct config *config, size_t layer)
+float mechanism_base_scale(const struct config *config, size_t layer)
 {
     const struct mechanism *m = &config->mechanism;
-    float scale = config_scale(config, layer);
     if (m->scale_method == SCALE_SQRT)
-        scale = 1.0f / sqrtf((float)config->d_k);
-    else if (m->scale_method == SCALE_NUMBER)
-        scale = m->scale;
-    return m->temperature > 0 ? scale / m->temperature : scale;
+        return 1.0f / sqrtf((float)config->d_k);
+    return m->scale_method == SCALE_NUMBER ? m->scale : config_scale(config, layer);
+}
+
+float mechanism_scale(const struct config *config, size_t layer)
+{
+    float scale = mechanism_base_scale(config, layer);
+    float temperature = config->mechanism.temperature;
+    return temperature > 0 ? scale / temperature : scale;
 }

@@ -63,12 +63,13 @@ static inline bool mechanism_lacks(const struct mechanism *mechanism, enum block
 }
 
 /* Refuse, as wrong usage, what does not fit together or does not fit the model; and, as not
- * supported, what is not done for models with windows, ALiBi or the like. */
+ * supported, what has no meaning for models with ALiBi or the like. */
 int mechanism_check(const struct mechanism *mechanism, const struct config *config,
                     struct err *err);
 
-/* The scale of a layer's scores, temperature included. */
+/* The scale of a layer's scores, temperature included; and without. */
 float mechanism_scale(const struct config *config, size_t layer);
+float mechanism_base_scale(const struct config *config, size_t layer);
 
 /* --- in words -------------------------------------------------------------------------------- */
 

@@ -139,9 +139,11 @@ struct place_in_pass {
 #define NO_HEAD SIZE_MAX
 
 /* Fail for a value that is no number: blame the parameter that caused it, or name the place; for a
- * row of weights that leaves nothing to divide by; if rows hold something that is no number. */
+ * row of weights that leaves nothing to divide by; for a query that sees no key; if rows hold
+ * something that is no number. */
 enum pass_state pass_fail_number(struct pass *pass, const struct place_in_pass *place);
 enum pass_state pass_fail_weight(struct pass *pass, const struct place_in_pass *place);
+enum pass_state pass_fail_sight(struct pass *pass, const struct place_in_pass *place);
 enum pass_state pass_check_rows(struct pass *pass, enum site site, size_t layer,
                                 struct matrix rows);
 

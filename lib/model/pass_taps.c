@@ -33,6 +33,13 @@ enum pass_state pass_fail_weight(struct pass *pass, const struct place_in_pass *
     return fail_at(pass, place, "rows that sum to more than 0, found one of 0");
 }
 
+enum pass_state pass_fail_sight(struct pass *pass, const struct place_in_pass *place)
+{
+    return fail_at(pass, place,
+                   "a key that every query sees, found none that --attention and the model's "
+                   "window both leave: 'window:1+…' adds its own");
+}
+
 enum pass_state pass_check_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)
 {
     for (size_t s = 0; s < pass->batch->count; s++) {

@@ -7,11 +7,17 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-size_t pattern_singles(const struct pattern *pattern, size_t keys)
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+size_t pattern_singles(const struct pattern *pattern, size_t keys, size_t window)
 {
     size_t strided = pattern->stride ? keys / pattern->stride + 1 : 0;
     size_t random = pattern->random ? smaller(pattern->random, keys) + 1 : 0;
-    return smaller(keys, strided + random);
+    size_t low = pattern->window ? smaller(pattern->global, window) : 0;
+    return smaller(keys, strided + random + low);
 }
 
 /* Floyd's way to draw some of a number of things, each as likely: as many draws as there are
@@ -32,6 +38,16 @@ size_t pattern_draw(const struct pattern *pattern, const struct view *view, stru
     return bitset_empty(set, drawn);
 }
 
+/* What is left from a key on: one range, but for keys low before it, which become single keys. */
+static void cut(struct sight *sight, size_t from)
+{
+    bool one = sight->first == sight->end;
+    size_t end = one ? sight->low : sight->end;
+    sight->first = one ? from : larger(from, sight->first);
+    sight->end = larger(sight->first, end);
+    sight->low = 0;
+}
+
 void pattern_ranges(struct sight *sight, const struct pattern *pattern, const struct view *view)
 {
     sight->low =
@@ -45,6 +61,8 @@ void pattern_ranges(struct sight *sight, const struct pattern *pattern, const st
         sight->low = sight->low > sight->end ? sight->low : sight->end;
         sight->first = sight->end = sight->low;
     }
+    if (view->first)
+        cut(sight, view->first);
     sight->single_count = 0;
 }
 
@@ -60,10 +78,20 @@ void pattern_look(struct sight *sight, const struct pattern *pattern, const stru
                   uint32_t *singles)
 {
     size_t step = pattern->stride;
+    size_t low = smaller(pattern->global, view->visible);
     size_t strided = step ? view->query % step : view->visible; /* the next one of each part */
     size_t drawn = 0;
     pattern_ranges(sight, pattern, view);
     sight->singles = singles;
+    if (view->first) {
+        size_t from = larger(low, view->first);
+        for (size_t key = view->first; key < low; key++)
+            keep_single(sight, singles, key);
+        for (; drawn < view->drawn_count && view->drawn[drawn] < from;)
+            drawn++;
+        if (strided < from)
+            strided += (from - strided + step - 1) / step * step;
+    }
     for (; strided < view->visible; strided += step) {
         for (; drawn < view->drawn_count && view->drawn[drawn] < strided; drawn++)
             keep_single(sight, singles, view->drawn[drawn]);

@@ -25,10 +25,11 @@ struct bitset bitset_of(uint64_t *words, size_t limit);
 bool bitset_add(struct bitset *set, size_t key);
 size_t bitset_empty(struct bitset *set, uint32_t *keys);
 
-/* A query, and what the mask lets it see: keys 0 … visible - 1. */
+/* A query, and what mask and window let it see: keys first … visible - 1. */
 struct view {
     size_t query;
     size_t visible;
+    size_t first;          /* not 0: there is a window, and the query's own is the last key */
     const uint32_t *drawn; /* the random part, as pattern_draw gave it */
     size_t drawn_count;
 };
@@ -40,8 +41,9 @@ struct sight {
     size_t single_count;
 };
 
-/* How many single keys a query that sees at most `keys` can have. */
-size_t pattern_singles(const struct pattern *pattern, size_t keys);
+/* How many single keys a query that sees at most `keys`, and the last `window` of them where that
+ * is not 0, can have. */
+size_t pattern_singles(const struct pattern *pattern, size_t keys, size_t window);
 
 /* The keys of the random part, the query's own among them, rising; returns how many. `drawn` has
  * room for pattern->random + 1; the set, empty before and after, for all visible keys. */

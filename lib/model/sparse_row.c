@@ -29,7 +29,9 @@ void sparse_rows_begin(struct sparse_row *rows, const struct attention_head *hea
     const struct pattern *pattern = pattern_of(head);
     for (size_t i = 0; i < strip->rows; i++) {
         size_t query = strip->first + i;
-        struct view view = {.query = head->past + query, .visible = strip_visible(head, query)};
+        struct view view = {.query = head->past + query,
+                            .visible = strip_visible(head, query),
+                            .first = attention_first(head, query)};
         rows[i].query = query;
         rows[i].index = i;
         if (pattern->random)
@@ -248,6 +250,27 @@ static struct numbers in_strip(const struct sparse_row *row, const struct attent
     return (struct numbers){.low = strip, .window = strip + range->first};
 }
 
+/* Scaled scores, by caps and ALiBi. */
+static void bend(const struct sparse_row *row, const struct attention_head *head,
+                 const struct numbers *scaled)
+{
+    const struct sight *sight = &row->sight;
+    attention_bend(head, scaled->low, (struct key_range){0, sight->low});
+    attention_bend(head, scaled->window, (struct key_range){sight->first, sight->end});
+    for (size_t i = 0; i < sight->single_count; i++)
+        attention_bend(head, scaled->singles + i,
+                       (struct key_range){sight->singles[i], sight->singles[i] + 1});
+}
+
+static void bend_ranges(const struct sparse_row *row, const struct attention_head *head,
+                        const struct softmax_range *range)
+{
+    struct numbers strip = in_strip(row, head, range);
+    scale_row(strip.low, strip.low, range->low, head->layer->scale);
+    scale_row(strip.window, strip.window, range->end - range->first, head->layer->scale);
+    bend(row, head, &strip);
+}
+
 /* Rows that see nothing but ranges, where they lie. */
 static enum head_fault weigh_ranges(const struct sparse_row *rows, size_t count,
                                     const struct attention_head *head,
@@ -256,10 +279,16 @@ static enum head_fault weigh_ranges(const struct sparse_row *rows, size_t count,
     const struct attention_memory *memory = head->memory;
     struct matrix strip = {memory->scores, count, width_of(reach), memory->stride};
     struct softmax_range ranges[STEP];
+    bool bends = head->layer->bends;
     strip.data += rows->index * strip.stride;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         find_range(&ranges[i], &rows[i].sight, reach);
-    softmax_range_scale(strip, ranges, head->layer->scale);
+        if (ranges[i].low + ranges[i].end - ranges[i].first == 0)
+            return HEAD_NO_KEY;
+        if (bends)
+            bend_ranges(&rows[i], head, &ranges[i]);
+    }
+    softmax_range_scale(strip, ranges, bends ? 1.0f : head->layer->scale);
     for (size_t i = 0; head->masked && i < count; i++) {
         struct numbers masked = in_strip(&rows[i], head, &ranges[i]);
         put_row(head, head->masked, &rows[i], &masked, -INFINITY);
@@ -292,6 +321,8 @@ static enum head_fault weigh_gathered(const struct sparse_row *row,
     memcpy(gathered.window, strip.window, window);
     score_singles(row, head, gathered.singles);
     scale_row(all, all, count, head->layer->scale);
+    if (head->layer->bends)
+        bend(row, head, &gathered);
     put_row(head, head->masked, row, &gathered, -INFINITY);
     if (!softmax_row(all, count))
         return HEAD_NO_NUMBER;

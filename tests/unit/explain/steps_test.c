@@ -151,9 +151,9 @@ static void make_expected(struct expected *row, enum site_part part, size_t laye
         row->q[i] = (double)q->values[i];
     for (size_t i = 0; i < TOKENS * WIDTH; i++)
         row->k[i] = (double)k->values[i];
-    reference_attend(&(struct reference_row){&viewer.model.config, layer, explanation.query, TOKENS,
-                                             causal, part == PART_CROSS, row->q, row->k,
-                                             row->scores, row->softmax, row->masked, row->weights});
+    reference_attend(&(struct reference_row){
+        &viewer.model.config, layer, explanation.query, TOKENS, causal, part == PART_CROSS, row->q,
+        row->k, row->scores, row->softmax, row->masked, row->weights, 0});
 }
 
 /* A share is a part of its column's sum. */

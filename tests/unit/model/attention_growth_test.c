@@ -2,6 +2,7 @@
 #include "model/pass.h"
 
 #include "../unit.h"
+#include "../rigs/bent_config.h"
 #include "../rigs/pass_record.h"
 #include "../rigs/patience.h"
 #include "../rigs/random_model.h"
@@ -35,7 +36,8 @@ struct growth {
     struct cache cache, of_source;
 };
 
-static enum precision precision; /* of this test */
+static enum precision precision; /* of this test … */
+static int bent = -1;            /* … and what its model has besides, by bent_config.h */
 
 /* Tokens of the text; after their source, where there is an encoder, which looks at itself. */
 static struct text part_of(struct growth *growth, size_t first, size_t count)
@@ -55,6 +57,8 @@ static void growth_open(struct growth *growth, const char *config, const char *k
     growth->model.weights.precision = precision;
     *mechanism = (struct mechanism){.seed = 5, .dropout = dropout};
     ck_assert_int_eq(mechanism_set_attention(mechanism, kind, NULL), 0);
+    if (bent >= 0)
+        bend_config(&growth->model.config, (size_t)bent);
     random_ids(growth->ids, TOKENS, growth->model.config.vocab_size);
     growth->watch = record_all(&growth->model);
     struct text text = part_of(growth, 0, TOKENS);
@@ -117,6 +121,27 @@ TEST_LOOP(a_text_that_grows_has_the_bits_of_the_whole, COUNT(configs) * PRECISIO
 {
     precision = (enum precision)(_i % PRECISIONS);
     grow_under_every_kind(configs[_i / PRECISIONS]);
+}
+
+TEST_LOOP(so_it_has_under_windows_caps_and_alibi, BENT_WAYS *PRECISIONS)
+{
+    static const char *const ways[] = {"dense", "window:20+global:12", "strided:5+random:4",
+                                       "blocked:7", "linear"};
+    static const size_t pieces[] = {1, 7, 64};
+    static struct growth growth;
+    precision = (enum precision)(_i % PRECISIONS);
+    bent = _i / PRECISIONS;
+    size_t kinds_here = COUNT(ways) - (bent >= BENT_WINDOWS); /* no linear one */
+    for (size_t k = 0; k < kinds_here; k += one_of(2)) {
+        growth_open(&growth, configs[1], ways[k], 0);
+        for (size_t i = 0; i < COUNT(pieces); i += one_of(2)) {
+            cache_forget(&growth.cache, 0);
+            grow_by(&growth, pieces[i]);
+        }
+        cache_forget(&growth.cache, 50);
+        grow_by(&growth, 9);
+        growth_release(&growth);
+    }
 }
 
 TEST_LOOP(a_text_goes_on_from_where_it_was_taken_back_to, PRECISIONS)

@@ -70,11 +70,12 @@ static size_t draw(const struct pattern *pattern, size_t query, size_t visible, 
     return pattern_draw(pattern, &view, &set, drawn);
 }
 
-static void check(const struct pattern *pattern, size_t query, size_t visible)
+static void check(const struct pattern *pattern, size_t query, size_t visible, size_t window)
 {
     uint32_t drawn[DRAWN], singles[KEYS], found[KEYS], expected[KEYS];
     size_t count = 0;
     struct view view = {.query = query, .visible = visible, .drawn = drawn};
+    view.first = window && visible > window ? visible - window : 0;
     if (pattern->random)
         view.drawn_count = draw(pattern, query, visible, drawn);
     struct sight sight;
@@ -82,8 +83,8 @@ static void check(const struct pattern *pattern, size_t query, size_t visible)
     ck_assert_uint_le(sight.low, sight.first);
     ck_assert_uint_le(sight.first, sight.end);
     ck_assert_uint_le(sight.end, visible);
-    ck_assert_uint_le(sight.single_count, pattern_singles(pattern, visible));
-    for (size_t key = 0; key < visible; key++)
+    ck_assert_uint_le(sight.single_count, pattern_singles(pattern, visible, window));
+    for (size_t key = view.first; key < visible; key++)
         if (sees(pattern, query, key, drawn, view.drawn_count))
             expected[count++] = (uint32_t)key;
     ck_assert_uint_eq(list(&sight, found), count);
@@ -95,8 +96,9 @@ TEST(a_query_sees_what_the_definition_says)
 {
     for (size_t i = 0; i < COUNT(patterns); i++)
         for (size_t query = 0; query < KEYS; query++) {
-            check(&patterns[i], query, query + 1); /* under the mask */
-            check(&patterns[i], query, KEYS);
+            check(&patterns[i], query, KEYS, 0);
+            for (size_t window = 0; window < KEYS; window++) /* under the mask */
+                check(&patterns[i], query, query + 1, window);
         }
 }
 

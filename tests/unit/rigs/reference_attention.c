@@ -41,7 +41,8 @@ static bool sees(const struct reference_row *row, const struct draw *drawn, size
     const struct mechanism *m = &row->config->mechanism;
     const struct pattern *p = &m->pattern;
     size_t distance = key > row->query ? key - row->query : row->query - key;
-    if (row->causal && key > row->query)
+    size_t window = config_window(row->config, row->layer);
+    if (row->causal && (key > row->query || (window && distance >= window)))
         return false;
     if (m->kind != ATTENTION_SPARSE || row->across)
         return true;
@@ -78,7 +79,37 @@ static double scale_of(const struct reference_row *row)
         scale = 1 / sqrt((double)c->d_k);
     if (m->scale_method == SCALE_NUMBER)
         scale = (double)m->scale;
-    return m->temperature > 0 ? scale / (double)m->temperature : scale;
+    return scale;
+}
+
+/* To eight bits, ties to even. */
+static double rounded(double x)
+{
+    int exponent;
+    double part = frexp(x, &exponent);
+    return ldexp(nearbyint(ldexp(part, 8)), exponent - 8);
+}
+
+/* What the softmax is taken of, for heads whose number is a power of two or less than twice one. */
+static double bent(const struct reference_row *row, double score, size_t key)
+{
+    const struct config *c = row->config;
+    const struct mechanism *m = &c->mechanism;
+    double scale = scale_of(row);
+    double cap = (double)c->score_cap;
+    double temperature = m->temperature > 0 ? (double)m->temperature : 1;
+    size_t power = c->n_head >= 8 ? 8 : c->n_head >= 4 ? 4 : c->n_head >= 2 ? 2 : 1;
+    size_t head = row->head;
+    double eighths = head < power ? (double)(head + 1) : (double)(head - power) + 0.5;
+    double slope = pow(2, -8 * eighths / (double)power);
+    double x = score * scale;
+    if (cap > 0)
+        x = cap * tanh(x / cap);
+    if (c->alibi == ALIBI_BLOOM && !mechanism_lacks(m, PART_POSITIONS))
+        x += slope * (double)key;
+    if (c->alibi == ALIBI_FALCON && !mechanism_lacks(m, PART_POSITIONS))
+        x += scale * rounded(rounded(slope) * (double)key);
+    return x / temperature;
 }
 
 static void softmax(double *y, const double *x, size_t count)
@@ -107,13 +138,13 @@ void reference_attend(const struct reference_row *row)
 {
     const struct mechanism *m = &row->config->mechanism;
     bool after = m->renormalise && row->causal;
-    double scale = m->kind == ATTENTION_LINEAR ? 1 : scale_of(row);
     bool zeroed = m->kind == ATTENTION_LINEAR || after;
     struct draw drawn;
     draw(&drawn, row);
     score(row);
     for (size_t key = 0; key < row->keys; key++)
-        row->masked[key] = row->scores[key] * scale;
+        row->masked[key] =
+            m->kind == ATTENTION_LINEAR ? row->scores[key] : bent(row, row->scores[key], key);
     if (after) {
         softmax(row->softmax, row->masked, row->keys);
         for (size_t key = 0; key < row->keys; key++)

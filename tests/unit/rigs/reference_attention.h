@@ -2,7 +2,7 @@
  * mechanism: a sum over all keys with a question for each.
  *
  *     struct reference_row row = {config, layer, query, keys, causal, false, q, k, scores,
- *                                 softmax, masked, weights};
+ *                                 softmax, masked, weights, head};
  *     reference_attend(&row);
  */
 #ifndef ATTN_TESTS_REFERENCE_ATTENTION_H
@@ -22,6 +22,7 @@ struct reference_row {
     const double *q;                             /* [dk] */
     const double *k;                             /* [keys, dk] */
     double *scores, *softmax, *masked, *weights; /* [keys] filled in; softmax only where it is */
+    size_t head;
 };
 
 /* No dropout: that is drawn. */

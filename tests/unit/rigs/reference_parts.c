@@ -103,10 +103,10 @@ double *reference_attend_heads(struct reference *r, size_t layer, struct inputs 
         size_t head = row / in.queries;
         size_t group = head / (c->n_head / c->n_kv_head);
         size_t first = row * in.keys;
-        reference_attend(&(struct reference_row){c, layer, query, in.keys, in.causal,
-                                                 in.part == PART_CROSS, q + row * c->d_k,
-                                                 k + group * in.keys * c->d_k, scores + first,
-                                                 softmax + first, masked + first, weights + first});
+        reference_attend(
+            &(struct reference_row){c, layer, query, in.keys, in.causal, in.part == PART_CROSS,
+                                    q + row * c->d_k, k + group * in.keys * c->d_k, scores + first,
+                                    softmax + first, masked + first, weights + first, head});
         for (size_t i = 0; i < c->d_v; i++) {
             double *cell = &context[row * c->d_v + i];
             for (size_t key = 0; key < in.keys; key++)

@@ -1,0 +1,36 @@
+/* bent_config.h: what families have and the models of the rigs do not: windows, caps of scores, and
+ * ALiBi, put into any causal config.
+ *
+ *     for (size_t way = 0; way < BENT_WAYS; way++)
+ *         bend_config(&model.config, way);
+ */
+#ifndef ATTN_TESTS_BENT_CONFIG_H
+#define ATTN_TESTS_BENT_CONFIG_H
+
+#include "model/config.h"
+
+enum { BENT_WAYS = 6, BENT_WINDOWS = 2 }; /* the first ways are windows alone */
+
+static inline void bend_config(struct config *config, size_t way)
+{
+    static const struct {
+        size_t window;
+        unsigned char layers[3];
+        float cap;
+        enum alibi alibi;
+    } ways[BENT_WAYS] = {
+        {9, {LAYER_WINDOW, 0, LAYER_WINDOW}, 0, ALIBI_NONE},
+        {70, {0, LAYER_WINDOW, LAYER_WINDOW}, 0, ALIBI_NONE},
+        {0, {0}, 0.4f, ALIBI_NONE},
+        {0, {0}, 0, ALIBI_BLOOM},
+        {0, {0}, 0, ALIBI_FALCON},
+        {33, {LAYER_WINDOW, 0, LAYER_WINDOW}, 0.7f, ALIBI_BLOOM},
+    };
+    config->window = ways[way].window;
+    config->score_cap = ways[way].cap;
+    config->alibi = ways[way].alibi;
+    for (size_t layer = 0; layer < 3; layer++)
+        config->layer_flags[layer] = ways[way].layers[layer];
+}
+
+#endif
