@@ -177,7 +177,6 @@ enum pass_state attention(struct pass *pass, size_t layer)
     if (fault % HEAD_FAULTS == HEAD_NO_NUMBER)
         return pass_fail_number(pass, &place);
     place.site = SITE_WEIGHTS;
-    if (fault % HEAD_FAULTS == HEAD_NO_KEY)
-        return pass_fail_sight(pass, &place);
-    return pass_fail_weight(pass, &place);
+    bool blind = fault % HEAD_FAULTS == HEAD_NO_KEY;
+    return (blind ? pass_fail_sight : pass_fail_weight)(pass, &place);
 }

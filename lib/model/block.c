@@ -112,6 +112,7 @@ static enum pass_state add_out(struct pass *pass, enum site site, size_t layer, 
     const struct config *c = pass->config;
     const struct scratch *s = &pass->scratch;
     enum site normed = site == SITE_ATTN_OUT ? SITE_LN_1_POST : SITE_LN_2_POST;
+    float share = c->residual_scale == 0 ? 1.0f : c->residual_scale;
     if (!c->norm_out && c->residual_scale == 0) {
         write_out(pass, site, layer, from, w);
         return tap_rows(pass, site, layer, s->out);
@@ -122,13 +123,14 @@ static enum pass_state add_out(struct pass *pass, enum site site, size_t layer, 
         pass_norm(pass, s->out, s->out, post);
         PASS_TRY(tap_rows(pass, normed, layer, s->out));
     }
-    if (mechanism_lacks(&c->mechanism, PART_RESIDUAL))
-        copy_rows(s->x, s->out);
-    else if (c->residual_scale == 0)
-        add_rows(s->x, s->out);
-    for (size_t row = 0; c->residual_scale != 0 && row < s->x.rows; row++)
-        add_scaled_row(s->x.data + row * s->x.stride, s->out.data + row * s->out.stride,
-                       s->x.columns, c->residual_scale, s->out.data);
+    for (size_t row = 0; row < s->x.rows; row++) {
+        float *x = s->x.data + row * s->x.stride;
+        const float *added = s->out.data + row * s->out.stride;
+        if (mechanism_lacks(&c->mechanism, PART_RESIDUAL))
+            scale_row(x, added, s->x.columns, share);
+        else
+            add_scaled_row(x, added, s->x.columns, share, s->out.data);
+    }
     return PASS_ON;
 }
 

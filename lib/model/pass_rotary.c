@@ -34,8 +34,8 @@ static void turn(const struct pass *pass, size_t layer, struct matrix heads)
 static void norm_heads(const struct pass *pass, struct matrix y, const struct norm *norm)
 {
     size_t width = pass->config->d_k;
-    if (!norm->scale) /* nothing wants them */
-        return;
+    if (!norm->scale || mechanism_lacks(&pass->config->mechanism, PART_NORM))
+        return; /* nothing wants them */
     if (pass->config->head_norm == HEAD_NORM_WHOLE)
         norm_rows(y, y, norm);
     else if (pass->config->head_norm == HEAD_NORM_SHARED)
