@@ -218,7 +218,7 @@ static enum pass_state parallel_block(struct pass *pass, size_t layer,
     struct matrix y;
     PASS_TRY(norm_before(pass, SITE_LN_1, layer, &w->self.norm, &y));
     PASS_TRY(attend(pass, layer, y, y, &w->self));
-    if (!pass->config->shared_norm)
+    if (!pass->config->shared_norm && pass_goes_to(pass, SITE_LN_2, layer))
         pass_norm(pass, s->norm, s->x, &w->mlp.norm);
     PASS_TRY(add_out(pass, SITE_ATTN_OUT, layer, s->context, &w->self.out, &w->self.post));
     if (!pass->config->shared_norm)
