@@ -57,13 +57,14 @@ struct work work_of_pass(const struct config *c, const struct pass_size *size,
     };
 }
 
-/* Pairs that a pattern lets see each other: query by query. */
-static int pattern_pairs(double *pairs, const struct config *c, size_t tokens, struct err *err)
+/* Pairs that a pattern and a window, 0: none, let see each other: query by query. */
+static int pattern_pairs(double *pairs, const struct config *c, size_t window, size_t tokens,
+                         struct err *err)
 {
     const struct pattern *pattern = &c->mechanism.pattern;
     struct arena arena = {0};
-    uint32_t *singles =
-        arena_alloc(&arena, pattern_singles(pattern, tokens, 0), sizeof *singles, err);
+    size_t most = pattern_singles(pattern, tokens, window);
+    uint32_t *singles = arena_alloc(&arena, most, sizeof *singles, err);
     size_t random = pattern->random < tokens ? pattern->random : tokens;
     uint32_t *drawn = arena_alloc(&arena, random + 1, sizeof *drawn, err);
     uint64_t *words = arena_alloc(&arena, bitset_words(tokens), sizeof *words, err);
@@ -73,6 +74,7 @@ static int pattern_pairs(double *pairs, const struct config *c, size_t tokens, s
     for (size_t query = 0; taken && query < tokens; query++) {
         struct view view = {.query = query, .visible = c->causal ? query + 1 : tokens};
         struct sight sight;
+        view.first = window && query >= window ? query + 1 - window : 0;
         if (pattern->random) {
             view.drawn = drawn;
             view.drawn_count = pattern_draw(pattern, &view, &set, drawn);
@@ -82,6 +84,20 @@ static int pattern_pairs(double *pairs, const struct config *c, size_t tokens, s
     }
     arena_release(&arena);
     return taken ? 0 : -1;
+}
+
+/* The same of a layer, on the average. */
+static int layer_pairs(double *pairs, const struct config *c, size_t tokens, struct err *err)
+{
+    double windowed = 0;
+    double within = 0;
+    for (size_t layer = 0; layer < c->n_layer; layer++)
+        windowed += config_window(c, layer) > 0;
+    if (pattern_pairs(pairs, c, 0, tokens, err) ||
+        (windowed > 0 && pattern_pairs(&within, c, c->window, tokens, err)))
+        return -1;
+    *pairs += windowed * (within - *pairs) / (double)c->n_layer;
+    return 0;
 }
 
 int work_of_attention(double *products, const struct config *c, size_t tokens, struct err *err)
@@ -94,7 +110,7 @@ int work_of_attention(double *products, const struct config *c, size_t tokens, s
         pairs = 2 * (double)tokens;
         of_pair = (double)(c->d_k * c->d_v);
     }
-    if (c->mechanism.kind == ATTENTION_SPARSE && pattern_pairs(&pairs, c, tokens, err))
+    if (c->mechanism.kind == ATTENTION_SPARSE && layer_pairs(&pairs, c, tokens, err))
         return -1;
     *products = heads * pairs * of_pair;
     return 0;
