@@ -44,6 +44,7 @@ static int hold_pairs(struct pass *pass)
     size_t columns = c->n_head * c->d_v;
     columns = columns > c->n_embd ? columns : c->n_embd;
     columns = columns > c->n_inner ? columns : c->n_inner;
+    columns = columns > c->n_word ? columns : c->n_word;
     if (pass->weights->precision != PRECISION_BF16)
         return 0;
     return machine_hold_pairs(pass->machine, pairs_of_input(rows, columns), pass->err);
@@ -52,15 +53,13 @@ static int hold_pairs(struct pass *pass)
 int pass_init(struct pass *pass)
 {
     bool stream_alone = !pass->layers || !pass_goes_to(pass, SITE_RESID_PRE, 0);
-    if (pass_memory_take(pass, stream_alone))
+    if (pass_memory_take(pass, stream_alone) || hold_pairs(pass))
         return -1;
     if (stream_alone)
         return 0;
     pass_fill_waves(pass);
-    return attention_maps_init(pass) || pass_memory_take_logits(pass) || reserve_caches(pass) ||
-                   hold_pairs(pass)
-               ? -1
-               : 0;
+    return attention_maps_init(pass) || pass_memory_take_logits(pass) || reserve_caches(pass) ? -1
+                                                                                              : 0;
 }
 
 int pass_init_cross(struct pass *cross, const struct pass *pass, const struct batch *batch)
