@@ -80,6 +80,22 @@ TEST_LOOP(every_kind_is_as_the_definition_says, COUNT(kinds))
     }
 }
 
+/* Values are summed in chains of 256 keys. */
+TEST_LOOP(windows_are_exact_where_a_chain_ends, 6)
+{
+    static const char *const ways[] = {
+        "dense", "window:300+global:250", "window:20+global:290", "strided:3", "blocked:64",
+        "linear"};
+    static const size_t windows[] = {1, 70, 257};
+    for (size_t i = 0; i < COUNT(windows); i += one_of(2)) {
+        open_rig(configs[1], 1, ways[_i], (struct mechanism){0});
+        model.config.window = windows[i];
+        struct text text = text_of(330);
+        rig_judge_text(&rig, &text);
+        close_rig();
+    }
+}
+
 TEST(scale_temperature_and_late_masks_are_as_the_definition_says)
 {
     static const struct {
