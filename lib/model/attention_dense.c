@@ -33,6 +33,8 @@ static void fetch_kernels_of(struct attention_layer *layer, size_t rows, size_t 
         strip_fetch_context(layer, rows, KEY_PANEL, true);
     if (rest)
         strip_fetch_context(layer, rows, rest, keys / KEY_PANEL * KEY_PANEL % CHAIN > 0);
+    if (rest && layer->window) /* it may be the first panel */
+        strip_fetch_context(layer, rows, rest, false);
 }
 
 static int prepare(struct attention_layer *layer)
@@ -149,12 +151,13 @@ static enum head_fault compute_strip(const struct attention_head *head, const st
     const struct attention_memory *memory = head->memory;
     size_t keys = strip_visible(head, strip->first + strip->rows - 1);
     bool all = head->scores || head->layer->renormalises;
-    struct key_range seen = {0, strip_round_up(keys, STEP)};
-    struct key_range scored = {0, all ? strip_round_up(head->keys, KEY_PANEL) : seen.end};
-    strip_scores(head, strip, scored, memory->scores);
+    size_t first = all ? 0 : attention_first(head, strip->first) / KEY_PANEL * KEY_PANEL;
+    struct key_range seen = {first, strip_round_up(keys, STEP)};
+    struct key_range scored = {first, all ? strip_round_up(head->keys, KEY_PANEL) : seen.end};
+    strip_scores(head, strip, scored, memory->scores + first);
     enum head_fault fault = weigh_strip(head, strip, seen.end);
     if (head->layer->wants_context) {
-        strip_context(head, strip, &seen, 1, memory->scores);
+        strip_context(head, strip, &seen, 1, memory->scores + first);
         strip_write_context(head, strip);
     }
     return fault;
