@@ -32,20 +32,23 @@ static float rounded(float x)
     return bf16_value(bf16_round(x));
 }
 
-/* (cap · tanh(scaled / cap) + what the distance adds) / temperature. */
-void attention_bend(const struct attention_head *head, float *scaled, struct key_range keys)
+/* scale · scores, or (cap · tanh(scale · scores / cap) + what the distance adds) / temperature. */
+void attention_scale(const struct attention_head *head, float *scores, struct key_range keys)
 {
     const struct attention_layer *layer = head->layer;
     const struct config *c = layer->pass->config;
     bool falcon = c->alibi == ALIBI_FALCON;
     size_t count = keys.end - keys.first;
+    scale_row(scores, scores, count, layer->scale);
+    if (!layer->bends)
+        return;
     if (layer->cap > 0)
-        cap_row(scaled, count, layer->cap);
+        cap_row(scores, count, layer->cap);
     for (size_t i = 0; head->slope > 0 && i < count; i++) {
         float key = (float)(keys.first + i);
-        scaled[i] +=
+        scores[i] +=
             falcon ? layer->scale * rounded(rounded(head->slope) * key) : head->slope * key;
     }
     if (c->mechanism.temperature > 0)
-        scale_row(scaled, scaled, count, 1.0f / c->mechanism.temperature);
+        scale_row(scores, scores, count, 1.0f / c->mechanism.temperature);
 }

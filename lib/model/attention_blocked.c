@@ -121,9 +121,7 @@ static void take_in(const struct attention_head *head, size_t query, size_t inde
     struct so_far so_far = so_far_of(head);
     size_t count = keys.end - keys.first;
     float *context = head->memory->context + index * head->memory->context_stride;
-    scale_row(scores, scores, count, head->layer->scale);
-    if (head->layer->bends)
-        attention_bend(head, scores, keys);
+    attention_scale(head, scores, keys);
     put_block(head, query, keys, scores);
     float before = so_far.largest[index];
     float here = max_row(scores, count);

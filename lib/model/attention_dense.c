@@ -76,10 +76,8 @@ static enum head_fault mask_before(const struct attention_head *head, struct mat
                                  strip_visible(head, query + row)};
         float *seen = rows.data + row * rows.stride + keys.first;
         ranges[row] = (struct softmax_range){.first = keys.first, .end = keys.end};
-        if (!layer->bends)
-            continue;
-        scale_row(seen, seen, keys.end - keys.first, layer->scale);
-        attention_bend(head, seen, keys);
+        if (layer->bends)
+            attention_scale(head, seen, keys);
     }
     softmax_range_scale(rows, ranges, layer->bends ? 1.0f : layer->scale);
     for (size_t row = 0; head->masked && row < rows.rows; row++)
@@ -95,9 +93,7 @@ static enum head_fault mask_after(const struct attention_head *head, struct matr
     for (size_t end = query + rows.rows; query < end; query++, rows.data += rows.stride) {
         size_t visible = strip_visible(head, query);
         size_t first = attention_first(head, query);
-        scale_row(rows.data, rows.data, head->keys, head->layer->scale);
-        if (head->layer->bends)
-            attention_bend(head, rows.data, (struct key_range){0, head->keys});
+        attention_scale(head, rows.data, (struct key_range){0, head->keys});
         if (!softmax_row(rows.data, head->keys))
             return HEAD_NO_NUMBER;
         strip_put_row(head, head->softmax, query, rows.data, head->keys, 0.0f);

@@ -82,7 +82,7 @@ struct attention_layer {
     struct pass *pass;
     size_t layer;
     float scale; /* with the temperature, unless scores are bent */
-    bool bends;  /* there is a cap or ALiBi: see attention_bend */
+    bool bends;  /* there is a cap or ALiBi: see attention_scale */
     bool wants_context;
     size_t window;     /* keys that a query sees at most; 0: all */
     float cap;         /* of scaled scores; 0: none */
@@ -223,10 +223,10 @@ void strip_drop(const struct attention_head *head, float *weights, size_t query,
 /* The first key that the layer's window lets a query see. */
 size_t attention_first(const struct attention_head *head, size_t query);
 
-/* ALiBi's slope of a head, 0: none; scaled scores of some keys capped, moved by their distance, and
- * divided by the temperature. */
+/* ALiBi's slope of a head, 0: none; scores of some keys scaled, and where that bends them capped,
+ * moved by their distance, and divided by the temperature. */
 float attention_slope(const struct config *config, size_t head);
-void attention_bend(const struct attention_head *head, float *scaled, struct key_range keys);
+void attention_scale(const struct attention_head *head, float *scores, struct key_range keys);
 
 /* --- in bf16: attention_bf16.c --------------------------------------------------------------- */
 

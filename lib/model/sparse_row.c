@@ -250,25 +250,16 @@ static struct numbers in_strip(const struct sparse_row *row, const struct attent
     return (struct numbers){.low = strip, .window = strip + range->first};
 }
 
-/* Scaled scores, by caps and ALiBi. */
+/* Scores that are bent. */
 static void bend(const struct sparse_row *row, const struct attention_head *head,
-                 const struct numbers *scaled)
+                 const struct numbers *scores)
 {
     const struct sight *sight = &row->sight;
-    attention_bend(head, scaled->low, (struct key_range){0, sight->low});
-    attention_bend(head, scaled->window, (struct key_range){sight->first, sight->end});
+    attention_scale(head, scores->low, (struct key_range){0, sight->low});
+    attention_scale(head, scores->window, (struct key_range){sight->first, sight->end});
     for (size_t i = 0; i < sight->single_count; i++)
-        attention_bend(head, scaled->singles + i,
-                       (struct key_range){sight->singles[i], sight->singles[i] + 1});
-}
-
-static void bend_ranges(const struct sparse_row *row, const struct attention_head *head,
-                        const struct softmax_range *range)
-{
-    struct numbers strip = in_strip(row, head, range);
-    scale_row(strip.low, strip.low, range->low, head->layer->scale);
-    scale_row(strip.window, strip.window, range->end - range->first, head->layer->scale);
-    bend(row, head, &strip);
+        attention_scale(head, scores->singles + i,
+                        (struct key_range){sight->singles[i], sight->singles[i] + 1});
 }
 
 /* Rows that see nothing but ranges, where they lie. */
@@ -285,8 +276,9 @@ static enum head_fault weigh_ranges(const struct sparse_row *rows, size_t count,
         find_range(&ranges[i], &rows[i].sight, reach);
         if (ranges[i].low + ranges[i].end - ranges[i].first == 0)
             return HEAD_NO_KEY;
+        struct numbers scores = in_strip(&rows[i], head, &ranges[i]);
         if (bends)
-            bend_ranges(&rows[i], head, &ranges[i]);
+            bend(&rows[i], head, &scores);
     }
     softmax_range_scale(strip, ranges, bends ? 1.0f : head->layer->scale);
     for (size_t i = 0; head->masked && i < count; i++) {
@@ -320,9 +312,10 @@ static enum head_fault weigh_gathered(const struct sparse_row *row,
     memcpy(gathered.low, strip.low, low);
     memcpy(gathered.window, strip.window, window);
     score_singles(row, head, gathered.singles);
-    scale_row(all, all, count, head->layer->scale);
     if (head->layer->bends)
         bend(row, head, &gathered);
+    else
+        scale_row(all, all, count, head->layer->scale);
     put_row(head, head->masked, row, &gathered, -INFINITY);
     if (!softmax_row(all, count))
         return HEAD_NO_NUMBER;
