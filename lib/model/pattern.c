@@ -85,9 +85,9 @@ void pattern_look(struct sight *sight, const struct pattern *pattern, const stru
     sight->singles = singles;
     if (view->first) {
         size_t from = larger(low, view->first);
-        for (size_t key = view->first; key < low; key++)
+        for (size_t key = view->first; pattern->window && key < low; key++)
             keep_single(sight, singles, key);
-        for (; drawn < view->drawn_count && view->drawn[drawn] < from;)
+        while (drawn < view->drawn_count && view->drawn[drawn] < from)
             drawn++;
         if (strided < from)
             strided += (from - strided + step - 1) / step * step;

@@ -72,18 +72,22 @@ static size_t draw(const struct pattern *pattern, size_t query, size_t visible, 
 
 static void check(const struct pattern *pattern, size_t query, size_t visible, size_t window)
 {
-    uint32_t drawn[DRAWN], singles[KEYS], found[KEYS], expected[KEYS];
+    enum { UNTOUCHED = 12345 };
+    uint32_t drawn[DRAWN], singles[KEYS + 1], found[KEYS], expected[KEYS];
+    size_t room = pattern_singles(pattern, visible, window);
     size_t count = 0;
     struct view view = {.query = query, .visible = visible, .drawn = drawn};
     view.first = window && visible > window ? visible - window : 0;
     if (pattern->random)
         view.drawn_count = draw(pattern, query, visible, drawn);
     struct sight sight;
+    singles[room] = UNTOUCHED;
     pattern_look(&sight, pattern, &view, singles);
     ck_assert_uint_le(sight.low, sight.first);
     ck_assert_uint_le(sight.first, sight.end);
     ck_assert_uint_le(sight.end, visible);
-    ck_assert_uint_le(sight.single_count, pattern_singles(pattern, visible, window));
+    ck_assert_uint_le(sight.single_count, room);
+    ck_assert_uint_eq(singles[room], UNTOUCHED);
     for (size_t key = view.first; key < visible; key++)
         if (sees(pattern, query, key, drawn, view.drawn_count))
             expected[count++] = (uint32_t)key;
