@@ -86,15 +86,17 @@ static int pattern_pairs(double *pairs, const struct config *c, size_t window, s
     return taken ? 0 : -1;
 }
 
-/* The same of a layer, on the average. */
+/* The same of a layer, on the average; all pairs, unless there is a pattern. */
 static int layer_pairs(double *pairs, const struct config *c, size_t tokens, struct err *err)
 {
     double windowed = 0;
-    double within = 0;
+    double cut = tokens > c->window ? (double)(tokens - c->window) : 0;
+    double within = *pairs - cut * (cut + 1) / 2;
+    bool sparse = c->mechanism.kind == ATTENTION_SPARSE;
     for (size_t layer = 0; layer < c->n_layer; layer++)
         windowed += config_window(c, layer) > 0;
-    if (pattern_pairs(pairs, c, 0, tokens, err) ||
-        (windowed > 0 && pattern_pairs(&within, c, c->window, tokens, err)))
+    if (sparse && (pattern_pairs(pairs, c, 0, tokens, err) ||
+                   (windowed > 0 && pattern_pairs(&within, c, c->window, tokens, err))))
         return -1;
     *pairs += windowed * (within - *pairs) / (double)c->n_layer;
     return 0;
@@ -109,9 +111,9 @@ int work_of_attention(double *products, const struct config *c, size_t tokens, s
     if (c->mechanism.kind == ATTENTION_LINEAR) {
         pairs = 2 * (double)tokens;
         of_pair = (double)(c->d_k * c->d_v);
-    }
-    if (c->mechanism.kind == ATTENTION_SPARSE && layer_pairs(&pairs, c, tokens, err))
+    } else if (layer_pairs(&pairs, c, tokens, err)) {
         return -1;
+    }
     *products = heads * pairs * of_pair;
     return 0;
 }

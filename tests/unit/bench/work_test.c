@@ -157,8 +157,11 @@ TEST(attention_takes_the_pairs_that_are_seen)
     config.window = 7;
     config.layer_flags[3] = LAYER_WINDOW;
     config.mechanism.pattern = (struct pattern){.window = 50};
-    ck_assert_int_eq(work_of_attention(&products, &config, 50, NULL), 0);
-    ck_assert_double_eq(products, 12.0 * (11 * 50 * 51 / 2 + 7 * 8 / 2 + 43 * 7) * 128);
+    for (int sparse = 1; sparse >= 0; sparse--) {
+        config.mechanism.kind = sparse ? ATTENTION_SPARSE : ATTENTION_DENSE;
+        ck_assert_int_eq(work_of_attention(&products, &config, 50, NULL), 0);
+        ck_assert_double_eq(products, 12.0 * (11 * 50 * 51 / 2 + 7 * 8 / 2 + 43 * 7) * 128);
+    }
     config.mechanism.kind = ATTENTION_LINEAR;
     ck_assert_int_eq(work_of_attention(&products, &config, 50, NULL), 0);
     ck_assert_double_eq(products, 144.0 * 50 * 2 * 64 * 64);
