@@ -85,9 +85,31 @@ static const struct twins {
     /* heads that share keys, and heads with copies of them */
     {MODEL("llama", "\"num_key_value_heads\": 2"), MODEL("llama", "\"num_key_value_heads\": 4")},
     {MODEL("qwen2", "\"num_key_value_heads\": 1"), MODEL("qwen2", "\"num_key_value_heads\": 4")},
+    {MODEL("gemma2", "\"head_dim\": 6, \"num_key_value_heads\": 1"),
+     MODEL("gemma2", "\"head_dim\": 6, \"num_key_value_heads\": 2")},
+    {MODEL("starcoder2", "\"num_key_value_heads\": 2"),
+     MODEL("starcoder2", "\"num_key_value_heads\": 4")},
     /* a window that all keys are within */
     {MODEL("mistral", "\"num_key_value_heads\": 4, \"sliding_window\": null"),
      MODEL("mistral", "\"num_key_value_heads\": 4, \"sliding_window\": 9")},
+    {MODEL("phi3", NOTHING), MODEL("phi3", "\"sliding_window\": 9")},
+    {MODEL("starcoder2", NOTHING), MODEL("starcoder2", "\"sliding_window\": 9")},
+    {MODEL("qwen2", NOTHING), MODEL("qwen2", "\"use_sliding_window\": true, \"sliding_window\": 9, "
+                                             "\"max_window_layers\": 0")},
+    {MODEL("gemma2", NOTHING), MODEL("gemma2", "\"sliding_window\": 9")},
+    {MODEL("gemma2", "\"sliding_window\": null"), MODEL("gemma2", "\"sliding_window\": 9")},
+    {MODEL("gemma3_text", NOTHING), MODEL("gemma3_text", "\"sliding_window\": 9")},
+    {MODEL("gpt_neo", NOTHING), MODEL("gpt_neo", "\"window_size\": 9")},
+    /* multipliers of 1, and the usual scale */
+    {MODEL("llama", NOTHING), MODEL("granite", "\"attention_multiplier\": 0.40824829")},
+    /* all layers turn */
+    {MODEL("llama", "\"tie_word_embeddings\": true, \"rope_theta\": 2000000"),
+     MODEL("smollm3", "\"no_rope_layers\": [1, 1]")},
+    /* the older spelling of a rotation, and the newer one */
+    {MODEL("llama", "\"rope_theta\": 500, \"rope_scaling\": {\"type\": \"linear\", "
+                    "\"factor\": 4}"),
+     MODEL("llama", "\"rope_parameters\": {\"rope_theta\": 500, \"rope_type\": \"linear\", "
+                    "\"factor\": 4}")},
 };
 
 TEST_LOOP(a_model_is_its_twin_in_another_form, COUNT(twins))
@@ -101,6 +123,9 @@ TEST_LOOP(a_model_is_its_twin_in_another_form, COUNT(twins))
 static const struct twins others[] = {
     {MODEL("mistral", "\"num_key_value_heads\": 4, \"sliding_window\": null"),
      MODEL("mistral", "\"num_key_value_heads\": 4, \"sliding_window\": 8")},
+    {MODEL("gemma2", NOTHING), MODEL("gemma2", "\"sliding_window\": 8")},
+    {MODEL("gpt_neo", NOTHING), MODEL("gpt_neo", "\"window_size\": 8")},
+    {MODEL("phi3", NOTHING), MODEL("phi3", "\"sliding_window\": 8")},
     {MODEL("llama", NOTHING), MODEL("llama", "\"rope_theta\": 9999")},
     {MODEL("llama", NOTHING), MODEL("llama", "\"hidden_act\": \"gelu\"")},
     {MODEL("granite", NOTHING), MODEL("granite", "\"logits_scaling\": 2")},
@@ -117,6 +142,10 @@ TEST_LOOP(a_model_is_no_other_one, COUNT(others))
 static const char *const parallel[] = {
     MODEL("phi", "\"partial_rotary_factor\": 1"),
     MODEL("stablelm", "\"use_parallel_residual\": true, \"partial_rotary_factor\": 1"),
+    MODEL("gpt_neox", "\"rotary_pct\": 1"),
+    MODEL("gptj", "\"rotary_dim\": 4"),
+    MODEL("falcon", NOTHING),
+    MODEL("falcon", "\"new_decoder_architecture\": true, \"num_kv_heads\": 2"),
 };
 
 TEST_LOOP(parallel_with_a_zero_mlp_is_attention_alone, COUNT(parallel))

@@ -61,6 +61,16 @@ static size_t row_of_twin(const struct new_model *new_model, enum parameter_id i
     return row_view_at(&view, row);
 }
 
+/* A tensor of several slots is whole in a twin of the same family alone. */
+static bool is_shared(const struct new_model *new_model, enum parameter_id id)
+{
+    const struct config *c = new_model->config;
+    const struct family_tensor *tensor = family_tensor(c->family, id);
+    bool shared = tensor->layout != LAYOUT_ROWS;
+    ck_assert(!shared || c->family == new_model->twin->of->config.family);
+    return shared;
+}
+
 /* What the other model has there; 0 where it has nothing. Here every row is its own tensor's. */
 static void fill_from_twin(const struct new_model *new_model, float *data, enum parameter_id id,
                            size_t layer, const size_t *shape)
@@ -76,8 +86,9 @@ static void fill_from_twin(const struct new_model *new_model, float *data, enum 
     const struct found_tensor found = checkpoint_find(&of->weights.checkpoint, name);
     ck_assert_msg(found.entry != NULL, "%s", name);
     const float *from = found.entry->data;
+    bool shared = is_shared(new_model, id);
     for (size_t row = 0; row < shape[0]; row++)
-        memcpy(data + row * width, from + row_of_twin(new_model, id, row) * width,
+        memcpy(data + row * width, from + (shared ? row : row_of_twin(new_model, id, row)) * width,
                width * sizeof *data);
 }
 
