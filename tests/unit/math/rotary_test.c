@@ -4,73 +4,10 @@
 #include <string.h>
 
 #include "../rigs/dice.h"
+#include "../rigs/reference_rotary.h"
 #include "../unit.h"
 
 enum { WIDTH = 20, HEADS = 2, ROWS = 4 };
-
-static const double turn = 6.28318530717958647693;
-
-/* --- frequencies by the formulas, with the C library ------------------------------------------ */
-
-static double plain(const struct rotary *r, size_t pair)
-{
-    return pow(r->theta, -2.0 * (double)pair / (double)r->components);
-}
-
-static double dynamic(const struct rotary *r, size_t pair, size_t length)
-{
-    double n = fmax((double)length, r->positions);
-    double width = (double)r->components;
-    double growth = r->factor * n / r->positions - (r->factor - 1);
-    return pow(r->theta * pow(growth, width / (width - 2)), -2.0 * (double)pair / width);
-}
-
-static double llama3(const struct rotary *r, size_t pair)
-{
-    double f = plain(r, pair);
-    double wave = turn / f;
-    double share =
-        (r->trained_positions / wave - r->low_frequency) / (r->high_frequency - r->low_frequency);
-    if (wave > r->trained_positions / r->low_frequency)
-        return f / r->factor;
-    if (wave < r->trained_positions / r->high_frequency)
-        return f;
-    return (1 - share) * f / r->factor + share * f;
-}
-
-static double yarn_dimension(const struct rotary *r, double turns)
-{
-    return (double)r->components * log(r->trained_positions / (turn * turns)) / (2 * log(r->theta));
-}
-
-static double yarn(const struct rotary *r, size_t pair)
-{
-    double low = fmax(floor(yarn_dimension(r, r->fast)), 0);
-    double high = fmin(ceil(yarn_dimension(r, r->slow)), (double)r->components - 1);
-    double wide = high == low ? 0.001 : high - low;
-    double ramp = fmin(fmax(((double)pair - low) / wide, 0), 1);
-    return plain(r, pair) * (1 - ramp) + plain(r, pair) / r->factor * ramp;
-}
-
-static double frequency(const struct rotary *r, size_t pair, size_t length)
-{
-    switch (r->scaling) {
-    case ROTARY_PLAIN:
-        return plain(r, pair);
-    case ROTARY_LINEAR:
-        return plain(r, pair) / r->factor;
-    case ROTARY_DYNAMIC:
-        return dynamic(r, pair, length);
-    case ROTARY_LLAMA3:
-        return llama3(r, pair);
-    case ROTARY_YARN:
-        return yarn(r, pair);
-    case ROTARY_LONGROPE:
-        break;
-    }
-    bool longer = (double)length > r->trained_positions;
-    return plain(r, pair) / (double)(longer ? r->long_factors : r->short_factors)[pair];
-}
 
 /* --- all kinds -------------------------------------------------------------------------------- */
 
@@ -124,9 +61,10 @@ TEST_LOOP(frequencies_are_the_formula, COUNT(kinds))
 {
     const struct rotary *rotary = &kinds[_i].rotary;
     ck_assert_double_eq_tol(rotary_amplitude(rotary), kinds[_i].amplitude, 1e-14);
+    ck_assert_double_eq_tol((double)reference_amplitude(rotary), kinds[_i].amplitude, 1e-14);
     for (size_t l = 0; l < COUNT(lengths); l++)
         for (size_t pair = 0; pair < rotary->components / 2; pair++) {
-            double expected = frequency(rotary, pair, lengths[l]);
+            double expected = (double)reference_frequency(rotary, pair, lengths[l]);
             double found = rotary_frequency(rotary, pair, lengths[l]);
             ck_assert_double_eq_tol(found, expected, 1e-13 * expected);
         }
@@ -135,22 +73,26 @@ TEST_LOOP(frequencies_are_the_formula, COUNT(kinds))
 /* As far as texts go, float32 gets the nearest cosine and sine but for a last bit. */
 TEST_LOOP(waves_are_exact_at_every_position, COUNT(kinds))
 {
-    static const size_t positions[] = {0, 1, 99, 4095, 32764, 131068};
+    static const size_t lengths_of_texts[] = {32768, 131072};
     float numbers[ROWS][WIDTH];
     const struct rotary *rotary = &kinds[_i].rotary;
     size_t pairs = rotary->components / 2;
     struct matrix waves = {numbers[0], ROWS, rotary->components, WIDTH};
-    for (size_t p = 0; p < COUNT(positions); p++) {
-        size_t length = positions[p] + ROWS;
-        rotary_fill(waves, rotary, positions[p], length);
-        for (size_t i = 0; i < ROWS * pairs; i++) {
-            size_t row = i / pairs;
-            double angle =
-                (double)(positions[p] + row) * rotary_frequency(rotary, i % pairs, length);
-            double wide = kinds[_i].amplitude;
-            ck_assert_double_eq_tol((double)numbers[row][i % pairs], wide * cos(angle), 1e-7);
-            ck_assert_double_eq_tol((double)numbers[row][pairs + i % pairs], wide * sin(angle),
-                                    1e-7);
+    for (size_t l = 0; l < COUNT(lengths_of_texts); l++) {
+        size_t length = lengths_of_texts[l];
+        for (size_t first = 0; first < length; first += 61 * ROWS) {
+            size_t at = first + ROWS < length ? first : length - ROWS;
+            rotary_fill(waves, rotary, at, length);
+            for (size_t i = 0; i < ROWS * pairs; i++) {
+                const float *row = numbers[i / pairs];
+                long double angle =
+                    (long double)(at + i / pairs) * reference_frequency(rotary, i % pairs, length);
+                double wide = kinds[_i].amplitude;
+                ck_assert_double_eq_tol((double)row[i % pairs], wide * (double)cosl(angle),
+                                        7e-8 * wide);
+                ck_assert_double_eq_tol((double)row[pairs + i % pairs], wide * (double)sinl(angle),
+                                        7e-8 * wide);
+            }
         }
     }
 }
@@ -189,7 +131,7 @@ TEST_LOOP(pairs_turn_and_the_rest_passes, COUNT(kinds))
         size_t channel = column % WIDTH;
         size_t pair = rotary->neighbours ? channel / 2 : channel % pairs;
         bool second = rotary->neighbours ? channel % 2 : channel >= pairs;
-        double angle = (double)(5 + row) * frequency(rotary, pair, 9);
+        double angle = (double)((5 + row) * reference_frequency(rotary, pair, 9));
         const float *x = &from[row][column - (second ? apart : 0)];
         double a = (double)x[0] * kinds[_i].amplitude;
         double b = (double)x[channel < rotary->components ? apart : 0] * kinds[_i].amplitude;
