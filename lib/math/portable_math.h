@@ -60,6 +60,22 @@ static inline float exp_negative(float x)
     return x < -87.33f ? 0.0f : p * power;
 }
 
+/* tanh x, within 2 units in the last place: where it is nearly x by Cephes' polynomial, else
+ * 1 - 2 / (e^2|x| + 1). NaN stays NaN. */
+static inline float tanh_float(float x)
+{
+    float z = x * x;
+    float p = -5.70498872745e-3f;
+    p = fmaf(p, z, 2.06390887954e-2f);
+    p = fmaf(p, z, -5.37397155531e-2f);
+    p = fmaf(p, z, 1.33314422036e-1f);
+    p = fmaf(p, z, -3.33332819422e-1f);
+    float size = fabsf(x);
+    float near = fmaf(p * z, size, size);
+    float far = 1.0f - 2.0f / (exp_float(2.0f * size) + 1.0f);
+    return copysignf(size < 0.625f ? near : far, x);
+}
+
 /* ln x for a normal, positive x: x = 2^e · m with m from √½ to √2, and
  * ln m = 2 · (s + s³/3 + s⁵/5 + …) with s = (m - 1) / (m + 1), |s| < 0.172. The series ends where
  * its rest is below 2^-53 of the sum: within 2 units in the last place. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "math/isa.h"
+#include "math/portable_math.h"
 
 FOR_EACH_ISA
 float sum_row(const float *x, size_t count)
@@ -75,10 +76,11 @@ void multiply_rows(struct matrix y, struct matrix x)
             y.data[i] *= x.data[i];
 }
 
+FOR_EACH_ISA
 void cap_row(float *y, size_t count, float cap)
 {
     for (size_t i = 0; i < count; i++)
-        y[i] = cap * tanhf(y[i] / cap);
+        y[i] = cap * tanh_float(y[i] / cap);
 }
 
 void copy_rows(struct matrix y, struct matrix x)
