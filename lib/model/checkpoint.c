@@ -199,14 +199,17 @@ static int check_entry(const struct safetensors_entry *entry, enum parameter_id 
     return 0;
 }
 
-/* With the family's prefix, or as the base model alone has it. */
+/* With the family's prefix, or without some of its parts, as the base model alone has it. */
 static struct found_tensor find_of_family(const struct checkpoint *checkpoint, const char *name,
                                           const struct family *family)
 {
     size_t prefix = strlen(family->names->prefix);
     struct found_tensor found = find_exactly(checkpoint, name);
-    if (!found.entry && strncmp(name, family->names->prefix, prefix) == 0)
-        found = find_exactly(checkpoint, name + prefix);
+    const char *end = strncmp(name, family->names->prefix, prefix) == 0 ? name + prefix : name;
+    while (!found.entry && name < end) {
+        name = strchr(name, '.') + 1;
+        found = find_exactly(checkpoint, name);
+    }
     return found;
 }
 

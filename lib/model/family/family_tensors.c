@@ -38,8 +38,10 @@ const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct fam
 long family_layer_of(const struct family *family, const char *name)
 {
     const struct family_names *names = family->names;
-    if (strncmp(name, names->prefix, strlen(names->prefix)) == 0)
-        name += strlen(names->prefix);
+    const char *prefix = names->prefix;
+    while (*prefix && strncmp(name, prefix, strlen(prefix)) != 0)
+        prefix = strchr(prefix, '.') + 1;
+    name += strlen(prefix);
     if (strncmp(name, names->layers, strlen(names->layers)) != 0)
         return -1;
     name += strlen(names->layers);
