@@ -71,6 +71,10 @@ int session_open(struct session *session, struct err *err)
         return -1;
     print_note_of_tokenizer(viewer->tokenizer);
     print_note_of_model(&viewer->model);
+    if (options->verbose && *viewer->model.config.unread)
+        print_note("'%s/config.json': a model of type \"%s\" has no use for %s",
+                   viewer->model.folder.path, config_kind_name(&viewer->model.config),
+                   viewer->model.config.unread);
     return 0;
 }
 

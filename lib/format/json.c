@@ -196,11 +196,20 @@ const char *json_describe(const struct json *value, char *text, size_t size)
     return text;
 }
 
+enum { ASKED_FOR = 1 << 12 }; /* beside cJSON's own bits of a type */
+
 const struct json *json_member(const struct json *object, const char *name)
 {
-    if (!json_is_object(object))
-        return NULL;
-    return value_of(cJSON_GetObjectItemCaseSensitive(tree_of(object), name));
+    cJSON *member =
+        json_is_object(object) ? cJSON_GetObjectItemCaseSensitive(tree_of(object), name) : NULL;
+    if (member)
+        member->type |= ASKED_FOR;
+    return value_of(member);
+}
+
+bool json_was_asked_for(const struct json *member)
+{
+    return tree_of(member)->type & ASKED_FOR;
 }
 
 const struct json *json_first(const struct json *container)

@@ -62,6 +62,9 @@ const char *json_describe(const struct json *value, char *text, size_t size);
 /* The member of that exact name, found by a walk; NULL where there is none, or no object. */
 const struct json *json_member(const struct json *object, const char *name);
 
+/* Has json_member found it, or a getter that takes names? Else nothing can depend on it. */
+bool json_was_asked_for(const struct json *member);
+
 /* Walk the members of an object or the items of an array; NULL at the end. */
 const struct json *json_first(const struct json *container);
 const struct json *json_next(const struct json *value);

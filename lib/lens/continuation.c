@@ -154,7 +154,7 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
     if (read_on(text, &choice, err))
         return -1;
     text->chosen = choice.known ? choice.id : sampler_next(&text->sampler, text->logits);
-    if (!text->generation.past_end && text->chosen == config_of(text)->eos_id) {
+    if (!text->generation.past_end && config_ends(config_of(text), text->chosen)) {
         text->end = END_OF_TEXT;
         return 0;
     }

@@ -30,7 +30,12 @@ static int parse(struct config *config, const struct json *root, struct err *err
         return err_set(err, "field 'model_type': expected a type such as \"gpt2\" or \"llama\", "
                             "found nothing");
     const struct family *family = strchr(type, ' ') ? NULL : family_find(type);
-    return family ? family_read(config, family, root, err) : refuse_type(type, err);
+    if (!family)
+        return refuse_type(type, err);
+    if (family_read(config, family, root, err))
+        return -1;
+    family_note_unread(config, root);
+    return 0;
 }
 
 int config_parse(struct config *config, const char *text, size_t size, struct err *err)
@@ -78,6 +83,14 @@ size_t config_window(const struct config *config, size_t layer)
 {
     bool has = layer < CONFIG_FLAGS_MAX && config->layer_flags[layer] & LAYER_WINDOW;
     return has ? config->window : 0;
+}
+
+bool config_ends(const struct config *config, long long id)
+{
+    bool ends = id == config->eos_id;
+    for (size_t i = 0; i < config->more_end_count; i++)
+        ends = ends || id == config->more_ends[i];
+    return ends;
 }
 
 const char *config_kind_name(const struct config *config)

@@ -16,7 +16,11 @@ struct family;
 
 enum model_kind { MODEL_GPT2, MODEL_ATTENTION, MODEL_TRANSFORMER, MODEL_DECODER };
 
-enum { CONFIG_FLAGS_MAX = 512 }; /* layers of models in which layers differ */
+enum {
+    CONFIG_FLAGS_MAX = 512,    /* layers of models in which layers differ */
+    CONFIG_UNREAD_BYTES = 256, /* of a list of keys */
+    CONFIG_ENDS_MAX = 8,       /* tokens that each end a text */
+};
 
 /* Which linear layers have a bias. */
 enum config_bias { BIAS_QKV = 1, BIAS_OUT = 2, BIAS_MLP = 4, BIAS_LOGITS = 8, BIAS_ALL = 7 };
@@ -87,8 +91,11 @@ struct config {
     float logit_divisor;                         /* 0: as they are */
     unsigned char layer_flags[CONFIG_FLAGS_MAX]; /* LAYER_… */
     long long bos_id, eos_id;                    /* -1: none */
-    double initializer_range;   /* the spread of weights that are not trained yet */
-    struct mechanism mechanism; /* all zero: the model as it is; no field of config.json */
+    long long more_ends[CONFIG_ENDS_MAX - 1];    /* each ends a text, too */
+    size_t more_end_count;
+    double initializer_range;         /* the spread of weights that are not trained yet */
+    char unread[CONFIG_UNREAD_BYTES]; /* keys of config.json that say something that no one read */
+    struct mechanism mechanism;       /* all zero: the model as it is; no field of config.json */
 };
 
 /* Read `config.json` of a folder, or the text of one. Errors name the field, and the file. */
@@ -119,6 +126,9 @@ size_t config_window(const struct config *config, size_t layer);
 
 /* The scale of a layer's scores, as the model has it; see mechanism_scale. */
 float config_scale(const struct config *config, size_t layer);
+
+/* Does a text end before this token? */
+bool config_ends(const struct config *config, long long id);
 
 /* "gpt2", "attention" or "transformer". */
 const char *config_kind_name(const struct config *config);

@@ -96,6 +96,7 @@ static void begin_gptj(struct config *c)
 {
     begin_phi(c);
     c->rotary.neighbours = true;
+    c->rotary.components = 64;
     c->biases = BIAS_MLP | BIAS_LOGITS;
 }
 
@@ -175,7 +176,7 @@ static int read_switched_window(struct reading *reading, bool *given)
         return -1;
     if (!used)
         reading->config->window = 0;
-    return reading->config->window ? family_layer_types(reading, given) : 0;
+    return family_layer_types(reading, given);
 }
 
 /* … from a layer on. */
@@ -354,9 +355,8 @@ const struct family family_rows[] = {
     {"gptj", &gptj_names, begin_gptj, NULL, "gelu_new", 1, 1e4},
     {"opt", &opt_names, begin_opt, family_settle_opt, "relu", 0, 0},
     {"bloom", &bloom_names, begin_bloom, family_settle_bloom, "gelu_new", 0, 0},
-    {"falcon", &bloom_names, begin_starcoder2, family_settle_falcon, "gelu", 1, 1e4},
-    {"falcon with two norms", &falcon_names, begin_starcoder2, family_settle_falcon, "gelu", 1,
-     1e4},
+    {"falcon", &bloom_names, begin_starcoder2, family_settle_falcon, "gelu", 0, 0},
+    {"falcon with two norms", &falcon_names, begin_starcoder2, family_settle_falcon, "gelu", 0, 0},
 };
 
 const size_t family_count = sizeof family_rows / sizeof *family_rows;

@@ -35,7 +35,7 @@ struct family_tensor {
 };
 
 struct family_names {
-    const char *prefix; /* of all but the head; files of a base model lack it */
+    const char *prefix; /* of all but the head; files of a base model lack it, or its first part */
     const char *layers; /* before a layer's number */
     const struct family_tensor *tensors;
     size_t count;
@@ -46,8 +46,6 @@ struct reading {
     struct config *config;
     const struct json *root;
     struct err *err;
-    double turning; /* the share of a head that turns */
-    double positions;
 };
 
 struct family {
@@ -69,6 +67,9 @@ const struct family *family_find(const char *name);
 /* Read a config of this family. What is unknown or not done is refused by its field's name. */
 int family_read(struct config *config, const struct family *family, const struct json *root,
                 struct err *err);
+
+/* List in the config the keys that no one asked for, unless they are known to have no effect. */
+void family_note_unread(struct config *config, const struct json *root);
 
 /* The tensor of a slot, of a bias or a shift that of its matrix; NULL: the family has no such
  * slot. */
@@ -99,7 +100,7 @@ static inline size_t row_view_at(const struct row_view *view, size_t row)
 
 /* --- for the families' own files: family_keys.c, family_rotary.c ------------------------------ */
 
-enum { FAMILY_NAMES_MAX = 4 }; /* of a key */
+enum { FAMILY_NAMES_MAX = 5 }; /* of a key */
 
 /* Limits that no model comes near; they keep every product of two sizes within 64 bits. */
 enum { DIMENSION_MAX = 1 << 24, LAYERS_MAX = 1 << 14 };
@@ -119,6 +120,10 @@ int family_flag(struct reading *reading, const char *key, bool *value);
 int family_list(struct reading *reading, const char *key, const struct json **list);
 int family_number(struct reading *reading, const char *key, double *value);
 int family_positive(struct reading *reading, const char *key, double *value);
+
+/* A number in [min, max] under all of its names, which must agree. */
+int family_named(struct reading *reading, const char *const names[FAMILY_NAMES_MAX], double min,
+                 double max, double *value);
 int family_size(struct reading *reading, const char *key, size_t *value);
 
 /* A window's width; null: none. */
@@ -128,8 +133,9 @@ void family_set_layers(struct config *config, enum layer_flag flag);
 /* "layer_types", where it is given: whether it was, and which layers see a window. */
 int family_layer_types(struct reading *reading, bool *given);
 
-/* "rope_theta", "rope_scaling" or "rope_parameters", and what share turns. */
-int family_read_rotary(struct reading *reading, const struct family *family);
+/* "rope_theta", "rope_scaling" or "rope_parameters", and what share of a head turns; with defaults.
+ */
+int family_read_rotary(struct reading *reading, double turning, double theta);
 int family_rotary(struct reading *reading, const struct json *scaling, struct rotary *rotary);
 
 /* A flag that says whether some layers have biases. */

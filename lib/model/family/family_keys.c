@@ -11,9 +11,9 @@ static const struct size_key {
     size_t offset;
 } size_keys[] = {
     {{"vocab_size"}, SIZE(vocab_size)},
-    {{"hidden_size", "n_embed", "n_embd"}, SIZE(n_embd)},
-    {{"num_hidden_layers", "n_layer", "num_layers"}, SIZE(n_layer)},
-    {{"num_attention_heads", "n_head", "num_heads"}, SIZE(n_head)},
+    {{"hidden_size", "n_embed", "n_embd", "d_model", "dim"}, SIZE(n_embd)},
+    {{"num_hidden_layers", "n_layer", "num_layers", "n_layers"}, SIZE(n_layer)},
+    {{"num_attention_heads", "n_head", "num_heads", "n_heads"}, SIZE(n_head)},
     {{"num_key_value_heads", "num_kv_heads"}, SIZE(n_kv_head)},
     {{"head_dim"}, SIZE(d_k)},
     {{"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size"}, SIZE(n_inner)},
@@ -86,6 +86,26 @@ int family_positive(struct reading *reading, const char *key, double *value)
     return err_set(reading->err, "field '%s': expected a number above 0, found %g", key, *value);
 }
 
+int family_named(struct reading *reading, const char *const names[FAMILY_NAMES_MAX], double min,
+                 double max, double *value)
+{
+    const char *first = NULL;
+    for (size_t i = 0; i < FAMILY_NAMES_MAX && names[i]; i++) {
+        const struct json *member = json_member(reading->root, names[i]);
+        double found = 0;
+        if (!member || json_is_null(member))
+            continue;
+        if (json_double(reading->root, names[i], min, max, &found, reading->err))
+            return -1;
+        if (first && found != *value)
+            return err_set(reading->err, "field '%s': expected the same as in '%s', %g, found %g",
+                           names[i], first, *value, found);
+        first = first ? first : names[i];
+        *value = found;
+    }
+    return 0;
+}
+
 /* A size under all of its names, which must agree. */
 static int read_size(struct reading *reading, const struct size_key *key)
 {
@@ -116,13 +136,11 @@ static int read_sizes(struct reading *reading)
 
 static int read_epsilon(struct reading *reading)
 {
-    static const char *const names[FAMILY_NAMES_MAX] = {"rms_norm_eps", "layer_norm_eps",
-                                                        "layer_norm_epsilon", "norm_epsilon"};
-    const char *name = NULL;
+    static const char *const of_roots[FAMILY_NAMES_MAX] = {"rms_norm_eps"};
+    static const char *const names[FAMILY_NAMES_MAX] = {"layer_norm_eps", "layer_norm_epsilon",
+                                                        "norm_epsilon"};
     double epsilon = (double)reading->config->epsilon;
-    if (!family_find_key(reading->root, names, &name))
-        return 0;
-    if (json_double(reading->root, name, 0, 1, &epsilon, reading->err))
+    if (family_named(reading, reading->config->rms ? of_roots : names, 0, 1, &epsilon))
         return -1;
     reading->config->epsilon = (float)epsilon;
     return 0;
@@ -258,14 +276,23 @@ static int check_sizes(struct reading *reading)
     return 0;
 }
 
-/* A token, or the first of a list of them; null: there is none. */
-static int read_token(struct reading *reading, const char *key, long long *id)
+/* A token, or a list of them that each end a text; null: there is none. */
+static int read_ends(struct reading *reading)
 {
-    const struct json *member = json_member(reading->root, key);
-    const struct json *first = member && json_is_array(member) ? json_first(member) : NULL;
-    if (first && json_get_integer(first, 0, INT32_MAX, id))
-        return 0;
-    return json_integer(reading->root, key, 0, INT32_MAX, id, reading->err);
+    static const char key[] = "eos_token_id";
+    struct config *c = reading->config;
+    const struct json *list = json_member(reading->root, key);
+    size_t count = 0;
+    if (!list || !json_is_array(list))
+        return json_integer(reading->root, key, 0, INT32_MAX, &c->eos_id, reading->err);
+    for (const struct json *item = json_first(list); item; item = json_next(item), count++) {
+        long long *id = count ? &c->more_ends[count - 1] : &c->eos_id;
+        c->more_end_count = count;
+        if (count == CONFIG_ENDS_MAX || !json_get_integer(item, 0, INT32_MAX, id))
+            return err_set(reading->err, "field '%s': expected at most %d ids", key,
+                           CONFIG_ENDS_MAX);
+    }
+    return 0;
 }
 
 int family_read(struct config *config, const struct family *family, const struct json *root,
@@ -293,10 +320,12 @@ int family_read(struct config *config, const struct family *family, const struct
         read_activation(&reading, family->activation) || check_sizes(&reading) ||
         family_flag(&reading, "tie_word_embeddings", &config->tied) ||
         json_double(root, "initializer_range", 0, 1e3, &config->initializer_range, err) ||
-        read_token(&reading, "bos_token_id", &config->bos_id) ||
-        read_token(&reading, "eos_token_id", &config->eos_id))
+        json_integer(root, "bos_token_id", 0, INT32_MAX, &config->bos_id, err) ||
+        read_ends(&reading))
         return -1;
-    if (family_read_rotary(&reading, family) || (family->settle && family->settle(&reading)))
+    if (family->theta > 0 && family_read_rotary(&reading, family->turning, family->theta))
+        return -1;
+    if (family->settle && family->settle(&reading))
         return -1;
     if (config->rotary.components && config->rotary.scaling == ROTARY_DYNAMIC)
         config->n_positions = 0; /* that is what it is for */

@@ -63,11 +63,9 @@ int family_settle_falcon(struct reading *reading)
     c->shared_norm = c->parallel && (!grouped || norms == 1);
     if (grouped && norms == 2)
         c->family = family_find("falcon with two norms");
-    if (alibi) {
+    if (alibi)
         c->alibi = ALIBI_FALCON;
-        c->rotary = (struct rotary){0};
-    }
-    return 0;
+    return alibi ? 0 : family_read_rotary(reading, 1, 1e4);
 }
 
 static int refuse_local_layers(const struct reading *reading)

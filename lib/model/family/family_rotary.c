@@ -72,6 +72,7 @@ int family_rotary(struct reading *reading, const struct json *scaling, struct ro
     struct err *err = reading->err;
     size_t pairs = rotary->components / 2;
     long long trained = 0;
+    bool whole = true; /* yarn's ramp begins and ends at whole pairs */
     rotary->positions = rotary->trained_positions = (double)reading->config->n_positions;
     rotary->fast = 32;
     rotary->slow = rotary->low_frequency = 1;
@@ -88,8 +89,11 @@ int family_rotary(struct reading *reading, const struct json *scaling, struct ro
         json_double(scaling, "beta_fast", 0, 1e6, &rotary->fast, err) ||
         json_double(scaling, "beta_slow", 0, 1e6, &rotary->slow, err) ||
         json_double(scaling, "attention_factor", 0, 1e6, &rotary->amplitude, err) ||
+        json_bool(scaling, "truncate", &whole, err) ||
         json_integer(scaling, "original_max_position_embeddings", 1, DIMENSION_MAX, &trained, err))
         return -1;
+    if (!whole)
+        return err_unsupported(err, "field 'truncate': expected true, found false");
     if (!trained && rotary->scaling == ROTARY_LONGROPE) {
         trained = 4096;
         if (json_integer(reading->root, "original_max_position_embeddings", 1, DIMENSION_MAX,
@@ -111,40 +115,33 @@ int family_rotary(struct reading *reading, const struct json *scaling, struct ro
                : 0;
 }
 
-int family_read_rotary(struct reading *reading, const struct family *family)
+int family_read_rotary(struct reading *reading, double turning, double theta)
 {
     static const char *const thetas[FAMILY_NAMES_MAX] = {"rope_theta", "rotary_emb_base"};
     static const char *const shares[FAMILY_NAMES_MAX] = {"partial_rotary_factor", "rotary_pct"};
     struct config *c = reading->config;
-    const char *name = NULL;
     const struct json *scaling = json_member(reading->root, "rope_scaling");
     const struct json *parameters = json_member(reading->root, "rope_parameters");
     if (parameters && !json_is_object(parameters) && !json_is_null(parameters))
         return err_set(reading->err, "field 'rope_parameters': expected an object or null");
     bool nested = parameters && json_is_object(parameters) &&
                   json_member(parameters, "full_attention") != NULL;
-    reading->turning = family->turning;
-    c->rotary.theta = family->theta;
-    bool alibi = false; /* in place of turning */
-    if (family_flag(reading, "alibi", &alibi))
-        return -1;
-    if (family->theta <= 0 || alibi)
-        return 0;
-    if (family_find_key(reading->root, thetas, &name) &&
-        json_double(reading->root, name, 1, 1e12, &c->rotary.theta, reading->err))
-        return -1;
-    if (family_find_key(reading->root, shares, &name) &&
-        json_double(reading->root, name, 0, 1, &reading->turning, reading->err))
+    c->rotary.theta = theta;
+    if (family_named(reading, thetas, 1, 1e12, &c->rotary.theta) ||
+        family_named(reading, shares, 0, 1, &turning))
         return -1;
     if (parameters && json_is_object(parameters)) {
         scaling = nested ? json_member(parameters, "full_attention") : parameters;
-        if (json_double(scaling, "partial_rotary_factor", 0, 1, &reading->turning, reading->err))
+        if (json_double(scaling, "partial_rotary_factor", 0, 1, &turning, reading->err))
             return -1;
     }
+    const struct json *width = json_member(reading->root, "rotary_dim");
+    if (width && json_is_null(width))
+        c->rotary.components = 0;
     if (family_size(reading, "rotary_dim", &c->rotary.components))
         return -1;
     if (!c->rotary.components)
-        c->rotary.components = (size_t)((double)c->d_k * reading->turning);
+        c->rotary.components = (size_t)((double)c->d_k * turning);
     if (c->rotary.components % 2 || c->rotary.components > c->d_k)
         return err_set(reading->err,
                        "field 'head_dim': expected an even number of channels to turn, at most "
