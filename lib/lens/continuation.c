@@ -35,11 +35,23 @@ static bool can_screen(const struct continuation *text)
     return !needs_logits && viewer_screens(text->viewer, text->room - text->prompt_count);
 }
 
+/* The tokens whose keys are in the cache, and are still what they would be in the text as it is
+ * now: where that turns all of them by its length, they begin anew. */
+static size_t keep_past(struct continuation *text)
+{
+    const struct config *c = config_of(text);
+    size_t past = text->cache.count;
+    if (past && (rotary_depends(&c->rotary, past, text->count) ||
+                 rotary_depends(&c->rotary_local, past, text->count)))
+        cache_forget(&text->cache, 0);
+    return text->cache.count;
+}
+
 /* Read the tokens that no pass has seen yet, for the next choice. */
 static int read_on(struct continuation *text, struct likeliest *choice, struct err *err)
 {
     struct selection selection = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
-    size_t past = text->cache.count;
+    size_t past = keep_past(text);
     struct text fresh = {.ids = text->ids + past,
                          .count = text->count - past,
                          .source_ids = text->source->ids,

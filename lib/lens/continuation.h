@@ -10,7 +10,8 @@
  *     continuation_release(&text);
  *
  * The keys and values of what was read stay in a cache, so a step takes one token; its numbers are
- * those that one pass over the whole text would have given. Where there is an encoder it runs once,
+ * those that one pass over the whole text would have given. (A text that is so long that rotations
+ * depend on its length is read as a whole for every token.) Where there is an encoder it runs once,
  * with the first step; what the decoder makes of its output stays in a cache, too.
  */
 #ifndef ATTN_LENS_CONTINUATION_H

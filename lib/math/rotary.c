@@ -94,6 +94,14 @@ double rotary_amplitude(const struct rotary *rotary)
     return growth > 1 ? sqrt(1 + log_double(growth) / log_double(rotary->trained_positions)) : 1;
 }
 
+bool rotary_depends(const struct rotary *rotary, size_t before, size_t length)
+{
+    if (rotary->scaling == ROTARY_DYNAMIC)
+        return before != length && (double)length > rotary->positions;
+    return rotary->scaling == ROTARY_LONGROPE && (double)length > rotary->trained_positions &&
+           (double)before <= rotary->trained_positions;
+}
+
 void rotary_fill(struct matrix waves, const struct rotary *rotary, size_t first, size_t length)
 {
     size_t pairs = rotary->components / 2;

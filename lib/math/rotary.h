@@ -47,6 +47,9 @@ struct rotary {
 double rotary_frequency(const struct rotary *rotary, size_t pair, size_t length);
 double rotary_amplitude(const struct rotary *rotary);
 
+/* Do tokens turn otherwise in a text of `length` tokens than in one of `before`, at least 1? */
+bool rotary_depends(const struct rotary *rotary, size_t before, size_t length);
+
 /* waves [rows, components]: the cosines, then the sines, of the pairs at positions first, first +
  * 1, … of a text of `length` tokens. In float64, rounded once. */
 void rotary_fill(struct matrix waves, const struct rotary *rotary, size_t first, size_t length);

@@ -97,6 +97,29 @@ TEST_LOOP(waves_are_exact_at_every_position, COUNT(kinds))
     }
 }
 
+static const struct dependence {
+    size_t kind, before, length;
+    bool depends;
+} dependences[] = {
+    {0, 1, 32768, false}, {4, 1, 32768, false}, {5, 1, 32768, false}, {3, 99, 100, false},
+    {3, 100, 101, true},  {3, 101, 102, true},  {3, 102, 102, false}, {7, 15, 16, false},
+    {7, 16, 17, true},    {7, 17, 18, false},   {7, 1, 32768, true},  {7, 17, 32768, false},
+};
+
+TEST_LOOP(frequencies_depend_on_the_length_where_they_say_so, COUNT(dependences))
+{
+    const struct dependence *d = &dependences[_i];
+    const struct rotary *rotary = &kinds[d->kind].rotary;
+    bool differ = false;
+    for (size_t pair = 0; pair < rotary->components / 2; pair++) {
+        double before = rotary_frequency(rotary, pair, d->before);
+        double after = rotary_frequency(rotary, pair, d->length);
+        differ = differ || before < after || before > after;
+    }
+    ck_assert_int_eq(differ, d->depends);
+    ck_assert_int_eq(rotary_depends(rotary, d->before, d->length), d->depends);
+}
+
 /* --- turning ---------------------------------------------------------------------------------- */
 
 static float from[ROWS][HEADS * WIDTH], to[ROWS][HEADS * WIDTH];
