@@ -36,7 +36,6 @@ enum layer_flag {
 enum head_norm {
     HEAD_NORM_NONE,
     HEAD_NORM_SHARED, /* each head by itself, all with the same scales [dk] */
-    HEAD_NORM_OWN,    /* each with scales of its own [heads, dk] */
     HEAD_NORM_WHOLE,  /* all heads side by side as one row */
 };
 
