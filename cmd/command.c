@@ -149,6 +149,8 @@ static void add_advice(struct err *err, const char *model)
             gap, model);
     if (err->about == ERR_ABOUT_LENGTH)
         err_append(err, "%s shorten it, or name a model of more positions by --model", gap);
+    if (err->about == ERR_ABOUT_CONTEXT)
+        err_append(err, "%s shorten it, or give --beyond-context", gap);
 }
 
 int command_run(const char *name, char **arguments, struct arena *arena, struct err *err)

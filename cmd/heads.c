@@ -211,9 +211,7 @@ int heads_command(const struct options *options, struct err *err)
     struct job job = {.options = options, .session.options = options};
     struct viewer *viewer = &job.session.viewer;
     struct stream out = {0};
-    int failed = check_options(&job, err) ||
-                 viewer_open(viewer, chosen_model(options->model.name),
-                             (size_t)options->model.threads, err) ||
+    int failed = check_options(&job, err) || session_open_model(viewer, options, err) ||
                  measure(&job, err) || output_to(&out, options->output.path, err);
     if (!failed)
         note_material(&job);

@@ -75,6 +75,10 @@ const struct option_row option_rows[] = {
     FLAG("no-special", 0, input.no_special,
          FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_TOKENIZE | FOR_COMPARE,
          "<|endoftext|> and its like in a text are text, not one token"),
+    FLAG("beyond-context", 0, input.any_length,
+         FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_COMPARE | FOR_HEADS,
+         "texts may be longer than the model's context, where its positions are not learned: "
+         "rotations and the like go on"),
     INTEGER("tokens", 'n', "N", generate.tokens, FOR_GENERATE, 1, 1000000,
             "at most N more tokens (default: 32)"),
     REAL("temp", 0, "T", generate.temperature, FOR_GENERATE, 0, 1000,

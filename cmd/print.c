@@ -78,6 +78,10 @@ void print_note_of_model(const struct model *model)
         print_note("'%s' has no '%s', though its embeddings are not tied: the token embedding "
                    "makes the logits",
                    model->folder.path, head.name);
+    if (model->context)
+        print_note("'%s' is made for texts of at most %zu tokens: what it makes of longer ones may "
+                   "be worth little",
+                   model->folder.path, model->context);
 }
 
 void print_failure(const char *text)

@@ -60,17 +60,25 @@ int session_read_options(struct session *session, struct err *err)
                : 0;
 }
 
+int session_open_model(struct viewer *viewer, const struct options *options, struct err *err)
+{
+    if (viewer_open(viewer, chosen_model(options->model.name), (size_t)options->model.threads,
+                    err) ||
+        (options->input.any_length && model_lift_context(&viewer->model, err)))
+        return -1;
+    print_note_of_model(&viewer->model);
+    return 0;
+}
+
 int session_open(struct session *session, struct err *err)
 {
     const struct options *options = session->options;
     struct viewer *viewer = &session->viewer;
-    if (viewer_open(viewer, chosen_model(options->model.name), (size_t)options->model.threads,
-                    err) ||
+    if (session_open_model(viewer, options, err) ||
         viewer_set_precision(viewer, session->precision, err) ||
         inputs_set_tokenizer(viewer->tokenizer, &viewer->model.folder, &options->input, err))
         return -1;
     print_note_of_tokenizer(viewer->tokenizer);
-    print_note_of_model(&viewer->model);
     if (options->verbose && *viewer->model.config.unread)
         print_note("'%s/config.json': a model of type \"%s\" has no use for %s",
                    viewer->model.folder.path, config_kind_name(&viewer->model.config),

@@ -100,7 +100,11 @@ struct session {
 /* --precision and the options of the mechanism, before there is a model to ask. */
 int session_read_options(struct session *session, struct err *err);
 
-/* Open --model on --threads; its tokenizer reads texts as --bos and --no-special say. */
+/* Open --model on --threads, for texts of any length with --beyond-context, and note what it lacks.
+ */
+int session_open_model(struct viewer *viewer, const struct options *options, struct err *err);
+
+/* Open the model; its tokenizer reads texts as --bos and --no-special say. */
 int session_open(struct session *session, struct err *err);
 
 /* Tokenize a text and --source; errors say which text it is. Where there are no texts it is the one

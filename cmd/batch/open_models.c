@@ -7,11 +7,12 @@
 #include "model/model.h"
 
 static struct open_model **find(struct open_models *models, const char *name,
-                                enum precision precision)
+                                enum precision precision, bool any_length)
 {
     struct open_model **place = &models->first;
     while (*place && (strcmp((*place)->viewer.model.name, name) != 0 ||
-                      (*place)->viewer.model.weights.precision != precision))
+                      (*place)->viewer.model.weights.precision != precision ||
+                      (*place)->any_length != any_length))
         place = &(*place)->next;
     return place;
 }
@@ -20,10 +21,11 @@ struct open_model *open_models_get(struct open_models *models, const struct opti
                                    struct err *err)
 {
     enum precision precision;
+    bool any_length = options->input.any_length;
     const char *name = chosen_model(options->model.name);
     if (options_precision(&precision, &options->model, err))
         return NULL;
-    struct open_model **place = find(models, name ? name : bundled_default, precision);
+    struct open_model **place = find(models, name ? name : bundled_default, precision, any_length);
     if (*place)
         return *place;
     if (name) /* the option's text may not live as long */
@@ -31,7 +33,9 @@ struct open_model *open_models_get(struct open_models *models, const struct opti
     struct open_model *fresh = arena_alloc(&models->arena, 1, sizeof *fresh, err);
     if (!fresh || err->kind || viewer_open(&fresh->viewer, name, models->threads, err))
         return NULL;
-    if (viewer_set_precision(&fresh->viewer, precision, err)) {
+    fresh->any_length = any_length;
+    if (viewer_set_precision(&fresh->viewer, precision, err) ||
+        (any_length && model_lift_context(&fresh->viewer.model, err))) {
         viewer_release(&fresh->viewer);
         return NULL;
     }

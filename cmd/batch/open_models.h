@@ -21,6 +21,7 @@ enum { READINGS = 4 }; /* with --bos and --no-special, or without */
 struct open_model {
     struct viewer viewer;
     struct tokenizer *readings[READINGS]; /* the model's own, and others as they are asked for */
+    bool any_length;                      /* texts may go beyond its context */
     size_t tokens;                        /* that will be looked at in all */
     struct open_model *next;              /* in the order of their first use */
 };

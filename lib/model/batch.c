@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "model/cache.h"
 #include "model/config.h"
+#include "model/parameter_table.h"
 
 int batch_check_length(const struct config *config, size_t count, struct err *err)
 {
@@ -14,7 +15,8 @@ int batch_check_length(const struct config *config, size_t count, struct err *er
         return 0;
     err_set(err, "the text is too long: expected at most %zu tokens (n_positions), found %zu",
             config->n_positions, count);
-    return err_about(err, ERR_ABOUT_LENGTH);
+    bool learned = parameter_is_used(PARAMETER_WPE, 0, config);
+    return err_about(err, learned ? ERR_ABOUT_LENGTH : ERR_ABOUT_CONTEXT);
 }
 
 /* Ids that follow `past` others. */

@@ -174,6 +174,19 @@ void model_release(struct model *model)
     *model = (struct model){0};
 }
 
+int model_lift_context(struct model *model, struct err *err)
+{
+    struct config *c = &model->config;
+    if (parameter_is_used(PARAMETER_WPE, 0, c))
+        return err_usage(err,
+                         "--beyond-context: expected a model whose positions are computed, found "
+                         "one with a learned embedding for each of %zu ('%s')",
+                         c->n_positions, model->name);
+    model->context = c->n_positions;
+    c->n_positions = 0;
+    return 0;
+}
+
 bool model_lacks_head(const struct model *model, struct parameter_info *head)
 {
     *head = weights_parameter(&model->weights, parameter_index(PARAMETER_LM_HEAD, 0));

@@ -25,6 +25,7 @@ struct model {
     struct folder folder;
     struct config config;
     struct weights weights;
+    size_t context; /* its context, where that was lifted; 0: it was not */
 };
 
 /* The folder that a name stands for: a bundled model, else a directory; NULL: the default model.
@@ -36,6 +37,10 @@ int model_find(struct folder *folder, const char *name, struct err *err);
 int model_open(struct model *model, const char *name, struct err *err);
 int model_open_folder(struct model *model, const struct folder *folder, struct err *err);
 void model_release(struct model *model);
+
+/* Take texts of any length. Refused as wrong usage, where positions are learned: there are no more
+ * of them. */
+int model_lift_context(struct model *model, struct err *err);
 
 /* Should the model have a matrix of its own that makes logits, and has none? The token embedding is
  * taken instead; `head` is what is missing. */
