@@ -26,6 +26,8 @@ extern const size_t kind_count;
 /* The rows' functions, each in the file of its name. */
 int models_open(const char *scratch, struct err *err);
 void models_make(struct made *made);
+int families_open(const char *scratch, struct err *err);
+void families_make(struct made *made);
 int tokenizers_open(const char *scratch, struct err *err);
 void tokenizers_make(struct made *made);
 void items_make(struct made *made);
