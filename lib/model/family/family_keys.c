@@ -283,14 +283,16 @@ static int read_ends(struct reading *reading)
     struct config *c = reading->config;
     const struct json *list = json_member(reading->root, key);
     size_t count = 0;
+    char found[64];
     if (!list || !json_is_array(list))
         return json_integer(reading->root, key, 0, INT32_MAX, &c->eos_id, reading->err);
     for (const struct json *item = json_first(list); item; item = json_next(item), count++) {
         long long *id = count ? &c->more_ends[count - 1] : &c->eos_id;
         c->more_end_count = count;
         if (count == CONFIG_ENDS_MAX || !json_get_integer(item, 0, INT32_MAX, id))
-            return err_set(reading->err, "field '%s': expected at most %d ids", key,
-                           CONFIG_ENDS_MAX);
+            return err_set(
+                reading->err, "field '%s': expected at most %d ids, found %s", key, CONFIG_ENDS_MAX,
+                count == CONFIG_ENDS_MAX ? "more" : json_describe(item, found, sizeof found));
     }
     return 0;
 }
