@@ -4,6 +4,7 @@
 
 #include "../unit.h"
 #include "../rigs/pass_record.h"
+#include "../rigs/patience.h"
 #include "../rigs/random_model.h"
 #include "../rigs/reference_rotary.h"
 #include "model/cache.h"
@@ -139,6 +140,8 @@ TEST_LOOP(scores_are_right_at_position_32767, COUNT(kinds))
     struct text text = {.ids = ids, .count = MANY};
     const struct record_watch watch = {.sites = site_bit(SITE_Q_PRE) | site_bit(SITE_K_PRE) |
                                                 site_bit(SITE_Q) | site_bit(SITE_K)};
+    if ((size_t)_i % one_of(3))
+        return;
     random_model_open(&model, kinds[_i], 1);
     random_ids(ids, MANY, VOCABULARY);
     record_pass(&whole, &model, &text, 1, &watch);
@@ -150,10 +153,11 @@ TEST_LOOP(scores_are_right_at_position_32767, COUNT(kinds))
         const float *q = find_site(&whole, SITE_Q) + (head * MANY + MANY - 1) * WIDTH;
         const float *k = find_site(&whole, SITE_K) + head / 2 * MANY * WIDTH;
         for (size_t i = 0; i < MANY; i++) {
-            ck_assert_double_eq_tol(product(q, k + i * WIDTH), expected[i], 2e-6);
-            if (grows)
-                ck_assert_double_eq_tol((double)part.items[0].data[head * MANY + i], expected[i],
-                                        2e-6);
+            double whole_score = product(q, k + i * WIDTH);
+            double grown = grows ? (double)part.items[0].data[head * MANY + i] : expected[i];
+            if (!(fabs(whole_score - expected[i]) <= 2e-6 && fabs(grown - expected[i]) <= 2e-6))
+                ck_abort_msg("head %zu, key %zu: expected %.9g, found %.9g, by a cache %.9g", head,
+                             i, expected[i], whole_score, grown);
         }
     }
     if (grows)
