@@ -180,7 +180,7 @@ const struct task_row task_rows[TASK_KINDS] = {
 
 bool task_suits(enum task_kind kind, const struct config *config)
 {
-    bool grows = config->causal && !config->cross && config->kind == MODEL_GPT2;
+    bool grows = config->causal && !config->cross && config->kind != MODEL_ATTENTION;
     return !task_rows[kind].size.logits || grows;
 }
 

@@ -12,7 +12,8 @@ static double all_weights(const struct config *c)
     double layers = (double)c->n_layer;
     double encoder = (double)c->n_encoder_layer;
     double channels = (double)c->n_embd;
-    double mlp = c->kind == MODEL_ATTENTION ? 0 : 2 * channels * (double)c->n_inner;
+    double matrices = c->kind == MODEL_ATTENTION ? 0 : c->gated ? 3 : 2;
+    double mlp = matrices * channels * (double)c->n_inner;
     double columns = (double)(c->n_head * c->d_k + c->n_kv_head * (c->d_k + c->d_v));
     double attention = c->projections ? channels * columns : 0;
     attention += c->out_proj ? (double)(c->n_head * c->d_v) * channels : 0;

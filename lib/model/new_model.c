@@ -6,11 +6,23 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "format/safetensors.h"
+#include "model/family/family.h"
 
 struct new_model_tensor *new_model_tensor(const struct new_model *new_model, enum parameter_id id,
                                           size_t layer)
 {
     return new_model->rows[parameter_index(id, layer)];
+}
+
+/* The one of that name, where a family keeps several matrices in one; else the next. */
+static struct new_model_tensor *find_tensor(const struct new_model *new_model, const char *name)
+{
+    size_t count = new_model->count;
+    size_t first = count < PARAMETERS_OF_LAYER ? 0 : count - PARAMETERS_OF_LAYER;
+    for (size_t i = first; i < count; i++)
+        if (strcmp(new_model->tensors[i].name, name) == 0)
+            return &new_model->tensors[i];
+    return &new_model->tensors[count];
 }
 
 static int add_tensor(struct new_model *new_model, enum parameter_id id, size_t layer,
@@ -22,11 +34,15 @@ static int add_tensor(struct new_model *new_model, enum parameter_id id, size_t 
     char *name = arena_alloc(&new_model->arena, PARAMETER_NAME_BYTES, 1, err);
     if (!name)
         return -1;
-    struct new_model_tensor *tensor = &new_model->tensors[new_model->count++];
+    parameter_name(name, id, layer, config);
+    struct new_model_tensor *tensor = find_tensor(new_model, name);
     new_model->rows[parameter_index(id, layer)] = tensor;
+    if (tensor->name)
+        return 0;
     tensor->id = id;
-    tensor->name = parameter_name(name, id, layer, config);
-    tensor->rank = parameter_shape(tensor->shape, id, config);
+    tensor->name = name;
+    tensor->rank = (config->family ? family_shape : parameter_shape)(tensor->shape, id, config);
+    new_model->count++;
     tensor->count = tensor->shape[0] * tensor->shape[1];
     return 0;
 }

@@ -56,6 +56,8 @@ void new_model_add_file(struct new_model *new_model, const char *name, const cha
 struct shape_row {
     const char *name;
     size_t n_layer, n_head, n_embd, n_positions, vocab_size;
+    const char *family; /* its model_type; NULL: GPT-2 … */
+    const char *keys;   /* … and what else its config.json says */
 };
 
 extern const struct shape_row shape_rows[];

@@ -5,12 +5,24 @@
 #include "math/rng.h"
 
 const struct shape_row shape_rows[] = {
-    {"tiny", 2, 4, 96, 64, 1280},
-    {"distilgpt2", 6, 12, 768, 1024, 50257},
-    {"gpt2", 12, 12, 768, 1024, 50257},
-    {"gpt2-medium", 24, 16, 1024, 1024, 50257},
-    {"gpt2-large", 36, 20, 1280, 1024, 50257},
-    {"gpt2-xl", 48, 25, 1600, 1024, 50257},
+    {"tiny", 2, 4, 96, 64, 1280, NULL, NULL},
+    {"distilgpt2", 6, 12, 768, 1024, 50257, NULL, NULL},
+    {"gpt2", 12, 12, 768, 1024, 50257, NULL, NULL},
+    {"gpt2-medium", 24, 16, 1024, 1024, 50257, NULL, NULL},
+    {"gpt2-large", 36, 20, 1280, 1024, 50257, NULL, NULL},
+    {"gpt2-xl", 48, 25, 1600, 1024, 50257, NULL, NULL},
+    {"smollm2-135m", 30, 9, 576, 8192, 49152, "llama",
+     "\"num_key_value_heads\": 3, \"intermediate_size\": 1536, \"rms_norm_eps\": 1e-05, "
+     "\"rope_theta\": 100000.0, \"tie_word_embeddings\": true"},
+    {"pythia-160m", 12, 12, 768, 2048, 50304, "gpt_neox",
+     "\"intermediate_size\": 3072, \"layer_norm_eps\": 1e-05, \"rotary_pct\": 0.25, "
+     "\"use_parallel_residual\": true, \"tie_word_embeddings\": false"},
+    {"qwen2.5-0.5b", 24, 14, 896, 32768, 151936, "qwen2",
+     "\"num_key_value_heads\": 2, \"intermediate_size\": 4864, \"rms_norm_eps\": 1e-06, "
+     "\"rope_theta\": 1000000.0, \"tie_word_embeddings\": true"},
+    {"tinyllama-1.1b", 22, 32, 2048, 2048, 32000, "llama",
+     "\"num_key_value_heads\": 4, \"intermediate_size\": 5632, \"rms_norm_eps\": 1e-05, "
+     "\"rope_theta\": 10000.0, \"tie_word_embeddings\": false"},
 };
 
 const size_t shape_count = sizeof shape_rows / sizeof *shape_rows;
@@ -25,7 +37,7 @@ const struct shape_row *shape_find(const char *name, struct err *err)
     return names_choose(&index, names, "--shape", name, err) ? NULL : &shape_rows[index];
 }
 
-void shape_config(struct buf *text, const struct shape_row *row)
+static void gpt2_config(struct buf *text, const struct shape_row *row)
 {
     buf_format(text,
                "{\n"
@@ -41,6 +53,25 @@ void shape_config(struct buf *text, const struct shape_row *row)
                "  \"vocab_size\": %zu\n"
                "}\n",
                row->n_layer, row->n_head, row->n_embd, row->n_positions, row->vocab_size);
+}
+
+void shape_config(struct buf *text, const struct shape_row *row)
+{
+    if (!row->family)
+        gpt2_config(text, row);
+    else
+        buf_format(text,
+                   "{\n"
+                   "  \"model_type\": \"%s\",\n"
+                   "  \"num_hidden_layers\": %zu,\n"
+                   "  \"num_attention_heads\": %zu,\n"
+                   "  \"hidden_size\": %zu,\n"
+                   "  \"max_position_embeddings\": %zu,\n"
+                   "  \"vocab_size\": %zu,\n"
+                   "  %s\n"
+                   "}\n",
+                   row->family, row->n_layer, row->n_head, row->n_embd, row->n_positions,
+                   row->vocab_size, row->keys);
 }
 
 /* The scale of a norm stands around 1, everything else around 0. */

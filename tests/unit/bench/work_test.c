@@ -57,6 +57,16 @@ TEST(the_likeliest_token_takes_a_byte_for_each_weight_of_the_logits)
     ck_assert_double_eq(work.bytes, 4 * (gpt2_weights + 12 * 64 * 1536.0) + words);
 }
 
+TEST(a_gated_mlp_has_a_matrix_more)
+{
+    struct config gated = gpt2;
+    struct pass_size size = {.texts = 1, .tokens = 1};
+    gated.kind = MODEL_DECODER;
+    gated.gated = true;
+    ck_assert_double_eq(work_of_pass(&gated, &size, PRECISION_FP32).bytes,
+                        4 * (gpt2_weights + 12 * 768.0 * 3072));
+}
+
 /* What is multiplied stays the same. */
 TEST(in_bf16_all_is_half_the_bytes)
 {

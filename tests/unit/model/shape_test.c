@@ -5,6 +5,7 @@
 
 #include "../unit.h"
 #include "../rigs/scratch.h"
+#include "base/buf.h"
 #include "base/heap.h"
 #include "model/model.h"
 
@@ -72,13 +73,57 @@ TEST(heads_fill_the_channels_of_every_shape)
         ck_assert_uint_eq(shape_rows[i].n_embd % shape_rows[i].n_head, 0);
 }
 
+/* As the models of these names have them; only what is written takes memory. */
+TEST(shapes_of_other_families_have_their_parameters)
+{
+    static const struct {
+        const char *name;
+        size_t count;
+    } rows[] = {{"smollm2-135m", 134515008}, {"pythia-160m", 162322944}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct new_model new_model = {0};
+        struct buf text = {0};
+        size_t count = 0;
+        shape_config(&text, shape_find(rows[i].name, NULL));
+        ck_assert_int_eq(new_model_open(&new_model, rows[i].name, text.bytes, text.size, NULL), 0);
+        for (size_t k = 0; k < new_model.count; k++)
+            count += new_model.tensors[k].count;
+        ck_assert_uint_eq(count, rows[i].count);
+        new_model_release(&new_model);
+        buf_release(&text);
+    }
+}
+
+/* A file keeps queries, keys and values in one, each of which the model has. */
+TEST(matrices_in_one_tensor_are_made_once)
+{
+    static const char text[] = "{\"model_type\": \"gpt_neox\", \"hidden_size\": 16, "
+                               "\"num_hidden_layers\": 1, \"num_attention_heads\": 2, "
+                               "\"intermediate_size\": 16, \"vocab_size\": 5, "
+                               "\"max_position_embeddings\": 4}";
+    struct new_model new_model = {0};
+    struct model model = {0};
+    struct err err = {0};
+    ck_assert_int_eq(new_model_open(&new_model, "neox", text, sizeof text - 1, &err), 0);
+    const struct new_model_tensor *q = new_model_tensor(&new_model, PARAMETER_Q, 0);
+    ck_assert_str_eq(q->name, "gpt_neox.layers.0.attention.query_key_value.weight");
+    ck_assert_uint_eq(q->shape[0], 48);
+    ck_assert_uint_eq(q->shape[1], 16);
+    ck_assert_ptr_eq(new_model_tensor(&new_model, PARAMETER_K, 0), q);
+    ck_assert_ptr_eq(new_model_tensor(&new_model, PARAMETER_V, 0), q);
+    ck_assert_msg(!model_open_folder(&model, &new_model.folder, &err), "%s", err.text);
+    model_release(&model);
+    new_model_release(&new_model);
+}
+
 TEST(an_unknown_shape_is_refused_with_those_there_are)
 {
     struct new_model new_model = {0};
     struct err err = {0};
     ck_assert_int_eq(shape_make(&new_model, "gpt3", &err), -1);
     ck_assert_str_eq(err.text, "--shape: expected one of tiny, distilgpt2, gpt2, gpt2-medium, "
-                               "gpt2-large, gpt2-xl, found 'gpt3': did you mean 'gpt2'?");
+                               "gpt2-large, gpt2-xl, smollm2-135m, pythia-160m, qwen2.5-0.5b, "
+                               "tinyllama-1.1b, found 'gpt3': did you mean 'gpt2'?");
     ck_assert_int_eq(err.kind, ERR_USAGE);
     ck_assert_ptr_null(new_model.folder.files);
 }
