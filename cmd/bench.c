@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/heap.h"
 #include "base/names.h"
 #include "base/num.h"
 #include "base/stream.h"
@@ -217,6 +218,9 @@ static int measure(struct job *job, struct err *err)
     struct bench_report report;
     struct progress progress;
     struct stream out = {0};
+    size_t made = options->bench.shape ? job->new_model.files[0].size : 0;
+    if (heap_expect(made, job->folder.path, err)) /* packed, it is there twice */
+        return -1;
     job->plan.threads = (size_t)options->model.threads;
     job->plan.rounds = (size_t)options->bench.repeat;
     progress_begin(&progress, NULL);

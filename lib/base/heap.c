@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -77,6 +78,30 @@ void *heap_resize(void *memory, size_t count, size_t size, struct err *err)
 void heap_free(void *memory)
 {
     free(memory);
+}
+
+/* In kB; 0: the system does not say. */
+static unsigned long long available(void)
+{
+    FILE *file = fopen("/proc/meminfo", "re");
+    unsigned long long found = 0;
+    char line[128];
+    while (file && !found && fgets(line, sizeof line, file))
+        if (sscanf(line, "MemAvailable: %llu kB", &found) != 1)
+            found = 0;
+    if (file)
+        fclose(file);
+    return found;
+}
+
+int heap_expect(size_t size_bytes, const char *what, struct err *err)
+{
+    unsigned long long there = available() / 1024;
+    unsigned long long size = size_bytes / 1024 / 1024;
+    if (there && size > there)
+        return err_set(err, "'%s': expected %llu MB of free memory, found %llu MB", what, size,
+                       there);
+    return 0;
 }
 
 /* Whoever sets one of them has ended that both grow with the largest piece that was freed. */

@@ -1,6 +1,7 @@
 #include "model/new_model.h"
 
 #include "base/buf.h"
+#include "base/heap.h"
 #include "base/names.h"
 #include "math/rng.h"
 
@@ -86,6 +87,10 @@ static int make(struct new_model *new_model, const char *name, const struct buf 
 {
     if (buf_check(config, err) || new_model_open(new_model, name, config->bytes, config->size, err))
         return -1;
+    if (heap_expect(new_model->files[0].size, name, err)) {
+        new_model_release(new_model);
+        return -1;
+    }
     for (size_t i = 0; i < new_model->count; i++) {
         const struct new_model_tensor *tensor = &new_model->tensors[i];
         rng_fill_uniform(tensor->data, tensor->count, (uint32_t)i, middle_of(tensor->id), SPREAD);

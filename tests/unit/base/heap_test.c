@@ -52,6 +52,15 @@ TEST(a_size_that_overflows_is_refused)
     heap_free(memory);
 }
 
+TEST(memory_that_is_not_there_is_not_expected)
+{
+    struct err err = {0};
+    ck_assert_int_eq(heap_expect(1, "mine", &err), 0);
+    ck_assert_int_eq(heap_expect(SIZE_MAX, "mine", &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "'mine': expected 17592186044415 MB of free memory, "
+                                           "found "));
+}
+
 TEST(the_nth_allocation_fails_once)
 {
     struct err err = {0};
