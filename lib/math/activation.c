@@ -17,7 +17,7 @@ static inline float gelu_new(float x)
 
 static inline float gelu(float x)
 {
-    return 0.5f * x * erfcf(-x * 0.70710678f);
+    return x * normal_share(x);
 }
 
 /* Where a curve is flat an infinity would end as a finite number. 0 · ∞ is NaN, which is found. */
@@ -66,7 +66,7 @@ static inline float gelu_new_slope(float x)
 static inline float gelu_slope(float x)
 {
     const float root = 0.3989422804f; /* 1 / √(2π) */
-    return fmaf(x * root, exp_float(-0.5f * x * x), 0.5f * erfcf(-x * 0.70710678f));
+    return fmaf(x * root, exp_float(-0.5f * x * x), normal_share(x));
 }
 
 static inline float relu_slope(float x)
