@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "math/isa.h"
 #include "math/portable_math.h"
 
 static const double TURN = 6.28318530717958647693; /* 2π */
@@ -121,28 +122,34 @@ void rotary_fill(struct matrix waves, const struct rotary *rotary, size_t first,
 
 /* --- turning ---------------------------------------------------------------------------------- */
 
-/* (a, b) = (a cos - b sin, b cos + a sin) of pairs whose members stand `apart` from each other. */
-static void turn(float *y, const float *x, const float *waves, size_t pairs, bool neighbours)
+/* (a, b) = (a cos - b sin, b cos + a sin) of pairs whose members stand `apart` from each other. No
+ * two pairs share a member: y may be x. */
+static inline void turn(float *y, const float *x, const float *waves, size_t pairs, size_t apart,
+                        size_t step)
 {
-    size_t apart = neighbours ? 1 : pairs;
-    size_t step = neighbours ? 2 : 1;
-    for (size_t i = 0; i < pairs; i++, x += step, y += step) {
-        float a = x[0];
-        float b = x[apart];
-        y[0] = a * waves[i] - b * waves[pairs + i];
-        y[apart] = b * waves[i] + a * waves[pairs + i];
+    _Pragma("omp simd") for (size_t i = 0; i < pairs; i++)
+    {
+        float a = x[i * step];
+        float b = x[i * step + apart];
+        y[i * step] = a * waves[i] - b * waves[pairs + i];
+        y[i * step + apart] = b * waves[i] + a * waves[pairs + i];
     }
 }
 
+FOR_EACH_ISA
 void rotate(struct matrix y, struct matrix x, size_t width, const struct rotary *rotary,
             struct matrix waves)
 {
+    size_t pairs = rotary->components / 2;
     for (size_t row = 0; row < x.rows; row++) {
         const float *from = x.data + row * x.stride;
         const float *wave = waves.data + row * waves.stride;
         float *to = y.data + row * y.stride;
         for (size_t head = 0; head < x.columns; head += width) {
-            turn(to + head, from + head, wave, rotary->components / 2, rotary->neighbours);
+            if (rotary->neighbours)
+                turn(to + head, from + head, wave, pairs, 1, 2);
+            else
+                turn(to + head, from + head, wave, pairs, pairs, 1);
             for (size_t i = rotary->components; i < width; i++)
                 to[head + i] = from[head + i];
         }
