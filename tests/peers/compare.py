@@ -7,6 +7,7 @@ In each round all are measured in turn, so that a slow minute of the machine slo
 is printed are medians over the rounds: of attn-cli the time, of the others how many times that of
 attn-cli in the same round they took.
 """
+import functools
 import os
 import statistics
 import sys
@@ -14,8 +15,8 @@ import sys
 import numpy
 
 from peers import Numpy, OnnxRuntime, Ours, PyTorch, process, texts_of
+from rounds import ROUNDS, print_line, print_row
 
-ROUNDS = int(os.environ.get("ROUNDS", 5))
 ONLY = os.environ.get("ONLY", "").split(",") if os.environ.get("ONLY") else None
 TINY_ROUNDS = 20 * ROUNDS
 
@@ -33,21 +34,6 @@ ROWS = [
     ("process: one head, 1 text", "head", 1),
     ("process: one head, 100 texts", "head", 100),
 ]
-
-
-def print_line(name, columns):
-    print(f"{name:28}" + "".join(f"{column:>13}" for column in columns), flush=True)
-
-
-def print_row(name, method, argument, peers):
-    """One round that does not count, then ROUNDS of them."""
-    measures = [getattr(peer, method, None) for peer in peers]
-    rounds = [[m and m(argument) for m in measures] for _ in range(1 + ROUNDS)][1:]
-    columns = [f"{1e3 * statistics.median(row[0] for row in rounds):.1f} ms"]
-    for i in range(1, len(peers)):
-        ratio = statistics.median(row[i] / row[0] for row in rounds) if measures[i] else None
-        columns.append(f"{ratio:.2f} ×" if ratio else "")
-    print_line(name, columns)
 
 
 def print_differences(peers):
@@ -100,8 +86,9 @@ def main():
           "12 as one\nof 100; a head's attention goes to a CSV file a text. Differences are the "
           "largest.\n")
     print_line("", [peer.name for peer in peers])
-    for row in rows:
-        print_row(*row, peers)
+    for name, method, argument in rows:
+        measures = [getattr(peer, method, None) for peer in peers]
+        print_row(name, [m and functools.partial(m, argument) for m in measures])
     print()
     if any(method == "mean" for _, method, _ in rows):
         print_ideal(peers[0])

@@ -1,12 +1,14 @@
 #!/bin/sh
-# attn-cli beside PyTorch, ONNX Runtime and numpy; installs them where they are missing.
+# attn-cli beside PyTorch, ONNX Runtime, llama.cpp and numpy; installs them where they are missing.
 #
 #     sh tests/peers/run.sh [BUILD]
 #
 # PyTorch and numpy come from Debian (with OpenBLAS, without which they would multiply in plain
-# Fortran), ONNX Runtime from npm. The model, the graphs made of it and node's modules take 2.5 GB
-# in BUILD/peers. ROUNDS=N: how often each is measured (5); ONLY=mean,head: those rows alone;
-# `mean` or `greedy` alone needs neither npm nor graphs; DEPS=0: install nothing.
+# Fortran), ONNX Runtime and llama.cpp from npm. The model, the graphs made of it and node's modules
+# take 2.5 GB in BUILD/peers. ROUNDS=N: how often each is measured (5); ONLY=mean,head: those rows
+# alone; `mean` or `greedy` alone needs neither npm nor graphs; DEPS=0: install nothing.
+# SHAPES='smollm2-135m qwen2.5-0.5b': these beside llama.cpp in place of GPT-2, in twelve bytes
+# for each of their parameters.
 set -eu
 cd "$(dirname "$0")/../.."
 build=${1:-build}
@@ -19,7 +21,7 @@ PEERS=$(cd "$peers" && pwd)
 export PEERS
 
 needs_node() {
-    [ "${ONLY-}" != mean ] && [ "${ONLY-}" != greedy ]
+    [ -n "${SHAPES-}" ] || { [ "${ONLY-}" != mean ] && [ "${ONLY-}" != greedy ]; }
 }
 
 have_packages() {
@@ -54,8 +56,25 @@ make_words() {
     seq 0 50256 | sed 's/.*/"w&",/; 1s/^/[/; $s/,$/]/' >"$peers/words/vocab.json"
 }
 
+# For llama.cpp, too, and in BF16.
+make_shape() {
+    [ -f "$1/bf16/model.safetensors" ] && return
+    "$build/attn-cli" bench --shape "$2" --force --save "$1"
+    "$python" tests/peers/gguf.py "$1" "$1"
+}
+
 have_packages || install_packages
-! needs_node || [ -d "$peers/node_modules/onnxruntime-node" ] || install_modules
+module=onnxruntime-node
+[ -z "${SHAPES-}" ] || module=@node-llama-cpp/linux-x64
+! needs_node || [ -d "$peers/node_modules/$module" ] || install_modules
+if [ -n "${SHAPES-}" ]; then
+    set --
+    for shape in $SHAPES; do
+        make_shape "$peers/$shape" "$shape"
+        set -- "$@" "$peers/$shape"
+    done
+    exec "$python" tests/peers/decoders.py "$build/attn-cli" "$@"
+fi
 [ -f "$peers/gpt2/model.safetensors" ] ||
     "$build/attn-cli" bench --shape gpt2 --force --save "$peers/gpt2"
 ! needs_node || [ -f "$peers/cache.onnx" ] || "$python" tests/peers/gpt2.py "$peers/gpt2" "$peers"
