@@ -35,6 +35,16 @@ static const struct {
     {"\x80\x05", err_unsupported, "a Python pickle"},
 };
 
+int safetensors_refuse_other(const struct file *file, const char *expected, struct err *err)
+{
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        size_t size = strlen(others[i].magic);
+        if (file->size >= size && memcmp(file->bytes, others[i].magic, size) == 0)
+            return others[i].refuse(err, "expected %s, found %s", expected, others[i].what);
+    }
+    return 0;
+}
+
 /* The length as the file claims it; the file has at least LENGTH_BYTES. */
 static uint64_t claimed_length(const struct file *file)
 {
@@ -55,14 +65,7 @@ static bool has_header(const struct file *file)
 /* Only where no header can be: a header of 640 bytes begins like a pickle, too. */
 static int refuse_other(const struct file *file, struct err *err)
 {
-    if (has_header(file))
-        return 0;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        size_t size = strlen(others[i].magic);
-        if (file->size >= size && memcmp(file->bytes, others[i].magic, size) == 0)
-            return others[i].refuse(err, "expected a safetensors file, found %s", others[i].what);
-    }
-    return 0;
+    return has_header(file) ? 0 : safetensors_refuse_other(file, "a safetensors file", err);
 }
 
 static int read_length(size_t *length, const struct file *file, struct err *err)
@@ -239,15 +242,17 @@ static int by_range(const void *left, const void *right)
 }
 
 /* Sorted, each tensor begins where the one before ends, and the last ends with the file. */
-static int check_tiling(struct safetensors *tensors, size_t data_size, struct err *err)
+static int check_tiling(struct safetensors *tensors, const char *data, struct err *err)
 {
+    size_t data_size = (size_t)(tensors->file.bytes + tensors->file.size - data);
     size_t end = 0;
     qsort(tensors->entries, tensors->count, sizeof *tensors->entries, by_range);
     for (size_t i = 0; i < tensors->count; i++) {
-        const struct safetensors_entry *entry = &tensors->entries[i];
+        struct safetensors_entry *entry = &tensors->entries[i];
         if (entry->begin != end)
             return err_set(err, "tensor '%s': expected data that begins at byte %zu, found %zu",
                            entry->name, end, entry->begin);
+        entry->data = data + entry->begin;
         end = entry->end;
     }
     if (end != data_size)
@@ -255,14 +260,15 @@ static int check_tiling(struct safetensors *tensors, size_t data_size, struct er
     return 0;
 }
 
-static int place_entries(struct safetensors *tensors, const char *data, struct err *err)
+int safetensors_list(struct safetensors *tensors, struct err *err)
 {
     if (map_reserve(&tensors->names, tensors->count, err))
         return -1;
     for (size_t i = 0; i < tensors->count; i++) {
-        struct safetensors_entry *entry = &tensors->entries[i];
-        entry->data = data + entry->begin;
-        if (map_put(&tensors->names, entry->name, strlen(entry->name), (uint32_t)i, err))
+        const char *name = tensors->entries[i].name;
+        if (safetensors_find(tensors, name))
+            return err_set(err, "tensor '%s': expected once, found twice", name);
+        if (map_put(&tensors->names, name, strlen(name), (uint32_t)i, err))
             return -1;
     }
     return 0;
@@ -276,11 +282,10 @@ static int read_file(struct safetensors *tensors, struct err *err)
     int failed = -1;
     if (refuse_other(file, err) || read_length(&length, file, err))
         goto done;
-    size_t data_at = LENGTH_BYTES + length;
     if (parse_header(&header, file, length, err) || read_entries(tensors, header, err) ||
-        check_tiling(tensors, file->size - data_at, err))
+        check_tiling(tensors, file->bytes + LENGTH_BYTES + length, err))
         goto done;
-    failed = place_entries(tensors, file->bytes + data_at, err);
+    failed = safetensors_list(tensors, err);
 done:
     json_free(header);
     return failed;
