@@ -219,8 +219,9 @@ static void write_summary(struct stream *out, const struct facts *facts)
     label_write_line(out, facts->model->name, strlen(facts->model->name));
     stream_text(out, facts->model->folder.files ? " (in the binary)\n" : "\n");
     write_config(out, facts);
-    stream_format(out, "parameters     %zu, %s, %s of weights\n", facts->parameters, facts->dtype,
-                  num_size(weights, facts->weight_bytes));
+    stream_format(out, "parameters     %zu, %s, %s of weights in %s\n", facts->parameters,
+                  facts->dtype, num_size(weights, facts->weight_bytes),
+                  facts->model->weights.checkpoint.name);
     write_memory(out, facts);
 }
 
@@ -277,6 +278,7 @@ static void write_json(struct stream *out, const struct facts *facts)
     json_put_text(&json, "activation",
                   c->kind == MODEL_ATTENTION ? NULL : activation_name(c->activation));
     json_put_text(&json, "dtype", facts->dtype);
+    json_put_text(&json, "weights_file", facts->model->weights.checkpoint.name);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         json_put_integer(&json, numbers[i].name, numbers[i].value);
     if (site_exists(c, SITE_LOGITS))

@@ -119,13 +119,14 @@ static int add_model_file(struct buf *out, const struct folder *folder, const ch
 
 static int add_model_files(struct buf *out, const struct model *model, struct err *err)
 {
-    static const char *const names[] = {
-        "config.json", "tokenizer.json", "tokenizer_config.json",
-        "vocab.json",  "merges.txt",     "model.safetensors.index.json"};
     const struct checkpoint *checkpoint = &model->weights.checkpoint;
+    bool has_index = strcmp(checkpoint->name, checkpoint->shards[0].name) != 0;
+    const char *const names[] = {
+        "config.json", "tokenizer.json", "tokenizer_config.json",
+        "vocab.json",  "merges.txt",     has_index ? checkpoint->name : NULL};
     const char *comma = "";
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (add_model_file(out, &model->folder, names[i], &comma, err))
+        if (names[i] && add_model_file(out, &model->folder, names[i], &comma, err))
             return -1;
     for (size_t i = 0; i < checkpoint->count; i++)
         if (add_model_file(out, &model->folder, checkpoint->shards[i].name, &comma, err))
