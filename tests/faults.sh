@@ -107,6 +107,7 @@ else
     leave_out 'png and pdf: pango and cairo are not installed'
 fi
 try run -m "$ROOT/tests/golden/gpt2-micro-bf16-prefixed-untied" --ids 1,2,3 --show all --format json
+try run -m "$ROOT/tests/break/pickled" -s "$life" --format json
 try run -m "$in/pieces" -s 'Anna sees' --show weights --words --format csv -o here/
 for model in begins named; do
     try run -m "$in/$model" --bos -s 'Anna sees' --show weights --format csv

@@ -10,12 +10,19 @@
 #include "base/map.h"
 #include "base/num.h"
 #include "format/json.h"
+#include "format/pytorch.h"
 #include "model/family/family.h"
 #include "model/parameter_table.h"
 
-static const char single_name[] = "model.safetensors";
-static const char index_name[] = "model.safetensors.index.json";
-static const char pickled_name[] = "pytorch_model.bin"; /* which is a program: it is not read */
+/* Which files are looked for, in turn: all tensors in one, or an index of those they are in. */
+static const struct tensor_format {
+    const char *single, *index;
+    int (*open)(struct safetensors *tensors, const struct folder *folder, const char *name,
+                struct err *err);
+} formats[] = {
+    {"model.safetensors", "model.safetensors.index.json", safetensors_open},
+    {"pytorch_model.bin", "pytorch_model.bin.index.json", pytorch_open},
+};
 
 /* Shards are files of the folder itself: a name with a path in it leads out of the model. */
 static bool is_plain_name(const char *name)
@@ -27,7 +34,7 @@ static int open_shards(struct checkpoint *checkpoint, struct err *err)
 {
     for (size_t i = 0; i < checkpoint->count; i++) {
         struct shard *shard = &checkpoint->shards[i];
-        if (safetensors_open(&shard->tensors, checkpoint->folder, shard->name, err))
+        if (checkpoint->format->open(&shard->tensors, checkpoint->folder, shard->name, err))
             return -1;
     }
     return 0;
@@ -80,14 +87,15 @@ static int check_places(const struct checkpoint *checkpoint, const struct json *
     return 0;
 }
 
-static int open_index(struct checkpoint *checkpoint, const struct folder *folder, struct err *err)
+static int open_index(struct checkpoint *checkpoint, struct err *err)
 {
+    const struct folder *folder = checkpoint->folder;
     struct file file = {0};
     struct json *root = NULL;
     int failed = -1;
-    if (folder_open(&file, folder, index_name, err))
+    checkpoint->name = checkpoint->format->index;
+    if (folder_open(&file, folder, checkpoint->name, err))
         return -1;
-    checkpoint->name = index_name;
     if (json_parse(&root, file.bytes, file.size, err) ||
         (json_is_object(root) && json_unique_keys(root, err)))
         goto named;
@@ -103,33 +111,37 @@ static int open_index(struct checkpoint *checkpoint, const struct folder *folder
     failed = check_places(checkpoint, map, err);
 named:
     if (failed)
-        err_prefix(err, "'%s/%s'", folder->path, index_name);
+        err_prefix(err, "'%s/%s'", folder->path, checkpoint->name);
 done:
     json_free(root);
     file_release(&file);
     return failed;
 }
 
-static int open_single(struct checkpoint *checkpoint, const struct folder *folder, struct err *err)
+static int open_single(struct checkpoint *checkpoint, struct err *err)
 {
-    if (!folder_has(folder, single_name) && folder_has(folder, pickled_name))
-        return err_set(err,
-                       "'%s': expected %s, found %s alone: save_pretrained of PyTorch's "
-                       "transformers writes it",
-                       folder->path, single_name, pickled_name);
     checkpoint->shards = arena_alloc(&checkpoint->arena, 1, sizeof *checkpoint->shards, err);
     if (!checkpoint->shards)
         return -1;
     checkpoint->count = 1;
-    checkpoint->name = checkpoint->shards[0].name = single_name;
+    checkpoint->name = checkpoint->shards[0].name = checkpoint->format->single;
     return open_shards(checkpoint, err);
 }
 
 int checkpoint_open(struct checkpoint *checkpoint, const struct folder *folder, struct err *err)
 {
+    int failed = -1;
     *checkpoint = (struct checkpoint){.folder = folder};
-    bool single = folder_has(folder, single_name) || !folder_has(folder, index_name);
-    int failed = (single ? open_single : open_index)(checkpoint, folder, err);
+    for (size_t i = 0; i < sizeof formats / sizeof *formats && !checkpoint->format; i++) {
+        bool single = folder_has(folder, formats[i].single);
+        if (!single && !folder_has(folder, formats[i].index))
+            continue;
+        checkpoint->format = &formats[i];
+        failed = (single ? open_single : open_index)(checkpoint, err);
+    }
+    if (!checkpoint->format)
+        err_set(err, "'%s': expected %s or %s, found neither", folder->path, formats[0].single,
+                formats[1].single);
     if (failed)
         checkpoint_release(checkpoint);
     return failed;

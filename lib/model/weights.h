@@ -16,8 +16,7 @@
 
 struct argmax;
 
-/* --- tensors by name: checkpoint.c: model.safetensors, or its .index.json and the files in it
- * ------ */
+/* --- tensors by name: checkpoint.c: one file, or an index and the files in it ----------------- */
 
 struct shard {
     const char *name; /* of the file, in the folder */
@@ -26,6 +25,7 @@ struct shard {
 
 struct checkpoint {
     const struct folder *folder;
+    const struct tensor_format *format;
     const char *name; /* of the file that was opened first: of the tensors, or of their index */
     struct shard *shards;
     size_t count;

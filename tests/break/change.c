@@ -10,10 +10,13 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "case_table.h"
+#include "format/pytorch.h"
+#include "../unit/rigs/zip_made.h"
 
 enum { LENGTH_BYTES = 8 };
 
 static const char model_file[] = "m/model.safetensors";
+static const char pickled_file[] = "m/pytorch_model.bin";
 
 /* A change, taken apart. */
 struct change {
@@ -93,7 +96,7 @@ static int change_text(const struct change *change)
     return failed;
 }
 
-/* --- the header of m/model.safetensors -------------------------------------------------------- */
+/* --- the header of m/model.safetensors; data.pkl of m/pytorch_model.bin ----------------------- */
 
 static size_t header_size(const struct file *file)
 {
@@ -127,26 +130,59 @@ static int rewrite_header(const struct change *change,
     return failed;
 }
 
-static int whole_header(struct buf *to, const char *from, size_t size, const struct change *change)
+static int whole_text(struct buf *to, const char *from, size_t size, const struct change *change)
 {
     (void)from, (void)size;
     case_table_decode(to, change->text, strlen(change->text));
     return buf_check(to, change->err);
 }
 
-static bool is_header(const struct change *change)
+/* The archive again, with another data.pkl. */
+static int rewrite_pickle(const struct change *change,
+                          int (*make)(struct buf *, const char *, size_t, const struct change *))
 {
-    return strcmp(change->name, "header") == 0;
+    struct file file = {0};
+    struct arena arena = {0};
+    struct zip zip = {0};
+    struct zip_made made = {0};
+    struct buf pickle = {0};
+    int failed =
+        file_map(&file, pickled_file, change->err) || zip_read(&zip, &file, &arena, change->err);
+    for (size_t i = 0; i < zip.count && !failed; i++) {
+        const struct zip_entry *entry = &zip.entries[i];
+        bool found = memmem(entry->name, entry->name_size, "data.pkl", 8);
+        if (found)
+            failed = make(&pickle, entry->data, entry->size, change);
+        zip_made_add(&made, entry->name, entry->name_size, found ? pickle.bytes : entry->data,
+                     found ? pickle.size : entry->size);
+    }
+    zip_made_end(&made);
+    file_release(&file);
+    failed = failed || write_file(change, pickled_file, "w", &made.file);
+    zip_made_release(&made);
+    buf_release(&pickle);
+    map_release(&zip.names);
+    arena_release(&arena);
+    return failed;
+}
+
+static bool is_named(const struct change *change, const char *name)
+{
+    return strcmp(change->name, name) == 0;
 }
 
 static int set_any(const struct change *change)
 {
-    return is_header(change) ? rewrite_header(change, whole_header) : set(change);
+    return is_named(change, "header")   ? rewrite_header(change, whole_text)
+           : is_named(change, "pickle") ? rewrite_pickle(change, whole_text)
+                                        : set(change);
 }
 
 static int change_any(const struct change *change)
 {
-    return is_header(change) ? rewrite_header(change, replace) : change_text(change);
+    return is_named(change, "header")   ? rewrite_header(change, replace)
+           : is_named(change, "pickle") ? rewrite_pickle(change, replace)
+                                        : change_text(change);
 }
 
 /* --- files as a whole ------------------------------------------------------------------------- */

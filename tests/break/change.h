@@ -11,6 +11,8 @@
  *     FILE link TARGET     a symbolic link is made
  *     header = TEXT        the header of m/model.safetensors, and its length, are written anew; its
  *     header: OLD -> NEW   data stays as it is
+ *     pickle = TEXT        data.pkl of m/pytorch_model.bin is written anew; the other entries stay
+ *     pickle: OLD -> NEW   as they are
  *
  *     if (change_apply("m/config.json: \"n_embd\": 3 -> 4", &err)) ...
  */

@@ -8,7 +8,7 @@
 static int read_files(struct specimen *specimen, struct err *err)
 {
     static const char *const names[] = {"config.json", "model.safetensors", "vocab.json",
-                                        "merges.txt", "tokenizer.json"};
+                                        "merges.txt",  "tokenizer.json",    "pytorch_model.bin"};
     const struct folder folder = {.path = specimen->folder};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!folder_has(&folder, names[i]))

@@ -133,10 +133,10 @@ TEST(a_single_file_counts_more_than_an_index)
 TEST(a_folder_without_weights_is_an_error)
 {
     put_text("config.json", "{}");
-    expect_error("the bundled model 'm' has no file 'model.safetensors'");
+    expect_error("'m': expected model.safetensors or pytorch_model.bin, found neither");
     folder = (struct folder){.path = "/nowhere"};
     err = (struct err){0};
-    expect_error("cannot open '/nowhere/model.safetensors': No such file or directory");
+    expect_error("'/nowhere': expected model.safetensors or pytorch_model.bin, found neither");
 }
 
 TEST(a_shard_that_is_not_there_is_an_error)

@@ -95,7 +95,8 @@ TEST(a_directory_is_a_model_when_its_files_are)
     scratch_write("mine/config.json", "{\"model_type\":\"gpt2\"}");
     err = (struct err){0};
     ck_assert_int_eq(model_open(&model, "mine", &err), -1);
-    ck_assert_str_eq(err.text, "cannot open 'mine/model.safetensors': No such file or directory");
+    ck_assert_str_eq(err.text,
+                     "'mine': expected model.safetensors or pytorch_model.bin, found neither");
     ck_assert_ptr_null(model.name);
 }
 

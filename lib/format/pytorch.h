@@ -1,0 +1,80 @@
+/* pytorch.h: named tensors in a file of torch.save, read in place: a zip archive whose entries are
+ * stored as they are, and in it a pickle, which is a program, and an entry for every storage.
+ *
+ * Nothing of the pickle is run: it is read as a list of tensors, and whatever else it asks for (an
+ * opcode, a class, another kind of value) is refused by name. Its size bounds work and memory.
+ *
+ *     struct safetensors tensors = {0};
+ *     if (pytorch_open(&tensors, folder, "pytorch_model.bin", err)) ...
+ *     safetensors_release(&tensors);
+ */
+#ifndef ATTN_FORMAT_PYTORCH_H
+#define ATTN_FORMAT_PYTORCH_H
+
+#include <stdint.h>
+
+#include "format/safetensors.h"
+
+/* As safetensors_open. Tensors may share numbers; those of one that does not lie row by row, such
+ * as a transpose, are copied. */
+int pytorch_open(struct safetensors *tensors, const struct folder *folder, const char *name,
+                 struct err *err);
+
+/* --- the archive: zip.c ---------------------------------------------------------------------- */
+
+struct zip_entry {
+    const char *name, *data; /* in the file */
+    size_t name_size, size;
+};
+
+struct zip {
+    struct zip_entry *entries;
+    size_t count;
+    struct map names;
+};
+
+/* List what a file holds. Encrypted and compressed entries are refused. Release the names. */
+int zip_read(struct zip *zip, const struct file *file, struct arena *arena, struct err *err);
+
+/* Up to 8 bytes, the lowest first. */
+uint64_t zip_number(const char *bytes, size_t size);
+
+/* --- the list of tensors: pickle.c ----------------------------------------------------------- */
+
+/* Letters, so that the form of a tuple is a text. */
+enum pickle_kind {
+    PICKLE_NONE = 'N',
+    PICKLE_BOOL = 'b',
+    PICKLE_INTEGER = 'i', /* from 0 */
+    PICKLE_TEXT = 't',
+    PICKLE_TUPLE = 'P',
+    PICKLE_DICT = 'D',
+    PICKLE_GLOBAL = 'g',  /* a class or a function */
+    PICKLE_STORAGE = 'S', /* items "tgtti": "storage", class, name, device, count of elements */
+    PICKLE_TENSOR = 'T',  /* items "SiPPbD": storage, offset, shape, strides, … */
+    PICKLE_MARK = '(',
+};
+
+struct pickle_value {
+    enum pickle_kind kind;
+    uint32_t size; /* bytes of a text, items of a tuple; what a global is for */
+    union {
+        int64_t integer; /* of a class of storages: its enum dtype */
+        const char *text;
+        const struct pickle_value *items;
+    };
+};
+
+/* Names and values of the dict that was saved, in turn, in `arena`. */
+struct pickle {
+    struct pickle_value *pairs;
+    size_t pair_count;
+};
+
+enum { PICKLE_BYTES_MAX = 1 << 23 };
+
+int pickle_read(struct pickle *pickle, const char *bytes, size_t size, struct arena *arena,
+                struct err *err);
+const char *pickle_describe(const struct pickle_value *value);
+
+#endif

@@ -1,0 +1,145 @@
+/* zip.c: the directory at a zip archive's end, of 32 or 64 bits. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "format/pytorch.h"
+
+enum {
+    LOCAL_BYTES = 30,   /* before the name of an entry, where its data is */
+    ENTRY_BYTES = 46,   /* before the name of an entry of the directory */
+    EXTRA_BYTES = 4,    /* before what an extra field holds: its kind and size */
+    END_BYTES = 22,     /* of the end, before a comment */
+    LOCATOR_BYTES = 20, /* before the end: where that of 64 bits is */
+    END64_BYTES = 56,
+};
+
+uint64_t zip_number(const char *bytes, size_t size)
+{
+    uint64_t number = 0;
+    while (size-- > 0)
+        number = number << 8 | (unsigned char)bytes[size];
+    return number;
+}
+
+/* What begins with a mark at a place of the file and has so many bytes; NULL: it is not there. */
+static const char *part(const struct file *file, uint64_t at, uint64_t size, const char *mark)
+{
+    if (at > file->size || size > file->size - at)
+        return NULL;
+    return memcmp(file->bytes + at, mark, strlen(mark)) == 0 ? file->bytes + at : NULL;
+}
+
+static const char *find_end(const struct file *file)
+{
+    const char *end = NULL;
+    for (size_t comment = 0; comment <= UINT16_MAX && comment + END_BYTES <= file->size;
+         comment++) {
+        end = part(file, file->size - comment - END_BYTES, END_BYTES, "PK\5\6");
+        if (end && zip_number(end + 20, 2) == comment)
+            return end;
+    }
+    return NULL;
+}
+
+struct directory {
+    uint64_t count, size, at;
+};
+
+static int find_directory(struct directory *directory, const struct file *file, struct err *err)
+{
+    const char *end = find_end(file);
+    if (!end)
+        return err_set(err, "expected a zip archive of torch.save, found no directory at its end: "
+                            "it may be cut off");
+    *directory = (struct directory){zip_number(end + 10, 2), zip_number(end + 12, 4),
+                                    zip_number(end + 16, 4)};
+    uint64_t before = (uint64_t)(end - file->bytes) - LOCATOR_BYTES; /* or beyond the file */
+    const char *locator = part(file, before, LOCATOR_BYTES, "PK\6\7");
+    if (locator) {
+        end = part(file, zip_number(locator + 8, 8), END64_BYTES, "PK\6\6");
+        if (!end)
+            return err_set(err, "zip directory: expected its end of 64 bits, found none");
+        *directory = (struct directory){zip_number(end + 32, 8), zip_number(end + 40, 8),
+                                        zip_number(end + 48, 8)};
+    }
+    if (!part(file, directory->at, directory->size, "") ||
+        directory->count > directory->size / ENTRY_BYTES)
+        return err_set(err,
+                       "zip directory: expected %" PRIu64 " entries in %" PRIu64
+                       " bytes from byte %" PRIu64 ", found less",
+                       directory->count, directory->size, directory->at);
+    return 0;
+}
+
+/* Those of the numbers that do not fit 32 bits stand in an extra field. */
+static void read_large(uint64_t *numbers, size_t count, const char *extra, const char *end)
+{
+    while (end - extra >= EXTRA_BYTES) {
+        uint64_t kind = zip_number(extra, 2);
+        uint64_t size = zip_number(extra + 2, 2);
+        extra += EXTRA_BYTES;
+        if (size > (size_t)(end - extra))
+            return;
+        const char *at = extra;
+        extra += size;
+        for (size_t i = 0; kind == 1 && i < count; i++) {
+            if (numbers[i] == UINT32_MAX && extra - at >= 8) {
+                numbers[i] = zip_number(at, 8);
+                at += 8;
+            }
+        }
+    }
+}
+
+/* The entry of the directory at `from`; its bytes there, or 0 with `err`. */
+static size_t read_entry(struct zip_entry *entry, const char *from, const char *end,
+                         const struct file *file, struct err *err)
+{
+    bool whole = end - from >= ENTRY_BYTES && memcmp(from, "PK\1\2", 4) == 0;
+    size_t name = whole ? zip_number(from + 28, 2) : 0;
+    size_t extra = whole ? zip_number(from + 30, 2) : 0;
+    size_t size = whole ? ENTRY_BYTES + name + extra + zip_number(from + 32, 2) : 0;
+    if (!whole || size > (size_t)(end - from)) {
+        err_set(err, "zip directory: expected another entry, found none");
+        return 0;
+    }
+    enum { SIZE, STORED, PLACE, NUMBERS };
+    uint64_t numbers[] = {zip_number(from + 24, 4), zip_number(from + 20, 4),
+                          zip_number(from + 42, 4)};
+    const char *extras = from + ENTRY_BYTES + name;
+    read_large(numbers, NUMBERS, extras, extras + extra);
+    const char *local = part(file, numbers[PLACE], LOCAL_BYTES, "PK\3\4");
+    uint64_t gap = local ? LOCAL_BYTES + zip_number(local + 26, 2) + zip_number(local + 28, 2) : 0;
+    *entry =
+        (struct zip_entry){from + ENTRY_BYTES, local ? local + gap : NULL, name, numbers[SIZE]};
+    if (zip_number(from + 8, 2) & 1)
+        err_unsupported(err, "expected an entry as torch.save writes it, found an encrypted one");
+    else if (zip_number(from + 10, 2) || numbers[STORED] != numbers[SIZE])
+        err_unsupported(err, "expected an entry as torch.save writes it, found a compressed one");
+    else if (!local || !part(file, numbers[PLACE] + gap, numbers[SIZE], ""))
+        err_set(err, "expected %zu bytes of data, found the end of the file", entry->size);
+    else
+        return size;
+    err_prefix(err, "entry '%.*s'", (int)name, entry->name);
+    return 0;
+}
+
+int zip_read(struct zip *zip, const struct file *file, struct arena *arena, struct err *err)
+{
+    struct directory directory = {0};
+    if (find_directory(&directory, file, err) || map_reserve(&zip->names, directory.count, err))
+        return -1;
+    zip->entries = arena_alloc(arena, directory.count, sizeof *zip->entries, err);
+    if (!zip->entries)
+        return -1;
+    const char *at = file->bytes + directory.at;
+    const char *end = at + directory.size;
+    for (; zip->count < directory.count; zip->count++) {
+        struct zip_entry *entry = &zip->entries[zip->count];
+        size_t size = read_entry(entry, at, end, file, err);
+        if (!size || map_put(&zip->names, entry->name, entry->name_size, (uint32_t)zip->count, err))
+            return -1;
+        at += size;
+    }
+    return 0;
+}

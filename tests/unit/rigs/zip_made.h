@@ -1,0 +1,97 @@
+/* zip_made.h: an archive as torch.save makes one: entries stored as they are.
+ *
+ *     struct zip_made zip = {0};
+ *     zip_made_add(&zip, "archive/data.pkl", 16, pickle, size);
+ *     zip_made_end(&zip);
+ *     use(zip.file.bytes, zip.file.size);
+ *     zip_made_release(&zip);
+ */
+#ifndef ATTN_TESTS_ZIP_MADE_H
+#define ATTN_TESTS_ZIP_MADE_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+
+struct zip_made {
+    struct buf file, directory;
+    size_t count;
+    bool large; /* sizes and places in 64 bits, whatever they are */
+};
+
+static inline void zip_made_number(struct buf *out, uint64_t number, int size)
+{
+    for (int i = 0; i < size; i++)
+        buf_char(out, (char)(number >> 8 * i & 0xff));
+}
+
+/* The sizes are in the directory alone, as torch.save has it. */
+static inline void zip_made_add(struct zip_made *zip, const char *name, size_t name_size,
+                                const char *bytes, size_t size)
+{
+    enum { ALIGN_BYTES = 64, LOCAL_BYTES = 30, LARGE_BYTES = 28 + 4 };
+    size_t at = zip->file.size;
+    size_t gap = (0 - (at + LOCAL_BYTES + name_size)) % ALIGN_BYTES;
+    buf_bytes(&zip->file, "PK\3\4", 4);
+    buf_fill(&zip->file, 0, 22);
+    zip_made_number(&zip->file, name_size, 2);
+    zip_made_number(&zip->file, gap, 2);
+    buf_bytes(&zip->file, name, name_size);
+    buf_fill(&zip->file, 'Z', gap);
+    buf_bytes(&zip->file, bytes, size);
+
+    struct buf *out = &zip->directory;
+    buf_bytes(out, "PK\1\2", 4);
+    buf_fill(out, 0, 16);
+    zip_made_number(out, zip->large ? UINT32_MAX : size, 4);
+    zip_made_number(out, zip->large ? UINT32_MAX : size, 4);
+    zip_made_number(out, name_size, 2);
+    zip_made_number(out, zip->large ? LARGE_BYTES : 0, 2);
+    buf_fill(out, 0, 10);
+    zip_made_number(out, zip->large ? UINT32_MAX : at, 4);
+    buf_bytes(out, name, name_size);
+    if (zip->large) {
+        zip_made_number(out, 'F', 4); /* a field of another kind, of no bytes */
+        zip_made_number(out, 1, 2);
+        zip_made_number(out, 24, 2);
+        zip_made_number(out, size, 8);
+        zip_made_number(out, size, 8);
+        zip_made_number(out, at, 8);
+    }
+    zip->count++;
+}
+
+static inline void zip_made_end(struct zip_made *zip)
+{
+    struct buf *out = &zip->file;
+    size_t at = out->size;
+    size_t size = zip->directory.size;
+    buf_bytes(out, zip->directory.bytes, size);
+    if (zip->large) {
+        buf_bytes(out, "PK\6\6", 4);
+        buf_fill(out, 0, 20);
+        zip_made_number(out, zip->count, 8);
+        zip_made_number(out, zip->count, 8);
+        zip_made_number(out, size, 8);
+        zip_made_number(out, at, 8);
+        buf_bytes(out, "PK\6\7", 4);
+        zip_made_number(out, 0, 4);
+        zip_made_number(out, at + size, 8);
+        zip_made_number(out, 1, 4);
+    }
+    buf_bytes(out, "PK\5\6", 4);
+    buf_fill(out, 0, 4);
+    zip_made_number(out, zip->large ? UINT16_MAX : zip->count, 2);
+    zip_made_number(out, zip->large ? UINT16_MAX : zip->count, 2);
+    zip_made_number(out, zip->large ? UINT32_MAX : size, 4);
+    zip_made_number(out, zip->large ? UINT32_MAX : at, 4);
+    zip_made_number(out, 0, 2);
+}
+
+static inline void zip_made_release(struct zip_made *zip)
+{
+    buf_release(&zip->file);
+    buf_release(&zip->directory);
+}
+
+#endif
