@@ -160,7 +160,7 @@ static int read_archive(struct reading *reading, struct err *err)
     struct pickle pickle = {0};
     if (zip_read(&reading->zip, &tensors->file, &reading->arena, err))
         return -1;
-    const struct zip_entry *first = reading->zip.entries;
+    const struct zip_entry *first = reading->zip.entries; /* data.pkl, as a rule */
     const char *slash = reading->zip.count ? memchr(first->name, '/', first->name_size) : NULL;
     size_t root = slash ? (size_t)(slash + 1 - first->name) : 0;
     reading->root = arena_text(&reading->arena, root ? first->name : "", root, err);
@@ -184,11 +184,13 @@ static int read_archive(struct reading *reading, struct err *err)
 static int read_file(struct reading *reading, struct err *err)
 {
     const struct file *file = &reading->tensors->file;
-    bool archive = file->size >= 4 && memcmp(file->bytes, "PK\3\4", 4) == 0;
-    if (!archive && safetensors_refuse_other(file, "a zip archive of torch.save", err))
-        return err_append(
-            err, ": torch.save(torch.load(FILE), FILE) of PyTorch 1.6 or later writes one");
-    return read_archive(reading, err);
+    bool archive = file->size > 0 && *file->bytes == 'P';
+    if (archive || !safetensors_refuse_other(file, "a zip archive of torch.save", err))
+        return read_archive(reading, err);
+    bool pickle = *file->bytes == '\x80';
+    return pickle ? err_append(err, ": torch.save(torch.load(FILE, weights_only=True), FILE) of "
+                                    "PyTorch 2 writes one")
+                  : -1;
 }
 
 int pytorch_open(struct safetensors *tensors, const struct folder *folder, const char *name,
