@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "math/gather.h"
 #include "math/isa.h"
 #include "math/machine.h"
 #include "math/pool.h"
@@ -16,8 +15,7 @@ enum {
     LINE = 64,
     AHEAD = 16 << 10, /* bytes that are prefetched */
     BYTE_MOST = INT8_MAX,
-    COLUMNS_MOST = 1 << 17, /* more leave a vector too few values, and roundings that count */
-    BATCH = 64,             /* rows that are multiplied out at a time */
+    COLUMNS_MOST = SUMS_ROOM, /* many more would leave a vector too few values */
 };
 
 static const double UP = 1 + 0x1p-20;       /* more than what follows can round down */
@@ -33,12 +31,12 @@ struct argmax_top {
 
 static size_t part_count(const struct argmax *argmax)
 {
-    return (argmax->rows.rows + PART - 1) / PART;
+    return (argmax->words.out + PART - 1) / PART;
 }
 
 static size_t part_rows(const struct argmax *argmax, size_t first)
 {
-    size_t rest = argmax->rows.rows - first;
+    size_t rest = argmax->words.out - first;
     return rest < PART ? rest : PART;
 }
 
@@ -85,7 +83,7 @@ static float rounded_up(double value)
  * than its own n u. */
 static void note_norms(struct argmax *argmax, size_t i, float scale, struct squares *sums)
 {
-    double columns = (double)argmax->rows.columns;
+    double columns = (double)argmax->words.in;
     double up = 1 + columns * ROUNDING;
     double error = sqrt((double)add_lanes(sums->error)) * up + sqrt(columns) * 0x1p-15;
     double quant = sqrt((double)add_lanes(sums->quant)) * up;
@@ -94,18 +92,30 @@ static void note_norms(struct argmax *argmax, size_t i, float scale, struct squa
     argmax->norms[i] = rounded_up((double)scale * quant);
 }
 
+/* The first of some rows, as floats. */
+FOR_EACH_ISA
+static void widen(float *restrict row, struct number_rows from, size_t count)
+{
+    if (from.bytes == FLOAT_BYTES) {
+        memcpy(row, from.at[0], count * sizeof *row);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        row[i] = number_at(&(struct number_rows){.at = {from.at[0]}, .bytes = BF16_BYTES}, 0, i);
+}
+
 static void quantise_part(void *context, size_t round, size_t thread)
 {
     struct argmax *argmax = context;
-    size_t columns = argmax->rows.columns;
+    size_t columns = argmax->words.in;
     size_t first = round * PART;
     size_t end = first + part_rows(argmax, first);
-    (void)thread;
+    float *row = argmax->room[thread];
     for (size_t i = first; i < end; i++) {
-        const float *row = argmax->rows.data + i * argmax->rows.stride;
         int8_t *quants = argmax->quants + i * argmax->stride;
-        float largest = max_abs(row, columns);
         struct squares sums;
+        widen(row, weight_number_rows(&argmax->words, 0, i), columns);
+        float largest = max_abs(row, columns);
         memset(quants, 0, argmax->stride);
         if (first_nonfinite(row, columns) < columns) {
             argmax->errors[i] = INFINITY;
@@ -122,7 +132,7 @@ static void quantise_part(void *context, size_t round, size_t thread)
 static double largest_norm(const struct argmax *argmax)
 {
     double largest = 0;
-    for (size_t i = 0; i < argmax->rows.rows; i++) {
+    for (size_t i = 0; i < argmax->words.out; i++) {
         double norm = (double)argmax->errors[i] + (double)argmax->norms[i];
         largest = norm > largest ? norm : largest;
     }
@@ -131,7 +141,7 @@ static double largest_norm(const struct argmax *argmax)
 
 static int take_room(struct argmax *argmax, struct arena *arena, struct err *err)
 {
-    size_t rows = argmax->rows.rows;
+    size_t rows = argmax->words.out;
     size_t bytes = 0;
     if (!num_multiply(&bytes, rows, argmax->stride))
         return err_memory(err, SIZE_MAX);
@@ -147,17 +157,17 @@ static int take_room(struct argmax *argmax, struct arena *arena, struct err *err
     return all ? 0 : -1;
 }
 
-int argmax_init(struct argmax *argmax, struct machine *machine, struct matrix rows,
+int argmax_init(struct argmax *argmax, struct machine *machine, const struct weight *words,
                 struct arena *arena, struct err *err)
 {
-    *argmax = (struct argmax){.rows = rows, .largest = INFINITY};
-    argmax->stride = (rows.columns + LINE - 1) / LINE * LINE;
+    *argmax = (struct argmax){.words = *words, .room = machine->sums, .largest = INFINITY};
+    argmax->stride = (words->in + LINE - 1) / LINE * LINE;
     struct loop loop = {
         .rounds = part_count(argmax),
-        .work = (double)rows.rows * (double)rows.columns,
+        .work = (double)words->out * (double)words->in,
         .round = quantise_part,
     };
-    if (rows.columns > COLUMNS_MOST)
+    if (words->in > COLUMNS_MOST)
         return 0;
     if (take_room(argmax, arena, err))
         return -1;
@@ -179,7 +189,7 @@ struct query {
 static void quantise_vector(struct query *query)
 {
     struct argmax *argmax = query->argmax;
-    size_t columns = argmax->rows.columns;
+    size_t columns = argmax->words.in;
     double most = (double)(INT32_MAX / (BYTE_MOST * columns));
     double largest = (double)max_abs(query->x, columns);
     double norm = 0;
@@ -223,7 +233,7 @@ static void bound_rows(float *restrict near, const struct query *query,
     const float *restrict errors = argmax->errors + first;
     const float *restrict norms = argmax->norms + first;
     double *restrict bounds = argmax->bounds + first;
-    double underflow = (double)argmax->rows.columns * (double)FLT_MIN;
+    double underflow = (double)argmax->words.in * (double)FLT_MIN;
     for (size_t i = 0; i < count; i++) {
         double product = query->scale * (double)scales[i] * (double)products[i];
         double slack = query->norm * (double)errors[i] + query->error * (double)norms[i];
@@ -255,7 +265,7 @@ static void bound_part(void *context, size_t round, size_t thread)
 /* Rows that are to be multiplied out, and the largest product so far. */
 struct candidates {
     const struct query *query;
-    size_t rows[BATCH];
+    size_t rows[LANES];
     size_t count;
     float largest;
     size_t winner;
@@ -263,13 +273,13 @@ struct candidates {
 
 static void multiply_out(struct candidates *candidates)
 {
-    const struct matrix *matrix = &candidates->query->argmax->rows;
-    const float *rows[BATCH];
-    float products[BATCH];
+    const struct weight *words = &candidates->query->argmax->words;
+    struct number_rows rows = {.count = candidates->count, .bytes = words->rows.bytes};
+    float products[LANES];
     for (size_t i = 0; i < candidates->count; i++)
-        rows[i] = matrix->data + candidates->rows[i] * matrix->stride;
-    gather_dots(products, candidates->query->x, rows, candidates->count,
-                (struct gather_form){matrix->columns, 1});
+        rows.at[i] = weight_number_rows(words, 0, candidates->rows[i]).at[0];
+    gemv_rows((struct matrix){products, 1, candidates->count, LANES},
+              (struct matrix){(float *)candidates->query->x, 1, words->in, words->in}, &rows);
     for (size_t i = 0; i < candidates->count; i++) {
         bool is_earlier =
             products[i] == candidates->largest && candidates->rows[i] < candidates->winner;
@@ -284,7 +294,7 @@ static void multiply_out(struct candidates *candidates)
 static void add_candidate(struct candidates *candidates, size_t row)
 {
     candidates->rows[candidates->count++] = row;
-    if (candidates->count == BATCH)
+    if (candidates->count == LANES)
         multiply_out(candidates);
 }
 
@@ -294,12 +304,11 @@ bool argmax_find(struct machine *machine, struct argmax *argmax, const float *x,
     struct candidates candidates = {.query = &query, .largest = -INFINITY};
     struct loop loop = {
         .rounds = part_count(argmax),
-        .work = (double)argmax->rows.rows * (double)argmax->stride,
+        .work = (double)argmax->words.out * (double)argmax->stride,
         .round = bound_part,
     };
     size_t likely = 0; /* the part with the best row, roughly */
-    if (!isfinite(argmax->largest) ||
-        first_nonfinite(x, argmax->rows.columns) < argmax->rows.columns)
+    if (!isfinite(argmax->largest) || first_nonfinite(x, argmax->words.in) < argmax->words.in)
         return false;
     quantise_vector(&query);
     if ((query.norm + query.error) * argmax->largest >= (double)FLT_MAX / 2)
@@ -309,7 +318,7 @@ bool argmax_find(struct machine *machine, struct argmax *argmax, const float *x,
         likely = argmax->tops[i].value > argmax->tops[likely].value ? i : likely;
     add_candidate(&candidates, argmax->tops[likely].row);
     multiply_out(&candidates);
-    for (size_t i = 0; i < argmax->rows.rows; i++)
+    for (size_t i = 0; i < argmax->words.out; i++)
         if (argmax->bounds[i] >= (double)candidates.largest)
             add_candidate(&candidates, i);
     multiply_out(&candidates);

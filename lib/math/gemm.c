@@ -24,6 +24,8 @@ enum {
     WIDE = 2560,
     MANY_ROWS_WIDE = 192, /* the sooner the farther rows of W are apart */
     STREAM_AHEAD = 2048,  /* floats that one row of y prefetches */
+    FEW_DOTS = 8,         /* rows that read W as [out, in] where it lies, */
+    DOTS_AT_ONCE = 128,   /* so many of its rows in a round */
     PAIR_CHUNK = 384,     /* of the sum: a chunk of a panel stays in the second-level cache */
     ROUNDED_ROWS = 16,    /* of x, by one thread at a time */
     LINE_BYTES = 64,      /* of the caches */
@@ -95,7 +97,7 @@ struct plan {
     size_t panel_columns, first_columns; /* of the panels, and of the first of them */
     size_t chunk;                        /* of the sum */
     size_t group;                        /* rows of one round */
-    bool row;                            /* no panels: to one row of sums W is added row by row */
+    bool row;                            /* no panels, no kernels: W is read row by row */
     bool copy;                           /* each panel is made contiguous before it is used */
     bool prefetch;                       /* while a panel is used the next is prefetched */
     bool groups_in_turn;                 /* all groups of a panel, then of the next; not all panels
@@ -116,7 +118,8 @@ static size_t columns_to_line(const struct weight *w)
  * the file: few rows stream through it; many rows copy it panel by panel, because rows of W that
  * are kilobytes apart fall on the same few lines of the caches. What is prefetched is narrow: a
  * kernel asks for the whole of the next panel during its first rows, and the narrower the panel,
- * the more rows those are. */
+ * the more rows those are. W as [out, in] is read row by row for
+ * few rows, and transposed panel by panel for many. */
 static struct plan choose_plan(const struct weight *w, size_t rows, size_t threads)
 {
     size_t part = (w->out + threads - 1) / threads;
@@ -129,12 +132,17 @@ static struct plan choose_plan(const struct weight *w, size_t rows, size_t threa
     struct plan in_place = {PANEL_COLUMNS, columns_to_line(w), IN_PLACE_CHUNK, LARGE_GROUP,
                             .prefetch = true};
     struct plan copied = {COPY_COLUMNS, COPY_COLUMNS, PANEL_ROWS, LARGE_GROUP, .copy = true};
+    struct plan dots = {DOTS_AT_ONCE, DOTS_AT_ONCE, w->in, LARGE_GROUP, .row = true};
     if (w->pairs)
         return pairs;
+    if (w->rows.data && rows <= FEW_DOTS)
+        return dots;
     if (rows == 1 && w->data)
         return one_row;
     if (w->panels)
         return packed;
+    if (w->rows.data)
+        return copied;
     if (rows <= FEW_ROWS)
         return slabs;
     return rows < (w->stride < WIDE ? MANY_ROWS : MANY_ROWS_WIDE) ? in_place : copied;
@@ -237,7 +245,7 @@ static void multiply_chunk(const struct product *p, const struct round *round, c
                            size_t chunk)
 {
     const float *x = round->x + chunk * p->plan.chunk;
-    const float *next = find_next(p, round->panel, chunk);
+    const float *next = p->plan.prefetch ? find_next(p, round->panel, chunk) : panel;
     size_t tile = round->at.row / TILE_ROWS; /* groups are whole tiles */
     for (size_t row = 0; row < round->sums.rows; row += TILE_ROWS, tile++) {
         const struct kernel_set *set =
@@ -268,30 +276,39 @@ static void compute_panel(void *context, size_t index, size_t thread)
         .at = at,
     };
     for (size_t chunk = 0; chunk < p->sum.count; chunk++) {
-        const float *found = find_panel(p, panel, chunk);
-        if (p->plan.copy) {
-            size_t rows = blocking_size(&p->sum, chunk);
+        const float *found = p->copies[thread];
+        size_t rows = blocking_size(&p->sum, chunk);
+        if (p->plan.copy)
             weight_copy(p->copies[thread], COPY_COLUMNS, p->w,
                         (struct weight_piece){chunk * p->plan.chunk, rows, at.column});
-            found = p->copies[thread];
-        }
+        else
+            found = find_panel(p, panel, chunk);
         multiply_chunk(p, &round, found, chunk);
     }
 }
 
-/* The plan of one row: sums += x[k] · row k of W, over some columns. */
-static void compute_columns(void *context, size_t index, size_t thread)
+/* Columns of one row: sums += x[k] · row k of W. */
+static void stream_rows(const struct product *p, size_t column, struct matrix sums)
 {
-    const struct product *p = context;
-    size_t column = blocking_start(&p->columns, index);
-    size_t count = blocking_size(&p->columns, index);
-    struct matrix sums = {p->sums[thread], 1, count, count};
+    size_t count = sums.columns;
     const float *w = p->w->data + column;
     size_t rows_ahead = (STREAM_AHEAD + count - 1) / count;
     size_t later = count == p->w->stride ? STREAM_AHEAD : rows_ahead * p->w->stride;
     memset(sums.data, 0, count * sizeof *sums.data);
     for (size_t k = 0; k < p->x.columns; k++, w += p->w->stride)
         add_scaled_row(sums.data, w, count, p->x.data[k], w + later);
+}
+
+static void compute_columns(void *context, size_t index, size_t thread)
+{
+    const struct product *p = context;
+    size_t column = blocking_start(&p->columns, index);
+    size_t count = blocking_size(&p->columns, index);
+    struct matrix sums = {p->sums[thread], p->x.rows, count, count};
+    if (p->w->rows.data)
+        gemv(sums, p->x, p->w, column);
+    else
+        stream_rows(p, column, sums);
     epilogue_apply(&p->epilogue, sums, (struct corner){0, column});
 }
 

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "math/activation.h"
+#include "math/number_rows.h"
 #include "math/tensor.h"
 
 struct machine;
@@ -21,6 +22,24 @@ struct machine;
 
 enum { PANEL_COLUMNS = 32, PAIR_COLUMNS = 64 }; /* of a panel of floats, and of one of pairs */
 
+/* Which rows of a tensor are a matrix's: blocks of `block` rows, `stride` apart, from one on. */
+struct row_view {
+    size_t first, block, stride;
+};
+
+static inline size_t row_view_at(const struct row_view *view, size_t row)
+{
+    return view->first + row / view->block * view->stride + row % view->block;
+}
+
+/* A matrix that lies as [out, in], as most files have it: a row makes an output. */
+struct weight_rows {
+    const char *data; /* of any alignment; NULL: it does not lie so */
+    size_t bytes;     /* of a number: a float, or bf16 (transpose.h) */
+    struct row_view view;
+    size_t skipped; /* rows of the view before the first */
+};
+
 /* A borrowed matrix [in, out] and its bias: as it lies in a file, packed into panels of columns, or
  * rounded to bf16 in panels of pairs of rows. Columns of a wider one keep that one's stride. */
 struct weight {
@@ -28,6 +47,7 @@ struct weight {
     const float *bias;
     size_t in, out;
     size_t stride;
+    struct weight_rows rows;
     const float *panels;   /* [in][PANEL_COLUMNS] each; NULL: not packed; it may be all there is */
     const uint32_t *pairs; /* [in / 2][PAIR_COLUMNS] each: nothing else is read then */
 };
@@ -35,16 +55,11 @@ struct weight {
 /* Does the model have it? */
 static inline bool weight_exists(const struct weight *w)
 {
-    return w->data || w->panels || w->pairs;
+    return w->data || w->rows.data || w->panels || w->pairs;
 }
 
 /* One number of a matrix in float32, wherever it lies. */
-static inline float weight_element(const struct weight *w, size_t row, size_t column)
-{
-    size_t within = column % PANEL_COLUMNS;
-    return w->data ? w->data[row * w->stride + column]
-                   : w->panels[(column - within) * w->in + row * PANEL_COLUMNS + within];
-}
+float weight_element(const struct weight *w, size_t row, size_t column);
 
 /* Some columns; where they do not begin with a panel they are taken from where they lie, which
  * those in bf16 cannot (weight_can_slice). */
@@ -56,14 +71,16 @@ struct weight_piece {
     size_t row, rows, column;
 };
 
-/* Copy a piece as rows of `columns` floats; what W does not have of them is left as it is. */
+/* Copy a piece as rows of `columns` floats, from where W lies; what W does not have of them is left
+ * as it is. */
 void weight_copy(float *to, size_t columns, const struct weight *w, struct weight_piece piece);
 
-/* The floats that the panels of a matrix take; write them, the last one filled up with zeros; or
- * from its transpose, whose rows are W's columns. */
+/* LANES columns of a matrix that lies as [out, in], or its last ones, from a row on. */
+struct number_rows weight_number_rows(const struct weight *w, size_t row, size_t column);
+
+/* The floats that the panels of a matrix take; write them, the last one filled up with zeros. */
 size_t panels_size(const struct weight *w);
 void panels_fill(float *panels, const struct weight *w);
-void panels_fill_transposed(float *panels, struct matrix rows);
 
 /* What the panels of pairs take. Write rows `row` and `row` + 1 [out] of the matrix into panels
  * that are all zeros (`second` NULL: there is none); or a column, rounded to pairs already. */
@@ -84,11 +101,13 @@ void linear(struct machine *machine, struct matrix y, struct matrix x, const str
 void linear_add(struct machine *machine, struct matrix total, struct matrix y, struct matrix x,
                 const struct weight *w);
 
+/* y [T, n] = x [T, in] · columns of W from one on, which lies as [out, in]: for few rows of x, by
+ * this thread alone. Or by up to LANES rows that lie anywhere. They are read once, in order, and
+ * have a chain each: the bits are those of `linear`. */
+void gemv(struct matrix y, struct matrix x, const struct weight *w, size_t column);
+void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows);
+
 /* The pairs that the machine must hold for products of x [rows, columns] with a rounded weight. */
 size_t pairs_of_input(size_t rows, size_t columns);
-
-/* y[i] = row i of `rows` · x: the logits of one token. The matrix [V, C] stays as it is in the file
- * and is read once, in order; the bits are those of `linear`. */
-void gemv(struct machine *machine, float *y, struct matrix rows, const float *x);
 
 #endif

@@ -1,116 +1,142 @@
 #include "math/gemm.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "math/avx512.h"
-#include "math/isa.h"
-#include "math/machine.h"
-#include "math/pool.h"
+#include "math/transpose.h"
 
-enum { PART = 1024 }; /* rows of a round */
+enum {
+    FEW = 4,   /* rows of x that share what is made of W */
+    TILE = 64, /* numbers of a row at a time */
+};
 
-/* So many rows side by side that no chain waits for its own last sum. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+/* sums += x · tile [count, LANES]: a chain a column. */
 FOR_EACH_ISA
-static void gemv_plain(float *y, struct matrix rows, const float *x)
+static void add_tile(float *restrict sums, const float *restrict x, const float *restrict tile,
+                     size_t count)
 {
-    enum { CHAINS = 8 };
-    for (size_t row = 0; row < rows.rows; row += CHAINS) {
-        size_t count = rows.rows - row < CHAINS ? rows.rows - row : CHAINS;
-        float sums[CHAINS] = {0};
-        const float *from = rows.data + row * rows.stride;
-        for (size_t k = 0; k < rows.columns; k++)
-            for (size_t i = 0; i < count; i++)
-                sums[i] = fmaf(x[k], from[i * rows.stride + k], sums[i]);
-        memcpy(y + row, sums, count * sizeof *y);
+    float chains[LANES];
+    memcpy(chains, sums, sizeof chains);
+    for (size_t i = 0; i < count; i++)
+        for (size_t lane = 0; lane < LANES; lane++)
+            chains[lane] = fmaf(x[i], tile[i * LANES + lane], chains[lane]);
+    memcpy(sums, chains, sizeof chains);
+}
+
+/* Of numbers from `first` on, by a tile that stays in the first cache. */
+static void add_tiles(float (*sums)[LANES], struct matrix x, const struct number_rows *rows,
+                      size_t first)
+{
+    float tile[TILE * LANES] = {0};
+    struct number_rows rest = *rows;
+    for (size_t i = first; i < x.columns; i += TILE) {
+        size_t count = x.columns - i < TILE ? x.columns - i : TILE;
+        for (size_t row = 0; row < rows->count; row++)
+            rest.at[row] = rows->at[row] + i * rows->bytes;
+        transpose_rows(tile, LANES, &rest, count);
+        for (size_t t = 0; t < x.rows; t++)
+            add_tile(sums[t], x.data + t * x.stride + i, tile, count);
     }
 }
 
 #ifdef AVX512
 
-IN_AVX512 static inline __m512 add_block(__m512 sums, const float *from, size_t stride,
-                                         const float *x)
+IN_AVX512 static ALWAYS_INLINE __m512 add_number(__m512 sum, float x, __m512 column)
 {
-    __m512 columns[LANES];
-    transpose_block(columns, from, stride);
+    return _mm512_fmadd_ps(_mm512_set1_ps(x), column, sum);
+}
+
+/* LANES words of each row, which are columns by now. */
+IN_AVX512 static ALWAYS_INLINE void add_words(__m512 sums[FEW], size_t count, const float *x,
+                                              size_t stride, const __m512 words[LANES],
+                                              size_t bytes)
+{
+    const __m512i upper = _mm512_set1_epi32((int)0xffff0000);
 #pragma GCC unroll 16
-    for (size_t i = 0; i < LANES; i++)
-        sums = _mm512_fmadd_ps(_mm512_set1_ps(x[i]), columns[i], sums);
-    return sums;
-}
-
-/* What is left of a row after its blocks. */
-IN_AVX512 static inline __m512 add_rest(__m512 sums, const float *from, size_t stride,
-                                        const float *x, size_t count)
-{
-    float column[LANES];
-    for (size_t k = 0; k < count; k++) {
-        for (size_t i = 0; i < LANES; i++)
-            column[i] = from[i * stride + k];
-        sums = _mm512_fmadd_ps(_mm512_set1_ps(x[k]), _mm512_loadu_ps(column), sums);
+    for (size_t k = 0; k < LANES; k++) {
+        __m512i pair = _mm512_castps_si512(words[k]);
+        __m512 low = _mm512_castsi512_ps(_mm512_slli_epi32(pair, 16));
+        __m512 high = _mm512_castsi512_ps(_mm512_and_si512(pair, upper));
+#pragma GCC unroll 4
+        for (size_t t = 0; t < count; t++) {
+            const float *at = x + t * stride;
+            if (bytes == FLOAT_BYTES)
+                sums[t] = add_number(sums[t], at[k], words[k]);
+            else
+                sums[t] = add_number(add_number(sums[t], at[2 * k], low), at[2 * k + 1], high);
+        }
     }
-    return sums;
 }
 
-/* The products of a block of rows. Meanwhile the rows after it are prefetched, a few lines at a
- * time in the order in which they lie in memory. */
-IN_AVX512 static void gemv_block(float *y, struct matrix rows, const float *x)
+IN_AVX512 static ALWAYS_INLINE size_t add_blocks(float (*to)[LANES], struct matrix x,
+                                                 const struct number_rows *rows, size_t count)
 {
-    const float *from = rows.data;
-    const float *later = from + LANES * rows.stride;
-    __m512 sums = _mm512_setzero_ps();
-    size_t whole = rows.columns / LANES * LANES;
-    for (size_t k = 0; k < whole; k += LANES) {
-        for (size_t line = 0; line < LANES; line++)
-            __builtin_prefetch(later + (k + line) * LANES);
-        sums = add_block(sums, from + k, rows.stride, x + k);
+    size_t bytes = rows->bytes;
+    size_t step = LANES * LANE_BYTES / bytes;
+    size_t i = 0;
+    __m512 sums[FEW];
+    for (size_t t = 0; t < count; t++)
+        sums[t] = _mm512_setzero_ps();
+    for (; i + step <= x.columns; i += step) {
+        __m512 words[LANES];
+        prefetch_rows(rows, i * bytes, x.columns * bytes);
+        load_words(words, rows, i * bytes);
+        transpose_registers(words);
+        add_words(sums, count, x.data + i, x.stride, words, bytes);
     }
-    sums = add_rest(sums, from + whole, rows.stride, x + whole, rows.columns - whole);
-    _mm512_storeu_ps(y, sums);
+    for (size_t t = 0; t < count; t++)
+        _mm512_storeu_ps(to[t], sums[t]);
+    return i;
 }
 
-/* As many rows as fall into blocks; how many they are. */
-static size_t gemv_avx512(float *y, struct matrix rows, const float *x)
+/* Of as many numbers as fall into whole blocks; how many they are. */
+IN_AVX512 static size_t dots_avx512(float (*sums)[LANES], struct matrix x,
+                                    const struct number_rows *rows)
 {
-    size_t count = rows.rows / LANES * LANES;
-    if (!has_avx512())
-        return 0;
-    for (size_t row = 0; row < count; row += LANES)
-        gemv_block(y + row, matrix_rows(rows, row, LANES), x);
-    return count;
+    switch (x.rows) {
+    case 1:
+        return add_blocks(sums, x, rows, 1);
+    case 2:
+        return add_blocks(sums, x, rows, 2);
+    case 3:
+        return add_blocks(sums, x, rows, 3);
+    default:
+        return add_blocks(sums, x, rows, FEW);
+    }
+}
+
+static size_t dots_in_blocks(float (*sums)[LANES], struct matrix x, const struct number_rows *rows)
+{
+    return rows->count == LANES && has_avx512() ? dots_avx512(sums, x, rows) : 0;
 }
 #else
-static size_t gemv_avx512(float *y, struct matrix rows, const float *x)
+static size_t dots_in_blocks(float (*sums)[LANES], struct matrix x, const struct number_rows *rows)
 {
-    (void)y, (void)rows, (void)x;
+    (void)sums, (void)x, (void)rows;
     return 0;
 }
 #endif
 
-struct gemv_job {
-    float *y;
-    struct matrix rows;
-    const float *x;
-};
-
-static void compute_part(void *context, size_t round, size_t thread)
+void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows)
 {
-    const struct gemv_job *job = context;
-    size_t first = round * PART;
-    size_t rest = job->rows.rows - first;
-    struct matrix rows = matrix_rows(job->rows, first, rest < PART ? rest : PART);
-    size_t done = gemv_avx512(job->y + first, rows, job->x);
-    (void)thread;
-    gemv_plain(job->y + first + done, matrix_rows(rows, done, rows.rows - done), job->x);
+    for (size_t t = 0; t < x.rows; t += FEW) {
+        float sums[FEW][LANES] = {{0}};
+        struct matrix some = matrix_rows(x, t, x.rows - t < FEW ? x.rows - t : FEW);
+        size_t done = dots_in_blocks(sums, some, rows);
+        if (done < x.columns)
+            add_tiles(sums, some, rows, done);
+        for (size_t k = 0; k < some.rows; k++)
+            memcpy(y.data + (t + k) * y.stride, sums[k], rows->count * sizeof **sums);
+    }
 }
 
-void gemv(struct machine *machine, float *y, struct matrix rows, const float *x)
+void gemv(struct matrix y, struct matrix x, const struct weight *w, size_t column)
 {
-    struct gemv_job job = {y, rows, x};
-    struct loop loop = {
-        .rounds = (rows.rows + PART - 1) / PART,
-        .work = (double)rows.rows * (double)rows.columns,
-        .round = compute_part,
-    };
-    pool_run(machine->pool, loop, &job);
+    for (size_t i = 0; i < y.columns; i += LANES) {
+        struct number_rows rows = weight_number_rows(w, 0, column + i);
+        if (rows.count > y.columns - i)
+            rows.count = y.columns - i;
+        gemv_rows(matrix_columns(y, i, rows.count), x, &rows);
+    }
 }

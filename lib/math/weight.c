@@ -5,6 +5,7 @@
 
 #include "math/bf16.h"
 #include "math/tensor.h"
+#include "math/transpose.h"
 
 enum {
     AHEAD = 32, /* rows that are prefetched: in a file that is mapped each is on another page */
@@ -20,7 +21,7 @@ bool weight_can_slice(const struct weight *whole, size_t first)
 {
     if (whole->pairs)
         return first % PAIR_COLUMNS == 0;
-    return whole->data || !whole->panels || first % PANEL_COLUMNS == 0;
+    return whole->data || whole->rows.data || !whole->panels || first % PANEL_COLUMNS == 0;
 }
 
 struct weight weight_columns(const struct weight *whole, size_t first, size_t count)
@@ -32,12 +33,58 @@ struct weight weight_columns(const struct weight *whole, size_t first, size_t co
     part.pairs = whole->pairs ? whole->pairs + first * bf16_pairs(whole->in) : NULL;
     part.data = whole->data ? whole->data + first : NULL;
     part.bias = whole->bias ? whole->bias + first : NULL;
+    part.rows.skipped += first;
     part.out = count;
     return part;
 }
 
+/* Where column `column` of W, a row in the file, has its number `row`. */
+static const char *find_number(const struct weight *w, size_t row, size_t column)
+{
+    const struct weight_rows *rows = &w->rows;
+    return rows->data +
+           (row_view_at(&rows->view, rows->skipped + column) * w->in + row) * rows->bytes;
+}
+
+struct number_rows weight_number_rows(const struct weight *w, size_t row, size_t column)
+{
+    struct number_rows rows = {.count = smaller(LANES, w->out - column), .bytes = w->rows.bytes};
+    for (size_t i = 0; i < rows.count; i++)
+        rows.at[i] = find_number(w, row, column + i);
+    if (column + LANES < w->out)
+        rows.jump = (size_t)(find_number(w, row, column + LANES) - rows.at[0]);
+    return rows;
+}
+
+float weight_element(const struct weight *w, size_t row, size_t column)
+{
+    size_t within = column % PANEL_COLUMNS;
+    struct number_rows rows;
+    if (w->data)
+        return w->data[row * w->stride + column];
+    if (!w->rows.data)
+        return w->panels[(column - within) * w->in + row * PANEL_COLUMNS + within];
+    rows = weight_number_rows(w, row, column);
+    return number_at(&rows, 0, 0);
+}
+
+/* Rows of the file become columns. */
+static void copy_transposed(float *to, size_t columns, const struct weight *w,
+                            struct weight_piece piece)
+{
+    size_t count = smaller(columns, w->out - piece.column);
+    for (size_t i = 0; i < count; i += LANES) {
+        struct number_rows rows = weight_number_rows(w, piece.row, piece.column + i);
+        transpose_rows(to + i, columns, &rows, piece.rows);
+    }
+}
+
 void weight_copy(float *to, size_t columns, const struct weight *w, struct weight_piece piece)
 {
+    if (w->rows.data) {
+        copy_transposed(to, columns, w, piece);
+        return;
+    }
     size_t count = smaller(columns, w->out - piece.column);
     const float *from = w->data + piece.row * w->stride + piece.column;
     for (size_t i = 0; i < piece.rows; i++, from += w->stride) {
@@ -60,18 +107,6 @@ void panels_fill(float *panels, const struct weight *w)
     for (size_t column = 0; column < w->out; column += PANEL_COLUMNS)
         weight_copy(panels + column * w->in, PANEL_COLUMNS, w,
                     (struct weight_piece){0, w->in, column});
-}
-
-void panels_fill_transposed(float *panels, struct matrix rows)
-{
-    for (size_t row = 0; row < rows.rows; row += PANEL_COLUMNS) {
-        size_t count = smaller(PANEL_COLUMNS, rows.rows - row);
-        float *panel = panels + row * rows.columns;
-        if (count < PANEL_COLUMNS)
-            memset(panel, 0, rows.columns * PANEL_COLUMNS * sizeof *panel);
-        transpose((struct matrix){panel, rows.columns, count, PANEL_COLUMNS},
-                  matrix_rows(rows, row, count));
-    }
 }
 
 /* --- panels of pairs -------------------------------------------------------------------------- */

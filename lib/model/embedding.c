@@ -67,44 +67,19 @@ enum pass_state embed(struct pass *pass)
     return tap_rows(pass, SITE_EMBEDDING, 0, x);
 }
 
-/* The rows of every text that logits are wanted of, one after the other; or as columns. */
-static void gather(struct pass *pass, struct matrix to, struct matrix y, bool as_columns)
+/* The rows of every text that logits are wanted of, one after the other. */
+static void gather(struct pass *pass, struct matrix to, struct matrix y)
 {
     for (size_t s = 0; s < pass->batch->count; s++) {
         struct span wanted = pass_logit_rows(pass, s);
         struct span rows = pass->batch->queries[s];
-        struct matrix from = matrix_rows(y, rows.first + rows.count - wanted.count, wanted.count);
-        if (as_columns)
-            transpose(matrix_columns(to, wanted.first, wanted.count), from);
-        else
-            copy_rows(matrix_rows(to, wanted.first, wanted.count), from);
+        copy_rows(matrix_rows(to, wanted.first, wanted.count),
+                  matrix_rows(y, rows.first + rows.count - wanted.count, wanted.count));
     }
 }
 
-/* logits [V, T] = unembedding [V, C] · yᵀ [C, T]: the large matrix stays as it is in the file. */
-static int unembed_columns(struct pass *pass, struct matrix y)
-{
-    struct matrix logits = pass->scratch.logits;
-    const struct config *c = pass->config;
-    const float *matrix = NULL;
-    size_t width = config_word_width(c);
-    float *columns = arena_alloc(pass->arena, width * logits.columns, sizeof *columns, pass->err);
-    if (!columns || weights_unembedding(pass->weights, &matrix, pass->err))
-        return -1;
-    /* both products only read their second matrix */
-    struct matrix words = {(float *)matrix, c->vocab_size, width, width};
-    struct weight tokens = {
-        .data = columns, .in = width, .out = logits.columns, .stride = logits.columns};
-    gather(pass, (struct matrix){columns, width, logits.columns, logits.columns}, y, true);
-    if (logits.columns == 1)
-        gemv(pass->machine, logits.data, words, columns);
-    else
-        linear(pass->machine, logits, words, &tokens, ACTIVATION_NONE);
-    return 0;
-}
-
-/* logits [T, V] = y [T, C] · unembedding [C, V], which is packed. */
-static int unembed_rows(struct pass *pass, struct matrix y)
+/* logits [T, V] = y [T, C] · unembedding [C, V] */
+static int multiply_words(struct pass *pass, struct matrix y)
 {
     struct weight unembedding;
     struct matrix wanted = {y.data, pass->scratch.logits.rows, y.columns, y.stride};
@@ -114,9 +89,9 @@ static int unembed_rows(struct pass *pass, struct matrix y)
             arena_alloc(pass->arena, wanted.rows * wanted.columns, sizeof *wanted.data, pass->err);
         if (!wanted.data)
             return -1;
-        gather(pass, wanted, y, false);
+        gather(pass, wanted, y);
     }
-    if (weights_packed_unembedding(pass->weights, &unembedding, pass->err))
+    if (weights_unembedding(pass->weights, &unembedding, pass->err))
         return -1;
     linear(pass->machine, pass->scratch.logits, wanted, &unembedding, ACTIVATION_NONE);
     return 0;
@@ -139,14 +114,13 @@ static int finish_logits(struct pass *pass)
 {
     const struct config *c = pass->config;
     struct matrix logits = pass->scratch.logits;
-    bool in_rows = pass_logits_are_rows(pass);
     const float *bias = NULL;
     if (weights_logit_bias(pass->weights, &bias, pass->err))
         return -1;
     for (size_t row = 0; row < logits.rows; row++) {
         float *at = logits.data + row * logits.stride;
         for (size_t i = 0; bias && i < logits.columns; i++)
-            at[i] += bias[in_rows ? i : row];
+            at[i] += bias[i];
         for (size_t i = 0; c->logit_divisor > 0 && i < logits.columns; i++)
             at[i] /= c->logit_divisor;
         if (c->logit_cap > 0)
@@ -180,7 +154,7 @@ enum pass_state unembed(struct pass *pass, struct matrix y)
         return PASS_FAILED;
     if (likeliest && likeliest->known)
         return PASS_OVER;
-    if ((pass_logits_are_rows(pass) ? unembed_rows : unembed_columns)(pass, y))
+    if (multiply_words(pass, y))
         return PASS_FAILED;
     if (finish_logits(pass))
         return PASS_FAILED;

@@ -205,11 +205,6 @@ void pass_norm(const struct pass *pass, struct matrix y, struct matrix x, const 
         copy_rows(y, x);
 }
 
-bool pass_logits_are_rows(const struct pass *pass)
-{
-    return weights_unembedding_is_packed(pass->weights);
-}
-
 struct span pass_logit_rows(const struct pass *pass, size_t text)
 {
     return pass->tap->watch->last_logits ? (struct span){text, 1} : pass->batch->queries[text];

@@ -41,8 +41,7 @@ struct scratch {
     struct matrix up;      /* [T, I] of a gated MLP */
     struct matrix waves;   /* [T, turning channels] by what queries and keys turn … */
     struct matrix local;   /* … and in layers that have their own */
-    struct matrix logits;  /* [V, T], or [V, texts] where only the last are wanted; by rows
-                              [T, V] and [texts, V] */
+    struct matrix logits;  /* [T, V], or [texts, V] where only the last are wanted */
     struct attention_maps maps;
     struct attention_memory *attention; /* [thread] what it works in, from the first layer on */
     uint32_t **drawn; /* [text] random keys of every query, likewise; see attention_sparse.c */
@@ -162,10 +161,8 @@ enum site pass_last_site(const struct pass *pass, size_t layer);
  * attention, or a cache, is made of them. */
 struct span pass_heads(const struct pass *pass, enum site site, size_t layer);
 
-/* The columns of scratch.logits that belong to a text, or its rows, where the unembedding is
- * packed: one for each of its last rows. */
+/* The rows of scratch.logits that belong to a text: one for each of its last rows. */
 struct span pass_logit_rows(const struct pass *pass, size_t text);
-bool pass_logits_are_rows(const struct pass *pass);
 
 /* Where the keys and values that a text looks at are kept: its cache, its source's, or NULL. */
 struct cache *pass_cache(const struct pass *pass, size_t text);

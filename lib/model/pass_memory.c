@@ -111,15 +111,9 @@ int pass_memory_take_keys(struct pass *pass)
     return take_buffers(pass, list, count);
 }
 
-/* One token's stand without gaps. */
-static size_t logits_stride(size_t tokens)
-{
-    return tokens == 1 ? 1 : matrix_stride(tokens);
-}
-
 size_t pass_memory_logits_bytes(const struct config *config, size_t tokens)
 {
-    return config->vocab_size * logits_stride(tokens) * sizeof(float);
+    return tokens * config->vocab_size * sizeof(float);
 }
 
 int pass_memory_take_logits(struct pass *pass)
@@ -130,7 +124,5 @@ int pass_memory_take_logits(struct pass *pass)
     size_t tokens = pass->tap->watch->last_logits ? batch->count : batch->tokens;
     if (pass->part != PART_SENTENCE || !pass_watches(pass, SITE_LOGITS, 0))
         return 0;
-    if (pass_logits_are_rows(pass))
-        return take_matrix(pass, &(struct buffer){logits, tokens, words, 0}, matrix_stride(words));
-    return take_matrix(pass, &(struct buffer){logits, words, tokens, 0}, logits_stride(tokens));
+    return take_matrix(pass, &(struct buffer){logits, tokens, words, 0}, words);
 }

@@ -161,16 +161,13 @@ enum pass_state tap_heads(struct pass *pass, enum site site, size_t layer, struc
 enum pass_state tap_logits(struct pass *pass)
 {
     struct matrix logits = pass->scratch.logits;
-    bool in_rows = pass_logits_are_rows(pass);
-    size_t of_token = in_rows ? logits.stride : 1;
-    size_t of_word = in_rows ? 1 : logits.stride;
     for (size_t s = 0; s < pass->batch->count; s++) {
         struct span tokens = pass_logit_rows(pass, s);
         struct tensor values = {
-            .data = logits.data + tokens.first * of_token,
+            .data = logits.data + tokens.first * logits.stride,
             .rank = 2,
             .shape = {tokens.count, pass->config->vocab_size},
-            .stride = {of_token, of_word},
+            .stride = {logits.stride, 1},
         };
         if (announce(pass, SITE_LOGITS, 0, s, values))
             return PASS_FAILED;

@@ -1,26 +1,11 @@
 #include "model/weights.h"
 
 #include <stdbool.h>
-#include <string.h>
 
 #include "math/argmax.h"
 #include "math/gemm.h"
 #include "model/family/family.h"
-#include "model/family/family_rows.h"
-#include "model/parameter_table.h"
-
-struct parameter {
-    struct found_tensor found;
-    const float *data;     /* NULL until it is used as float32 */
-    const float *panels;   /* NULL until it is packed */
-    const uint32_t *pairs; /* NULL until it is rounded to bf16 */
-};
-
-static struct parameter *parameter_at(const struct weights *weights, enum parameter_id id,
-                                      size_t layer)
-{
-    return &weights->parameters[parameter_index(id, layer)];
-}
+#include "model/weights_load.h"
 
 static const struct found_tensor *found_at(void *parameters, size_t index)
 {
@@ -63,110 +48,6 @@ void weights_release(struct weights *weights)
     *weights = (struct weights){0};
 }
 
-/* The tensor as float32: where it lies, or converted and kept. NULL, with no error, when the model
- * has no such tensor. */
-static int load(struct weights *weights, enum parameter_id id, size_t layer, const float **data,
-                struct err *err)
-{
-    struct parameter *parameter = parameter_at(weights, id, layer);
-    const struct safetensors_entry *entry = parameter->found.entry;
-    if (entry && !parameter->data)
-        parameter->data = safetensors_floats(entry);
-    if (entry && !parameter->data) {
-        float *copy = arena_alloc(&weights->arena, entry->count, sizeof *copy, err);
-        if (!copy)
-            return -1;
-        dtype_to_float(copy, entry->data, entry->dtype, entry->count);
-        parameter->data = copy;
-    }
-    *data = parameter->data;
-    return 0;
-}
-
-static int load_norm(struct weights *weights, enum parameter_id scale, size_t layer,
-                     struct norm *norm, struct err *err)
-{
-    norm->epsilon = weights->config->epsilon;
-    norm->rms = weights->config->rms;
-    norm->offset = weights->config->norm_offset ? 1.0f : 0.0f;
-    return load(weights, scale, layer, &norm->scale, err) ||
-                   load(weights, scale + 1, layer, &norm->shift, err)
-               ? -1
-               : 0;
-}
-
-/* A matrix of a family, which lies as [out, in]: its rows are packed, or rounded, as columns. */
-static int load_rows(struct weights *weights, enum parameter_id id, size_t layer,
-                     struct weight *weight, struct err *err)
-{
-    struct parameter *parameter = parameter_at(weights, id, layer);
-    struct parameter *bias = parameter_at(weights, id + 1, layer);
-    struct row_view view = family_view(id, weights->config);
-    bool rounded = weights->precision == PRECISION_BF16;
-    if (bias->found.entry && !bias->data) {
-        bias->data = rows_copy_bias(bias->found.entry, &view, weight->out, &weights->arena, err);
-        if (!bias->data)
-            return -1;
-    }
-    if (rounded && !parameter->pairs)
-        parameter->pairs =
-            rows_to_pairs(parameter->found.entry, &view, weight, &weights->arena, err);
-    if (!rounded && !parameter->panels)
-        parameter->panels =
-            rows_to_panels(parameter->found.entry, &view, weight, &weights->arena, err);
-    weight->bias = bias->data;
-    weight->pairs = rounded ? parameter->pairs : NULL;
-    weight->panels = rounded ? NULL : parameter->panels;
-    return weight_exists(weight) ? 0 : -1;
-}
-
-static int pack(struct weights *weights, struct parameter *parameter, struct weight *weight,
-                struct err *err)
-{
-    if (!parameter->panels) {
-        float *panels = arena_alloc(&weights->arena, panels_size(weight), sizeof *panels, err);
-        if (!panels)
-            return -1;
-        panels_fill(panels, weight);
-        parameter->panels = panels;
-    }
-    weight->panels = parameter->panels;
-    return 0;
-}
-
-/* Round a matrix to bf16, once: as one, or as `parts` of the same size that stand side by side. */
-static int round_matrix(struct weights *weights, struct parameter *parameter, struct weight *weight,
-                        size_t parts, struct err *err)
-{
-    struct weight part = {.in = weight->in, .out = weight->out / parts};
-    const struct safetensors_entry *entry = parameter->found.entry;
-    if (entry && !parameter->pairs)
-        parameter->pairs = weights_bf16_matrix(entry, &part, &weights->arena, err);
-    weight->pairs = parameter->pairs;
-    return entry && !weight->pairs ? -1 : 0;
-}
-
-/* A matrix, in float32, packed or rounded, and its bias, which comes after it in the table. The
- * matrix may be several side by side. */
-static int load_linear(struct weights *weights, enum parameter_id matrix, size_t layer,
-                       struct weight *weight, size_t parts, struct err *err)
-{
-    size_t shape[2];
-    struct parameter *parameter = parameter_at(weights, matrix, layer);
-    parameter_shape(shape, matrix, weights->config);
-    weight->in = shape[0];
-    weight->out = weight->stride = shape[1];
-    if (weights->config->family)
-        return load_rows(weights, matrix, layer, weight, err);
-    if (load(weights, matrix + 1, layer, &weight->bias, err))
-        return -1;
-    if (weights->precision == PRECISION_BF16)
-        return round_matrix(weights, parameter, weight, parts, err);
-    if (load(weights, matrix, layer, &weight->data, err))
-        return -1;
-    return weights->packing ? pack(weights, parameter, weight, err) : 0;
-}
-
 /* One of several matrices that stand side by side; rounded, each has panels of its own. */
 static struct weight part_of(const struct weight *whole, size_t index, size_t columns)
 {
@@ -183,7 +64,7 @@ static int load_joined(struct weights *weights, size_t layer, struct attention_w
 {
     struct weight joined = {0};
     size_t width = weights->config->n_embd;
-    if (load_linear(weights, PARAMETER_C_ATTN, layer, &joined, 3, err))
+    if (weights_load_matrix(weights, PARAMETER_C_ATTN, layer, &joined, 3, err))
         return -1;
     attention->q = part_of(&joined, 0, width);
     attention->k = part_of(&joined, 1, width);
@@ -225,8 +106,8 @@ static int load_row(struct weights *weights, const struct block_row *row, size_t
     if (row->id == PARAMETER_C_ATTN)
         return load_joined(weights, layer, to, err);
     if (parameter_rows[row->id].shape[1] == DIM_NONE)
-        return load_norm(weights, row->id, layer, to, err);
-    return load_linear(weights, row->id, layer, to, 1, err);
+        return weights_load_norm(weights, row->id, layer, to, err);
+    return weights_load_matrix(weights, row->id, layer, to, 1, err);
 }
 
 /* The same row where the text looks at its source. */
@@ -257,24 +138,25 @@ int weights_block(struct weights *weights, size_t layer, enum site last,
 
 int weights_embedding_norm(struct weights *weights, struct norm *norm, struct err *err)
 {
-    return load_norm(weights, PARAMETER_EMBEDDING_NORM, 0, norm, err);
+    return weights_load_norm(weights, PARAMETER_EMBEDDING_NORM, 0, norm, err);
 }
 
 int weights_projection(struct weights *weights, bool out, struct weight *weight, struct err *err)
 {
     *weight = (struct weight){0};
-    return load_linear(weights, out ? PARAMETER_PROJECT_OUT : PARAMETER_PROJECT_IN, 0, weight, 1,
-                       err);
+    return weights_load_matrix(weights, out ? PARAMETER_PROJECT_OUT : PARAMETER_PROJECT_IN, 0,
+                               weight, 1, err);
 }
 
 int weights_logit_bias(struct weights *weights, const float **bias, struct err *err)
 {
-    return load(weights, PARAMETER_LM_HEAD + 1, 0, bias, err);
+    return weights_load(weights, PARAMETER_LM_HEAD + 1, 0, bias, err);
 }
 
 int weights_final_norm(struct weights *weights, bool of_encoder, struct norm *norm, struct err *err)
 {
-    return load_norm(weights, of_encoder ? PARAMETER_ENCODER_LN_F : PARAMETER_LN_F, 0, norm, err);
+    return weights_load_norm(weights, of_encoder ? PARAMETER_ENCODER_LN_F : PARAMETER_LN_F, 0, norm,
+                             err);
 }
 
 static enum parameter_id unembedding_of(const struct weights *weights)
@@ -283,69 +165,28 @@ static enum parameter_id unembedding_of(const struct weights *weights)
     return own ? PARAMETER_LM_HEAD : PARAMETER_WTE;
 }
 
-int weights_unembedding(struct weights *weights, const float **matrix, struct err *err)
+int weights_unembedding(struct weights *weights, struct weight *weight, struct err *err)
 {
-    return load(weights, unembedding_of(weights), 0, matrix, err);
+    static const struct row_view all = {0, SIZE_MAX, 0};
+    const struct config *c = weights->config;
+    *weight = (struct weight){.in = config_word_width(c), .out = c->vocab_size};
+    return weights_load_rows(weights, unembedding_of(weights), 0, weight, &all,
+                             weights->packing_words, err);
 }
 
 int weights_argmax(struct weights *weights, struct machine *machine, struct argmax **argmax,
                    struct err *err)
 {
-    const struct config *c = weights->config;
-    const float *words = NULL;
+    struct weight words;
     if (!weights->argmax) {
         struct argmax *made = arena_alloc(&weights->arena, 1, sizeof *made, err);
-        if (!made || weights_unembedding(weights, &words, err))
-            return -1;
-        /* they are only read */
-        size_t width = config_word_width(c);
-        struct matrix rows = {(float *)words, c->vocab_size, width, width};
-        if (argmax_init(made, machine, rows, &weights->arena, err))
+        if (!made || weights_unembedding(weights, &words, err) ||
+            argmax_init(made, machine, &words, &weights->arena, err))
             return -1;
         weights->argmax = made;
     }
     *argmax = weights->argmax;
     return 0;
-}
-
-bool weights_unembedding_is_packed(const struct weights *weights)
-{
-    return weights->precision == PRECISION_BF16 || weights->packing_words;
-}
-
-static int round_unembedding(struct weights *weights, struct weight *weight, struct err *err)
-{
-    struct parameter *parameter = parameter_at(weights, unembedding_of(weights), 0);
-    if (!parameter->pairs)
-        parameter->pairs =
-            weights_bf16_transpose(parameter->found.entry, weight, &weights->arena, err);
-    weight->pairs = parameter->pairs;
-    return weight->pairs ? 0 : -1;
-}
-
-static int pack_unembedding(struct weights *weights, struct weight *weight, struct err *err)
-{
-    struct parameter *parameter = parameter_at(weights, unembedding_of(weights), 0);
-    if (!parameter->panels) {
-        const float *words = NULL;
-        float *panels = arena_room(&weights->arena, panels_size(weight), sizeof *panels, err);
-        if (!panels || weights_unembedding(weights, &words, err))
-            return -1;
-        /* they are only read */
-        struct matrix rows = {(float *)words, weight->out, weight->in, weight->in};
-        panels_fill_transposed(panels, rows);
-        parameter->panels = panels;
-    }
-    weight->panels = parameter->panels;
-    return 0;
-}
-
-int weights_packed_unembedding(struct weights *weights, struct weight *weight, struct err *err)
-{
-    const struct config *c = weights->config;
-    bool rounded = weights->precision == PRECISION_BF16;
-    *weight = (struct weight){.in = config_word_width(c), .out = c->vocab_size};
-    return (rounded ? round_unembedding : pack_unembedding)(weights, weight, err);
 }
 
 void weights_embed_token(const struct weights *weights, float *y, uint32_t id)

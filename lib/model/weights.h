@@ -115,11 +115,11 @@ void weights_release(struct weights *weights);
 int weights_block(struct weights *weights, size_t layer, enum site last,
                   struct block_weights *block, struct err *err);
 
-/* The final norm, of the decoder or the encoder; the matrix [V, C] that makes logits (the token
+/* The final norm, of the decoder or the encoder; the matrix [C, V] that makes logits (the token
  * embedding, where it is tied). */
 int weights_final_norm(struct weights *weights, bool of_encoder, struct norm *norm,
                        struct err *err);
-int weights_unembedding(struct weights *weights, const float **matrix, struct err *err);
+int weights_unembedding(struct weights *weights, struct weight *weight, struct err *err);
 
 /* The norm of embeddings; what leads from their channels to the stream's, and back; what is added
  * to logits [V], NULL: nothing. */
@@ -130,10 +130,6 @@ int weights_logit_bias(struct weights *weights, const float **bias, struct err *
 /* What tells the largest logit without the others; it is made on first use. */
 int weights_argmax(struct weights *weights, struct machine *machine, struct argmax **argmax,
                    struct err *err);
-
-/* Is that matrix packed, in float32 or in bf16, for a product with rows of tokens? Then: [C, V]. */
-bool weights_unembedding_is_packed(const struct weights *weights);
-int weights_packed_unembedding(struct weights *weights, struct weight *weight, struct err *err);
 
 /* y [C] = the embedding of a token; y += that of a position, where there is one. */
 void weights_embed_token(const struct weights *weights, float *y, uint32_t id);
@@ -156,12 +152,12 @@ struct parameter_info weights_parameter(const struct weights *weights, size_t in
 /* --- matrices in bf16: weights_bf16.c -------------------------------------------------------- */
 
 /* The panels of a matrix [in, out], or of several side by side, pairs_size(part) apart; or of one
- * that the entry holds as [out, in]. NULL with `err`. */
+ * whose columns are the view's rows of the entry. NULL with `err`. */
 const uint32_t *weights_bf16_matrix(const struct safetensors_entry *entry,
                                     const struct weight *part, struct arena *arena,
                                     struct err *err);
-const uint32_t *weights_bf16_transpose(const struct safetensors_entry *entry,
-                                       const struct weight *weight, struct arena *arena,
-                                       struct err *err);
+const uint32_t *weights_bf16_rows(const struct safetensors_entry *entry,
+                                  const struct row_view *view, const struct weight *weight,
+                                  struct arena *arena, struct err *err);
 
 #endif

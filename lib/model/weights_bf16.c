@@ -41,9 +41,9 @@ const uint32_t *weights_bf16_matrix(const struct safetensors_entry *entry,
     return pairs;
 }
 
-const uint32_t *weights_bf16_transpose(const struct safetensors_entry *entry,
-                                       const struct weight *weight, struct arena *arena,
-                                       struct err *err)
+const uint32_t *weights_bf16_rows(const struct safetensors_entry *entry,
+                                  const struct row_view *view, const struct weight *weight,
+                                  struct arena *arena, struct err *err)
 {
     struct arena scratch = {0};
     float *room = arena_alloc(&scratch, weight->in, sizeof *room, err);
@@ -51,7 +51,7 @@ const uint32_t *weights_bf16_transpose(const struct safetensors_entry *entry,
     uint32_t *pairs =
         room && rounded ? arena_alloc(arena, pairs_size(weight), sizeof *pairs, err) : NULL;
     for (size_t column = 0; pairs && column < weight->out; column++) {
-        bf16_pair_row(rounded, floats_of_row(entry, column, room), weight->in);
+        bf16_pair_row(rounded, floats_of_row(entry, row_view_at(view, column), room), weight->in);
         pairs_fill_column(pairs, weight, column, rounded);
     }
     arena_release(&scratch);

@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "format/json.h"
+#include "math/gemm.h"
 #include "model/config.h"
 #include "model/parameter_table.h"
 
@@ -85,18 +86,8 @@ long family_layer_of(const struct family *family, const char *name);
 /* The tensor's shape, of which the slot may be a part; returns the rank. */
 size_t family_shape(size_t shape[2], enum parameter_id id, const struct config *config);
 
-/* Row r of a slot's matrix [out, in], or number r of its bias, is row
- * first + r / block · stride + r % block of the tensor. */
-struct row_view {
-    size_t first, block, stride;
-};
-
+/* The tensor's rows that are those of a slot's matrix [out, in], or numbers of its bias. */
 struct row_view family_view(enum parameter_id id, const struct config *config);
-
-static inline size_t row_view_at(const struct row_view *view, size_t row)
-{
-    return view->first + row / view->block * view->stride + row % view->block;
-}
 
 /* --- for the families' own files: family_keys.c, family_rotary.c ------------------------------ */
 

@@ -10,7 +10,7 @@
 #include "base/heap.h"
 #include "math/machine.h"
 
-enum { ROWS_MOST = 5000, COLUMNS_MOST = 200, PAD = 3, QUESTIONS = 6 };
+enum { ROWS_MOST = 5000, COLUMNS_MOST = 200, QUESTIONS = 6 };
 
 static struct guarded matrix_memory, x_memory;
 static struct machine machine;
@@ -18,7 +18,7 @@ static struct machine machine;
 static void open_all(size_t threads)
 {
     ck_assert_int_eq(machine_open(&machine, threads, NULL), 0);
-    matrix_memory = guarded_open(ROWS_MOST * (COLUMNS_MOST + PAD));
+    matrix_memory = guarded_open(ROWS_MOST * COLUMNS_MOST);
     x_memory = guarded_open(COLUMNS_MOST);
 }
 
@@ -172,22 +172,31 @@ static const size_t shapes[][2] = {
     {1, 1}, {2, 1}, {9, 63}, {63, 64}, {64, 65}, {130, 16}, {1023, 17}, {1025, 48}, {2100, 100},
 };
 
-static struct matrix fill_rows(fill *with, size_t rows, size_t columns, size_t pad, uint32_t *dice)
+static struct matrix fill_rows(fill *with, size_t rows, size_t columns, uint32_t *dice)
 {
-    size_t stride = columns + pad;
-    struct matrix matrix = {.rows = rows, .columns = columns, .stride = stride};
-    matrix.data = guarded_take(&matrix_memory, (rows - 1) * stride + columns);
+    struct matrix matrix = {.rows = rows, .columns = columns, .stride = columns};
+    matrix.data = guarded_take(&matrix_memory, rows * columns);
     for (size_t row = 0; row < rows; row++)
-        with(matrix.data + row * stride, row, columns, dice);
+        with(matrix.data + row * columns, row, columns, dice);
     return matrix;
 }
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
+/* Rows without gaps, as they lie in a file. */
+static struct weight words_of(struct matrix rows)
+{
+    struct weight_rows lying = {(const char *)rows.data, FLOAT_BYTES, {0, SIZE_MAX, 0}, 0};
+    ck_assert_uint_eq(rows.stride, rows.columns);
+    return (struct weight){.in = rows.columns, .out = rows.rows, .rows = lying};
+}
+
 /* What was found must be what the slow way says, and no product beyond its bound. */
 static void check_answer(const struct argmax *argmax, const float *x, uint32_t found)
 {
-    struct matrix rows = argmax->rows;
+    size_t width = argmax->words.in;
+    struct matrix rows = {(float *)(void *)argmax->words.rows.data, argmax->words.out, width,
+                          width};
     size_t expected = judged(rows, x);
     if (found != expected)
         ck_abort_msg("[%zu, %zu]: expected row %zu, found %u", rows.rows, rows.columns, expected,
@@ -201,8 +210,8 @@ static void check_answer(const struct argmax *argmax, const float *x, uint32_t f
 static void check_question(struct argmax *argmax, fill *with, uint32_t *dice)
 {
     uint32_t found = UINT32_MAX;
-    float *x = guarded_take(&x_memory, argmax->rows.columns);
-    with(x, 0, argmax->rows.columns, dice);
+    float *x = guarded_take(&x_memory, argmax->words.in);
+    with(x, 0, argmax->words.in, dice);
     ck_assert(argmax_find(&machine, argmax, x, &found));
     check_answer(argmax, x, found);
 }
@@ -213,9 +222,9 @@ static void check_shapes(fill *rows_with)
     for (size_t shape = 0; shape < COUNT(shapes); shape++) {
         struct argmax argmax;
         struct arena arena = {0};
-        struct matrix rows =
-            fill_rows(rows_with, shapes[shape][0], shapes[shape][1], shape % 2 * PAD, &dice);
-        ck_assert_int_eq(argmax_init(&argmax, &machine, rows, &arena, NULL), 0);
+        struct matrix rows = fill_rows(rows_with, shapes[shape][0], shapes[shape][1], &dice);
+        struct weight words = words_of(rows);
+        ck_assert_int_eq(argmax_init(&argmax, &machine, &words, &arena, NULL), 0);
         for (size_t i = 0; i < COUNT(fills); i++)
             check_question(&argmax, fills[i], &dice);
         arena_release(&arena);
@@ -233,10 +242,11 @@ TEST(threads_change_nothing)
 {
     open_all(2);
     uint32_t dice = 17;
-    struct matrix rows = fill_rows(often_equal, ROWS_MOST, COLUMNS_MOST, 0, &dice);
+    struct matrix rows = fill_rows(often_equal, ROWS_MOST, COLUMNS_MOST, &dice);
     struct argmax argmax;
     struct arena arena = {0};
-    ck_assert_int_eq(argmax_init(&argmax, &machine, rows, &arena, NULL), 0);
+    struct weight words = words_of(rows);
+    ck_assert_int_eq(argmax_init(&argmax, &machine, &words, &arena, NULL), 0);
     for (int i = 0; i < QUESTIONS; i++)
         check_question(&argmax, i % 2 ? normally : of_any_size, &dice);
     arena_release(&arena);
@@ -248,10 +258,11 @@ TEST(most_rows_are_passed_over)
 {
     open_all(1);
     uint32_t dice = 23;
-    struct matrix rows = fill_rows(normally, ROWS_MOST, COLUMNS_MOST, 0, &dice);
+    struct matrix rows = fill_rows(normally, ROWS_MOST, COLUMNS_MOST, &dice);
     struct argmax argmax;
     struct arena arena = {0};
-    ck_assert_int_eq(argmax_init(&argmax, &machine, rows, &arena, NULL), 0);
+    struct weight words = words_of(rows);
+    ck_assert_int_eq(argmax_init(&argmax, &machine, &words, &arena, NULL), 0);
     for (int i = 0; i < QUESTIONS; i++) {
         check_question(&argmax, normally, &dice);
         const float *x = guarded_take(&x_memory, COLUMNS_MOST);
@@ -286,11 +297,12 @@ TEST(what_may_be_infinite_cannot_be_told)
         struct argmax argmax;
         struct arena arena = {0};
         float *x = guarded_take(&x_memory, 33);
-        struct matrix rows = fill_rows(with_one_element, 70, 33, 0, &dice);
+        struct matrix rows = fill_rows(with_one_element, 70, 33, &dice);
         memset(x, 0, 33 * sizeof *x);
         rows.data[35 * 33 + 32] = cases[i].row;
         x[32] = cases[i].x;
-        ck_assert_int_eq(argmax_init(&argmax, &machine, rows, &arena, NULL), 0);
+        struct weight words = words_of(rows);
+        ck_assert_int_eq(argmax_init(&argmax, &machine, &words, &arena, NULL), 0);
         ck_assert_int_eq(argmax_find(&machine, &argmax, x, &found), cases[i].told);
         ck_assert_uint_eq(found, cases[i].told ? judged(rows, x) : UINT32_MAX);
         arena_release(&arena);
@@ -302,8 +314,8 @@ TEST(what_may_be_infinite_cannot_be_told)
  * can be everywhere: their product is the largest, and its sum drifts. */
 TEST(rows_may_be_too_long)
 {
-    enum { ROWS = 4, LONGEST = 1 << 17 };
-    static const size_t lengths[] = {1000, 1 << 14, 20011, 1 << 16, LONGEST, LONGEST + 1};
+    enum { ROWS = 4, LONGEST = SUMS_ROOM };
+    static const size_t lengths[] = {1000, 1 << 14, 20011, LONGEST, LONGEST + 1};
     uint32_t dice = 31;
     float *values = heap_alloc((ROWS + 1) * (LONGEST + 1), sizeof *values, NULL);
     ck_assert_ptr_nonnull(values);
@@ -317,7 +329,8 @@ TEST(rows_may_be_too_long)
         dice_fill(values, ROWS * lengths[i], &dice);
         for (size_t k = 0; k < lengths[i]; k++)
             values[2 * lengths[i] + k] = 1;
-        ck_assert_int_eq(argmax_init(&argmax, &machine, rows, &arena, NULL), 0);
+        struct weight words = words_of(rows);
+        ck_assert_int_eq(argmax_init(&argmax, &machine, &words, &arena, NULL), 0);
         for (int j = 1; j < 10; j++) {
             for (size_t k = 0; k < lengths[i]; k++)
                 x[k] = (float)j / 10;
@@ -336,25 +349,27 @@ TEST(memory_may_run_out)
 {
     open_all(1);
     uint32_t dice = 37;
-    struct matrix rows = fill_rows(normally, ROWS_MOST, 64, 0, &dice);
+    struct matrix rows = fill_rows(normally, ROWS_MOST, 64, &dice);
     size_t failures = 0;
     for (int done = 0; !done;) {
         struct argmax argmax;
         struct arena arena = {0};
         struct err err = {0};
         heap_fail_at(failures + 1, 0);
-        done = !argmax_init(&argmax, &machine, rows, &arena, &err);
+        struct weight words = words_of(rows);
+        done = !argmax_init(&argmax, &machine, &words, &arena, &err);
         heap_fail_at(0, 0);
         ck_assert(done || strncmp(err.text, "out of memory: ", 15) == 0);
         failures += !done;
         arena_release(&arena);
     }
     ck_assert_uint_gt(failures, 0);
-    rows.rows = SIZE_MAX / 64;
     struct argmax argmax;
     struct arena arena = {0};
-    rows.columns = 65;
-    ck_assert_int_eq(argmax_init(&argmax, &machine, rows, &arena, NULL), -1);
+    rows.rows = SIZE_MAX / 64;
+    rows.columns = rows.stride = 65;
+    struct weight words = words_of(rows);
+    ck_assert_int_eq(argmax_init(&argmax, &machine, &words, &arena, NULL), -1);
     arena_release(&arena);
     close_all();
 }

@@ -2,67 +2,167 @@
 #include "math/gemm.h"
 #include "math/kernel.h"
 #include "math/machine.h"
+#include "math/transpose.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "../unit.h"
 #include "../rigs/dice.h"
+#include "../rigs/gemm_rig.h"
 #include "../rigs/guarded.h"
+#include "../rigs/patience.h"
 
-enum { ROWS_MOST = 1100, COLUMNS_MOST = 100 };
+enum { OUT_MOST = 200, IN_MOST = 800, ROWS_MOST = 70, TENSOR_ROWS = 3 + (OUT_MOST / 5 + 1) * 7 };
 
-/* Around the edges of blocks and of what one thread takes. */
-static const size_t row_counts[] = {1, 7, 8, 9, 31, 32, 33, 47, 64, 1023, 1024, 1025, ROWS_MOST};
-static const size_t column_counts[] = {1, 15, 16, 17, 31, 32, 33, 48, COLUMNS_MOST};
+/* Around the edges of blocks, of words, of tiles, of what one thread takes, and of what is copied.
+ */
+static const size_t out_counts[] = {1, 15, 16, 17, 31, 32, 33, 64, 65, 127, 128, 129, OUT_MOST};
+static const size_t in_counts[] = {1, 2, 15, 16, 17, 31, 32, 33, 63, 65, 97, 768, IN_MOST};
+static const size_t row_counts[] = {1, 2, 3, 4, 5, 8, 9, 12, 64, 65, ROWS_MOST};
+static const size_t sizes[] = {FLOAT_BYTES, BF16_BYTES};
+static const struct row_view views[] = {{0, SIZE_MAX, 0}, {2, SIZE_MAX, 0}, {3, 5, 7}};
 
 static struct guarded matrix_memory, x_memory, y_memory;
 
-/* Products end where the next page must not be touched, and are one chain each. */
-static void check_products(struct machine *machine, size_t rows, size_t columns, size_t pad)
+static void open_memory(void)
 {
-    uint32_t dice = 3;
-    size_t stride = columns + pad;
-    size_t count = (rows - 1) * stride + columns;
-    struct matrix matrix = {guarded_take(&matrix_memory, count), rows, columns, stride};
-    float *x = guarded_take(&x_memory, columns);
-    float *y = guarded_take(&y_memory, rows);
-    dice_fill(matrix.data, count, &dice);
-    dice_fill(x, columns, &dice);
-    gemv(machine, y, matrix, x);
-    for (size_t row = 0; row < rows; row++) {
-        float sum = 0;
-        for (size_t k = 0; k < columns; k++)
-            sum = fmaf(x[k], matrix.data[row * stride + k], sum);
-        if (memcmp(&sum, &y[row], sizeof sum) != 0)
-            ck_abort_msg("[%zu, %zu]: row %zu has other bits", rows, columns, row);
-    }
+    matrix_memory = guarded_open((size_t)TENSOR_ROWS * IN_MOST);
+    x_memory = guarded_open((size_t)ROWS_MOST * IN_MOST);
+    y_memory = guarded_open((size_t)ROWS_MOST * OUT_MOST);
 }
 
-static void check_all(size_t threads)
+static void close_memory(void)
 {
-    struct machine machine;
-    struct err err = {0};
-    ck_assert_int_eq(machine_open(&machine, threads, &err), 0);
-    kernels_write_all(machine.kernels);
-    matrix_memory = guarded_open(ROWS_MOST * (COLUMNS_MOST + 3));
-    x_memory = guarded_open(COLUMNS_MOST);
-    y_memory = guarded_open(ROWS_MOST);
-    for (size_t i = 0; i < COUNT(row_counts); i++)
-        for (size_t j = 0; j < COUNT(column_counts); j++)
-            check_products(&machine, row_counts[i], column_counts[j], (i + j) % 2 * 3);
     guarded_close(&matrix_memory);
     guarded_close(&x_memory);
     guarded_close(&y_memory);
+}
+
+FIXTURE_ONCE(open_memory, close_memory)
+
+/* Numbers of any type that end where the next page must not be touched. */
+static char *fill_numbers(size_t count, size_t bytes, uint32_t *dice)
+{
+    char *data = matrix_memory.pages + matrix_memory.usable_bytes - count * bytes;
+    for (size_t i = 0; i < count; i++) {
+        float value = dice_float(dice);
+        uint16_t half = bf16_round(value);
+        memcpy(data + i * bytes, bytes == BF16_BYTES ? (void *)&half : (void *)&value, bytes);
+    }
+    return data;
+}
+
+static struct weight make_weight(size_t out, size_t in, size_t bytes, struct row_view view)
+{
+    uint32_t dice = 3;
+    size_t rows = row_view_at(&view, out - 1) + 1;
+    struct weight w = {.in = in, .out = out};
+    w.rows = (struct weight_rows){fill_numbers(rows * in, bytes, &dice), bytes, view, 0};
+    return w;
+}
+
+/* Is element [t, column] one chain along its row, wherever that lies? */
+static void check_element(struct matrix y, struct matrix x, const struct weight *w, size_t t,
+                          size_t column)
+{
+    const struct weight_rows *rows = &w->rows;
+    size_t at = row_view_at(&rows->view, rows->skipped + column) * w->in;
+    struct number_rows row = {{rows->data + at * rows->bytes}, 1, rows->bytes, 0};
+    float sum = 0;
+    for (size_t k = 0; k < w->in; k++)
+        sum = fmaf(x.data[t * x.stride + k], number_at(&row, 0, k), sum);
+    if (memcmp(&sum, &y.data[t * y.stride + column], sizeof sum) != 0)
+        ck_abort_msg("[%zu, %zu] x [%zu, %zu], %zu bytes: row %zu, column %zu has other bits",
+                     x.rows, w->in, w->in, w->out, rows->bytes, t, column);
+}
+
+static void check_product(struct machine *machine, size_t rows, const struct weight *w)
+{
+    uint32_t dice = 5;
+    struct matrix x = {guarded_take(&x_memory, rows * w->in), rows, w->in, w->in};
+    struct matrix y = {guarded_take(&y_memory, rows * w->out), rows, w->out, w->out};
+    dice_fill(x.data, rows * w->in, &dice);
+    linear(machine, y, x, w, ACTIVATION_NONE);
+    for (size_t t = 0; t < rows; t++)
+        for (size_t column = 0; column < w->out; column++)
+            check_element(y, x, w, t, column);
+}
+
+/* All sizes with each other, of which one in some hundreds is enough: the steps have no divisor in
+ * common with the counts. */
+static void check_all(const char *target, size_t threads, size_t step)
+{
+    size_t all =
+        COUNT(out_counts) * COUNT(in_counts) * COUNT(row_counts) * COUNT(sizes) * COUNT(views);
+    struct machine machine;
+    gemm_rig_machine(&machine, target, threads);
+    for (size_t i = 0; i < all; i += step) {
+        size_t rest = i;
+        size_t out = out_counts[rest % COUNT(out_counts)];
+        size_t in = in_counts[(rest /= COUNT(out_counts)) % COUNT(in_counts)];
+        size_t rows = row_counts[(rest /= COUNT(in_counts)) % COUNT(row_counts)];
+        size_t bytes = sizes[(rest /= COUNT(row_counts)) % COUNT(sizes)];
+        struct weight w = make_weight(out, in, bytes, views[rest / COUNT(sizes)]);
+        check_product(&machine, rows, &w);
+    }
     machine_release(&machine);
 }
 
 TEST(each_product_is_one_chain)
 {
-    check_all(1);
+    check_all(NULL, 1, 17 * one_of(7));
 }
 
 TEST(threads_change_nothing)
 {
-    check_all(3);
+    check_all(NULL, 3, 37 * one_of(7));
+}
+
+TEST_LOOP(kernels_change_nothing, 2)
+{
+    check_all(_i ? "hsw" : "generic", 1, 97 * one_of(7));
+}
+
+/* Some columns, and panels of them. */
+TEST(a_part_of_a_matrix_is_that_part_of_the_product)
+{
+    static float panels[256 * 97];
+    struct machine machine;
+    gemm_rig_machine(&machine, NULL, 1);
+    for (size_t i = 0; i < COUNT(sizes) * COUNT(views); i++) {
+        struct weight w = make_weight(129, 97, sizes[i % 2], views[i / 2]);
+        panels_fill(panels, &w);
+        w.panels = panels;
+        struct weight part = weight_columns(&w, 37, 50);
+        struct weight later = weight_columns(&w, 2 * PANEL_COLUMNS, 50);
+        ck_assert_ptr_null(part.panels);
+        ck_assert_ptr_eq(later.panels, panels + 2 * PANEL_COLUMNS * w.in);
+        check_product(&machine, 1, &part);
+        check_product(&machine, 20, &part);
+        check_product(&machine, 1, &later);
+        check_product(&machine, 20, &later);
+    }
+    machine_release(&machine);
+}
+
+/* What each processor would do. */
+TEST_LOOP(blocks_are_transposed, TRANSPOSE_FORMS)
+{
+    transpose_loop *loop = transpose_find((enum transpose_form)_i);
+    for (size_t i = 0; loop && i < COUNT(in_counts) * COUNT(sizes); i++) {
+        enum { STRIDE = LANES + 3 };
+        static float to[IN_MOST * STRIDE];
+        size_t in = in_counts[i / 2];
+        struct weight w = make_weight(LANES, in, sizes[i % 2], views[2]);
+        struct number_rows rows = weight_number_rows(&w, 0, 0);
+        memset(to, 0, sizeof to);
+        size_t done = loop(to, STRIDE, &rows, in);
+        ck_assert(done <= in && in - done < 2 * LANES);
+        for (size_t cell = 0; cell < done * STRIDE; cell++) {
+            size_t row = cell % STRIDE;
+            float expected = row < LANES ? number_at(&rows, row, cell / STRIDE) : 0;
+            ck_assert_msg(to[cell] == expected, "number %zu of row %zu", cell / STRIDE, row);
+        }
+    }
 }

@@ -8,6 +8,8 @@
 #include "math/bf16.h"
 #include "math/gemm.h"
 
+static const struct row_view all = {0, SIZE_MAX, 0};
+
 enum { ROWS = 7, COLUMNS = 201, PARTS = 3, CELLS = ROWS * COLUMNS };
 
 /* Numbers that bf16 holds, and a matrix of them in types of files; one byte more, so that nothing
@@ -37,7 +39,7 @@ static struct safetensors_entry entry_of(enum dtype dtype, const void *data)
 }
 
 /* The number of row and column in the panels of a matrix. */
-static uint16_t number_at(const uint32_t *pairs, const struct weight *w, size_t row, size_t column)
+static uint16_t half_at(const uint32_t *pairs, const struct weight *w, size_t row, size_t column)
 {
     size_t panel = column / PAIR_COLUMNS * PAIR_COLUMNS * bf16_pairs(w->in);
     uint32_t pair = pairs[panel + row / 2 * PAIR_COLUMNS + column % PAIR_COLUMNS];
@@ -56,7 +58,7 @@ TEST(matrices_side_by_side_become_panels_of_their_own)
         for (size_t cell = 0; cell < CELLS; cell++) {
             size_t column = cell % COLUMNS;
             const uint32_t *panels = pairs + column / part.out * pairs_size(&part);
-            ck_assert_uint_eq(number_at(panels, &part, cell / COLUMNS, column % part.out),
+            ck_assert_uint_eq(half_at(panels, &part, cell / COLUMNS, column % part.out),
                               bf16_round(numbers[cell]));
         }
         arena_release(&arena);
@@ -68,10 +70,10 @@ TEST(rows_of_the_file_may_be_columns)
     struct safetensors_entry entry = entry_of(DTYPE_F32, numbers);
     struct arena arena = {0};
     struct weight weight = {.in = COLUMNS, .out = ROWS};
-    const uint32_t *pairs = weights_bf16_transpose(&entry, &weight, &arena, NULL);
+    const uint32_t *pairs = weights_bf16_rows(&entry, &all, &weight, &arena, NULL);
     ck_assert_ptr_nonnull(pairs);
     for (size_t cell = 0; cell < CELLS; cell++)
-        ck_assert_uint_eq(number_at(pairs, &weight, cell % COLUMNS, cell / COLUMNS),
+        ck_assert_uint_eq(half_at(pairs, &weight, cell % COLUMNS, cell / COLUMNS),
                           bf16_round(numbers[cell]));
     arena_release(&arena);
 }
@@ -88,8 +90,8 @@ TEST(every_type_and_place_gives_the_same_panels)
         ck_assert_mem_eq(weights_bf16_matrix(&entry, &weight, &arena, NULL),
                          weights_bf16_matrix(&aligned, &weight, &arena, NULL),
                          pairs_size(&weight) * sizeof(uint32_t));
-        ck_assert_mem_eq(weights_bf16_transpose(&entry, &turned, &arena, NULL),
-                         weights_bf16_transpose(&aligned, &turned, &arena, NULL),
+        ck_assert_mem_eq(weights_bf16_rows(&entry, &all, &turned, &arena, NULL),
+                         weights_bf16_rows(&aligned, &all, &turned, &arena, NULL),
                          pairs_size(&turned) * sizeof(uint32_t));
         arena_release(&arena);
     }
@@ -107,7 +109,7 @@ TEST(without_memory_there_are_no_panels)
         ck_assert_ptr_null(weights_bf16_matrix(&entry, &weight, &arena, &err));
         ck_assert_ptr_nonnull(strstr(err.text, "out of memory"));
         heap_fail_at(nth, 0);
-        ck_assert_ptr_null(weights_bf16_transpose(&entry, &turned, &arena, &err));
+        ck_assert_ptr_null(weights_bf16_rows(&entry, &all, &turned, &arena, &err));
         heap_fail_at(0, 0);
         arena_release(&arena);
     }

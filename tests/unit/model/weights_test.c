@@ -196,25 +196,25 @@ TEST(a_model_without_positions_adds_none)
 
 TEST(the_unembedding_is_the_embedding_where_it_is_tied_or_absent)
 {
-    const float *matrix = NULL;
+    struct weight w;
     make(gpt2);
     must_open();
-    ck_assert_int_eq(weights_unembedding(&weights, &matrix, &err), 0);
-    ck_assert_mem_eq(matrix, values("lm_head.weight", 0), 66 * sizeof(float));
+    ck_assert_int_eq(weights_unembedding(&weights, &w, &err), 0);
+    ck_assert_mem_eq(w.rows.data, values("lm_head.weight", 0), 66 * sizeof(float));
     weights_release(&weights);
     tiny_model_drop(&model, "lm_head.weight");
     tiny_model_write(&model, 0);
     must_open();
-    ck_assert_int_eq(weights_unembedding(&weights, &matrix, &err), 0);
-    ck_assert_mem_eq(matrix, values("wte.weight", 0), 66 * sizeof(float));
+    ck_assert_int_eq(weights_unembedding(&weights, &w, &err), 0);
+    ck_assert_mem_eq(w.rows.data, values("wte.weight", 0), 66 * sizeof(float));
     weights_release(&weights);
     memset(tiny_model_add(&model, "lm_head.weight", DTYPE_F32, 2, (size_t[]){11, 6})->values, 0,
            66 * sizeof(float));
     tiny_model_write(&model, 0);
     model.config.tied = true;
     must_open();
-    ck_assert_int_eq(weights_unembedding(&weights, &matrix, &err), 0);
-    ck_assert_mem_eq(matrix, values("wte.weight", 0), 66 * sizeof(float));
+    ck_assert_int_eq(weights_unembedding(&weights, &w, &err), 0);
+    ck_assert_mem_eq(w.rows.data, values("wte.weight", 0), 66 * sizeof(float));
     release();
 }
 
@@ -289,15 +289,13 @@ static int use_everything(bool packing, enum precision precision)
     struct block_weights w;
     struct weight unembedding;
     struct norm norm;
-    const float *matrix = NULL;
     if (open_weights())
         return -1;
     weights.packing = weights.packing_words = packing;
     weights.precision = precision;
     return weights_block(&weights, 0, SITE_RESID_POST, &w, &err) ||
                    weights_final_norm(&weights, false, &norm, &err) ||
-                   weights_unembedding(&weights, &matrix, &err) ||
-                   weights_packed_unembedding(&weights, &unembedding, &err)
+                   weights_unembedding(&weights, &unembedding, &err)
                ? -1
                : 0;
 }

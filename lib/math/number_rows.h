@@ -1,0 +1,54 @@
+/* number_rows.h: a few rows of floats or bf16 numbers, wherever they lie: of a matrix in a file.
+ *
+ *     struct number_rows rows = weight_number_rows(w, 0, column);
+ *     float last = number_at(&rows, 0, w->in - 1);
+ */
+#ifndef ATTN_MATH_NUMBER_ROWS_H
+#define ATTN_MATH_NUMBER_ROWS_H
+
+#include <stddef.h>
+#include <string.h>
+
+#include "math/bf16.h"
+#include "math/isa.h"
+
+enum {
+    FLOAT_BYTES = 4, /* of a number */
+    BF16_BYTES = 2,
+    LANE_BYTES = 4, /* blocks are of words: a float, or two bf16 numbers side by side */
+    BYTES_AHEAD =
+        512, /* what is prefetched of a row: all rows advance side by side, each a stream */
+};
+
+/* Up to LANES rows, of any alignment. */
+struct number_rows {
+    const char *at[LANES];
+    size_t count;
+    size_t bytes; /* of a number */
+    size_t jump;  /* bytes from a row to that which is read after it */
+};
+
+static inline float number_at(const struct number_rows *rows, size_t row, size_t i)
+{
+    const char *from = rows->at[row] + i * rows->bytes;
+    float value = 0;
+    uint16_t half = 0;
+    if (rows->bytes == BF16_BYTES) {
+        memcpy(&half, from, sizeof half);
+        return bf16_value(half);
+    }
+    memcpy(&value, from, sizeof value);
+    return value;
+}
+
+/* What lies some bytes after byte `at` of each row, of which `size` are read; beyond them, what
+ * lies in the rows that are read next. */
+static inline void prefetch_rows(const struct number_rows *rows, size_t at, size_t size)
+{
+    size_t ahead = at + BYTES_AHEAD;
+    size_t offset = ahead < size ? ahead : ahead - size + rows->jump;
+    for (size_t row = 0; row < LANES; row++)
+        __builtin_prefetch(rows->at[row] + offset);
+}
+
+#endif
