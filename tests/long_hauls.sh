@@ -178,6 +178,56 @@ for format in text markdown latex html json; do
 done
 haul "$tokens tokens explained in full" 0 10 200 explain -q -m big -f long --full
 
+# --- a checkpoint in BF16 -------------------------------------------------------------------------
+
+# Its matrices lie as [out, in]: they are read where they lie, and nothing is held as float32. Its
+# numbers are all zeros, a hole in the file.
+llama_header() { # CHANNELS INNER LAYERS WORDS: the header, and the bytes of the data
+    awk -v c="$1" -v i="$2" -v layers="$3" -v words="$4" '
+        function tensor(name, rows, columns) {
+            size = 2 * rows * (columns ? columns : 1)
+            shape = columns ? rows ", " columns : rows
+            printf "%s\"%s.weight\": {\"dtype\": \"BF16\", \"shape\": [%s], " \
+                   "\"data_offsets\": [%d, %d]}", at ? ", " : "{", name, shape, at, at + size
+            at += size
+        }
+        BEGIN {
+            tensor("model.embed_tokens", words, c)
+            for (l = 0; l < layers; l++) {
+                layer = "model.layers." l "."
+                tensor(layer "input_layernorm", c)
+                tensor(layer "self_attn.q_proj", c, c)
+                tensor(layer "self_attn.k_proj", c / 4, c)
+                tensor(layer "self_attn.v_proj", c / 4, c)
+                tensor(layer "self_attn.o_proj", c, c)
+                tensor(layer "post_attention_layernorm", c)
+                tensor(layer "mlp.gate_proj", i, c)
+                tensor(layer "mlp.up_proj", i, c)
+                tensor(layer "mlp.down_proj", c, i)
+            }
+            tensor("model.norm", c)
+            tensor("lm_head", words, c)
+            print "}"
+            print at
+        }'
+}
+
+mkdir llama
+llama_header 512 1408 8 8000 >described
+printf '{"model_type": "llama", "hidden_size": 512, "intermediate_size": 1408, "vocab_size": 8000,
+"num_hidden_layers": 8, "num_attention_heads": 8, "num_key_value_heads": 2}\n' >llama/config.json
+pack "$(head -n 1 described)" </dev/null >llama/model.safetensors
+header=$(wc -c <llama/model.safetensors)
+size=$(tail -n 1 described)
+if truncate -s $((header + size)) llama/model.safetensors 2>/dev/null; then
+    mib=$(((header + size) * 115 / 100 >> 20))
+    ids=$(awk 'BEGIN { for (i = 0; i < 64; i++) printf "%s%d", i ? "," : "", i }')
+    haul 'a llama in BF16: run' 0 10 $mib run -q -m llama --ids "$ids" --show logits --format npy
+    haul 'a llama in BF16: generate' 0 10 $mib generate -q -m llama --ids "$ids" -n 20 --format json
+else
+    leave_out 'a llama in BF16: the file system makes no such file'
+fi
+
 # --- a file of three gigabytes --------------------------------------------------------------------
 
 # A hole in it takes no room on the disk; what nobody looks at takes none in memory.
