@@ -93,15 +93,12 @@ static void note_norms(struct argmax *argmax, size_t i, float scale, struct squa
 }
 
 /* The first of some rows, as floats. */
-FOR_EACH_ISA
-static void widen(float *restrict row, struct number_rows from, size_t count)
+static void widen(float *row, struct number_rows from, size_t count)
 {
-    if (from.bytes == FLOAT_BYTES) {
+    if (from.bytes == FLOAT_BYTES)
         memcpy(row, from.at[0], count * sizeof *row);
-        return;
-    }
-    for (size_t i = 0; i < count; i++)
-        row[i] = number_at(&(struct number_rows){.at = {from.at[0]}, .bytes = BF16_BYTES}, 0, i);
+    else
+        weight_widen(row, from.at[0], count);
 }
 
 static void quantise_part(void *context, size_t round, size_t thread)

@@ -117,9 +117,8 @@ static size_t columns_to_line(const struct weight *w)
  * panels where there is nothing else. Panels are read once, in order. W in place, where it lies in
  * the file: few rows stream through it; many rows copy it panel by panel, because rows of W that
  * are kilobytes apart fall on the same few lines of the caches. What is prefetched is narrow: a
- * kernel asks for the whole of the next panel during its first rows, and the narrower the panel,
- * the more rows those are. W as [out, in] is read row by row for
- * few rows, and transposed panel by panel for many. */
+ * kernel asks for the whole of the next panel during its first rows. W as [out, in] is read row by
+ * row for few rows, and transposed panel by panel for many; in bf16 it is widened, too. */
 static struct plan choose_plan(const struct weight *w, size_t rows, size_t threads)
 {
     size_t part = (w->out + threads - 1) / threads;
@@ -137,11 +136,11 @@ static struct plan choose_plan(const struct weight *w, size_t rows, size_t threa
         return pairs;
     if (w->rows.data && rows <= FEW_DOTS)
         return dots;
-    if (rows == 1 && w->data)
+    if (rows == 1 && (w->data || w->halves))
         return one_row;
     if (w->panels)
         return packed;
-    if (w->rows.data)
+    if (w->rows.data || w->halves)
         return copied;
     if (rows <= FEW_ROWS)
         return slabs;
@@ -287,16 +286,17 @@ static void compute_panel(void *context, size_t index, size_t thread)
     }
 }
 
-/* Columns of one row: sums += x[k] · row k of W. */
-static void stream_rows(const struct product *p, size_t column, struct matrix sums)
+/* Columns of one row: sums += x[k] · row k of W, which may have to be widened. */
+static void stream_rows(const struct product *p, size_t column, struct matrix sums, float *room)
 {
     size_t count = sums.columns;
-    const float *w = p->w->data + column;
     size_t rows_ahead = (STREAM_AHEAD + count - 1) / count;
     size_t later = count == p->w->stride ? STREAM_AHEAD : rows_ahead * p->w->stride;
     memset(sums.data, 0, count * sizeof *sums.data);
-    for (size_t k = 0; k < p->x.columns; k++, w += p->w->stride)
-        add_scaled_row(sums.data, w, count, p->x.data[k], w + later);
+    for (size_t k = 0; k < p->x.columns; k++) {
+        const float *row = weight_row(p->w, k, column, count, room);
+        add_scaled_row(sums.data, row, count, p->x.data[k], row == room ? row : row + later);
+    }
 }
 
 static void compute_columns(void *context, size_t index, size_t thread)
@@ -308,7 +308,7 @@ static void compute_columns(void *context, size_t index, size_t thread)
     if (p->w->rows.data)
         gemv(sums, p->x, p->w, column);
     else
-        stream_rows(p, column, sums);
+        stream_rows(p, column, sums, p->copies[thread]);
     epilogue_apply(&p->epilogue, sums, (struct corner){0, column});
 }
 

@@ -44,6 +44,7 @@ struct weight_rows {
  * rounded to bf16 in panels of pairs of rows. Columns of a wider one keep that one's stride. */
 struct weight {
     const float *data;
+    const char *halves; /* in place of data: bf16, of any alignment */
     const float *bias;
     size_t in, out;
     size_t stride;
@@ -55,7 +56,7 @@ struct weight {
 /* Does the model have it? */
 static inline bool weight_exists(const struct weight *w)
 {
-    return w->data || w->rows.data || w->panels || w->pairs;
+    return w->data || w->halves || w->rows.data || w->panels || w->pairs;
 }
 
 /* One number of a matrix in float32, wherever it lies. */
@@ -74,6 +75,11 @@ struct weight_piece {
 /* Copy a piece as rows of `columns` floats, from where W lies; what W does not have of them is left
  * as it is. */
 void weight_copy(float *to, size_t columns, const struct weight *w, struct weight_piece piece);
+
+/* Numbers of bf16 as floats; some of a row of a matrix [in, out]: where they lie, or in `room`. */
+void weight_widen(float *restrict to, const char *restrict from, size_t count);
+const float *weight_row(const struct weight *w, size_t row, size_t column, size_t count,
+                        float *room);
 
 /* LANES columns of a matrix that lies as [out, in], or its last ones, from a row on. */
 struct number_rows weight_number_rows(const struct weight *w, size_t row, size_t column);

@@ -21,7 +21,8 @@ bool weight_can_slice(const struct weight *whole, size_t first)
 {
     if (whole->pairs)
         return first % PAIR_COLUMNS == 0;
-    return whole->data || whole->rows.data || !whole->panels || first % PANEL_COLUMNS == 0;
+    return whole->data || whole->halves || whole->rows.data || !whole->panels ||
+           first % PANEL_COLUMNS == 0;
 }
 
 struct weight weight_columns(const struct weight *whole, size_t first, size_t count)
@@ -32,6 +33,7 @@ struct weight weight_columns(const struct weight *whole, size_t first, size_t co
     part.panels = whole_panels ? whole->panels + first * whole->in : NULL;
     part.pairs = whole->pairs ? whole->pairs + first * bf16_pairs(whole->in) : NULL;
     part.data = whole->data ? whole->data + first : NULL;
+    part.halves = whole->halves ? whole->halves + first * BF16_BYTES : NULL;
     part.bias = whole->bias ? whole->bias + first : NULL;
     part.rows.skipped += first;
     part.out = count;
@@ -59,9 +61,11 @@ struct number_rows weight_number_rows(const struct weight *w, size_t row, size_t
 float weight_element(const struct weight *w, size_t row, size_t column)
 {
     size_t within = column % PANEL_COLUMNS;
-    struct number_rows rows;
+    struct number_rows rows = {.at = {w->halves}, .bytes = BF16_BYTES};
     if (w->data)
         return w->data[row * w->stride + column];
+    if (w->halves)
+        return number_at(&rows, 0, row * w->stride + column);
     if (!w->rows.data)
         return w->panels[(column - within) * w->in + row * PANEL_COLUMNS + within];
     rows = weight_number_rows(w, row, column);
@@ -79,10 +83,45 @@ static void copy_transposed(float *to, size_t columns, const struct weight *w,
     }
 }
 
+FOR_EACH_ISA
+void weight_widen(float *restrict to, const char *restrict from, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint16_t half = 0;
+        memcpy(&half, from + i * BF16_BYTES, sizeof half);
+        to[i] = bf16_value(half);
+    }
+}
+
+const float *weight_row(const struct weight *w, size_t row, size_t column, size_t count,
+                        float *room)
+{
+    if (w->data)
+        return w->data + row * w->stride + column;
+    weight_widen(room, w->halves + (row * w->stride + column) * BF16_BYTES, count);
+    return room;
+}
+
+static void copy_widened(float *to, size_t columns, const struct weight *w,
+                         struct weight_piece piece)
+{
+    size_t count = smaller(columns, w->out - piece.column);
+    const char *from = w->halves + (piece.row * w->stride + piece.column) * BF16_BYTES;
+    for (size_t i = 0; i < piece.rows; i++, from += w->stride * BF16_BYTES) {
+        for (size_t line = 0; line < columns; line += LINE)
+            __builtin_prefetch(from + (AHEAD * w->stride + line) * BF16_BYTES);
+        weight_widen(to + i * columns, from, count);
+    }
+}
+
 void weight_copy(float *to, size_t columns, const struct weight *w, struct weight_piece piece)
 {
     if (w->rows.data) {
         copy_transposed(to, columns, w, piece);
+        return;
+    }
+    if (w->halves) {
+        copy_widened(to, columns, w, piece);
         return;
     }
     size_t count = smaller(columns, w->out - piece.column);

@@ -1,5 +1,6 @@
 /* weights.h: a model's parameters as the forward pass wants them, checked against the config before
- * anything runs: float32 tensors where they lie in the mapped file, others converted on first use.
+ * anything runs: float32 tensors and bf16 matrices where they lie in the mapped file, others
+ * converted on first use.
  *
  *     struct block_weights block;
  *     if (weights_block(weights, layer, SITE_RESID_POST, &block, err)) ...

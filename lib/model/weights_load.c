@@ -124,6 +124,10 @@ int weights_load_matrix(struct weights *weights, enum parameter_id matrix, size_
         return -1;
     if (weights->precision == PRECISION_BF16)
         return round_matrix(weights, parameter, weight, parts, err);
+    if (parameter->found.entry && parameter->found.entry->dtype == DTYPE_BF16) {
+        weight->halves = parameter->found.entry->data;
+        return 0;
+    }
     if (weights_load(weights, matrix, layer, &weight->data, err))
         return -1;
     return weights->packing ? pack(weights, parameter, weight, err) : 0;

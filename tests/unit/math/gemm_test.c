@@ -119,6 +119,37 @@ TEST(the_number_of_rows_changes_no_bit)
     machine_release(&machine);
 }
 
+/* One row streams, many copy: of bf16 where it lies, the bits are those of the numbers as floats. */
+TEST(bf16_gives_the_bits_of_its_numbers)
+{
+    enum { ROWS = 70, IN = 100, OUT = 150, FIRST = 7, WIDTH = 130 };
+    static const size_t counts[] = {1, 2, 9, ROWS};
+    static float x[ROWS * IN], w[IN * OUT], y[ROWS * OUT], judged[ROWS * OUT];
+    static char halves[IN * OUT * BF16_BYTES + 1];
+    struct machine machine;
+    uint32_t dice = 7;
+    gemm_rig_machine(&machine, NULL, 2);
+    dice_fill(x, COUNT(x), &dice);
+    dice_fill(w, COUNT(w), &dice);
+    for (size_t i = 0; i < COUNT(w); i++) {
+        uint16_t half = bf16_round(w[i]);
+        memcpy(halves + 1 + i * sizeof half, &half, sizeof half);
+        w[i] = bf16_value(half);
+    }
+    struct weight floats = {.data = w, .in = IN, .out = OUT, .stride = OUT};
+    struct weight lying = {.halves = halves + 1, .in = IN, .out = OUT, .stride = OUT};
+    struct weight part = weight_columns(&floats, FIRST, WIDTH);
+    struct weight same = weight_columns(&lying, FIRST, WIDTH);
+    for (size_t i = 0; i < COUNT(counts); i++) {
+        struct matrix rows = {x, counts[i], IN, IN};
+        linear(&machine, (struct matrix){judged, counts[i], WIDTH, WIDTH}, rows, &part,
+               ACTIVATION_GELU);
+        linear(&machine, (struct matrix){y, counts[i], WIDTH, WIDTH}, rows, &same, ACTIVATION_GELU);
+        ck_assert_mem_eq(y, judged, counts[i] * WIDTH * sizeof *y);
+    }
+    machine_release(&machine);
+}
+
 TEST(no_rows_are_no_work)
 {
     struct machine machine;

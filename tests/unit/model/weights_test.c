@@ -147,7 +147,7 @@ TEST(float32_is_used_where_it_lies_if_it_lies_well)
 
 TEST(other_types_are_read_once)
 {
-    static const enum dtype types[] = {DTYPE_F16, DTYPE_BF16, DTYPE_F64};
+    static const enum dtype types[] = {DTYPE_F16, DTYPE_F64};
     for (size_t i = 0; i < COUNT(types); i++) {
         struct block_weights first, second;
         make(gpt2);
@@ -159,6 +159,23 @@ TEST(other_types_are_read_once)
         check_weight(&first.mlp.fc, "h.0.mlp.c_fc.weight", 6, 7);
         ck_assert_ptr_eq(first.mlp.fc.data, second.mlp.fc.data);
         ck_assert(!is_in_file(first.mlp.fc.data));
+        release();
+    }
+}
+
+TEST(bf16_matrices_are_used_where_they_lie)
+{
+    for (size_t shift = 0; shift < 2; shift++) {
+        struct block_weights w;
+        make(gpt2);
+        tiny_model_retype(&model, DTYPE_BF16);
+        tiny_model_write(&model, shift);
+        must_open();
+        weights.packing = true;
+        ck_assert_int_eq(weights_block(&weights, 0, SITE_RESID_POST, &w, &err), 0);
+        ck_assert(is_in_file(w.mlp.fc.halves) && !w.mlp.fc.data && !w.mlp.fc.panels);
+        for (size_t i = 0; i < 42; i++)
+            ck_assert(weight_element(&w.mlp.fc, i / 7, i % 7) == *values("h.0.mlp.c_fc.weight", i));
         release();
     }
 }
