@@ -119,7 +119,7 @@ TEST(the_number_of_rows_changes_no_bit)
     machine_release(&machine);
 }
 
-/* One row streams, many copy: of bf16 where it lies, the bits are those of the numbers as floats. */
+/* One row streams, many copy: of bf16 where it lies, the bits are those of floats. */
 TEST(bf16_gives_the_bits_of_its_numbers)
 {
     enum { ROWS = 70, IN = 100, OUT = 150, FIRST = 7, WIDTH = 130 };
