@@ -54,49 +54,92 @@ static int choose_shown(struct explanation *explanation, const struct trace *tra
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-/* How weights come about; steps that all have are ALWAYS there. */
+/* How weights come about; steps that all have are ALWAYS there. And what else there may be, which
+ * has steps of its own. */
 enum way {
     BY_SOFTMAX = 1 << 0,
     BY_LATE_MASK = 1 << 1, /* it comes after the softmax */
     BY_FEATURES = 1 << 2,
     DROPPED = 1 << 3, /* and then some are */
     ALWAYS = BY_SOFTMAX | BY_LATE_MASK | BY_FEATURES,
+    EMBEDDING_NORMED = 1 << 4,
+    HEADS_NORMED = 1 << 5, /* queries and keys are */
+    TURNED = 1 << 6,       /* by their places */
+    CAPPED = 1 << 7,
+    MOVED = 1 << 8,     /* scores are, by ALiBi */
+    NORM_LAST = 1 << 9, /* norms come after sums */
+    LAST_LAYER = 1 << 10,
 };
 
 /* In the order of the pass: what makes a step, and what lists the things that it takes as they are.
- */
+ * One of the ways must be the model's; and what is at `site` must be there, unless that is 0. */
 static const struct step_row {
     int ways;
+    enum site site;
     const char *name, *title;
     void (*make)(struct builder *builder);
     void (*give)(struct builder *builder);
 } step_rows[] = {
-    {ALWAYS, "input", "Input", step_input, give_input},
-    {ALWAYS, "query", "Query", step_query, give_query},
-    {BY_FEATURES, "features", "Features of the query", step_features, NULL},
-    {BY_FEATURES, "keys", "Keys", step_keys, give_keys},
-    {BY_FEATURES, "scores", "Features of the keys, and scores", step_products, NULL},
-    {BY_SOFTMAX | BY_LATE_MASK, "scores", "Keys and scores", step_scores, give_keys},
-    {BY_SOFTMAX | BY_LATE_MASK, "scaled", "Scale", step_scaled, give_scale},
-    {BY_LATE_MASK, "softmax", "Softmax", step_softmax, NULL},
-    {ALWAYS, "masked", "Mask", step_masked, NULL},
-    {BY_SOFTMAX, "weights", "Softmax", step_softmax, NULL},
-    {BY_LATE_MASK, "weights", "Renormalise", step_shares, NULL},
-    {BY_FEATURES, "weights", "Shares of the sum", step_shares, NULL},
-    {DROPPED, "weights", "Dropout", step_dropout, give_dropout},
-    {ALWAYS, "values", "Values and their weights", step_values, give_values},
-    {ALWAYS, "context", "Weight times value, and the sum: the context", step_context, NULL},
-    {ALWAYS, "output", "Output", step_output, give_output},
+    {EMBEDDING_NORMED, 0, "embedding", "Embedding", step_embedding, NULL},
+    {ALWAYS, 0, "input", "Input", step_input, give_input},
+    {ALWAYS, 0, "query", "Query", step_query, give_query},
+    {HEADS_NORMED, 0, "query_norm", "Norm of the query", step_query_norm, NULL},
+    {TURNED, 0, "query_turn", "The query turns by its place", step_query_turn, give_turn},
+    {BY_FEATURES, 0, "features", "Features of the query", step_features, NULL},
+    {BY_FEATURES | HEADS_NORMED | TURNED, 0, "keys", "Keys", step_keys, give_keys},
+    {HEADS_NORMED, 0, "key_norm", "Norm of the keys", step_key_norm, give_key_norm},
+    {TURNED, 0, "key_turn", "Keys turn by their places", step_key_turn, NULL},
+    {BY_FEATURES, 0, "scores", "Features of the keys, and scores", step_products, NULL},
+    {BY_SOFTMAX | BY_LATE_MASK, 0, "scores", "Keys and scores", step_scores, give_met_keys},
+    {BY_SOFTMAX | BY_LATE_MASK, 0, "scaled", "Scale", step_scaled, give_scale},
+    {CAPPED, 0, "capped", "Soft cap", step_capped, give_cap},
+    {MOVED, 0, "moved", "Bias by distance", step_moved, give_slope},
+    {BY_LATE_MASK, 0, "softmax", "Softmax", step_softmax, NULL},
+    {ALWAYS, 0, "masked", "Mask", step_masked, NULL},
+    {BY_SOFTMAX, 0, "weights", "Softmax", step_softmax, NULL},
+    {BY_LATE_MASK, 0, "weights", "Renormalise", step_shares, NULL},
+    {BY_FEATURES, 0, "weights", "Shares of the sum", step_shares, NULL},
+    {DROPPED, 0, "weights", "Dropout", step_dropout, give_dropout},
+    {ALWAYS, 0, "values", "Values and their weights", step_values, give_values},
+    {ALWAYS, 0, "context", "Weight times value, and the sum: the context", step_context, NULL},
+    {ALWAYS, 0, "output", "Output", step_output, give_output},
+    {ALWAYS, SITE_LN_1_POST, "ln_1_post", "Norm of the output", step_attention_norm, NULL},
+    {ALWAYS, SITE_RESID_MID, "resid_mid", "Residual stream", step_middle, give_middle},
+    {NORM_LAST, 0, "ln_1", "Norm of the sum", step_attention_norm, NULL},
+    {ALWAYS, SITE_LN_2, "ln_2", "Norm in front of the MLP", step_mlp_norm, NULL},
+    {ALWAYS, SITE_MLP_ACT, "hidden", "MLP: hidden channels", step_hidden, give_hidden},
+    {ALWAYS, SITE_MLP_ACT, "mlp_act", "MLP: activation", step_activation, NULL},
+    {ALWAYS, SITE_MLP_OUT, "mlp_out", "MLP: output", step_mlp_out, give_mlp_out},
+    {ALWAYS, SITE_LN_2_POST, "ln_2_post", "Norm of that", step_mlp_post, NULL},
+    {ALWAYS, SITE_RESID_POST, "resid_post", "Residual stream out of the layer", step_stream, NULL},
+    {NORM_LAST, SITE_MLP_OUT, "ln_2", "Norm of the sum", step_mlp_norm, NULL},
+    {LAST_LAYER, SITE_LN_F, "ln_f", "Final norm", step_final_norm, NULL},
+    {LAST_LAYER, SITE_RESID_POST, "logits", "Logits", step_logits, give_logits},
 };
 
 enum { STEP_ROWS = sizeof step_rows / sizeof *step_rows };
 
-static int ways_of(const struct mechanism *mechanism)
+static int ways_of(const struct trace *trace)
 {
-    int way = mechanism->kind == ATTENTION_LINEAR ? BY_FEATURES
-              : mechanism->renormalise            ? BY_LATE_MASK
-                                                  : BY_SOFTMAX;
-    return way | (mechanism->dropout > 0 ? DROPPED : 0);
+    const struct config *c = trace->config;
+    int ways = c->mechanism.kind == ATTENTION_LINEAR ? BY_FEATURES
+               : c->mechanism.renormalise            ? BY_LATE_MASK
+                                                     : BY_SOFTMAX;
+    bool decoder = trace_row(trace, SITE_RESID_POST) != NULL;
+    ways |= c->mechanism.dropout > 0 ? DROPPED : 0;
+    ways |= trace->embedding_norm.scale ? EMBEDDING_NORMED : 0;
+    ways |= trace->raw_q.values ? HEADS_NORMED : 0;
+    ways |= trace->rotary ? TURNED : 0;
+    ways |= c->score_cap > 0 ? CAPPED : 0;
+    ways |= c->alibi ? MOVED : 0;
+    ways |= decoder && !c->norm_first ? NORM_LAST : 0;
+    return ways | (trace->words ? LAST_LAYER : 0);
+}
+
+static bool is_there(const struct step_row *row, int ways, const struct trace *trace)
+{
+    bool norm_moves = ways & NORM_LAST && row->site == SITE_LN_2; /* to the end */
+    return row->ways & ways && !norm_moves && (!row->site || trace_row(trace, row->site));
 }
 
 /* The key whose numbers are worked out: the first that is seen. */
@@ -141,7 +184,7 @@ static int explain(struct explanation *explanation, const struct trace *trace,
         .err = err,
     };
     bool has_several = trace->config->n_encoder_layer > 0;
-    int ways = ways_of(&trace->config->mechanism);
+    int ways = ways_of(trace);
     struct step *steps = arena_alloc(arena, STEP_ROWS, sizeof *steps, err);
     *explanation = (struct explanation){
         .report = trace->report,
@@ -156,7 +199,7 @@ static int explain(struct explanation *explanation, const struct trace *trace,
     if (!steps || choose_shown(explanation, trace, request->keys, arena, err))
         return -1;
     for (size_t i = 0; i < STEP_ROWS; i++)
-        if ((step_rows[i].ways & ways) &&
+        if (is_there(&step_rows[i], ways, trace) &&
             make_step(&steps[explanation->step_count++], &step_rows[i], builder,
                       trace->query == request->query))
             return -1;

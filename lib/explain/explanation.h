@@ -41,7 +41,7 @@ struct block {
 
 #define NO_ROW ((size_t)-1)
 
-enum { STEP_BLOCKS_MAX = 3, STEP_FORMULAS_MAX = 2, STEP_GIVENS_MAX = 8 };
+enum { STEP_BLOCKS_MAX = 4, STEP_FORMULAS_MAX = 2, STEP_GIVENS_MAX = 8 };
 
 /* Rows with what they are called, and columns of numbers. */
 struct step_table {

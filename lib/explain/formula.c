@@ -44,6 +44,17 @@ void formula_write(struct formula_writer *out, const char *text, const char *lat
     write_notation(&out->latex, latex, key, numbers, true);
 }
 
+void formula_math(struct formula_writer *out, const char *text, size_t key,
+                  const struct number *numbers)
+{
+    struct buf written = {0};
+    write_notation(&written, text, key, numbers, false);
+    buf_text(&out->text, written.size ? written.bytes : "");
+    latex_math(&out->latex, written.size ? written.bytes : "");
+    out->text.out_of_memory |= written.out_of_memory;
+    buf_release(&written);
+}
+
 /* The one to write after number `i` of `count` things: the next one; or, where there is no room for
  * all of them, dots and the last. */
 static size_t next_written(struct formula_writer *out, size_t i, size_t count, size_t room)

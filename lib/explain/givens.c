@@ -4,9 +4,13 @@
 #include <assert.h>
 
 #include "explain/steps.h"
-#include "model/batch.h"
+#include "math/rotary.h"
+#include "model/attention_strip.h"
 
-enum { SMALL = 8 }; /* rows and columns of a matrix that is shown anyway */
+enum {
+    SMALL = 8,       /* rows and columns of a matrix that is shown anyway */
+    FOLLOWED = 4096, /* numbers of a matrix of a whole layer that is listed */
+};
 
 static bool is_small(size_t rows, size_t columns)
 {
@@ -100,15 +104,15 @@ static struct given *give_matrix(struct builder *builder, const char *name, stru
 
 /* Vectors [count, C] of the text that is looked at, or of the one that looks; NULL: none. */
 static void give_rows(struct builder *builder, const char *name, struct formula symbol,
-                      const float *values, bool of_keys)
+                      const float *values, size_t width, bool of_keys)
 {
     const struct trace *trace = builder->trace;
     bool keys = of_keys || !trace->config->cross;
     size_t count = keys ? trace->keys : report_queries(trace->report, trace->part)->count;
-    struct given *given = give_matrix(builder, name, symbol, values, count, trace->input_size);
+    struct given *given = give_matrix(builder, name, symbol, values, count, width);
     if (!given)
         return;
-    given->is_small = is_small(1, trace->input_size);
+    given->is_small = is_small(1, width);
     builder->table = &given->table;
     (keys ? builder_keys : name_queries)(builder);
     builder->table = &builder->step->table;
@@ -118,27 +122,6 @@ const struct norm *given_norm(const struct trace *trace)
 {
     bool normed = trace->stream && !mechanism_lacks(&trace->config->mechanism, PART_NORM);
     return normed ? &trace->weights.norm : NULL;
-}
-
-/* What the inputs of all tokens are the sum of, so that those of keys can be followed, too. */
-void give_input(struct builder *builder)
-{
-    const struct trace *trace = builder->trace;
-    const struct norm *norm = given_norm(trace);
-    bool waves = trace->config->sinusoids;
-    float scale = trace->config->embedding_scale;
-    const struct formula place =
-        waves ? (struct formula){"PE", "\\mathrm{PE}"} : (struct formula){"wpe", "\\mathrm{wpe}"};
-    if (trace->tokens && scale != 1)
-        give_number(builder, "embedding_scale", scale);
-    give_rows(builder, "wte", (struct formula){"wte", "\\mathrm{wte}"}, trace->tokens, false);
-    give_rows(builder, place.text, place, trace->positions, false);
-    give_rows(builder, "h", (struct formula){"h_j", "h_j"}, trace->streams, false);
-    if (!norm)
-        return;
-    give_values_of(builder, "gamma", norm->scale, trace->input_size);
-    give_values_of(builder, "beta", norm->shift, trace->input_size);
-    give_number(builder, "epsilon", norm->epsilon);
 }
 
 /* --- weights ---------------------------------------------------------------------------------- */
@@ -204,9 +187,16 @@ void give_keys(struct builder *builder)
     size_t width = trace->config->d_k;
     if (!trace->config->projections)
         return;
-    give_rows(builder, "x_j", (struct formula){"x_j", "x_j"}, trace->sources, true);
+    give_rows(builder, "x_j", (struct formula){"x_j", "x_j"}, trace->sources, trace->input_size,
+              true);
     give_columns(builder, "W_k", "b_k", &trace->weights.k,
                  (struct span){trace->group * width, width}, false);
+}
+
+void give_met_keys(struct builder *builder)
+{
+    if (!builder->trace->raw_k.values && !builder->trace->k_pre)
+        give_keys(builder);
 }
 
 void give_values(struct builder *builder)
@@ -235,4 +225,110 @@ void give_output(struct builder *builder)
         given->table.corner = "dim";
     if (w->bias)
         give_values_of(builder, "b_O", w->bias, w->out);
+}
+
+/* A matrix that may be large, if it is one to be followed by hand. */
+static void give_followed(struct builder *builder, const char *name, const char *bias,
+                          const struct weight *w)
+{
+    if (weight_exists(w) && w->in * w->out <= FOLLOWED)
+        give_columns(builder, name, bias, w, (struct span){0, w->out}, false);
+}
+
+/* From the channels of embeddings to the stream's, or back. */
+static void give_projection(struct builder *builder, const char *name, bool out)
+{
+    struct weight w;
+    struct weights *weights = &builder->trace->viewer->model.weights;
+    builder->failed |= weights_projection(weights, out, &w, builder->err) != 0;
+    if (!builder->failed)
+        give_followed(builder, name, "", &w);
+}
+
+/* What the inputs of all tokens are the sum of, so that those of keys can be followed, too. */
+void give_input(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct norm *norm = given_norm(trace);
+    bool waves = trace->config->sinusoids;
+    float scale = trace->config->embedding_scale;
+    const struct formula place =
+        waves ? (struct formula){"PE", "\\mathrm{PE}"} : (struct formula){"wpe", "\\mathrm{wpe}"};
+    if (trace->tokens && scale != 1)
+        give_number(builder, "embedding_scale", scale);
+    give_rows(builder, "wte", (struct formula){"wte", "\\mathrm{wte}"},
+              trace->word_rows ? trace->word_rows : trace->tokens, config_word_width(trace->config),
+              false);
+    if (trace->word_rows)
+        give_projection(builder, "P_in", false);
+    give_rows(builder, place.text, place, trace->positions, trace->input_size, false);
+    give_rows(builder, "h", (struct formula){"h_j", "h_j"}, trace->streams, trace->input_size,
+              false);
+    if (norm)
+        give_values_of(builder, "gamma", norm->scale, trace->input_size);
+    if (norm && norm->shift)
+        give_values_of(builder, "beta", norm->shift, trace->input_size);
+    if (norm || trace_row(trace, SITE_RESID_POST))
+        give_number(builder, "epsilon", trace->config->epsilon);
+}
+
+/* --- what families of models have besides ----------------------------------------------------- */
+
+void give_key_norm(struct builder *builder)
+{
+    const struct norm norm = given_head_norm(builder->trace, true);
+    const struct formula symbol = {"γ", "\\gamma"};
+    size_t width = builder->trace->config->d_k;
+    struct given *given = give_matrix(builder, "gamma_k", symbol, norm.scale, 1, width);
+    if (given)
+        given->table.corner = "";
+}
+
+/* The frequencies of pairs, how far the members of a pair are apart, and what all is times. */
+void give_turn(struct builder *builder)
+{
+    const struct rotary *rotary = builder->trace->rotary;
+    size_t pairs = rotary->components / 2;
+    float *frequencies = builder_floats(builder, pairs);
+    for (size_t i = 0; frequencies && i < pairs; i++)
+        frequencies[i] = (float)rotary_frequency(rotary, i, builder->trace->keys);
+    give_values_of(builder, "frequencies", frequencies, pairs);
+    give_number(builder, "pair_distance", rotary->neighbours ? 1 : (float)pairs);
+    give_number(builder, "amplitude", (float)rotary_amplitude(rotary));
+}
+
+void give_cap(struct builder *builder)
+{
+    give_number(builder, "cap", builder->trace->config->score_cap);
+}
+
+void give_slope(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    give_number(builder, "slope", attention_slope(trace->config, trace->head));
+}
+
+void give_middle(struct builder *builder)
+{
+    const struct config *c = builder->trace->config;
+    if (c->residual_scale != 0)
+        give_number(builder, "residual_scale", c->residual_scale);
+}
+
+void give_hidden(struct builder *builder)
+{
+    const struct mlp_weights *w = &builder->trace->mlp;
+    give_followed(builder, "W_gate", "b_gate", &w->gate);
+    give_followed(builder, "W_up", "b_up", &w->fc);
+}
+
+void give_mlp_out(struct builder *builder)
+{
+    give_followed(builder, "W_down", "b_down", &builder->trace->mlp.proj);
+}
+
+void give_logits(struct builder *builder)
+{
+    if (builder->trace->config->n_word)
+        give_projection(builder, "P_out", true);
 }

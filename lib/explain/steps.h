@@ -17,18 +17,29 @@
 
 /* --- trace: T tokens look at S keys; vectors are dense. One pass serves all queries ----------- */
 
+/* A head's queries or keys as they are projected, [rows, dk], and the mean squares [rows] that
+ * their norm divides by: of the head, or of all heads side by side. */
+struct raw_heads {
+    float *values, *squares;
+};
+
 /* All of it lives as long as the arena and the viewer. */
 struct trace {
     const struct report *report;
     const struct config *config; /* the model's, as this one of its attentions has it */
     enum site_part part;
     struct attention_weights weights; /* the layer's */
+    struct mlp_weights mlp;
+    struct viewer *viewer;
+    const struct label *words; /* [V] of a decoder's last layer; else NULL */
     size_t layer, head, query;
     size_t group;            /* the key/value head that the head looks at */
     size_t keys;             /* S */
     float scale, base_scale; /* of the scores; and without the temperature in it */
 
-    size_t input_size;   /* C */
+    size_t input_size;          /* C */
+    const float *word_rows;     /* [T, W] embeddings that are projected; NULL: they are not */
+    struct norm embedding_norm; /* of a first layer's; else it has no scale */
     const float *tokens; /* [T, C] what a first layer's input is the sum of; NULL: it is no sum */
     const float *positions; /* [T, C] */
     const float *streams; /* [T, C] before the norm, where norms come first; NULL: there is none */
@@ -36,9 +47,14 @@ struct trace {
     const float *sources; /* [S, C] what keys and values are made of: the same, or another text */
     const float *k;       /* [S, dk] */
     const float *v;       /* [S, dv] */
+    const float *k_pre;   /* [S, dk] before they turn; NULL: they do not */
+    struct raw_heads raw_q, raw_k; /* of all tokens, where heads are normed */
+    const struct rotary *rotary;   /* how queries and keys turn, NULL: they do not; and by what */
+    const float *waves;            /* [T, components] */
 
     /* Of the query: its rows of the above, and what follows from them. */
     const float *token, *position, *stream, *x;
+    const float *q_pre;   /* [dk] before it turns */
     const float *q;       /* [dk] */
     const float *scores;  /* [S] */
     const float *softmax; /* [S] of all keys, where the mask comes after it; else NULL */
@@ -54,6 +70,21 @@ int trace_run(struct trace *trace, struct viewer *viewer, const struct text_pair
 
 /* From now on it is another query's. */
 void trace_set_query(struct trace *trace, size_t query);
+
+/* The query's row of what its layer gives, or of what comes after it; NULL: there is no such. */
+const float *trace_row(const struct trace *trace, enum site site);
+
+/* y [rows, w->out] = x · w + bias. */
+float *trace_product(const struct trace *trace, const float *x, size_t rows, const struct weight *w,
+                     struct arena *arena, struct err *err);
+
+/* The query as it is projected: q_raw where it is then normed, q_pre where it turns, or q. */
+struct named_vector {
+    const char *name;
+    const float *values;
+};
+
+struct named_vector trace_projected(const struct trace *trace);
 
 /* The context [dv] that another head has for the same query. */
 const float *trace_context(const struct trace *trace, size_t head);
@@ -74,6 +105,11 @@ struct number {
  * that a negative one stands in parentheses, %t as a term of a sum, with its sign before it. */
 void formula_write(struct formula_writer *out, const char *text, const char *latex, size_t key,
                    const struct number *numbers);
+
+/* The same of one template: its LaTeX follows from how the terminal has it. */
+void formula_math(struct formula_writer *out, const char *text, size_t key,
+                  const struct number *numbers);
+void latex_math(struct buf *out, const char *formula);
 
 /* a · b + c · d + … + y · z: of many products the first ones and the last. The second factors are
  * `stride` floats apart. */
@@ -111,8 +147,9 @@ struct quantity {
     struct formula symbol; /* score_j, s_j: above the table */
 };
 
-extern const struct quantity quantity_k, quantity_v, quantity_g, quantity_score, quantity_scaled,
-    quantity_masked, quantity_softmax, quantity_share, quantity_weight;
+extern const struct quantity quantity_k_raw, quantity_k_pre, quantity_k, quantity_v, quantity_g,
+    quantity_score, quantity_scaled, quantity_capped, quantity_moved, quantity_masked,
+    quantity_softmax, quantity_share, quantity_weight;
 
 /* Where the next sentence is to be put. */
 struct buf *builder_note(struct builder *builder);
@@ -123,9 +160,24 @@ void builder_drawn(struct builder *builder);
 void builder_work(struct builder *builder, const char *text, const char *latex,
                   const struct number *numbers);
 
-/* A formula for k_j or v_j: of no projection, of one, of one with a bias. */
-void builder_projection(struct builder *builder, const struct weight *w,
-                        const struct formula forms[3]);
+/* Go on with a formula: %s and the like as in printf, and then its numbers, %%n; see formula_math.
+ */
+void builder_say(struct builder *builder, const struct number *numbers, const char *form, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* A formula of what is projected, k_j = x_j · W_k + b_k: without a bias, without a projection. */
+void builder_projection(struct builder *builder, const char *name, char letter,
+                        const struct weight *w);
+
+/* y = (x - μ) / √(σ² + ε) ⊙ γ + β, or as an RMS norm has it; NULL: y = x. And with x's numbers. */
+void builder_norm_formula(struct builder *builder, const char *y, const char *x,
+                          const struct norm *norm);
+void builder_norm(struct builder *builder, const char *y, const char *x, const struct norm *norm,
+                  const float *values, size_t width);
+
+/* y_0 = x_0 · W_0,c + … + b_c = …: what x [w->in] and a column of a projection come to. */
+void builder_dot(struct builder *builder, const char *name, const float *x, const struct weight *w,
+                 size_t column, float y);
 
 /* The rows of the table: the keys; or so many, to be filled in. */
 void builder_keys(struct builder *builder);
@@ -141,6 +193,10 @@ struct block *builder_vectors(struct builder *builder, const struct quantity *qu
 /* A whole table of one vector. */
 void builder_vector(struct builder *builder, const char *name, const float *values, size_t width);
 
+/* Or of vectors with names; those that are NULL are left out. */
+void builder_stack(struct builder *builder, const struct named_vector *vectors, size_t count,
+                   size_t width);
+
 float *builder_floats(struct builder *builder, size_t count);
 
 /* How numbers are written; a number by itself, or one of a block. */
@@ -148,8 +204,9 @@ struct numeral builder_numeral(const struct builder *builder, const float *value
 struct number builder_number(const struct builder *builder, float value);
 struct number block_number(const struct block *block, size_t at);
 
-/* The scaled scores of all keys: of those that the mask hides they are nowhere in the pass. */
-float *builder_scaled(struct builder *builder);
+/* The scores of all keys before they are masked, and what they are called: scaled, capped and moved
+ * by their distance. Of those that the mask hides they are nowhere in the pass. */
+float *builder_scores(struct builder *builder, const struct quantity **quantity);
 
 /* --- what steps take as it is, for who follows them by hand: weights, rows that the pass made
  * before
@@ -158,10 +215,22 @@ float *builder_scaled(struct builder *builder);
 void give_input(struct builder *builder);
 void give_query(struct builder *builder);
 void give_keys(struct builder *builder);
+void give_met_keys(struct builder *builder); /* unless a step before has them */
 void give_scale(struct builder *builder);
 void give_dropout(struct builder *builder);
 void give_values(struct builder *builder);
 void give_output(struct builder *builder);
+void give_key_norm(struct builder *builder);
+void give_turn(struct builder *builder);
+void give_cap(struct builder *builder);
+void give_slope(struct builder *builder);
+void give_middle(struct builder *builder);
+void give_hidden(struct builder *builder);
+void give_mlp_out(struct builder *builder);
+void give_logits(struct builder *builder);
+
+/* The norm of a head's queries or keys. */
+struct norm given_head_norm(const struct trace *trace, bool of_keys);
 
 /* The norm that the input comes of; NULL: there is none. */
 const struct norm *given_norm(const struct trace *trace);
@@ -173,13 +242,20 @@ bool given_query_is_small(const struct trace *trace);
 
 /* --- the steps, each in the file of what it is about ------------------------------------------ */
 
+void step_embedding(struct builder *builder);
 void step_input(struct builder *builder);
 void step_query(struct builder *builder);
+void step_query_norm(struct builder *builder);
+void step_query_turn(struct builder *builder);
 void step_features(struct builder *builder);
 void step_keys(struct builder *builder);
+void step_key_norm(struct builder *builder);
+void step_key_turn(struct builder *builder);
 void step_scores(struct builder *builder);
 void step_products(struct builder *builder);
 void step_scaled(struct builder *builder);
+void step_capped(struct builder *builder);
+void step_moved(struct builder *builder);
 void step_softmax(struct builder *builder);
 void step_masked(struct builder *builder);
 void step_shares(struct builder *builder);
@@ -187,5 +263,15 @@ void step_dropout(struct builder *builder);
 void step_values(struct builder *builder);
 void step_context(struct builder *builder);
 void step_output(struct builder *builder);
+void step_attention_norm(struct builder *builder);
+void step_middle(struct builder *builder);
+void step_mlp_norm(struct builder *builder);
+void step_hidden(struct builder *builder);
+void step_activation(struct builder *builder);
+void step_mlp_out(struct builder *builder);
+void step_mlp_post(struct builder *builder);
+void step_stream(struct builder *builder);
+void step_final_norm(struct builder *builder);
+void step_logits(struct builder *builder);
 
 #endif

@@ -11,10 +11,13 @@ struct mask {
     const float *values; /* [S] */
 };
 
-/* Keys that the mask lets the query see. */
-static size_t visible_keys(const struct trace *trace)
+/* Keys that the mask, and the layer's window, let the query see. */
+static struct span visible(const struct trace *trace)
 {
-    return trace->config->causal ? trace->query + 1 : trace->keys;
+    size_t end = trace->config->causal ? trace->query + 1 : trace->keys;
+    size_t window = config_window(trace->config, trace->layer);
+    size_t count = window && window < end ? window : end;
+    return (struct span){end - count, count};
 }
 
 static bool hides_any(const struct trace *trace)
@@ -22,7 +25,7 @@ static bool hides_any(const struct trace *trace)
     for (size_t j = 0; j < trace->keys; j++)
         if (trace->masked[j] == -INFINITY)
             return true;
-    return visible_keys(trace) < trace->keys;
+    return visible(trace).count < trace->keys;
 }
 
 /* Scaled scores before a softmax become -infinity; shares of one, and products of features, 0. */
@@ -33,7 +36,9 @@ static struct mask find_mask(struct builder *builder)
         return (struct mask){&quantity_softmax, {"0", "0"}, trace->softmax};
     if (trace->config->mechanism.kind == ATTENTION_LINEAR)
         return (struct mask){&quantity_score, {"0", "0"}, trace->scores};
-    return (struct mask){&quantity_scaled, {"-inf", "-\\infty"}, builder_scaled(builder)};
+    struct mask mask = {.hidden = {"-inf", "-\\infty"}};
+    mask.values = builder_scores(builder, &mask.quantity);
+    return mask;
 }
 
 /* --- the future ------------------------------------------------------------------------------- */
@@ -43,10 +48,18 @@ static void draw_future(struct builder *builder, const struct mask *mask)
     struct formula_writer *out = &builder->out;
     const struct formula *symbol = &mask->quantity->symbol;
     size_t query = builder->trace->query;
+    size_t window = config_window(builder->trace->config, builder->trace->layer);
+    size_t first = visible(builder->trace).first;
     buf_format(&out->text, "masked_j = %s", symbol->text);
     buf_format(&out->latex, "m_j = %s", symbol->latex);
     if (!builder->trace->config->causal) {
         buf_text(builder_note(builder), "There is no mask: every query sees every key.");
+    } else if (first) {
+        buf_format(&out->text, " for %zu ≤ j ≤ %zu, %s for others", first, query,
+                   mask->hidden.text);
+        buf_format(&out->latex,
+                   " \\text{ for } %zu \\le j \\le %zu, \\quad m_j = %s \\text{ for others}", first,
+                   query, mask->hidden.latex);
     } else {
         buf_format(&out->text, " for j ≤ %zu, %s for j > %zu", query, mask->hidden.text, query);
         buf_format(&out->latex, " \\text{ for } j \\le %zu, \\quad m_j = %s \\text{ for } j > %zu",
@@ -54,6 +67,8 @@ static void draw_future(struct builder *builder, const struct mask *mask)
         buf_format(builder_note(builder), "A query sees itself and what came before%s",
                    hides_any(builder->trace) ? ", not the future." : ": the last one sees all.");
     }
+    if (window)
+        buf_format(builder_note(builder), "This layer has a window: the last %zu keys.", window);
     builder_drawn(builder);
 }
 
@@ -102,9 +117,15 @@ static void draw_seen(struct builder *builder)
     const struct trace *trace = builder->trace;
     struct formula_writer *out = &builder->out;
     bool sees_all = trace->query < trace->config->mechanism.pattern.global;
-    buf_format(&out->text, "S = {j ≤ %zu%s", visible_keys(trace) - 1, sees_all ? "" : ":");
-    buf_format(&out->latex, "S = \\{\\, j \\le %zu%s", visible_keys(trace) - 1,
-               sees_all ? "" : " :");
+    const struct span all = visible(trace);
+    size_t last = all.first + all.count - 1;
+    formula_write(out, "S = {", "S = \\{\\, ", 0, NULL);
+    if (all.first) {
+        buf_format(&out->text, "%zu ≤ ", all.first);
+        buf_format(&out->latex, "%zu \\le ", all.first);
+    }
+    buf_format(&out->text, "j ≤ %zu%s", last, sees_all ? "" : ":");
+    buf_format(&out->latex, "j \\le %zu%s", last, sees_all ? "" : " :");
     if (!sees_all)
         draw_ways(out, trace);
     formula_write(out, "}", " \\,\\}", 0, NULL);
@@ -121,7 +142,7 @@ static void note_seen(struct builder *builder)
     for (size_t j = 0; j < trace->keys; j++)
         seen += trace->masked[j] != -INFINITY;
     mechanism_write_attention(note, mechanism);
-    buf_format(note, " shows this query %zu of %zu keys.", seen, visible_keys(trace));
+    buf_format(note, " shows this query %zu of %zu keys.", seen, visible(trace).count);
     if (trace->query < mechanism->pattern.global)
         buf_format(builder_note(builder), "The first %zu queries see all.",
                    mechanism->pattern.global);

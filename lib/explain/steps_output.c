@@ -39,11 +39,8 @@ static void work_values(struct builder *builder)
 
 void step_values(struct builder *builder)
 {
-    static const struct formula values[] = {{"v_j = x_j", "v_j = x_j"},
-                                            {"v_j = x_j · W_v", "v_j = x_j\\,W_v"},
-                                            {"v_j = x_j · W_v + b_v", "v_j = x_j\\,W_v + b_v"}};
     const struct trace *trace = builder->trace;
-    builder_projection(builder, &trace->weights.v, values);
+    builder_projection(builder, "v_j", 'v', &trace->weights.v);
     builder_keys(builder);
     builder_column(builder, &quantity_weight, trace->weight);
     builder_vectors(builder, &quantity_v, trace->v, trace->config->d_v);

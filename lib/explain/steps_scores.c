@@ -4,18 +4,24 @@
 #include <string.h>
 
 #include "explain/steps.h"
+#include "math/bf16.h"
 #include "math/running_sum.h"
+#include "model/attention_strip.h"
+
+/* Keys as they are projected: before they are normed, before they turn, or as they meet. */
+static const struct quantity *keys_projected(const struct trace *trace)
+{
+    return trace->raw_k.values ? &quantity_k_raw : trace->k_pre ? &quantity_k_pre : &quantity_k;
+}
 
 /* What the formula of k_j is, and whose keys they are, where it is not plain. */
 static void draw_keys(struct builder *builder)
 {
-    static const struct formula keys[] = {{"k_j = x_j", "k_j = x_j"},
-                                          {"k_j = x_j · W_k", "k_j = x_j\\,W_k"},
-                                          {"k_j = x_j · W_k + b_k", "k_j = x_j\\,W_k + b_k"}};
     const struct config *config = builder->trace->config;
     size_t served = config->n_head / config->n_kv_head;
     size_t first = builder->trace->group * served;
-    builder_projection(builder, &builder->trace->weights.k, keys);
+    builder_projection(builder, keys_projected(builder->trace)->symbol.text, 'k',
+                       &builder->trace->weights.k);
     if (config->cross)
         buf_text(builder_note(builder),
                  config->n_encoder_layer
@@ -48,7 +54,8 @@ static void show_scores(struct builder *builder, const struct quantity *vectors,
 
 void step_scores(struct builder *builder)
 {
-    draw_keys(builder);
+    if (keys_projected(builder->trace) == &quantity_k)
+        draw_keys(builder);
     builder_formula(builder, "score_j = q · k_j", "s_j = q \\cdot k_j");
     show_scores(builder, &quantity_k, builder->trace->q, builder->trace->k);
 }
@@ -107,9 +114,13 @@ void step_features(struct builder *builder)
 
 void step_keys(struct builder *builder)
 {
+    const struct trace *trace = builder->trace;
+    const float *keys = trace->raw_k.values ? trace->raw_k.values
+                        : trace->k_pre      ? trace->k_pre
+                                            : trace->k;
     draw_keys(builder);
     builder_keys(builder);
-    builder_vectors(builder, &quantity_k, builder->trace->k, builder->trace->config->d_k);
+    builder_vectors(builder, keys_projected(trace), keys, trace->config->d_k);
 }
 
 void step_products(struct builder *builder)
@@ -120,6 +131,101 @@ void step_products(struct builder *builder)
     builder_formula(builder, "g_j = φ(k_j)", "g_j = \\varphi(k_j)");
     builder_formula(builder, "score_j = f · g_j", "s_j = f \\cdot g_j");
     show_scores(builder, &quantity_g, f, g);
+}
+
+/* --- from raw scores to those that are masked ------------------------------------------------- */
+
+enum bend { SCALED, CAPPED, MOVED };
+
+/* What the distance to key j adds. */
+static float bias_of(const struct trace *trace, size_t key)
+{
+    float slope = attention_slope(trace->config, trace->head);
+    if (trace->config->alibi == ALIBI_BLOOM)
+        return slope * (float)key;
+    return trace->scale * bf16_value(bf16_round(bf16_value(bf16_round(slope)) * (float)key));
+}
+
+static float *take_scores(struct builder *builder, enum bend bend)
+{
+    const struct trace *trace = builder->trace;
+    float cap = trace->config->score_cap;
+    float *scores = builder_floats(builder, trace->keys);
+    for (size_t j = 0; scores && j < trace->keys; j++)
+        scores[j] = trace->scores[j] * trace->scale;
+    if (scores && bend >= CAPPED && cap > 0)
+        cap_row(scores, trace->keys, cap);
+    for (size_t j = 0; scores && bend >= MOVED && trace->config->alibi && j < trace->keys; j++)
+        scores[j] += bias_of(trace, j);
+    return scores;
+}
+
+float *builder_scores(struct builder *builder, const struct quantity **quantity)
+{
+    const struct config *config = builder->trace->config;
+    *quantity = config->alibi           ? &quantity_moved
+                : config->score_cap > 0 ? &quantity_capped
+                                        : &quantity_scaled;
+    return take_scores(builder, MOVED);
+}
+
+void step_capped(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct number cap = builder_number(builder, trace->config->score_cap);
+    const struct number caps[] = {cap, cap};
+    formula_write(&builder->out, "capped_j = %n · tanh(scaled_j / %n)",
+                  "\\hat{s}_j = %n \\cdot \\tanh(\\tilde{s}_j / %n)", 0, caps);
+    builder_drawn(builder);
+    buf_text(builder_note(builder),
+             "Small scores stay nearly as they are, none goes beyond the cap.");
+    const float *scaled = take_scores(builder, SCALED);
+    const float *capped = take_scores(builder, CAPPED);
+    if (builder->failed)
+        return;
+    builder_keys(builder);
+    const struct block *from = builder_column(builder, &quantity_scaled, scaled);
+    const struct block *to = builder_column(builder, &quantity_capped, capped);
+    const struct number numbers[] = {cap, block_number(from, builder->key), cap,
+                                     block_number(to, builder->key)};
+    builder_work(builder, "capped_%k = %n · tanh(%n / %n) = %n",
+                 "\\hat{s}_%k = %n \\cdot \\tanh(%n / %n) = %n", numbers);
+}
+
+/* moved_j = scaled_j + 0.2500 · j */
+void step_moved(struct builder *builder)
+{
+    static const struct quantity bias = {.name = "bias", .symbol = {"bias_j", "b_j"}};
+    const struct trace *trace = builder->trace;
+    bool capped = trace->config->score_cap > 0;
+    bool scaled = trace->config->alibi == ALIBI_FALCON;
+    const struct quantity *of = capped ? &quantity_capped : &quantity_scaled;
+    const struct number factors[] = {
+        builder_number(builder, trace->scale),
+        builder_number(builder, attention_slope(trace->config, trace->head))};
+    buf_format(&builder->out.text, "moved_j = %s + ", of->symbol.text);
+    buf_format(&builder->out.latex, "\\bar{s}_j = %s + ", of->symbol.latex);
+    formula_math(&builder->out, scaled ? "%n · %n · j" : "%n · j", 0, factors + !scaled);
+    builder_drawn(builder);
+    buf_text(builder_note(builder), "ALiBi: later keys gain by the slope of this head.");
+    if (scaled)
+        buf_text(builder_note(builder), "Slope and product are rounded to bf16, as in training.");
+    const float *before = take_scores(builder, CAPPED);
+    const float *after = take_scores(builder, MOVED);
+    float *biases = builder_floats(builder, trace->keys);
+    for (size_t j = 0; biases && j < trace->keys; j++)
+        biases[j] = bias_of(trace, j);
+    if (builder->failed)
+        return;
+    builder_keys(builder);
+    const struct block *from = builder_column(builder, of, before);
+    const struct block *moves = builder_column(builder, &bias, biases);
+    const struct block *to = builder_column(builder, &quantity_moved, after);
+    const size_t key = trace->query;
+    const struct number numbers[] = {block_number(from, key), block_number(moves, key),
+                                     block_number(to, key)};
+    builder->key = key;
+    builder_work(builder, "moved_%k = %n%t = %n", "\\bar{s}_%k = %n%t = %n", numbers);
 }
 
 /* --- the scale -------------------------------------------------------------------------------- */
@@ -166,7 +272,7 @@ void step_scaled(struct builder *builder)
         buf_text(builder_note(builder), "The scale is 1: the scores stay as they are.");
         return;
     }
-    const float *values = builder_scaled(builder);
+    const float *values = take_scores(builder, SCALED);
     if (!values)
         return;
     builder_keys(builder);

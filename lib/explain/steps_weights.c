@@ -141,9 +141,9 @@ void step_softmax(struct builder *builder)
     static const struct quantity powers_of_scaled = {
         .name = "power", .symbol = {"e^(scaled_j - max)", "e^{\\tilde{s}_j - \\max \\tilde{s}}"}};
     const struct trace *trace = builder->trace;
-    const struct quantity *of = trace->softmax ? &quantity_scaled : &quantity_masked;
+    const struct quantity *of = &quantity_masked;
     const struct quantity *to = &quantity_softmax;
-    const float *values = trace->softmax ? builder_scaled(builder) : trace->masked;
+    const float *values = trace->softmax ? builder_scores(builder, &of) : trace->masked;
     const float *powers = take_powers(builder, values);
     const float *results = trace->softmax ? trace->softmax : take_result(builder, &to, powers);
     note_blocks(builder);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "explain/explanation.h"
@@ -14,7 +15,8 @@ struct traces {
     const struct text_pair *pair;
     enum site_part part;
     size_t numbers;
-    double worst; /* as a share of the tensor's largest number */
+    double worst;  /* as a share of the tensor's largest number */
+    uint64_t seen; /* sites that were compared in a layer */
 };
 
 /* --- one trace -------------------------------------------------------------------------------- */
@@ -49,7 +51,7 @@ static enum site input_site(const struct config *config, enum site_part part, si
 {
     if (config->kind == MODEL_ATTENTION)
         return layer ? SITE_ATTN_OUT : SITE_EMBEDDING;
-    if (config->norm_first)
+    if (config->norm_first && config->norm_in)
         return part == PART_SOURCE ? SITE_ENC_LN_1 : part == PART_CROSS ? SITE_LN_CROSS : SITE_LN_1;
     if (part == PART_CROSS) /* self-attention's norm stands behind its sum */
         return SITE_LN_1;
@@ -62,14 +64,15 @@ static int compare(struct traces *traces, const struct place *place, const float
     char name[SITE_NAME_BYTES];
     site_tensor_name(name, place->site, (int)place->layer);
     const struct golden_tensor *tensor = golden_find(traces->golden, name);
-    bool bare = traces->viewer->model.config.kind == MODEL_ATTENTION;
-    if (!tensor && bare)
-        return 0; /* of the textbook's examples there are no more than what it prints */
+    const struct config *config = &traces->viewer->model.config;
+    if (!tensor && (config->kind == MODEL_ATTENTION || config->family))
+        return 0; /* the textbook's examples have what it prints, families what says most */
     if (!tensor || !found)
         return err_set(err, "'%s': not in the %s", name, tensor ? "explanation" : "reference");
     size_t width = tensor->shape[tensor->rank - 1];
     size_t height = tensor->shape[tensor->rank - 2];
     size_t first = (place->slice * height + place->row) * width;
+    traces->seen |= site_bit(place->site);
     for (size_t i = 0; i < place->rows * width; i++) {
         double number = (double)found[i];
         traces->numbers++;
@@ -81,18 +84,62 @@ static int compare(struct traces *traces, const struct place *place, const float
     return 0;
 }
 
+/* A row of the step's vectors, by what it is called. */
+static const float *find_row(const struct step *step, const char *name)
+{
+    const float *values = find_block(step, "vector", false);
+    for (size_t row = 0; values && row < step->table.row_count; row++)
+        if (strcmp(step->table.rows[row].exact, name) == 0)
+            return values + row * step->table.blocks[0].stride;
+    return NULL;
+}
+
+/* The query before it turns, as the norm of heads or the projection has it. */
+static const float *find_unturned(const struct explanation *e, const struct step *query)
+{
+    const float *normed = find_row(find_step(e, "query_norm"), "q_pre");
+    const float *shown = find_block(query, "q_pre", false);
+    return normed ? normed : shown ? shown : find_block(query, "W_q", true);
+}
+
+/* What the query has become: of pairs that turn in the order of its components, and those that do
+ * not as they were before. */
+static const float *find_query(const struct explanation *e, const struct step *query, bool turns)
+{
+    static float q[512];
+    const struct step *turn = find_step(e, "query_turn");
+    const float *shown = find_block(query, "q", false);
+    const float *normed = find_row(find_step(e, "query_norm"), "q");
+    if (!turns)
+        return normed ? normed : shown ? shown : find_block(query, "W_q", true);
+    size_t pairs = turn->table.blocks[0].width;
+    bool neighbours = strstr(turn->note, "2i + 1") != NULL;
+    const struct block *keys = find_step(e, "scores")->table.blocks;
+    if (keys->width > sizeof q / sizeof *q)
+        return NULL;
+    memcpy(q, find_unturned(e, query), keys->width * sizeof *q);
+    for (size_t i = 0; i < pairs; i++) {
+        q[neighbours ? 2 * i : i] = find_row(turn, "a'")[i];
+        q[neighbours ? 2 * i + 1 : i + pairs] = find_row(turn, "b'")[i];
+    }
+    return q;
+}
+
 /* Everything that has heads; keys and values are those of the head's group. */
 static int compare_head(struct traces *traces, const struct explanation *e, struct err *err)
 {
     const struct config *config = &traces->viewer->model.config;
     const struct step *query = find_step(e, "query");
-    const float *shown = find_block(query, "q", false);
+    const char *turning = find_step(e, "key_norm") ? "key_norm" : "keys";
+    bool turns = find_step(e, "query_turn") != NULL;
     const struct {
         enum site site;
         const float *found;
         bool of_keys;
     } rows[] = {
-        {SITE_Q, shown ? shown : find_block(query, "W_q", true), false},
+        {SITE_Q, find_query(e, query, turns), false},
+        {SITE_Q_PRE, turns ? find_unturned(e, query) : NULL, false},
+        {SITE_K_PRE, find_block(find_step(e, turning), "k_pre", false), true},
         {SITE_K, find_block(find_step(e, "scores"), "k", false), true},
         {SITE_SCORES, find_block(find_step(e, "scores"), "score", false), false},
         {SITE_MASKED, find_block(find_step(e, "weights"), "masked", false), false},
@@ -111,9 +158,74 @@ static int compare_head(struct traces *traces, const struct explanation *e, stru
             place.row = 0;
             place.rows = e->key_count;
         }
+        bool before = rows[i].site == SITE_Q_PRE || rows[i].site == SITE_K_PRE;
+        if (before && !turns)
+            continue;
         if (compare(traces, &place, rows[i].found, err))
             return -1;
     }
+    return 0;
+}
+
+/* Whatever vector is called as a tensor is, in a decoder's layer. */
+static int compare_vectors(struct traces *traces, const struct explanation *e, struct err *err)
+{
+    bool gated = traces->viewer->model.config.gated;
+    for (size_t s = 0; s < e->step_count; s++) {
+        const struct step *step = &e->steps[s];
+        const struct block *block = step->table.blocks;
+        bool alone = strcmp(step->name, "mlp_out") == 0;
+        for (size_t row = 0; row < step->table.row_count && !step->table.of_keys; row++) {
+            const char *name = step->table.rows[row].exact;
+            enum site site = gated && strcmp(name, "gate") == 0 ? SITE_MLP_GATE
+                             : gated && strcmp(name, "up") == 0 ? SITE_MLP_UP
+                                                                : SITE_Q;
+            if (site == SITE_Q && !site_find(name, strlen(name), &site))
+                continue;
+            if ((!alone && strcmp(block->name, "vector") != 0) || site_has_heads(site))
+                continue;
+            struct place place = {.site = site, .layer = e->layer, .row = e->query, .rows = 1};
+            if (compare(traces, &place, block->values + row * block->stride, err))
+                return -1;
+        }
+    }
+    return 0;
+}
+
+/* The largest logits, and no other is larger. */
+static int compare_logits(struct traces *traces, const struct explanation *e, struct err *err)
+{
+    const struct step *step = find_step(e, "logits");
+    const struct golden_tensor *tensor = golden_find(traces->golden, "logits");
+    if (!step || !tensor)
+        return 0;
+    const float *logits = find_block(step, "logit", false);
+    size_t count = tensor->shape[tensor->rank - 1];
+    size_t larger = 0;
+    for (size_t i = 0; i < step->table.row_count; i++) {
+        size_t index = e->query * count + strtoul(step->table.rows[i].exact, NULL, 10);
+        traces->numbers++;
+        if (!golden_agrees(tensor, index, (double)logits[i], &tolerance_fp32))
+            return err_set(err, "'logits' of '%s': expected %.9g, found %.9g",
+                           step->table.rows[i].exact, tensor->values[index], (double)logits[i]);
+    }
+    for (size_t i = 0; i < count; i++)
+        larger += tensor->values[e->query * count + i] >
+                  (double)logits[step->table.row_count - 1] + 1e-4 * tensor->largest;
+    return larger < step->table.row_count ? 0 : err_set(err, "'logits': larger ones are not shown");
+}
+
+/* Every tensor of the reference's layer is somewhere in the explanation. */
+static int check_all_seen(struct traces *traces, size_t layer, struct err *err)
+{
+    char name[SITE_NAME_BYTES];
+    for (int site = SITE_LN_1; site <= SITE_RESID_POST; site++) {
+        bool twice = site == SITE_LN_2 && traces->viewer->model.config.stream_normed;
+        site_tensor_name(name, (enum site)site, (int)layer); /* resid_post is ln_2 again */
+        if (!twice && golden_find(traces->golden, name) && !(traces->seen >> site & 1))
+            return err_set(err, "'%s': not in the explanation", name);
+    }
+    traces->seen = 0;
     return 0;
 }
 
@@ -121,8 +233,8 @@ static int compare_head(struct traces *traces, const struct explanation *e, stru
 static int compare_ends(struct traces *traces, const struct explanation *e, struct err *err)
 {
     const struct config *config = &traces->viewer->model.config;
-    const struct step *first = &e->steps[0];
-    const struct step *last = &e->steps[e->step_count - 1];
+    const struct step *first = find_step(e, "input");
+    const struct step *last = find_step(e, "output");
     const struct block *input = &first->table.blocks[0];
     struct place x = {.site = input_site(config, traces->part, e->layer),
                       .layer = e->layer - (config->kind == MODEL_ATTENTION && e->layer),
@@ -144,7 +256,8 @@ static int trace(struct traces *traces, const struct explain_request *request, s
     struct explanation explanation;
     int failed =
         explanation_make(&explanation, traces->viewer, traces->pair, request, &arena, err) ||
-        compare_head(traces, &explanation, err) || compare_ends(traces, &explanation, err);
+        compare_head(traces, &explanation, err) || compare_ends(traces, &explanation, err) ||
+        compare_vectors(traces, &explanation, err) || compare_logits(traces, &explanation, err);
     arena_release(&arena);
     return failed ? -1 : 0;
 }
@@ -156,11 +269,15 @@ static int walk_all(struct traces *traces, struct err *err)
     size_t layers = in_encoder ? config->n_encoder_layer : config->n_layer;
     size_t queries = in_encoder ? traces->pair->source.count : traces->pair->sentence.count;
     struct explain_request request = {.query_count = 1, .part = traces->part, .digits = 4};
-    for (request.layer = 0; request.layer < layers; request.layer++)
+    bool decoder = config->kind != MODEL_ATTENTION && !config->n_encoder_layer;
+    for (request.layer = 0; request.layer < layers; request.layer++) {
         for (request.head = 0; request.head < config->n_head; request.head++)
             for (request.query = 0; request.query < queries; request.query++)
                 if (trace(traces, &request, err))
                     return err_prefix(err, "query %zu", request.query);
+        if (decoder && check_all_seen(traces, request.layer, err))
+            return -1;
+    }
     return traces->numbers ? 0 : err_set(err, "nothing to compare");
 }
 
@@ -213,13 +330,11 @@ void walk_check(struct tally *tally, const struct golden *golden)
         return;
     }
     size_t count = viewer.model.config.n_encoder_layer ? sizeof parts / sizeof *parts : 1;
-    if (viewer.model.config.family)
-        count = 0; /* which explain refuses */
     if (read_subject(&pair, &viewer, golden, &arena, &err))
         tally_judge(tally, golden->folder, "walk", &err);
     else
         for (size_t i = 0; i < count; i++)
-            check_part(tally, &(struct traces){golden, &viewer, &pair, parts[i], 0, 0});
+            check_part(tally, &(struct traces){golden, &viewer, &pair, parts[i], 0, 0, 0});
     arena_release(&arena);
     viewer_release(&viewer);
 }

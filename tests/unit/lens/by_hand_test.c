@@ -4,172 +4,13 @@
 #include <string.h>
 
 #include "../unit.h"
+#include "../rigs/by_hand.h"
 #include "../rigs/memory_stream.h"
-#include "format/json.h"
 #include "lens/viewer.h"
 #include "model/mechanism.h"
 #include "explain/explanation.h"
 
-static const double tolerance = 1e-5; /* of the largest number of a row */
-
-/* Numbers as they stand in the file; null, minus infinity, is NAN. Nothing: count is 0. */
-struct grid {
-    double *values;
-    size_t rows, columns, count;
-};
-
-static struct arena arena; /* of a case: it holds all grids */
-static struct err err;
 static struct json *root;
-static const struct json *given, *steps; /* of the query that is followed */
-
-/* --- what is in the file ---------------------------------------------------------------------- */
-
-static struct grid grid_make(size_t rows, size_t columns)
-{
-    struct grid grid = {NULL, rows, columns, rows * columns};
-    grid.values = arena_alloc(&arena, grid.count, sizeof *grid.values, &err);
-    ck_assert_ptr_nonnull(grid.values);
-    return grid;
-}
-
-static double number_of(const struct json *value)
-{
-    double number = NAN;
-    ck_assert(json_is_null(value) || json_get_number(value, &number));
-    return number;
-}
-
-/* An array of numbers, one of arrays, or a number. */
-static struct grid grid_read(const struct json *value)
-{
-    if (!value)
-        return (struct grid){0};
-    if (!json_is_array(value)) {
-        struct grid single = grid_make(1, 1);
-        single.values[0] = number_of(value);
-        return single;
-    }
-    bool nested = json_is_array(json_first(value));
-    struct grid grid =
-        grid_make(nested ? json_count(value) : 1, json_count(nested ? json_first(value) : value));
-    size_t i = 0;
-    for (const struct json *row = nested ? json_first(value) : value; row;
-         row = nested ? json_next(row) : NULL)
-        for (const struct json *item = json_first(row); item; item = json_next(item))
-            grid.values[i++] = number_of(item);
-    ck_assert_uint_eq(i, grid.count);
-    return grid;
-}
-
-static struct grid taken(const char *name)
-{
-    return grid_read(json_member(given, name));
-}
-
-static bool is_taken(const char *name)
-{
-    return json_member(given, name) != NULL;
-}
-
-static const struct json *step_called(const char *name)
-{
-    for (const struct json *step = json_first(steps); step; step = json_next(step)) {
-        const char *found = "";
-        ck_assert(json_get_text(json_member(step, "name"), &found));
-        if (strcmp(found, name) == 0)
-            return step;
-    }
-    return NULL;
-}
-
-/* A column, or the total below it; nothing where the step or the column is not there. */
-static struct grid printed(const char *step, const char *part, const char *name)
-{
-    const struct json *found = step_called(step);
-    const struct json *columns = found ? json_member(found, part) : NULL;
-    return grid_read(columns ? json_member(columns, name) : NULL);
-}
-
-/* The rows of the step's table of that name. */
-static struct grid printed_row(const char *step, const char *column, const char *name)
-{
-    const struct json *found = step_called(step);
-    struct grid all = printed(step, "columns", column);
-    size_t row = 0;
-    ck_assert_ptr_nonnull(found);
-    for (const struct json *label = json_first(json_member(found, "rows")); label;
-         label = json_next(label), row++) {
-        const char *text = "";
-        ck_assert(json_get_text(label, &text));
-        if (strcmp(text, name) == 0)
-            return (struct grid){all.values + row * all.columns, 1, all.columns, all.columns};
-    }
-    return (struct grid){0};
-}
-
-/* --- arithmetic ------------------------------------------------------------------------------- */
-
-static void expect(const char *what, struct grid found, struct grid expected)
-{
-    double largest = 0;
-    ck_assert_msg(found.count == expected.count && found.count, "%s: %zu numbers, expected %zu",
-                  what, found.count, expected.count);
-    for (size_t i = 0; i < expected.count; i++)
-        largest = fmax(largest, fabs(expected.values[i]));
-    for (size_t i = 0; i < expected.count; i++)
-        ck_assert_msg(fabs(found.values[i] - expected.values[i]) <= tolerance * largest,
-                      "%s, number %zu: by hand %.9g, printed %.9g", what, i, expected.values[i],
-                      found.values[i]);
-}
-
-static struct grid row_at(struct grid grid, size_t row)
-{
-    ck_assert_uint_lt(row, grid.rows);
-    return (struct grid){grid.values + row * grid.columns, 1, grid.columns, grid.columns};
-}
-
-/* a · b + bias, where there is one */
-static struct grid product(struct grid a, struct grid b, struct grid bias)
-{
-    struct grid y = grid_make(a.rows, b.columns);
-    ck_assert_uint_eq(a.columns, b.rows);
-    for (size_t i = 0; i < y.count; i++) {
-        size_t row = i / y.columns;
-        size_t column = i % y.columns;
-        y.values[i] = bias.count ? bias.values[column] : 0;
-        for (size_t c = 0; c < a.columns; c++)
-            y.values[i] += a.values[row * a.columns + c] * b.values[c * b.columns + column];
-    }
-    return y;
-}
-
-static struct grid normed(struct grid h)
-{
-    struct grid y = grid_make(h.rows, h.columns);
-    struct grid gamma = taken("gamma");
-    struct grid beta = taken("beta");
-    double size = (double)h.columns;
-    for (size_t row = 0; row < h.rows; row++) {
-        const double *x = row_at(h, row).values;
-        double mean = 0;
-        double variance = 0;
-        for (size_t c = 0; c < h.columns; c++)
-            mean += x[c] / size;
-        for (size_t c = 0; c < h.columns; c++)
-            variance += (x[c] - mean) * (x[c] - mean) / size;
-        for (size_t c = 0; c < h.columns; c++)
-            y.values[row * h.columns + c] =
-                (x[c] - mean) / sqrt(variance + taken("epsilon").values[0]) * gamma.values[c] +
-                beta.values[c];
-    }
-    return y;
-}
-
-static double phi(double x)
-{
-    return x > 0 ? x + 1 : exp(x);
-}
 
 /* --- the steps -------------------------------------------------------------------------------- */
 
@@ -180,13 +21,17 @@ static struct grid follow_stream(void)
     struct grid x = taken("wte");
     struct grid place = is_taken("PE") ? taken("PE") : taken("wpe");
     double scale = is_taken("embedding_scale") ? taken("embedding_scale").values[0] : 1;
+    if (x.count && is_taken("P_in"))
+        x = product(x, taken("P_in"), (struct grid){0});
     for (size_t i = 0; i < x.count; i++)
         x.values[i] = x.values[i] * scale + (place.count ? place.values[i] : 0);
+    if (step_called("embedding"))
+        x = normed_by_rows("embedding", x);
     if (x.count && is_taken("h"))
         expect("h of all tokens", taken("h"), x);
     if (is_taken("h"))
         x = taken("h");
-    return is_taken("gamma") ? normed(x) : x;
+    return is_taken("gamma") ? normed("input", x, taken("gamma"), taken("beta")) : x;
 }
 
 static struct grid follow_input(size_t query, bool of_source)
@@ -204,18 +49,124 @@ static struct grid follow_input(size_t query, bool of_source)
     return x;
 }
 
+/* One that turns by its place. */
+static void turn(double *x, size_t place)
+{
+    struct grid f = taken("frequencies");
+    size_t apart = (size_t)taken("pair_distance").values[0];
+    double m = taken("amplitude").values[0];
+    for (size_t i = 0; i < f.count; i++) {
+        double *a = x + (apart == 1 ? 2 * i : i);
+        double cosine = m * cos((double)place * f.values[i]);
+        double sine = m * sin((double)place * f.values[i]);
+        double before = *a;
+        *a = before * cosine - a[apart] * sine;
+        a[apart] = a[apart] * cosine + before * sine;
+    }
+}
+
+/* Norms of heads: by the mean squares that are printed, which are those of a head unless it says
+ * that they are of all. */
+static void norm_heads(const char *step, struct grid *x, struct grid gamma)
+{
+    const char *note = "";
+    struct grid squares = printed(step, "columns", "mean_square");
+    const struct json *said = json_member(step_called(step), "note");
+    bool whole = said && json_get_text(said, &note) && strstr(note, "all heads");
+    for (size_t row = 0; row < x->rows; row++) {
+        double *at = row_at(*x, row).values;
+        struct grid own = grid_make(1, 1);
+        for (size_t i = 0; i < x->columns; i++)
+            *own.values += at[i] * at[i] / (double)x->columns;
+        if (!whole)
+            expect("mean square", (struct grid){squares.values + row, 1, 1, 1}, own);
+        for (size_t i = 0; i < x->columns; i++)
+            at[i] *=
+                scale_at(step, gamma, i) / sqrt(squares.values[row] + taken("epsilon").values[0]);
+    }
+}
+
+/* A vector by itself, or the total of the product with the matrix beside it. */
+static struct grid printed_query(const char *name)
+{
+    struct grid alone = printed("query", "columns", name);
+    return alone.count ? alone : printed("query", "total", "W_q");
+}
+
+static struct grid follow_query(struct grid x, size_t query)
+{
+    bool norms = step_called("query_norm") != NULL;
+    bool turns = step_called("query_turn") != NULL;
+    struct grid q = product(x, taken("W_q"), taken("b_q"));
+    expect("q", printed_query(norms ? "q_raw" : turns ? "q_pre" : "q"), q);
+    if (norms) {
+        norm_heads("query_norm", &q, printed_row("query_norm", "vector", "γ"));
+        expect("q, normed", printed_row("query_norm", "vector", turns ? "q_pre" : "q"), q);
+    }
+    if (!turns)
+        return q;
+    turn(q.values, query);
+    size_t pairs = taken("frequencies").count;
+    bool neighbours = taken("pair_distance").values[0] == 1 && pairs > 1;
+    struct grid half = grid_make(1, pairs);
+    for (size_t i = 0; i < pairs; i++)
+        half.values[i] = q.values[neighbours ? 2 * i : i];
+    expect("q, turned", printed_row("query_turn", "vector", "a'"), half);
+    return q;
+}
+
+static struct grid follow_keys(void)
+{
+    bool linear = step_called("features") != NULL;
+    bool norms = step_called("key_norm") != NULL;
+    bool turns = step_called("key_turn") != NULL;
+    struct grid k = product(taken("x_j"), taken("W_k"), taken("b_k"));
+    if (norms || turns)
+        expect("k", printed("keys", "columns", norms ? "k_raw" : "k_pre"), k);
+    if (norms) {
+        norm_heads("key_norm", &k, taken("gamma_k"));
+        expect("k, normed", printed("key_norm", "columns", turns ? "k_pre" : "k"), k);
+    }
+    for (size_t j = 0; j < k.rows && turns; j++)
+        turn(row_at(k, j).values, j);
+    expect("k",
+           printed(linear && !turns ? "keys"
+                   : linear         ? "key_turn"
+                                    : "scores",
+                   "columns", "k"),
+           k);
+    return k;
+}
+
+static double phi(double x)
+{
+    return x > 0 ? x + 1 : exp(x);
+}
+
 static struct grid follow_scores(struct grid q)
 {
     bool linear = step_called("features") != NULL;
-    struct grid k = product(taken("x_j"), taken("W_k"), taken("b_k"));
+    struct grid k = follow_keys();
     struct grid scores = grid_make(1, k.rows);
-    expect("k", printed(linear ? "keys" : "scores", "columns", "k"), k);
     for (size_t i = 0; i < k.count; i++) {
         double a = q.values[i % k.columns];
         scores.values[i / k.columns] += linear ? phi(a) * phi(k.values[i]) : a * k.values[i];
     }
     expect("scores", printed("scores", "columns", "score"), scores);
     return scores;
+}
+
+/* What a place adds to a score: the slope times the place; times the scale, rounded, if it says so.
+ */
+static double follow_bias(size_t j)
+{
+    double bias = printed("moved", "columns", "bias").values[j];
+    const char *note = "";
+    ck_assert(json_get_text(json_member(step_called("moved"), "note"), &note));
+    bool rounded = strstr(note, "rounded") != NULL;
+    double exact = taken("slope").values[0] * (double)j * (rounded ? taken("scale").values[0] : 1);
+    ck_assert_double_eq_tol(bias, exact, (rounded ? 1e-2 : 1e-6) * exact + 1e-9);
+    return bias;
 }
 
 /* Scaled, hidden where the file says so, and shares of one. */
@@ -229,6 +180,10 @@ static struct grid follow_weights(struct grid scores)
     for (size_t j = 0; j < scores.count; j++) {
         bool hidden = masked.count && (isnan(masked.values[j]) || masked.values[j] == 0);
         double scaled = linear ? scores.values[j] : scores.values[j] * taken("scale").values[0];
+        if (is_taken("cap"))
+            scaled = taken("cap").values[0] * tanh(scaled / taken("cap").values[0]);
+        if (is_taken("slope"))
+            scaled += follow_bias(j);
         weights.values[j] = hidden ? 0 : linear ? scaled : exp(scaled);
         sum += weights.values[j];
     }
@@ -262,18 +217,15 @@ static void follow_output(struct grid context, size_t head)
 
 static void follow(size_t query, size_t head, bool of_source)
 {
-    struct grid q = printed("query", "columns", "q");
-    if (!q.count)
-        q = printed("query", "total", "W_q");
     struct grid x = follow_input(query, of_source);
-    expect("q", q, product(x, taken("W_q"), taken("b_q")));
-    struct grid weights = follow_weights(follow_scores(product(x, taken("W_q"), taken("b_q"))));
+    struct grid weights = follow_weights(follow_scores(follow_query(x, query)));
     struct grid v = product(taken("x_j"), taken("W_v"), taken("b_v"));
     const struct grid none = {0};
     expect("v", printed("values", "columns", "v"), v);
     struct grid context = product(weights, v, none);
     expect("context", printed("context", "total", "weighted"), context);
     follow_output(context, head);
+    follow_block(x);
 }
 
 /* --- the cases -------------------------------------------------------------------------------- */
@@ -282,6 +234,7 @@ static struct viewer viewer;
 static struct text_pair pair;
 
 #define GOLDEN "tests/golden/"
+#define FAMILY(name) .model = "tests/golden-families/" name, .sentence = "3,1,4,1,5,9,2"
 
 static const struct {
     const char *model, *sentence, *source; /* a text, or ids */
@@ -311,6 +264,42 @@ static const struct {
     {.model = GOLDEN "gpt2-micro", .sentence = "3,1,4,1,5", .without = "norm,positions"},
     {.model = GOLDEN "multi-query", .sentence = "3,1,4,1,5"},
     {.model = GOLDEN "uneven", .sentence = "3,1,4,1,5"},
+    {FAMILY("bloom")},
+    {FAMILY("falcon")},
+    {FAMILY("falcon-7b-style")},
+    {FAMILY("falcon-rw-alibi")},
+    {FAMILY("gemma")},
+    {FAMILY("gemma2")},
+    {FAMILY("gemma3_text")},
+    {FAMILY("gpt_neo")},
+    {FAMILY("gpt_neox")},
+    {FAMILY("gpt_neox-sequential")},
+    {FAMILY("gptj")},
+    {FAMILY("granite")},
+    {FAMILY("llama")},
+    {FAMILY("llama-bf16-tied-biases")},
+    {FAMILY("llama-rope-dynamic")},
+    {FAMILY("llama-rope-linear")},
+    {FAMILY("llama-rope-llama3")},
+    {FAMILY("llama-rope-yarn")},
+    {FAMILY("mistral")},
+    {FAMILY("olmo2")},
+    {FAMILY("opt")},
+    {FAMILY("opt-350m-style")},
+    {FAMILY("phi")},
+    {FAMILY("phi3")},
+    {FAMILY("phi3-longrope")},
+    {FAMILY("qwen2")},
+    {FAMILY("qwen3")},
+    {FAMILY("smollm3")},
+    {FAMILY("stablelm")},
+    {FAMILY("starcoder2")},
+    {FAMILY("llama"), .attention = "linear"},
+    {FAMILY("llama"), .without = "norm,positions"},
+    {FAMILY("qwen3"), .without = "positions,residual"},
+    {FAMILY("gemma2"), .without = "mlp,norm"},
+    {FAMILY("olmo2"), .attention = "window:2"},
+    {FAMILY("bloom"), .dropout = 0.5f},
     {.model = "tiny", .sentence = "Life is short", .attention = "linear"},
     {.model = "tiny", .sentence = "Life is short", .attention = "window:2"},
     {.model = "life-causal", .sentence = "Life is short eat dessert first", .dropout = 0.5f},
@@ -330,15 +319,16 @@ static void open_case(int index)
                                   .renormalise = cases[index].renormalises};
     struct input sentence = input_of(cases[index].sentence);
     struct input source = input_of(cases[index].source ? cases[index].source : "");
-    ck_assert_msg(!viewer_open(&viewer, cases[index].model, 1, &err), "%s", err.text);
+    ck_assert_msg(!viewer_open(&viewer, cases[index].model, 1, &by_hand.err), "%s",
+                  by_hand.err.text);
     if (cases[index].attention)
-        ck_assert(!mechanism_set_attention(&mechanism, cases[index].attention, &err));
+        ck_assert(!mechanism_set_attention(&mechanism, cases[index].attention, &by_hand.err));
     if (cases[index].without)
-        ck_assert(!mechanism_set_without(&mechanism, cases[index].without, &err));
-    ck_assert_msg(!viewer_set_mechanism(&viewer, &mechanism, &err), "%s", err.text);
-    ck_assert_msg(
-        !viewer_read(&viewer, &pair, &sentence, cases[index].source ? &source : NULL, &arena, &err),
-        "%s", err.text);
+        ck_assert(!mechanism_set_without(&mechanism, cases[index].without, &by_hand.err));
+    ck_assert_msg(!viewer_set_mechanism(&viewer, &mechanism, &by_hand.err), "%s", by_hand.err.text);
+    ck_assert_msg(!viewer_read(&viewer, &pair, &sentence, cases[index].source ? &source : NULL,
+                               &by_hand.arena, &by_hand.err),
+                  "%s", by_hand.err.text);
 }
 
 /* All queries of a head, as the program writes them. */
@@ -347,15 +337,16 @@ static void explain(enum site_part part, size_t layer, size_t head, size_t queri
     static const struct explain_page page = {.columns = 80};
     struct explain_request request = {
         .part = part, .layer = layer, .head = head, .query_count = queries};
-    struct explanation *items = arena_alloc(&arena, queries, sizeof *items, &err);
+    struct explanation *items = arena_alloc(&by_hand.arena, queries, sizeof *items, &by_hand.err);
     struct explanations all = {items, queries, true};
     struct stream out = {0};
     request.digits = 2;
-    ck_assert_msg(!explanation_make(items, &viewer, &pair, &request, &arena, &err), "%s", err.text);
+    ck_assert_msg(!explanation_make(items, &viewer, &pair, &request, &by_hand.arena, &by_hand.err),
+                  "%s", by_hand.err.text);
     memory_stream_open(&out);
-    ck_assert(!explain_json_write(&out, &all, &page, &err));
+    ck_assert(!explain_json_write(&out, &all, &page, &by_hand.err));
     struct file file = memory_stream_take(&out);
-    ck_assert_msg(!json_parse(&root, file.bytes, file.size, &err), "%s", err.text);
+    ck_assert_msg(!json_parse(&root, file.bytes, file.size, &by_hand.err), "%s", by_hand.err.text);
     file_release(&file);
 }
 
@@ -370,16 +361,16 @@ TEST_LOOP(every_number_follows_from_what_is_given, COUNT(cases))
     for (size_t i = 0; i < layers * config->n_head; i++) {
         size_t query = 0;
         explain(part, i / config->n_head, i % config->n_head, queries);
-        given = json_member(root, "given");
-        ck_assert_ptr_nonnull(given);
+        by_hand.given = json_member(root, "given");
+        ck_assert_ptr_nonnull(by_hand.given);
         for (const struct json *one = json_first(json_member(root, "explanations")); one;
              one = json_next(one)) {
-            steps = json_member(one, "steps");
+            by_hand.steps = json_member(one, "steps");
             follow(query++, i % config->n_head, of_source);
         }
         ck_assert_uint_eq(query, queries);
         json_free(root);
     }
-    arena_release(&arena);
+    arena_release(&by_hand.arena);
     viewer_release(&viewer);
 }

@@ -1,0 +1,131 @@
+/* steps_logits.c: from the last layer's rows to the scores of the next token. */
+#include <string.h>
+
+#include "explain/steps.h"
+#include "math/gemm.h"
+
+enum { SHOWN = 10 }; /* tokens, those with the largest logits */
+
+/* What a product becomes: with a bias, divided, capped. */
+static void finish(float *logits, const struct config *c, const float *bias)
+{
+    for (size_t id = 0; bias && id < c->vocab_size; id++)
+        logits[id] += bias[id];
+    for (size_t id = 0; c->logit_divisor > 0 && id < c->vocab_size; id++)
+        logits[id] /= c->logit_divisor;
+    if (c->logit_cap > 0)
+        cap_row(logits, c->vocab_size, c->logit_cap);
+}
+
+/* The token with the largest logit of those below `last`, which was chosen before; V: none was. */
+static size_t next_best(const float *logits, size_t count, size_t last)
+{
+    size_t best = count;
+    for (size_t id = 0; id < count; id++) {
+        bool below =
+            last == count || logits[id] < logits[last] || (logits[id] == logits[last] && id > last);
+        if (below && (best == count || logits[id] > logits[best]))
+            best = id;
+    }
+    return best;
+}
+
+/* What logits are made of, in the channels of embeddings. */
+static struct named_vector take_input(struct builder *builder, struct weights *weights)
+{
+    const struct trace *trace = builder->trace;
+    struct named_vector y = {"ln_f", trace_row(trace, SITE_LN_F)};
+    struct weight projection;
+    if (!y.values)
+        y = (struct named_vector){"resid_post", trace_row(trace, SITE_RESID_POST)};
+    if (!trace->config->n_word)
+        return y;
+    if (weights_projection(weights, true, &projection, builder->err))
+        builder->failed = true;
+    else
+        y.values = trace_product(trace, y.values, 1, &projection, builder->arena, builder->err);
+    builder->failed |= !y.values;
+    return y;
+}
+
+/* logit_v = 30 · tanh((dot_v + b_v) / 2.5 / 30) */
+static void draw_logits(struct builder *builder, const char *y, bool bias, bool finished)
+{
+    const struct config *c = builder->trace->config;
+    const struct number cap = builder_number(builder, c->logit_cap);
+    const struct number divisor = builder_number(builder, c->logit_divisor);
+    builder_say(builder, NULL, "%s_v = %s%s · w_v", finished ? "dot" : "logit", y,
+                c->n_word ? " · P_out" : "");
+    builder_drawn(builder);
+    if (!finished)
+        return;
+    formula_math(&builder->out, c->logit_cap > 0 ? "logit_v = %n · tanh(" : "logit_v = ", 0, &cap);
+    formula_math(&builder->out, bias ? "(dot_v + b_v)" : "dot_v", 0, NULL);
+    formula_math(&builder->out, c->logit_divisor > 0 ? " / %n" : "", 0, &divisor);
+    formula_math(&builder->out, c->logit_cap > 0 ? " / %n)" : "", 0, &cap);
+    builder_drawn(builder);
+}
+
+/* Rows of the matrix that makes logits, what each gives with y, and what becomes of that. */
+static void show_words(struct builder *builder, const float *y, const struct matrix *words,
+                       const float *columns[3])
+{
+    static const struct quantity rows_of_words = {"words", {"w", "w"}, {"w_v", "w_v"}};
+    static const struct quantity quantities[] = {{"dot", {"dot", "d"}, {"dot_v", "d_v"}},
+                                                 {"bias", {"b", "b"}, {"b_v", "b_v"}},
+                                                 {"logit", {"logit", "l"}, {"logit_v", "l_v"}}};
+    const struct trace *trace = builder->trace;
+    size_t width = words->columns;
+    size_t count = words->rows < SHOWN ? words->rows : SHOWN;
+    size_t id = words->rows;
+    struct label *rows = builder_rows(builder, count);
+    float *vectors = builder_floats(builder, count * width);
+    float *numbers = builder_floats(builder, 3 * count);
+    for (size_t i = 0; !builder->failed && i < count; i++) {
+        id = next_best(columns[2], words->rows, id);
+        rows[i] = trace->words[id];
+        memcpy(vectors + i * width, words->data + id * words->stride, width * sizeof *vectors);
+        for (size_t c = 0; c < 3; c++)
+            numbers[c * count + i] = columns[c] ? columns[c][id] : 0;
+    }
+    if (builder->failed)
+        return;
+    builder->table->corner = "token";
+    const struct block *block = builder_vectors(builder, &rows_of_words, vectors, width);
+    const struct numeral numerals[] = {builder_numeral(builder, y, width), block->numeral};
+    const struct number result = builder_number(builder, numbers[columns[0] ? 0 : 2 * count]);
+    for (size_t c = 0; c < 3; c++)
+        if (columns[c])
+            builder_column(builder, &quantities[c], numbers + c * count);
+    builder_say(builder, NULL, columns[0] ? "dot = " : "logit = ");
+    formula_dot(&builder->out, numerals, y, vectors, 1, width);
+    builder_work(builder, " = %n", " = %n", &result);
+}
+
+void step_logits(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct config *c = trace->config;
+    struct weights *weights = &trace->viewer->model.weights;
+    const struct named_vector y = take_input(builder, weights);
+    size_t width = config_word_width(c);
+    const float *words = NULL;
+    const float *bias = NULL;
+    float *dots = builder_floats(builder, c->vocab_size);
+    float *logits = builder_floats(builder, c->vocab_size);
+    builder->failed |= weights_unembedding(weights, &words, builder->err) ||
+                       weights_logit_bias(weights, &bias, builder->err);
+    if (builder->failed)
+        return;
+    struct matrix matrix = {(float *)words, c->vocab_size, width, width}; /* it is only read */
+    bool finished = bias || c->logit_divisor > 0 || c->logit_cap > 0;
+    gemv(&trace->viewer->machine, dots, matrix, y.values);
+    memcpy(logits, dots, c->vocab_size * sizeof *logits);
+    finish(logits, c, bias);
+    draw_logits(builder, y.name, bias, finished);
+    buf_format(builder_note(builder), "Of %zu tokens, those with the largest logits; w_v is %s.",
+               c->vocab_size,
+               c->tied ? "the row of the token's embedding, to which logits are tied"
+                       : "the token's row of the matrix of logits");
+    show_words(builder, y.values, &matrix, (const float *[]){finished ? dots : NULL, bias, logits});
+}
