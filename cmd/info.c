@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "command.h"
 #include "format/json_writer.h"
+#include "model/architecture.h"
 #include "model/model.h"
 #include "model/parameter_table.h"
 #include "model/pass.h"
@@ -58,7 +59,9 @@ static void count_tensors(struct facts *facts)
 static bool site_bytes(size_t *bytes, const struct config *c, enum site site, size_t tokens)
 {
     bool of_encoder = site_rows[site].part == PART_SOURCE;
-    size_t layers = !site_rows[site].in_layer ? 1 : of_encoder ? c->n_encoder_layer : c->n_layer;
+    size_t layers = !site_rows[site].in_layer ? 1 : of_encoder ? c->n_encoder_layer : 0;
+    for (size_t i = 0; site_rows[site].in_layer && !of_encoder && i < c->n_layer; i++)
+        layers += site_is_in_layer(c, site, i);
     return site_size(bytes, c, site, c->n_head, tokens, tokens) &&
            num_multiply(bytes, *bytes, layers) && num_multiply(bytes, *bytes, sizeof(float));
 }
@@ -126,8 +129,15 @@ static void write_config(struct stream *out, const struct facts *facts)
     write_heads(out, c);
     stream_format(out, "channels       %zu\n", c->n_embd);
     if (c->kind != MODEL_ATTENTION)
-        stream_format(out, "mlp            %zu wide, %s\n", c->n_inner,
-                      activation_name(c->activation));
+        stream_format(out, "mlp            %zu wide, %s%s\n", c->n_inner,
+                      activation_name(c->activation), c->gated ? ", gated" : "");
+    for (size_t i = 0; i < architecture_row_count; i++) {
+        struct buf words = {0};
+        architecture_rows[i].write(&words, c);
+        if (words.size)
+            stream_format(out, "%-14s %s\n", architecture_rows[i].name, words.bytes);
+        buf_release(&words);
+    }
     stream_format(out, "vocabulary     %zu%s%s\n", c->vocab_size, facts->tokenizer ? ", " : "",
                   facts->tokenizer ? tokenizer_kind(facts->tokenizer)
                                    : ", no tokenizer: --ids only");
@@ -279,6 +289,13 @@ static void write_json(struct stream *out, const struct facts *facts)
     json_put_text(&json, "tokenizer", facts->tokenizer ? tokenizer_kind(facts->tokenizer) : NULL);
     json_put_text(&json, "activation",
                   c->kind == MODEL_ATTENTION ? NULL : activation_name(c->activation));
+    json_put_bool(&json, "gated", c->gated);
+    for (size_t i = 0; i < architecture_row_count; i++) {
+        struct buf words = {0};
+        architecture_rows[i].write(&words, c);
+        json_put_text(&json, architecture_rows[i].name, words.size ? words.bytes : NULL);
+        buf_release(&words);
+    }
     json_put_text(&json, "dtype", facts->dtype);
     json_put_text(&json, "weights_file", facts->model->weights.checkpoint.name);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)

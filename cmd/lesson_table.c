@@ -50,8 +50,9 @@ const struct lesson_row lesson_rows[] = {
      "the heads found. tiny has 2 layers with 4 heads of 24 numbers each.",
      "attn-cli explain -m tiny -s \"Life is short\" --token short --layer 0 --head 2",
      "Two things are new. A head does not take in an embedding but x: the sum of the embeddings of "
-     "a word and of its position, normed. And the last table shows what each head adds to the "
-     "output: W_O falls into one piece a head, and attn_out is the sum of the rows above it."},
+     "a word and of its position, normed. And step 9 shows what each head adds to the output: "
+     "W_O falls into one piece a head, and attn_out is the sum of the rows above it. What follows "
+     "is the rest of the layer: the sum with h, and the MLP."},
     {"No word sees the future",
      "A model that writes must not look at words to come. Before the softmax their scores become "
      "minus infinity: an empty cell in these tables.",

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "explain/explain_walk.h"
 #include "explain/steps.h"
 
 #define OF_KEYS(name, latex)       \
@@ -72,15 +73,9 @@ void builder_say(struct builder *builder, const struct number *numbers, const ch
 void builder_projection(struct builder *builder, const char *name, char letter,
                         const struct weight *w)
 {
-    struct formula_writer *out = &builder->out;
-    const char *index = strstr(name, "_j") ? "_j" : "";
-    formula_math(out, name, 0, NULL);
-    buf_format(&out->text, " = x%s", index);
-    buf_format(&out->latex, " = x%s", index);
-    if (builder->trace->config->projections) {
-        buf_format(&out->text, " · W_%c", letter);
-        buf_format(&out->latex, "\\,W_%c", letter);
-    }
+    builder_say(builder, NULL, "%s = x%s", name, strstr(name, "_j") ? "_j" : "");
+    if (builder->trace->config->projections)
+        builder_say(builder, NULL, " · W_%c", letter);
     if (w->bias)
         builder_say(builder, NULL, " + b_%c", letter);
     builder_drawn(builder);

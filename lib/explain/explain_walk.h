@@ -207,7 +207,11 @@ int explain_markup_write(struct stream *out, const struct explanations *explanat
 void html_text(struct buf *out, const char *text, size_t size);
 void html_formula(struct buf *out, const char *formula);
 void html_markup(struct buf *out, const char *formula);
+void html_symbol(struct buf *out, const char *symbol, size_t size);
 void html_prose(struct buf *out, const char *sentence);
+
+/* A formula in the terminal's notation, in LaTeX's. */
+void latex_math(struct buf *out, const char *formula);
 
 /* Append a text to LaTeX, in typewriter, in UTF-8 without line ends. ASCII and é and its like need
  * nothing but LaTeX; all else is \sign{number}{character}, which is what latex_preamble_signs

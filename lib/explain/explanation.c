@@ -133,7 +133,7 @@ static int ways_of(const struct trace *trace)
     ways |= c->score_cap > 0 ? CAPPED : 0;
     ways |= c->alibi ? MOVED : 0;
     ways |= decoder && !c->norm_first ? NORM_LAST : 0;
-    return ways | (trace->words ? LAST_LAYER : 0);
+    return ways | (trace->layer + 1 == c->n_layer ? LAST_LAYER : 0);
 }
 
 static bool is_there(const struct step_row *row, int ways, const struct trace *trace)

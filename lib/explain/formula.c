@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "explain/explain_walk.h"
 #include "explain/steps.h"
 
 enum {

@@ -31,7 +31,6 @@ struct trace {
     struct attention_weights weights; /* the layer's */
     struct mlp_weights mlp;
     struct viewer *viewer;
-    const struct label *words; /* [V] of a decoder's last layer; else NULL */
     size_t layer, head, query;
     size_t group;            /* the key/value head that the head looks at */
     size_t keys;             /* S */
@@ -109,7 +108,6 @@ void formula_write(struct formula_writer *out, const char *text, const char *lat
 /* The same of one template: its LaTeX follows from how the terminal has it. */
 void formula_math(struct formula_writer *out, const char *text, size_t key,
                   const struct number *numbers);
-void latex_math(struct buf *out, const char *formula);
 
 /* a · b + c · d + … + y · z: of many products the first ones and the last. The second factors are
  * `stride` floats apart. */

@@ -60,7 +60,12 @@ static void draw_logits(struct builder *builder, const char *y, bool bias, bool 
     if (!finished)
         return;
     formula_math(&builder->out, c->logit_cap > 0 ? "logit_v = %n · tanh(" : "logit_v = ", 0, &cap);
-    formula_math(&builder->out, bias ? "(dot_v + b_v)" : "dot_v", 0, NULL);
+    bool inside = c->logit_cap > 0 || c->logit_divisor > 0;
+    formula_math(&builder->out,
+                 bias && inside ? "(dot_v + b_v)"
+                 : bias         ? "dot_v + b_v"
+                                : "dot_v",
+                 0, NULL);
     formula_math(&builder->out, c->logit_divisor > 0 ? " / %n" : "", 0, &divisor);
     formula_math(&builder->out, c->logit_cap > 0 ? " / %n)" : "", 0, &cap);
     builder_drawn(builder);
@@ -81,9 +86,10 @@ static void show_words(struct builder *builder, const float *y, const struct mat
     struct label *rows = builder_rows(builder, count);
     float *vectors = builder_floats(builder, count * width);
     float *numbers = builder_floats(builder, 3 * count);
-    for (size_t i = 0; !builder->failed && i < count; i++) {
+    for (size_t i = 0; i < count && !builder->failed; i++) {
         id = next_best(columns[2], words->rows, id);
-        rows[i] = trace->words[id];
+        builder->failed |= label_of_word(&rows[i], trace->viewer->tokenizer, (uint32_t)id,
+                                         builder->arena, builder->err) != 0;
         memcpy(vectors + i * width, words->data + id * words->stride, width * sizeof *vectors);
         for (size_t c = 0; c < 3; c++)
             numbers[c * count + i] = columns[c] ? columns[c][id] : 0;

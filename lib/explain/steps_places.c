@@ -114,7 +114,7 @@ static void note_scaling(struct builder *builder)
         break;
     }
     if (rotary_amplitude(r) != 1)
-        buf_text(builder_note(builder), "m makes turned vectors longer.");
+        buf_format(builder_note(builder), "m is %g.", rotary_amplitude(r));
 }
 
 static void note_pairs(struct builder *builder)

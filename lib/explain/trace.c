@@ -351,11 +351,6 @@ int trace_run(struct trace *trace, struct viewer *viewer, const struct text_pair
     find_keys(trace);
     if (find_places(trace, arena, err) || embed(trace, &model->weights, arena, err))
         return -1;
-    if (is_decoder(config) && request->layer + 1 == config->n_layer) {
-        trace->words = labels_of_words(viewer->tokenizer, config->vocab_size, arena, err);
-        if (!trace->words)
-            return -1;
-    }
     trace_set_query(trace, request->query);
     return 0;
 }

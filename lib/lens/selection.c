@@ -36,12 +36,23 @@ static int unknown_site(const char *name, size_t size, const struct config *conf
 static int missing_site(enum site site, const struct config *config, struct err *err)
 {
     const char *name = site_rows[site].name;
+    struct config whole = *config;
+    whole.mechanism.without = 0;
     if (site == SITE_SOFTMAX)
         return err_usage(err, "--show: '%s' is there with --mask-method renormalise alone", name);
-    if (config->kind == MODEL_GPT2)
+    if (site_exists(&whole, site))
         return err_usage(err, "--show: '%s' is left out by --without mlp", name);
     return err_usage(err, "--show: a model of type \"%s\" has no '%s'", config_kind_name(config),
                      name);
+}
+
+static uint64_t all_sites(const struct config *config)
+{
+    uint64_t sites = 0;
+    for (int site = 0; site < SITE_COUNT; site++)
+        if (site_exists(config, (enum site)site))
+            sites |= site_bit((enum site)site);
+    return sites;
 }
 
 static int add_name(struct selection *selection, const char *name, size_t size,
@@ -50,9 +61,7 @@ static int add_name(struct selection *selection, const char *name, size_t size,
     enum site site;
     if (size == 3 && memcmp(name, "all", 3) == 0) {
         selection->tokens = true;
-        for (int any = 0; any < SITE_COUNT; any++)
-            if (site_exists(config, (enum site)any))
-                selection->sites |= site_bit((enum site)any);
+        selection->sites |= all_sites(config);
         return 0;
     }
     if (size == 6 && memcmp(name, "tokens", 6) == 0) {
@@ -172,6 +181,23 @@ static bool is_in_stack(const struct selection *selection, bool encoder)
     return false;
 }
 
+/* What was asked for by name must be in one of the layers. */
+static int check_layers(const struct selection *selection, const struct config *config,
+                        struct err *err)
+{
+    const struct layers *layers = &selection->layers;
+    for (int site = SITE_Q_PRE; site <= SITE_K_PRE; site++) {
+        bool found = selection->sites == all_sites(config);
+        for (size_t i = 0; i < layers->count; i++)
+            found |= site_is_in_layer(config, (enum site)site, layers->items[i]);
+        if (selection->sites >> site & 1 && !found)
+            return err_usage(err,
+                             "--show: layer %zu has no '%s': queries and keys do not turn there",
+                             layers->items[0], site_rows[site].name);
+    }
+    return 0;
+}
+
 int selection_layers(struct selection *selection, const char *list, const struct config *config,
                      struct arena *arena, struct err *err)
 {
@@ -186,7 +212,11 @@ int selection_layers(struct selection *selection, const char *list, const struct
         return -1;
     if (in_encoder && !is_in_stack(selection, false))
         return 0;
-    return parse_list(list, &range, &selection->layers.items, &selection->layers.count, arena, err);
+    return parse_list(list, &range, &selection->layers.items, &selection->layers.count, arena,
+                      err) ||
+                   check_layers(selection, config, err)
+               ? -1
+               : 0;
 }
 
 int selection_heads(struct selection *selection, const char *list, const struct config *config,

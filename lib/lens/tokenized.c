@@ -239,16 +239,21 @@ int axis_of_numbers(struct axis *axis, const char *name, size_t size, struct are
     return axis->labels ? 0 : -1;
 }
 
+int label_of_word(struct label *label, const struct tokenizer *tokenizer, uint32_t id,
+                  struct arena *arena, struct err *err)
+{
+    struct token_bytes token = bytes_of(tokenizer, id);
+    struct thing thing = {id, token.bytes, token.size, false};
+    return label_id(label, thing, id, arena, err);
+}
+
 const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t count,
                                     struct arena *arena, struct err *err)
 {
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
-    for (size_t id = 0; labels && id < count; id++) {
-        struct token_bytes token = bytes_of(tokenizer, (uint32_t)id);
-        struct thing thing = {id, token.bytes, token.size, false};
-        if (label_id(&labels[id], thing, (uint32_t)id, arena, err))
+    for (size_t id = 0; labels && id < count; id++)
+        if (label_of_word(&labels[id], tokenizer, (uint32_t)id, arena, err))
             return NULL;
-    }
     return labels;
 }
 

@@ -118,8 +118,10 @@ int label_make(struct label *label, const struct thing *thing, struct arena *are
  */
 const char *label_name(const struct label *label);
 
-/* Labels "0", "1", … below `count`; and of every word of a vocabulary, `count` of them. */
+/* Labels "0", "1", … below `count`; of a word of a vocabulary, and of `count` of them. */
 const struct label *labels_of_numbers(size_t count, struct arena *arena, struct err *err);
+int label_of_word(struct label *label, const struct tokenizer *tokenizer, uint32_t id,
+                  struct arena *arena, struct err *err);
 const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t count,
                                     struct arena *arena, struct err *err);
 

@@ -95,5 +95,8 @@ bool config_ends(const struct config *config, long long id)
 
 const char *config_kind_name(const struct config *config)
 {
-    return (config->family ? config->family : &family_rows[config->kind])->name;
+    const struct family *family = config->family ? config->family : &family_rows[config->kind];
+    while (strchr(family->name, ' ')) /* a variant stands after its family */
+        family--;
+    return family->name;
 }

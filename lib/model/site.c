@@ -235,6 +235,12 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
     return true;
 }
 
+bool site_is_in_layer(const struct config *config, enum site site, size_t layer)
+{
+    bool turns = site == SITE_Q_PRE || site == SITE_K_PRE;
+    return site_exists(config, site) && (!turns || config_rotary(config, layer));
+}
+
 bool site_exists(const struct config *config, enum site site)
 {
     const struct mechanism *mechanism = &config->mechanism;

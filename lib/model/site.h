@@ -123,8 +123,10 @@ const char *site_tensor_name(char name[SITE_NAME_BYTES], enum site site, int lay
 const char *site_stack(enum site site);
 const char *site_name_in_layer(enum site site);
 
-/* Does a model of this config have the site? (Bare attention has no norms, for example.) */
+/* Does a model of this config have the site? (Bare attention has no norms, for example.) And has
+ * this layer, of those that differ? */
 bool site_exists(const struct config *config, enum site site);
+bool site_is_in_layer(const struct config *config, enum site site, size_t layer);
 
 /* The floats of one layer, of `heads` query heads where it has heads, for so many tokens of a text
  * and of its source; false: 64 bits are few. */

@@ -5,6 +5,7 @@
 
 #include "../unit.h"
 #include "../rigs/by_hand.h"
+#include "../rigs/explanation_fixture.h"
 #include "../rigs/memory_stream.h"
 #include "lens/viewer.h"
 #include "model/mechanism.h"
@@ -241,7 +242,7 @@ static const struct {
     enum site_part part;
     const char *attention, *without; /* NULL: the model's, and nothing */
     float dropout;
-    bool renormalises;
+    bool renormalises, starves;
 } cases[] = {
     {.model = "life", .sentence = "Life is short eat dessert first"},
     {.model = "life-causal", .sentence = "Life is short eat dessert first"},
@@ -264,18 +265,18 @@ static const struct {
     {.model = GOLDEN "gpt2-micro", .sentence = "3,1,4,1,5", .without = "norm,positions"},
     {.model = GOLDEN "multi-query", .sentence = "3,1,4,1,5"},
     {.model = GOLDEN "uneven", .sentence = "3,1,4,1,5"},
-    {FAMILY("bloom")},
+    {FAMILY("bloom"), .starves = true},
     {FAMILY("falcon")},
     {FAMILY("falcon-7b-style")},
-    {FAMILY("falcon-rw-alibi")},
+    {FAMILY("falcon-rw-alibi"), .starves = true},
     {FAMILY("gemma")},
-    {FAMILY("gemma2")},
+    {FAMILY("gemma2"), .starves = true},
     {FAMILY("gemma3_text")},
     {FAMILY("gpt_neo")},
     {FAMILY("gpt_neox")},
     {FAMILY("gpt_neox-sequential")},
-    {FAMILY("gptj")},
-    {FAMILY("granite")},
+    {FAMILY("gptj"), .starves = true},
+    {FAMILY("granite"), .starves = true},
     {FAMILY("llama")},
     {FAMILY("llama-bf16-tied-biases")},
     {FAMILY("llama-rope-dynamic")},
@@ -283,9 +284,9 @@ static const struct {
     {FAMILY("llama-rope-llama3")},
     {FAMILY("llama-rope-yarn")},
     {FAMILY("mistral")},
-    {FAMILY("olmo2")},
+    {FAMILY("olmo2"), .starves = true},
     {FAMILY("opt")},
-    {FAMILY("opt-350m-style")},
+    {FAMILY("opt-350m-style"), .starves = true},
     {FAMILY("phi")},
     {FAMILY("phi3")},
     {FAMILY("phi3-longrope")},
@@ -371,6 +372,18 @@ TEST_LOOP(every_number_follows_from_what_is_given, COUNT(cases))
         ck_assert_uint_eq(query, queries);
         json_free(root);
     }
+    arena_release(&by_hand.arena);
+    viewer_release(&viewer);
+}
+
+TEST_LOOP(memory_that_is_not_there_is_said, COUNT(cases))
+{
+    struct explain_request request = {.query = 1, .query_count = 1, .digits = 4};
+    if (!cases[_i].starves)
+        return;
+    open_case(_i);
+    request.layer = viewer.model.config.n_layer - 1;
+    fixture_starve_explanation(&viewer, &pair, &request);
     arena_release(&by_hand.arena);
     viewer_release(&viewer);
 }

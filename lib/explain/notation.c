@@ -1,0 +1,238 @@
+/* notation.c: a formula as the terminal has it, in other notations: k_j, e^(x - max), √(σ² + ε). */
+#include <stdbool.h>
+#include <string.h>
+
+#include "explain/explain_walk.h"
+
+/* What stands around each thing. */
+struct notation {
+    struct marks letter, word; /* x slants, cos stands upright */
+    struct marks index, power;
+    struct marks root, closed_root;                      /* of √2, of √(a + b) */
+    const char *minus;                                   /* between blanks */
+    void (*number)(struct buf *out, const char *digits); /* NULL: as a word */
+    void (*text)(struct buf *out, const char *text, size_t size);
+};
+
+/* What is left of a formula. */
+struct rest {
+    const char *at, *end;
+    const struct notation *notation;
+};
+
+/* A part of it, to be written by itself. */
+static struct rest part_of(const struct rest *rest, const char *at, const char *end)
+{
+    return (struct rest){at, end, rest->notation};
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_index(char c)
+{
+    return is_letter(c) || is_digit(c);
+}
+
+static size_t run_of(const struct rest *rest, size_t from, bool (*is)(char))
+{
+    size_t size = from;
+    while (rest->at + size < rest->end && is(rest->at[size]))
+        size++;
+    return size - from;
+}
+
+static bool begins(const struct rest *rest, const char *text)
+{
+    size_t size = strlen(text);
+    return (size_t)(rest->end - rest->at) >= size && memcmp(rest->at, text, size) == 0;
+}
+
+/* Take what stands between this ( and its ), all that is left where there is none; or, without a (,
+ * so many bytes. */
+static struct rest take_group(struct rest *rest, size_t bare)
+{
+    size_t depth = 0;
+    const char *at = rest->at;
+    if (!begins(rest, "(")) {
+        rest->at = bare < (size_t)(rest->end - at) ? at + bare : rest->end;
+        return part_of(rest, at, rest->at);
+    }
+    for (; at < rest->end; at++) {
+        depth += *at == '(';
+        depth -= *at == ')';
+        if (depth == 0)
+            break;
+    }
+    struct rest group = part_of(rest, rest->at + 1, at);
+    rest->at = at + (at < rest->end);
+    return group;
+}
+
+static void add_formula(struct buf *out, struct rest rest);
+
+static void add_between(struct buf *out, const struct marks *marks, struct rest part)
+{
+    buf_text(out, marks->before);
+    add_formula(out, part);
+    buf_text(out, marks->after);
+}
+
+/* j, 0, O,h or raw_j: after the line below that begins an index. */
+static void add_index(struct buf *out, struct rest *rest)
+{
+    bool goes_on = true;
+    buf_text(out, rest->notation->index.before);
+    while (goes_on) {
+        rest->at++;
+        const char *first = rest->at;
+        rest->at += run_of(rest, 0, is_index);
+        add_formula(out, part_of(rest, first, rest->at));
+        goes_on = (begins(rest, "_") || begins(rest, ",")) && run_of(rest, 1, is_index);
+        buf_text(out, goes_on ? "," : "");
+    }
+    buf_text(out, rest->notation->index.after);
+}
+
+/* 1.00e-05 */
+static void add_number(struct buf *out, struct rest *rest)
+{
+    char digits[NUMERAL_BYTES];
+    size_t size = run_of(rest, 0, is_digit);
+    if (rest->at + size < rest->end && rest->at[size] == '.')
+        size += 1 + run_of(rest, size + 1, is_digit);
+    if (rest->end - rest->at > (long)size + 1 && rest->at[size] == 'e' &&
+        strchr("+-", rest->at[size + 1]))
+        size += 2 + run_of(rest, size + 2, is_digit);
+    size = size < sizeof digits ? size : sizeof digits - 1;
+    memcpy(digits, rest->at, size);
+    digits[size] = '\0';
+    rest->notation->number(out, digits);
+    rest->at += size;
+}
+
+static void add_name(struct buf *out, struct rest *rest)
+{
+    bool number = rest->notation->number && is_digit(*rest->at);
+    if (number) {
+        add_number(out, rest);
+        return;
+    }
+    size_t size = run_of(rest, 0, rest->notation->number ? is_letter : is_index);
+    bool slants = size == 1 && is_letter(*rest->at);
+    bool plain = !slants && is_digit(*rest->at);
+    const struct marks none = {"", ""};
+    const struct marks *marks = slants  ? &rest->notation->letter
+                                : plain ? &none
+                                        : &rest->notation->word;
+    buf_format(out, "%s%.*s%s", marks->before, (int)size, rest->at, marks->after);
+    rest->at += size;
+}
+
+/* e^(x - max), e^x; √(σ² + ε), √d_k, √2 */
+static void add_power_or_root(struct buf *out, struct rest *rest, bool power)
+{
+    rest->at += power ? 1 : strlen("√");
+    bool closed = begins(rest, "(");
+    size_t bare = power ? run_of(rest, 0, is_index) : strcspn(rest->at, " /)]");
+    add_between(out,
+                power    ? &rest->notation->power
+                : closed ? &rest->notation->closed_root
+                         : &rest->notation->root,
+                take_group(rest, bare));
+}
+
+static void add_formula(struct buf *out, struct rest rest)
+{
+    while (rest.at < rest.end) {
+        if (is_index(*rest.at)) {
+            add_name(out, &rest);
+        } else if (*rest.at == '_') {
+            add_index(out, &rest);
+        } else if (*rest.at == '^') {
+            add_power_or_root(out, &rest, true);
+        } else if (begins(&rest, "√")) {
+            add_power_or_root(out, &rest, false);
+        } else if (begins(&rest, " - ")) {
+            buf_text(out, rest.notation->minus);
+            rest.at += strlen(" - ");
+        } else {
+            size_t size = 1; /* of a character in UTF-8 */
+            while (rest.at + size < rest.end && ((unsigned char)rest.at[size] & 0xc0) == 0x80)
+                size++;
+            rest.notation->text(out, rest.at, size);
+            rest.at += size;
+        }
+    }
+}
+
+/* --- HTML, with a line above what is below a root, and pango's markup ------------------------- */
+
+static const struct notation html = {
+    .letter = {"<i>", "</i>"},
+    .word = {"", ""},
+    .index = {"<sub>", "</sub>"},
+    .power = {"<sup>", "</sup>"},
+    .root = {"√<span class=\"root\">", "</span>"},
+    .closed_root = {"√<span class=\"root\">", "</span>"},
+    .minus = " − ",
+    .text = html_text,
+};
+
+void html_formula(struct buf *out, const char *formula)
+{
+    add_formula(out, (struct rest){formula, formula + strlen(formula), &html});
+}
+
+void html_symbol(struct buf *out, const char *symbol, size_t size)
+{
+    struct notation pango = html;
+    pango.root = (struct marks){"√", ""};
+    pango.closed_root = (struct marks){"√(", ")"};
+    add_formula(out, (struct rest){symbol, symbol + size, &pango});
+}
+
+void html_markup(struct buf *out, const char *formula)
+{
+    html_symbol(out, formula, strlen(formula));
+}
+
+/* --- LaTeX ------------------------------------------------------------------------------------ */
+
+static void add_sign(struct buf *out, const char *sign, size_t size)
+{
+    static const struct marks signs[] = {
+        {"·", "\\cdot"},       {"⊙", "\\odot"},  {"γ", "\\gamma"}, {"β", "\\beta"},
+        {"ε", "\\varepsilon"}, {"θ", "\\theta"}, {"π", "\\pi"},    {"²", "^2"}};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        if (strlen(signs[i].before) == size && memcmp(signs[i].before, sign, size) == 0) {
+            buf_text(out, signs[i].after);
+            buf_text(out, is_letter(sign[size]) ? " " : "");
+            return;
+        }
+    }
+    buf_bytes(out, sign, size);
+}
+
+void latex_math(struct buf *out, const char *formula)
+{
+    static const struct notation latex = {
+        .letter = {"", ""},
+        .word = {"\\mathrm{", "}"},
+        .index = {"_{", "}"},
+        .power = {"^{", "}"},
+        .root = {"\\sqrt{", "}"},
+        .closed_root = {"\\sqrt{", "}"},
+        .minus = " - ",
+        .number = numeral_latex,
+        .text = add_sign,
+    };
+    add_formula(out, (struct rest){formula, formula + strlen(formula), &latex});
+}
