@@ -9,7 +9,6 @@
 #include "base/utf8.h"
 #include "command.h"
 #include "format/json_writer.h"
-#include "model/architecture.h"
 #include "model/model.h"
 #include "model/parameter_table.h"
 #include "model/pass.h"

@@ -1,8 +1,8 @@
-#include "model/architecture.h"
-
 #include <math.h>
 
+#include "base/buf.h"
 #include "math/bf16.h"
+#include "model/config.h"
 
 /* " in layers 0-4, 6": those that have a flag; nothing where all have it. */
 static void write_layers(struct buf *out, const struct config *c, enum layer_flag flag)

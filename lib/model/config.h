@@ -11,6 +11,7 @@
 #include "math/rotary.h"
 #include "model/mechanism.h"
 
+struct buf;
 struct folder;
 struct family;
 
@@ -131,5 +132,14 @@ bool config_ends(const struct config *config, long long id);
 
 /* "gpt2", "attention" or "transformer". */
 const char *config_kind_name(const struct config *config);
+
+/* What a config describes, in words, a row a line of `info`: architecture.c. */
+struct architecture_row {
+    const char *name;                                            /* "norms" */
+    void (*write)(struct buf *out, const struct config *config); /* nothing: it has none */
+};
+
+extern const struct architecture_row architecture_rows[];
+extern const size_t architecture_row_count;
 
 #endif

@@ -50,7 +50,7 @@ struct grid normed(const char *step, struct grid h, struct grid gamma, struct gr
 struct grid normed_by_rows(const char *step, struct grid h);
 double scale_at(const char *step, struct grid gamma, size_t c);
 
-/* From the output of the attention, to x, to the logits: by_hand_block.c. */
+/* From the output of the attention, to x, to the logits. */
 void follow_block(struct grid x);
 
 #endif
