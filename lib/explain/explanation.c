@@ -131,7 +131,7 @@ static int ways_of(const struct trace *trace)
     ways |= trace->raw_q.values ? HEADS_NORMED : 0;
     ways |= trace->rotary ? TURNED : 0;
     ways |= c->score_cap > 0 ? CAPPED : 0;
-    ways |= c->alibi ? MOVED : 0;
+    ways |= given_slope(trace) > 0 ? MOVED : 0;
     ways |= decoder && !c->norm_first ? NORM_LAST : 0;
     return ways | (trace->layer + 1 == c->n_layer ? LAST_LAYER : 0);
 }

@@ -302,10 +302,14 @@ void give_cap(struct builder *builder)
     give_number(builder, "cap", builder->trace->config->score_cap);
 }
 
+float given_slope(const struct trace *trace)
+{
+    return trace->config->alibi ? attention_slope(trace->config, trace->head) : 0;
+}
+
 void give_slope(struct builder *builder)
 {
-    const struct trace *trace = builder->trace;
-    give_number(builder, "slope", attention_slope(trace->config, trace->head));
+    give_number(builder, "slope", given_slope(builder->trace));
 }
 
 void give_middle(struct builder *builder)

@@ -227,7 +227,8 @@ void give_hidden(struct builder *builder);
 void give_mlp_out(struct builder *builder);
 void give_logits(struct builder *builder);
 
-/* The norm of a head's queries or keys. */
+/* ALiBi's slope of the head, 0: none. The norm of a head's queries or keys. */
+float given_slope(const struct trace *trace);
 struct norm given_head_norm(const struct trace *trace, bool of_keys);
 
 /* The norm that the input comes of; NULL: there is none. */

@@ -6,7 +6,6 @@
 #include "explain/steps.h"
 #include "math/bf16.h"
 #include "math/running_sum.h"
-#include "model/attention_strip.h"
 
 /* Keys as they are projected: before they are normed, before they turn, or as they meet. */
 static const struct quantity *keys_projected(const struct trace *trace)
@@ -140,7 +139,7 @@ enum bend { SCALED, CAPPED, MOVED };
 /* What the distance to key j adds. */
 static float bias_of(const struct trace *trace, size_t key)
 {
-    float slope = attention_slope(trace->config, trace->head);
+    float slope = given_slope(trace);
     if (trace->config->alibi == ALIBI_BLOOM)
         return slope * (float)key;
     return trace->scale * bf16_value(bf16_round(bf16_value(bf16_round(slope)) * (float)key));
@@ -155,7 +154,7 @@ static float *take_scores(struct builder *builder, enum bend bend)
         scores[j] = trace->scores[j] * trace->scale;
     if (scores && bend >= CAPPED && cap > 0)
         cap_row(scores, trace->keys, cap);
-    for (size_t j = 0; scores && bend >= MOVED && trace->config->alibi && j < trace->keys; j++)
+    for (size_t j = 0; scores && bend >= MOVED && given_slope(trace) > 0 && j < trace->keys; j++)
         scores[j] += bias_of(trace, j);
     return scores;
 }
@@ -163,9 +162,9 @@ static float *take_scores(struct builder *builder, enum bend bend)
 float *builder_scores(struct builder *builder, const struct quantity **quantity)
 {
     const struct config *config = builder->trace->config;
-    *quantity = config->alibi           ? &quantity_moved
-                : config->score_cap > 0 ? &quantity_capped
-                                        : &quantity_scaled;
+    *quantity = given_slope(builder->trace) > 0 ? &quantity_moved
+                : config->score_cap > 0         ? &quantity_capped
+                                                : &quantity_scaled;
     return take_scores(builder, MOVED);
 }
 
@@ -200,9 +199,8 @@ void step_moved(struct builder *builder)
     bool capped = trace->config->score_cap > 0;
     bool scaled = trace->config->alibi == ALIBI_FALCON;
     const struct quantity *of = capped ? &quantity_capped : &quantity_scaled;
-    const struct number factors[] = {
-        builder_number(builder, trace->scale),
-        builder_number(builder, attention_slope(trace->config, trace->head))};
+    const struct number factors[] = {builder_number(builder, trace->scale),
+                                     builder_number(builder, given_slope(trace))};
     buf_format(&builder->out.text, "moved_j = %s + ", of->symbol.text);
     buf_format(&builder->out.latex, "\\bar{s}_j = %s + ", of->symbol.latex);
     formula_math(&builder->out, scaled ? "%n · %n · j" : "%n · j", 0, factors + !scaled);

@@ -202,7 +202,8 @@ static int find_places(struct trace *trace, struct arena *arena, struct err *err
         rotary_fill((struct matrix){waves, trace->keys, width, width}, rotary, 0, trace->keys);
         trace->waves = waves;
     }
-    if (trace->config->head_norm == HEAD_NORM_NONE)
+    if (trace->config->head_norm == HEAD_NORM_NONE ||
+        mechanism_lacks(&trace->config->mechanism, PART_NORM))
         return 0;
     return project_raw(trace, &trace->raw_q, trace->inputs, false, arena, err) ||
                    project_raw(trace, &trace->raw_k, trace->sources, true, arena, err)
