@@ -86,33 +86,19 @@ static void draw_frequency(struct builder *builder)
         builder_say(builder, NULL, " / c_i");
 }
 
-/* What no formula says: how scalings are called, and where their numbers are from. */
+/* What no formula says of a scaling. */
 static void note_scaling(struct builder *builder)
 {
+    static const char *const notes[] = {
+        [ROTARY_PLAIN] = "",
+        [ROTARY_LINEAR] = "",
+        [ROTARY_DYNAMIC] = " The base grows with texts beyond those of the config.",
+        [ROTARY_LLAMA3] = " s_i goes from 0 for long waves to 1 for short ones.",
+        [ROTARY_YARN] = " s_i goes from 1 for fast pairs to 0 for slow ones.",
+        [ROTARY_LONGROPE] = " c_i are factors of the config.",
+    };
     const struct rotary *r = builder->trace->rotary;
-    struct buf *note = builder_note(builder);
-    switch (r->scaling) {
-    case ROTARY_PLAIN:
-    case ROTARY_LINEAR:
-        break;
-    case ROTARY_DYNAMIC:
-        buf_format(note, "The base grows where a text is longer than %.0f tokens.", r->positions);
-        break;
-    case ROTARY_LLAMA3:
-        buf_format(note,
-                   "s_i goes from 0 to 1 where %.0f positions of training hold %g to %g waves.",
-                   r->trained_positions, r->low_frequency, r->high_frequency);
-        break;
-    case ROTARY_YARN:
-        buf_format(
-            note, "s_i goes from 1 to 0 over the pairs that turn %g to %g times in %.0f positions.",
-            r->fast, r->slow, r->trained_positions);
-        break;
-    case ROTARY_LONGROPE:
-        buf_format(note, "c_i are the config's %s factors.",
-                   (double)builder->trace->keys > r->trained_positions ? "long" : "short");
-        break;
-    }
+    buf_text(&builder->note, notes[r->scaling]);
     if (rotary_amplitude(r) != 1)
         buf_format(builder_note(builder), "m is %g.", rotary_amplitude(r));
 }

@@ -1,7 +1,6 @@
 /* steps_scores.c: from the query and the keys to scaled scores; in linear attention, to products of
  * their features. */
 #include <math.h>
-#include <string.h>
 
 #include "explain/steps.h"
 #include "math/bf16.h"
@@ -88,9 +87,7 @@ static void work_feature(struct builder *builder, float feature)
 
 void step_features(struct builder *builder)
 {
-    static const struct quantity vectors = {"vector", {"", ""}, {"", ""}};
     const struct trace *trace = builder->trace;
-    size_t width = trace->config->d_k;
     builder_formula(builder, "f = φ(q)", "f = \\varphi(q)");
     builder_formula(
         builder, "φ(x) = x + 1 for x > 0, e^x for x ≤ 0",
@@ -98,16 +95,11 @@ void step_features(struct builder *builder)
         "x \\le 0");
     buf_text(builder_note(builder), "Features are above 0, and so are their products: there is no "
                                     "softmax, and nothing is scaled.");
-    struct label *rows = builder_rows(builder, 2);
-    float *both = builder_floats(builder, 2 * width);
     const float *features = take_features(builder, trace->q, 1);
+    const struct named_vector rows[] = {{"q", trace->q}, {"f", features}};
+    builder_stack(builder, rows, 2, trace->config->d_k);
     if (builder->failed)
         return;
-    memcpy(both, trace->q, width * sizeof *both);
-    memcpy(both + width, features, width * sizeof *both);
-    rows[0] = builder_label("q");
-    rows[1] = builder_label("f");
-    builder_vectors(builder, &vectors, both, width);
     work_feature(builder, features[0]);
 }
 
