@@ -47,6 +47,9 @@ enum drop_place { DROP_EMBEDDING, DROP_WEIGHTS, DROP_ATTENTION, DROP_MLP, DROP_P
 uint64_t dropout_key(const struct train_step *step, enum drop_place place, size_t layer);
 float dropout_rate(const struct train_step *step);
 
+/* A block's rows of x. */
+void drop_rows(const struct row_operation *op, struct matrix x, const struct row_block *block);
+
 /* --- forward: from the batch's ids to step->tape.norm_f; backward: from step->d.norm on, adds to
  * step->gradients */
 void train_forward(struct train_step *step);
