@@ -88,7 +88,8 @@ static int count_bytes(size_t *size, const struct new_model *new_model, struct e
 static int make_header(struct buf *header, const struct new_model *new_model, struct err *err)
 {
     static const struct safetensors_note note = {"format", "pt"};
-    size_t notes = new_model->config.kind == MODEL_GPT2;
+    enum model_kind kind = new_model->config.kind;
+    size_t notes = kind == MODEL_GPT2 || kind == MODEL_DECODER;
     struct arena scratch = {0};
     struct safetensors_tensor *items = arena_alloc(&scratch, new_model->count, sizeof *items, err);
     for (size_t i = 0; i < new_model->count && items; i++) {
