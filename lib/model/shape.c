@@ -7,6 +7,10 @@
 
 const struct shape_row shape_rows[] = {
     {"tiny", 2, 4, 96, 64, 1280, NULL, NULL},
+    {"tiny-llama", 2, 4, 96, 256, 1280, "llama",
+     "\"architectures\": [\"LlamaForCausalLM\"], \"num_key_value_heads\": 2, "
+     "\"intermediate_size\": 256, \"rms_norm_eps\": 1e-05, \"rope_theta\": 10000.0, "
+     "\"tie_word_embeddings\": true, \"bos_token_id\": null, \"eos_token_id\": null"},
     {"distilgpt2", 6, 12, 768, 1024, 50257, NULL, NULL},
     {"gpt2", 12, 12, 768, 1024, 50257, NULL, NULL},
     {"gpt2-medium", 24, 16, 1024, 1024, 50257, NULL, NULL},

@@ -8,6 +8,7 @@
 #include "base/progress_sink.h"
 #include "math/torch_random.h"
 #include "model/config.h"
+#include "model/family/family.h"
 #include "model/new_model.h"
 #include "model/parameter_table.h"
 
@@ -232,16 +233,78 @@ static void draw_gpt2(struct drawing *drawing)
     draw_matrix(drawing, PARAMETER_LM_HEAD, 0, config->initializer_range);
 }
 
+/* --- Llama and its like ----------------------------------------------------------------------- */
+
+/* The matrices of a layer, as its modules stand in it. */
+static const enum parameter_id llama_steps[] = {PARAMETER_Q,       PARAMETER_K,    PARAMETER_V,
+                                                PARAMETER_OUT,     PARAMETER_GATE, PARAMETER_FC,
+                                                PARAMETER_MLP_PROJ};
+
+enum { LLAMA_STEPS = sizeof llama_steps / sizeof *llama_steps };
+
+static bool is_like_llama(const struct config *c)
+{
+    return c->family && c->rms && c->gated &&
+           family_tensor(c->family, PARAMETER_Q)->layout == LAYOUT_ROWS;
+}
+
+/* What nn.Linear draws for itself. */
+static void skip_linear(struct drawing *drawing, enum parameter_id id, size_t layer)
+{
+    const struct new_model_tensor *matrix = new_model_tensor(drawing->new_model, id, layer);
+    const struct new_model_tensor *bias =
+        new_model_tensor(drawing->new_model, (enum parameter_id)(id + 1), layer);
+    torch_random_skip_uniform(&drawing->random, matrix->count);
+    if (bias)
+        torch_random_skip_uniform(&drawing->random, bias->count);
+}
+
+/* Norms begin as what changes nothing, biases are 0. */
+static void fill_norms(struct drawing *drawing)
+{
+    float one = drawing->new_model->config.norm_offset ? 0 : 1;
+    for (size_t i = 0; i < drawing->new_model->count; i++) {
+        const struct new_model_tensor *tensor = &drawing->new_model->tensors[i];
+        bool scales = tensor->rank == 1 && strcmp(strrchr(tensor->name, '.'), ".weight") == 0;
+        for (size_t at = 0; scales && at < tensor->count; at++)
+            tensor->data[at] = one;
+    }
+}
+
+static void draw_llama(struct drawing *drawing)
+{
+    const struct config *config = &drawing->new_model->config;
+    double spread = config->initializer_range;
+    seed(drawing);
+    skip_matrix(drawing, PARAMETER_WTE, 0);
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        for (size_t i = 0; i < LLAMA_STEPS; i++)
+            skip_linear(drawing, llama_steps[i], layer);
+    draw_matrix(drawing, PARAMETER_WTE, 0, spread);
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        for (size_t i = 0; i < LLAMA_STEPS; i++)
+            draw_matrix(drawing, llama_steps[i], layer, spread);
+        progress_tell(drawing->init->progress, layer + 1, config->n_layer);
+    }
+    torch_random_skip_uniform(&drawing->random, config->vocab_size * config->n_embd);
+    draw_matrix(drawing, PARAMETER_LM_HEAD, 0, spread);
+    fill_norms(drawing);
+}
+
 int weight_init_draw(struct new_model *new_model, const struct weight_init *init, struct err *err)
 {
     struct drawing drawing = {.new_model = new_model, .init = init};
+    enum model_kind kind = new_model->config.kind;
+    bool like_llama = is_like_llama(&new_model->config);
     int failed = 0;
-    if (new_model->config.kind != MODEL_GPT2 && new_model->config.kind != MODEL_ATTENTION)
+    if (kind != MODEL_GPT2 && kind != MODEL_ATTENTION && !like_llama)
         return err_unsupported(err,
-                               "expected a model of type \"gpt2\" or \"attention\", found type "
-                               "\"%s\": there is no recipe for its weights",
+                               "expected a model of type \"gpt2\", \"attention\", \"llama\" or "
+                               "like it, found type \"%s\": there is no recipe for its weights",
                                config_kind_name(&new_model->config));
-    if (new_model->config.kind == MODEL_GPT2)
+    if (like_llama)
+        draw_llama(&drawing);
+    else if (kind == MODEL_GPT2)
         draw_gpt2(&drawing);
     else
         failed = draw_attention(&drawing, err);

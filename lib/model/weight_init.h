@@ -12,6 +12,9 @@
  * `initializer_range`, those that end a branch of the residual stream 1/√(2 n_layer) of that. All
  * are drawn when made, again when initialised, those at the ends of branches a third time.
  *
+ * Llama and its like, as LlamaForCausalLM(config): every matrix normal with that spread; all are
+ * drawn when made, as nn.Embedding and nn.Linear draw themselves, and again when initialised.
+ *
  *     struct weight_init init = {.seed = 123};
  *     if (new_model_open(&new_model, …) || weight_init_draw(&new_model, &init, err)) ...
  */
@@ -39,7 +42,7 @@ struct weight_init {
     size_t source_rows; /* of so many words, the last, torch.rand makes a second text */
 };
 
-/* Fill a new model that is all 0. Refused, as not supported: an encoder's. */
+/* Fill a new model that is all 0. Refused, as not supported: what has no recipe here. */
 int weight_init_draw(struct new_model *new_model, const struct weight_init *init, struct err *err);
 
 enum { ORIGIN_SEED = 123 };

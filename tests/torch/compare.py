@@ -31,6 +31,11 @@ MODELS = (
     ("--shape tiny", "n_embd=10,n_head=2,n_inner=3,vocab_size=1,n_positions=1", 8, "", reference.gpt2),
     ("--shape gpt2", "n_embd=48,n_layer=2,vocab_size=301,tie_word_embeddings=false", 9, "",
      reference.gpt2),
+    ("--shape tiny-llama", "n_layer=3", 11, "", reference.llama),
+    ("--shape tiny-llama", "n_embd=10,head_dim=6,vocab_size=7,tie_word_embeddings=false", 12, "",
+     reference.llama),
+    ("--shape tiny-llama", "attention_bias=true,mlp_bias=true,intermediate_size=5", 13, "",
+     reference.llama),
     ("--shape tiny", "n_embd=1,n_head=1,vocab_size=3,initializer_range=0.5", 10, "", reference.gpt2),
 )
 

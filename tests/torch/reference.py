@@ -1,7 +1,7 @@
 """Models initialised by PyTorch itself, module by module, as textbooks and transformers do it.
 
-Each function returns the tensors of one model under the names, and in the order [in, out], of a
-model directory. What lib/model/weight_init.c draws is held against them.
+Each function returns the tensors of one model under the names, and in the order, of a model
+directory: [in, out], but for Llama's [out, in]. What lib/model/weight_init.c draws is held against them.
 """
 
 import math
@@ -98,6 +98,74 @@ def gpt2(config, seed):
     tensors = {name: tensor.detach() for name, tensor in model.transformer.state_dict().items()}
     if not config.get("tie_word_embeddings", True):
         tensors["lm_head.weight"] = model.lm_head.weight.detach()
+    return tensors
+
+
+# --- Llama, with the modules of LlamaForCausalLM since 4.31 -------------------------------------------
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(size))
+
+
+class LlamaAttention(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        channels, heads = config["hidden_size"], config["num_attention_heads"]
+        width = config.get("head_dim", channels // heads)
+        keys = config.get("num_key_value_heads", heads) * width
+        bias = config.get("attention_bias", False)
+        self.q_proj = nn.Linear(channels, heads * width, bias)
+        self.k_proj = nn.Linear(channels, keys, bias)
+        self.v_proj = nn.Linear(channels, keys, bias)
+        self.o_proj = nn.Linear(heads * width, channels, bias)
+
+
+class LlamaMLP(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        channels, inner = config["hidden_size"], config["intermediate_size"]
+        bias = config.get("mlp_bias", False)
+        self.gate_proj = nn.Linear(channels, inner, bias)
+        self.up_proj = nn.Linear(channels, inner, bias)
+        self.down_proj = nn.Linear(inner, channels, bias)
+
+
+class LlamaLayer(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.self_attn = LlamaAttention(config)
+        self.mlp = LlamaMLP(config)
+        self.input_layernorm = RMSNorm(config["hidden_size"])
+        self.post_attention_layernorm = RMSNorm(config["hidden_size"])
+
+
+class LlamaModel(Initialised):
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        self.embed_tokens = nn.Embedding(config["vocab_size"], config["hidden_size"])
+        self.layers = nn.ModuleList([LlamaLayer(config) for _ in range(config["num_hidden_layers"])])
+        self.norm = RMSNorm(config["hidden_size"])
+        self.post_init()
+
+
+class LlamaForCausalLM(Initialised):
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        self.model = LlamaModel(config)
+        self.lm_head = nn.Linear(config["hidden_size"], config["vocab_size"], bias=False)
+        self.post_init()
+
+
+def llama(config, seed):
+    torch.manual_seed(seed)
+    tensors = {name: tensor.detach() for name, tensor in LlamaForCausalLM(config).state_dict().items()}
+    if config.get("tie_word_embeddings", False):
+        del tensors["lm_head.weight"]
     return tensors
 
 

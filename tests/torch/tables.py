@@ -23,6 +23,12 @@ UNTIED = {"model_type": "gpt2", "vocab_size": 13, "n_positions": 5, "n_embd": 6,
           "n_head": 2, "n_inner": 10, "initializer_range": 0.03, "tie_word_embeddings": False}
 NARROW = {"model_type": "gpt2", "vocab_size": 6, "n_positions": 3, "n_embd": 2, "n_layer": 3,
           "n_head": 1, "n_inner": 3}
+LLAMA = {"model_type": "llama", "vocab_size": 13, "hidden_size": 6, "num_hidden_layers": 2,
+         "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 4, "intermediate_size": 10,
+         "initializer_range": 0.03}
+BIASED = {"model_type": "llama", "vocab_size": 5, "hidden_size": 4, "num_hidden_layers": 2,
+          "num_attention_heads": 2, "intermediate_size": 3, "tie_word_embeddings": True,
+          "attention_bias": True, "mlp_bias": True}
 HEADS = {"model_type": "attention", "vocab_size": 11, "n_embd": 12, "n_layer": 2, "n_head": 6,
          "n_kv_head": 2, "d_k": 3, "d_v": 2, "out_proj": True, "bias": True}
 
@@ -30,6 +36,8 @@ HEADS = {"model_type": "attention", "vocab_size": 11, "n_embd": 12, "n_layer": 2
 MODELS = (
     ("untied", UNTIED, reference.gpt2(UNTIED, 11), "GPT-2, seed 11"),
     ("narrow", NARROW, reference.gpt2(NARROW, 12), "GPT-2, seed 12: matrices of fewer than 16 numbers"),
+    ("llama", LLAMA, reference.llama(LLAMA, 16), "Llama, seed 16"),
+    ("biased", BIASED, reference.llama(BIASED, 17), "Llama, seed 17, with biases"),
     ("rand", HEADS, reference.rand(HEADS, 13), "torch.rand, seed 13"),
     ("linear", HEADS, reference.linear(HEADS, 14, table=11), "nn.Linear, seed 14, a table of 11 rows"),
     ("source", HEADS, reference.rand(HEADS, 15, source_rows=4), "torch.rand, seed 15, 4 words of a source"),

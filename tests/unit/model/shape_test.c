@@ -121,9 +121,9 @@ TEST(an_unknown_shape_is_refused_with_those_there_are)
     struct new_model new_model = {0};
     struct err err = {0};
     ck_assert_int_eq(shape_make(&new_model, "gpt3", &err), -1);
-    ck_assert_str_eq(err.text, "--shape: expected one of tiny, distilgpt2, gpt2, gpt2-medium, "
-                               "gpt2-large, gpt2-xl, smollm2-135m, pythia-160m, qwen2.5-0.5b, "
-                               "tinyllama-1.1b, found 'gpt3': did you mean 'gpt2'?");
+    ck_assert_str_eq(err.text, "--shape: expected one of tiny, tiny-llama, distilgpt2, gpt2, "
+                               "gpt2-medium, gpt2-large, gpt2-xl, smollm2-135m, pythia-160m, "
+                               "qwen2.5-0.5b, tinyllama-1.1b, found 'gpt3': did you mean 'gpt2'?");
     ck_assert_int_eq(err.kind, ERR_USAGE);
     ck_assert_ptr_null(new_model.folder.files);
 }

@@ -33,6 +33,8 @@ static const struct reference {
 } references[] = {
     {torch_untied_config, {.seed = 11}, torch_untied, COUNT(torch_untied)},
     {torch_narrow_config, {.seed = 12}, torch_narrow, COUNT(torch_narrow)},
+    {torch_llama_config, {.seed = 16}, torch_llama, COUNT(torch_llama)},
+    {torch_biased_config, {.seed = 17}, torch_biased, COUNT(torch_biased)},
     {torch_rand_config, {.seed = 13}, torch_rand, COUNT(torch_rand)},
     {torch_linear_config,
      {.seed = 14, .way = WEIGHT_INIT_LINEAR, .table_rows = 11},
@@ -52,7 +54,8 @@ static const struct torch_digest *find(const struct reference *reference, const 
 /* What PyTorch does not list is 1 in scales of norms and 0 elsewhere. */
 static void must_be_constant(const struct new_model_tensor *tensor)
 {
-    bool is_scale = strstr(tensor->name, "ln_") && strstr(tensor->name, ".weight");
+    bool of_norm = strstr(tensor->name, "ln_") || strstr(tensor->name, "norm");
+    bool is_scale = of_norm && strstr(tensor->name, ".weight");
     for (size_t i = 0; i < tensor->count; i++)
         ck_assert_msg(tensor->data[i] == (is_scale ? 1.0f : 0.0f), "%s: number %zu is %g",
                       tensor->name, i, (double)tensor->data[i]);

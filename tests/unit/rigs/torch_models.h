@@ -81,6 +81,57 @@ static const struct torch_digest torch_narrow[] = {
     {"h.2.mlp.c_proj.weight", 1121637703u},
 };
 
+/* Llama, seed 16. */
+static const char torch_llama_config[] =
+    "{\"model_type\": \"llama\", \"vocab_size\": 13, \"hidden_size\": 6, "
+    "\"num_hidden_layers\": 2, \"num_attention_heads\": 4, "
+    "\"num_key_value_heads\": 2, \"head_dim\": 4, "
+    "\"intermediate_size\": 10, \"initializer_range\": 0.03} ";
+
+static const struct torch_digest torch_llama[] = {
+    {"model.embed_tokens.weight", 2455846313u},
+    {"model.layers.0.self_attn.q_proj.weight", 1587680339u},
+    {"model.layers.0.self_attn.k_proj.weight", 3011545110u},
+    {"model.layers.0.self_attn.v_proj.weight", 531121474u},
+    {"model.layers.0.self_attn.o_proj.weight", 2091143544u},
+    {"model.layers.0.mlp.gate_proj.weight", 3855331408u},
+    {"model.layers.0.mlp.up_proj.weight", 2703284924u},
+    {"model.layers.0.mlp.down_proj.weight", 2537203877u},
+    {"model.layers.1.self_attn.q_proj.weight", 3165101394u},
+    {"model.layers.1.self_attn.k_proj.weight", 1745458399u},
+    {"model.layers.1.self_attn.v_proj.weight", 4037685127u},
+    {"model.layers.1.self_attn.o_proj.weight", 1079606026u},
+    {"model.layers.1.mlp.gate_proj.weight", 628619972u},
+    {"model.layers.1.mlp.up_proj.weight", 195935824u},
+    {"model.layers.1.mlp.down_proj.weight", 3800251506u},
+    {"lm_head.weight", 4080031554u},
+};
+
+/* Llama, seed 17, with biases. */
+static const char torch_biased_config[] =
+    "{\"model_type\": \"llama\", \"vocab_size\": 5, \"hidden_size\": 4, "
+    "\"num_hidden_layers\": 2, \"num_attention_heads\": 2, "
+    "\"intermediate_size\": 3, \"tie_word_embeddings\": true, "
+    "\"attention_bias\": true, \"mlp_bias\": true} ";
+
+static const struct torch_digest torch_biased[] = {
+    {"model.embed_tokens.weight", 1245781190u},
+    {"model.layers.0.self_attn.q_proj.weight", 56146177u},
+    {"model.layers.0.self_attn.k_proj.weight", 620983761u},
+    {"model.layers.0.self_attn.v_proj.weight", 1572758801u},
+    {"model.layers.0.self_attn.o_proj.weight", 2236279026u},
+    {"model.layers.0.mlp.gate_proj.weight", 1389366257u},
+    {"model.layers.0.mlp.up_proj.weight", 1556313167u},
+    {"model.layers.0.mlp.down_proj.weight", 274676551u},
+    {"model.layers.1.self_attn.q_proj.weight", 645792623u},
+    {"model.layers.1.self_attn.k_proj.weight", 1273841746u},
+    {"model.layers.1.self_attn.v_proj.weight", 656423784u},
+    {"model.layers.1.self_attn.o_proj.weight", 3815693307u},
+    {"model.layers.1.mlp.gate_proj.weight", 1957854493u},
+    {"model.layers.1.mlp.up_proj.weight", 164746508u},
+    {"model.layers.1.mlp.down_proj.weight", 2120830609u},
+};
+
 /* torch.rand, seed 13. */
 static const char torch_rand_config[] =
     "{\"model_type\": \"attention\", \"vocab_size\": 11, \"n_embd\": 12, "
