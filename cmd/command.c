@@ -69,7 +69,7 @@ const struct command command_rows[] = {
      "attn-cli heads --map induction -o induction.svg\n"
      "attn-cli heads --format csv > heads.csv\n",
      heads_command},
-    {"train", FOR_TRAIN, "let a GPT-2 learn from texts", "",
+    {"train", FOR_TRAIN, "let a GPT-2, a Llama or its like learn from texts", "",
      "attn-cli train -d fables.txt --shape tiny --vocab words/vocab.json --steps 64 -o fables\n"
      "attn-cli train -d fables.txt -m fables --steps 200 --rate 0.0003 -o more\n"
      "attn-cli train -d fables.txt --resume fables/step-00000032 -o again\n",

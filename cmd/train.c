@@ -144,9 +144,8 @@ static int check_draft(const struct job *job, struct err *err)
     const struct config *config = &job->model.new_model.config;
     if (config_edit_check(&job->model.edit, config, err))
         return -1;
-    if (config->kind != MODEL_GPT2)
-        return err_unsupported(err, "expected a model of type \"gpt2\" to train, found \"%s\"",
-                               config_kind_name(config));
+    if (train_step_check(config, err))
+        return -1;
     if (config->vocab_size < job->model.words.count)
         return err_set(err,
                        "field 'vocab_size': expected at least %zu, a row for each word, found %zu",
@@ -200,7 +199,7 @@ static int read_texts(struct job *job, struct err *err)
     tokenizer_free(tokenizer);
     if (!settings->tokens) {
         size_t positions = job->model.new_model.config.n_positions;
-        settings->tokens = positions < 128 ? (long long)positions : 128;
+        settings->tokens = positions && positions < 128 ? (long long)positions : 128;
     }
     if (!failed && dataset_finish(&job->texts, (size_t)settings->tokens, 0.02, err))
         failed = err_prefix(err, "--data");

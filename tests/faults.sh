@@ -68,6 +68,8 @@ if ! (
     "$ATTN" vocab texts -o words
     "$ATTN" init -q --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_positions=16 \
         --vocab words/vocab.json -o school
+    "$ATTN" init -q --shape tiny-llama --set n_layer=1,n_head=2,n_embd=8,num_key_value_heads=1 \
+        --set intermediate_size=8 --vocab words/vocab.json -o llama
     "$ATTN" vocab texts --size 262 -o bpe
     "$ATTN" init -q --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_positions=16 \
         --vocab bpe/vocab.json --merges bpe/merges.txt -o pieces
@@ -162,6 +164,7 @@ done
 try batch "$in/two.jsonl" -m life --reduce entropy --per-item --sweep temperature=1,4 --repeat 2 \
     --format csv
 try train -q -d "$in/texts" -m "$in/school" --steps 2 --batch 2 --context 4 -o here
+try train -q -d "$in/texts" -m "$in/llama" --steps 1 --batch 2 --context 4 -o here
 try train -q -d "$in/texts" --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_positions=16 \
     --vocab "$in/bpe/vocab.json" --merges "$in/bpe/merges.txt" --steps 1 --batch 2 --context 4 \
     --drills 0.5 --dropout 0.1 -o here
@@ -169,6 +172,7 @@ try train -q -d "$in/texts" --resume "$in/trained/step-00000001" -o here
 try init -q --like life -o here
 try init -q -s "我爱 don't爱" -o here
 try init -q --shape tiny --set n_layer=1,n_embd=8,n_head=2 -s "$life" -o here
+try init -q --shape tiny-llama --set n_embd=8,intermediate_size=8 -s "$life" -o here
 try init -q --config "$ROOT/models/life/config.json" -s "$life" -o here
 try init -q --config "$in/school/config.json" --vocab "$in/bpe/vocab.json" \
     --merges "$in/bpe/merges.txt" --set n_layer=2,vocab_size=262 -o here

@@ -90,10 +90,10 @@ bool softmax_range_apply(struct matrix rows, struct softmax_range *ranges);
 
 /* --- backward: rows_backward.c --------------------------------------------------------------- */
 
-/* From dy, the gradient of layernorm_rows' y: dx += that of x; scale_sum [C] += Σ dy · (x - mean) /
- * deviation, shift_sum [C] += Σ dy: those of scale and shift. */
-void layernorm_rows_backward(struct matrix dx, struct matrix dy, struct matrix x,
-                             const struct norm *norm, float *scale_sum, float *shift_sum);
+/* From dy, the gradient of norm_rows' y: dx += that of x; scale_sum [C] += Σ dy · (x - mean) /
+ * deviation, shift_sum [C] += Σ dy: those of scale and shift. (An RMS norm has no mean.) */
+void norm_rows_backward(struct matrix dx, struct matrix dy, struct matrix x,
+                        const struct norm *norm, float *scale_sum, float *shift_sum);
 
 /* In place, from dy, the gradient of softmax's y = softmax(factor · x), to that of x:
  * factor · y · (dy - Σ dy · y). */

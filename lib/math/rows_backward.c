@@ -20,6 +20,7 @@ struct norm_row {
     const float *x, *dy, *scale;
     size_t count;
     float mean, factor; /* 1 / deviation */
+    float offset;       /* of the scale */
 };
 
 /* Σ dy · scale, and Σ dy · scale · (x - mean) / deviation. */
@@ -29,7 +30,7 @@ static void norm_sums(const struct norm_row *row, float *plain, float *weighted)
     float one[LANES] = {0};
     float other[LANES] = {0};
     FOR_LANES(row->count, {
-        float g = row->dy[i] * row->scale[i];
+        float g = row->dy[i] * (row->offset + row->scale[i]);
         one[lane] += g;
         other[lane] = fmaf(g, (row->x[i] - row->mean) * row->factor, other[lane]);
     });
@@ -43,7 +44,8 @@ static void norm_gradients(float *restrict dx, const struct norm_row *row, float
 {
     for (size_t i = 0; i < row->count; i++) {
         float unit = (row->x[i] - row->mean) * row->factor;
-        dx[i] += row->factor * (row->dy[i] * row->scale[i] - plain - unit * weighted);
+        float scale = row->offset + row->scale[i];
+        dx[i] += row->factor * (row->dy[i] * scale - plain - unit * weighted);
     }
 }
 
@@ -58,19 +60,25 @@ static void norm_parameters(float *restrict scale_sum, float *restrict shift_sum
     }
 }
 
-void layernorm_rows_backward(struct matrix dx, struct matrix dy, struct matrix x,
-                             const struct norm *norm, float *scale_sum, float *shift_sum)
+void norm_rows_backward(struct matrix dx, struct matrix dy, struct matrix x,
+                        const struct norm *norm, float *scale_sum, float *shift_sum)
 {
     float columns = (float)x.columns;
     for (size_t i = 0; i < x.rows; i++) {
-        struct norm_row row = {
-            x.data + i * x.stride, dy.data + i * dy.stride, norm->scale, x.columns, 0, 0};
+        struct norm_row row = {.x = x.data + i * x.stride,
+                               .dy = dy.data + i * dy.stride,
+                               .scale = norm->scale,
+                               .count = x.columns,
+                               .offset = norm->offset};
         float plain = 0;
         float weighted = 0;
-        row.mean = sum_row(row.x, row.count) / columns;
+        if (!norm->rms)
+            row.mean = sum_row(row.x, row.count) / columns;
         float squares = sum_of_products(row.x, row.mean, row.x, row.mean, row.count);
         row.factor = 1.0f / sqrtf(squares / columns + norm->epsilon);
         norm_sums(&row, &plain, &weighted);
+        if (norm->rms) /* no mean that dx would have to keep */
+            plain = 0;
         norm_gradients(dx.data + i * dx.stride, &row, plain / columns, weighted / columns);
         norm_parameters(scale_sum, shift_sum, &row);
     }

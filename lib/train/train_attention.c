@@ -52,6 +52,7 @@ struct head_work {
     float *strips[STRIPS];              /* [SIDE, stride] */
     float *block;                       /* [SIDE, SIDE] */
     size_t number;                      /* of the head among all of the batch */
+    bool adds; /* to dk and dv, which another head that shares them has begun */
     size_t stride;
 };
 
@@ -175,7 +176,8 @@ static void weigh_backward(const struct head_work *head, float *strip, size_t fi
     }
 }
 
-/* to [keys, d] (+)= blockᵀ · from [queries, d]; the first strip that sees a key is its own. */
+/* to [keys, d] (+)= blockᵀ · from [queries, d]; the first strip that sees a key is its own, of the
+ * first head that does. */
 static void mix_transposed(const struct head_work *head, enum product product, const float *strip,
                            size_t first, size_t key)
 {
@@ -185,8 +187,8 @@ static void mix_transposed(const struct head_work *head, enum product product, c
     size_t keys = side_at(head, key);
     struct matrix block = {(float *)strip + key, rows, keys, head->stride}; /* only read */
     transpose((struct matrix){head->block, keys, rows, SIDE}, block);
-    call(pair_at(head, product, first, key), key < first, row_of(from, first), head->block,
-         row_of(to, key));
+    call(pair_at(head, product, first, key), key < first || head->adds, row_of(from, first),
+         head->block, row_of(to, key));
 }
 
 static void strip_backward(const struct head_work *head, size_t first)
@@ -211,46 +213,57 @@ static struct matrix head_part(struct matrix whole, size_t text, size_t tokens, 
     return matrix_columns(matrix_rows(whole, text * tokens, tokens), column, width);
 }
 
-static struct head_work head_work(const struct layer_work *layer, size_t round, size_t thread)
+/* Head `number` of all. */
+static struct head_work head_work(const struct layer_work *layer, size_t number, size_t thread)
 {
     struct train_step *step = layer->step;
+    const struct config *c = step->config;
     struct layer_tape *tape = &step->tape.layers[layer->layer];
-    size_t heads = step->config->n_head;
+    const struct projections *heads = &tape->heads;
+    const struct projections *gradients = &step->d.heads;
     size_t tokens = step->plan.tokens;
     size_t width = layer->width;
-    size_t text = round / heads;
-    size_t at = round % heads * width;
-    size_t channels = step->config->n_embd;
+    size_t text = number / c->n_head;
+    size_t shared = c->n_head / c->n_kv_head;
+    size_t at = number % c->n_head * width;
+    size_t key = number % c->n_head / shared * width;
     float *room = step->scratch.heads[thread];
     size_t stride = step->weights_stride;
     return (struct head_work){
         .layer = layer,
-        .q = head_part(tape->qkv, text, tokens, at, width),
-        .k = head_part(tape->qkv, text, tokens, channels + at, width),
-        .v = head_part(tape->qkv, text, tokens, 2 * channels + at, width),
+        .q = head_part(heads->q, text, tokens, at, width),
+        .k = head_part(heads->k, text, tokens, key, width),
+        .v = head_part(heads->v, text, tokens, key, width),
         .context = head_part(tape->context, text, tokens, at, width),
-        .dq = head_part(step->d.qkv, text, tokens, at, width),
-        .dk = head_part(step->d.qkv, text, tokens, channels + at, width),
-        .dv = head_part(step->d.qkv, text, tokens, 2 * channels + at, width),
+        .dq = head_part(gradients->q, text, tokens, at, width),
+        .dk = head_part(gradients->k, text, tokens, key, width),
+        .dv = head_part(gradients->v, text, tokens, key, width),
         .dcontext = head_part(step->d.context, text, tokens, at, width),
-        .weights = tape->weights + round * tokens * stride,
+        .weights = tape->weights + number * tokens * stride,
         .block = room,
         .transposed = room + SIDE * SIDE,
         .strips = {room + SIDE * SIDE + width * stride,
                    room + SIDE * SIDE + (width + SIDE) * stride},
-        .number = round,
+        .number = number,
+        .adds = number % shared != 0,
         .stride = stride,
     };
 }
 
-static void run_head(void *context, size_t round, size_t thread)
+/* All heads that share their keys, one after another: their gradients add up. */
+static void run_group(void *context, size_t round, size_t thread)
 {
     const struct layer_work *layer = context;
-    struct head_work head = head_work(layer, round, thread);
-    struct matrix x = layer->backward ? head.v : head.k;
-    transpose((struct matrix){head.transposed, x.columns, x.rows, head.stride}, x);
-    for (size_t first = 0; first < tokens_of(&head); first += SIDE)
-        (layer->backward ? strip_backward : strip_forward)(&head, first);
+    const struct config *c = layer->step->config;
+    size_t shared = c->n_head / c->n_kv_head;
+    for (size_t number = round * shared; number < (round + 1) * shared; number++) {
+        struct head_work head = head_work(layer, number, thread);
+        struct matrix x = layer->backward ? head.v : head.k;
+        if (!head.adds)
+            transpose((struct matrix){head.transposed, x.columns, x.rows, head.stride}, x);
+        for (size_t first = 0; first < tokens_of(&head); first += SIDE)
+            (layer->backward ? strip_backward : strip_forward)(&head, first);
+    }
 }
 
 static void get_kernels(struct layer_work *layer, bool short_rows, bool short_keys)
@@ -262,16 +275,17 @@ static void get_kernels(struct layer_work *layer, bool short_rows, bool short_ke
     int keys = short_keys ? rest : SIDE;
     int d = (int)layer->width;
     int strip = (int)step->weights_stride;
-    int qkv = (int)step->tape.layers[0].qkv.stride;
+    int q = (int)step->tape.layers[0].heads.q.stride;
+    int kv = (int)step->tape.layers[0].heads.k.stride;
     int out = (int)step->tape.layers[0].context.stride;
     const struct kernel_shape shapes[PRODUCTS] = {
         /* m columns, n rows, k terms; strides of a, b and c */
-        [SCORES] = {keys, rows, d, strip, qkv, strip, 0, 0, 0},
+        [SCORES] = {keys, rows, d, strip, q, strip, 0, 0, 0},
         [SLOPES] = {keys, rows, d, strip, out, strip, 0, 0, 0},
-        [CONTEXT] = {d, rows, keys, qkv, strip, out, 0, 0, 0},
-        [DQ] = {d, rows, keys, qkv, strip, qkv, 0, 0, 0},
-        [DK] = {d, keys, rows, qkv, SIDE, qkv, 0, 0, 0},
-        [DV] = {d, keys, rows, out, SIDE, qkv, 0, 0, 0},
+        [CONTEXT] = {d, rows, keys, kv, strip, out, 0, 0, 0},
+        [DQ] = {d, rows, keys, kv, strip, q, 0, 0, 0},
+        [DK] = {d, keys, rows, q, SIDE, kv, 0, 0, 0},
+        [DV] = {d, keys, rows, out, SIDE, kv, 0, 0, 0},
     };
     for (int product = 0; product < PRODUCTS; product++) {
         struct pair *pair = &layer->kernels[product][short_rows][short_keys];
@@ -292,7 +306,7 @@ void train_attention(struct train_step *step, size_t layer, bool backward)
         .backward = backward,
         .width = c->d_k,
         .scale = config_scale(c, layer),
-        .work = 2 * (double)step->rows * (double)tokens * (double)c->n_embd,
+        .work = 2 * (double)step->rows * (double)tokens * (double)(c->n_head * c->d_k),
     };
     kernels_begin(step->plan.machine->kernels);
     if (tokens >= SIDE) /* no kernel has a side of 0 */
@@ -302,5 +316,5 @@ void train_attention(struct train_step *step, size_t layer, bool backward)
     if (tokens % SIDE && tokens > SIDE)
         get_kernels(&work, true, false);
     pool_run(step->plan.machine->pool,
-             (struct loop){step->plan.texts * c->n_head, work.work, run_head}, &work);
+             (struct loop){step->plan.texts * c->n_kv_head, work.work, run_group}, &work);
 }

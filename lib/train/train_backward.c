@@ -16,10 +16,10 @@ void add_weight_gradient(struct train_step *step, float *gradient, struct matrix
     linear_add(step->plan.machine, total, nowhere, transposed, &w);
 }
 
-/* Sums of blocks, all 0. */
-static struct matrix fresh_parts(struct train_step *step, size_t columns)
+/* Sums of the blocks of so many rows, all 0. */
+static struct matrix fresh_parts(struct train_step *step, size_t rows, size_t columns)
 {
-    size_t blocks = row_blocks(step->rows);
+    size_t blocks = row_blocks(rows);
     memset(step->scratch.parts, 0, blocks * columns * sizeof(float));
     return (struct matrix){step->scratch.parts, blocks, columns, columns};
 }
@@ -31,65 +31,126 @@ static void bias_block(const struct row_operation *op, const struct row_block *b
 
 static void bias_backward(struct train_step *step, float *gradient, struct matrix dy)
 {
-    struct matrix parts = fresh_parts(step, dy.columns);
+    struct matrix parts = fresh_parts(step, dy.rows, dy.columns);
     row_operation_run(step, (struct row_operation){bias_block, .dy = dy, .parts = parts}, dy);
     sum_columns(gradient, parts);
 }
 
-/* y = x · W + b: the gradients of W and b, and dx = dy · Wᵀ. */
+/* y = x · W + b: the gradients of W, [in, out] or [out, in], and of b. */
+static void parameters_backward(struct train_step *step, struct matrix dy, struct matrix x,
+                                enum parameter_id id, size_t layer)
+{
+    bool by_outputs = step->config->family != NULL;
+    struct matrix rows = by_outputs ? dy : x;
+    struct matrix transposed = {step->scratch.transposed, rows.columns, rows.rows,
+                                step->scratch.transposed_stride};
+    float *bias = parameter_bias(&step->gradients, id, layer);
+    parallel_transpose(step, transposed, rows);
+    add_weight_gradient(step, parameter_matrix(&step->gradients, id, layer).data, transposed,
+                        by_outputs ? x : dy);
+    if (bias)
+        bias_backward(step, bias, dy);
+}
+
+/* … and dx = dy · Wᵀ. */
 static void project_backward(struct train_step *step, struct matrix dx, struct matrix dy,
                              struct matrix x, enum parameter_id id, size_t layer)
 {
-    struct weight w = parameter_weight(&step->weights, id, layer);
-    struct train_scratch *scratch = &step->scratch;
-    struct machine *machine = step->plan.machine;
-    struct matrix transposed = {scratch->transposed, x.columns, x.rows, scratch->transposed_stride};
-    struct matrix weight = {(float *)w.data, w.in, w.out, w.stride}; /* only read */
-    struct matrix transposed_weight = {scratch->transposed_weight, w.out, w.in, w.in};
-    struct weight reversed = {
-        .data = transposed_weight.data, .in = w.out, .out = w.in, .stride = w.in};
+    parameters_backward(step, dy, x, id, layer);
+    struct weight w = pass_weight(step, id, layer, true);
+    linear(step->plan.machine, dx, dy, &w, ACTIVATION_NONE);
+}
 
-    parallel_transpose(step, transposed, x);
-    add_weight_gradient(step, parameter_at(&step->gradients, id, layer), transposed, dy);
-    bias_backward(step, parameter_at(&step->gradients, id + 1, layer), dy);
-    transpose(transposed_weight, weight);
-    linear(machine, dx, dy, &reversed, ACTIVATION_NONE);
+/* … or dx += dy · Wᵀ, where x is projected more than once. */
+static void project_backward_add(struct train_step *step, struct matrix dx, struct matrix dy,
+                                 struct matrix x, enum parameter_id id, size_t layer)
+{
+    parameters_backward(step, dy, x, id, layer);
+    struct weight w = pass_weight(step, id, layer, true);
+    linear_add(step->plan.machine, dx, (struct matrix){0}, dy, &w);
 }
 
 static void norm_backward_block(const struct row_operation *op, const struct row_block *block)
 {
     float *scale_sum = op->parts.data + block->index * op->parts.stride;
-    layernorm_rows_backward(block_rows(op->dx, block), block_rows(op->dy, block),
-                            block_rows(op->x, block), &op->norm, scale_sum,
-                            scale_sum + op->dx.columns);
+    norm_rows_backward(block_rows(op->dx, block), block_rows(op->dy, block),
+                       block_rows(op->x, block), &op->norm, scale_sum, scale_sum + op->dx.columns);
 }
 
 /* dx += the gradient of x in norm(x). */
 static void norm_backward(struct train_step *step, struct matrix dx, struct matrix dy,
                           struct matrix x, enum parameter_id id, size_t layer)
 {
-    struct matrix parts = fresh_parts(step, 2 * dx.columns);
+    struct matrix parts = fresh_parts(step, dx.rows, 2 * dx.columns);
+    float *shift = parameter_at(&step->gradients, id + 1, layer);
     struct norm weights = parameter_norm(&step->weights, id, layer);
     row_operation_run(step,
                       (struct row_operation){norm_backward_block, .dx = dx, .dy = dy, .x = x,
                                              .norm = weights, .parts = parts},
                       dx);
     sum_columns(parameter_at(&step->gradients, id, layer), matrix_columns(parts, 0, dx.columns));
-    sum_columns(parameter_at(&step->gradients, id + 1, layer),
-                matrix_columns(parts, dx.columns, dx.columns));
+    if (shift)
+        sum_columns(shift, matrix_columns(parts, dx.columns, dx.columns));
 }
 
+/* dx = the gradient of the heads x before their norm */
+static void head_norm_backward(struct train_step *step, struct matrix dx, struct matrix dy,
+                               struct matrix x, enum parameter_id id, size_t layer)
+{
+    size_t width = step->config->d_k;
+    memset(dx.data, 0, dx.rows * dx.stride * sizeof(float));
+    norm_backward(step, pass_heads(dx, width), pass_heads(dy, width), pass_heads(x, width), id,
+                  layer);
+}
+
+/* From d.heads to d.norm. */
+static void heads_backward(struct train_step *step, size_t layer)
+{
+    const struct layer_tape *t = &step->tape.layers[layer];
+    struct gradient_tape *d = &step->d;
+    if (!step->config->family) {
+        project_backward(step, d->norm, d->heads.joined, t->norm_1, PARAMETER_C_ATTN, layer);
+        return;
+    }
+    pass_turn(step, &d->heads, layer, true);
+    if (step->config->head_norm) {
+        head_norm_backward(step, d->heads.q_plain, d->heads.q, t->heads.q_plain, PARAMETER_Q_NORM,
+                           layer);
+        head_norm_backward(step, d->heads.k_plain, d->heads.k, t->heads.k_plain, PARAMETER_K_NORM,
+                           layer);
+    }
+    project_backward(step, d->norm, d->heads.q_plain, t->norm_1, PARAMETER_Q, layer);
+    project_backward_add(step, d->norm, d->heads.k_plain, t->norm_1, PARAMETER_K, layer);
+    project_backward_add(step, d->norm, d->heads.v, t->norm_1, PARAMETER_V, layer);
+}
+
+/* Of y = activation(x) · more: dx of more, and dy becomes that of x. */
 static void activation_backward_block(const struct row_operation *op, const struct row_block *block)
 {
-    activate_backward(block_rows(op->dy, block), block_rows(op->x, block),
-                      op->step->config->activation);
+    enum activation activation = op->step->config->activation;
+    struct matrix dy = block_rows(op->dy, block);
+    struct matrix x = block_rows(op->x, block);
+    if (op->more.data) {
+        struct matrix dx = block_rows(op->dx, block);
+        activate(dx, x, NULL, activation);
+        multiply_rows(dx, dy);
+        multiply_rows(dy, block_rows(op->more, block));
+    }
+    activate_backward(dy, x, activation);
 }
 
-/* dy, of the activation, becomes that of x. */
-static void activation_backward(struct train_step *step, struct matrix dy, struct matrix x)
+/* From d.hidden, of what the last projection reads, to d.norm. */
+static void hidden_backward(struct train_step *step, size_t layer)
 {
-    row_operation_run(step, (struct row_operation){activation_backward_block, .dy = dy, .x = x},
-                      dy);
+    const struct layer_tape *t = &step->tape.layers[layer];
+    struct gradient_tape *d = &step->d;
+    row_operation_run(step,
+                      (struct row_operation){activation_backward_block, .dx = d->up,
+                                             .dy = d->hidden, .x = t->hidden, .more = t->up},
+                      d->hidden);
+    project_backward(step, d->norm, d->hidden, t->norm_2, pass_hidden(step->config), layer);
+    if (step->config->gated)
+        project_backward_add(step, d->norm, d->up, t->norm_2, PARAMETER_FC, layer);
 }
 
 static void drop_block(const struct row_operation *op, const struct row_block *block)
@@ -113,14 +174,13 @@ static void block_backward(struct train_step *step, size_t layer)
 
     drop_backward(step, d->branch, d->stream, dropout_key(step, DROP_MLP, layer));
     project_backward(step, d->hidden, d->branch, t->active, PARAMETER_MLP_PROJ, layer);
-    activation_backward(step, d->hidden, t->hidden);
-    project_backward(step, d->norm, d->hidden, t->norm_2, PARAMETER_FC, layer);
+    hidden_backward(step, layer);
     norm_backward(step, d->stream, d->norm, t->mid, PARAMETER_LN_2, layer);
 
     drop_backward(step, d->branch, d->stream, dropout_key(step, DROP_ATTENTION, layer));
-    project_backward(step, d->context, d->branch, t->context, PARAMETER_ATTN_PROJ, layer);
+    project_backward(step, d->context, d->branch, t->context, pass_out(step->config), layer);
     train_attention(step, layer, true);
-    project_backward(step, d->norm, d->qkv, t->norm_1, PARAMETER_C_ATTN, layer);
+    heads_backward(step, layer);
     norm_backward(step, d->stream, d->norm, x, PARAMETER_LN_1, layer);
 }
 
@@ -130,12 +190,18 @@ static void embed_backward(struct train_step *step)
     struct matrix d = step->d.branch;
     float *tokens = parameter_at(&step->gradients, PARAMETER_WTE, 0);
     float *positions = parameter_at(&step->gradients, PARAMETER_WPE, 0);
+    float scale = step->config->embedding_scale;
     drop_backward(step, d, step->d.stream, dropout_key(step, DROP_EMBEDDING, 0));
     for (size_t row = 0; row < d.rows; row++) {
         const float *from = d.data + row * d.stride;
-        size_t position = row % step->plan.tokens;
-        add_to_row(tokens + step->batch->ids[row] * d.columns, from, d.columns);
-        add_to_row(positions + position * d.columns, from, d.columns);
+        size_t position = row % step->plan.tokens + step->config->position_offset;
+        float *token = tokens + step->batch->ids[row] * d.columns;
+        if (scale == 1)
+            add_to_row(token, from, d.columns);
+        else
+            add_scaled_row(token, from, d.columns, scale, d.data);
+        if (positions)
+            add_to_row(positions + position * d.columns, from, d.columns);
     }
 }
 

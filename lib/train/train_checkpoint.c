@@ -9,6 +9,7 @@
 #include "format/json.h"
 #include "format/json_writer.h"
 #include "format/safetensors.h"
+#include "model/weights.h"
 
 static const char settings_file[] = "training.json";
 static const char optimizer_file[] = "training.safetensors";
@@ -295,15 +296,25 @@ static int read_set(const struct parameters *set, const char *prefix,
     return failed;
 }
 
+/* Whatever can be run can be trained, in any type and number of files. */
 int train_checkpoint_weights(struct new_model *new_model, const struct folder *folder,
                              struct err *err)
 {
-    const struct parameters weights = parameters_of(new_model);
-    struct safetensors tensors = {0};
-    if (safetensors_open(&tensors, folder, weights_file, err))
+    struct weights weights;
+    int failed = 0;
+    if (weights_open(&weights, &new_model->config, folder, err))
         return -1;
-    int failed = read_set(&weights, "", &tensors, weights_file, err);
-    safetensors_release(&tensors);
+    for (size_t i = 0; i < weights_parameter_count(&weights) && !failed; i++) {
+        const struct parameter_info info = weights_parameter(&weights, i);
+        const struct new_model_tensor *to = new_model->rows[i];
+        if (to && info.entry)
+            dtype_to_float(to->data, info.entry->data, info.entry->dtype, to->count);
+        else if (to)
+            failed =
+                err_set(err, "'%s': tensor '%s': expected in its files, found none of that name",
+                        folder->path, to->name);
+    }
+    weights_release(&weights);
     return failed;
 }
 

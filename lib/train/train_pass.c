@@ -76,19 +76,23 @@ static void embed_block(const struct row_operation *op, const struct row_block *
 {
     const struct train_step *step = op->step;
     const float *tokens = parameter_at(&step->weights, PARAMETER_WTE, 0);
-    const float *positions = parameter_at(&step->weights, PARAMETER_WPE, 0);
+    const float *positions = parameter_at(&step->weights, PARAMETER_WPE, 0); /* NULL: they turn */
+    const struct config *c = step->config;
     struct matrix y = block_rows(op->y, block);
     for (size_t i = 0; i < y.rows; i++) {
         float *row = y.data + i * y.stride;
-        size_t position = (block->first + i) % step->plan.tokens;
+        size_t position = (block->first + i) % step->plan.tokens + c->position_offset;
         memcpy(row, tokens + step->batch->ids[block->first + i] * y.columns,
                y.columns * sizeof *row);
-        add_to_row(row, positions + position * y.columns, y.columns);
+        if (c->embedding_scale != 1)
+            scale_row(row, row, y.columns, c->embedding_scale);
+        if (positions)
+            add_to_row(row, positions + position * y.columns, y.columns);
     }
     drop_rows(op, y, block);
 }
 
-/* y = drop(token + position) */
+/* y = drop(scale · token + position) */
 static void embed(struct train_step *step, struct matrix y)
 {
     uint64_t key = dropout_key(step, DROP_EMBEDDING, 0);
@@ -97,7 +101,7 @@ static void embed(struct train_step *step, struct matrix y)
 
 static void norm_block(const struct row_operation *op, const struct row_block *block)
 {
-    layernorm_rows(block_rows(op->y, block), block_rows(op->x, block), &op->norm);
+    norm_rows(block_rows(op->y, block), block_rows(op->x, block), &op->norm);
 }
 
 static void norm(struct train_step *step, struct matrix y, struct matrix x, enum parameter_id id,
@@ -107,23 +111,92 @@ static void norm(struct train_step *step, struct matrix y, struct matrix x, enum
     row_operation_run(step, (struct row_operation){norm_block, .y = y, .x = x, .norm = weights}, y);
 }
 
+struct weight pass_weight(struct train_step *step, enum parameter_id id, size_t layer,
+                          bool backward)
+{
+    struct matrix matrix = parameter_matrix(&step->weights, id, layer);
+    bool by_outputs = step->config->family != NULL; /* it lies as [out, in] */
+    struct matrix transposed = {step->scratch.transposed_weight, matrix.columns, matrix.rows,
+                                matrix.rows};
+    if (by_outputs != backward) {
+        parallel_transpose(step, transposed, matrix);
+        matrix = transposed;
+    }
+    return (struct weight){
+        .data = matrix.data, .in = matrix.rows, .out = matrix.columns, .stride = matrix.stride};
+}
+
 static void project(struct train_step *step, struct matrix y, struct matrix x, enum parameter_id id,
                     size_t layer)
 {
-    struct weight w = parameter_weight(&step->weights, id, layer);
+    struct weight w = pass_weight(step, id, layer, false);
+    w.bias = parameter_bias(&step->weights, id, layer);
     linear(step->plan.machine, y, x, &w, ACTIVATION_NONE);
+}
+
+enum parameter_id pass_out(const struct config *config)
+{
+    return config->family ? PARAMETER_OUT : PARAMETER_ATTN_PROJ;
+}
+
+enum parameter_id pass_hidden(const struct config *config)
+{
+    return config->gated ? PARAMETER_GATE : PARAMETER_FC;
+}
+
+static void turn_block(const struct row_operation *op, const struct row_block *block)
+{
+    const struct config *c = op->step->config;
+    rotate(block_rows(op->y, block), block_rows(op->x, block), c->d_k, &c->rotary,
+           block_rows(op->more, block));
+}
+
+void pass_turn(struct train_step *step, const struct projections *heads, size_t layer,
+               bool backward)
+{
+    const struct matrix both[] = {heads->q, heads->k};
+    struct matrix waves = backward ? step->scratch.reversed : step->scratch.waves;
+    for (size_t i = 0; i < 2 && config_rotary(step->config, layer); i++)
+        row_operation_run(
+            step, (struct row_operation){turn_block, .y = both[i], .x = both[i], .more = waves},
+            both[i]);
+}
+
+/* Queries, keys and values: normed, where heads are, and turned. */
+static void project_heads(struct train_step *step, size_t layer, struct matrix x)
+{
+    const struct projections *heads = &step->tape.layers[layer].heads;
+    size_t width = step->config->d_k;
+    if (!step->config->family) {
+        project(step, heads->joined, x, PARAMETER_C_ATTN, layer);
+        return;
+    }
+    project(step, heads->q_plain, x, PARAMETER_Q, layer);
+    project(step, heads->k_plain, x, PARAMETER_K, layer);
+    project(step, heads->v, x, PARAMETER_V, layer);
+    if (step->config->head_norm) {
+        norm(step, pass_heads(heads->q, width), pass_heads(heads->q_plain, width), PARAMETER_Q_NORM,
+             layer);
+        norm(step, pass_heads(heads->k, width), pass_heads(heads->k_plain, width), PARAMETER_K_NORM,
+             layer);
+    }
+    pass_turn(step, heads, layer, false);
 }
 
 static void activation_block(const struct row_operation *op, const struct row_block *block)
 {
-    activate(block_rows(op->y, block), block_rows(op->x, block), NULL,
-             op->step->config->activation);
+    struct matrix y = block_rows(op->y, block);
+    activate(y, block_rows(op->x, block), NULL, op->step->config->activation);
+    if (op->more.data)
+        multiply_rows(y, block_rows(op->more, block));
 }
 
-/* y = the activation of x */
-static void apply_activation(struct train_step *step, struct matrix y, struct matrix x)
+/* y = the activation of x, times `more`, where there is such */
+static void apply_activation(struct train_step *step, struct matrix y, struct matrix x,
+                             struct matrix more)
 {
-    row_operation_run(step, (struct row_operation){activation_block, .y = y, .x = x}, y);
+    row_operation_run(step, (struct row_operation){activation_block, .y = y, .x = x, .more = more},
+                      y);
 }
 
 static void add_block(const struct row_operation *op, const struct row_block *block)
@@ -151,14 +224,16 @@ static void block_forward(struct train_step *step, size_t layer)
     struct matrix out = step->scratch.out;
 
     norm(step, t->norm_1, x, PARAMETER_LN_1, layer);
-    project(step, t->qkv, t->norm_1, PARAMETER_C_ATTN, layer);
+    project_heads(step, layer, t->norm_1);
     train_attention(step, layer, false);
-    project(step, out, t->context, PARAMETER_ATTN_PROJ, layer);
+    project(step, out, t->context, pass_out(step->config), layer);
     add_branch(step, t->mid, x, out, dropout_key(step, DROP_ATTENTION, layer));
 
     norm(step, t->norm_2, t->mid, PARAMETER_LN_2, layer);
-    project(step, t->hidden, t->norm_2, PARAMETER_FC, layer);
-    apply_activation(step, t->active, t->hidden);
+    project(step, t->hidden, t->norm_2, pass_hidden(step->config), layer);
+    if (step->config->gated)
+        project(step, t->up, t->norm_2, PARAMETER_FC, layer);
+    apply_activation(step, t->active, t->hidden, t->up);
     project(step, out, t->active, PARAMETER_MLP_PROJ, layer);
     add_branch(step, step->tape.streams[layer + 1], t->mid, out,
                dropout_key(step, DROP_MLP, layer));

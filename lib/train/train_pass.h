@@ -59,7 +59,30 @@ void train_backward(struct train_step *step);
 void add_weight_gradient(struct train_step *step, float *gradient, struct matrix transposed,
                          struct matrix dy);
 
-/* --- causal attention: context from qkv, keeping the weights; or backward d.qkv from d.context */
+/* A matrix as products take it, [in, out] without its bias, or for the way back [out, in]: where it
+ * lies, or transposed into memory that the next one takes again. */
+struct weight pass_weight(struct train_step *step, enum parameter_id id, size_t layer,
+                          bool backward);
+
+/* Which matrix ends the attention, and which begins the MLP. */
+enum parameter_id pass_out(const struct config *config);
+enum parameter_id pass_hidden(const struct config *config);
+
+/* Heads side by side as rows of one head each. */
+static inline struct matrix pass_heads(struct matrix rows, size_t width)
+{
+    return (struct matrix){rows.data, rows.rows * (rows.columns / width), width, width};
+}
+
+/* Queries and keys turn by their positions, or back. */
+void pass_turn(struct train_step *step, const struct projections *heads, size_t layer,
+               bool backward);
+
+/* Refuse what cannot be trained: a model, or texts too long for it. */
+int train_step_check_plan(const struct train_step_plan *plan, struct err *err);
+
+/* --- causal attention: context from q, k and v, keeping the weights; or backward d.heads from
+ * d.context */
 void train_attention(struct train_step *step, size_t layer, bool backward);
 
 /* The floats of a query's row in layer_tape.weights, for texts of so many tokens. */

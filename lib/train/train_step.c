@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "math/gemm.h"
+#include "model/family/family.h"
 
 enum { CHUNK_ROWS = 512 }; /* of logits at a time, so that they stay in cache */
 
@@ -34,25 +35,35 @@ float *parameter_at(const struct parameters *parameters, enum parameter_id id, s
     return tensor ? parameter_of(parameters, tensor) : NULL;
 }
 
-struct weight parameter_weight(const struct parameters *parameters, enum parameter_id id,
+struct matrix parameter_matrix(const struct parameters *parameters, enum parameter_id id,
                                size_t layer)
 {
-    const struct new_model_tensor *tensor = new_model_tensor(parameters->new_model, id, layer);
-    return (struct weight){
-        .data = parameter_of(parameters, tensor),
-        .bias = parameter_at(parameters, id + 1, layer),
-        .in = tensor->shape[0],
-        .out = tensor->shape[1],
-        .stride = tensor->shape[1],
-    };
+    const struct config *c = &parameters->new_model->config;
+    float *data = parameter_at(parameters, id, layer);
+    size_t shape[2];
+    parameter_shape(shape, id, c);
+    if (!c->family)
+        return (struct matrix){data, shape[0], shape[1], shape[1]};
+    return (struct matrix){data + family_view(id, c).first * shape[0], shape[1], shape[0],
+                           shape[0]};
+}
+
+float *parameter_bias(const struct parameters *parameters, enum parameter_id id, size_t layer)
+{
+    const struct config *c = &parameters->new_model->config;
+    float *bias = parameter_at(parameters, id + 1, layer);
+    return bias && c->family ? bias + family_view(id, c).first : bias;
 }
 
 struct norm parameter_norm(const struct parameters *parameters, enum parameter_id id, size_t layer)
 {
+    const struct config *c = &parameters->new_model->config;
     return (struct norm){
         .scale = parameter_at(parameters, id, layer),
         .shift = parameter_at(parameters, id + 1, layer),
-        .epsilon = parameters->new_model->config.epsilon,
+        .epsilon = c->epsilon,
+        .rms = c->rms,
+        .offset = c->norm_offset ? 1.0f : 0.0f,
     };
 }
 
@@ -66,6 +77,29 @@ static int take_matrix(struct train_step *step, struct matrix *matrix, size_t co
     return matrix->data ? 0 : -1;
 }
 
+/* Queries, keys and values, side by side or each for itself. */
+static int take_heads(struct train_step *step, struct projections *heads, struct err *err)
+{
+    const struct config *c = step->config;
+    size_t queries = c->n_head * c->d_k;
+    size_t keys = c->n_kv_head * c->d_k;
+    if (!c->family) {
+        if (take_matrix(step, &heads->joined, 3 * queries, err))
+            return -1;
+        heads->q = matrix_columns(heads->joined, 0, queries);
+        heads->k = matrix_columns(heads->joined, queries, queries);
+        heads->v = matrix_columns(heads->joined, 2 * queries, queries);
+    } else if (take_matrix(step, &heads->q, queries, err) ||
+               take_matrix(step, &heads->k, keys, err) || take_matrix(step, &heads->v, keys, err))
+        return -1;
+    heads->q_plain = heads->q;
+    heads->k_plain = heads->k;
+    return c->head_norm && (take_matrix(step, &heads->q_plain, queries, err) ||
+                            take_matrix(step, &heads->k_plain, keys, err))
+               ? -1
+               : 0;
+}
+
 static int take_layer(struct train_step *step, struct layer_tape *layer, struct err *err)
 {
     const struct config *c = step->config;
@@ -74,11 +108,12 @@ static int take_layer(struct train_step *step, struct layer_tape *layer, struct 
     if (!layer->weights)
         return -1;
     return take_matrix(step, &layer->norm_1, c->n_embd, err) ||
-           take_matrix(step, &layer->qkv, 3 * c->n_embd, err) ||
-           take_matrix(step, &layer->context, c->n_embd, err) ||
+           take_heads(step, &layer->heads, err) ||
+           take_matrix(step, &layer->context, c->n_head * c->d_v, err) ||
            take_matrix(step, &layer->mid, c->n_embd, err) ||
            take_matrix(step, &layer->norm_2, c->n_embd, err) ||
            take_matrix(step, &layer->hidden, c->n_inner, err) ||
+           (c->gated && take_matrix(step, &layer->up, c->n_inner, err)) ||
            take_matrix(step, &layer->active, c->n_inner, err);
 }
 
@@ -105,10 +140,10 @@ static int take_gradients(struct train_step *step, struct err *err)
     struct gradient_tape *d = &step->d;
     return take_matrix(step, &d->stream, c->n_embd, err) ||
            take_matrix(step, &d->branch, c->n_embd, err) ||
-           take_matrix(step, &d->context, c->n_embd, err) ||
-           take_matrix(step, &d->norm, c->n_embd, err) ||
-           take_matrix(step, &d->qkv, 3 * c->n_embd, err) ||
-           take_matrix(step, &d->hidden, c->n_inner, err);
+           take_matrix(step, &d->context, c->n_head * c->d_v, err) ||
+           take_matrix(step, &d->norm, c->n_embd, err) || take_heads(step, &d->heads, err) ||
+           take_matrix(step, &d->hidden, c->n_inner, err) ||
+           (c->gated && take_matrix(step, &d->up, c->n_inner, err));
 }
 
 static size_t larger(size_t a, size_t b)
@@ -121,12 +156,34 @@ static size_t chunk_rows(size_t rows)
     return rows < CHUNK_ROWS ? rows : CHUNK_ROWS;
 }
 
+/* The same for every text; they turn back by the same cosines and the opposite sines. */
+static int take_waves(struct train_step *step, struct err *err)
+{
+    const struct rotary *rotary = &step->config->rotary;
+    struct train_scratch *scratch = &step->scratch;
+    size_t tokens = step->plan.tokens;
+    size_t pairs = rotary->components / 2;
+    if (!config_rotates(step->config))
+        return 0;
+    if (take_matrix(step, &scratch->waves, rotary->components, err) ||
+        take_matrix(step, &scratch->reversed, rotary->components, err))
+        return -1;
+    for (size_t text = 0; text < step->plan.texts; text++)
+        rotary_fill(matrix_rows(scratch->waves, text * tokens, tokens), rotary, 0, tokens);
+    copy_rows(scratch->reversed, scratch->waves);
+    struct matrix sines = matrix_columns(scratch->reversed, pairs, pairs);
+    for (size_t row = 0; row < sines.rows; row++)
+        scale_row(sines.data + row * sines.stride, sines.data + row * sines.stride, pairs, -1);
+    return 0;
+}
+
 static int take_scratch(struct train_step *step, struct err *err)
 {
     const struct config *c = step->config;
     struct train_scratch *scratch = &step->scratch;
     struct arena *arena = &step->arena;
-    size_t widest = larger(3 * c->n_embd, c->n_inner);
+    size_t heads = c->n_head * c->d_k;
+    size_t widest = larger(larger(c->n_embd, c->family ? heads : 3 * heads), c->n_inner);
     size_t chunk = chunk_rows(step->rows);
     size_t tall = larger(widest * matrix_stride(step->rows), c->vocab_size * matrix_stride(chunk));
     size_t matrix = c->n_embd * larger(larger(widest, c->vocab_size), 1);
@@ -138,28 +195,16 @@ static int take_scratch(struct train_step *step, struct err *err)
     scratch->logits = (struct matrix){NULL, chunk, c->vocab_size, matrix_stride(c->vocab_size)};
     scratch->logits.data = arena_alloc(arena, chunk * scratch->logits.stride, sizeof(float), err);
     return scratch->transposed && scratch->transposed_weight && scratch->parts && scratch->losses &&
-                   scratch->logits.data && !take_matrix(step, &scratch->out, c->n_embd, err)
+                   scratch->logits.data && !take_matrix(step, &scratch->out, c->n_embd, err) &&
+                   !take_waves(step, err)
                ? train_attention_init(step, err)
                : -1;
-}
-
-static int check_plan(const struct train_step_plan *plan, struct err *err)
-{
-    const struct config *config = &plan->new_model->config;
-    if (config->kind != MODEL_GPT2)
-        return err_unsupported(err, "expected a model of type \"gpt2\" to train, found \"%s\"",
-                               config_kind_name(config));
-    if (plan->tokens > config->n_positions)
-        return err_set(err,
-                       "expected texts of at most %zu tokens, the model's positions, found %zu",
-                       config->n_positions, plan->tokens);
-    return 0;
 }
 
 int train_step_open(struct train_step *step, const struct train_step_plan *plan, struct err *err)
 {
     *step = (struct train_step){.plan = *plan, .config = &plan->new_model->config};
-    if (check_plan(plan, err))
+    if (train_step_check_plan(plan, err))
         return -1;
     step->weights = parameters_of(plan->new_model);
     step->rows = plan->texts * plan->tokens;

@@ -41,16 +41,18 @@ int parameters_alloc(struct parameters *parameters, const struct new_model *new_
 float *parameter_at(const struct parameters *parameters, enum parameter_id id, size_t layer);
 float *parameter_of(const struct parameters *parameters, const struct new_model_tensor *tensor);
 
-/* A matrix with its bias; a norm's scale with its shift. */
-struct weight parameter_weight(const struct parameters *parameters, enum parameter_id id,
+/* A matrix as it lies, [in, out], or [out, in] as those of other families do, where it may be some
+ * rows of its tensor; the numbers of its bias, NULL: it has none. A norm's scale with its shift. */
+struct matrix parameter_matrix(const struct parameters *parameters, enum parameter_id id,
                                size_t layer);
+float *parameter_bias(const struct parameters *parameters, enum parameter_id id, size_t layer);
 struct norm parameter_norm(const struct parameters *parameters, enum parameter_id id, size_t layer);
 
 /* --- a step ----------------------------------------------------------------------------------- */
 
 struct train_step_plan {
     struct machine *machine;
-    struct new_model *new_model; /* of a GPT-2; its numbers are read, and never written here */
+    struct new_model *new_model; /* its numbers are read, and never written here */
     size_t texts;                /* at a time */
     size_t tokens;               /* of each */
     float dropout; /* of attention, of what is added to the stream, of embeddings; 0: none */
@@ -63,16 +65,24 @@ struct train_batch {
     float share;             /* of this batch in a step's loss: 1 / batches */
 };
 
-/* What a layer keeps; N rows are the tokens of all texts. */
+/* Queries, keys and values; N rows are the tokens of all texts. */
+struct projections {
+    struct matrix joined;  /* [N, 3C] of GPT-2, one matrix; else absent */
+    struct matrix q, k, v; /* [N, H·d], [N, Hkv·d], [N, Hkv·d]: parts of that, or their own */
+    struct matrix q_plain, k_plain; /* … before heads are normed; where they are not, the same */
+};
+
+/* What a layer keeps. */
 struct layer_tape {
-    struct matrix norm_1;  /* [N, C] */
-    struct matrix qkv;     /* [N, 3C] */
+    struct matrix norm_1; /* [N, C] */
+    struct projections heads;
     float *weights;        /* [texts, H, T, weights_stride] softmax, before anything is dropped */
-    struct matrix context; /* [N, C] */
+    struct matrix context; /* [N, H·d] */
     struct matrix mid;     /* [N, C] the stream between attention and MLP */
     struct matrix norm_2;  /* [N, C] */
     struct matrix hidden;  /* [N, I] before the activation … */
-    struct matrix active;  /* [N, I] … and after it */
+    struct matrix up;      /* [N, I] … what is multiplied with, where the MLP is gated … */
+    struct matrix active;  /* [N, I] … and after both */
 };
 
 struct tape {
@@ -85,10 +95,10 @@ struct tape {
 struct gradient_tape {
     struct matrix stream;  /* [N, C] */
     struct matrix branch;  /* [N, C] of what is added to the stream */
-    struct matrix context; /* [N, C] */
+    struct matrix context; /* [N, H·d] */
     struct matrix norm;    /* [N, C] */
-    struct matrix qkv;     /* [N, 3C] */
-    struct matrix hidden;  /* [N, I] */
+    struct projections heads;
+    struct matrix hidden, up; /* [N, I] */
 };
 
 /* Memory that every operation uses for itself. */
@@ -96,8 +106,9 @@ struct train_scratch {
     float *transposed; /* activations, a column a row */
     size_t transposed_stride;
     float *transposed_weight;
-    float *parts;      /* [blocks, 2 · widest] sums of blocks */
-    struct matrix out; /* [N, C] */
+    float *parts;                  /* [blocks, 2 · widest] sums of blocks */
+    struct matrix waves, reversed; /* [N, components] that queries and keys turn by, and back */
+    struct matrix out;             /* [N, C] */
     struct matrix logits;
     double *losses; /* [N] */
     float **heads;  /* [thread] attention's own */
@@ -117,8 +128,11 @@ struct train_step {
     struct arena arena;
 };
 
-/* Take all memory; gradients are 0. Refused: a model that is no GPT-2, texts that are longer than
- * it has positions. */
+/* Can a model of this config be trained? What it does that has no way back is refused by name. */
+int train_step_check(const struct config *config, struct err *err);
+
+/* Take all memory; gradients are 0. Refused: such a model, texts that are longer than it has
+ * positions, or than a window. */
 int train_step_open(struct train_step *step, const struct train_step_plan *plan, struct err *err);
 void train_step_release(struct train_step *step);
 

@@ -105,7 +105,7 @@ def draw(config):
     return weights
 
 
-def train(w, ids, targets, config):
+def train(w, ids, targets, config, loss_of):
     """Ten steps; the first one's loss and gradients."""
     groups = [{"params": [t for t in w.values() if t.dim() == 2], "weight_decay": DECAY},
               {"params": [t for t in w.values() if t.dim() != 2], "weight_decay": 0.0}]
@@ -135,22 +135,28 @@ def write(path, tensors, notes):
         file.write(struct.pack("<Q", len(text)) + text + data)
 
 
+def record(name, config, w, texts, loss_of):
+    """Train, and write both files of a case."""
+    ids, targets = texts
+    tensors = {"w." + key: t.detach().clone() for key, t in w.items()}
+    loss, gradients = train(w, ids, targets, config, loss_of)
+    tensors.update({"g." + key: t for key, t in gradients.items()})
+    tensors.update({"t." + key: t for key, t in w.items()})
+    tensors.update({"ids": ids, "targets": targets, "loss": loss.reshape(1)})
+    write(os.path.join(HERE, name + ".safetensors"), tensors, {"made by": "golden.py"})
+    with open(os.path.join(HERE, name + ".json"), "w", encoding="utf-8") as file:
+        json.dump(config, file)
+        file.write("\n")
+
+
 def main():
     torch.manual_seed(2017)
     for name, texts, tokens, settings in CASES:
         config = settings if "vocab_size" in settings else {**SMALL, **settings}
         w = draw(config)
         stream = torch.randint(config["vocab_size"], (STEPS, texts, tokens + 1))
-        ids, targets = stream[:, :, :-1], stream[:, :, 1:]
-        tensors = {"w." + key: t.detach().clone() for key, t in w.items()}
-        loss, gradients = train(w, ids, targets, config)
-        tensors.update({"g." + key: t for key, t in gradients.items()})
-        tensors.update({"t." + key: t for key, t in w.items()})
-        tensors.update({"ids": ids, "targets": targets, "loss": loss.reshape(1)})
-        write(os.path.join(HERE, name + ".safetensors"), tensors, {"made by": "golden.py"})
-        with open(os.path.join(HERE, name + ".json"), "w", encoding="utf-8") as file:
-            json.dump({"model_type": "gpt2", **config}, file)
-            file.write("\n")
+        record(name, {"model_type": "gpt2", **config}, w, (stream[:, :, :-1], stream[:, :, 1:]),
+               loss_of)
 
 
 if __name__ == "__main__":

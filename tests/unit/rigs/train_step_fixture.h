@@ -1,4 +1,4 @@
-/* train_step_fixture.h: a small GPT-2 in training, and what PyTorch made of it (tests/training).
+/* train_step_fixture.h: a small model in training, and what PyTorch made of it (tests/training).
  *
  *     struct train_step_fixture fixture;
  *     train_step_fixture_open(&fixture, "tied", 2, 0.0f);            2 threads, nothing dropped

@@ -1,0 +1,173 @@
+"""What PyTorch makes of small decoders of other families in training, as golden.py of GPT-2s.
+
+    /usr/bin/python3 tests/training/families.py
+
+The forward pass is written with plain operations, from the formulas that these families are published
+with. Weights lie as [out, in]; heads turn by halves.
+"""
+
+import json
+import os
+
+import torch
+from torch.nn import functional
+
+import golden
+
+SMALL = {"vocab_size": 7, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+         "intermediate_size": 10, "max_position_embeddings": 16, "rope_theta": 50.0}
+
+# name, texts, tokens, config. 70 tokens are a whole block of attention and a part of one.
+CASES = (
+    ("llama", 2, 70, {"model_type": "llama", "vocab_size": 11, "hidden_size": 12,
+                      "num_hidden_layers": 2, "num_attention_heads": 6, "num_key_value_heads": 2,
+                      "head_dim": 4, "intermediate_size": 10, "max_position_embeddings": 72,
+                      "rms_norm_eps": 1e-3, "rope_theta": 1000.0}),
+    ("llama_tied", 2, 5, {"model_type": "llama", "num_hidden_layers": 2, "num_key_value_heads": 1,
+                          "tie_word_embeddings": True, "attention_bias": True, "mlp_bias": True,
+                          "rope_scaling": {"rope_type": "linear", "factor": 3.0}}),
+    ("qwen3", 2, 5, {"model_type": "qwen3", "num_attention_heads": 4, "num_key_value_heads": 2,
+                     "head_dim": 4}),
+    ("smollm3", 2, 5, {"model_type": "smollm3", "num_hidden_layers": 2, "num_key_value_heads": 1,
+                       "no_rope_layers": [0, 1]}),
+    ("gemma", 2, 5, {"model_type": "gemma", "num_key_value_heads": 1, "head_dim": 4}),
+    ("phi3", 2, 5, {"model_type": "phi3", "num_attention_heads": 4, "num_key_value_heads": 2}),
+    ("stablelm", 2, 5, {"model_type": "stablelm", "partial_rotary_factor": 0.5}),
+    ("starcoder2", 2, 5, {"model_type": "starcoder2", "num_key_value_heads": 1, "use_bias": True}),
+    ("opt", 2, 5, {"model_type": "opt", "ffn_dim": 10, "word_embed_proj_dim": 8}),
+)
+
+ATTENTION = {"q": "self_attn.q_proj", "k": "self_attn.k_proj", "v": "self_attn.v_proj",
+             "out": "self_attn.o_proj", "q_norm": "self_attn.q_norm", "k_norm": "self_attn.k_norm"}
+LLAMA = {"words": "model.embed_tokens", "norm": "model.norm", "layer": "model.layers.%d.",
+         "norm_1": "input_layernorm", "norm_2": "post_attention_layernorm", **ATTENTION,
+         "gate": "mlp.gate_proj", "up": "mlp.up_proj", "down": "mlp.down_proj"}
+STARCODER = {**LLAMA, "up": "mlp.c_fc", "down": "mlp.c_proj"}
+OPT = {**ATTENTION, "words": "model.decoder.embed_tokens",
+       "positions": "model.decoder.embed_positions", "norm": "model.decoder.final_layer_norm",
+       "layer": "model.decoder.layers.%d.", "norm_1": "self_attn_layer_norm",
+       "norm_2": "final_layer_norm", "out": "self_attn.out_proj", "up": "fc1", "down": "fc2"}
+
+
+class Decoder:
+    """A family's pieces; its weights are made when they are first asked for."""
+
+    def __init__(self, config):
+        self.config, kind = config, config["model_type"]
+        self.w = {}
+        self.channels = config["hidden_size"]
+        self.heads = config["num_attention_heads"]
+        self.groups = config.get("num_key_value_heads", self.heads)
+        self.width = config.get("head_dim", self.channels // self.heads)
+        self.names = {"starcoder2": STARCODER, "opt": OPT}.get(kind, LLAMA)
+        self.rms = kind in ("llama", "qwen3", "smollm3", "gemma", "phi3")
+        self.turns = config.get("no_rope_layers", [1] * config["num_hidden_layers"])
+        self.offset = 1.0 if kind == "gemma" else 0.0
+        self.gated = self.rms or kind == "stablelm"
+        self.fused = kind == "phi3"
+        self.head_norms = kind == "qwen3"
+        self.tied = config.get("tie_word_embeddings",
+                               kind in ("smollm3", "gemma", "starcoder2", "opt"))
+        self.turning = 0 if "positions" in self.names else int(
+            self.width * config.get("partial_rotary_factor", 1.0))
+        self.epsilon = config.get("rms_norm_eps", 1e-6 if self.rms and not self.fused else 1e-5)
+        self.curve = golden.CURVES[{"starcoder2": "gelu_new", "gemma": "gelu_new",
+                                    "opt": "relu"}.get(kind, "silu")]
+        biased = config.get("attention_bias") or kind in ("starcoder2", "opt")
+        self.biases = {"q", "k", "v", "out", "gate", "up", "down"} if biased else set()
+
+    def weight(self, name, shape, middle=0.0):
+        if name not in self.w:
+            self.w[name] = (middle + 0.3 * torch.randn(shape)).double().requires_grad_()
+        return self.w[name]
+
+    def affine(self, at, slot, x, outputs):
+        name = at + self.names[slot]
+        y = x @ self.weight(name + ".weight", (outputs, x.shape[-1])).T
+        return y + self.weight(name + ".bias", (outputs,)) if slot in self.biases else y
+
+    def normed(self, name, x):
+        middle = 1.0 - self.offset
+        scale = self.offset + self.weight(name + ".weight", x.shape[-1:], middle)
+        if self.rms:
+            return x / (x.pow(2).mean(-1, keepdim=True) + self.epsilon).sqrt() * scale
+        return functional.layer_norm(x, x.shape[-1:], scale,
+                                     self.weight(name + ".bias", x.shape[-1:]), self.epsilon)
+
+    def turned(self, x):
+        """[texts, heads, tokens, width]"""
+        half = self.turning // 2
+        pairs = torch.arange(half, dtype=torch.double)
+        frequencies = self.config["rope_theta"] ** (-2 * pairs / self.turning)
+        frequencies = frequencies / (self.config.get("rope_scaling") or {}).get("factor", 1.0)
+        angles = torch.arange(x.shape[2], dtype=torch.double)[:, None] * frequencies
+        a, b, rest = x.split((half, half, self.width - 2 * half), dim=3)
+        cosines, sines = angles.cos(), angles.sin()
+        return torch.cat((a * cosines - b * sines, b * cosines + a * sines, rest), dim=3)
+
+    def project_heads(self, at, x):
+        sizes = [count * self.width for count in (self.heads, self.groups, self.groups)]
+        if self.fused:
+            w = self.weight(at + "self_attn.qkv_proj.weight", (sum(sizes), self.channels))
+            return (x @ w.T).split(sizes, dim=2)
+        return [self.affine(at, slot, x, size) for slot, size in zip("qkv", sizes)]
+
+    def attend(self, at, x, turns):
+        texts, tokens, _ = x.shape
+        q, k, v = (part.reshape(texts, tokens, -1, self.width) for part in self.project_heads(at, x))
+        if self.head_norms:
+            q = self.normed(at + self.names["q_norm"], q)
+            k = self.normed(at + self.names["k_norm"], k)
+        q, k, v = (part.transpose(1, 2) for part in (q, k, v))
+        if turns and self.turning:
+            q, k = self.turned(q), self.turned(k)
+        k, v = (part.repeat_interleave(self.heads // self.groups, dim=1) for part in (k, v))
+        future = torch.ones(tokens, tokens, dtype=torch.bool).triu(1)
+        weights = (q @ k.transpose(2, 3) * self.width ** -0.5).masked_fill(future, -torch.inf).softmax(dim=3)
+        context = (weights @ v).transpose(1, 2).reshape(texts, tokens, -1)
+        return self.affine(at, "out", context, self.channels)
+
+    def mlp(self, at, x):
+        inner = self.config["intermediate_size"]
+        if self.fused:
+            w = self.weight(at + "mlp.gate_up_proj.weight", (2 * inner, self.channels))
+            gate, up = (x @ w.T).split(inner, dim=2)
+            x = self.curve(gate) * up
+        elif self.gated:
+            x = self.curve(self.affine(at, "gate", x, inner)) * self.affine(at, "up", x, inner)
+        else:
+            x = self.curve(self.affine(at, "up", x, inner))
+        return self.affine(at, "down", x, self.channels)
+
+    def loss(self, ids, targets):
+        names, vocabulary = self.names, self.config["vocab_size"]
+        words = self.weight(names["words"] + ".weight", (vocabulary, self.channels))
+        x = words[ids] * (self.channels ** 0.5 if self.offset else 1.0)
+        if "positions" in names:
+            before = 2 if names is OPT else 0
+            rows = before + self.config["max_position_embeddings"]
+            table = self.weight(names["positions"] + ".weight", (rows, self.channels))
+            x = x + table[before:before + ids.shape[1]]
+        for layer in range(self.config["num_hidden_layers"]):
+            at = names["layer"] % layer
+            x = x + self.attend(at, self.normed(at + names["norm_1"], x), self.turns[layer])
+            x = x + self.mlp(at, self.normed(at + names["norm_2"], x))
+        x = self.normed(names["norm"], x)
+        head = words if self.tied else self.weight("lm_head.weight", words.shape)
+        return functional.cross_entropy((x @ head.T).flatten(0, 1), targets.flatten())
+
+
+def main():
+    torch.manual_seed(2023)
+    for name, texts, tokens, settings in CASES:
+        config = {**SMALL, **settings}
+        decoder = Decoder(config)
+        stream = torch.randint(config["vocab_size"], (golden.STEPS, texts, tokens + 1))
+        ids, targets = stream[:, :, :-1], stream[:, :, 1:]
+        decoder.loss(ids[0], targets[0])
+        golden.record(name, config, decoder.w, (ids, targets),
+                      lambda w, ids, targets, config: decoder.loss(ids, targets))
+
+
+if __name__ == "__main__":
+    main()
