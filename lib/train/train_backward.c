@@ -158,12 +158,19 @@ static void drop_block(const struct row_operation *op, const struct row_block *b
     struct matrix dx = block_rows(op->dx, block);
     copy_rows(dx, block_rows(op->dy, block));
     drop_rows(op, dx, block);
+    for (size_t row = 0; op->factor != 0 && row < dx.rows; row++)
+        scale_row(dx.data + row * dx.stride, dx.data + row * dx.stride, dx.columns, op->factor);
 }
 
-/* dx = drop(dy), the same elements as in the forward pass. */
-static void drop_backward(struct train_step *step, struct matrix dx, struct matrix dy, uint64_t key)
+/* From d.stream to d.branch, of which `share` was added to it, 0: all; the same is dropped
+ * as in the forward pass. */
+static void branch_backward(struct train_step *step, enum drop_place place, size_t layer,
+                            float share)
 {
-    row_operation_run(step, (struct row_operation){drop_block, .dx = dx, .dy = dy, .key = key}, dx);
+    struct row_operation op = {drop_block, .dx = step->d.branch, .dy = step->d.stream};
+    op.key = dropout_key(step, place, layer);
+    op.factor = share;
+    row_operation_run(step, op, step->d.branch);
 }
 
 static void block_backward(struct train_step *step, size_t layer)
@@ -171,13 +178,14 @@ static void block_backward(struct train_step *step, size_t layer)
     const struct layer_tape *t = &step->tape.layers[layer];
     struct gradient_tape *d = &step->d;
     struct matrix x = step->tape.streams[layer];
+    float share = step->config->residual_scale;
 
-    drop_backward(step, d->branch, d->stream, dropout_key(step, DROP_MLP, layer));
+    branch_backward(step, DROP_MLP, layer, share);
     project_backward(step, d->hidden, d->branch, t->active, PARAMETER_MLP_PROJ, layer);
     hidden_backward(step, layer);
     norm_backward(step, d->stream, d->norm, t->mid, PARAMETER_LN_2, layer);
 
-    drop_backward(step, d->branch, d->stream, dropout_key(step, DROP_ATTENTION, layer));
+    branch_backward(step, DROP_ATTENTION, layer, share);
     project_backward(step, d->context, d->branch, t->context, pass_out(step->config), layer);
     train_attention(step, layer, true);
     heads_backward(step, layer);
@@ -191,7 +199,7 @@ static void embed_backward(struct train_step *step)
     float *tokens = parameter_at(&step->gradients, PARAMETER_WTE, 0);
     float *positions = parameter_at(&step->gradients, PARAMETER_WPE, 0);
     float scale = step->config->embedding_scale;
-    drop_backward(step, d, step->d.stream, dropout_key(step, DROP_EMBEDDING, 0));
+    branch_backward(step, DROP_EMBEDDING, 0, 0);
     for (size_t row = 0; row < d.rows; row++) {
         const float *from = d.data + row * d.stride;
         size_t position = row % step->plan.tokens + step->config->position_offset;

@@ -22,7 +22,6 @@ int train_step_check(const struct config *c, struct err *err)
         {c->alibi, "ALiBi"},
         {c->rotary_local.components, "two kinds of rotation"},
         {c->score_cap > 0 || c->logit_cap > 0, "soft caps"},
-        {c->residual_scale != 0 || c->logit_divisor != 0, "multipliers"},
         {c->embedding_norm, "a norm of embeddings"},
         {c->n_word, "a projection of embeddings"},
         {c->biases & BIAS_LOGITS, "a bias of logits"},

@@ -205,10 +205,15 @@ static void add_block(const struct row_operation *op, const struct row_block *bl
     struct matrix more = block_rows(op->more, block);
     drop_rows(op, more, block);
     copy_rows(y, block_rows(op->x, block));
-    add_rows(y, more);
+    float scale = op->step->config->residual_scale;
+    if (scale == 0)
+        add_rows(y, more);
+    for (size_t row = 0; scale != 0 && row < y.rows; row++)
+        add_scaled_row(y.data + row * y.stride, more.data + row * more.stride, y.columns, scale,
+                       more.data);
 }
 
-/* y = x + drop(more) */
+/* y = x + drop(more), or a share of that */
 static void add_branch(struct train_step *step, struct matrix y, struct matrix x,
                        struct matrix more, uint64_t key)
 {

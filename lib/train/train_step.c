@@ -229,8 +229,11 @@ static void cross_entropy_block(const struct row_operation *op, const struct row
 {
     const struct train_step *step = op->step;
     struct matrix logits = block_rows(op->y, block);
+    float divisor = step->config->logit_divisor;
     for (size_t i = 0; i < logits.rows; i++) {
         size_t row = op->first + block->first + i;
+        if (divisor > 0)
+            divide_row(logits.data + i * logits.stride, logits.columns, divisor);
         if (!cross_entropy_row(logits.data + i * logits.stride, logits.columns,
                                step->batch->targets[row], op->factor, &step->scratch.losses[row]))
             step->scratch.losses[row] = (double)NAN;
@@ -249,6 +252,8 @@ static struct matrix logits_forward(struct train_step *step, struct matrix x, si
     const struct config *c = step->config;
     struct matrix logits = matrix_rows(step->scratch.logits, 0, x.rows);
     float factor = step->batch->share / (float)step->rows;
+    if (c->logit_divisor > 0)
+        factor /= c->logit_divisor;
     struct weight w = {
         .data = step->scratch.transposed_weight,
         .in = c->n_embd,

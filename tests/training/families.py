@@ -30,6 +30,8 @@ CASES = (
                      "head_dim": 4}),
     ("smollm3", 2, 5, {"model_type": "smollm3", "num_hidden_layers": 2, "num_key_value_heads": 1,
                        "no_rope_layers": [0, 1]}),
+    ("granite", 2, 5, {"model_type": "granite", "embedding_multiplier": 2.0, "logits_scaling": 1.5,
+                       "attention_multiplier": 0.2, "residual_multiplier": 0.4}),
     ("gemma", 2, 5, {"model_type": "gemma", "num_key_value_heads": 1, "head_dim": 4}),
     ("phi3", 2, 5, {"model_type": "phi3", "num_attention_heads": 4, "num_key_value_heads": 2}),
     ("stablelm", 2, 5, {"model_type": "stablelm", "partial_rotary_factor": 0.5}),
@@ -60,9 +62,11 @@ class Decoder:
         self.groups = config.get("num_key_value_heads", self.heads)
         self.width = config.get("head_dim", self.channels // self.heads)
         self.names = {"starcoder2": STARCODER, "opt": OPT}.get(kind, LLAMA)
-        self.rms = kind in ("llama", "qwen3", "smollm3", "gemma", "phi3")
+        self.rms = kind in ("llama", "qwen3", "smollm3", "granite", "gemma", "phi3")
         self.turns = config.get("no_rope_layers", [1] * config["num_hidden_layers"])
         self.offset = 1.0 if kind == "gemma" else 0.0
+        self.scale = config.get("attention_multiplier", self.width ** -0.5)
+        self.share = config.get("residual_multiplier", 1.0)
         self.gated = self.rms or kind == "stablelm"
         self.fused = kind == "phi3"
         self.head_norms = kind == "qwen3"
@@ -123,7 +127,7 @@ class Decoder:
             q, k = self.turned(q), self.turned(k)
         k, v = (part.repeat_interleave(self.heads // self.groups, dim=1) for part in (k, v))
         future = torch.ones(tokens, tokens, dtype=torch.bool).triu(1)
-        weights = (q @ k.transpose(2, 3) * self.width ** -0.5).masked_fill(future, -torch.inf).softmax(dim=3)
+        weights = (q @ k.transpose(2, 3) * self.scale).masked_fill(future, -torch.inf).softmax(dim=3)
         context = (weights @ v).transpose(1, 2).reshape(texts, tokens, -1)
         return self.affine(at, "out", context, self.channels)
 
@@ -142,7 +146,8 @@ class Decoder:
     def loss(self, ids, targets):
         names, vocabulary = self.names, self.config["vocab_size"]
         words = self.weight(names["words"] + ".weight", (vocabulary, self.channels))
-        x = words[ids] * (self.channels ** 0.5 if self.offset else 1.0)
+        x = words[ids] * (self.channels ** 0.5 if self.offset else
+                          self.config.get("embedding_multiplier", 1.0))
         if "positions" in names:
             before = 2 if names is OPT else 0
             rows = before + self.config["max_position_embeddings"]
@@ -150,11 +155,13 @@ class Decoder:
             x = x + table[before:before + ids.shape[1]]
         for layer in range(self.config["num_hidden_layers"]):
             at = names["layer"] % layer
-            x = x + self.attend(at, self.normed(at + names["norm_1"], x), self.turns[layer])
-            x = x + self.mlp(at, self.normed(at + names["norm_2"], x))
+            normed = self.normed(at + names["norm_1"], x)
+            x = x + self.share * self.attend(at, normed, self.turns[layer])
+            x = x + self.share * self.mlp(at, self.normed(at + names["norm_2"], x))
         x = self.normed(names["norm"], x)
         head = words if self.tied else self.weight("lm_head.weight", words.shape)
-        return functional.cross_entropy((x @ head.T).flatten(0, 1), targets.flatten())
+        logits = x @ head.T / self.config.get("logits_scaling", 1.0)
+        return functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
 
 def main():

@@ -13,7 +13,7 @@
 
 static const char *const cases[] = {
     "tied",  "untied", "relu", "silu",     "tanh",       "quick_gelu", "llama",   "llama_tied",
-    "qwen3", "gemma",  "phi3", "stablelm", "starcoder2", "opt",        "smollm3",
+    "qwen3", "gemma",  "phi3", "stablelm", "starcoder2", "opt",        "smollm3", "granite",
 };
 enum { CASES = COUNT(cases) };
 
