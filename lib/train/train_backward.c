@@ -108,16 +108,20 @@ static void heads_backward(struct train_step *step, size_t layer)
 {
     const struct layer_tape *t = &step->tape.layers[layer];
     struct gradient_tape *d = &step->d;
-    if (!step->config->family) {
-        project_backward(step, d->norm, d->heads.joined, t->norm_1, PARAMETER_C_ATTN, layer);
-        return;
-    }
-    pass_turn(step, &d->heads, layer, true);
+    if (step->config->family)
+        pass_turn(step, &d->heads, layer, true);
     if (step->config->head_norm) {
         head_norm_backward(step, d->heads.q_plain, d->heads.q, t->heads.q_plain, PARAMETER_Q_NORM,
                            layer);
         head_norm_backward(step, d->heads.k_plain, d->heads.k, t->heads.k_plain, PARAMETER_K_NORM,
                            layer);
+    }
+    if (d->heads.joined.data) {
+        if (step->config->family)
+            pass_split(step, &d->heads, true);
+        project_backward(step, d->norm, d->heads.joined, t->norm_1, pass_joined(step->config),
+                         layer);
+        return;
     }
     project_backward(step, d->norm, d->heads.q_plain, t->norm_1, PARAMETER_Q, layer);
     project_backward_add(step, d->norm, d->heads.k_plain, t->norm_1, PARAMETER_K, layer);
@@ -179,13 +183,18 @@ static void block_backward(struct train_step *step, size_t layer)
     struct gradient_tape *d = &step->d;
     struct matrix x = step->tape.streams[layer];
     float share = step->config->residual_scale;
+    bool parallel = step->config->parallel;
 
     branch_backward(step, DROP_MLP, layer, share);
     project_backward(step, d->hidden, d->branch, t->active, PARAMETER_MLP_PROJ, layer);
     hidden_backward(step, layer);
-    norm_backward(step, d->stream, d->norm, t->mid, PARAMETER_LN_2, layer);
+    if (parallel) /* before d.stream is that of x */
+        branch_backward(step, DROP_ATTENTION, layer, share);
+    norm_backward(step, d->stream, d->norm, parallel ? x : t->mid, pass_second_norm(step->config),
+                  layer);
 
-    branch_backward(step, DROP_ATTENTION, layer, share);
+    if (!parallel)
+        branch_backward(step, DROP_ATTENTION, layer, share);
     project_backward(step, d->context, d->branch, t->context, pass_out(step->config), layer);
     train_attention(step, layer, true);
     heads_backward(step, layer);

@@ -1,12 +1,5 @@
 /* train_check.c: which models have a way back, and which texts they can be trained on. */
-#include "model/family/family.h"
 #include "train/train_pass.h"
-
-/* Heads of groups stand between each other. */
-static bool is_grouped(const struct config *c)
-{
-    return c->family && family_tensor(c->family, PARAMETER_Q)->layout == LAYOUT_GROUPED;
-}
 
 int train_step_check(const struct config *c, struct err *err)
 {
@@ -14,7 +7,6 @@ int train_step_check(const struct config *c, struct err *err)
         bool has;
         const char *what;
     } pieces[] = {
-        {c->parallel, "attention and MLP in parallel"},
         {c->norm_out, "norms of what a sublayer adds"},
         {!c->norm_first || !c->norm_in || !c->final_norm, "norms after sublayers"},
         {c->residual_normed || c->stream_normed, "norms of the stream itself"},
@@ -24,8 +16,6 @@ int train_step_check(const struct config *c, struct err *err)
         {c->score_cap > 0 || c->logit_cap > 0, "soft caps"},
         {c->embedding_norm, "a norm of embeddings"},
         {c->n_word, "a projection of embeddings"},
-        {c->biases & BIAS_LOGITS, "a bias of logits"},
-        {is_grouped(c), "queries, keys and values in one tensor, group by group"},
     };
     if (c->kind != MODEL_GPT2 && c->kind != MODEL_DECODER)
         return err_unsupported(err,

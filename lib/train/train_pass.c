@@ -6,6 +6,7 @@
 
 #include "math/gemm.h"
 #include "math/rng.h"
+#include "model/family/family.h"
 
 enum {
     BLOCK_ROWS = 64,
@@ -144,6 +145,38 @@ enum parameter_id pass_hidden(const struct config *config)
     return config->gated ? PARAMETER_GATE : PARAMETER_FC;
 }
 
+enum parameter_id pass_second_norm(const struct config *config)
+{
+    return config->shared_norm ? PARAMETER_LN_1 : PARAMETER_LN_2;
+}
+
+enum parameter_id pass_joined(const struct config *config)
+{
+    return config->family ? PARAMETER_Q : PARAMETER_C_ATTN;
+}
+
+static void copy_block(const struct row_operation *op, const struct row_block *block)
+{
+    copy_rows(block_rows(op->y, block), block_rows(op->x, block));
+}
+
+void pass_split(struct train_step *step, const struct projections *heads, bool backward)
+{
+    static const enum parameter_id ids[] = {PARAMETER_Q, PARAMETER_K, PARAMETER_V};
+    const struct matrix all[] = {heads->q_plain, heads->k_plain, heads->v};
+    size_t width = step->config->d_k;
+    for (size_t i = 0; i < 3; i++) {
+        struct row_view view = family_view(ids[i], step->config);
+        for (size_t at = 0; at < all[i].columns; at += width) {
+            struct matrix one = matrix_columns(all[i], at, width);
+            struct matrix place = matrix_columns(heads->joined, row_view_at(&view, at), width);
+            struct row_operation op = {copy_block, .y = backward ? place : one,
+                                       .x = backward ? one : place};
+            row_operation_run(step, op, one);
+        }
+    }
+}
+
 static void turn_block(const struct row_operation *op, const struct row_block *block)
 {
     const struct config *c = op->step->config;
@@ -167,13 +200,17 @@ static void project_heads(struct train_step *step, size_t layer, struct matrix x
 {
     const struct projections *heads = &step->tape.layers[layer].heads;
     size_t width = step->config->d_k;
-    if (!step->config->family) {
-        project(step, heads->joined, x, PARAMETER_C_ATTN, layer);
+    if (heads->joined.data)
+        project(step, heads->joined, x, pass_joined(step->config), layer);
+    if (!step->config->family)
         return;
+    if (heads->joined.data) {
+        pass_split(step, heads, false);
+    } else {
+        project(step, heads->q_plain, x, PARAMETER_Q, layer);
+        project(step, heads->k_plain, x, PARAMETER_K, layer);
+        project(step, heads->v, x, PARAMETER_V, layer);
     }
-    project(step, heads->q_plain, x, PARAMETER_Q, layer);
-    project(step, heads->k_plain, x, PARAMETER_K, layer);
-    project(step, heads->v, x, PARAMETER_V, layer);
     if (step->config->head_norm) {
         norm(step, pass_heads(heads->q, width), pass_heads(heads->q_plain, width), PARAMETER_Q_NORM,
              layer);
@@ -221,7 +258,7 @@ static void add_branch(struct train_step *step, struct matrix y, struct matrix x
         step, (struct row_operation){add_block, .y = y, .x = x, .more = more, .key = key}, y);
 }
 
-/* x + attention(norm(x)), then x + mlp(norm(x)). */
+/* x + attention(norm(x)), then x + mlp(norm(x)), of the sum or, in parallel, of the same x. */
 static void block_forward(struct train_step *step, size_t layer)
 {
     struct layer_tape *t = &step->tape.layers[layer];
@@ -234,7 +271,8 @@ static void block_forward(struct train_step *step, size_t layer)
     project(step, out, t->context, pass_out(step->config), layer);
     add_branch(step, t->mid, x, out, dropout_key(step, DROP_ATTENTION, layer));
 
-    norm(step, t->norm_2, t->mid, PARAMETER_LN_2, layer);
+    norm(step, t->norm_2, step->config->parallel ? x : t->mid, pass_second_norm(step->config),
+         layer);
     project(step, t->hidden, t->norm_2, pass_hidden(step->config), layer);
     if (step->config->gated)
         project(step, t->up, t->norm_2, PARAMETER_FC, layer);

@@ -64,8 +64,11 @@ void add_weight_gradient(struct train_step *step, float *gradient, struct matrix
 struct weight pass_weight(struct train_step *step, enum parameter_id id, size_t layer,
                           bool backward);
 
-/* Which matrix ends the attention, and which begins the MLP. */
+/* Which matrix holds queries, keys and values, where one does, which ends the attention, and which
+ * norm and matrix the MLP begins with. */
+enum parameter_id pass_joined(const struct config *config);
 enum parameter_id pass_out(const struct config *config);
+enum parameter_id pass_second_norm(const struct config *config);
 enum parameter_id pass_hidden(const struct config *config);
 
 /* Heads side by side as rows of one head each. */
@@ -73,6 +76,10 @@ static inline struct matrix pass_heads(struct matrix rows, size_t width)
 {
     return (struct matrix){rows.data, rows.rows * (rows.columns / width), width, width};
 }
+
+/* Where a family's one matrix has them group by group: each head from its place in `joined` to that
+ * among its like, or back. */
+void pass_split(struct train_step *step, const struct projections *heads, bool backward);
 
 /* Queries and keys turn by their positions, or back. */
 void pass_turn(struct train_step *step, const struct projections *heads, size_t layer,

@@ -44,8 +44,10 @@ struct matrix parameter_matrix(const struct parameters *parameters, enum paramet
     parameter_shape(shape, id, c);
     if (!c->family)
         return (struct matrix){data, shape[0], shape[1], shape[1]};
-    return (struct matrix){data + family_view(id, c).first * shape[0], shape[1], shape[0],
-                           shape[0]};
+    struct row_view view = family_view(id, c);
+    bool in_groups = view.stride > 0;
+    size_t rows = in_groups ? (c->n_head + 2 * c->n_kv_head) * c->d_k : shape[1];
+    return (struct matrix){data + view.first * shape[0], rows, shape[0], shape[0]};
 }
 
 float *parameter_bias(const struct parameters *parameters, enum parameter_id id, size_t layer)
@@ -83,9 +85,10 @@ static int take_heads(struct train_step *step, struct projections *heads, struct
     const struct config *c = step->config;
     size_t queries = c->n_head * c->d_k;
     size_t keys = c->n_kv_head * c->d_k;
+    bool in_groups = c->family && family_view(PARAMETER_Q, c).stride > 0;
+    if ((!c->family || in_groups) && take_matrix(step, &heads->joined, queries + 2 * keys, err))
+        return -1;
     if (!c->family) {
-        if (take_matrix(step, &heads->joined, 3 * queries, err))
-            return -1;
         heads->q = matrix_columns(heads->joined, 0, queries);
         heads->k = matrix_columns(heads->joined, queries, queries);
         heads->v = matrix_columns(heads->joined, 2 * queries, queries);
@@ -182,8 +185,8 @@ static int take_scratch(struct train_step *step, struct err *err)
     const struct config *c = step->config;
     struct train_scratch *scratch = &step->scratch;
     struct arena *arena = &step->arena;
-    size_t heads = c->n_head * c->d_k;
-    size_t widest = larger(larger(c->n_embd, c->family ? heads : 3 * heads), c->n_inner);
+    size_t heads = (c->n_head + 2 * c->n_kv_head) * c->d_k;
+    size_t widest = larger(larger(c->n_embd, heads), c->n_inner);
     size_t chunk = chunk_rows(step->rows);
     size_t tall = larger(widest * matrix_stride(step->rows), c->vocab_size * matrix_stride(chunk));
     size_t matrix = c->n_embd * larger(larger(widest, c->vocab_size), 1);
@@ -256,6 +259,7 @@ static struct matrix logits_forward(struct train_step *step, struct matrix x, si
         factor /= c->logit_divisor;
     struct weight w = {
         .data = step->scratch.transposed_weight,
+        .bias = parameter_at(&step->weights, PARAMETER_LM_HEAD + 1, 0),
         .in = c->n_embd,
         .out = c->vocab_size,
         .stride = c->vocab_size,
@@ -281,6 +285,9 @@ static void logits_backward(struct train_step *step, struct matrix logits, struc
         .out = c->n_embd,
         .stride = c->n_embd,
     };
+    float *bias = parameter_at(&step->gradients, PARAMETER_LM_HEAD + 1, 0);
+    if (bias)
+        sum_columns(bias, logits);
     linear(step->plan.machine, matrix_rows(step->d.norm, first, x.rows), logits, &w,
            ACTIVATION_NONE);
     parallel_transpose(step, transposed, logits);

@@ -67,7 +67,7 @@ struct train_batch {
 
 /* Queries, keys and values; N rows are the tokens of all texts. */
 struct projections {
-    struct matrix joined;  /* [N, 3C] of GPT-2, one matrix; else absent */
+    struct matrix joined;  /* [N, (H + 2 Hkv)·d] of one matrix, by thirds or groups; else absent */
     struct matrix q, k, v; /* [N, H·d], [N, Hkv·d], [N, Hkv·d]: parts of that, or their own */
     struct matrix q_plain, k_plain; /* … before heads are normed; where they are not, the same */
 };

@@ -36,6 +36,10 @@ CASES = (
     ("phi3", 2, 5, {"model_type": "phi3", "num_attention_heads": 4, "num_key_value_heads": 2}),
     ("stablelm", 2, 5, {"model_type": "stablelm", "partial_rotary_factor": 0.5}),
     ("starcoder2", 2, 5, {"model_type": "starcoder2", "num_key_value_heads": 1, "use_bias": True}),
+    ("gpt_neox", 2, 5, {"model_type": "gpt_neox", "rotary_pct": 0.5, "num_attention_heads": 2,
+                        "rotary_emb_base": 50.0}),
+    ("gptj", 2, 5, {"model_type": "gptj", "n_inner": 10, "n_positions": 16, "rotary_dim": 2,
+                    "rope_theta": 10000.0}),
     ("opt", 2, 5, {"model_type": "opt", "ffn_dim": 10, "word_embed_proj_dim": 8}),
 )
 
@@ -49,6 +53,13 @@ OPT = {**ATTENTION, "words": "model.decoder.embed_tokens",
        "positions": "model.decoder.embed_positions", "norm": "model.decoder.final_layer_norm",
        "layer": "model.decoder.layers.%d.", "norm_1": "self_attn_layer_norm",
        "norm_2": "final_layer_norm", "out": "self_attn.out_proj", "up": "fc1", "down": "fc2"}
+NEOX = {"words": "gpt_neox.embed_in", "norm": "gpt_neox.final_layer_norm", "head": "embed_out",
+        "layer": "gpt_neox.layers.%d.", "norm_1": "input_layernorm",
+        "norm_2": "post_attention_layernorm", "joined": "attention.query_key_value",
+        "out": "attention.dense", "up": "mlp.dense_h_to_4h", "down": "mlp.dense_4h_to_h"}
+GPTJ = {"words": "transformer.wte", "norm": "transformer.ln_f", "layer": "transformer.h.%d.",
+        "norm_1": "ln_1", "norm_2": "ln_1", "up": "mlp.fc_in", "down": "mlp.fc_out",
+        **{short: "attn.%s_proj" % short for short in ("q", "k", "v", "out")}}
 
 
 class Decoder:
@@ -61,7 +72,8 @@ class Decoder:
         self.heads = config["num_attention_heads"]
         self.groups = config.get("num_key_value_heads", self.heads)
         self.width = config.get("head_dim", self.channels // self.heads)
-        self.names = {"starcoder2": STARCODER, "opt": OPT}.get(kind, LLAMA)
+        self.names = {"starcoder2": STARCODER, "opt": OPT, "gpt_neox": NEOX,
+                      "gptj": GPTJ}.get(kind, LLAMA)
         self.rms = kind in ("llama", "qwen3", "smollm3", "granite", "gemma", "phi3")
         self.turns = config.get("no_rope_layers", [1] * config["num_hidden_layers"])
         self.offset = 1.0 if kind == "gemma" else 0.0
@@ -72,13 +84,19 @@ class Decoder:
         self.head_norms = kind == "qwen3"
         self.tied = config.get("tie_word_embeddings",
                                kind in ("smollm3", "gemma", "starcoder2", "opt"))
-        self.turning = 0 if "positions" in self.names else int(
-            self.width * config.get("partial_rotary_factor", 1.0))
+        self.parallel = kind in ("gpt_neox", "gptj")
+        self.neighbours = kind == "gptj"
+        turning = config.get("partial_rotary_factor", config.get("rotary_pct", 1.0))
+        self.turning = 0 if "positions" in self.names else config.get(
+            "rotary_dim", int(self.width * turning))
         self.epsilon = config.get("rms_norm_eps", 1e-6 if self.rms and not self.fused else 1e-5)
         self.curve = golden.CURVES[{"starcoder2": "gelu_new", "gemma": "gelu_new",
+                                    "gptj": "gelu_new", "gpt_neox": "gelu",
                                     "opt": "relu"}.get(kind, "silu")]
-        biased = config.get("attention_bias") or kind in ("starcoder2", "opt")
-        self.biases = {"q", "k", "v", "out", "gate", "up", "down"} if biased else set()
+        biased = config.get("attention_bias") or kind in ("starcoder2", "opt", "gpt_neox")
+        self.biases = {"q", "k", "v", "joined", "out", "gate", "up", "down"} if biased else set()
+        if kind == "gptj":
+            self.biases = {"up", "down"}
 
     def weight(self, name, shape, middle=0.0):
         if name not in self.w:
@@ -105,8 +123,12 @@ class Decoder:
         frequencies = self.config["rope_theta"] ** (-2 * pairs / self.turning)
         frequencies = frequencies / (self.config.get("rope_scaling") or {}).get("factor", 1.0)
         angles = torch.arange(x.shape[2], dtype=torch.double)[:, None] * frequencies
-        a, b, rest = x.split((half, half, self.width - 2 * half), dim=3)
         cosines, sines = angles.cos(), angles.sin()
+        if self.neighbours:
+            a, b, rest = x[..., 0:2 * half:2], x[..., 1:2 * half:2], x[..., 2 * half:]
+            turned = torch.stack((a * cosines - b * sines, b * cosines + a * sines), dim=4)
+            return torch.cat((turned.flatten(3), rest), dim=3)
+        a, b, rest = x.split((half, half, self.width - 2 * half), dim=3)
         return torch.cat((a * cosines - b * sines, b * cosines + a * sines, rest), dim=3)
 
     def project_heads(self, at, x):
@@ -114,6 +136,9 @@ class Decoder:
         if self.fused:
             w = self.weight(at + "self_attn.qkv_proj.weight", (sum(sizes), self.channels))
             return (x @ w.T).split(sizes, dim=2)
+        if "joined" in self.names:  # head by head its query, key and value
+            heads = self.affine(at, "joined", x, sum(sizes))
+            return heads.unflatten(2, (self.heads, 3, self.width)).unbind(3)
         return [self.affine(at, slot, x, size) for slot, size in zip("qkv", sizes)]
 
     def attend(self, at, x, turns):
@@ -155,12 +180,17 @@ class Decoder:
             x = x + table[before:before + ids.shape[1]]
         for layer in range(self.config["num_hidden_layers"]):
             at = names["layer"] % layer
+            first = x
             normed = self.normed(at + names["norm_1"], x)
             x = x + self.share * self.attend(at, normed, self.turns[layer])
-            x = x + self.share * self.mlp(at, self.normed(at + names["norm_2"], x))
+            normed = self.normed(at + names["norm_2"], first if self.parallel else x)
+            x = x + self.share * self.mlp(at, normed)
         x = self.normed(names["norm"], x)
-        head = words if self.tied else self.weight("lm_head.weight", words.shape)
+        head = words if self.tied else self.weight(
+            names.get("head", "lm_head") + ".weight", words.shape)
         logits = x @ head.T / self.config.get("logits_scaling", 1.0)
+        if names is GPTJ:
+            logits = logits + self.weight("lm_head.bias", (vocabulary,))
         return functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
 

@@ -12,8 +12,9 @@
 #include "train/trainer.h"
 
 static const char *const cases[] = {
-    "tied",  "untied", "relu", "silu",     "tanh",       "quick_gelu", "llama",   "llama_tied",
-    "qwen3", "gemma",  "phi3", "stablelm", "starcoder2", "opt",        "smollm3", "granite",
+    "tied",       "untied",     "relu",    "silu",    "tanh",     "quick_gelu",
+    "llama",      "llama_tied", "qwen3",   "gemma",   "phi3",     "stablelm",
+    "starcoder2", "opt",        "smollm3", "granite", "gpt_neox", "gptj",
 };
 enum { CASES = COUNT(cases) };
 
