@@ -60,7 +60,7 @@ void add_weight_gradient(struct train_step *step, float *gradient, struct matrix
                          struct matrix dy);
 
 /* A matrix as products take it, [in, out] without its bias, or for the way back [out, in]: where it
- * lies, or transposed into memory that the next one takes again. */
+ * lies, or transposed or packed into memory that the next one takes again. */
 struct weight pass_weight(struct train_step *step, enum parameter_id id, size_t layer,
                           bool backward);
 
