@@ -72,7 +72,7 @@ static void draw_logits(struct builder *builder, const char *y, bool bias, bool 
 }
 
 /* Rows of the matrix that makes logits, what each gives with y, and what becomes of that. */
-static void show_words(struct builder *builder, const float *y, const struct matrix *words,
+static void show_words(struct builder *builder, const float *y, const struct weight *words,
                        const float *columns[3])
 {
     static const struct quantity rows_of_words = {"words", {"w", "w"}, {"w_v", "w_v"}};
@@ -80,17 +80,18 @@ static void show_words(struct builder *builder, const float *y, const struct mat
                                                  {"bias", {"b", "b"}, {"b_v", "b_v"}},
                                                  {"logit", {"logit", "l"}, {"logit_v", "l_v"}}};
     const struct trace *trace = builder->trace;
-    size_t width = words->columns;
-    size_t count = words->rows < SHOWN ? words->rows : SHOWN;
-    size_t id = words->rows;
+    size_t width = words->in;
+    size_t count = words->out < SHOWN ? words->out : SHOWN;
+    size_t id = words->out;
     struct label *rows = builder_rows(builder, count);
     float *vectors = builder_floats(builder, count * width);
     float *numbers = builder_floats(builder, 3 * count);
     for (size_t i = 0; i < count && !builder->failed; i++) {
-        id = next_best(columns[2], words->rows, id);
+        id = next_best(columns[2], words->out, id);
         builder->failed |= label_of_word(&rows[i], trace->viewer->tokenizer, (uint32_t)id,
                                          builder->arena, builder->err) != 0;
-        memcpy(vectors + i * width, words->data + id * words->stride, width * sizeof *vectors);
+        for (size_t k = 0; k < width; k++)
+            vectors[i * width + k] = weight_element(words, k, id);
         for (size_t c = 0; c < 3; c++)
             numbers[c * count + i] = columns[c] ? columns[c][id] : 0;
     }
@@ -115,7 +116,7 @@ void step_logits(struct builder *builder)
     struct weights *weights = &trace->viewer->model.weights;
     const struct named_vector y = take_input(builder, weights);
     size_t width = config_word_width(c);
-    const float *words = NULL;
+    struct weight words;
     const float *bias = NULL;
     float *dots = builder_floats(builder, c->vocab_size);
     float *logits = builder_floats(builder, c->vocab_size);
@@ -123,9 +124,10 @@ void step_logits(struct builder *builder)
                        weights_logit_bias(weights, &bias, builder->err);
     if (builder->failed)
         return;
-    struct matrix matrix = {(float *)words, c->vocab_size, width, width}; /* it is only read */
+    struct matrix given = {(float *)y.values, 1, width, width}; /* it is only read */
+    struct matrix made = {dots, 1, c->vocab_size, c->vocab_size};
     bool finished = bias || c->logit_divisor > 0 || c->logit_cap > 0;
-    gemv(&trace->viewer->machine, dots, matrix, y.values);
+    linear(&trace->viewer->machine, made, given, &words, ACTIVATION_NONE);
     memcpy(logits, dots, c->vocab_size * sizeof *logits);
     finish(logits, c, bias);
     draw_logits(builder, y.name, bias, finished);
@@ -133,5 +135,5 @@ void step_logits(struct builder *builder)
                c->vocab_size,
                c->tied ? "the row of the token's embedding, to which logits are tied"
                        : "the token's row of the matrix of logits");
-    show_words(builder, y.values, &matrix, (const float *[]){finished ? dots : NULL, bias, logits});
+    show_words(builder, y.values, &words, (const float *[]){finished ? dots : NULL, bias, logits});
 }

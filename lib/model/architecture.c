@@ -29,7 +29,6 @@ static void write_norms(struct buf *out, const struct config *c)
 {
     static const char *const heads[] = {[HEAD_NORM_NONE] = "",
                                         [HEAD_NORM_SHARED] = ", of queries and keys head by head",
-                                        [HEAD_NORM_OWN] = ", of queries and keys head by head",
                                         [HEAD_NORM_WHOLE] = ", of queries and keys as a whole"};
     if (c->kind == MODEL_ATTENTION)
         return;

@@ -112,11 +112,6 @@ static void norm(struct train_step *step, struct matrix y, struct matrix x, enum
     row_operation_run(step, (struct row_operation){norm_block, .y = y, .x = x, .norm = weights}, y);
 }
 
-static void pack_block(const struct row_operation *op, const struct row_block *block)
-{
-    panels_fill_transposed(op->y.data + block->first * op->x.columns, block_rows(op->x, block));
-}
-
 struct weight pass_weight(struct train_step *step, enum parameter_id id, size_t layer,
                           bool backward)
 {
@@ -124,11 +119,12 @@ struct weight pass_weight(struct train_step *step, enum parameter_id id, size_t 
     bool by_outputs = step->config->family != NULL; /* it lies as [out, in] */
     struct matrix transposed = {step->scratch.transposed_weight, matrix.columns, matrix.rows,
                                 matrix.rows};
-    if (by_outputs && !backward) {
-        row_operation_run(step, (struct row_operation){pack_block, .y = transposed, .x = matrix},
-                          matrix);
-        return (struct weight){.panels = transposed.data, .in = matrix.columns, .out = matrix.rows};
-    }
+    if (by_outputs && !backward)
+        return (struct weight){
+            .rows = {(const char *)matrix.data, sizeof(float), {0, SIZE_MAX, 0}, 0},
+            .in = matrix.columns,
+            .out = matrix.rows,
+        };
     if (backward && !by_outputs) {
         parallel_transpose(step, transposed, matrix);
         matrix = transposed;

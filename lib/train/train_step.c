@@ -189,8 +189,7 @@ static int take_scratch(struct train_step *step, struct err *err)
     size_t widest = larger(larger(c->n_embd, heads), c->n_inner);
     size_t chunk = chunk_rows(step->rows);
     size_t tall = larger(widest * matrix_stride(step->rows), c->vocab_size * matrix_stride(chunk));
-    size_t matrix =
-        (c->n_embd + PANEL_COLUMNS) * (larger(widest, c->vocab_size) + PANEL_COLUMNS); /* packed */
+    size_t matrix = c->n_embd * larger(larger(widest, c->vocab_size), 1);
     scratch->transposed_stride = matrix_stride(step->rows);
     scratch->transposed = arena_alloc(arena, tall, sizeof(float), err);
     scratch->transposed_weight = arena_alloc(arena, matrix, sizeof(float), err);
