@@ -24,6 +24,7 @@ const struct quantity quantity_score = OF_KEYS(score, "s");
 const struct quantity quantity_scaled = OF_KEYS(scaled, "\\tilde{s}");
 const struct quantity quantity_capped = OF_KEYS(capped, "\\hat{s}");
 const struct quantity quantity_moved = OF_KEYS(moved, "\\bar{s}");
+const struct quantity quantity_cooled = OF_KEYS(cooled, "\\check{s}");
 const struct quantity quantity_masked = OF_KEYS(masked, "m");
 const struct quantity quantity_softmax = OF_KEYS(softmax, "p");
 const struct quantity quantity_share = OF_KEYS(share, "a");

@@ -69,6 +69,7 @@ enum way {
     MOVED = 1 << 8,     /* scores are, by ALiBi */
     NORM_LAST = 1 << 9, /* norms come after sums */
     LAST_LAYER = 1 << 10,
+    COOLED = 1 << 11, /* scores are, after they were capped and moved */
 };
 
 /* In the order of the pass: what makes a step, and what lists the things that it takes as they are.
@@ -94,6 +95,7 @@ static const struct step_row {
     {BY_SOFTMAX | BY_LATE_MASK, 0, "scaled", "Scale", step_scaled, give_scale},
     {CAPPED, 0, "capped", "Soft cap", step_capped, give_cap},
     {MOVED, 0, "moved", "Bias by distance", step_moved, give_slope},
+    {COOLED, 0, "cooled", "Temperature", step_cooled, give_temperature},
     {BY_LATE_MASK, 0, "softmax", "Softmax", step_softmax, NULL},
     {ALWAYS, 0, "masked", "Mask", step_masked, NULL},
     {BY_SOFTMAX, 0, "weights", "Softmax", step_softmax, NULL},
@@ -132,6 +134,7 @@ static int ways_of(const struct trace *trace)
     ways |= trace->rotary ? TURNED : 0;
     ways |= c->score_cap > 0 ? CAPPED : 0;
     ways |= given_slope(trace) > 0 ? MOVED : 0;
+    ways |= trace->cools ? COOLED : 0;
     ways |= decoder && !c->norm_first ? NORM_LAST : 0;
     return ways | (trace->layer + 1 == c->n_layer ? LAST_LAYER : 0);
 }

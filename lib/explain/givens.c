@@ -302,6 +302,17 @@ void give_cap(struct builder *builder)
     give_number(builder, "cap", builder->trace->config->score_cap);
 }
 
+void give_temperature(struct builder *builder)
+{
+    give_number(builder, "temperature", builder->trace->config->mechanism.temperature);
+}
+
+bool given_cools(const struct config *config)
+{
+    return config->mechanism.temperature > 0 &&
+           (config->score_cap > 0 || attention_slope(config, 0) > 0);
+}
+
 float given_slope(const struct trace *trace)
 {
     return trace->config->alibi ? attention_slope(trace->config, trace->head) : 0;

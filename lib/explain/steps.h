@@ -35,6 +35,7 @@ struct trace {
     size_t group;            /* the key/value head that the head looks at */
     size_t keys;             /* S */
     float scale, base_scale; /* of the scores; and without the temperature in it */
+    bool cools;              /* the temperature comes after a cap or ALiBi, not with the scale */
 
     size_t input_size;          /* C */
     const float *word_rows;     /* [T, W] embeddings that are projected; NULL: they are not */
@@ -146,8 +147,8 @@ struct quantity {
 };
 
 extern const struct quantity quantity_k_raw, quantity_k_pre, quantity_k, quantity_v, quantity_g,
-    quantity_score, quantity_scaled, quantity_capped, quantity_moved, quantity_masked,
-    quantity_softmax, quantity_share, quantity_weight;
+    quantity_score, quantity_scaled, quantity_capped, quantity_moved, quantity_cooled,
+    quantity_masked, quantity_softmax, quantity_share, quantity_weight;
 
 /* Where the next sentence is to be put. */
 struct buf *builder_note(struct builder *builder);
@@ -202,8 +203,8 @@ struct numeral builder_numeral(const struct builder *builder, const float *value
 struct number builder_number(const struct builder *builder, float value);
 struct number block_number(const struct block *block, size_t at);
 
-/* The scores of all keys before they are masked, and what they are called: scaled, capped and moved
- * by their distance. Of those that the mask hides they are nowhere in the pass. */
+/* The scores of all keys before they are masked, and what they are called: scaled, capped, moved by
+ * their distance and cooled. Of those that the mask hides they are nowhere in the pass. */
 float *builder_scores(struct builder *builder, const struct quantity **quantity);
 
 /* --- what steps take as it is, for who follows them by hand: weights, rows that the pass made
@@ -222,10 +223,14 @@ void give_key_norm(struct builder *builder);
 void give_turn(struct builder *builder);
 void give_cap(struct builder *builder);
 void give_slope(struct builder *builder);
+void give_temperature(struct builder *builder);
 void give_middle(struct builder *builder);
 void give_hidden(struct builder *builder);
 void give_mlp_out(struct builder *builder);
 void give_logits(struct builder *builder);
+
+/* Are scores divided by the temperature after a cap or ALiBi? */
+bool given_cools(const struct config *config);
 
 /* ALiBi's slope of the head, 0: none. The norm of a head's queries or keys. */
 float given_slope(const struct trace *trace);
@@ -255,6 +260,7 @@ void step_products(struct builder *builder);
 void step_scaled(struct builder *builder);
 void step_capped(struct builder *builder);
 void step_moved(struct builder *builder);
+void step_cooled(struct builder *builder);
 void step_softmax(struct builder *builder);
 void step_masked(struct builder *builder);
 void step_shares(struct builder *builder);

@@ -4,6 +4,7 @@
 
 #include "explain/steps.h"
 #include "math/bf16.h"
+#include "math/rows.h"
 #include "math/running_sum.h"
 
 /* Keys as they are projected: before they are normed, before they turn, or as they meet. */
@@ -126,7 +127,7 @@ void step_products(struct builder *builder)
 
 /* --- from raw scores to those that are masked ------------------------------------------------- */
 
-enum bend { SCALED, CAPPED, MOVED };
+enum bend { SCALED, CAPPED, MOVED, COOLED };
 
 /* What the distance to key j adds. */
 static float bias_of(const struct trace *trace, size_t key)
@@ -148,16 +149,23 @@ static float *take_scores(struct builder *builder, enum bend bend)
         cap_row(scores, trace->keys, cap);
     for (size_t j = 0; scores && bend >= MOVED && given_slope(trace) > 0 && j < trace->keys; j++)
         scores[j] += bias_of(trace, j);
+    if (scores && bend >= COOLED && trace->cools)
+        scale_row(scores, scores, trace->keys, 1.0f / trace->config->mechanism.temperature);
     return scores;
+}
+
+/* What scores are called before they are cooled. */
+static const struct quantity *bent(const struct trace *trace)
+{
+    return given_slope(trace) > 0         ? &quantity_moved
+           : trace->config->score_cap > 0 ? &quantity_capped
+                                          : &quantity_scaled;
 }
 
 float *builder_scores(struct builder *builder, const struct quantity **quantity)
 {
-    const struct config *config = builder->trace->config;
-    *quantity = given_slope(builder->trace) > 0 ? &quantity_moved
-                : config->score_cap > 0         ? &quantity_capped
-                                                : &quantity_scaled;
-    return take_scores(builder, MOVED);
+    *quantity = builder->trace->cools ? &quantity_cooled : bent(builder->trace);
+    return take_scores(builder, COOLED);
 }
 
 void step_capped(struct builder *builder)
@@ -218,6 +226,28 @@ void step_moved(struct builder *builder)
     builder_work(builder, "moved_%k = %n%t = %n", "\\bar{s}_%k = %n%t = %n", numbers);
 }
 
+/* cooled_j = moved_j / 2 */
+void step_cooled(struct builder *builder)
+{
+    const struct trace *trace = builder->trace;
+    const struct quantity *of = bent(trace);
+    const struct number divisor = builder_number(builder, trace->config->mechanism.temperature);
+    buf_format(&builder->out.text, "cooled_j = %s", of->symbol.text);
+    buf_format(&builder->out.latex, "\\check{s}_j = %s", of->symbol.latex);
+    formula_write(&builder->out, " / %n", " / %n", 0, &divisor);
+    builder_drawn(builder);
+    const float *before = take_scores(builder, MOVED);
+    const float *after = take_scores(builder, COOLED);
+    if (builder->failed)
+        return;
+    builder_keys(builder);
+    const struct block *from = builder_column(builder, of, before);
+    const struct block *to = builder_column(builder, &quantity_cooled, after);
+    const struct number numbers[] = {block_number(from, builder->key), divisor,
+                                     block_number(to, builder->key)};
+    builder_work(builder, "cooled_%k = %n / %n = %n", "\\check{s}_%k = %n / %n = %n", numbers);
+}
+
 /* --- the scale -------------------------------------------------------------------------------- */
 
 /* What the scale is made of: √d_k, and in some checkpoints the layer's number; else a number. */
@@ -247,7 +277,7 @@ static void draw_scale(struct builder *builder)
     const struct number divisor = builder_number(builder, temperature);
     formula_write(&builder->out, "scaled_j = score_j", "\\tilde{s}_j = s_j", 0, NULL);
     draw_base(builder);
-    if (temperature > 0) {
+    if (temperature > 0 && !builder->trace->cools) {
         formula_write(&builder->out, " / %n", " / %n", 0, &divisor);
         buf_text(builder_note(builder), "The last divisor is the temperature.");
     }

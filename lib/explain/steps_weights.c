@@ -134,16 +134,29 @@ static void note_blocks(struct builder *builder)
                    mechanism->block);
 }
 
+#define POWERS_OF(of, letter)                                                                      \
+    {                                                                                              \
+        .name = "power", .symbol = { "e^(" of "_j - max)", "e^{" letter "_j - \\max " letter "}" } \
+    }
+
 void step_softmax(struct builder *builder)
 {
     static const struct quantity powers_of_masked = {
         .name = "power", .symbol = {"e^(masked_j - max)", "e^{m_j - \\max m}"}};
-    static const struct quantity powers_of_scaled = {
-        .name = "power", .symbol = {"e^(scaled_j - max)", "e^{\\tilde{s}_j - \\max \\tilde{s}}"}};
+    static const struct quantity powers_of[] = {
+        POWERS_OF("scaled", "\\tilde{s}"),
+        POWERS_OF("capped", "\\hat{s}"),
+        POWERS_OF("moved", "\\bar{s}"),
+        POWERS_OF("cooled", "\\check{s}"),
+    };
     const struct trace *trace = builder->trace;
     const struct quantity *of = &quantity_masked;
     const struct quantity *to = &quantity_softmax;
     const float *values = trace->softmax ? builder_scores(builder, &of) : trace->masked;
+    size_t bends = of == &quantity_cooled   ? 3
+                   : of == &quantity_moved  ? 2
+                   : of == &quantity_capped ? 1
+                                            : 0;
     const float *powers = take_powers(builder, values);
     const float *results = trace->softmax ? trace->softmax : take_result(builder, &to, powers);
     note_blocks(builder);
@@ -151,7 +164,7 @@ void step_softmax(struct builder *builder)
     builder_keys(builder);
     const struct block *from = builder_column(builder, of, values);
     const struct block *parts =
-        add_summed(builder, trace->softmax ? &powers_of_scaled : &powers_of_masked, powers);
+        add_summed(builder, trace->softmax ? &powers_of[bends] : &powers_of_masked, powers);
     const struct block *shares = add_shares(builder, to, results);
     if (builder->failed)
         return;

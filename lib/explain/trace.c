@@ -292,14 +292,6 @@ static int embed(struct trace *trace, struct weights *weights, struct arena *are
     return 0;
 }
 
-/* Without the temperature. */
-static float scale_as_it_is(const struct config *config, size_t layer)
-{
-    struct config cold = *config;
-    cold.mechanism.temperature = 0;
-    return mechanism_scale(&cold, layer);
-}
-
 /* The projections of that attention. */
 static int find_weights(struct trace *trace, struct weights *weights, struct err *err)
 {
@@ -335,8 +327,11 @@ int trace_run(struct trace *trace, struct viewer *viewer, const struct text_pair
         .group = request->head / (config->n_head / config->n_kv_head),
         .viewer = viewer,
         .scale = mechanism_scale(config, request->layer),
-        .base_scale = scale_as_it_is(config, request->layer),
+        .base_scale = mechanism_base_scale(config, request->layer),
     };
+    trace->cools = given_cools(config);
+    if (trace->cools)
+        trace->scale = trace->base_scale;
     if (!mechanism_lacks(&config->mechanism, PART_POSITIONS))
         trace->rotary = config_rotary(config, request->layer);
     struct look look = {

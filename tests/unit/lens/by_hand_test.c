@@ -185,6 +185,8 @@ static struct grid follow_weights(struct grid scores)
             scaled = taken("cap").values[0] * tanh(scaled / taken("cap").values[0]);
         if (is_taken("slope"))
             scaled += follow_bias(j);
+        if (is_taken("temperature"))
+            scaled /= taken("temperature").values[0];
         weights.values[j] = hidden ? 0 : linear ? scaled : exp(scaled);
         sum += weights.values[j];
     }
@@ -241,7 +243,7 @@ static const struct {
     const char *model, *sentence, *source; /* a text, or ids */
     enum site_part part;
     const char *attention, *without; /* NULL: the model's, and nothing */
-    float dropout;
+    float dropout, temperature;
     bool renormalises, starves;
 } cases[] = {
     {.model = "life", .sentence = "Life is short eat dessert first"},
@@ -301,6 +303,9 @@ static const struct {
     {FAMILY("gemma2"), .without = "mlp,norm"},
     {FAMILY("olmo2"), .attention = "window:2"},
     {FAMILY("bloom"), .dropout = 0.5f},
+    {FAMILY("bloom"), .temperature = 0.5f, .renormalises = true},
+    {FAMILY("gemma2"), .temperature = 2},
+    {FAMILY("llama"), .temperature = 2},
     {FAMILY("granite"), .without = "residual"},
     {FAMILY("qwen3"), .without = "norm"},
     {FAMILY("opt-350m-style"), .without = "positions"},
@@ -320,6 +325,7 @@ static struct input input_of(const char *text)
 static void open_case(int index)
 {
     struct mechanism mechanism = {.dropout = cases[index].dropout,
+                                  .temperature = cases[index].temperature,
                                   .renormalise = cases[index].renormalises};
     struct input sentence = input_of(cases[index].sentence);
     struct input source = input_of(cases[index].source ? cases[index].source : "");
