@@ -337,6 +337,7 @@ int info_command(const struct options *options, struct err *err)
 {
     struct model model = {0};
     struct tokenizer *tokenizer = NULL;
+    char why[TOKENIZER_WHY_BYTES];
     const char *name = NULL;
     bool json = false;
     struct facts facts = {.model = &model};
@@ -352,9 +353,11 @@ int info_command(const struct options *options, struct err *err)
         failed = err_usage(err, "--tokens: expected at most %zu (n_positions), found %zu",
                            positions, facts.tokens);
     failed = failed || count_outputs(&facts, err) ||
-             tokenizer_open(&tokenizer, &model.folder, err) ||
+             tokenizer_open_if_known(&tokenizer, &model.folder, why, err) ||
              tokenizer_check_ids(tokenizer, &model.folder, model.config.vocab_size, err);
     if (!failed) {
+        if (*why)
+            print_note("%s: ids only", why);
         facts.tokenizer = tokenizer;
         count_tensors(&facts);
         failed = write_info(page_columns(&options->looks), json, &facts, err);

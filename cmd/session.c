@@ -34,6 +34,8 @@ int session_open(struct session *session, struct err *err)
         inputs_set_tokenizer(viewer->tokenizer, &viewer->model.folder, &options->input, err))
         return -1;
     print_note_of_tokenizer(viewer->tokenizer);
+    if (options->input.ids && *viewer->why)
+        print_note("%s: tokens are shown by their ids", viewer->why);
     if (options->verbose && *viewer->model.config.unread)
         print_note("'%s/config.json': a model of type \"%s\" has no use for %s",
                    viewer->model.folder.path, config_kind_name(&viewer->model.config),

@@ -34,11 +34,12 @@ static int open_once(const struct task *task, struct bench_subject *subject, dou
 {
     struct bench_subject fresh = {0};
     struct tokenizer *tokenizer = NULL;
+    char why[TOKENIZER_WHY_BYTES];
     (void)task;
     double start = clock_seconds();
     int failed = bench_subject_open(&fresh, subject->folder,
                                     pool_threads(subject->viewer.machine.pool), err) ||
-                 tokenizer_open(&tokenizer, subject->folder, err);
+                 tokenizer_open_if_known(&tokenizer, subject->folder, why, err);
     *seconds = clock_seconds() - start;
     tokenizer_free(tokenizer);
     bench_subject_release(&fresh);

@@ -142,6 +142,8 @@ static int read_tokens(struct tokens *tokens, const struct input *input,
                        batch_check_length(lexicon->config, tokens->count, err)
                    ? -1
                    : 0;
+    if (!lexicon->tokenizer && lexicon->why && *lexicon->why)
+        return err_unsupported(err, "%s: give the tokens by --ids", lexicon->why);
     if (!lexicon->tokenizer)
         return err_set(
             err,

@@ -1,6 +1,6 @@
 /* tokenized.h: a text as tokens with their labels, ready to be run and shown.
  *
- *     struct lexicon lexicon = {tokenizer, &config};
+ *     struct lexicon lexicon = {tokenizer, &config, NULL};
  *     struct input input = {.text = "Life is short", .size = 13};
  *     struct tokenized tokenized;
  *     if (tokenized_make(&tokenized, &input, &lexicon, &arena, err)) ...
@@ -31,6 +31,7 @@ struct input {
 struct lexicon {
     const struct tokenizer *tokenizer; /* NULL: only ids will do */
     const struct config *config;       /* how many words and positions there are */
+    const char *why; /* … there is no tokenizer, though the folder has one; NULL, "": it has none */
 };
 
 /* A token's own bytes, which may be a part of a character. */

@@ -18,7 +18,7 @@ int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct
     if (model_open(&viewer->model, model, err))
         return -1;
     const struct model *opened = &viewer->model;
-    if (tokenizer_open(&viewer->tokenizer, &opened->folder, err) ||
+    if (tokenizer_open_if_known(&viewer->tokenizer, &opened->folder, viewer->why, err) ||
         tokenizer_check_ids(viewer->tokenizer, &opened->folder, opened->config.vocab_size, err) ||
         machine_open(&viewer->machine, threads, err)) {
         viewer_release(viewer);
@@ -74,7 +74,7 @@ void viewer_release(struct viewer *viewer)
 int viewer_read(const struct viewer *viewer, struct text_pair *pair, const struct input *input,
                 const struct input *source, struct arena *arena, struct err *err)
 {
-    struct lexicon lexicon = {viewer->tokenizer, &viewer->model.config};
+    struct lexicon lexicon = {viewer->tokenizer, &viewer->model.config, viewer->why};
     *pair = (struct text_pair){0};
     if (!input && tokenized_begin(&pair->sentence, &lexicon, arena, err))
         return err_prefix(err, "'%s'", viewer->model.name);

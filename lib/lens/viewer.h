@@ -16,10 +16,12 @@
 #include "math/machine.h"
 #include "model/batch.h"
 #include "model/model.h"
+#include "text/tokenizer.h"
 
 struct viewer {
     struct model model;
-    struct tokenizer *tokenizer; /* NULL: the model takes ids only */
+    struct tokenizer *tokenizer;   /* NULL: the model takes ids only */
+    char why[TOKENIZER_WHY_BYTES]; /* … because its tokenizer is not supported; "": it has none */
     struct machine machine;
     struct arena scratch; /* a pass's; its memory serves for the next */
 };

@@ -95,6 +95,19 @@ int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, st
     return 0;
 }
 
+int tokenizer_open_if_known(struct tokenizer **tokenizer, const struct folder *folder,
+                            char why[TOKENIZER_WHY_BYTES], struct err *err)
+{
+    struct err found = {0};
+    why[0] = '\0';
+    if (!tokenizer_open(tokenizer, folder, &found))
+        return 0;
+    if (found.kind != ERR_UNSUPPORTED)
+        return err_adopt(err, &found);
+    strcpy(why, found.text);
+    return 0;
+}
+
 int tokenizer_check_ids(const struct tokenizer *tokenizer, const struct folder *folder,
                         size_t vocab_size, struct err *err)
 {

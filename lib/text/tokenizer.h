@@ -21,6 +21,13 @@ struct tokenizer;
 int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, struct err *err);
 void tokenizer_free(struct tokenizer *tokenizer);
 
+/* The same where ids will do as well: of a tokenizer that is there and not supported `why` says
+ * what is missing, and there is none; else it is "". */
+enum { TOKENIZER_WHY_BYTES = ERR_TEXT_BYTES };
+
+int tokenizer_open_if_known(struct tokenizer **tokenizer, const struct folder *folder,
+                            char why[TOKENIZER_WHY_BYTES], struct err *err);
+
 /* True where the words of a vocab.json alone are the pieces of a byte-level BPE, so that a text is
  * cut otherwise than with its merges.txt. */
 bool tokenizer_lacks_merges(const struct tokenizer *tokenizer);

@@ -109,7 +109,7 @@ TEST(ids_are_words_of_the_text_they_stand_for)
     ck_assert_int_eq(tokenizer_open(&tokenizer, bundled_find("life"), &err), 0);
     struct input input = {.ids = "0,4,5,1"};
     struct config config = {.vocab_size = 6};
-    struct lexicon lexicon = {tokenizer, &config};
+    struct lexicon lexicon = {tokenizer, &config, NULL};
     ck_assert_int_eq(tokenized_make(&tokenized, &input, &lexicon, &arena, &err), 0);
     check_words(tokenized, tokenizer, "Life|is|short|dessert");
     tokenizer_free(tokenizer);

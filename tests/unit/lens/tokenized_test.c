@@ -24,7 +24,7 @@ static void open_vocabulary(void)
     arena = (struct arena){0};
     err = (struct err){0};
     ck_assert_msg(!tokenizer_open(&tokenizer, &folder, &err), "%s", err.text);
-    lexicon = (struct lexicon){tokenizer, &config};
+    lexicon = (struct lexicon){tokenizer, &config, NULL};
 }
 
 static void close_vocabulary(void)
