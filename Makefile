@@ -18,7 +18,7 @@ COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -ffp-contract=off $(WARNINGS) $(CPPFLAGS)
 # A static archive where there is one, so that the binary runs without; else the shared library.
 library = $(or $(call archive,$(1)),-l$(1))
 archive = $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a))
-LIBS = $(call library,xsmmgen) $(call library,utf8proc) $(call library,cjson) -lpthread -ldl -lm
+LIBS = $(call library,xsmmgen) $(call library,utf8proc) $(call library,cjson) $(call library,onig) -lpthread -ldl -lm
 TEST_LIBS = -lcheck $(call archive,subunit) $(call archive,rt)
 
 # Worked examples; the default, which is trained: in the binary it comes first; and `translate`,

@@ -4,7 +4,7 @@
 
 #include "lens/sheet.h"
 #include "math/pool.h"
-#include "text/bpe_learn.h"
+#include "text/subword/bpe_learn.h"
 
 /* name, letter, what help calls the value, field, commands, range, help */
 #define ROW(name, letter, kind, value, field, commands, min, max, about)                      \

@@ -5,7 +5,7 @@
 #include "model_maker.h"
 #include "session.h"
 #include "progress.h"
-#include "text/bpe_learn.h"
+#include "text/subword/bpe_learn.h"
 
 struct job {
     const struct options *options;

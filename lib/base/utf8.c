@@ -133,6 +133,17 @@ uint32_t utf8_small(uint32_t character)
     return (uint32_t)utf8proc_tolower((utf8proc_int32_t)character);
 }
 
+bool utf8_is_punctuation(uint32_t character)
+{
+    utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)character);
+    return category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO;
+}
+
+bool utf8_is_nonspacing(uint32_t character)
+{
+    return utf8proc_category((utf8proc_int32_t)character) == UTF8PROC_CATEGORY_MN;
+}
+
 bool utf8_is_visible(uint32_t character)
 {
     enum { ZERO_WIDTH_JOINER = 0x200D, ZERO_WIDTH_NON_JOINER = 0x200C };

@@ -71,6 +71,10 @@ enum utf8_class utf8_class(uint32_t character);
 uint32_t utf8_small(uint32_t character);
 bool utf8_is_visible(uint32_t character);
 
+/* Categories that unicode_kind does not tell apart: P, and Mn. */
+bool utf8_is_punctuation(uint32_t character);
+bool utf8_is_nonspacing(uint32_t character);
+
 /* The bytes of the first grapheme (what a reader calls one character, an emoji family included);
  * columns that valid UTF-8 takes on a terminal: 2 for 爱 and 🍰, 0 for a combining accent. */
 size_t utf8_grapheme(const char *bytes, size_t size);

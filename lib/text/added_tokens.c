@@ -56,20 +56,33 @@ int added_token_read_member(struct added_token *token, const struct json *member
 
 /* --- in order --------------------------------------------------------------------------------- */
 
+/* What is looked for in a text. */
+static struct word pattern_of(const struct added_token *token)
+{
+    return token->pattern ? (struct word){token->pattern, token->pattern_size}
+                          : (struct word){token->bytes, token->size};
+}
+
 static unsigned char first_byte(const struct added_token *token)
 {
-    return (unsigned char)token->bytes[0];
+    struct word pattern = pattern_of(token);
+    return pattern.size ? (unsigned char)pattern.bytes[0] : 0;
 }
 
 static int compare_texts(const void *a, const void *b)
 {
-    const struct added_token *one = a;
-    const struct added_token *two = b;
-    if (first_byte(one) != first_byte(two))
-        return first_byte(one) < first_byte(two) ? -1 : 1;
-    if (one->size != two->size)
-        return one->size > two->size ? -1 : 1;
-    return memcmp(one->bytes, two->bytes, one->size);
+    struct word one = pattern_of(a);
+    struct word two = pattern_of(b);
+    if (first_byte(a) != first_byte(b))
+        return first_byte(a) < first_byte(b) ? -1 : 1;
+    if (one.size != two.size)
+        return one.size > two.size ? -1 : 1;
+    return memcmp(one.bytes, two.bytes, one.size);
+}
+
+static bool is_same(const struct added_token *a, const struct added_token *b)
+{
+    return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -86,7 +99,7 @@ static int check_once(const struct added_tokens *tokens, struct err *err)
     for (size_t i = 1; i < tokens->count; i++) {
         const struct added_token *a = &tokens->items[i - 1];
         const struct added_token *b = &tokens->items[i];
-        if (compare_texts(a, b) == 0)
+        if (is_same(a, b))
             return err_set(err, "added token '%s' stands twice, with the ids %u and %u",
                            label_excerpt(shown, a->bytes, a->size), a->id, b->id);
         a = &tokens->by_id[i - 1];
@@ -108,6 +121,9 @@ static int copy(struct added_tokens *tokens, const struct added_token *items, st
             return err_set(err, "id %u: expected an added token, found \"\"", items[i].id);
         tokens->items[i].bytes = arena_text(arena, items[i].bytes, items[i].size, err);
         if (!tokens->items[i].bytes)
+            return -1;
+        if (items[i].pattern && !(tokens->items[i].pattern = arena_text(
+                                      arena, items[i].pattern, items[i].pattern_size, err)))
             return -1;
     }
     memcpy(tokens->by_id, tokens->items, tokens->count * sizeof *tokens->by_id);
@@ -136,14 +152,12 @@ int added_tokens_init(struct added_tokens *tokens, const struct added_token *ite
 
 /* --- in a text -------------------------------------------------------------------------------- */
 
-/* One pass over a stretch of the text. */
+/* One pass over a text. */
 struct search {
     const struct added_walk *walk;
     const char *text;
-    size_t start;    /* nothing before it is looked at, */
-    size_t end;      /* nor anything from here on */
-    size_t at;       /* what lies before it is done */
-    bool normalized; /* look for those that are, or for those that are not */
+    size_t size;
+    size_t at; /* what lies before it is done */
 };
 
 struct match {
@@ -159,8 +173,10 @@ static const struct added_token *token_at(const struct added_tokens *tokens,
     unsigned char byte = (unsigned char)search->text[at];
     for (size_t i = tokens->first[byte]; i < tokens->first[byte + 1]; i++) {
         const struct added_token *token = &tokens->items[i];
-        if (token->normalized == search->normalized && token->size <= search->end - at &&
-            memcmp(search->text + at, token->bytes, token->size) == 0)
+        struct word pattern = pattern_of(token);
+        if (token->normalized == search->walk->normalized && pattern.size &&
+            pattern.size <= search->size - at &&
+            memcmp(search->text + at, pattern.bytes, pattern.size) == 0)
             return token;
     }
     return NULL;
@@ -169,7 +185,7 @@ static const struct added_token *token_at(const struct added_tokens *tokens,
 static enum unicode_kind kind_at(const struct search *search, size_t at, size_t *length)
 {
     uint32_t c = 0;
-    *length = utf8_decode(&c, search->text + at, search->end - at);
+    *length = utf8_decode(&c, search->text + at, search->size - at);
     return unicode_run(c).kind;
 }
 
@@ -186,9 +202,8 @@ static enum unicode_kind kind_before(const struct search *search, size_t at, siz
 static bool touches_word(const struct search *search, const struct match *match)
 {
     size_t length = 0;
-    return (match->start > search->start &&
-            unicode_is_word(kind_before(search, match->start, &length))) ||
-           (match->end < search->end && unicode_is_word(kind_at(search, match->end, &length)));
+    return (match->start > 0 && unicode_is_word(kind_before(search, match->start, &length))) ||
+           (match->end < search->size && unicode_is_word(kind_at(search, match->end, &length)));
 }
 
 /* White space on the sides that the token takes, as far as it is not done yet. */
@@ -198,7 +213,7 @@ static void widen(struct match *match, const struct search *search)
     while (match->token->left_strip && match->start > search->at &&
            kind_before(search, match->start, &length) == UNICODE_SPACE)
         match->start -= length;
-    while (match->token->right_strip && match->end < search->end &&
+    while (match->token->right_strip && match->end < search->size &&
            kind_at(search, match->end, &length) == UNICODE_SPACE)
         match->end += length;
 }
@@ -206,15 +221,15 @@ static void widen(struct match *match, const struct search *search)
 /* The next match, and `search->at` after it; false when there is none left. */
 static bool find(const struct added_tokens *tokens, struct search *search, struct match *match)
 {
-    for (size_t at = search->at; tokens->count_of[search->normalized] && at < search->end;) {
+    for (size_t at = search->at; tokens->count_of[search->walk->normalized] && at < search->size;) {
         const struct added_token *token = token_at(tokens, search, at);
         if (!token) {
             at++;
             continue;
         }
-        *match = (struct match){token, at, at + token->size};
+        *match = (struct match){token, at, at + pattern_of(token).size};
         at = match->end; /* what is passed over is not looked into */
-        if ((search->walk->text->plain && token->special) ||
+        if ((search->walk->plain && token->special) ||
             (token->single_word && touches_word(search, match)))
             continue;
         widen(match, search);
@@ -224,45 +239,27 @@ static bool find(const struct added_tokens *tokens, struct search *search, struc
     return false;
 }
 
-static int walk(const struct added_tokens *tokens, struct search search, struct err *err);
-
-/* What lies between two matches goes to the second pass, or to the walk. */
-static int pass_on(const struct added_tokens *tokens, const struct search *search, size_t end,
-                   struct err *err)
+static int pass_on(const struct added_walk *walk, size_t start, size_t end, struct err *err)
 {
-    struct search between = *search;
-    if (search->at == end)
-        return 0;
-    if (search->normalized)
-        return search->walk->between(search->walk->context, search->at, end, err);
-    between.start = search->at;
-    between.end = end;
-    between.normalized = true;
-    return walk(tokens, between, err);
+    struct text_range between = {start, end};
+    return start < end ? walk->between(walk->context, walk->text, between, err) : 0;
 }
 
-static int walk(const struct added_tokens *tokens, struct search search, struct err *err)
-{
-    for (;;) {
-        struct match match;
-        struct search before = search;
-        bool found = find(tokens, &search, &match);
-        if (pass_on(tokens, &before, found ? match.start : search.end, err))
-            return -1;
-        if (!found)
-            return 0;
-        struct token token = {match.token->id, match.start, match.end};
-        if (token_list_add(search.walk->list, token, err))
-            return -1;
-    }
-}
-
-int added_tokens_walk(const struct added_tokens *tokens, const struct added_walk *outer,
+int added_tokens_walk(const struct added_tokens *tokens, const struct added_walk *walk,
                       struct err *err)
 {
-    const struct token_text *text = outer->text;
-    struct search search = {.walk = outer, .text = text->bytes, .end = text->size};
-    return walk(tokens, search, err);
+    struct search search = {.walk = walk, .text = walk->text->bytes, .size = walk->text->size};
+    struct match match;
+    size_t hint = 0;
+    for (size_t done = 0;; done = search.at) {
+        if (!find(tokens, &search, &match))
+            return pass_on(walk, done, search.size, err);
+        struct text_range found = {match.start, match.end};
+        struct text_range place = aligned_text_place(walk->text, found, &hint);
+        struct token token = {match.token->id, place.start, place.end};
+        if (pass_on(walk, done, match.start, err) || token_list_add(walk->list, token, err))
+            return -1;
+    }
 }
 
 const struct added_token *added_tokens_of_id(const struct added_tokens *tokens, uint32_t id)

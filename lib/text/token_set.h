@@ -1,6 +1,7 @@
 /* token_set.h: all tokens of a tokenizer: the words of its vocabulary, and what was added to them,
  * `<|endoftext|>` for one, which no merge can touch. As Hugging Face has it: at the first place
- * where some begin the longest is taken; those not `normalized` first, in the whole text.
+ * where some begin the longest is taken; those not `normalized` are looked for in the text as it
+ * is, the others, normalized themselves, in what lies between, after it was normalized.
  *
  *     struct token_set set = {0};
  *     if (word_table_read(&set.words, words, WORD_BYTES, size, err) ||
@@ -12,6 +13,7 @@
 #ifndef ATTN_TEXT_TOKEN_SET_H
 #define ATTN_TEXT_TOKEN_SET_H
 
+#include "text/aligned_text.h"
 #include "text/token_list.h"
 #include "text/word_table.h"
 
@@ -20,6 +22,8 @@ struct json;
 struct added_token {
     const char *bytes;
     size_t size;
+    const char *pattern; /* what is looked for, when it was normalized; NULL: the bytes */
+    size_t pattern_size;
     uint32_t id;
     bool special;     /* read as text when special tokens are */
     bool single_word; /* not where a letter, a digit or _ touches it */
@@ -29,7 +33,7 @@ struct added_token {
 };
 
 struct added_tokens {
-    struct added_token *items; /* [count] by first byte, the longest first */
+    struct added_token *items; /* [count] by first byte of the pattern, the longest first */
     struct added_token *by_id; /* [count] */
     size_t count;
     size_t first[257];  /* where those with a first byte begin */
@@ -44,9 +48,12 @@ struct token_text {
 };
 
 struct added_walk {
-    const struct token_text *text;
+    const struct aligned_text *text;
+    bool normalized;         /* look for those that are, or for those that are not */
+    bool plain;              /* special tokens are text */
     struct token_list *list; /* gets what is found */
-    int (*between)(void *context, size_t start, size_t end, struct err *err); /* gets the rest */
+    int (*between)(void *context, const struct aligned_text *text, struct text_range range,
+                   struct err *err); /* gets the rest, which is not empty */
     void *context;
 };
 

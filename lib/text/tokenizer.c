@@ -6,59 +6,36 @@
 #include "base/heap.h"
 #include "base/utf8.h"
 #include "format/json.h"
+#include "text/encoder.h"
 #include "text/label.h"
-#include "text/tokenizer_json.h"
 #include "text/words.h"
 
-enum kind { WORDS, BYTE_LEVEL, WORD_LEVEL };
-
 struct tokenizer {
-    enum kind kind;
     const char *words_file; /* where its words stand */
-    long long truncation;
-    struct vocabulary vocabulary; /* one of these three is filled, by its kind */
-    struct byte_level byte_level;
-    struct word_level word_level;
+    bool is_words;          /* the one of these two that is filled */
+    struct vocabulary vocabulary;
+    struct pipeline pipeline;
     const struct token_set *set; /* of that one */
     bool spells_special;
     bool begins_texts;
     uint32_t begin; /* what texts begin with */
 };
 
-/* How `info` calls a kind, and what stands between its words. */
-static const struct {
-    const char *name;
-    const char *gap;
-} kinds[] = {
-    [WORDS] = {"words", " "},
-    [BYTE_LEVEL] = {"byte-level BPE", ""},
-    [WORD_LEVEL] = {"whole words", " "},
-};
-
 static int open_json(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
-    struct tokenizer_json json;
-    if (tokenizer_json_open(&json, folder, err))
-        return -1;
-    bool bpe = json.model == TOKENIZER_JSON_BPE;
-    tokenizer->kind = bpe ? BYTE_LEVEL : WORD_LEVEL;
-    tokenizer->byte_level = json.byte_level;
-    tokenizer->word_level = json.word_level;
-    tokenizer->truncation = json.truncation;
-    tokenizer->set = bpe ? &tokenizer->byte_level.set : &tokenizer->word_level.set;
-    return 0;
+    tokenizer->set = &tokenizer->pipeline.set;
+    return pipeline_open_json(&tokenizer->pipeline, folder, err);
 }
 
 static int open_merges(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
-    tokenizer->kind = BYTE_LEVEL;
-    tokenizer->set = &tokenizer->byte_level.set;
-    return byte_level_open(&tokenizer->byte_level, folder, err);
+    tokenizer->set = &tokenizer->pipeline.set;
+    return pipeline_open_merges(&tokenizer->pipeline, folder, err);
 }
 
 static int open_words(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
-    tokenizer->kind = WORDS;
+    tokenizer->is_words = true;
     tokenizer->set = &tokenizer->vocabulary.set;
     return vocabulary_open(&tokenizer->vocabulary, folder, "vocab.json", err);
 }
@@ -132,14 +109,13 @@ void tokenizer_free(struct tokenizer *tokenizer)
     if (!tokenizer)
         return;
     vocabulary_release(&tokenizer->vocabulary);
-    byte_level_release(&tokenizer->byte_level);
-    word_level_release(&tokenizer->word_level);
+    pipeline_release(&tokenizer->pipeline);
     heap_free(tokenizer);
 }
 
 bool tokenizer_lacks_merges(const struct tokenizer *tokenizer)
 {
-    return tokenizer->kind == WORDS && vocabulary_is_byte_level(&tokenizer->vocabulary);
+    return tokenizer->is_words && vocabulary_is_byte_level(&tokenizer->vocabulary);
 }
 
 void tokenizer_spell_special(struct tokenizer *tokenizer)
@@ -207,11 +183,12 @@ static int encode(const struct tokenizer *tokenizer, struct token_list *list,
                        (unsigned char)text->bytes[valid], valid);
     if (tokenizer->begins_texts && token_list_add(list, begin, err))
         return -1;
-    if (tokenizer->kind == WORDS)
+    if (tokenizer->is_words)
         return words_encode(&tokenizer->vocabulary, list, text->bytes, text->size, err);
-    if (tokenizer->kind == BYTE_LEVEL)
-        return byte_level_encode(&tokenizer->byte_level, list, text, err);
-    return word_level_encode(&tokenizer->word_level, list, text, err);
+    struct encoder encoder = {.pipeline = &tokenizer->pipeline, .list = list};
+    int failed = encoder_run(&encoder, text, err);
+    encoder_release(&encoder);
+    return failed;
 }
 
 int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, const char *text,
@@ -234,10 +211,7 @@ int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list,
 
 bool tokenizer_knows_all(const struct tokenizer *tokenizer)
 {
-    bool all = tokenizer->kind == BYTE_LEVEL;
-    for (size_t byte = 0; byte < 256 && all; byte++)
-        all = tokenizer->byte_level.bpe.byte_ids[byte] != BPE_NONE;
-    return all;
+    return !tokenizer->is_words && tokenizer->pipeline.model.row == &subword_rows[SUBWORD_BPE];
 }
 
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size)
@@ -252,15 +226,22 @@ size_t tokenizer_size(const struct tokenizer *tokenizer)
 
 long long tokenizer_truncation(const struct tokenizer *tokenizer)
 {
-    return tokenizer->truncation;
+    return tokenizer->pipeline.truncation;
 }
 
 const char *tokenizer_gap(const struct tokenizer *tokenizer)
 {
-    return kinds[tokenizer->kind].gap;
+    bool words =
+        tokenizer->is_words || tokenizer->pipeline.model.row == &subword_rows[SUBWORD_WORD_LEVEL];
+    return words ? " " : "";
 }
 
 const char *tokenizer_kind(const struct tokenizer *tokenizer)
 {
-    return kinds[tokenizer->kind].name;
+    const struct subword *model = &tokenizer->pipeline.model;
+    if (tokenizer->is_words)
+        return "words";
+    if (model->row == &subword_rows[SUBWORD_BPE])
+        return model->bpe.by_characters ? "BPE" : "byte-level BPE";
+    return model->row == &subword_rows[SUBWORD_WORD_LEVEL] ? "whole words" : model->row->name;
 }

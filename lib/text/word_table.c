@@ -1,9 +1,11 @@
 #include "text/word_table.h"
 
+#include <float.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/num.h"
 #include "format/json.h"
 #include "text/label.h"
 
@@ -185,6 +187,33 @@ static int read_word(struct reader *reader, size_t index)
     return add(reader, word, place, id);
 }
 
+/* ["word", -1.5] */
+static int read_pair(struct reader *reader, size_t index)
+{
+    struct word_table *table = reader->table;
+    char number[NUM_DOUBLE_BYTES + 1] = "";
+    double score = 0;
+    if (!table->scores)
+        table->scores =
+            arena_alloc(&table->arena, reader->most_words, sizeof *table->scores, reader->err);
+    if (!table->scores)
+        return -1;
+    json_cursor_enter(&reader->at);
+    if (!json_cursor_next(&reader->at) || read_word(reader, index))
+        return err_set(reader->err, "id %zu: expected [\"word\", score], found []", index);
+    bool more = json_cursor_next(&reader->at);
+    struct json_span span = more ? json_cursor_value(&reader->at) : (struct json_span){0};
+    if (span.size < sizeof number)
+        memcpy(number, span.bytes ? span.bytes : "", span.size);
+    if (!num_parse_double(number, -DBL_MAX, DBL_MAX, &score))
+        return err_set(reader->err, "id %zu: expected a number for a score, found %s", index,
+                       more ? "another value" : "none");
+    table->scores[index] = score;
+    return json_cursor_next(&reader->at)
+               ? err_set(reader->err, "id %zu: expected [\"word\", score], found more", index)
+               : 0;
+}
+
 /* A vectorised look at all bytes bounds the number of words. */
 static size_t count_quotes(struct json_cursor at)
 {
@@ -209,7 +238,7 @@ static int read_words(struct reader *reader)
     json_cursor_enter(&reader->at);
     size_t count = 0;
     for (; json_cursor_next(&reader->at); count++)
-        if (read_word(reader, count))
+        if ((json_cursor_kind(&reader->at) == '[' ? read_pair : read_word)(reader, count))
             return -1;
     return count ? 0 : err_set(reader->err, "expected words, found none");
 }

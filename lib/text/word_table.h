@@ -52,11 +52,12 @@ struct word_table {
     size_t room;
     char *bytes;
     size_t used_bytes;
+    double *scores; /* [room] by id, of ["word", -1.5]; NULL: there are none */
     struct hash_index index;
     struct arena arena;
 };
 
-/* Read a vocabulary, {"word": id} or ["word", …], of a file of so many bytes; with WORD_TEXT its
+/* Read a vocabulary, {"word": id}, ["word", …] or [["word", score], …], of a file of so many bytes; with WORD_TEXT its
  * words are not in the alphabet. Refused: ids that are not whole, or out of proportion to the file;
  * words that are empty; what stands twice. On failure nothing is held. */
 int word_table_read(struct word_table *table, struct json_cursor words, enum word_form form,

@@ -75,7 +75,7 @@ static int push(struct cutter *cutter, uint32_t id, size_t end, struct err *err)
     return 0;
 }
 
-static int push_entry(struct cutter *cutter, const struct vocabulary_entry *entry, struct err *err)
+static int push_entry(struct cutter *cutter, const struct prefix_entry *entry, struct err *err)
 {
     return push(cutter, entry->id, cutter->at + entry->word.size, err);
 }
@@ -93,11 +93,11 @@ static void drop(struct cutter *cutter, enum utf8_class class, size_t length)
 
 /* The longest entry here that ends at a boundary, and not before `run_end`. What is left of a
  * character has boundaries everywhere. */
-static const struct vocabulary_entry *find_whole(const struct cutter *cutter, size_t run_end)
+static const struct prefix_entry *find_whole(const struct cutter *cutter, size_t run_end)
 {
-    const struct vocabulary_entry *entry = vocabulary_longest(
-        cutter->vocabulary, cutter->text + cutter->at, cutter->size - cutter->at);
-    for (; entry; entry = vocabulary_shorter(cutter->vocabulary, entry)) {
+    const struct prefix_entry *entry = prefix_index_longest(
+        &cutter->vocabulary->index, cutter->text + cutter->at, cutter->size - cutter->at);
+    for (; entry; entry = prefix_index_shorter(&cutter->vocabulary->index, entry)) {
         size_t end = cutter->at + entry->word.size;
         if (end < run_end)
             return NULL;
@@ -127,12 +127,12 @@ static void set_cuttable(struct cutter *cutter, const struct run *run, size_t at
 }
 
 /* The longest entry at `start` after which the run can be cut to its end. */
-static const struct vocabulary_entry *find_cut(const struct cutter *cutter, size_t start,
-                                               const struct run *run)
+static const struct prefix_entry *find_cut(const struct cutter *cutter, size_t start,
+                                           const struct run *run)
 {
-    const struct vocabulary_entry *entry =
-        vocabulary_longest(cutter->vocabulary, cutter->text + start, cutter->size - start);
-    for (; entry; entry = vocabulary_shorter(cutter->vocabulary, entry)) {
+    const struct prefix_entry *entry = prefix_index_longest(
+        &cutter->vocabulary->index, cutter->text + start, cutter->size - start);
+    for (; entry; entry = prefix_index_shorter(&cutter->vocabulary->index, entry)) {
         size_t end = start + entry->word.size;
         if (end < run->end ? is_cuttable(cutter, run, end) : is_boundary(cutter, end))
             return entry;
@@ -185,8 +185,8 @@ static int refuse_word(const struct cutter *cutter, size_t end, struct err *err)
 {
     struct nearest nearest;
     nearest_begin(&nearest, cutter->text + cutter->at, end - cutter->at);
-    for (size_t i = 0; i < cutter->vocabulary->count; i++) {
-        const struct word *word = &cutter->vocabulary->entries[i].word;
+    for (size_t i = 0; i < cutter->vocabulary->index.count; i++) {
+        const struct word *word = &cutter->vocabulary->index.entries[i].word;
         nearest_offer_bytes(&nearest, word->bytes, word->size);
     }
     return words_refuse(&nearest, cutter->text, cutter->at, end, err);
@@ -219,7 +219,7 @@ static int step(struct cutter *cutter, struct err *err)
     enum utf8_class class = class_at(cutter, cutter->at, &length);
     bool is_run = is_in_word(class) && cutter->at >= cutter->character_end;
     size_t run_end = is_run ? end_of_run(cutter) : cutter->at;
-    const struct vocabulary_entry *whole = find_whole(cutter, run_end);
+    const struct prefix_entry *whole = find_whole(cutter, run_end);
     if (whole)
         return push_entry(cutter, whole, err);
     if (is_run)

@@ -22,21 +22,14 @@
 #define ATTN_TEXT_WORDS_H
 
 #include "base/names.h"
+#include "text/prefix_index.h"
 #include "text/token_set.h"
 
 struct folder;
 
-struct vocabulary_entry {
-    struct word word;
-    uint32_t id;
-    uint32_t shorter; /* 1 + the index of the longest other one that `word` begins with; 0: none */
-};
-
-/* In the order of their bytes one binary search gives every word that a text begins with. */
 struct vocabulary {
-    struct token_set set;             /* nothing is added to its words */
-    struct vocabulary_entry *entries; /* [count] by bytes */
-    size_t count;
+    struct token_set set; /* nothing is added to its words */
+    struct prefix_index index;
 };
 
 /* Read and check: ids whole, not negative, not repeated, words not repeated and not empty. Words
@@ -52,12 +45,6 @@ bool vocabulary_find(const struct vocabulary *vocabulary, const char *text, size
 /* True when the words are written in word_table.h's alphabet: each of its 256 letters is a word, or
  * more than half of all begin with Ġ. */
 bool vocabulary_is_byte_level(const struct vocabulary *vocabulary);
-
-/* The longest word that the text begins with, or NULL; and the next shorter one. */
-const struct vocabulary_entry *vocabulary_longest(const struct vocabulary *vocabulary,
-                                                  const char *text, size_t size);
-const struct vocabulary_entry *vocabulary_shorter(const struct vocabulary *vocabulary,
-                                                  const struct vocabulary_entry *entry);
 
 /* Add the tokens of a text in UTF-8 to the list. */
 int words_encode(const struct vocabulary *vocabulary, struct token_list *list, const char *text,

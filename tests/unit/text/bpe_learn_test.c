@@ -1,6 +1,6 @@
 #include "base/buf.h"
 #include "base/folder.h"
-#include "text/bpe_learn.h"
+#include "text/subword/bpe_learn.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "text/bpe.h"
+#include "text/subword/bpe.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* What folders hold, and the tokenizers that come of it. */
 #include "base/folder.h"
-#include "text/bpe.h"
+#include "text/subword/bpe.h"
 #include "text/tokenizer.h"
 
 #include <stdio.h>

@@ -39,7 +39,7 @@ TEST(words_and_ids_are_found_both_ways)
         struct err err = {0};
         ck_assert_msg(!open_text(&vocabulary, forms[i], &err), "%s", err.text);
         ck_assert_uint_eq(vocabulary.set.words.size, 4);
-        ck_assert_uint_eq(vocabulary.count, 4);
+        ck_assert_uint_eq(vocabulary.index.count, 4);
         expect_word(&vocabulary, 0, "Life");
         expect_word(&vocabulary, 1, "is");
         expect_word(&vocabulary, 2, "<unk>");
@@ -56,7 +56,7 @@ TEST(ids_may_have_gaps)
     size_t size = 0;
     ck_assert_int_eq(open_text(&vocabulary, "{\"Hello\": 15496, \" world\": 995}", NULL), 0);
     ck_assert_uint_eq(vocabulary.set.words.size, 15497);
-    ck_assert_uint_eq(vocabulary.count, 2);
+    ck_assert_uint_eq(vocabulary.index.count, 2);
     expect_word(&vocabulary, 995, " world");
     ck_assert_ptr_null(word_table_word(&vocabulary.set.words, 996, &size));
     vocabulary_release(&vocabulary);
@@ -164,8 +164,8 @@ static void expect_words(const struct vocabulary *vocabulary, const char *text, 
 {
     struct buf found = {0};
     buf_text(&found, "");
-    const struct vocabulary_entry *entry = vocabulary_longest(vocabulary, text, strlen(text));
-    for (; entry; entry = vocabulary_shorter(vocabulary, entry)) {
+    const struct prefix_entry *entry = prefix_index_longest(&vocabulary->index, text, strlen(text));
+    for (; entry; entry = prefix_index_shorter(&vocabulary->index, entry)) {
         buf_bytes(&found, entry->word.bytes, entry->word.size);
         buf_text(&found, " ");
     }
@@ -193,8 +193,8 @@ TEST(all_words_that_a_text_begins_with_are_found)
 static size_t slow_longest(const struct vocabulary *vocabulary, const char *text)
 {
     size_t longest = 0;
-    for (size_t i = 0; i < vocabulary->count; i++) {
-        const struct word *word = &vocabulary->entries[i].word;
+    for (size_t i = 0; i < vocabulary->index.count; i++) {
+        const struct word *word = &vocabulary->index.entries[i].word;
         if (word->size > longest && strncmp(text, word->bytes, word->size) == 0)
             longest = word->size;
     }
@@ -222,7 +222,7 @@ TEST(the_longest_word_is_the_one_that_comparing_all_would_find)
             char text[11] = "";
             for (int i = 0; i < 10; i++)
                 text[i] = (char)('a' + (bits >> i & 1));
-            const struct vocabulary_entry *entry = vocabulary_longest(&vocabulary, text, 10);
+            const struct prefix_entry *entry = prefix_index_longest(&vocabulary.index, text, 10);
             ck_assert_uint_eq(entry ? entry->word.size : 0, slow_longest(&vocabulary, text));
         }
         vocabulary_release(&vocabulary);

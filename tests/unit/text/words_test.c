@@ -194,8 +194,8 @@ TEST(every_entry_typed_as_it_is_is_itself)
     words_open(&vocabulary, "don't~don~<unk>~[UNK]~...~.~ ~  ~a b~a~b~C++~C~e" ACUTE "~" ACUTE
                             "~🍰~'s~-~--~-a~a-~_x_~3.14~❤" VARIATION "~" VARIATION "~" ZWJ
                             "~自然~自~\n~\xC2\xA0~<|endoftext|>");
-    for (size_t i = 0; i < vocabulary.count; i++) {
-        const struct vocabulary_entry *entry = &vocabulary.entries[i];
+    for (size_t i = 0; i < vocabulary.index.count; i++) {
+        const struct prefix_entry *entry = &vocabulary.index.entries[i];
         const struct word *word = &entry->word;
         struct tokens tokens = {0};
         struct err err = {0};

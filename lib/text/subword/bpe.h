@@ -1,38 +1,22 @@
 /* bpe.h: byte-pair encoding: of all neighbours that have a merge, those of the lowest rank are
  * joined first, from left to right, until none has one.
  *
- *     struct bpe_splitter splitter = bpe_splitter(text, size);
  *     struct bpe_piece piece = {0};
- *     size_t end = bpe_split(&splitter, at);
- *     if (bpe_encode(&bpe, &piece, text + at, end - at, at, err)) ...
+ *     if (bpe_encode(&bpe, &piece, bytes, size, err)) ...
  *     bpe_piece_release(&piece);
+ *
+ * A piece begins as its bytes (GPT-2, Llama 3) or as its characters (Llama 2, Gemma). What has no
+ * entry becomes the bytes' own tokens, <0xE2>, or the unknown token, or nothing.
  */
-#ifndef ATTN_TEXT_BPE_H
-#define ATTN_TEXT_BPE_H
+#ifndef ATTN_TEXT_SUBWORD_BPE_H
+#define ATTN_TEXT_SUBWORD_BPE_H
 
-#include "base/utf8.h"
+#include "base/buf.h"
 #include "text/word_table.h"
 
 #define BPE_NONE UINT32_MAX /* no token, no rank */
 
-enum { BPE_SHORT_BYTES = 64 };
-
-/* --- a text into pieces: GPT-2's pattern, to the letter
- *
- *     's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
- *
- * The first of these that fits is a piece. \p{L}, \p{N} and \s are those of utf8.h: marks are no
- * letters, \p{N} is more than digits, \s is White_Space. */
-struct bpe_splitter {
-    const char *text; /* valid UTF-8 */
-    size_t size;
-    struct unicode_run run; /* where the last character was found: its neighbours often follow */
-};
-
-struct bpe_splitter bpe_splitter(const char *text, size_t size);
-
-/* The end of the piece that begins at `at`, which is before the end. */
-size_t bpe_split(struct bpe_splitter *splitter, size_t at);
+enum { BPE_SHORT_TOKENS = 64 };
 
 /* --- the merges --- */
 struct bpe_merge {
@@ -42,8 +26,15 @@ struct bpe_merge {
 };
 
 struct bpe {
-    uint32_t byte_ids[256];   /* BPE_NONE: the vocabulary lacks the byte */
-    struct bpe_merge *merges; /* [count] by rank */
+    bool by_characters;             /* else by bytes */
+    bool fuses_unknown;             /* unknown characters in a row are one unknown token */
+    bool takes_whole;               /* a piece that is an entry is one token, whatever merges say */
+    const struct word_table *words; /* of characters and whole pieces */
+    uint32_t byte_ids[256];         /* of bytes, or of ASCII characters; BPE_NONE: no entry */
+    uint32_t fallback_ids[256];     /* <0x00> to <0xFF>, by characters; BPE_NONE: there are none */
+    uint32_t unknown;               /* BPE_NONE: what has no entry is dropped */
+    struct word prefix, suffix;     /* of characters that go a piece on, and of the last one */
+    struct bpe_merge *merges;       /* [count] by rank */
     size_t count;
     size_t room;
     struct hash_index pairs;
@@ -57,36 +48,48 @@ void bpe_release(struct bpe *bpe);
 /* The next merge, of the next rank. Of a pair that comes twice the last rank counts. */
 void bpe_add(struct bpe *bpe, const struct bpe_merge *merge);
 
+/* The rank at which two neighbours are joined, BPE_NONE when they are not. */
+uint32_t bpe_rank(const struct bpe *bpe, uint32_t left, uint32_t right);
+
 /* Make `bpe` of the vocabulary's bytes and the merges of a file by rank, all of which must be
  * words. merges.txt has a line each, `Ġ t` (word_table.h), and lines `#version` that are passed;
  * errors name the line. tokenizer.json has `count` times "Ġ t" or ["Ġ", "t"]; errors name the
- * place. */
+ * place. `prefix` bytes at the front of a right part are not of what is made. */
 int merges_read_lines(struct bpe *bpe, const struct word_table *words, const char *bytes,
                       size_t size, struct err *err);
 int merges_read_json(struct bpe *bpe, const struct word_table *words, struct json_cursor merges,
-                     size_t count, struct err *err);
+                     size_t count, size_t prefix, struct err *err);
 
 /* --- a piece into tokens --- */
 struct bpe_token {
     uint32_t id;
-    uint32_t end; /* in the piece, which is the next one's start */
+    uint32_t start; /* in the piece */
+    uint32_t end;
 };
 
 /* What became of a piece. Use one for many pieces: its memory grows with the longest. */
 struct bpe_piece {
     struct bpe_token *tokens;
     size_t count;
-    struct bpe_token short_tokens[BPE_SHORT_BYTES];
-    struct bpe_symbol *symbols; /* [room] of a long piece */
-    uint64_t *heap;             /* [2 * room] */
+    size_t dropped;       /* bytes that had no entry, … */
+    size_t dropped_first; /* … and where the first of them stands in the piece */
+    struct bpe_token short_tokens[BPE_SHORT_TOKENS];
+    struct bpe_token *long_tokens; /* [room] */
+    struct bpe_link *links;        /* [room] of a long piece */
     size_t room;
+    struct bpe_queue *queue; /* of a long piece's pairs */
+    struct buf scratch;
 };
 
-/* Encode a piece of at least one byte; `offset` is its place in the text, for messages. A short one
- * is searched anew after every merge; a long one keeps its pairs in a heap: n log n. */
+/* Encode a piece of at least one byte. A short one is searched anew after every merge; a long one
+ * keeps its pairs in a queue: n log n, and n where they come in order. */
 int bpe_encode(const struct bpe *bpe, struct bpe_piece *piece, const char *bytes, size_t size,
-               size_t offset, struct err *err);
+               struct err *err);
 void bpe_piece_release(struct bpe_piece *piece);
+
+/* Join the piece's tokens, more than BPE_SHORT_TOKENS: bpe_long.c. */
+int bpe_join_long(const struct bpe *bpe, struct bpe_piece *piece, struct err *err);
+void bpe_queue_free(struct bpe_queue *queue);
 
 /* --- what became of the pieces that a text repeats: a cache for each text, in proportion to it ---
  */

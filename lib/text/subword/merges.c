@@ -1,4 +1,4 @@
-#include "text/bpe.h"
+#include "text/subword/bpe.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,21 +15,31 @@ struct reader {
     const struct word_table *words;
     const char *unit; /* what merges are counted by: "line", "merge" */
     size_t number;
-    char *bytes;  /* room for what a merge stands for, */
-    char *joined; /* for its parts without the blank, */
-    char *text;   /* and for itself without escapes: */
-    size_t room;  /* so much each */
+    char *bytes;   /* room for what a merge stands for, */
+    char *joined;  /* for its parts without the blank, */
+    char *text;    /* and for itself without escapes: */
+    size_t room;   /* so much each */
+    size_t prefix; /* bytes of a right part that go away when it is joined */
     struct err *err;
 };
 
-/* The single bytes begin every encoding. */
+/* How the words stand in the vocabulary. */
+static enum word_form form_of(const struct reader *reader)
+{
+    return reader->words->form == WORD_BYTES ? WORD_BYTES : WORD_TEXT;
+}
+
+/* Single bytes, or characters of ASCII, begin every encoding. */
 static int begin(struct reader *reader, size_t merge_count)
 {
-    if (bpe_init(reader->bpe, merge_count, reader->err))
+    struct bpe *bpe = reader->bpe;
+    if (bpe_init(bpe, merge_count, reader->err))
         return -1;
+    bpe->words = reader->words;
+    bpe->by_characters = form_of(reader) == WORD_TEXT;
     for (unsigned byte = 0; byte < 256; byte++) {
         char c = (char)byte;
-        word_table_find(reader->words, &c, 1, WORD_BYTES, &reader->bpe->byte_ids[byte]);
+        word_table_find(reader->words, &c, 1, form_of(reader), &reader->bpe->byte_ids[byte]);
     }
     return 0;
 }
@@ -71,26 +81,37 @@ static bool is_next_word(const struct reader *reader, size_t size, uint32_t *id)
     const struct word_table *words = reader->words;
     const struct bpe *bpe = reader->bpe;
     *id = bpe->count ? bpe->merges[bpe->count - 1].id + 1 : 0;
-    if (*id >= words->size || words->places[*id].form != WORD_BYTES)
+    if (*id >= words->size || words->places[*id].form != form_of(reader))
         return false;
     return words->places[*id].size == size &&
            memcmp(words->bytes + words->places[*id].start, reader->bytes, size) == 0;
 }
 
-/* Most often both parts are bytes, which come to lie side by side, and what they make is the next
- * word; false where that is not so. */
+/* The bytes that a part stands for; false where it is no text in the alphabet, and should be. */
+static bool read_part(const struct reader *reader, struct word part, char *bytes, size_t *size)
+{
+    if (form_of(reader) == WORD_BYTES)
+        return byte_alphabet_decode(bytes, size, part.bytes, part.size) == part.size;
+    memcpy(bytes, part.bytes, part.size);
+    *size = part.size;
+    return true;
+}
+
+/* Most often both parts are words whose bytes come to lie side by side, and what they make is the
+ * next word; false where that is not so. */
 static bool add_bytes(struct reader *reader, struct word left, struct word right)
 {
     struct bpe_merge merge;
+    enum word_form form = form_of(reader);
     size_t left_size = 0;
     size_t right_size = 0;
     char *bytes = reader->bytes;
-    if (byte_alphabet_decode(bytes, &left_size, left.bytes, left.size) != left.size)
+    if (reader->prefix || !read_part(reader, left, bytes, &left_size))
         return false;
     char *rest = bytes + left_size;
-    if (byte_alphabet_decode(rest, &right_size, right.bytes, right.size) != right.size ||
-        !word_table_find(reader->words, bytes, left_size, WORD_BYTES, &merge.left) ||
-        !word_table_find(reader->words, rest, right_size, WORD_BYTES, &merge.right) ||
+    if (!read_part(reader, right, rest, &right_size) ||
+        !word_table_find(reader->words, bytes, left_size, form, &merge.left) ||
+        !word_table_find(reader->words, rest, right_size, form, &merge.right) ||
         !is_next_word(reader, left_size + right_size, &merge.id))
         return false;
     bpe_add(reader->bpe, &merge);
@@ -104,8 +125,10 @@ static int add_parts(struct reader *reader, struct word left, struct word right)
     struct word joined = {reader->joined, left.size + right.size};
     if (add_bytes(reader, left, right))
         return 0;
+    size_t prefix = reader->prefix < right.size ? reader->prefix : 0;
+    joined.size -= prefix;
     memcpy(reader->joined, left.bytes, left.size);
-    memcpy(reader->joined + left.size, right.bytes, right.size);
+    memcpy(reader->joined + left.size, right.bytes + prefix, right.size - prefix);
     if (find_word(reader, left, reader->bytes, &merge.left) ||
         find_word(reader, right, reader->bytes, &merge.right) ||
         find_word(reader, joined, reader->bytes, &merge.id))
@@ -239,9 +262,10 @@ static int add_item(struct reader *reader, struct json_cursor *merges)
 }
 
 int merges_read_json(struct bpe *bpe, const struct word_table *words, struct json_cursor merges,
-                     size_t count, struct err *err)
+                     size_t count, size_t prefix, struct err *err)
 {
-    struct reader reader = {.bpe = bpe, .words = words, .unit = "merge", .err = err};
+    struct reader reader = {
+        .bpe = bpe, .words = words, .unit = "merge", .prefix = prefix, .err = err};
     int failed = 0;
     if (begin(&reader, count))
         return -1;

@@ -1,4 +1,4 @@
-#include "text/bpe_learn.h"
+#include "text/subword/bpe_learn.h"
 
 #include <string.h>
 
@@ -6,7 +6,8 @@
 #include "base/heap.h"
 #include "base/utf8.h"
 #include "format/json_writer.h"
-#include "text/bpe.h"
+#include "text/subword/bpe.h"
+#include "text/splitter.h"
 
 enum { FIRST_ROOM = 256 };
 
@@ -51,12 +52,12 @@ static int count_piece(struct bpe_learner *l, const char *bytes, size_t size, st
 int bpe_learner_add(struct bpe_learner *learner, const char *text, size_t size, struct err *err)
 {
     size_t invalid = utf8_invalid_at(text, size);
-    struct bpe_splitter splitter = bpe_splitter(text, size);
+    struct splitter splitter = splitter_of(SPLITTER_GPT2, text, size);
     if (invalid < size)
         return err_set(err, "expected a text in UTF-8, found the byte 0x%02x at byte %zu",
                        (unsigned char)text[invalid], invalid);
     for (size_t at = 0, end; at < size; at = end) {
-        end = bpe_split(&splitter, at);
+        end = splitter_next(&splitter, at);
         if (count_piece(learner, text + at, end - at, err))
             return -1;
     }

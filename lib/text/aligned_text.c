@@ -1,0 +1,128 @@
+#include "text/aligned_text.h"
+
+#include "base/heap.h"
+
+enum { FIRST_ROOM = 32 };
+
+/* --- where bytes stood ------------------------------------------------------------------------ */
+
+/* The part in which a byte stands. */
+static const struct alignment *part_of(const struct aligned_text *text, size_t at, size_t *hint)
+{
+    const struct alignment *parts = text->parts;
+    size_t i = *hint < text->part_count && parts[*hint].at <= at ? *hint : 0;
+    while (i + 1 < text->part_count && parts[i + 1].at <= at)
+        i++;
+    *hint = i;
+    return &parts[i];
+}
+
+static size_t start_of(const struct alignment *part, size_t at)
+{
+    return part->end == ALIGNED_BYTES ? part->start + (at - part->at) : part->start;
+}
+
+struct text_range aligned_text_place(const struct aligned_text *text, struct text_range range,
+                                     size_t *hint)
+{
+    struct text_range place = {text->start + range.start, text->start + range.end};
+    if (!text->part_count)
+        return place;
+    const struct alignment *part = part_of(text, range.start, hint);
+    place.start = start_of(part, range.start);
+    if (range.end) {
+        part = part_of(text, range.end - 1, hint);
+        place.end = part->end == ALIGNED_BYTES ? start_of(part, range.end - 1) + 1 : part->end;
+    }
+    if (range.start == range.end) /* no byte: after the one before it, or before the first */
+        place.start = place.end = range.end ? place.end : place.start;
+    return place;
+}
+
+/* --- a text that changes ---------------------------------------------------------------------- */
+
+static void add_part(struct text_rewriter *rewriter, struct alignment part)
+{
+    struct alignment *last =
+        rewriter->part_count ? &rewriter->parts[rewriter->part_count - 1] : NULL;
+    if (last && last->end == ALIGNED_BYTES && part.end == ALIGNED_BYTES &&
+        part.start == start_of(last, part.at))
+        return;
+    if (rewriter->part_count == rewriter->part_room) {
+        size_t room = rewriter->part_room ? 2 * rewriter->part_room : FIRST_ROOM;
+        struct alignment *parts = heap_resize(rewriter->parts, room, sizeof *parts, NULL);
+        rewriter->failed |= !parts;
+        if (!parts)
+            return;
+        rewriter->parts = parts;
+        rewriter->part_room = room;
+    }
+    rewriter->parts[rewriter->part_count++] = part;
+}
+
+/* Copy bytes that stay, part by part of the text that they come from. */
+static void copy(struct text_rewriter *rewriter, size_t start, size_t end)
+{
+    const struct aligned_text *in = rewriter->in;
+    size_t at = rewriter->bytes.size;
+    buf_bytes(&rewriter->bytes, in->bytes + start, end - start);
+    if (start < end && !in->part_count)
+        add_part(rewriter, (struct alignment){at, in->start + start, ALIGNED_BYTES});
+    for (size_t from = start; in->part_count && from < end;) {
+        const struct alignment *part = part_of(in, from, &rewriter->hint);
+        size_t next = part + 1 < in->parts + in->part_count ? part[1].at : in->size;
+        add_part(rewriter,
+                 (struct alignment){at + (from - start), start_of(part, from), part->end});
+        from = next;
+    }
+}
+
+void text_rewriter_keep(struct text_rewriter *rewriter, size_t start, size_t end)
+{
+    if (!rewriter->changed && start == rewriter->kept) {
+        rewriter->kept = end;
+        return;
+    }
+    text_rewriter_replace(rewriter, start, start, "", 0);
+    copy(rewriter, start, end);
+}
+
+void text_rewriter_replace(struct text_rewriter *rewriter, size_t start, size_t end,
+                           const char *bytes, size_t size)
+{
+    if (!rewriter->changed)
+        copy(rewriter, 0, rewriter->kept);
+    rewriter->changed = true;
+    if (!size)
+        return;
+    struct text_range range = {start, end};
+    struct text_range place = aligned_text_place(rewriter->in, range, &rewriter->hint);
+    add_part(rewriter, (struct alignment){rewriter->bytes.size, place.start, place.end});
+    buf_bytes(&rewriter->bytes, bytes, size);
+}
+
+int text_rewriter_finish(struct text_rewriter *rewriter, struct aligned_text *out, struct err *err)
+{
+    *out = *rewriter->in;
+    if (!rewriter->changed && rewriter->kept < rewriter->in->size)
+        text_rewriter_replace(rewriter, rewriter->kept, rewriter->kept, "", 0);
+    if (!rewriter->changed)
+        return 0;
+    if (rewriter->failed || rewriter->bytes.out_of_memory)
+        return err_memory(err, rewriter->bytes.size);
+    *out = (struct aligned_text){
+        .bytes = rewriter->bytes.bytes ? rewriter->bytes.bytes : "",
+        .size = rewriter->bytes.size,
+        .start = rewriter->in->start,
+        .parts = rewriter->parts,
+        .part_count = rewriter->part_count,
+    };
+    return 0;
+}
+
+void text_rewriter_release(struct text_rewriter *rewriter)
+{
+    buf_release(&rewriter->bytes);
+    heap_free(rewriter->parts);
+    *rewriter = (struct text_rewriter){0};
+}

@@ -1,0 +1,69 @@
+/* aligned_text.h: a text that was changed on its way to a model, and where each of its bytes stood
+ * in the text as it was given: "▁Life" for "Life", "é" for "e" and an accent.
+ *
+ *     struct text_rewriter rewriter = {.in = text};
+ *     text_rewriter_keep(&rewriter, 0, 4);                    what stays, from left to right,
+ *     text_rewriter_replace(&rewriter, 4, 5, "▁", 3);         and what becomes something else
+ *     if (text_rewriter_finish(&rewriter, &out, err)) ...
+ *     text_rewriter_release(&rewriter);
+ *
+ * What stays is copied only when something was replaced: a text that is as it should be costs a
+ * look.
+ */
+#ifndef ATTN_TEXT_ALIGNED_TEXT_H
+#define ATTN_TEXT_ALIGNED_TEXT_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+
+/* Bytes from `at` on: each stands where it stood from `start` on; or all of them are for the bytes
+ * [start, end), which may be none. */
+struct alignment {
+    size_t at;
+    size_t start;
+    size_t end; /* ALIGNED_BYTES: byte for byte */
+};
+
+#define ALIGNED_BYTES SIZE_MAX
+
+struct aligned_text {
+    const char *bytes; /* valid UTF-8 */
+    size_t size;
+    size_t start; /* where the first byte stood, when there are no parts */
+    const struct alignment *parts;
+    size_t part_count; /* 0: byte for byte from `start` on */
+};
+
+/* A range of bytes. */
+struct text_range {
+    size_t start, end;
+};
+
+/* Where bytes stood in the text as given; `hint` begins as 0, and makes it quick where ranges come
+ * from left to right. */
+struct text_range aligned_text_place(const struct aligned_text *text, struct text_range range,
+                                     size_t *hint);
+
+struct text_rewriter {
+    const struct aligned_text *in;
+    struct buf bytes;
+    struct alignment *parts;
+    size_t part_count, part_room;
+    size_t hint;
+    size_t kept; /* so much of the text stayed, while nothing was replaced */
+    bool changed;
+    bool failed;
+};
+
+/* The bytes [start, end) stay; or become others, none of them it may be; or others come in, where
+ * start is end. Ranges come from left to right; what lies between them is gone. */
+void text_rewriter_keep(struct text_rewriter *rewriter, size_t start, size_t end);
+void text_rewriter_replace(struct text_rewriter *rewriter, size_t start, size_t end,
+                           const char *bytes, size_t size);
+
+/* The new text, which lives as long as the rewriter; `in` itself when nothing changed. */
+int text_rewriter_finish(struct text_rewriter *rewriter, struct aligned_text *out, struct err *err);
+void text_rewriter_release(struct text_rewriter *rewriter);
+
+#endif

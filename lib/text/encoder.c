@@ -1,0 +1,88 @@
+#include "text/encoder.h"
+
+#include "base/heap.h"
+
+int encoder_pass(struct encoder *encoder, const struct pre_tokenizer *next,
+                 const struct text_piece *piece, struct err *err)
+{
+    const struct subword *model = &encoder->pipeline->model;
+    return next ? next->cut(next, encoder, piece, err)
+                : model->row->encode(model, encoder, piece, err);
+}
+
+int encoder_add(struct encoder *encoder, const struct text_piece *piece, uint32_t id, size_t start,
+                size_t end, struct err *err)
+{
+    struct text_range range = {piece->range.start + start, piece->range.start + end};
+    struct text_range place = aligned_text_place(piece->text, range, &encoder->hint);
+    return token_list_add(encoder->list, (struct token){id, place.start, place.end}, err);
+}
+
+void encoder_drop(struct encoder *encoder, const struct text_piece *piece, size_t start, size_t end)
+{
+    struct text_range range = {piece->range.start + start, piece->range.start + end};
+    struct text_range place = aligned_text_place(piece->text, range, &encoder->hint);
+    if (encoder->list->dropped_count++ == 0)
+        encoder->list->dropped_first = (struct token){0, place.start, place.end};
+}
+
+/* What lies between added tokens of both kinds is a piece. */
+static int encode_piece(void *context, const struct aligned_text *text, struct text_range range,
+                        struct err *err)
+{
+    struct encoder *encoder = context;
+    struct text_piece piece = {text, range};
+    return encoder_pass(encoder, encoder->pipeline->pre_tokenizers, &piece, err);
+}
+
+/* What lies between added tokens that are looked for in the text as it is: it is normalized, and
+ * then the others are looked for. */
+static int encode_stretch(void *context, const struct aligned_text *text, struct text_range range,
+                          struct err *err)
+{
+    struct encoder *encoder = context;
+    struct text_rewriter rewriters[2] = {0};
+    struct aligned_text normal;
+    struct aligned_text stretch = {
+        .bytes = text->bytes + range.start,
+        .size = range.end - range.start,
+        .start = range.start,
+    };
+    struct added_walk walk = {
+        .text = &normal,
+        .normalized = true,
+        .plain = encoder->plain,
+        .list = encoder->list,
+        .between = encode_piece,
+        .context = encoder,
+    };
+    int failed = normalize(encoder->pipeline->normalizers, &normal, &stretch, rewriters, err) ||
+                 added_tokens_walk(&encoder->pipeline->set.added, &walk, err);
+    text_rewriter_release(&rewriters[0]);
+    text_rewriter_release(&rewriters[1]);
+    return failed ? -1 : 0;
+}
+
+int encoder_run(struct encoder *encoder, const struct token_text *text, struct err *err)
+{
+    const struct aligned_text given = {.bytes = text->bytes, .size = text->size};
+    struct added_walk walk = {
+        .text = &given,
+        .plain = text->plain,
+        .list = encoder->list,
+        .between = encode_stretch,
+        .context = encoder,
+    };
+    encoder->plain = text->plain;
+    piece_cache_init(&encoder->cache, text->size);
+    return added_tokens_walk(&encoder->pipeline->set.added, &walk, err);
+}
+
+void encoder_release(struct encoder *encoder)
+{
+    bpe_piece_release(&encoder->piece);
+    piece_cache_release(&encoder->cache);
+    buf_release(&encoder->scratch);
+    token_list_release(&encoder->found);
+    heap_free(encoder->path);
+}

@@ -1,0 +1,42 @@
+/* encoder.h: one text on its way through the stages of a tokenizer.json: added tokens are cut out
+ * of it, what lies between them is normalized (normalizer.h), those among them that are looked for
+ * after that are cut out, the rest is cut into pieces (pre_tokenizer.h), and the model makes tokens
+ * of a piece (subword.h). Each stage hands on what it makes, so that no list of pieces is kept.
+ *
+ *     struct encoder encoder = {.pipeline = pipeline, .list = list};
+ *     if (encoder_run(&encoder, &text, err)) ...
+ *     encoder_release(&encoder);
+ */
+#ifndef ATTN_TEXT_ENCODER_H
+#define ATTN_TEXT_ENCODER_H
+
+#include "text/pipeline.h"
+
+struct encoder {
+    const struct pipeline *pipeline;
+    struct token_list *list; /* gets the tokens */
+    bool plain;              /* special tokens in a text are text */
+
+    struct bpe_piece piece;
+    struct piece_cache cache;
+    struct buf scratch;
+    struct token_list found; /* tokens of a piece that may turn out to be unknown */
+    struct text_path *path;  /* [path_room] of Unigram */
+    size_t path_room;
+    size_t hint; /* where the last token stood in its text */
+};
+
+int encoder_run(struct encoder *encoder, const struct token_text *text, struct err *err);
+void encoder_release(struct encoder *encoder);
+
+/* Hand a piece to a step, or to the model after the last one. */
+int encoder_pass(struct encoder *encoder, const struct pre_tokenizer *next,
+                 const struct text_piece *piece, struct err *err);
+
+/* Add a token of a piece, whose bytes [start, end) it stands for; count what has none. */
+int encoder_add(struct encoder *encoder, const struct text_piece *piece, uint32_t id, size_t start,
+                size_t end, struct err *err);
+void encoder_drop(struct encoder *encoder, const struct text_piece *piece, size_t start,
+                  size_t end);
+
+#endif

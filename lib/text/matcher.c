@@ -1,0 +1,89 @@
+#include "text/matcher.h"
+
+#include <string.h>
+
+#include "format/json.h"
+
+int matcher_read(struct matcher *matcher, const struct json *pattern, struct arena *arena,
+                 struct err *err)
+{
+    const char *text = NULL;
+    *matcher = (struct matcher){0};
+    if (json_get_text(json_member(pattern, "String"), &text)) {
+        matcher->literal_size = strlen(text);
+        matcher->literal = arena_text(arena, text, matcher->literal_size, err);
+        return matcher->literal ? 0 : -1;
+    }
+    if (!json_get_text(json_member(pattern, "Regex"), &text))
+        return err_set(err, "field 'pattern': expected {\"String\": …} or {\"Regex\": …}");
+    matcher->splitter = splitter_find(text);
+    return matcher->splitter ? 0 : regex_open(&matcher->regex, text, err);
+}
+
+void matcher_release(struct matcher *matcher)
+{
+    regex_free(matcher->regex);
+    matcher->regex = NULL;
+}
+
+struct matcher_walk matcher_walk(const struct matcher *matcher, const char *text, size_t size)
+{
+    return (struct matcher_walk){
+        .matcher = matcher,
+        .splitter = splitter_of(matcher->splitter, text, size),
+        .regex = {.regex = matcher->regex, .text = text, .size = size},
+    };
+}
+
+static int next_character(struct matcher_walk *walk, struct text_range *match)
+{
+    const struct splitter *text = &walk->splitter;
+    while (walk->at < text->size) {
+        uint32_t c = 0;
+        size_t start = walk->at;
+        walk->at += utf8_decode(&c, text->text + start, text->size - start);
+        *match = (struct text_range){start, walk->at};
+        if (walk->matcher->is(c))
+            return 1;
+    }
+    return 0;
+}
+
+static int next_literal(struct matcher_walk *walk, struct text_range *match)
+{
+    const struct splitter *text = &walk->splitter;
+    size_t size = walk->matcher->literal_size;
+    const char *found =
+        size ? memmem(text->text + walk->at, text->size - walk->at, walk->matcher->literal, size)
+             : NULL;
+    if (!found)
+        return 0;
+    match->start = (size_t)(found - text->text);
+    match->end = walk->at = match->start + size;
+    return 1;
+}
+
+static int next_piece(struct matcher_walk *walk, struct text_range *match)
+{
+    if (walk->at == walk->splitter.size)
+        return 0;
+    match->start = walk->at;
+    match->end = walk->at = splitter_next(&walk->splitter, walk->at);
+    return 1;
+}
+
+int matcher_next(struct matcher_walk *walk, struct text_range *match, struct err *err)
+{
+    if (walk->matcher->splitter)
+        return next_piece(walk, match);
+    if (walk->matcher->is)
+        return next_character(walk, match);
+    if (walk->matcher->literal)
+        return next_literal(walk, match);
+    return regex_next(&walk->regex, match, err);
+}
+
+void matcher_walk_release(struct matcher_walk *walk)
+{
+    regex_walk_release(&walk->regex);
+}

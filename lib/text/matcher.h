@@ -1,0 +1,41 @@
+/* matcher.h: where something occurs in a text: a pattern, a literal, characters of a kind.
+ *
+ *     struct matcher_walk walk = matcher_walk(&matcher, text, size);
+ *     while ((found = matcher_next(&walk, &match, err)) > 0) ...
+ *     matcher_walk_release(&walk);
+ */
+#ifndef ATTN_TEXT_MATCHER_H
+#define ATTN_TEXT_MATCHER_H
+
+#include "text/regex.h"
+#include "text/splitter.h"
+
+struct json;
+
+struct matcher {
+    bool (*is)(uint32_t character); /* every such character is a match; else … */
+    const char *literal;            /* … this text; else … */
+    size_t literal_size;
+    enum splitter_kind splitter; /* … its pieces; else … */
+    struct regex *regex;         /* … this pattern, which the matcher owns */
+};
+
+struct matcher_walk {
+    const struct matcher *matcher;
+    size_t at;
+    struct splitter splitter;
+    struct regex_walk regex;
+};
+
+/* Read `{"String": " "}` or `{"Regex": "\\s"}`; texts live as long as the arena. */
+int matcher_read(struct matcher *matcher, const struct json *pattern, struct arena *arena,
+                 struct err *err);
+void matcher_release(struct matcher *matcher);
+
+struct matcher_walk matcher_walk(const struct matcher *matcher, const char *text, size_t size);
+
+/* 1 with the next match, 0 when there is none left, -1 with `err`. */
+int matcher_next(struct matcher_walk *walk, struct text_range *match, struct err *err);
+void matcher_walk_release(struct matcher_walk *walk);
+
+#endif

@@ -1,0 +1,227 @@
+#include "text/normalizer/normalizer.h"
+
+#include <string.h>
+
+#include "format/json.h"
+#include "text/stages.h"
+#include "text/word_table.h"
+
+/* --- what single steps do --------------------------------------------------------------------- */
+
+static int read_content(struct normalizer *step, const struct json *value, const char *name,
+                        struct arena *arena, struct err *err)
+{
+    const char *text = NULL;
+    if (json_text(value, name, &text, err))
+        return -1;
+    if (!text)
+        return err_set(err, "expected a field '%s'", name);
+    step->content_size = strlen(text);
+    step->content = arena_text(arena, text, step->content_size, err);
+    return step->content ? 0 : -1;
+}
+
+static int read_replace(struct normalizer *step, const struct json *value, struct arena *arena,
+                        struct err *err)
+{
+    return read_content(step, value, "content", arena, err) ||
+                   matcher_read(&step->matcher, json_member(value, "pattern"), arena, err)
+               ? -1
+               : 0;
+}
+
+static int replace(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
+{
+    const struct aligned_text *in = rewriter->in;
+    struct matcher_walk walk = matcher_walk(&step->matcher, in->bytes, in->size);
+    struct text_range match;
+    size_t at = 0;
+    int found = 0;
+    while ((found = matcher_next(&walk, &match, err)) > 0) {
+        text_rewriter_keep(rewriter, at, match.start);
+        text_rewriter_replace(rewriter, match.start, match.end, step->content, step->content_size);
+        at = match.end;
+    }
+    text_rewriter_keep(rewriter, at, in->size);
+    matcher_walk_release(&walk);
+    return found;
+}
+
+static int read_prepend(struct normalizer *step, const struct json *value, struct arena *arena,
+                        struct err *err)
+{
+    return read_content(step, value, "prepend", arena, err);
+}
+
+static int prepend(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
+{
+    (void)err;
+    if (rewriter->in->size)
+        text_rewriter_replace(rewriter, 0, 0, step->content, step->content_size);
+    text_rewriter_keep(rewriter, 0, rewriter->in->size);
+    return 0;
+}
+
+static int read_append(struct normalizer *step, const struct json *value, struct arena *arena,
+                       struct err *err)
+{
+    return read_content(step, value, "append", arena, err);
+}
+
+static int append(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
+{
+    size_t size = rewriter->in->size;
+    (void)err;
+    text_rewriter_keep(rewriter, 0, size);
+    if (size)
+        text_rewriter_replace(rewriter, size, size, step->content, step->content_size);
+    return 0;
+}
+
+static int read_strip(struct normalizer *step, const struct json *value, struct arena *arena,
+                      struct err *err)
+{
+    (void)arena;
+    step->left = step->right = true;
+    return json_bool(value, "strip_left", &step->left, err) ||
+                   json_bool(value, "strip_right", &step->right, err)
+               ? -1
+               : 0;
+}
+
+static int strip(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
+{
+    const struct aligned_text *in = rewriter->in;
+    size_t first = in->size; /* the first character that is no space, and after the last one */
+    size_t last = 0;
+    (void)err;
+    for (size_t at = 0, length; at < in->size; at += length) {
+        uint32_t c = 0;
+        length = utf8_decode(&c, in->bytes + at, in->size - at);
+        if (unicode_run(c).kind == UNICODE_SPACE)
+            continue;
+        first = first < at ? first : at;
+        last = at + length;
+    }
+    size_t start = step->left ? first : 0;
+    size_t end = step->right ? last : in->size;
+    if (start < end)
+        text_rewriter_keep(rewriter, start, end);
+    return 0;
+}
+
+/* Every byte becomes the character that stands for it in GPT-2's alphabet. */
+static int spell_bytes(const struct normalizer *step, struct text_rewriter *rewriter,
+                       struct err *err)
+{
+    const struct aligned_text *in = rewriter->in;
+    (void)step;
+    (void)err;
+    for (size_t i = 0; i < in->size; i++) {
+        char sign[4];
+        size_t size = utf8_encode(sign, byte_alphabet_sign((unsigned char)in->bytes[i]));
+        text_rewriter_replace(rewriter, i, i + 1, sign, size);
+    }
+    return 0;
+}
+
+/* --- all steps -------------------------------------------------------------------------------- */
+
+static const struct normalizer_row rows[] = {
+    {"NFC", NULL, normalize_form},
+    {"NFD", NULL, normalize_form},
+    {"NFKC", NULL, normalize_form},
+    {"NFKD", NULL, normalize_form},
+    {"Lowercase", NULL, normalize_lowercase},
+    {"StripAccents", NULL, normalize_strip_accents},
+    {"Strip", read_strip, strip},
+    {"Prepend", read_prepend, prepend},
+    {"Append", read_append, append},
+    {"Replace", read_replace, replace},
+    {"ByteLevel", NULL, spell_bytes},
+    {"Precompiled", normalizer_read_charsmap, normalize_charsmap},
+    {"BertNormalizer", NULL, NULL}, /* it is several of normalizer_bert.c */
+};
+
+enum { ROW_COUNT = sizeof rows / sizeof *rows };
+
+/* Where the steps that are read go. */
+struct reading {
+    struct normalizer **end;
+    struct arena *arena;
+};
+
+static struct normalizer *add_step(struct reading *reading, const struct normalizer_row *row,
+                                   struct err *err)
+{
+    struct normalizer *step = arena_alloc(reading->arena, 1, sizeof *step, err);
+    if (!step)
+        return NULL;
+    step->row = row;
+    *reading->end = step;
+    reading->end = &step->next;
+    return step;
+}
+
+/* BertNormalizer is several steps. */
+static int add_bert(struct reading *reading, const struct json *value, struct err *err)
+{
+    const struct normalizer_row *steps[BERT_STEPS_MAX];
+    size_t count = 0;
+    if (bert_steps_read(steps, &count, value, err))
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if (!add_step(reading, steps[i], err))
+            return -1;
+    return 0;
+}
+
+static int add(void *context, size_t type, const struct json *value, struct err *err)
+{
+    const struct normalizer_row *row = &rows[type];
+    if (!row->apply)
+        return add_bert(context, value, err);
+    struct reading *reading = context;
+    struct normalizer *step = add_step(reading, row, err);
+    return step && (!row->read || !row->read(step, value, reading->arena, err)) ? 0 : -1;
+}
+
+int normalizers_read(struct normalizer **steps, const struct json *value, struct arena *arena,
+                     struct err *err)
+{
+    struct reading reading = {steps, arena};
+    struct stage_list list = {"normalizers", NAMES(rows, ROW_COUNT), add, &reading};
+    *steps = NULL;
+    return stages_read(&list, value, err);
+}
+
+void normalizers_release(struct normalizer *steps)
+{
+    for (; steps; steps = steps->next)
+        matcher_release(&steps->matcher);
+}
+
+bool normalizers_spell_bytes(const struct normalizer *steps)
+{
+    while (steps && steps->row->apply != spell_bytes)
+        steps = steps->next;
+    return steps;
+}
+
+int normalize(const struct normalizer *steps, struct aligned_text *out,
+              const struct aligned_text *text, struct text_rewriter rewriters[2], struct err *err)
+{
+    struct aligned_text now = *text;
+    int turn = 0; /* the rewriter that does not hold the text as it is now */
+    for (; steps; steps = steps->next) {
+        struct text_rewriter *rewriter = &rewriters[turn];
+        text_rewriter_release(rewriter);
+        *out = now;
+        rewriter->in = out;
+        if (steps->row->apply(steps, rewriter, err) || text_rewriter_finish(rewriter, &now, err))
+            return -1;
+        turn = rewriter->changed ? !turn : turn;
+    }
+    *out = now;
+    return 0;
+}

@@ -1,0 +1,72 @@
+/* normalizer.h: what a tokenizer.json does to a text before anything cuts it, step by step.
+ *
+ * After every step it is known where each byte stood in the text as given (aligned_text.h). Steps
+ * are rows of one table; one that is not there is refused by its name.
+ *
+ *     struct text_rewriter rewriters[2] = {0};
+ *     if (normalize(steps, &out, &text, rewriters, err)) ...
+ *     text_rewriter_release(&rewriters[0]);      and the other
+ */
+#ifndef ATTN_TEXT_NORMALIZER_H
+#define ATTN_TEXT_NORMALIZER_H
+
+#include "text/matcher.h"
+
+struct json;
+
+struct normalizer {
+    const struct normalizer_row *row;
+    struct matcher matcher; /* Replace: what, … */
+    const char *content;    /* … by what; Prepend, Append: what */
+    size_t content_size;
+    bool left, right;                /* Strip: on these sides */
+    const struct charsmap *charsmap; /* Precompiled */
+    struct normalizer *next;
+};
+
+/* A kind of step: how its object is read, when it says more than its type, and what it does to a
+ * text: what it neither keeps nor replaces is gone. */
+struct normalizer_row {
+    const char *name;
+    int (*read)(struct normalizer *step, const struct json *value, struct arena *arena,
+                struct err *err);
+    int (*apply)(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err);
+};
+
+/* Read the value of `normalizer`, a Sequence or one step; NULL and null: none. What was read lives
+ * in the arena, and is released by the second, after a failure, too. */
+int normalizers_read(struct normalizer **steps, const struct json *value, struct arena *arena,
+                     struct err *err);
+void normalizers_release(struct normalizer *steps);
+
+/* True where a step is ByteLevel: texts come in GPT-2's alphabet. */
+bool normalizers_spell_bytes(const struct normalizer *steps);
+
+/* A text after all steps: itself where nothing changes; else it lives in one of the rewriters,
+ * which the caller releases. */
+int normalize(const struct normalizer *steps, struct aligned_text *out,
+              const struct aligned_text *text, struct text_rewriter rewriters[2], struct err *err);
+
+/* --- steps of files of their own --------------------------------------------------------------- */
+
+/* normalizer_forms.c: NFC and its kin by row, Lowercase, StripAccents. */
+int normalize_form(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err);
+int normalize_lowercase(const struct normalizer *step, struct text_rewriter *rewriter,
+                        struct err *err);
+int normalize_strip_accents(const struct normalizer *step, struct text_rewriter *rewriter,
+                            struct err *err);
+
+/* normalizer_charsmap.c: Precompiled. */
+int normalizer_read_charsmap(struct normalizer *step, const struct json *value, struct arena *arena,
+                             struct err *err);
+int normalize_charsmap(const struct normalizer *step, struct text_rewriter *rewriter,
+                       struct err *err);
+
+/* normalizer_bert.c: BertNormalizer is several steps; the rows of those that its object asks for,
+ * and how many they are. */
+enum { BERT_STEPS_MAX = 5 };
+
+int bert_steps_read(const struct normalizer_row *steps[BERT_STEPS_MAX], size_t *count,
+                    const struct json *value, struct err *err);
+
+#endif

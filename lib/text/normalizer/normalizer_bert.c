@@ -1,0 +1,108 @@
+/* normalizer_bert.c: BertNormalizer, as several steps. */
+#include "format/json.h"
+#include "text/normalizer/normalizer.h"
+
+enum { REPLACEMENT = 0xFFFD };
+
+/* Some of them are white space, too. */
+static bool is_control(uint32_t c)
+{
+    return c < ' ' || (c >= 0x7F && c < 0xA0);
+}
+
+/* Controls go, and every kind of white space becomes a blank. */
+static int clean(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
+{
+    const struct aligned_text *in = rewriter->in;
+    (void)step;
+    (void)err;
+    for (size_t at = 0, length; at < in->size; at += length) {
+        uint32_t c = 0;
+        length = utf8_decode(&c, in->bytes + at, in->size - at);
+        enum unicode_kind kind = unicode_run(c).kind;
+        bool line = c == '\t' || c == '\n' || c == '\r';
+        bool control = kind == UNICODE_CONTROL || kind == UNICODE_JOINER || is_control(c);
+        bool gone = !c || c == REPLACEMENT || (control && !line);
+        if (!gone && c != ' ' && kind == UNICODE_SPACE)
+            text_rewriter_replace(rewriter, at, at + length, " ", 1);
+        else if (!gone)
+            text_rewriter_keep(rewriter, at, at + length);
+    }
+    return 0;
+}
+
+/* The blocks that BERT's own code calls Chinese characters. */
+static bool is_chinese(uint32_t c)
+{
+    static const struct {
+        uint32_t first, last;
+    } blocks[] = {
+        {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},   {0x20000, 0x2A6DF},
+        {0x2A700, 0x2B73F}, {0x2B740, 0x2B81F}, {0x2B920, 0x2CEAF}, {0x2F800, 0x2FA1F},
+    };
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks && blocks[i].first <= c; i++)
+        if (c <= blocks[i].last)
+            return true;
+    return false;
+}
+
+static int space_chinese(const struct normalizer *step, struct text_rewriter *rewriter,
+                         struct err *err)
+{
+    const struct aligned_text *in = rewriter->in;
+    (void)step;
+    (void)err;
+    for (size_t at = 0, length; at < in->size; at += length) {
+        uint32_t c = 0;
+        length = utf8_decode(&c, in->bytes + at, in->size - at);
+        if (is_chinese(c))
+            text_rewriter_replace(rewriter, at, at, " ", 1);
+        text_rewriter_keep(rewriter, at, at + length);
+        if (is_chinese(c))
+            text_rewriter_replace(rewriter, at + length, at + length, " ", 1);
+    }
+    return 0;
+}
+
+static int strip_nonspacing(const struct normalizer *step, struct text_rewriter *rewriter,
+                            struct err *err)
+{
+    const struct aligned_text *in = rewriter->in;
+    (void)step;
+    (void)err;
+    for (size_t at = 0, length; at < in->size; at += length) {
+        uint32_t c = 0;
+        length = utf8_decode(&c, in->bytes + at, in->size - at);
+        if (!utf8_is_nonspacing(c))
+            text_rewriter_keep(rewriter, at, at + length);
+    }
+    return 0;
+}
+
+int bert_steps_read(const struct normalizer_row *steps[BERT_STEPS_MAX], size_t *count,
+                    const struct json *value, struct err *err)
+{
+    static const struct normalizer_row rows[BERT_STEPS_MAX] = {
+        {"clean_text", NULL, clean},
+        {"handle_chinese_chars", NULL, space_chinese},
+        {"NFD", NULL, normalize_form},
+        {"strip_accents", NULL, strip_nonspacing},
+        {"lowercase", NULL, normalize_lowercase},
+    };
+    bool wanted[BERT_STEPS_MAX] = {true, true, true, true, true};
+    bool *strips = &wanted[3];
+    bool *lowers = &wanted[4];
+    if (json_bool(value, rows[0].name, &wanted[0], err) ||
+        json_bool(value, rows[1].name, &wanted[1], err) ||
+        json_bool(value, rows[4].name, lowers, err))
+        return -1;
+    *strips = *lowers; /* null */
+    if (json_bool(value, rows[3].name, strips, err))
+        return -1;
+    wanted[2] = *strips;
+    *count = 0;
+    for (size_t i = 0; i < BERT_STEPS_MAX; i++)
+        if (wanted[i])
+            steps[(*count)++] = &rows[i];
+    return 0;
+}

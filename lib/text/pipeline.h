@@ -1,0 +1,38 @@
+/* pipeline.h: a tokenizer as Hugging Face saves it, with the same ids: one tokenizer.json, or
+ * GPT-2's vocab.json and merges.txt, which stand for the same stages. What would give other ids is
+ * refused by its name.
+ *
+ *     struct pipeline pipeline = {0};
+ *     if (pipeline_open_json(&pipeline, folder, err)) ...
+ *     pipeline_release(&pipeline);
+ */
+#ifndef ATTN_TEXT_PIPELINE_H
+#define ATTN_TEXT_PIPELINE_H
+
+#include "text/normalizer/normalizer.h"
+#include "text/subword/subword.h"
+#include "text/token_set.h"
+
+struct folder;
+
+struct pipeline {
+    struct token_set set;
+    struct normalizer *normalizers;
+    struct pre_tokenizer *pre_tokenizers;
+    struct subword model;
+    bool is_spelt;        /* pieces come in GPT-2's alphabet: something follows on ByteLevel */
+    long long truncation; /* tokens that other programs leave of a text; 0: all */
+    struct arena arena;
+};
+
+/* Read the folder's tokenizer.json; errors name the file and the field. On failure nothing is held.
+ */
+int pipeline_open_json(struct pipeline *pipeline, const struct folder *folder, struct err *err);
+
+/* Read vocab.json and merges.txt; and the added tokens from tokenizer_config.json, else from
+ * added_tokens.json, with `<|endoftext|>` for a special one. On failure nothing is held. */
+int pipeline_open_merges(struct pipeline *pipeline, const struct folder *folder, struct err *err);
+
+void pipeline_release(struct pipeline *pipeline);
+
+#endif

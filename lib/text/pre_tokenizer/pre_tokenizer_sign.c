@@ -1,0 +1,75 @@
+/* pre_tokenizer_sign.c: pieces that change before they are cut. */
+#include <string.h>
+
+#include "text/encoder.h"
+#include "text/pre_tokenizer/pre_tokenizer.h"
+#include "text/word_table.h"
+
+/* Hand on what a rewriter made of a piece. */
+static int hand_on(const struct pre_tokenizer *step, struct encoder *encoder,
+                   struct text_rewriter *rewriter, struct err *err)
+{
+    struct aligned_text text;
+    int failed = text_rewriter_finish(rewriter, &text, err);
+    if (!failed && text.size) {
+        struct text_piece piece = {&text, {0, text.size}};
+        failed = encoder_pass(encoder, step->next, &piece, err);
+    }
+    text_rewriter_release(rewriter);
+    return failed;
+}
+
+/* Does the sign go before the piece? */
+static bool prepends(const struct pre_tokenizer *step, const struct text_piece *piece)
+{
+    size_t hint = 0;
+    struct text_range range = piece->range;
+    const char *bytes = piece->text->bytes + range.start;
+    size_t size = range.end - range.start;
+    if (step->prepend == PREPEND_NEVER ||
+        (size >= step->sign_size && memcmp(bytes, step->sign, step->sign_size) == 0) ||
+        (step->matcher.literal && *bytes == ' ')) /* it is about to be one */
+        return false;
+    return step->prepend == PREPEND_ALWAYS ||
+           aligned_text_place(piece->text, range, &hint).start == 0;
+}
+
+int pre_tokenizer_sign(const struct pre_tokenizer *step, struct encoder *encoder,
+                       const struct text_piece *piece, struct err *err)
+{
+    struct text_range range = piece->range;
+    const char *bytes = piece->text->bytes;
+    const char *blank = memchr(bytes + range.start, ' ', range.end - range.start);
+    bool prepended = prepends(step, piece);
+    if (!step->matcher.literal)
+        blank = NULL;
+    if (!blank && !prepended)
+        return encoder_pass(encoder, step->next, piece, err);
+    struct text_rewriter rewriter = {.in = piece->text};
+    size_t at = range.start;
+    if (prepended)
+        text_rewriter_replace(&rewriter, at, at, step->sign, step->sign_size);
+    for (size_t next; blank; at = next) {
+        size_t start = (size_t)(blank - bytes);
+        next = start + 1;
+        text_rewriter_keep(&rewriter, at, start);
+        text_rewriter_replace(&rewriter, start, next, step->sign, step->sign_size);
+        blank = memchr(bytes + next, ' ', range.end - next);
+    }
+    text_rewriter_keep(&rewriter, at, range.end);
+    return hand_on(step, encoder, &rewriter, err);
+}
+
+int pre_tokenizer_spell(const struct pre_tokenizer *step, struct encoder *encoder,
+                        const struct text_piece *piece, struct err *err)
+{
+    struct text_rewriter rewriter = {.in = piece->text};
+    if (!step->next) /* the model's own words are bytes */
+        return encoder_pass(encoder, NULL, piece, err);
+    for (size_t i = piece->range.start; i < piece->range.end; i++) {
+        char sign[4];
+        uint32_t c = byte_alphabet_sign((unsigned char)piece->text->bytes[i]);
+        text_rewriter_replace(&rewriter, i, i + 1, sign, utf8_encode(sign, c));
+    }
+    return hand_on(step, encoder, &rewriter, err);
+}

@@ -1,0 +1,38 @@
+/* splitter.h: texts cut into pieces by the patterns of the models that people hold, without a
+ * regular expression's detours: a look at each character.
+ *
+ *     GPT-2     's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+ *     Llama 3   (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|
+ *               ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
+ *     Qwen 2    the same with \p{N} in place of \p{N}{1,3}
+ *
+ * The first alternative that fits is a piece, and one fits everywhere. \p{L}, \p{N} and \s are
+ * those of utf8.h: marks are no letters, \p{N} is more than digits, \s is White_Space.
+ *
+ *     struct splitter splitter = splitter_of(SPLITTER_GPT2, text, size);
+ *     for (size_t at = 0, end; at < size; at = end)
+ *         end = splitter_next(&splitter, at);
+ */
+#ifndef ATTN_TEXT_SPLITTER_H
+#define ATTN_TEXT_SPLITTER_H
+
+#include "base/utf8.h"
+
+enum splitter_kind { SPLITTER_NONE, SPLITTER_GPT2, SPLITTER_LLAMA3, SPLITTER_QWEN2 };
+
+struct splitter {
+    enum splitter_kind kind;
+    const char *text; /* valid UTF-8 */
+    size_t size;
+    struct unicode_run run; /* where the last character was found: its neighbours often follow */
+};
+
+struct splitter splitter_of(enum splitter_kind kind, const char *text, size_t size);
+
+/* The end of the piece that begins at `at`, which is before the end. */
+size_t splitter_next(struct splitter *splitter, size_t at);
+
+/* Which of them a regular expression is, as files write it; SPLITTER_NONE: none. */
+enum splitter_kind splitter_find(const char *pattern);
+
+#endif

@@ -1,0 +1,20 @@
+/* stages.h: a list of stages in a tokenizer.json: one, `{"type": "NFC"}`, or a Sequence of them. */
+#ifndef ATTN_TEXT_STAGES_H
+#define ATTN_TEXT_STAGES_H
+
+#include "base/names.h"
+
+struct json;
+
+struct stage_list {
+    const char *member; /* of a Sequence, "normalizers" */
+    struct names types; /* that there are */
+    int (*add)(void *context, size_t type, const struct json *value, struct err *err);
+    void *context;
+};
+
+/* Hand each stage to `add`, in order; NULL and null: there is none. Refused by name: a type that is
+ * not there. */
+int stages_read(const struct stage_list *list, const struct json *value, struct err *err);
+
+#endif

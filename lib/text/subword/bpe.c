@@ -1,0 +1,265 @@
+#include "text/subword/bpe.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/utf8.h"
+
+enum { PIECE_BYTES_MAX = INT32_MAX / 2 };
+
+int bpe_init(struct bpe *bpe, size_t merge_count, struct err *err)
+{
+    *bpe = (struct bpe){.room = merge_count, .unknown = BPE_NONE};
+    memset(bpe->byte_ids, 0xFF, sizeof bpe->byte_ids);
+    memset(bpe->fallback_ids, 0xFF, sizeof bpe->fallback_ids);
+    if (merge_count > HASH_NUMBER_MAX)
+        return err_set(err, "expected at most %d merges, found %zu", HASH_NUMBER_MAX, merge_count);
+    bpe->merges = arena_room(&bpe->arena, merge_count, sizeof *bpe->merges, err);
+    if (bpe->merges && hash_index_init(&bpe->pairs, merge_count, &bpe->arena, err) == 0)
+        return 0;
+    bpe_release(bpe);
+    return -1;
+}
+
+void bpe_release(struct bpe *bpe)
+{
+    arena_release(&bpe->arena);
+    *bpe = (struct bpe){0};
+}
+
+/* The rank at which two neighbours are joined; the probe stands after it. */
+static inline uint32_t find_rank(const struct bpe *bpe, uint32_t left, uint32_t right,
+                                 struct hash_probe *probe)
+{
+    uint32_t rank = 0;
+    *probe = hash_probe(&bpe->pairs, hash_mix(left, right));
+    while (hash_next(probe, &rank))
+        if (bpe->merges[rank].left == left && bpe->merges[rank].right == right)
+            return rank;
+    return BPE_NONE;
+}
+
+uint32_t bpe_rank(const struct bpe *bpe, uint32_t left, uint32_t right)
+{
+    struct hash_probe probe;
+    return find_rank(bpe, left, right, &probe);
+}
+
+void bpe_add(struct bpe *bpe, const struct bpe_merge *merge)
+{
+    struct hash_probe probe;
+    assert(bpe->count < bpe->room);
+    uint32_t rank = (uint32_t)bpe->count++;
+    uint32_t known = find_rank(bpe, merge->left, merge->right, &probe);
+    bpe->merges[rank] = *merge;
+    if (known == BPE_NONE)
+        hash_put(&probe, rank);
+    else
+        hash_replace(&probe, rank);
+}
+
+/* --- what a piece begins as ------------------------------------------------------------------- */
+
+/* A piece on its way to its first tokens. */
+struct beginning {
+    const struct bpe *bpe;
+    struct bpe_piece *piece;
+    const char *bytes;
+    size_t size;
+    struct bpe_token unknown; /* one that may grow, when there is one */
+    bool has_unknown;
+};
+
+static void put(struct bpe_piece *piece, uint32_t id, size_t start, size_t end)
+{
+    piece->tokens[piece->count++] = (struct bpe_token){id, (uint32_t)start, (uint32_t)end};
+}
+
+static void drop(struct bpe_piece *piece, size_t start, size_t end)
+{
+    if (!piece->dropped)
+        piece->dropped_first = start;
+    piece->dropped += end - start;
+}
+
+static void begin_bytes(const struct beginning *begin)
+{
+    for (size_t i = 0; i < begin->size; i++) {
+        uint32_t id = begin->bpe->byte_ids[(unsigned char)begin->bytes[i]];
+        if (id != BPE_NONE)
+            put(begin->piece, id, i, i + 1);
+        else
+            drop(begin->piece, i, i + 1);
+    }
+}
+
+/* The entry of a character, with what is written before or after it. */
+static bool find_character(struct beginning *begin, size_t start, size_t end, uint32_t *id)
+{
+    const struct bpe *bpe = begin->bpe;
+    const char *bytes = begin->bytes + start;
+    bool prefixed = start > 0 && bpe->prefix.size;
+    bool suffixed = end == begin->size && bpe->suffix.size;
+    if (!prefixed && !suffixed && end - start == 1) {
+        *id = bpe->byte_ids[(unsigned char)*bytes];
+        return *id != BPE_NONE;
+    }
+    if (!prefixed && !suffixed)
+        return word_table_find(bpe->words, bytes, end - start, WORD_TEXT, id);
+    struct buf *written = &begin->piece->scratch;
+    buf_clear(written);
+    if (prefixed)
+        buf_bytes(written, bpe->prefix.bytes, bpe->prefix.size);
+    buf_bytes(written, bytes, end - start);
+    if (suffixed)
+        buf_bytes(written, bpe->suffix.bytes, bpe->suffix.size);
+    return !written->out_of_memory &&
+           word_table_find(bpe->words, written->bytes, written->size, WORD_TEXT, id);
+}
+
+/* True when every byte of a character has a token of its own, which are put. */
+static bool fall_back(const struct beginning *begin, size_t start, size_t end)
+{
+    const uint32_t *ids = begin->bpe->fallback_ids;
+    for (size_t i = start; i < end; i++)
+        if (ids[(unsigned char)begin->bytes[i]] == BPE_NONE)
+            return false;
+    for (size_t i = start; i < end; i++)
+        put(begin->piece, ids[(unsigned char)begin->bytes[i]], i, i + 1);
+    return true;
+}
+
+static void flush_unknown(struct beginning *begin)
+{
+    if (begin->has_unknown)
+        put(begin->piece, begin->unknown.id, begin->unknown.start, begin->unknown.end);
+    begin->has_unknown = false;
+}
+
+static void put_unknown(struct beginning *begin, size_t start, size_t end)
+{
+    if (begin->bpe->unknown == BPE_NONE) {
+        drop(begin->piece, start, end);
+        return;
+    }
+    if (!begin->bpe->fuses_unknown)
+        flush_unknown(begin);
+    if (!begin->has_unknown)
+        begin->unknown = (struct bpe_token){begin->bpe->unknown, (uint32_t)start, 0};
+    begin->unknown.end = (uint32_t)end;
+    begin->has_unknown = true;
+}
+
+/* An unknown character waits for the next known one, as Hugging Face has it: bytes that stand for a
+ * character between the two come before it. */
+static void begin_characters(struct beginning *begin)
+{
+    uint32_t id = 0;
+    uint32_t character = 0;
+    for (size_t at = 0, end; at < begin->size; at = end) {
+        end = at + utf8_decode(&character, begin->bytes + at, begin->size - at);
+        if (find_character(begin, at, end, &id)) {
+            flush_unknown(begin);
+            put(begin->piece, id, at, end);
+        } else if (!fall_back(begin, at, end)) {
+            put_unknown(begin, at, end);
+        }
+    }
+    flush_unknown(begin);
+}
+
+/* --- short pieces: what is left of them stands side by side ----------------------------------- */
+
+static size_t lowest(const uint32_t *ranks, size_t count)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < count; i++)
+        if (ranks[i] < ranks[best])
+            best = i;
+    return best;
+}
+
+/* Join token `i` with the next one; returns how many are left. */
+static size_t join(const struct bpe *bpe, uint32_t *ranks, struct bpe_token *tokens, size_t i,
+                   size_t count)
+{
+    size_t after = count - i - 2;
+    tokens[i].id = bpe->merges[ranks[i]].id;
+    tokens[i].end = tokens[i + 1].end;
+    memmove(tokens + i + 1, tokens + i + 2, after * sizeof *tokens);
+    memmove(ranks + i + 1, ranks + i + 2, after * sizeof *ranks);
+    ranks[i] = after ? bpe_rank(bpe, tokens[i].id, tokens[i + 1].id) : BPE_NONE;
+    if (i)
+        ranks[i - 1] = bpe_rank(bpe, tokens[i - 1].id, tokens[i].id);
+    return count - 1;
+}
+
+static void join_short(const struct bpe *bpe, struct bpe_piece *piece)
+{
+    uint32_t ranks[BPE_SHORT_TOKENS];
+    struct bpe_token *tokens = piece->tokens;
+    for (size_t i = 0; i + 1 < piece->count; i++)
+        ranks[i] = bpe_rank(bpe, tokens[i].id, tokens[i + 1].id);
+    ranks[piece->count - 1] = BPE_NONE;
+    for (size_t i; ranks[i = lowest(ranks, piece->count)] != BPE_NONE;)
+        piece->count = join(bpe, ranks, tokens, i, piece->count);
+}
+
+/* --- all pieces ------------------------------------------------------------------------------- */
+
+static int reserve(struct bpe_piece *piece, size_t size, struct err *err)
+{
+    piece->tokens = size <= BPE_SHORT_TOKENS ? piece->short_tokens : piece->long_tokens;
+    if (size <= BPE_SHORT_TOKENS || size <= piece->room)
+        return 0;
+    struct bpe_token *tokens = heap_resize(piece->long_tokens, size, sizeof *tokens, err);
+    if (!tokens)
+        return -1;
+    piece->long_tokens = piece->tokens = tokens;
+    piece->room = size;
+    return 0;
+}
+
+static bool is_entry(const struct bpe *bpe, const char *bytes, size_t size, uint32_t *id)
+{
+    return word_table_find(bpe->words, bytes, size, bpe->by_characters ? WORD_TEXT : WORD_BYTES,
+                           id);
+}
+
+int bpe_encode(const struct bpe *bpe, struct bpe_piece *piece, const char *bytes, size_t size,
+               struct err *err)
+{
+    struct beginning begin = {.bpe = bpe, .piece = piece, .bytes = bytes, .size = size};
+    uint32_t id = 0;
+    piece->count = piece->dropped = 0;
+    if (size > PIECE_BYTES_MAX)
+        return err_set(err, "expected at most %d bytes in a row that nothing cuts, found %zu",
+                       PIECE_BYTES_MAX, size);
+    if (reserve(piece, size, err))
+        return -1;
+    if (bpe->takes_whole && is_entry(bpe, bytes, size, &id)) {
+        put(piece, id, 0, size);
+        return 0;
+    }
+    if (bpe->by_characters)
+        begin_characters(&begin);
+    else
+        begin_bytes(&begin);
+    if (buf_check(&piece->scratch, err))
+        return -1;
+    if (piece->count > BPE_SHORT_TOKENS)
+        return bpe_join_long(bpe, piece, err);
+    if (piece->count)
+        join_short(bpe, piece);
+    return 0;
+}
+
+void bpe_piece_release(struct bpe_piece *piece)
+{
+    bpe_queue_free(piece->queue);
+    heap_free(piece->links);
+    heap_free(piece->long_tokens);
+    buf_release(&piece->scratch);
+    *piece = (struct bpe_piece){0};
+}

@@ -1,0 +1,82 @@
+/* subword.h: the models of tokenizer.json: what becomes of a piece of text when nothing cuts it any
+ * more. Models are rows of one table; one that is not there is refused by its name.
+ *
+ *   BPE         neighbours are joined by rank (bpe.h)
+ *   Unigram     of all ways to put the piece together from entries the likeliest
+ *   WordPiece   the longest entry that the piece begins with, then of the rest the longest one that
+ *               goes a word on (##), and so on; a piece that cannot be cut so is unknown
+ *   WordLevel   the piece is an entry, or unknown
+ */
+#ifndef ATTN_TEXT_SUBWORD_H
+#define ATTN_TEXT_SUBWORD_H
+
+#include "text/pre_tokenizer/pre_tokenizer.h"
+#include "text/prefix_index.h"
+#include "text/subword/bpe.h"
+#include "text/tokenizer_fields.h"
+
+struct subword {
+    const struct subword_row *row;
+    const struct word_table *words;
+    uint32_t unknown; /* BPE_NONE: there is none */
+    struct bpe bpe;
+    bool cuts_at_signs;        /* BPE: nothing is joined over the front of a word's ▁ */
+    struct prefix_index index; /* Unigram */
+    const double *scores;      /* … by id, and that of an unknown character */
+    double unknown_score;
+    bool fuses_unknown;
+    uint32_t byte_ids[256]; /* … of <0x00> to <0xFF>, when it falls back to bytes */
+    const char *prefix;     /* WordPiece: of what goes a word on */
+    size_t prefix_size;
+    long long most_characters; /* … of a piece that is not unknown at once */
+    size_t longest;            /* … and bytes of its longest word */
+};
+
+/* The fields of `model`, by which one is read. */
+struct subword_source {
+    struct field *fields; /* by enum model_field */
+    size_t file_bytes;    /* of the whole file */
+    enum word_form form;  /* how words are written */
+    struct word_table *words;
+    struct arena *arena;
+};
+
+struct subword_row {
+    const char *name;
+    int (*read)(struct subword *model, const struct subword_source *source, struct err *err);
+    int (*encode)(const struct subword *model, struct encoder *encoder,
+                  const struct text_piece *piece, struct err *err);
+};
+
+enum { SUBWORD_BPE, SUBWORD_UNIGRAM, SUBWORD_WORD_PIECE, SUBWORD_WORD_LEVEL, SUBWORD_COUNT };
+
+extern const struct subword_row subword_rows[SUBWORD_COUNT];
+
+/* Read a model and its words. Released by the second, after a failure, too. */
+int subword_read(struct subword *model, const struct subword_source *source, struct err *err);
+void subword_release(struct subword *model);
+
+/* Add a piece's tokens: subword_bpe.c, subword_unigram.c, subword_word.c. */
+int subword_read_bpe(struct subword *model, const struct subword_source *source, struct err *err);
+int subword_read_unigram(struct subword *model, const struct subword_source *source,
+                         struct err *err);
+int subword_read_word_piece(struct subword *model, const struct subword_source *source,
+                            struct err *err);
+int subword_read_word_level(struct subword *model, const struct subword_source *source,
+                            struct err *err);
+int subword_encode_bpe(const struct subword *model, struct encoder *encoder,
+                       const struct text_piece *piece, struct err *err);
+int subword_encode_unigram(const struct subword *model, struct encoder *encoder,
+                           const struct text_piece *piece, struct err *err);
+int subword_encode_word_piece(const struct subword *model, struct encoder *encoder,
+                              const struct text_piece *piece, struct err *err);
+int subword_encode_word_level(const struct subword *model, struct encoder *encoder,
+                              const struct text_piece *piece, struct err *err);
+
+/* The ids of <0x00> to <0xFF>, BPE_NONE for those that are no words. */
+void subword_find_bytes(uint32_t ids[256], const struct word_table *words);
+
+/* After merges and words are there: may pieces be cut at signs? */
+bool bpe_cuts_at_signs(const struct bpe *bpe);
+
+#endif

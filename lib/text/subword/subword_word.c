@@ -1,0 +1,143 @@
+/* subword_word.c: WordPiece and WordLevel: pieces that are words. */
+#include <string.h>
+
+#include "text/encoder.h"
+#include "text/label.h"
+#include "text/subword/subword.h"
+#include "text/words.h"
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static int read_words(struct subword *model, const struct subword_source *source, struct err *err)
+{
+    struct field *fields = source->fields;
+    struct json_cursor vocab;
+    const char *text = "";
+    if (field_need(&vocab, &fields[MODEL_VOCAB], "{", err))
+        return -1;
+    if (word_table_read(source->words, vocab, WORD_TEXT, source->file_bytes, err))
+        return err_prefix(err, "vocab");
+    if (field_text(&fields[MODEL_UNK_TOKEN], &text, err))
+        return -1;
+    word_table_find(model->words, text, strlen(text), WORD_TEXT, &model->unknown);
+    return 0;
+}
+
+int subword_read_word_level(struct subword *model, const struct subword_source *source,
+                            struct err *err)
+{
+    return read_words(model, source, err);
+}
+
+int subword_read_word_piece(struct subword *model, const struct subword_source *source,
+                            struct err *err)
+{
+    struct field *fields = source->fields;
+    const char *prefix = "##";
+    model->most_characters = 100;
+    if (read_words(model, source, err) || field_text(&fields[MODEL_PREFIX], &prefix, err) ||
+        field_integer(&fields[MODEL_MOST_CHARACTERS], 0, INT32_MAX, &model->most_characters, err))
+        return -1;
+    model->prefix_size = strlen(prefix);
+    model->prefix = arena_text(source->arena, prefix, model->prefix_size, err);
+    for (size_t id = 0; id < model->words->size; id++)
+        if (model->longest < model->words->places[id].size)
+            model->longest = model->words->places[id].size;
+    return model->prefix ? 0 : -1;
+}
+
+/* --- pieces ----------------------------------------------------------------------------------- */
+
+static int refuse_word(const struct subword *model, const char *bytes, size_t size, struct err *err)
+{
+    struct nearest nearest;
+    nearest_begin(&nearest, bytes, size);
+    for (size_t id = 0; id < model->words->size; id++) {
+        size_t word_size = 0;
+        const char *word = word_table_word(model->words, (uint32_t)id, &word_size);
+        if (word)
+            nearest_offer_bytes(&nearest, word, word_size);
+    }
+    return words_refuse(&nearest, bytes, 0, size, err);
+}
+
+static int add_unknown(const struct subword *model, struct encoder *encoder,
+                       const struct text_piece *piece, struct err *err)
+{
+    size_t size = piece->range.end - piece->range.start;
+    if (model->unknown == BPE_NONE)
+        return refuse_word(model, piece->text->bytes + piece->range.start, size, err);
+    return encoder_add(encoder, piece, model->unknown, 0, size, err);
+}
+
+int subword_encode_word_level(const struct subword *model, struct encoder *encoder,
+                              const struct text_piece *piece, struct err *err)
+{
+    uint32_t id = 0;
+    size_t size = piece->range.end - piece->range.start;
+    if (!word_table_find(model->words, piece->text->bytes + piece->range.start, size, WORD_TEXT,
+                         &id))
+        return add_unknown(model, encoder, piece, err);
+    return encoder_add(encoder, piece, id, 0, size, err);
+}
+
+/* A word that is being cut: `written` is what the vocabulary may have for its rest. */
+struct cutting {
+    const struct subword *model;
+    const char *bytes;
+    size_t size;
+    struct buf *written;
+};
+
+/* The longest entry at `at`; returns its end, 0 where there is none. */
+static size_t find_longest(const struct cutting *cutting, size_t at, uint32_t *id)
+{
+    const struct subword *model = cutting->model;
+    size_t prefix = at ? model->prefix_size : 0;
+    size_t room = model->longest > prefix ? model->longest - prefix : 0;
+    size_t size = cutting->size - at < room ? cutting->size - at : room;
+    buf_clear(cutting->written);
+    buf_bytes(cutting->written, model->prefix, prefix);
+    buf_bytes(cutting->written, cutting->bytes + at, size);
+    if (cutting->written->out_of_memory)
+        return 0;
+    for (; size > 0; size--)
+        if (word_table_find(model->words, cutting->written->bytes, prefix + size, WORD_TEXT, id))
+            return at + size;
+    return 0;
+}
+
+static size_t count_characters(const char *bytes, size_t size)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < size; i++)
+        count += ((unsigned char)bytes[i] & 0xC0) != 0x80;
+    return count;
+}
+
+int subword_encode_word_piece(const struct subword *model, struct encoder *encoder,
+                              const struct text_piece *piece, struct err *err)
+{
+    const char *bytes = piece->text->bytes + piece->range.start;
+    size_t size = piece->range.end - piece->range.start;
+    struct cutting cutting = {model, bytes, size, &encoder->scratch};
+    uint32_t id = 0;
+    bool whole = count_characters(bytes, size) <= (size_t)model->most_characters;
+    encoder->found.count = 0;
+    for (size_t at = 0, end; whole && at < size; at = end) {
+        end = find_longest(&cutting, at, &id);
+        if (buf_check(cutting.written, err))
+            return -1;
+        whole = end && !token_list_add(&encoder->found, (struct token){id, at, end}, err);
+        if (end && !whole)
+            return -1;
+    }
+    if (!whole)
+        return add_unknown(model, encoder, piece, err);
+    for (size_t i = 0; i < encoder->found.count; i++) {
+        const struct token *token = &encoder->found.items[i];
+        if (encoder_add(encoder, piece, token->id, token->start, token->end, err))
+            return -1;
+    }
+    return 0;
+}
