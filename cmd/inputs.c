@@ -255,8 +255,9 @@ void dropped_note(const struct dropped *dropped, const char *place)
     if (!dropped->count)
         return;
     print_note("%zu %s not in the vocabulary %s left out: '%s' at byte %zu%s%s%s", dropped->count,
-               one ? "mark that is" : "marks that are", one ? "was" : "were", dropped->first,
-               dropped->at, placed ? " of " : "", placed ? place : "", one ? "" : " is the first");
+               one ? "character that is" : "characters that are", one ? "was" : "were",
+               dropped->first, dropped->at, placed ? " of " : "", placed ? place : "",
+               one ? "" : " is the first");
 }
 
 int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folder,

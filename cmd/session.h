@@ -62,7 +62,7 @@ int inputs_check_source(const struct input_options *options, const struct model 
 void inputs_place(struct buf *place, const struct inputs *inputs, size_t index);
 int inputs_blame(const struct inputs *inputs, size_t index, struct err *err);
 
-/* The marks that the vocabulary does not have, over all texts. */
+/* The characters that the vocabulary does not have, over all texts. */
 struct dropped {
     size_t count;
     size_t input; /* where the first one stands: in which text … */
@@ -112,7 +112,7 @@ int session_open(struct session *session, struct err *err);
 int session_read(const struct session *session, struct text_pair *pair, size_t index,
                  struct arena *arena, struct err *err);
 
-/* Count the marks that were dropped in a text, or in the source, and say so when all are read. */
+/* Count the characters that were dropped in a text, or in the source, and say so when all are read. */
 void session_count_dropped(struct session *session, const struct text_pair *pair, size_t index);
 void session_note_dropped(const struct session *session);
 void session_release(struct session *session);

@@ -99,7 +99,7 @@ static int run_and_store(struct batch_work *work, struct err *err)
     if (open_store(work, err))
         return -1;
     if (dropped)
-        print_note("%zu mark%s not in the vocabulary %s left out", dropped,
+        print_note("%zu character%s not in the vocabulary %s left out", dropped,
                    dropped == 1 ? " that is" : "s that are", dropped == 1 ? "was" : "were");
     if (!work->plan.to_stdout) {
         const char *place = work->store.folder.path;

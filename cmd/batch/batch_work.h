@@ -29,7 +29,7 @@ struct survey {
     uint64_t tokens;    /* of this shard's */
     uint64_t bytes;     /* of their tensors */
     size_t longest;     /* of its texts */
-    size_t dropped;     /* marks that vocabularies do not have, in this shard */
+    size_t dropped;     /* characters that vocabularies do not have, in this shard */
 };
 
 struct batch_work {

@@ -78,7 +78,7 @@ static int check(size_t count, size_t dropped_count, struct err *err)
     if (count)
         return 0;
     if (dropped_count)
-        return err_set(err, "the text is empty: all %zu marks in it are not in the vocabulary",
+        return err_set(err, "the text is empty: none of its characters (%zu) is in the vocabulary",
                        dropped_count);
     return err_set(err, "the text is empty: expected at least one token");
 }

@@ -18,12 +18,14 @@ int encoder_add(struct encoder *encoder, const struct text_piece *piece, uint32_
     return token_list_add(encoder->list, (struct token){id, place.start, place.end}, err);
 }
 
-void encoder_drop(struct encoder *encoder, const struct text_piece *piece, size_t start, size_t end)
+void encoder_drop(struct encoder *encoder, const struct text_piece *piece, struct text_range first,
+                  size_t count)
 {
-    struct text_range range = {piece->range.start + start, piece->range.start + end};
+    struct text_range range = {piece->range.start + first.start, piece->range.start + first.end};
     struct text_range place = aligned_text_place(piece->text, range, &encoder->hint);
-    if (encoder->list->dropped_count++ == 0)
+    if (!encoder->list->dropped_count)
         encoder->list->dropped_first = (struct token){0, place.start, place.end};
+    encoder->list->dropped_count += count;
 }
 
 /* What lies between added tokens of both kinds is a piece. */

@@ -33,10 +33,11 @@ void encoder_release(struct encoder *encoder);
 int encoder_pass(struct encoder *encoder, const struct pre_tokenizer *next,
                  const struct text_piece *piece, struct err *err);
 
-/* Add a token of a piece, whose bytes [start, end) it stands for; count what has none. */
+/* Add a token of a piece, whose bytes [start, end) it stands for; count characters that have none,
+ * the first of which stands in `first`. */
 int encoder_add(struct encoder *encoder, const struct text_piece *piece, uint32_t id, size_t start,
                 size_t end, struct err *err);
-void encoder_drop(struct encoder *encoder, const struct text_piece *piece, size_t start,
-                  size_t end);
+void encoder_drop(struct encoder *encoder, const struct text_piece *piece, struct text_range first,
+                  size_t count);
 
 #endif

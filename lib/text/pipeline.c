@@ -183,6 +183,31 @@ int pipeline_open_json(struct pipeline *pipeline, const struct folder *folder, s
     return failed;
 }
 
+/* Neither fails nor takes all of a text away. */
+static bool stages_know_all(const struct pipeline *pipeline)
+{
+    for (const struct normalizer *step = pipeline->normalizers; step; step = step->next)
+        if (step->row->apply != normalize_form && (!step->content_size || step->matcher.regex))
+            return false;
+    for (const struct pre_tokenizer *step = pipeline->pre_tokenizers; step; step = step->next)
+        if (step->matcher.regex ||
+            (step->cut == pre_tokenizer_split && step->behavior == SPLIT_REMOVED))
+            return false;
+    return true;
+}
+
+bool pipeline_knows_all(const struct pipeline *pipeline)
+{
+    const struct bpe *bpe = &pipeline->model.bpe;
+    const uint32_t *ids = bpe->by_characters ? bpe->fallback_ids : bpe->byte_ids;
+    if (pipeline->model.row != &subword_rows[SUBWORD_BPE] || !stages_know_all(pipeline))
+        return false;
+    for (int byte = 0; byte < 256; byte++)
+        if (bpe->unknown == BPE_NONE && ids[byte] == BPE_NONE)
+            return false;
+    return true;
+}
+
 void pipeline_release(struct pipeline *pipeline)
 {
     normalizers_release(pipeline->normalizers);

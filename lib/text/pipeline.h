@@ -35,4 +35,7 @@ int pipeline_open_merges(struct pipeline *pipeline, const struct folder *folder,
 
 void pipeline_release(struct pipeline *pipeline);
 
+/* True when every text in UTF-8 has tokens, so that nothing in it can be refused or dropped. */
+bool pipeline_knows_all(const struct pipeline *pipeline);
+
 #endif

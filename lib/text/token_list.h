@@ -22,7 +22,7 @@ struct token {
 struct tokens {
     struct token *items;
     size_t count;
-    size_t dropped_count;        /* punctuation that is no entry of the vocabulary */
+    size_t dropped_count;        /* characters that the vocabulary does not have */
     struct token *dropped_first; /* where the first of it stood, or NULL (its id means nothing) */
 };
 

@@ -211,7 +211,7 @@ int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list,
 
 bool tokenizer_knows_all(const struct tokenizer *tokenizer)
 {
-    return !tokenizer->is_words && tokenizer->pipeline.model.row == &subword_rows[SUBWORD_BPE];
+    return !tokenizer->is_words && pipeline_knows_all(&tokenizer->pipeline);
 }
 
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size)

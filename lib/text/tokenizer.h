@@ -56,7 +56,7 @@ int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, c
 int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list, const char *text,
                      size_t size, struct err *err);
 
-/* True when every text in UTF-8 has tokens, so that nothing in it can be refused. */
+/* True when every text in UTF-8 has tokens, so that nothing in it can be refused or dropped. */
 bool tokenizer_knows_all(const struct tokenizer *tokenizer);
 
 /* The bytes of a token, not 0-terminated, valid as long as the tokenizer, NULL when the id is no

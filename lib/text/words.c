@@ -167,17 +167,16 @@ static int push_cuts(struct cutter *cutter, const struct run *run, struct err *e
     return 0;
 }
 
-int words_refuse(const struct nearest *nearest, const char *text, size_t start, size_t end,
-                 struct err *err)
+int words_refuse(const struct nearest *nearest, struct word word, size_t at, struct err *err)
 {
     char shown[LABEL_EXCERPT_BYTES];
     char meant[LABEL_EXCERPT_BYTES];
-    label_excerpt(shown, text + start, end - start);
+    label_excerpt(shown, word.bytes, word.size);
     if (nearest->name)
         err_set(err, "word '%s' at byte %zu is not in the vocabulary: did you mean '%s'?", shown,
-                start, label_excerpt(meant, nearest->name, nearest->name_bytes));
+                at, label_excerpt(meant, nearest->name, nearest->name_bytes));
     else
-        err_set(err, "word '%s' at byte %zu is not in the vocabulary", shown, start);
+        err_set(err, "word '%s' at byte %zu is not in the vocabulary", shown, at);
     return err_about(err, ERR_ABOUT_WORD);
 }
 
@@ -189,7 +188,8 @@ static int refuse_word(const struct cutter *cutter, size_t end, struct err *err)
         const struct word *word = &cutter->vocabulary->index.entries[i].word;
         nearest_offer_bytes(&nearest, word->bytes, word->size);
     }
-    return words_refuse(&nearest, cutter->text, cutter->at, end, err);
+    struct word unknown = {cutter->text + cutter->at, end - cutter->at};
+    return words_refuse(&nearest, unknown, cutter->at, err);
 }
 
 /* A word that is no entry and cannot be cut into entries. */

@@ -76,22 +76,63 @@ static void put(struct bpe_piece *piece, uint32_t id, size_t start, size_t end)
     piece->tokens[piece->count++] = (struct bpe_token){id, (uint32_t)start, (uint32_t)end};
 }
 
+/* A character, which is counted once, however many of its bytes are dropped. */
 static void drop(struct bpe_piece *piece, size_t start, size_t end)
 {
-    if (!piece->dropped)
-        piece->dropped_first = start;
-    piece->dropped += end - start;
+    if (!piece->dropped++)
+        piece->dropped_first = (struct bpe_token){BPE_NONE, (uint32_t)start, (uint32_t)end};
 }
 
-static void begin_bytes(const struct beginning *begin)
+static void flush_unknown(struct beginning *begin)
 {
+    if (begin->has_unknown)
+        put(begin->piece, begin->unknown.id, begin->unknown.start, begin->unknown.end);
+    begin->has_unknown = false;
+}
+
+static void put_unknown(struct beginning *begin, size_t start, size_t end)
+{
+    if (!begin->bpe->fuses_unknown)
+        flush_unknown(begin);
+    if (!begin->has_unknown)
+        begin->unknown = (struct bpe_token){begin->bpe->unknown, (uint32_t)start, 0};
+    begin->unknown.end = (uint32_t)end;
+    begin->has_unknown = true;
+}
+
+static bool goes_on(const struct beginning *begin, size_t at)
+{
+    return at < begin->size && ((unsigned char)begin->bytes[at] & 0xC0) == 0x80;
+}
+
+/* Drop the character that a byte is of, from `counted` on; returns its end. */
+static size_t drop_around(const struct beginning *begin, size_t at, size_t counted)
+{
+    size_t start = at;
+    size_t end = at + 1;
+    while (start > counted && goes_on(begin, start))
+        start--;
+    while (goes_on(begin, end))
+        end++;
+    drop(begin->piece, start, end);
+    return end;
+}
+
+static void begin_bytes(struct beginning *begin)
+{
+    size_t counted = 0; /* the end of the last character that was dropped */
     for (size_t i = 0; i < begin->size; i++) {
         uint32_t id = begin->bpe->byte_ids[(unsigned char)begin->bytes[i]];
-        if (id != BPE_NONE)
+        if (id != BPE_NONE) {
+            flush_unknown(begin);
             put(begin->piece, id, i, i + 1);
-        else
-            drop(begin->piece, i, i + 1);
+        } else if (begin->bpe->unknown != BPE_NONE) {
+            put_unknown(begin, i, i + 1);
+        } else if (i >= counted) {
+            counted = drop_around(begin, i, counted);
+        }
     }
+    flush_unknown(begin);
 }
 
 /* The entry of a character, with what is written before or after it. */
@@ -130,27 +171,6 @@ static bool fall_back(const struct beginning *begin, size_t start, size_t end)
     return true;
 }
 
-static void flush_unknown(struct beginning *begin)
-{
-    if (begin->has_unknown)
-        put(begin->piece, begin->unknown.id, begin->unknown.start, begin->unknown.end);
-    begin->has_unknown = false;
-}
-
-static void put_unknown(struct beginning *begin, size_t start, size_t end)
-{
-    if (begin->bpe->unknown == BPE_NONE) {
-        drop(begin->piece, start, end);
-        return;
-    }
-    if (!begin->bpe->fuses_unknown)
-        flush_unknown(begin);
-    if (!begin->has_unknown)
-        begin->unknown = (struct bpe_token){begin->bpe->unknown, (uint32_t)start, 0};
-    begin->unknown.end = (uint32_t)end;
-    begin->has_unknown = true;
-}
-
 /* An unknown character waits for the next known one, as Hugging Face has it: bytes that stand for a
  * character between the two come before it. */
 static void begin_characters(struct beginning *begin)
@@ -163,7 +183,10 @@ static void begin_characters(struct beginning *begin)
             flush_unknown(begin);
             put(begin->piece, id, at, end);
         } else if (!fall_back(begin, at, end)) {
-            put_unknown(begin, at, end);
+            if (begin->bpe->unknown != BPE_NONE)
+                put_unknown(begin, at, end);
+            else
+                drop(begin->piece, at, end);
         }
     }
     flush_unknown(begin);

@@ -71,8 +71,8 @@ struct bpe_token {
 struct bpe_piece {
     struct bpe_token *tokens;
     size_t count;
-    size_t dropped;       /* bytes that had no entry, … */
-    size_t dropped_first; /* … and where the first of them stands in the piece */
+    size_t dropped; /* characters that had no entry, or of which a byte had none, … */
+    struct bpe_token dropped_first; /* … and where the first of them stands in the piece */
     struct bpe_token short_tokens[BPE_SHORT_TOKENS];
     struct bpe_token *long_tokens; /* [room] */
     struct bpe_link *links;        /* [room] of a long piece */

@@ -232,7 +232,7 @@ static int begin(const struct bpe *bpe, struct bpe_piece *piece, struct err *err
     return 0;
 }
 
-int bpe_join_long(const struct bpe *bpe, struct bpe_piece *piece, struct err *err)
+static int join_all(const struct bpe *bpe, struct bpe_piece *piece, struct err *err)
 {
     uint32_t rank = 0;
     uint32_t at = 0;
@@ -243,4 +243,13 @@ int bpe_join_long(const struct bpe *bpe, struct bpe_piece *piece, struct err *er
             return -1;
     collect(piece);
     return 0;
+}
+
+int bpe_join_long(const struct bpe *bpe, struct bpe_piece *piece, struct err *err)
+{
+    if (!join_all(bpe, piece, err))
+        return 0;
+    bpe_queue_free(piece->queue); /* it still holds pairs */
+    piece->queue = NULL;
+    return -1;
 }

@@ -33,14 +33,16 @@ static int refuse_dropout(const struct field *field, struct err *err)
                            label_excerpt(shown, field->value.bytes, field->value.size));
 }
 
-static int read_unknown(struct bpe *bpe, struct field *field, struct err *err)
+static int read_unknown(struct bpe *bpe, struct field *field, struct arena *arena, struct err *err)
 {
     char shown[LABEL_EXCERPT_BYTES];
-    const char *text = NULL;
+    const char *text = "";
     if (field_text(field, &text, err))
         return -1;
-    if (!text || !*text ||
-        word_table_find(bpe->words, text, strlen(text), bpe->words->form, &bpe->unknown))
+    char *scratch = arena_alloc(arena, strlen(text) + 1, 1, err);
+    if (!scratch)
+        return -1;
+    if (!*text || word_table_find_written(bpe->words, text, strlen(text), scratch, &bpe->unknown))
         return 0;
     return err_set(err, "unk_token: '%s' is not in the vocabulary",
                    label_excerpt(shown, text, strlen(text)));
@@ -53,7 +55,7 @@ static int read_settings(struct subword *model, const struct subword_source *sou
     struct bpe *bpe = &model->bpe;
     bool falls_back = false;
     if (read_affix(&bpe->suffix, &fields[MODEL_SUFFIX], source->arena, err) ||
-        read_unknown(bpe, &fields[MODEL_UNK_TOKEN], err) ||
+        read_unknown(bpe, &fields[MODEL_UNK_TOKEN], source->arena, err) ||
         field_bool(&fields[MODEL_FUSE_UNK], &bpe->fuses_unknown, err) ||
         field_bool(&fields[MODEL_IGNORE_MERGES], &bpe->takes_whole, err) ||
         field_bool(&fields[MODEL_BYTE_FALLBACK], &falls_back, err))
@@ -173,6 +175,13 @@ static int add_known(struct encoder *encoder, struct part *part, const struct pi
     return 0;
 }
 
+static void drop(struct encoder *encoder, struct part *part, const struct bpe_piece *piece)
+{
+    size_t start = place_of(part, piece->dropped_first.start);
+    struct text_range range = {start, place_of(part, piece->dropped_first.end)};
+    encoder_drop(encoder, part->piece, range, piece->dropped);
+}
+
 static int encode_part(const struct bpe *bpe, struct encoder *encoder, struct part *part,
                        const char *bytes, size_t size, struct err *err)
 {
@@ -185,8 +194,7 @@ static int encode_part(const struct bpe *bpe, struct encoder *encoder, struct pa
     if (entry && !piece->dropped)
         piece_entry_set(entry, bytes, size, piece->tokens, piece->count);
     if (piece->dropped)
-        encoder_drop(encoder, part->piece, place_of(part, piece->dropped_first),
-                     place_of(part, piece->dropped_first + 1));
+        drop(encoder, part, piece);
     for (size_t i = 0; i < piece->count; i++)
         if (add(encoder, part, piece->tokens[i], err))
             return -1;

@@ -48,26 +48,30 @@ int subword_read_word_piece(struct subword *model, const struct subword_source *
 
 /* --- pieces ----------------------------------------------------------------------------------- */
 
-static int refuse_word(const struct subword *model, const char *bytes, size_t size, struct err *err)
+static int refuse_word(const struct subword *model, const struct text_piece *piece, struct err *err)
 {
     struct nearest nearest;
-    nearest_begin(&nearest, bytes, size);
+    struct word unknown = {piece->text->bytes + piece->range.start,
+                           piece->range.end - piece->range.start};
+    size_t hint = 0;
+    nearest_begin(&nearest, unknown.bytes, unknown.size);
     for (size_t id = 0; id < model->words->size; id++) {
-        size_t word_size = 0;
-        const char *word = word_table_word(model->words, (uint32_t)id, &word_size);
+        size_t size = 0;
+        const char *word = word_table_word(model->words, (uint32_t)id, &size);
         if (word)
-            nearest_offer_bytes(&nearest, word, word_size);
+            nearest_offer_bytes(&nearest, word, size);
     }
-    return words_refuse(&nearest, bytes, 0, size, err);
+    return words_refuse(&nearest, unknown,
+                        aligned_text_place(piece->text, piece->range, &hint).start, err);
 }
 
 static int add_unknown(const struct subword *model, struct encoder *encoder,
                        const struct text_piece *piece, struct err *err)
 {
-    size_t size = piece->range.end - piece->range.start;
     if (model->unknown == BPE_NONE)
-        return refuse_word(model, piece->text->bytes + piece->range.start, size, err);
-    return encoder_add(encoder, piece, model->unknown, 0, size, err);
+        return refuse_word(model, piece, err);
+    return encoder_add(encoder, piece, model->unknown, 0, piece->range.end - piece->range.start,
+                       err);
 }
 
 int subword_encode_word_level(const struct subword *model, struct encoder *encoder,

@@ -114,7 +114,7 @@ TEST(what_cannot_be_read_is_refused)
         {{.text = "", .size = 0}, false, "the text is empty: expected at least one token"},
         {{.text = "!?.", .size = 3},
          false,
-         "the text is empty: all 3 marks in it are not in the vocabulary"},
+         "the text is empty: none of its characters (3) is in the vocabulary"},
         {{.text = "Life", .size = 4},
          true,
          "the model has no tokenizer (tokenizer.json or vocab.json): give the tokens by --ids"},
