@@ -9,7 +9,6 @@
 /* A walk as a line: tokens as <id start-end>, what lies between as it is, all between bars. */
 struct record {
     struct buf line;
-    const char *text;
 };
 
 static int take(void *context, const struct token *tokens, size_t count, struct err *err)
@@ -21,36 +20,36 @@ static int take(void *context, const struct token *tokens, size_t count, struct 
     return 0;
 }
 
-static int between(void *context, size_t start, size_t end, struct err *err)
+/* The list hands on each token at once, so that both come in one line. */
+static int between(void *context, const struct aligned_text *text, struct text_range range,
+                   struct err *err)
 {
-    struct record *record = context;
-    (void)err;
-    ck_assert_uint_lt(start, end);
+    struct token_list *list = context;
+    struct record *record = list->sink->context;
+    if (token_list_flush(list, err))
+        return -1;
+    ck_assert_uint_lt(range.start, range.end);
     buf_char(&record->line, '|');
-    buf_bytes(&record->line, record->text + start, end - start);
+    buf_bytes(&record->line, text->bytes + range.start, range.end - range.start);
     buf_char(&record->line, '|');
     return 0;
 }
 
-/* The list hands on each token at once, so that both come in one line. */
-static int between_in_order(void *context, size_t start, size_t end, struct err *err)
-{
-    struct token_list *list = context;
-    if (token_list_flush(list, err))
-        return -1;
-    return between(list->sink->context, start, end, err);
-}
+/* How a text is walked through: as special tokens are text, or in the pass of those that are
+ * normalized. */
+struct way {
+    bool plain, normalized;
+};
 
-static void walk(struct buf *line, const struct added_token *items, size_t count, const char *text,
-                 bool plain)
+static void walk(struct buf *line, const struct added_token *items, size_t count,
+                 const struct aligned_text *text, struct way way)
 {
     struct arena arena = {0};
     struct added_tokens tokens;
-    struct record record = {.text = text};
+    struct record record = {0};
     struct token_sink sink = {take, &record};
     struct token_list list = {.sink = &sink};
-    struct token_text whole = {text, strlen(text), plain};
-    struct added_walk walk = {&whole, &list, between_in_order, &list};
+    struct added_walk walk = {text, way.normalized, way.plain, &list, between, &list};
     ck_assert_int_eq(added_tokens_init(&tokens, items, count, &arena, NULL), 0);
     ck_assert_int_eq(added_tokens_walk(&tokens, &walk, NULL), 0);
     ck_assert_int_eq(token_list_flush(&list, NULL), 0);
@@ -60,13 +59,20 @@ static void walk(struct buf *line, const struct added_token *items, size_t count
     arena_release(&arena);
 }
 
+static void expect_way(const struct added_token *items, size_t count, struct way way,
+                       const char *text, const char *expected)
+{
+    struct buf line;
+    struct aligned_text whole = {.bytes = text, .size = strlen(text)};
+    walk(&line, items, count, &whole, way);
+    ck_assert_msg(strcmp(line.bytes, expected) == 0, "'%s' gives '%s'", text, line.bytes);
+    buf_release(&line);
+}
+
 static void expect_walk(const struct added_token *items, size_t count, const char *text,
                         const char *expected)
 {
-    struct buf line;
-    walk(&line, items, count, text, false);
-    ck_assert_msg(strcmp(line.bytes, expected) == 0, "'%s' gives '%s'", text, line.bytes);
-    buf_release(&line);
+    expect_way(items, count, (struct way){0}, text, expected);
 }
 
 static const struct added_token end_of_text[] = {
@@ -89,10 +95,7 @@ TEST(special_tokens_can_be_text)
     static const struct added_token items[] = {
         {.bytes = "<s>", .size = 3, .id = 1, .special = true},
         {.bytes = "<t>", .size = 3, .id = 2}};
-    struct buf line;
-    walk(&line, items, 2, "a<s><t><s>", true);
-    ck_assert_str_eq(line.bytes, "|a<s>|<2 4-7>|<s>|");
-    buf_release(&line);
+    expect_way(items, 2, (struct way){.plain = true}, "a<s><t><s>", "|a<s>|<2 4-7>|<s>|");
 }
 
 TEST(the_longest_of_those_that_begin_first_is_taken)
@@ -107,13 +110,36 @@ TEST(the_longest_of_those_that_begin_first_is_taken)
     expect_walk(items, 4, "爱ab", "<4 0-3><1 3-5>");
 }
 
-TEST(those_that_are_not_normalized_are_looked_for_first)
+TEST(each_pass_looks_for_its_own_kind)
 {
     static const struct added_token items[] = {
         {.bytes = "ab", .size = 2, .id = 1, .normalized = true},
         {.bytes = "bc", .size = 2, .id = 2}};
-    expect_walk(items, 2, "abc", "|a|<2 1-3>");
-    expect_walk(items, 2, "abcab", "|a|<2 1-3><1 3-5>");
+    static const struct way second = {.normalized = true};
+    expect_walk(items, 2, "abcab", "|a|<2 1-3>|ab|");
+    expect_way(items, 2, second, "abcab", "<1 0-2>|c|<1 3-5>");
+}
+
+TEST(the_second_pass_looks_for_what_a_token_was_normalized_to)
+{
+    static const struct added_token items[] = {
+        {.bytes = "AB", .size = 2, .pattern = "ab", .pattern_size = 2, .id = 1, .normalized = true},
+        {.bytes = "C", .size = 1, .pattern = "", .pattern_size = 0, .id = 2, .normalized = true}};
+    expect_way(items, 2, (struct way){.normalized = true}, "ABabC", "|AB|<1 2-4>|C|");
+}
+
+/* A text that was changed: `ab` for what stood at 10 to 16, a byte for three. */
+TEST(tokens_stand_where_their_bytes_stood_in_the_text_as_given)
+{
+    static const struct alignment parts[] = {{0, 10, 13}, {1, 13, 16}, {2, 16, ALIGNED_BYTES}};
+    static const struct added_token items[] = {
+        {.bytes = "b", .size = 1, .id = 1, .normalized = true},
+        {.bytes = "bxa", .size = 3, .id = 2, .normalized = true}};
+    const struct aligned_text text = {.bytes = "abxab", .size = 5, .parts = parts, .part_count = 3};
+    struct buf line;
+    walk(&line, items, 2, &text, (struct way){.normalized = true});
+    ck_assert_str_eq(line.bytes, "|a|<2 13-18><1 18-19>");
+    buf_release(&line);
 }
 
 TEST(a_single_word_touches_no_letter)
@@ -122,11 +148,13 @@ TEST(a_single_word_touches_no_letter)
         {.bytes = "foo", .size = 3, .id = 1, .single_word = true},
         {.bytes = "oof", .size = 3, .id = 2, .normalized = true},
         {.bytes = "!x", .size = 2, .id = 3, .normalized = true, .single_word = true}};
+    static const struct way second = {.normalized = true};
     expect_walk(items, 1, "foo foo.", "<1 0-3>| |<1 4-7>|.|");
     expect_walk(items, 1, "foos afoo foo_ 9foo", "|foos afoo foo_ 9foo|");
     expect_walk(items, 1, "爱foo foo\xCC\x81 -foo", "|爱foo foo\xCC\x81 -|<1 14-17>");
-    expect_walk(items, 2, "xfoof", "|xf|<2 2-5>");    /* the second pass has the whole of it */
-    expect_walk(items, 3, "foo!x", "<1 0-3><3 3-5>"); /* to the second, a text begins after foo */
+    expect_walk(items, 2, "xfoof", "|xfoof|");
+    expect_way(items, 2, second, "xfoof", "|xf|<2 2-5>"); /* the second pass has the whole of it */
+    expect_way(items, 3, second, "!x !xy", "<3 0-2>| !xy|");
 }
 
 TEST(white_space_on_their_sides_may_belong_to_them)

@@ -6,9 +6,9 @@
 #include "../unit.h"
 #include "base/heap.h"
 
-/* ids: 0 a, 1 b, 2 c, 3 a blank, 4 ab, 5 abc, 6 " a", 7 "a b" (a text), 8 爱, 9 爱a (texts) */
+/* ids: 0 a, 1 b, 2 c, 3 a blank, 4 ab, 5 abc, 6 " a", 7 "a b" (a text), 8 爱, 9 爱a (texts), 10 aa */
 static const char vocab[] =
-    "[\"a\", \"b\", \"c\", \"\\u0120\", \"ab\", \"abc\", \"Ġa\", \"a b\", \"爱\", \"爱a\"]";
+    "[\"a\", \"b\", \"c\", \"\\u0120\", \"ab\", \"abc\", \"Ġa\", \"a b\", \"爱\", \"爱a\", \"aa\"]";
 
 static void open_words(struct word_table *words)
 {
@@ -26,7 +26,7 @@ static int read_lines(struct bpe *bpe, const char *lines, struct err *err)
     return failed;
 }
 
-static int read_json(struct bpe *bpe, const char *json, struct err *err)
+static int read_prefixed(struct bpe *bpe, const char *json, size_t prefix, struct err *err)
 {
     struct word_table words = {0};
     struct json_cursor cursor;
@@ -36,9 +36,14 @@ static int read_json(struct bpe *bpe, const char *json, struct err *err)
     ck_assert_int_eq(json_cursor_open(&cursor, json, strlen(json), NULL), 0);
     counter = cursor;
     json_cursor_count(&counter, &count);
-    int failed = merges_read_json(bpe, &words, cursor, count, err);
+    int failed = merges_read_json(bpe, &words, cursor, count, prefix, err);
     word_table_release(&words);
     return failed;
+}
+
+static int read_json(struct bpe *bpe, const char *json, struct err *err)
+{
+    return read_prefixed(bpe, json, 0, err);
 }
 
 static void expect_merges(const struct bpe *bpe, const struct bpe_merge *merges, size_t count)
@@ -115,6 +120,29 @@ TEST(words_outside_the_alphabet_are_merged_as_texts)
     ck_assert_int_eq(read_json(&bpe, "[[\"爱\", \"a\"]]", NULL), 0);
     expect_merges(&bpe, expected, 1);
     bpe_release(&bpe);
+}
+
+/* With ## before what goes a word on, "a" and "##b" are "ab"; a right part that is no longer than
+ * the prefix stays as it is. */
+TEST(a_prefix_goes_away_when_parts_are_joined)
+{
+    static const struct {
+        const char *json;
+        size_t prefix;
+        struct bpe_merge merge;
+    } cases[] = {
+        {"[\"a Ġa\"]", 2, {0, 6, 10}},
+        {"[[\"a\", \"Ġa\"]]", 2, {0, 6, 10}},
+        {"[\"a b\"]", 1, {0, 1, 4}},
+        {"[\"a b\"]", 9, {0, 1, 4}},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct bpe bpe;
+        struct err err = {0};
+        ck_assert_msg(!read_prefixed(&bpe, cases[i].json, cases[i].prefix, &err), "%s", err.text);
+        expect_merges(&bpe, &cases[i].merge, 1);
+        bpe_release(&bpe);
+    }
 }
 
 TEST(a_line_that_is_no_merge_is_refused_with_its_number)

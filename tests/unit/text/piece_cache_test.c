@@ -7,7 +7,7 @@
 
 enum { TEXT_BYTES = 1 << 20 };
 
-static const struct bpe_token tokens[PIECE_ENTRY_TOKENS + 1] = {{7, 1}, {8, 3}};
+static const struct bpe_token tokens[PIECE_ENTRY_TOKENS + 1] = {{7, 0, 1}, {8, 1, 3}};
 
 TEST(a_piece_is_kept_until_another_takes_its_place)
 {

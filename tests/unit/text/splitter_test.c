@@ -1,4 +1,4 @@
-#include "text/subword/bpe.h"
+#include "text/splitter.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -11,10 +11,10 @@
 /* The pieces of a text between bars. */
 static void describe(struct buf *out, const char *text, size_t size)
 {
-    struct bpe_splitter splitter = bpe_splitter(text, size);
+    struct splitter splitter = splitter_of(SPLITTER_GPT2, text, size);
     buf_text(out, "");
     for (size_t at = 0, end; at < size; at = end) {
-        end = bpe_split(&splitter, at);
+        end = splitter_next(&splitter, at);
         ck_assert_uint_gt(end, at);
         ck_assert_uint_le(end, size);
         buf_text(out, at ? "|" : "");
@@ -98,9 +98,9 @@ TEST(texts_are_cut_as_gpt2_cuts_them)
 
 TEST(a_zero_is_a_character_like_others)
 {
-    struct bpe_splitter splitter = bpe_splitter("'\0a", 3);
-    ck_assert_uint_eq(bpe_split(&splitter, 0), 2);
-    ck_assert_uint_eq(bpe_split(&splitter, 2), 3);
+    struct splitter splitter = splitter_of(SPLITTER_GPT2, "'\0a", 3);
+    ck_assert_uint_eq(splitter_next(&splitter, 0), 2);
+    ck_assert_uint_eq(splitter_next(&splitter, 2), 3);
 }
 
 /* --- the judge: the pattern, alternative by alternative --------------------------------------- */
@@ -173,10 +173,10 @@ TEST(random_texts_are_cut_as_the_pattern_says)
         buf_text(&text, "");
         for (int left = rand_r(&seed) % 12; left >= 0; left--)
             buf_text(&text, parts[(size_t)(rand_r(&seed) >> 4) % COUNT(parts)]);
-        struct bpe_splitter splitter = bpe_splitter(text.bytes, text.size);
+        struct splitter splitter = splitter_of(SPLITTER_GPT2, text.bytes, text.size);
         for (size_t at = 0; at < text.size;) {
             size_t end = slow_split(text.bytes, text.size, at);
-            ck_assert_msg(bpe_split(&splitter, at) == end, "'%s' at %zu", text.bytes, at);
+            ck_assert_msg(splitter_next(&splitter, at) == end, "'%s' at %zu", text.bytes, at);
             at = end;
         }
         buf_release(&text);

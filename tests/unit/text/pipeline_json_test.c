@@ -1,0 +1,305 @@
+#include "text/pipeline.h"
+
+#include <string.h>
+
+#include "../rigs/pipeline_rig.h"
+#include "../unit.h"
+
+#define BPE "{\"type\": \"BPE\", \"vocab\": {\"h\": 0, \"i\": 1, \"Ġ\": 2, \"hi\": 3, \"Ġhi\": 4}, "
+#define MERGES "\"merges\": [\"h i\", \"Ġ hi\"]}"
+#define BYTE_LEVEL "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"trim_offsets\": true}"
+#define PATTERN                                                                    \
+    "'s|'t|'re|'ve|'m|'ll|'d| ?\\\\p{L}+| ?\\\\p{N}+| ?[^\\\\s\\\\p{L}\\\\p{N}]+|" \
+    "\\\\s+(?!\\\\S)|\\\\s+"
+#define OTHER_PATTERN                                                           \
+    "'(?:[sdmt]|ll|ve|re)| ?\\\\p{L}+| ?\\\\p{N}+| ?[^\\\\s\\\\p{L}\\\\p{N}]+|" \
+    "\\\\s+(?!\\\\S)|\\\\s+"
+#define SPLIT(pattern, behavior, invert)                                                         \
+    "{\"type\": \"Split\", \"pattern\": {\"Regex\": \"" pattern "\"}, \"behavior\": \"" behavior \
+    "\", \"invert\": " invert "}"
+#define BYTES_ALONE "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"use_regex\": false}"
+#define SEQUENCE(steps) "{\"type\": \"Sequence\", \"pretokenizers\": [" steps "]}"
+#define PRE(value) "{\"pre_tokenizer\": " value ", \"model\": " BPE MERGES "}"
+
+#define SETTING(setting) \
+    "{\"pre_tokenizer\": " BYTE_LEVEL ", \"model\": " BPE setting ", " MERGES "}"
+
+/* --- what is read ----------------------------------------------------------------------------- */
+
+TEST(byte_level_models_are_read_in_all_their_forms)
+{
+    static const struct pipeline_case cases[] = {
+        {PRE(BYTE_LEVEL), "hi hi", "3:0-2 4:2-5"},
+        {"{\"model\": " BPE "\"merges\": [[\"h\", \"i\"], [\"Ġ\", \"hi\"]]}, "
+         "\"pre_tokenizer\": " BYTE_LEVEL "}",
+         "hi hi", "3:0-2 4:2-5"},
+        /* as of old: without a type */
+        {"{\"pre_tokenizer\": " BYTE_LEVEL ", \"normalizer\": null, \"model\": {\"dropout\": null, "
+         "\"unk_token\": null, \"continuing_subword_prefix\": \"\", \"end_of_word_suffix\": \"\", "
+         "\"fuse_unk\": false, \"vocab\": {\"h\": 0, \"i\": 1, \"\\u0120\": 2}, \"merges\": []}}",
+         "hi hi", "0:0-1 1:1-2 2:2-3 0:3-4 1:4-5"},
+        {PRE("{\"type\": \"ByteLevel\", \"add_prefix_space\": true}"), "hi hi", "4:0-2 4:2-5"},
+        {PRE("{\"type\": \"ByteLevel\"}"), "hi hi", "4:0-2 4:2-5"},
+        {PRE(SEQUENCE(SPLIT(PATTERN, "Isolated", "false") ", " BYTES_ALONE)), "hi hi",
+         "3:0-2 4:2-5"},
+        {PRE(SEQUENCE(SPLIT(OTHER_PATTERN, "Removed", "true") ", " BYTE_LEVEL)), "hi hi",
+         "3:0-2 4:2-5"},
+        {PRE(SEQUENCE(SPLIT(PATTERN, "Removed", "false") ", " BYTES_ALONE)), "hi hi", ""},
+        {PRE(SEQUENCE(SEQUENCE(BYTE_LEVEL))), "hi hi", "3:0-2 4:2-5"},
+        {PRE(BYTES_ALONE), "hi hi", "3:0-2 4:2-5"},
+        {"{\"added_tokens\": [], \"truncation\": {\"max_length\": 1}, \"padding\": {}, "
+         "\"post_processor\": {\"type\": \"TemplateProcessing\"}, \"decoder\": null, "
+         "\"pre_tokenizer\": " BYTE_LEVEL ", \"model\": {\"type\": \"BPE\", \"dropout\": 0.0, "
+         "\"byte_fallback\": false, \"ignore_merges\": false, \"unk_token\": \"h\", "
+         "\"merges\": [\"h i\"], \"vocab\": {\"h\": 0, \"i\": 1, \"Ġ\": 2, \"hi\": 3}}}",
+         "hi hi", "3:0-2 2:2-3 3:3-5"},
+        {PRE(BYTE_LEVEL), "", ""},
+        {SETTING("\"unk_token\": \"Ġ\""), "hiéhi", "3:0-2 2:2-3 4:3-6"},
+        {SETTING("\"unk_token\": \"Ġ\", \"fuse_unk\": true"), "hiéhi", "3:0-2 4:2-6"},
+    };
+    pipeline_rig_expect_all(cases, COUNT(cases));
+}
+
+/* A blank before the text has no place in it; each stretch between added tokens gets one. */
+TEST(a_blank_before_the_text_has_no_place_in_it)
+{
+#define PREFIXED                                                                             \
+    "{\"added_tokens\": [{\"id\": 9, \"content\": \"<s>\"}], \"pre_tokenizer\": {\"type\": " \
+    "\"ByteLevel\", \"add_prefix_space\": true}, \"model\": " BPE MERGES "}"
+    static const struct pipeline_case cases[] = {
+        {PREFIXED, "hi", "4:0-2"},
+        {PREFIXED, " hi", "4:0-3"},
+        {PREFIXED, "ii", "2:0-0 1:0-1 1:1-2"},
+        {PREFIXED, "h hi<s>hi", "2:0-0 0:0-1 4:1-4 9:4-7 4:7-9"},
+        {PREFIXED, "", ""},
+    };
+    pipeline_rig_expect_all(cases, COUNT(cases));
+}
+
+TEST(added_tokens_are_read_with_what_they_do)
+{
+    static const char json[] =
+        "{\"added_tokens\": [{\"id\": 9, \"content\": \"<s>\", \"special\": true}, "
+        "{\"id\": 8, \"content\": \"<m>\", \"lstrip\": true, \"rstrip\": true, "
+        "\"single_word\": false, \"normalized\": true, \"special\": false}], "
+        "\"pre_tokenizer\": " BYTE_LEVEL ", \"model\": " BPE MERGES "}";
+    struct pipeline pipeline;
+    struct err err = {0};
+    ck_assert_msg(!pipeline_rig_open(&pipeline, json, &err), "%s", err.text);
+    pipeline_rig_expect(&pipeline, "hi <s>hi <m> hi", "3:0-2 2:2-3 9:3-6 3:6-8 8:8-13 3:13-15");
+    const struct added_tokens *added = &pipeline.set.added;
+    ck_assert(added_tokens_of_id(added, 9)->special);
+    ck_assert(!added_tokens_of_id(added, 8)->special);
+    ck_assert(added_tokens_of_id(added, 8)->normalized);
+    pipeline_release(&pipeline);
+}
+
+/* Those that are `normalized` are normalized themselves and found in what became of the text; the
+ * others stand in it as it is, and cut it into stretches. */
+TEST(added_tokens_are_looked_for_before_and_after_normalizing)
+{
+#define BOTH_KINDS                                                                           \
+    "{\"added_tokens\": [{\"id\": 5, \"content\": \"<A>\", \"normalized\": false}, "         \
+    "{\"id\": 6, \"content\": \"<Ä>\", \"normalized\": true}], \"normalizer\": {\"type\": " \
+    "\"Sequence\", \"normalizers\": [{\"type\": \"Prepend\", \"prepend\": \"_\"}, "          \
+    "{\"type\": \"NFD\"}, {\"type\": \"Lowercase\"}]}, \"model\": {\"type\": \"BPE\", "      \
+    "\"vocab\": {\"<\": 0, \"a\": 1, \">\": 2, \"_\": 3}, \"merges\": []}}"
+    static const struct pipeline_case cases[] = {
+        {BOTH_KINDS, "<A>", "5:0-3"},
+        {BOTH_KINDS, "<a>", "3:0-0 0:0-1 1:1-2 2:2-3"},
+        {BOTH_KINDS, "<A>a<A>", "5:0-3 3:3-3 1:3-4 5:4-7"},
+        {BOTH_KINDS, "<Ä>", "6:0-4"}, /* `_<ä>` is what both become */
+        {BOTH_KINDS, "A<ä>", "3:0-0 1:0-1 0:1-2 1:2-4 2:4-5 !1@2-4"},
+        {BOTH_KINDS, "A_<Ä>a", "3:0-0 1:0-1 6:1-6 1:6-7"},
+    };
+    pipeline_rig_expect_all(cases, COUNT(cases));
+}
+
+#define WORDS "\"model\": {\"type\": \"WordLevel\", \"vocab\": "
+
+TEST(word_level_models_are_read)
+{
+    static const struct pipeline_case cases[] = {
+        {"{\"pre_tokenizer\": {\"type\": \"Whitespace\"}, " WORDS
+         "{\"[UNK]\": 0, \"Life\": 1, \"is\": 2}, \"unk_token\": \"[UNK]\"}}",
+         "Life is, life", "1:0-4 2:5-7 0:7-8 0:9-13"},
+        {"{\"pre_tokenizer\": {\"type\": \"WhitespaceSplit\"}, " WORDS
+         "{\"[UNK]\": 0, \"Life\": 1, \"is,\": 2}, \"unk_token\": \"[UNK]\"}}",
+         "Life is, life", "1:0-4 2:5-8 0:9-13"},
+        {"{" WORDS "{\"Life is, life\": 1}}}", "Life is, life", "1:0-13"},
+    };
+    pipeline_rig_expect_all(cases, COUNT(cases));
+}
+
+/* Files of old versions do not name the model. */
+TEST(a_model_without_a_type_is_known_by_its_fields)
+{
+    static const struct {
+        const char *json;
+        size_t row;
+    } cases[] = {
+        {"{\"model\": {\"vocab\": {\"a\": 0}, \"merges\": []}}", SUBWORD_BPE},
+        {"{\"model\": {\"vocab\": [[\"a\", -1.0]], \"unk_id\": 0}}", SUBWORD_UNIGRAM},
+        {"{\"model\": {\"vocab\": {\"a\": 0}, \"unk_token\": \"a\", "
+         "\"max_input_chars_per_word\": 100}}",
+         SUBWORD_WORD_PIECE},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct pipeline pipeline;
+        struct err err = {0};
+        ck_assert_msg(!pipeline_rig_open(&pipeline, cases[i].json, &err), "%s", err.text);
+        ck_assert_ptr_eq(pipeline.model.row, &subword_rows[cases[i].row]);
+        pipeline_rig_expect(&pipeline, "a", "0:0-1");
+        pipeline_release(&pipeline);
+    }
+}
+
+TEST(how_many_tokens_others_would_leave_is_known)
+{
+    static const struct {
+        const char *json;
+        long long truncation;
+    } cases[] = {
+        {"{\"truncation\": {\"max_length\": 12}, \"model\": " BPE MERGES "}", 12},
+        {"{\"truncation\": null, \"model\": " BPE MERGES "}", 0},
+        {"{\"truncation\": {\"max_length\": -1}, \"model\": " BPE MERGES "}", 0},
+        {"{\"model\": " BPE MERGES "}", 0},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct pipeline pipeline;
+        ck_assert_int_eq(pipeline_rig_open(&pipeline, cases[i].json, NULL), 0);
+        ck_assert_int_eq(pipeline.truncation, cases[i].truncation);
+        pipeline_release(&pipeline);
+    }
+}
+
+TEST(a_pipeline_that_refuses_and_drops_nothing_is_known)
+{
+    static const char byte[] = "{\"type\": \"BPE\", \"unk_token\": \"a\", \"vocab\": {\"a\": 0}, "
+                               "\"merges\": []}";
+    static const struct {
+        const char *stages;
+        bool knows;
+    } cases[] = {
+        {"", true},
+        {"\"normalizer\": {\"type\": \"NFC\"}, ", true},
+        {"\"normalizer\": {\"type\": \"Prepend\", \"prepend\": \"_\"}, ", true},
+        {"\"normalizer\": {\"type\": \"Strip\"}, ", false},
+        {"\"normalizer\": {\"type\": \"Replace\", \"pattern\": {\"String\": \" \"}, \"content\": "
+         "\"\"}, ",
+         false},
+        {"\"normalizer\": {\"type\": \"Replace\", \"pattern\": {\"Regex\": \" \"}, \"content\": "
+         "\"b\"}, ",
+         false},
+        {"\"pre_tokenizer\": {\"type\": \"Digits\"}, ", true},
+        {"\"pre_tokenizer\": {\"type\": \"WhitespaceSplit\"}, ", false},
+        {"\"pre_tokenizer\": " SPLIT("a", "Isolated", "false") ", ", false},
+        {"\"pre_tokenizer\": " SPLIT(PATTERN, "Isolated", "false") ", ", true},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct pipeline pipeline;
+        struct buf json = {0};
+        buf_format(&json, "{%s\"model\": %s}", cases[i].stages, byte);
+        ck_assert_int_eq(pipeline_rig_open(&pipeline, json.bytes, NULL), 0);
+        ck_assert_msg(pipeline_knows_all(&pipeline) == cases[i].knows, "%s", json.bytes);
+        pipeline_release(&pipeline);
+        buf_release(&json);
+    }
+}
+
+/* --- what is refused -------------------------------------------------------------------------- */
+
+#define NORMAL(value) "{\"normalizer\": " value ", \"model\": " BPE MERGES "}"
+
+TEST(what_is_not_supported_is_refused_by_name)
+{
+    static const struct pipeline_refusal cases[] = {
+        {"{\"model\": {\"type\": \"Neural\"}}", "model: type 'Neural' is not supported"},
+        {NORMAL("{\"type\": \"Nmt\"}"), "normalizer: type 'Nmt' is not supported"},
+        {NORMAL("{}"), "normalizer: type '' is not supported"},
+        {NORMAL("{\"type\": \"Sequence\", \"normalizers\": [{\"type\": \"NFC\"}, {\"type\": 3}]}"),
+         "normalizer: type '' is not supported"},
+        {PRE("{\"type\": \"Jieba\"}"), "pre_tokenizer: type 'Jieba' is not supported"},
+        {PRE(SEQUENCE(BYTE_LEVEL ", {\"type\": \"NFC\"}")),
+         "pre_tokenizer: type 'NFC' is not supported"},
+        {PRE(SPLIT("a", "Divided", "false")),
+         "pre_tokenizer: Split: behavior 'Divided' is not supported"},
+        {PRE("{\"type\": \"Punctuation\", \"behavior\": \"isolated\"}"),
+         "pre_tokenizer: Punctuation: behavior 'isolated' is not supported"},
+        {PRE("{\"type\": \"Metaspace\", \"prepend_scheme\": \"last\"}"),
+         "pre_tokenizer: Metaspace: prepend_scheme 'last' is not supported"},
+        {SETTING("\"dropout\": 0.1"), "model: 'dropout': 0.1 is not supported"},
+        {"{\"pre_tokenizer\": " BYTE_LEVEL ", " WORDS "{\"a\": 0}}}",
+         "model: WordLevel with the pre_tokenizer ByteLevel is not supported"},
+        {"{\"pre_tokenizer\": " BYTE_LEVEL ", \"model\": {\"type\": \"Unigram\", "
+         "\"vocab\": [[\"a\", 0]]}}",
+         "model: Unigram with the pre_tokenizer ByteLevel is not supported"},
+    };
+    pipeline_rig_refuse_all(cases, COUNT(cases), ERR_UNSUPPORTED);
+}
+
+#define ADDED(items) \
+    "{\"added_tokens\": " items ", \"pre_tokenizer\": " BYTE_LEVEL ", \"model\": " BPE MERGES "}"
+#define MODEL(fields) \
+    "{\"pre_tokenizer\": " BYTE_LEVEL ", \"model\": {\"type\": \"BPE\"" fields "}}"
+
+TEST(what_is_broken_is_refused_with_its_field)
+{
+    static const struct pipeline_refusal cases[] = {
+        {"[]", "expected an object"},
+        {"{}", "expected a field 'model'"},
+        {"{\"model\": null}", "expected a field 'model'"},
+        {"{\"model\": 3}", "field 'model': expected an object"},
+        {"{\"model\": {}, \"model\": {}}", "field 'model': expected once, found twice"},
+        {"{\"model\": {}}", "model: expected a field 'type'"},
+        {"{\"model\": {\"type\": 3}}", "model: field 'type': expected a text, found 3"},
+        {"{\"model\": {\"vocab\": {}, \"vocab\": {}}}",
+         "model: field 'vocab': expected once, found twice"},
+        {PRE("3"), "pre_tokenizer: expected an object"},
+        {NORMAL("[]"), "normalizer: expected an object"},
+        {MODEL(""), "model: expected a field 'vocab'"},
+        {MODEL(", \"vocab\": 3"), "model: field 'vocab': expected an object"},
+        {MODEL(", \"vocab\": {}, \"merges\": []"), "model: vocab: expected words, found none"},
+        {MODEL(", \"vocab\": {\"a\": \"x\"}, \"merges\": []"),
+         "model: vocab: word 'a': expected an id from 0 to 10000000, found \"x\""},
+        {MODEL(", \"vocab\": {\"a\": 0}"), "model: expected a field 'merges'"},
+        {MODEL(", \"vocab\": {\"a\": 0}, \"merges\": {}"),
+         "model: field 'merges': expected an array"},
+        {MODEL(", \"vocab\": {\"a\": 0}, \"merges\": [\"a a\"]"),
+         "model: merges: merge 0: 'aa' is not in the vocabulary"},
+        {"{" WORDS "[1]}}", "model: field 'vocab': expected an object"},
+        {PRE("{\"type\": \"ByteLevel\", \"add_prefix_space\": 1}"),
+         "pre_tokenizer: ByteLevel: field 'add_prefix_space': expected true or false, found 1"},
+        {ADDED("{}"), "added_tokens: expected an array"},
+        {ADDED("[3]"), "added_tokens: item 0: expected an object"},
+        {ADDED("[{\"content\": \"a\"}]"), "added_tokens: item 0: expected a field 'id'"},
+        {ADDED("[{\"id\": 7}]"), "added_tokens: item 0: expected a field 'content'"},
+        {ADDED("[{\"id\": 7, \"content\": 3}]"),
+         "added_tokens: item 0: field 'content': expected a text, found 3"},
+        {ADDED("[{\"id\": -7, \"content\": \"a\"}]"),
+         "added_tokens: item 0: field 'id': expected an integer from 0 to 10000000, found -7"},
+        {ADDED("[{\"id\": 7, \"content\": \"a\", \"special\": 1}]"),
+         "added_tokens: item 0: field 'special': expected true or false, found 1"},
+        {ADDED("[{\"id\": 7, \"id\": 8, \"content\": \"a\"}]"),
+         "added_tokens: item 0: field 'id': expected once, found twice"},
+        {ADDED("[{\"id\": 7, \"content\": \"\"}]"),
+         "added_tokens: id 7: expected an added token, found \"\""},
+        {ADDED("[{\"id\": 7, \"content\": \"hi\"}]"),
+         "added_tokens: added token 'hi': expected its id in the vocabulary, 3, found 7"},
+        {"{\"model\": {\"vocab\": {\"a\": 01}}}",
+         "byte 27: expected no digit after a leading 0, found '1'"},
+        {SETTING("\"byte_fallback\": 3"),
+         "model: field 'byte_fallback': expected true or false, found 3"},
+        {SETTING("\"unk_token\": \"<unk>\""), "model: unk_token: '<unk>' is not in the vocabulary"},
+    };
+    pipeline_rig_refuse_all(cases, COUNT(cases), ERR_INPUT);
+}
+
+TEST(an_allocation_that_fails_is_an_error)
+{
+    pipeline_rig_starve(ADDED("[{\"id\": 9, \"content\": \"<s>\"}]"), "hi <s>",
+                        "3:0-2 2:2-3 9:3-6");
+    pipeline_rig_starve(PRE(SEQUENCE(SPLIT("i", "Isolated", "false") ", " BYTE_LEVEL)), "hi hi",
+                        "0:0-1 1:1-2 2:2-3 0:3-4 1:4-5");
+    pipeline_rig_starve(BOTH_KINDS, "A_<Ä>", "3:0-0 1:0-1 6:1-6");
+}
