@@ -18,7 +18,8 @@ COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -ffp-contract=off $(WARNINGS) $(CPPFLAGS)
 # A static archive where there is one, so that the binary runs without; else the shared library.
 library = $(or $(call archive,$(1)),-l$(1))
 archive = $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a))
-LIBS = $(call library,xsmmgen) $(call library,utf8proc) $(call library,cjson) $(call library,onig) -lpthread -ldl -lm
+LIBS = $(call library,xsmmgen) $(call library,utf8proc) $(call library,cjson) \
+	$(call library,onig) -lpthread -ldl -lm
 TEST_LIBS = -lcheck $(call archive,subunit) $(call archive,rt)
 
 # Worked examples; the default, which is trained: in the binary it comes first; and `translate`,
@@ -346,7 +347,7 @@ install: all ## install to PREFIX (/usr/local), under DESTDIR
 		'Version: $(VERSION)' \
 		'Description: GPT-style decoder that shows what every attention head looks at' \
 		'Cflags: -I$${prefix}/include' \
-		'Libs: -L$${prefix}/lib -lattn -lxsmmgen -lutf8proc -lcjson -lpthread -lm' \
+		'Libs: -L$${prefix}/lib -lattn -lxsmmgen -lutf8proc -lcjson -lonig -lpthread -lm' \
 		>'$(PKGS)/attn.pc'
 	@$(if $(DESTDIR),:,sh data/after_install.sh '$(PREFIX)')
 

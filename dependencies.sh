@@ -19,7 +19,8 @@ set -u
 needed='C compiler|stdio.h||gcc libc6-dev|gcc|-
 libxsmm|libxsmm_generator.h|-lxsmmgen|libxsmm-dev|libxsmm-devel|-
 cJSON|cjson/cJSON.h|-lcjson|libcjson-dev|cjson-devel|cjson
-utf8proc|utf8proc.h|-lutf8proc|libutf8proc-dev|utf8proc-devel|utf8proc'
+utf8proc|utf8proc.h|-lutf8proc|libutf8proc-dev|utf8proc-devel|utf8proc
+Oniguruma|oniguruma.h|-lonig|libonig-dev|oniguruma-devel|oniguruma'
 wanted='pango and cairo|library libpangocairo-1.0.so.0||libpangocairo-1.0-0|pango|pango'
 needed_by_tests='Check|check.h|-lcheck|check libsubunit-dev|check-devel|check'
 # Small enough to be installed unasked; the others come with `make test-all`.

@@ -112,7 +112,8 @@ int session_open(struct session *session, struct err *err);
 int session_read(const struct session *session, struct text_pair *pair, size_t index,
                  struct arena *arena, struct err *err);
 
-/* Count the characters that were dropped in a text, or in the source, and say so when all are read. */
+/* Count the characters that were dropped in a text, or in the source, and say so when all are
+ * read. */
 void session_count_dropped(struct session *session, const struct text_pair *pair, size_t index);
 void session_note_dropped(const struct session *session);
 void session_release(struct session *session);

@@ -89,7 +89,8 @@ make_machine() { # USER HOME
 
 says_what_to_install() {
     inside make && return 1
-    inside make 2>&1 | grep 'apt-get install libxsmm-dev libcjson-dev libutf8proc-dev$' &&
+    inside make 2>&1 |
+        grep 'apt-get install libxsmm-dev libcjson-dev libutf8proc-dev libonig-dev$' &&
         [ "$(downloads)" = '0 packages, 0.0 MB' ]
 }
 

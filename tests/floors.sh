@@ -70,6 +70,9 @@ lib/model/planted.c|#include <libxsmm_generator.h>
 cmd/planted.c|#include <libxsmm.h>
 lib/format/planted.c|#include <cjson/cJSON.h>
 lib/text/planted.c|#include <utf8proc.h>
+lib/base/utf8_planted.c|#include <utf8proc.h>
+lib/text/planted.c|#include <oniguruma.h>
+lib/text/regex.h|#include <oniguruma.h>
 lib/write/planted.c|#include <dlfcn.h>
 lib/base/planted.c|#include <check.h>
 lib/math/planted.c|    float *x = malloc(4);
@@ -93,6 +96,8 @@ cmd/planted.c|#include "attn.h"
 cmd/planted.c|#include "options.h"
 cmd/batch/planted.c|#include "../options.h"
 lib/math/planted.c|#include <libxsmm_generator.h>
+lib/base/unicode_form.c|#include <utf8proc.h>
+lib/text/regex.c|#include <oniguruma.h>
 lib/text/planted.c|    heap_free(x); /* never free(x) */
 lib/text/planted.c|    err_set(err, "malloc(%zu)", size);
 lib/base/planted.c|    x = realloc(x, size);

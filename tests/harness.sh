@@ -163,7 +163,7 @@ says() { # EXPECTED COMMAND...: how it ends; it fails
     grep -F "$expected" "$scratch/missing" || { cat "$scratch/missing" && return 1; }
 }
 
-by_hand='apt-get install gcc libc6-dev libxsmm-dev libcjson-dev libutf8proc-dev check'
+by_hand='apt-get install gcc libc6-dev libxsmm-dev libcjson-dev libutf8proc-dev libonig-dev check'
 check 'what sudo refuses is said' says 'could not be installed from here: run that line as root' env
 check 'and what to do by hand' grep -F "  $by_hand" "$scratch/missing"
 same 'sudo is asked once' asked "$(cat "$scratch/asked")"

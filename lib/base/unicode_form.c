@@ -104,7 +104,7 @@ static void sort_all(utf8proc_int32_t *characters, utf8proc_int32_t *scratch, si
     }
 }
 
-/* Write a text's characters, taken apart, to `out`, which may be NULL; returns how many they are. */
+/* Write a text's characters, taken apart, to `out`, which may be NULL; returns how many. */
 static size_t decompose(enum unicode_form form, utf8proc_int32_t *out, const char *text,
                         size_t size)
 {

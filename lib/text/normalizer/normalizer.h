@@ -47,7 +47,7 @@ bool normalizers_spell_bytes(const struct normalizer *steps);
 int normalize(const struct normalizer *steps, struct aligned_text *out,
               const struct aligned_text *text, struct text_rewriter rewriters[2], struct err *err);
 
-/* --- steps of files of their own --------------------------------------------------------------- */
+/* --- steps of files of their own ------------------------------------------------------------ */
 
 /* normalizer_forms.c: NFC and its kin by row, Lowercase, StripAccents. */
 int normalize_form(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err);

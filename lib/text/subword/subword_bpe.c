@@ -97,7 +97,7 @@ static bool ends_with_sign(const char *bytes, size_t size)
 }
 
 /* A text without pre-tokenizer is one piece, however long. Where no merge joins anything with a ▁
- * after it, but for another ▁, it may be cut there, and each part is encoded as if it were alone. */
+ * after it, but for another ▁, it may be cut there, and each part is encoded as if alone. */
 bool bpe_cuts_at_signs(const struct bpe *bpe)
 {
     uint32_t id = 0;
