@@ -198,14 +198,8 @@ static bool stages_know_all(const struct pipeline *pipeline)
 
 bool pipeline_knows_all(const struct pipeline *pipeline)
 {
-    const struct bpe *bpe = &pipeline->model.bpe;
-    const uint32_t *ids = bpe->by_characters ? bpe->fallback_ids : bpe->byte_ids;
-    if (pipeline->model.row != &subword_rows[SUBWORD_BPE] || !stages_know_all(pipeline))
-        return false;
-    for (int byte = 0; byte < 256; byte++)
-        if (bpe->unknown == BPE_NONE && ids[byte] == BPE_NONE)
-            return false;
-    return true;
+    return pipeline->model.row == &subword_rows[SUBWORD_BPE] && stages_know_all(pipeline) &&
+           !bpe_drops(&pipeline->model.bpe);
 }
 
 void pipeline_release(struct pipeline *pipeline)

@@ -75,6 +75,7 @@ static size_t after(const struct regex_walk *walk, const struct text_range *matc
 
 int regex_next(struct regex_walk *walk, struct text_range *match, struct err *err)
 {
+    char shown[LABEL_EXCERPT_BYTES];
     unsigned char said[ONIG_MAX_ERROR_MESSAGE_LEN];
     const unsigned char *text = bytes_of(walk->text);
     if (walk->at > walk->size)
@@ -90,7 +91,8 @@ int regex_next(struct regex_walk *walk, struct text_range *match, struct err *er
         return err_memory(err, walk->size);
     if (status < 0) {
         onig_error_code_to_str(said, status);
-        return err_set(err, "at byte %zu: the pattern comes to no end: %s", walk->at,
+        return err_set(err, "a pattern of the tokenizer comes to no end at '%s': %s",
+                       label_excerpt(shown, walk->text + walk->at, walk->size - walk->at),
                        (const char *)said);
     }
     *match = (struct text_range){(size_t)walk->found->beg[0], (size_t)walk->found->end[0]};

@@ -5,23 +5,29 @@
 #include "format/json.h"
 #include "text/label.h"
 
+static int read_sequence(const struct stage_list *list, const struct json *items, struct err *err)
+{
+    if (!json_is_array(items))
+        return err_set(err, "Sequence: expected a field '%s', an array", list->member);
+    for (const struct json *at = json_first(items); at; at = json_next(at))
+        if (stages_read(list, at, err))
+            return -1;
+    return 0;
+}
+
 int stages_read(const struct stage_list *list, const struct json *value, struct err *err)
 {
     char shown[LABEL_EXCERPT_BYTES];
-    const char *type = "";
+    const char *type = NULL;
     size_t row = 0;
     if (!value || json_is_null(value))
         return 0;
     if (!json_is_object(value))
         return err_set(err, "expected an object");
-    json_get_text(json_member(value, "type"), &type);
-    if (strcmp(type, "Sequence") == 0) {
-        const struct json *inner = json_member(value, list->member);
-        for (const struct json *at = json_first(inner); at; at = json_next(at))
-            if (stages_read(list, at, err))
-                return -1;
-        return 0;
-    }
+    if (!json_get_text(json_member(value, "type"), &type))
+        return err_set(err, "expected a field 'type', a text");
+    if (strcmp(type, "Sequence") == 0)
+        return read_sequence(list, json_member(value, list->member), err);
     if (!names_find(&row, list->types, type, strlen(type)))
         return err_unsupported(err, "type '%s' is not supported",
                                label_excerpt(shown, type, strlen(type)));

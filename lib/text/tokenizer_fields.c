@@ -1,5 +1,6 @@
 #include "text/tokenizer_fields.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "format/json.h"
@@ -102,9 +103,13 @@ int field_bool(struct field *field, bool *out, struct err *err)
 int field_integer(struct field *field, long long min, long long max, long long *out,
                   struct err *err)
 {
+    char expected[DESCRIPTION_BYTES];
     if (!field_is_given(field))
         return 0;
     if (field_parse(field, err))
         return -1;
-    return json_get_integer(field->tree, min, max, out) ? 0 : refuse(field, "a whole number", err);
+    if (json_get_integer(field->tree, min, max, out))
+        return 0;
+    snprintf(expected, sizeof expected, "a whole number from %lld to %lld", min, max);
+    return refuse(field, expected, err);
 }

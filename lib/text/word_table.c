@@ -199,8 +199,10 @@ static int read_pair(struct reader *reader, size_t index)
     if (!table->scores)
         return -1;
     json_cursor_enter(&reader->at);
-    if (!json_cursor_next(&reader->at) || read_word(reader, index))
+    if (!json_cursor_next(&reader->at))
         return err_set(reader->err, "id %zu: expected [\"word\", score], found []", index);
+    if (read_word(reader, index))
+        return -1;
     bool more = json_cursor_next(&reader->at);
     struct json_span span = more ? json_cursor_value(&reader->at) : (struct json_span){0};
     if (span.size < sizeof number)
@@ -237,9 +239,14 @@ static int read_words(struct reader *reader)
         return -1;
     json_cursor_enter(&reader->at);
     size_t count = 0;
-    for (; json_cursor_next(&reader->at); count++)
-        if ((json_cursor_kind(&reader->at) == '[' ? read_pair : read_word)(reader, count))
+    for (; json_cursor_next(&reader->at); count++) {
+        bool pair = json_cursor_kind(&reader->at) == '[';
+        if (count && pair != (table->scores != NULL))
+            return err_set(reader->err, "id %zu: expected %s like those before it, found %s", count,
+                           pair ? "a word" : "[\"word\", score]", pair ? "an array" : "none");
+        if ((pair ? read_pair : read_word)(reader, count))
             return -1;
+    }
     return count ? 0 : err_set(reader->err, "expected words, found none");
 }
 

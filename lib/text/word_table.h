@@ -58,8 +58,8 @@ struct word_table {
 };
 
 /* Read a vocabulary, {"word": id}, ["word", …] or [["word", score], …], of a file of so many bytes;
- * with WORD_TEXT its words are not in the alphabet. Refused: ids that are not whole, or out of proportion to the file;
- * words that are empty; what stands twice. On failure nothing is held. */
+ * with WORD_TEXT its words are not in the alphabet. Refused: ids that are not whole, or out of
+ * proportion to the file; words that are empty; what stands twice. On failure nothing is held. */
 int word_table_read(struct word_table *table, struct json_cursor words, enum word_form form,
                     size_t file_bytes, struct err *err);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "format/json.h"
+#include "text/label.h"
 #include "text/stages.h"
 
 /* Where the steps that are read go. */
@@ -194,22 +195,36 @@ static int read_scheme(enum prepend_scheme *scheme, const struct json *value, st
     return 0;
 }
 
+/* What stands for a blank: one character. */
+static int read_sign(struct pre_tokenizer *step, const struct json *value, struct arena *arena,
+                     struct err *err)
+{
+    char shown[LABEL_EXCERPT_BYTES];
+    const char *sign = "▁";
+    uint32_t c = 0;
+    if (json_text(value, "replacement", &sign, err))
+        return -1;
+    step->sign_size = strlen(sign);
+    if (!step->sign_size || utf8_decode(&c, sign, step->sign_size) != step->sign_size)
+        return err_set(err, "field 'replacement': expected one character, found '%s'",
+                       label_excerpt(shown, sign, step->sign_size));
+    step->sign = arena_text(arena, sign, step->sign_size, err);
+    return step->sign ? 0 : -1;
+}
+
 static int add_metaspace(struct reading *reading, const struct json *value)
 {
-    const char *sign = "▁";
     bool splits = true;
     struct pre_tokenizer *step = add_step(reading);
     if (!step || read_scheme(&step->prepend, value, reading->err) ||
-        json_text(value, "replacement", &sign, reading->err) ||
+        read_sign(step, value, reading->arena, reading->err) ||
         json_bool(value, "split", &splits, reading->err))
         return -1;
     step->cut = pre_tokenizer_sign;
-    step->sign_size = strlen(sign);
-    step->sign = arena_text(reading->arena, sign, step->sign_size, reading->err);
     step->matcher.literal = " ";
     step->matcher.literal_size = 1;
-    if (!step->sign || !splits)
-        return step->sign ? 0 : -1;
+    if (!splits)
+        return 0;
     struct pre_tokenizer *split = add_step(reading);
     if (!split)
         return -1;

@@ -59,6 +59,15 @@ void bpe_add(struct bpe *bpe, const struct bpe_merge *merge)
         hash_replace(&probe, rank);
 }
 
+bool bpe_drops(const struct bpe *bpe)
+{
+    const uint32_t *ids = bpe->by_characters ? bpe->fallback_ids : bpe->byte_ids;
+    for (int byte = 0; byte < 256; byte++)
+        if (bpe->unknown == BPE_NONE && ids[byte] == BPE_NONE)
+            return true;
+    return false;
+}
+
 /* --- what a piece begins as ------------------------------------------------------------------- */
 
 /* A piece on its way to its first tokens. */

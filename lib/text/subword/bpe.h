@@ -81,6 +81,9 @@ struct bpe_piece {
     struct buf scratch;
 };
 
+/* True where a character of a piece may become no token. */
+bool bpe_drops(const struct bpe *bpe);
+
 /* Encode a piece of at least one byte. A short one is searched anew after every merge; a long one
  * keeps its pairs in a queue: n log n, and n where they come in order. */
 int bpe_encode(const struct bpe *bpe, struct bpe_piece *piece, const char *bytes, size_t size,

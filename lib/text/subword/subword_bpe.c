@@ -97,12 +97,13 @@ static bool ends_with_sign(const char *bytes, size_t size)
 }
 
 /* A text without pre-tokenizer is one piece, however long. Where no merge joins anything with a ▁
- * after it, but for another ▁, it may be cut there, and each part is encoded as if alone. */
+ * after it, but for another ▁, it may be cut there, and each part is encoded as if alone; unless
+ * something may be dropped, which makes neighbours of what stands around it. */
 bool bpe_cuts_at_signs(const struct bpe *bpe)
 {
     uint32_t id = 0;
-    if (!bpe->by_characters || bpe->takes_whole || bpe->prefix.size || bpe->suffix.size ||
-        !word_table_find(bpe->words, sign, SIGN_BYTES, WORD_TEXT, &id))
+    if (!bpe->by_characters || bpe->takes_whole || bpe_drops(bpe) || bpe->prefix.size ||
+        bpe->suffix.size || !word_table_find(bpe->words, sign, SIGN_BYTES, WORD_TEXT, &id))
         return false;
     for (size_t i = 0; i < bpe->count; i++) {
         size_t left_size = 0;
