@@ -242,6 +242,80 @@ static int open_tensors(struct err *err)
     return failed;
 }
 
+/* --- texts that nothing cuts ------------------------------------------------------------------ */
+
+#define MODEL(stages, model) "{" stages "\"model\": {" model "}}"
+#define LETTERS "\"vocab\": {\"a\": 0, \"b\": 1, \"aa\": 2, \"ab\": 3, \"aaaa\": 4, \"c\": 5}"
+#define BPE "\"type\": \"BPE\", " LETTERS ", \"unk_token\": \"c\", "
+#define NORMAL(type) "\"normalizer\": {\"type\": \"" type "\"}, "
+
+/* Cut the text in `file` by a tokenizer.json. */
+static int cut_text(const char *json, struct err *err)
+{
+    const struct folder_file tokenizer_json = {"tokenizer.json", json, strlen(json)};
+    const struct folder folder = {"filled", &tokenizer_json, 1};
+    struct tokenizer *tokenizer = NULL;
+    struct arena arena = {0};
+    struct tokens tokens = {0};
+    int failed = tokenizer_open(&tokenizer, &folder, err) ||
+                 tokenizer_encode(tokenizer, &tokens, file.bytes, file.size, &arena, err);
+    tokenizer_free(tokenizer);
+    arena_release(&arena);
+    return failed;
+}
+
+static void fill_letters(size_t count)
+{
+    buf_fill(&file, 'a', count);
+}
+
+/* Of three classes, in an order that no sort finds done. */
+static void fill_marks(size_t count)
+{
+    static const char *const marks[] = {"\xCC\x81", "\xCC\xA3", "\xCC\x95"};
+    buf_text(&file, "a");
+    for (size_t i = 0; i < count; i++)
+        buf_text(&file, marks[i * i % 3 + (i * i % 3 == 1 && i % 2)]);
+}
+
+static int join_letters(struct err *err)
+{
+    return cut_text(MODEL("", BPE "\"merges\": [\"a a\", \"aa aa\", \"a b\"]"), err);
+}
+
+static int sort_marks(struct err *err)
+{
+    return cut_text(MODEL(NORMAL("NFC"), BPE "\"merges\": []"), err);
+}
+
+static int sort_compatible(struct err *err)
+{
+    return cut_text(MODEL(NORMAL("NFKD"), BPE "\"merges\": []"), err);
+}
+
+static int find_likeliest(struct err *err)
+{
+    return cut_text(MODEL("", "\"type\": \"Unigram\", \"unk_id\": 0, \"vocab\": [[\"b\", 0], "
+                              "[\"a\", -1], [\"aa\", -1.5], [\"aaaa\", -2.5]]"),
+                    err);
+}
+
+static int cut_pieces(struct err *err)
+{
+    return cut_text(MODEL("", "\"type\": \"WordPiece\", \"unk_token\": \"b\", "
+                              "\"max_input_chars_per_word\": 2000000000, \"vocab\": {\"a\": 0, "
+                              "\"b\": 1, \"##aa\": 2, \"##a\": 3}"),
+                    err);
+}
+
+static int match_letters(struct err *err)
+{
+    return cut_text(MODEL("\"pre_tokenizer\": {\"type\": \"Split\", \"pattern\": {\"Regex\": "
+                          "\"a{1,3}\"}, \"behavior\": \"Contiguous\"}, ",
+                          BPE "\"merges\": []"),
+                    err);
+}
+
 /* --- time ------------------------------------------------------------------------------------- */
 
 static const struct row {
@@ -260,6 +334,12 @@ static const struct row {
     {"words drawn from a rule", fill_drawn, draw_words, 0},
     {"labels", fill_labels, make_labels, 0},
     {"tensors", fill_tensors, open_tensors, 32000},
+    {"letters of one BPE word", fill_letters, join_letters, 0},
+    {"letters of one Unigram word", fill_letters, find_likeliest, 0},
+    {"letters of one WordPiece word", fill_letters, cut_pieces, 0},
+    {"matches in a row", fill_letters, match_letters, 0},
+    {"marks on one letter", fill_marks, sort_marks, 0},
+    {"marks on one letter, compatible", fill_marks, sort_compatible, 0},
 };
 
 static double seconds_now(void)

@@ -4,14 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../rigs/patience.h"
 #include "../unit.h"
 #include "base/buf.h"
 #include "base/utf8.h"
+#include "text/regex.h"
 
 /* The pieces of a text between bars. */
-static void describe(struct buf *out, const char *text, size_t size)
+static void describe(struct buf *out, enum splitter_kind kind, const char *text, size_t size)
 {
-    struct splitter splitter = splitter_of(SPLITTER_GPT2, text, size);
+    struct splitter splitter = splitter_of(kind, text, size);
     buf_text(out, "");
     for (size_t at = 0, end; at < size; at = end) {
         end = splitter_next(&splitter, at);
@@ -89,7 +91,7 @@ TEST(texts_are_cut_as_gpt2_cuts_them)
 {
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct buf found = {0};
-        describe(&found, cases[i].text, strlen(cases[i].text));
+        describe(&found, SPLITTER_GPT2, cases[i].text, strlen(cases[i].text));
         ck_assert_msg(strcmp(found.bytes, cases[i].pieces) == 0, "'%s' gives '%s'", cases[i].text,
                       found.bytes);
         buf_release(&found);
@@ -101,84 +103,164 @@ TEST(a_zero_is_a_character_like_others)
     struct splitter splitter = splitter_of(SPLITTER_GPT2, "'\0a", 3);
     ck_assert_uint_eq(splitter_next(&splitter, 0), 2);
     ck_assert_uint_eq(splitter_next(&splitter, 2), 3);
+    splitter = splitter_of(SPLITTER_LLAMA3, "'\0a", 3);
+    ck_assert_uint_eq(splitter_next(&splitter, 0), 2);
 }
 
-/* --- the judge: the pattern, alternative by alternative --------------------------------------- */
-
-static char class_at(const char *text, size_t size, size_t at, size_t *length)
+/* What differs from GPT-2: contractions of any case, signs before letters, digits by three or one,
+ * lines. */
+TEST(texts_are_cut_as_llama_3_and_qwen_2_cut_them)
 {
-    uint32_t c = 0;
-    *length = utf8_decode(&c, text + at, size - at);
-    switch (unicode_run(c).kind) {
-    case UNICODE_LETTER:
-        return 'L';
-    case UNICODE_DIGIT:
-    case UNICODE_LETTER_NUMBER:
-    case UNICODE_OTHER_NUMBER:
-        return 'N';
-    case UNICODE_SPACE:
-        return 'S';
-    default:
-        return '.';
+    static const struct {
+        const char *text;
+        const char *llama3, *qwen2;
+    } rows[] = {
+        {"Hello, world!", "Hello|,| world|!", NULL},
+        {"I'M HE'LL x'D", "I|'M| HE|'LL| x|'D", NULL},
+        {"x'\xC5\xBF!", "x|'\xC5\xBF|!", NULL},
+        {"'sam 'rest", "'s|am| '|rest", NULL},
+        {"#tag (a) _b", "#tag| (|a|)| _|b", NULL},
+        {"12345 v1", "123|45| v|1", "1|2|3|4|5| v|1"},
+        {"a\n\nb", "a|\n\n|b", NULL},
+        {"a \n\n  b", "a| \n\n| | b", NULL},
+        {"!\r\n\n x", "!\r\n\n| x", NULL},
+        {"\tx\xC2\xA0y", "\tx|\xC2\xA0y", NULL},
+        {"a   ", "a|   ", NULL},
+        {" 🍰é", " 🍰|é", NULL},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct buf found[2] = {{0}};
+        const char *text = rows[i].text;
+        describe(&found[0], SPLITTER_LLAMA3, text, strlen(text));
+        describe(&found[1], SPLITTER_QWEN2, text, strlen(text));
+        ck_assert_str_eq(found[0].bytes, rows[i].llama3);
+        ck_assert_str_eq(found[1].bytes, rows[i].qwen2 ? rows[i].qwen2 : rows[i].llama3);
+        buf_release(&found[0]);
+        buf_release(&found[1]);
     }
 }
 
-/* The end of `class+` at `at`, or `at`. */
-static size_t match_class(const char *text, size_t size, size_t at, char class)
+/* --- the judge: Oniguruma, with the pattern itself --------------------------------------------- */
+
+static const struct {
+    const char *pattern;
+    enum splitter_kind kind;
+} patterns[] = {
+    {"'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
+     SPLITTER_GPT2},
+    {"'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
+     SPLITTER_GPT2},
+    {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| "
+     "?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+     SPLITTER_LLAMA3},
+    {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| "
+     "?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+     SPLITTER_QWEN2},
+};
+
+static struct regex *open_regex(const char *pattern)
 {
-    size_t length = 0;
-    while (at < size && class_at(text, size, at, &length) == class)
-        at += length;
-    return at;
+    struct regex *regex = NULL;
+    struct err err = {0};
+    ck_assert_msg(!regex_open(&regex, pattern, &err), "%s", err.text);
+    return regex;
 }
 
-/* `\s+(?!\S)`: shorter and shorter, until what follows is the end or white space. */
-static size_t match_blanks(const char *text, size_t size, size_t at)
+static void expect_matches(enum splitter_kind kind, const struct regex *regex, const char *text,
+                           size_t size)
 {
-    size_t length = 0;
-    size_t end = match_class(text, size, at, 'S');
-    while (end > at && end < size && class_at(text, size, end, &length) != 'S') {
-        end--;
-        while (((unsigned char)text[end] & 0xC0) == 0x80)
-            end--;
+    struct splitter splitter = splitter_of(kind, text, size);
+    struct regex_walk walk = {.regex = regex, .text = text, .size = size};
+    for (size_t at = 0; at < size;) {
+        struct text_range match;
+        ck_assert_int_eq(regex_next(&walk, &match, NULL), 1);
+        size_t end = splitter_next(&splitter, at);
+        ck_assert_msg(match.start == at && match.end == end, "'%s' at %zu: %zu, not %zu", text, at,
+                      end, match.end);
+        at = end;
     }
-    return end;
+    regex_walk_release(&walk);
 }
 
-static size_t slow_split(const char *text, size_t size, size_t at)
+TEST_LOOP(a_pattern_is_known_by_its_text, COUNT(patterns))
 {
-    static const char *const shorts[] = {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"};
-    for (size_t i = 0; i < COUNT(shorts); i++)
-        if (size - at >= strlen(shorts[i]) && memcmp(text + at, shorts[i], strlen(shorts[i])) == 0)
-            return at + strlen(shorts[i]);
-    for (const char *class = "LN."; *class; class ++) {
-        size_t start = at + (text[at] == ' ');
-        size_t end = match_class(text, size, start, *class);
-        if (end > start)
-            return end;
-    }
-    size_t end = match_blanks(text, size, at);
-    return end > at ? end : match_class(text, size, at, 'S');
+    ck_assert_int_eq(splitter_find(patterns[_i].pattern), patterns[_i].kind);
+    ck_assert_int_eq(splitter_find(patterns[_i].pattern + 1), SPLITTER_NONE);
+    ck_assert_int_eq(splitter_find(""), SPLITTER_NONE);
 }
 
-TEST(random_texts_are_cut_as_the_pattern_says)
+TIMEOUT(120)
+
+TEST_LOOP(random_texts_are_cut_as_the_pattern_says, COUNT(patterns))
 {
-    static const char *const parts[] = {
-        "a", "Z", "é", "爱", "1",  "²", " ", "  ",       "\n",   "\xC2\x85",     "\xE3\x80\x80",
-        "'", "s", "t", "re", "ll", "!", "🍰", "\xCC\x81", "\x01", "\xE2\x80\x8D", "ш",
-        "٣", "_"};
+    static const char *const parts[] = {"a",
+                                        "Z",
+                                        "é",
+                                        "爱",
+                                        "1",
+                                        "²",
+                                        " ",
+                                        "  ",
+                                        "\n",
+                                        "\xC2\x85",
+                                        "\xE3\x80\x80",
+                                        "'",
+                                        "s",
+                                        "t",
+                                        "re",
+                                        "ll",
+                                        "!",
+                                        "🍰",
+                                        "\r",
+                                        "\t",
+                                        "\xE2\x80\x8D",
+                                        "ш",
+                                        "\x01",
+                                        "٣",
+                                        "_",
+                                        "D",
+                                        "VE",
+                                        "\xC5\xBF",
+                                        "\xCC\x81"};
+    struct regex *regex = open_regex(patterns[_i].pattern);
     unsigned seed = 1;
-    for (int round = 0; round < 5000; round++) {
-        struct buf text = {0};
-        buf_text(&text, "");
+    for (size_t round = 0; round < 100000; round += one_of(100)) {
+        char text[128] = "";
         for (int left = rand_r(&seed) % 12; left >= 0; left--)
-            buf_text(&text, parts[(size_t)(rand_r(&seed) >> 4) % COUNT(parts)]);
-        struct splitter splitter = splitter_of(SPLITTER_GPT2, text.bytes, text.size);
-        for (size_t at = 0; at < text.size;) {
-            size_t end = slow_split(text.bytes, text.size, at);
-            ck_assert_msg(splitter_next(&splitter, at) == end, "'%s' at %zu", text.bytes, at);
-            at = end;
-        }
-        buf_release(&text);
+            strcat(text, parts[(size_t)(rand_r(&seed) >> 4) % COUNT(parts)]);
+        expect_matches(patterns[_i].kind, regex, text, strlen(text));
     }
+    regex_free(regex);
+}
+
+/* Every character in the midst of others. What is new in our Unicode is unassigned in that of the
+ * library. */
+TEST_LOOP(all_characters_are_of_the_class_that_the_pattern_finds, COUNT(patterns))
+{
+    struct regex *regex = open_regex(patterns[_i].pattern);
+    struct regex *unassigned = open_regex("\\p{Cn}");
+    size_t seen = 0;
+    for (uint32_t c = 1; c <= 0x10FFFF; c += (uint32_t)one_of(101)) {
+        char text[32] = "";
+        struct text_range match;
+        if (c >= 0xD800 && c <= 0xDFFF)
+            continue;
+        size_t size = utf8_encode(text, c);
+        struct regex_walk walk = {.regex = unassigned, .text = text, .size = size};
+        int is_unassigned = regex_next(&walk, &match, NULL);
+        regex_walk_release(&walk);
+        if (is_unassigned)
+            continue;
+        memmove(text + 1, text, size);
+        text[0] = 'x';
+        memcpy(text + 1 + size, "1 ", 2);
+        memcpy(text + 3 + size, text + 1, size);
+        memcpy(text + 3 + 2 * size, "!'", 2);
+        memcpy(text + 5 + 2 * size, text + 1, size);
+        expect_matches(patterns[_i].kind, regex, text, 5 + 3 * size);
+        seen++;
+    }
+    ck_assert_uint_ge(seen, 1000);
+    regex_free(unassigned);
+    regex_free(regex);
 }

@@ -57,3 +57,73 @@ TEST(without_a_word_for_the_unknown_it_is_refused)
     expect_refusal(LEVEL("{\"type\": \"Whitespace\"}", ""), "Life is short",
                    "word 'short' at byte 8 is not in the vocabulary");
 }
+
+TEST(a_word_that_was_changed_is_refused_by_its_place_in_the_text)
+{
+    expect_refusal("{\"normalizer\": {\"type\": \"Prepend\", \"prepend\": \"Life is  \"}, "
+                   "\"pre_tokenizer\": {\"type\": \"Whitespace\"}, \"model\": {\"type\": "
+                   "\"WordLevel\", \"vocab\": {\"Life\": 0, \"is\": 1}}}",
+                   "Life lfe",
+                   "word 'lfe' at byte 5 is not in the vocabulary: did you mean 'Life'?");
+}
+
+/* --- WordPiece -------------------------------------------------------------------------------- */
+
+#define PIECES(settings)                                                                          \
+    "{\"pre_tokenizer\": {\"type\": \"BertPreTokenizer\"}, \"model\": {\"type\": \"WordPiece\", " \
+    "\"vocab\": {\"[UNK]\": 0, \"un\": 1, \"##aff\": 2, \"##able\": 3, \"##a\": 4, \"a\": 5, "    \
+    "\"é\": 6, \"##é\": 7, \"@@b\": 8, \"##\": 9, \"unaa\": 10}" settings "}}"
+#define UNKNOWN ", \"unk_token\": \"[UNK]\""
+
+TEST(a_word_is_cut_into_its_longest_pieces)
+{
+    static const struct pipeline_case cases[] = {
+        {PIECES(UNKNOWN), "unaffable", "1:0-2 2:2-5 3:5-9"},
+        {PIECES(UNKNOWN), "un unéa", "1:0-2 1:3-5 7:5-7 4:7-8"},
+        {PIECES(UNKNOWN), "aaa", "5:0-1 4:1-2 4:2-3"},
+        {PIECES(UNKNOWN), "unx un", "0:0-3 1:4-6"}, /* all of the word is unknown */
+        {PIECES(UNKNOWN), "unaaff", "0:0-6"},       /* there is no way back to a shorter piece */
+        {PIECES(UNKNOWN), "x", "0:0-1"},
+        {PIECES(UNKNOWN ", \"max_input_chars_per_word\": 3"), "aéa aéaa",
+         "5:0-1 7:1-3 4:3-4 0:5-10"},
+        {PIECES(UNKNOWN ", \"max_input_chars_per_word\": 0"), "a", "0:0-1"},
+        {PIECES(UNKNOWN ", \"continuing_subword_prefix\": \"@@\""), "ab", "5:0-1 8:1-2"},
+        {PIECES(UNKNOWN ", \"continuing_subword_prefix\": \"\""), "aun", "5:0-1 1:1-3"},
+    };
+    pipeline_rig_expect_all(cases, COUNT(cases));
+}
+
+TEST(a_word_without_pieces_is_refused_where_nothing_stands_for_the_unknown)
+{
+    expect_refusal(PIECES(""), "un unx",
+                   "word 'unx' at byte 3 is not in the vocabulary: did you mean 'un'?");
+    expect_refusal(PIECES(", \"unk_token\": \"<x>\""), "zzzzzz",
+                   "word 'zzzzzz' at byte 0 is not in the vocabulary");
+}
+
+TEST(settings_of_a_wrong_type_are_refused)
+{
+    static const struct pipeline_refusal refusals[] = {
+        {PIECES(", \"max_input_chars_per_word\": -1"),
+         "model: field 'max_input_chars_per_word': expected a whole number from 0 to 2147483647, "
+         "found -1"},
+        {PIECES(", \"max_input_chars_per_word\": \"x\""),
+         "model: field 'max_input_chars_per_word': expected a whole number from 0 to 2147483647, "
+         "found \"x\""},
+        {PIECES(", \"continuing_subword_prefix\": 3"),
+         "model: field 'continuing_subword_prefix': expected a text, found 3"},
+        {PIECES(", \"unk_token\": 3"), "model: field 'unk_token': expected a text, found 3"},
+        {"{\"model\": {\"type\": \"WordPiece\", \"vocab\": [\"a\"]}}",
+         "model: field 'vocab': expected an object"},
+        {"{\"model\": {\"type\": \"WordPiece\"}}", "model: expected a field 'vocab'"},
+        {"{\"model\": {\"type\": \"WordPiece\", \"vocab\": {}}}",
+         "model: vocab: expected words, found none"},
+    };
+    pipeline_rig_refuse_all(refusals, COUNT(refusals), ERR_INPUT);
+}
+
+TEST(an_allocation_that_fails_is_an_error)
+{
+    pipeline_rig_starve(PIECES(UNKNOWN), "unaffable x", "1:0-2 2:2-5 3:5-9 0:10-11");
+    pipeline_rig_starve(WORDS, "Life x", "1:0-4 0:5-6");
+}

@@ -1,0 +1,247 @@
+/* unicode_form_test.c: lines in the manner of Unicode's NormalizationTest.txt, a few of each kind,
+ * their forms by Python's unicodedata (14.0); then whole texts. */
+#include "base/unicode_form.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utf8proc.h>
+
+#include "../rigs/patience.h"
+#include "../unit.h"
+#include "base/heap.h"
+#include "base/utf8.h"
+
+static const struct {
+    const char *text;
+    const char *forms[4]; /* by enum unicode_form */
+} rows[] = {
+    {"\xE1\xB8\x8A", {"\xE1\xB8\x8A", "\x44\xCC\x87", "\xE1\xB8\x8A", "\x44\xCC\x87"}},
+    {"\xE1\xB8\x8C\xCC\x87",
+     {"\xE1\xB8\x8C\xCC\x87", "\x44\xCC\xA3\xCC\x87", "\xE1\xB8\x8C\xCC\x87",
+      "\x44\xCC\xA3\xCC\x87"}},
+    {"\x44\xCC\xA3\xCC\x87",
+     {"\xE1\xB8\x8C\xCC\x87", "\x44\xCC\xA3\xCC\x87", "\xE1\xB8\x8C\xCC\x87",
+      "\x44\xCC\xA3\xCC\x87"}},
+    {"\x44\xCC\x87\xCC\xA3",
+     {"\xE1\xB8\x8C\xCC\x87", "\x44\xCC\xA3\xCC\x87", "\xE1\xB8\x8C\xCC\x87",
+      "\x44\xCC\xA3\xCC\x87"}},
+    {"\xCD\x84", {"\xCC\x88\xCC\x81", "\xCC\x88\xCC\x81", "\xCC\x88\xCC\x81", "\xCC\x88\xCC\x81"}},
+    {"\xE2\x84\xAB", {"\xC3\x85", "\x41\xCC\x8A", "\xC3\x85", "\x41\xCC\x8A"}},
+    {"\xE2\x84\xA6", {"\xCE\xA9", "\xCE\xA9", "\xCE\xA9", "\xCE\xA9"}},
+    {"\xC2\xA0", {"\xC2\xA0", "\xC2\xA0", "\x20", "\x20"}},
+    {"\xC2\xBD", {"\xC2\xBD", "\xC2\xBD", "\x31\xE2\x81\x84\x32", "\x31\xE2\x81\x84\x32"}},
+    {"\xC4\xB2", {"\xC4\xB2", "\xC4\xB2", "\x49\x4A", "\x49\x4A"}},
+    {"\xC7\x84", {"\xC7\x84", "\xC7\x84", "\x44\xC5\xBD", "\x44\x5A\xCC\x8C"}},
+    {"\xEA\xB0\x80",
+     {"\xEA\xB0\x80", "\xE1\x84\x80\xE1\x85\xA1", "\xEA\xB0\x80", "\xE1\x84\x80\xE1\x85\xA1"}},
+    {"\xEA\xB0\x81",
+     {"\xEA\xB0\x81", "\xE1\x84\x80\xE1\x85\xA1\xE1\x86\xA8", "\xEA\xB0\x81",
+      "\xE1\x84\x80\xE1\x85\xA1\xE1\x86\xA8"}},
+    {"\xE1\x84\x80\xE1\x85\xA1",
+     {"\xEA\xB0\x80", "\xE1\x84\x80\xE1\x85\xA1", "\xEA\xB0\x80", "\xE1\x84\x80\xE1\x85\xA1"}},
+    {"\xE1\x84\x80\xE1\x85\xA1\xE1\x86\xA8",
+     {"\xEA\xB0\x81", "\xE1\x84\x80\xE1\x85\xA1\xE1\x86\xA8", "\xEA\xB0\x81",
+      "\xE1\x84\x80\xE1\x85\xA1\xE1\x86\xA8"}},
+    {"\xEA\xB0\x80\xE1\x86\xA8",
+     {"\xEA\xB0\x81", "\xE1\x84\x80\xE1\x85\xA1\xE1\x86\xA8", "\xEA\xB0\x81",
+      "\xE1\x84\x80\xE1\x85\xA1\xE1\x86\xA8"}},
+    {"\xE1\x85\xA1\xE1\x86\xA8",
+     {"\xE1\x85\xA1\xE1\x86\xA8", "\xE1\x85\xA1\xE1\x86\xA8", "\xE1\x85\xA1\xE1\x86\xA8",
+      "\xE1\x85\xA1\xE1\x86\xA8"}},
+    {"\xE0\xA7\x87\xE0\xA6\xBE",
+     {"\xE0\xA7\x8B", "\xE0\xA7\x87\xE0\xA6\xBE", "\xE0\xA7\x8B", "\xE0\xA7\x87\xE0\xA6\xBE"}},
+    {"\xE0\xA5\x98",
+     {"\xE0\xA4\x95\xE0\xA4\xBC", "\xE0\xA4\x95\xE0\xA4\xBC", "\xE0\xA4\x95\xE0\xA4\xBC",
+      "\xE0\xA4\x95\xE0\xA4\xBC"}},
+    {"\xEF\xAC\x9D",
+     {"\xD7\x99\xD6\xB4", "\xD7\x99\xD6\xB4", "\xD7\x99\xD6\xB4", "\xD7\x99\xD6\xB4"}},
+    {"\xEF\xAC\xAC",
+     {"\xD7\xA9\xD6\xBC\xD7\x81", "\xD7\xA9\xD6\xBC\xD7\x81", "\xD7\xA9\xD6\xBC\xD7\x81",
+      "\xD7\xA9\xD6\xBC\xD7\x81"}},
+    {"\xE2\xAB\x9C",
+     {"\xE2\xAB\x9D\xCC\xB8", "\xE2\xAB\x9D\xCC\xB8", "\xE2\xAB\x9D\xCC\xB8",
+      "\xE2\xAB\x9D\xCC\xB8"}},
+    {"\xF0\x9D\x85\x9E",
+     {"\xF0\x9D\x85\x97\xF0\x9D\x85\xA5", "\xF0\x9D\x85\x97\xF0\x9D\x85\xA5",
+      "\xF0\x9D\x85\x97\xF0\x9D\x85\xA5", "\xF0\x9D\x85\x97\xF0\x9D\x85\xA5"}},
+    {"\xF0\xAF\xA1\xA8", {"\xE3\x9B\xBC", "\xE3\x9B\xBC", "\xE3\x9B\xBC", "\xE3\x9B\xBC"}},
+    {"\xEF\xB7\xBA",
+     {"\xEF\xB7\xBA", "\xEF\xB7\xBA",
+      "\xD8\xB5\xD9\x84\xD9\x89\x20\xD8\xA7\xD9\x84\xD9\x84\xD9\x87\x20\xD8\xB9\xD9\x84\xD9\x8A\xD9"
+      "\x87\x20\xD9\x88\xD8\xB3\xD9\x84\xD9\x85",
+      "\xD8\xB5\xD9\x84\xD9\x89\x20\xD8\xA7\xD9\x84\xD9\x84\xD9\x87\x20\xD8\xB9\xD9\x84\xD9\x8A\xD9"
+      "\x87\x20\xD9\x88\xD8\xB3\xD9\x84\xD9\x85"}},
+    {"\xEF\xAC\x81", {"\xEF\xAC\x81", "\xEF\xAC\x81", "\x66\x69", "\x66\x69"}},
+    {"\xEF\xBC\xA1", {"\xEF\xBC\xA1", "\xEF\xBC\xA1", "\x41", "\x41"}},
+    {"\xEF\xBD\xB6\xEF\xBE\x9E",
+     {"\xEF\xBD\xB6\xEF\xBE\x9E", "\xEF\xBD\xB6\xEF\xBE\x9E", "\xE3\x82\xAC",
+      "\xE3\x82\xAB\xE3\x82\x99"}},
+    {"\xE3\x84\xB1", {"\xE3\x84\xB1", "\xE3\x84\xB1", "\xE1\x84\x80", "\xE1\x84\x80"}},
+    {"\xCD\x80\xCC\x95",
+     {"\xCC\x80\xCC\x95", "\xCC\x80\xCC\x95", "\xCC\x80\xCC\x95", "\xCC\x80\xCC\x95"}},
+    {"\x61\xCC\x95\xCC\x80\xD6\xAE\xCC\x80\x62",
+     {"\xC3\xA0\xD6\xAE\xCC\x80\xCC\x95\x62", "\x61\xD6\xAE\xCC\x80\xCC\x80\xCC\x95\x62",
+      "\xC3\xA0\xD6\xAE\xCC\x80\xCC\x95\x62", "\x61\xD6\xAE\xCC\x80\xCC\x80\xCC\x95\x62"}},
+    {"\x61\xCC\x95\xCC\x80\xCC\x81\xD6\xAE\x62",
+     {"\xC3\xA0\xD6\xAE\xCC\x81\xCC\x95\x62", "\x61\xD6\xAE\xCC\x80\xCC\x81\xCC\x95\x62",
+      "\xC3\xA0\xD6\xAE\xCC\x81\xCC\x95\x62", "\x61\xD6\xAE\xCC\x80\xCC\x81\xCC\x95\x62"}},
+    {"\x61\xE3\x82\x99\xE0\xA4\xBC\xCC\xB4\x62",
+     {"\x61\xCC\xB4\xE0\xA4\xBC\xE3\x82\x99\x62", "\x61\xCC\xB4\xE0\xA4\xBC\xE3\x82\x99\x62",
+      "\x61\xCC\xB4\xE0\xA4\xBC\xE3\x82\x99\x62", "\x61\xCC\xB4\xE0\xA4\xBC\xE3\x82\x99\x62"}},
+    {"\xE0\xAD\x87\xCC\x80\xE0\xAC\xBE",
+     {"\xE0\xAD\x87\xCC\x80\xE0\xAC\xBE", "\xE0\xAD\x87\xCC\x80\xE0\xAC\xBE",
+      "\xE0\xAD\x87\xCC\x80\xE0\xAC\xBE", "\xE0\xAD\x87\xCC\x80\xE0\xAC\xBE"}},
+    {"\xE1\x84\x80\xCC\x80\xE1\x85\xA1",
+     {"\xE1\x84\x80\xCC\x80\xE1\x85\xA1", "\xE1\x84\x80\xCC\x80\xE1\x85\xA1",
+      "\xE1\x84\x80\xCC\x80\xE1\x85\xA1", "\xE1\x84\x80\xCC\x80\xE1\x85\xA1"}},
+    {"\x41\xCC\x8A", {"\xC3\x85", "\x41\xCC\x8A", "\xC3\x85", "\x41\xCC\x8A"}},
+    {"\xE1\xBA\xBF",
+     {"\xE1\xBA\xBF", "\x65\xCC\x82\xCC\x81", "\xE1\xBA\xBF", "\x65\xCC\x82\xCC\x81"}},
+    {"\x65\xCC\x81\xCC\x82",
+     {"\xC3\xA9\xCC\x82", "\x65\xCC\x81\xCC\x82", "\xC3\xA9\xCC\x82", "\x65\xCC\x81\xCC\x82"}},
+    {"\xE0\xBD\xB7",
+     {"\xE0\xBD\xB7", "\xE0\xBD\xB7", "\xE0\xBE\xB2\xE0\xBD\xB1\xE0\xBE\x80",
+      "\xE0\xBE\xB2\xE0\xBD\xB1\xE0\xBE\x80"}},
+    {"\xE1\x85\xA1\xCC\x80\x61",
+     {"\xE1\x85\xA1\xCC\x80\x61", "\xE1\x85\xA1\xCC\x80\x61", "\xE1\x85\xA1\xCC\x80\x61",
+      "\xE1\x85\xA1\xCC\x80\x61"}},
+    {"\xF0\x91\x82\x99\xF0\x91\x82\xBA",
+     {"\xF0\x91\x82\x9A", "\xF0\x91\x82\x99\xF0\x91\x82\xBA", "\xF0\x91\x82\x9A",
+      "\xF0\x91\x82\x99\xF0\x91\x82\xBA"}},
+    {"\xE0\xB3\x8A\xE0\xB3\x95",
+     {"\xE0\xB3\x8B", "\xE0\xB3\x86\xE0\xB3\x82\xE0\xB3\x95", "\xE0\xB3\x8B",
+      "\xE0\xB3\x86\xE0\xB3\x82\xE0\xB3\x95"}},
+    {"\x65\xCD\x85\xCC\x81",
+     {"\xC3\xA9\xCD\x85", "\x65\xCC\x81\xCD\x85", "\xC3\xA9\xCD\x85", "\x65\xCC\x81\xCD\x85"}},
+    {"\xE2\x91\xA0", {"\xE2\x91\xA0", "\xE2\x91\xA0", "\x31", "\x31"}},
+    {"\xE3\x8E\xA1", {"\xE3\x8E\xA1", "\xE3\x8E\xA1", "\x6D\x32", "\x6D\x32"}},
+    {"\xCF\x93", {"\xCF\x93", "\xCF\x92\xCC\x81", "\xCE\x8E", "\xCE\xA5\xCC\x81"}},
+};
+
+/* The form of a text, stretch by stretch. */
+static void put_form(enum unicode_form form, struct buf *out, const char *text, size_t size)
+{
+    buf_clear(out);
+    buf_text(out, "");
+    for (size_t at = 0, end; at < size; at = end) {
+        size_t before = out->size;
+        end = unicode_form_end(form, text, size, at);
+        ck_assert_uint_gt(end, at);
+        ck_assert_uint_le(end, size);
+        if (unicode_form_put(form, out, text + at, end - at)) {
+            ck_assert(out->size - before != end - at ||
+                      memcmp(out->bytes + before, text + at, end - at) != 0);
+        } else {
+            ck_assert_uint_eq(out->size, before);
+            buf_bytes(out, text + at, end - at);
+        }
+    }
+}
+
+TEST_LOOP(a_text_has_four_forms, COUNT(rows))
+{
+    for (enum unicode_form form = UNICODE_NFC; form <= UNICODE_NFKD; form++) {
+        struct buf found = {0};
+        put_form(form, &found, rows[_i].text, strlen(rows[_i].text));
+        ck_assert_str_eq(found.bytes, rows[_i].forms[form]);
+        put_form(form, &found, rows[_i].forms[form & 2], strlen(rows[_i].forms[form & 2]));
+        ck_assert_str_eq(found.bytes, rows[_i].forms[form]);
+        put_form(form, &found, rows[_i].forms[(form & 2) + 1],
+                 strlen(rows[_i].forms[(form & 2) + 1]));
+        ck_assert_str_eq(found.bytes, rows[_i].forms[form]);
+        buf_release(&found);
+    }
+}
+
+/* --- the judge: the library, over a text as a whole ------------------------------------------- */
+
+static void expect_whole(enum unicode_form form, const char *text, size_t size)
+{
+    static const utf8proc_option_t options[] = {UTF8PROC_COMPOSE, UTF8PROC_DECOMPOSE,
+                                                UTF8PROC_COMPOSE | UTF8PROC_COMPAT,
+                                                UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT};
+    utf8proc_uint8_t *whole = NULL;
+    struct buf found = {0};
+    utf8proc_ssize_t whole_size =
+        utf8proc_map((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)size, &whole,
+                     UTF8PROC_STABLE | options[form]);
+    put_form(form, &found, text, size);
+    ck_assert_int_eq(whole_size, (utf8proc_ssize_t)found.size);
+    ck_assert_mem_eq(found.bytes, whole, found.size);
+    free(whole);
+    buf_release(&found);
+}
+
+TEST(stretches_in_a_row_are_the_form_of_the_text)
+{
+    static const char *const parts[] = {"a",
+                                        "e",
+                                        "é",
+                                        "D",
+                                        " ",
+                                        "爱",
+                                        "\xCC\x81",
+                                        "\xCC\xA3",
+                                        "\xCC\x87",
+                                        "\xCC\x95",
+                                        "\xD6\xAE",
+                                        "\xE1\x84\x80",
+                                        "\xE1\x85\xA1",
+                                        "\xE1\x86\xA8",
+                                        "\xEA\xB0\x80",
+                                        "\xEF\xBD\xB6",
+                                        "\xEF\xBE\x9E",
+                                        "\xEF\xBE\xA1",
+                                        "\xEF\xBF\x82",
+                                        "\xE3\x84\xB1",
+                                        "\xE0\xA7\x87",
+                                        "\xE0\xA6\xBE",
+                                        "ﬁ",
+                                        "\xEF\xB7\xBA",
+                                        "\xE2\x84\xAB",
+                                        "\xCD\x84",
+                                        "\xF0\x91\x82\x99",
+                                        "\xF0\x91\x82\xBA",
+                                        "\xE0\xBD\xB3",
+                                        "\xE0\xB3\x86",
+                                        "\xE0\xB3\x82",
+                                        "\xE0\xB3\x95"};
+    unsigned seed = 1;
+    for (size_t round = 0; round < 20000; round += one_of(50)) {
+        char text[256] = "";
+        for (int left = rand_r(&seed) % 16; left >= 0; left--)
+            strcat(text, parts[(size_t)(rand_r(&seed) >> 4) % COUNT(parts)]);
+        expect_whole(round % 4, text, strlen(text));
+    }
+}
+
+TIMEOUT(120)
+
+TEST(every_character_has_its_form_beside_others)
+{
+    for (uint32_t c = 1; c <= 0x33FFF; c += (uint32_t)one_of(97)) { /* no form in later planes */
+        char text[16] = "a";
+        if (c >= 0xD800 && c <= 0xDFFF)
+            continue;
+        size_t size = 1 + utf8_encode(text + 1, c);
+        size += utf8_encode(text + size, c % 2 ? 0x301 : 0x1161);
+        text[size++] = 'b';
+        for (enum unicode_form form = UNICODE_NFC; form <= UNICODE_NFKD; form++)
+            expect_whole(form, text, size);
+    }
+}
+
+TEST(a_stretch_that_finds_no_memory_is_an_error)
+{
+    struct buf text = {0};
+    struct buf found = {0};
+    buf_text(&text, "a");
+    for (int i = 0; i < 200; i++)
+        buf_text(&text, "\xCC\x81");
+    heap_fail_at(1, 0);
+    ck_assert(unicode_form_put(UNICODE_NFC, &found, text.bytes, text.size));
+    heap_fail_at(0, 0);
+    ck_assert(found.out_of_memory);
+    buf_release(&text);
+    buf_release(&found);
+}

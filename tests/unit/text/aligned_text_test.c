@@ -1,0 +1,190 @@
+#include "text/aligned_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "base/heap.h"
+
+static struct text_range place_of(const struct aligned_text *text, size_t start, size_t end)
+{
+    size_t hint = 0;
+    return aligned_text_place(text, (struct text_range){start, end}, &hint);
+}
+
+static void expect_place(const struct aligned_text *text, size_t start, size_t end, size_t from,
+                         size_t to)
+{
+    struct text_range place = place_of(text, start, end);
+    ck_assert_msg(place.start == from && place.end == to, "[%zu, %zu) at %zu-%zu, not %zu-%zu",
+                  start, end, place.start, place.end, from, to);
+}
+
+TEST(what_stays_is_not_copied)
+{
+    const struct aligned_text text = {.bytes = "Life is", .size = 7, .start = 20};
+    struct text_rewriter rewriter = {.in = &text};
+    struct aligned_text out;
+    text_rewriter_keep(&rewriter, 0, 3);
+    text_rewriter_keep(&rewriter, 3, 7);
+    ck_assert_int_eq(text_rewriter_finish(&rewriter, &out, NULL), 0);
+    ck_assert(!rewriter.changed);
+    ck_assert_ptr_null(rewriter.parts);
+    ck_assert_ptr_null(rewriter.bytes.bytes);
+    ck_assert_ptr_eq(out.bytes, text.bytes);
+    expect_place(&out, 0, 7, 20, 27);
+    expect_place(&out, 2, 2, 22, 22);
+    text_rewriter_release(&rewriter);
+}
+
+/* "a bc" to "▁a▁B": one comes in, one is replaced by more, one by less. */
+TEST(places_are_those_of_what_was_there)
+{
+    const struct aligned_text text = {.bytes = "a bcd", .size = 5, .start = 10};
+    struct text_rewriter rewriter = {.in = &text};
+    struct aligned_text out;
+    text_rewriter_replace(&rewriter, 0, 0, "▁", 3);
+    text_rewriter_keep(&rewriter, 0, 1);
+    text_rewriter_replace(&rewriter, 1, 2, "▁", 3);
+    text_rewriter_replace(&rewriter, 2, 4, "B", 1);
+    text_rewriter_replace(&rewriter, 5, 5, "!", 1); /* and the d is gone */
+    ck_assert_int_eq(text_rewriter_finish(&rewriter, &out, NULL), 0);
+    ck_assert_uint_eq(out.size, 9);
+    ck_assert_mem_eq(out.bytes, "▁a▁B!", 9);
+    expect_place(&out, 0, 3, 10, 10);
+    expect_place(&out, 0, 4, 10, 11);
+    expect_place(&out, 3, 4, 10, 11);
+    expect_place(&out, 4, 7, 11, 12);
+    expect_place(&out, 5, 6, 11, 12); /* a byte of the sign is for all of the blank */
+    expect_place(&out, 7, 8, 12, 14);
+    expect_place(&out, 8, 9, 15, 15);
+    expect_place(&out, 0, 9, 10, 15);
+    expect_place(&out, 0, 0, 10, 10);
+    expect_place(&out, 8, 8, 14, 14);
+    text_rewriter_release(&rewriter);
+}
+
+TEST(a_text_may_become_empty)
+{
+    const struct aligned_text text = {.bytes = "abc", .size = 3};
+    struct text_rewriter rewriter = {.in = &text};
+    struct aligned_text out;
+    ck_assert_int_eq(text_rewriter_finish(&rewriter, &out, NULL), 0); /* nothing was kept */
+    ck_assert_uint_eq(out.size, 0);
+    ck_assert_ptr_nonnull(out.bytes);
+    text_rewriter_release(&rewriter);
+    rewriter.in = &text;
+    text_rewriter_keep(&rewriter, 0, 2); /* the end is gone without a word */
+    ck_assert_int_eq(text_rewriter_finish(&rewriter, &out, NULL), 0);
+    ck_assert_uint_eq(out.size, 2);
+    ck_assert_mem_eq(out.bytes, "ab", 2);
+    expect_place(&out, 0, 2, 0, 2);
+    text_rewriter_release(&rewriter);
+}
+
+TEST(ranges_may_be_asked_for_in_any_order)
+{
+    static const struct alignment parts[] = {{0, 0, ALIGNED_BYTES}, {2, 5, 9}, {3, 9, 9}};
+    const struct aligned_text text = {.bytes = "abcd", .size = 4, .parts = parts, .part_count = 3};
+    size_t hint = 0;
+    static const struct text_range asked[] = {{3, 4}, {0, 1}, {1, 3}, {2, 3}, {0, 4}};
+    static const struct text_range places[] = {{9, 9}, {0, 1}, {1, 9}, {5, 9}, {0, 9}};
+    for (size_t i = 0; i < COUNT(asked); i++) {
+        struct text_range place = aligned_text_place(&text, asked[i], &hint);
+        ck_assert_uint_eq(place.start, places[i].start);
+        ck_assert_uint_eq(place.end, places[i].end);
+    }
+}
+
+/* --- the judge: a place for every byte, however often a text is rewritten ---------------------- */
+
+enum { BYTES_MAX = 400, PASSES = 4 };
+
+struct slow_text {
+    char bytes[BYTES_MAX];
+    struct text_range places[BYTES_MAX];
+    size_t size;
+};
+
+/* The first byte's start, the last one's end. */
+static struct text_range slow_place(const struct slow_text *text, size_t start, size_t end)
+{
+    return (struct text_range){text->places[start].start, text->places[end - 1].end};
+}
+
+/* Some bytes stay, some become others, some go, some come in. */
+static void rewrite(struct text_rewriter *rewriter, const struct slow_text *in,
+                    struct slow_text *out, unsigned *seed)
+{
+    out->size = 0;
+    for (size_t at = 0, end; at < in->size; at = end) {
+        int what = rand_r(seed) % 5;
+        end = at + 1 + (size_t)rand_r(seed) % 3;
+        end = end < in->size ? end : in->size;
+        size_t count = what == 0 ? 0 : what == 1 ? 1 + (size_t)rand_r(seed) % 3 : end - at;
+        if (out->size + count > BYTES_MAX)
+            break;
+        if (what > 1)
+            text_rewriter_keep(rewriter, at, end);
+        else
+            text_rewriter_replace(rewriter, at, end, "xyz", count);
+        for (size_t i = 0; i < count; i++, out->size++) {
+            out->bytes[out->size] = what > 1 ? in->bytes[at + i] : "xyz"[i];
+            out->places[out->size] = what > 1 ? in->places[at + i] : slow_place(in, at, end);
+        }
+    }
+}
+
+TEST(many_rewritings_in_a_row_keep_every_place)
+{
+    static struct slow_text slow[2];
+    for (unsigned round = 0; round < 500; round++) {
+        unsigned seed = round;
+        struct text_rewriter rewriters[PASSES] = {0};
+        struct aligned_text texts[PASSES + 1];
+        slow[0].size = 1 + round % 100;
+        for (size_t i = 0; i < slow[0].size; i++) {
+            slow[0].bytes[i] = (char)('a' + i % 26);
+            slow[0].places[i] = (struct text_range){round + i, round + i + 1};
+        }
+        texts[0] = (struct aligned_text){slow[0].bytes, slow[0].size, round, NULL, 0};
+        static char first[BYTES_MAX];
+        memcpy(first, slow[0].bytes, slow[0].size);
+        texts[0].bytes = first;
+        for (size_t pass = 0; pass < PASSES; pass++) {
+            struct slow_text *out = &slow[(pass + 1) % 2];
+            rewriters[pass].in = &texts[pass];
+            rewrite(&rewriters[pass], &slow[pass % 2], out, &seed);
+            ck_assert_int_eq(text_rewriter_finish(&rewriters[pass], &texts[pass + 1], NULL), 0);
+            ck_assert_uint_eq(texts[pass + 1].size, out->size);
+            ck_assert_mem_eq(texts[pass + 1].bytes, out->bytes, out->size);
+            for (size_t i = 0; i + 1 < out->size; i++)
+                expect_place(&texts[pass + 1], i, i + 2, slow_place(out, i, i + 2).start,
+                             slow_place(out, i, i + 2).end);
+        }
+        for (size_t pass = 0; pass < PASSES; pass++)
+            text_rewriter_release(&rewriters[pass]);
+    }
+}
+
+TEST(a_text_that_finds_no_memory_is_an_error)
+{
+    const struct aligned_text text = {.bytes = "abc", .size = 3};
+    bool came = true;
+    for (size_t nth = 1; came; nth++) {
+        struct text_rewriter rewriter = {.in = &text};
+        struct aligned_text out;
+        struct err err = {0};
+        heap_fail_at(nth, 0);
+        for (size_t i = 0; i < 3; i++)
+            for (size_t times = 0; times < 40; times++)
+                text_rewriter_replace(&rewriter, i, i + (times == 39), "xyz", 3);
+        int failed = text_rewriter_finish(&rewriter, &out, &err);
+        came = heap_has_failed();
+        heap_fail_at(0, 0);
+        ck_assert_int_eq(failed, came ? -1 : 0);
+        ck_assert_int_eq(err.out_of_memory, came);
+        ck_assert(came || nth > 3);
+        text_rewriter_release(&rewriter);
+    }
+}

@@ -1,0 +1,173 @@
+#include "text/subword/subword.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../rigs/pipeline_rig.h"
+#include "../unit.h"
+
+#define UNIGRAM(settings)                                                                          \
+    "{\"model\": {\"type\": \"Unigram\", \"vocab\": [[\"<unk>\", 0], [\"a\", -1.5], [\"b\", -2], " \
+    "[\"ab\", -3], [\"aba\", -6.25], [\"é\", -3], [\"<0xE7>\", -9], [\"<0x88>\", -9], "           \
+    "[\"<0xB1>\", -9]]" settings "}}"
+
+TEST(the_likeliest_way_to_put_a_piece_together_is_taken)
+{
+    static const struct pipeline_case cases[] = {
+        {UNIGRAM(", \"unk_id\": 0"), "ab", "3:0-2"},
+        {UNIGRAM(", \"unk_id\": 0"), "aba", "3:0-2 1:2-3"}, /* -4.5 is more than -6.25 */
+        {UNIGRAM(", \"unk_id\": 0"), "bé", "2:0-1 5:1-3"},
+        {UNIGRAM(", \"unk_id\": 0"), "", ""},
+        {UNIGRAM(", \"unk_id\": 0"), "axyb", "1:0-1 0:1-3 2:3-4"},
+        {UNIGRAM(", \"unk_id\": 0, \"fuse_unk\": false"), "axyb", "1:0-1 0:1-2 0:2-3 2:3-4"},
+        {UNIGRAM(", \"unk_id\": 0"), "a爱", "1:0-1 0:1-4"},
+        {UNIGRAM(", \"unk_id\": 0, \"byte_fallback\": true"), "a爱", "1:0-1 6:1-2 7:2-3 8:3-4"},
+        {UNIGRAM(", \"unk_id\": 0, \"byte_fallback\": true"), "a我", "1:0-1 0:1-4"},
+        {UNIGRAM(", \"byte_fallback\": true"), "爱", "6:0-1 7:1-2 8:2-3"},
+        {UNIGRAM(", \"unk_id\": 3"), "x", "3:0-1"},
+    };
+    pipeline_rig_expect_all(cases, COUNT(cases));
+}
+
+TEST(without_a_token_for_the_unknown_a_text_is_refused)
+{
+    struct pipeline pipeline;
+    struct token_text text = {"a我x", 5, false};
+    struct buf line = {0};
+    struct err err = {0};
+    ck_assert_int_eq(pipeline_rig_open(&pipeline, UNIGRAM(", \"unk_id\": null"), NULL), 0);
+    ck_assert_int_eq(pipeline_rig_encode(&pipeline, &line, &text, &err), -1);
+    ck_assert_str_eq(err.text, "'我x' is not in the vocabulary, which has no word for the unknown");
+    ck_assert_int_eq(err.kind, ERR_INPUT);
+    pipeline_release(&pipeline);
+    buf_release(&line);
+}
+
+/* --- the judge: all ways --------------------------------------------------------------------- */
+
+enum { WORDS = 40, TEXT_MAX = 14 };
+
+struct word_score {
+    char word[8];
+    double score;
+};
+
+/* The best sum of the rest of a text; a character that is no entry costs `unknown`. */
+static double best(const struct word_score *words, size_t count, double unknown, const char *text)
+{
+    double most = -1e300;
+    bool known = false;
+    if (!*text)
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t size = strlen(words[i].word);
+        if (strncmp(text, words[i].word, size) != 0)
+            continue;
+        double sum = words[i].score + best(words, count, unknown, text + size);
+        most = sum > most ? sum : most;
+        known = known || size == 1;
+    }
+    if (!known) {
+        double sum = unknown + best(words, count, unknown, text + 1);
+        most = sum > most ? sum : most;
+    }
+    return most;
+}
+
+static size_t draw_words(struct word_score *words, struct buf *json, unsigned *seed)
+{
+    size_t count = 0;
+    buf_text(json, "{\"model\": {\"type\": \"Unigram\", \"unk_id\": 0, \"fuse_unk\": false, "
+                   "\"vocab\": [[\"?\", 0]");
+    for (int i = 0; i < WORDS; i++) {
+        struct word_score *word = &words[count];
+        size_t size = 1 + (size_t)(rand_r(seed) >> 4) % 4;
+        bool known = false;
+        for (size_t k = 0; k < size; k++)
+            word->word[k] = (char)('a' + (rand_r(seed) >> 4) % 3);
+        word->word[size] = '\0';
+        for (size_t k = 0; k < count; k++)
+            known = known || strcmp(words[k].word, word->word) == 0;
+        word->score = -(rand_r(seed) >> 4) % 1000 / 64.0; /* sums are exact */
+        if (!known)
+            buf_format(json, ", [\"%s\", %.17g]", word->word, word->score);
+        count += !known;
+    }
+    buf_text(json, "]}}");
+    return count;
+}
+
+TEST(no_other_way_is_likelier)
+{
+    for (unsigned round = 0; round < 200; round++) {
+        unsigned seed = round;
+        struct word_score words[WORDS];
+        struct buf json = {0};
+        struct pipeline pipeline;
+        struct err err = {0};
+        size_t count = draw_words(words, &json, &seed);
+        ck_assert_msg(!pipeline_rig_open(&pipeline, json.bytes, &err), "%s", err.text);
+        double unknown = 0;
+        for (size_t i = 0; i < count; i++)
+            unknown = words[i].score < unknown ? words[i].score : unknown;
+        unknown -= 10;
+        for (int try = 0; try < 10; try++) {
+            char text[TEXT_MAX + 1] = "";
+            struct token_list list = {0};
+            struct encoder encoder = {.pipeline = &pipeline, .list = &list};
+            double sum = 0;
+            size_t size = 1 + (size_t)(rand_r(&seed) >> 4) % TEXT_MAX;
+            for (size_t i = 0; i < size; i++)
+                text[i] = (char)('a' + (rand_r(&seed) >> 4) % 4);
+            struct token_text given = {text, size, false};
+            ck_assert_int_eq(encoder_run(&encoder, &given, NULL), 0);
+            for (size_t i = 0; i < list.count; i++)
+                sum += list.items[i].id ? words[list.items[i].id - 1].score : unknown;
+            double most = best(words, count, unknown, text);
+            ck_assert_msg(sum == most, "%s: '%s' sums up to %g, not %g", json.bytes, text, sum,
+                          most);
+            encoder_release(&encoder);
+            token_list_release(&list);
+        }
+        pipeline_release(&pipeline);
+        buf_release(&json);
+    }
+}
+
+#define VOCAB(items) "{\"model\": {\"type\": \"Unigram\", \"vocab\": " items "}}"
+
+TEST(a_broken_model_is_refused)
+{
+    static const struct pipeline_refusal refusals[] = {
+        {VOCAB("{\"a\": 0}"), "model: field 'vocab': expected an array"},
+        {VOCAB("[]"), "model: vocab: expected words, found none"},
+        {VOCAB("[\"a\"]"), "model: vocab: expected items [\"▁a\", -3.5], found words alone"},
+        {VOCAB("[[\"a\", -1], \"b\"]"),
+         "model: vocab: id 1: expected [\"word\", score] like those before it, found none"},
+        {VOCAB("[\"b\", [\"a\", -1]]"),
+         "model: vocab: id 1: expected a word like those before it, found an array"},
+        {VOCAB("[[\"a\"]]"), "model: vocab: id 0: expected a number for a score, found none"},
+        {VOCAB("[[\"a\", \"x\"]]"),
+         "model: vocab: id 0: expected a number for a score, found another value"},
+        {VOCAB("[[\"a\", 1e999]]"),
+         "model: vocab: id 0: expected a number for a score, found another value"},
+        {VOCAB("[[\"a\", 1, 2]]"), "model: vocab: id 0: expected [\"word\", score], found more"},
+        {VOCAB("[[]]"), "model: vocab: id 0: expected [\"word\", score], found []"},
+        {VOCAB("[[3, 1]]"), "model: vocab: id 0: expected a word, found 3"},
+        {VOCAB("[[\"\", 1]]"), "model: vocab: id 0: expected a word, found \"\""},
+        {VOCAB("[[\"a\", 1], [\"a\", 2]]"),
+         "model: vocab: word 'a' stands twice, with the ids 0 and 1"},
+        {UNIGRAM(", \"unk_id\": 9"),
+         "model: field 'unk_id': expected a whole number from 0 to 8, found 9"},
+        {UNIGRAM(", \"unk_id\": \"<unk>\""),
+         "model: field 'unk_id': expected a whole number from 0 to 8, found \"<unk>\""},
+        {UNIGRAM(", \"byte_fallback\": 1"),
+         "model: field 'byte_fallback': expected true or false, found 1"},
+    };
+    pipeline_rig_refuse_all(refusals, COUNT(refusals), ERR_INPUT);
+}
+
+TEST(an_allocation_that_fails_is_an_error)
+{
+    pipeline_rig_starve(UNIGRAM(", \"unk_id\": 0"), "axyab", "1:0-1 0:1-3 3:3-5");
+}
