@@ -96,6 +96,8 @@ int regex_next(struct regex_walk *walk, struct text_range *match, struct err *er
                        (const char *)said);
     }
     *match = (struct text_range){(size_t)walk->found->beg[0], (size_t)walk->found->end[0]};
+    if (match->start > match->end) /* \K looked ahead */
+        match->start = match->end;
     walk->at = after(walk, match);
     return 1;
 }

@@ -243,7 +243,8 @@ static int read_words(struct reader *reader)
         bool pair = json_cursor_kind(&reader->at) == '[';
         if (count && pair != (table->scores != NULL))
             return err_set(reader->err, "id %zu: expected %s like those before it, found %s", count,
-                           pair ? "a word" : "[\"word\", score]", pair ? "an array" : "none");
+                           pair ? "a word" : "[\"word\", score]",
+                           pair ? "an array" : "another value");
         if ((pair ? read_pair : read_word)(reader, count))
             return -1;
     }

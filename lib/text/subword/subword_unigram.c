@@ -116,9 +116,15 @@ static int add_unknown(const struct subword *model, struct encoder *encoder,
             return -1;
     if (all)
         return 0;
-    if (id == BPE_NONE)
-        return err_set(err, "'%s' is not in the vocabulary, which has no word for the unknown",
-                       label_excerpt(shown, bytes + range.start, range.end - range.start));
+    if (id == BPE_NONE) {
+        struct text_range whole = {piece->range.start + range.start,
+                                   piece->range.start + range.end};
+        return err_set(err,
+                       "'%s' at byte %zu is not in the vocabulary, which has no word for the "
+                       "unknown",
+                       label_excerpt(shown, bytes + range.start, range.end - range.start),
+                       aligned_text_place(piece->text, whole, &encoder->hint).start);
+    }
     return encoder_add(encoder, piece, id, range.start, range.end, err);
 }
 

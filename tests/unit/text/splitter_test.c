@@ -140,7 +140,7 @@ TEST(texts_are_cut_as_llama_3_and_qwen_2_cut_them)
     }
 }
 
-/* --- the judge: Oniguruma, with the pattern itself --------------------------------------------- */
+/* --- the judge: Oniguruma, with the pattern itself -------------------------------------------- */
 
 static const struct {
     const char *pattern;

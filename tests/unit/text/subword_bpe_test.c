@@ -9,10 +9,10 @@
 #include "../rigs/pipeline_rig.h"
 #include "../unit.h"
 
-#define BPE(settings)                                                                                \
-    "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"<unk>\": 0, \"a\": 1, \"b\": 2, \"ab\": 3, "      \
-    "\"é\": 4, \"aé\": 5, \"<0xE7>\": 6, \"<0x88>\": 7, \"<0xB1>\": 8, \"abab\": 9}, \"merges\": " \
-    "[\"a b\", \"a é\"]" settings "}}"
+#define BPE(settings)                                                                           \
+    "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"<unk>\": 0, \"a\": 1, \"b\": 2, \"ab\": 3, " \
+    "\"é\": 4, \"aé\": 5, \"<0xE7>\": 6, \"<0x88>\": 7, \"<0xB1>\": 8, \"abab\": 9}, "        \
+    "\"merges\": [\"a b\", \"a é\"]" settings "}}"
 #define UNKNOWN ", \"unk_token\": \"<unk>\""
 #define FUSED ", \"unk_token\": \"<unk>\", \"fuse_unk\": true"
 #define BYTES ", \"byte_fallback\": true"

@@ -37,7 +37,8 @@ TEST(without_a_token_for_the_unknown_a_text_is_refused)
     struct err err = {0};
     ck_assert_int_eq(pipeline_rig_open(&pipeline, UNIGRAM(", \"unk_id\": null"), NULL), 0);
     ck_assert_int_eq(pipeline_rig_encode(&pipeline, &line, &text, &err), -1);
-    ck_assert_str_eq(err.text, "'我x' is not in the vocabulary, which has no word for the unknown");
+    ck_assert_str_eq(err.text,
+                     "'我x' at byte 1 is not in the vocabulary, which has no word for the unknown");
     ck_assert_int_eq(err.kind, ERR_INPUT);
     pipeline_release(&pipeline);
     buf_release(&line);
@@ -142,8 +143,8 @@ TEST(a_broken_model_is_refused)
         {VOCAB("{\"a\": 0}"), "model: field 'vocab': expected an array"},
         {VOCAB("[]"), "model: vocab: expected words, found none"},
         {VOCAB("[\"a\"]"), "model: vocab: expected items [\"▁a\", -3.5], found words alone"},
-        {VOCAB("[[\"a\", -1], \"b\"]"),
-         "model: vocab: id 1: expected [\"word\", score] like those before it, found none"},
+        {VOCAB("[[\"a\", -1], \"b\"]"), "model: vocab: id 1: expected [\"word\", score] like those "
+                                        "before it, found another value"},
         {VOCAB("[\"b\", [\"a\", -1]]"),
          "model: vocab: id 1: expected a word like those before it, found an array"},
         {VOCAB("[[\"a\"]]"), "model: vocab: id 0: expected a number for a score, found none"},
