@@ -92,10 +92,15 @@ static void drop(struct bpe_piece *piece, size_t start, size_t end)
         piece->dropped_first = (struct bpe_token){BPE_NONE, (uint32_t)start, (uint32_t)end};
 }
 
+/* Put the unknown token after those that overtook it, so that places rise. */
 static void flush_unknown(struct beginning *begin)
 {
+    const struct bpe_piece *piece = begin->piece;
+    uint32_t before = piece->count ? piece->tokens[piece->count - 1].end : 0;
+    struct bpe_token unknown = begin->unknown;
     if (begin->has_unknown)
-        put(begin->piece, begin->unknown.id, begin->unknown.start, begin->unknown.end);
+        put(begin->piece, unknown.id, unknown.start > before ? unknown.start : before,
+            unknown.end > before ? unknown.end : before);
     begin->has_unknown = false;
 }
 
