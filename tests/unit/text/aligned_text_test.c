@@ -96,7 +96,7 @@ TEST(ranges_may_be_asked_for_in_any_order)
     }
 }
 
-/* --- the judge: a place for every byte, however often a text is rewritten ---------------------- */
+/* --- the judge: a place for every byte, however often a text is rewritten -------------------- */
 
 enum { BYTES_MAX = 400, PASSES = 4 };
 
@@ -147,7 +147,7 @@ TEST(many_rewritings_in_a_row_keep_every_place)
             slow[0].bytes[i] = (char)('a' + i % 26);
             slow[0].places[i] = (struct text_range){round + i, round + i + 1};
         }
-        texts[0] = (struct aligned_text){slow[0].bytes, slow[0].size, round, NULL, 0};
+        texts[0] = (struct aligned_text){.size = slow[0].size, .start = round};
         static char first[BYTES_MAX];
         memcpy(first, slow[0].bytes, slow[0].size);
         texts[0].bytes = first;
