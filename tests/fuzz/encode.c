@@ -14,7 +14,7 @@ static void check_token(const struct tokenizer *tokenizer, struct token token, s
     fuzz_check(token.id < tokenizer_size(tokenizer), "ids are below the vocabulary's size");
     fuzz_check(tokenizer_token(tokenizer, token.id, &token_size), "ids are entries");
     fuzz_check(before <= token.start && token.start <= token.end && token.end <= size,
-               "tokens stand in the text, one behind the other");
+               "tokens stand in the text, one after the other");
 }
 
 static void check_whole(const struct tokenizer *tokenizer, const struct tokens *tokens,
@@ -35,6 +35,7 @@ void fuzz_encode(const struct tokenizer *tokenizer, const char *text, size_t siz
 {
     struct tokens tokens = {0};
     size_t before = 0;
+    bool apart = strcmp(tokenizer_kind(tokenizer), "words") == 0; /* others may share a character */
     arena_clear(&arena);
     if (tokenizer_encode(tokenizer, &tokens, text, size, &arena, &fuzz_err)) {
         fuzz_refused();
@@ -42,7 +43,7 @@ void fuzz_encode(const struct tokenizer *tokenizer, const char *text, size_t siz
     }
     for (size_t i = 0; i < tokens.count; i++) {
         check_token(tokenizer, tokens.items[i], before, size);
-        before = whole ? tokens.items[i].start : tokens.items[i].end;
+        before = apart ? tokens.items[i].end : tokens.items[i].start;
     }
     if (whole)
         check_whole(tokenizer, &tokens, text, size);
