@@ -76,6 +76,14 @@ if ! (
     sed 's/: 261$/: 261, "<s>": 262/' bpe/vocab.json >begins.json
     "$ATTN" init -q --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_positions=16 \
         --vocab begins.json --merges bpe/merges.txt -o begins
+    mkdir stages unigram
+    cut='"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "[0-9]"}, "behavior": "Isolated"}'
+    printf '{"normalizer": {"type": "BertNormalizer"}, %s, "model": {"type": "BPE", %s}}' "$cut" \
+        '"vocab": {"?": 0, "a": 1, "n": 2, "nn": 3}, "merges": ["n n"], "unk_token": "?"' \
+        >stages/tokenizer.json
+    printf '{"pre_tokenizer": {"type": "Metaspace"}, "model": {"type": "Unigram", %s}}' \
+        '"unk_id": 0, "vocab": [["?", 0], ["A", -1], ["n", -2], ["nn", -3.5]]' \
+        >unigram/tokenizer.json
     cp -r begins named
     printf '{"bos_token": "<s>"}' >named/tokenizer_config.json
     "$ATTN" init -q --shape gpt2 --set n_layer=1,n_head=2,n_embd=64,n_positions=16 \
@@ -132,6 +140,8 @@ try explain -m "$ROOT/tests/golden-families/opt-350m-style" --ids 1,2,3 --layer 
 try explain -m life-causal -s "$life" --mask-method renormalise --dropout 0.5 -o here.md
 try tokenize -m "$in/pieces" "Anna sees"
 try tokenize -m "$in/pieces" --format json "Anna sees"
+try tokenize -m "$in/stages" "Anna sees 12"
+try tokenize -m "$in/unigram" "Anna sees 12"
 try info "$in/school"
 try info "$in/school" --format json
 try info life

@@ -1,4 +1,4 @@
-/* Tokenizers: tokenizer.json of both kinds, vocab.json with and without merges.txt. */
+/* Tokenizers: tokenizer.json of all models, vocab.json with and without merges.txt. */
 #include <string.h>
 
 #include "json_change.h"
@@ -23,6 +23,32 @@ static const char bytes_json[] =
     "a\": 5, \"aba\": 6, \"aa\": 7}, \"merges\": [\"a b\", [\"\xc4\xa0\", \"a\"], \"ab a\", "
     "\"a a\"]}}";
 
+static const char characters_json[] =
+    "{\"normalizer\": {\"type\": \"Sequence\", \"normalizers\": [{\"type\": \"NFKC\"}, {\"type\": "
+    "\"Prepend\", \"prepend\": \"\xe2\x96\x81\"}, {\"type\": \"Replace\", \"pattern\": "
+    "{\"String\": "
+    "\" \"}, \"content\": \"\xe2\x96\x81\"}]}, \"added_tokens\": [{\"id\": 7, \"content\": "
+    "\"<|endoftext|>\", \"normalized\": true}], \"model\": {\"type\": \"BPE\", \"unk_token\": "
+    "\"?\", \"fuse_unk\": true, \"byte_fallback\": true, \"ignore_merges\": false, \"vocab\": "
+    "{\"?\": 0, \"\xe2\x96\x81\": 1, \"a\": 2, \"b\": 3, \"\xe2\x96\x81"
+    "a\": 4, \"<0xF0>\": 5, \"ab\": 6}, \"merges\": [[\"a\", \"b\"], [\"\xe2\x96\x81\", \"a\"]]}}";
+
+static const char unigram_json[] =
+    "{\"normalizer\": {\"type\": \"BertNormalizer\", \"strip_accents\": null}, "
+    "\"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"Split\", "
+    "\"pattern\": {\"Regex\": \"[0-9]+|\\\\s\"}, \"behavior\": \"MergedWithNext\", \"invert\": "
+    "false}, {\"type\": \"Digits\", \"individual_digits\": true}, {\"type\": \"Metaspace\", "
+    "\"prepend_scheme\": \"first\", \"split\": true}]}, \"model\": {\"type\": \"Unigram\", "
+    "\"unk_id\": 0, \"byte_fallback\": false, \"vocab\": [[\"?\", 0], [\"\xe2\x96\x81\", -1.5], "
+    "[\"a\", -2], [\"ab\", -2.5], [\"\xe2\x96\x81"
+    "a\", -3]]}}";
+
+static const char pieces_json[] =
+    "{\"normalizer\": {\"type\": \"Lowercase\"}, \"pre_tokenizer\": {\"type\": "
+    "\"BertPreTokenizer\"}, \"model\": {\"type\": \"WordPiece\", \"unk_token\": \"[UNK]\", "
+    "\"continuing_subword_prefix\": \"##\", \"max_input_chars_per_word\": 8, \"vocab\": "
+    "{\"[UNK]\": 0, \"a\": 1, \"##b\": 2, \"##a\": 3, \"aba\": 4, \"life\": 5}}}";
+
 static const char vocab_json[] = "{\"Life\": 0, \"is\": 1, \"short\": 2, \",\": 3, \"don't\": 4, "
                                  "\"New York\": 5, \"\xe6\x88\x91\": 6, \"<unk>\": 7, \"a\": 8}";
 
@@ -46,7 +72,7 @@ int tokenizers_open(const char *scratch, struct err *err)
 
 static void begin(struct made *made)
 {
-    switch (made_below(made, 6)) {
+    switch (made_below(made, 9)) {
     case 0:
         made_copy(made, bpe.files, bpe.file_count);
         break;
@@ -61,6 +87,15 @@ static void begin(struct made *made)
         break;
     case 4:
         made_text(made, "m/tokenizer.json", bytes_json);
+        break;
+    case 5:
+        made_text(made, "m/tokenizer.json", characters_json);
+        break;
+    case 6:
+        made_text(made, "m/tokenizer.json", unigram_json);
+        break;
+    case 7:
+        made_text(made, "m/tokenizer.json", pieces_json);
         break;
     default:
         made_text(made, "m/vocab.json", "{\"a\": 0, \"b\": 1, \"ab\": 2, \"<|endoftext|>\": 3}");
