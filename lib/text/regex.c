@@ -8,7 +8,8 @@
 #include "text/label.h"
 
 enum {
-    STEPS_MAX = 1000000,       /* back and forth in one match … */
+    STEPS_MAX = 1 << 24,       /* back and forth in one match, which 16 MB of blanks take, … */
+    SEARCH_MAX = 1 << 25,      /* … or from one match to the next … */
     STACK_MAX = 1 << 26,       /* … and places to go back to */
     DEPTH_MAX = 64,            /* of parentheses */
     PATTERN_BYTES_MAX = 65536, /* longer ones are no pattern that anybody wrote */
@@ -24,6 +25,7 @@ static void begin(void)
     OnigEncoding encodings[] = {ONIG_ENCODING_UTF8};
     onig_initialize(encodings, 1);
     onig_set_retry_limit_in_match(STEPS_MAX);
+    onig_set_retry_limit_in_search(SEARCH_MAX);
     onig_set_match_stack_limit_size(STACK_MAX);
     onig_set_parse_depth_limit(DEPTH_MAX);
     onig_set_warn_func(onig_null_warn);

@@ -133,23 +133,53 @@ TEST(a_step_that_is_broken_is_refused)
     pipeline_rig_refuse_all(refusals, COUNT(refusals), ERR_INPUT);
 }
 
+TIMEOUT(60)
+
+/* By one match that goes back and forth, and by many that each go through all of the text. */
 TEST(a_pattern_that_comes_to_no_end_is_an_error)
 {
+    static const struct {
+        const char *json;
+        size_t size;
+    } rows[] = {{PRE(SPLIT("Regex", "(a|aa)+$", "Isolated", "false")), 60},
+                {PRE(SPLIT("Regex", "(?:a|b)*c(?=d)", "Isolated", "false")), 30000}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct pipeline pipeline;
+        struct buf line = {0};
+        struct buf text = {0};
+        struct err err = {0};
+        buf_fill(&text, 'a', rows[i].size);
+        buf_text(&text, "c");
+        ck_assert_int_eq(pipeline_rig_open(&pipeline, rows[i].json, NULL), 0);
+        struct token_text given = {text.bytes, text.size, false};
+        ck_assert_int_eq(pipeline_rig_encode(&pipeline, &line, &given, &err), -1);
+        ck_assert_ptr_nonnull(
+            strstr(err.text, "a pattern of the tokenizer comes to no end at 'aaaaaaaa"));
+        ck_assert_int_eq(err.kind, ERR_INPUT);
+        pipeline_rig_expect(&pipeline, "aaa", "0:0-1 0:1-2 0:2-3");
+        pipeline_release(&pipeline);
+        buf_release(&line);
+        buf_release(&text);
+    }
+}
+
+/* A pattern that has no splitter of its own: a million blanks are one piece. */
+TEST(a_long_run_is_matched_at_once)
+{
     struct pipeline pipeline;
-    struct buf line = {0};
     struct buf text = {0};
-    struct err err = {0};
-    buf_fill(&text, 'a', 60);
-    buf_text(&text, "b");
+    struct buf line = {0};
     ck_assert_int_eq(
-        pipeline_rig_open(&pipeline, PRE(SPLIT("Regex", "(a|aa)+$", "Isolated", "false")), NULL),
+        pipeline_rig_open(&pipeline,
+                          PRE(SEQUENCE(SPLIT("Regex", "\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+",
+                                             "Removed", "false"))),
+                          NULL),
         0);
+    buf_fill(&text, ' ', 1 << 21);
     struct token_text given = {text.bytes, text.size, false};
-    ck_assert_int_eq(pipeline_rig_encode(&pipeline, &line, &given, &err), -1);
-    ck_assert_ptr_nonnull(
-        strstr(err.text, "a pattern of the tokenizer comes to no end at 'aaaaaaaa"));
-    ck_assert_int_eq(err.kind, ERR_INPUT);
-    pipeline_rig_expect(&pipeline, "aaa", "0:0-1 0:1-2 0:2-3");
+    struct err err = {0};
+    ck_assert_msg(!pipeline_rig_encode(&pipeline, &line, &given, &err), "%s", err.text);
+    ck_assert_str_eq(line.bytes, "");
     pipeline_release(&pipeline);
     buf_release(&line);
     buf_release(&text);
