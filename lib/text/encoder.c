@@ -23,6 +23,8 @@ void encoder_drop(struct encoder *encoder, const struct text_piece *piece, struc
 {
     struct text_range range = {piece->range.start + first.start, piece->range.start + first.end};
     struct text_range place = aligned_text_place(piece->text, range, &encoder->hint);
+    if (count == 1 && place.start == place.end)
+        return; /* a step put it in: nothing of the text is left out */
     if (!encoder->list->dropped_count)
         encoder->list->dropped_first = (struct token){0, place.start, place.end};
     encoder->list->dropped_count += count;

@@ -275,7 +275,7 @@ static void fill_marks(size_t count)
     static const char *const marks[] = {"\xCC\x81", "\xCC\xA3", "\xCC\x95"};
     buf_text(&file, "a");
     for (size_t i = 0; i < count; i++)
-        buf_text(&file, marks[i * i % 3 + (i * i % 3 == 1 && i % 2)]);
+        buf_text(&file, marks[i * 7 % 11 % 3]);
 }
 
 static int join_letters(struct err *err)

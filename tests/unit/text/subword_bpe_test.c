@@ -33,6 +33,9 @@ TEST(what_has_no_entry_is_dropped_or_unknown_or_bytes)
         {BPE(BYTES FUSED), "x爱b", "6:1-2 7:2-3 8:3-4 0:4-4 2:4-5"},
         {BPE(BYTES FUSED), "x爱yb", "6:1-2 7:2-3 8:3-4 0:4-5 2:5-6"},
         {BPE(", \"unk_token\": \"\""), "x", "!1@0-1"},
+        {"{\"normalizer\": {\"type\": \"Prepend\", \"prepend\": \"_\"}, \"model\": {\"type\": "
+         "\"BPE\", \"vocab\": {\"a\": 0}, \"merges\": []}}",
+         "a", "0:0-1"}, /* what is dropped was not in the text */
         {BPE(", \"unk_token\": null"), "x", "!1@0-1"},
     };
     pipeline_rig_expect_all(cases, COUNT(cases));
