@@ -9,7 +9,8 @@
  *     regex_walk_release(&walk);
  *     regex_free(regex);
  *
- * A pattern from a file cannot hang the program: a match that takes too many steps is an error.
+ * A match that goes back too often is an error: `(a|a)*$` from a file does not hang the program. A
+ * pattern that reads all of the text from every place, `a*c`, takes the square of its size.
  */
 #ifndef ATTN_TEXT_REGEX_H
 #define ATTN_TEXT_REGEX_H
