@@ -140,9 +140,11 @@ static void add_whole(struct inputs *inputs, const struct input_options *options
 
 int inputs_check_ids(const struct input_options *options, struct err *err)
 {
-    if (!options->ids || !options->bos)
-        return 0;
-    return err_usage(err, "--bos: is for texts, found --ids: put the id of that token first");
+    if (options->ids && options->bos)
+        return err_usage(err, "--bos: is for texts, found --ids: put the id of that token first");
+    if (options->ids && options->add_special)
+        return err_usage(err, "--add-special: is for texts, found --ids: put those tokens there");
+    return 0;
 }
 
 /* Room for all texts; a pipe may be empty. */
@@ -267,5 +269,7 @@ int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folde
         return 0; /* texts are refused for that */
     if (options->no_special)
         tokenizer_spell_special(tokenizer);
+    if (options->add_special && tokenizer_add_special(tokenizer, folder, err))
+        return -1;
     return options->bos ? tokenizer_begin_texts(tokenizer, folder, err) : 0;
 }

@@ -58,7 +58,7 @@ struct input_options {
     struct texts operands; /* of most commands texts, too; of others a model, a file, a step */
     struct texts sentences;
     const char *file, *ids, *source;
-    bool bos, no_special, any_length;
+    bool bos, add_special, no_special, any_length;
 };
 
 struct model_options {

@@ -46,7 +46,7 @@ int inputs_open(struct inputs *inputs, const struct input_options *options, enum
                 struct err *err);
 void inputs_release(struct inputs *inputs);
 
-/* Ids are taken as they are: --bos beside them is refused, for every item of a batch, too. */
+/* Ids are taken as they are: --bos or --add-special beside them is refused, for every item of a batch, too. */
 int inputs_check_ids(const struct input_options *options, struct err *err);
 
 /* Is any text named? If not, can one be read from standard input, which is no terminal? */
@@ -75,7 +75,7 @@ void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, siz
 /* Note that they were left out; `place` is that of the text with the first, NULL or "": none. */
 void dropped_note(const struct dropped *dropped, const char *place);
 
-/* Let the tokenizer, which may be NULL, read texts as --bos and --no-special say. */
+/* Let the tokenizer, which may be NULL, read texts as --bos, --add-special and --no-special say. */
 int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folder,
                          const struct input_options *options, struct err *err);
 
@@ -104,7 +104,7 @@ int session_read_options(struct session *session, struct err *err);
  */
 int session_open_model(struct viewer *viewer, const struct options *options, struct err *err);
 
-/* Open the model; its tokenizer reads texts as --bos and --no-special say. */
+/* Open the model; its tokenizer reads texts as --bos, --add-special and --no-special say. */
 int session_open(struct session *session, struct err *err);
 
 /* Tokenize a text and --source; errors say which text it is. Where there are no texts it is the one

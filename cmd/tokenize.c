@@ -227,7 +227,16 @@ struct decoder {
     struct file file;
     struct stream *out; /* NULL: look at the ids first */
     size_t count;       /* of ids */
+    struct token_decoder state;
+    struct buf text; /* that was not written yet */
 };
+
+static void write_text(struct decoder *decoder)
+{
+    if (decoder->out && decoder->text.size)
+        stream_bytes(decoder->out, decoder->text.bytes, decoder->text.size);
+    buf_clear(&decoder->text);
+}
 
 static int write_list(struct decoder *decoder, const char *text, size_t size, struct err *err)
 {
@@ -240,24 +249,20 @@ static int write_list(struct decoder *decoder, const char *text, size_t size, st
     };
     uint32_t id = 0;
     while (id_list_next(&list, &id, err)) {
-        size_t bytes_size = 0;
-        const char *bytes = tokenizer_token(tokenizer, id, &bytes_size);
         decoder->count++;
-        if (!bytes)
+        if (!tokenizer_decode(tokenizer, &decoder->state, id))
             return err_usage(err, "id %zu of the list: %u is not in the vocabulary", decoder->count,
                              id);
-        if (!decoder->out)
-            continue;
-        if (decoder->count > 1)
-            stream_text(decoder->out, tokenizer_gap(tokenizer));
-        stream_bytes(decoder->out, bytes, bytes_size);
+        write_text(decoder);
     }
-    return list.failed ? -1 : 0;
+    return list.failed || buf_check(&decoder->text, err) ? -1 : 0;
 }
 
 static int write_all(struct decoder *decoder, const struct texts *lists, struct err *err)
 {
     decoder->count = 0;
+    token_decoder_release(&decoder->state);
+    tokenizer_decode_begin(decoder->tokenizer, &decoder->state, &decoder->text);
     if (write_list(decoder, decoder->file.bytes, decoder->file.size, err)) {
         err->kind = ERR_INPUT; /* what stands in a file is bad input, not wrong usage */
         return -1;
@@ -265,8 +270,10 @@ static int write_all(struct decoder *decoder, const struct texts *lists, struct 
     for (size_t i = 0; i < lists->count; i++)
         if (write_list(decoder, lists->items[i], strlen(lists->items[i]), err))
             return -1;
+    token_decoder_end(&decoder->state);
+    write_text(decoder);
     if (decoder->count)
-        return 0;
+        return buf_check(&decoder->text, err);
     return err_set(err, "the list is empty: expected at least one id");
 }
 
@@ -285,6 +292,8 @@ static int decode_ids(const struct input_options *options, const struct tokenize
     decoder.out = &out;
     failed = failed || write_all(&decoder, &options->operands, err) || stream_commit(&out, err);
     stream_discard(&out);
+    token_decoder_release(&decoder.state);
+    buf_release(&decoder.text);
     file_release(&decoder.file);
     return failed ? -1 : 0;
 }
@@ -299,6 +308,7 @@ static int check_options(struct job *job, struct err *err)
                         : options->output.format         ? "--format"
                         : options->input.sentences.count ? "--sentence"
                         : options->input.bos             ? "--bos"
+                        : options->input.add_special     ? "--add-special"
                         : options->input.no_special      ? "--no-special"
                                                          : NULL;
     if (options->tokens.decode && other)

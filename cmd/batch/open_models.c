@@ -58,7 +58,8 @@ void open_models_release(struct open_models *models)
 /* Let the viewer read texts as the options say. */
 static int choose_reading(struct open_model *model, const struct options *options, struct err *err)
 {
-    size_t reading = (options->input.bos ? 1u : 0u) | (options->input.no_special ? 2u : 0u);
+    size_t reading = (options->input.bos ? 1u : 0u) | (options->input.no_special ? 2u : 0u) |
+                     (options->input.add_special ? 4u : 0u);
     struct tokenizer **tokenizer = &model->readings[reading];
     const struct folder *folder = &model->viewer.model.folder;
     if (!*tokenizer && model->readings[0] &&

@@ -16,7 +16,7 @@
 #include "lens/viewer.h"
 #include "../options.h"
 
-enum { READINGS = 4 }; /* with --bos and --no-special, or without */
+enum { READINGS = 8 }; /* with --bos, --add-special and --no-special, or without */
 
 struct open_model {
     struct viewer viewer;

@@ -44,6 +44,23 @@ static int read_truncation(const struct reader *reader, struct field *field, str
     return 0;
 }
 
+static int read_post_processor(const struct reader *reader, struct field *field, struct err *err)
+{
+    return field_parse(field, err) ||
+                   post_processor_read(&reader->pipeline->special, field->tree, err)
+               ? -1
+               : 0;
+}
+
+static int read_decoder(const struct reader *reader, struct field *field, struct err *err)
+{
+    struct pipeline *pipeline = reader->pipeline;
+    return field_parse(field, err) ||
+                   decoders_read(&pipeline->decoders, field->tree, &pipeline->arena, err)
+               ? -1
+               : 0;
+}
+
 /* Are words bytes in GPT-2's alphabet, and do pieces come in it? */
 static enum word_form find_form(struct pipeline *pipeline)
 {
@@ -123,6 +140,8 @@ static int read_root(struct reader *reader, struct json_cursor root, struct err 
     } steps[] = {
         {ROOT_NORMALIZER, read_normalizer, false},
         {ROOT_PRE_TOKENIZER, read_pre_tokenizer, false},
+        {ROOT_POST_PROCESSOR, read_post_processor, false},
+        {ROOT_DECODER, read_decoder, false},
         {ROOT_TRUNCATION, read_truncation, true},
         {ROOT_MODEL, read_model, true},
         {ROOT_ADDED_TOKENS, read_added_tokens, false},
@@ -207,6 +226,7 @@ void pipeline_release(struct pipeline *pipeline)
     normalizers_release(pipeline->normalizers);
     pre_tokenizers_release(pipeline->pre_tokenizers);
     subword_release(&pipeline->model);
+    decoders_release(pipeline->decoders);
     token_set_release(&pipeline->set);
     arena_release(&pipeline->arena);
     *pipeline = (struct pipeline){0};

@@ -9,7 +9,9 @@
 #ifndef ATTN_TEXT_PIPELINE_H
 #define ATTN_TEXT_PIPELINE_H
 
+#include "text/decoder/decoder.h"
 #include "text/normalizer/normalizer.h"
+#include "text/post_processor.h"
 #include "text/subword/subword.h"
 #include "text/token_set.h"
 
@@ -20,6 +22,8 @@ struct pipeline {
     struct normalizer *normalizers;
     struct pre_tokenizer *pre_tokenizers;
     struct subword model;
+    struct special_ids special; /* that go around a text */
+    struct decoder_step *decoders;
     bool is_spelt;        /* pieces come in GPT-2's alphabet: something follows on ByteLevel */
     long long truncation; /* tokens that other programs leave of a text; 0: all */
     struct arena arena;

@@ -18,7 +18,8 @@ struct tokenizer {
     const struct token_set *set; /* of that one */
     bool spells_special;
     bool begins_texts;
-    uint32_t begin; /* what texts begin with */
+    uint32_t begin;             /* what texts begin with */
+    struct special_ids special; /* what goes around texts */
 };
 
 static int open_json(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
@@ -171,24 +172,91 @@ int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *fold
     return 0;
 }
 
+/* --- what goes around texts ------------------------------------------------------------------- */
+
+/* A token that tokenizer_config.json names, and whether texts have it. */
+static int apply_config(void *context, const struct json *root, struct err *err)
+{
+    static const struct {
+        const char *setting, *token;
+        void (*set)(struct special_ids *ids, uint32_t id, bool wanted);
+    } rows[] = {
+        {"add_bos_token", "bos_token", special_ids_set_first},
+        {"add_eos_token", "eos_token", special_ids_set_last},
+    };
+    struct tokenizer *tokenizer = context;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct json *token = json_member(root, rows[i].token);
+        const char *text = NULL;
+        bool wanted = false;
+        bool found = false;
+        uint32_t id = 0;
+        json_get_text(json_is_object(token) ? json_member(token, "content") : token, &text);
+        if (!text || !json_get_bool(json_member(root, rows[i].setting), &wanted))
+            continue;
+        if (token_set_find(tokenizer->set, text, strlen(text), &id, &found, err))
+            return -1;
+        if (found)
+            rows[i].set(&tokenizer->special, id, wanted);
+    }
+    return 0;
+}
+
+int tokenizer_special(struct special_ids *ids, const struct tokenizer *tokenizer,
+                      const struct folder *folder, struct err *err)
+{
+    static const char config[] = "tokenizer_config.json";
+    struct tokenizer scratch = {.set = tokenizer->set, .special = tokenizer->pipeline.special};
+    if (folder_has(folder, config) && json_read_file(folder, config, apply_config, &scratch, err))
+        return -1;
+    *ids = scratch.special;
+    return 0;
+}
+
+int tokenizer_add_special(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
+{
+    return tokenizer_special(&tokenizer->special, tokenizer, folder, err);
+}
+
 /* --- texts and ids ---------------------------------------------------------------------------- */
 
-static int encode(const struct tokenizer *tokenizer, struct token_list *list,
-                  const struct token_text *text, struct err *err)
+static int encode_bare(const struct tokenizer *tokenizer, struct token_list *list,
+                       const struct token_text *text, struct err *err)
 {
-    size_t valid = utf8_invalid_at(text->bytes, text->size);
-    struct token begin = {.id = tokenizer->begin};
-    if (valid < text->size)
-        return err_set(err, "expected a text in UTF-8, found the byte 0x%02x at byte %zu",
-                       (unsigned char)text->bytes[valid], valid);
-    if (tokenizer->begins_texts && token_list_add(list, begin, err))
-        return -1;
     if (tokenizer->is_words)
         return words_encode(&tokenizer->vocabulary, list, text->bytes, text->size, err);
     struct encoder encoder = {.pipeline = &tokenizer->pipeline, .list = list};
     int failed = encoder_run(&encoder, text, err);
     encoder_release(&encoder);
     return failed;
+}
+
+/* Tokens of no bytes, at one place. */
+static int add_ids(struct token_list *list, const uint32_t *ids, size_t count, size_t place,
+                   struct err *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (token_list_add(list, (struct token){ids[i], place, place}, err))
+            return -1;
+    return 0;
+}
+
+static int encode(const struct tokenizer *tokenizer, struct token_list *list,
+                  const struct token_text *text, struct err *err)
+{
+    size_t valid = utf8_invalid_at(text->bytes, text->size);
+    const struct special_ids *special = &tokenizer->special;
+    struct token begin = {.id = tokenizer->begin};
+    bool begins =
+        tokenizer->begins_texts && !(special->before_count && special->before[0] == begin.id);
+    if (valid < text->size)
+        return err_set(err, "expected a text in UTF-8, found the byte 0x%02x at byte %zu",
+                       (unsigned char)text->bytes[valid], valid);
+    if ((begins && token_list_add(list, begin, err)) ||
+        add_ids(list, special->before, special->before_count, 0, err) ||
+        encode_bare(tokenizer, list, text, err))
+        return -1;
+    return add_ids(list, special->after, special->after_count, text->size, err);
 }
 
 int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, const char *text,
@@ -217,6 +285,21 @@ bool tokenizer_knows_all(const struct tokenizer *tokenizer)
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size)
 {
     return token_set_word(tokenizer->set, id, size);
+}
+
+void tokenizer_decode_begin(const struct tokenizer *tokenizer, struct token_decoder *decoder,
+                            struct buf *out)
+{
+    *decoder = (struct token_decoder){.steps = tokenizer->pipeline.decoders, .out = out};
+}
+
+bool tokenizer_decode(const struct tokenizer *tokenizer, struct token_decoder *decoder, uint32_t id)
+{
+    size_t size = 0;
+    const char *bytes = token_set_word(tokenizer->set, id, &size);
+    if (bytes)
+        token_decoder_put(decoder, bytes, size);
+    return bytes;
 }
 
 size_t tokenizer_size(const struct tokenizer *tokenizer)

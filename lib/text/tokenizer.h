@@ -11,6 +11,8 @@
 #ifndef ATTN_TEXT_TOKENIZER_H
 #define ATTN_TEXT_TOKENIZER_H
 
+#include "text/decoder/decoder.h"
+#include "text/post_processor.h"
 #include "text/token_list.h"
 
 struct folder;
@@ -46,6 +48,14 @@ void tokenizer_spell_special(struct tokenizer *tokenizer);
 int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *folder,
                           struct err *err);
 
+/* From now on every text stands between the tokens that the tokenizer's own program puts around it:
+ * those of its post_processor, less or more those of which tokenizer_config.json says
+ * `add_bos_token` or `add_eos_token`. And those ids. */
+int tokenizer_add_special(struct tokenizer *tokenizer, const struct folder *folder,
+                          struct err *err);
+int tokenizer_special(struct special_ids *ids, const struct tokenizer *tokenizer,
+                      const struct folder *folder, struct err *err);
+
 /* Cut a text into tokens, kept in `arena`. Refused: bytes that are not UTF-8, and a word that is no
  * entry where the vocabulary has no word for the unknown. */
 int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, const char *text,
@@ -66,6 +76,13 @@ size_t tokenizer_size(const struct tokenizer *tokenizer);
 
 /* How many tokens its file would leave of a text, which nothing here does; 0: all. */
 long long tokenizer_truncation(const struct tokenizer *tokenizer);
+
+/* From ids back to a text: begin, put token after token, and end. The first returns false for an id
+ * that is no entry. */
+void tokenizer_decode_begin(const struct tokenizer *tokenizer, struct token_decoder *decoder,
+                            struct buf *out);
+bool tokenizer_decode(const struct tokenizer *tokenizer, struct token_decoder *decoder,
+                      uint32_t id);
 
 /* What stands between two tokens of a text that is put together again, "" or a blank; and what it
  * is, for `info`: "words", "byte-level BPE". */
