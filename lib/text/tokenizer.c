@@ -8,6 +8,7 @@
 #include "format/json.h"
 #include "text/encoder.h"
 #include "text/label.h"
+#include "text/shown_tokens.h"
 #include "text/words.h"
 
 struct tokenizer {
@@ -16,6 +17,7 @@ struct tokenizer {
     struct vocabulary vocabulary;
     struct pipeline pipeline;
     const struct token_set *set; /* of that one */
+    struct shown_tokens shown;
     bool spells_special;
     bool begins_texts;
     uint32_t begin;             /* what texts begin with */
@@ -24,8 +26,15 @@ struct tokenizer {
 
 static int open_json(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
-    tokenizer->set = &tokenizer->pipeline.set;
-    return pipeline_open_json(&tokenizer->pipeline, folder, err);
+    struct pipeline *pipeline = &tokenizer->pipeline;
+    tokenizer->set = &pipeline->set;
+    if (pipeline_open_json(pipeline, folder, err))
+        return -1;
+    if (!shown_tokens_init(&tokenizer->shown, &pipeline->set.words, pipeline->decoders,
+                           &pipeline->arena, err))
+        return 0;
+    pipeline_release(pipeline);
+    return -1;
 }
 
 static int open_merges(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
@@ -284,7 +293,8 @@ bool tokenizer_knows_all(const struct tokenizer *tokenizer)
 
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size)
 {
-    return token_set_word(tokenizer->set, id, size);
+    const char *shown = shown_tokens_at(&tokenizer->shown, id, size);
+    return shown ? shown : token_set_word(tokenizer->set, id, size);
 }
 
 void tokenizer_decode_begin(const struct tokenizer *tokenizer, struct token_decoder *decoder,

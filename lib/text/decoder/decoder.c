@@ -130,8 +130,7 @@ static void replace(const struct decoder_step *step, struct token_decoder *decod
     pass(step->next, decoder, out->bytes ? out->bytes : "", out->size);
 }
 
-/* <0xE2>: the byte, or -1. */
-static int byte_of(const char *token, size_t size)
+int decoder_byte_of(const char *token, size_t size)
 {
     static const char digits[] = "0123456789ABCDEF";
     const char *high = size == 6 && token[3] ? strchr(digits, token[3]) : NULL;
@@ -156,7 +155,7 @@ static void end_bytes(const struct decoder_step *step, struct token_decoder *dec
 static void join_bytes(const struct decoder_step *step, struct token_decoder *decoder,
                        const char *token, size_t size)
 {
-    int byte = byte_of(token, size);
+    int byte = decoder_byte_of(token, size);
     if (byte >= 0) {
         buf_char(&decoder->states[step->index].bytes, (char)byte);
         return;
@@ -365,6 +364,24 @@ void decoders_release(struct decoder_step *steps)
 {
     for (; steps; steps = steps->next)
         matcher_release(&steps->matcher);
+}
+
+const struct matcher *decoders_sign(const struct decoder_step *steps)
+{
+    for (; steps; steps = steps->next) {
+        bool blank = steps->row->put == metaspace ||
+                     (steps->row->put == replace && strcmp(steps->content, " ") == 0);
+        if (blank && steps->matcher.literal)
+            return &steps->matcher;
+    }
+    return NULL;
+}
+
+bool decoders_join_bytes(const struct decoder_step *steps)
+{
+    while (steps && steps->row->put != join_bytes)
+        steps = steps->next;
+    return steps;
 }
 
 void token_decoder_put(struct token_decoder *decoder, const char *token, size_t size)

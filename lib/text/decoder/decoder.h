@@ -39,6 +39,12 @@ void decoders_release(struct decoder_step *steps);
 /* ByteLevel alone: that of GPT-2's own files. */
 int decoders_byte_level(struct decoder_step **steps, struct arena *arena, struct err *err);
 
+/* What stands for a blank in words, NULL when nothing does; are <0x00> to <0xFF> bytes; and the byte
+ * that such a word stands for, or -1. */
+const struct matcher *decoders_sign(const struct decoder_step *steps);
+bool decoders_join_bytes(const struct decoder_step *steps);
+int decoder_byte_of(const char *token, size_t size);
+
 struct token_decoder {
     const struct decoder_step *steps; /* NULL: tokens with blanks between them */
     struct buf *out;
