@@ -40,10 +40,15 @@ static inline uint32_t find_rank(const struct bpe *bpe, uint32_t left, uint32_t 
     return BPE_NONE;
 }
 
-uint32_t bpe_rank(const struct bpe *bpe, uint32_t left, uint32_t right)
+static inline uint32_t rank_of(const struct bpe *bpe, uint32_t left, uint32_t right)
 {
     struct hash_probe probe;
     return find_rank(bpe, left, right, &probe);
+}
+
+uint32_t bpe_rank(const struct bpe *bpe, uint32_t left, uint32_t right)
+{
+    return rank_of(bpe, left, right);
 }
 
 void bpe_add(struct bpe *bpe, const struct bpe_merge *merge)
@@ -226,9 +231,9 @@ static size_t join(const struct bpe *bpe, uint32_t *ranks, struct bpe_token *tok
     tokens[i].end = tokens[i + 1].end;
     memmove(tokens + i + 1, tokens + i + 2, after * sizeof *tokens);
     memmove(ranks + i + 1, ranks + i + 2, after * sizeof *ranks);
-    ranks[i] = after ? bpe_rank(bpe, tokens[i].id, tokens[i + 1].id) : BPE_NONE;
+    ranks[i] = after ? rank_of(bpe, tokens[i].id, tokens[i + 1].id) : BPE_NONE;
     if (i)
-        ranks[i - 1] = bpe_rank(bpe, tokens[i - 1].id, tokens[i].id);
+        ranks[i - 1] = rank_of(bpe, tokens[i - 1].id, tokens[i].id);
     return count - 1;
 }
 
@@ -237,7 +242,7 @@ static void join_short(const struct bpe *bpe, struct bpe_piece *piece)
     uint32_t ranks[BPE_SHORT_TOKENS];
     struct bpe_token *tokens = piece->tokens;
     for (size_t i = 0; i + 1 < piece->count; i++)
-        ranks[i] = bpe_rank(bpe, tokens[i].id, tokens[i + 1].id);
+        ranks[i] = rank_of(bpe, tokens[i].id, tokens[i + 1].id);
     ranks[piece->count - 1] = BPE_NONE;
     for (size_t i; ranks[i = lowest(ranks, piece->count)] != BPE_NONE;)
         piece->count = join(bpe, ranks, tokens, i, piece->count);
