@@ -19,7 +19,7 @@ static const struct alignment *part_of(const struct aligned_text *text, size_t a
 
 static size_t start_of(const struct alignment *part, size_t at)
 {
-    return part->end == ALIGNED_BYTES ? part->start + (at - part->at) : part->start;
+    return part->start + (at - part->at) / part->unit * part->given;
 }
 
 struct text_range aligned_text_place(const struct aligned_text *text, struct text_range range,
@@ -32,7 +32,7 @@ struct text_range aligned_text_place(const struct aligned_text *text, struct tex
     place.start = start_of(part, range.start);
     if (range.end) {
         part = part_of(text, range.end - 1, hint);
-        place.end = part->end == ALIGNED_BYTES ? start_of(part, range.end - 1) + 1 : part->end;
+        place.end = start_of(part, range.end - 1) + part->given;
     }
     if (range.start == range.end) /* no byte: after the one before it, or before the first */
         place.start = place.end = range.end ? place.end : place.start;
@@ -41,12 +41,16 @@ struct text_range aligned_text_place(const struct aligned_text *text, struct tex
 
 /* --- a text that changes ---------------------------------------------------------------------- */
 
+/* Does a part go on where the last one ends, in the same units? */
+static bool goes_on(const struct alignment *last, const struct alignment *part)
+{
+    return last->unit == part->unit && last->given == part->given && part->given &&
+           (part->at - last->at) % last->unit == 0 && start_of(last, part->at) == part->start;
+}
+
 static void add_part(struct text_rewriter *rewriter, struct alignment part)
 {
-    struct alignment *last =
-        rewriter->part_count ? &rewriter->parts[rewriter->part_count - 1] : NULL;
-    if (last && last->end == ALIGNED_BYTES && part.end == ALIGNED_BYTES &&
-        part.start == start_of(last, part.at))
+    if (rewriter->part_count && goes_on(&rewriter->parts[rewriter->part_count - 1], &part))
         return;
     if (rewriter->part_count == rewriter->part_room) {
         size_t room = rewriter->part_room ? 2 * rewriter->part_room : FIRST_ROOM;
@@ -67,13 +71,15 @@ static void copy(struct text_rewriter *rewriter, size_t start, size_t end)
     size_t at = rewriter->bytes.size;
     buf_bytes(&rewriter->bytes, in->bytes + start, end - start);
     if (start < end && !in->part_count)
-        add_part(rewriter, (struct alignment){at, in->start + start, ALIGNED_BYTES});
-    for (size_t from = start; in->part_count && from < end;) {
+        add_part(rewriter, (struct alignment){at, in->start + start, 1, 1});
+    for (size_t from = start, next; in->part_count && from < end; from = next) {
         const struct alignment *part = part_of(in, from, &rewriter->hint);
-        size_t next = part + 1 < in->parts + in->part_count ? part[1].at : in->size;
-        add_part(rewriter,
-                 (struct alignment){at + (from - start), start_of(part, from), part->end});
-        from = next;
+        size_t done = (from - part->at) % part->unit; /* a unit may be cut */
+        next = part + 1 < in->parts + in->part_count ? part[1].at : in->size;
+        if (done && from - done + part->unit < next)
+            next = from - done + part->unit;
+        add_part(rewriter, (struct alignment){at + (from - start), start_of(part, from),
+                                              part->unit - done, part->given});
     }
 }
 
@@ -97,7 +103,8 @@ void text_rewriter_replace(struct text_rewriter *rewriter, size_t start, size_t 
         return;
     struct text_range range = {start, end};
     struct text_range place = aligned_text_place(rewriter->in, range, &rewriter->hint);
-    add_part(rewriter, (struct alignment){rewriter->bytes.size, place.start, place.end});
+    add_part(rewriter,
+             (struct alignment){rewriter->bytes.size, place.start, size, place.end - place.start});
     buf_bytes(&rewriter->bytes, bytes, size);
 }
 

@@ -17,15 +17,15 @@
 
 #include "base/buf.h"
 
-/* Bytes from `at` on: each stands where it stood from `start` on; or all of them are for the bytes
- * [start, end), which may be none. */
+/* Bytes from `at` on, in units of some bytes, each of which stands for as many bytes as all others,
+ * from `start` on in a row: units of one byte for one are what stayed; three for one are blanks that
+ * became ▁; a unit may stand for none. */
 struct alignment {
     size_t at;
     size_t start;
-    size_t end; /* ALIGNED_BYTES: byte for byte */
+    size_t unit;  /* of the text as it is, at least 1 */
+    size_t given; /* what each stood for in the text as given */
 };
-
-#define ALIGNED_BYTES SIZE_MAX
 
 struct aligned_text {
     const char *bytes; /* valid UTF-8 */
