@@ -166,20 +166,25 @@ struct match {
     size_t end;
 };
 
-/* The longest token that stands at `at`. */
-static const struct added_token *token_at(const struct added_tokens *tokens,
-                                          const struct search *search, size_t at)
+/* The longest token of one of the two kinds with which a text begins. */
+static const struct added_token *longest(const struct added_tokens *tokens, const char *text,
+                                         size_t size, bool normalized)
 {
-    unsigned char byte = (unsigned char)search->text[at];
+    unsigned char byte = (unsigned char)*text;
     for (size_t i = tokens->first[byte]; i < tokens->first[byte + 1]; i++) {
         const struct added_token *token = &tokens->items[i];
         struct word pattern = pattern_of(token);
-        if (token->normalized == search->walk->normalized && pattern.size &&
-            pattern.size <= search->size - at &&
-            memcmp(search->text + at, pattern.bytes, pattern.size) == 0)
+        if (token->normalized == normalized && pattern.size && pattern.size <= size &&
+            memcmp(text, pattern.bytes, pattern.size) == 0)
             return token;
     }
     return NULL;
+}
+
+const struct added_token *added_tokens_at(const struct added_tokens *tokens, const char *text,
+                                          size_t size)
+{
+    return longest(tokens, text, size, true);
 }
 
 static enum unicode_kind kind_at(const struct search *search, size_t at, size_t *length)
@@ -222,7 +227,8 @@ static void widen(struct match *match, const struct search *search)
 static bool find(const struct added_tokens *tokens, struct search *search, struct match *match)
 {
     for (size_t at = search->at; tokens->count_of[search->walk->normalized] && at < search->size;) {
-        const struct added_token *token = token_at(tokens, search, at);
+        const struct added_token *token =
+            longest(tokens, search->text + at, search->size - at, search->walk->normalized);
         if (!token) {
             at++;
             continue;

@@ -37,6 +37,10 @@ int pipeline_open_json(struct pipeline *pipeline, const struct folder *folder, s
  * added_tokens.json, with `<|endoftext|>` for a special one. On failure nothing is held. */
 int pipeline_open_merges(struct pipeline *pipeline, const struct folder *folder, struct err *err);
 
+/* Read SentencePiece's own tokenizer.model. On failure nothing is held. */
+int pipeline_open_sentencepiece(struct pipeline *pipeline, const struct folder *folder,
+                                struct err *err);
+
 void pipeline_release(struct pipeline *pipeline);
 
 /* True when every text in UTF-8 has tokens, so that nothing in it can be refused or dropped. */

@@ -65,7 +65,9 @@ int added_tokens_init(struct added_tokens *tokens, const struct added_token *ite
 int added_tokens_walk(const struct added_tokens *tokens, const struct added_walk *walk,
                       struct err *err);
 
-/* The token of an id, or NULL. */
+/* The longest normalized token with which a text begins, or NULL; that of an id, or NULL. */
+const struct added_token *added_tokens_at(const struct added_tokens *tokens, const char *text,
+                                          size_t size);
 const struct added_token *added_tokens_of_id(const struct added_tokens *tokens, uint32_t id);
 
 /* Read an added token, {"id": 50256, "content": "<|endoftext|>", "lstrip": false, …}: an item of

@@ -26,28 +26,33 @@ struct tokenizer {
 
 static int open_json(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
-    struct pipeline *pipeline = &tokenizer->pipeline;
-    tokenizer->set = &pipeline->set;
-    if (pipeline_open_json(pipeline, folder, err))
-        return -1;
-    if (!shown_tokens_init(&tokenizer->shown, &pipeline->set.words, pipeline->decoders,
-                           &pipeline->arena, err))
-        return 0;
-    pipeline_release(pipeline);
-    return -1;
+    return pipeline_open_json(&tokenizer->pipeline, folder, err);
 }
 
 static int open_merges(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
-    tokenizer->set = &tokenizer->pipeline.set;
     return pipeline_open_merges(&tokenizer->pipeline, folder, err);
+}
+
+static int open_sentencepiece(struct tokenizer *tokenizer, const struct folder *folder,
+                              struct err *err)
+{
+    return pipeline_open_sentencepiece(&tokenizer->pipeline, folder, err);
 }
 
 static int open_words(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
     tokenizer->is_words = true;
-    tokenizer->set = &tokenizer->vocabulary.set;
     return vocabulary_open(&tokenizer->vocabulary, folder, "vocab.json", err);
+}
+
+void tokenizer_free(struct tokenizer *tokenizer)
+{
+    if (!tokenizer)
+        return;
+    vocabulary_release(&tokenizer->vocabulary);
+    pipeline_release(&tokenizer->pipeline);
+    heap_free(tokenizer);
 }
 
 /* A file that makes a folder's tokenizer what it is; the first that is there does. */
@@ -57,6 +62,7 @@ static const struct opener {
     int (*open)(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
 } openers[] = {
     {"tokenizer.json", "tokenizer.json", open_json},
+    {"tokenizer.model", "tokenizer.model", open_sentencepiece},
     {"merges.txt", "vocab.json", open_merges},
     {"vocab.json", "vocab.json", open_words},
 };
@@ -77,7 +83,14 @@ int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, st
         heap_free(opened);
         return -1;
     }
+    struct pipeline *pipeline = &opened->pipeline;
     opened->words_file = openers[i].words_file;
+    opened->set = opened->is_words ? &opened->vocabulary.set : &pipeline->set;
+    if (shown_tokens_init(&opened->shown, &opened->set->words, pipeline->decoders, &pipeline->arena,
+                          err)) {
+        tokenizer_free(opened);
+        return -1;
+    }
     *tokenizer = opened;
     return 0;
 }
@@ -112,15 +125,6 @@ int tokenizer_check_ids(const struct tokenizer *tokenizer, const struct folder *
                    "found %u",
                    folder->path, tokenizer->words_file,
                    label_excerpt(word, bytes ? bytes : "", bytes ? size : 0), vocab_size, id);
-}
-
-void tokenizer_free(struct tokenizer *tokenizer)
-{
-    if (!tokenizer)
-        return;
-    vocabulary_release(&tokenizer->vocabulary);
-    pipeline_release(&tokenizer->pipeline);
-    heap_free(tokenizer);
 }
 
 bool tokenizer_lacks_merges(const struct tokenizer *tokenizer)

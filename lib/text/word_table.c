@@ -15,8 +15,7 @@ enum { DESCRIPTION_BYTES = 80, WORD_BYTES_MAX = (1 << 30) - 1 };
 struct reader {
     struct word_table *table;
     struct json_cursor at;
-    char kind; /* '{' or '[' */
-    size_t most_words;
+    char kind;       /* '{' or '[' */
     size_t id_limit; /* in proportion to the file */
     size_t file_bytes;
     struct err *err;
@@ -76,17 +75,16 @@ static int read_id(struct reader *reader, struct json_span word, size_t *id)
 /* Places for all ids up to this one: at first for as many as there can be words, which is all where
  * they are counted through. Fresh memory rather than more of the old: where ids are far apart, what
  * lies between them is never touched, and costs nothing. */
-static int make_room(const struct reader *reader, size_t id)
+static int make_room(struct word_table *table, size_t id, struct err *err)
 {
-    struct word_table *table = reader->table;
-    size_t room = table->room ? table->room : reader->most_words;
+    size_t room = table->room ? table->room : table->most_words;
     if (id >= table->size)
         table->size = id + 1;
     if (table->size <= table->room)
         return 0;
     while (room < table->size)
         room *= 2;
-    struct word_place *places = heap_alloc(room, sizeof *places, reader->err);
+    struct word_place *places = heap_alloc(room, sizeof *places, err);
     if (!places)
         return -1;
     if (table->room)
@@ -141,29 +139,78 @@ static struct json_span write_word(struct reader *reader, struct word_place *pla
     return word;
 }
 
-/* Enter the word that was written last. */
+/* Enter the word that was written last. A word that is there already is `known`, and one that has
+ * its id `taken`. */
+static int enter(struct word_table *table, struct word_place place, size_t id, bool *known,
+                 bool *taken, struct err *err)
+{
+    struct hash_probe probe;
+    uint32_t other = 0;
+    *known = *taken = false;
+    if (make_room(table, id, err))
+        return -1;
+    *known = find(table, table->bytes + place.start, place.size, place.form, &probe, &other);
+    *taken = !*known && table->places[id].form != WORD_ABSENT;
+    if (*known || *taken)
+        return 0;
+    table->places[id] = place;
+    table->used_bytes += place.size;
+    hash_put(&probe, (uint32_t)id);
+    return 0;
+}
+
 static int add(struct reader *reader, struct json_span word, struct word_place place, size_t id)
 {
     char text[LABEL_EXCERPT_BYTES];
     char other[LABEL_EXCERPT_BYTES];
     struct word_table *table = reader->table;
-    const char *bytes = table->bytes + place.start;
-    struct hash_probe probe;
-    uint32_t known = 0;
-    if (make_room(reader, id))
+    bool known = false;
+    bool taken = false;
+    uint32_t first = 0;
+    if (enter(table, place, id, &known, &taken, reader->err))
         return -1;
-    if (find(table, bytes, place.size, place.form, &probe, &known))
+    if (known) {
+        word_table_find(table, table->bytes + place.start, place.size, place.form, &first);
         return err_set(reader->err, "word '%s' stands twice, with the ids %u and %zu",
-                       shown(text, word), (unsigned)known, id);
-    struct word_place *free = &table->places[id];
-    if (free->form != WORD_ABSENT)
-        return err_set(reader->err, "id %zu belongs to two words, '%s' and '%s'", id,
-                       label_excerpt(other, table->bytes + free->start, free->size),
-                       shown(text, word));
-    *free = place;
-    table->used_bytes += place.size;
-    hash_put(&probe, (uint32_t)id);
-    return 0;
+                       shown(text, word), (unsigned)first, id);
+    }
+    if (!taken)
+        return 0;
+    const struct word_place *owner = &table->places[id];
+    return err_set(reader->err, "id %zu belongs to two words, '%s' and '%s'", id,
+                   label_excerpt(other, table->bytes + owner->start, owner->size),
+                   shown(text, word));
+}
+
+int word_table_begin(struct word_table *table, size_t most_words, size_t most_bytes,
+                     struct err *err)
+{
+    if (most_bytes > WORD_BYTES_MAX)
+        return err_set(err, "expected at most %d bytes of words, found %zu", WORD_BYTES_MAX,
+                       most_bytes);
+    table->most_words = most_words;
+    table->bytes = arena_room(&table->arena, most_bytes, 1, err);
+    return !table->bytes || hash_index_init(&table->index, most_words, &table->arena, err) ? -1 : 0;
+}
+
+int word_table_add(struct word_table *table, struct word word, size_t id, struct err *err)
+{
+    char text[LABEL_EXCERPT_BYTES];
+    bool known = false;
+    bool taken = false;
+    struct word_place place = {
+        .start = (uint32_t)table->used_bytes,
+        .size = (uint32_t)word.size & WORD_BYTES_MAX,
+        .form = table->form,
+    };
+    memcpy(table->bytes + place.start, word.bytes, word.size);
+    if (!word.size)
+        return err_set(err, "id %zu: expected a word, found \"\"", id);
+    if (enter(table, place, id, &known, &taken, err))
+        return -1;
+    return known || taken ? err_set(err, "id %zu: '%s' stands twice", id,
+                                    label_excerpt(text, word.bytes, word.size))
+                          : 0;
 }
 
 static int read_word(struct reader *reader, size_t index)
@@ -195,7 +242,7 @@ static int read_pair(struct reader *reader, size_t index)
     double score = 0;
     if (!table->scores)
         table->scores =
-            arena_alloc(&table->arena, reader->most_words, sizeof *table->scores, reader->err);
+            arena_alloc(&table->arena, table->most_words, sizeof *table->scores, reader->err);
     if (!table->scores)
         return -1;
     json_cursor_enter(&reader->at);
@@ -229,13 +276,7 @@ static int read_words(struct reader *reader)
 {
     struct word_table *table = reader->table;
     size_t text_bytes = (size_t)(reader->at.end - reader->at.at);
-    if (text_bytes > WORD_BYTES_MAX)
-        return err_set(reader->err, "expected at most %d bytes of words, found %zu", WORD_BYTES_MAX,
-                       text_bytes);
-    reader->most_words = count_quotes(reader->at) / 2;
-    table->bytes = arena_room(&table->arena, text_bytes, 1, reader->err);
-    if (!table->bytes ||
-        hash_index_init(&table->index, reader->most_words, &table->arena, reader->err))
+    if (word_table_begin(table, count_quotes(reader->at) / 2, text_bytes, reader->err))
         return -1;
     json_cursor_enter(&reader->at);
     size_t count = 0;

@@ -49,6 +49,7 @@ struct word_table {
     enum word_form form;       /* WORD_BYTES: written in the alphabet */
     struct word_place *places; /* [size] by id */
     size_t size;               /* one more than the largest id */
+    size_t most_words;
     size_t room;
     char *bytes;
     size_t used_bytes;
@@ -62,6 +63,12 @@ struct word_table {
  * proportion to the file; words that are empty; what stands twice. On failure nothing is held. */
 int word_table_read(struct word_table *table, struct json_cursor words, enum word_form form,
                     size_t file_bytes, struct err *err);
+
+/* The same from another kind of file: begin a table of the form that was set, with room for so many
+ * words and bytes; then add word by word. Refused: one that stands twice, or is empty. */
+int word_table_begin(struct word_table *table, size_t most_words, size_t most_bytes,
+                     struct err *err);
+int word_table_add(struct word_table *table, struct word word, size_t id, struct err *err);
 
 void word_table_release(struct word_table *table);
 

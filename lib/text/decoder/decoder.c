@@ -360,6 +360,29 @@ int decoders_byte_level(struct decoder_step **steps, struct arena *arena, struct
     return 0;
 }
 
+int decoders_sentencepiece(struct decoder_step **steps, bool prefixed, struct arena *arena,
+                           struct err *err)
+{
+    static const struct decoder_row list[] = {
+        {"signs", NULL, replace, NULL},
+        {"bytes", NULL, join_bytes, end_bytes},
+        {"prefix", NULL, strip, NULL},
+    };
+    struct decoder_step *step = arena_alloc(arena, 3, sizeof *step, err);
+    if (!step)
+        return -1;
+    *steps = step;
+    for (size_t i = 0; i < (prefixed ? 3 : 2); i++)
+        step[i] = (struct decoder_step){.row = &list[i], .index = i, .next = &step[i + 1]};
+    step[prefixed ? 2 : 1].next = NULL;
+    step[0].matcher = (struct matcher){.literal = "▁", .literal_size = sizeof "▁" - 1};
+    step[0].content = step[2].content = " ";
+    step[0].content_size = step[2].content_size = 1;
+    step[2].start = 1;
+    step[2].fused = true;
+    return 0;
+}
+
 void decoders_release(struct decoder_step *steps)
 {
     for (; steps; steps = steps->next)

@@ -39,6 +39,11 @@ void decoders_release(struct decoder_step *steps);
 /* ByteLevel alone: that of GPT-2's own files. */
 int decoders_byte_level(struct decoder_step **steps, struct arena *arena, struct err *err);
 
+/* That of SentencePiece's own models: signs are blanks, bytes are joined, and the blank before the
+ * text goes, where one was put there. */
+int decoders_sentencepiece(struct decoder_step **steps, bool prefixed, struct arena *arena,
+                           struct err *err);
+
 /* What stands for a blank in words, NULL when nothing does; are <0x00> to <0xFF> bytes; and the byte
  * that such a word stands for, or -1. */
 const struct matcher *decoders_sign(const struct decoder_step *steps);

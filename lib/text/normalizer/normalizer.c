@@ -201,6 +201,80 @@ void normalizers_release(struct normalizer *steps)
         matcher_release(&steps->matcher);
 }
 
+/* Where the text ends, but for blanks and signs of them. */
+static size_t end_of_words(const struct aligned_text *text)
+{
+    static const char sign[] = "▁";
+    size_t size = text->size;
+    for (;;) {
+        if (size && text->bytes[size - 1] == ' ')
+            size--;
+        else if (size >= sizeof sign - 1 &&
+                 memcmp(text->bytes + size - (sizeof sign - 1), sign, sizeof sign - 1) == 0)
+            size -= sizeof sign - 1;
+        else
+            return size;
+    }
+}
+
+/* Of blanks in a row one stays, and none at the front or the end. */
+static int collapse(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
+{
+    const char *bytes = rewriter->in->bytes;
+    size_t size = end_of_words(rewriter->in);
+    (void)step;
+    (void)err;
+    for (size_t at = 0, next; at < size; at = next) {
+        while (bytes[at] == ' ')
+            at++;
+        const char *blank = memchr(bytes + at, ' ', size - at);
+        size_t end = blank ? (size_t)(blank - bytes) : size;
+        for (next = end; next < size && bytes[next] == ' '; next++)
+            ;
+        text_rewriter_keep(rewriter, at, end + (end < next));
+    }
+    return 0;
+}
+
+int normalizers_sentencepiece(struct normalizer **steps, const struct sentencepiece_rules *rules,
+                              struct arena *arena, struct err *err)
+{
+    static const struct normalizer_row charsmap = {"charsmap", NULL, normalize_charsmap_longest};
+    static const struct normalizer_row blanks = {"blanks", NULL, collapse};
+    static const struct normalizer_row prefix = {"prefix", NULL, prepend};
+    static const struct normalizer_row escape = {"escape", NULL, replace};
+    static const char blank[] = " ";
+    static const char sign[] = "▁";
+    const struct {
+        bool wanted;
+        const struct normalizer_row *row;
+        const char *content;
+    } list[] = {
+        {rules->charsmap_size, &charsmap, NULL},
+        {rules->collapses, &blanks, NULL},
+        {rules->prefixes, &prefix, rules->escapes ? sign : blank},
+        {rules->escapes, &escape, sign},
+    };
+    struct reading reading = {steps, arena};
+    *steps = NULL;
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        struct normalizer *step = list[i].wanted ? add_step(&reading, list[i].row, err) : NULL;
+        if (list[i].wanted && !step)
+            return -1;
+        if (step && list[i].row == &charsmap &&
+            charsmap_read(&step->charsmap, rules->charsmap, rules->charsmap_size, arena, err))
+            return -1;
+        if (step)
+            step->kept = rules->kept;
+        if (!step || !list[i].content)
+            continue;
+        step->content = list[i].content;
+        step->content_size = strlen(list[i].content);
+        step->matcher = (struct matcher){.literal = blank, .literal_size = 1};
+    }
+    return 0;
+}
+
 bool normalizers_spell_bytes(const struct normalizer *steps)
 {
     while (steps && steps->row->apply != spell_bytes)

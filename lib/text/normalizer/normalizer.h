@@ -21,6 +21,7 @@ struct normalizer {
     size_t content_size;
     bool left, right;                /* Strip: on these sides */
     const struct charsmap *charsmap; /* Precompiled */
+    const struct added_tokens *kept; /* … and what it leaves alone */
     struct normalizer *next;
 };
 
@@ -47,6 +48,19 @@ bool normalizers_spell_bytes(const struct normalizer *steps);
 int normalize(const struct normalizer *steps, struct aligned_text *out,
               const struct aligned_text *text, struct text_rewriter rewriters[2], struct err *err);
 
+/* The steps of SentencePiece's own models. */
+struct sentencepiece_rules {
+    const struct added_tokens *kept; /* those that are normalized stay as they are */
+    const unsigned char *charsmap;   /* of characters that become others */
+    size_t charsmap_size;
+    bool collapses; /* blanks in a row are one, and there is none at the front and the end */
+    bool prefixes;  /* a blank before the text */
+    bool escapes;   /* blanks are ▁ */
+};
+
+int normalizers_sentencepiece(struct normalizer **steps, const struct sentencepiece_rules *rules,
+                              struct arena *arena, struct err *err);
+
 /* --- steps of files of their own ------------------------------------------------------------ */
 
 /* normalizer_forms.c: NFC and its kin by row, Lowercase, StripAccents. */
@@ -59,6 +73,10 @@ int normalize_strip_accents(const struct normalizer *step, struct text_rewriter 
 /* normalizer_charsmap.c: Precompiled. */
 int normalizer_read_charsmap(struct normalizer *step, const struct json *value, struct arena *arena,
                              struct err *err);
+int charsmap_read(const struct charsmap **charsmap, const unsigned char *bytes, size_t size,
+                  struct arena *arena, struct err *err);
+int normalize_charsmap_longest(const struct normalizer *step, struct text_rewriter *rewriter,
+                               struct err *err);
 int normalize_charsmap(const struct normalizer *step, struct text_rewriter *rewriter,
                        struct err *err);
 

@@ -5,6 +5,7 @@
 
 #include "format/json.h"
 #include "text/normalizer/normalizer.h"
+#include "text/token_set.h"
 
 enum {
     SIZE_BYTES = 4,     /* of the trie, before it */
@@ -66,9 +67,18 @@ static int read_bytes(struct charsmap *map, const unsigned char *bytes, size_t s
     for (size_t i = 0; i < map->unit_count; i++)
         units[i] = little_endian(bytes + SIZE_BYTES + i * sizeof(uint32_t));
     map->units = units;
-    map->texts = (const char *)bytes + SIZE_BYTES + trie_bytes;
     map->text_bytes = size - SIZE_BYTES - trie_bytes;
-    return 0;
+    map->texts =
+        arena_text(arena, (const char *)bytes + SIZE_BYTES + trie_bytes, map->text_bytes, err);
+    return map->texts ? 0 : -1;
+}
+
+int charsmap_read(const struct charsmap **charsmap, const unsigned char *bytes, size_t size,
+                  struct arena *arena, struct err *err)
+{
+    struct charsmap *map = arena_alloc(arena, 1, sizeof *map, err);
+    *charsmap = map;
+    return map ? read_bytes(map, bytes, size, arena, err) : -1;
 }
 
 int normalizer_read_charsmap(struct normalizer *step, const struct json *value, struct arena *arena,
@@ -76,8 +86,7 @@ int normalizer_read_charsmap(struct normalizer *step, const struct json *value, 
 {
     const char *text = NULL;
     size_t size = 0;
-    struct charsmap *map = arena_alloc(arena, 1, sizeof *map, err);
-    if (!map || json_text(value, "precompiled_charsmap", &text, err))
+    if (json_text(value, "precompiled_charsmap", &text, err))
         return -1;
     if (!text || !*text) /* it maps nothing */
         return 0;
@@ -86,8 +95,7 @@ int normalizer_read_charsmap(struct normalizer *step, const struct json *value, 
         return -1;
     if (!base64_decode(bytes, &size, text))
         return err_set(err, "field 'precompiled_charsmap': expected a text in base64");
-    step->charsmap = map;
-    return read_bytes(map, bytes, size, arena, err);
+    return charsmap_read(&step->charsmap, bytes, size, arena, err);
 }
 
 /* --- mapping ---------------------------------------------------------------------------------- */
@@ -108,32 +116,38 @@ static bool step_to(const struct charsmap *map, size_t *node, unsigned char byte
     return (*unit & (1u << 31 | 0xFF)) == byte;
 }
 
-/* What the shortest entry with which the bytes begin becomes, as the library has it; NULL: none. */
-static const char *find(const struct charsmap *map, const char *bytes, size_t size,
-                        size_t *found_size)
+/* What an entry with which the bytes begin becomes, the shortest or the longest, and how many bytes
+ * it takes; NULL: there is none. */
+static const char *find(const struct charsmap *map, const char *bytes, size_t size, bool longest,
+                        size_t *taken, size_t *found_size)
 {
+    const char *found = NULL;
     uint32_t unit = map->unit_count ? map->units[0] : 0;
     size_t node = offset_of(unit);
     for (size_t i = 0; i < size; i++) {
         if (!step_to(map, &node, (unsigned char)bytes[i], &unit))
-            return NULL;
+            break;
         if (!(unit >> 8 & 1))
             continue;
         size_t place = node < map->unit_count ? map->units[node] & ~(1u << 31) : SIZE_MAX;
         if (place >= map->text_bytes)
-            return NULL;
-        *found_size = strnlen(map->texts + place, map->text_bytes - place);
-        return map->texts + place;
+            break;
+        found = map->texts + place;
+        *found_size = strnlen(found, map->text_bytes - place);
+        *taken = i + 1;
+        if (!longest)
+            break;
     }
-    return NULL;
+    return found;
 }
 
-/* Map the characters of a range as one; false where it has no entry. */
+/* Map the characters of a range as one, as Hugging Face has it, by the shortest entry; false where it has no entry. */
 static bool map_range(const struct charsmap *map, struct text_rewriter *rewriter, size_t start,
                       size_t end)
 {
     size_t size = 0;
-    const char *found = find(map, rewriter->in->bytes + start, end - start, &size);
+    size_t taken = 0;
+    const char *found = find(map, rewriter->in->bytes + start, end - start, false, &taken, &size);
     if (found)
         text_rewriter_replace(rewriter, start, end, found, size);
     return found;
@@ -157,6 +171,29 @@ int normalize_charsmap(const struct normalizer *step, struct text_rewriter *rewr
             if (!map_range(map, rewriter, c, c + length))
                 text_rewriter_keep(rewriter, c, c + length);
         }
+    }
+    return 0;
+}
+
+/* SentencePiece itself takes the longest entry at every place. */
+int normalize_charsmap_longest(const struct normalizer *step, struct text_rewriter *rewriter,
+                               struct err *err)
+{
+    const struct aligned_text *in = rewriter->in;
+    (void)err;
+    for (size_t at = 0, taken; at < in->size; at += taken) {
+        const struct added_token *kept =
+            step->kept ? added_tokens_at(step->kept, in->bytes + at, in->size - at) : NULL;
+        uint32_t character = 0;
+        size_t size = 0;
+        const char *found =
+            kept ? NULL : find(step->charsmap, in->bytes + at, in->size - at, true, &taken, &size);
+        if (found) {
+            text_rewriter_replace(rewriter, at, at + taken, found, size);
+            continue;
+        }
+        taken = kept ? kept->size : utf8_decode(&character, in->bytes + at, in->size - at);
+        text_rewriter_keep(rewriter, at, at + taken);
     }
     return 0;
 }

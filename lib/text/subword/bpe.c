@@ -5,6 +5,7 @@
 
 #include "base/heap.h"
 #include "base/utf8.h"
+#include "text/label.h"
 
 enum { PIECE_BYTES_MAX = INT32_MAX / 2 };
 
@@ -40,15 +41,68 @@ static inline uint32_t find_rank(const struct bpe *bpe, uint32_t left, uint32_t 
     return BPE_NONE;
 }
 
+/* The word that two neighbours make, when it has a rank. */
+static uint32_t find_product(const struct bpe *bpe, uint32_t left, uint32_t right)
+{
+    char joined[BPE_PRODUCT_BYTES];
+    size_t left_size = 0;
+    size_t right_size = 0;
+    uint32_t id = 0;
+    const char *left_bytes = word_table_word(bpe->words, left, &left_size);
+    const char *right_bytes = word_table_word(bpe->words, right, &right_size);
+    if (bpe->ranks[left] == BPE_FIXED || bpe->ranks[right] == BPE_FIXED ||
+        left_size + right_size > sizeof joined)
+        return BPE_NONE;
+    memcpy(joined, left_bytes, left_size);
+    memcpy(joined + left_size, right_bytes, right_size);
+    bool found = word_table_find(bpe->words, joined, left_size + right_size, bpe->words->form, &id);
+    return found && bpe->ranks[id] < BPE_FIXED ? id : BPE_NONE;
+}
+
 static inline uint32_t rank_of(const struct bpe *bpe, uint32_t left, uint32_t right)
 {
     struct hash_probe probe;
-    return find_rank(bpe, left, right, &probe);
+    if (!bpe->ranks)
+        return find_rank(bpe, left, right, &probe);
+    uint32_t id = find_product(bpe, left, right);
+    return id == BPE_NONE ? BPE_NONE : bpe->ranks[id];
 }
 
 uint32_t bpe_rank(const struct bpe *bpe, uint32_t left, uint32_t right)
 {
     return rank_of(bpe, left, right);
+}
+
+uint32_t bpe_product(const struct bpe *bpe, uint32_t left, uint32_t right)
+{
+    if (bpe->ranks)
+        return find_product(bpe, left, right);
+    uint32_t rank = rank_of(bpe, left, right);
+    return rank == BPE_NONE ? BPE_NONE : bpe->merges[rank].id;
+}
+
+int bpe_init_ranks(struct bpe *bpe, const struct word_table *words, const uint32_t *ranks,
+                   size_t count, struct err *err)
+{
+    char shown[LABEL_EXCERPT_BYTES];
+    for (uint32_t id = 0; id < words->size; id++) {
+        size_t size = 0;
+        const char *bytes = word_table_word(words, id, &size);
+        if (bytes && size > BPE_PRODUCT_BYTES)
+            return err_set(err, "id %u: expected a word of at most %d bytes, found '%s'", id,
+                           BPE_PRODUCT_BYTES, label_excerpt(shown, bytes, size));
+    }
+    if (bpe_init(bpe, 0, err))
+        return -1;
+    bpe->words = words;
+    bpe->ranks = ranks;
+    bpe->count = count;
+    bpe->by_characters = words->form == WORD_TEXT;
+    for (unsigned byte = 0; byte < 256; byte++) {
+        char c = (char)byte;
+        word_table_find(words, &c, 1, words->form, &bpe->byte_ids[byte]);
+    }
+    return 0;
 }
 
 void bpe_add(struct bpe *bpe, const struct bpe_merge *merge)
@@ -227,7 +281,7 @@ static size_t join(const struct bpe *bpe, uint32_t *ranks, struct bpe_token *tok
                    size_t count)
 {
     size_t after = count - i - 2;
-    tokens[i].id = bpe->merges[ranks[i]].id;
+    tokens[i].id = bpe_product(bpe, tokens[i].id, tokens[i + 1].id);
     tokens[i].end = tokens[i + 1].end;
     memmove(tokens + i + 1, tokens + i + 2, after * sizeof *tokens);
     memmove(ranks + i + 1, ranks + i + 2, after * sizeof *ranks);

@@ -14,9 +14,10 @@
 #include "base/buf.h"
 #include "text/word_table.h"
 
-#define BPE_NONE UINT32_MAX /* no token, no rank */
+#define BPE_NONE UINT32_MAX        /* no token, no rank */
+#define BPE_FIXED (UINT32_MAX - 1) /* the rank of a word that is never joined with another */
 
-enum { BPE_SHORT_TOKENS = 64 };
+enum { BPE_SHORT_TOKENS = 64, BPE_PRODUCT_BYTES = 1024 /* of a word that ranks make */ };
 
 /* --- the merges --- */
 struct bpe_merge {
@@ -34,8 +35,9 @@ struct bpe {
     uint32_t fallback_ids[256];     /* <0x00> to <0xFF>, by characters; BPE_NONE: there are none */
     uint32_t unknown;               /* BPE_NONE: what has no entry is dropped */
     struct word prefix, suffix;     /* of characters that go a piece on, and of the last one */
-    struct bpe_merge *merges;       /* [count] by rank */
-    size_t count;
+    struct bpe_merge *merges;       /* [count] by rank; … */
+    const uint32_t *ranks;          /* … or, by id, of all neighbours that make that word */
+    size_t count;                   /* of merges, or of ranks */
     size_t room;
     struct hash_index pairs;
     struct arena arena;
@@ -48,8 +50,14 @@ void bpe_release(struct bpe *bpe);
 /* The next merge, of the next rank. Of a pair that comes twice the last rank counts. */
 void bpe_add(struct bpe *bpe, const struct bpe_merge *merge);
 
-/* The rank at which two neighbours are joined, BPE_NONE when they are not. */
+/* Of vocabularies without merges (SentencePiece's, tiktoken's): two neighbours are joined when both
+ * in a row are a word, at that word's rank, BPE_NONE: never, BPE_FIXED: nor does it go on. The ranks live as long as `bpe`. */
+int bpe_init_ranks(struct bpe *bpe, const struct word_table *words, const uint32_t *ranks,
+                   size_t count, struct err *err);
+
+/* The rank at which two neighbours are joined, and what they become; BPE_NONE: they are not. */
 uint32_t bpe_rank(const struct bpe *bpe, uint32_t left, uint32_t right);
+uint32_t bpe_product(const struct bpe *bpe, uint32_t left, uint32_t right);
 
 /* Make `bpe` of the vocabulary's bytes and the merges of a file by rank, all of which must be
  * words. merges.txt has a line each, `Ġ t` (word_table.h), and lines `#version` that are passed;

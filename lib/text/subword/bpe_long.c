@@ -188,14 +188,14 @@ static int enter(const struct bpe *bpe, struct bpe_piece *piece, uint32_t at, ui
 static int join(const struct bpe *bpe, struct bpe_piece *piece, uint32_t rank, uint32_t at,
                 struct err *err)
 {
-    const struct bpe_merge *merge = &bpe->merges[rank];
     struct bpe_token *tokens = piece->tokens;
     struct bpe_link *link = &piece->links[at];
     uint32_t end = (uint32_t)piece->count;
-    if (tokens[at].id != merge->left || link->next == end || tokens[link->next].id != merge->right)
+    if (tokens[at].id == BPE_NONE || link->next == end ||
+        bpe_rank(bpe, tokens[at].id, tokens[link->next].id) != rank)
         return 0;
     struct bpe_token *right = &tokens[link->next];
-    tokens[at].id = merge->id;
+    tokens[at].id = bpe_product(bpe, tokens[at].id, right->id);
     tokens[at].end = right->end;
     right->id = BPE_NONE;
     link->next = piece->links[link->next].next;

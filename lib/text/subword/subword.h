@@ -10,10 +10,14 @@
 #ifndef ATTN_TEXT_SUBWORD_H
 #define ATTN_TEXT_SUBWORD_H
 
+#include <float.h>
+
 #include "text/pre_tokenizer/pre_tokenizer.h"
 #include "text/prefix_index.h"
 #include "text/subword/bpe.h"
 #include "text/tokenizer_fields.h"
+
+#define SUBWORD_ABSENT (-DBL_MAX) /* the score of a word that no text has */
 
 struct subword {
     const struct subword_row *row;
@@ -25,6 +29,7 @@ struct subword {
     const double *scores;      /* … by id, and that of an unknown character */
     double unknown_score;
     bool fuses_unknown;
+    bool is_single;         /* … sums are rounded to float32, as SentencePiece's are */
     uint32_t byte_ids[256]; /* … of <0x00> to <0xFF>, when it falls back to bytes */
     const char *prefix;     /* WordPiece: of what goes a word on */
     size_t prefix_size;

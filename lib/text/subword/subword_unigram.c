@@ -70,6 +70,11 @@ static void offer(struct text_path *path, double score, size_t start, uint32_t i
     *path = (struct text_path){score, (uint32_t)start, id, 0, true};
 }
 
+static double sum(const struct subword *model, double a, double b)
+{
+    return model->is_single ? (double)((float)a + (float)b) : a + b;
+}
+
 /* Go on from a place by every entry that begins there, and by one unknown character. */
 static void go_on(const struct subword *model, struct text_path *path, const char *bytes,
                   size_t size, size_t at, size_t length)
@@ -78,11 +83,14 @@ static void go_on(const struct subword *model, struct text_path *path, const cha
     bool known = false; /* the character alone is an entry */
     const struct prefix_entry *entry = prefix_index_longest(&model->index, bytes + at, size - at);
     for (; entry; entry = prefix_index_shorter(&model->index, entry)) {
-        offer(&path[at + entry->word.size], score + model->scores[entry->id], at, entry->id);
+        if (model->scores[entry->id] == SUBWORD_ABSENT)
+            continue;
+        offer(&path[at + entry->word.size], sum(model, score, model->scores[entry->id]), at,
+              entry->id);
         known |= entry->word.size == length;
     }
     if (!known)
-        offer(&path[at + length], score + model->unknown_score, at, BPE_NONE);
+        offer(&path[at + length], sum(model, score, model->unknown_score), at, BPE_NONE);
 }
 
 static int reserve(struct encoder *encoder, size_t size, struct err *err)

@@ -1,0 +1,357 @@
+/* sentencepiece.c: SentencePiece's own file, tokenizer.model: a protobuf message with pieces, their
+ * scores and kinds, how it was trained, and how texts are normalized; the stages that do the same.
+ */
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/folder.h"
+#include "text/label.h"
+#include "text/pipeline.h"
+
+/* --- protobuf --------------------------------------------------------------------------------- */
+
+/* A message on its way through its fields. */
+struct message {
+    const unsigned char *at, *end;
+};
+
+enum wire { WIRE_VARINT, WIRE_FIXED64, WIRE_BYTES, WIRE_FIXED32 = 5 };
+
+struct wire_field {
+    uint64_t number;
+    enum wire wire;
+    uint64_t value;       /* of a number, as its bits */
+    struct message bytes; /* of a text or a message */
+};
+
+static bool read_varint(struct message *message, uint64_t *value)
+{
+    *value = 0;
+    for (unsigned shift = 0; shift < 64 && message->at < message->end; shift += 7) {
+        unsigned char byte = *message->at++;
+        *value |= (uint64_t)(byte & 0x7F) << shift;
+        if (byte < 0x80)
+            return true;
+    }
+    return false;
+}
+
+static bool read_fixed(struct message *message, size_t size, uint64_t *value)
+{
+    *value = 0;
+    if ((size_t)(message->end - message->at) < size)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        *value |= (uint64_t)*message->at++ << 8 * i;
+    return true;
+}
+
+/* The next field: 1; 0 at the end; -1 where the bytes are none. */
+static int next_field(struct message *message, struct wire_field *field)
+{
+    uint64_t key = 0;
+    if (message->at == message->end)
+        return 0;
+    if (!read_varint(message, &key))
+        return -1;
+    *field = (struct wire_field){.number = key >> 3, .wire = (enum wire)(key & 7)};
+    if (field->wire == WIRE_VARINT)
+        return read_varint(message, &field->value) ? 1 : -1;
+    if (field->wire == WIRE_FIXED64 || field->wire == WIRE_FIXED32)
+        return read_fixed(message, field->wire == WIRE_FIXED64 ? 8 : 4, &field->value) ? 1 : -1;
+    if (field->wire != WIRE_BYTES || !read_varint(message, &field->value) ||
+        field->value > (uint64_t)(message->end - message->at))
+        return -1;
+    field->bytes = (struct message){message->at, message->at + field->value};
+    message->at += field->value;
+    return 1;
+}
+
+static float float_of(uint64_t bits)
+{
+    uint32_t low = (uint32_t)bits;
+    float value;
+    memcpy(&value, &low, sizeof value);
+    return value;
+}
+
+/* --- the model -------------------------------------------------------------------------------- */
+
+enum piece_kind { NORMAL = 1, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE };
+
+struct piece {
+    struct word word;
+    float score;
+    enum piece_kind kind;
+};
+
+enum { UNIGRAM = 1, BPE = 2 };
+
+struct model {
+    struct piece *pieces; /* [count] by id */
+    size_t count;
+    size_t bytes; /* of all words */
+    uint64_t kind;
+    bool falls_back, suffix;
+    struct message charsmap;
+    bool prefixes, collapses, escapes;
+};
+
+static int refuse(struct err *err)
+{
+    return err_set(err, "expected a model of SentencePiece, found bytes that are none");
+}
+
+static int read_piece(struct piece *piece, struct message message, struct err *err)
+{
+    struct wire_field field;
+    int found = 0;
+    *piece = (struct piece){.kind = NORMAL};
+    while ((found = next_field(&message, &field)) > 0) {
+        if (field.number == 1 && field.wire == WIRE_BYTES)
+            piece->word = (struct word){(const char *)field.bytes.at, field.value};
+        if (field.number == 2 && field.wire == WIRE_FIXED32)
+            piece->score = float_of(field.value);
+        if (field.number == 3 && field.wire == WIRE_VARINT)
+            piece->kind = (enum piece_kind)field.value;
+    }
+    if (found < 0)
+        return refuse(err);
+    if (piece->score != piece->score || piece->score > FLT_MAX || piece->score < -FLT_MAX)
+        return err_set(err, "expected a finite score, found another");
+    return 0;
+}
+
+static int read_trainer(struct model *model, struct message message)
+{
+    struct wire_field field;
+    int found = 0;
+    while ((found = next_field(&message, &field)) > 0) {
+        if (field.number == 3)
+            model->kind = field.value;
+        if (field.number == 24)
+            model->suffix = field.value;
+        if (field.number == 35)
+            model->falls_back = field.value;
+    }
+    return found;
+}
+
+static int read_normalizer(struct model *model, struct message message)
+{
+    struct wire_field field;
+    int found = 0;
+    while ((found = next_field(&message, &field)) > 0) {
+        if (field.number == 2 && field.wire == WIRE_BYTES)
+            model->charsmap = field.bytes;
+        if (field.number == 3)
+            model->prefixes = field.value;
+        if (field.number == 4)
+            model->collapses = field.value;
+        if (field.number == 5)
+            model->escapes = field.value;
+    }
+    return found;
+}
+
+static size_t count_pieces(struct message message)
+{
+    struct wire_field field;
+    size_t count = 0;
+    while (next_field(&message, &field) > 0)
+        count += field.number == 1 && field.wire == WIRE_BYTES;
+    return count;
+}
+
+static int read_model(struct model *model, struct message message, struct arena *arena,
+                      struct err *err)
+{
+    struct wire_field field;
+    int found = 0;
+    size_t most = count_pieces(message);
+    *model = (struct model){.kind = UNIGRAM, .prefixes = true, .collapses = true, .escapes = true};
+    model->pieces = arena_alloc(arena, most + 1, sizeof *model->pieces, err);
+    if (!model->pieces)
+        return -1;
+    while ((found = next_field(&message, &field)) > 0) {
+        if (field.wire != WIRE_BYTES)
+            continue;
+        if (field.number == 1) {
+            struct piece *piece = &model->pieces[model->count];
+            if (read_piece(piece, field.bytes, err))
+                return err_prefix(err, "id %zu", model->count);
+            model->bytes += piece->word.size;
+            model->count++;
+        }
+        if ((field.number == 2 && read_trainer(model, field.bytes) < 0) ||
+            (field.number == 3 && read_normalizer(model, field.bytes) < 0))
+            return refuse(err);
+    }
+    return found < 0 || !model->count ? refuse(err) : 0;
+}
+
+/* --- its stages ------------------------------------------------------------------------------- */
+
+static int add_words(struct pipeline *pipeline, const struct model *model, struct err *err)
+{
+    struct word_table *words = &pipeline->set.words;
+    words->form = WORD_TEXT;
+    if (word_table_begin(words, model->count, model->bytes, err))
+        return -1;
+    for (size_t id = 0; id < model->count; id++) {
+        struct word word = model->pieces[id].word;
+        if (utf8_invalid_at(word.bytes, word.size) < word.size)
+            return err_set(err, "id %zu: expected a word in UTF-8", id);
+        if (word_table_add(words, word, id, err))
+            return -1;
+    }
+    return 0;
+}
+
+struct ranked {
+    float score;
+    uint32_t id;
+};
+
+static int by_score(const void *a, const void *b)
+{
+    const struct ranked *one = a;
+    const struct ranked *other = b;
+    if (one->score != other->score)
+        return one->score > other->score ? -1 : 1;
+    return one->id < other->id ? -1 : 1;
+}
+
+/* Words of one score have one rank: of their pairs the leftmost is joined first. */
+static int add_bpe(struct pipeline *pipeline, const struct model *model, struct err *err)
+{
+    struct subword *subword = &pipeline->model;
+    uint32_t *ranks = arena_alloc(&pipeline->arena, model->count, sizeof *ranks, err);
+    struct ranked *order = arena_alloc(&pipeline->arena, model->count, sizeof *order, err);
+    size_t count = 0;
+    uint32_t rank = 0;
+    if (!ranks || !order)
+        return -1;
+    for (uint32_t id = 0; id < model->count; id++) {
+        ranks[id] = BPE_FIXED;
+        if (model->pieces[id].kind == UNUSED)
+            return err_unsupported(err, "id %u: a piece that is not used is not supported", id);
+        if (model->pieces[id].kind == NORMAL)
+            order[count++] = (struct ranked){model->pieces[id].score, id};
+    }
+    qsort(order, count, sizeof *order, by_score);
+    for (size_t i = 0; i < count; i++) {
+        rank += i && order[i].score != order[i - 1].score;
+        ranks[order[i].id] = rank;
+    }
+    if (bpe_init_ranks(&subword->bpe, subword->words, ranks, count + 1, err))
+        return -1;
+    subword->bpe.fuses_unknown = true;
+    subword->bpe.unknown = subword->unknown;
+    if (model->falls_back)
+        subword_find_bytes(subword->bpe.fallback_ids, subword->words);
+    subword->cuts_at_signs = bpe_cuts_at_signs(&subword->bpe);
+    return 0;
+}
+
+static int add_unigram(struct pipeline *pipeline, const struct model *model, struct err *err)
+{
+    struct subword *subword = &pipeline->model;
+    double *scores = arena_alloc(&pipeline->arena, model->count, sizeof *scores, err);
+    float least = FLT_MAX;
+    if (!scores)
+        return -1;
+    for (size_t id = 0; id < model->count; id++) {
+        const struct piece *piece = &model->pieces[id];
+        scores[id] = piece->kind == NORMAL ? piece->score : SUBWORD_ABSENT;
+        if (piece->kind == NORMAL && piece->score < least)
+            least = piece->score;
+    }
+    memset(subword->byte_ids, 0xFF, sizeof subword->byte_ids);
+    if (model->falls_back)
+        subword_find_bytes(subword->byte_ids, subword->words);
+    subword->scores = scores;
+    subword->unknown_score = least - 10.0F;
+    subword->fuses_unknown = true;
+    subword->is_single = true;
+    return prefix_index_init(&subword->index, subword->words, &pipeline->arena, err);
+}
+
+static int add_stages(struct pipeline *pipeline, const struct model *model, struct err *err)
+{
+    struct subword *subword = &pipeline->model;
+    bool bpe = model->kind == BPE;
+    if (model->kind != BPE && model->kind != UNIGRAM)
+        return err_unsupported(err, "expected a model of the kind BPE or Unigram, found kind %llu",
+                               (unsigned long long)model->kind);
+    if (model->suffix)
+        return err_unsupported(err, "blanks after words (treat_whitespace_as_suffix) are not "
+                                    "supported");
+    *subword = (struct subword){.row = &subword_rows[bpe ? SUBWORD_BPE : SUBWORD_UNIGRAM],
+                                .words = &pipeline->set.words,
+                                .unknown = BPE_NONE};
+    for (uint32_t id = 0; id < model->count; id++)
+        if (model->pieces[id].kind == UNKNOWN)
+            subword->unknown = id;
+    struct sentencepiece_rules rules = {
+        .kept = &pipeline->set.added,
+        .charsmap = model->charsmap.at,
+        .charsmap_size = (size_t)(model->charsmap.end - model->charsmap.at),
+        .collapses = model->collapses,
+        .prefixes = model->prefixes,
+        .escapes = model->escapes,
+    };
+    return (bpe ? add_bpe : add_unigram)(pipeline, model, err) ||
+                   normalizers_sentencepiece(&pipeline->normalizers, &rules, &pipeline->arena,
+                                             err) ||
+                   decoders_sentencepiece(&pipeline->decoders, model->prefixes, &pipeline->arena,
+                                          err)
+               ? -1
+               : 0;
+}
+
+/* Control symbols are tokens that no text has, unless it is read with them; pieces that users
+ * defined stand in texts as they are. */
+static int add_tokens(struct pipeline *pipeline, const struct model *model, struct err *err)
+{
+    struct added_token *items = arena_alloc(&pipeline->arena, model->count, sizeof *items, err);
+    size_t count = 0;
+    if (!items)
+        return -1;
+    for (uint32_t id = 0; id < model->count; id++) {
+        const struct piece *piece = &model->pieces[id];
+        if (piece->kind == CONTROL || piece->kind == USER_DEFINED)
+            items[count++] = (struct added_token){
+                .bytes = piece->word.bytes,
+                .size = piece->word.size,
+                .id = id,
+                .special = piece->kind == CONTROL,
+                .normalized = piece->kind == USER_DEFINED,
+            };
+    }
+    return token_set_add(&pipeline->set, items, count, err);
+}
+
+static int read_file(void *context, const struct file *file, struct err *err)
+{
+    struct pipeline *pipeline = context;
+    const unsigned char *bytes = (const unsigned char *)file->bytes;
+    struct message message = {bytes, bytes + file->size};
+    struct model model;
+    return read_model(&model, message, &pipeline->arena, err) || add_words(pipeline, &model, err) ||
+                   add_stages(pipeline, &model, err) || add_tokens(pipeline, &model, err)
+               ? -1
+               : 0;
+}
+
+int pipeline_open_sentencepiece(struct pipeline *pipeline, const struct folder *folder,
+                                struct err *err)
+{
+    *pipeline = (struct pipeline){0};
+    int failed = folder_read(folder, "tokenizer.model", read_file, pipeline, err);
+    if (failed)
+        pipeline_release(pipeline);
+    return failed;
+}
