@@ -1,0 +1,269 @@
+// Compares the tokens of attn-cli with those of other programs: Hugging Face's tokenizers.js for a
+// folder with a tokenizer.json, OpenAI's tiktoken for one with GPT-2's vocab.json and merges.txt.
+//
+//     npm ci && node compare.mjs ATTN_CLI FOLDER...
+//
+// Compared are ids, with and without what stands around a text (--add-special), and what the ids
+// decode to, of 20,000 random strings (STRINGS=), and of every Unicode scalar value in surroundings,
+// or of every assigned one (QUICK=1); of these CROWD at a time go through as one text, and one by one
+// where that differs. A run of the program takes as many texts as its command line holds.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import process from 'node:process';
+import { Tokenizer } from '@huggingface/tokenizers';
+import { get_encoding } from 'tiktoken';
+
+const RANDOM_STRINGS = Number(process.env.STRINGS ?? 20000);
+const CROWD = 64;
+const SHOWN = Number(process.env.SHOWN ?? 5); // differences of a group
+const quick = Boolean(process.env.QUICK);
+const LINE_BYTES = 1 << 20;
+const LINE_TEXTS = 20000;
+
+const [program, ...folders] = process.argv.slice(2);
+if (!folders.length) {
+    console.error('usage: node compare.mjs ATTN_CLI FOLDER...');
+    process.exit(2);
+}
+const scratch = mkdtempSync(join(tmpdir(), 'attn-tokenizers-'));
+process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
+let passed = 0;
+let failed = 0;
+
+// What the other is known to do otherwise than the Rust library, by the texts it happens in.
+const EXCUSES = [
+    ['blanks of JavaScript: U+FEFF, and not U+0085', /[\u0085\ufeff]/],
+    ['composed in Unicode 16 only', /[\u{11382}-\u{113d0}\u{1611e}-\u{16129}\u{16d63}-\u{16d6a}]/u],
+];
+
+// --- the others ------------------------------------------------------------------------------------
+
+function tokenizersJs(folder) {
+    const read = (name) => JSON.parse(readFileSync(join(folder, name), 'utf8'));
+    const settings = existsSync(join(folder, 'tokenizer_config.json'))
+        ? read('tokenizer_config.json') : {};
+    const description = read('tokenizer.json');
+    const other = new Tokenizer(description, settings);
+    const plain = { skip_special_tokens: false, clean_up_tokenization_spaces: false };
+    return {
+        encode: (text) => other.encode(text, { add_special_tokens: false }).ids,
+        special: (text) => other.encode(text).ids,
+        decode: (ids) => other.decode(ids, plain),
+        added: (description.added_tokens ?? []).map((token) => token.content),
+    };
+}
+
+function tiktoken() {
+    const other = get_encoding('gpt2');
+    const decoder = new TextDecoder();
+    return {
+        encode: (text) => Array.from(other.encode(text, 'all')),
+        decode: (ids) => decoder.decode(other.decode(new Uint32Array(ids))),
+        added: ['<|endoftext|>'],
+    };
+}
+
+const otherOf = (folder) =>
+    existsSync(join(folder, 'tokenizer.json')) ? tokenizersJs(folder) : tiktoken();
+
+// --- the program -----------------------------------------------------------------------------------
+
+// The ids of each text; a text alone that is refused has none.
+function encodeAll(folder, texts, options) {
+    const line = ['tokenize', '-q', '--model', folder, '--ids', ...options];
+    for (const text of texts)
+        line.push('-s', text);
+    const run = spawnSync(program, line, { maxBuffer: 2 ** 30 });
+    if (run.status === 0)
+        return run.stdout.toString('latin1').trimEnd().split('\n')
+            .map((ids) => ids.split(' ').filter(Boolean).map(Number));
+    if (run.status === null)
+        throw run.error ?? new Error(`killed by ${run.signal}`);
+    if (texts.length === 1)
+        return [[]];
+    const half = texts.length >> 1;
+    return [...encodeAll(folder, texts.slice(0, half), options),
+        ...encodeAll(folder, texts.slice(half), options)];
+}
+
+function decode(folder, ids) {
+    const file = join(scratch, 'ids');
+    writeFileSync(file, ids.join(' '));
+    const line = ['tokenize', '-q', '--model', folder, '--decode', '--file', file];
+    return execFileSync(program, line, { maxBuffer: 2 ** 30 }).toString();
+}
+
+// As many texts as a command line holds, and so on.
+function* lines(texts) {
+    let line = [];
+    let size = 0;
+    for (const text of texts) {
+        line.push(text);
+        size += 3 * text.length;
+        if (size > LINE_BYTES || line.length === LINE_TEXTS) {
+            yield line;
+            line = [];
+            size = 0;
+        }
+    }
+    if (line.length)
+        yield line;
+}
+
+// --- comparing -------------------------------------------------------------------------------------
+
+const same = (a, b) => a.length === b.length && a.every((id, i) => id === b[i]);
+
+function compareIds(folder, texts, lists, options = []) {
+    const differences = [];
+    let at = 0;
+    for (const line of lines(texts)) {
+        const found = encodeAll(folder, line, options);
+        line.forEach((text, i) => {
+            const expected = lists[at++];
+            if (!same(expected, found[i]))
+                differences.push({ text, expected, found: found[i] });
+        });
+    }
+    return differences;
+}
+
+// All ids in a row decode to the same, or the halves of the texts are compared.
+function compareDecoded(folder, lists, other, differences = []) {
+    const ids = lists.flat();
+    if (!ids.length)
+        return differences;
+    const expected = other.decode(ids);
+    const found = decode(folder, ids);
+    const half = lists.length >> 1;
+    if (expected === found || differences.length >= SHOWN)
+        return differences;
+    if (lists.length === 1) {
+        differences.push({ text: ids.join(' '), expected, found });
+        return differences;
+    }
+    compareDecoded(folder, lists.slice(0, half), other, differences);
+    return compareDecoded(folder, lists.slice(half), other, differences);
+}
+
+// From a little before the first difference.
+function excerpt(value, other) {
+    let at = 0;
+    while (at < value.length && value[at] === other[at])
+        at++;
+    return JSON.stringify(value.slice(Math.max(at - 3, 0), at + 12));
+}
+
+function report(name, count, differences) {
+    const excused = new Map();
+    const left = differences.filter(({ text }) => {
+        const excuse = EXCUSES.find(([, pattern]) => pattern.test(text));
+        if (excuse)
+            excused.set(excuse[0], (excused.get(excuse[0]) ?? 0) + 1);
+        return !excuse;
+    });
+    for (const { text, expected, found } of left.slice(0, SHOWN))
+        console.log(`  ${JSON.stringify(text)}: expected ${excerpt(expected, found)}, found ` +
+            excerpt(found, expected));
+    for (const [excuse, times] of excused)
+        console.log(`  ${times}: ${excuse}`);
+    console.log(`${name}: ${count} texts, ${left.length} differences`);
+    passed += left.length === 0;
+    failed += left.length !== 0;
+}
+
+// --- texts -----------------------------------------------------------------------------------------
+
+const surround = [(c) => `x${c}y`, (c) => ` ${c}${c}`];
+
+// All but U+0000, which no command line holds.
+function* scalars() {
+    for (let c = 1; c <= 0x10ffff; c++)
+        if ((c < 0xd800 || c > 0xdfff) && (!quick || /[^\p{Cn}\p{Co}]/u.test(String.fromCodePoint(c))))
+            yield String.fromCodePoint(c);
+}
+
+function* crowds() {
+    let crowd = [];
+    for (const c of scalars())
+        if (crowd.push(c) === CROWD) {
+            yield crowd;
+            crowd = [];
+        }
+    yield crowd;
+}
+
+// A generator of numbers below 1 that is the same everywhere (mulberry32).
+function randomFrom(seed) {
+    return () => {
+        seed = (seed + 0x6d2b79f5) | 0;
+        let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+        t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+        return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+    };
+}
+
+const RANGES = [
+    [0x20, 0x7e], [0x20, 0x7e], [0x61, 0x7a], [0x61, 0x7a], [0x41, 0x5a], [0x30, 0x39],
+    [0x01, 0x1f], [0x7f, 0xa0], [0xa0, 0x24f], [0x300, 0x36f], [0x370, 0x3ff], [0x400, 0x4ff],
+    [0x590, 0x5ff], [0x600, 0x6ff], [0x900, 0x97f], [0xe00, 0xe7f], [0x1100, 0x11ff],
+    [0x2000, 0x206f], [0x2070, 0x218f], [0x2460, 0x24ff], [0x3000, 0x30ff], [0x4e00, 0x9fff],
+    [0xac00, 0xd7a3], [0xfe00, 0xfe0f], [0xfeff, 0xff60], [0x1d400, 0x1d7ff], [0x1f1e6, 0x1f1ff],
+    [0x1f300, 0x1faff], [0x1f3fb, 0x1f3ff], [0x20000, 0x2a6df], [0xe000, 0xe0ff], [1, 0x10ffff],
+];
+const PARTS = [
+    ' ', '  ', '\n', '\n\n', '\r\n', '\t', ' \n', '\u00a0', '\u0085', '\u2003', '\u3000', '\ufeff',
+    "'s", "'t", "'re", "'ve", "'m", "'ll", "'d", "'S", "'LL", "''", "'", '’s', "n't", "I'm", "'l",
+    'hello', ' the', 'The', ' world', '2024', ' 3.14', '…', '—', '!!!', '?!', '://', '<|', '|>',
+    '👨‍👩‍👧', '👍🏽', '🇩🇪', 'é', 'e\u0301', '爱', 'Привет', 'العربية', 'नमस्ते', '안녕', 'ﬁ', 'ß',
+];
+
+function randomString(random, added) {
+    const pick = (list) => list[Math.floor(random() * list.length)];
+    const parts = [];
+    for (let left = 1 + Math.floor(random() * 30); left > 0; left--) {
+        const [first, last] = pick(RANGES);
+        const c = first + Math.floor(random() * (last - first + 1));
+        const again = random() < 0.1 ? 1 + Math.floor(random() * 20) : 1;
+        const part = random() < 0.35 ? pick(PARTS)
+            : added.length && random() < 0.03 ? pick(added)
+                : c >= 0xd800 && c <= 0xdfff ? 'x' : String.fromCodePoint(c);
+        parts.push(part.repeat(again));
+    }
+    return parts.join('');
+}
+
+function randomStrings(added) {
+    const random = randomFrom(2019);
+    return Array.from({ length: RANDOM_STRINGS }, () => randomString(random, added));
+}
+
+// --- all of it -------------------------------------------------------------------------------------
+
+function compareScalars(name, folder, other, around) {
+    const all = Array.from(crowds());
+    const texts = all.map((crowd) => crowd.map(around).join('\n'));
+    const differing = new Set(compareIds(folder, texts, texts.map(other.encode))
+        .map((difference) => difference.text));
+    const singles = all.filter((crowd, i) => differing.has(texts[i])).flat().map(around);
+    report(name, all.flat().length, compareIds(folder, singles, singles.map(other.encode)));
+}
+
+for (const folder of folders) {
+    const name = basename(folder);
+    const other = otherOf(folder);
+    const texts = randomStrings(other.added);
+    const lists = texts.map(other.encode);
+    report(`${name}: ids of random strings`, texts.length, compareIds(folder, texts, lists));
+    if (other.special)
+        report(`${name}: with --add-special`, texts.length,
+            compareIds(folder, texts, texts.map(other.special), ['--add-special']));
+    report(`${name}: decoded`, texts.length, compareDecoded(folder, lists, other));
+    for (const around of surround)
+        compareScalars(`${name}: scalar values in ${JSON.stringify(around('_'))}`, folder, other,
+            around);
+}
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);
