@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every word once, in no order yet. */
+/* Every word once, in no order yet; the empty one begins every text, and leads nowhere. */
 static int list_entries(struct prefix_index *index, const struct word_table *table,
                         struct arena *arena, struct err *err)
 {
@@ -16,9 +16,10 @@ static int list_entries(struct prefix_index *index, const struct word_table *tab
     for (uint32_t id = 0; id < table->size; id++) {
         struct word word = {0};
         word.bytes = word_table_word(table, id, &word.size);
-        if (word.bytes)
+        if (word.bytes && word.size)
             *entry++ = (struct prefix_entry){.word = word, .id = id};
     }
+    index->count = (size_t)(entry - index->entries);
     return 0;
 }
 

@@ -229,8 +229,6 @@ static int read_word(struct reader *reader, size_t index)
     } else if (check_id(reader, word, id)) {
         return -1;
     }
-    if (place.size == 0)
-        return err_set(reader->err, "id %zu: expected a word, found \"\"", id);
     return add(reader, word, place, id);
 }
 

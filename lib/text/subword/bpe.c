@@ -191,24 +191,12 @@ static size_t drop_around(const struct beginning *begin, size_t at, size_t count
     return end;
 }
 
-static void begin_bytes(struct beginning *begin)
+static enum word_form form_of(const struct bpe *bpe)
 {
-    size_t counted = 0; /* the end of the last character that was dropped */
-    for (size_t i = 0; i < begin->size; i++) {
-        uint32_t id = begin->bpe->byte_ids[(unsigned char)begin->bytes[i]];
-        if (id != BPE_NONE) {
-            flush_unknown(begin);
-            put(begin->piece, id, i, i + 1);
-        } else if (begin->bpe->unknown != BPE_NONE) {
-            put_unknown(begin, i, i + 1);
-        } else if (i >= counted) {
-            counted = drop_around(begin, i, counted);
-        }
-    }
-    flush_unknown(begin);
+    return bpe->by_characters ? WORD_TEXT : WORD_BYTES;
 }
 
-/* The entry of a character, with what is written before or after it. */
+/* The entry of a character, or of a byte, with what is written before or after it. */
 static bool find_character(struct beginning *begin, size_t start, size_t end, uint32_t *id)
 {
     const struct bpe *bpe = begin->bpe;
@@ -220,7 +208,7 @@ static bool find_character(struct beginning *begin, size_t start, size_t end, ui
         return *id != BPE_NONE;
     }
     if (!prefixed && !suffixed)
-        return word_table_find(bpe->words, bytes, end - start, WORD_TEXT, id);
+        return word_table_find(bpe->words, bytes, end - start, form_of(bpe), id);
     struct buf *written = &begin->piece->scratch;
     buf_clear(written);
     if (prefixed)
@@ -229,7 +217,7 @@ static bool find_character(struct beginning *begin, size_t start, size_t end, ui
     if (suffixed)
         buf_bytes(written, bpe->suffix.bytes, bpe->suffix.size);
     return !written->out_of_memory &&
-           word_table_find(bpe->words, written->bytes, written->size, WORD_TEXT, id);
+           word_table_find(bpe->words, written->bytes, written->size, form_of(bpe), id);
 }
 
 /* True when every byte of a character has a token of its own, which are put. */
@@ -246,20 +234,25 @@ static bool fall_back(const struct beginning *begin, size_t start, size_t end)
 
 /* An unknown character waits for the next known one, as Hugging Face has it: bytes that stand for a
  * character between the two come before it. */
-static void begin_characters(struct beginning *begin)
+static void begin_tokens(struct beginning *begin)
 {
+    const struct bpe *bpe = begin->bpe;
+    size_t counted = 0; /* the end of the last character that was dropped */
     uint32_t id = 0;
     uint32_t character = 0;
     for (size_t at = 0, end; at < begin->size; at = end) {
-        end = at + utf8_decode(&character, begin->bytes + at, begin->size - at);
+        end = at + 1;
+        if (bpe->by_characters)
+            end = at + utf8_decode(&character, begin->bytes + at, begin->size - at);
         if (find_character(begin, at, end, &id)) {
             flush_unknown(begin);
             put(begin->piece, id, at, end);
-        } else if (!fall_back(begin, at, end)) {
-            if (begin->bpe->unknown != BPE_NONE)
-                put_unknown(begin, at, end);
-            else
-                drop(begin->piece, at, end);
+        } else if (fall_back(begin, at, end)) {
+            continue;
+        } else if (bpe->unknown != BPE_NONE) {
+            put_unknown(begin, at, end);
+        } else if (at >= counted) {
+            counted = drop_around(begin, at, counted);
         }
     }
     flush_unknown(begin);
@@ -317,12 +310,6 @@ static int reserve(struct bpe_piece *piece, size_t size, struct err *err)
     return 0;
 }
 
-static bool is_entry(const struct bpe *bpe, const char *bytes, size_t size, uint32_t *id)
-{
-    return word_table_find(bpe->words, bytes, size, bpe->by_characters ? WORD_TEXT : WORD_BYTES,
-                           id);
-}
-
 int bpe_encode(const struct bpe *bpe, struct bpe_piece *piece, const char *bytes, size_t size,
                struct err *err)
 {
@@ -334,14 +321,11 @@ int bpe_encode(const struct bpe *bpe, struct bpe_piece *piece, const char *bytes
                        PIECE_BYTES_MAX, size);
     if (reserve(piece, size, err))
         return -1;
-    if (bpe->takes_whole && is_entry(bpe, bytes, size, &id)) {
+    if (bpe->takes_whole && word_table_find(bpe->words, bytes, size, form_of(bpe), &id)) {
         put(piece, id, 0, size);
         return 0;
     }
-    if (bpe->by_characters)
-        begin_characters(&begin);
-    else
-        begin_bytes(&begin);
+    begin_tokens(&begin);
     if (buf_check(&piece->scratch, err))
         return -1;
     if (piece->count > BPE_SHORT_TOKENS)

@@ -34,7 +34,7 @@ struct bpe {
     uint32_t byte_ids[256];         /* of bytes, or of ASCII characters; BPE_NONE: no entry */
     uint32_t fallback_ids[256];     /* <0x00> to <0xFF>, by characters; BPE_NONE: there are none */
     uint32_t unknown;               /* BPE_NONE: what has no entry is dropped */
-    struct word prefix, suffix;     /* of characters that go a piece on, and of the last one */
+    struct word prefix, suffix;     /* of what goes a piece on, and of the last one */
     struct bpe_merge *merges;       /* [count] by rank; … */
     const uint32_t *ranks;          /* … or, by id, of all neighbours that make that word */
     size_t count;                   /* of merges, or of ranks */
