@@ -6,15 +6,21 @@ enum { FIRST_ROOM = 32 };
 
 /* --- where bytes stood ------------------------------------------------------------------------ */
 
-/* The part in which a byte stands. */
+/* The part in which a byte stands: from the last one found in growing steps, and then by halves. */
 static const struct alignment *part_of(const struct aligned_text *text, size_t at, size_t *hint)
 {
     const struct alignment *parts = text->parts;
-    size_t i = *hint < text->part_count && parts[*hint].at <= at ? *hint : 0;
-    while (i + 1 < text->part_count && parts[i + 1].at <= at)
-        i++;
-    *hint = i;
-    return &parts[i];
+    size_t low = *hint < text->part_count && parts[*hint].at <= at ? *hint : 0;
+    size_t step = 1;
+    for (; low + step < text->part_count && parts[low + step].at <= at; step *= 2)
+        low += step;
+    size_t high = low + step < text->part_count ? low + step : text->part_count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        *(parts[middle].at <= at ? &low : &high) = middle;
+    }
+    *hint = low;
+    return &parts[low];
 }
 
 static size_t start_of(const struct alignment *part, size_t at)
@@ -83,21 +89,27 @@ static void copy(struct text_rewriter *rewriter, size_t start, size_t end)
     }
 }
 
+static void copy_kept(struct text_rewriter *rewriter)
+{
+    if (rewriter->kept.start < rewriter->kept.end)
+        copy(rewriter, rewriter->kept.start, rewriter->kept.end);
+    rewriter->kept.start = rewriter->kept.end;
+}
+
 void text_rewriter_keep(struct text_rewriter *rewriter, size_t start, size_t end)
 {
-    if (!rewriter->changed && start == rewriter->kept) {
-        rewriter->kept = end;
-        return;
+    if (start != rewriter->kept.end) {
+        copy_kept(rewriter);
+        rewriter->changed = true;
+        rewriter->kept.start = start;
     }
-    text_rewriter_replace(rewriter, start, start, "", 0);
-    copy(rewriter, start, end);
+    rewriter->kept.end = end;
 }
 
 void text_rewriter_replace(struct text_rewriter *rewriter, size_t start, size_t end,
                            const char *bytes, size_t size)
 {
-    if (!rewriter->changed)
-        copy(rewriter, 0, rewriter->kept);
+    copy_kept(rewriter);
     rewriter->changed = true;
     if (!size)
         return;
@@ -111,10 +123,10 @@ void text_rewriter_replace(struct text_rewriter *rewriter, size_t start, size_t 
 int text_rewriter_finish(struct text_rewriter *rewriter, struct aligned_text *out, struct err *err)
 {
     *out = *rewriter->in;
-    if (!rewriter->changed && rewriter->kept < rewriter->in->size)
-        text_rewriter_replace(rewriter, rewriter->kept, rewriter->kept, "", 0);
-    if (!rewriter->changed)
+    if (!rewriter->changed && rewriter->kept.end == rewriter->in->size)
         return 0;
+    rewriter->changed = true; /* if only by the end of the text, which is gone */
+    copy_kept(rewriter);
     if (rewriter->failed || rewriter->bytes.out_of_memory)
         return err_memory(err, rewriter->bytes.size);
     *out = (struct aligned_text){

@@ -51,7 +51,7 @@ struct text_rewriter {
     struct alignment *parts;
     size_t part_count, part_room;
     size_t hint;
-    size_t kept; /* so much of the text stayed, while nothing was replaced */
+    struct text_range kept; /* what stays and was not copied yet */
     bool changed;
     bool failed;
 };

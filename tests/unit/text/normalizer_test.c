@@ -33,6 +33,7 @@ static const struct {
     {ALONE("Lowercase"), "İ", "i:0-2 \xCC\x87:0-2"},
     {ALONE("StripAccents"), "e\xCC\x81é", "e:0-1 é:3-5"},
     {SEQUENCE(ALONE("NFD") ", " ALONE("StripAccents")), "éa", "e:0-2 a:2-3"},
+    {SEQUENCE(ALONE("NFD") ", " ALONE("StripAccents") ", " ALONE("Lowercase")), "AÉ", "a:0-1 e:1-3"},
     {ALONE("Strip"), " \t a b\xE3\x80\x80", "a:3-4  :4-5 b:5-6"},
     {ALONE("Strip"), "   ", ""},
     {"{\"type\": \"Strip\", \"strip_left\": false}", " a ", " :0-1 a:1-2"},
