@@ -46,7 +46,8 @@ int inputs_open(struct inputs *inputs, const struct input_options *options, enum
                 struct err *err);
 void inputs_release(struct inputs *inputs);
 
-/* Ids are taken as they are: --bos or --add-special beside them is refused, for every item of a batch, too. */
+/* Ids are taken as they are: --bos or --add-special beside them is refused, for every item of a
+ * batch, too. */
 int inputs_check_ids(const struct input_options *options, struct err *err);
 
 /* Is any text named? If not, can one be read from standard input, which is no terminal? */

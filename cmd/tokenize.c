@@ -15,6 +15,7 @@
 #include "session.h"
 #include "lens/tokenized.h"
 #include "model/model.h"
+#include "text/decoder/decoder.h"
 #include "text/token_list.h"
 #include "write/json_report.h"
 #include "write/text_tokens.h"

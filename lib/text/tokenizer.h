@@ -11,11 +11,12 @@
 #ifndef ATTN_TEXT_TOKENIZER_H
 #define ATTN_TEXT_TOKENIZER_H
 
-#include "text/decoder/decoder.h"
-#include "text/post_processor.h"
 #include "text/token_list.h"
 
+struct buf;
 struct folder;
+struct special_ids;   /* text/post_processor.h */
+struct token_decoder; /* text/decoder/decoder.h */
 struct tokenizer;
 
 /* Open the folder's tokenizer, NULL where it has none; errors name the file, and the key, the id or

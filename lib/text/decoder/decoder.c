@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "format/json.h"
+#include "text/decoder/lossy_text.h"
 #include "text/stages.h"
 
 /* A kind of step: how its object is read, when it says more than its type; what it does with a
@@ -18,50 +19,6 @@ struct decoder_row {
 
 /* --- the text --------------------------------------------------------------------------------- */
 
-static const char unreadable[] = "\uFFFD";
-
-/* How many bytes at the front of what is no UTF-8 are one unreadable character: as many as could
- * have begun one. */
-static size_t unreadable_bytes(const unsigned char *bytes, size_t size)
-{
-    unsigned char first = bytes[0];
-    size_t wanted = first < 0xC2 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 1;
-    unsigned char least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
-    unsigned char most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
-    size_t count = 1;
-    for (; count < wanted && count < size; count++, least = 0x80, most = 0xBF)
-        if (bytes[count] < least || bytes[count] > most)
-            break;
-    return count;
-}
-
-/* Append bytes as a text. What may go on with the next bytes waits, unless these are the last. */
-static void write_text(struct token_decoder *decoder, bool last)
-{
-    struct buf *rest = &decoder->rest;
-    size_t at = 0;
-    while (at < rest->size) {
-        const char *bytes = rest->bytes + at;
-        size_t valid = utf8_invalid_at(bytes, rest->size - at);
-        buf_bytes(decoder->out, bytes, valid);
-        at += valid;
-        if (at == rest->size)
-            break;
-        size_t count = unreadable_bytes((const unsigned char *)bytes + valid, rest->size - at);
-        uint32_t c = 0;
-        bool open = at + count == rest->size && count < 4 &&
-                    utf8_decode(&c, rest->bytes + at, count) == 0 &&
-                    (unsigned char)rest->bytes[at] >= 0xC2 && (unsigned char)rest->bytes[at] < 0xF5;
-        if (open && !last)
-            break;
-        buf_text(decoder->out, unreadable);
-        at += count;
-    }
-    if (at < rest->size)
-        memmove(rest->bytes, rest->bytes + at, rest->size - at);
-    rest->size -= at;
-}
-
 /* Hand a token to the next step, or write it. */
 static void pass(const struct decoder_step *step, struct token_decoder *decoder, const char *token,
                  size_t size)
@@ -72,7 +29,7 @@ static void pass(const struct decoder_step *step, struct token_decoder *decoder,
         return;
     }
     buf_bytes(&decoder->rest, token, size);
-    write_text(decoder, false);
+    lossy_text_write(decoder->out, &decoder->rest, false);
 }
 
 /* --- steps ------------------------------------------------------------------------------------ */
@@ -148,7 +105,7 @@ static void end_bytes(const struct decoder_step *step, struct token_decoder *dec
     if (valid && bytes->size)
         pass(step->next, decoder, bytes->bytes, bytes->size);
     for (size_t i = 0; !valid && i < bytes->size; i++)
-        pass(step->next, decoder, unreadable, sizeof unreadable - 1);
+        pass(step->next, decoder, LOSSY_TEXT_SIGN, sizeof LOSSY_TEXT_SIGN - 1);
     buf_clear(bytes);
 }
 
@@ -420,7 +377,7 @@ void token_decoder_end(struct token_decoder *decoder)
     for (const struct decoder_step *step = decoder->steps; step; step = step->next)
         if (step->row->end)
             step->row->end(step, decoder);
-    write_text(decoder, true);
+    lossy_text_write(decoder->out, &decoder->rest, true);
 }
 
 void token_decoder_release(struct token_decoder *decoder)

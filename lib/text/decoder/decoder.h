@@ -44,8 +44,8 @@ int decoders_byte_level(struct decoder_step **steps, struct arena *arena, struct
 int decoders_sentencepiece(struct decoder_step **steps, bool prefixed, struct arena *arena,
                            struct err *err);
 
-/* What stands for a blank in words, NULL when nothing does; are <0x00> to <0xFF> bytes; and the byte
- * that such a word stands for, or -1. */
+/* What stands for a blank in words, NULL when nothing does; are <0x00> to <0xFF> bytes; and the
+ * byte that such a word stands for, or -1. */
 const struct matcher *decoders_sign(const struct decoder_step *steps);
 bool decoders_join_bytes(const struct decoder_step *steps);
 int decoder_byte_of(const char *token, size_t size);

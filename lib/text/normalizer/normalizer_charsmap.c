@@ -141,7 +141,8 @@ static const char *find(const struct charsmap *map, const char *bytes, size_t si
     return found;
 }
 
-/* Map the characters of a range as one, as Hugging Face has it, by the shortest entry; false where it has no entry. */
+/* Map the characters of a range as one, as Hugging Face has it, by the shortest entry; false where
+ * there is none. */
 static bool map_range(const struct charsmap *map, struct text_rewriter *rewriter, size_t start,
                       size_t end)
 {

@@ -51,7 +51,8 @@ void bpe_release(struct bpe *bpe);
 void bpe_add(struct bpe *bpe, const struct bpe_merge *merge);
 
 /* Of vocabularies without merges (SentencePiece's, tiktoken's): two neighbours are joined when both
- * in a row are a word, at that word's rank, BPE_NONE: never, BPE_FIXED: nor does it go on. The ranks live as long as `bpe`. */
+ * in a row are a word, at that word's rank; BPE_FIXED: never, nor is it joined itself. The ranks
+ * live as long as `bpe`. */
 int bpe_init_ranks(struct bpe *bpe, const struct word_table *words, const uint32_t *ranks,
                    size_t count, struct err *err);
 
