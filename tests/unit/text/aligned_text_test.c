@@ -84,7 +84,7 @@ TEST(a_text_may_become_empty)
 
 TEST(ranges_may_be_asked_for_in_any_order)
 {
-    static const struct alignment parts[] = {{0, 0, ALIGNED_BYTES}, {2, 5, 9}, {3, 9, 9}};
+    static const struct alignment parts[] = {{0, 0, 1, 1}, {2, 5, 1, 4}, {3, 9, 1, 0}};
     const struct aligned_text text = {.bytes = "abcd", .size = 4, .parts = parts, .part_count = 3};
     size_t hint = 0;
     static const struct text_range asked[] = {{3, 4}, {0, 1}, {1, 3}, {2, 3}, {0, 4}};
