@@ -77,12 +77,19 @@ static int time_task(struct bench *bench, const struct task *task, double *secon
     return 0;
 }
 
+static struct work work_of(const struct bench *bench, const struct task *task)
+{
+    struct weights weights = bench->subject.viewer.model.weights;
+    weights.precision = task->precision;
+    return work_of_pass(weights.config, &task->size, weights_number_bytes(&weights),
+                        task->precision);
+}
+
 /* Hold what was measured against the limits around it. */
 static void judge(const struct bench *bench, const struct task *task, struct bench_sample *sample,
                   struct bracket before, struct bracket after)
 {
-    struct work work =
-        work_of_pass(&bench->subject.viewer.model.config, &task->size, task->precision);
+    struct work work = work_of(bench, task);
     double products = task->precision == PRECISION_BF16 ? 2 : 1; /* for one of float32 */
     double compute = products * (before.compute + after.compute) / 2;
     double memory = (before.memory + after.memory) / 2;
@@ -286,8 +293,7 @@ static int make_report(struct bench_report *report, const struct bench *bench, s
     for (size_t i = 0; i < tasks->count; i++)
         results[i] = (struct bench_result){
             .task = tasks->items[i],
-            .work = work_of_pass(&bench->subject.viewer.model.config, &tasks->items[i].size,
-                                 tasks->items[i].precision),
+            .work = work_of(bench, &tasks->items[i]),
             .median = median_sample(sample_at(bench, i, 0), rounds, sorted),
         };
     return 0;

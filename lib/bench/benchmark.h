@@ -55,16 +55,17 @@ int bench_pass(struct capture *capture, struct bench_subject *subject, const str
 
 /* Every product of the pass. With weights [in, out] a row takes 2 · in · out operations; scores and
  * context take 2 · (d_k + d_v) for each head, query and key that the query sees. Each weight and
- * each cached key and value is read once, as float32 or bf16; the weights of the logits as bytes
- * where only the largest is wanted (argmax.h). A source is as long as its sentence. Left out, as
- * small: embeddings, norms, softmax, activation, and what the pass writes and reads again. */
+ * each cached key and value is read once, a weight as it is held (weights_number_bytes), the others
+ * as the precision says; the weights of the logits as bytes where only the largest is wanted
+ * (argmax.h). A source is as long as its sentence. Left out, as small: embeddings, norms, softmax,
+ * activation, and what the pass writes and reads again. */
 struct work {
     double operations; /* floating-point: a multiply-add is two */
     double bytes;      /* read from memory */
 };
 
 struct work work_of_pass(const struct config *config, const struct pass_size *size,
-                         enum precision precision);
+                         size_t weight_bytes, enum precision precision);
 
 /* The multiply-adds of attention alone over a text, in all layers and heads, by the config's
  * mechanism: d_k + d_v for every pair of a query and a key that it sees; of linear attention

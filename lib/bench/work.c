@@ -38,7 +38,7 @@ static double all_pairs(const struct config *c, const struct pass_size *size)
     return layers * visible_pairs(c, size) + of_source;
 }
 
-struct work work_of_pass(const struct config *c, const struct pass_size *size,
+struct work work_of_pass(const struct config *c, const struct pass_size *size, size_t weight_bytes,
                          enum precision precision)
 {
     double layers = (double)c->n_layer;
@@ -50,11 +50,12 @@ struct work work_of_pass(const struct config *c, const struct pass_size *size,
     double cached =
         layers * texts * (double)size->cached * (double)(c->n_kv_head * (c->d_k + c->d_v));
     size_t bytes = precision == PRECISION_BF16 ? sizeof(uint16_t) : sizeof(float);
-    size_t bytes_of_logits = size->likeliest ? sizeof(int8_t) : bytes;
+    size_t bytes_of_logits = size->likeliest ? sizeof(int8_t) : weight_bytes;
     return (struct work){
         .operations = 2 * rows * weights + 2 * texts * unembedding +
                       2 * head_pairs * (double)(c->d_k + c->d_v),
-        .bytes = (weights + cached) * (double)bytes + unembedding * (double)bytes_of_logits,
+        .bytes = weights * (double)weight_bytes + cached * (double)bytes +
+                 unembedding * (double)bytes_of_logits,
     };
 }
 

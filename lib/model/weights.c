@@ -226,6 +226,18 @@ int weights_check_finite(struct weights *weights, int layer, struct err *err)
     return 0;
 }
 
+size_t weights_number_bytes(const struct weights *weights)
+{
+    if (weights->precision == PRECISION_BF16)
+        return BF16_BYTES;
+    for (size_t i = 0; i < parameter_count(weights->config); i++) {
+        const struct safetensors_entry *entry = weights->parameters[i].found.entry;
+        if (entry && entry->rank > 1 && entry->dtype != DTYPE_BF16)
+            return FLOAT_BYTES;
+    }
+    return BF16_BYTES;
+}
+
 size_t weights_parameter_count(const struct weights *weights)
 {
     return parameter_count(weights->config);

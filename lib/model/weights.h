@@ -140,6 +140,9 @@ void weights_add_position(const struct weights *weights, float *y, size_t positi
  * the layers) that is not a finite number; 0: there is none. */
 int weights_check_finite(struct weights *weights, int layer, struct err *err);
 
+/* The bytes of a number of the matrices as products read them: of bf16 where all of them are. */
+size_t weights_number_bytes(const struct weights *weights);
+
 /* What `info` lists. */
 struct parameter_info {
     char name[128];

@@ -24,7 +24,7 @@ static const double gpt2_weights = 84934656; /* 12 · (4 · 768² + 2 · 768 · 
 TEST(a_text_takes_its_products_and_half_a_square_of_attention)
 {
     struct pass_size size = {.texts = 1, .tokens = 64};
-    struct work work = work_of_pass(&gpt2, &size, PRECISION_FP32);
+    struct work work = work_of_pass(&gpt2, &size, 4, PRECISION_FP32);
     double pairs = 64 * 65 / 2;
     ck_assert_double_eq(work.operations, 2 * 64 * gpt2_weights + 2 * 12 * 12 * pairs * 128);
     ck_assert_double_eq(work.bytes, 4 * gpt2_weights);
@@ -33,7 +33,7 @@ TEST(a_text_takes_its_products_and_half_a_square_of_attention)
 TEST(sequences_of_a_batch_do_not_see_each_other)
 {
     struct pass_size size = {.texts = 100, .tokens = 12};
-    struct work work = work_of_pass(&gpt2, &size, PRECISION_FP32);
+    struct work work = work_of_pass(&gpt2, &size, 4, PRECISION_FP32);
     double pairs = 100 * 12 * 13 / 2;
     ck_assert_double_eq(work.operations, 2 * 1200 * gpt2_weights + 2 * 12 * 12 * pairs * 128);
     ck_assert_double_eq(work.bytes, 4 * gpt2_weights);
@@ -42,7 +42,7 @@ TEST(sequences_of_a_batch_do_not_see_each_other)
 TEST(a_token_behind_others_reads_all_weights_and_what_is_cached)
 {
     struct pass_size size = {.texts = 1, .tokens = 1, .cached = 64, .logits = true};
-    struct work work = work_of_pass(&gpt2, &size, PRECISION_FP32);
+    struct work work = work_of_pass(&gpt2, &size, 4, PRECISION_FP32);
     double words = 50257.0 * 768;
     ck_assert_double_eq(work.operations, 2 * gpt2_weights + 2 * words + 2 * 12 * 12 * 65.0 * 128);
     ck_assert_double_eq(work.bytes, 4 * (gpt2_weights + words + 12 * 64 * 1536.0));
@@ -52,7 +52,7 @@ TEST(the_likeliest_token_takes_a_byte_for_each_weight_of_the_logits)
 {
     struct pass_size size = {
         .texts = 1, .tokens = 1, .cached = 64, .logits = true, .likeliest = true};
-    struct work work = work_of_pass(&gpt2, &size, PRECISION_FP32);
+    struct work work = work_of_pass(&gpt2, &size, 4, PRECISION_FP32);
     double words = 50257.0 * 768;
     ck_assert_double_eq(work.bytes, 4 * (gpt2_weights + 12 * 64 * 1536.0) + words);
 }
@@ -63,16 +63,24 @@ TEST(a_gated_mlp_has_a_matrix_more)
     struct pass_size size = {.texts = 1, .tokens = 1};
     gated.kind = MODEL_DECODER;
     gated.gated = true;
-    ck_assert_double_eq(work_of_pass(&gated, &size, PRECISION_FP32).bytes,
+    ck_assert_double_eq(work_of_pass(&gated, &size, 4, PRECISION_FP32).bytes,
                         4 * (gpt2_weights + 12 * 768.0 * 3072));
+}
+
+TEST(weights_of_a_file_in_bf16_are_read_as_they_lie)
+{
+    struct pass_size size = {.texts = 1, .tokens = 1, .cached = 64, .logits = true};
+    struct work work = work_of_pass(&gpt2, &size, 2, PRECISION_FP32);
+    double words = 50257.0 * 768;
+    ck_assert_double_eq(work.bytes, 2 * (gpt2_weights + words) + 4 * 12 * 64 * 1536.0);
 }
 
 /* What is multiplied stays the same. */
 TEST(in_bf16_all_is_half_the_bytes)
 {
     struct pass_size size = {.texts = 1, .tokens = 1, .cached = 64, .logits = true};
-    struct work fp32 = work_of_pass(&gpt2, &size, PRECISION_FP32);
-    struct work bf16 = work_of_pass(&gpt2, &size, PRECISION_BF16);
+    struct work fp32 = work_of_pass(&gpt2, &size, 4, PRECISION_FP32);
+    struct work bf16 = work_of_pass(&gpt2, &size, 2, PRECISION_BF16);
     double words = 50257.0 * 768;
     ck_assert_double_eq(bf16.operations, fp32.operations);
     ck_assert_double_eq(bf16.bytes, 2 * (gpt2_weights + words + 12 * 64 * 1536.0));
@@ -92,11 +100,11 @@ TEST(grouped_heads_and_uneven_widths_count_as_they_are)
                             .out_proj = true};
     struct pass_size size = {.texts = 1, .tokens = 7};
     double weights = 2 * (8 * (12 + 6 + 10) + 20 * 8);
-    struct work work = work_of_pass(&config, &size, PRECISION_FP32);
+    struct work work = work_of_pass(&config, &size, 4, PRECISION_FP32);
     ck_assert_double_eq(work.operations, 2 * 7 * weights + 2 * 2 * 4 * 49 * 8);
     ck_assert_double_eq(work.bytes, 4 * weights);
     config.projections = config.out_proj = false;
-    work = work_of_pass(&config, &size, PRECISION_FP32);
+    work = work_of_pass(&config, &size, 4, PRECISION_FP32);
     ck_assert_double_eq(work.operations, 2 * 2 * 4 * 49 * 8);
     ck_assert_double_eq(work.bytes, 0);
 }
@@ -120,7 +128,7 @@ TEST(a_decoder_looks_at_the_source_as_well)
     struct pass_size size = {.texts = 1, .tokens = 6};
     double weights = (3 + 2 * 2) * 4 * 64 + 5 * 2 * 80;
     double pairs = 3 * 36 + 2 * 36 + 2 * 21;
-    struct work work = work_of_pass(&config, &size, PRECISION_FP32);
+    struct work work = work_of_pass(&config, &size, 4, PRECISION_FP32);
     ck_assert_double_eq(work.operations, 2 * 6 * weights + 2 * 2 * pairs * 8);
     ck_assert_double_eq(work.bytes, 4 * weights);
 }
@@ -128,7 +136,7 @@ TEST(a_decoder_looks_at_the_source_as_well)
 TEST(what_is_no_pass_is_no_work)
 {
     struct pass_size size = {0};
-    ck_assert_double_eq(work_of_pass(&gpt2, &size, PRECISION_FP32).operations, 0);
+    ck_assert_double_eq(work_of_pass(&gpt2, &size, 4, PRECISION_FP32).operations, 0);
 }
 
 /* Pair by pair, as the definitions have it. */
