@@ -17,9 +17,9 @@
 
 #include "base/buf.h"
 
-/* Bytes from `at` on, in units of some bytes. Each unit stands for as many bytes as all others, from
- * `start` on in a row: one byte for one is what stayed; three for one are blanks that became ▁; a
- * unit may stand for none. */
+/* Bytes from `at` on, in units of some bytes. Each unit stands for as many bytes as all others,
+ * from `start` on in a row: one byte for one is what stayed; three for one are blanks that became
+ * ▁; a unit may stand for none. */
 struct alignment {
     size_t at;
     size_t start;

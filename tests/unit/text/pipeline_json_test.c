@@ -48,7 +48,7 @@ TEST(byte_level_models_are_read_in_all_their_forms)
         {PRE(SEQUENCE(SEQUENCE(BYTE_LEVEL))), "hi hi", "3:0-2 4:2-5"},
         {PRE(BYTES_ALONE), "hi hi", "3:0-2 4:2-5"},
         {"{\"added_tokens\": [], \"truncation\": {\"max_length\": 1}, \"padding\": {}, "
-         "\"post_processor\": {\"type\": \"TemplateProcessing\"}, \"decoder\": null, "
+         "\"post_processor\": {\"type\": \"ByteLevel\"}, \"decoder\": null, "
          "\"pre_tokenizer\": " BYTE_LEVEL ", \"model\": {\"type\": \"BPE\", \"dropout\": 0.0, "
          "\"byte_fallback\": false, \"ignore_merges\": false, \"unk_token\": \"h\", "
          "\"merges\": [\"h i\"], \"vocab\": {\"h\": 0, \"i\": 1, \"Ġ\": 2, \"hi\": 3}}}",

@@ -155,7 +155,6 @@ TEST(a_broken_model_is_refused)
         {VOCAB("[[\"a\", 1, 2]]"), "model: vocab: id 0: expected [\"word\", score], found more"},
         {VOCAB("[[]]"), "model: vocab: id 0: expected [\"word\", score], found []"},
         {VOCAB("[[3, 1]]"), "model: vocab: id 0: expected a word, found 3"},
-        {VOCAB("[[\"\", 1]]"), "model: vocab: id 0: expected a word, found \"\""},
         {VOCAB("[[\"a\", 1], [\"a\", 2]]"),
          "model: vocab: word 'a' stands twice, with the ids 0 and 1"},
         {UNIGRAM(", \"unk_id\": 9"),
