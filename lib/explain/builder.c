@@ -139,14 +139,6 @@ static void work_norm(struct builder *builder, const char *x, const struct norm 
     builder_work(builder, ", ε = %n", ",\\; \\varepsilon = %n", &epsilon);
 }
 
-/* … ⊙ γ + β, … ⊙ (1 + γ) */
-static void draw_scale(struct formula_writer *out, const struct norm *norm)
-{
-    const char *shift = norm->shift ? " + β" : "";
-    formula_math(out, norm->offset != 0 ? " ⊙ (1 + γ)" : " ⊙ γ", 0, NULL);
-    formula_math(out, shift, 0, NULL);
-}
-
 void builder_norm_formula(struct builder *builder, const char *y, const char *x,
                           const struct norm *norm)
 {
@@ -164,7 +156,9 @@ void builder_norm_formula(struct builder *builder, const char *y, const char *x,
     if (norm->rms)
         latex_math(&out->latex, x);
     buf_text(&out->latex, norm->rms ? "^2) + \\varepsilon}}" : " + \\varepsilon}}");
-    draw_scale(out, norm);
+    const char *shift = norm->shift ? " + β" : "";
+    formula_math(out, norm->offset != 0 ? " ⊙ (1 + γ)" : " ⊙ γ", 0, NULL);
+    formula_math(out, shift, 0, NULL);
     builder_drawn(builder);
 }
 

@@ -97,28 +97,6 @@ static void put_step(struct json_writer *json, const struct step *step)
     json_put_close(json, '}');
 }
 
-static void put_given(struct json_writer *json, const struct given *given)
-{
-    const struct block *block = given->table.blocks;
-    if (given->is_matrix)
-        put_block(json, &given->table, block);
-    else
-        put_row(json, block->name, block, block->values);
-}
-
-/* What all queries take; the first has it. */
-static void put_givens(struct json_writer *json, const struct explanation *first)
-{
-    json_put_open(json, "\n given", '{');
-    for (size_t i = 0; i < first->step_count; i++)
-        for (size_t g = 0; g < first->steps[i].given_count; g++) {
-            if (json->comma)
-                json_put_gap(json, "\n   ");
-            put_given(json, &first->steps[i].givens[g]);
-        }
-    json_put_close(json, '}');
-}
-
 static void put_steps(struct json_writer *json, const struct explanation *explanation)
 {
     json_put_integer(json, "query", explanation->query);
@@ -155,7 +133,20 @@ int explain_json_write(struct stream *out, const struct explanations *explanatio
         json_put_text(&json, "attention_of", first->part->name);
     json_put_integer(&json, "layer", first->layer);
     json_put_integer(&json, "head", first->head);
-    put_givens(&json, first);
+    /* What all queries take; the first has it. */
+    json_put_open(&json, "\n given", '{');
+    for (size_t i = 0; i < first->step_count; i++)
+        for (size_t g = 0; g < first->steps[i].given_count; g++) {
+            if (json.comma)
+                json_put_gap(&json, "\n   ");
+            const struct given *given = &first->steps[i].givens[g];
+            const struct block *block = given->table.blocks;
+            if (given->is_matrix)
+                put_block(&json, &given->table, block);
+            else
+                put_row(&json, block->name, block, block->values);
+        }
+    json_put_close(&json, '}');
     json_put_gap(&json, "\n ");
     if (explanations->several)
         put_several(&json, explanations);

@@ -164,14 +164,6 @@ static void add_symbol(struct buf *out, const struct explain_cell *cell)
     html_markup(out, cell->block->symbol.text);
 }
 
-/* It stands in the room that follows the numbers. */
-static void add_bar(struct page *page, const struct explain_cell *cell)
-{
-    const struct box bar = {page->x + 2 * CHARACTER, page->y - 5, BAR * (double)cell->value, 5};
-    if (cell->line == LINE_ROW && bar.x + BAR <= PAGE_WIDTH - MARGIN / 2)
-        canvas_rect(&page->drawing.canvas, bar, colour_of_hex(BARS));
-}
-
 static void add_heading(struct page *page, const struct explain_cell *cell, double width)
 {
     struct lettering how = of_line(page, FAINT);
@@ -190,7 +182,9 @@ static void add_cell(struct page *page, const struct explain_cell *cell)
     const struct point end = {page->x + width, page->y};
     how.anchor = cell->kind == CELL_DOTS ? ANCHOR_START : ANCHOR_END;
     if (cell->kind == CELL_BAR) {
-        add_bar(page, cell);
+        const struct box bar = {page->x + 2 * CHARACTER, page->y - 5, BAR * (double)cell->value, 5};
+        if (cell->line == LINE_ROW && bar.x + BAR <= PAGE_WIDTH - MARGIN / 2)
+            canvas_rect(&page->drawing.canvas, bar, colour_of_hex(BARS));
     } else if (cell->kind == CELL_HEADING) {
         add_heading(page, cell, width);
     } else if (cell->kind == CELL_TITLE && *cell->text) {

@@ -92,21 +92,21 @@ static const struct step_row {
     {TURNED, 0, "key_turn", "Keys turn by their places", step_key_turn, NULL},
     {BY_FEATURES, 0, "scores", "Features of the keys, and scores", step_products, NULL},
     {BY_SOFTMAX | BY_LATE_MASK, 0, "scores", "Keys and scores", step_scores, give_met_keys},
-    {BY_SOFTMAX | BY_LATE_MASK, 0, "scaled", "Scale", step_scaled, give_scale},
-    {CAPPED, 0, "capped", "Soft cap", step_capped, give_cap},
-    {MOVED, 0, "moved", "Bias by distance", step_moved, give_slope},
-    {COOLED, 0, "cooled", "Temperature", step_cooled, give_temperature},
+    {BY_SOFTMAX | BY_LATE_MASK, 0, "scaled", "Scale", step_scaled, NULL},
+    {CAPPED, 0, "capped", "Soft cap", step_capped, NULL},
+    {MOVED, 0, "moved", "Bias by distance", step_moved, NULL},
+    {COOLED, 0, "cooled", "Temperature", step_cooled, NULL},
     {BY_LATE_MASK, 0, "softmax", "Softmax", step_softmax, NULL},
     {ALWAYS, 0, "masked", "Mask", step_masked, NULL},
     {BY_SOFTMAX, 0, "weights", "Softmax", step_softmax, NULL},
     {BY_LATE_MASK, 0, "weights", "Renormalise", step_shares, NULL},
     {BY_FEATURES, 0, "weights", "Shares of the sum", step_shares, NULL},
-    {DROPPED, 0, "weights", "Dropout", step_dropout, give_dropout},
+    {DROPPED, 0, "weights", "Dropout", step_dropout, NULL},
     {ALWAYS, 0, "values", "Values and their weights", step_values, give_values},
     {ALWAYS, 0, "context", "Weight times value, and the sum: the context", step_context, NULL},
     {ALWAYS, 0, "output", "Output", step_output, give_output},
     {ALWAYS, SITE_LN_1_POST, "ln_1_post", "Norm of the output", step_attention_norm, NULL},
-    {ALWAYS, SITE_RESID_MID, "resid_mid", "Residual stream", step_middle, give_middle},
+    {ALWAYS, SITE_RESID_MID, "resid_mid", "Residual stream", step_middle, NULL},
     {NORM_LAST, 0, "ln_1", "Norm of the sum", step_attention_norm, NULL},
     {ALWAYS, SITE_LN_2, "ln_2", "Norm in front of the MLP", step_mlp_norm, NULL},
     {ALWAYS, SITE_MLP_ACT, "hidden", "MLP: hidden channels", step_hidden, give_hidden},
@@ -154,14 +154,13 @@ static size_t first_seen(const struct trace *trace)
     return key;
 }
 
-static int make_step(struct step *step, const struct step_row *row, struct builder builder,
-                     bool gives)
+static int make_step(struct step *step, const struct step_row *row, struct builder builder)
 {
     *step = (struct step){
         .name = row->name, .title = row->title, .table = {.corner = "", .own_row = NO_ROW}};
     builder.step = step;
     builder.table = &step->table;
-    if (gives && row->give)
+    if (builder.gives && row->give)
         row->give(&builder);
     if (!builder.failed)
         row->make(&builder);
@@ -175,7 +174,6 @@ static int make_step(struct step *step, const struct step_row *row, struct build
     return builder.failed ? -1 : 0;
 }
 
-/* Of several queries the first has what steps take. */
 static int explain(struct explanation *explanation, const struct trace *trace,
                    const struct explain_request *request, struct arena *arena, struct err *err)
 {
@@ -183,6 +181,7 @@ static int explain(struct explanation *explanation, const struct trace *trace,
         .trace = trace,
         .key = first_seen(trace),
         .digits = request->digits,
+        .gives = trace->query == request->query,
         .arena = arena,
         .err = err,
     };
@@ -203,8 +202,7 @@ static int explain(struct explanation *explanation, const struct trace *trace,
         return -1;
     for (size_t i = 0; i < STEP_ROWS; i++)
         if (is_there(&step_rows[i], ways, trace) &&
-            make_step(&steps[explanation->step_count++], &step_rows[i], builder,
-                      trace->query == request->query))
+            make_step(&steps[explanation->step_count++], &step_rows[i], builder))
             return -1;
     return 0;
 }

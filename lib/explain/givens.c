@@ -45,23 +45,13 @@ static void give_values_of(struct builder *builder, const char *name, const floa
         .name = name, .is_vector = width > 0, .width = width ? width : 1, .values = values};
 }
 
-static void give_number(struct builder *builder, const char *name, float value)
+void give_number(struct builder *builder, const char *name, float value)
 {
-    float *number = builder_floats(builder, 1);
+    float *number = builder->gives ? builder_floats(builder, 1) : NULL;
     if (!number)
         return;
     *number = value;
     give_values_of(builder, name, number, 0);
-}
-
-void give_scale(struct builder *builder)
-{
-    give_number(builder, "scale", builder->trace->scale);
-}
-
-void give_dropout(struct builder *builder)
-{
-    give_number(builder, "dropout", builder->trace->config->mechanism.dropout);
 }
 
 /* --- rows of tokens --------------------------------------------------------------------------- */
@@ -297,16 +287,6 @@ void give_turn(struct builder *builder)
     give_number(builder, "amplitude", (float)rotary_amplitude(rotary));
 }
 
-void give_cap(struct builder *builder)
-{
-    give_number(builder, "cap", builder->trace->config->score_cap);
-}
-
-void give_temperature(struct builder *builder)
-{
-    give_number(builder, "temperature", builder->trace->config->mechanism.temperature);
-}
-
 bool given_cools(const struct config *config)
 {
     return config->mechanism.temperature > 0 &&
@@ -316,18 +296,6 @@ bool given_cools(const struct config *config)
 float given_slope(const struct trace *trace)
 {
     return trace->config->alibi ? attention_slope(trace->config, trace->head) : 0;
-}
-
-void give_slope(struct builder *builder)
-{
-    give_number(builder, "slope", given_slope(builder->trace));
-}
-
-void give_middle(struct builder *builder)
-{
-    const struct config *c = builder->trace->config;
-    if (c->residual_scale != 0)
-        give_number(builder, "residual_scale", c->residual_scale);
 }
 
 void give_hidden(struct builder *builder)

@@ -130,6 +130,7 @@ struct builder {
     struct step *step;         /* that is being made */
     struct step_table *table;  /* that is filled in: the step's, or that of something given */
     struct given *givens;      /* of the step */
+    bool gives;                /* this query has them: of several the first */
     size_t key;                /* whose numbers are worked out */
     int digits;                /* of numbers */
     struct formula_writer out; /* what is being drawn */
@@ -207,24 +208,19 @@ struct number block_number(const struct block *block, size_t at);
  * their distance and cooled. Of those that the mask hides they are nowhere in the pass. */
 float *builder_scores(struct builder *builder, const struct quantity **quantity);
 
-/* --- what steps take as it is, for who follows them by hand: weights, rows that the pass made
- * before
+/* --- what steps take as it is, for who follows them by hand: a number of the config; weights, rows
+ * that the pass made before
  */
 
+void give_number(struct builder *builder, const char *name, float value);
 void give_input(struct builder *builder);
 void give_query(struct builder *builder);
 void give_keys(struct builder *builder);
 void give_met_keys(struct builder *builder); /* unless a step before has them */
-void give_scale(struct builder *builder);
-void give_dropout(struct builder *builder);
 void give_values(struct builder *builder);
 void give_output(struct builder *builder);
 void give_key_norm(struct builder *builder);
 void give_turn(struct builder *builder);
-void give_cap(struct builder *builder);
-void give_slope(struct builder *builder);
-void give_temperature(struct builder *builder);
-void give_middle(struct builder *builder);
 void give_hidden(struct builder *builder);
 void give_mlp_out(struct builder *builder);
 void give_logits(struct builder *builder);

@@ -101,6 +101,8 @@ void step_middle(struct builder *builder)
     const struct trace *trace = builder->trace;
     const struct named_vector terms[3] = {stream_of(trace),
                                           added_of(trace, SITE_ATTN_OUT, SITE_LN_1_POST)};
+    if (trace->config->residual_scale != 0)
+        give_number(builder, "residual_scale", trace->config->residual_scale);
     show_sum(builder, site_rows[SITE_RESID_MID].name, trace_row(trace, SITE_RESID_MID), terms);
 }
 

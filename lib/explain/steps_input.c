@@ -4,23 +4,6 @@
 
 #include "explain/steps.h"
 
-/* The input and what it comes from; what is not there is left out. */
-static void show_stream(struct builder *builder)
-{
-    const struct trace *trace = builder->trace;
-    const struct norm *norm = given_norm(trace);
-    const struct named_vector vectors[] = {
-        {trace->word_rows ? "wte · P_in" : "wte",
-         trace->embedding_norm.scale ? NULL : trace->token},
-        {trace->config->sinusoids ? "PE" : "wpe", trace->position},
-        {"h", trace->stream},
-        {"γ", norm ? norm->scale : NULL},
-        {"β", norm ? norm->shift : NULL},
-        {"x", trace->x},
-    };
-    builder_stack(builder, vectors, sizeof vectors / sizeof *vectors, trace->input_size);
-}
-
 /* h = √16 · wte[4] + wpe[2]: the rows of the embeddings that the token and its place have. */
 static void draw_embedding(struct builder *builder, const char *name)
 {
@@ -50,12 +33,6 @@ static void draw_embedding(struct builder *builder, const char *name)
     if (trace->position && waves)
         buf_text(builder_note(builder), "PE are sines and cosines of the place in the text.");
     builder_drawn(builder);
-}
-
-/* Is it the sum of embeddings, or what something else gave? */
-static bool begins_with_embedding(const struct trace *trace)
-{
-    return trace->layer == 0 && trace->part != PART_CROSS;
 }
 
 /* Who gave h; or x, where there is no norm between the two: if norms come last, it went through
@@ -94,16 +71,27 @@ void step_embedding(struct builder *builder)
 void step_input(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
-    bool embeds = begins_with_embedding(trace) && !trace->embedding_norm.scale;
+    bool embeds = trace->layer == 0 && trace->part != PART_CROSS && !trace->embedding_norm.scale;
     if (embeds && !trace->stream)
         builder->step->title = "Embedding";
     (embeds ? draw_embedding : note_giver)(builder, trace->stream ? "h" : "x");
     if (trace->stream)
         builder_norm(builder, "x", "h", given_norm(trace), trace->stream, trace->input_size);
-    if (trace->stream || trace->token)
-        show_stream(builder);
-    else
+    if (trace->stream || trace->token) {
+        const struct norm *norm = given_norm(trace);
+        const struct named_vector vectors[] = {
+            {trace->word_rows ? "wte · P_in" : "wte",
+             trace->embedding_norm.scale ? NULL : trace->token},
+            {trace->config->sinusoids ? "PE" : "wpe", trace->position},
+            {"h", trace->stream},
+            {"γ", norm ? norm->scale : NULL},
+            {"β", norm ? norm->shift : NULL},
+            {"x", trace->x},
+        };
+        builder_stack(builder, vectors, sizeof vectors / sizeof *vectors, trace->input_size);
+    } else {
         builder_vector(builder, "x", trace->x, trace->input_size);
+    }
 }
 
 /* x and W_q beside each other, row by row; below them their product, q. */

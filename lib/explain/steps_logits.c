@@ -6,17 +6,6 @@
 
 enum { SHOWN = 10 }; /* tokens, those with the largest logits */
 
-/* What a product becomes: with a bias, divided, capped. */
-static void finish(float *logits, const struct config *c, const float *bias)
-{
-    for (size_t id = 0; bias && id < c->vocab_size; id++)
-        logits[id] += bias[id];
-    for (size_t id = 0; c->logit_divisor > 0 && id < c->vocab_size; id++)
-        logits[id] /= c->logit_divisor;
-    if (c->logit_cap > 0)
-        cap_row(logits, c->vocab_size, c->logit_cap);
-}
-
 /* The token with the largest logit of those below `last`, which was chosen before; V: none was. */
 static size_t next_best(const float *logits, size_t count, size_t last)
 {
@@ -129,7 +118,13 @@ void step_logits(struct builder *builder)
     bool finished = bias || c->logit_divisor > 0 || c->logit_cap > 0;
     linear(&trace->viewer->machine, made, given, &words, ACTIVATION_NONE);
     memcpy(logits, dots, c->vocab_size * sizeof *logits);
-    finish(logits, c, bias);
+    /* What a product becomes: with a bias, divided, capped. */
+    for (size_t id = 0; bias && id < c->vocab_size; id++)
+        logits[id] += bias[id];
+    for (size_t id = 0; c->logit_divisor > 0 && id < c->vocab_size; id++)
+        logits[id] /= c->logit_divisor;
+    if (c->logit_cap > 0)
+        cap_row(logits, c->vocab_size, c->logit_cap);
     draw_logits(builder, y.name, bias, finished);
     buf_format(builder_note(builder), "Of %zu tokens, those with the largest logits; w_v is %s.",
                c->vocab_size,

@@ -132,9 +132,12 @@ static void draw_seen(struct builder *builder)
     builder_drawn(builder);
 }
 
-/* How many keys the pattern leaves of those that the mask allows, and why it may be all. */
-static void note_seen(struct builder *builder)
+static void draw_pattern(struct builder *builder)
 {
+    builder_formula(builder, "masked_j = scaled_j for j in S, -inf for others",
+                    "m_j = \\tilde{s}_j \\text{ for } j \\in S, \\quad m_j = -\\infty \\text{ for "
+                    "others}");
+    /* How many keys the pattern leaves of those that the mask allows, and why it may be all. */
     const struct trace *trace = builder->trace;
     const struct mechanism *mechanism = &trace->config->mechanism;
     struct buf *note = builder_note(builder);
@@ -146,14 +149,6 @@ static void note_seen(struct builder *builder)
     if (trace->query < mechanism->pattern.global)
         buf_format(builder_note(builder), "The first %zu queries see all.",
                    mechanism->pattern.global);
-}
-
-static void draw_pattern(struct builder *builder)
-{
-    builder_formula(builder, "masked_j = scaled_j for j in S, -inf for others",
-                    "m_j = \\tilde{s}_j \\text{ for } j \\in S, \\quad m_j = -\\infty \\text{ for "
-                    "others}");
-    note_seen(builder);
     draw_seen(builder);
 }
 

@@ -26,17 +26,6 @@ static void write_vector(struct builder *builder, const char *text, const char *
     formula_write(out, whole ? "]" : ", …]", whole ? "]" : ",\\, \\ldots]", 0, NULL);
 }
 
-/* weight_0 · v_0 = [0.0386 · (-0.2546), …] = [-0.0098, …] */
-static void work_values(struct builder *builder)
-{
-    formula_write(&builder->out, "weight_%k · v_%k = ", "\\alpha_%k\\, v_%k = ", builder->key,
-                  NULL);
-    write_vector(builder, "%n · %f", "%n \\cdot %f", false);
-    formula_write(&builder->out, " = ", " = ", 0, NULL);
-    write_vector(builder, "%n", "%n", true);
-    builder_work(builder, "", "", NULL);
-}
-
 void step_values(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -44,7 +33,13 @@ void step_values(struct builder *builder)
     builder_keys(builder);
     builder_column(builder, &quantity_weight, trace->weight);
     builder_vectors(builder, &quantity_v, trace->v, trace->config->d_v);
-    work_values(builder);
+    /* weight_0 · v_0 = [0.0386 · (-0.2546), …] = [-0.0098, …] */
+    formula_write(&builder->out, "weight_%k · v_%k = ", "\\alpha_%k\\, v_%k = ", builder->key,
+                  NULL);
+    write_vector(builder, "%n · %f", "%n \\cdot %f", false);
+    formula_write(&builder->out, " = ", " = ", 0, NULL);
+    write_vector(builder, "%n", "%n", true);
+    builder_work(builder, "", "", NULL);
 }
 
 /* From the first key that has any weight to the last. */
@@ -58,18 +53,6 @@ static struct span weighty_keys(const struct trace *trace)
         span.count--;
     }
     return span;
-}
-
-/* context_0 = -0.0098 + 0.4542 - 0.0175 + 0.0498 + 0.0824 - 0.0278 = 0.5313 */
-static void work_context(struct builder *builder, const struct block *products)
-{
-    const struct trace *trace = builder->trace;
-    struct span keys = weighty_keys(trace);
-    const struct number context = {products->numeral, trace->context[0]};
-    formula_write(&builder->out, "context_0 = ", "z_{0} = ", 0, NULL);
-    formula_sum(&builder->out, products->numeral, products->values + keys.first * products->width,
-                products->width, keys.count);
-    builder_work(builder, " = %n", " = %n", &context);
 }
 
 void step_context(struct builder *builder)
@@ -89,7 +72,13 @@ void step_context(struct builder *builder)
     builder->table->total = "context";
     struct block *block = builder_vectors(builder, &weighted, products, width);
     block->total = trace->context;
-    work_context(builder, block);
+    /* context_0 = -0.0098 + 0.4542 - 0.0175 + 0.0498 + 0.0824 - 0.0278 = 0.5313 */
+    struct span keys = weighty_keys(trace);
+    const struct number context = {block->numeral, trace->context[0]};
+    formula_write(&builder->out, "context_0 = ", "z_{0} = ", 0, NULL);
+    formula_sum(&builder->out, block->numeral, block->values + keys.first * block->width,
+                block->width, keys.count);
+    builder_work(builder, " = %n", " = %n", &context);
 }
 
 /* y [C] = context [dv] · the head's rows of W_O: one chain an element, as in the pass. */

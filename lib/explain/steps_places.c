@@ -103,19 +103,6 @@ static void note_scaling(struct builder *builder)
         buf_format(builder_note(builder), "m is %g.", rotary_amplitude(r));
 }
 
-static void note_pairs(struct builder *builder)
-{
-    const struct rotary *r = builder->trace->rotary;
-    size_t width = builder->trace->config->d_k;
-    if (r->neighbours)
-        buf_text(builder_note(builder), "Pair i, a and b, is components 2i and 2i + 1.");
-    else
-        buf_format(builder_note(builder), "Pair i, a and b, is components i and i + %zu.",
-                   r->components / 2);
-    if (r->components < width)
-        buf_format(builder_note(builder), "Those from %zu on do not turn.", r->components);
-}
-
 /* (a', b') = (a · cos θ - b · sin θ, b · cos θ + a · sin θ) */
 static void draw_turn(struct builder *builder, char place)
 {
@@ -191,8 +178,15 @@ static void show_turn(struct builder *builder)
 void step_query_turn(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
+    const struct rotary *r = trace->rotary;
     draw_turn(builder, 't');
-    note_pairs(builder);
+    if (r->neighbours)
+        buf_text(builder_note(builder), "Pair i, a and b, is components 2i and 2i + 1.");
+    else
+        buf_format(builder_note(builder), "Pair i, a and b, is components i and i + %zu.",
+                   r->components / 2);
+    if (r->components < trace->config->d_k)
+        buf_format(builder_note(builder), "Those from %zu on do not turn.", r->components);
     note_scaling(builder);
     show_turn(builder);
     work_turn(builder, "q_0", trace->q_pre, trace->q, trace->query);

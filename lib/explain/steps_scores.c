@@ -74,18 +74,6 @@ static float *take_features(struct builder *builder, const float *vectors, size_
     return features;
 }
 
-/* f_0 = e^(-0.2112) = 0.8096, or 0.5667 + 1 = 1.5667 */
-static void work_feature(struct builder *builder, float feature)
-{
-    float q = builder->trace->q[0];
-    struct numeral numeral = builder->table->blocks[0].numeral;
-    const struct number numbers[] = {{numeral, q}, {numeral, feature}};
-    if (q > 0)
-        builder_work(builder, "f_0 = %n + 1 = %n", "f_{0} = %n + 1 = %n", numbers);
-    else
-        builder_work(builder, "f_0 = e^(%n) = %n", "f_{0} = e^{%n} = %n", numbers);
-}
-
 void step_features(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -101,7 +89,14 @@ void step_features(struct builder *builder)
     builder_stack(builder, rows, 2, trace->config->d_k);
     if (builder->failed)
         return;
-    work_feature(builder, features[0]);
+    /* f_0 = e^(-0.2112) = 0.8096, or 0.5667 + 1 = 1.5667 */
+    float q = builder->trace->q[0];
+    struct numeral numeral = builder->table->blocks[0].numeral;
+    const struct number numbers[] = {{numeral, q}, {numeral, features[0]}};
+    if (q > 0)
+        builder_work(builder, "f_0 = %n + 1 = %n", "f_{0} = %n + 1 = %n", numbers);
+    else
+        builder_work(builder, "f_0 = e^(%n) = %n", "f_{0} = e^{%n} = %n", numbers);
 }
 
 void step_keys(struct builder *builder)
@@ -168,27 +163,38 @@ float *builder_scores(struct builder *builder, const struct quantity **quantity)
     return take_scores(builder, COOLED);
 }
 
+/* Scores before a bend, `by` a number, and after it; and what the key's numbers come to: of
+ * {by, before, by, after} all, or all but the first. */
+static void show_bend(struct builder *builder, enum bend bend, const struct quantity *of,
+                      struct number by, struct formula work)
+{
+    static const struct quantity *const bent_to[] = {&quantity_scaled, &quantity_capped,
+                                                     &quantity_moved, &quantity_cooled};
+    const float *before = bend ? take_scores(builder, bend - 1) : builder->trace->scores;
+    const float *after = take_scores(builder, bend);
+    if (builder->failed)
+        return;
+    builder_keys(builder);
+    const struct block *from = builder_column(builder, of, before);
+    const struct block *to = builder_column(builder, bent_to[bend], after);
+    const struct number numbers[] = {by, block_number(from, builder->key), by,
+                                     block_number(to, builder->key)};
+    builder_work(builder, work.text, work.latex, numbers + (bend != CAPPED));
+}
+
 void step_capped(struct builder *builder)
 {
-    const struct trace *trace = builder->trace;
-    const struct number cap = builder_number(builder, trace->config->score_cap);
+    const struct number cap = builder_number(builder, builder->trace->config->score_cap);
     const struct number caps[] = {cap, cap};
+    give_number(builder, "cap", cap.value);
     formula_write(&builder->out, "capped_j = %n · tanh(scaled_j / %n)",
                   "\\hat{s}_j = %n \\cdot \\tanh(\\tilde{s}_j / %n)", 0, caps);
     builder_drawn(builder);
     buf_text(builder_note(builder),
              "Small scores stay nearly as they are, none goes beyond the cap.");
-    const float *scaled = take_scores(builder, SCALED);
-    const float *capped = take_scores(builder, CAPPED);
-    if (builder->failed)
-        return;
-    builder_keys(builder);
-    const struct block *from = builder_column(builder, &quantity_scaled, scaled);
-    const struct block *to = builder_column(builder, &quantity_capped, capped);
-    const struct number numbers[] = {cap, block_number(from, builder->key), cap,
-                                     block_number(to, builder->key)};
-    builder_work(builder, "capped_%k = %n · tanh(%n / %n) = %n",
-                 "\\hat{s}_%k = %n \\cdot \\tanh(%n / %n) = %n", numbers);
+    show_bend(builder, CAPPED, &quantity_scaled, cap,
+              (struct formula){"capped_%k = %n · tanh(%n / %n) = %n",
+                               "\\hat{s}_%k = %n \\cdot \\tanh(%n / %n) = %n"});
 }
 
 /* moved_j = scaled_j + 0.2500 · j */
@@ -201,6 +207,7 @@ void step_moved(struct builder *builder)
     const struct quantity *of = capped ? &quantity_capped : &quantity_scaled;
     const struct number factors[] = {builder_number(builder, trace->scale),
                                      builder_number(builder, given_slope(trace))};
+    give_number(builder, "slope", factors[1].value);
     buf_format(&builder->out.text, "moved_j = %s + ", of->symbol.text);
     buf_format(&builder->out.latex, "\\bar{s}_j = %s + ", of->symbol.latex);
     formula_math(&builder->out, scaled ? "%n · %n · j" : "%n · j", 0, factors + !scaled);
@@ -229,23 +236,16 @@ void step_moved(struct builder *builder)
 /* cooled_j = moved_j / 2 */
 void step_cooled(struct builder *builder)
 {
-    const struct trace *trace = builder->trace;
-    const struct quantity *of = bent(trace);
-    const struct number divisor = builder_number(builder, trace->config->mechanism.temperature);
+    const struct quantity *of = bent(builder->trace);
+    const float temperature = builder->trace->config->mechanism.temperature;
+    const struct number divisor = builder_number(builder, temperature);
+    give_number(builder, "temperature", divisor.value);
     buf_format(&builder->out.text, "cooled_j = %s", of->symbol.text);
     buf_format(&builder->out.latex, "\\check{s}_j = %s", of->symbol.latex);
     formula_write(&builder->out, " / %n", " / %n", 0, &divisor);
     builder_drawn(builder);
-    const float *before = take_scores(builder, MOVED);
-    const float *after = take_scores(builder, COOLED);
-    if (builder->failed)
-        return;
-    builder_keys(builder);
-    const struct block *from = builder_column(builder, of, before);
-    const struct block *to = builder_column(builder, &quantity_cooled, after);
-    const struct number numbers[] = {block_number(from, builder->key), divisor,
-                                     block_number(to, builder->key)};
-    builder_work(builder, "cooled_%k = %n / %n = %n", "\\check{s}_%k = %n / %n = %n", numbers);
+    show_bend(builder, COOLED, of, divisor,
+              (struct formula){"cooled_%k = %n / %n = %n", "\\check{s}_%k = %n / %n = %n"});
 }
 
 /* --- the scale -------------------------------------------------------------------------------- */
@@ -270,36 +270,23 @@ static void draw_base(struct builder *builder)
     }
 }
 
-/* And the temperature that scores are divided by, too. */
-static void draw_scale(struct builder *builder)
+void step_scaled(struct builder *builder)
 {
-    float temperature = builder->trace->config->mechanism.temperature;
+    const struct trace *trace = builder->trace;
+    float temperature = trace->config->mechanism.temperature;
     const struct number divisor = builder_number(builder, temperature);
+    give_number(builder, "scale", trace->scale);
     formula_write(&builder->out, "scaled_j = score_j", "\\tilde{s}_j = s_j", 0, NULL);
     draw_base(builder);
-    if (temperature > 0 && !builder->trace->cools) {
+    if (temperature > 0 && !trace->cools) {
         formula_write(&builder->out, " / %n", " / %n", 0, &divisor);
         buf_text(builder_note(builder), "The last divisor is the temperature.");
     }
     builder_drawn(builder);
-}
-
-void step_scaled(struct builder *builder)
-{
-    const struct trace *trace = builder->trace;
-    draw_scale(builder);
     if (trace->scale == 1) {
         buf_text(builder_note(builder), "The scale is 1: the scores stay as they are.");
         return;
     }
-    const float *values = take_scores(builder, SCALED);
-    if (!values)
-        return;
-    builder_keys(builder);
-    const struct block *scores = builder_column(builder, &quantity_score, trace->scores);
-    const struct block *scaled = builder_column(builder, &quantity_scaled, values);
-    const struct number numbers[] = {block_number(scores, builder->key),
-                                     builder_number(builder, trace->scale),
-                                     block_number(scaled, builder->key)};
-    builder_work(builder, "scaled_%k = %n · %f = %n", "\\tilde{s}_%k = %n \\cdot %f = %n", numbers);
+    show_bend(builder, SCALED, &quantity_score, builder_number(builder, trace->scale),
+              (struct formula){"scaled_%k = %n · %f = %n", "\\tilde{s}_%k = %n \\cdot %f = %n"});
 }

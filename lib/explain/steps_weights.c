@@ -8,11 +8,6 @@
 #include "explain/steps.h"
 #include "math/portable_math.h"
 
-static bool drops(const struct trace *trace)
-{
-    return trace->config->mechanism.dropout > 0;
-}
-
 /* --- numbers ---------------------------------------------------------------------------------- */
 
 static float greatest(const float *values, size_t count)
@@ -56,7 +51,7 @@ static float *take_shares(struct builder *builder, const float *parts)
 static const float *take_result(struct builder *builder, const struct quantity **quantity,
                                 const float *parts)
 {
-    bool dropped = drops(builder->trace);
+    bool dropped = builder->trace->config->mechanism.dropout > 0;
     *quantity = dropped ? &quantity_share : &quantity_weight;
     builder->step->name = dropped ? "shares" : "weights";
     return dropped ? take_shares(builder, parts) : builder->trace->weight;
@@ -134,38 +129,26 @@ static void note_blocks(struct builder *builder)
                    mechanism->block);
 }
 
-#define POWERS_OF(of, letter)                                                                      \
-    {                                                                                              \
-        .name = "power", .symbol = { "e^(" of "_j - max)", "e^{" letter "_j - \\max " letter "}" } \
-    }
-
 void step_softmax(struct builder *builder)
 {
-    static const struct quantity powers_of_masked = {
-        .name = "power", .symbol = {"e^(masked_j - max)", "e^{m_j - \\max m}"}};
-    static const struct quantity powers_of[] = {
-        POWERS_OF("scaled", "\\tilde{s}"),
-        POWERS_OF("capped", "\\hat{s}"),
-        POWERS_OF("moved", "\\bar{s}"),
-        POWERS_OF("cooled", "\\check{s}"),
-    };
     const struct trace *trace = builder->trace;
     const struct quantity *of = &quantity_masked;
     const struct quantity *to = &quantity_softmax;
     const float *values = trace->softmax ? builder_scores(builder, &of) : trace->masked;
-    size_t bends = of == &quantity_cooled   ? 3
-                   : of == &quantity_moved  ? 2
-                   : of == &quantity_capped ? 1
-                                            : 0;
+    const struct formula power = {
+        arena_format(builder->arena, builder->err, "e^(%s - max)", of->symbol.text),
+        arena_format(builder->arena, builder->err, "e^{%s - \\max %s}", of->symbol.latex,
+                     of->letter.latex)};
+    const struct quantity quantity_power = {.name = "power", .symbol = power};
     const float *powers = take_powers(builder, values);
     const float *results = trace->softmax ? trace->softmax : take_result(builder, &to, powers);
     note_blocks(builder);
     draw_softmax(builder, to, of);
     builder_keys(builder);
     const struct block *from = builder_column(builder, of, values);
-    const struct block *parts =
-        add_summed(builder, trace->softmax ? &powers_of[bends] : &powers_of_masked, powers);
+    const struct block *parts = add_summed(builder, &quantity_power, powers);
     const struct block *shares = add_shares(builder, to, results);
+    builder->failed |= !power.text || !power.latex;
     if (builder->failed)
         return;
     work_powers(builder, to, from, parts);
@@ -222,6 +205,7 @@ void step_dropout(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
     const struct mechanism *mechanism = &trace->config->mechanism;
+    give_number(builder, "dropout", mechanism->dropout);
     const float *parts = trace->softmax ? trace->masked : take_powers(builder, trace->masked);
     builder_formula(
         builder, "weight_j = 0 for keys that are dropped, share_j / (1 - P) for others",
