@@ -4,139 +4,6 @@
 #include <stdint.h>
 #include <string.h>
 
-/* --- defaults --------------------------------------------------------------------------------- */
-
-static void begin_llama(struct config *c)
-{
-    c->rms = c->gated = true;
-    c->epsilon = 1e-6f;
-}
-
-static void begin_tied(struct config *c)
-{
-    begin_llama(c);
-    c->tied = true;
-}
-
-static void begin_mistral(struct config *c)
-{
-    begin_llama(c);
-    c->n_kv_head = 8;
-    c->window = 4096;
-}
-
-static void begin_qwen2(struct config *c)
-{
-    begin_llama(c);
-    c->biases = BIAS_QKV;
-}
-
-static void begin_qwen3(struct config *c)
-{
-    begin_llama(c);
-    c->d_k = 128;
-    c->head_norm = HEAD_NORM_SHARED;
-}
-
-static void begin_phi3(struct config *c)
-{
-    begin_llama(c);
-    c->epsilon = 1e-5f;
-}
-
-static void begin_olmo2(struct config *c)
-{
-    begin_phi3(c);
-    c->norm_in = false;
-    c->norm_out = true;
-    c->head_norm = HEAD_NORM_WHOLE;
-}
-
-static void begin_gemma(struct config *c)
-{
-    begin_tied(c);
-    c->norm_offset = true;
-    c->d_k = 256;
-}
-
-static void begin_gemma2(struct config *c)
-{
-    begin_gemma(c);
-    c->norm_out = true;
-    c->window = 4096;
-    c->score_cap = 50;
-    c->logit_cap = 30;
-}
-
-static void begin_gemma3(struct config *c)
-{
-    begin_gemma(c);
-    c->norm_out = true;
-    c->window = 4096;
-    c->head_norm = HEAD_NORM_SHARED;
-}
-
-/* Layer norms with a shift. */
-static void begin_neox(struct config *c)
-{
-    c->norm_shift = true;
-    c->epsilon = 1e-5f;
-    c->biases = BIAS_ALL;
-    c->parallel = true;
-}
-
-static void begin_phi(struct config *c)
-{
-    begin_neox(c);
-    c->shared_norm = true;
-    c->biases = BIAS_ALL | BIAS_LOGITS;
-}
-
-static void begin_gptj(struct config *c)
-{
-    begin_phi(c);
-    c->rotary.neighbours = true;
-    c->rotary.components = 64;
-    c->biases = BIAS_MLP | BIAS_LOGITS;
-}
-
-static void begin_stablelm(struct config *c)
-{
-    c->norm_shift = c->gated = true;
-    c->epsilon = 1e-5f;
-}
-
-static void begin_starcoder2(struct config *c)
-{
-    c->norm_shift = c->tied = true;
-    c->epsilon = 1e-5f;
-}
-
-static void begin_bloom(struct config *c)
-{
-    begin_starcoder2(c);
-    c->biases = BIAS_ALL;
-    c->embedding_norm = true;
-    c->alibi = ALIBI_BLOOM;
-}
-
-static void begin_gpt_neo(struct config *c)
-{
-    begin_starcoder2(c);
-    c->biases = BIAS_OUT | BIAS_MLP;
-    c->n_positions = 2048;
-    c->window = 256;
-    c->scale = 1;
-}
-
-static void begin_opt(struct config *c)
-{
-    begin_starcoder2(c);
-    c->biases = BIAS_ALL;
-    c->n_positions = 2048;
-    c->position_offset = 2;
-}
-
 /* --- what a table cannot say ------------------------------------------------------------------ */
 
 int family_add_bias(struct reading *reading, const char *key, unsigned biases)
@@ -247,11 +114,6 @@ static int settle_smollm3(struct reading *reading)
     return 0;
 }
 
-static int settle_phi3(struct reading *reading)
-{
-    return family_settle_window(reading);
-}
-
 static int settle_gemma(struct reading *reading)
 {
     struct config *c = reading->config;
@@ -331,32 +193,69 @@ static int settle_gemma3(struct reading *reading)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
+/* Defaults, each with more of them. */
+#define DECODER                                                                          \
+    .kind = MODEL_DECODER, .embedding_scale = 1, .norm_first = true, .final_norm = true, \
+    .causal = true, .projections = true, .out_proj = true, .bos_id = -1, .eos_id = -1,   \
+    .initializer_range = 0.02
+#define RMS DECODER, .rms = true, .gated = true
+#define LLAMA RMS, .norm_in = true, .epsilon = 1e-6f
+#define GEMMA LLAMA, .tied = true, .norm_offset = true, .d_k = 256
+#define SHIFTED DECODER, .norm_in = true, .norm_shift = true, .epsilon = 1e-5f
+#define PARALLEL SHIFTED, .parallel = true
+#define TIED SHIFTED, .tied = true
+#define WITH(...)          \
+    &(const struct config) \
+    {                      \
+        __VA_ARGS__        \
+    }
+
 const struct family family_rows[] = {
-    [MODEL_GPT2] = {"gpt2", NULL, NULL, family_settle_gpt2, NULL, 0, 0},
-    [MODEL_ATTENTION] = {"attention", NULL, NULL, family_settle_attention, NULL, 0, 0},
-    [MODEL_TRANSFORMER] = {"transformer", NULL, NULL, family_settle_transformer, NULL, 0, 0},
-    {"llama", &llama_names, begin_llama, settle_llama, "silu", 1, 1e4},
-    {"mistral", &llama_names, begin_mistral, family_settle_window, "silu", 1, 1e4},
-    {"qwen2", &llama_names, begin_qwen2, settle_switched_window, "silu", 1, 1e4},
-    {"qwen3", &llama_names, begin_qwen3, settle_qwen3, "silu", 1, 1e4},
-    {"granite", &llama_names, begin_llama, settle_granite, "silu", 1, 1e4},
-    {"smollm3", &llama_names, begin_tied, settle_smollm3, "silu", 1, 2e6},
-    {"phi3", &phi3_names, begin_phi3, settle_phi3, "silu", 1, 1e4},
-    {"olmo2", &olmo2_names, begin_olmo2, settle_llama, "silu", 1, 1e4},
-    {"gemma", &llama_names, begin_gemma, settle_gemma, "gelu_pytorch_tanh", 1, 1e4},
-    {"gemma2", &gemma_names, begin_gemma2, settle_gemma2, "gelu_pytorch_tanh", 1, 1e4},
-    {"gemma3_text", &gemma_names, begin_gemma3, settle_gemma3, "gelu_pytorch_tanh", 1, 1e6},
-    {"phi", &phi_names, begin_phi, family_settle_phi, "gelu_new", 0.5, 1e4},
-    {"stablelm", &stablelm_names, begin_stablelm, family_settle_stablelm, "silu", 0.25, 1e4},
-    {"starcoder2", &starcoder2_names, begin_starcoder2, family_settle_starcoder2,
+    [MODEL_GPT2] = {"gpt2", NULL, family_settle_gpt2, NULL, NULL, 0, 0},
+    [MODEL_ATTENTION] = {"attention", NULL, family_settle_attention, NULL, NULL, 0, 0},
+    [MODEL_TRANSFORMER] = {"transformer", NULL, family_settle_transformer, NULL, NULL, 0, 0},
+    {"llama", &llama_names, settle_llama, WITH(LLAMA), "silu", 1, 1e4},
+    {"mistral", &llama_names, family_settle_window, WITH(LLAMA, .n_kv_head = 8, .window = 4096),
+     "silu", 1, 1e4},
+    {"qwen2", &llama_names, settle_switched_window, WITH(LLAMA, .biases = BIAS_QKV), "silu", 1,
+     1e4},
+    {"qwen3", &llama_names, settle_qwen3, WITH(LLAMA, .d_k = 128, .head_norm = HEAD_NORM_SHARED),
+     "silu", 1, 1e4},
+    {"granite", &llama_names, settle_granite, WITH(LLAMA), "silu", 1, 1e4},
+    {"smollm3", &llama_names, settle_smollm3, WITH(LLAMA, .tied = true), "silu", 1, 2e6},
+    {"phi3", &phi3_names, family_settle_window, WITH(RMS, .norm_in = true, .epsilon = 1e-5f),
+     "silu", 1, 1e4},
+    {"olmo2", &olmo2_names, settle_llama,
+     WITH(RMS, .norm_out = true, .epsilon = 1e-5f, .head_norm = HEAD_NORM_WHOLE), "silu", 1, 1e4},
+    {"gemma", &llama_names, settle_gemma, WITH(GEMMA), "gelu_pytorch_tanh", 1, 1e4},
+    {"gemma2", &gemma_names, settle_gemma2,
+     WITH(GEMMA, .norm_out = true, .window = 4096, .score_cap = 50, .logit_cap = 30),
      "gelu_pytorch_tanh", 1, 1e4},
-    {"gpt_neox", &neox_names, begin_neox, family_settle_neox, "gelu", 0.25, 1e4},
-    {"gpt_neo", &gpt_neo_names, begin_gpt_neo, family_settle_gpt_neo, "gelu_new", 0, 0},
-    {"gptj", &gptj_names, begin_gptj, NULL, "gelu_new", 1, 1e4},
-    {"opt", &opt_names, begin_opt, family_settle_opt, "relu", 0, 0},
-    {"bloom", &bloom_names, begin_bloom, family_settle_bloom, "gelu_new", 0, 0},
-    {"falcon", &bloom_names, begin_starcoder2, family_settle_falcon, "gelu", 0, 0},
-    {"falcon with two norms", &falcon_names, begin_starcoder2, family_settle_falcon, "gelu", 0, 0},
+    {"gemma3_text", &gemma_names, settle_gemma3,
+     WITH(GEMMA, .norm_out = true, .window = 4096, .head_norm = HEAD_NORM_SHARED),
+     "gelu_pytorch_tanh", 1, 1e6},
+    {"phi", &phi_names, family_settle_phi,
+     WITH(PARALLEL, .shared_norm = true, .biases = BIAS_ALL | BIAS_LOGITS), "gelu_new", 0.5, 1e4},
+    {"stablelm", &llama_names, family_settle_stablelm, WITH(SHIFTED, .gated = true), "silu", 0.25,
+     1e4},
+    {"starcoder2", &starcoder2_names, family_settle_starcoder2, WITH(TIED), "gelu_pytorch_tanh", 1,
+     1e4},
+    {"gpt_neox", &neox_names, family_settle_neox, WITH(PARALLEL, .biases = BIAS_ALL), "gelu", 0.25,
+     1e4},
+    {"gpt_neo", &gpt_neo_names, family_settle_gpt_neo,
+     WITH(TIED, .biases = BIAS_OUT | BIAS_MLP, .n_positions = 2048, .window = 256, .scale = 1),
+     "gelu_new", 0, 0},
+    {"gptj", &gptj_names, NULL,
+     WITH(PARALLEL, .shared_norm = true, .biases = BIAS_MLP | BIAS_LOGITS,
+          .rotary = {.neighbours = true, .components = 64}),
+     "gelu_new", 1, 1e4},
+    {"opt", &opt_names, family_settle_opt,
+     WITH(TIED, .biases = BIAS_ALL, .n_positions = 2048, .position_offset = 2), "relu", 0, 0},
+    {"bloom", &bloom_names, family_settle_bloom,
+     WITH(TIED, .biases = BIAS_ALL, .embedding_norm = true, .alibi = ALIBI_BLOOM), "gelu_new", 0,
+     0},
+    {"falcon", &bloom_names, family_settle_falcon, WITH(TIED), "gelu", 0, 0},
+    {"falcon with two norms", &falcon_names, family_settle_falcon, WITH(TIED), "gelu", 0, 0},
 };
 
 const size_t family_count = sizeof family_rows / sizeof *family_rows;

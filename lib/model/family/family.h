@@ -38,8 +38,8 @@ struct family_tensor {
 struct family_names {
     const char *prefix; /* of all but the head; files of a base model lack it, or its first part */
     const char *layers; /* before a layer's number */
-    const struct family_tensor *tensors;
-    size_t count;
+    const struct family_names *base;  /* what slots are called that are not listed, or NULL */
+    struct family_tensor tensors[16]; /* up to one without a name */
 };
 
 /* A config that is being read. */
@@ -50,10 +50,10 @@ struct reading {
 };
 
 struct family {
-    const char *name;                     /* as model_type has it */
-    const struct family_names *names;     /* NULL: this house's own, and `settle` reads all keys */
-    void (*begin)(struct config *config); /* defaults */
-    int (*settle)(struct reading *reading);
+    const char *name;                 /* as model_type has it */
+    const struct family_names *names; /* NULL: this house's own, and `settle` reads all keys */
+    int (*settle)(struct reading *reading); /* what a table cannot say; NULL: nothing */
+    const struct config *defaults;
     const char *activation; /* where no key names one */
     double turning, theta;  /* likewise; 0: nothing turns */
 };
@@ -148,7 +148,6 @@ int family_settle_gpt_neo(struct reading *reading);
 int family_settle_opt(struct reading *reading);
 
 extern const struct family_names llama_names, gemma_names, olmo2_names, phi3_names, phi_names,
-    starcoder2_names, stablelm_names, neox_names, bloom_names, falcon_names, gpt_neo_names,
-    gptj_names, opt_names;
+    starcoder2_names, neox_names, bloom_names, falcon_names, gpt_neo_names, gptj_names, opt_names;
 
 #endif

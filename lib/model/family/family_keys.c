@@ -303,21 +303,8 @@ int family_read(struct config *config, const struct family *family, const struct
     struct reading reading = {.config = config, .root = root, .err = err};
     if (!family->names)
         return family->settle(&reading);
-    *config = (struct config){
-        .kind = MODEL_DECODER,
-        .family = family,
-        .embedding_scale = 1,
-        .norm_first = true,
-        .norm_in = true,
-        .final_norm = true,
-        .causal = true,
-        .projections = true,
-        .out_proj = true,
-        .bos_id = -1,
-        .eos_id = -1,
-        .initializer_range = 0.02,
-    };
-    family->begin(config);
+    *config = *family->defaults;
+    config->family = family;
     if (family_check_undone(root, err) || read_sizes(&reading) || read_epsilon(&reading) ||
         read_activation(&reading, family->activation) || check_sizes(&reading) ||
         family_flag(&reading, "tie_word_embeddings", &config->tied) ||

@@ -7,9 +7,10 @@
 
 static const struct family_tensor *find(const struct family *family, enum parameter_id id)
 {
-    for (size_t i = 0; i < family->names->count; i++)
-        if (family->names->tensors[i].id == id)
-            return &family->names->tensors[i];
+    for (const struct family_names *names = family->names; names; names = names->base)
+        for (const struct family_tensor *tensor = names->tensors; tensor->name; tensor++)
+            if (tensor->id == id)
+                return tensor;
     return NULL;
 }
 
