@@ -194,6 +194,9 @@ static int settle_gemma3(struct reading *reading)
 /* --- the table -------------------------------------------------------------------------------- */
 
 /* Defaults, each with more of them. */
+#define HOUSE                                                                                \
+    .final_norm = true, .tied = true, .causal = true, .projections = true, .out_proj = true, \
+    .norm_in = true, .norm_shift = true
 #define DECODER                                                                          \
     .kind = MODEL_DECODER, .embedding_scale = 1, .norm_first = true, .final_norm = true, \
     .causal = true, .projections = true, .out_proj = true, .bos_id = -1, .eos_id = -1,   \
@@ -211,9 +214,22 @@ static int settle_gemma3(struct reading *reading)
     }
 
 const struct family family_rows[] = {
-    [MODEL_GPT2] = {"gpt2", NULL, family_settle_gpt2, NULL, NULL, 0, 0},
-    [MODEL_ATTENTION] = {"attention", NULL, family_settle_attention, NULL, NULL, 0, 0},
-    [MODEL_TRANSFORMER] = {"transformer", NULL, family_settle_transformer, NULL, NULL, 0, 0},
+    [MODEL_GPT2] = {"gpt2", NULL, family_settle_gpt2,
+                    WITH(HOUSE, .kind = MODEL_GPT2, .vocab_size = 50257, .n_positions = 1024,
+                         .n_embd = 768, .n_layer = 12, .n_head = 12, .embedding_scale = 1,
+                         .norm_first = true, .biases = BIAS_ALL, .initializer_range = 0.02,
+                         .bos_id = 50256, .eos_id = 50256),
+                    NULL, 0, 0},
+    [MODEL_ATTENTION] = {"attention", NULL, family_settle_attention,
+                         WITH(.kind = MODEL_ATTENTION, .n_layer = 1, .n_head = 1,
+                              .embedding_scale = 1, .projections = true, .bos_id = -1,
+                              .eos_id = -1),
+                         NULL, 0, 0},
+    [MODEL_TRANSFORMER] = {"transformer", NULL, family_settle_transformer,
+                           WITH(HOUSE, .kind = MODEL_TRANSFORMER, .n_layer = 1,
+                                .n_encoder_layer = 1, .n_head = 1, .cross = true, .bos_id = -1,
+                                .eos_id = -1),
+                           NULL, 0, 0},
     {"llama", &llama_names, settle_llama, WITH(LLAMA), "silu", 1, 1e4},
     {"mistral", &llama_names, family_settle_window, WITH(LLAMA, .n_kv_head = 8, .window = 4096),
      "silu", 1, 1e4},

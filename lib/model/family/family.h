@@ -103,6 +103,9 @@ const struct json *family_find_key(const struct json *root,
 /* Refuse what changes a model in ways that are not done, by its key. */
 int family_check_undone(const struct json *object, struct err *err);
 
+/* Take an activation by the name that a key gives, or refuse it. */
+int family_activation(struct reading *reading, const char *key, const char *name);
+
 /* A switch of the family that must have this value: another is not done. */
 int family_expect(struct reading *reading, const char *key, bool value, bool otherwise);
 int family_flag(struct reading *reading, const char *key, bool *value);

@@ -57,18 +57,12 @@ static int read_sizes(struct config *config, const struct json *root, struct err
 }
 
 /* `name` is the activation where none is given. */
-static int read_activation(struct config *config, const struct json *root, const char *name,
-                           struct err *err)
+static int read_activation(struct reading *reading, const char *name)
 {
-    if (json_text(root, "activation_function", &name, err))
+    static const char key[] = "activation_function";
+    if (json_text(reading->root, key, &name, reading->err))
         return -1;
-    if (!activation_find(name, &config->activation))
-        return err_unsupported(err,
-                               "field 'activation_function': expected gelu_new, "
-                               "gelu_pytorch_tanh, gelu, relu, silu, tanh or quick_gelu, "
-                               "found \"%s\"",
-                               name);
-    return 0;
+    return family_activation(reading, key, name);
 }
 
 static int read_epsilon(struct config *config, const struct json *root, struct err *err)
@@ -124,30 +118,9 @@ int family_settle_gpt2(struct reading *reading)
     struct config *config = reading->config;
     const struct json *root = reading->root;
     struct err *err = reading->err;
-    *config = (struct config){
-        .kind = MODEL_GPT2,
-        .vocab_size = 50257,
-        .n_positions = 1024,
-        .n_embd = 768,
-        .n_layer = 12,
-        .n_head = 12,
-        .embedding_scale = 1,
-        .norm_first = true,
-        .final_norm = true,
-        .tied = true,
-        .causal = true,
-        .projections = true,
-        .out_proj = true,
-        .norm_in = true,
-        .norm_shift = true,
-        .biases = BIAS_ALL,
-        .initializer_range = 0.02,
-        .bos_id = 50256,
-        .eos_id = 50256,
-    };
     bool scaled = true;
     bool cross = false;
-    if (read_sizes(config, root, err) || read_activation(config, root, "gelu_new", err) ||
+    if (read_sizes(config, root, err) || read_activation(reading, "gelu_new") ||
         check_heads(config, err) || read_epsilon(config, root, err) ||
         json_double(root, "initializer_range", 0, 1e3, &config->initializer_range, err) ||
         json_bool(root, "scale_attn_weights", &scaled, err) ||
@@ -235,15 +208,6 @@ int family_settle_attention(struct reading *reading)
     struct config *config = reading->config;
     const struct json *root = reading->root;
     struct err *err = reading->err;
-    *config = (struct config){
-        .kind = MODEL_ATTENTION,
-        .n_layer = 1,
-        .n_head = 1,
-        .embedding_scale = 1,
-        .projections = true,
-        .bos_id = -1,
-        .eos_id = -1,
-    };
     bool bias = false;
     if (read_sizes(config, root, err) || check_required(config, err) ||
         json_bool(root, "causal", &config->causal, err) ||
@@ -282,26 +246,10 @@ int family_settle_transformer(struct reading *reading)
     struct config *config = reading->config;
     const struct json *root = reading->root;
     struct err *err = reading->err;
-    *config = (struct config){
-        .kind = MODEL_TRANSFORMER,
-        .n_layer = 1,
-        .n_encoder_layer = 1,
-        .n_head = 1,
-        .final_norm = true,
-        .tied = true,
-        .causal = true,
-        .cross = true,
-        .projections = true,
-        .out_proj = true,
-        .norm_in = true,
-        .norm_shift = true,
-        .bos_id = -1,
-        .eos_id = -1,
-    };
     bool scaled = true;
     bool bias = true;
     if (read_sizes(config, root, err) || check_required(config, err) || check_heads(config, err) ||
-        read_activation(config, root, "relu", err) || read_epsilon(config, root, err) ||
+        read_activation(reading, "relu") || read_epsilon(config, root, err) ||
         read_positions(config, root, err) || json_bool(root, "scale_embedding", &scaled, err) ||
         json_bool(root, "norm_first", &config->norm_first, err) ||
         json_bool(root, "final_norm", &config->final_norm, err) ||

@@ -20,7 +20,6 @@ static const struct size_key {
     {{"max_position_embeddings", "n_positions"}, SIZE(n_positions)},
 };
 
-/* The member of the first name that there is and says something. */
 const struct json *family_find_key(const struct json *root,
                                    const char *const names[FAMILY_NAMES_MAX], const char **name)
 {
@@ -146,6 +145,16 @@ static int read_epsilon(struct reading *reading)
     return 0;
 }
 
+int family_activation(struct reading *reading, const char *key, const char *name)
+{
+    if (activation_find(name, &reading->config->activation))
+        return 0;
+    return err_unsupported(reading->err,
+                           "field '%s': expected gelu_new, gelu_pytorch_tanh, gelu, relu, silu, "
+                           "tanh or quick_gelu, found \"%s\"",
+                           key, name);
+}
+
 static int read_activation(struct reading *reading, const char *text)
 {
     static const char *const names[FAMILY_NAMES_MAX] = {"hidden_activation", "activation_function",
@@ -154,15 +163,9 @@ static int read_activation(struct reading *reading, const char *text)
     const struct json *member = family_find_key(reading->root, names, &name);
     if (member && json_text(reading->root, name, &text, reading->err))
         return -1;
-    if (activation_find(text, &reading->config->activation))
-        return 0;
-    return err_unsupported(reading->err,
-                           "field '%s': expected gelu_new, gelu_pytorch_tanh, gelu, relu, silu, "
-                           "tanh or quick_gelu, found \"%s\"",
-                           name, text);
+    return family_activation(reading, name, text);
 }
 
-/* What changes a model in ways that are not done, wherever it says something. */
 int family_check_undone(const struct json *object, struct err *err)
 {
     static const char *const keys[] = {
@@ -301,9 +304,9 @@ int family_read(struct config *config, const struct family *family, const struct
                 struct err *err)
 {
     struct reading reading = {.config = config, .root = root, .err = err};
+    *config = *family->defaults;
     if (!family->names)
         return family->settle(&reading);
-    *config = *family->defaults;
     config->family = family;
     if (family_check_undone(root, err) || read_sizes(&reading) || read_epsilon(&reading) ||
         read_activation(&reading, family->activation) || check_sizes(&reading) ||
