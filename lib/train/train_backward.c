@@ -119,8 +119,7 @@ static void heads_backward(struct train_step *step, size_t layer)
     if (d->heads.joined.data) {
         if (step->config->family)
             pass_split(step, &d->heads, true);
-        project_backward(step, d->norm, d->heads.joined, t->norm_1, pass_joined(step->config),
-                         layer);
+        project_backward(step, d->norm, d->heads.joined, t->norm_1, step->joined, layer);
         return;
     }
     project_backward(step, d->norm, d->heads.q_plain, t->norm_1, PARAMETER_Q, layer);
@@ -152,7 +151,7 @@ static void hidden_backward(struct train_step *step, size_t layer)
                       (struct row_operation){activation_backward_block, .dx = d->up,
                                              .dy = d->hidden, .x = t->hidden, .more = t->up},
                       d->hidden);
-    project_backward(step, d->norm, d->hidden, t->norm_2, pass_hidden(step->config), layer);
+    project_backward(step, d->norm, d->hidden, t->norm_2, step->hidden, layer);
     if (step->config->gated)
         project_backward_add(step, d->norm, d->up, t->norm_2, PARAMETER_FC, layer);
 }
@@ -190,12 +189,11 @@ static void block_backward(struct train_step *step, size_t layer)
     hidden_backward(step, layer);
     if (parallel) /* before d.stream is that of x */
         branch_backward(step, DROP_ATTENTION, layer, share);
-    norm_backward(step, d->stream, d->norm, parallel ? x : t->mid, pass_second_norm(step->config),
-                  layer);
+    norm_backward(step, d->stream, d->norm, parallel ? x : t->mid, step->norm_2, layer);
 
     if (!parallel)
         branch_backward(step, DROP_ATTENTION, layer, share);
-    project_backward(step, d->context, d->branch, t->context, pass_out(step->config), layer);
+    project_backward(step, d->context, d->branch, t->context, step->out, layer);
     train_attention(step, layer, true);
     heads_backward(step, layer);
     norm_backward(step, d->stream, d->norm, x, PARAMETER_LN_1, layer);

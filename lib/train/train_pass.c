@@ -141,26 +141,6 @@ static void project(struct train_step *step, struct matrix y, struct matrix x, e
     linear(step->plan.machine, y, x, &w, ACTIVATION_NONE);
 }
 
-enum parameter_id pass_out(const struct config *config)
-{
-    return config->family ? PARAMETER_OUT : PARAMETER_ATTN_PROJ;
-}
-
-enum parameter_id pass_hidden(const struct config *config)
-{
-    return config->gated ? PARAMETER_GATE : PARAMETER_FC;
-}
-
-enum parameter_id pass_second_norm(const struct config *config)
-{
-    return config->shared_norm ? PARAMETER_LN_1 : PARAMETER_LN_2;
-}
-
-enum parameter_id pass_joined(const struct config *config)
-{
-    return config->family ? PARAMETER_Q : PARAMETER_C_ATTN;
-}
-
 static void copy_block(const struct row_operation *op, const struct row_block *block)
 {
     copy_rows(block_rows(op->y, block), block_rows(op->x, block));
@@ -207,7 +187,7 @@ static void project_heads(struct train_step *step, size_t layer, struct matrix x
     const struct projections *heads = &step->tape.layers[layer].heads;
     size_t width = step->config->d_k;
     if (heads->joined.data)
-        project(step, heads->joined, x, pass_joined(step->config), layer);
+        project(step, heads->joined, x, step->joined, layer);
     if (!step->config->family)
         return;
     if (heads->joined.data) {
@@ -274,12 +254,11 @@ static void block_forward(struct train_step *step, size_t layer)
     norm(step, t->norm_1, x, PARAMETER_LN_1, layer);
     project_heads(step, layer, t->norm_1);
     train_attention(step, layer, false);
-    project(step, out, t->context, pass_out(step->config), layer);
+    project(step, out, t->context, step->out, layer);
     add_branch(step, t->mid, x, out, dropout_key(step, DROP_ATTENTION, layer));
 
-    norm(step, t->norm_2, step->config->parallel ? x : t->mid, pass_second_norm(step->config),
-         layer);
-    project(step, t->hidden, t->norm_2, pass_hidden(step->config), layer);
+    norm(step, t->norm_2, step->config->parallel ? x : t->mid, step->norm_2, layer);
+    project(step, t->hidden, t->norm_2, step->hidden, layer);
     if (step->config->gated)
         project(step, t->up, t->norm_2, PARAMETER_FC, layer);
     apply_activation(step, t->active, t->hidden, t->up);

@@ -64,13 +64,6 @@ void add_weight_gradient(struct train_step *step, float *gradient, struct matrix
 struct weight pass_weight(struct train_step *step, enum parameter_id id, size_t layer,
                           bool backward);
 
-/* Which matrix holds queries, keys and values, where one does, which ends the attention, and which
- * norm and matrix the MLP begins with. */
-enum parameter_id pass_joined(const struct config *config);
-enum parameter_id pass_out(const struct config *config);
-enum parameter_id pass_second_norm(const struct config *config);
-enum parameter_id pass_hidden(const struct config *config);
-
 /* Heads side by side as rows of one head each. */
 static inline struct matrix pass_heads(struct matrix rows, size_t width)
 {

@@ -210,6 +210,10 @@ int train_step_open(struct train_step *step, const struct train_step_plan *plan,
     if (train_step_check_plan(plan, err))
         return -1;
     step->weights = parameters_of(plan->new_model);
+    step->joined = step->config->family ? PARAMETER_Q : PARAMETER_C_ATTN;
+    step->out = step->config->family ? PARAMETER_OUT : PARAMETER_ATTN_PROJ;
+    step->norm_2 = step->config->shared_norm ? PARAMETER_LN_1 : PARAMETER_LN_2;
+    step->hidden = step->config->gated ? PARAMETER_GATE : PARAMETER_FC;
     step->rows = plan->texts * plan->tokens;
     step->weights_stride = train_attention_stride(plan->tokens);
     if (parameters_alloc(&step->gradients, plan->new_model, &step->arena, err) ||

@@ -118,8 +118,11 @@ struct train_step {
     struct train_step_plan plan;
     const struct config *config;
     struct parameters weights, gradients;
-    size_t rows;           /* N */
-    size_t weights_stride; /* of a query's row in layer_tape.weights */
+    enum parameter_id joined;         /* holds queries, keys and values, where one matrix does */
+    enum parameter_id out;            /* ends the attention */
+    enum parameter_id norm_2, hidden; /* the MLP begins with */
+    size_t rows;                      /* N */
+    size_t weights_stride;            /* of a query's row in layer_tape.weights */
     struct tape tape;
     struct gradient_tape d;
     struct train_scratch scratch;
