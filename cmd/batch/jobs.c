@@ -181,7 +181,7 @@ void jobs_release(struct jobs *jobs)
     *jobs = (struct jobs){0};
 }
 
-void jobs_rewind(struct jobs *jobs)
+static void rewind_jobs(struct jobs *jobs)
 {
     items_rewind(&jobs->items);
     jobs->turn = 0;
@@ -255,14 +255,14 @@ int jobs_visit(struct jobs *jobs, size_t first, size_t end, job_visit *visit, vo
     struct job job;
     struct err job_err = {0};
     int over = 0;
-    jobs_rewind(jobs);
+    rewind_jobs(jobs);
     for (size_t i = 0; i < end && !over && jobs_next(jobs, &job, &arena, &job_err); i++) {
         if (i >= first)
             over = visit(context, &job, &arena, &job_err, err);
         arena_clear(&arena);
         err_clear(&job_err);
     }
-    jobs_rewind(jobs);
+    rewind_jobs(jobs);
     arena_release(&arena);
     return over < 0 ? -1 : 0;
 }

@@ -52,7 +52,6 @@ struct job {
 /* Open the items and read the sweeps. On failure nothing is held. */
 int jobs_open(struct jobs *jobs, const struct options *options, struct err *err);
 void jobs_release(struct jobs *jobs);
-void jobs_rewind(struct jobs *jobs);
 
 /* The next job, as items_next has it; false at the end. */
 bool jobs_next(struct jobs *jobs, struct job *job, struct arena *arena, struct err *err);

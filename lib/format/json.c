@@ -257,7 +257,7 @@ static const struct json *find_given(const struct json *object, const char *name
     return json_is_null(member) ? NULL : member;
 }
 
-static int refuse(const struct json *member, const char *expected, struct err *err)
+int json_refuse(const struct json *member, const char *expected, struct err *err)
 {
     char text[DESCRIPTION_BYTES];
     return err_set(err, "field '%s': expected %s, found %s", json_key(member), expected,
@@ -272,7 +272,7 @@ int json_integer(const struct json *object, const char *name, long long min, lon
         return 0;
     char expected[DESCRIPTION_BYTES];
     snprintf(expected, sizeof expected, "an integer from %lld to %lld", min, max);
-    return refuse(member, expected, err);
+    return json_refuse(member, expected, err);
 }
 
 int json_double(const struct json *object, const char *name, double min, double max, double *out,
@@ -288,17 +288,17 @@ int json_double(const struct json *object, const char *name, double min, double 
     }
     char expected[DESCRIPTION_BYTES];
     snprintf(expected, sizeof expected, "a number from %g to %g", min, max);
-    return refuse(member, expected, err);
+    return json_refuse(member, expected, err);
 }
 
 int json_bool(const struct json *object, const char *name, bool *out, struct err *err)
 {
     const struct json *member = find_given(object, name);
-    return !member || json_get_bool(member, out) ? 0 : refuse(member, "true or false", err);
+    return !member || json_get_bool(member, out) ? 0 : json_refuse(member, "true or false", err);
 }
 
 int json_text(const struct json *object, const char *name, const char **out, struct err *err)
 {
     const struct json *member = find_given(object, name);
-    return !member || json_get_text(member, out) ? 0 : refuse(member, "a text", err);
+    return !member || json_get_text(member, out) ? 0 : json_refuse(member, "a text", err);
 }

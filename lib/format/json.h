@@ -59,6 +59,9 @@ bool json_get_integer(const struct json *value, long long min, long long max, lo
 /* A value for messages, `"twelve"`, `3.5`, `an array`, in `size` bytes; returns `text`. */
 const char *json_describe(const struct json *value, char *text, size_t size);
 
+/* Say of a member that another value was expected; returns -1. */
+int json_refuse(const struct json *member, const char *expected, struct err *err);
+
 /* The member of that exact name, found by a walk; NULL where there is none, or no object. */
 const struct json *json_member(const struct json *object, const char *name);
 

@@ -52,7 +52,7 @@ static void normalise_rms(float *y, const float *x, size_t count, float factor,
         y[i] = x[i] * factor * (norm->offset + norm->scale[i]);
 }
 
-void rmsnorm_rows(struct matrix y, struct matrix x, const struct norm *norm)
+static void rmsnorm_rows(struct matrix y, struct matrix x, const struct norm *norm)
 {
     float columns = (float)x.columns;
     for (size_t row = 0; row < x.rows; row++) {

@@ -21,7 +21,6 @@ struct norm {
 /* y = (x - mean) / √(variance + ε) · scale + shift, row by row; y may be x. Or, of an RMS norm,
  * x / √(mean square + ε) · (offset + scale); or whichever of them it is. */
 void layernorm_rows(struct matrix y, struct matrix x, const struct norm *norm);
-void rmsnorm_rows(struct matrix y, struct matrix x, const struct norm *norm);
 void norm_rows(struct matrix y, struct matrix x, const struct norm *norm);
 
 /* y = x, and y += x. */

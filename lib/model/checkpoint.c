@@ -178,8 +178,9 @@ struct found_tensor checkpoint_find(const struct checkpoint *checkpoint, const c
 
 /* --- the tensors held against the table of parameters ---------------------------------------- */
 
-int checkpoint_blame(const struct checkpoint *checkpoint, const char *file, const char *tensor,
-                     struct err *err)
+/* Put before a message which tensor of which file it is about; returns -1. */
+static int blame(const struct checkpoint *checkpoint, const char *file, const char *tensor,
+                 struct err *err)
 {
     return err_prefix(err, "'%s/%s': tensor '%s'", checkpoint->folder->path, file, tensor);
 }
@@ -244,7 +245,7 @@ int checkpoint_find_parameter(struct found_tensor *found, const struct checkpoin
         file = found->file;
     else
         return 0;
-    return checkpoint_blame(checkpoint, file, name, err);
+    return blame(checkpoint, file, name, err);
 }
 
 /* The number in "h.12.attn…" or "transformer.h.12.attn…", where `stack` is "h."; -1 where the name
@@ -281,7 +282,7 @@ int checkpoint_check_layers(const struct checkpoint *checkpoint, const struct co
         for (size_t i = 0; i < shard->tensors.count; i++) {
             const char *name = shard->tensors.entries[i].name;
             if (check_layer(name, config, err))
-                return checkpoint_blame(checkpoint, shard->name, name, err);
+                return blame(checkpoint, shard->name, name, err);
         }
     }
     return 0;
@@ -323,7 +324,7 @@ static int check_wanted(const struct checkpoint *checkpoint, const struct config
                     "expected tensors of a model of type \"%s\" with this config.json, found "
                     "one that it has no place for",
                     config_kind_name(config));
-            return checkpoint_blame(checkpoint, shard->name, name, err);
+            return blame(checkpoint, shard->name, name, err);
         }
     }
     return 0;
@@ -371,5 +372,5 @@ int checkpoint_check_finite(const struct checkpoint *checkpoint, struct found_te
         return 0;
     num_float(value, bad);
     err_set(err, "expected finite numbers, found %s at element %zu", value, index);
-    return checkpoint_blame(checkpoint, found.file, found.entry->name, err);
+    return blame(checkpoint, found.file, found.entry->name, err);
 }

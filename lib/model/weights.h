@@ -65,10 +65,6 @@ int checkpoint_check_wanted(const struct checkpoint *checkpoint, const struct co
 int checkpoint_check_finite(const struct checkpoint *checkpoint, struct found_tensor found,
                             struct err *err);
 
-/* Put before a message which tensor of which file it is about; returns -1. */
-int checkpoint_blame(const struct checkpoint *checkpoint, const char *file, const char *tensor,
-                     struct err *err);
-
 /* --- parameters ------------------------------------------------------------------------------ */
 
 struct attention_weights {

@@ -96,10 +96,6 @@ enum { FAMILY_NAMES_MAX = 5 }; /* of a key */
 /* Limits that no model comes near; they keep every product of two sizes within 64 bits. */
 enum { DIMENSION_MAX = 1 << 24, LAYERS_MAX = 1 << 14 };
 
-/* The member of the first name that there is and says something; NULL: none. */
-const struct json *family_find_key(const struct json *root,
-                                   const char *const names[FAMILY_NAMES_MAX], const char **name);
-
 /* Refuse what changes a model in ways that are not done, by its key. */
 int family_check_undone(const struct json *object, struct err *err);
 
@@ -112,7 +108,6 @@ int family_flag(struct reading *reading, const char *key, bool *value);
 
 /* NULL where it is absent or null. */
 int family_list(struct reading *reading, const char *key, const struct json **list);
-int family_number(struct reading *reading, const char *key, double *value);
 int family_positive(struct reading *reading, const char *key, double *value);
 
 /* A number in [min, max] under all of its names, which must agree. */

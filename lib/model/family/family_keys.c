@@ -20,19 +20,6 @@ static const struct size_key {
     {{"max_position_embeddings", "n_positions"}, SIZE(n_positions)},
 };
 
-const struct json *family_find_key(const struct json *root,
-                                   const char *const names[FAMILY_NAMES_MAX], const char **name)
-{
-    for (size_t i = 0; i < FAMILY_NAMES_MAX && names[i]; i++) {
-        const struct json *member = json_member(root, names[i]);
-        if (member && !json_is_null(member)) {
-            *name = names[i];
-            return member;
-        }
-    }
-    return NULL;
-}
-
 int family_size(struct reading *reading, const char *key, size_t *value)
 {
     long long number = 0;
@@ -43,11 +30,6 @@ int family_size(struct reading *reading, const char *key, size_t *value)
     return 0;
 }
 
-int family_number(struct reading *reading, const char *key, double *value)
-{
-    return json_double(reading->root, key, -1e9, 1e9, value, reading->err);
-}
-
 int family_flag(struct reading *reading, const char *key, bool *value)
 {
     return json_bool(reading->root, key, value, reading->err);
@@ -55,14 +37,12 @@ int family_flag(struct reading *reading, const char *key, bool *value)
 
 int family_list(struct reading *reading, const char *key, const struct json **list)
 {
-    char found[64];
     *list = json_member(reading->root, key);
     if (*list && json_is_null(*list))
         *list = NULL;
     if (!*list || json_is_array(*list))
         return 0;
-    return err_set(reading->err, "field '%s': expected a list, found %s", key,
-                   json_describe(*list, found, sizeof found));
+    return json_refuse(*list, "a list", reading->err);
 }
 
 int family_expect(struct reading *reading, const char *key, bool value, bool otherwise)
@@ -78,7 +58,7 @@ int family_expect(struct reading *reading, const char *key, bool value, bool oth
 
 int family_positive(struct reading *reading, const char *key, double *value)
 {
-    if (family_number(reading, key, value))
+    if (json_double(reading->root, key, -1e9, 1e9, value, reading->err))
         return -1;
     if (*value > 0)
         return 0;
@@ -155,13 +135,17 @@ int family_activation(struct reading *reading, const char *key, const char *name
                            key, name);
 }
 
+/* The first key that says something names it; else it is `text`. */
 static int read_activation(struct reading *reading, const char *text)
 {
-    static const char *const names[FAMILY_NAMES_MAX] = {"hidden_activation", "activation_function",
-                                                        "activation", "hidden_act"};
-    const char *name = names[FAMILY_NAMES_MAX - 1];
-    const struct json *member = family_find_key(reading->root, names, &name);
-    if (member && json_text(reading->root, name, &text, reading->err))
+    static const char *const names[] = {"hidden_activation", "activation_function", "activation",
+                                        "hidden_act"};
+    const char *name = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !name; i++) {
+        const struct json *member = json_member(reading->root, names[i]);
+        name = member && !json_is_null(member) ? names[i] : NULL;
+    }
+    if (name && json_text(reading->root, name, &text, reading->err))
         return -1;
     return family_activation(reading, name, text);
 }
