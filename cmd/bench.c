@@ -28,7 +28,7 @@ static const struct form {
     const char *name, *ending;
     bool for_files, is_picture;
     int (*check)(struct err *err);
-    int (*write)(struct stream *out, const struct growth *growth, struct err *err);
+    growth_writer *write;
 } forms[] = {
     {"text", ".txt", false, false, NULL, growth_page_write},
     {"json", ".json", false, false, NULL, growth_json_write},

@@ -69,10 +69,8 @@ const char *growth_title(const struct growth *growth, const char *between, struc
                          struct err *err);
 
 /* As a page with pictures of characters, as JSON, or as a figure: time and memory side by side. */
-int growth_page_write(struct stream *out, const struct growth *growth, struct err *err);
-int growth_json_write(struct stream *out, const struct growth *growth, struct err *err);
-int growth_svg_write(struct stream *out, const struct growth *growth, struct err *err);
-int growth_png_write(struct stream *out, const struct growth *growth, struct err *err);
-int growth_pdf_write(struct stream *out, const struct growth *growth, struct err *err);
+typedef int growth_writer(struct stream *out, const struct growth *growth, struct err *err);
+extern growth_writer growth_page_write, growth_json_write, growth_svg_write, growth_png_write,
+    growth_pdf_write;
 
 #endif

@@ -78,8 +78,7 @@ static const struct step_row {
     int ways;
     enum site site;
     const char *name, *title;
-    void (*make)(struct builder *builder);
-    void (*give)(struct builder *builder);
+    step_builder *make, *give;
 } step_rows[] = {
     {EMBEDDING_NORMED, 0, "embedding", "Embedding", step_embedding, NULL},
     {ALWAYS, 0, "input", "Input", step_input, give_input},

@@ -287,12 +287,6 @@ void give_turn(struct builder *builder)
     give_number(builder, "amplitude", (float)rotary_amplitude(rotary));
 }
 
-bool given_cools(const struct config *config)
-{
-    return config->mechanism.temperature > 0 &&
-           (config->score_cap > 0 || attention_slope(config, 0) > 0);
-}
-
 float given_slope(const struct trace *trace)
 {
     return trace->config->alibi ? attention_slope(trace->config, trace->head) : 0;

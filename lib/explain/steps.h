@@ -209,24 +209,14 @@ struct number block_number(const struct block *block, size_t at);
 float *builder_scores(struct builder *builder, const struct quantity **quantity);
 
 /* --- what steps take as it is, for who follows them by hand: a number of the config; weights, rows
- * that the pass made before
+ * that the pass made before; `give_met_keys` unless a step before has them
  */
 
-void give_number(struct builder *builder, const char *name, float value);
-void give_input(struct builder *builder);
-void give_query(struct builder *builder);
-void give_keys(struct builder *builder);
-void give_met_keys(struct builder *builder); /* unless a step before has them */
-void give_values(struct builder *builder);
-void give_output(struct builder *builder);
-void give_key_norm(struct builder *builder);
-void give_turn(struct builder *builder);
-void give_hidden(struct builder *builder);
-void give_mlp_out(struct builder *builder);
-void give_logits(struct builder *builder);
+typedef void step_builder(struct builder *builder);
 
-/* Are scores divided by the temperature after a cap or ALiBi? */
-bool given_cools(const struct config *config);
+void give_number(struct builder *builder, const char *name, float value);
+extern step_builder give_input, give_query, give_keys, give_met_keys, give_values, give_output,
+    give_key_norm, give_turn, give_hidden, give_mlp_out, give_logits;
 
 /* ALiBi's slope of the head, 0: none. The norm of a head's queries or keys. */
 float given_slope(const struct trace *trace);
@@ -242,37 +232,11 @@ bool given_query_is_small(const struct trace *trace);
 
 /* --- the steps, each in the file of what it is about ------------------------------------------ */
 
-void step_embedding(struct builder *builder);
-void step_input(struct builder *builder);
-void step_query(struct builder *builder);
-void step_query_norm(struct builder *builder);
-void step_query_turn(struct builder *builder);
-void step_features(struct builder *builder);
-void step_keys(struct builder *builder);
-void step_key_norm(struct builder *builder);
-void step_key_turn(struct builder *builder);
-void step_scores(struct builder *builder);
-void step_products(struct builder *builder);
-void step_scaled(struct builder *builder);
-void step_capped(struct builder *builder);
-void step_moved(struct builder *builder);
-void step_cooled(struct builder *builder);
-void step_softmax(struct builder *builder);
-void step_masked(struct builder *builder);
-void step_shares(struct builder *builder);
-void step_dropout(struct builder *builder);
-void step_values(struct builder *builder);
-void step_context(struct builder *builder);
-void step_output(struct builder *builder);
-void step_attention_norm(struct builder *builder);
-void step_middle(struct builder *builder);
-void step_mlp_norm(struct builder *builder);
-void step_hidden(struct builder *builder);
-void step_activation(struct builder *builder);
-void step_mlp_out(struct builder *builder);
-void step_mlp_post(struct builder *builder);
-void step_stream(struct builder *builder);
-void step_final_norm(struct builder *builder);
-void step_logits(struct builder *builder);
+extern step_builder step_embedding, step_input, step_query, step_query_norm, step_query_turn,
+    step_features, step_keys, step_key_norm, step_key_turn, step_scores, step_products, step_scaled,
+    step_capped, step_moved, step_cooled, step_softmax, step_masked, step_shares, step_dropout,
+    step_values, step_context, step_output, step_attention_norm, step_middle, step_mlp_norm,
+    step_hidden, step_activation, step_mlp_out, step_mlp_post, step_stream, step_final_norm,
+    step_logits;
 
 #endif

@@ -5,6 +5,7 @@
 #include "explain/steps.h"
 #include "math/rotary.h"
 #include "math/rows.h"
+#include "model/attention_strip.h"
 #include "model/parameter_table.h"
 
 static const enum site sites[] = {SITE_Q,       SITE_K,       SITE_V,
@@ -255,7 +256,8 @@ const float *trace_context(const struct trace *trace, size_t head)
 
 /* The two embeddings whose sum a first layer takes in: of tokens as they stand in the file, and of
  * their places. */
-static int embed(struct trace *trace, struct weights *weights, struct arena *arena, struct err *err)
+static int find_embeddings(struct trace *trace, struct weights *weights, struct arena *arena,
+                           struct err *err)
 {
     const struct tokenized *tokenized = report_queries(trace->report, trace->part);
     size_t channels = trace->config->n_embd;
@@ -329,7 +331,8 @@ int trace_run(struct trace *trace, struct viewer *viewer, const struct text_pair
         .scale = mechanism_scale(config, request->layer),
         .base_scale = mechanism_base_scale(config, request->layer),
     };
-    trace->cools = given_cools(config);
+    trace->cools = config->mechanism.temperature > 0 &&
+                   (config->score_cap > 0 || attention_slope(config, 0) > 0);
     if (trace->cools)
         trace->scale = trace->base_scale;
     if (!mechanism_lacks(&config->mechanism, PART_POSITIONS))
@@ -345,7 +348,7 @@ int trace_run(struct trace *trace, struct viewer *viewer, const struct text_pair
         return -1;
     find_inputs(trace);
     find_keys(trace);
-    if (find_places(trace, arena, err) || embed(trace, &model->weights, arena, err))
+    if (find_places(trace, arena, err) || find_embeddings(trace, &model->weights, arena, err))
         return -1;
     trace_set_query(trace, request->query);
     return 0;

@@ -41,6 +41,9 @@ enum format_looks {
     LOOKS_TERMINAL = 16, /* --color, --width */
 };
 
+typedef int report_writer(struct stream *out, const struct report *report,
+                          const struct place *place, struct err *err);
+
 struct format {
     const char *name;   /* as in --format */
     const char *ending; /* of file names, with its dot */
@@ -53,8 +56,7 @@ struct format {
     bool has_tokens;   /* without any tensor there are still the tokens to write */
     bool can_show_all; /* whoever reads it can show and hide the first token himself */
     const char *show, *show_of_encoder, *layer; /* read by format_show and format_layer */
-    int (*write)(struct stream *out, const struct report *report, const struct place *place,
-                 struct err *err);
+    report_writer *write;
     int (*check)(struct err *err); /* refuses what cannot be written here; NULL: all can */
 };
 
@@ -78,18 +80,9 @@ int folder_out_write(const struct target_folder *folder, const struct format *fo
                      const struct report *report, const struct place *place, struct err *err);
 
 /* The rows' writers, each in the file of its name. */
-int csv_write(struct stream *, const struct report *, const struct place *, struct err *);
-int tidy_write(struct stream *, const struct report *, const struct place *, struct err *);
-int text_page_write(struct stream *, const struct report *, const struct place *, struct err *);
-int json_report_write(struct stream *, const struct report *, const struct place *, struct err *);
-int jsonl_report_write(struct stream *, const struct report *, const struct place *, struct err *);
-int figure_write_svg(struct stream *, const struct report *, const struct place *, struct err *);
-int html_report_write(struct stream *, const struct report *, const struct place *, struct err *);
-int figure_write_png(struct stream *, const struct report *, const struct place *, struct err *);
-int figure_write_pdf(struct stream *, const struct report *, const struct place *, struct err *);
+extern report_writer csv_write, tidy_write, text_page_write, json_report_write, jsonl_report_write,
+    figure_write_svg, html_report_write, figure_write_png, figure_write_pdf, npy_report_write,
+    tensors_report_write;
 int drawing_check(struct err *err);
-int npy_report_write(struct stream *, const struct report *, const struct place *, struct err *);
-int tensors_report_write(struct stream *, const struct report *, const struct place *,
-                         struct err *);
 
 #endif

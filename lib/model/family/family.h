@@ -49,10 +49,12 @@ struct reading {
     struct err *err;
 };
 
+typedef int family_settler(struct reading *reading);
+
 struct family {
     const char *name;                 /* as model_type has it */
     const struct family_names *names; /* NULL: this house's own, and `settle` reads all keys */
-    int (*settle)(struct reading *reading); /* what a table cannot say; NULL: nothing */
+    family_settler *settle;           /* what a table cannot say; NULL: nothing */
     const struct config *defaults;
     const char *activation; /* where no key names one */
     double turning, theta;  /* likewise; 0: nothing turns */
@@ -130,20 +132,11 @@ int family_rotary(struct reading *reading, const struct json *scaling, struct ro
 /* A flag that says whether some layers have biases. */
 int family_add_bias(struct reading *reading, const char *key, unsigned biases);
 
-/* "sliding_window", on all layers. */
-int family_settle_window(struct reading *reading);
-
-int family_settle_gpt2(struct reading *reading);
-int family_settle_attention(struct reading *reading);
-int family_settle_transformer(struct reading *reading);
-int family_settle_phi(struct reading *reading);
-int family_settle_neox(struct reading *reading);
-int family_settle_stablelm(struct reading *reading);
-int family_settle_starcoder2(struct reading *reading);
-int family_settle_bloom(struct reading *reading);
-int family_settle_falcon(struct reading *reading);
-int family_settle_gpt_neo(struct reading *reading);
-int family_settle_opt(struct reading *reading);
+/* "sliding_window", on all layers; and what single families have. */
+extern family_settler family_settle_window, family_settle_gpt2, family_settle_attention,
+    family_settle_transformer, family_settle_phi, family_settle_neox, family_settle_stablelm,
+    family_settle_starcoder2, family_settle_bloom, family_settle_falcon, family_settle_gpt_neo,
+    family_settle_opt;
 
 extern const struct family_names llama_names, gemma_names, olmo2_names, phi3_names, phi_names,
     starcoder2_names, neox_names, bloom_names, falcon_names, gpt_neo_names, gptj_names, opt_names;
