@@ -3,6 +3,7 @@
  * it in base64. */
 #include <string.h>
 
+#include "base/base64.h"
 #include "format/json.h"
 #include "text/normalizer/normalizer.h"
 #include "text/token_set.h"
@@ -20,30 +21,6 @@ struct charsmap {
 };
 
 /* --- reading ---------------------------------------------------------------------------------- */
-
-static int base64_digit(char c)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *at = c ? strchr(digits, c) : NULL;
-    return at ? (int)(at - digits) : -1;
-}
-
-/* Write the bytes that a text in base64 stands for; false where it is none. */
-static bool base64_decode(unsigned char *out, size_t *size, const char *text)
-{
-    uint32_t bits = 0;
-    size_t count = strcspn(text, "=");
-    *size = 0;
-    for (size_t i = 0; i < count; i++) {
-        int digit = base64_digit(text[i]);
-        if (digit < 0)
-            return false;
-        bits = bits << 6 | (uint32_t)digit;
-        if (i % 4)
-            out[(*size)++] = (unsigned char)(bits >> (6 - 2 * (i % 4)));
-    }
-    return count % 4 != 1 && strspn(text + count, "=") == strlen(text + count);
-}
 
 static uint32_t little_endian(const unsigned char *bytes)
 {
@@ -93,7 +70,7 @@ int normalizer_read_charsmap(struct normalizer *step, const struct json *value, 
     unsigned char *bytes = arena_alloc(arena, strlen(text) + 1, 1, err);
     if (!bytes)
         return -1;
-    if (!base64_decode(bytes, &size, text))
+    if (!base64_decode((char *)bytes, &size, text, strlen(text)))
         return err_set(err, "field 'precompiled_charsmap': expected a text in base64");
     return charsmap_read(&step->charsmap, bytes, size, arena, err);
 }
