@@ -4,6 +4,12 @@
 
 #include "format/json.h"
 
+int matcher_set_pattern(struct matcher *matcher, const char *pattern, struct err *err)
+{
+    matcher->splitter = splitter_find(pattern);
+    return matcher->splitter ? 0 : regex_open(&matcher->regex, pattern, err);
+}
+
 int matcher_read(struct matcher *matcher, const struct json *pattern, struct arena *arena,
                  struct err *err)
 {
@@ -16,8 +22,7 @@ int matcher_read(struct matcher *matcher, const struct json *pattern, struct are
     }
     if (!json_get_text(json_member(pattern, "Regex"), &text))
         return err_set(err, "field 'pattern': expected {\"String\": …} or {\"Regex\": …}");
-    matcher->splitter = splitter_find(text);
-    return matcher->splitter ? 0 : regex_open(&matcher->regex, text, err);
+    return matcher_set_pattern(matcher, text, err);
 }
 
 void matcher_release(struct matcher *matcher)

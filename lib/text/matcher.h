@@ -27,9 +27,11 @@ struct matcher_walk {
     struct regex_walk regex;
 };
 
-/* Read `{"String": " "}` or `{"Regex": "\\s"}`; texts live as long as the arena. */
+/* Read `{"String": " "}` or `{"Regex": "\\s"}`; texts live as long as the arena. The second takes
+ * a regular expression, which may be that of a splitter. */
 int matcher_read(struct matcher *matcher, const struct json *pattern, struct arena *arena,
                  struct err *err);
+int matcher_set_pattern(struct matcher *matcher, const char *pattern, struct err *err);
 void matcher_release(struct matcher *matcher);
 
 struct matcher_walk matcher_walk(const struct matcher *matcher, const char *text, size_t size);

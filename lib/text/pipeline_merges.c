@@ -112,7 +112,9 @@ static int add_stages(struct pipeline *pipeline, struct err *err)
 {
     pipeline->model.row = &subword_rows[SUBWORD_BPE];
     pipeline->model.words = &pipeline->set.words;
-    return pre_tokenizers_byte_level(&pipeline->pre_tokenizers, &pipeline->arena, err) ||
+    return pre_tokenizers_byte_level(&pipeline->pre_tokenizers,
+                                     splitter_patterns[PATTERN_GPT2].pattern, &pipeline->arena,
+                                     err) ||
                    decoders_byte_level(&pipeline->decoders, &pipeline->arena, err)
                ? -1
                : 0;

@@ -192,23 +192,30 @@ size_t splitter_next(struct splitter *splitter, size_t at)
     return splitter->kind == SPLITTER_GPT2 ? gpt2_end(splitter, at) : llama3_end(splitter, at);
 }
 
-enum splitter_kind splitter_find(const char *pattern)
-{
 #define LLAMA3(numbers)                                                   \
     "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" numbers \
     "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 #define GPT2_REST "| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
-    static const struct {
-        const char *pattern;
-        enum splitter_kind kind;
-    } known[] = {
-        {"'s|'t|'re|'ve|'m|'ll|'d" GPT2_REST, SPLITTER_GPT2},
-        {"'(?:[sdmt]|ll|ve|re)" GPT2_REST, SPLITTER_GPT2},
-        {LLAMA3("\\p{N}{1,3}"), SPLITTER_LLAMA3},
-        {LLAMA3("\\p{N}"), SPLITTER_QWEN2},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(pattern, known[i].pattern) == 0)
-            return known[i].kind;
+#define CAPITALS "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
+#define SMALLS "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
+#define O200K_WORD(capitals, smalls) \
+    "[^\\r\\n\\p{L}\\p{N}]?" CAPITALS capitals SMALLS smalls "(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+#define O200K_REST "\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+
+const struct splitter_pattern splitter_patterns[PATTERN_COUNT] = {
+    [PATTERN_GPT2] = {"gpt2", "'s|'t|'re|'ve|'m|'ll|'d" GPT2_REST, SPLITTER_GPT2},
+    [PATTERN_LLAMA3] = {"llama3", LLAMA3("\\p{N}{1,3}"), SPLITTER_LLAMA3},
+    [PATTERN_QWEN2] = {"qwen2", LLAMA3("\\p{N}"), SPLITTER_QWEN2},
+    [PATTERN_O200K] = {"o200k", O200K_WORD("*", "+") O200K_WORD("+", "*") O200K_REST,
+                       SPLITTER_NONE},
+};
+
+enum splitter_kind splitter_find(const char *pattern)
+{
+    if (strcmp(pattern, "'(?:[sdmt]|ll|ve|re)" GPT2_REST) == 0)
+        return SPLITTER_GPT2;
+    for (size_t i = 0; i < PATTERN_COUNT; i++)
+        if (strcmp(pattern, splitter_patterns[i].pattern) == 0)
+            return splitter_patterns[i].kind;
     return SPLITTER_NONE;
 }

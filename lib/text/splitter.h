@@ -32,7 +32,17 @@ struct splitter splitter_of(enum splitter_kind kind, const char *text, size_t si
 /* The end of the piece that begins at `at`, which is before the end. */
 size_t splitter_next(struct splitter *splitter, size_t at);
 
-/* Which of them a regular expression is, as files write it; SPLITTER_NONE: none. */
+/* The patterns that have a name: those above, and that of o200k, which no splitter knows. */
+struct splitter_pattern {
+    const char *name, *pattern;
+    enum splitter_kind kind;
+};
+
+enum { PATTERN_GPT2, PATTERN_LLAMA3, PATTERN_QWEN2, PATTERN_O200K, PATTERN_COUNT };
+
+extern const struct splitter_pattern splitter_patterns[PATTERN_COUNT];
+
+/* Which splitter a regular expression is, as files write it; SPLITTER_NONE: none. */
 enum splitter_kind splitter_find(const char *pattern);
 
 #endif

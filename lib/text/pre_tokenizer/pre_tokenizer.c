@@ -144,8 +144,8 @@ static int add_delimiter(struct reading *reading, const struct json *value)
     return step->matcher.literal ? 0 : -1;
 }
 
-/* A blank before a piece; GPT-2's pattern; bytes as characters. */
-static int add_byte_level_steps(struct reading *reading, bool prefix, bool cuts)
+/* A blank before a piece; a pattern, which may be NULL; bytes as characters. */
+static int add_byte_level_steps(struct reading *reading, bool prefix, const char *pattern)
 {
     struct pre_tokenizer *step = prefix ? add_step(reading) : NULL;
     if (prefix && !step)
@@ -156,13 +156,11 @@ static int add_byte_level_steps(struct reading *reading, bool prefix, bool cuts)
         step->sign = " ";
         step->sign_size = 1;
     }
-    step = cuts ? add_step(reading) : NULL;
-    if (cuts && !step)
+    step = pattern ? add_step(reading) : NULL;
+    if (pattern && (!step || matcher_set_pattern(&step->matcher, pattern, reading->err)))
         return -1;
-    if (step) {
-        step->matcher.splitter = SPLITTER_GPT2;
+    if (step)
         step->behavior = SPLIT_ISOLATED;
-    }
     step = add_step(reading);
     if (step)
         step->cut = pre_tokenizer_spell;
@@ -171,11 +169,12 @@ static int add_byte_level_steps(struct reading *reading, bool prefix, bool cuts)
 
 static int add_byte_level(struct reading *reading, const struct json *value)
 {
+    const char *gpt2 = splitter_patterns[PATTERN_GPT2].pattern;
     bool prefix = true;
     bool cuts = true;
     return json_bool(value, "add_prefix_space", &prefix, reading->err) ||
                    json_bool(value, "use_regex", &cuts, reading->err) ||
-                   add_byte_level_steps(reading, prefix, cuts)
+                   add_byte_level_steps(reading, prefix, cuts ? gpt2 : NULL)
                ? -1
                : 0;
 }
@@ -275,9 +274,10 @@ void pre_tokenizers_release(struct pre_tokenizer *steps)
         matcher_release(&steps->matcher);
 }
 
-int pre_tokenizers_byte_level(struct pre_tokenizer **steps, struct arena *arena, struct err *err)
+int pre_tokenizers_byte_level(struct pre_tokenizer **steps, const char *pattern,
+                              struct arena *arena, struct err *err)
 {
     struct reading reading = {steps, arena, err};
     *steps = NULL;
-    return add_byte_level_steps(&reading, false, true);
+    return add_byte_level_steps(&reading, false, pattern);
 }

@@ -48,8 +48,10 @@ int pre_tokenizers_read(struct pre_tokenizer **steps, const struct json *value, 
                         struct err *err);
 void pre_tokenizers_release(struct pre_tokenizer *steps);
 
-/* ByteLevel alone, without a blank before texts: that of GPT-2's own files. */
-int pre_tokenizers_byte_level(struct pre_tokenizer **steps, struct arena *arena, struct err *err);
+/* Cut by a regular expression, which may be that of a splitter, and ByteLevel: what files leave
+ * unsaid that have words of bytes alone. */
+int pre_tokenizers_byte_level(struct pre_tokenizer **steps, const char *pattern,
+                              struct arena *arena, struct err *err);
 
 /* What a step does to a piece: hand on what a search cuts it into (pre_tokenizer_split.c), with
  * blanks as signs, or with the characters of GPT-2's alphabet for its bytes (pre_tokenizer_sign.c).
