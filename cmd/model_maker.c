@@ -7,13 +7,6 @@
 #include "model/new_model.h"
 #include "progress.h"
 #include "text/label.h"
-#include "text/tokenizer.h"
-
-/* What tokenizers are made of, here and in other programs. */
-static const char *const file_names[NEW_WORDS_FILES] = {
-    "tokenizer.json",        "vocab.json",        "merges.txt",
-    "tokenizer_config.json", "added_tokens.json", "special_tokens_map.json",
-};
 
 static bool has_texts(const struct options *options)
 {
@@ -76,13 +69,14 @@ static int list_words(struct word_list *list, struct new_words *words,
 
 static int copy_files(struct new_words *words, const struct folder *like, struct err *err)
 {
-    for (size_t i = 0; i < NEW_WORDS_FILES; i++) {
+    for (size_t i = 0; i < TOKENIZER_FILES; i++) {
+        const char *name = tokenizer_file_name(i);
         struct file *source = &words->sources[words->folder.file_count];
-        if (!folder_has(like, file_names[i]))
+        if (!folder_has(like, name))
             continue;
-        if (folder_open(source, like, file_names[i], err))
+        if (folder_open(source, like, name, err))
             return -1;
-        add_file(words, file_names[i], source->bytes, source->size);
+        add_file(words, name, source->bytes, source->size);
     }
     return 0;
 }
@@ -176,7 +170,7 @@ void model_maker_release(struct model_maker *model)
 {
     struct new_words *words = &model->words;
     new_model_release(&model->new_model);
-    for (size_t i = 0; i < NEW_WORDS_FILES; i++)
+    for (size_t i = 0; i < TOKENIZER_FILES; i++)
         file_release(&words->sources[i]);
     file_release(&words->text);
     buf_release(&words->json);
@@ -189,12 +183,14 @@ void model_maker_release(struct model_maker *model)
 int save_folder_check(const struct folder *folder, const char *path, struct err *err)
 {
     const struct folder target = {.path = path};
-    for (size_t i = 0; i < NEW_WORDS_FILES; i++)
-        if (folder_has(&target, file_names[i]) && !folder_has(folder, file_names[i]))
+    for (size_t i = 0; i < TOKENIZER_FILES; i++) {
+        const char *name = tokenizer_file_name(i);
+        if (folder_has(&target, name) && !folder_has(folder, name))
             return err_output(err,
                               "cannot write '%s': the '%s' that is there would be read with the "
                               "new files: move it, or give another place",
-                              path, file_names[i]);
+                              path, name);
+    }
     return 0;
 }
 

@@ -21,16 +21,15 @@
 #include "model/config_edit.h"
 #include "model/new_model.h"
 #include "options.h"
+#include "text/tokenizer.h"
 #include "text/word_list.h"
-
-enum { NEW_WORDS_FILES = 6 };
 
 /* The files of its tokenizer: from --sentence and --file, from --vocab and --merges, or those of a
  * model that is there. */
 struct new_words {
     struct folder folder; /* its path is the directory to be written */
-    struct folder_file files[NEW_WORDS_FILES];
-    struct file sources[NEW_WORDS_FILES]; /* what they were read from */
+    struct folder_file files[TOKENIZER_FILES];
+    struct file sources[TOKENIZER_FILES]; /* what they were read from */
     struct file text;                     /* --file */
     struct buf json;                      /* the words of texts */
     bool lacks_merges;                    /* a byte-level BPE's vocabulary without them */

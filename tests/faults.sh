@@ -86,6 +86,10 @@ if ! (
         >unigram/tokenizer.json
     cp -r begins named
     printf '{"bos_token": "<s>"}' >named/tokenizer_config.json
+    mkdir ranks llama3
+    cp "$ROOT/tests/bpe/ranks" ranks/qwen.tiktoken
+    cp "$ROOT/tests/bpe/ranks" llama3/tokenizer.model
+    printf '{"tokenizer_class": "X"}' >ranks/tokenizer_config.json
     "$ATTN" init -q --shape gpt2 --set n_layer=1,n_head=2,n_embd=64,n_positions=16 \
         --set vocab_size=16385 -o large
     "$ATTN" batch three.txt -m life -q -o half.jsonl --shard 1/1
@@ -142,6 +146,8 @@ try tokenize -m "$in/pieces" "Anna sees"
 try tokenize -m "$in/pieces" --format json "Anna sees"
 try tokenize -m "$in/stages" "Anna sees 12"
 try tokenize -m "$in/unigram" "Anna sees 12"
+try tokenize -m "$in/ranks" "Anna sees<|im_end|>"
+try tokenize -m "$in/llama3" --add-special "Anna sees 12"
 try info "$in/school"
 try info "$in/school" --format json
 try info life

@@ -121,13 +121,14 @@ static int add_model_files(struct buf *out, const struct model *model, struct er
 {
     const struct checkpoint *checkpoint = &model->weights.checkpoint;
     bool has_index = strcmp(checkpoint->name, checkpoint->shards[0].name) != 0;
-    const char *const names[] = {
-        "config.json", "tokenizer.json", "tokenizer_config.json",
-        "vocab.json",  "merges.txt",     has_index ? checkpoint->name : NULL};
     const char *comma = "";
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i] && add_model_file(out, &model->folder, names[i], &comma, err))
+    if (add_model_file(out, &model->folder, "config.json", &comma, err))
+        return -1;
+    for (size_t i = 0; i < TOKENIZER_FILES; i++)
+        if (add_model_file(out, &model->folder, tokenizer_file_name(i), &comma, err))
             return -1;
+    if (has_index && add_model_file(out, &model->folder, checkpoint->name, &comma, err))
+        return -1;
     for (size_t i = 0; i < checkpoint->count; i++)
         if (add_model_file(out, &model->folder, checkpoint->shards[i].name, &comma, err))
             return -1;

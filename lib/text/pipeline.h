@@ -41,6 +41,16 @@ int pipeline_open_merges(struct pipeline *pipeline, const struct folder *folder,
 int pipeline_open_sentencepiece(struct pipeline *pipeline, const struct folder *folder,
                                 struct err *err);
 
+/* Read a rank file of tiktoken's, of a name that is known (rank_file.c), with the added tokens of
+ * tokenizer_config.json where it lists them. On failure nothing is held. The second tells by the
+ * first byte that a tokenizer.model is one. */
+int pipeline_open_ranks(struct pipeline *pipeline, const struct folder *folder, const char *name,
+                        struct err *err);
+bool rank_file_is(const char *bytes, size_t size);
+
+/* Take the added tokens that tokenizer_config.json lists, if it does. */
+int pipeline_read_named(struct pipeline *pipeline, const struct folder *folder, struct err *err);
+
 void pipeline_release(struct pipeline *pipeline);
 
 /* True when every text in UTF-8 has tokens, so that nothing in it can be refused or dropped. */

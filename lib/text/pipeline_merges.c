@@ -92,13 +92,19 @@ static int read_config(void *context, const struct json *root, struct err *err)
     return add_members(context, members, false, added_token_read_member, err);
 }
 
+int pipeline_read_named(struct pipeline *pipeline, const struct folder *folder, struct err *err)
+{
+    static const char config[] = "tokenizer_config.json";
+    return folder_has(folder, config) ? json_read_file(folder, config, read_config, pipeline, err)
+                                      : 0;
+}
+
 /* The added tokens, from the first file that has any. */
 static int find_added(struct pipeline *pipeline, const struct folder *folder, struct err *err)
 {
-    static const char config[] = "tokenizer_config.json";
     static const char added[] = "added_tokens.json";
     struct added_token token;
-    if (folder_has(folder, config) && json_read_file(folder, config, read_config, pipeline, err))
+    if (pipeline_read_named(pipeline, folder, err))
         return -1;
     if (pipeline->set.added.count)
         return 0;

@@ -2,8 +2,10 @@
 
 #include <string.h>
 
+#include "base/file.h"
 #include "base/folder.h"
 #include "base/heap.h"
+#include "base/listing.h"
 #include "base/utf8.h"
 #include "format/json.h"
 #include "text/encoder.h"
@@ -12,8 +14,8 @@
 #include "text/words.h"
 
 struct tokenizer {
-    const char *words_file; /* where its words stand */
-    bool is_words;          /* the one of these two that is filled */
+    const char *file; /* with its words */
+    bool is_words;    /* the one of these two that is filled */
     struct vocabulary vocabulary;
     struct pipeline pipeline;
     const struct token_set *set; /* of that one */
@@ -24,26 +26,43 @@ struct tokenizer {
     struct special_ids special; /* what goes around texts */
 };
 
-static int open_json(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
+static int open_json(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
+                     struct err *err)
 {
+    (void)name;
     return pipeline_open_json(&tokenizer->pipeline, folder, err);
 }
 
-static int open_merges(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
+static int look_at_model(void *is_ranks, const struct file *file, struct err *err)
 {
-    return pipeline_open_merges(&tokenizer->pipeline, folder, err);
+    (void)err;
+    *(bool *)is_ranks = rank_file_is(file->bytes, file->size);
+    return 0;
 }
 
-static int open_sentencepiece(struct tokenizer *tokenizer, const struct folder *folder,
-                              struct err *err)
+static int open_ranks(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
+                      struct err *err)
 {
-    return pipeline_open_sentencepiece(&tokenizer->pipeline, folder, err);
+    return pipeline_open_ranks(&tokenizer->pipeline, folder, name, err);
 }
 
-static int open_words(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
+static int open_model(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
+                      struct err *err)
 {
+    bool is_ranks = false;
+    if (folder_read(folder, name, look_at_model, &is_ranks, err))
+        return -1;
+    return is_ranks ? open_ranks(tokenizer, folder, name, err)
+                    : pipeline_open_sentencepiece(&tokenizer->pipeline, folder, err);
+}
+
+static int open_vocab(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
+                      struct err *err)
+{
+    if (folder_has(folder, "merges.txt"))
+        return pipeline_open_merges(&tokenizer->pipeline, folder, err);
     tokenizer->is_words = true;
-    return vocabulary_open(&tokenizer->vocabulary, folder, "vocab.json", err);
+    return vocabulary_open(&tokenizer->vocabulary, folder, name, err);
 }
 
 void tokenizer_free(struct tokenizer *tokenizer)
@@ -55,36 +74,63 @@ void tokenizer_free(struct tokenizer *tokenizer)
     heap_free(tokenizer);
 }
 
-/* A file that makes a folder's tokenizer what it is; the first that is there does. */
+/* What can be opened makes a folder's tokenizer what it is: the first that is there. */
 static const struct opener {
     const char *name;
-    const char *words_file;
-    int (*open)(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
-} openers[] = {
-    {"tokenizer.json", "tokenizer.json", open_json},
-    {"tokenizer.model", "tokenizer.model", open_sentencepiece},
-    {"merges.txt", "vocab.json", open_merges},
-    {"vocab.json", "vocab.json", open_words},
+    int (*open)(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
+                struct err *err);
+} openers[TOKENIZER_FILES] = {
+    {"tokenizer.json", open_json},       {"tokenizer_config.json", NULL},
+    {"tokenizer.model", open_model},     {"qwen.tiktoken", open_ranks},
+    {"o200k_base.tiktoken", open_ranks}, {"cl100k_base.tiktoken", open_ranks},
+    {"p50k_base.tiktoken", open_ranks},  {"r50k_base.tiktoken", open_ranks},
+    {"vocab.json", open_vocab},          {"merges.txt", open_vocab},
+    {"added_tokens.json", NULL},         {"special_tokens_map.json", NULL},
 };
+
+const char *tokenizer_file_name(size_t index)
+{
+    return openers[index].name;
+}
+
+/* The pattern of a rank file with another name is not known. */
+static int refuse_other_ranks(const struct folder *folder, struct err *err)
+{
+    static const char end[] = ".tiktoken";
+    struct arena arena = {0};
+    struct listing listing;
+    int failed = listing_read(&listing, folder->path, &arena, err);
+    for (size_t i = 0; i < listing.count && !failed; i++) {
+        size_t size = strlen(listing.names[i]);
+        if (size >= sizeof end && strcmp(listing.names[i] + size - (sizeof end - 1), end) == 0)
+            failed = err_unsupported(
+                err,
+                "'%s/%s': a rank file of this name is not supported, which does not say how texts "
+                "are cut: as qwen.tiktoken, o200k_base.tiktoken, cl100k_base.tiktoken, "
+                "p50k_base.tiktoken or r50k_base.tiktoken it is",
+                folder->path, listing.names[i]);
+    }
+    arena_release(&arena);
+    return failed;
+}
 
 int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, struct err *err)
 {
-    size_t count = sizeof openers / sizeof *openers;
     size_t i = 0;
     *tokenizer = NULL;
-    while (i < count && !folder_has(folder, openers[i].name))
+    while (i < TOKENIZER_FILES && (!openers[i].open || !folder_has(folder, openers[i].name)))
         i++;
-    if (i == count)
-        return 0;
+    if (i == TOKENIZER_FILES)
+        return folder->files ? 0 : refuse_other_ranks(folder, err);
     struct tokenizer *opened = heap_alloc(1, sizeof *opened, err);
     if (!opened)
         return -1;
-    if (openers[i].open(opened, folder, err)) {
+    if (openers[i].open(opened, folder, openers[i].name, err)) {
         heap_free(opened);
         return -1;
     }
     struct pipeline *pipeline = &opened->pipeline;
-    opened->words_file = openers[i].words_file;
+    opened->file = openers[i].name;
     opened->set = opened->is_words ? &opened->vocabulary.set : &pipeline->set;
     if (shown_tokens_init(&opened->shown, &opened->set->words, pipeline->decoders, &pipeline->arena,
                           err)) {
@@ -123,7 +169,7 @@ int tokenizer_check_ids(const struct tokenizer *tokenizer, const struct folder *
     return err_set(err,
                    "'%s/%s': word '%s': expected an id below vocab_size = %zu of config.json, "
                    "found %u",
-                   folder->path, tokenizer->words_file,
+                   folder->path, tokenizer->file,
                    label_excerpt(word, bytes ? bytes : "", bytes ? size : 0), vocab_size, id);
 }
 

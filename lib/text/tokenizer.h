@@ -1,6 +1,7 @@
 /* tokenizer.h: from a text to ids and back, by the first of these files in a model's folder:
- * `tokenizer.json` or `merges.txt` with `vocab.json` (tokenizer_json.h); `vocab.json` alone, words
- * (words.h). A folder without any is served by ids.
+ * `tokenizer.json`; `tokenizer.model`, SentencePiece's or a rank file; rank files of the names that
+ * are known; `merges.txt` with `vocab.json` (pipeline.h); `vocab.json` alone, words (words.h). A
+ * folder without any is served by ids.
  *
  *     struct tokenizer *tokenizer = NULL;
  *     if (tokenizer_open(&tokenizer, folder, err)) ...
@@ -18,6 +19,12 @@ struct folder;
 struct special_ids;   /* text/post_processor.h */
 struct token_decoder; /* text/decoder/decoder.h */
 struct tokenizer;
+
+/* The names of all files that make a folder's tokenizer, here and in other programs, in the order
+ * in which they are looked for. */
+enum { TOKENIZER_FILES = 12 };
+
+const char *tokenizer_file_name(size_t index);
 
 /* Open the folder's tokenizer, NULL where it has none; errors name the file, and the key, the id or
  * the line. The caller frees it; the folder's files need not stay open. */

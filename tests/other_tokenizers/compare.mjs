@@ -1,5 +1,6 @@
 // Compares the tokens of attn-cli with those of other programs: Hugging Face's tokenizers.js for a
-// folder with a tokenizer.json, OpenAI's tiktoken for one with GPT-2's vocab.json and merges.txt.
+// folder with a tokenizer.json, OpenAI's tiktoken for one with a rank file of an encoding of its own,
+// cl100k_base.tiktoken for one, or with GPT-2's vocab.json and merges.txt.
 //
 //     npm ci && node compare.mjs ATTN_CLI FOLDER...
 //
@@ -8,7 +9,7 @@
 // or of every assigned one (QUICK=1); of these CROWD at a time go through as one text, and one by one
 // where that differs. A run of the program takes as many texts as its command line holds.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import process from 'node:process';
@@ -55,8 +56,9 @@ function tokenizersJs(folder) {
     };
 }
 
-function tiktoken() {
-    const other = get_encoding('gpt2');
+function tiktoken(folder) {
+    const ranks = readdirSync(folder).find((name) => name.endsWith('.tiktoken'));
+    const other = get_encoding(basename(ranks ?? 'gpt2', '.tiktoken'));
     const decoder = new TextDecoder();
     return {
         encode: (text) => Array.from(other.encode(text, 'all')),
@@ -66,7 +68,7 @@ function tiktoken() {
 }
 
 const otherOf = (folder) =>
-    existsSync(join(folder, 'tokenizer.json')) ? tokenizersJs(folder) : tiktoken();
+    existsSync(join(folder, 'tokenizer.json')) ? tokenizersJs(folder) : tiktoken(folder);
 
 // --- the program -----------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 // Writes what tests/bpe holds beside its texts: a small vocabulary of the tests' own, trained on the
-// texts, and the ids that tiktoken gives them with it.
+// texts, and the ids that tiktoken gives them with it; the same as a rank file, and the ids with the
+// patterns that go with such files.
 //
 //     npm ci && node freeze.mjs
 //
@@ -12,6 +13,8 @@ import { Tiktoken } from 'tiktoken';
 const MERGES = 300;
 const END_OF_TEXT = '<|endoftext|>';
 const PATTERN = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
+const LLAMA3 = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}" +
+    "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 const folder = join(dirname(fileURLToPath(import.meta.url)), '..', 'bpe');
 const texts = readFileSync(join(folder, 'texts'), 'utf8');
 
@@ -72,9 +75,15 @@ words.push(END_OF_TEXT);
 
 const bytesOf = (word) => Buffer.from(Array.from(word, (sign) => signs.indexOf(sign)));
 const ranks = ['!', '0', ...words.slice(0, -1).map((word) => bytesOf(word).toString('base64'))];
-const oracle = new Tiktoken(ranks.join(' '), { [END_OF_TEXT]: words.length - 1 }, PATTERN);
+const idsBy = (pattern, text) => {
+    const oracle = new Tiktoken(ranks.join(' '), { [END_OF_TEXT]: words.length - 1 }, pattern);
+    return `${oracle.encode(text, 'all').join(' ')}\n`;
+};
 const vocabulary = words.map((word, id) => ` ${JSON.stringify(word)}: ${id}`).join(',\n');
 
 writeFileSync(join(folder, 'vocab.json'), `{\n${vocabulary}\n}\n`);
 writeFileSync(join(folder, 'merges.txt'), `#version: 0.2\n${merges.join('\n')}\n`);
-writeFileSync(join(folder, 'ids'), `${oracle.encode(texts, 'all').join(' ')}\n`);
+writeFileSync(join(folder, 'ids'), idsBy(PATTERN, texts));
+writeFileSync(join(folder, 'ranks'), ranks.slice(2).map((rank, id) => `${rank} ${id}\n`).join(''));
+writeFileSync(join(folder, 'ids_llama3'), idsBy(LLAMA3, texts));
+writeFileSync(join(folder, 'ids_qwen'), idsBy(LLAMA3.replace('{1,3}', ''), texts.normalize('NFC')));

@@ -128,7 +128,7 @@ static int spell_bytes(const struct normalizer *step, struct text_rewriter *rewr
 /* --- all steps -------------------------------------------------------------------------------- */
 
 static const struct normalizer_row rows[] = {
-    {"NFC", NULL, normalize_form},
+    {"NFC", NULL, normalize_form}, /* the first: normalizers_compose */
     {"NFD", NULL, normalize_form},
     {"NFKC", NULL, normalize_form},
     {"NFKD", NULL, normalize_form},
@@ -193,6 +193,13 @@ int normalizers_read(struct normalizer **steps, const struct json *value, struct
     struct stage_list list = {"normalizers", NAMES(rows, ROW_COUNT), add, &reading};
     *steps = NULL;
     return stages_read(&list, value, err);
+}
+
+int normalizers_compose(struct normalizer **steps, struct arena *arena, struct err *err)
+{
+    struct reading reading = {steps, arena};
+    *steps = NULL;
+    return add_step(&reading, &rows[0], err) ? 0 : -1;
 }
 
 void normalizers_release(struct normalizer *steps)

@@ -48,6 +48,9 @@ bool normalizers_spell_bytes(const struct normalizer *steps);
 int normalize(const struct normalizer *steps, struct aligned_text *out,
               const struct aligned_text *text, struct text_rewriter rewriters[2], struct err *err);
 
+/* NFC alone. */
+int normalizers_compose(struct normalizer **steps, struct arena *arena, struct err *err);
+
 /* The steps of SentencePiece's own models. */
 struct sentencepiece_rules {
     const struct added_tokens *kept; /* those that are normalized stay as they are */

@@ -69,6 +69,11 @@ int merges_read_lines(struct bpe *bpe, const struct word_table *words, const cha
 int merges_read_json(struct bpe *bpe, const struct word_table *words, struct json_cursor merges,
                      size_t count, size_t prefix, struct err *err);
 
+/* The line at `*at`, without its end; `*at` moves to the next one. And at least how many there are.
+ */
+struct word merges_take_line(const char **at, const char *end);
+size_t merges_count_lines(const char *bytes, size_t size);
+
 /* --- a piece into tokens --- */
 struct bpe_token {
     uint32_t id;

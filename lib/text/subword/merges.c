@@ -154,8 +154,7 @@ static int add_text(struct reader *reader, const char *text, size_t size)
 
 /* --- merges.txt ------------------------------------------------------------------------------- */
 
-/* The line at `*at`, which moves to the next one. */
-static struct word take_line(const char **at, const char *end)
+struct word merges_take_line(const char **at, const char *end)
 {
     const char *newline = memchr(*at, '\n', (size_t)(end - *at));
     struct word line = {*at, (size_t)((newline ? newline : end) - *at)};
@@ -189,7 +188,7 @@ static int read_line(struct reader *reader, struct word line)
 static int read_lines(struct reader *reader, const char *at, const char *end)
 {
     while (at < end) {
-        struct word line = take_line(&at, end);
+        struct word line = merges_take_line(&at, end);
         reader->number++;
         bool last = !line.size && at == end;
         if (!is_version(line) && !last && read_line(reader, line))
@@ -198,9 +197,9 @@ static int read_lines(struct reader *reader, const char *at, const char *end)
     return 0;
 }
 
-static size_t count_newlines(const char *bytes, size_t size)
+size_t merges_count_lines(const char *bytes, size_t size)
 {
-    size_t count = 0;
+    size_t count = 1;
     for (size_t i = 0; i < size; i++)
         count += bytes[i] == '\n';
     return count;
@@ -210,7 +209,7 @@ int merges_read_lines(struct bpe *bpe, const struct word_table *words, const cha
                       size_t size, struct err *err)
 {
     struct reader reader = {.bpe = bpe, .words = words, .unit = "line", .err = err};
-    if (begin(&reader, count_newlines(bytes, size) + 1))
+    if (begin(&reader, merges_count_lines(bytes, size)))
         return -1;
     return finish(&reader, read_lines(&reader, bytes, bytes + size));
 }
