@@ -269,7 +269,7 @@ int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folde
         return 0; /* texts are refused for that */
     if (options->no_special)
         tokenizer_spell_special(tokenizer);
-    if (options->add_special && tokenizer_add_special(tokenizer, folder, err))
+    if (options->add_special && tokenizer_add_special(tokenizer, err))
         return -1;
     return options->bos ? tokenizer_begin_texts(tokenizer, folder, err) : 0;
 }

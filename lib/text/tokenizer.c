@@ -7,10 +7,10 @@
 #include "base/heap.h"
 #include "base/listing.h"
 #include "base/utf8.h"
-#include "format/json.h"
 #include "text/encoder.h"
 #include "text/label.h"
 #include "text/shown_tokens.h"
+#include "text/tokenizer_config.h"
 #include "text/words.h"
 
 struct tokenizer {
@@ -20,6 +20,7 @@ struct tokenizer {
     struct pipeline pipeline;
     const struct token_set *set; /* of that one */
     struct shown_tokens shown;
+    struct tokenizer_config config;
     bool spells_special;
     bool begins_texts;
     uint32_t begin;             /* what texts begin with */
@@ -114,6 +115,18 @@ static int refuse_other_ranks(const struct folder *folder, struct err *err)
     return failed;
 }
 
+/* What goes for all of them, after the file was read. */
+static int finish(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
+{
+    struct pipeline *pipeline = &tokenizer->pipeline;
+    if (tokenizer_config_read(&tokenizer->config, folder, &pipeline->arena, err) ||
+        (!tokenizer->is_words && tokenizer_config_apply(&tokenizer->config, pipeline, err)))
+        return -1;
+    tokenizer->spells_special = tokenizer->config.splits_special == ANSWER_YES;
+    return shown_tokens_init(&tokenizer->shown, &tokenizer->set->words, pipeline->decoders,
+                             &pipeline->arena, err);
+}
+
 int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, struct err *err)
 {
     size_t i = 0;
@@ -129,11 +142,9 @@ int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, st
         heap_free(opened);
         return -1;
     }
-    struct pipeline *pipeline = &opened->pipeline;
     opened->file = openers[i].name;
-    opened->set = opened->is_words ? &opened->vocabulary.set : &pipeline->set;
-    if (shown_tokens_init(&opened->shown, &opened->set->words, pipeline->decoders, &pipeline->arena,
-                          err)) {
+    opened->set = opened->is_words ? &opened->vocabulary.set : &opened->pipeline.set;
+    if (finish(opened, folder, err)) {
         tokenizer_free(opened);
         return -1;
     }
@@ -185,44 +196,32 @@ void tokenizer_spell_special(struct tokenizer *tokenizer)
 
 /* --- what texts begin with -------------------------------------------------------------------- */
 
-/* Where the token to begin with is looked for, and whether it was found. */
-struct search {
-    struct tokenizer *tokenizer;
-    bool found;
-};
-
-/* The member `bos_token` of tokenizer_config.json, a text or an object with its `content`. */
-static int find_named(void *context, const struct json *root, struct err *err)
+/* The token that a role of tokenizer_config.json names. */
+static int find_role(const struct tokenizer *tokenizer, size_t role, uint32_t *id, bool *found,
+                     struct err *err)
 {
-    struct search *search = context;
-    char shown[LABEL_EXCERPT_BYTES];
-    const char *text = NULL;
-    const struct json *member = json_member(root, "bos_token");
-    if (json_is_object(member))
-        member = json_member(member, "content");
-    if (!json_get_text(member, &text))
-        return 0;
-    if (token_set_find(search->tokenizer->set, text, strlen(text), &search->tokenizer->begin,
-                       &search->found, err))
-        return -1;
-    return search->found ? 0
-                         : err_set(err, "bos_token: '%s' is not in the vocabulary",
-                                   label_excerpt(shown, text, strlen(text)));
+    const char *text = tokenizer->config.tokens[role];
+    *found = false;
+    return text ? token_set_find(tokenizer->set, text, strlen(text), id, found, err) : 0;
 }
 
 int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
     static const char *const names[] = {"<|endoftext|>", "<|begin_of_text|>", "<s>", "<bos>",
                                         "[BOS]"};
-    static const char config[] = "tokenizer_config.json";
-    struct search search = {tokenizer, false};
-    if (folder_has(folder, config) && json_read_file(folder, config, find_named, &search, err))
+    const char *named = tokenizer->config.tokens[CONFIG_BOS];
+    char shown[LABEL_EXCERPT_BYTES];
+    bool found = false;
+    if (find_role(tokenizer, CONFIG_BOS, &tokenizer->begin, &found, err))
         return -1;
-    for (size_t i = 0; !search.found && i < sizeof names / sizeof *names; i++)
-        if (token_set_find(tokenizer->set, names[i], strlen(names[i]), &tokenizer->begin,
-                           &search.found, err))
+    if (named && !found)
+        return err_set(err, "'%s/%s': bos_token: '%s' is not in the vocabulary", folder->path,
+                       "tokenizer_config.json", label_excerpt(shown, named, strlen(named)));
+    for (size_t i = 0; !found && i < sizeof names / sizeof *names; i++)
+        if (token_set_find(tokenizer->set, names[i], strlen(names[i]), &tokenizer->begin, &found,
+                           err))
             return -1;
-    if (!search.found)
+    if (!found)
         return err_set(err,
                        "'%s': expected a token to begin texts with (<|endoftext|>, <s>, …), "
                        "found none in the vocabulary",
@@ -233,48 +232,40 @@ int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *fold
 
 /* --- what goes around texts ------------------------------------------------------------------- */
 
-/* A token that tokenizer_config.json names, and whether texts have it. */
-static int apply_config(void *context, const struct json *root, struct err *err)
+/* What the class adds that the config names, when nothing else is said. */
+static bool class_begins(const struct tokenizer *tokenizer)
 {
-    static const struct {
-        const char *setting, *token;
-        void (*set)(struct special_ids *ids, uint32_t id, bool wanted);
-    } rows[] = {
-        {"add_bos_token", "bos_token", special_ids_set_first},
-        {"add_eos_token", "eos_token", special_ids_set_last},
+    static const char *const classes[] = {"LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer"};
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (strncmp(tokenizer->config.class, classes[i], strlen(classes[i])) == 0)
+            return strcmp(tokenizer->file, "tokenizer.model") == 0;
+    return false;
+}
+
+int tokenizer_special(struct special_ids *ids, const struct tokenizer *tokenizer, struct err *err)
+{
+    static void (*const set[CONFIG_ROLES])(struct special_ids *, uint32_t, bool) = {
+        [CONFIG_BOS] = special_ids_set_first,
+        [CONFIG_EOS] = special_ids_set_last,
     };
-    struct tokenizer *tokenizer = context;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct json *token = json_member(root, rows[i].token);
-        const char *text = NULL;
-        bool wanted = false;
+    *ids = tokenizer->pipeline.special;
+    for (size_t role = 0; role < CONFIG_ROLES; role++) {
+        enum answer adds = tokenizer->config.adds[role];
         bool found = false;
         uint32_t id = 0;
-        json_get_text(json_is_object(token) ? json_member(token, "content") : token, &text);
-        if (!text || !json_get_bool(json_member(root, rows[i].setting), &wanted))
-            continue;
-        if (token_set_find(tokenizer->set, text, strlen(text), &id, &found, err))
+        if (adds == ANSWER_NONE && role == CONFIG_BOS && class_begins(tokenizer))
+            adds = ANSWER_YES;
+        if (find_role(tokenizer, role, &id, &found, err))
             return -1;
-        if (found)
-            rows[i].set(&tokenizer->special, id, wanted);
+        if (found && adds != ANSWER_NONE)
+            set[role](ids, id, adds == ANSWER_YES);
     }
     return 0;
 }
 
-int tokenizer_special(struct special_ids *ids, const struct tokenizer *tokenizer,
-                      const struct folder *folder, struct err *err)
+int tokenizer_add_special(struct tokenizer *tokenizer, struct err *err)
 {
-    static const char config[] = "tokenizer_config.json";
-    struct tokenizer scratch = {.set = tokenizer->set, .special = tokenizer->pipeline.special};
-    if (folder_has(folder, config) && json_read_file(folder, config, apply_config, &scratch, err))
-        return -1;
-    *ids = scratch.special;
-    return 0;
-}
-
-int tokenizer_add_special(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
-{
-    return tokenizer_special(&tokenizer->special, tokenizer, folder, err);
+    return tokenizer_special(&tokenizer->special, tokenizer, err);
 }
 
 /* --- texts and ids ---------------------------------------------------------------------------- */

@@ -58,11 +58,10 @@ int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *fold
 
 /* From now on every text stands between the tokens that the tokenizer's own program puts around it:
  * those of its post_processor, less or more those of which tokenizer_config.json says
- * `add_bos_token` or `add_eos_token`. And those ids. */
-int tokenizer_add_special(struct tokenizer *tokenizer, const struct folder *folder,
-                          struct err *err);
-int tokenizer_special(struct special_ids *ids, const struct tokenizer *tokenizer,
-                      const struct folder *folder, struct err *err);
+ * `add_bos_token` or `add_eos_token`, or a class of Llama's kind for a tokenizer.model. And those
+ * ids. */
+int tokenizer_add_special(struct tokenizer *tokenizer, struct err *err);
+int tokenizer_special(struct special_ids *ids, const struct tokenizer *tokenizer, struct err *err);
 
 /* Cut a text into tokens, kept in `arena`. Refused: bytes that are not UTF-8, and a word that is no
  * entry where the vocabulary has no word for the unknown. */

@@ -340,6 +340,13 @@ int decoders_sentencepiece(struct decoder_step **steps, bool prefixed, struct ar
     return 0;
 }
 
+void decoders_keep_front(struct decoder_step *steps)
+{
+    for (; steps && steps->next; steps = steps->next)
+        if (steps->next->row->put == strip && !steps->next->next)
+            steps->next = NULL;
+}
+
 void decoders_release(struct decoder_step *steps)
 {
     for (; steps; steps = steps->next)

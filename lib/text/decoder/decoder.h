@@ -44,6 +44,9 @@ int decoders_byte_level(struct decoder_step **steps, struct arena *arena, struct
 int decoders_sentencepiece(struct decoder_step **steps, bool prefixed, struct arena *arena,
                            struct err *err);
 
+/* … or, of these, does not go. */
+void decoders_keep_front(struct decoder_step *steps);
+
 /* What stands for a blank in words, NULL when nothing does; are <0x00> to <0xFF> bytes; and the
  * byte that such a word stands for, or -1. */
 const struct matcher *decoders_sign(const struct decoder_step *steps);

@@ -55,8 +55,11 @@ static int read_prepend(struct normalizer *step, const struct json *value, struc
 
 static int prepend(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
 {
+    static const struct text_range front = {0, 1};
+    size_t hint = 0;
     (void)err;
-    if (rewriter->in->size)
+    if (rewriter->in->size &&
+        (!step->first || !aligned_text_place(rewriter->in, front, &hint).start))
         text_rewriter_replace(rewriter, 0, 0, step->content, step->content_size);
     text_rewriter_keep(rewriter, 0, rewriter->in->size);
     return 0;
@@ -243,12 +246,14 @@ static int collapse(const struct normalizer *step, struct text_rewriter *rewrite
     return 0;
 }
 
+static const char sentencepiece_prefix[] = "prefix";
+
 int normalizers_sentencepiece(struct normalizer **steps, const struct sentencepiece_rules *rules,
                               struct arena *arena, struct err *err)
 {
     static const struct normalizer_row charsmap = {"charsmap", NULL, normalize_charsmap_longest};
     static const struct normalizer_row blanks = {"blanks", NULL, collapse};
-    static const struct normalizer_row prefix = {"prefix", NULL, prepend};
+    static const struct normalizer_row prefix = {sentencepiece_prefix, NULL, prepend};
     static const struct normalizer_row escape = {"escape", NULL, replace};
     static const char blank[] = " ";
     static const char sign[] = "▁";
@@ -280,6 +285,18 @@ int normalizers_sentencepiece(struct normalizer **steps, const struct sentencepi
         step->matcher = (struct matcher){.literal = blank, .literal_size = 1};
     }
     return 0;
+}
+
+bool normalizers_limit_prefix(struct normalizer **steps, bool removed, bool first)
+{
+    while (*steps && strcmp((*steps)->row->name, sentencepiece_prefix) != 0)
+        steps = &(*steps)->next;
+    if (!*steps)
+        return false;
+    (*steps)->first = first;
+    if (removed)
+        *steps = (*steps)->next;
+    return true;
 }
 
 bool normalizers_spell_bytes(const struct normalizer *steps)

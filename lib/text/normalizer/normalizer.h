@@ -20,6 +20,7 @@ struct normalizer {
     const char *content;    /* … by what; Prepend, Append: what */
     size_t content_size;
     bool left, right;                /* Strip: on these sides */
+    bool first;                      /* Prepend: to the front of the text as given alone */
     const struct charsmap *charsmap; /* Precompiled */
     const struct added_tokens *kept; /* … and what it leaves alone */
     struct normalizer *next;
@@ -63,6 +64,10 @@ struct sentencepiece_rules {
 
 int normalizers_sentencepiece(struct normalizer **steps, const struct sentencepiece_rules *rules,
                               struct arena *arena, struct err *err);
+
+/* Of these: take the blank before texts away, or leave it only before the first stretch of a text.
+ * False where there is none. */
+bool normalizers_limit_prefix(struct normalizer **steps, bool removed, bool first);
 
 /* --- steps of files of their own ------------------------------------------------------------ */
 

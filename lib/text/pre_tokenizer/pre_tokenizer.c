@@ -144,18 +144,22 @@ static int add_delimiter(struct reading *reading, const struct json *value)
     return step->matcher.literal ? 0 : -1;
 }
 
+static void set_blank_before(struct pre_tokenizer *step)
+{
+    step->cut = pre_tokenizer_sign;
+    step->prepend = PREPEND_ALWAYS;
+    step->sign = " ";
+    step->sign_size = 1;
+}
+
 /* A blank before a piece; a pattern, which may be NULL; bytes as characters. */
 static int add_byte_level_steps(struct reading *reading, bool prefix, const char *pattern)
 {
     struct pre_tokenizer *step = prefix ? add_step(reading) : NULL;
     if (prefix && !step)
         return -1;
-    if (step) {
-        step->cut = pre_tokenizer_sign;
-        step->prepend = PREPEND_ALWAYS;
-        step->sign = " ";
-        step->sign_size = 1;
-    }
+    if (step)
+        set_blank_before(step);
     step = pattern ? add_step(reading) : NULL;
     if (pattern && (!step || matcher_set_pattern(&step->matcher, pattern, reading->err)))
         return -1;
@@ -280,4 +284,26 @@ int pre_tokenizers_byte_level(struct pre_tokenizer **steps, const char *pattern,
     struct reading reading = {steps, arena, err};
     *steps = NULL;
     return add_byte_level_steps(&reading, false, pattern);
+}
+
+int pre_tokenizers_set_prefix(struct pre_tokenizer **steps, bool wanted, struct arena *arena,
+                              struct err *err)
+{
+    struct pre_tokenizer *first = *steps;
+    bool there = first && first->cut == pre_tokenizer_sign && !first->matcher.literal;
+    struct pre_tokenizer *rest = there ? first->next : first;
+    bool cuts = rest && rest->matcher.splitter == SPLITTER_GPT2;
+    const struct pre_tokenizer *last = cuts ? rest->next : rest;
+    if (!last || last->cut != pre_tokenizer_spell || last->next || there == wanted)
+        return 0;
+    *steps = rest;
+    if (!wanted)
+        return 0;
+    struct pre_tokenizer *blank = arena_alloc(arena, 1, sizeof *blank, err);
+    if (!blank)
+        return -1;
+    set_blank_before(blank);
+    blank->next = rest;
+    *steps = blank;
+    return 0;
 }

@@ -53,6 +53,10 @@ void pre_tokenizers_release(struct pre_tokenizer *steps);
 int pre_tokenizers_byte_level(struct pre_tokenizer **steps, const char *pattern,
                               struct arena *arena, struct err *err);
 
+/* Where ByteLevel is all that cuts: put a blank before texts, or not. */
+int pre_tokenizers_set_prefix(struct pre_tokenizer **steps, bool wanted, struct arena *arena,
+                              struct err *err);
+
 /* What a step does to a piece: hand on what a search cuts it into (pre_tokenizer_split.c), with
  * blanks as signs, or with the characters of GPT-2's alphabet for its bytes (pre_tokenizer_sign.c).
  */

@@ -86,9 +86,8 @@ TEST(texts_of_llama_begin_with_its_first_special_token)
 {
     struct tokenizer *tokenizer = NULL;
     struct special_ids ids;
-    const struct folder bare = {folder_path, &(struct folder_file){"x", "", 0}, 1};
     ck_assert(!open_ranks(&tokenizer, "tokenizer.model", BC, NULL, NULL));
-    ck_assert(!tokenizer_special(&ids, tokenizer, &bare, NULL));
+    ck_assert(!tokenizer_special(&ids, tokenizer, NULL));
     ck_assert_uint_eq(ids.before_count, 1);
     ck_assert_uint_eq(ids.before[0], 257);
     ck_assert_uint_eq(ids.after_count, 0);
