@@ -15,7 +15,7 @@
 #include "model/site.h"
 #include "output.h"
 #include "text/label.h"
-#include "text/tokenizer.h"
+#include "tokenizer_info.h"
 #include "write/table.h"
 
 enum {
@@ -26,7 +26,7 @@ enum {
 
 struct facts {
     const struct model *model;
-    const struct tokenizer *tokenizer;
+    struct tokenizer_info tokenizer;
     size_t parameters;             /* numbers in all tensors, a tied matrix once */
     size_t weight_bytes;           /* as they lie in the file */
     size_t converted_bytes;        /* of weights that become float32 when they are first used */
@@ -137,9 +137,10 @@ static void write_config(struct stream *out, const struct facts *facts)
             stream_format(out, "%-14s %s\n", architecture_rows[i].name, words.bytes);
         buf_release(&words);
     }
-    stream_format(out, "vocabulary     %zu%s%s\n", c->vocab_size, facts->tokenizer ? ", " : "",
-                  facts->tokenizer ? tokenizer_kind(facts->tokenizer)
-                                   : ", no tokenizer: --ids only");
+    stream_format(out, "vocabulary     %zu%s%s\n", c->vocab_size,
+                  facts->tokenizer.tokenizer ? ", " : "",
+                  facts->tokenizer.tokenizer ? tokenizer_kind(facts->tokenizer.tokenizer)
+                                             : ", no tokenizer: --ids only");
     if (c->n_positions)
         stream_format(out, "context        %zu tokens\n", c->n_positions);
     else
@@ -223,17 +224,20 @@ static void write_memory(struct stream *out, const struct facts *facts)
                       num_size(size, facts->converted_bytes));
 }
 
-static void write_summary(struct stream *out, const struct facts *facts)
+static int write_summary(struct stream *out, const struct facts *facts, struct err *err)
 {
     char weights[NUM_SIZE_BYTES];
     stream_text(out, "model          ");
     label_write_line(out, facts->model->name, strlen(facts->model->name));
     stream_text(out, facts->model->folder.files ? " (in the binary)\n" : "\n");
     write_config(out, facts);
+    if (tokenizer_info_write(&facts->tokenizer, out, err))
+        return -1;
     stream_format(out, "parameters     %zu, %s, %s of weights in %s\n", facts->parameters,
                   facts->dtype, num_size(weights, facts->weight_bytes),
                   facts->model->weights.checkpoint.name);
     write_memory(out, facts);
+    return 0;
 }
 
 /* {"name": "wte.weight", "dtype": "F32", "shape": [6, 4]}, … */
@@ -254,7 +258,7 @@ static void put_tensors(struct json_writer *json, const struct weights *weights)
 }
 
 /* Member by member, for scripts. */
-static void write_json(struct stream *out, const struct facts *facts)
+static int write_json(struct stream *out, const struct facts *facts, struct err *err)
 {
     const struct config *c = &facts->model->config;
     const struct number {
@@ -285,7 +289,10 @@ static void write_json(struct stream *out, const struct facts *facts)
     json_put_bool(&json, "causal", c->causal);
     json_put_bool(&json, "cross", c->cross);
     json_put_bool(&json, "bundled", facts->model->folder.files != NULL);
-    json_put_text(&json, "tokenizer", facts->tokenizer ? tokenizer_kind(facts->tokenizer) : NULL);
+    json_put_text(&json, "tokenizer",
+                  facts->tokenizer.tokenizer ? tokenizer_kind(facts->tokenizer.tokenizer) : NULL);
+    if (tokenizer_info_json(&facts->tokenizer, &json, err))
+        return -1;
     json_put_text(&json, "activation",
                   c->kind == MODEL_ATTENTION ? NULL : activation_name(c->activation));
     json_put_bool(&json, "gated", c->gated);
@@ -310,6 +317,7 @@ static void write_json(struct stream *out, const struct facts *facts)
     put_tensors(&json, &facts->model->weights);
     json_put_close(&json, '}');
     stream_char(out, '\n');
+    return 0;
 }
 
 static int write_info(size_t columns, bool json, const struct facts *facts, struct err *err)
@@ -320,12 +328,12 @@ static int write_info(size_t columns, bool json, const struct facts *facts, stru
     if (stream_to(&out, STDOUT_FILENO, err))
         return -1;
     if (json) {
-        write_json(&out, facts);
-    } else {
-        write_summary(&out, facts);
+        failed = write_json(&out, facts, err);
+    } else if (!(failed = write_summary(&out, facts, err))) {
         write_sizes(&table, facts);
         write_tensors(&table, facts);
-        failed = table_close(&table, err) || write_words(&out, facts->tokenizer, columns, err);
+        failed =
+            table_close(&table, err) || write_words(&out, facts->tokenizer.tokenizer, columns, err);
     }
     if (!failed)
         failed = stream_commit(&out, err);
@@ -354,11 +362,11 @@ int info_command(const struct options *options, struct err *err)
                            positions, facts.tokens);
     failed = failed || count_outputs(&facts, err) ||
              tokenizer_open_if_known(&tokenizer, &model.folder, why, err) ||
-             tokenizer_check_ids(tokenizer, &model.folder, model.config.vocab_size, err);
+             tokenizer_check_ids(tokenizer, &model.folder, model.config.vocab_size, err) ||
+             tokenizer_info_init(&facts.tokenizer, tokenizer, &model.folder, err);
     if (!failed) {
         if (*why)
             print_note("%s: ids only", why);
-        facts.tokenizer = tokenizer;
         count_tensors(&facts);
         failed = write_info(page_columns(&options->looks), json, &facts, err);
     }

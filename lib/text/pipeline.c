@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/folder.h"
 #include "format/json.h"
@@ -200,6 +201,22 @@ int pipeline_open_json(struct pipeline *pipeline, const struct folder *folder, s
     if (failed)
         pipeline_release(pipeline);
     return failed;
+}
+
+void pipeline_stages(const struct pipeline *pipeline, struct buf *out)
+{
+    for (const struct normalizer *step = pipeline->normalizers; step; step = step->next)
+        buf_format(out, "%s, ", step->row->name);
+    for (const struct pre_tokenizer *step = pipeline->pre_tokenizers; step; step = step->next) {
+        if (step->name)
+            buf_text(out, step->name);
+        for (size_t i = 0; step->name && i < PATTERN_COUNT; i++)
+            if (step->matcher.splitter && step->matcher.splitter == splitter_patterns[i].kind)
+                buf_format(out, " (%s)", splitter_patterns[i].name);
+        if (step->name)
+            buf_text(out, ", ");
+    }
+    buf_text(out, pipeline->model.row->name);
 }
 
 /* Neither fails nor takes all of a text away. */

@@ -15,6 +15,7 @@
 #include "text/subword/subword.h"
 #include "text/token_set.h"
 
+struct buf;
 struct folder;
 
 struct pipeline {
@@ -52,6 +53,9 @@ bool rank_file_is(const char *bytes, size_t size);
 int pipeline_read_named(struct pipeline *pipeline, const struct folder *folder, struct err *err);
 
 void pipeline_release(struct pipeline *pipeline);
+
+/* Append the names of all that a text goes through: "NFC, Split (llama3), ByteLevel, BPE". */
+void pipeline_stages(const struct pipeline *pipeline, struct buf *out);
 
 /* True when every text in UTF-8 has tokens, so that nothing in it can be refused or dropped. */
 bool pipeline_knows_all(const struct pipeline *pipeline);

@@ -94,6 +94,11 @@ const char *tokenizer_file_name(size_t index)
     return openers[index].name;
 }
 
+bool tokenizer_file_opens(size_t index)
+{
+    return openers[index].open;
+}
+
 /* The pattern of a rank file with another name is not known. */
 static int refuse_other_ranks(const struct folder *folder, struct err *err)
 {
@@ -196,9 +201,8 @@ void tokenizer_spell_special(struct tokenizer *tokenizer)
 
 /* --- what texts begin with -------------------------------------------------------------------- */
 
-/* The token that a role of tokenizer_config.json names. */
-static int find_role(const struct tokenizer *tokenizer, size_t role, uint32_t *id, bool *found,
-                     struct err *err)
+int tokenizer_role(const struct tokenizer *tokenizer, enum token_role role, uint32_t *id,
+                   bool *found, struct err *err)
 {
     const char *text = tokenizer->config.tokens[role];
     *found = false;
@@ -209,10 +213,10 @@ int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *fold
 {
     static const char *const names[] = {"<|endoftext|>", "<|begin_of_text|>", "<s>", "<bos>",
                                         "[BOS]"};
-    const char *named = tokenizer->config.tokens[CONFIG_BOS];
+    const char *named = tokenizer->config.tokens[ROLE_BOS];
     char shown[LABEL_EXCERPT_BYTES];
     bool found = false;
-    if (find_role(tokenizer, CONFIG_BOS, &tokenizer->begin, &found, err))
+    if (tokenizer_role(tokenizer, ROLE_BOS, &tokenizer->begin, &found, err))
         return -1;
     if (named && !found)
         return err_set(err, "'%s/%s': bos_token: '%s' is not in the vocabulary", folder->path,
@@ -244,18 +248,18 @@ static bool class_begins(const struct tokenizer *tokenizer)
 
 int tokenizer_special(struct special_ids *ids, const struct tokenizer *tokenizer, struct err *err)
 {
-    static void (*const set[CONFIG_ROLES])(struct special_ids *, uint32_t, bool) = {
-        [CONFIG_BOS] = special_ids_set_first,
-        [CONFIG_EOS] = special_ids_set_last,
+    static void (*const set[TOKEN_ROLES])(struct special_ids *, uint32_t, bool) = {
+        [ROLE_BOS] = special_ids_set_first,
+        [ROLE_EOS] = special_ids_set_last,
     };
     *ids = tokenizer->pipeline.special;
-    for (size_t role = 0; role < CONFIG_ROLES; role++) {
+    for (enum token_role role = 0; role < TOKEN_ROLES; role++) {
         enum answer adds = tokenizer->config.adds[role];
         bool found = false;
         uint32_t id = 0;
-        if (adds == ANSWER_NONE && role == CONFIG_BOS && class_begins(tokenizer))
+        if (adds == ANSWER_NONE && role == ROLE_BOS && class_begins(tokenizer))
             adds = ANSWER_YES;
-        if (find_role(tokenizer, role, &id, &found, err))
+        if (tokenizer_role(tokenizer, role, &id, &found, err))
             return -1;
         if (found && adds != ANSWER_NONE)
             set[role](ids, id, adds == ANSWER_YES);
@@ -378,4 +382,20 @@ const char *tokenizer_kind(const struct tokenizer *tokenizer)
     if (model->row == &subword_rows[SUBWORD_BPE])
         return model->bpe.by_characters ? "BPE" : "byte-level BPE";
     return model->row == &subword_rows[SUBWORD_WORD_LEVEL] ? "whole words" : model->row->name;
+}
+
+const char *tokenizer_file(const struct tokenizer *tokenizer)
+{
+    return tokenizer->file;
+}
+
+void tokenizer_stages(const struct tokenizer *tokenizer, struct buf *out)
+{
+    if (!tokenizer->is_words)
+        pipeline_stages(&tokenizer->pipeline, out);
+}
+
+const struct added_tokens *tokenizer_added(const struct tokenizer *tokenizer)
+{
+    return &tokenizer->set->added;
 }

@@ -16,9 +16,12 @@
 
 struct buf;
 struct folder;
+struct added_tokens;  /* text/token_set.h */
 struct special_ids;   /* text/post_processor.h */
 struct token_decoder; /* text/decoder/decoder.h */
 struct tokenizer;
+
+enum token_role { ROLE_BOS, ROLE_EOS, TOKEN_ROLES }; /* of tokenizer_config.json */
 
 /* The names of all files that make a folder's tokenizer, here and in other programs, in the order
  * in which they are looked for. */
@@ -90,6 +93,16 @@ void tokenizer_decode_begin(const struct tokenizer *tokenizer, struct token_deco
                             struct buf *out);
 bool tokenizer_decode(const struct tokenizer *tokenizer, struct token_decoder *decoder,
                       uint32_t id);
+
+/* What `info` says of it: the file it was opened from (vocab.json stands for merges.txt, too);
+ * whether another name's file could have been it; the stages that a text goes through, ""  of words
+ * alone; the id of `bos_token` or `eos_token`; and the added tokens by id. */
+const char *tokenizer_file(const struct tokenizer *tokenizer);
+bool tokenizer_file_opens(size_t index);
+void tokenizer_stages(const struct tokenizer *tokenizer, struct buf *out);
+int tokenizer_role(const struct tokenizer *tokenizer, enum token_role role, uint32_t *id,
+                   bool *found, struct err *err);
+const struct added_tokens *tokenizer_added(const struct tokenizer *tokenizer);
 
 /* What stands between two tokens of a text that is put together again, "" or a blank; and what it
  * is, for `info`: "words", "byte-level BPE". */

@@ -4,20 +4,17 @@
 #ifndef ATTN_TEXT_TOKENIZER_CONFIG_H
 #define ATTN_TEXT_TOKENIZER_CONFIG_H
 
-#include "base/arena.h"
+#include "text/tokenizer.h"
 
-struct folder;
 struct pipeline;
-
-enum { CONFIG_BOS, CONFIG_EOS, CONFIG_ROLES };
 
 enum answer { ANSWER_NONE, ANSWER_NO, ANSWER_YES };
 
 struct tokenizer_config {
     const char
-        *tokens[CONFIG_ROLES]; /* bos_token, eos_token: a text, or the `content` of an object */
-    enum answer adds[CONFIG_ROLES]; /* add_bos_token, add_eos_token */
-    enum answer prefixes;           /* add_prefix_space */
+        *tokens[TOKEN_ROLES];      /* bos_token, eos_token: a text, or the `content` of an object */
+    enum answer adds[TOKEN_ROLES]; /* add_bos_token, add_eos_token */
+    enum answer prefixes;          /* add_prefix_space */
     enum answer legacy;
     enum answer splits_special; /* split_special_tokens: special tokens are text */
     const char *class;          /* tokenizer_class; "": none */

@@ -259,8 +259,12 @@ enum { ROW_COUNT = sizeof rows / sizeof *rows };
 static int add(void *context, size_t type, const struct json *value, struct err *err)
 {
     struct reading *reading = context;
+    struct pre_tokenizer **first = reading->end;
     reading->err = err;
-    return rows[type].add(reading, value);
+    if (rows[type].add(reading, value))
+        return -1;
+    (*first)->name = rows[type].name;
+    return 0;
 }
 
 int pre_tokenizers_read(struct pre_tokenizer **steps, const struct json *value, struct arena *arena,
@@ -283,7 +287,11 @@ int pre_tokenizers_byte_level(struct pre_tokenizer **steps, const char *pattern,
 {
     struct reading reading = {steps, arena, err};
     *steps = NULL;
-    return add_byte_level_steps(&reading, false, pattern);
+    if (add_byte_level_steps(&reading, false, pattern))
+        return -1;
+    (*steps)->name = "Split";
+    (*steps)->next->name = "ByteLevel";
+    return 0;
 }
 
 int pre_tokenizers_set_prefix(struct pre_tokenizer **steps, bool wanted, struct arena *arena,
@@ -296,6 +304,7 @@ int pre_tokenizers_set_prefix(struct pre_tokenizer **steps, bool wanted, struct 
     const struct pre_tokenizer *last = cuts ? rest->next : rest;
     if (!last || last->cut != pre_tokenizer_spell || last->next || there == wanted)
         return 0;
+    rest->name = first->name;
     *steps = rest;
     if (!wanted)
         return 0;
@@ -303,6 +312,7 @@ int pre_tokenizers_set_prefix(struct pre_tokenizer **steps, bool wanted, struct 
     if (!blank)
         return -1;
     set_blank_before(blank);
+    blank->name = "prefix";
     blank->next = rest;
     *steps = blank;
     return 0;

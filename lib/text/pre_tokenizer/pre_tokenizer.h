@@ -31,6 +31,7 @@ enum prepend_scheme { PREPEND_NEVER, PREPEND_FIRST, PREPEND_ALWAYS };
 
 /* One step. ByteLevel, Metaspace and BertPreTokenizer are several. */
 struct pre_tokenizer {
+    const char *name; /* of the type; NULL: a further step of the same */
     int (*cut)(const struct pre_tokenizer *step, struct encoder *encoder,
                const struct text_piece *piece, struct err *err);
     struct matcher matcher; /* what cuts; or what is replaced by the sign */

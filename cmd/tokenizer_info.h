@@ -1,0 +1,26 @@
+/* tokenizer_info.h: what `info` says of a model's tokenizer. */
+#ifndef ATTN_CMD_TOKENIZER_INFO_H
+#define ATTN_CMD_TOKENIZER_INFO_H
+
+#include "base/folder.h"
+#include "format/json_writer.h"
+#include "text/post_processor.h"
+#include "text/tokenizer.h"
+
+struct tokenizer_info {
+    const struct tokenizer *tokenizer; /* NULL: there is none, and nothing is said */
+    const struct folder *folder;
+    struct special_ids special;
+    bool has[TOKEN_ROLES];
+    uint32_t ids[TOKEN_ROLES];
+};
+
+int tokenizer_info_init(struct tokenizer_info *info, const struct tokenizer *tokenizer,
+                        const struct folder *folder, struct err *err);
+
+/* Rows of the page; members of the object that is open. */
+int tokenizer_info_write(const struct tokenizer_info *info, struct stream *out, struct err *err);
+int tokenizer_info_json(const struct tokenizer_info *info, struct json_writer *json,
+                        struct err *err);
+
+#endif
