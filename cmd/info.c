@@ -112,7 +112,7 @@ static void write_heads(struct stream *out, const struct config *c)
         stream_format(out, ", keys %zu wide, values %zu\n", c->d_k, c->d_v);
 }
 
-static void write_config(struct stream *out, const struct facts *facts)
+static int write_config(struct stream *out, const struct facts *facts, struct err *err)
 {
     const struct config *c = &facts->model->config;
     const char *sight = c->n_encoder_layer ? "causal, and sees all of a second text (--source)"
@@ -130,11 +130,13 @@ static void write_config(struct stream *out, const struct facts *facts)
     if (c->kind != MODEL_ATTENTION)
         stream_format(out, "mlp            %zu wide, %s%s\n", c->n_inner,
                       activation_name(c->activation), c->gated ? ", gated" : "");
-    for (size_t i = 0; i < architecture_row_count; i++) {
+    int failed = 0;
+    for (size_t i = 0; i < architecture_row_count && !failed; i++) {
         struct buf words = {0};
         architecture_rows[i].write(&words, c);
         if (words.size)
             stream_format(out, "%-14s %s\n", architecture_rows[i].name, words.bytes);
+        failed = buf_check(&words, err);
         buf_release(&words);
     }
     stream_format(out, "vocabulary     %zu%s%s\n", c->vocab_size,
@@ -145,6 +147,7 @@ static void write_config(struct stream *out, const struct facts *facts)
         stream_format(out, "context        %zu tokens\n", c->n_positions);
     else
         stream_text(out, "context        no limit\n");
+    return failed;
 }
 
 static void write_tensors(struct table *table, const struct facts *facts)
@@ -230,8 +233,7 @@ static int write_summary(struct stream *out, const struct facts *facts, struct e
     stream_text(out, "model          ");
     label_write_line(out, facts->model->name, strlen(facts->model->name));
     stream_text(out, facts->model->folder.files ? " (in the binary)\n" : "\n");
-    write_config(out, facts);
-    if (tokenizer_info_write(&facts->tokenizer, out, err))
+    if (write_config(out, facts, err) || tokenizer_info_write(&facts->tokenizer, out, err))
         return -1;
     stream_format(out, "parameters     %zu, %s, %s of weights in %s\n", facts->parameters,
                   facts->dtype, num_size(weights, facts->weight_bytes),
@@ -289,17 +291,15 @@ static int write_json(struct stream *out, const struct facts *facts, struct err 
     json_put_bool(&json, "causal", c->causal);
     json_put_bool(&json, "cross", c->cross);
     json_put_bool(&json, "bundled", facts->model->folder.files != NULL);
-    json_put_text(&json, "tokenizer",
-                  facts->tokenizer.tokenizer ? tokenizer_kind(facts->tokenizer.tokenizer) : NULL);
-    if (tokenizer_info_json(&facts->tokenizer, &json, err))
-        return -1;
+    int failed = tokenizer_info_json(&facts->tokenizer, &json, err);
     json_put_text(&json, "activation",
                   c->kind == MODEL_ATTENTION ? NULL : activation_name(c->activation));
     json_put_bool(&json, "gated", c->gated);
-    for (size_t i = 0; i < architecture_row_count; i++) {
+    for (size_t i = 0; i < architecture_row_count && !failed; i++) {
         struct buf words = {0};
         architecture_rows[i].write(&words, c);
         json_put_text(&json, architecture_rows[i].name, words.size ? words.bytes : NULL);
+        failed = buf_check(&words, err);
         buf_release(&words);
     }
     json_put_text(&json, "dtype", facts->dtype);
@@ -317,7 +317,7 @@ static int write_json(struct stream *out, const struct facts *facts, struct err 
     put_tensors(&json, &facts->model->weights);
     json_put_close(&json, '}');
     stream_char(out, '\n');
-    return 0;
+    return failed;
 }
 
 static int write_info(size_t columns, bool json, const struct facts *facts, struct err *err)

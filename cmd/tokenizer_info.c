@@ -172,6 +172,7 @@ int tokenizer_info_json(const struct tokenizer_info *info, struct json_writer *j
     struct buf stages = {0};
     if (info->tokenizer)
         tokenizer_stages(info->tokenizer, &stages);
+    json_put_text(json, "tokenizer", info->tokenizer ? tokenizer_kind(info->tokenizer) : NULL);
     put_files(info, json, "tokenizer_files", true);
     put_files(info, json, "tokenizer_files_not_read", false);
     json_put_text(json, "tokenizer_stages", stages.size ? stages.bytes : NULL);

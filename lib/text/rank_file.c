@@ -8,6 +8,7 @@
 #include "base/base64.h"
 #include "base/file.h"
 #include "base/folder.h"
+#include "base/listing.h"
 #include "base/num.h"
 #include "format/json.h"
 #include "text/label.h"
@@ -255,5 +256,27 @@ int pipeline_open_ranks(struct pipeline *pipeline, const struct folder *folder, 
     int failed = open_ranks(pipeline, folder, name, err);
     if (failed)
         pipeline_release(pipeline);
+    return failed;
+}
+
+int rank_file_refuse_others(const struct folder *folder, struct err *err)
+{
+    static const char end[] = ".tiktoken";
+    struct arena arena = {0};
+    struct listing listing;
+    if (folder->files)
+        return 0;
+    int failed = listing_read(&listing, folder->path, &arena, err);
+    for (size_t i = 0; i < listing.count && !failed; i++) {
+        size_t size = strlen(listing.names[i]);
+        if (size >= sizeof end && strcmp(listing.names[i] + size - (sizeof end - 1), end) == 0)
+            failed = err_unsupported(
+                err,
+                "'%s/%s': a rank file of this name is not supported, which does not say how texts "
+                "are cut: as qwen.tiktoken, o200k_base.tiktoken, cl100k_base.tiktoken, "
+                "p50k_base.tiktoken or r50k_base.tiktoken it is",
+                folder->path, listing.names[i]);
+    }
+    arena_release(&arena);
     return failed;
 }

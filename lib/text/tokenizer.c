@@ -5,7 +5,6 @@
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/heap.h"
-#include "base/listing.h"
 #include "base/utf8.h"
 #include "text/encoder.h"
 #include "text/label.h"
@@ -99,27 +98,6 @@ bool tokenizer_file_opens(size_t index)
     return openers[index].open;
 }
 
-/* The pattern of a rank file with another name is not known. */
-static int refuse_other_ranks(const struct folder *folder, struct err *err)
-{
-    static const char end[] = ".tiktoken";
-    struct arena arena = {0};
-    struct listing listing;
-    int failed = listing_read(&listing, folder->path, &arena, err);
-    for (size_t i = 0; i < listing.count && !failed; i++) {
-        size_t size = strlen(listing.names[i]);
-        if (size >= sizeof end && strcmp(listing.names[i] + size - (sizeof end - 1), end) == 0)
-            failed = err_unsupported(
-                err,
-                "'%s/%s': a rank file of this name is not supported, which does not say how texts "
-                "are cut: as qwen.tiktoken, o200k_base.tiktoken, cl100k_base.tiktoken, "
-                "p50k_base.tiktoken or r50k_base.tiktoken it is",
-                folder->path, listing.names[i]);
-    }
-    arena_release(&arena);
-    return failed;
-}
-
 /* What goes for all of them, after the file was read. */
 static int finish(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
@@ -139,7 +117,7 @@ int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, st
     while (i < TOKENIZER_FILES && (!openers[i].open || !folder_has(folder, openers[i].name)))
         i++;
     if (i == TOKENIZER_FILES)
-        return folder->files ? 0 : refuse_other_ranks(folder, err);
+        return rank_file_refuse_others(folder, err);
     struct tokenizer *opened = heap_alloc(1, sizeof *opened, err);
     if (!opened)
         return -1;
