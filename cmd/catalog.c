@@ -75,7 +75,7 @@ static const struct group {
     {"Running", FOR_COMPARE, {"repeat"}},
     {"Running",
      FOR_ALL,
-     {"threads", "quiet", "verbose", "list", "man", "completion", "size", "help"}},
+     {"threads", "quiet", "verbose", "list", "man", "completion", "size", "pattern", "help"}},
 };
 
 enum { GROUPS = sizeof groups / sizeof *groups };

@@ -81,7 +81,8 @@ const struct command command_rows[] = {
      corpus_command},
     {"vocab", FOR_VOCAB, "make a vocabulary of texts: words, or byte-level BPE", "FILE...",
      "attn-cli vocab fables.txt -o words\n"
-     "attn-cli vocab fables.txt --size 1024 -o bpe\n",
+     "attn-cli vocab fables.txt --size 1024 -o bpe\n"
+     "attn-cli vocab fables.txt --size 1024 --pattern llama3 -o bpe3\n",
      vocab_command},
     {"bench", FOR_BENCH, "measure a model beside this machine's limits", "[MODEL]",
      "attn-cli bench\n"

@@ -97,10 +97,15 @@ int new_words_find(struct new_words *words, const struct options *options,
 {
     struct word_list list = {0};
     int failed = 0;
+    static const char json[] = "tokenizer.json";
+    size_t size = options->make.vocab ? strlen(options->make.vocab) : 0;
+    bool is_json = size >= sizeof json - 1 &&
+                   strcmp(options->make.vocab + size - (sizeof json - 1), json) == 0;
     words->folder = (struct folder){options->output.path, words->files, 0};
     if (options->make.vocab)
-        failed = map_file(words, "vocab.json", options->make.vocab, err) ||
-                 (options->make.merges && map_file(words, "merges.txt", options->make.merges, err));
+        failed =
+            map_file(words, is_json ? "tokenizer.json" : "vocab.json", options->make.vocab, err) ||
+            (options->make.merges && map_file(words, "merges.txt", options->make.merges, err));
     else if (has_texts(options))
         failed = list_words(&list, words, options, err) || new_words_json(&words->json, &list, err);
     else if (like)

@@ -42,7 +42,8 @@ const struct option_row option_rows[] = {
     STRING("file", 'f', "PATH", input.file, FOR_INIT,
            "the same with the words of a file; - is standard input"),
     STRING("vocab", 0, "FILE", make.vocab, FOR_INIT,
-           "the vocabulary, a vocab.json: of words, or with --merges of a byte-level BPE"),
+           "the vocabulary, a vocab.json: of words, or with --merges of a byte-level BPE; or a "
+           "tokenizer.json"),
     STRING("merges", 0, "FILE", make.merges, FOR_INIT | FOR_TRAIN, "its merges.txt"),
     STRING("like", 0, "DIR|NAME", make.like, FOR_INIT,
            "the sizes of a model, and its words where no others are given (default: life)"),
@@ -323,8 +324,12 @@ const struct option_row option_rows[] = {
     FLAG("quiet", 'q', quiet, FOR_TRAIN, "say nothing on the way"),
     INTEGER("size", 0, "N", make.size, FOR_VOCAB, BPE_LEARN_BYTES, BPE_LEARN_MAX,
             "byte-level BPE of N tokens, at least 256 (default: a list of words)"),
+    STRING(
+        "pattern", 0, "NAME|REGEX", make.pattern, FOR_VOCAB,
+        "with --size: how texts are cut into pieces, as gpt2, llama3, qwen2 and o200k do, or by a "
+        "regular expression; a tokenizer.json is written"),
     STRING("output", 'o', "DIR", output.path, FOR_VOCAB,
-           "where vocab.json, and merges.txt of BPE, are written"),
+           "where vocab.json, and merges.txt of BPE, or tokenizer.json, are written"),
     INTEGER("count", 'n', "N", corpus.count, FOR_CORPUS, 1, 1000000000,
             "so many texts (default: 1)"),
     INTEGER("seed", 0, "N", corpus.seed, FOR_CORPUS, 0, LLONG_MAX,

@@ -107,7 +107,7 @@ struct batch_options {
 
 /* What init, train and vocab make. */
 struct make_options {
-    const char *shape, *like, *config, *vocab, *merges, *draw;
+    const char *shape, *like, *config, *vocab, *merges, *draw, *pattern;
     struct texts sets;
     long long table, seed, size;
 };

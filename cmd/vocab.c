@@ -1,15 +1,22 @@
 /* vocab.c: `attn-cli vocab`: a vocabulary from texts: their words, or byte-level BPE. */
 
+#include <string.h>
+
 #include "base/folder.h"
+#include "base/names.h"
+#include "base/utf8.h"
 #include "command.h"
 #include "model_maker.h"
 #include "session.h"
 #include "progress.h"
+#include "text/matcher.h"
 #include "text/subword/bpe_learn.h"
 
 struct job {
     const struct options *options;
-    struct file *files; /* [operands] */
+    struct file *files;  /* [operands] */
+    const char *pattern; /* that the tokenizer.json has; NULL: there is none */
+    struct matcher matcher;
     struct buf vocab, merges;
     struct arena arena;
 };
@@ -29,6 +36,30 @@ static int read_files(struct job *job, struct err *err)
         if (inputs_read_file(&job->files[i], paths->items[i], err))
             return -1;
     return job->files ? 0 : -1;
+}
+
+/* --pattern: a name, or a regular expression, which has signs that no name has. */
+static int choose_pattern(struct job *job, struct err *err)
+{
+    const char *given = job->options->make.pattern;
+    size_t index = 0;
+    struct names names = NAMES(splitter_patterns, PATTERN_COUNT);
+    if (!given)
+        return 0;
+    if (!job->options->make.size)
+        return err_usage(err, "--pattern: goes with --size, found no --size");
+    if (!given[strspn(given, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")]) {
+        if (names_choose(&index, names, "--pattern", given, err))
+            return -1;
+        given = splitter_patterns[index].pattern;
+    }
+    if (utf8_invalid_at(given, strlen(given)) < strlen(given))
+        return err_usage(err, "--pattern: expected a regular expression in UTF-8");
+    job->pattern = given;
+    if (!matcher_set_pattern(&job->matcher, given, err))
+        return 0;
+    err->kind = err->out_of_memory ? err->kind : ERR_USAGE;
+    return err_prefix(err, "--pattern");
 }
 
 static int list_words(struct job *job, struct err *err)
@@ -53,6 +84,7 @@ static int learn_pairs(struct job *job, struct err *err)
     struct bpe_learner learner = {0};
     struct progress progress;
     int failed = 0;
+    learner.matcher = job->pattern ? &job->matcher : NULL;
     for (size_t i = 0; i < paths->count && !failed; i++)
         if (bpe_learner_add(&learner, job->files[i].bytes, job->files[i].size, err))
             failed = err_prefix(err, "'%s'", paths->items[i]);
@@ -60,7 +92,10 @@ static int learn_pairs(struct job *job, struct err *err)
     learner.progress = &progress.sink;
     failed = failed || bpe_learner_run(&learner, size, err);
     progress_end(&progress);
-    if (!failed) {
+    if (!failed && job->pattern) {
+        bpe_learner_json(&learner, job->pattern, &job->vocab);
+        failed = buf_check(&job->vocab, err);
+    } else if (!failed) {
         bpe_learner_vocab(&learner, &job->vocab);
         bpe_learner_merges(&learner, &job->merges);
         failed = buf_check(&job->vocab, err) || buf_check(&job->merges, err);
@@ -74,18 +109,20 @@ static int learn_pairs(struct job *job, struct err *err)
 int vocab_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options};
-    int failed =
-        read_files(&job, err) || (options->make.size ? learn_pairs : list_words)(&job, err);
+    int failed = choose_pattern(&job, err) || read_files(&job, err) ||
+                 (options->make.size ? learn_pairs : list_words)(&job, err);
     struct folder_file files[] = {
-        {"vocab.json", job.vocab.bytes, job.vocab.size},
+        {job.pattern ? "tokenizer.json" : "vocab.json", job.vocab.bytes, job.vocab.size},
         {"merges.txt", job.merges.bytes, job.merges.size},
     };
-    struct folder folder = {options->output.path, files, options->make.size ? 2 : 1};
+    struct folder folder = {options->output.path, files,
+                            options->make.size && !job.pattern ? 2 : 1};
     failed = failed || save_folder(&folder, folder.path, options->output.force, err);
     for (size_t i = 0; job.files && i < options->input.operands.count; i++)
         file_release(&job.files[i]);
     buf_release(&job.vocab);
     buf_release(&job.merges);
+    matcher_release(&job.matcher);
     arena_release(&job.arena);
     return failed ? -1 : 0;
 }

@@ -193,6 +193,7 @@ try init -q --config "$ROOT/models/life/config.json" -s "$life" -o here
 try init -q --config "$in/school/config.json" --vocab "$in/bpe/vocab.json" \
     --merges "$in/bpe/merges.txt" --set n_layer=2,vocab_size=262 -o here
 try vocab "$in/texts" --size 340 -o here
+try vocab "$in/texts" --size 300 --pattern llama3 -o here
 try corpus "$in/grammar" -n 3 -o here
 try heads -m "$in/school" -s 'Anna is old' --sort induction
 try heads -m "$in/school" 'Anna is old' 'Anna is' --style both --color always

@@ -6,8 +6,8 @@
 #include "base/heap.h"
 #include "base/utf8.h"
 #include "format/json_writer.h"
+#include "text/matcher.h"
 #include "text/subword/bpe.h"
-#include "text/splitter.h"
 
 enum { FIRST_ROOM = 256 };
 
@@ -49,19 +49,36 @@ static int count_piece(struct bpe_learner *l, const char *bytes, size_t size, st
     return map_put(&l->numbers, bytes, size, (uint32_t)l->piece_count++, err);
 }
 
-int bpe_learner_add(struct bpe_learner *learner, const char *text, size_t size, struct err *err)
+/* Matches, and what lies between them. */
+static int count_pieces(struct bpe_learner *l, struct matcher_walk *walk, const char *text,
+                        size_t size, struct err *err)
 {
-    size_t invalid = utf8_invalid_at(text, size);
-    struct splitter splitter = splitter_of(SPLITTER_GPT2, text, size);
-    if (invalid < size)
-        return err_set(err, "expected a text in UTF-8, found the byte 0x%02x at byte %zu",
-                       (unsigned char)text[invalid], invalid);
-    for (size_t at = 0, end; at < size; at = end) {
-        end = splitter_next(&splitter, at);
-        if (count_piece(learner, text + at, end - at, err))
+    struct text_range match;
+    size_t at = 0;
+    for (int found = 1; found; at = match.end) {
+        found = matcher_next(walk, &match, err);
+        if (!found)
+            match = (struct text_range){size, size};
+        if (found < 0 || (at < match.start && count_piece(l, text + at, match.start - at, err)) ||
+            (match.start < match.end &&
+             count_piece(l, text + match.start, match.end - match.start, err)))
             return -1;
     }
     return 0;
+}
+
+int bpe_learner_add(struct bpe_learner *learner, const char *text, size_t size, struct err *err)
+{
+    static const struct matcher gpt2 = {.splitter = SPLITTER_GPT2};
+    size_t invalid = utf8_invalid_at(text, size);
+    if (invalid < size)
+        return err_set(err, "expected a text in UTF-8, found the byte 0x%02x at byte %zu",
+                       (unsigned char)text[invalid], invalid);
+    struct matcher_walk walk =
+        matcher_walk(learner->matcher ? learner->matcher : &gpt2, text, size);
+    int failed = count_pieces(learner, &walk, text, size, err);
+    matcher_walk_release(&walk);
+    return failed;
 }
 
 /* --- pairs ----------------------------------------------------------------------------------- */
@@ -244,21 +261,31 @@ static void append_token(const struct bpe_learner *l, struct buf *out, uint32_t 
     append_token(l, out, l->tokens[id].right);
 }
 
+static void spell_token(const struct bpe_learner *l, struct buf *token, uint32_t id)
+{
+    buf_clear(token);
+    append_token(l, token, id);
+}
+
+static void put_words(const struct bpe_learner *learner, struct json_writer *json, const char *name)
+{
+    struct buf token = {0};
+    json_put_open(json, name, '{');
+    for (uint32_t id = 0; id < learner->token_count; id++) {
+        spell_token(learner, &token, id);
+        json_put_gap(json, "\n");
+        json_put_name(json, token.bytes ? token.bytes : "", token.size);
+        json_put_integer(json, NULL, id);
+    }
+    json->buf->out_of_memory |= token.out_of_memory;
+    buf_release(&token);
+}
+
 void bpe_learner_vocab(const struct bpe_learner *learner, struct buf *out)
 {
     struct json_writer json = {.buf = out};
-    struct buf token = {0};
-    json_put_open(&json, NULL, '{');
-    for (size_t id = 0; id < learner->token_count; id++) {
-        buf_clear(&token);
-        append_token(learner, &token, (uint32_t)id);
-        json_put_gap(&json, "\n");
-        json_put_name(&json, token.bytes ? token.bytes : "", token.size);
-        json_put_integer(&json, NULL, id);
-        out->out_of_memory |= token.out_of_memory;
-    }
+    put_words(learner, &json, NULL);
     buf_text(out, "\n}\n");
-    buf_release(&token);
 }
 
 void bpe_learner_merges(const struct bpe_learner *learner, struct buf *lines)
@@ -270,6 +297,87 @@ void bpe_learner_merges(const struct bpe_learner *learner, struct buf *lines)
         append_token(learner, lines, learner->tokens[id].right);
         buf_char(lines, '\n');
     }
+}
+
+static void put_byte_level(struct json_writer *json, const char *name, bool cuts)
+{
+    json_put_open(json, name, '{');
+    json_put_text(json, "type", "ByteLevel");
+    json_put_bool(json, "add_prefix_space", false);
+    json_put_bool(json, "trim_offsets", true);
+    json_put_bool(json, "use_regex", cuts);
+    json_put_close(json, '}');
+}
+
+/* ByteLevel has GPT-2's pattern; before it another is a step of its own. */
+static void put_pre_tokenizer(struct json_writer *json, const char *pattern)
+{
+    static const char name[] = "\n pre_tokenizer";
+    if (splitter_find(pattern) == SPLITTER_GPT2) {
+        put_byte_level(json, name, true);
+        return;
+    }
+    json_put_open(json, name, '{');
+    json_put_text(json, "type", "Sequence");
+    json_put_open(json, "pretokenizers", '[');
+    json_put_open(json, NULL, '{');
+    json_put_text(json, "type", "Split");
+    json_put_open(json, "pattern", '{');
+    json_put_text(json, "Regex", pattern);
+    json_put_close(json, '}');
+    json_put_text(json, "behavior", "Isolated");
+    json_put_bool(json, "invert", false);
+    json_put_close(json, '}');
+    put_byte_level(json, NULL, false);
+    json_put_close(json, ']');
+    json_put_close(json, '}');
+}
+
+static void put_merges(const struct bpe_learner *learner, struct json_writer *json)
+{
+    struct buf token = {0};
+    json_put_open(json, "\n merges", '[');
+    for (size_t id = BPE_LEARN_BYTES; id < learner->token_count; id++) {
+        const struct learn_token *pair = &learner->tokens[id];
+        json_put_open(json, "\n", '[');
+        spell_token(learner, &token, pair->left);
+        json_put_bytes(json, NULL, token.bytes ? token.bytes : "", token.size);
+        spell_token(learner, &token, pair->right);
+        json_put_bytes(json, NULL, token.bytes ? token.bytes : "", token.size);
+        json_put_close(json, ']');
+    }
+    json_put_close(json, ']');
+    json->buf->out_of_memory |= token.out_of_memory;
+    buf_release(&token);
+}
+
+void bpe_learner_json(const struct bpe_learner *learner, const char *pattern, struct buf *out)
+{
+    static const char *const none[] = {"truncation", "padding", "normalizer", "post_processor"};
+    static const char *const unset[] = {"dropout", "unk_token", "continuing_subword_prefix",
+                                        "end_of_word_suffix"};
+    static const char *const no[] = {"fuse_unk", "byte_fallback", "ignore_merges"};
+    struct json_writer json = {.buf = out};
+    json_put_open(&json, NULL, '{');
+    json_put_text(&json, "\n version", "1.0");
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        json_put_text(&json, none[i], NULL);
+    json_put_open(&json, "added_tokens", '[');
+    json_put_close(&json, ']');
+    put_pre_tokenizer(&json, pattern);
+    put_byte_level(&json, "\n decoder", true);
+    json_put_open(&json, "\n model", '{');
+    json_put_text(&json, "type", "BPE");
+    for (size_t i = 0; i < sizeof unset / sizeof *unset; i++)
+        json_put_text(&json, unset[i], NULL);
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+        json_put_bool(&json, no[i], false);
+    put_words(learner, &json, "\n vocab");
+    json_put_close(&json, '}');
+    put_merges(learner, &json);
+    json_put_close(&json, '}');
+    json_put_close(&json, '}');
+    buf_char(out, '\n');
 }
 
 void bpe_learner_release(struct bpe_learner *learner)
