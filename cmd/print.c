@@ -69,6 +69,8 @@ void print_note_of_tokenizer(const struct tokenizer *tokenizer)
         print_note("tokenizer.json: 'truncation' to %lld tokens is not applied: a text keeps all "
                    "of its tokens",
                    most);
+    if (tokenizer && tokenizer_pads(tokenizer))
+        print_note("tokenizer.json: 'padding' is not applied: a text has no tokens but its own");
 }
 
 void print_note_of_model(const struct model *model)

@@ -18,6 +18,7 @@
 #include "model/new_model.h"
 #include "model/site.h"
 #include "explain/explanation.h"
+#include "text/splitter.h"
 #include "write/format.h"
 #include "draw/measured_form.h"
 
@@ -63,6 +64,7 @@ ROWS(compare_formats, "Formats", NULL, comparison_formats, comparison_format_cou
 ROWS(measured_formats, "Formats", NULL, measured_forms, measured_form_count, about)
 ROWS(reduction_formats, "Formats of reductions", NULL, measured_forms, measured_form_count, about)
 ROWS(palettes, "Palettes", NULL, palette_rows, palette_count, about)
+EACH(patterns, NULL, NULL, PATTERN_COUNT, splitter_patterns[index].name, NULL)
 ROWS(reductions, "Reductions", ", of each head over all texts", measure_rows, MEASURE_COUNT, about)
 ROWS(measurements, "Measurements", ", medians of all rounds", task_rows, TASK_KINDS, about)
 ROWS(scores, "Scores", NULL, score_rows, SCORES, about)
@@ -321,6 +323,7 @@ const struct value_use value_uses[] = {
     {"sort", FOR_ALL, &list_scores, NULL, false},
     {"map", FOR_ALL, &list_scores, NULL, false},
     {"shape", FOR_ALL, &list_shapes, NULL, false},
+    {"pattern", FOR_VOCAB, &list_patterns, NULL, false},
     {"set", FOR_ALL, &list_keys, ",", false},
     {NULL, FOR_LESSON, &list_steps, NULL, false},
     {"model", FOR_ALL, &list_models, NULL, false},

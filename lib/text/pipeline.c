@@ -151,6 +151,7 @@ static int read_root(struct reader *reader, struct json_cursor root, struct err 
     if (fields_find(reader->root, ROOT_FIELDS, &root, err) ||
         field_need(&model, &reader->root[ROOT_MODEL], "{", err))
         return -1;
+    reader->pipeline->pads = field_is_given(&reader->root[ROOT_PADDING]);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         struct field *field = &reader->root[steps[i].field];
         if (steps[i].read(reader, field, err))
@@ -171,6 +172,7 @@ static int read_file(void *pipeline, const struct file *file, struct err *err)
                  [ROOT_POST_PROCESSOR] = {.name = "post_processor"},
                  [ROOT_DECODER] = {.name = "decoder"},
                  [ROOT_TRUNCATION] = {.name = "truncation"},
+                 [ROOT_PADDING] = {.name = "padding"},
                  [ROOT_MODEL] = {.name = "model",
                                  .inner = reader.model,
                                  .inner_count = MODEL_FIELDS}},

@@ -27,6 +27,7 @@ struct pipeline {
     struct decoder_step *decoders;
     bool is_spelt;        /* pieces come in GPT-2's alphabet: something follows on ByteLevel */
     long long truncation; /* tokens that other programs leave of a text; 0: all */
+    bool pads;            /* they put tokens after short texts */
     struct arena arena;
 };
 

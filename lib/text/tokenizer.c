@@ -345,6 +345,11 @@ long long tokenizer_truncation(const struct tokenizer *tokenizer)
     return tokenizer->pipeline.truncation;
 }
 
+bool tokenizer_pads(const struct tokenizer *tokenizer)
+{
+    return tokenizer->pipeline.pads;
+}
+
 const char *tokenizer_gap(const struct tokenizer *tokenizer)
 {
     bool words =

@@ -84,8 +84,10 @@ bool tokenizer_knows_all(const struct tokenizer *tokenizer);
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size);
 size_t tokenizer_size(const struct tokenizer *tokenizer);
 
-/* How many tokens its file would leave of a text, which nothing here does; 0: all. */
+/* How many tokens its file would leave of a text, 0: all, and whether it would put others after a
+ * short one: nothing here does. */
 long long tokenizer_truncation(const struct tokenizer *tokenizer);
+bool tokenizer_pads(const struct tokenizer *tokenizer);
 
 /* From ids back to a text: begin, put token after token, and end. The first returns false for an id
  * that is no entry. */

@@ -25,6 +25,7 @@ enum root_field {
     ROOT_POST_PROCESSOR,
     ROOT_DECODER,
     ROOT_TRUNCATION,
+    ROOT_PADDING,
     ROOT_MODEL,
     ROOT_FIELDS
 };
