@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
+#include "text/decoder/decoder.h"
 
 static struct arena arena; /* its memory stays for the next input */
 
@@ -31,6 +33,18 @@ static void check_whole(const struct tokenizer *tokenizer, const struct tokens *
     fuzz_check(at == size, "the tokens' bytes are all of the text");
 }
 
+static void decode(const struct tokenizer *tokenizer, const struct tokens *tokens)
+{
+    struct token_decoder decoder = {0};
+    struct buf text = {0};
+    tokenizer_decode_begin(tokenizer, &decoder, &text);
+    for (size_t i = 0; i < tokens->count; i++)
+        fuzz_check(tokenizer_decode(tokenizer, &decoder, tokens->items[i].id), "ids are decoded");
+    token_decoder_end(&decoder);
+    token_decoder_release(&decoder);
+    buf_release(&text);
+}
+
 void fuzz_encode(const struct tokenizer *tokenizer, const char *text, size_t size, bool whole)
 {
     struct tokens tokens = {0};
@@ -47,6 +61,7 @@ void fuzz_encode(const struct tokenizer *tokenizer, const char *text, size_t siz
     }
     if (whole)
         check_whole(tokenizer, &tokens, text, size);
+    decode(tokenizer, &tokens);
 }
 
 void fuzz_tokenizer(const struct folder *folder)
@@ -62,6 +77,8 @@ void fuzz_tokenizer(const struct folder *folder)
         return;
     fuzz_encode(tokenizer, text, sizeof text - 1, false);
     if (tokenizer_begin_texts(tokenizer, folder, &fuzz_err))
+        fuzz_refused();
+    if (tokenizer_add_special(tokenizer, folder, &fuzz_err))
         fuzz_refused();
     tokenizer_spell_special(tokenizer);
     fuzz_encode(tokenizer, text, sizeof text - 1, false);

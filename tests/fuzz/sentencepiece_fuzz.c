@@ -1,0 +1,9 @@
+/* A tokenizer.model, as SentencePiece writes it. */
+#include "fuzz.h"
+
+void fuzz_one(const char *bytes, size_t size)
+{
+    struct folder_file file = {"tokenizer.model", bytes, size};
+    struct folder folder = {"folder", &file, 1};
+    fuzz_tokenizer(&folder);
+}
