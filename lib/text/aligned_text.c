@@ -40,8 +40,8 @@ struct text_range aligned_text_place(const struct aligned_text *text, struct tex
         part = part_of(text, range.end - 1, hint);
         place.end = start_of(part, range.end - 1) + part->given;
     }
-    if (range.start == range.end) /* no byte: after the one before it, or before the first */
-        place.start = place.end = range.end ? place.end : place.start;
+    if (range.start == range.end) /* no byte: after the one before it, and not after the next */
+        place.start = place.end = range.end && place.end < place.start ? place.end : place.start;
     return place;
 }
 

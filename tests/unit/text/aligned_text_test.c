@@ -37,6 +37,28 @@ TEST(what_stays_is_not_copied)
     text_rewriter_release(&rewriter);
 }
 
+/* "a" to "xy", and then to "x-y": both stand for the same. */
+TEST(what_comes_in_within_a_place_stands_at_its_start)
+{
+    const struct aligned_text text = {.bytes = "a", .size = 1, .start = 10};
+    struct text_rewriter first = {.in = &text};
+    struct aligned_text two;
+    text_rewriter_replace(&first, 0, 1, "x", 1);
+    text_rewriter_replace(&first, 0, 1, "y", 1);
+    ck_assert_int_eq(text_rewriter_finish(&first, &two, NULL), 0);
+    struct text_rewriter second = {.in = &two};
+    struct aligned_text three;
+    text_rewriter_keep(&second, 0, 1);
+    text_rewriter_replace(&second, 1, 1, "-", 1);
+    text_rewriter_keep(&second, 1, 2);
+    ck_assert_int_eq(text_rewriter_finish(&second, &three, NULL), 0);
+    expect_place(&three, 0, 1, 10, 11);
+    expect_place(&three, 1, 2, 10, 10);
+    expect_place(&three, 2, 3, 10, 11);
+    text_rewriter_release(&second);
+    text_rewriter_release(&first);
+}
+
 /* "a bc" to "▁a▁B": one comes in, one is replaced by more, one by less. */
 TEST(places_are_those_of_what_was_there)
 {
