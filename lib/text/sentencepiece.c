@@ -108,7 +108,7 @@ static int read_piece(struct piece *piece, struct message message, struct err *e
 {
     struct wire_field field;
     int found = 0;
-    *piece = (struct piece){.kind = NORMAL};
+    *piece = (struct piece){.word.bytes = "", .kind = NORMAL};
     while ((found = next_field(&message, &field)) > 0) {
         if (field.number == 1 && field.wire == WIRE_BYTES)
             piece->word = (struct word){(const char *)field.bytes.at, field.value};
