@@ -115,8 +115,8 @@ static int check_inputs(struct job *job, struct err *err)
     session_note_dropped(&job->session);
     bool labelled = job->request.selection.sites && job->output.format->looks;
     if (job->parts && labelled && !job->request.derivation.words)
-        print_note("tokens that are parts of a character are shown as their bytes, "
-                   "\\xNN: --words joins them");
+        print_note("a character of several tokens is shown as its parts, as in 爱₂: --words joins "
+                   "them");
     return 0;
 }
 

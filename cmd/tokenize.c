@@ -20,7 +20,7 @@
 #include "write/json_report.h"
 #include "write/text_tokens.h"
 
-enum { PLACE_BYTES = 32 };
+enum { PLACE_BYTES = 32, NEAR = 2 * LABEL_AROUND + 1 };
 
 /* What is known of a text's tokens before they are printed. */
 struct tally {
@@ -53,6 +53,13 @@ struct printer {
     struct json_writer json;
     struct table table;
     struct table_column columns[TOKEN_COLUMNS];
+
+    /* Of a table: the last tokens, some of which wait for those that their labels depend on. */
+    struct token near[NEAR];
+    struct token_bytes near_bytes[NEAR];
+    size_t near_count;
+    size_t waiting; /* so many at their end */
+    size_t row;     /* of the first that waits */
 };
 
 /* The head of a table; of JSON the first members of what `run` writes. */
@@ -62,7 +69,8 @@ static void begin_text(struct printer *printer)
     const struct input *input = &job->inputs[printer->input];
     const struct tally *tally = &job->tallies[printer->input];
     struct stream *out = &printer->out;
-    printer->index = 0;
+    printer->index = printer->row = 0;
+    printer->near_count = 0;
     if (job->mode == MODE_JSON) {
         printer->json = (struct json_writer){.stream = out};
         json_put_open(&printer->json, NULL, '{');
@@ -79,10 +87,35 @@ static void begin_text(struct printer *printer)
     table_titles(&printer->table);
 }
 
+/* Print the first of the rows that wait. */
+static void print_row(struct printer *printer)
+{
+    size_t place = printer->near_count - printer->waiting;
+    token_cells(&printer->table, printer->row++, &printer->near[place]);
+    label_token(&printer->table.cell, printer->near_bytes, printer->near_count, place);
+    table_put(&printer->table);
+    table_end(&printer->table);
+    printer->waiting--;
+}
+
+static void add_row(struct printer *printer, const struct token *token, const char *bytes,
+                    size_t size)
+{
+    if (printer->near_count == NEAR) {
+        printer->near_count--;
+        memmove(printer->near, printer->near + 1, sizeof printer->near - sizeof *printer->near);
+        memmove(printer->near_bytes, printer->near_bytes + 1,
+                sizeof printer->near_bytes - sizeof *printer->near_bytes);
+    }
+    printer->near[printer->near_count] = *token;
+    printer->near_bytes[printer->near_count++] = (struct token_bytes){bytes, size};
+    if (printer->waiting++ == LABEL_AROUND)
+        print_row(printer);
+}
+
 static void print_token(struct printer *printer, const struct token *token)
 {
     const struct job *job = printer->job;
-    const struct input *input = &job->inputs[printer->input];
     struct stream *out = &printer->out;
     char id[NUM_COUNT_BYTES];
     size_t size = 0;
@@ -97,11 +130,7 @@ static void print_token(struct printer *printer, const struct token *token)
         json_report_token(&printer->json, token, bytes, size, true);
         return;
     }
-    bool goes_on = label_is_rest(input->text + token->end, input->size - token->end);
-    token_cells(&printer->table, printer->index, token);
-    label_token(&printer->table.cell, bytes, size, goes_on);
-    table_put(&printer->table);
-    table_end(&printer->table);
+    add_row(printer, token, bytes, size);
 }
 
 static int print_tokens(void *context, const struct token *tokens, size_t count, struct err *err)
@@ -119,6 +148,8 @@ static int print_text(struct printer *printer, const struct input *input, struct
     struct token_list list = {.sink = &sink};
     begin_text(printer);
     int failed = tokenizer_stream(printer->job->tokenizer, &list, input->text, input->size, err);
+    while (printer->waiting)
+        print_row(printer);
     stream_text(&printer->out, failed ? "" : ends[printer->job->mode]);
     token_list_release(&list);
     return failed ? -1 : 0;

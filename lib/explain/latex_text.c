@@ -27,6 +27,11 @@ static const struct sign_row {
     {"↵", "$\\hookleftarrow$"},
     {"⇥", "$\\mapsto$"},
     {"‿", "$\\smile$"},
+    {"◌", "$\\circ$"},
+    {"₁", "$_1$"},
+    {"₂", "$_2$"},
+    {"₃", "$_3$"},
+    {"₄", "$_4$"},
 };
 
 static const char *find_sign(const char *sign, size_t size)

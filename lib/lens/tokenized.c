@@ -14,25 +14,25 @@
 enum { NUMBER_BYTES = 24 };
 
 /* False for a part of a character, and where a text in C would end early. */
-static bool is_text(const struct thing *thing)
+static bool is_text(const struct token_bytes *own)
 {
-    return utf8_invalid_at(thing->bytes, thing->size) == thing->size &&
-           (thing->size == 0 || !memchr(thing->bytes, 0, thing->size));
+    return utf8_invalid_at(own->bytes, own->size) == own->size &&
+           (own->size == 0 || !memchr(own->bytes, 0, own->size));
 }
 
 int label_make(struct label *label, const struct thing *thing, struct arena *arena, struct err *err)
 {
     struct buf exact = {0};
     int failed = -1;
-    bool text = is_text(thing);
+    const struct token_bytes *own = &thing->row[thing->index];
     buf_format(&exact, "%zu:", thing->place);
     size_t visible = exact.size;
-    label_token(&exact, thing->bytes, thing->size, thing->goes_on);
+    label_token(&exact, thing->row, thing->count, thing->index);
     if (buf_check(&exact, err))
         goto done;
     label->exact = arena_text(arena, exact.bytes, exact.size, err);
     label->text = arena_text(arena, exact.bytes + visible, exact.size - visible, err);
-    label->plain = text ? arena_text(arena, thing->bytes, thing->size, err) : label->text;
+    label->plain = is_text(own) ? arena_text(arena, own->bytes, own->size, err) : label->text;
     failed = label->plain && label->text && label->exact ? 0 : -1;
 done:
     buf_release(&exact);
@@ -44,9 +44,10 @@ static int label_id(struct label *label, struct thing thing, uint32_t id, struct
                     struct err *err)
 {
     char number[NUMBER_BYTES];
-    if (!thing.bytes) {
-        thing.size = (size_t)snprintf(number, sizeof number, "%u", id);
-        thing.bytes = number;
+    struct token_bytes alone = {number, 0};
+    if (!thing.row[thing.index].bytes) {
+        alone.size = (size_t)snprintf(number, sizeof number, "%u", id);
+        thing = (struct thing){thing.place, &alone, 1, 0};
     }
     return label_make(label, &thing, arena, err);
 }
@@ -64,9 +65,7 @@ static int label_tokens(struct label *labels, const struct tokens *tokens,
                         const struct token_bytes *bytes, struct arena *arena, struct err *err)
 {
     for (size_t i = 0; i < tokens->count; i++) {
-        const struct token_bytes *next = i + 1 < tokens->count ? &bytes[i + 1] : NULL;
-        struct thing thing = {i, bytes[i].bytes, bytes[i].size, false};
-        thing.goes_on = next && next->bytes && label_is_rest(next->bytes, next->size);
+        struct thing thing = {i, bytes, tokens->count, i};
         if (label_id(&labels[i], thing, tokens->items[i].id, arena, err))
             return -1;
     }
@@ -245,7 +244,7 @@ int label_of_word(struct label *label, const struct tokenizer *tokenizer, uint32
                   struct arena *arena, struct err *err)
 {
     struct token_bytes token = bytes_of(tokenizer, id);
-    struct thing thing = {id, token.bytes, token.size, false};
+    struct thing thing = {id, &token, 1, 0};
     return label_id(label, thing, id, arena, err);
 }
 

@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "lens/sheet.h"
+#include "text/label.h"
 #include "text/tokenizer.h"
 
 struct config;
@@ -32,12 +33,6 @@ struct lexicon {
     const struct tokenizer *tokenizer; /* NULL: only ids will do */
     const struct config *config;       /* how many words and positions there are */
     const char *why; /* … there is no tokenizer, though the folder has one; NULL, "": it has none */
-};
-
-/* A token's own bytes, which may be a part of a character. */
-struct token_bytes {
-    const char *bytes; /* NULL: they are not known, the label says what there is */
-    size_t size;
 };
 
 /* Tokens in a row that make a word. */
@@ -103,12 +98,11 @@ bool tokenized_find_token(struct token_match *match, const struct tokenized *tok
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
-/* One thing that gets a label. */
+/* One thing that gets a label, and the row it stands in. */
 struct thing {
     size_t place;
-    const char *bytes;
-    size_t size;
-    bool goes_on; /* it ends inside a character, which the next one goes on */
+    const struct token_bytes *row;
+    size_t count, index;
 };
 
 /* Its forms: its own text, what is seen of it, and that with its place before it. */

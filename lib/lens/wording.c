@@ -179,16 +179,15 @@ static int label_word(struct label *label, const struct script *script, size_t p
     size_t start = script->tokens[span->first].start;
     size_t end = script->tokens[span->first + span->count - 1].end;
     const char *plain = script->labels[span->first].plain;
-    struct thing thing = {place, plain, strlen(plain), false};
-    size_t word = start;
-    while (word < end && is_blank(script, word))
-        word++;
-    if (word == end)
-        word = start;
-    if (start < end) {
-        thing.bytes = script->text + word;
-        thing.size = end - word;
-    }
+    struct token_bytes word = {plain, strlen(plain)};
+    struct thing thing = {place, &word, 1, 0};
+    size_t first = start;
+    while (first < end && is_blank(script, first))
+        first++;
+    if (first == end)
+        first = start;
+    if (start < end)
+        word = (struct token_bytes){script->text + first, end - first};
     return label_make(label, &thing, arena, err);
 }
 

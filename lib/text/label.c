@@ -4,6 +4,7 @@
 
 #include "base/stream.h"
 #include "base/terminal.h"
+#include "base/utf8.h"
 
 /* Write the visible form of the first character; returns how many bytes it stands for. */
 static size_t show(char sign[TERMINAL_SIGN_BYTES], const char *bytes, size_t size)
@@ -50,24 +51,128 @@ bool label_is_rest(const char *bytes, size_t size)
     return size > 0 && ((unsigned char)bytes[0] & 0xC0) == 0x80;
 }
 
-/* True when the last character has begun and wants more bytes. */
-static bool wants_more(const char *bytes, size_t size)
+/* How many bytes at the end have begun a character that wants more. */
+static size_t unfinished(const char *bytes, size_t size)
 {
     size_t rest = 0; /* bytes that go on a character, at the end */
-    while (rest < size && rest < 3 && ((unsigned char)bytes[size - 1 - rest] & 0xC0) == 0x80)
+    while (rest < size && rest < 3 && label_is_rest(bytes + size - 1 - rest, 1))
         rest++;
     unsigned char first = rest < size ? (unsigned char)bytes[size - 1 - rest] : 0;
-    return first >= 0xC2 && first <= 0xF4 && rest < (first < 0xE0 ? 1 : first < 0xF0 ? 2 : 3);
+    bool wants_more = first >= 0xC2 && first <= 0xF4 &&
+                      rest < (first < 0xE0   ? 1
+                              : first < 0xF0 ? 2
+                                             : 3);
+    return wants_more ? rest + 1 : 0;
 }
 
-void label_token(struct buf *out, const char *bytes, size_t size, bool goes_on)
+/* A byte of tokens in a row. */
+struct row_place {
+    const struct token_bytes *row;
+    size_t count;
+    size_t index, at;
+};
+
+static const char *byte_at(const struct row_place *place)
+{
+    return place->row[place->index].bytes + place->at;
+}
+
+static bool step_back(struct row_place *place)
+{
+    while (place->at == 0) {
+        if (place->index == 0 || !place->row[place->index - 1].bytes)
+            return false;
+        place->at = place->row[--place->index].size;
+    }
+    place->at--;
+    return true;
+}
+
+static bool step_on(struct row_place *place)
+{
+    place->at++;
+    while (place->at == place->row[place->index].size) {
+        if (++place->index == place->count || !place->row[place->index].bytes)
+            return false;
+        place->at = 0;
+    }
+    return true;
+}
+
+/* A character that several tokens share. */
+struct shared {
+    char bytes[4];
+    size_t size;
+    size_t before; /* so many of its bytes stand before the one that was asked for */
+    size_t part;   /* which part of it has that one, from 1 */
+};
+
+/* The character that has the byte at a place; false where the row has not all of it. */
+static bool find_shared(struct shared *shared, struct row_place place)
+{
+    size_t index = place.index;
+    uint32_t character = 0;
+    *shared = (struct shared){0};
+    for (; shared->before < 4 && label_is_rest(byte_at(&place), 1); shared->before++)
+        if (!step_back(&place))
+            return false;
+    shared->part = index - place.index + 1;
+    do
+        shared->bytes[shared->size++] = *byte_at(&place);
+    while (shared->size < 4 && step_on(&place));
+    shared->size = utf8_decode(&character, shared->bytes, shared->size);
+    return shared->before < shared->size && utf8_is_visible(character);
+}
+
+/* Show a part of a character, whose first byte is at a place; returns how many bytes of the token it
+ * has, 0 where it is not known of what it is a part. */
+static size_t show_shared(struct buf *out, const struct row_place *place)
+{
+    static const char first[] = "₁"; /* the others follow by their last bytes */
+    struct shared shared;
+    if (!find_shared(&shared, *place))
+        return 0;
+    size_t rest = shared.size - shared.before;
+    size_t room = place->row[place->index].size - place->at;
+    if (utf8_width(shared.bytes, shared.size) == 0)
+        buf_text(out, "◌"); /* to stand upon */
+    buf_bytes(out, shared.bytes, shared.size);
+    buf_bytes(out, first, sizeof first - 2);
+    buf_char(out, (char)(first[sizeof first - 2] + (int)shared.part - 1));
+    return rest < room ? rest : room;
+}
+
+/* Do all bytes of a token go on a character, and those of the next as well? */
+static bool is_inner(const struct row_place *place)
+{
+    const struct token_bytes *own = &place->row[place->index];
+    for (size_t at = 0; at < own->size; at++)
+        if (!label_is_rest(own->bytes + at, 1))
+            return false;
+    return place->index + 1 < place->count && own[1].bytes &&
+           label_is_rest(own[1].bytes, own[1].size);
+}
+
+void label_token(struct buf *out, const struct token_bytes *row, size_t count, size_t index)
 {
     static const char tie[] = "‿";
-    if (label_is_rest(bytes, size))
-        buf_text(out, tie);
-    label_visible(out, bytes, size);
-    if (goes_on || wants_more(bytes, size))
-        buf_text(out, tie);
+    const char *bytes = row[index].bytes;
+    size_t size = row[index].size;
+    struct row_place place = {row, count, index, 0};
+    size_t start = 0;
+    bool tied = false;
+    if (label_is_rest(bytes, size)) {
+        start = show_shared(out, &place);
+        tied = !start && is_inner(&place);
+        buf_text(out, start ? "" : tie);
+    }
+    size_t open = unfinished(bytes + start, size - start);
+    label_visible(out, bytes + start, size - start - open);
+    place.at = size - open;
+    if (open && show_shared(out, &place))
+        return;
+    label_visible(out, bytes + place.at, open);
+    buf_text(out, open || tied ? tie : "");
 }
 
 const char *label_excerpt(char text[LABEL_EXCERPT_BYTES], const char *bytes, size_t size)

@@ -16,9 +16,18 @@ void label_visible(struct buf *out, const char *bytes, size_t size);
 void label_line(struct buf *out, const char *bytes, size_t size);
 void label_write_line(struct stream *out, const char *bytes, size_t size);
 
-/* The same for a token, whose bytes may be a part of a character: ‿ stands where that goes on, 🍰 is
- * `\xf0\x9f‿` and `‿\x8d\xb0`. `goes_on`: the next token begins with such a part. */
-void label_token(struct buf *out, const char *bytes, size_t size, bool goes_on);
+/* A token's own bytes, which may be a part of a character. */
+struct token_bytes {
+    const char *bytes; /* NULL: they are not known */
+    size_t size;
+};
+
+enum { LABEL_AROUND = 3 }; /* of a row, so many tokens before and after one may be a part, too */
+
+/* The same for a token of a row. A part of a character is shown as that, with the part's number: 🍰
+ * is `🍰₁` and `🍰₂`. Where the row has not all of it, or it cannot be seen, it is shown as its
+ * bytes, and ‿ where it goes on: `\xf0\x9f‿` and `‿\x8d\xb0`. */
+void label_token(struct buf *out, const struct token_bytes *row, size_t count, size_t index);
 
 /* True when a token begins inside a character. */
 bool label_is_rest(const char *bytes, size_t size);

@@ -30,11 +30,22 @@ static void name_token(struct name *name, const struct choices *choices, uint32_
     name->bytes = name->number;
 }
 
-static void add_visible(struct buf *out, const struct choices *choices, uint32_t id)
+/* One of the tokens that might stand at a place: with those chosen before it and, where it is the
+ * chosen one itself, those after it. */
+static void add_visible(struct buf *out, const struct choices *choices, size_t index, uint32_t id)
 {
-    struct name name;
-    name_token(&name, choices, id);
-    label_token(out, name.bytes, name.size, false);
+    enum { AROUND = LABEL_AROUND };
+    struct name names[2 * AROUND + 1];
+    struct token_bytes row[2 * AROUND + 1];
+    size_t count = 0;
+    size_t first = index < AROUND ? 0 : index - AROUND;
+    bool is_chosen = id == choices->items[index].chosen.id;
+    for (size_t i = first; i < choices->count && i <= index + (is_chosen ? AROUND : 0); i++) {
+        name_token(&names[count], choices, i == index ? id : choices->items[i].chosen.id);
+        row[count] = (struct token_bytes){names[count].bytes, names[count].size};
+        count++;
+    }
+    label_token(out, row, count, index - first);
 }
 
 /* --- a table ---------------------------------------------------------------------------------- */
@@ -50,7 +61,7 @@ static void fit(struct table_column *columns, const struct choices *choices, str
         snprintf(number, sizeof number, "%.4f", (double)chosen->logprob);
         table_fit(&columns[LOGPROB], number);
         buf_clear(text);
-        add_visible(text, choices, chosen->id);
+        add_visible(text, choices, i, chosen->id);
         table_fit(token, text->size ? text->bytes : "");
     }
     token->width = token->width < TOKEN_COLUMNS_MAX ? token->width : TOKEN_COLUMNS_MAX;
@@ -61,12 +72,12 @@ static void write_choice(struct table *table, const struct choices *choices, siz
     const struct choice *choice = &choices->items[index];
     table_number(table, choices->first + index);
     table_number(table, choice->chosen.id);
-    add_visible(&table->cell, choices, choice->chosen.id);
+    add_visible(&table->cell, choices, index, choice->chosen.id);
     table_put(table);
     table_format(table, "%.4f", (double)choice->chosen.logprob);
     for (size_t i = 0; i < choice->best_count; i++) {
         buf_text(&table->cell, i ? "  " : "");
-        add_visible(&table->cell, choices, choice->best[i].id);
+        add_visible(&table->cell, choices, index, choice->best[i].id);
         buf_format(&table->cell, " %.2f", (double)choice->best[i].logprob);
     }
     table_put(table);

@@ -17,6 +17,7 @@ TEST(whatever_is_in_a_text_is_shown_as_it_is)
         {"爱🍰ł", "\\texttt{\\sign{7231}{爱}\\sign{1F370}{🍰}\\sign{0142}{ł}}"},
         {"e\xcc\x81", "\\texttt{e\\sign{0301}{\xcc\x81}}"},
         {"␣↵⇥‿…", "\\texttt{\\textvisiblespace{}$\\hookleftarrow$$\\mapsto$$\\smile$\\ldots{}}"},
+        {"◌é₁é₄", "\\texttt{$\\circ$é$_1$é$_4$}"},
         {"\xc3", "\\texttt{\\sign{FFFD}{?}}"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {

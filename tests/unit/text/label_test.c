@@ -45,35 +45,51 @@ TEST(what_cannot_be_seen_is_made_visible)
     }
 }
 
+enum { ROW = 6 };
+
 TEST(a_token_that_is_part_of_a_character_says_so)
 {
     static const struct {
-        const char *bytes;
-        bool goes_on; /* by the token after it */
-        const char *label;
+        const char *row[ROW];    /* tokens */
+        const char *labels[ROW]; /* theirs */
     } cases[] = {
-        {"", false, ""},
-        {" the", false, "␣the"},
-        {"爱", false, "爱"},
-        {" \xF0\x9F", false, "␣\\xf0\\x9f‿"}, /* of 🍰 */
-        {" \xF0\x9F", true, "␣\\xf0\\x9f‿"},
-        {"\x8D", true, "‿\\x8d‿"},
-        {"\xB0", false, "‿\\xb0"},
-        {"\xB0!", false, "‿\\xb0!"},
-        {"\x88\xB1爱\xE7", false, "‿\\x88\\xb1爱\\xe7‿"},
-        {"\xE7\x88", false, "\\xe7\\x88‿"},
-        {"\xF0\x9F\x8D", false, "\\xf0\\x9f\\x8d‿"},
-        {"\xC3", false, "\\xc3‿"},
-        {"\xC0", false, "\\xc0"}, /* begins no character */
-        {"\xFF", false, "\\xff"},
-        {"e\xCC", false, "e\\xcc‿"},
+        {{"", " the", "爱"}, {"", "␣the", "爱"}},
+        {{"\xE2", "\x82", "\xAC", "!"}, {"€₁", "€₂", "€₃", "!"}},
+        {{" \xF0\x9F", "\x8D", "\xB0", "!"}, {"␣🍰₁", "🍰₂", "🍰₃", "!"}},
+        {{"a\xF0", "\x9F\x8D", "\xB0!"}, {"a🍰₁", "🍰₂", "🍰₃!"}},
+        {{"\xF0", "\x9F", "\x8D", "\xB0"}, {"🍰₁", "🍰₂", "🍰₃", "🍰₄"}},
+        {{"\xE7", "\x88\xB1爱\xE7", "\x88\xB1\xC3", "\xA9"}, {"爱₁", "爱₂爱爱₁", "爱₂é₁", "é₂"}},
+        {{"\xE7\x88", "", "\xB1"}, {"爱₁", "", "爱₃"}},
+        {{"e\xCC", "\x81"}, {"e◌\xCC\x81₁", "◌\xCC\x81₂"}},
+        /* what the row has not all of */
+        {{" \xF0\x9F"}, {"␣\\xf0\\x9f‿"}},
+        {{" \xF0\x9F", "\x8D", "!"}, {"␣\\xf0\\x9f‿", "‿\\x8d", "!"}},
+        {{"\x8D", "\xB0"}, {"‿\\x8d‿", "‿\\xb0"}},
+        {{"\xE7\x88", NULL, "\xB1"}, {"\\xe7\\x88‿", NULL, "‿\\xb1"}},
+        {{"\xC3", "\xA9", "\xA9"}, {"é₁", "é₂", "‿\\xa9"}},
+        {{"\xC0", "\xFF"}, {"\\xc0", "\\xff"}}, /* begin no character */
+        {{"\xE0", "\x80", "\x80"}, {"\\xe0‿", "‿\\x80‿", "‿\\x80"}},
+        /* what cannot be seen */
+        {{"\xC2", "\xA0"}, {"\\xc2‿", "‿\\xa0"}},
+        {{"\xE2\x80", "\xAE"}, {"\\xe2\\x80‿", "‿\\xae"}},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct buf buf = {0};
-        buf_text(&buf, "");
-        label_token(&buf, cases[i].bytes, strlen(cases[i].bytes), cases[i].goes_on);
-        ck_assert_str_eq(buf.bytes, cases[i].label);
-        buf_release(&buf);
+        struct token_bytes row[ROW];
+        size_t count = ROW;
+        for (size_t at = 0; at < ROW; at++)
+            row[at] = (struct token_bytes){cases[i].row[at],
+                                           cases[i].row[at] ? strlen(cases[i].row[at]) : 0};
+        while (!row[count - 1].bytes)
+            count--;
+        for (size_t at = 0; at < count; at++) {
+            struct buf buf = {0};
+            if (!row[at].bytes)
+                continue;
+            buf_text(&buf, "");
+            label_token(&buf, row, count, at);
+            ck_assert_str_eq(buf.bytes, cases[i].labels[at]);
+            buf_release(&buf);
+        }
     }
     ck_assert(label_is_rest("\x8D", 1));
     ck_assert(!label_is_rest("\xF0\x9F", 2));
