@@ -155,14 +155,16 @@ static bool goes_on(struct script *script, size_t at)
     return is_apostrophe(last) && is_word(first) && is_word(before(script->text, start, &ignored));
 }
 
-/* True when token `index` goes on the word of the one before. A token without a place, such as one
- * that begins texts, stands alone. */
+/* True when token `index` goes on the word of the one before, or shares a character with it. A token
+ * without a place, such as one that begins texts, stands alone. */
 static bool joins(struct script *script, size_t index)
 {
     const struct token *token = &script->tokens[index];
     const struct token *previous = token - 1;
-    return token->start == previous->end && previous->end > previous->start &&
-           token->end > token->start && goes_on(script, token->start);
+    if (token->start > previous->end || previous->end == previous->start ||
+        token->end == token->start)
+        return false;
+    return token->start < previous->end || goes_on(script, token->start);
 }
 
 static bool is_blank(const struct script *script, size_t at)

@@ -82,6 +82,19 @@ TEST(pieces_of_a_word_are_one_word)
         check_words(read_cut(cases[i].cut, true), NULL, cases[i].words);
 }
 
+/* A normalizer composed ṩ of a letter and two accents: its bytes all stand for the three. */
+TEST(tokens_that_share_a_place_are_one_word)
+{
+    struct tokenized tokenized = read_cut("!|s\xcc\xa3\xcc\x87|?| b", true);
+    static const struct token tokens[] = {{0, 0, 1}, {0, 1, 6}, {0, 1, 6}, {0, 6, 7}, {0, 7, 9}};
+    static const struct label labels[COUNT(tokens)] = {
+        {"!", "!", "!"}, {"", "", ""}, {"", "", ""}, {"?", "?", "?"}, {"b", "b", "b"}};
+    tokenized.tokens = tokens;
+    tokenized.labels = labels;
+    tokenized.count = COUNT(tokens);
+    check_words(tokenized, NULL, "!|s\xcc\xa3\xcc\x87|?|b");
+}
+
 TEST(blanks_that_are_nobodys_part_words)
 {
     check_words(read_cut("dess|ert| first", false), NULL, "dessert|first");
