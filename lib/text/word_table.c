@@ -232,11 +232,37 @@ static int read_word(struct reader *reader, size_t index)
     return add(reader, word, place, id);
 }
 
+/* The last place of a score decides where two ways to cut a text are even. Rust's reader of JSON
+ * takes a number's digits as a whole one and divides it by a power of ten, which is not always the
+ * nearest; so do we where its digits and the power are those of a score. */
+static bool read_score(struct json_span span, double *score)
+{
+    enum { FRACTION_MAX = 22 }; /* powers of ten are exact up to there */
+    char number[NUM_DOUBLE_BYTES + 1] = "";
+    uint64_t digits = 0;
+    double power = 1;
+    int fraction = -1; /* digits after the point */
+    size_t at = span.size && *span.bytes == '-';
+    for (; at < span.size && digits < UINT64_MAX / 10 && fraction < FRACTION_MAX; at++) {
+        bool is_digit = span.bytes[at] >= '0' && span.bytes[at] <= '9';
+        if (!is_digit && (span.bytes[at] != '.' || fraction >= 0))
+            break;
+        fraction += fraction >= 0 || !is_digit;
+        digits = is_digit ? 10 * digits + (uint64_t)(span.bytes[at] - '0') : digits;
+        power *= fraction > 0 ? 10 : 1;
+    }
+    *score = (*span.bytes == '-' ? -1 : 1) * ((double)digits / power);
+    if (at == span.size && fraction > 0)
+        return true;
+    if (span.size < sizeof number)
+        memcpy(number, span.bytes, span.size);
+    return num_parse_double(number, -DBL_MAX, DBL_MAX, score);
+}
+
 /* ["word", -1.5] */
 static int read_pair(struct reader *reader, size_t index)
 {
     struct word_table *table = reader->table;
-    char number[NUM_DOUBLE_BYTES + 1] = "";
     double score = 0;
     if (!table->scores)
         table->scores =
@@ -249,10 +275,7 @@ static int read_pair(struct reader *reader, size_t index)
     if (read_word(reader, index))
         return -1;
     bool more = json_cursor_next(&reader->at);
-    struct json_span span = more ? json_cursor_value(&reader->at) : (struct json_span){0};
-    if (span.size < sizeof number)
-        memcpy(number, span.bytes ? span.bytes : "", span.size);
-    if (!num_parse_double(number, -DBL_MAX, DBL_MAX, &score))
+    if (!more || !read_score(json_cursor_value(&reader->at), &score))
         return err_set(reader->err, "id %zu: expected a number for a score, found %s", index,
                        more ? "another value" : "none");
     table->scores[index] = score;

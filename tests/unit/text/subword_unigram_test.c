@@ -29,6 +29,17 @@ TEST(the_likeliest_way_to_put_a_piece_together_is_taken)
     pipeline_rig_expect_all(cases, COUNT(cases));
 }
 
+/* T5's own scores; by the nearest numbers to them the single g comes first. */
+TEST(ways_that_are_even_are_told_apart_as_rust_reads_numbers)
+{
+    static const struct pipeline_case cases[] = {
+        {"{\"model\": {\"type\": \"Unigram\", \"unk_id\": 0, \"vocab\": [[\"_\", "
+         "-2.0122928619384766], [\"g\", -7.407997131347656], [\"gg\", -10.809488296508789]]}}",
+         "_ggggggggggggg", "0:0-1 2:1-3 2:3-5 1:5-6 2:6-8 2:8-10 2:10-12 2:12-14"},
+    };
+    pipeline_rig_expect_all(cases, COUNT(cases));
+}
+
 TEST(without_a_token_for_the_unknown_a_text_is_refused)
 {
     struct pipeline pipeline;
