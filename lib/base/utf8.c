@@ -133,15 +133,40 @@ uint32_t utf8_small(uint32_t character)
     return (uint32_t)utf8proc_tolower((utf8proc_int32_t)character);
 }
 
+static utf8proc_category_t category_of(uint32_t character)
+{
+    return utf8proc_category((utf8proc_int32_t)character);
+}
+
 bool utf8_is_punctuation(uint32_t character)
 {
-    utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)character);
-    return category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO;
+    utf8proc_category_t category = category_of(character);
+    if (character == 0x166D || character == 0x111C9)
+        return true; /* they were, then */
+    return category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO &&
+           !unicode_is_after_8(character);
 }
 
 bool utf8_is_nonspacing(uint32_t character)
 {
-    return utf8proc_category((utf8proc_int32_t)character) == UTF8PROC_CATEGORY_MN;
+    if (character == 0x1734 || character == 0x1171E)
+        return true; /* they were, then */
+    return category_of(character) == UTF8PROC_CATEGORY_MN && !unicode_is_after_8(character);
+}
+
+bool utf8_is_other(uint32_t character)
+{
+    utf8proc_category_t category = category_of(character);
+    return (category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF ||
+            category == UTF8PROC_CATEGORY_CO) &&
+           !unicode_is_after_8(character);
+}
+
+bool utf8_is_mark(uint32_t character)
+{
+    if (character == 0x1CF2 || character == 0x1CF3)
+        return true; /* they were, then */
+    return unicode_run(character).kind == UNICODE_MARK && !unicode_is_mark_after_9(character);
 }
 
 bool utf8_is_visible(uint32_t character)

@@ -4,12 +4,6 @@
 
 enum { REPLACEMENT = 0xFFFD };
 
-/* Some of them are white space, too. */
-static bool is_control(uint32_t c)
-{
-    return c < ' ' || (c >= 0x7F && c < 0xA0);
-}
-
 /* Controls go, and every kind of white space becomes a blank. */
 static int clean(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
 {
@@ -21,8 +15,7 @@ static int clean(const struct normalizer *step, struct text_rewriter *rewriter, 
         length = utf8_decode(&c, in->bytes + at, in->size - at);
         enum unicode_kind kind = unicode_run(c).kind;
         bool line = c == '\t' || c == '\n' || c == '\r';
-        bool control = kind == UNICODE_CONTROL || kind == UNICODE_JOINER || is_control(c);
-        bool gone = !c || c == REPLACEMENT || (control && !line);
+        bool gone = c == REPLACEMENT || (utf8_is_other(c) && !line);
         if (!gone && c != ' ' && kind == UNICODE_SPACE)
             text_rewriter_replace(rewriter, at, at + length, " ", 1);
         else if (!gone)

@@ -57,7 +57,7 @@ int normalize_strip_accents(const struct normalizer *step, struct text_rewriter 
     for (size_t at = 0, length; at < in->size; at += length) {
         uint32_t c = 0;
         length = utf8_decode(&c, in->bytes + at, in->size - at);
-        if (unicode_run(c).kind != UNICODE_MARK)
+        if (!utf8_is_mark(c))
             text_rewriter_keep(rewriter, at, at + length);
     }
     return 0;

@@ -110,6 +110,28 @@ TEST(there_are_as_many_of_a_kind_as_unicode_16_has)
     ck_assert_str_eq(unicode_version, "16.0.0");
 }
 
+/* As many as Hugging Face's library was seen to take away or to cut at, one by one. */
+TEST(marks_punctuation_and_controls_are_those_of_unicode_8)
+{
+    static const struct {
+        bool (*is)(uint32_t character);
+        size_t count;
+        uint32_t one, none; /* the last is younger, or not assigned */
+    } cases[] = {
+        {utf8_is_punctuation, 726 - 9, 0x2014, 0x61D}, /* nine signs of ASCII are none */
+        {utf8_is_nonspacing, 1567, 0x301, 0x11A01},
+        {utf8_is_other, 137682, 0xE000, 0x2FE0},
+        {utf8_is_mark, 2097, 0x903, 0x1ACF},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        size_t count = 0;
+        for (uint32_t c = 1; c <= 0x10FFFF; c++)
+            count += (c < 0xD800 || c > 0xDFFF) && cases[i].is(c);
+        ck_assert_uint_eq(count, cases[i].count);
+        ck_assert(cases[i].is(cases[i].one) && !cases[i].is(cases[i].none));
+    }
+}
+
 TEST(words_are_made_of_letters_marks_digits_connectors_and_joiners)
 {
     static const uint32_t inside[] = {'a', 'Z', '0', '_', 0x301, 0x2167, 0x24B6, 0x200D, 0x7231};
