@@ -18,9 +18,7 @@ int json_cursor_open(struct json_cursor *cursor, const char *bytes, size_t size,
 {
     *cursor = (struct json_cursor){.at = bytes, .end = bytes + size};
     skip_blanks(cursor);
-    return json_grammar_check(NULL, bytes, size, err) || json_grammar_check_zeros(bytes, size, err)
-               ? -1
-               : 0;
+    return json_grammar_check(NULL, bytes, size, err);
 }
 
 struct json_cursor json_cursor_at(struct json_span value)

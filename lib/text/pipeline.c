@@ -143,7 +143,7 @@ static int read_root(struct reader *reader, struct json_cursor root, struct err 
         {ROOT_PRE_TOKENIZER, read_pre_tokenizer, false},
         {ROOT_POST_PROCESSOR, read_post_processor, false},
         {ROOT_DECODER, read_decoder, false},
-        {ROOT_TRUNCATION, read_truncation, true},
+        {ROOT_TRUNCATION, read_truncation, false},
         {ROOT_MODEL, read_model, true},
         {ROOT_ADDED_TOKENS, read_added_tokens, false},
     };

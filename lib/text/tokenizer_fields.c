@@ -51,10 +51,9 @@ bool field_is_given(const struct field *field)
 
 int field_parse(struct field *field, struct err *err)
 {
-    if (!field_is_given(field) || field->tree ||
-        !json_parse(&field->tree, field->value.bytes, field->value.size, err))
+    if (!field_is_given(field) || field->tree)
         return 0;
-    return err_prefix(err, "%s", field->name); /* it is too large: its grammar was looked at */
+    return json_parse(&field->tree, field->value.bytes, field->value.size, err);
 }
 
 void fields_free(struct field *fields, size_t count)
@@ -87,7 +86,7 @@ int field_text(struct field *field, const char **out, struct err *err)
     if (!field_is_given(field))
         return 0;
     if (field_parse(field, err))
-        return -1;
+        return err_prefix(err, "%s", field->name);
     return json_get_text(field->tree, out) ? 0 : refuse(field, "a text", err);
 }
 
@@ -96,7 +95,7 @@ int field_bool(struct field *field, bool *out, struct err *err)
     if (!field_is_given(field))
         return 0;
     if (field_parse(field, err))
-        return -1;
+        return err_prefix(err, "%s", field->name);
     return json_get_bool(field->tree, out) ? 0 : refuse(field, "true or false", err);
 }
 
@@ -107,7 +106,7 @@ int field_integer(struct field *field, long long min, long long max, long long *
     if (!field_is_given(field))
         return 0;
     if (field_parse(field, err))
-        return -1;
+        return err_prefix(err, "%s", field->name);
     if (json_get_integer(field->tree, min, max, out))
         return 0;
     snprintf(expected, sizeof expected, "a whole number from %lld to %lld", min, max);

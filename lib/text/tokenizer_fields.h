@@ -52,7 +52,7 @@ int fields_find(struct field *fields, size_t count, struct json_cursor *object, 
 /* Is there a value, and not null? */
 bool field_is_given(const struct field *field);
 
-/* Make a tree of a value that is small; errors name the field. */
+/* Make a tree of a value that is small. */
 int field_parse(struct field *field, struct err *err);
 void fields_free(struct field *fields, size_t count);
 

@@ -82,6 +82,17 @@ TEST(words_without_an_alphabet_are_all_texts)
     word_table_release(&table);
 }
 
+TEST(a_word_may_hold_zeros)
+{
+    struct word_table table = {0};
+    ck_assert_int_eq(
+        read_form(&table, "{\"\\u0000\": 0, \"a\\u0000b\": 1, \"a\": 2}", WORD_TEXT, NULL), 0);
+    expect_word(&table, 0, "\0", 1, WORD_TEXT);
+    expect_word(&table, 1, "a\0b", 3, WORD_TEXT);
+    expect_word(&table, 2, "a", 1, WORD_TEXT);
+    word_table_release(&table);
+}
+
 TEST(ids_may_have_gaps)
 {
     struct word_table table = {0};
