@@ -1,5 +1,5 @@
-/* golden_tokenizers_test.c: small tokenizers in the manner of those that people use, and the ids
- * that two other programs agree on: tests/tokenizers/NAME. */
+/* golden_tokenizers_test.c: small tokenizers in the manner of those that people use, and what other
+ * programs make of a hundred texts: tests/tokenizers/NAME. */
 #include <string.h>
 
 #include "../unit.h"
@@ -7,13 +7,21 @@
 #include "base/file.h"
 #include "base/folder.h"
 #include "format/json.h"
+#include "text/decoder/decoder.h"
 #include "text/tokenizer.h"
 
 #define ROOT "tests/tokenizers/"
 
 static const char *const names[] = {
-    "gemma-like", "gpt-neox-like", "llama-2-like", "llama-3-like", "mistral-metaspace-like",
-    "qwen2-like", "smollm2-like",
+    "bert-like",     "clip-like",         "falcon-like",           "gemma-like",
+    "gpt-neox-like", "llama-2-like",      "llama-3-like",          "mistral-metaspace-like",
+    "qwen2-like",    "sentencepiece-bpe", "sentencepiece-unigram", "smollm2-like",
+    "t5-like",
+};
+
+/* The same one twice: the second puts around texts what its file says. */
+struct pair {
+    struct tokenizer *plain, *special;
 };
 
 static void expect_ids(const struct tokens *tokens, const struct json *ids, const char *text)
@@ -35,19 +43,50 @@ static void expect_ids(const struct tokens *tokens, const struct json *ids, cons
         ck_assert_uint_le(tokens->items[tokens->count - 1].end, strlen(text));
 }
 
-static void expect_case(const struct tokenizer *tokenizer, const char *line, size_t size)
+static void expect_encoded(const struct tokenizer *tokenizer, const char *text,
+                           const struct json *ids)
 {
-    struct json *json = NULL;
     struct arena arena = {0};
     struct tokens tokens = {0};
+    struct err err = {0};
+    ck_assert_msg(!tokenizer_encode(tokenizer, &tokens, text, strlen(text), &arena, &err),
+                  "'%s': %s", text, err.text);
+    expect_ids(&tokens, ids, text);
+    arena_release(&arena);
+}
+
+static void expect_decoded(const struct tokenizer *tokenizer, const struct json *ids,
+                           const char *expected)
+{
+    struct token_decoder decoder = {0};
+    struct buf text = {0};
+    buf_text(&text, "");
+    tokenizer_decode_begin(tokenizer, &decoder, &text);
+    for (const struct json *at = json_first(ids); at; at = json_next(at)) {
+        long long id = 0;
+        ck_assert(json_get_integer(at, 0, INT32_MAX, &id));
+        ck_assert(tokenizer_decode(tokenizer, &decoder, (uint32_t)id));
+    }
+    token_decoder_end(&decoder);
+    ck_assert_str_eq(text.bytes, expected);
+    token_decoder_release(&decoder);
+    buf_release(&text);
+}
+
+static void expect_case(const struct pair *pair, const char *line, size_t size)
+{
+    struct json *json = NULL;
     struct err err = {0};
     const char *text = NULL;
     ck_assert_msg(!json_parse(&json, line, size, &err), "%s", err.text);
     ck_assert(json_get_text(json_member(json, "text"), &text));
-    ck_assert_msg(!tokenizer_encode(tokenizer, &tokens, text, strlen(text), &arena, &err),
-                  "'%s': %s", text, err.text);
-    expect_ids(&tokens, json_member(json, "ids"), text);
-    arena_release(&arena);
+    const struct json *ids = json_member(json, "ids");
+    const struct json *special = json_member(json, "with_special");
+    const struct json *decoded = json_member(json, "decoded");
+    expect_encoded(pair->plain, text, ids);
+    expect_encoded(pair->special, text, special ? special : ids);
+    if (!decoded || json_get_text(decoded, &text)) /* null: nobody knows */
+        expect_decoded(pair->plain, ids, text);
     json_free(json);
 }
 
@@ -69,13 +108,16 @@ static int expect_cases(void *context, const struct file *file, struct err *err)
 TEST_LOOP(texts_have_the_ids_that_others_give_them, COUNT(names))
 {
     struct buf path = {0};
-    struct tokenizer *tokenizer = NULL;
+    struct pair pair = {0};
     struct err err = {0};
     buf_format(&path, ROOT "%s", names[_i]);
     const struct folder folder = {.path = path.bytes};
-    ck_assert_msg(!tokenizer_open(&tokenizer, &folder, &err), "%s", err.text);
-    ck_assert_msg(!folder_read(&folder, "cases.jsonl", expect_cases, tokenizer, &err), "%s",
-                  err.text);
-    tokenizer_free(tokenizer);
+    ck_assert_msg(!tokenizer_open(&pair.plain, &folder, &err) &&
+                      !tokenizer_open(&pair.special, &folder, &err) &&
+                      !tokenizer_add_special(pair.special, &folder, &err) &&
+                      !folder_read(&folder, "cases.jsonl", expect_cases, &pair, &err),
+                  "%s", err.text);
+    tokenizer_free(pair.special);
+    tokenizer_free(pair.plain);
     buf_release(&path);
 }
