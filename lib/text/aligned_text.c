@@ -28,14 +28,11 @@ static size_t start_of(const struct alignment *part, size_t at)
     return part->start + (at - part->at) / part->unit * part->given;
 }
 
-struct text_range aligned_text_place(const struct aligned_text *text, struct text_range range,
-                                     size_t *hint)
+struct text_range aligned_text_find(const struct aligned_text *text, struct text_range range,
+                                    size_t *hint)
 {
-    struct text_range place = {text->start + range.start, text->start + range.end};
-    if (!text->part_count)
-        return place;
     const struct alignment *part = part_of(text, range.start, hint);
-    place.start = start_of(part, range.start);
+    struct text_range place = {.start = start_of(part, range.start)};
     if (range.end) {
         part = part_of(text, range.end - 1, hint);
         place.end = start_of(part, range.end - 1) + part->given;

@@ -41,9 +41,17 @@ struct text_range {
 };
 
 /* Where bytes stood in the text as given; `hint` begins as 0, and makes it quick where ranges come
- * from left to right. */
-struct text_range aligned_text_place(const struct aligned_text *text, struct text_range range,
-                                     size_t *hint);
+ * from left to right. The second is for a text that has parts. */
+struct text_range aligned_text_find(const struct aligned_text *text, struct text_range range,
+                                    size_t *hint);
+
+static inline struct text_range aligned_text_place(const struct aligned_text *text,
+                                                   struct text_range range, size_t *hint)
+{
+    if (text->part_count)
+        return aligned_text_find(text, range, hint);
+    return (struct text_range){text->start + range.start, text->start + range.end};
+}
 
 struct text_rewriter {
     const struct aligned_text *in;

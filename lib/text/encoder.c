@@ -10,14 +10,6 @@ int encoder_pass(struct encoder *encoder, const struct pre_tokenizer *next,
                 : model->row->encode(model, encoder, piece, err);
 }
 
-int encoder_add(struct encoder *encoder, const struct text_piece *piece, uint32_t id, size_t start,
-                size_t end, struct err *err)
-{
-    struct text_range range = {piece->range.start + start, piece->range.start + end};
-    struct text_range place = aligned_text_place(piece->text, range, &encoder->hint);
-    return token_list_add(encoder->list, (struct token){id, place.start, place.end}, err);
-}
-
 void encoder_drop(struct encoder *encoder, const struct text_piece *piece, struct text_range first,
                   size_t count)
 {

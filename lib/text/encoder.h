@@ -35,8 +35,14 @@ int encoder_pass(struct encoder *encoder, const struct pre_tokenizer *next,
 
 /* Add a token of a piece, whose bytes [start, end) it stands for; count characters that have none,
  * the first of which stands in `first`. */
-int encoder_add(struct encoder *encoder, const struct text_piece *piece, uint32_t id, size_t start,
-                size_t end, struct err *err);
+static inline int encoder_add(struct encoder *encoder, const struct text_piece *piece, uint32_t id,
+                              size_t start, size_t end, struct err *err)
+{
+    struct text_range range = {piece->range.start + start, piece->range.start + end};
+    struct text_range place = aligned_text_place(piece->text, range, &encoder->hint);
+    return token_list_add(encoder->list, (struct token){id, place.start, place.end}, err);
+}
+
 void encoder_drop(struct encoder *encoder, const struct text_piece *piece, struct text_range first,
                   size_t count);
 

@@ -7,8 +7,7 @@
 
 enum { FIRST_ROOM = 64 };
 
-/* Make room for a further token. */
-static int grow(struct token_list *list, struct err *err)
+int token_list_grow(struct token_list *list, struct err *err)
 {
     if (list->sink && list->count == TOKEN_PORTION)
         return token_list_flush(list, err);
@@ -18,14 +17,6 @@ static int grow(struct token_list *list, struct err *err)
         return -1;
     list->items = items;
     list->room = room;
-    return 0;
-}
-
-int token_list_add(struct token_list *list, struct token token, struct err *err)
-{
-    if (list->count == list->room && grow(list, err))
-        return -1;
-    list->items[list->count++] = token;
     return 0;
 }
 

@@ -43,12 +43,22 @@ struct token_list {
     struct token dropped_first;
 };
 
-/* Add one; at the end hand on what is left, or move all to the arena. */
-int token_list_add(struct token_list *list, struct token token, struct err *err);
+/* Make room for one more, when there is none; at the end hand on what is left, or move all to the
+ * arena. */
+int token_list_grow(struct token_list *list, struct err *err);
 int token_list_flush(struct token_list *list, struct err *err);
 int token_list_keep(const struct token_list *list, struct tokens *tokens, struct arena *arena,
                     struct err *err);
 void token_list_release(struct token_list *list);
+
+/* Add one. */
+static inline int token_list_add(struct token_list *list, struct token token, struct err *err)
+{
+    if (list->count == list->room && token_list_grow(list, err))
+        return -1;
+    list->items[list->count++] = token;
+    return 0;
+}
 
 /* Ids in a text of any size, with blanks, new lines or commas between them. */
 struct id_list {

@@ -29,20 +29,7 @@ void bpe_release(struct bpe *bpe)
     *bpe = (struct bpe){0};
 }
 
-/* The rank at which two neighbours are joined; the probe stands after it. */
-static inline uint32_t find_rank(const struct bpe *bpe, uint32_t left, uint32_t right,
-                                 struct hash_probe *probe)
-{
-    uint32_t rank = 0;
-    *probe = hash_probe(&bpe->pairs, hash_mix(left, right));
-    while (hash_next(probe, &rank))
-        if (bpe->merges[rank].left == left && bpe->merges[rank].right == right)
-            return rank;
-    return BPE_NONE;
-}
-
-/* The word that two neighbours make, when it has a rank. */
-static uint32_t find_product(const struct bpe *bpe, uint32_t left, uint32_t right)
+uint32_t bpe_word_of(const struct bpe *bpe, uint32_t left, uint32_t right)
 {
     char joined[BPE_PRODUCT_BYTES];
     size_t left_size = 0;
@@ -57,28 +44,6 @@ static uint32_t find_product(const struct bpe *bpe, uint32_t left, uint32_t righ
     memcpy(joined + left_size, right_bytes, right_size);
     bool found = word_table_find(bpe->words, joined, left_size + right_size, bpe->words->form, &id);
     return found && bpe->ranks[id] < BPE_FIXED ? id : BPE_NONE;
-}
-
-static inline uint32_t rank_of(const struct bpe *bpe, uint32_t left, uint32_t right)
-{
-    struct hash_probe probe;
-    if (!bpe->ranks)
-        return find_rank(bpe, left, right, &probe);
-    uint32_t id = find_product(bpe, left, right);
-    return id == BPE_NONE ? BPE_NONE : bpe->ranks[id];
-}
-
-uint32_t bpe_rank(const struct bpe *bpe, uint32_t left, uint32_t right)
-{
-    return rank_of(bpe, left, right);
-}
-
-uint32_t bpe_product(const struct bpe *bpe, uint32_t left, uint32_t right)
-{
-    if (bpe->ranks)
-        return find_product(bpe, left, right);
-    uint32_t rank = rank_of(bpe, left, right);
-    return rank == BPE_NONE ? BPE_NONE : bpe->merges[rank].id;
 }
 
 int bpe_init_ranks(struct bpe *bpe, const struct word_table *words, const uint32_t *ranks,
@@ -110,7 +75,7 @@ void bpe_add(struct bpe *bpe, const struct bpe_merge *merge)
     struct hash_probe probe;
     assert(bpe->count < bpe->room);
     uint32_t rank = (uint32_t)bpe->count++;
-    uint32_t known = find_rank(bpe, merge->left, merge->right, &probe);
+    uint32_t known = bpe_find(bpe, merge->left, merge->right, &probe);
     bpe->merges[rank] = *merge;
     if (known == BPE_NONE)
         hash_put(&probe, rank);
@@ -274,13 +239,13 @@ static size_t join(const struct bpe *bpe, uint32_t *ranks, struct bpe_token *tok
                    size_t count)
 {
     size_t after = count - i - 2;
-    tokens[i].id = bpe_product(bpe, tokens[i].id, tokens[i + 1].id);
+    tokens[i].id = bpe_product(bpe, ranks[i], tokens[i].id, tokens[i + 1].id);
     tokens[i].end = tokens[i + 1].end;
     memmove(tokens + i + 1, tokens + i + 2, after * sizeof *tokens);
     memmove(ranks + i + 1, ranks + i + 2, after * sizeof *ranks);
-    ranks[i] = after ? rank_of(bpe, tokens[i].id, tokens[i + 1].id) : BPE_NONE;
+    ranks[i] = after ? bpe_rank(bpe, tokens[i].id, tokens[i + 1].id) : BPE_NONE;
     if (i)
-        ranks[i - 1] = rank_of(bpe, tokens[i - 1].id, tokens[i].id);
+        ranks[i - 1] = bpe_rank(bpe, tokens[i - 1].id, tokens[i].id);
     return count - 1;
 }
 
@@ -289,7 +254,7 @@ static void join_short(const struct bpe *bpe, struct bpe_piece *piece)
     uint32_t ranks[BPE_SHORT_TOKENS];
     struct bpe_token *tokens = piece->tokens;
     for (size_t i = 0; i + 1 < piece->count; i++)
-        ranks[i] = rank_of(bpe, tokens[i].id, tokens[i + 1].id);
+        ranks[i] = bpe_rank(bpe, tokens[i].id, tokens[i + 1].id);
     ranks[piece->count - 1] = BPE_NONE;
     for (size_t i; ranks[i = lowest(ranks, piece->count)] != BPE_NONE;)
         piece->count = join(bpe, ranks, tokens, i, piece->count);

@@ -56,9 +56,40 @@ void bpe_add(struct bpe *bpe, const struct bpe_merge *merge);
 int bpe_init_ranks(struct bpe *bpe, const struct word_table *words, const uint32_t *ranks,
                    size_t count, struct err *err);
 
-/* The rank at which two neighbours are joined, and what they become; BPE_NONE: they are not. */
-uint32_t bpe_rank(const struct bpe *bpe, uint32_t left, uint32_t right);
-uint32_t bpe_product(const struct bpe *bpe, uint32_t left, uint32_t right);
+/* The word that two neighbours make, when ranks are those of words; BPE_NONE: they make none. */
+uint32_t bpe_word_of(const struct bpe *bpe, uint32_t left, uint32_t right);
+
+/* The rank of a merge; the probe stands after it. */
+static inline uint32_t bpe_find(const struct bpe *bpe, uint32_t left, uint32_t right,
+                                struct hash_probe *probe)
+{
+    uint32_t rank = 0;
+    *probe = hash_probe(&bpe->pairs, hash_mix(left, right));
+    while (hash_next(probe, &rank))
+        if (bpe->merges[rank].left == left && bpe->merges[rank].right == right)
+            return rank;
+    return BPE_NONE;
+}
+
+/* The rank at which two neighbours are joined, and what they become when it is the one given;
+ * BPE_NONE: they are not. */
+static inline uint32_t bpe_rank(const struct bpe *bpe, uint32_t left, uint32_t right)
+{
+    struct hash_probe probe;
+    if (!bpe->ranks)
+        return bpe_find(bpe, left, right, &probe);
+    uint32_t id = bpe_word_of(bpe, left, right);
+    return id == BPE_NONE ? BPE_NONE : bpe->ranks[id];
+}
+
+static inline uint32_t bpe_product(const struct bpe *bpe, uint32_t rank, uint32_t left,
+                                   uint32_t right)
+{
+    uint32_t id = bpe->ranks ? bpe_word_of(bpe, left, right) : bpe->merges[rank].id;
+    bool joined = bpe->ranks ? id != BPE_NONE && bpe->ranks[id] == rank
+                             : bpe->merges[rank].left == left && bpe->merges[rank].right == right;
+    return joined ? id : BPE_NONE;
+}
 
 /* Make `bpe` of the vocabulary's bytes and the merges of a file by rank, all of which must be
  * words. merges.txt has a line each, `Ġ t` (word_table.h), and lines `#version` that are passed;

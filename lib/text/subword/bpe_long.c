@@ -191,11 +191,13 @@ static int join(const struct bpe *bpe, struct bpe_piece *piece, uint32_t rank, u
     struct bpe_token *tokens = piece->tokens;
     struct bpe_link *link = &piece->links[at];
     uint32_t end = (uint32_t)piece->count;
-    if (tokens[at].id == BPE_NONE || link->next == end ||
-        bpe_rank(bpe, tokens[at].id, tokens[link->next].id) != rank)
+    if (tokens[at].id == BPE_NONE || link->next == end)
         return 0;
     struct bpe_token *right = &tokens[link->next];
-    tokens[at].id = bpe_product(bpe, tokens[at].id, right->id);
+    uint32_t joined = bpe_product(bpe, rank, tokens[at].id, right->id);
+    if (joined == BPE_NONE)
+        return 0;
+    tokens[at].id = joined;
     tokens[at].end = right->end;
     right->id = BPE_NONE;
     link->next = piece->links[link->next].next;

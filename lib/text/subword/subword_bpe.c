@@ -146,15 +146,18 @@ struct part {
 
 /* Where a byte of the part stands in the piece. Bytes are asked for from left to right, but for
  * few. */
-static size_t place_of(struct part *part, size_t byte)
+static size_t find_place(struct part *part, size_t byte)
 {
-    if (!part->spelt)
-        return part->start + byte;
     if (byte < part->byte_at)
         part->byte_at = part->spelt_at = 0;
     for (; part->byte_at < byte; part->byte_at++)
         part->spelt_at += (unsigned char)part->spelt[part->spelt_at] < 0x80 ? 1 : 2;
     return part->start + part->spelt_at;
+}
+
+static inline size_t place_of(struct part *part, size_t byte)
+{
+    return part->spelt ? find_place(part, byte) : part->start + byte;
 }
 
 static int add(struct encoder *encoder, struct part *part, struct bpe_token token, struct err *err)
