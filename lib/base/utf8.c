@@ -1,30 +1,40 @@
 #include "base/utf8.h"
 
+#include <assert.h>
 #include <string.h>
 #include <utf8proc.h>
 
 enum {
-    LAST_CHARACTER = 0x10FFFF,
     VARIATION_16 = 0xFE0F, /* "draw the character before me as an emoji" */
 };
 
 /* --- kinds of characters ---------------------------------------------------------------------- */
 
-struct unicode_run unicode_run(uint32_t character)
+uint8_t unicode_page_of[UNICODE_LAST / UNICODE_PAGE + 1];
+uint8_t unicode_pages[UNICODE_PAGES_MAX][UNICODE_PAGE];
+
+/* The first pages are of one kind each; a page in which runs meet is one of its own. */
+__attribute__((constructor)) static void fill_pages(void)
 {
-    uint32_t next = (character + 1) << 4; /* no run that begins up to here is as large */
+    enum { KINDS = UNICODE_JOINER + 1 };
     const uint32_t *run = unicode_runs;
-    for (size_t count = unicode_run_count; count > 1;) {
-        size_t half = count / 2;
-        run += run[half] < next ? half : 0;
-        count -= half;
+    const uint32_t *end = unicode_runs + unicode_run_count;
+    size_t used = KINDS;
+    for (uint8_t kind = 0; kind < KINDS; kind++)
+        memset(unicode_pages[kind], kind, UNICODE_PAGE);
+    for (uint32_t first = 0; first <= UNICODE_LAST; first += UNICODE_PAGE) {
+        while (run + 1 < end && run[1] >> 4 <= first)
+            run++;
+        size_t page = *run & 15;
+        if (run + 1 < end && run[1] >> 4 < first + UNICODE_PAGE)
+            page = used++;
+        assert(page < UNICODE_PAGES_MAX);
+        unicode_page_of[first / UNICODE_PAGE] = (uint8_t)page;
+        for (uint32_t at = 0; page >= KINDS && at < UNICODE_PAGE; at++) {
+            run += run + 1 < end && run[1] >> 4 == first + at;
+            unicode_pages[page][at] = *run & 15;
+        }
     }
-    bool last = run + 1 == unicode_runs + unicode_run_count;
-    return (struct unicode_run){
-        .first = *run >> 4,
-        .last = last ? LAST_CHARACTER : (run[1] >> 4) - 1,
-        .kind = (enum unicode_kind)(*run & 15),
-    };
 }
 
 bool unicode_is_word(enum unicode_kind kind)
@@ -64,19 +74,29 @@ bool unicode_is_unspaced(uint32_t character)
 
 /* --- characters in bytes ---------------------------------------------------------------------- */
 
-size_t utf8_decode(uint32_t *character, const char *bytes, size_t size)
+static bool goes_on(unsigned char byte)
 {
-    if (size > 0 && (unsigned char)bytes[0] < 0x80) {
-        *character = (unsigned char)bytes[0];
-        return 1;
-    }
-    utf8proc_int32_t decoded = -1;
-    utf8proc_ssize_t room = size > 4 ? 4 : (utf8proc_ssize_t)size;
-    utf8proc_ssize_t length = utf8proc_iterate((const utf8proc_uint8_t *)bytes, room, &decoded);
-    if (length <= 0 || decoded < 0)
+    return (byte & 0xC0) == 0x80;
+}
+
+size_t utf8_decode_long(uint32_t *character, const char *bytes, size_t size)
+{
+    const unsigned char *b = (const unsigned char *)bytes;
+    size_t length = size < 2 || b[0] < 0xC2 ? 0 : b[0] < 0xE0 ? 2 : b[0] < 0xF0 ? 3 : 4;
+    if (!length || length > size || !goes_on(b[1]))
         return 0;
-    *character = (uint32_t)decoded;
-    return (size_t)length;
+    uint32_t c = (b[0] & (0xFFu >> (length + 1))) << 6 | (b[1] & 0x3Fu);
+    for (size_t i = 2; i < length; i++) {
+        if (!goes_on(b[i]))
+            return 0;
+        c = c << 6 | (b[i] & 0x3Fu);
+    }
+    bool surrogate = c >= 0xD800 && c <= 0xDFFF;
+    if ((length == 3 && (c < 0x800 || surrogate)) ||
+        (length == 4 && (b[0] > 0xF4 || c < 0x10000 || c > UNICODE_LAST)))
+        return 0;
+    *character = c;
+    return length;
 }
 
 /* How many bytes from here on are ASCII: eight at a time, then what is left of the last eight. */
@@ -123,7 +143,7 @@ enum utf8_class utf8_class(uint32_t character)
         [UNICODE_SIGN] = UTF8_OTHER,           [UNICODE_ALPHABETIC] = UTF8_OTHER,
         [UNICODE_JOINER] = UTF8_CONTROL,
     };
-    return classes[unicode_run(character).kind];
+    return classes[unicode_kind(character)];
 }
 
 uint32_t utf8_small(uint32_t character)

@@ -27,24 +27,30 @@ enum unicode_kind {
     UNICODE_JOINER,        /* U+200C and U+200D */
 };
 
-/* Neighbours of one kind. */
-struct unicode_run {
-    uint32_t first;
-    uint32_t last;
-    enum unicode_kind kind;
+enum {
+    UNICODE_LAST = 0x10FFFF,
+    UNICODE_PAGE = 256,
+    UNICODE_PAGES_MAX = 192, /* that differ */
 };
 
-/* The run in which a code point stands; what \w of regular expressions is; letters and marks of
- * scripts that put no blanks between words (Han, Kana, Thai, …; not Hangul), by blocks. */
-struct unicode_run unicode_run(uint32_t character);
-bool unicode_is_word(enum unicode_kind kind);
-bool unicode_is_unspaced(uint32_t character);
-
 /* The table's version, "16.0.0"; the code points at which another kind begins, 16 * code point +
- * kind. */
+ * kind; and, made of them before main, all kinds by pages, of which most are of one kind. */
 extern const char unicode_version[];
 extern const uint32_t unicode_runs[];
 extern const size_t unicode_run_count;
+extern uint8_t unicode_page_of[UNICODE_LAST / UNICODE_PAGE + 1];
+extern uint8_t unicode_pages[UNICODE_PAGES_MAX][UNICODE_PAGE];
+
+/* The kind of a code point; what \w of regular expressions is; letters and marks of scripts that
+ * put no blanks between words (Han, Kana, Thai, …; not Hangul), by blocks. */
+static inline enum unicode_kind unicode_kind(uint32_t character)
+{
+    uint8_t page = unicode_page_of[character / UNICODE_PAGE];
+    return (enum unicode_kind)unicode_pages[page][character % UNICODE_PAGE];
+}
+
+bool unicode_is_word(enum unicode_kind kind);
+bool unicode_is_unspaced(uint32_t character);
 
 /* --- characters in bytes ---------------------------------------------------------------------- */
 
@@ -59,8 +65,16 @@ enum utf8_class {
 
 /* Read the character at `bytes`; returns its length in bytes, 0 where they are not UTF-8 (overlong
  * forms and surrogates included) or `size` is 0. Write one; returns its length. */
-size_t utf8_decode(uint32_t *character, const char *bytes, size_t size);
+size_t utf8_decode_long(uint32_t *character, const char *bytes, size_t size); /* of two or more */
 size_t utf8_encode(char out[4], uint32_t character);
+
+static inline size_t utf8_decode(uint32_t *character, const char *bytes, size_t size)
+{
+    if (size == 0 || (unsigned char)bytes[0] >= 0x80)
+        return utf8_decode_long(character, bytes, size);
+    *character = (unsigned char)bytes[0];
+    return 1;
+}
 
 /* The offset of the first byte that is not UTF-8; `size` when all of it is. */
 size_t utf8_invalid_at(const char *bytes, size_t size);

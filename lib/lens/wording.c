@@ -119,7 +119,7 @@ static uint32_t after(const struct script *script, size_t at, size_t *end)
 
 static bool is_word(uint32_t c)
 {
-    return c && unicode_is_word(unicode_run(c).kind) && !has_no_blanks(c);
+    return c && unicode_is_word(unicode_kind(c)) && !has_no_blanks(c);
 }
 
 static bool is_apostrophe(uint32_t c)

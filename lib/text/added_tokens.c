@@ -191,7 +191,7 @@ static enum unicode_kind kind_at(const struct search *search, size_t at, size_t 
 {
     uint32_t c = 0;
     *length = utf8_decode(&c, search->text + at, search->size - at);
-    return unicode_run(c).kind;
+    return unicode_kind(c);
 }
 
 static enum unicode_kind kind_before(const struct search *search, size_t at, size_t *length)

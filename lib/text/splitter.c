@@ -30,7 +30,7 @@ static const char classes[] = {
 
 struct splitter splitter_of(enum splitter_kind kind, const char *text, size_t size)
 {
-    return (struct splitter){.kind = kind, .text = text, .size = size, .run = unicode_run(0)};
+    return (struct splitter){.kind = kind, .text = text, .size = size};
 }
 
 /* The character at `text`, which is UTF-8 and not ASCII. */
@@ -51,10 +51,7 @@ static uint32_t read_long(const unsigned char *text, size_t *length)
 
 static char class_of_long(struct splitter *splitter, size_t at, size_t *length)
 {
-    uint32_t c = read_long((const unsigned char *)splitter->text + at, length);
-    if (c < splitter->run.first || c > splitter->run.last)
-        splitter->run = unicode_run(c);
-    return classes[splitter->run.kind];
+    return classes[unicode_kind(read_long((const unsigned char *)splitter->text + at, length))];
 }
 
 static inline char class_at(struct splitter *splitter, size_t at, size_t *length)

@@ -24,7 +24,6 @@ struct splitter {
     enum splitter_kind kind;
     const char *text; /* valid UTF-8 */
     size_t size;
-    struct unicode_run run; /* where the last character was found: its neighbours often follow */
 };
 
 struct splitter splitter_of(enum splitter_kind kind, const char *text, size_t size);

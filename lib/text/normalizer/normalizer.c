@@ -101,7 +101,7 @@ static int strip(const struct normalizer *step, struct text_rewriter *rewriter, 
     for (size_t at = 0, length; at < in->size; at += length) {
         uint32_t c = 0;
         length = utf8_decode(&c, in->bytes + at, in->size - at);
-        if (unicode_run(c).kind == UNICODE_SPACE)
+        if (unicode_kind(c) == UNICODE_SPACE)
             continue;
         first = first < at ? first : at;
         last = at + length;

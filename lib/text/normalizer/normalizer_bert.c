@@ -13,7 +13,7 @@ static int clean(const struct normalizer *step, struct text_rewriter *rewriter, 
     for (size_t at = 0, length; at < in->size; at += length) {
         uint32_t c = 0;
         length = utf8_decode(&c, in->bytes + at, in->size - at);
-        enum unicode_kind kind = unicode_run(c).kind;
+        enum unicode_kind kind = unicode_kind(c);
         bool line = c == '\t' || c == '\n' || c == '\r';
         bool gone = c == REPLACEMENT || (utf8_is_other(c) && !line);
         if (!gone && c != ' ' && kind == UNICODE_SPACE)

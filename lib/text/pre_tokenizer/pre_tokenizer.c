@@ -38,12 +38,12 @@ static int add_search(struct reading *reading, bool (*is)(uint32_t), enum split_
 
 static bool is_space(uint32_t c)
 {
-    return unicode_run(c).kind == UNICODE_SPACE;
+    return unicode_kind(c) == UNICODE_SPACE;
 }
 
 static bool is_number(uint32_t c)
 {
-    enum unicode_kind kind = unicode_run(c).kind;
+    enum unicode_kind kind = unicode_kind(c);
     return kind == UNICODE_DIGIT || kind == UNICODE_LETTER_NUMBER || kind == UNICODE_OTHER_NUMBER;
 }
 
@@ -51,13 +51,13 @@ static bool is_number(uint32_t c)
 static bool is_punctuation(uint32_t c)
 {
     if (c < 0x80)
-        return c > ' ' && c < 0x7F && unicode_run(c).kind != UNICODE_LETTER && !is_number(c);
+        return c > ' ' && c < 0x7F && unicode_kind(c) != UNICODE_LETTER && !is_number(c);
     return utf8_is_punctuation(c);
 }
 
 static bool is_word(uint32_t c)
 {
-    return unicode_is_word(unicode_run(c).kind);
+    return unicode_is_word(unicode_kind(c));
 }
 
 /* --- steps ------------------------------------------------------------------------------------ */

@@ -37,6 +37,19 @@ TEST(characters_are_read_with_their_length)
     ck_assert_uint_eq(zero, 0);
 }
 
+TEST(every_character_is_read_as_it_is_written)
+{
+    for (uint32_t c = 0; c <= UNICODE_LAST; c++) {
+        char bytes[4];
+        uint32_t character = UINT32_MAX;
+        size_t size = c == 0xD800 ? 0 : utf8_encode(bytes, c);
+        if (!size) /* surrogates are no characters */
+            c = 0xDFFF;
+        else if (utf8_decode(&character, bytes, size) != size || character != c)
+            ck_abort_msg("U+%04X", (unsigned)c);
+    }
+}
+
 TEST(bytes_that_are_no_character_are_refused)
 {
     static const char *const cases[] = {
