@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 
 enum {
-    FEW = 64,            /* characters of most stretches */
+    FEW = 256,           /* characters of most stretches */
     DECOMPOSED_MAX = 18, /* characters that one can become: U+FDFA */
     CLASSES = 256,       /* of marks, by the order in which they stand */
 };
@@ -53,23 +53,45 @@ static bool stays(enum unicode_form form, uint32_t c)
            (is_composed(form) || !is_between(c, 0xAC00, 0xD7A3));
 }
 
-size_t unicode_form_end(enum unicode_form form, const char *text, size_t size, size_t at)
+/* The end of the bytes that need no look: of characters that stay, and attach to nothing. */
+static size_t plain_end(enum unicode_form form, const char *text, size_t size, size_t at)
+{
+    const unsigned char limit = form == UNICODE_NFC ? 0xCC : 0x80; /* U+0300 begins with 0xCC */
+    while (at < size && (unsigned char)text[at] < limit)
+        at++;
+    return at;
+}
+
+static size_t last_character(const char *text, size_t end)
+{
+    do
+        end--;
+    while (((unsigned char)text[end] & 0xC0) == 0x80);
+    return end;
+}
+
+size_t unicode_form_end(enum unicode_form form, const char *text, size_t size, size_t at,
+                        bool *all_stay)
 {
     uint32_t c = 0;
     uint32_t next = 0;
     size_t end = at + utf8_decode(&c, text + at, size - at);
     bool run = stays(form, c) && !attaches(form, c);
-    size_t before = at; /* the last character of a run */
     for (size_t length; end < size; end += length) {
+        size_t plain = run ? plain_end(form, text, size, end) : end;
+        if ((end = plain) == size)
+            break;
         length = utf8_decode(&next, text + end, size - end);
         bool joins = attaches(form, next);
-        if (run && joins && before > at)
-            return before; /* with what follows it is the next stretch */
+        if (run && joins && last_character(text, end) > at) {
+            end = last_character(text, end); /* with what follows it is the next stretch */
+            break;
+        }
         run = run && !joins;
         if (!joins && !(run && stays(form, next)))
-            return end;
-        before = end;
+            break;
     }
+    *all_stay = run;
     return end;
 }
 
@@ -146,15 +168,15 @@ static bool write_form(struct buf *out, const utf8proc_int32_t *characters, size
 bool unicode_form_put(enum unicode_form form, struct buf *out, const char *text, size_t size)
 {
     utf8proc_int32_t few[2 * FEW];
-    size_t count = decompose(form, NULL, text, size);
-    utf8proc_int32_t *characters = count <= FEW ? few : heap_alloc(count, 2 * sizeof *few, NULL);
+    size_t room = size <= FEW / DECOMPOSED_MAX ? FEW : decompose(form, NULL, text, size);
+    utf8proc_int32_t *characters = room <= FEW ? few : heap_alloc(room, 2 * sizeof *few, NULL);
     if (!characters) {
         out->out_of_memory = true;
-        out->wanted_bytes = count;
+        out->wanted_bytes = room;
         return true;
     }
-    decompose(form, characters, text, size);
-    sort_all(characters, characters + count, count);
+    size_t count = decompose(form, characters, text, size);
+    sort_all(characters, characters + room, count);
     if (is_composed(form))
         count = (size_t)utf8proc_normalize_utf32(characters, (utf8proc_ssize_t)count,
                                                  UTF8PROC_STABLE | UTF8PROC_COMPOSE);

@@ -2,12 +2,14 @@
  * what became of which characters.
  *
  *     for (size_t at = 0, end; at < size; at = end) {
- *         end = unicode_form_end(UNICODE_NFC, text, size, at);
- *         if (unicode_form_put(UNICODE_NFC, &buf, text + at, end - at)) …   it changes
+ *         end = unicode_form_end(UNICODE_NFC, text, size, at, &stays);
+ *         if (!stays && unicode_form_put(UNICODE_NFC, &buf, text + at, end - at)) …   it changes
  *     }
  */
 #ifndef ATTN_BASE_UNICODE_FORM_H
 #define ATTN_BASE_UNICODE_FORM_H
+
+#include <stdbool.h>
 
 #include "base/buf.h"
 
@@ -15,7 +17,8 @@ enum unicode_form { UNICODE_NFC, UNICODE_NFD, UNICODE_NFKC, UNICODE_NFKD };
 
 /* The end of the stretch that begins at `at`: a run of characters that stay as they are, or one
  * with all that may combine with it. The form of a text is that of its stretches in a row. */
-size_t unicode_form_end(enum unicode_form form, const char *text, size_t size, size_t at);
+size_t unicode_form_end(enum unicode_form form, const char *text, size_t size, size_t at,
+                        bool *stays);
 
 /* Append a stretch's form, in time linear in its size; false, and nothing added, where it is the
  * stretch itself. */

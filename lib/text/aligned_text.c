@@ -23,9 +23,15 @@ static const struct alignment *part_of(const struct aligned_text *text, size_t a
     return &parts[low];
 }
 
+/* Whole units in so many bytes. */
+static size_t units(const struct alignment *part, size_t size)
+{
+    return part->unit == 1 ? size : size / part->unit;
+}
+
 static size_t start_of(const struct alignment *part, size_t at)
 {
-    return part->start + (at - part->at) / part->unit * part->given;
+    return part->start + units(part, at - part->at) * part->given;
 }
 
 struct text_range aligned_text_find(const struct aligned_text *text, struct text_range range,
@@ -45,15 +51,21 @@ struct text_range aligned_text_find(const struct aligned_text *text, struct text
 /* --- a text that changes ---------------------------------------------------------------------- */
 
 /* Does a part go on where the last one ends, in the same units? */
-static bool goes_on(const struct alignment *last, const struct alignment *part)
+static bool goes_on(const struct text_rewriter *rewriter, const struct alignment *part)
 {
-    return last->unit == part->unit && last->given == part->given && part->given &&
-           (part->at - last->at) % last->unit == 0 && start_of(last, part->at) == part->start;
+    const struct alignment *last = &rewriter->parts[rewriter->part_count - 1];
+    return rewriter->part_count && last->unit == part->unit && last->given == part->given &&
+           part->given && rewriter->next_at == part->at && rewriter->next_start == part->start;
 }
 
-static void add_part(struct text_rewriter *rewriter, struct alignment part)
+/* Add a part of `size` bytes. */
+static void add_part(struct text_rewriter *rewriter, struct alignment part, size_t size)
 {
-    if (rewriter->part_count && goes_on(&rewriter->parts[rewriter->part_count - 1], &part))
+    bool joins = goes_on(rewriter, &part);
+    size_t count = size == part.unit ? 1 : units(&part, size);
+    rewriter->next_at = part.at + count * part.unit; /* which is not the end after half a unit */
+    rewriter->next_start = part.start + count * part.given;
+    if (joins)
         return;
     if (rewriter->part_count == rewriter->part_room) {
         size_t room = rewriter->part_room ? 2 * rewriter->part_room : FIRST_ROOM;
@@ -74,15 +86,19 @@ static void copy(struct text_rewriter *rewriter, size_t start, size_t end)
     size_t at = rewriter->bytes.size;
     buf_bytes(&rewriter->bytes, in->bytes + start, end - start);
     if (start < end && !in->part_count)
-        add_part(rewriter, (struct alignment){at, in->start + start, 1, 1});
+        add_part(rewriter, (struct alignment){at, in->start + start, 1, 1}, end - start);
     for (size_t from = start, next; in->part_count && from < end; from = next) {
         const struct alignment *part = part_of(in, from, &rewriter->hint);
-        size_t done = (from - part->at) % part->unit; /* a unit may be cut */
+        size_t passed = units(part, from - part->at) * part->unit;
+        size_t done = from - part->at - passed; /* a unit may be cut */
         next = part + 1 < in->parts + in->part_count ? part[1].at : in->size;
         if (done && from - done + part->unit < next)
             next = from - done + part->unit;
-        add_part(rewriter, (struct alignment){at + (from - start), start_of(part, from),
-                                              part->unit - done, part->given});
+        next = next < end ? next : end;
+        add_part(rewriter,
+                 (struct alignment){at + (from - start), start_of(part, from), part->unit - done,
+                                    part->given},
+                 next - from);
     }
 }
 
@@ -113,7 +129,8 @@ void text_rewriter_replace(struct text_rewriter *rewriter, size_t start, size_t 
     struct text_range range = {start, end};
     struct text_range place = aligned_text_place(rewriter->in, range, &rewriter->hint);
     add_part(rewriter,
-             (struct alignment){rewriter->bytes.size, place.start, size, place.end - place.start});
+             (struct alignment){rewriter->bytes.size, place.start, size, place.end - place.start},
+             size);
     buf_bytes(&rewriter->bytes, bytes, size);
 }
 

@@ -58,6 +58,7 @@ struct text_rewriter {
     struct buf bytes;
     struct alignment *parts;
     size_t part_count, part_room;
+    size_t next_at, next_start; /* where the last part ends, if it ends with a unit */
     size_t hint;
     struct text_range kept; /* what stays and was not copied yet */
     bool changed;

@@ -92,22 +92,32 @@ static int read_strip(struct normalizer *step, const struct json *value, struct 
                : 0;
 }
 
+static bool is_space(const struct aligned_text *text, size_t at)
+{
+    uint32_t c = 0;
+    utf8_decode(&c, text->bytes + at, text->size - at);
+    return unicode_kind(c) == UNICODE_SPACE;
+}
+
+static bool goes_on(const struct aligned_text *text, size_t at)
+{
+    return at < text->size && ((unsigned char)text->bytes[at] & 0xC0) == 0x80;
+}
+
 static int strip(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
 {
     const struct aligned_text *in = rewriter->in;
-    size_t first = in->size; /* the first character that is no space, and after the last one */
-    size_t last = 0;
+    size_t start = 0;
+    size_t end = in->size;
     (void)err;
-    for (size_t at = 0, length; at < in->size; at += length) {
-        uint32_t c = 0;
-        length = utf8_decode(&c, in->bytes + at, in->size - at);
-        if (unicode_kind(c) == UNICODE_SPACE)
-            continue;
-        first = first < at ? first : at;
-        last = at + length;
+    while (step->left && start < end && is_space(in, start))
+        while (goes_on(in, ++start))
+            ;
+    for (size_t last = end; step->right && last > start && last == end;) {
+        while (goes_on(in, --last))
+            ;
+        end = is_space(in, last) ? last : end;
     }
-    size_t start = step->left ? first : 0;
-    size_t end = step->right ? last : in->size;
     if (start < end)
         text_rewriter_keep(rewriter, start, end);
     return 0;
@@ -131,19 +141,19 @@ static int spell_bytes(const struct normalizer *step, struct text_rewriter *rewr
 /* --- all steps -------------------------------------------------------------------------------- */
 
 static const struct normalizer_row rows[] = {
-    {"NFC", NULL, normalize_form}, /* the first: normalizers_compose */
-    {"NFD", NULL, normalize_form},
-    {"NFKC", NULL, normalize_form},
-    {"NFKD", NULL, normalize_form},
-    {"Lowercase", NULL, normalize_lowercase},
-    {"StripAccents", NULL, normalize_strip_accents},
-    {"Strip", read_strip, strip},
-    {"Prepend", read_prepend, prepend},
-    {"Append", read_append, append},
-    {"Replace", read_replace, replace},
-    {"ByteLevel", NULL, spell_bytes},
-    {"Precompiled", normalizer_read_charsmap, normalize_charsmap},
-    {"BertNormalizer", NULL, NULL}, /* it is several of normalizer_bert.c */
+    {"NFC", NULL, normalize_form, NULL}, /* the first: normalizers_compose */
+    {"NFD", NULL, normalize_form, NULL},
+    {"NFKC", NULL, normalize_form, NULL},
+    {"NFKD", NULL, normalize_form, NULL},
+    {"Lowercase", NULL, NULL, normalize_lowercase},
+    {"StripAccents", NULL, NULL, normalize_strip_accents},
+    {"Strip", read_strip, strip, NULL},
+    {"Prepend", read_prepend, prepend, NULL},
+    {"Append", read_append, append, NULL},
+    {"Replace", read_replace, replace, NULL},
+    {"ByteLevel", NULL, spell_bytes, NULL},
+    {"Precompiled", normalizer_read_charsmap, normalize_charsmap, NULL},
+    {"BertNormalizer", NULL, NULL, NULL}, /* it is several of normalizer_bert.c */
 };
 
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
@@ -160,6 +170,9 @@ static struct normalizer *add_step(struct reading *reading, const struct normali
     struct normalizer *step = arena_alloc(reading->arena, 1, sizeof *step, err);
     if (!step)
         return NULL;
+    char bytes[NORMALIZER_BYTES];
+    for (uint32_t c = 0; row->change && c < 0x80; c++)
+        step->stays[c] = row->change(bytes, c) == NORMALIZER_SAME;
     step->row = row;
     *reading->end = step;
     reading->end = &step->next;
@@ -182,7 +195,7 @@ static int add_bert(struct reading *reading, const struct json *value, struct er
 static int add(void *context, size_t type, const struct json *value, struct err *err)
 {
     const struct normalizer_row *row = &rows[type];
-    if (!row->apply)
+    if (!row->apply && !row->change)
         return add_bert(context, value, err);
     struct reading *reading = context;
     struct normalizer *step = add_step(reading, row, err);
@@ -251,10 +264,11 @@ static const char sentencepiece_prefix[] = "prefix";
 int normalizers_sentencepiece(struct normalizer **steps, const struct sentencepiece_rules *rules,
                               struct arena *arena, struct err *err)
 {
-    static const struct normalizer_row charsmap = {"charsmap", NULL, normalize_charsmap_longest};
-    static const struct normalizer_row blanks = {"blanks", NULL, collapse};
-    static const struct normalizer_row prefix = {sentencepiece_prefix, NULL, prepend};
-    static const struct normalizer_row escape = {"escape", NULL, replace};
+    static const struct normalizer_row charsmap = {"charsmap", NULL, normalize_charsmap_longest,
+                                                   NULL};
+    static const struct normalizer_row blanks = {"blanks", NULL, collapse, NULL};
+    static const struct normalizer_row prefix = {sentencepiece_prefix, NULL, prepend, NULL};
+    static const struct normalizer_row escape = {"escape", NULL, replace, NULL};
     static const char blank[] = " ";
     static const char sign[] = "▁";
     const struct {
@@ -306,6 +320,28 @@ bool normalizers_spell_bytes(const struct normalizer *steps)
     return steps;
 }
 
+/* Ask what becomes of every character, but for those of ASCII that stay. */
+static void change_each(const struct normalizer *step, struct text_rewriter *rewriter)
+{
+    const struct aligned_text *in = rewriter->in;
+    const unsigned char *text = (const unsigned char *)in->bytes;
+    char bytes[NORMALIZER_BYTES];
+    for (size_t at = 0, end; at < in->size; at = end) {
+        uint32_t c = 0;
+        int written = NORMALIZER_SAME;
+        for (end = at; end < in->size && step->stays[text[end]]; end++)
+            ;
+        if (end == at) {
+            end += utf8_decode(&c, in->bytes + at, in->size - at);
+            written = step->row->change(bytes, c);
+        }
+        if (written == NORMALIZER_SAME)
+            text_rewriter_keep(rewriter, at, end);
+        else
+            text_rewriter_replace(rewriter, at, end, bytes, (size_t)written);
+    }
+}
+
 int normalize(const struct normalizer *steps, struct aligned_text *out,
               const struct aligned_text *text, struct text_rewriter rewriters[2], struct err *err)
 {
@@ -316,7 +352,11 @@ int normalize(const struct normalizer *steps, struct aligned_text *out,
         text_rewriter_release(rewriter);
         *out = now;
         rewriter->in = out;
-        if (steps->row->apply(steps, rewriter, err) || text_rewriter_finish(rewriter, &now, err))
+        if (steps->row->change)
+            change_each(steps, rewriter);
+        else if (steps->row->apply(steps, rewriter, err))
+            return -1;
+        if (text_rewriter_finish(rewriter, &now, err))
             return -1;
         turn = rewriter->changed ? !turn : turn;
     }

@@ -21,18 +21,23 @@ struct normalizer {
     size_t content_size;
     bool left, right;                /* Strip: on these sides */
     bool first;                      /* Prepend: to the front of the text as given alone */
+    bool stays[256];                 /* by first byte: a character that `change` leaves alone */
     const struct charsmap *charsmap; /* Precompiled */
     const struct added_tokens *kept; /* … and what it leaves alone */
     struct normalizer *next;
 };
 
 /* A kind of step: how its object is read, when it says more than its type, and what it does to a
- * text: what it neither keeps nor replaces is gone. */
+ * text: what it neither keeps nor replaces is gone; or what becomes of a character: it writes how
+ * many bytes, or NORMALIZER_SAME. */
+enum { NORMALIZER_BYTES = 4, NORMALIZER_SAME = -1 };
+
 struct normalizer_row {
     const char *name;
     int (*read)(struct normalizer *step, const struct json *value, struct arena *arena,
                 struct err *err);
     int (*apply)(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err);
+    int (*change)(char bytes[NORMALIZER_BYTES], uint32_t character);
 };
 
 /* Read the value of `normalizer`, a Sequence or one step; NULL and null: none. What was read lives
@@ -73,10 +78,8 @@ bool normalizers_limit_prefix(struct normalizer **steps, bool removed, bool firs
 
 /* normalizer_forms.c: NFC and its kin by row, Lowercase, StripAccents. */
 int normalize_form(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err);
-int normalize_lowercase(const struct normalizer *step, struct text_rewriter *rewriter,
-                        struct err *err);
-int normalize_strip_accents(const struct normalizer *step, struct text_rewriter *rewriter,
-                            struct err *err);
+int normalize_lowercase(char bytes[NORMALIZER_BYTES], uint32_t character);
+int normalize_strip_accents(char bytes[NORMALIZER_BYTES], uint32_t character);
 
 /* normalizer_charsmap.c: Precompiled. */
 int normalizer_read_charsmap(struct normalizer *step, const struct json *value, struct arena *arena,

@@ -5,23 +5,16 @@
 enum { REPLACEMENT = 0xFFFD };
 
 /* Controls go, and every kind of white space becomes a blank. */
-static int clean(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
+static int clean(char bytes[NORMALIZER_BYTES], uint32_t c)
 {
-    const struct aligned_text *in = rewriter->in;
-    (void)step;
-    (void)err;
-    for (size_t at = 0, length; at < in->size; at += length) {
-        uint32_t c = 0;
-        length = utf8_decode(&c, in->bytes + at, in->size - at);
-        enum unicode_kind kind = unicode_kind(c);
-        bool line = c == '\t' || c == '\n' || c == '\r';
-        bool gone = c == REPLACEMENT || (utf8_is_other(c) && !line);
-        if (!gone && c != ' ' && kind == UNICODE_SPACE)
-            text_rewriter_replace(rewriter, at, at + length, " ", 1);
-        else if (!gone)
-            text_rewriter_keep(rewriter, at, at + length);
-    }
-    return 0;
+    enum unicode_kind kind = unicode_kind(c);
+    bool line = c == '\t' || c == '\n' || c == '\r';
+    if (c == REPLACEMENT || (utf8_is_other(c) && !line))
+        return 0;
+    if (c == ' ' || kind != UNICODE_SPACE)
+        return NORMALIZER_SAME;
+    *bytes = ' ';
+    return 1;
 }
 
 /* The blocks that BERT's own code calls Chinese characters. */
@@ -39,48 +32,52 @@ static bool is_chinese(uint32_t c)
     return false;
 }
 
+/* The first of them begins with 0xE3. */
+static size_t chinese_from(const char *bytes, size_t size, size_t at)
+{
+    while (at < size && (unsigned char)bytes[at] < 0xE3)
+        at++;
+    return at;
+}
+
 static int space_chinese(const struct normalizer *step, struct text_rewriter *rewriter,
                          struct err *err)
 {
     const struct aligned_text *in = rewriter->in;
     (void)step;
     (void)err;
-    for (size_t at = 0, length; at < in->size; at += length) {
+    for (size_t at = 0, end; at < in->size; at = end) {
         uint32_t c = 0;
-        length = utf8_decode(&c, in->bytes + at, in->size - at);
+        end = chinese_from(in->bytes, in->size, at);
+        if (end > at) {
+            text_rewriter_keep(rewriter, at, end);
+            continue;
+        }
+        end = at + utf8_decode(&c, in->bytes + at, in->size - at);
         if (is_chinese(c))
             text_rewriter_replace(rewriter, at, at, " ", 1);
-        text_rewriter_keep(rewriter, at, at + length);
+        text_rewriter_keep(rewriter, at, end);
         if (is_chinese(c))
-            text_rewriter_replace(rewriter, at + length, at + length, " ", 1);
+            text_rewriter_replace(rewriter, end, end, " ", 1);
     }
     return 0;
 }
 
-static int strip_nonspacing(const struct normalizer *step, struct text_rewriter *rewriter,
-                            struct err *err)
+static int strip_nonspacing(char bytes[NORMALIZER_BYTES], uint32_t character)
 {
-    const struct aligned_text *in = rewriter->in;
-    (void)step;
-    (void)err;
-    for (size_t at = 0, length; at < in->size; at += length) {
-        uint32_t c = 0;
-        length = utf8_decode(&c, in->bytes + at, in->size - at);
-        if (!utf8_is_nonspacing(c))
-            text_rewriter_keep(rewriter, at, at + length);
-    }
-    return 0;
+    (void)bytes;
+    return utf8_is_nonspacing(character) ? 0 : NORMALIZER_SAME;
 }
 
 int bert_steps_read(const struct normalizer_row *steps[BERT_STEPS_MAX], size_t *count,
                     const struct json *value, struct err *err)
 {
     static const struct normalizer_row rows[BERT_STEPS_MAX] = {
-        {"clean_text", NULL, clean},
-        {"handle_chinese_chars", NULL, space_chinese},
-        {"NFD", NULL, normalize_form},
-        {"strip_accents", NULL, strip_nonspacing},
-        {"lowercase", NULL, normalize_lowercase},
+        {"clean_text", NULL, NULL, clean},
+        {"handle_chinese_chars", NULL, space_chinese, NULL},
+        {"NFD", NULL, normalize_form, NULL},
+        {"strip_accents", NULL, NULL, strip_nonspacing},
+        {"lowercase", NULL, NULL, normalize_lowercase},
     };
     bool wanted[BERT_STEPS_MAX] = {true, true, true, true, true};
     bool *strips = &wanted[3];

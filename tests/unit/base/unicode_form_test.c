@@ -125,10 +125,12 @@ static void put_form(enum unicode_form form, struct buf *out, const char *text, 
     buf_text(out, "");
     for (size_t at = 0, end; at < size; at = end) {
         size_t before = out->size;
-        end = unicode_form_end(form, text, size, at);
+        bool stays = false;
+        end = unicode_form_end(form, text, size, at, &stays);
         ck_assert_uint_gt(end, at);
         ck_assert_uint_le(end, size);
         if (unicode_form_put(form, out, text + at, end - at)) {
+            ck_assert(!stays);
             ck_assert(out->size - before != end - at ||
                       memcmp(out->bytes + before, text + at, end - at) != 0);
         } else {
