@@ -80,5 +80,7 @@ void encoder_release(struct encoder *encoder)
     piece_cache_release(&encoder->cache);
     buf_release(&encoder->scratch);
     token_list_release(&encoder->found);
-    heap_free(encoder->path);
+    heap_free(encoder->ways.sums);
+    heap_free(encoder->ways.steps);
+    heap_free(encoder->ways.entries);
 }

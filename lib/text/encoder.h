@@ -12,6 +12,18 @@
 
 #include "text/pipeline.h"
 
+/* Unigram's best ways to the places of a piece: their sums, of the last places alone, and the last
+ * step of each. */
+struct best_ways {
+    double *sums; /* [mask + 1] by the low bits of a place; not a number: none leads there */
+    size_t mask;
+    uint32_t *steps; /* [room] by place: an entry, or BPE_NONE, a character that is none */
+    size_t room;
+    struct bpe_token *entries; /* [count] those that begin at the last place, */
+    size_t count;
+    size_t place, seen; /* and the bytes there that say so; SIZE_MAX: all to the end of the text */
+};
+
 struct encoder {
     const struct pipeline *pipeline;
     struct token_list *list; /* gets the tokens */
@@ -21,8 +33,7 @@ struct encoder {
     struct piece_cache cache;
     struct buf scratch;
     struct token_list found; /* tokens of a piece that may turn out to be unknown */
-    struct text_path *path;  /* [path_room] of Unigram */
-    size_t path_room;
+    struct best_ways ways;
     size_t hint; /* where the last token stood in its text */
 };
 

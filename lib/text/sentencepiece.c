@@ -276,7 +276,7 @@ static int add_unigram(struct pipeline *pipeline, const struct model *model, str
     subword->unknown_score = least - 10.0F;
     subword->fuses_unknown = true;
     subword->is_single = true;
-    return prefix_index_init(&subword->index, subword->words, &pipeline->arena, err);
+    return word_trie_init(&subword->trie, subword->words, err);
 }
 
 static int add_stages(struct pipeline *pipeline, const struct model *model, struct err *err)

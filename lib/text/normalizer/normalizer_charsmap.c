@@ -18,64 +18,10 @@ struct charsmap {
     size_t unit_count;
     const char *texts; /* what characters become */
     size_t text_bytes;
+    bool stays[256]; /* ASCII that is no entry; but for \r, which \n may make longer */
 };
 
-/* --- reading ---------------------------------------------------------------------------------- */
-
-static uint32_t little_endian(const unsigned char *bytes)
-{
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-           (uint32_t)bytes[3] << 24;
-}
-
-static int read_bytes(struct charsmap *map, const unsigned char *bytes, size_t size,
-                      struct arena *arena, struct err *err)
-{
-    size_t trie_bytes = size < SIZE_BYTES ? SIZE_MAX : little_endian(bytes);
-    if (size < SIZE_BYTES || trie_bytes > size - SIZE_BYTES || trie_bytes % sizeof(uint32_t))
-        return err_set(err,
-                       "field 'precompiled_charsmap': expected a trie of its size, found %zu "
-                       "bytes in all",
-                       size);
-    map->unit_count = trie_bytes / sizeof(uint32_t);
-    uint32_t *units = arena_alloc(arena, map->unit_count + 1, sizeof *units, err);
-    if (!units)
-        return -1;
-    for (size_t i = 0; i < map->unit_count; i++)
-        units[i] = little_endian(bytes + SIZE_BYTES + i * sizeof(uint32_t));
-    map->units = units;
-    map->text_bytes = size - SIZE_BYTES - trie_bytes;
-    map->texts =
-        arena_text(arena, (const char *)bytes + SIZE_BYTES + trie_bytes, map->text_bytes, err);
-    return map->texts ? 0 : -1;
-}
-
-int charsmap_read(const struct charsmap **charsmap, const unsigned char *bytes, size_t size,
-                  struct arena *arena, struct err *err)
-{
-    struct charsmap *map = arena_alloc(arena, 1, sizeof *map, err);
-    *charsmap = map;
-    return map ? read_bytes(map, bytes, size, arena, err) : -1;
-}
-
-int normalizer_read_charsmap(struct normalizer *step, const struct json *value, struct arena *arena,
-                             struct err *err)
-{
-    const char *text = NULL;
-    size_t size = 0;
-    if (json_text(value, "precompiled_charsmap", &text, err))
-        return -1;
-    if (!text || !*text) /* it maps nothing */
-        return 0;
-    unsigned char *bytes = arena_alloc(arena, strlen(text) + 1, 1, err);
-    if (!bytes)
-        return -1;
-    if (!base64_decode((char *)bytes, &size, text, strlen(text)))
-        return err_set(err, "field 'precompiled_charsmap': expected a text in base64");
-    return charsmap_read(&step->charsmap, bytes, size, arena, err);
-}
-
-/* --- mapping ---------------------------------------------------------------------------------- */
+/* --- the trie --------------------------------------------------------------------------------- */
 
 static size_t offset_of(uint32_t unit)
 {
@@ -118,6 +64,71 @@ static const char *find(const struct charsmap *map, const char *bytes, size_t si
     return found;
 }
 
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static uint32_t little_endian(const unsigned char *bytes)
+{
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+           (uint32_t)bytes[3] << 24;
+}
+
+static int read_bytes(struct charsmap *map, const unsigned char *bytes, size_t size,
+                      struct arena *arena, struct err *err)
+{
+    size_t trie_bytes = size < SIZE_BYTES ? SIZE_MAX : little_endian(bytes);
+    if (size < SIZE_BYTES || trie_bytes > size - SIZE_BYTES || trie_bytes % sizeof(uint32_t))
+        return err_set(err,
+                       "field 'precompiled_charsmap': expected a trie of its size, found %zu "
+                       "bytes in all",
+                       size);
+    map->unit_count = trie_bytes / sizeof(uint32_t);
+    uint32_t *units = arena_alloc(arena, map->unit_count + 1, sizeof *units, err);
+    if (!units)
+        return -1;
+    for (size_t i = 0; i < map->unit_count; i++)
+        units[i] = little_endian(bytes + SIZE_BYTES + i * sizeof(uint32_t));
+    map->units = units;
+    map->text_bytes = size - SIZE_BYTES - trie_bytes;
+    map->texts =
+        arena_text(arena, (const char *)bytes + SIZE_BYTES + trie_bytes, map->text_bytes, err);
+    return map->texts ? 0 : -1;
+}
+
+int charsmap_read(const struct charsmap **charsmap, const unsigned char *bytes, size_t size,
+                  struct arena *arena, struct err *err)
+{
+    struct charsmap *map = arena_alloc(arena, 1, sizeof *map, err);
+    *charsmap = map;
+    if (!map || read_bytes(map, bytes, size, arena, err))
+        return -1;
+    for (unsigned byte = 0; byte < 0x80; byte++) {
+        char c = (char)byte;
+        size_t taken = 0;
+        size_t found = 0;
+        map->stays[byte] = c != '\r' && !find(map, &c, 1, false, &taken, &found);
+    }
+    return 0;
+}
+
+int normalizer_read_charsmap(struct normalizer *step, const struct json *value, struct arena *arena,
+                             struct err *err)
+{
+    const char *text = NULL;
+    size_t size = 0;
+    if (json_text(value, "precompiled_charsmap", &text, err))
+        return -1;
+    if (!text || !*text) /* it maps nothing */
+        return 0;
+    unsigned char *bytes = arena_alloc(arena, strlen(text) + 1, 1, err);
+    if (!bytes)
+        return -1;
+    if (!base64_decode((char *)bytes, &size, text, strlen(text)))
+        return err_set(err, "field 'precompiled_charsmap': expected a text in base64");
+    return charsmap_read(&step->charsmap, bytes, size, arena, err);
+}
+
+/* --- mapping ---------------------------------------------------------------------------------- */
+
 /* Map the characters of a range as one, as Hugging Face has it, by the shortest entry; false where
  * there is none. */
 static bool map_range(const struct charsmap *map, struct text_rewriter *rewriter, size_t start,
@@ -131,6 +142,15 @@ static bool map_range(const struct charsmap *map, struct text_rewriter *rewriter
     return found;
 }
 
+/* The end of ASCII that stays, and that nothing combines with. */
+static size_t plain_end(const struct charsmap *map, const struct aligned_text *in, size_t at)
+{
+    const unsigned char *text = (const unsigned char *)in->bytes;
+    while (at + 1 < in->size && map->stays[text[at]] && text[at + 1] < 0x80)
+        at++;
+    return at;
+}
+
 int normalize_charsmap(const struct normalizer *step, struct text_rewriter *rewriter,
                        struct err *err)
 {
@@ -140,6 +160,10 @@ int normalize_charsmap(const struct normalizer *step, struct text_rewriter *rewr
     if (!map)
         text_rewriter_keep(rewriter, 0, in->size);
     for (size_t at = 0, end; map && at < in->size; at = end) {
+        end = plain_end(map, in, at);
+        text_rewriter_keep(rewriter, at, end);
+        if (end > at)
+            continue;
         end = at + utf8_grapheme(in->bytes + at, in->size - at);
         if (end - at < GRAPHEME_BYTES && map_range(map, rewriter, at, end))
             continue;

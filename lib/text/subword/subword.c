@@ -50,6 +50,7 @@ int subword_read(struct subword *model, const struct subword_source *source, str
 void subword_release(struct subword *model)
 {
     bpe_release(&model->bpe);
+    word_trie_release(&model->trie);
 }
 
 void subword_find_bytes(uint32_t ids[256], const struct word_table *words)

@@ -13,9 +13,9 @@
 #include <float.h>
 
 #include "text/pre_tokenizer/pre_tokenizer.h"
-#include "text/prefix_index.h"
 #include "text/subword/bpe.h"
 #include "text/tokenizer_fields.h"
+#include "text/word_trie.h"
 
 #define SUBWORD_ABSENT (-DBL_MAX) /* the score of a word that no text has */
 
@@ -24,17 +24,16 @@ struct subword {
     const struct word_table *words;
     uint32_t unknown; /* BPE_NONE: there is none */
     struct bpe bpe;
-    bool cuts_at_signs;        /* BPE: nothing is joined over the front of a word's ▁ */
-    struct prefix_index index; /* Unigram */
-    const double *scores;      /* … by id, and that of an unknown character */
+    bool cuts_at_signs;    /* BPE: nothing is joined over the front of a word's ▁ */
+    struct word_trie trie; /* Unigram, WordPiece */
+    const double *scores;  /* Unigram: by id, and that of an unknown character */
     double unknown_score;
     bool fuses_unknown;
-    bool is_single;         /* … sums are rounded to float32, as SentencePiece's are */
-    uint32_t byte_ids[256]; /* … of <0x00> to <0xFF>, when it falls back to bytes */
-    const char *prefix;     /* WordPiece: of what goes a word on */
-    size_t prefix_size;
+    bool is_single;            /* … sums are rounded to float32, as SentencePiece's are */
+    uint32_t byte_ids[256];    /* … of <0x00> to <0xFF>, when it falls back to bytes */
+    uint32_t rest;             /* WordPiece: the trie's node of ##, */
+    bool has_rests;            /* … if there is one: it goes a word on */
     long long most_characters; /* … of a piece that is not unknown at once */
-    size_t longest;            /* … and bytes of its longest word */
 };
 
 /* The fields of `model`, by which one is read. */

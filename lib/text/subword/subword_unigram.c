@@ -1,6 +1,7 @@
 /* subword_unigram.c: Unigram: of all ways to put a piece together from entries the one whose scores
  * have the largest sum, found in one pass over the piece's characters. */
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/heap.h"
@@ -9,16 +10,6 @@
 
 /* How far below the least score that of a character is that no entry has. */
 static const double penalty = 10;
-
-/* The best way to a place in the piece: its score, its last step, and where the step ends that goes
- * on from there, when it is known. */
-struct text_path {
-    double score;
-    uint32_t start;
-    uint32_t id; /* BPE_NONE: of a character that no entry has */
-    uint32_t next;
-    bool reached;
-};
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
@@ -52,7 +43,7 @@ int subword_read_unigram(struct subword *model, const struct subword_source *sou
     if (field_integer(&fields[MODEL_UNK_ID], 0, (long long)model->words->size - 1, &unknown, err) ||
         field_bool(&fields[MODEL_BYTE_FALLBACK], &falls_back, err) ||
         field_bool(&fields[MODEL_FUSE_UNK], &model->fuses_unknown, err) || find_least(model, err) ||
-        prefix_index_init(&model->index, model->words, source->arena, err))
+        word_trie_init(&model->trie, model->words, err))
         return -1;
     model->unknown = unknown < 0 ? BPE_NONE : (uint32_t)unknown;
     memset(model->byte_ids, 0xFF, sizeof model->byte_ids);
@@ -63,49 +54,92 @@ int subword_read_unigram(struct subword *model, const struct subword_source *sou
 
 /* --- pieces ----------------------------------------------------------------------------------- */
 
-static void offer(struct text_path *path, double score, size_t start, uint32_t id)
-{
-    if (path->reached && score <= path->score)
-        return;
-    *path = (struct text_path){score, (uint32_t)start, id, 0, true};
-}
+enum { LEAST_WINDOW = 8 }; /* more than a character's bytes */
 
 static double sum(const struct subword *model, double a, double b)
 {
     return model->is_single ? (double)((float)a + (float)b) : a + b;
 }
 
-/* Go on from a place by every entry that begins there, and by one unknown character. */
-static void go_on(const struct subword *model, struct text_path *path, const char *bytes,
-                  size_t size, size_t at, size_t length)
+/* A step to a place, which is taken when it is the best so far. */
+static void offer(struct best_ways *ways, double score, size_t end, uint32_t id)
 {
-    double score = path[at].score;
-    bool known = false; /* the character alone is an entry */
-    const struct prefix_entry *entry = prefix_index_longest(&model->index, bytes + at, size - at);
-    for (; entry; entry = prefix_index_shorter(&model->index, entry)) {
-        if (model->scores[entry->id] == SUBWORD_ABSENT)
-            continue;
-        offer(&path[at + entry->word.size], sum(model, score, model->scores[entry->id]), at,
-              entry->id);
-        known |= entry->word.size == length;
-    }
-    if (!known)
-        offer(&path[at + length], sum(model, score, model->unknown_score), at, BPE_NONE);
+    double *best = &ways->sums[end & ways->mask];
+    if (score <= *best) /* which is no number where no step led to */
+        return;
+    *best = score;
+    ways->steps[end] = id;
 }
 
-static int reserve(struct encoder *encoder, size_t size, struct err *err)
+/* Find the entries that begin at a place: those of the last place where the same bytes stand there,
+ * as in a row of dots, which may be long entries. */
+static void find_entries(const struct subword *model, struct best_ways *ways, const char *bytes,
+                         size_t size, size_t at)
 {
-    if (size > UINT32_MAX / 2)
-        return err_set(err, "expected a shorter text in a row that nothing cuts, found %zu bytes",
-                       size);
-    if (size >= encoder->path_room) {
-        struct text_path *path = heap_resize(encoder->path, size + 1, sizeof *path, err);
-        if (!path)
-            return -1;
-        encoder->path = path;
-        encoder->path_room = size + 1;
+    uint32_t node = 0;
+    size_t last = ways->place;
+    ways->place = at;
+    if (ways->seen <= size - at && bytes[last] == bytes[at] &&
+        memcmp(bytes + last, bytes + at, ways->seen) == 0)
+        return;
+    ways->count = 0;
+    ways->seen = SIZE_MAX;
+    for (size_t end = at; end < size;) {
+        node = word_trie_step(&model->trie, node, (unsigned char)bytes[end++]);
+        if (!node) {
+            ways->seen = end - at;
+            break;
+        }
+        uint32_t id = model->trie.ids[node];
+        if (id != WORD_TRIE_NONE && model->scores[id] != SUBWORD_ABSENT)
+            ways->entries[ways->count++] = (struct bpe_token){id, 0, (uint32_t)(end - at)};
     }
-    memset(encoder->path, 0, (size + 1) * sizeof *encoder->path);
+}
+
+/* Go on from a place by every entry that begins there, and by one unknown character; returns where
+ * the next character stands. */
+static size_t go_on(const struct subword *model, struct best_ways *ways, const char *bytes,
+                    size_t size, size_t at)
+{
+    uint32_t c = 0;
+    double score = ways->sums[at & ways->mask];
+    size_t length = utf8_decode(&c, bytes + at, size - at);
+    bool known = false; /* the character alone is an entry */
+    find_entries(model, ways, bytes, size, at);
+    ways->sums[at & ways->mask] = NAN;
+    for (size_t i = 0; i < ways->count; i++) {
+        const struct bpe_token *entry = &ways->entries[i];
+        offer(ways, sum(model, score, model->scores[entry->id]), at + entry->end, entry->id);
+        known |= entry->end == length;
+    }
+    if (!known)
+        offer(ways, sum(model, score, model->unknown_score), at + length, BPE_NONE);
+    return at + length;
+}
+
+/* Sums are kept as far as the longest step leads. */
+static int begin(const struct subword *model, struct best_ways *ways, size_t size, struct err *err)
+{
+    size_t window = LEAST_WINDOW;
+    while (window <= model->trie.longest)
+        window *= 2;
+    if (!ways->sums && !(ways->sums = heap_alloc(window, sizeof *ways->sums, err)))
+        return -1;
+    if (!ways->entries && !(ways->entries = heap_alloc(window, sizeof *ways->entries, err)))
+        return -1;
+    if (size >= ways->room) {
+        uint32_t *steps = heap_resize(ways->steps, size + 1, sizeof *steps, err);
+        if (!steps)
+            return -1;
+        ways->steps = steps;
+        ways->room = size + 1;
+    }
+    ways->mask = window - 1;
+    ways->place = 0;
+    ways->seen = SIZE_MAX;
+    for (size_t i = 1; i < window && i <= size; i++)
+        ways->sums[i] = NAN;
+    ways->sums[0] = 0;
     return 0;
 }
 
@@ -136,20 +170,48 @@ static int add_unknown(const struct subword *model, struct encoder *encoder,
     return encoder_add(encoder, piece, id, range.start, range.end, err);
 }
 
-/* Add the tokens of the best way. */
-static int collect(const struct subword *model, struct encoder *encoder,
-                   const struct text_piece *piece, struct err *err)
+/* Where a step that ends at `end` begins. */
+static size_t start_of(const struct subword *model, const char *bytes, size_t end, uint32_t id)
 {
-    struct text_path *path = encoder->path;
+    if (id != BPE_NONE)
+        return end - model->words->places[id].size;
+    do
+        end--;
+    while (((unsigned char)bytes[end] & 0xC0) == 0x80);
+    return end;
+}
+
+/* Move the steps of the best way to the end, in order; returns where the first one stands. */
+static size_t gather(const struct subword *model, uint32_t *steps, const char *bytes, size_t size)
+{
+    size_t first = size + 1;
+    for (size_t at = size; at > 0;) {
+        uint32_t id = steps[at];
+        at = start_of(model, bytes, at, id);
+        steps[--first] = id;
+    }
+    return first;
+}
+
+static size_t end_of(const struct subword *model, const char *bytes, size_t size, size_t at,
+                     uint32_t id)
+{
+    uint32_t c = 0;
+    return at + (id == BPE_NONE ? utf8_decode(&c, bytes + at, size - at)
+                                : model->words->places[id].size);
+}
+
+static int add_steps(const struct subword *model, struct encoder *encoder,
+                     const struct text_piece *piece, size_t step, struct err *err)
+{
+    const uint32_t *steps = encoder->ways.steps;
+    const char *bytes = piece->text->bytes + piece->range.start;
     size_t size = piece->range.end - piece->range.start;
-    for (size_t at = size; at > 0; at = path[at].start)
-        path[path[at].start].next = (uint32_t)at;
     for (size_t at = 0, end; at < size; at = end) {
-        end = path[at].next;
-        uint32_t id = path[end].id;
-        while (model->fuses_unknown && id == BPE_NONE && end < size &&
-               path[path[end].next].id == BPE_NONE)
-            end = path[end].next;
+        uint32_t id = steps[step++];
+        end = end_of(model, bytes, size, at, id);
+        while (id == BPE_NONE && model->fuses_unknown && end < size && steps[step] == BPE_NONE)
+            end = end_of(model, bytes, size, end, steps[step++]);
         struct text_range range = {at, end};
         if (id == BPE_NONE ? add_unknown(model, encoder, piece, range, err)
                            : encoder_add(encoder, piece, id, at, end, err))
@@ -163,12 +225,9 @@ int subword_encode_unigram(const struct subword *model, struct encoder *encoder,
 {
     const char *bytes = piece->text->bytes + piece->range.start;
     size_t size = piece->range.end - piece->range.start;
-    if (reserve(encoder, size, err))
+    if (begin(model, &encoder->ways, size, err))
         return -1;
-    for (size_t at = 0, length; at < size; at += length) {
-        uint32_t c = 0;
-        length = utf8_decode(&c, bytes + at, size - at);
-        go_on(model, encoder->path, bytes, size, at, length);
-    }
-    return collect(model, encoder, piece, err);
+    for (size_t at = 0; at < size;)
+        at = go_on(model, &encoder->ways, bytes, size, at);
+    return add_steps(model, encoder, piece, gather(model, encoder->ways.steps, bytes, size), err);
 }

@@ -38,12 +38,14 @@ int subword_read_word_piece(struct subword *model, const struct subword_source *
     if (read_words(model, source, err) || field_text(&fields[MODEL_PREFIX], &prefix, err) ||
         field_integer(&fields[MODEL_MOST_CHARACTERS], 0, INT32_MAX, &model->most_characters, err))
         return -1;
-    model->prefix_size = strlen(prefix);
-    model->prefix = arena_text(source->arena, prefix, model->prefix_size, err);
-    for (size_t id = 0; id < model->words->size; id++)
-        if (model->longest < model->words->places[id].size)
-            model->longest = model->words->places[id].size;
-    return model->prefix ? 0 : -1;
+    if (word_trie_init(&model->trie, model->words, err))
+        return -1;
+    model->has_rests = true;
+    for (; *prefix && model->has_rests; prefix++) {
+        model->rest = word_trie_step(&model->trie, model->rest, (unsigned char)*prefix);
+        model->has_rests = model->rest;
+    }
+    return 0;
 }
 
 /* --- pieces ----------------------------------------------------------------------------------- */
@@ -85,30 +87,22 @@ int subword_encode_word_level(const struct subword *model, struct encoder *encod
     return encoder_add(encoder, piece, id, 0, size, err);
 }
 
-/* A word that is being cut: `written` is what the vocabulary may have for its rest. */
-struct cutting {
-    const struct subword *model;
-    const char *bytes;
-    size_t size;
-    struct buf *written;
-};
-
 /* The longest entry at `at`; returns its end, 0 where there is none. */
-static size_t find_longest(const struct cutting *cutting, size_t at, uint32_t *id)
+static size_t find_longest(const struct subword *model, const char *bytes, size_t size, size_t at,
+                           uint32_t *id)
 {
-    const struct subword *model = cutting->model;
-    size_t prefix = at ? model->prefix_size : 0;
-    size_t room = model->longest > prefix ? model->longest - prefix : 0;
-    size_t size = cutting->size - at < room ? cutting->size - at : room;
-    buf_clear(cutting->written);
-    buf_bytes(cutting->written, model->prefix, prefix);
-    buf_bytes(cutting->written, cutting->bytes + at, size);
-    if (cutting->written->out_of_memory)
+    uint32_t node = at ? model->rest : 0;
+    size_t end = 0;
+    if (at && !model->has_rests)
         return 0;
-    for (; size > 0; size--)
-        if (word_table_find(model->words, cutting->written->bytes, prefix + size, WORD_TEXT, id))
-            return at + size;
-    return 0;
+    while (at < size && (node = word_trie_step(&model->trie, node, (unsigned char)bytes[at]))) {
+        at++;
+        if (model->trie.ids[node] == WORD_TRIE_NONE)
+            continue;
+        *id = model->trie.ids[node];
+        end = at;
+    }
+    return end;
 }
 
 static size_t count_characters(const char *bytes, size_t size)
@@ -124,14 +118,11 @@ int subword_encode_word_piece(const struct subword *model, struct encoder *encod
 {
     const char *bytes = piece->text->bytes + piece->range.start;
     size_t size = piece->range.end - piece->range.start;
-    struct cutting cutting = {model, bytes, size, &encoder->scratch};
     uint32_t id = 0;
     bool whole = count_characters(bytes, size) <= (size_t)model->most_characters;
     encoder->found.count = 0;
     for (size_t at = 0, end; whole && at < size; at = end) {
-        end = find_longest(&cutting, at, &id);
-        if (buf_check(cutting.written, err))
-            return -1;
+        end = find_longest(model, bytes, size, at, &id);
         whole = end && !token_list_add(&encoder->found, (struct token){id, at, end}, err);
         if (end && !whole)
             return -1;
