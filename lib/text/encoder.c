@@ -10,6 +10,16 @@ int encoder_pass(struct encoder *encoder, const struct pre_tokenizer *next,
                 : model->row->encode(model, encoder, piece, err);
 }
 
+int encoder_add_known(struct encoder *encoder, const struct text_piece *piece,
+                      const struct piece_entry *entry, struct err *err)
+{
+    size_t start = 0;
+    for (size_t i = 0; i < entry->count; start = entry->ends[i++])
+        if (encoder_add(encoder, piece, entry->ids[i], start, entry->ends[i], err))
+            return -1;
+    return 0;
+}
+
 void encoder_drop(struct encoder *encoder, const struct text_piece *piece, struct text_range first,
                   size_t count)
 {

@@ -54,6 +54,10 @@ static inline int encoder_add(struct encoder *encoder, const struct text_piece *
     return token_list_add(encoder->list, (struct token){id, place.start, place.end}, err);
 }
 
+/* Add the tokens of a piece that a cache knows. */
+int encoder_add_known(struct encoder *encoder, const struct text_piece *piece,
+                      const struct piece_entry *entry, struct err *err);
+
 void encoder_drop(struct encoder *encoder, const struct text_piece *piece, struct text_range first,
                   size_t count);
 

@@ -201,9 +201,13 @@ static size_t end_of(const struct subword *model, const char *bytes, size_t size
                                 : model->words->places[id].size);
 }
 
+/* Add the tokens from a step on; `entry`, which may be NULL, gets them where all are known. */
 static int add_steps(const struct subword *model, struct encoder *encoder,
-                     const struct text_piece *piece, size_t step, struct err *err)
+                     const struct text_piece *piece, size_t step, struct piece_entry *entry,
+                     struct err *err)
 {
+    struct bpe_token tokens[PIECE_ENTRY_BYTES];
+    size_t count = 0;
     const uint32_t *steps = encoder->ways.steps;
     const char *bytes = piece->text->bytes + piece->range.start;
     size_t size = piece->range.end - piece->range.start;
@@ -213,10 +217,15 @@ static int add_steps(const struct subword *model, struct encoder *encoder,
         while (id == BPE_NONE && model->fuses_unknown && end < size && steps[step] == BPE_NONE)
             end = end_of(model, bytes, size, end, steps[step++]);
         struct text_range range = {at, end};
+        entry = id == BPE_NONE ? NULL : entry;
+        if (entry)
+            tokens[count++] = (struct bpe_token){id, (uint32_t)at, (uint32_t)end};
         if (id == BPE_NONE ? add_unknown(model, encoder, piece, range, err)
                            : encoder_add(encoder, piece, id, at, end, err))
             return -1;
     }
+    if (entry)
+        piece_entry_set(entry, bytes, size, tokens, count);
     return 0;
 }
 
@@ -225,9 +234,13 @@ int subword_encode_unigram(const struct subword *model, struct encoder *encoder,
 {
     const char *bytes = piece->text->bytes + piece->range.start;
     size_t size = piece->range.end - piece->range.start;
+    struct piece_entry *entry = piece_cache_at(&encoder->cache, bytes, size);
+    if (entry && piece_entry_is(entry, bytes, size))
+        return encoder_add_known(encoder, piece, entry, err);
     if (begin(model, &encoder->ways, size, err))
         return -1;
     for (size_t at = 0; at < size;)
         at = go_on(model, &encoder->ways, bytes, size, at);
-    return add_steps(model, encoder, piece, gather(model, encoder->ways.steps, bytes, size), err);
+    size_t first = gather(model, encoder->ways.steps, bytes, size);
+    return add_steps(model, encoder, piece, first, entry, err);
 }

@@ -113,26 +113,48 @@ static size_t count_characters(const char *bytes, size_t size)
     return count;
 }
 
+/* Find a piece's entries; there are none where it cannot be cut into entries. */
+static int find_all(const struct subword *model, struct token_list *found, const char *bytes,
+                    size_t size, struct err *err)
+{
+    uint32_t id = 0;
+    found->count = 0;
+    if (count_characters(bytes, size) > (size_t)model->most_characters)
+        return 0;
+    for (size_t at = 0, end; at < size; at = end) {
+        end = find_longest(model, bytes, size, at, &id);
+        if (!end)
+            found->count = 0;
+        if (!end)
+            return 0;
+        if (token_list_add(found, (struct token){id, at, end}, err))
+            return -1;
+    }
+    return 0;
+}
+
 int subword_encode_word_piece(const struct subword *model, struct encoder *encoder,
                               const struct text_piece *piece, struct err *err)
 {
     const char *bytes = piece->text->bytes + piece->range.start;
     size_t size = piece->range.end - piece->range.start;
-    uint32_t id = 0;
-    bool whole = count_characters(bytes, size) <= (size_t)model->most_characters;
-    encoder->found.count = 0;
-    for (size_t at = 0, end; whole && at < size; at = end) {
-        end = find_longest(model, bytes, size, at, &id);
-        whole = end && !token_list_add(&encoder->found, (struct token){id, at, end}, err);
-        if (end && !whole)
-            return -1;
-    }
-    if (!whole)
+    struct token_list *found = &encoder->found;
+    struct piece_entry *entry = piece_cache_at(&encoder->cache, bytes, size);
+    struct bpe_token tokens[PIECE_ENTRY_BYTES];
+    if (entry && piece_entry_is(entry, bytes, size))
+        return encoder_add_known(encoder, piece, entry, err);
+    if (find_all(model, found, bytes, size, err))
+        return -1;
+    if (!found->count)
         return add_unknown(model, encoder, piece, err);
-    for (size_t i = 0; i < encoder->found.count; i++) {
-        const struct token *token = &encoder->found.items[i];
-        if (encoder_add(encoder, piece, token->id, token->start, token->end, err))
+    for (size_t i = 0; i < found->count; i++) {
+        struct token token = found->items[i];
+        if (entry)
+            tokens[i] = (struct bpe_token){token.id, (uint32_t)token.start, (uint32_t)token.end};
+        if (encoder_add(encoder, piece, token.id, token.start, token.end, err))
             return -1;
     }
+    if (entry)
+        piece_entry_set(entry, bytes, size, tokens, found->count);
     return 0;
 }
