@@ -11,6 +11,8 @@
 #ifndef ATTN_FORMAT_JSON_H
 #define ATTN_FORMAT_JSON_H
 
+#include <string.h>
+
 #include "base/err.h"
 
 struct folder;
@@ -22,11 +24,36 @@ enum {
     JSON_TEXT_BYTES_MAX = 16 << 20,
 };
 
-/* What a document would take as a tree. */
+/* A large object or array: where it stands, and how many members or items it has. */
+struct json_container {
+    const char *bytes;
+    size_t size;
+    size_t count;
+};
+
+/* What a document would take as a tree; and some of what is large in it. */
+enum { JSON_CONTAINERS = 16, JSON_CONTAINER_BYTES = 4096 /* at least */ };
+
 struct json_extent {
     size_t values;     /* objects, arrays and what is in them */
     size_t text_bytes; /* of all texts and names, as they are written */
+    struct json_container containers[JSON_CONTAINERS];
+    size_t container_count;
 };
+
+/* The first byte that is no blank. Files that people read have lines of them. */
+static inline const char *json_blanks_end(const char *at, const char *end)
+{
+    static const char many[] = "        ";
+    enum { MANY = sizeof many - 1 };
+    if (at < end && *at == '\n')
+        at++;
+    while (end - at >= MANY && memcmp(at, many, MANY) == 0)
+        at += MANY;
+    while (at < end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t'))
+        at++;
+    return at;
+}
 
 /* 0 when the bytes are one JSON value by RFC 8259 to the letter; errors give the byte offset.
  * `extent`, which may be NULL, is how much there is of it. The second refuses the escape \u0000 in

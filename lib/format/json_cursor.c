@@ -9,16 +9,16 @@
 
 static void skip_blanks(struct json_cursor *cursor)
 {
-    while (cursor->at < cursor->end && (*cursor->at == ' ' || *cursor->at == '\n' ||
-                                        *cursor->at == '\r' || *cursor->at == '\t'))
-        cursor->at++;
+    if (cursor->at < cursor->end && (unsigned char)*cursor->at <= ' ')
+        cursor->at = json_blanks_end(cursor->at, cursor->end);
 }
 
-int json_cursor_open(struct json_cursor *cursor, const char *bytes, size_t size, struct err *err)
+int json_cursor_open(struct json_cursor *cursor, struct json_extent *extent, const char *bytes,
+                     size_t size, struct err *err)
 {
-    *cursor = (struct json_cursor){.at = bytes, .end = bytes + size};
+    *cursor = (struct json_cursor){.at = bytes, .end = bytes + size, .extent = extent};
     skip_blanks(cursor);
-    return json_grammar_check(NULL, bytes, size, err);
+    return json_grammar_check(extent, bytes, size, err);
 }
 
 struct json_cursor json_cursor_at(struct json_span value)
@@ -104,12 +104,25 @@ static const char *skip_container(const char *at, size_t *commas)
     return at;
 }
 
+/* What is known of a large container; NULL: nothing. */
+static const struct json_container *find_container(const struct json_cursor *cursor)
+{
+    const struct json_extent *extent = cursor->extent;
+    for (size_t i = 0; extent && i < extent->container_count; i++)
+        if (extent->containers[i].bytes == cursor->at)
+            return &extent->containers[i];
+    return NULL;
+}
+
 struct json_span json_cursor_count(struct json_cursor *cursor, size_t *count)
 {
     const char *start = cursor->at;
     struct json_cursor inside = *cursor;
-    *count = 0;
-    if (*start == '"') {
+    const struct json_container *large = find_container(cursor);
+    *count = large ? large->count : 0;
+    if (large) {
+        cursor->at += large->size;
+    } else if (*start == '"') {
         cursor->at = skip_text(start + 1);
     } else if (*start == '{' || *start == '[') {
         cursor->at = skip_container(start, count);

@@ -3,7 +3,7 @@
  * hold U+0000.
  *
  *     struct json_cursor cursor;
- *     if (json_cursor_open(&cursor, bytes, size, err)) ...
+ *     if (json_cursor_open(&cursor, NULL, bytes, size, err)) ...
  *     json_cursor_enter(&cursor);
  *     while (json_cursor_next(&cursor)) {
  *         struct json_span name = json_cursor_name(&cursor);
@@ -15,6 +15,8 @@
 
 #include "base/err.h"
 
+struct json_extent;
+
 /* Bytes of the document, alive as long as it is. A text's are those between its quotes, with their
  * escapes. */
 struct json_span {
@@ -25,11 +27,13 @@ struct json_span {
 struct json_cursor {
     const char *at; /* the first byte of a value, a name or a closing bracket */
     const char *end;
+    const struct json_extent *extent; /* or NULL */
 };
 
 /* Check a document and stand before its value; or before one that was passed in an open document.
- */
-int json_cursor_open(struct json_cursor *cursor, const char *bytes, size_t size, struct err *err);
+ * `extent`, which may be NULL, lives as long as the cursor, and helps to pass large values. */
+int json_cursor_open(struct json_cursor *cursor, struct json_extent *extent, const char *bytes,
+                     size_t size, struct err *err);
 struct json_cursor json_cursor_at(struct json_span value);
 
 /* What kind of value comes: '{', '[', '"', 't' or 'f', 'n' for null, '0' for a number. */

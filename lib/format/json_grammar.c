@@ -59,8 +59,8 @@ static int refuse(const struct reader *in, const char *expected)
 
 static void skip_blanks(struct reader *in)
 {
-    while (peek(in) <= ' ' && (take(in, ' ') || take(in, '\n') || take(in, '\t') || take(in, '\r')))
-        ;
+    if (peek(in) <= ' ')
+        in->at = (size_t)(json_blanks_end(in->bytes + in->at, in->bytes + in->size) - in->bytes);
 }
 
 static bool is_digit(int c)
@@ -182,14 +182,24 @@ static int check_character(struct reader *in)
     return 0;
 }
 
-/* How many bytes from here on are ASCII that stands for itself. */
+static bool goes_on(char c)
+{
+    return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+/* How many bytes from here on are characters of one or two bytes that stand for themselves. */
 static size_t plain_run(const char *bytes, size_t size)
 {
     size_t at = 0;
-    while (at < size && (unsigned char)(bytes[at] - ' ') < 0x80 - ' ' && bytes[at] != '"' &&
-           bytes[at] != '\\')
-        at++;
-    return at;
+    for (;;) {
+        while (at < size && (unsigned char)(bytes[at] - ' ') < 0x80 - ' ' && bytes[at] != '"' &&
+               bytes[at] != '\\')
+            at++;
+        bool two = size - at >= 2 && (unsigned char)(bytes[at] - 0xC2) < 0xE0 - 0xC2;
+        if (!two || !goes_on(bytes[at + 1]))
+            return at;
+        at += 2;
+    }
 }
 
 static int check_text(struct reader *in)
@@ -221,9 +231,19 @@ static int check_member(struct reader *in)
     return check_value(in);
 }
 
+static void note_container(struct reader *in, size_t start, size_t count)
+{
+    struct json_extent *extent = &in->extent;
+    if (in->at - start >= JSON_CONTAINER_BYTES && extent->container_count < JSON_CONTAINERS)
+        extent->containers[extent->container_count++] =
+            (struct json_container){in->bytes + start, in->at - start, count};
+}
+
 /* An array or an object; the only place that recursion passes through, so depth is bounded here. */
 static int check_container(struct reader *in)
 {
+    size_t start = in->at;
+    size_t count = 0;
     bool is_object = peek(in) == '{';
     char close = is_object ? '}' : ']';
     if (in->depth == JSON_DEPTH_MAX)
@@ -232,7 +252,7 @@ static int check_container(struct reader *in)
     in->depth++;
     in->at++; /* the bracket */
     skip_blanks(in);
-    for (bool closed = take(in, close); !closed;) {
+    for (bool closed = take(in, close); !closed; count++) {
         if (is_object ? check_member(in) : check_value(in))
             return -1;
         skip_blanks(in);
@@ -243,6 +263,7 @@ static int check_container(struct reader *in)
             skip_blanks(in);
     }
     in->depth--;
+    note_container(in, start, count);
     return 0;
 }
 

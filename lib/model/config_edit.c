@@ -97,7 +97,7 @@ static const char *make_value(const char *bytes, size_t size, struct arena *aren
 {
     struct json_cursor cursor;
     struct buf text = {0};
-    if (json_cursor_open(&cursor, bytes, size, NULL))
+    if (json_cursor_open(&cursor, NULL, bytes, size, NULL))
         json_append_text(&text, bytes, size);
     else
         buf_bytes(&text, bytes, size);
@@ -236,7 +236,7 @@ int config_edit_apply(struct buf *out, const struct config_edit *edit, const cha
 {
     struct json_cursor cursor;
     struct arena arena = {0};
-    if (json_cursor_open(&cursor, text, size, err))
+    if (json_cursor_open(&cursor, NULL, text, size, err))
         return -1;
     struct json_cursor inside = cursor;
     size_t members = 0;

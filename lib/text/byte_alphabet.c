@@ -17,30 +17,16 @@ static bool is_itself(uint32_t c)
            c != SOFT_HYPHEN;
 }
 
-static unsigned char other_byte(uint32_t place)
-{
-    if (place < LOW_COUNT)
-        return (unsigned char)place;
-    place -= LOW_COUNT;
-    return place < HIGH_COUNT ? (unsigned char)(HIGH_FIRST + place) : SOFT_HYPHEN;
-}
+/* By sign of two bytes, from U+0080 on: its byte and 1, or 0. */
+static uint16_t long_signs[FIRST_OTHER + OTHERS - 0x80];
 
-/* Read the sign at `text`, of two bytes at most, which `byte` may be written over; returns its
- * length, or 0 where none stands. */
-static size_t read_sign(char *byte, const unsigned char *text, size_t size)
+__attribute__((constructor)) static void fill_long_signs(void)
 {
-    size_t length = 1;
-    uint32_t c = text[0];
-    if (c >= 0xC2 && c <= 0xC5 && size > 1 && (text[1] & 0xC0) == 0x80) {
-        c = (c & 0x1F) << 6 | (text[1] & 0x3F);
-        length = 2;
-    } else if (c >= 0x80) {
-        return 0;
+    for (unsigned byte = 0; byte < 256; byte++) {
+        uint32_t sign = byte_alphabet_sign((unsigned char)byte);
+        if (sign >= 0x80)
+            long_signs[sign - 0x80] = (uint16_t)(byte + 1);
     }
-    if (c < FIRST_OTHER ? !is_itself(c) : c >= FIRST_OTHER + OTHERS)
-        return 0;
-    *byte = (char)(c < FIRST_OTHER ? c : other_byte(c - FIRST_OTHER));
-    return length;
 }
 
 size_t byte_alphabet_decode(char *out, size_t *out_size, const char *text, size_t size)
@@ -48,16 +34,15 @@ size_t byte_alphabet_decode(char *out, size_t *out_size, const char *text, size_
     const unsigned char *bytes = (const unsigned char *)text;
     size_t at = 0;
     size_t used = 0;
-    size_t length = 0;
-    for (;; at += length) {
+    for (;; at += 2) {
         while (at < size && bytes[at] > ' ' && bytes[at] < HIGH_FIRST) /* most of all texts */
             out[used++] = text[at++];
-        if (at == size)
+        if (size - at < 2 || bytes[at] < 0xC2 || bytes[at] > 0xC5 || (bytes[at + 1] & 0xC0) != 0x80)
             break;
-        length = read_sign(out + used, bytes + at, size - at);
-        if (!length)
+        size_t sign = (size_t)(bytes[at] - 0xC2) << 6 | (bytes[at + 1] & 0x3F);
+        if (sign >= sizeof long_signs / sizeof *long_signs || !long_signs[sign])
             break;
-        used++;
+        out[used++] = (char)(long_signs[sign] - 1);
     }
     *out_size = used;
     return at;

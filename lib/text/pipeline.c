@@ -163,6 +163,7 @@ static int read_root(struct reader *reader, struct json_cursor root, struct err 
 static int read_file(void *pipeline, const struct file *file, struct err *err)
 {
     struct json_cursor root;
+    struct json_extent extent = {0};
     struct reader reader = {
         .pipeline = pipeline,
         .file_bytes = file->size,
@@ -189,8 +190,8 @@ static int read_file(void *pipeline, const struct file *file, struct err *err)
                   [MODEL_IGNORE_MERGES] = {.name = "ignore_merges"},
                   [MODEL_MOST_CHARACTERS] = {.name = "max_input_chars_per_word"}},
     };
-    int failed =
-        json_cursor_open(&root, file->bytes, file->size, err) || read_root(&reader, root, err);
+    int failed = json_cursor_open(&root, &extent, file->bytes, file->size, err) ||
+                 read_root(&reader, root, err);
     fields_free(reader.root, ROOT_FIELDS);
     fields_free(reader.model, MODEL_FIELDS);
     return failed ? -1 : 0;

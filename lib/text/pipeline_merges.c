@@ -18,7 +18,7 @@ static int read_words(void *context, const struct file *file, struct err *err)
 {
     struct pipeline *pipeline = context;
     struct json_cursor words;
-    if (json_cursor_open(&words, file->bytes, file->size, err))
+    if (json_cursor_open(&words, NULL, file->bytes, file->size, err))
         return -1;
     return word_table_read(&pipeline->set.words, words, WORD_BYTES, file->size, err);
 }

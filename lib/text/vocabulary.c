@@ -9,7 +9,7 @@ static int read_words(void *context, const struct file *file, struct err *err)
 {
     struct vocabulary *vocabulary = context;
     struct json_cursor words;
-    if (json_cursor_open(&words, file->bytes, file->size, err) ||
+    if (json_cursor_open(&words, NULL, file->bytes, file->size, err) ||
         word_table_read(&vocabulary->set.words, words, WORD_TEXT, file->size, err))
         return -1;
     return prefix_index_init(&vocabulary->index, &vocabulary->set.words, &vocabulary->set.arena,

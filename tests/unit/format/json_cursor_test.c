@@ -9,7 +9,7 @@ static struct json_cursor opened(const char *json)
 {
     struct json_cursor cursor;
     struct err err = {0};
-    ck_assert_msg(!json_cursor_open(&cursor, json, strlen(json), &err), "%s", err.text);
+    ck_assert_msg(!json_cursor_open(&cursor, NULL, json, strlen(json), &err), "%s", err.text);
     return cursor;
 }
 
@@ -194,7 +194,8 @@ TEST(what_is_not_sound_is_refused_with_its_place)
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct json_cursor cursor;
         struct err err = {0};
-        ck_assert_int_eq(json_cursor_open(&cursor, cases[i].json, strlen(cases[i].json), &err), -1);
+        ck_assert_int_eq(
+            json_cursor_open(&cursor, NULL, cases[i].json, strlen(cases[i].json), &err), -1);
         ck_assert_str_eq(err.text, cases[i].text);
     }
 }

@@ -189,7 +189,7 @@ static bool is_accepted(const struct rule *rule)
     char *copy = heap_alloc(rule->size, 1, NULL);
     memcpy(copy, rule->bytes, rule->size);
     bool as_tree = json_parse(&root, copy, rule->size, NULL) == 0;
-    bool as_cursor = json_cursor_open(&cursor, copy, rule->size, NULL) == 0;
+    bool as_cursor = json_cursor_open(&cursor, NULL, copy, rule->size, NULL) == 0;
     json_free(root);
     heap_free(copy);
     ck_assert_msg(as_tree == as_cursor, "%s: a tree %d, a cursor %d", rule->what, as_tree,

@@ -13,7 +13,7 @@ static const char vocab[] =
 static void open_words(struct word_table *words)
 {
     struct json_cursor cursor;
-    ck_assert_int_eq(json_cursor_open(&cursor, vocab, strlen(vocab), NULL), 0);
+    ck_assert_int_eq(json_cursor_open(&cursor, NULL, vocab, strlen(vocab), NULL), 0);
     ck_assert_int_eq(word_table_read(words, cursor, WORD_BYTES, strlen(vocab), NULL), 0);
 }
 
@@ -33,7 +33,7 @@ static int read_prefixed(struct bpe *bpe, const char *json, size_t prefix, struc
     open_words(&words);
     struct json_cursor counter;
     size_t count = 0;
-    ck_assert_int_eq(json_cursor_open(&cursor, json, strlen(json), NULL), 0);
+    ck_assert_int_eq(json_cursor_open(&cursor, NULL, json, strlen(json), NULL), 0);
     counter = cursor;
     json_cursor_count(&counter, &count);
     int failed = merges_read_json(bpe, &words, cursor, count, prefix, err);

@@ -11,7 +11,7 @@ static int read_form(struct word_table *table, const char *json, enum word_form 
                      struct err *err)
 {
     struct json_cursor cursor;
-    ck_assert_int_eq(json_cursor_open(&cursor, json, strlen(json), NULL), 0);
+    ck_assert_int_eq(json_cursor_open(&cursor, NULL, json, strlen(json), NULL), 0);
     return word_table_read(table, cursor, form, strlen(json), err);
 }
 
@@ -180,7 +180,7 @@ TEST(places_are_thirty_bits)
     char *bytes = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, flags, -1, 0);
     ck_assert_ptr_ne(bytes, MAP_FAILED);
     bytes[0] = '{'; /* the rest is not looked at */
-    struct json_cursor cursor = {bytes, bytes + SIZE};
+    struct json_cursor cursor = {.at = bytes, .end = bytes + SIZE};
     ck_assert_int_eq(word_table_read(&table, cursor, WORD_BYTES, SIZE, &err), -1);
     ck_assert_str_eq(err.text, "expected at most 1073741823 bytes of words, found 1073741824");
     munmap(bytes, SIZE);
