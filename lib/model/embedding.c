@@ -3,6 +3,7 @@
 #include "math/gemm.h"
 #include "math/rows.h"
 #include "math/tensor.h"
+#include "model/forward.h"
 #include "model/pass.h"
 
 /* The rows of a text, the first of which stands at place `past`. */
@@ -78,22 +79,18 @@ static void gather(struct pass *pass, struct matrix to, struct matrix y)
     }
 }
 
-/* logits [T, V] = y [T, C] · unembedding [C, V] */
-static int multiply_words(struct pass *pass, struct matrix y)
+/* The rows that logits are wanted of: all, or those gathered in memory of their own. */
+static int choose_rows(struct pass *pass, struct matrix *y)
 {
-    struct weight unembedding;
-    struct matrix wanted = {y.data, pass->scratch.logits.rows, y.columns, y.stride};
-    if (wanted.rows < y.rows) {
-        wanted.stride = y.columns;
-        wanted.data =
-            arena_alloc(pass->arena, wanted.rows * wanted.columns, sizeof *wanted.data, pass->err);
-        if (!wanted.data)
-            return -1;
-        gather(pass, wanted, y);
-    }
-    if (weights_unembedding(pass->weights, &unembedding, pass->err))
+    struct matrix wanted = {NULL, pass->scratch.logits.rows, y->columns, y->columns};
+    if (wanted.rows == y->rows)
+        return 0;
+    wanted.data =
+        arena_alloc(pass->arena, wanted.rows * wanted.columns, sizeof *wanted.data, pass->err);
+    if (!wanted.data)
         return -1;
-    linear(pass->machine, pass->scratch.logits, wanted, &unembedding, ACTIVATION_NONE);
+    gather(pass, wanted, *y);
+    *y = wanted;
     return 0;
 }
 
@@ -110,10 +107,9 @@ static int choose_likeliest(struct pass *pass, struct matrix y)
 }
 
 /* What comes after the product: a bias, a divisor, a cap. */
-static int finish_logits(struct pass *pass)
+static int finish_logits(struct pass *pass, struct matrix logits)
 {
     const struct config *c = pass->config;
-    struct matrix logits = pass->scratch.logits;
     const float *bias = NULL;
     if (weights_logit_bias(pass->weights, &bias, pass->err))
         return -1;
@@ -145,6 +141,16 @@ static int project_out(struct pass *pass, struct matrix *y)
     return 0;
 }
 
+/* logits [T, V] = y [T, C] · unembedding [C, V], and what comes after it */
+static int make_logits(struct pass *pass, struct matrix logits, struct matrix y)
+{
+    struct weight unembedding;
+    if (weights_unembedding(pass->weights, &unembedding, pass->err))
+        return -1;
+    linear(pass->machine, logits, y, &unembedding, ACTIVATION_NONE);
+    return finish_logits(pass, logits);
+}
+
 enum pass_state unembed(struct pass *pass, struct matrix y)
 {
     struct likeliest *likeliest = pass->config->biases & BIAS_LOGITS ? NULL : pass->tap->likeliest;
@@ -154,9 +160,43 @@ enum pass_state unembed(struct pass *pass, struct matrix y)
         return PASS_FAILED;
     if (likeliest && likeliest->known)
         return PASS_OVER;
-    if (multiply_words(pass, y))
-        return PASS_FAILED;
-    if (finish_logits(pass))
+    if (choose_rows(pass, &y) || make_logits(pass, pass->scratch.logits, y))
         return PASS_FAILED;
     return tap_logits(pass);
+}
+
+/* As the end of the pass does, of rows that are not its own. */
+static int norm_last(struct pass *pass, struct matrix *y)
+{
+    struct norm norm;
+    struct matrix normed = {NULL, y->rows, y->columns, y->columns};
+    if (!pass->config->final_norm)
+        return 0;
+    normed.data = arena_room(pass->arena, y->rows * y->columns, sizeof *normed.data, pass->err);
+    if (!normed.data || weights_final_norm(pass->weights, false, &norm, pass->err))
+        return -1;
+    pass_norm(pass, normed, *y, &norm);
+    *y = normed;
+    return 0;
+}
+
+int forward_logits(const struct run *run, struct matrix logits, struct matrix stream, bool normed,
+                   struct arena *arena, struct err *err)
+{
+    struct pass pass = {
+        .machine = run->machine,
+        .config = run->config,
+        .weights = run->weights,
+        .arena = arena,
+        .err = err,
+    };
+    if ((!normed && norm_last(&pass, &stream)) || project_out(&pass, &stream) ||
+        make_logits(&pass, logits, stream))
+        return -1;
+    for (size_t row = 0; row < logits.rows; row++)
+        if (first_nonfinite(logits.data + row * logits.stride, logits.columns) < logits.columns)
+            return weights_check_finite(run->weights, -1, err)
+                       ? -1
+                       : err_set(err, "'logits': expected finite numbers, found infinity or nan");
+    return 0;
 }

@@ -25,4 +25,10 @@ struct run {
  * caches are as they were. */
 int forward(const struct run *run, struct tap *tap, struct arena *arena, struct err *err);
 
+/* Logits [T, V] of rows [T, C] of the residual stream, wherever in the pass they stood; unless they
+ * are normed already, as the last layer's are before their logits. Bits are those that the pass
+ * would give. No batch is needed. Refused as it refuses them: what is no number. */
+int forward_logits(const struct run *run, struct matrix logits, struct matrix stream, bool normed,
+                   struct arena *arena, struct err *err);
+
 #endif

@@ -6,6 +6,7 @@
 #include "math/isa.h"
 #include "math/portable_math.h"
 #include "math/rng.h"
+#include "math/rows.h"
 
 struct candidate {
     float logit;
@@ -234,30 +235,56 @@ static double natural_log(double x)
     return 2 * s * (1 + series) + exponent * ln_2;
 }
 
-/* So many at a time, so that they are computed as vectors. */
-enum { PART = 256 };
+/* Σ e^x and Σ e^x · x of x = logit - max, in double, in lanes that have one order. */
+struct moments {
+    double total[LANES], weighted[LANES];
+};
 
 FOR_EACH_ISA
-static void exponentials(float *y, const float *x, size_t count, float max)
+static void add_moments(struct moments *moments, const float *logits, size_t count, float max)
 {
-    for (size_t i = 0; i < count; i++)
-        y[i] = exp_negative(x[i] - max);
+    FOR_LANES(count, {
+        double e = (double)exp_negative(logits[i] - max);
+        moments->total[lane] += e;
+        moments->weighted[lane] += e * (double)(logits[i] - max);
+    });
+}
+
+static double sum_lanes(const double lanes[LANES])
+{
+    double sum = 0;
+    for (int i = 0; i < LANES; i++)
+        sum += lanes[i];
+    return sum;
+}
+
+double logsumexp_entropy(double *entropy, const float *logits, size_t count)
+{
+    struct moments moments = {0};
+    float max = max_row(logits, count);
+    add_moments(&moments, logits, count, max);
+    double total = sum_lanes(moments.total);
+    double log_total = natural_log(total);
+    *entropy = log_total - sum_lanes(moments.weighted) / total;
+    return (double)max + log_total;
 }
 
 double logsumexp(const float *logits, size_t count)
 {
-    float part[PART];
-    float max = logits[0];
-    double total = 0;
-    for (size_t i = 1; i < count; i++)
-        max = logits[i] > max ? logits[i] : max;
-    for (size_t first = 0; first < count; first += PART) {
-        size_t size = count - first < PART ? count - first : PART;
-        exponentials(part, logits + first, size, max);
-        for (size_t i = 0; i < size; i++)
-            total += (double)part[i];
-    }
-    return (double)max + natural_log(total);
+    double entropy;
+    return logsumexp_entropy(&entropy, logits, count);
+}
+
+FOR_EACH_ISA
+size_t likelier(const float *logits, size_t count, uint32_t id)
+{
+    float logit = logits[id];
+    size_t before = 0;
+    for (size_t i = 0; i < count; i++)
+        before += logits[i] > logit;
+    for (size_t i = 0; i < id; i++)
+        before += logits[i] == logit;
+    return before;
 }
 
 /* Put an id where it belongs among the best so far. */

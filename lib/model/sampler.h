@@ -41,6 +41,12 @@ uint64_t sampler_random(uint64_t *state);
 /* log Σ e^logit: a token's log probability is its logit less that. In double, without libm. */
 double logsumexp(const float *logits, size_t count);
 
+/* The same, and the entropy of what they make probable: -Σ p log p, in nats. */
+double logsumexp_entropy(double *entropy, const float *logits, size_t count);
+
+/* How many ids come before one, in the order of topk. */
+size_t likelier(const float *logits, size_t count, uint32_t id);
+
 /* The ids of the `best_count` largest logits, the largest first, of equals the lower id. */
 void topk(uint32_t *best, size_t best_count, const float *logits, size_t count);
 
