@@ -52,16 +52,23 @@ static int plan(struct figure *figure, const struct section_sheets *kinds, size_
 int figure_plan(struct figure *figure, const struct report *report, const struct style *style,
                 struct arena *arena, struct err *err)
 {
-    struct section_sheets kinds[SITE_COUNT];
+    size_t most = SITE_COUNT + report->tensor_count;
+    struct section_sheets *kinds = arena_alloc(arena, most, sizeof *kinds, err);
     struct buf title = {0};
     size_t count = 0;
     figure_title(&title, report, style);
     *figure = (struct figure){.title = buf_keep(&title, arena, err)};
+    if (!kinds)
+        return -1;
     for (int site = 0; site < SITE_COUNT; site++) {
         if (section_gather(&kinds[count], report, (enum site)site, arena, err))
             return -1;
         count += kinds[count].layers > 0;
     }
+    for (size_t i = 0; i < report->tensor_count; i++)
+        if (report->tensors[i].made)
+            kinds[count++] =
+                (struct section_sheets){.sheets = report->tensors[i].made, .layers = 1, .heads = 1};
     return figure->title ? plan(figure, kinds, count, style, arena, err) : -1;
 }
 

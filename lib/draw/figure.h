@@ -81,7 +81,7 @@ int figure_write(struct stream *out, enum drawing_form form, const struct figure
 /* --- sections --------------------------------------------------------------------------------- */
 
 /* The sheets of a site in all layers of a report, in memory of the arena; no layers: it has none.
- */
+ * Those that are no site's are kinds of their own. */
 int section_gather(struct section_sheets *what, const struct report *report, enum site site,
                    struct arena *arena, struct err *err);
 

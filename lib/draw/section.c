@@ -5,13 +5,18 @@
 
 /* --- what is shown ---------------------------------------------------------------------------- */
 
+static bool is_of(const struct kept *kept, enum site site)
+{
+    return !kept->made && kept->site == site;
+}
+
 int section_gather(struct section_sheets *what, const struct report *report, enum site site,
                    struct arena *arena, struct err *err)
 {
     struct sheet *sheets = NULL;
     *what = (struct section_sheets){.first_hidden = report->first_shown > 0};
     for (size_t i = 0; i < report->tensor_count; i++) {
-        if (report->tensors[i].site != site)
+        if (!is_of(&report->tensors[i], site))
             continue;
         what->heads = kept_sheet_count(&report->tensors[i]); /* the same in all layers */
         what->layers++;
@@ -19,7 +24,7 @@ int section_gather(struct section_sheets *what, const struct report *report, enu
     if (what->layers)
         what->sheets = sheets = arena_alloc(arena, what->layers * what->heads, sizeof *sheets, err);
     for (size_t i = 0; i < report->tensor_count && sheets; i++)
-        for (size_t head = 0; report->tensors[i].site == site && head < what->heads; head++)
+        for (size_t head = 0; is_of(&report->tensors[i], site) && head < what->heads; head++)
             *sheets++ = kept_sheet(report, &report->tensors[i], head);
     return what->layers && !what->sheets ? -1 : 0;
 }

@@ -68,12 +68,12 @@ static struct axis make_axis(const struct report *report, enum site_part part,
 
 bool kept_is_mean_of_heads(const struct kept *kept)
 {
-    return !kept->heads && site_has_heads(kept->site);
+    return !kept->made && !kept->heads && site_has_heads(kept->site);
 }
 
 bool kept_is_mean_of_layers(const struct kept *kept)
 {
-    return kept->layer < 0 && site_rows[kept->site].in_layer;
+    return !kept->made && kept->layer < 0 && site_rows[kept->site].in_layer;
 }
 
 const char *kept_name(char name[SITE_NAME_BYTES], const struct kept *kept)
@@ -81,13 +81,26 @@ const char *kept_name(char name[SITE_NAME_BYTES], const struct kept *kept)
     const char *stack = site_stack(kept->site);
     const char *site = site_name_in_layer(kept->site);
     const char *ending = kept_is_mean_of_heads(kept) ? ".mean" : "";
-    if (kept_is_mean_of_layers(kept))
+    if (kept->made)
+        snprintf(name, SITE_NAME_BYTES, "%s", kept->made->tensor);
+    else if (kept_is_mean_of_layers(kept))
         snprintf(name, SITE_NAME_BYTES, "%s.mean.%s%s", stack, site, ending);
     else if (kept->layer >= 0)
         snprintf(name, SITE_NAME_BYTES, "%s.%d.%s%s", stack, kept->layer, site, ending);
     else
         snprintf(name, SITE_NAME_BYTES, "%s%s", site_rows[kept->site].name, ending);
     return name;
+}
+
+struct kept kept_made(const struct sheet *sheet)
+{
+    return (struct kept){
+        .made = sheet,
+        .layer = -1,
+        .rank = 2,
+        .shape = {sheet->rows.size, sheet->columns.size},
+        .data = sheet->values,
+    };
 }
 
 size_t kept_cells(const struct kept *kept)
@@ -107,6 +120,8 @@ struct sheet kept_sheet(const struct report *report, const struct kept *kept, si
 {
     assert(index < kept_sheet_count(kept));
     assert(kept->rank == (kept->heads ? 3 : 2));
+    if (kept->made)
+        return *kept->made;
     const struct site_row *site = &site_rows[kept->site];
     const struct axis_row *axes = axis_rows[site->axes];
     size_t rows = kept->shape[kept->rank - 2];

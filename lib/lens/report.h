@@ -18,8 +18,10 @@
 #include "model/site.h"
 
 /* A tensor that was kept: dense, with only the heads that were asked for. One whose site has heads
- * or a layer but which has none itself is the mean over them. */
+ * or a layer but which has none itself is the mean over them. What was computed from kept values,
+ * and is no site's, is a sheet that somebody has made: `data` and the last of `shape` are its. */
 struct kept {
+    const struct sheet *made; /* NULL: a site's */
     enum site site;
     int layer; /* -1: belongs to no layer */
     size_t rank;
@@ -62,6 +64,9 @@ bool kept_is_mean_of_layers(const struct kept *kept);
 /* The tensor's name in files: `h.3.weights`, `ln_f`; of means `h.3.weights.mean` (over its heads),
  * `h.mean.weights` (over layers). Returns `name`. */
 const char *kept_name(char name[SITE_NAME_BYTES], const struct kept *kept);
+
+/* A sheet as a tensor of a report, which lives as long as the sheet. */
+struct kept kept_made(const struct sheet *sheet);
 
 /* The sheets of one tensor: one for each of its heads, or one. */
 size_t kept_sheet_count(const struct kept *kept);

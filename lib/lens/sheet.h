@@ -36,8 +36,9 @@ struct sheet {
     int head;           /* -1: the tensor has no heads, or is the mean over them */
     struct axis rows;
     struct axis columns;
-    const float *values; /* [rows, columns], dense */
-    bool causal;         /* cells right of the diagonal are hidden */
+    const float *values;      /* [rows, columns], dense */
+    const char *const *texts; /* [rows, columns] what people read in a cell; NULL: its number */
+    bool causal;              /* cells right of the diagonal are hidden */
     bool mean_of_layers;
     bool mean_of_heads;
 };
