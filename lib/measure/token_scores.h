@@ -1,0 +1,67 @@
+/* token_scores.h: how likely every token of a text is, after those before it.
+ *
+ *     struct scoring scoring = {.viewer = &viewer, .best_count = 5};
+ *     struct scored scored;
+ *     if (scoring_check(&scoring, err) ||
+ *         scoring_run(&scored, &scoring, &look, &arena, err)) ...
+ *     scored.tokens[i].logprob ...
+ *
+ * Texts share passes as ragged batches; their logits are made a few rows at a time, so that memory
+ * does not grow with vocabulary times tokens. A text that is longer than the model's context is
+ * read by windows of that length, each `stride` tokens after the one before; of each window the
+ * tokens that no earlier one had are scored: they come after context - stride tokens or more.
+ */
+#ifndef ATTN_MEASURE_TOKEN_SCORES_H
+#define ATTN_MEASURE_TOKEN_SCORES_H
+
+#include "lens/continuation.h"
+#include "lens/viewer.h"
+
+struct token_score {
+    float logprob;             /* natural; NaN, as the entropy: it is the first */
+    float entropy;             /* of the distribution that the token comes from, in nats */
+    size_t rank;               /* 1: the most likely; 0: it is the first */
+    const struct likely *best; /* [best_count] the likeliest first; NULL: it is the first */
+};
+
+struct scored {
+    struct token_score *tokens; /* [count] */
+    size_t count;
+    size_t best_count; /* of every token */
+};
+
+struct scoring {
+    struct viewer *viewer;
+    size_t best_count; /* most likely tokens that are told of each; fewer in a small vocabulary */
+    size_t context; /* the most tokens of a window, with a stride; else 0: texts are read whole */
+    size_t stride;
+};
+
+/* Refuse, as not supported, models without logits or whose tokens see those to come; as usage, a
+ * stride that leaves a window without a token to begin with. */
+int scoring_check(const struct scoring *scoring, struct err *err);
+
+/* Score the pairs of a look into [look->count]; what is filled in is the arena's. */
+int scoring_run(struct scored *scored, const struct scoring *scoring, const struct look *look,
+                struct arena *arena, struct err *err);
+
+/* The log-probability of tokens first … first + count - 1, in double; how many of them have one. */
+double scored_sum(const struct scored *scored, size_t first, size_t count, size_t *told);
+
+/* --- logits of kept rows, which the lens needs, too -------------------------------------------- */
+
+/* The site of what the logits are made of, normed where the model does that. */
+enum site logits_site(const struct config *config);
+
+/* Make the logits of rows, some at a time; `see` is called for each, on any thread. */
+struct logits_work {
+    struct viewer *viewer;
+    struct matrix rows;
+    bool normed;
+    void (*see)(void *context, size_t row, const float *logits, size_t count);
+    void *context;
+};
+
+int logits_of_rows(const struct logits_work *work, struct err *err);
+
+#endif
