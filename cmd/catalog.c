@@ -5,7 +5,8 @@
 /* --- commands --------------------------------------------------------------------------------- */
 
 const struct command_group command_groups[] = {
-    {"look", FOR_RUN | FOR_EXPLAIN | FOR_BATCH | FOR_MERGE | FOR_GENERATE | FOR_TOKENIZE},
+    {"look",
+     FOR_RUN | FOR_EXPLAIN | FOR_BATCH | FOR_MERGE | FOR_GENERATE | FOR_SCORE | FOR_TOKENIZE},
     {"compare", FOR_INFO | FOR_COMPARE | FOR_HEADS | FOR_BENCH},
     {"make", FOR_INIT | FOR_TRAIN | FOR_CORPUS | FOR_VOCAB},
     {"learn", FOR_LESSON | FOR_HELP},
@@ -50,6 +51,7 @@ static const struct group {
     {"How the text goes on",
      FOR_GENERATE,
      {"tokens", "temp", "top-k", "top-p", "seed", "no-stop", "logprobs"}},
+    {"What is scored", FOR_SCORE, {"continue", "stride", "total", "top-k", "bits"}},
     {"What is measured", FOR_BENCH, {"tokens", "only", "attention", "seed", "repeat", "precision"}},
     {"What is shown",
      ~(FOR_EXPLAIN | FOR_BENCH),

@@ -41,6 +41,14 @@ const struct command command_rows[] = {
      "attn-cli generate -s \"Life is\" -n 6 --show weights -o attention.csv\n"
      "attn-cli generate -m translate --source \"the small black cat sees a white cow\"\n",
      generate_command},
+    {"score", FOR_SCORE, "how likely a text is, token by token, or what goes on with it",
+     "[TEXT]...",
+     "attn-cli score \"Life is short, eat dessert first\"\n"
+     "attn-cli score \"Life is short\" --bits --words --format csv\n"
+     "attn-cli score \"The keys to the cabinet\" --continue \" are\" --continue \" is\"\n"
+     "printf 'Life is short\\neat dessert\\n' | attn-cli score --total\n"
+     "attn-cli score \"Life is short, eat dessert first\" -o surprisal.svg\n",
+     score_command},
     {"tokenize", FOR_TOKENIZE, "show a text's tokens: ids, words, places; and back", "[TEXT]...",
      "attn-cli tokenize \"Life is short, eat dessert first\"\n"
      "echo \"Life is short\" | attn-cli tokenize --ids\n"
@@ -109,14 +117,31 @@ enum { SENTENCE_BYTES = 60 }; /* of what is said twice in a message */
 const size_t command_count = sizeof command_rows / sizeof *command_rows;
 
 /* What other programs, or other people, call what they do. */
-static const struct synonym synonyms[] = {
-    {"tokens", "tokenize"}, {"encode", "tokenize"},   {"decode", "tokenize"},
-    {"show", "run"},        {"attention", "run"},     {"visualize", "run"},
-    {"sample", "generate"}, {"complete", "generate"}, {"continue", "generate"},
-    {"describe", "info"},   {"inspect", "info"},      {"models", "info"},
-    {"new", "init"},        {"create", "init"},       {"benchmark", "bench"},
-    {"diff", "compare"},    {"tutorial", "lesson"},   {"learn", "lesson"},
-    {"fit", "train"},       {"man", "help"},          {NULL, NULL}};
+static const struct synonym synonyms[] = {{"tokens", "tokenize"},
+                                          {"encode", "tokenize"},
+                                          {"decode", "tokenize"},
+                                          {"show", "run"},
+                                          {"attention", "run"},
+                                          {"visualize", "run"},
+                                          {"sample", "generate"},
+                                          {"complete", "generate"},
+                                          {"continue", "generate"},
+                                          {"perplexity", "score"},
+                                          {"surprisal", "score"},
+                                          {"logprob", "score"},
+                                          {"likelihood", "score"},
+                                          {"describe", "info"},
+                                          {"inspect", "info"},
+                                          {"models", "info"},
+                                          {"new", "init"},
+                                          {"create", "init"},
+                                          {"benchmark", "bench"},
+                                          {"diff", "compare"},
+                                          {"tutorial", "lesson"},
+                                          {"learn", "lesson"},
+                                          {"fit", "train"},
+                                          {"man", "help"},
+                                          {NULL, NULL}};
 
 const struct command *command_find(const char *name, struct err *err)
 {

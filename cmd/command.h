@@ -37,6 +37,7 @@ int explain_command(const struct options *options, struct err *err);
 int batch_command(const struct options *options, struct err *err);
 int merge_command(const struct options *options, struct err *err);
 int generate_command(const struct options *options, struct err *err);
+int score_command(const struct options *options, struct err *err);
 int tokenize_command(const struct options *options, struct err *err);
 int info_command(const struct options *options, struct err *err);
 int init_command(const struct options *options, struct err *err);

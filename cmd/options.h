@@ -33,6 +33,7 @@ enum {
     FOR_TRAIN = 1 << 11,
     FOR_HEADS = 1 << 12,
     FOR_COMPARE = 1 << 13,
+    FOR_SCORE = 1 << 14,
     FOR_BATCH = 1 << 16,
     FOR_MERGE = 1 << 17,
     FOR_ITEM = 1 << 18, /* no command: what one item of `batch` may say */
@@ -97,6 +98,12 @@ struct generate_options {
     bool no_stop, logprobs;
 };
 
+struct score_options {
+    struct texts continuations;
+    long long best, stride;
+    bool bits, whole;
+};
+
 struct batch_options {
     const char *kind; /* of the file that it is read from */
     struct texts sweeps;
@@ -129,6 +136,7 @@ struct options {
     struct output_options output;
     struct looks_options looks;
     struct generate_options generate;
+    struct score_options score;
     struct batch_options batch;
     struct make_options make;
     struct train_options train;
@@ -160,8 +168,8 @@ struct options {
 
 #define OPTIONS_DEFAULT                                                                          \
     {                                                                                            \
-        .mechanism.temperature = 1, .generate = {.tokens = 32, .top_p = 1}, .bench.repeat = 5,   \
-        .corpus.count = 1, .make.seed = ORIGIN_SEED,                                             \
+        .mechanism.temperature = 1, .generate = {.tokens = 32, .top_p = 1}, .score.best = 3,     \
+        .bench.repeat = 5, .corpus.count = 1, .make.seed = ORIGIN_SEED,                          \
         .train.settings = {                                                                      \
             .steps = 1000, .texts = 32, .accumulate = 1, .rate = 1e-3, .decay = 0.1, .clip = 1}, \
     }

@@ -200,6 +200,12 @@ try heads -m "$in/school" 'Anna is old' 'Anna is' --style both --color always
 for format in text csv tidy json svg; do
     try heads -m "$in/school" --map induction --format $format -o here
 done
+for format in text csv jsonl svg; do
+    try score -m "$in/school" -s 'Anna is old' -s 'Anna is' --total --format $format -o here
+    try score -m "$in/school" 'Anna is old' --words --format $format -o here
+    try score -m "$in/school" 'Anna is' --continue ' old' --continue ' is' --format $format -o here
+done
+try score -m "$in/school" 'Anna is old' --color always
 try lesson 2
 try help
 try help run

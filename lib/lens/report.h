@@ -21,13 +21,13 @@
  * or a layer but which has none itself is the mean over them. What was computed from kept values,
  * and is no site's, is a sheet that somebody has made: `data` and the last of `shape` are its. */
 struct kept {
-    const struct sheet *made; /* NULL: a site's */
     enum site site;
     int layer; /* -1: belongs to no layer */
     size_t rank;
     size_t shape[3];
     const float *data;
-    const size_t *heads; /* [shape[0]] the model's number of each head; NULL: no heads */
+    const size_t *heads;      /* [shape[0]] the model's number of each head; NULL: no heads */
+    const struct sheet *made; /* NULL: a site's */
 };
 
 struct report {

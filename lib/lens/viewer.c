@@ -74,7 +74,10 @@ void viewer_release(struct viewer *viewer)
 int viewer_read(const struct viewer *viewer, struct text_pair *pair, const struct input *input,
                 const struct input *source, struct arena *arena, struct err *err)
 {
-    struct lexicon lexicon = {viewer->tokenizer, &viewer->model.config, viewer->why};
+    struct config config = viewer->model.config;
+    struct lexicon lexicon = {viewer->tokenizer, &config, viewer->why};
+    if (viewer->reads_any_length)
+        config.n_positions = 0;
     *pair = (struct text_pair){0};
     if (!input && tokenized_begin(&pair->sentence, &lexicon, arena, err))
         return err_prefix(err, "'%s'", viewer->model.name);

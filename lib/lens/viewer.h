@@ -22,6 +22,8 @@ struct viewer {
     struct model model;
     struct tokenizer *tokenizer;   /* NULL: the model takes ids only */
     char why[TOKENIZER_WHY_BYTES]; /* … because its tokenizer is not supported; "": it has none */
+    bool
+        reads_any_length; /* texts may be longer than the context: who runs them does it by parts */
     struct machine machine;
     struct arena scratch; /* a pass's; its memory serves for the next */
 };

@@ -48,7 +48,7 @@ int scoring_run(struct scored *scored, const struct scoring *scoring, const stru
 /* The log-probability of tokens first … first + count - 1, in double; how many of them have one. */
 double scored_sum(const struct scored *scored, size_t first, size_t count, size_t *told);
 
-/* --- logits of kept rows, which the lens needs, too -------------------------------------------- */
+/* --- logits of kept rows, which the lens needs, too ------------------------------------------- */
 
 /* The site of what the logits are made of, normed where the model does that. */
 enum site logits_site(const struct config *config);

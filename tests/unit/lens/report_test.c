@@ -85,8 +85,9 @@ TEST(each_kind_of_site_has_its_axes)
     report.words = words;
     for (size_t i = 0; i < COUNT(cases); i++) {
         bool has_heads = site_rows[cases[i].site].axes >= AXES_HEAD_TOKEN_DIM;
-        struct kept kept = has_heads ? (struct kept){cases[i].site, 0, 3, {1, 2, 2}, values, heads}
-                                     : (struct kept){cases[i].site, 0, 2, {2, 2}, values, NULL};
+        struct kept kept = has_heads
+                               ? (struct kept){cases[i].site, 0, 3, {1, 2, 2}, values, heads, NULL}
+                               : (struct kept){cases[i].site, 0, 2, {2, 2}, values, NULL, NULL};
         struct sheet sheet = kept_sheet(&report, &kept, 0);
         ck_assert_str_eq(sheet.rows.name, cases[i].rows);
         ck_assert_str_eq(sheet.rows.labels[0].exact, cases[i].row);
@@ -124,8 +125,8 @@ TEST(an_encoder_has_tensors_of_its_own_text)
     for (size_t i = 0; i < COUNT(cases); i++) {
         enum site site = cases[i].site;
         bool has_heads = site_rows[site].axes >= AXES_HEAD_TOKEN_DIM;
-        struct kept kept = has_heads ? (struct kept){site, 0, 3, {1, 2, 2}, values, heads}
-                                     : (struct kept){site, 0, 2, {2, 2}, values, NULL};
+        struct kept kept = has_heads ? (struct kept){site, 0, 3, {1, 2, 2}, values, heads, NULL}
+                                     : (struct kept){site, 0, 2, {2, 2}, values, NULL, NULL};
         struct sheet sheet = kept_sheet(&report, &kept, 0);
         ck_assert_str_eq(sheet.rows.labels[0].exact, cases[i].row);
         ck_assert_str_eq(sheet.columns.labels[0].exact, cases[i].column);
@@ -142,7 +143,7 @@ TEST(without_a_source_the_sentence_looks_at_itself)
 TEST(without_a_vocabulary_words_are_numbers)
 {
     static const float values[6] = {0};
-    struct kept logits = {SITE_LOGITS, -1, 2, {3, 2}, values, NULL};
+    struct kept logits = {SITE_LOGITS, -1, 2, {3, 2}, values, NULL, NULL};
     struct sheet sheet = kept_sheet(&fixture_plain, &logits, 0);
     ck_assert_str_eq(sheet.columns.labels[1].text, "1");
 }

@@ -12,7 +12,7 @@ static const float context_b[] = {1, 2.5f, 3, 3};
 
 static struct kept tensor_of(enum site site, int layer, size_t width, const float *data)
 {
-    return (struct kept){site, layer, 3, {2, 2, width}, data, heads};
+    return (struct kept){site, layer, 3, {2, 2, width}, data, heads, NULL};
 }
 
 static void expect(struct difference found, double max, double mean, double kept, double overlap)

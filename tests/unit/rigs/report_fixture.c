@@ -46,16 +46,16 @@ static const float life_keys[2][3][2] = {{{1, 2}, {3, 4}, {1, 2}}, {{-5, 6}, {7,
 static const float life_embedding[3][2] = {{0.5f, -0.5f}, {12345678, 0.25f}, {0.5f, -0.5f}};
 
 static const struct kept life_tensors[] = {
-    {SITE_EMBEDDING, -1, 2, {3, 2}, &life_embedding[0][0], NULL},
-    {SITE_K, 0, 3, {2, 3, 2}, &life_keys[0][0][0], heads},
-    {SITE_WEIGHTS, 0, 3, {2, 3, 3}, &life_weights[0][0][0][0], heads},
-    {SITE_MASKED, 1, 3, {2, 3, 3}, &life_masked[0][0][0], heads},
-    {SITE_WEIGHTS, 1, 3, {2, 3, 3}, &life_weights[1][0][0][0], heads},
+    {SITE_EMBEDDING, -1, 2, {3, 2}, &life_embedding[0][0], NULL, NULL},
+    {SITE_K, 0, 3, {2, 3, 2}, &life_keys[0][0][0], heads, NULL},
+    {SITE_WEIGHTS, 0, 3, {2, 3, 3}, &life_weights[0][0][0][0], heads, NULL},
+    {SITE_MASKED, 1, 3, {2, 3, 3}, &life_masked[0][0][0], heads, NULL},
+    {SITE_WEIGHTS, 1, 3, {2, 3, 3}, &life_weights[1][0][0][0], heads, NULL},
 };
 static const struct kept plain_tensors[] = {
-    {SITE_WEIGHTS, 0, 3, {1, 3, 3}, &life_weights[0][0][0][0], heads}};
+    {SITE_WEIGHTS, 0, 3, {1, 3, 3}, &life_weights[0][0][0][0], heads, NULL}};
 static const struct kept selected_tensors[] = {
-    {SITE_WEIGHTS, 0, 3, {1, 3, 3}, &life_weights[0][1][0][0], &heads[1]}};
+    {SITE_WEIGHTS, 0, 3, {1, 3, 3}, &life_weights[0][1][0][0], &heads[1], NULL}};
 
 const struct report fixture_plain = {.model = "life",
                                      .sentence = LIFE,
@@ -99,7 +99,7 @@ static const float odd_weights[1][9][9] = {{{1},
                                             {0.5f, 0, 0, 0, 0, 0, 0, 0.5f},
                                             {0.5f, 0, 0, 0, 0, 0, 0, 0, 0.5f}}};
 static const struct kept odd_tensors[] = {
-    {SITE_WEIGHTS, 0, 3, {1, 9, 9}, &odd_weights[0][0][0], heads}};
+    {SITE_WEIGHTS, 0, 3, {1, 9, 9}, &odd_weights[0][0][0], heads, NULL}};
 
 const struct report fixture_odd = {.model = "o\"dd",
                                    .sentence = {.text = odd_text,
@@ -119,8 +119,8 @@ static const struct label id_labels[] = {{"3", "0:3", "3"}, {"11", "1:11", "11"}
 static const float cross_weights[1][2][3] = {{{0.5f, 0.25f, 0.25f}, {0, 0, 1}}};
 static const float cross_keys[1][3][1] = {{{1}, {-2}, {1}}};
 static const struct kept cross_tensors[] = {
-    {SITE_K, 0, 3, {1, 3, 1}, &cross_keys[0][0][0], heads},
-    {SITE_WEIGHTS, 0, 3, {1, 2, 3}, &cross_weights[0][0][0], heads}};
+    {SITE_K, 0, 3, {1, 3, 1}, &cross_keys[0][0][0], heads, NULL},
+    {SITE_WEIGHTS, 0, 3, {1, 2, 3}, &cross_weights[0][0][0], heads, NULL}};
 
 const struct report fixture_cross = {
     .model = "models/cross",
@@ -149,7 +149,7 @@ struct report fixture_long(size_t count)
         size_t row = i / count % count;
         values[i] = i % count <= row ? 1 / (float)(row + 1) : 0;
     }
-    weights = (struct kept){SITE_WEIGHTS, 0, 3, {2, count, count}, values, heads};
+    weights = (struct kept){SITE_WEIGHTS, 0, 3, {2, count, count}, values, heads, NULL};
     return (struct report){
         .model = "long",
         .sentence = {.tokens = tokens, .labels = labels, .count = count},

@@ -225,7 +225,7 @@ static const char *page_of(size_t count, const float *values, const struct label
                            size_t columns)
 {
     static const size_t heads[] = {0};
-    struct kept kept = {SITE_WEIGHTS, 0, 3, {1, 1, count}, values, heads};
+    struct kept kept = {SITE_WEIGHTS, 0, 3, {1, 1, count}, values, heads, NULL};
     struct report report = fixture_plain;
     struct place place = {.count = 1, .columns = columns};
     report.causal = false;

@@ -1,0 +1,382 @@
+/* score.c: `attn-cli score`: how likely texts are, token by token; or what they go on with. */
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "measure/score_view.h"
+#include "output.h"
+#include "progress.h"
+#include "session.h"
+
+enum {
+    GROUP_TOKENS = 1024, /* of the texts that are scored together */
+    GROUP_TEXTS = 256,
+    TITLE_BYTES = 40,
+};
+
+struct job {
+    const struct options *options;
+    struct session session;
+    struct mechanism mechanism;
+    struct scoring scoring;
+    struct score_view view;
+    struct style style;
+    struct output output;
+    struct place place;
+    struct score_sum *sums; /* with --total, [texts] and one of all */
+    struct score_sum all;
+    struct arena group; /* one group's: memory does not grow with their number */
+};
+
+/* The texts of a group: a pair each, or one for each of its continuations. */
+struct group {
+    size_t first, count;
+    size_t each; /* pairs of a text */
+    struct text_pair *pairs;
+    size_t *starts; /* [pairs] where the scored part begins, in tokens */
+    struct scored *scored;
+};
+
+static bool is_format(const struct job *job, const char *name)
+{
+    return strcmp(job->output.format->name, name) == 0;
+}
+
+/* --- what is asked for ------------------------------------------------------------------------ */
+
+static int check_options(struct job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    bool continues = options->score.continuations.count > 0;
+    if (continues && options->input.ids)
+        return err_usage(err, "--continue: expected a text beside it, found --ids");
+    if (continues && (options->score.whole || options->select.words))
+        return err_usage(err, "--continue: it has sums alone, without --%s",
+                         options->score.whole ? "total" : "words");
+    if (options->score.whole && options->select.words)
+        return err_usage(err, "--total: it has no lines of words: leave out --words");
+    if (job->output.to_folder)
+        return err_usage(err, "--output: expected a file, found the folder '%s'", job->output.path);
+    return 0;
+}
+
+/* Sums over all texts stand in one table. */
+static int check_inputs(struct job *job, struct err *err)
+{
+    const struct format *format = job->output.format;
+    size_t count = job->session.inputs.count;
+    if (format->one_sentence && count > 1 && !job->view.whole)
+        return err_usage(err, "--format %s: one file holds one text, found %zu", format->name,
+                         count);
+    job->place = page_place(&job->options->looks, &job->style);
+    job->place.count = job->view.whole ? 1 : count;
+    if (!job->view.whole)
+        return 0;
+    job->sums = arena_alloc(&job->session.arena, count + 1, sizeof *job->sums, err);
+    return job->sums ? 0 : -1;
+}
+
+static int prepare(struct job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    struct session *session = &job->session;
+    struct viewer *viewer = &session->viewer;
+    job->view = (struct score_view){
+        .viewer = viewer,
+        .bits = options->score.bits,
+        .words = options->select.words,
+        .whole = options->score.whole,
+    };
+    job->scoring = (struct scoring){
+        .viewer = viewer,
+        .best_count = (size_t)options->score.best,
+        .stride = (size_t)options->score.stride,
+    };
+    if (session_read_options(session, err) || output_choose(&job->output, &options->output, err) ||
+        check_options(job, err) || looks_read(&job->style, options, err) ||
+        inputs_open(&session->inputs, &options->input, INPUTS_SOME, err) ||
+        session_open(session, err) || viewer_set_mechanism(viewer, &session->mechanism, err) ||
+        inputs_check_source(&options->input, &viewer->model, err))
+        return -1;
+    looks_note(&options->looks, job->output.format);
+    viewer->reads_any_length = options->score.stride > 0;
+    if (viewer->reads_any_length)
+        job->scoring.context = viewer->model.config.n_positions;
+    return scoring_check(&job->scoring, err) || check_inputs(job, err) ? -1 : 0;
+}
+
+/* --- texts ------------------------------------------------------------------------------------ */
+
+/* Refuse a continuation that makes other tokens of the end of the text. */
+static int check_start(const struct tokenized *text, const struct tokenized *whole,
+                       const char *continuation, struct err *err)
+{
+    for (size_t i = 0; i < text->count; i++)
+        if (i >= whole->count || text->ids[i] != whole->ids[i])
+            return err_usage(err,
+                             "--continue '%s': expected the text's %zu tokens to stay as they are, "
+                             "found another one at %zu: begin where a token does, as with a blank",
+                             continuation, text->count, i);
+    if (whole->count == text->count)
+        return err_usage(err, "--continue '%s': expected a token or more, found none",
+                         continuation);
+    return 0;
+}
+
+/* A text with each of its continuations. */
+static int read_continued(struct job *job, size_t index, struct text_pair *pairs, size_t *starts,
+                          struct err *err)
+{
+    const struct texts *continuations = &job->options->score.continuations;
+    const struct input *input = &job->session.inputs.items[index];
+    struct arena *arena = &job->group;
+    struct text_pair alone;
+    if (session_read(&job->session, &alone, index, arena, err))
+        return -1;
+    for (size_t i = 0; i < continuations->count; i++) {
+        const char *more = continuations->items[i];
+        size_t size = strlen(more);
+        char *text = arena_room(arena, input->size + size + 1, 1, err);
+        struct input whole = {.text = text, .size = input->size + size};
+        if (!text)
+            return -1;
+        memcpy(text, input->text, input->size);
+        memcpy(text + input->size, more, size + 1);
+        if (viewer_read(&job->session.viewer, &pairs[i], &whole, NULL, arena, err) ||
+            check_start(&alone.sentence, &pairs[i].sentence, more, err))
+            return inputs_blame(&job->session.inputs, index, err);
+        pairs[i].source = alone.source;
+        starts[i] = alone.sentence.count;
+    }
+    return 0;
+}
+
+static int read_text(struct job *job, size_t index, struct text_pair *pairs, size_t *starts,
+                     struct err *err)
+{
+    if (job->options->score.continuations.count)
+        return read_continued(job, index, pairs, starts, err);
+    if (session_read(&job->session, pairs, index, &job->group, err))
+        return -1;
+    *starts = 0;
+    return job->view.words
+               ? word_spans_find(&pairs->sentence, job->session.viewer.tokenizer, &job->group, err)
+               : 0;
+}
+
+/* All texts must be sound before the first is scored: no output stops half-way. */
+static int check_texts(struct job *job, struct err *err)
+{
+    size_t each = job->options->score.continuations.count;
+    struct text_pair pair;
+    struct text_pair *pairs = &pair;
+    size_t start = 0;
+    size_t *starts = &start;
+    size_t tokens = 0;
+    for (size_t i = 0; i < job->session.inputs.count; i++) {
+        arena_clear(&job->group);
+        if (each) {
+            pairs = arena_alloc(&job->group, each, sizeof *pairs, err);
+            starts = arena_alloc(&job->group, each, sizeof *starts, err);
+        }
+        if (!pairs || !starts || read_text(job, i, pairs, starts, err))
+            return -1;
+        session_count_dropped(&job->session, pairs, i);
+        tokens += pairs->sentence.count;
+    }
+    viewer_expect(&job->session.viewer, tokens);
+    session_note_dropped(&job->session);
+    return 0;
+}
+
+/* Read as many of the texts from `first` on as are scored together. */
+static int read_group(struct job *job, struct group *group, struct err *err)
+{
+    const struct inputs *inputs = &job->session.inputs;
+    size_t continuations = job->options->score.continuations.count;
+    size_t left = inputs->count - group->first;
+    size_t tokens = 0;
+    size_t most = left < GROUP_TEXTS ? left : GROUP_TEXTS;
+    struct arena *arena = &job->group;
+    group->each = continuations ? continuations : 1;
+    arena_clear(arena);
+    group->pairs = arena_alloc(arena, most, group->each * sizeof *group->pairs, err);
+    group->starts = arena_alloc(arena, most, group->each * sizeof *group->starts, err);
+    group->scored = arena_alloc(arena, most, group->each * sizeof *group->scored, err);
+    if (!group->pairs || !group->starts || !group->scored)
+        return -1;
+    for (group->count = 0; group->count < most && tokens < GROUP_TOKENS; group->count++) {
+        size_t pair = group->count * group->each;
+        if (read_text(job, group->first + group->count, group->pairs + pair, group->starts + pair,
+                      err))
+            return -1;
+        tokens += group->each * group->pairs[pair].sentence.count;
+    }
+    return 0;
+}
+
+/* --- output ----------------------------------------------------------------------------------- */
+
+/* A picture has colours for one kind of numbers. */
+static bool is_picture(const struct job *job)
+{
+    return job->output.format->is_picture || is_format(job, "html");
+}
+
+static int write_report(struct job *job, struct report *report, int failed, struct err *err)
+{
+    return failed ? -1 : output_write(&job->output, report, &job->place, err);
+}
+
+static int write_sums(struct job *job, const struct score_sums *sums, struct err *err)
+{
+    struct stream *out = &job->output.stream;
+    struct report report;
+    if (is_format(job, "text"))
+        return score_sums_page_write(out, &job->view, sums, &job->place, err);
+    if (is_format(job, "json") || is_format(job, "jsonl")) {
+        score_sums_json_write(out, &job->view, sums, &job->place, is_format(job, "jsonl"));
+        return 0;
+    }
+    int failed = score_sums_report(&report, &job->view, sums, is_picture(job), &job->group, err);
+    return write_report(job, &report, failed, err);
+}
+
+static int write_text(struct job *job, const struct scored_text *text, struct err *err)
+{
+    struct stream *out = &job->output.stream;
+    struct report report;
+    if (is_format(job, "text"))
+        return score_page_write(out, &job->view, text, &job->place, err);
+    if (is_format(job, "json") || is_format(job, "jsonl")) {
+        score_json_write(out, &job->view, text, &job->place, is_format(job, "jsonl"));
+        return 0;
+    }
+    int failed = score_report(&report, &job->view, text, is_picture(job), &job->group, err);
+    return write_report(job, &report, failed, err);
+}
+
+/* The scores of what a text goes on with. */
+static int write_continued(struct job *job, const struct group *group, size_t index,
+                           struct err *err)
+{
+    const char *const *texts = job->options->score.continuations.items;
+    size_t first = index * group->each;
+    struct score_sum *items = arena_alloc(&job->group, group->each, sizeof *items, err);
+    struct tokenized sentence = {.tokens = group->pairs[first].sentence.tokens,
+                                 .labels = group->pairs[first].sentence.labels,
+                                 .bytes = group->pairs[first].sentence.bytes,
+                                 .count = group->starts[first]};
+    const struct input *input = &job->session.inputs.items[group->first + index];
+    struct score_sums sums = {&sentence, items, group->each, "continuation", true};
+    sentence.text = input->text;
+    sentence.size = input->size;
+    if (!items)
+        return -1;
+    for (size_t i = 0; i < group->each; i++) {
+        const struct scored *scored = &group->scored[first + i];
+        size_t start = group->starts[first + i];
+        struct thing thing = {i, texts[i], strlen(texts[i]), false};
+        items[i] = score_sum_of(scored, start, scored->count - start);
+        if (label_make(&items[i].label, &thing, &job->group, err))
+            return -1;
+    }
+    return write_sums(job, &sums, err);
+}
+
+/* A text is told from the others by its words, or its ids. */
+static int keep_sum(struct job *job, const struct group *group, size_t index, struct err *err)
+{
+    struct buf words = {0};
+    struct arena *arena = &job->session.arena;
+    struct score_sum *sum = &job->sums[group->first + index];
+    tokenized_visible(&words, &group->pairs[index].sentence);
+    const char *text = buf_keep(&words, arena, err);
+    struct thing thing = {group->first + index, text, text ? strlen(text) : 0, false};
+    *sum = score_sum_of(&group->scored[index], 0, group->scored[index].count);
+    if (!text || label_make(&sum->label, &thing, arena, err))
+        return -1;
+    sum->label.text = text; /* its blanks are no signs */
+    return 0;
+}
+
+static int write_group(struct job *job, const struct group *group, struct err *err)
+{
+    for (size_t i = 0; i < group->count; i++, job->place.index++) {
+        struct scored_text text = {&group->pairs[i].sentence, &group->scored[i]};
+        struct score_sum sum = {.tokens = 0};
+        if (!job->options->score.continuations.count)
+            sum = score_sum_of(text.scored, 0, text.scored->count);
+        job->all.tokens += sum.tokens;
+        job->all.logprob += sum.logprob;
+        if (job->view.whole                           ? keep_sum(job, group, i, err)
+            : job->options->score.continuations.count ? write_continued(job, group, i, err)
+                                                      : write_text(job, &text, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int run_group(struct job *job, size_t *done, struct err *err)
+{
+    struct group group = {.first = *done};
+    if (read_group(job, &group, err))
+        return -1;
+    struct look look = {
+        .pairs = group.pairs, .count = group.count * group.each, .first = group.first};
+    if (scoring_run(group.scored, &job->scoring, &look, &job->group, err) ||
+        output_open(&job->output, err) || write_group(job, &group, err))
+        return -1;
+    *done += group.count;
+    return 0;
+}
+
+/* What all texts have together. */
+static int write_all(struct job *job, struct err *err)
+{
+    size_t count = job->session.inputs.count;
+    bool is_data = is_format(job, "json") || is_format(job, "jsonl");
+    char title[TITLE_BYTES];
+    struct tokenized no_text = {.text = is_data ? NULL : title}; /* for headings */
+    struct score_sums sums = {&no_text, job->sums, count, "text", false};
+    no_text.size =
+        (size_t)snprintf(title, sizeof title, "%zu text%s", count, count == 1 ? "" : "s");
+    if (job->view.whole && count > 1) {
+        job->all.label = (struct label){"all", "all", "all"};
+        job->sums[sums.count++] = job->all;
+    }
+    job->place.index = 0;
+    if (job->view.whole)
+        return write_sums(job, &sums, err);
+    if (is_format(job, "text") && count > 1 && !job->options->score.continuations.count)
+        score_all_write(&job->output.stream, &job->view, &job->all, count);
+    return 0;
+}
+
+static int score(struct job *job, struct err *err)
+{
+    struct progress progress;
+    size_t count = job->session.inputs.count;
+    progress_begin_beside(&progress, job->options->output.path, "texts");
+    for (size_t done = 0; done < count;) {
+        if (run_group(job, &done, err))
+            return -1;
+        progress_show(&progress, done, count, NULL);
+    }
+    progress_end(&progress);
+    return write_all(job, err) || output_commit(&job->output, err) ? -1 : 0;
+}
+
+int score_command(const struct options *options, struct err *err)
+{
+    struct job job = {.options = options, .session.options = options};
+    int failed = prepare(&job, err) || check_texts(&job, err) || score(&job, err);
+    if (failed && err->about == ERR_ABOUT_LENGTH) {
+        err_append(err, ": give --stride, and it is read by windows");
+        err->about = ERR_ABOUT_ANYTHING;
+    }
+    output_discard(&job.output);
+    session_release(&job.session);
+    arena_release(&job.group);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,125 @@
+/* score_json.c: scores as JSON: where they come from, as in every report, then
+ *
+ *     "unit": "nats",
+ *     "total": {"tokens": 5, "logprob": -20.1, "surprisal": 20.1, "perplexity": 57.3},
+ *     "scores": [{"text": "is", "logprob": -1.2, "surprisal": 1.2, "entropy": 3.1, "rank": 2,
+ *                 "best": [{"id": 7, "text": "was", "logprob": -0.9}, …]}, …]
+ *
+ * where null is what has no score. Of words there is no entropy, rank or best.
+ */
+#include <math.h>
+
+#include "measure/score_view.h"
+#include "write/json_report.h"
+
+static void begin(struct json_writer *json, const struct score_view *view,
+                  const struct tokenized *sentence, const struct place *place)
+{
+    struct report report = {.model = view->viewer->model.name,
+                            .precision = view->viewer->model.weights.precision,
+                            .sentence = *sentence};
+    if (place->count > 1 && !json->one_line)
+        stream_text(json->stream, place->index == 0 ? "[" : ",\n");
+    json_put_open(json, NULL, '{');
+    json_report_origin(json, &report);
+    json_put_text(json, "\n unit", score_unit(view));
+}
+
+static void end(struct json_writer *json, const struct place *place)
+{
+    bool last = place->index + 1 == place->count;
+    json_put_close(json, '}');
+    if (place->count > 1 && !json->one_line && last)
+        stream_char(json->stream, ']');
+    if (json->one_line || last)
+        stream_char(json->stream, '\n');
+}
+
+static void put_best(struct json_writer *json, const struct score_view *view,
+                     const struct token_score *score, size_t count)
+{
+    json_put_open(json, "best", '[');
+    for (size_t i = 0; score->best && i < count; i++) {
+        size_t size = 0;
+        const struct tokenizer *tokenizer = view->viewer->tokenizer;
+        const char *bytes = tokenizer ? tokenizer_token(tokenizer, score->best[i].id, &size) : NULL;
+        json_put_open(json, NULL, '{');
+        json_put_integer(json, "id", score->best[i].id);
+        if (bytes) {
+            json_put_bytes(json, "text", bytes, size);
+            json_report_bytes(json, bytes, size);
+        }
+        json_put_float(json, "logprob", score->best[i].logprob);
+        json_put_close(json, '}');
+    }
+    json_put_close(json, ']');
+}
+
+static void put_logprob(struct json_writer *json, const struct score_view *view, double logprob)
+{
+    json_put_float(json, "logprob", (float)logprob);
+    json_put_float(json, "surprisal", (float)score_surprisal(view, logprob));
+}
+
+static void put_token(struct json_writer *json, const struct score_view *view,
+                      const struct scored_text *text, size_t index)
+{
+    const struct token_score *score = &text->scored->tokens[index];
+    put_logprob(json, view, (double)score->logprob);
+    json_put_float(json, "entropy", (float)score_surprisal(view, -(double)score->entropy));
+    json_put_float(json, "rank", score->rank ? (float)score->rank : NAN);
+    if (text->scored->best_count)
+        put_best(json, view, score, text->scored->best_count);
+}
+
+static void put_sum(struct json_writer *json, const struct score_view *view,
+                    const struct score_sum *sum)
+{
+    json_put_integer(json, "tokens", sum->tokens);
+    put_logprob(json, view, sum->logprob);
+    json_put_float(json, "perplexity", (float)score_perplexity(sum));
+}
+
+void score_json_write(struct stream *out, const struct score_view *view,
+                      const struct scored_text *text, const struct place *place, bool lines)
+{
+    struct json_writer json = {.stream = out, .one_line = lines};
+    const struct tokenized *sentence = text->sentence;
+    struct score_sum sum = score_sum_of(text->scored, 0, text->scored->count);
+    begin(&json, view, sentence, place);
+    json_put_open(&json, "\n total", '{');
+    put_sum(&json, view, &sum);
+    json_put_close(&json, '}');
+    json_put_open(&json, "\n scores", '[');
+    for (size_t i = 0; i < (view->words ? sentence->word_count : sentence->count); i++) {
+        json_put_open(&json, "\n  ", '{');
+        json_put_text(&json, "text",
+                      (view->words ? sentence->word_labels : sentence->labels)[i].plain);
+        if (view->words)
+            put_logprob(&json, view, score_of_word(text->scored, &sentence->words[i]));
+        else
+            put_token(&json, view, text, i);
+        json_put_close(&json, '}');
+    }
+    json_put_close(&json, ']');
+    end(&json, place);
+}
+
+void score_sums_json_write(struct stream *out, const struct score_view *view,
+                           const struct score_sums *sums, const struct place *place, bool lines)
+{
+    struct json_writer json = {.stream = out, .one_line = lines};
+    begin(&json, view, sums->sentence, place);
+    json_put_open(&json, sums->differences ? "\n continuations" : "\n texts", '[');
+    for (size_t i = 0; i < sums->count; i++) {
+        const struct score_sum *sum = &sums->items[i];
+        json_put_open(&json, "\n  ", '{');
+        json_put_text(&json, "text", sum->label.plain);
+        put_sum(&json, view, sum);
+        if (sums->differences)
+            json_put_float(&json, "difference", (float)(sum->logprob - sums->items->logprob));
+        json_put_close(&json, '}');
+    }
+    json_put_close(&json, ']');
+    end(&json, place);
+}
