@@ -5,8 +5,8 @@
 /* --- commands --------------------------------------------------------------------------------- */
 
 const struct command_group command_groups[] = {
-    {"look",
-     FOR_RUN | FOR_EXPLAIN | FOR_BATCH | FOR_MERGE | FOR_GENERATE | FOR_SCORE | FOR_TOKENIZE},
+    {"look", FOR_RUN | FOR_EXPLAIN | FOR_BATCH | FOR_MERGE | FOR_GENERATE | FOR_SCORE | FOR_LENS |
+                 FOR_TOKENIZE},
     {"compare", FOR_INFO | FOR_COMPARE | FOR_HEADS | FOR_BENCH},
     {"make", FOR_INIT | FOR_TRAIN | FOR_CORPUS | FOR_VOCAB},
     {"learn", FOR_LESSON | FOR_HELP},
@@ -52,9 +52,10 @@ static const struct group {
      FOR_GENERATE,
      {"tokens", "temp", "top-k", "top-p", "seed", "no-stop", "logprobs"}},
     {"What is scored", FOR_SCORE, {"continue", "stride", "total", "top-k", "bits"}},
+    {"What is looked at", FOR_LENS, {"site", "layer", "target", "show", "top-k"}},
     {"What is measured", FOR_BENCH, {"tokens", "only", "attention", "seed", "repeat", "precision"}},
     {"What is shown",
-     ~(FOR_EXPLAIN | FOR_BENCH),
+     ~(FOR_EXPLAIN | FOR_BENCH | FOR_LENS),
      {"show", "layer", "head", "mean", "words", "hide-first", "reduce", "per-item", "sort", "map"}},
     {"What is shown", FOR_INFO, {"tokens"}},
     {"Training",

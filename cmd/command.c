@@ -49,6 +49,12 @@ const struct command command_rows[] = {
      "printf 'Life is short\\neat dessert\\n' | attn-cli score --total\n"
      "attn-cli score \"Life is short, eat dessert first\" -o surprisal.svg\n",
      score_command},
+    {"lens", FOR_LENS, "what a model would say at each of its layers", "[TEXT]...",
+     "attn-cli lens \"Life is short, eat dessert first\"\n"
+     "attn-cli lens \"The keys to the cabinet\" --target \" are\" --show rank,target,kl\n"
+     "attn-cli lens \"Life is short\" --site attn_out --layer -1 --format json\n"
+     "attn-cli lens \"Life is short, eat dessert first\" -o lens.svg\n",
+     lens_command},
     {"tokenize", FOR_TOKENIZE, "show a text's tokens: ids, words, places; and back", "[TEXT]...",
      "attn-cli tokenize \"Life is short, eat dessert first\"\n"
      "echo \"Life is short\" | attn-cli tokenize --ids\n"

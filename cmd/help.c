@@ -136,7 +136,7 @@ static void write_commands(struct stream *out, const struct command_group *group
 static void overview(struct stream *out)
 {
     stream_text(out, "attn-cli runs a GPT-style decoder and shows what every attention head looks "
-                     "at.\n\n"
+                     "at.\n"
                      "  attn-cli run --sentence \"Life is short, eat dessert first\"\n\n");
     for (size_t i = 0; i < command_group_count; i++)
         write_commands(out, &command_groups[i]);

@@ -34,6 +34,7 @@ enum {
     FOR_HEADS = 1 << 12,
     FOR_COMPARE = 1 << 13,
     FOR_SCORE = 1 << 14,
+    FOR_LENS = 1 << 15,
     FOR_BATCH = 1 << 16,
     FOR_MERGE = 1 << 17,
     FOR_ITEM = 1 << 18, /* no command: what one item of `batch` may say */
@@ -137,6 +138,10 @@ struct options {
     struct looks_options looks;
     struct generate_options generate;
     struct score_options score;
+    struct {
+        const char *site, *target;
+        long long best;
+    } lens;
     struct batch_options batch;
     struct make_options make;
     struct train_options train;
@@ -169,7 +174,7 @@ struct options {
 #define OPTIONS_DEFAULT                                                                          \
     {                                                                                            \
         .mechanism.temperature = 1, .generate = {.tokens = 32, .top_p = 1}, .score.best = 3,     \
-        .bench.repeat = 5, .corpus.count = 1, .make.seed = ORIGIN_SEED,                          \
+        .lens.best = 3, .bench.repeat = 5, .corpus.count = 1, .make.seed = ORIGIN_SEED,          \
         .train.settings = {                                                                      \
             .steps = 1000, .texts = 32, .accumulate = 1, .rate = 1e-3, .decay = 0.1, .clip = 1}, \
     }

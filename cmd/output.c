@@ -144,6 +144,15 @@ int output_check_selection(const struct output *output, const struct selection *
                      output->format->name);
 }
 
+int output_check_made(const struct output *output, struct err *err)
+{
+    if (!output->to_folder || !output->format->has_tokens ||
+        strcmp(output->format->name, "safetensors") == 0)
+        return 0;
+    return err_usage(err, "--format %s: expected a file, found the folder '%s'",
+                     output->format->name, output->path);
+}
+
 int output_open(struct output *output, struct err *err)
 {
     if (output->stream.buffer || output->folder.path)

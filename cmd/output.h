@@ -72,6 +72,9 @@ int output_choose(struct output *output, const struct output_options *options, s
 int output_check_selection(const struct output *output, const struct selection *selection,
                            struct err *err);
 
+/* What is made of texts, as scores are, has pages and JSON of its own: these are one file. */
+int output_check_made(const struct output *output, struct err *err);
+
 /* Begin, if that is not done yet; write reports; finish, so that the file is there under its name;
  * or give up, so that it is not: nothing after a commit. */
 int output_open(struct output *output, struct err *err);

@@ -55,9 +55,7 @@ static int check_options(struct job *job, struct err *err)
                          options->score.whole ? "total" : "words");
     if (options->score.whole && options->select.words)
         return err_usage(err, "--total: it has no lines of words: leave out --words");
-    if (job->output.to_folder)
-        return err_usage(err, "--output: expected a file, found the folder '%s'", job->output.path);
-    return 0;
+    return output_check_made(&job->output, err);
 }
 
 /* Sums over all texts stand in one table. */
@@ -65,7 +63,7 @@ static int check_inputs(struct job *job, struct err *err)
 {
     const struct format *format = job->output.format;
     size_t count = job->session.inputs.count;
-    if (format->one_sentence && count > 1 && !job->view.whole)
+    if (format->one_sentence && !job->output.to_folder && count > 1 && !job->view.whole)
         return err_usage(err, "--format %s: one file holds one text, found %zu", format->name,
                          count);
     job->place = page_place(&job->options->looks, &job->style);

@@ -305,13 +305,13 @@ LIST(layer_defaults, "Without --layer, beside --show", NULL)
 enum { REPORTS = FOR_RUN | FOR_GENERATE | FOR_BATCH };
 
 const struct value_use value_uses[] = {
-    {"attention", FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_BATCH | FOR_SCORE, &list_attention,
-     "+", false},
+    {"attention", FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_BATCH | FOR_SCORE | FOR_LENS,
+     &list_attention, "+", false},
     {"attention", FOR_COMPARE | FOR_BENCH, &list_attention, ",+", false},
     {"show", REPORTS, &list_tensors, ",", false},
     {"show", FOR_RUN | FOR_BATCH, &list_defaults, NULL, true},
     {"show", FOR_GENERATE, &list_layer_defaults, NULL, true},
-    {"format", REPORTS | FOR_SCORE, &list_formats, NULL, false},
+    {"format", REPORTS | FOR_SCORE | FOR_LENS, &list_formats, NULL, false},
     {"format", FOR_BATCH, &list_reduction_formats, NULL, true},
     {"format", FOR_EXPLAIN, &list_explain_formats, NULL, false},
     {"format", FOR_COMPARE, &list_compare_formats, NULL, false},

@@ -206,6 +206,9 @@ for format in text csv jsonl svg; do
     try score -m "$in/school" 'Anna is' --continue ' old' --continue ' is' --format $format -o here
 done
 try score -m "$in/school" 'Anna is old' --color always
+for format in text csv json svg html; do
+    try lens -m "$in/school" 'Anna is old' --target Anna --show best,kl --format $format -o here
+done
 try lesson 2
 try help
 try help run

@@ -49,7 +49,8 @@ int cells_make(struct cells *cells, const struct sheet *sheet, const struct tone
 enum { NUMBER_BYTES = 64 }; /* the longest float32 with its decimals has 45 */
 
 static const double NUMBER_SIZE = 6;
-static const double HATCHED = 60; /* in smaller pictures a hatching would be all one sees */
+static const double TEXT_LEAST = 14; /* a narrower cell has no room for words */
+static const double HATCHED = 60;    /* in smaller pictures a hatching would be all one sees */
 static const uint32_t EMPTY = 0xececec;
 static const double CAP = 0.36; /* half the height of a digit, of its size */
 
@@ -61,6 +62,8 @@ static void write_number(char text[NUMBER_BYTES], float value, int decimals)
 /* The widest number is the lowest or the highest. */
 static bool fits(const struct section *section, int decimals)
 {
+    if (section->sheets->texts)
+        return TEXT_LEAST <= section->columns.pitch && NUMBER_SIZE + 3 <= section->rows.pitch;
     char low[NUMBER_BYTES];
     char high[NUMBER_BYTES];
     struct extent extent = section->tones.found;
@@ -76,18 +79,21 @@ bool panel_has_numbers(const struct section *section, int *decimals)
     struct extent extent = section->tones.found;
     float largest = fmaxf(-extent.low, extent.high);
     bool single = section->rows.step == 1 && section->columns.step == 1;
-    *decimals = largest < 10 ? 2 : largest < 100 ? 1 : 0;
-    return single && section->style->cells != CELLS_HEAT && extent.low <= extent.high &&
-           (largest >= 0.1f || largest == 0) && fits(section, *decimals);
+    *decimals = section->sheets->whole ? 0 : largest < 10 ? 2 : largest < 100 ? 1 : 0;
+    bool tells = section->sheets->texts || largest >= 0.1f || largest == 0;
+    return single && section->style->cells != CELLS_HEAT && extent.low <= extent.high && tells &&
+           fits(section, *decimals);
 }
 
-static void draw_numbers(const struct section *section, const struct sheet *sheet,
-                         const struct cells *cells, struct canvas *canvas, struct box area,
-                         int decimals)
+static int draw_numbers(const struct section *section, const struct sheet *sheet,
+                        const struct cells *cells, struct canvas *canvas, struct box area,
+                        struct err *err)
 {
+    int decimals = 0;
     struct lettering lettering = {.size = NUMBER_SIZE, .anchor = ANCHOR_MIDDLE};
     bool heat = section->style->cells != CELLS_NUMBERS;
     char text[NUMBER_BYTES];
+    panel_has_numbers(section, &decimals);
     for (size_t r = 0; r < sheet->rows.size; r++) {
         for (size_t c = 0; c < sheet->columns.size && !sheet_hides(sheet, r, c); c++) {
             unsigned level = cells->levels[r * cells->columns + c];
@@ -99,9 +105,13 @@ static void draw_numbers(const struct section *section, const struct sheet *shee
             lettering.colour =
                 colour_ink(heat ? section->ramp.colours[level] : colour_of_hex(0xffffff));
             write_number(text, sheet_cell(sheet, r, c), decimals);
-            canvas_text(canvas, at, text, &lettering);
+            const char *said = sheet_text(sheet, r, c);
+            if (canvas_text_fit(canvas, at, said ? said : text, section->columns.pitch, &lettering,
+                                err))
+                return -1;
         }
     }
+    return 0;
 }
 
 static int draw_heat(const struct section *section, const struct sheet *sheet,
@@ -123,10 +133,9 @@ static int draw_heat(const struct section *section, const struct sheet *sheet,
             canvas_hatch(canvas, area);
         canvas_cells(canvas, area, &cells, &section->ramp);
     }
-    if (numbers)
-        draw_numbers(section, sheet, &cells, canvas, area, decimals);
+    int failed = numbers && draw_numbers(section, sheet, &cells, canvas, area, err);
     arena_release(&arena);
-    return 0;
+    return failed ? -1 : 0;
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */

@@ -52,7 +52,7 @@ static const double LAYER_NAMES = 15.75; /* beside a row of panels, and above a 
 static const double HEAD_NAMES = 11.25;
 static const double GAP = 9, GAP_OF_MANY = 4.875, MANY = 8; /* between panels */
 static const double LINES_ALONE = 150, LINES_LARGEST = 11;
-static const double CELL_LARGEST = 25, ROW_LARGEST = 15;
+static const double CELL_LARGEST = 25, ROW_LARGEST = 15, TEXT_LARGEST = 44;
 static const double LABELS_ALONE = 110, LABELS_OF_MANY = 56; /* the most room for labels */
 static const double LABELLED = 6.25;    /* the smallest pitch at which every place has a label */
 static const double LABELLED_AXIS = 84; /* a shorter one has all its labels, or none */
@@ -101,7 +101,8 @@ static void fit(struct section *section, double across)
                          ? across
                          : fmin(fmax(LABELLED * (double)rows, across), TALLEST);
     if (section->kind == KIND_MATRIX && !square) {
-        section->columns = axis_fit_cells(columns, across, CELL_LARGEST);
+        double largest = section->sheets->texts ? TEXT_LARGEST : CELL_LARGEST;
+        section->columns = axis_fit_cells(columns, across, largest);
         section->rows = axis_fit_cells(rows, tallest, ROW_LARGEST);
         return;
     }

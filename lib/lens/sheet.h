@@ -37,7 +37,8 @@ struct sheet {
     struct axis rows;
     struct axis columns;
     const float *values;      /* [rows, columns], dense */
-    const char *const *texts; /* [rows, columns] what people read in a cell; NULL: its number */
+    const char *const *texts; /* [rows, columns], read by sheet_text; NULL: numbers */
+    bool whole;               /* numbers are, and written so on pages and pictures */
     bool causal;              /* cells right of the diagonal are hidden */
     bool mean_of_layers;
     bool mean_of_heads;
@@ -46,6 +47,12 @@ struct sheet {
 static inline float sheet_cell(const struct sheet *sheet, size_t row, size_t column)
 {
     return sheet->values[row * sheet->columns.size + column];
+}
+
+/* What people read there in place of the number; NULL: the number. */
+static inline const char *sheet_text(const struct sheet *sheet, size_t row, size_t column)
+{
+    return sheet->texts ? sheet->texts[row * sheet->columns.size + column] : NULL;
 }
 
 static inline bool sheet_hides(const struct sheet *sheet, size_t row, size_t column)

@@ -12,20 +12,19 @@
 #include "measure/score_view.h"
 #include "write/json_report.h"
 
-static void begin(struct json_writer *json, const struct score_view *view,
-                  const struct tokenized *sentence, const struct place *place)
+void score_json_begin(struct json_writer *json, const struct viewer *viewer,
+                      const struct tokenized *sentence, const struct place *place)
 {
-    struct report report = {.model = view->viewer->model.name,
-                            .precision = view->viewer->model.weights.precision,
+    struct report report = {.model = viewer->model.name,
+                            .precision = viewer->model.weights.precision,
                             .sentence = *sentence};
     if (place->count > 1 && !json->one_line)
         stream_text(json->stream, place->index == 0 ? "[" : ",\n");
     json_put_open(json, NULL, '{');
     json_report_origin(json, &report);
-    json_put_text(json, "\n unit", score_unit(view));
 }
 
-static void end(struct json_writer *json, const struct place *place)
+void score_json_end(struct json_writer *json, const struct place *place)
 {
     bool last = place->index + 1 == place->count;
     json_put_close(json, '}');
@@ -35,21 +34,21 @@ static void end(struct json_writer *json, const struct place *place)
         stream_char(json->stream, '\n');
 }
 
-static void put_best(struct json_writer *json, const struct score_view *view,
-                     const struct token_score *score, size_t count)
+void score_json_best(struct json_writer *json, const struct viewer *viewer,
+                     const struct likely *best, size_t count)
 {
     json_put_open(json, "best", '[');
-    for (size_t i = 0; score->best && i < count; i++) {
+    for (size_t i = 0; best && i < count; i++) {
         size_t size = 0;
-        const struct tokenizer *tokenizer = view->viewer->tokenizer;
-        const char *bytes = tokenizer ? tokenizer_token(tokenizer, score->best[i].id, &size) : NULL;
+        const struct tokenizer *tokenizer = viewer->tokenizer;
+        const char *bytes = tokenizer ? tokenizer_token(tokenizer, best[i].id, &size) : NULL;
         json_put_open(json, NULL, '{');
-        json_put_integer(json, "id", score->best[i].id);
+        json_put_integer(json, "id", best[i].id);
         if (bytes) {
             json_put_bytes(json, "text", bytes, size);
             json_report_bytes(json, bytes, size);
         }
-        json_put_float(json, "logprob", score->best[i].logprob);
+        json_put_float(json, "logprob", best[i].logprob);
         json_put_close(json, '}');
     }
     json_put_close(json, ']');
@@ -69,7 +68,7 @@ static void put_token(struct json_writer *json, const struct score_view *view,
     json_put_float(json, "entropy", (float)score_surprisal(view, -(double)score->entropy));
     json_put_float(json, "rank", score->rank ? (float)score->rank : NAN);
     if (text->scored->best_count)
-        put_best(json, view, score, text->scored->best_count);
+        score_json_best(json, view->viewer, score->best, text->scored->best_count);
 }
 
 static void put_sum(struct json_writer *json, const struct score_view *view,
@@ -86,7 +85,8 @@ void score_json_write(struct stream *out, const struct score_view *view,
     struct json_writer json = {.stream = out, .one_line = lines};
     const struct tokenized *sentence = text->sentence;
     struct score_sum sum = score_sum_of(text->scored, 0, text->scored->count);
-    begin(&json, view, sentence, place);
+    score_json_begin(&json, view->viewer, sentence, place);
+    json_put_text(&json, "\n unit", score_unit(view));
     json_put_open(&json, "\n total", '{');
     put_sum(&json, view, &sum);
     json_put_close(&json, '}');
@@ -102,14 +102,15 @@ void score_json_write(struct stream *out, const struct score_view *view,
         json_put_close(&json, '}');
     }
     json_put_close(&json, ']');
-    end(&json, place);
+    score_json_end(&json, place);
 }
 
 void score_sums_json_write(struct stream *out, const struct score_view *view,
                            const struct score_sums *sums, const struct place *place, bool lines)
 {
     struct json_writer json = {.stream = out, .one_line = lines};
-    begin(&json, view, sums->sentence, place);
+    score_json_begin(&json, view->viewer, sums->sentence, place);
+    json_put_text(&json, "\n unit", score_unit(view));
     json_put_open(&json, sums->differences ? "\n continuations" : "\n texts", '[');
     for (size_t i = 0; i < sums->count; i++) {
         const struct score_sum *sum = &sums->items[i];
@@ -121,5 +122,5 @@ void score_sums_json_write(struct stream *out, const struct score_view *view,
         json_put_close(&json, '}');
     }
     json_put_close(&json, ']');
-    end(&json, place);
+    score_json_end(&json, place);
 }

@@ -85,4 +85,13 @@ void score_json_write(struct stream *out, const struct score_view *view,
 void score_sums_json_write(struct stream *out, const struct score_view *view,
                            const struct score_sums *sums, const struct place *place, bool lines);
 
+/* What such objects, and those of other measures of texts, have in common: where they come from, as
+ * in every report; the most likely tokens, as a member "best". */
+struct json_writer;
+void score_json_begin(struct json_writer *json, const struct viewer *viewer,
+                      const struct tokenized *sentence, const struct place *place);
+void score_json_end(struct json_writer *json, const struct place *place);
+void score_json_best(struct json_writer *json, const struct viewer *viewer,
+                     const struct likely *best, size_t count);
+
 #endif

@@ -22,7 +22,7 @@ enum site logits_site(const struct config *config)
     return config->norm_first ? SITE_RESID_POST : SITE_LN_2;
 }
 
-static size_t piece_rows(size_t words, size_t rows)
+size_t logits_piece_rows(size_t words, size_t rows)
 {
     size_t fitting = PIECE_BYTES / (words * sizeof(float));
     size_t most = fitting < PIECE_LEAST ? PIECE_LEAST : fitting < PIECE_MOST ? fitting : PIECE_MOST;
@@ -63,7 +63,7 @@ static int make_piece(const struct logits_work *work, size_t first, size_t count
 
 int logits_of_rows(const struct logits_work *work, struct err *err)
 {
-    size_t step = piece_rows(work->viewer->model.config.vocab_size, work->rows.rows);
+    size_t step = logits_piece_rows(work->viewer->model.config.vocab_size, work->rows.rows);
     for (size_t first = 0; first < work->rows.rows; first += step) {
         size_t left = work->rows.rows - first;
         if (make_piece(work, first, left < step ? left : step, err))

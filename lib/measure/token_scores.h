@@ -64,4 +64,7 @@ struct logits_work {
 
 int logits_of_rows(const struct logits_work *work, struct err *err);
 
+/* How many of so many rows have logits side by side. */
+size_t logits_piece_rows(size_t words, size_t rows);
+
 #endif

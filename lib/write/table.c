@@ -85,7 +85,9 @@ void table_heated(struct table *table, const char *number, unsigned level)
     struct text_heat *heat = table->heat;
     const struct table_column *column = next_column(table);
     size_t margin = column->gap > 0;
-    size_t size = heat->numbers ? strlen(number) : column->width - column->tight;
+    size_t size =
+        heat->numbers ? utf8_width(number, strlen(number)) : column->width - column->tight;
+    bool is_cut = heat->numbers && column->shortens && size > column->width;
     size_t marks = heat->numbers ? margin : margin + column->width;
     const char *mark = heat->shades ? text_heat_shade(heat, level) : " ";
     if (column->tight) {
@@ -99,8 +101,10 @@ void table_heated(struct table *table, const char *number, unsigned level)
         buf_text(line, mark);
     if (heat->numbers && !column->tight)
         text_blanks_up_to(line, column->width, size);
-    if (heat->numbers)
-        buf_bytes(line, number, size);
+    if (is_cut)
+        text_left(line, number, column->width);
+    else if (heat->numbers)
+        buf_text(line, number);
     if (column->tight)
         text_heat_reset(line, heat);
     table->margin = margin;

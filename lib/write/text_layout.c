@@ -65,6 +65,19 @@ static void widen_cells(struct text_layout *layout, const struct axis *columns, 
         layout->cell_width = wanted;
 }
 
+/* Texts in place of numbers, as far as they are no longer than labels. */
+static size_t texts_width(const struct sheet *sheet)
+{
+    size_t widest = 1;
+    for (size_t r = 0; r < sheet->rows.size; r++)
+        for (size_t c = 0; c < sheet->columns.size; c++) {
+            const char *text = sheet_text(sheet, r, c);
+            size_t width = utf8_width(text, strlen(text));
+            widest = width > widest ? width : widest;
+        }
+    return widest < TEXT_LABEL_MAX ? widest : TEXT_LABEL_MAX;
+}
+
 static void fit_columns(struct text_layout *layout, const struct axis *columns, size_t page)
 {
     size_t slot = layout->gap + layout->cell_width;
@@ -120,8 +133,9 @@ struct text_layout text_layout(const struct report *report, const struct kept *k
     layout.label_width = left_width(report, kept, &layout);
     if (numbers) {
         struct numeral_range range = find_range(report, kept, &layout.rows);
-        layout.numeral = numeral_of_range(&range, NUMERAL_DIGITS);
-        layout.cell_width = numeral_width(&range, layout.numeral);
+        layout.numeral = numeral_of_range(&range, first.whole ? 0 : NUMERAL_DIGITS);
+        layout.cell_width =
+            first.texts ? texts_width(&first) : numeral_width(&range, layout.numeral);
     } else {
         layout.label_width++; /* a blank before the first cell */
     }

@@ -85,12 +85,13 @@ static void add_header(struct table *table, const struct text_layout *layout,
 }
 
 static void add_number(struct table *table, const struct text_layout *layout,
-                       const struct tone *tone, float value)
+                       const struct tone *tone, float value, const char *text)
 {
-    char text[NUMERAL_BYTES];
+    char number[NUMERAL_BYTES];
     const struct text_heat *heat = table->heat;
-    numeral_write(text, layout->numeral, value);
-    table_heated(table, text, heat->colours || heat->shades ? tone_level(tone, value) : 0);
+    numeral_write(number, layout->numeral, value);
+    table_heated(table, text ? text : number,
+                 heat->colours || heat->shades ? tone_level(tone, value) : 0);
 }
 
 static void add_label(struct table *table, const struct text_layout *layout,
@@ -121,7 +122,8 @@ static void add_row(struct table *table, const struct text_layout *layout,
         if (hidden || between || text_cut_between(&layout->columns, slot))
             table_text(table, hidden ? "" : ellipsis);
         else
-            add_number(table, layout, &tone, sheet_cell(sheet, row, column));
+            add_number(table, layout, &tone, sheet_cell(sheet, row, column),
+                       sheet_text(sheet, row, column));
     }
 }
 

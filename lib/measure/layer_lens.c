@@ -1,0 +1,180 @@
+#include "measure/layer_lens.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "math/isa.h"
+#include "math/portable_math.h"
+#include "measure/token_scores.h"
+
+/* --- what is looked at ------------------------------------------------------------------------ */
+
+static bool is_of_stream(const struct config *config, enum site site)
+{
+    size_t floats = 0;
+    const struct site_row *row = &site_rows[site];
+    return row->in_layer && row->part != PART_SOURCE && row->axes == AXES_TOKEN_CHANNEL &&
+           site_exists(config, site) && site_like(site) != SITE_MLP_ACT &&
+           site_like(site) != SITE_MLP_GATE && site_like(site) != SITE_MLP_UP &&
+           site_size(&floats, config, site, config->n_head, 1, 1) && floats == config->n_embd;
+}
+
+int lens_find_site(enum site *site, const char *name, const struct config *config, struct err *err)
+{
+    struct buf known = {0};
+    *site = config->norm_first ? SITE_RESID_POST : SITE_LN_2;
+    if (!name || (site_find(name, strlen(name), site) && is_of_stream(config, *site)))
+        return 0;
+    for (int i = 0; i < SITE_COUNT; i++)
+        if (is_of_stream(config, (enum site)i))
+            buf_format(&known, "%s%s", known.size ? ", " : "", site_rows[i].name);
+    err_usage(err, "--site: expected one of %s, found '%s'", known.size ? known.bytes : "", name);
+    buf_release(&known);
+    return -1;
+}
+
+/* --- a row of logits beside the last ones ----------------------------------------------------- */
+
+struct lens_work {
+    const struct layer_lens *lens;
+    const struct tokenized *sentence;
+    long long target;
+    size_t words;
+    size_t first;      /* the token of the first row */
+    float *last;       /* [rows, V] the model's own logits of these tokens … */
+    double *last_sums; /* [rows] … and their logsumexp */
+    size_t layer;      /* the place of the one that is looked at */
+    uint32_t *ids;     /* [rows, best_count] */
+    struct likely *best;
+};
+
+static void keep_last(void *context, size_t row, const float *logits, size_t count)
+{
+    struct lens_work *work = context;
+    memcpy(work->last + row * count, logits, count * sizeof *logits);
+    work->last_sums[row] = logsumexp(logits, count);
+}
+
+/* Σ p (log p - log q), where log p = x - x_sum and log q = y - y_sum. */
+FOR_EACH_ISA
+static double divergence(const float *x, double x_sum, const float *y, double y_sum, size_t count)
+{
+    double lanes[LANES] = {0};
+    double shift = x_sum - y_sum;
+    double sum = 0;
+    FOR_LANES(count, {
+        double log_p = (double)x[i] - x_sum;
+        double p = (double)exp_negative((float)(log_p < 0 ? log_p : 0));
+        lanes[lane] += p * ((double)x[i] - (double)y[i] - shift);
+    });
+    for (int i = 0; i < LANES; i++)
+        sum += lanes[i];
+    return sum > 0 ? sum : 0; /* never below, but for rounding */
+}
+
+static void see_cell(void *context, size_t row, const float *logits, size_t count)
+{
+    struct lens_work *work = context;
+    size_t token = work->first + row;
+    size_t best_count = work->lens->best_count;
+    struct lens_cell *cell = &work->lens->cells[work->layer * work->lens->tokens + token];
+    struct likely *best = work->best + (work->layer * work->lens->tokens + token) * best_count;
+    uint32_t *ids = work->ids + row * best_count;
+    long long target = work->target;
+    double entropy = 0;
+    double sum = logsumexp_entropy(&entropy, logits, count);
+    if (target < 0 && token + 1 < work->lens->tokens)
+        target = work->sentence->ids[token + 1];
+    topk(ids, best_count, logits, count);
+    for (size_t i = 0; i < best_count; i++)
+        best[i] = (struct likely){ids[i], (float)((double)logits[ids[i]] - sum)};
+    *cell = (struct lens_cell){
+        .best = best,
+        .entropy = (float)entropy,
+        .kl = (float)divergence(work->last + row * count, work->last_sums[row], logits, sum, count),
+        .target = target < 0 ? NAN : (float)((double)logits[target] - sum),
+        .rank = target < 0 ? 0 : likelier(logits, count, (uint32_t)target) + 1,
+    };
+}
+
+/* --- all layers, some tokens at a time -------------------------------------------------------- */
+
+/* What was kept of a site, [T, C]. */
+static struct matrix find(const struct report *report, enum site site, size_t layer)
+{
+    size_t i = 0;
+    while (report->tensors[i].site != site ||
+           (site_rows[site].in_layer && report->tensors[i].layer != (int)layer))
+        i++;
+    const struct kept *kept = &report->tensors[i];
+    return (struct matrix){(float *)kept->data, kept->shape[0], kept->shape[1], kept->shape[1]};
+}
+
+static int look_at_tokens(struct lens_work *work, const struct report *report, size_t count,
+                          struct viewer *viewer, struct err *err)
+{
+    const struct config *config = &viewer->model.config;
+    const struct layer_lens *lens = work->lens;
+    enum site end = logits_site(config);
+    struct logits_work logits = {
+        .viewer = viewer, .context = work, .normed = true, .see = keep_last};
+    logits.rows = matrix_rows(find(report, end, config->n_layer - 1), work->first, count);
+    if (logits_of_rows(&logits, err))
+        return -1;
+    logits.normed = false;
+    logits.see = see_cell;
+    for (work->layer = 0; work->layer < lens->layers.count; work->layer++) {
+        struct matrix rows = find(report, lens->site, lens->layers.items[work->layer]);
+        logits.rows = matrix_rows(rows, work->first, count);
+        if (logits_of_rows(&logits, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int look_at_all(struct lens_work *work, const struct report *report, struct viewer *viewer,
+                       struct arena *arena, struct err *err)
+{
+    size_t words = work->words;
+    size_t tokens = work->lens->tokens;
+    size_t best_count = work->lens->best_count;
+    size_t step = logits_piece_rows(words, tokens);
+    size_t cells = work->lens->layers.count * tokens;
+    work->last = arena_room(arena, step, words * sizeof *work->last, err);
+    work->last_sums = arena_room(arena, step, sizeof *work->last_sums, err);
+    work->ids = arena_room(arena, step, best_count * sizeof *work->ids, err);
+    work->best = arena_room(arena, cells, best_count * sizeof *work->best, err);
+    if (!work->last || !work->last_sums || !work->ids || !work->best)
+        return -1;
+    for (; work->first < tokens; work->first += step) {
+        size_t left = tokens - work->first;
+        if (look_at_tokens(work, report, left < step ? left : step, viewer, err))
+            return -1;
+    }
+    return 0;
+}
+
+int lens_look(struct layer_lens *lens, const struct lens_plan *plan, const struct text_pair *pair,
+              struct arena *arena, struct err *err)
+{
+    struct viewer *viewer = plan->viewer;
+    const struct config *config = &viewer->model.config;
+    struct selection selection = {.sites = site_bit(plan->site) | site_bit(logits_site(config))};
+    struct report report;
+    struct look look = {&selection, pair, 1, 0, &report};
+    size_t tokens = pair->sentence.count;
+    *lens = (struct layer_lens){plan->site, plan->layers, tokens, plan->best_count, NULL};
+    if (lens->best_count > config->vocab_size)
+        lens->best_count = config->vocab_size;
+    lens->cells = arena_alloc(arena, plan->layers.count, tokens * sizeof *lens->cells, err);
+    struct lens_work work = {.lens = lens,
+                             .sentence = &pair->sentence,
+                             .target = plan->target,
+                             .words = config->vocab_size};
+    return !lens->cells || selection_layers(&selection, NULL, config, arena, err) ||
+                   viewer_look(viewer, &look, arena, err) ||
+                   look_at_all(&work, &report, viewer, arena, err)
+               ? -1
+               : 0;
+}

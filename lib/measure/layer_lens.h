@@ -1,0 +1,78 @@
+/* layer_lens.h: what a model would say at each layer: the final norm, made anew on a vector of the
+ * residual stream, then the logits (the "logit lens"; nostalgebraist, 2020).
+ *
+ *     struct lens_plan plan = {.viewer = &viewer, .target = -1, .best_count = 1};
+ *     struct layer_lens lens;
+ *     if (lens_find_site(&plan.site, NULL, &config, err) ||
+ *         selection_layers(&selection, NULL, &config, &arena, err) || ...
+ *         lens_look(&lens, &plan, &pair, &arena, err)) ...
+ *
+ * Of the last layer's output these are the model's own logits, bit for bit.
+ */
+#ifndef ATTN_MEASURE_LAYER_LENS_H
+#define ATTN_MEASURE_LAYER_LENS_H
+
+#include "lens/continuation.h"
+#include "lens/viewer.h"
+
+struct lens_cell {
+    const struct likely *best; /* [best_count] the likeliest first */
+    float entropy;             /* in nats */
+    float kl;                  /* from what the model says at last: Σ p log(p / q), q this one's */
+    float target;              /* the log-probability of the target; NaN: there is none … */
+    size_t rank;               /* … and its rank, 1 for the most likely; 0 */
+};
+
+struct layer_lens {
+    enum site site;
+    struct layers layers;
+    size_t tokens, best_count;
+    struct lens_cell *cells; /* [layers, tokens] */
+};
+
+struct lens_plan {
+    struct viewer *viewer;
+    enum site site;
+    struct layers layers;
+    size_t best_count;
+    long long target; /* an id; -1: the token that comes next in the text */
+};
+
+/* A site of every layer that is as wide as the stream; NULL: what leaves the layer. Others are
+ * refused as usage, with those there are. */
+int lens_find_site(enum site *site, const char *name, const struct config *config, struct err *err);
+
+/* All of it is the arena's. */
+int lens_look(struct layer_lens *lens, const struct lens_plan *plan, const struct text_pair *pair,
+              struct arena *arena, struct err *err);
+
+/* --- as sheets, layers by tokens --------------------------------------------------------------- */
+
+enum lens_number {
+    LENS_BEST,
+    LENS_ID,
+    LENS_ENTROPY,
+    LENS_KL,
+    LENS_RANK,
+    LENS_TARGET,
+    LENS_NUMBERS
+};
+
+struct lens_number_row {
+    const char *name, *about;
+};
+
+extern const struct lens_number_row lens_numbers[LENS_NUMBERS];
+
+/* A report with a sheet for each number of a set, `1 << LENS_KL | …`; it lives as long as the arena,
+ * the lens and the text. The cells of LENS_BEST read as the tokens they are about. */
+int lens_report(struct report *report, const struct layer_lens *lens, unsigned numbers,
+                const struct viewer *viewer, const struct tokenized *sentence, struct arena *arena,
+                struct err *err);
+
+/* An object, of `place->count` in an array, or with `lines` on a line each. */
+struct place;
+void lens_json_write(struct stream *out, const struct layer_lens *lens, const struct viewer *viewer,
+                     const struct tokenized *sentence, const struct place *place, bool lines);
+
+#endif

@@ -1,0 +1,137 @@
+#include "measure/layer_lens.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "measure/token_scores.h"
+#include "model/forward.h"
+
+static const char *const models[] = {
+    "tiny", "tests/golden-families/llama", "tests/golden-families/gpt_neox",
+    "tests/golden-families/gemma2", "tests/golden-families/opt-350m-style"};
+
+static const char ids[] = "1,9,2,2,12,4,11";
+
+static struct viewer viewer;
+static struct arena arena;
+static struct text_pair pair;
+
+static void open_model(const char *model)
+{
+    struct err err = {0};
+    struct input input = {.ids = ids};
+    int failed = viewer_open(&viewer, model, 1, &err) ||
+                 viewer_read(&viewer, &pair, &input, NULL, &arena, &err);
+    ck_assert_msg(!failed, "%s", err.text);
+}
+
+static void close_model(void)
+{
+    viewer_release(&viewer);
+    arena_release(&arena);
+}
+
+static struct report look(enum site site, const char *layers)
+{
+    struct err err = {0};
+    struct report report;
+    struct selection selection = {.sites = site_bit(site)};
+    struct look at = {&selection, &pair, 1, 0, &report};
+    int failed = selection_layers(&selection, layers, &viewer.model.config, &arena, &err) ||
+                 viewer_look(&viewer, &at, &arena, &err);
+    ck_assert_msg(!failed, "%s", err.text);
+    return report;
+}
+
+static struct layer_lens see(const char *site, long long target)
+{
+    struct err err = {0};
+    struct layer_lens lens;
+    struct selection all = {0};
+    struct lens_plan plan = {.viewer = &viewer, .best_count = 2, .target = target};
+    const struct config *config = &viewer.model.config;
+    int failed = lens_find_site(&plan.site, site, config, &err);
+    all.sites = site_bit(plan.site);
+    failed = failed || selection_layers(&all, NULL, config, &arena, &err);
+    plan.layers = all.layers;
+    ck_assert_msg(!failed && !lens_look(&lens, &plan, &pair, &arena, &err), "%s", err.text);
+    return lens;
+}
+
+/* Rows that were kept of a pass, and what that made of them. */
+TEST_LOOP(logits_of_kept_rows_are_those_of_the_pass, COUNT(models))
+{
+    open_model(models[_i]);
+    struct err err = {0};
+    const struct config *config = &viewer.model.config;
+    size_t words = config->vocab_size;
+    struct report logits = look(SITE_LOGITS, NULL);
+    struct report stream = look(config->norm_first ? SITE_RESID_POST : SITE_LN_2, "-1");
+    const struct kept *kept = stream.tensors;
+    struct run run = {&viewer.machine, config, &viewer.model.weights, NULL};
+    for (size_t rows = 1; rows <= 7; rows += 3) {
+        float *made = arena_alloc(&arena, rows * words, sizeof *made, NULL);
+        struct matrix from = {(float *)kept->data, rows, config->n_embd, config->n_embd};
+        struct matrix to = {made, rows, words, words};
+        ck_assert_msg(forward_logits(&run, to, from, false, &arena, &err) == 0, "%s", err.text);
+        ck_assert_mem_eq(made, logits.tensors->data, rows * words * sizeof *made);
+    }
+    close_model();
+}
+
+TEST_LOOP(the_last_layer_says_what_the_model_says, COUNT(models))
+{
+    open_model(models[_i]);
+    struct layer_lens lens = see(NULL, -1);
+    struct look at = {.pairs = &pair, .count = 1};
+    struct scoring scoring = {.viewer = &viewer, .best_count = 2};
+    struct scored scored;
+    ck_assert_int_eq(scoring_run(&scored, &scoring, &at, &arena, NULL), 0);
+    const struct lens_cell *last = lens.cells + (lens.layers.count - 1) * lens.tokens;
+    for (size_t i = 0; i + 1 < lens.tokens; i++) {
+        const struct token_score *next = &scored.tokens[i + 1];
+        ck_assert_mem_eq(&last[i].target, &next->logprob, sizeof next->logprob);
+        ck_assert_mem_eq(&last[i].entropy, &next->entropy, sizeof next->entropy);
+        ck_assert_mem_eq(last[i].best, next->best, 2 * sizeof *next->best);
+        ck_assert_uint_eq(last[i].rank, next->rank);
+        ck_assert_float_eq(last[i].kl, 0);
+    }
+    ck_assert(isnan(last[lens.tokens - 1].target) && last[lens.tokens - 1].rank == 0);
+    close_model();
+}
+
+/* A target is told of at every token; two texts of a divergence by hand. */
+TEST_LOOP(cells_are_those_of_the_logits_at_their_site, COUNT(models))
+{
+    static const char *const sites[] = {"resid_pre", "attn_out", "mlp_out"};
+    enum { TARGET = 5 };
+    open_model(models[_i]);
+    struct err err = {0};
+    const struct config *config = &viewer.model.config;
+    size_t words = config->vocab_size;
+    struct run run = {&viewer.machine, config, &viewer.model.weights, NULL};
+    struct report last = look(SITE_LOGITS, NULL);
+    float *made = arena_alloc(&arena, 7 * words, sizeof *made, NULL);
+    for (size_t s = 0; s < COUNT(sites); s++) {
+        struct layer_lens lens = see(sites[s], TARGET);
+        struct report rows = look(lens.site, "0");
+        struct matrix from = {(float *)rows.tensors->data, 7, config->n_embd, config->n_embd};
+        struct matrix to = {made, 7, words, words};
+        ck_assert_msg(forward_logits(&run, to, from, false, &arena, &err) == 0, "%s", err.text);
+        for (size_t t = 0; t < 7; t++) {
+            const float *x = last.tensors->data + t * words;
+            const float *y = made + t * words;
+            double kl = 0;
+            for (size_t w = 0; w < words; w++) {
+                double p = (double)x[w] - logsumexp(x, words);
+                kl += exp(p) * (p - ((double)y[w] - logsumexp(y, words)));
+            }
+            ck_assert_double_eq_tol((double)lens.cells[t].kl, kl, 1e-6 * (1 + kl));
+            ck_assert_double_eq_tol((double)lens.cells[t].target,
+                                    (double)y[TARGET] - logsumexp(y, words), 1e-6);
+            ck_assert_uint_eq(lens.cells[t].rank, likelier(y, words, TARGET) + 1);
+        }
+    }
+    close_model();
+}
