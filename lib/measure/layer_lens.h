@@ -46,7 +46,7 @@ int lens_find_site(enum site *site, const char *name, const struct config *confi
 int lens_look(struct layer_lens *lens, const struct lens_plan *plan, const struct text_pair *pair,
               struct arena *arena, struct err *err);
 
-/* --- as sheets, layers by tokens --------------------------------------------------------------- */
+/* --- as sheets, layers by tokens -------------------------------------------------------------- */
 
 enum lens_number {
     LENS_BEST,

@@ -120,7 +120,7 @@ int lens_report(struct report *report, const struct layer_lens *lens, unsigned n
     return 0;
 }
 
-/* --- JSON -------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static void put_cell(struct json_writer *json, const struct layer_lens *lens,
                      const struct viewer *viewer, const struct lens_cell *cell)
