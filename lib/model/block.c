@@ -82,6 +82,8 @@ static enum pass_state project_all(struct pass *pass, size_t layer, struct matri
 static enum pass_state attend(struct pass *pass, size_t layer, struct matrix x,
                               struct matrix source, const struct attention_weights *w)
 {
+    if (pass->attended)
+        return PASS_ON;
     enum pass_state state = project_all(pass, layer, x, source, w);
     if (pass->batch->cached && pass->scratch.k.rows && state != PASS_FAILED)
         attention_store(pass, layer); /* the last values may be all that the pass goes on for */

@@ -31,4 +31,9 @@ int forward(const struct run *run, struct tap *tap, struct arena *arena, struct 
 int forward_logits(const struct run *run, struct matrix logits, struct matrix stream, bool normed,
                    struct arena *arena, struct err *err);
 
+/* The rest of a layer, from its heads on: x [N, C], rows of the stream as they enter it, becomes
+ * what leaves it, had its heads given context [N, H·dv]. Not for a model that looks at sources. */
+int forward_attended(const struct run *run, size_t layer, struct matrix x, struct matrix context,
+                     struct arena *arena, struct err *err);
+
 #endif

@@ -62,6 +62,12 @@ int pass_init(struct pass *pass)
                                                                                               : 0;
 }
 
+int pass_init_attended(struct pass *pass)
+{
+    pass->attended = true;
+    return pass_memory_take(pass, false) || hold_pairs(pass) ? -1 : 0;
+}
+
 int pass_init_cross(struct pass *cross, const struct pass *pass, const struct batch *batch)
 {
     *cross = *pass;

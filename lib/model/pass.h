@@ -59,14 +59,16 @@ struct pass {
     size_t first_layer;  /* … from which on, as layers are counted through: see config_layers */
     struct pass *cross;  /* the same texts, looking at their encoded sources; NULL: not so */
     struct tap *tap;
+    bool attended; /* scratch.context is there: attention is not computed, nor what leads to it */
     struct scratch scratch;
     struct arena *arena; /* the run's */
     struct err *err;
 };
 
-/* Reserve the buffers that this pass will use, and room in caches; the pass again, with `batch`,
- * which looks at the sources, over the same stream. */
+/* Reserve the buffers that this pass will use, and room in caches; those of rows that have attended
+ * already; the pass again, with `batch`, which looks at the sources, over the same stream. */
 int pass_init(struct pass *pass);
+int pass_init_attended(struct pass *pass);
 int pass_init_cross(struct pass *cross, const struct pass *pass, const struct batch *batch);
 
 /* What was stored in the caches counts from now on; or it is forgotten. */

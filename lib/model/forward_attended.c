@@ -1,0 +1,33 @@
+#include "math/rows.h"
+#include "model/forward.h"
+#include "model/pass.h"
+
+int forward_attended(const struct run *run, size_t layer, struct matrix x, struct matrix context,
+                     struct arena *arena, struct err *err)
+{
+    struct span all = {0, x.rows};
+    struct batch rows = {.count = 1, .queries = &all, .tokens = x.rows, .key_tokens = x.rows};
+    struct watch watch;
+    struct tap tap = {.watch = &watch};
+    struct pass pass = {
+        .machine = run->machine,
+        .config = run->config,
+        .weights = run->weights,
+        .batch = &rows,
+        .layers = run->config->n_layer,
+        .tap = &tap,
+        .arena = arena,
+        .err = err,
+    };
+    if (watch_init(&watch, run->config, arena, err))
+        return -1;
+    watch_add(&watch, SITE_LOGITS, 0); /* no layer is cut short, and none announces anything */
+    if (pass_init_attended(&pass))
+        return -1;
+    copy_rows(pass.scratch.x, x);
+    copy_rows(pass.scratch.context, context);
+    if (block(&pass, layer) == PASS_FAILED)
+        return -1;
+    copy_rows(x, pass.scratch.x);
+    return 0;
+}
