@@ -201,6 +201,8 @@ LIST(steps, "Steps", NULL)
 
 static const char *heading_of(const struct site_row *row)
 {
+    if (site_is_effective((enum site)(row - site_rows)))
+        return "Effective attention, which is not in all:";
     if (row->part == PART_CROSS)
         return "In its decoder, as the sentence looks at the source:";
     if (row->part == PART_SOURCE && row != &site_rows[SITE_SOURCE_EMBEDDING])
@@ -223,7 +225,7 @@ static bool tensors_at(struct value *value, size_t index)
     }
     index -= WORDS;
     for (size_t part = 0; part < PARTS; part++) {
-        for (size_t site = 0; site < SITE_COUNT; site++) {
+        for (size_t site = 0; site < SITE_ALL; site++) {
             const struct site_row *row = &site_rows[site];
             bool apart = heading_of(row) != NULL;
             if ((apart ? row->part : PART_SENTENCE) != parts[part] || index--)

@@ -51,7 +51,7 @@ static size_t job_bytes(const struct prepared *prepared)
     size_t tokens = prepared->pair.sentence.count;
     size_t source = prepared->pair.source.count;
     size_t total = 0;
-    for (int site = 0; site < SITE_COUNT; site++) {
+    for (int site = 0; site < SITE_ALL; site++) {
         size_t count = 0;
         if (!(selection->sites >> site & 1))
             continue;

@@ -52,7 +52,7 @@ static int plan(struct figure *figure, const struct section_sheets *kinds, size_
 int figure_plan(struct figure *figure, const struct report *report, const struct style *style,
                 struct arena *arena, struct err *err)
 {
-    size_t most = SITE_COUNT + report->tensor_count;
+    size_t most = SITE_ALL + report->tensor_count;
     struct section_sheets *kinds = arena_alloc(arena, most, sizeof *kinds, err);
     struct buf title = {0};
     size_t count = 0;
@@ -60,7 +60,7 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
     *figure = (struct figure){.title = buf_keep(&title, arena, err)};
     if (!kinds)
         return -1;
-    for (int site = 0; site < SITE_COUNT; site++) {
+    for (int site = 0; site < SITE_ALL; site++) {
         if (section_gather(&kinds[count], report, (enum site)site, arena, err))
             return -1;
         count += kinds[count].layers > 0;

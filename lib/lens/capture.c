@@ -33,7 +33,7 @@ int capture_init(struct capture *capture, const struct selection *selection,
                  const struct config *config, size_t texts, struct arena *arena, struct err *err)
 {
     *capture = (struct capture){.arena = arena};
-    for (int site = 0; site < SITE_COUNT; site++)
+    for (int site = 0; site < SITE_ALL; site++)
         if (selection->sites >> site & 1)
             capture->room += selection_layers_of(selection, (enum site)site).count;
     capture->lists = arena_alloc(arena, texts, sizeof *capture->lists, err);

@@ -150,7 +150,7 @@ static int group_tensor(struct kept *kept, const struct report *report, enum gro
     size_t width = shape[1];
     struct groups rows = group_axis(axes == AXES_GROUP_TOKEN_DIM ? keys : queries, shape[0], how);
     struct groups columns = {.count = width};
-    if (axes == AXES_HEAD_QUERY_KEY)
+    if (axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY)
         columns = group_axis(keys, width, how);
     size_t matrices = kept_cells(kept) / cells;
     float *data = arena_alloc(arena, matrices * rows.count * columns.count, sizeof *data, err);
@@ -231,7 +231,7 @@ int derive_check(const struct derivation *how, const struct selection *selection
     if (!tokenizer)
         return err_usage(err, "--words: expected a model with a tokenizer, found one that takes "
                               "ids: they have no words");
-    for (int site = 0; site < SITE_COUNT; site++)
+    for (int site = 0; site < SITE_ALL; site++)
         if (selection->sites >> site & 1 && !has_words((enum site)site))
             return err_usage(err,
                              "--words: '%s' has no meaning for a word of several tokens: leave it "

@@ -24,9 +24,9 @@ static const struct synonym synonyms[] = {{"attention", "weights"},
 
 static int unknown_site(const char *name, size_t size, const struct config *config, struct err *err)
 {
-    const char *known[SITE_COUNT + 2] = {"tokens"};
+    const char *known[SITE_ALL + 2] = {"tokens"};
     struct names names = {known, 1, sizeof *known, synonyms};
-    for (int site = 0; site < SITE_COUNT; site++)
+    for (int site = 0; site < SITE_ALL; site++)
         if (site_exists(config, (enum site)site))
             known[names.count++] = site_rows[site].name;
     known[names.count++] = "all";
@@ -174,7 +174,7 @@ static int parse_list(const char *list, const struct range *range, const size_t 
 /* Is a site chosen that is in layers of the encoder, or of the decoder? */
 static bool is_in_stack(const struct selection *selection, bool encoder)
 {
-    for (int site = 0; site < SITE_COUNT; site++)
+    for (int site = 0; site < SITE_ALL; site++)
         if (selection->sites >> site & 1 && site_rows[site].in_layer &&
             (site_rows[site].part == PART_SOURCE) == encoder)
             return true;

@@ -56,7 +56,8 @@ bool selection_index(size_t *index, const char *text, size_t size, size_t count)
 /* The layers in which a site was chosen; of a site in no layer, layer 0. */
 struct layers selection_layers_of(const struct selection *selection, enum site site);
 
-/* Mark the (site, layer) pairs of the selection, and the heads from its first to its last. */
+/* Mark the (site, layer) pairs of the selection that a pass has, and the heads from its first to
+ * its last. */
 void selection_watch(const struct selection *selection, struct watch *watch);
 
 /* The sites of the first of several, with all layers and all heads that any of them has. */

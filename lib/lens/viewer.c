@@ -1,5 +1,6 @@
 #include "lens/viewer.h"
 
+#include "lens/effective.h"
 #include "model/forward.h"
 #include "model/mechanism.h"
 
@@ -102,7 +103,8 @@ int viewer_run(struct viewer *viewer, const struct selection *selection,
         batch.first = texts->first;
         selection_watch(selection, &watch);
         tap.watch = &watch;
-        failed = forward(&run, &tap, scratch, err);
+        failed = effective_begin(selection, &run, &watch, &tap, scratch, err) ||
+                 forward(&run, &tap, scratch, err);
     }
     arena_clear(scratch);
     return failed ? -1 : 0;
@@ -130,7 +132,8 @@ static size_t widest(const struct kept_list *lists, size_t count)
         for (size_t i = 0; i < lists[s].count; i++) {
             const struct kept *kept = &lists[s].items[i];
             size_t width = kept->shape[kept->rank - 1];
-            if (site_rows[kept->site].axes != AXES_HEAD_QUERY_KEY && width > columns)
+            enum site_axes axes = site_rows[kept->site].axes;
+            if (axes != AXES_HEAD_QUERY_KEY && axes != AXES_QUERY_KEY && width > columns)
                 columns = width;
         }
     }

@@ -21,7 +21,7 @@
 #define OWN(site, name, axes, about, ...) \
     [SITE_##site] = {name, AXES_##axes, true, false, about, "blocks.L." __VA_ARGS__}
 
-const struct site_row site_rows[SITE_COUNT] = {
+const struct site_row site_rows[SITE_ALL] = {
     [SITE_EMBEDDING] = {"embedding", AXES_TOKEN_CHANNEL, false, false, "token + position embedding",
                         "hook_embed + hook_pos_embed"},
     [SITE_SOURCE_EMBEDDING] = {"source_embedding", AXES_TOKEN_CHANNEL, false, false,
@@ -94,6 +94,22 @@ const struct site_row site_rows[SITE_COUNT] = {
                    "ln_final.hook_normalized"},
     [SITE_LOGITS] = {"logits", AXES_TOKEN_WORD, false, false, "scores of the next token",
                      "unembed"},
+    [SITE_VALUE_WEIGHTED] = {"value_weighted", AXES_HEAD_QUERY_KEY, true, true,
+                             "weights by the length of each value: weight |v|", NULL},
+    [SITE_NORM_WEIGHTED] = {"norm_weighted", AXES_HEAD_QUERY_KEY, true, true,
+                            "by the length of what each adds to attn_out: |weight v W_O|", NULL},
+    [SITE_VALUE_ZEROING] = {"value_zeroing", AXES_QUERY_KEY, true, true,
+                            "the cosine distance that a layer's output moves without a token's "
+                            "values, as shares of all",
+                            NULL},
+    [SITE_ROLLOUT] = {"rollout", AXES_QUERY_KEY, true, true,
+                      "the product of all layers so far of (mean weights + 1) / 2: what of the "
+                      "input is in a token; without a residual stream, of mean weights",
+                      NULL},
+    [SITE_FLOW] = {"flow", AXES_QUERY_KEY, true, true,
+                   "the largest flow through the same matrices from a token to an input, as shares "
+                   "of all; for 64 tokens at most",
+                   NULL},
 };
 
 bool site_is_of_source(enum site site)
@@ -106,7 +122,7 @@ bool site_is_of_source(enum site site)
 bool site_has_heads(enum site site)
 {
     enum site_axes axes = site_rows[site].axes;
-    return axes != AXES_TOKEN_CHANNEL && axes != AXES_TOKEN_WORD;
+    return axes != AXES_TOKEN_CHANNEL && axes != AXES_TOKEN_WORD && axes != AXES_QUERY_KEY;
 }
 
 /* The sites of the text that another part has, too: in the same order, so that an offset tells.
@@ -151,7 +167,7 @@ enum site site_like(enum site site)
 bool site_find(const char *name, size_t size, enum site *site)
 {
     size_t index = 0;
-    if (!names_find(&index, NAMES(site_rows, SITE_COUNT), name, size))
+    if (!names_find(&index, NAMES(site_rows, SITE_ALL), name, size))
         return false;
     *site = (enum site)index;
     return true;
@@ -207,6 +223,9 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
         sizes[0] = heads;
         sizes[2] = keys;
         break;
+    case AXES_QUERY_KEY:
+        sizes[2] = keys;
+        break;
     case AXES_HEAD_TOKEN_DIM:
         sizes[0] = heads;
         sizes[2] = like == SITE_CONTEXT ? config->d_v : config->d_k;
@@ -246,6 +265,8 @@ bool site_exists(const struct config *config, enum site site)
         return true;
     if (site == SITE_SOURCE_EMBEDDING)
         return config->cross;
+    if (site_is_effective(site)) /* those of the layer as a whole are of a text by itself */
+        return site <= SITE_NORM_WEIGHTED || !config->cross;
     if (config->kind == MODEL_ATTENTION)
         return site >= SITE_Q && site <= SITE_ATTN_OUT;
     switch (site) {

@@ -67,7 +67,13 @@ enum site {
     SITE_RESID_POST,
     SITE_LN_F,
     SITE_LOGITS,
-    SITE_COUNT,
+    SITE_COUNT, /* those of the pass; the others are made of what it announces */
+    SITE_VALUE_WEIGHTED = SITE_COUNT,
+    SITE_NORM_WEIGHTED,
+    SITE_VALUE_ZEROING,
+    SITE_ROLLOUT,
+    SITE_FLOW,
+    SITE_ALL,
 };
 
 /* What the axes of a site mean; every site has two or three. */
@@ -77,6 +83,7 @@ enum site_axes {
     AXES_HEAD_TOKEN_DIM,  /* [H, T, D]: query heads */
     AXES_GROUP_TOKEN_DIM, /* [Hkv, S, D]: key/value heads, over the tokens that are looked at */
     AXES_HEAD_QUERY_KEY,  /* [H, T, S] */
+    AXES_QUERY_KEY,       /* [T, S]: of all heads together */
 };
 
 /* Which text a site is about, and what that looks at. */
@@ -97,12 +104,19 @@ struct site_row {
     enum site after;     /* of a norm: the sum that it comes after where norms come last */
 };
 
-extern const struct site_row site_rows[SITE_COUNT];
+extern const struct site_row site_rows[SITE_ALL];
 
 /* A set of sites is 64 bits, one a site. */
 static inline uint64_t site_bit(enum site site)
 {
     return (uint64_t)1 << site;
+}
+
+/* Effective attention (Kobayashi et al., 2020; Abnar and Zuidema, 2020; Mohebbi et al., 2023): no
+ * value of the pass, and not in `all`; lens/effective.h makes them. */
+static inline bool site_is_effective(enum site site)
+{
+    return site >= SITE_COUNT;
 }
 
 /* Is its first axis that of heads? Is its first axis of tokens the source's? */

@@ -574,6 +574,7 @@ def shrink(source, target):
     write_safetensors(target / "expected.safetensors", kept, notes)
 
 
-if sys.argv[1] == "check":
-    sys.exit(not all([check(pathlib.Path(folder)) for folder in sys.argv[2:]]))
-shrink(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]))
+if __name__ == "__main__":
+    if sys.argv[1] == "check":
+        sys.exit(not all([check(pathlib.Path(folder)) for folder in sys.argv[2:]]))
+    shrink(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]))

@@ -94,7 +94,8 @@ TEST(a_site_that_is_none_is_refused_with_those_there_are)
         snprintf(
             expected, sizeof expected,
             "--show: expected one of tokens, embedding, q, k, v, scores, masked, weights, context, "
-            "attn_out, all, found '%s'",
+            "attn_out, value_weighted, norm_weighted, value_zeroing, rollout, flow, all, found "
+            "'%s'",
             cases[i].found);
         err_clear(&err);
         ck_assert_int_eq(selection_sites(&selection, cases[i].list, &attention, &err), -1);

@@ -15,12 +15,13 @@ static const char *const names[] = {
     "context", "attn_out", "ln_1_post", "resid_mid", "ln_cross", "cross_q", "cross_k", "cross_v",
     "cross_scores", "cross_masked", "cross_weights", "cross_context", "cross_out", "resid_cross",
     "ln_2", "mlp_gate", "mlp_up", "mlp_act", "mlp_out", "ln_2_post", "resid_post", "ln_f", "logits",
+    "value_weighted", "norm_weighted", "value_zeroing", "rollout", "flow",
 };
 /* clang-format on */
 
 TEST(sites_are_these_in_the_order_of_the_pass)
 {
-    ck_assert_uint_eq(COUNT(names), SITE_COUNT);
+    ck_assert_uint_eq(COUNT(names), SITE_ALL);
     for (size_t i = 0; i < COUNT(names); i++) {
         enum site site = SITE_COUNT;
         ck_assert_str_eq(site_rows[i].name, names[i]);

@@ -1,0 +1,74 @@
+/* effective_zeroing.c: how far what leaves a layer moves where a token has no values. */
+#include <math.h>
+
+#include "lens/effective_parts.h"
+#include "math/rows.h"
+
+/* 1 - cos; of a row of nothing, that is as far as one at right angles. */
+static double cosine_distance(const float *a, const float *b, size_t count)
+{
+    double product = 0;
+    double length_a = effective_length(a, count);
+    double length_b = effective_length(b, count);
+    double lengths = length_a * length_b;
+    for (size_t i = 0; i < count; i++)
+        product += (double)a[i] * (double)b[i];
+    return lengths > 0 ? fmax(1 - product / lengths, 0) : length_a != length_b;
+}
+
+/* A query's context [H · dv] without the values of one key; without none, beyond the last. */
+static void leave_out(float *y, const struct effective *e, const struct held_text *text,
+                      size_t query, size_t key)
+{
+    const struct config *c = e->run->config;
+    for (size_t head = 0; head < c->n_head; head++, y += c->d_v) {
+        size_t row = head * text->queries + query;
+        for (size_t d = 0; d < c->d_v; d++)
+            y[d] = text->held[HELD_CONTEXT][row * c->d_v + d];
+        float weight = key < text->keys ? text->held[HELD_WEIGHTS][row * text->keys + key] : 0;
+        for (size_t d = 0; weight != 0 && d < c->d_v; d++)
+            y[d] -= weight * effective_values(e, text, head)[key * c->d_v + d];
+    }
+}
+
+/* distances [T]: how far what leaves the layer at a query moves without each key. */
+static int measure_query(double *distances, const struct effective *e,
+                         const struct announcement *seen, size_t query, struct err *err)
+{
+    const struct config *c = e->run->config;
+    const struct held_text *text = &e->texts[seen->text];
+    size_t keys = c->causal ? query + 1 : text->keys;
+    size_t width = c->kind == MODEL_ATTENTION && !c->out_proj ? c->n_head * c->d_v : c->n_embd;
+    struct arena arena = {0};
+    struct matrix x = {NULL, keys + 1, width, width};
+    struct matrix context = {NULL, keys + 1, c->n_head * c->d_v, c->n_head * c->d_v};
+    x.data = arena_alloc(&arena, x.rows * x.columns, sizeof *x.data, err);
+    context.data = arena_alloc(&arena, context.rows * context.columns, sizeof *x.data, err);
+    int failed = !x.data || !context.data;
+    for (size_t i = 0; i <= keys && !failed; i++) {
+        const float *stream = text->held[HELD_STREAM];
+        if (stream)
+            scale_row(x.data + i * width, stream + query * width, width, 1);
+        leave_out(context.data + i * context.columns, e, text, query, i < keys ? i : text->keys);
+    }
+    failed = failed || forward_attended(e->run, (size_t)seen->layer, x, context, &arena, err);
+    for (size_t i = 0; i < keys && !failed; i++)
+        distances[i] = cosine_distance(x.data + i * width, x.data + keys * width, width);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+int effective_zeroing(const struct effective *e, const struct announcement *seen, struct err *err)
+{
+    const struct held_text *text = &e->texts[seen->text];
+    struct arena arena = {0};
+    double *square = arena_alloc(&arena, text->keys * text->keys, sizeof *square, err);
+    int failed = !square;
+    for (size_t query = 0; query < text->queries && !failed; query++)
+        failed = measure_query(square + query * text->keys, e, seen, query, err);
+    if (!failed)
+        effective_share_rows(square, text->keys);
+    failed = failed || effective_show_square(e, seen, SITE_VALUE_ZEROING, square, err);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,177 @@
+#include "lens/viewer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "base/buf.h"
+#include "format/safetensors.h"
+
+static struct viewer viewer;
+static struct arena arena;
+static struct err err;
+static struct text_pair pair;
+static struct report report;
+
+static void leave(void)
+{
+    viewer_release(&viewer);
+    arena_release(&arena);
+}
+
+FIXTURE(NULL, leave)
+
+static void open(const char *model, const char *ids)
+{
+    struct input input = {.ids = ids};
+    ck_assert_msg(!viewer_open(&viewer, model, 1, &err), "%s", err.text);
+    ck_assert_msg(!viewer_read(&viewer, &pair, &input, NULL, &arena, &err), "%s", err.text);
+}
+
+static int look(const char *sites, const char *layers)
+{
+    const struct config *config = &viewer.model.config;
+    struct selection selection = {0};
+    struct look one = {&selection, &pair, 1, 0, &report};
+    int failed = selection_sites(&selection, sites, config, &err) ||
+                 selection_layers(&selection, layers, config, &arena, &err) ||
+                 selection_heads(&selection, NULL, config, &arena, &err);
+    ck_assert_msg(!failed, "%s", err.text);
+    return viewer_look(&viewer, &one, &arena, &err);
+}
+
+static const char all[] = "value_weighted,norm_weighted,value_zeroing,rollout,flow";
+
+/* --- against float64 -------------------------------------------------------------------------- */
+
+static const char *const families[] = {"llama", "gpt_neox",       "gemma2",  "bloom",
+                                       "gptj",  "opt-350m-style", "granite", "falcon"};
+
+static double largest(const float *values, size_t count)
+{
+    double most = 0;
+    for (size_t i = 0; i < count; i++)
+        most = fmax(most, fabs((double)values[i]));
+    return most;
+}
+
+TEST_LOOP(effective_attention_is_that_of_the_reference, COUNT(families))
+{
+    struct folder folder = {0};
+    struct safetensors golden;
+    char path[64];
+    snprintf(path, sizeof path, "tests/golden-families/%s", families[_i]);
+    folder.path = path;
+    ck_assert(!safetensors_open(&golden, &folder, "instruments.safetensors", &err));
+    struct buf ids = {0};
+    const struct safetensors_entry *list = safetensors_find(&golden, "ids");
+    for (size_t i = 0; i < list->count; i++)
+        buf_format(&ids, "%s%g", i ? "," : "", (double)((const float *)list->data)[i]);
+    open(path, ids.bytes);
+    ck_assert_msg(!look(all, NULL), "%s", err.text);
+    ck_assert_uint_eq(report.tensor_count, 5 * viewer.model.config.n_layer);
+    for (size_t i = 0; i < report.tensor_count; i++) {
+        const struct kept *kept = &report.tensors[i];
+        char name[SITE_NAME_BYTES];
+        const struct safetensors_entry *entry = safetensors_find(&golden, kept_name(name, kept));
+        ck_assert_msg(entry && entry->count == kept_cells(kept), "%s", name);
+        const float *expected = entry->data;
+        double bound = 1e-5 * largest(expected, entry->count);
+        for (size_t k = 0; k < entry->count; k++)
+            ck_assert_msg(fabs((double)kept->data[k] - (double)expected[k]) <= bound,
+                          "%s[%zu]: expected %g, found %g", name, k, (double)expected[k],
+                          (double)kept->data[k]);
+    }
+    buf_release(&ids);
+    safetensors_release(&golden);
+}
+
+/* --- what is selected ------------------------------------------------------------------------- */
+
+static bool same(const struct kept *a, const struct kept *b)
+{
+    return a->site == b->site && a->layer == b->layer &&
+           memcmp(a->data, b->data, kept_cells(a) * sizeof(float)) == 0;
+}
+
+TEST(only_what_is_selected_is_seen)
+{
+    static const char text[] = "0,5,9,3,7";
+    open("tiny", text);
+    ck_assert(!look("weights,rollout", NULL));
+    ck_assert_uint_eq(report.tensor_count, 4);
+    struct kept last = report.tensors[3];
+    ck_assert_int_eq(last.site, SITE_ROLLOUT);
+    ck_assert(!look("rollout", "-1"));
+    ck_assert_uint_eq(report.tensor_count, 1);
+    ck_assert(same(&last, &report.tensors[0]));
+}
+
+static void look_at_heads(struct selection *selection, const char *heads)
+{
+    const struct config *config = &viewer.model.config;
+    *selection = (struct selection){0};
+    ck_assert(!selection_sites(selection, all, config, &err));
+    ck_assert(!selection_layers(selection, "1", config, &arena, &err));
+    ck_assert(!selection_heads(selection, heads, config, &arena, &err));
+}
+
+/* Others beside it, or threads, or fewer heads: it is the same to the bit. */
+TEST(a_text_gives_the_same_in_company)
+{
+    struct selection selection;
+    struct report alone, reports[2];
+    struct text_pair pairs[2];
+    struct input other = {.ids = "8,1,2"};
+    open("tiny", "0,5,9,3,7");
+    look_at_heads(&selection, NULL);
+    ck_assert(!viewer_look(&viewer, &(struct look){&selection, &pair, 1, 0, &alone}, &arena, &err));
+    pairs[1] = pair;
+    ck_assert(!viewer_read(&viewer, &pairs[0], &other, NULL, &arena, &err));
+    ck_assert(
+        !viewer_look(&viewer, &(struct look){&selection, pairs, 2, 0, reports}, &arena, &err));
+    ck_assert_uint_eq(alone.tensor_count, 5);
+    for (size_t i = 0; i < 5; i++)
+        ck_assert(same(&alone.tensors[i], &reports[1].tensors[i]));
+    look_at_heads(&selection, "2");
+    ck_assert(
+        !viewer_look(&viewer, &(struct look){&selection, &pair, 1, 0, reports}, &arena, &err));
+    for (size_t i = 0; i < 5; i++) {
+        const struct kept *one = &reports[0].tensors[i];
+        size_t first = one->heads ? 2 * kept_cells(one) : 0;
+        ck_assert(
+            memcmp(one->data, alone.tensors[i].data + first, kept_cells(one) * sizeof(float)) == 0);
+    }
+}
+
+/* Where the heads' outputs are the layer's, that of one head is all there is. */
+TEST(bare_attention_has_them_without_a_stream)
+{
+    open("life-causal", "0,1,2,3");
+    ck_assert(!look(all, NULL));
+    ck_assert_uint_eq(report.tensor_count, 5);
+    const struct kept rollout = report.tensors[2], flow = report.tensors[3];
+    struct kept *const kept = (struct kept *)report.tensors;
+    ck_assert_int_eq(rollout.site, SITE_ROLLOUT);
+    ck_assert_int_eq(flow.site, SITE_FLOW);
+    ck_assert_int_eq(kept[4].site, SITE_VALUE_ZEROING);
+    ck_assert(!look("weights", NULL)); /* of one layer and one head: the weights */
+    for (size_t i = 0; i < kept_cells(&rollout); i++) {
+        double weight = (double)report.tensors[0].data[i];
+        ck_assert(fabs((double)rollout.data[i] - weight) < 1e-7);
+        ck_assert(fabs((double)flow.data[i] - weight) < 1e-7);
+    }
+}
+
+TEST(flow_is_for_few_tokens)
+{
+    struct buf ids = {0};
+    for (int i = 0; i < 65; i++)
+        buf_format(&ids, "%s%d", i ? "," : "", i % 6);
+    open("life-causal", ids.bytes);
+    ck_assert_int_eq(look("flow", "0"), -1);
+    ck_assert_str_eq(err.text,
+                     "'flow': expected at most 64 tokens, found 65: 'rollout' takes any number");
+    buf_release(&ids);
+}
