@@ -274,7 +274,8 @@ static int write_continued(struct job *job, const struct group *group, size_t in
     for (size_t i = 0; i < group->each; i++) {
         const struct scored *scored = &group->scored[first + i];
         size_t start = group->starts[first + i];
-        struct thing thing = {i, texts[i], strlen(texts[i]), false};
+        struct token_bytes bytes = {texts[i], strlen(texts[i])};
+        struct thing thing = {i, &bytes, 1, 0};
         items[i] = score_sum_of(scored, start, scored->count - start);
         if (label_make(&items[i].label, &thing, &job->group, err))
             return -1;
@@ -290,7 +291,8 @@ static int keep_sum(struct job *job, const struct group *group, size_t index, st
     struct score_sum *sum = &job->sums[group->first + index];
     tokenized_visible(&words, &group->pairs[index].sentence);
     const char *text = buf_keep(&words, arena, err);
-    struct thing thing = {group->first + index, text, text ? strlen(text) : 0, false};
+    struct token_bytes bytes = {text, text ? strlen(text) : 0};
+    struct thing thing = {group->first + index, &bytes, 1, 0};
     *sum = score_sum_of(&group->scored[index], 0, group->scored[index].count);
     if (!text || label_make(&sum->label, &thing, arena, err))
         return -1;

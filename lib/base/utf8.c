@@ -186,7 +186,7 @@ bool utf8_is_mark(uint32_t character)
 {
     if (character == 0x1CF2 || character == 0x1CF3)
         return true; /* they were, then */
-    return unicode_run(character).kind == UNICODE_MARK && !unicode_is_mark_after_9(character);
+    return unicode_kind(character) == UNICODE_MARK && !unicode_is_mark_after_9(character);
 }
 
 bool utf8_is_visible(uint32_t character)

@@ -82,13 +82,14 @@ static void add_best(struct table *table, const struct score_view *view,
                      const struct token_score *score, size_t count)
 {
     for (size_t i = 0; score->best && i < count; i++) {
-        size_t size = 0;
+        struct token_bytes own = {0};
         const struct likely *likely = &score->best[i];
         const struct tokenizer *tokenizer = view->viewer->tokenizer;
-        const char *bytes = tokenizer ? tokenizer_token(tokenizer, likely->id, &size) : NULL;
+        if (tokenizer)
+            own.bytes = tokenizer_token(tokenizer, likely->id, &own.size);
         buf_text(&table->cell, i ? "  " : "");
-        if (bytes)
-            label_token(&table->cell, bytes, size, false);
+        if (own.bytes)
+            label_token(&table->cell, &own, 1, 0);
         else
             buf_format(&table->cell, "%u", likely->id);
         buf_format(&table->cell, " %.2f", (double)likely->logprob);

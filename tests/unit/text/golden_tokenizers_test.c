@@ -114,7 +114,7 @@ TEST_LOOP(texts_have_the_ids_that_others_give_them, COUNT(names))
     const struct folder folder = {.path = path.bytes};
     ck_assert_msg(!tokenizer_open(&pair.plain, &folder, &err) &&
                       !tokenizer_open(&pair.special, &folder, &err) &&
-                      !tokenizer_add_special(pair.special, &folder, &err) &&
+                      !tokenizer_add_special(pair.special, &err) &&
                       !folder_read(&folder, "cases.jsonl", expect_cases, &pair, &err),
                   "%s", err.text);
     tokenizer_free(pair.special);
