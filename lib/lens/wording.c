@@ -155,8 +155,8 @@ static bool goes_on(struct script *script, size_t at)
     return is_apostrophe(last) && is_word(first) && is_word(before(script->text, start, &ignored));
 }
 
-/* True when token `index` goes on the word of the one before, or shares a character with it. A token
- * without a place, such as one that begins texts, stands alone. */
+/* True when token `index` goes on the word of the one before, or shares its place. A token without
+ * a place, such as one that begins texts, stands alone. */
 static bool joins(struct script *script, size_t index)
 {
     const struct token *token = &script->tokens[index];

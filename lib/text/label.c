@@ -124,8 +124,8 @@ static bool find_shared(struct shared *shared, struct row_place place)
     return shared->before < shared->size && utf8_is_visible(character);
 }
 
-/* Show a part of a character, whose first byte is at a place; returns how many bytes of the token it
- * has, 0 where it is not known of what it is a part. */
+/* Show a part of a character, whose first byte is at a place; returns how many bytes of the token
+ * it has, 0 where it is not known of what it is a part. */
 static size_t show_shared(struct buf *out, const struct row_place *place)
 {
     static const char first[] = "₁"; /* the others follow by their last bytes */
