@@ -240,22 +240,11 @@ static size_t end_of_words(const struct aligned_text *text)
     }
 }
 
-/* Of blanks in a row one stays, and none at the front or the end. */
-static int collapse(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
+static int trim(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
 {
-    const char *bytes = rewriter->in->bytes;
-    size_t size = end_of_words(rewriter->in);
     (void)step;
     (void)err;
-    for (size_t at = 0, next; at < size; at = next) {
-        while (bytes[at] == ' ')
-            at++;
-        const char *blank = memchr(bytes + at, ' ', size - at);
-        size_t end = blank ? (size_t)(blank - bytes) : size;
-        for (next = end; next < size && bytes[next] == ' '; next++)
-            ;
-        text_rewriter_keep(rewriter, at, end + (end < next));
-    }
+    text_rewriter_keep(rewriter, 0, end_of_words(rewriter->in));
     return 0;
 }
 
@@ -266,7 +255,7 @@ int normalizers_sentencepiece(struct normalizer **steps, const struct sentencepi
 {
     static const struct normalizer_row charsmap = {"charsmap", NULL, normalize_charsmap_longest,
                                                    NULL};
-    static const struct normalizer_row blanks = {"blanks", NULL, collapse, NULL};
+    static const struct normalizer_row end = {"end", NULL, trim, NULL};
     static const struct normalizer_row prefix = {sentencepiece_prefix, NULL, prepend, NULL};
     static const struct normalizer_row escape = {"escape", NULL, replace, NULL};
     static const char blank[] = " ";
@@ -276,8 +265,8 @@ int normalizers_sentencepiece(struct normalizer **steps, const struct sentencepi
         const struct normalizer_row *row;
         const char *content;
     } list[] = {
-        {rules->charsmap_size, &charsmap, NULL},
-        {rules->collapses, &blanks, NULL},
+        {rules->charsmap_size || rules->collapses, &charsmap, NULL},
+        {rules->collapses, &end, NULL},
         {rules->prefixes, &prefix, rules->escapes ? sign : blank},
         {rules->escapes, &escape, sign},
     };
@@ -287,11 +276,13 @@ int normalizers_sentencepiece(struct normalizer **steps, const struct sentencepi
         struct normalizer *step = list[i].wanted ? add_step(&reading, list[i].row, err) : NULL;
         if (list[i].wanted && !step)
             return -1;
-        if (step && list[i].row == &charsmap &&
+        if (step && list[i].row == &charsmap && rules->charsmap_size &&
             charsmap_read(&step->charsmap, rules->charsmap, rules->charsmap_size, arena, err))
             return -1;
-        if (step)
+        if (step) {
             step->kept = rules->kept;
+            step->collapses = rules->collapses;
+        }
         if (!step || !list[i].content)
             continue;
         step->content = list[i].content;

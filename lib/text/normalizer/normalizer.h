@@ -23,7 +23,8 @@ struct normalizer {
     bool first;                      /* Prepend: to the front of the text as given alone */
     bool stays[256];                 /* by first byte: a character that `change` leaves alone */
     const struct charsmap *charsmap; /* Precompiled */
-    const struct added_tokens *kept; /* … and what it leaves alone */
+    const struct added_tokens *kept; /* … and what it leaves alone, */
+    bool collapses;                  /* but for blanks after a blank or at the front */
     struct normalizer *next;
 };
 

@@ -177,25 +177,48 @@ int normalize_charsmap(const struct normalizer *step, struct text_rewriter *rewr
     return 0;
 }
 
-/* SentencePiece itself takes the longest entry at every place. */
+/* What a text begins with, and what becomes of it. */
+struct unit {
+    const char *bytes;
+    size_t size;
+    size_t taken;
+    bool mapped;
+};
+
+/* SentencePiece itself takes the longest entry at every place, but leaves alone what users defined. */
+static struct unit next_unit(const struct normalizer *step, const char *bytes, size_t size)
+{
+    const struct added_token *kept = added_tokens_at(step->kept, bytes, size);
+    struct unit unit = {0};
+    uint32_t character = 0;
+    if (!kept && step->charsmap)
+        unit.bytes = find(step->charsmap, bytes, size, true, &unit.taken, &unit.size);
+    unit.mapped = unit.bytes;
+    if (unit.mapped)
+        return unit;
+    unit.size = kept ? kept->size : utf8_decode(&character, bytes, size);
+    return (struct unit){bytes, unit.size, unit.size, false};
+}
+
 int normalize_charsmap_longest(const struct normalizer *step, struct text_rewriter *rewriter,
                                struct err *err)
 {
     const struct aligned_text *in = rewriter->in;
+    bool after_blank = true;
     (void)err;
-    for (size_t at = 0, taken; at < in->size; at += taken) {
-        const struct added_token *kept =
-            step->kept ? added_tokens_at(step->kept, in->bytes + at, in->size - at) : NULL;
-        uint32_t character = 0;
-        size_t size = 0;
-        const char *found =
-            kept ? NULL : find(step->charsmap, in->bytes + at, in->size - at, true, &taken, &size);
-        if (found) {
-            text_rewriter_replace(rewriter, at, at + taken, found, size);
-            continue;
-        }
-        taken = kept ? kept->size : utf8_decode(&character, in->bytes + at, in->size - at);
-        text_rewriter_keep(rewriter, at, at + taken);
+    for (size_t at = 0; at < in->size;) {
+        struct unit unit = next_unit(step, in->bytes + at, in->size - at);
+        size_t gone = 0;
+        while (step->collapses && after_blank && gone < unit.size && unit.bytes[gone] == ' ')
+            gone++;
+        if (unit.mapped)
+            text_rewriter_replace(rewriter, at, at + unit.taken, unit.bytes + gone,
+                                  unit.size - gone);
+        else if (gone < unit.size)
+            text_rewriter_keep(rewriter, at + gone, at + unit.taken);
+        if (gone < unit.size)
+            after_blank = unit.bytes[unit.size - 1] == ' ';
+        at += unit.taken;
     }
     return 0;
 }
