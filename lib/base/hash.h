@@ -61,6 +61,12 @@ static inline struct hash_probe hash_probe(const struct hash_index *index, uint6
     };
 }
 
+/* Ask for the memory where a hash will be looked for, some time before that. */
+static inline void hash_prefetch(const struct hash_index *index, uint64_t hash)
+{
+    __builtin_prefetch(&index->slots[(size_t)(hash >> HASH_TAG_SHIFT) & index->mask]);
+}
+
 /* The next number whose thing may have that hash; false when there is none left. */
 static inline bool hash_next(struct hash_probe *probe, uint32_t *number)
 {

@@ -187,11 +187,29 @@ static bool goes_on(char c)
     return ((unsigned char)c & 0xC0) == 0x80;
 }
 
+/* The high bits of those of eight bytes that need a look: controls, quotes, backslashes, and what is
+ * not ASCII. Above the lowest of them some may be set that should not. */
+static uint64_t odd_bytes(uint64_t eight)
+{
+    static const uint64_t ones = 0x0101010101010101u;
+    uint64_t quotes = eight ^ '"' * ones;
+    uint64_t slashes = eight ^ '\\' * ones;
+    uint64_t found = (((eight - ' ' * ones) | (quotes - ones) | (slashes - ones)) & ~eight) | eight;
+    return found & 0x80 * ones;
+}
+
 /* How many bytes from here on are characters of one or two bytes that stand for themselves. */
 static size_t plain_run(const char *bytes, size_t size)
 {
     size_t at = 0;
     for (;;) {
+        for (uint64_t eight, odd; size - at >= sizeof eight; at += sizeof eight) {
+            memcpy(&eight, bytes + at, sizeof eight);
+            if ((odd = odd_bytes(eight))) {
+                at += (size_t)__builtin_ctzll(odd) / 8;
+                break;
+            }
+        }
         while (at < size && (unsigned char)(bytes[at] - ' ') < 0x80 - ' ' && bytes[at] != '"' &&
                bytes[at] != '\\')
             at++;

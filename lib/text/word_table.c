@@ -9,7 +9,14 @@
 #include "format/json.h"
 #include "text/label.h"
 
-enum { DESCRIPTION_BYTES = 80, WORD_BYTES_MAX = (1 << 30) - 1 };
+enum { DESCRIPTION_BYTES = 80, WORD_BYTES_MAX = (1 << 30) - 1, AHEAD = 8 };
+
+/* A word that was read. */
+struct entry {
+    struct json_span word;
+    struct word_place place;
+    size_t id;
+};
 
 /* One vocabulary on its way in. */
 struct reader {
@@ -18,6 +25,8 @@ struct reader {
     char kind;       /* '{' or '[' */
     size_t id_limit; /* in proportion to the file */
     size_t file_bytes;
+    struct entry entries[AHEAD]; /* a ring of words that were read and not entered */
+    size_t read, entered;
     struct err *err;
 };
 
@@ -154,32 +163,45 @@ static int enter(struct word_table *table, struct word_place place, size_t id, b
     if (*known || *taken)
         return 0;
     table->places[id] = place;
-    table->used_bytes += place.size;
     hash_put(&probe, (uint32_t)id);
     return 0;
 }
 
-static int add(struct reader *reader, struct json_span word, struct word_place place, size_t id)
+static int enter_next(struct reader *reader)
 {
     char text[LABEL_EXCERPT_BYTES];
     char other[LABEL_EXCERPT_BYTES];
     struct word_table *table = reader->table;
+    const struct entry *entry = &reader->entries[reader->entered++ % AHEAD];
+    struct word_place place = entry->place;
     bool known = false;
     bool taken = false;
     uint32_t first = 0;
-    if (enter(table, place, id, &known, &taken, reader->err))
+    if (enter(table, place, entry->id, &known, &taken, reader->err))
         return -1;
     if (known) {
         word_table_find(table, table->bytes + place.start, place.size, place.form, &first);
         return err_set(reader->err, "word '%s' stands twice, with the ids %u and %zu",
-                       shown(text, word), (unsigned)first, id);
+                       shown(text, entry->word), (unsigned)first, entry->id);
     }
     if (!taken)
         return 0;
-    const struct word_place *owner = &table->places[id];
-    return err_set(reader->err, "id %zu belongs to two words, '%s' and '%s'", id,
+    const struct word_place *owner = &table->places[entry->id];
+    return err_set(reader->err, "id %zu belongs to two words, '%s' and '%s'", entry->id,
                    label_excerpt(other, table->bytes + owner->start, owner->size),
-                   shown(text, word));
+                   shown(text, entry->word));
+}
+
+/* Words are entered some time after they were read, when the memory for them has come. */
+static int add(struct reader *reader, struct json_span word, struct word_place place, size_t id)
+{
+    struct word_table *table = reader->table;
+    if (reader->read - reader->entered == AHEAD && enter_next(reader))
+        return -1;
+    word_table_prefetch(table, table->bytes + place.start, place.size);
+    table->used_bytes += place.size;
+    reader->entries[reader->read++ % AHEAD] = (struct entry){word, place, id};
+    return 0;
 }
 
 int word_table_begin(struct word_table *table, size_t most_words, size_t most_bytes,
@@ -208,6 +230,7 @@ int word_table_add(struct word_table *table, struct word word, size_t id, struct
         return err_set(err, "id %zu: expected a word, found \"\"", id);
     if (enter(table, place, id, &known, &taken, err))
         return -1;
+    table->used_bytes += place.size;
     return known || taken ? err_set(err, "id %zu: '%s' stands twice", id,
                                     label_excerpt(text, word.bytes, word.size))
                           : 0;
@@ -310,6 +333,9 @@ static int read_words(struct reader *reader)
         if ((pair ? read_pair : read_word)(reader, count))
             return -1;
     }
+    while (reader->entered < reader->read)
+        if (enter_next(reader))
+            return -1;
     return count ? 0 : err_set(reader->err, "expected words, found none");
 }
 

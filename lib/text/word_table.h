@@ -76,6 +76,13 @@ void word_table_release(struct word_table *table);
 bool word_table_find(const struct word_table *table, const char *bytes, size_t size,
                      enum word_form form, uint32_t *id);
 
+/* Ask for the memory where a word will be looked for. */
+static inline void word_table_prefetch(const struct word_table *table, const char *bytes,
+                                       size_t size)
+{
+    hash_prefetch(&table->index, hash_bytes(bytes, size));
+}
+
 /* The id of a word as the vocabulary's file writes it; `scratch` has room for the text. */
 bool word_table_find_written(const struct word_table *table, const char *text, size_t size,
                              char *scratch, uint32_t *id);

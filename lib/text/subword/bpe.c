@@ -72,15 +72,23 @@ int bpe_init_ranks(struct bpe *bpe, const struct word_table *words, const uint32
 
 void bpe_add(struct bpe *bpe, const struct bpe_merge *merge)
 {
-    struct hash_probe probe;
     assert(bpe->count < bpe->room);
-    uint32_t rank = (uint32_t)bpe->count++;
-    uint32_t known = bpe_find(bpe, merge->left, merge->right, &probe);
-    bpe->merges[rank] = *merge;
-    if (known == BPE_NONE)
-        hash_put(&probe, rank);
-    else
-        hash_replace(&probe, rank);
+    bpe->merges[bpe->count++] = *merge;
+}
+
+void bpe_index(struct bpe *bpe)
+{
+    enum { AHEAD = 16 };
+    for (size_t rank = 0; rank < bpe->count; rank++) {
+        struct hash_probe probe;
+        const struct bpe_merge *merge = &bpe->merges[rank];
+        if (rank + AHEAD < bpe->count)
+            hash_prefetch(&bpe->pairs, hash_mix(merge[AHEAD].left, merge[AHEAD].right));
+        if (bpe_find(bpe, merge->left, merge->right, &probe) == BPE_NONE)
+            hash_put(&probe, (uint32_t)rank);
+        else
+            hash_replace(&probe, (uint32_t)rank);
+    }
 }
 
 bool bpe_drops(const struct bpe *bpe)

@@ -47,8 +47,10 @@ struct bpe {
 int bpe_init(struct bpe *bpe, size_t merge_count, struct err *err);
 void bpe_release(struct bpe *bpe);
 
-/* The next merge, of the next rank. Of a pair that comes twice the last rank counts. */
+/* The next merge, of the next rank; and, after the last one, what finds them all. Of a pair that
+ * comes twice the last rank counts. */
 void bpe_add(struct bpe *bpe, const struct bpe_merge *merge);
+void bpe_index(struct bpe *bpe);
 
 /* Of vocabularies without merges (SentencePiece's, tiktoken's): two neighbours are joined when both
  * in a row are a word, at that word's rank; BPE_FIXED: never, nor is it joined itself. The ranks

@@ -8,17 +8,27 @@
 #include "base/utf8.h"
 #include "text/label.h"
 
-enum { FIRST_ROOM = 256 };
+enum { FIRST_ROOM = 256, AHEAD = 8 };
+
+/* A merge that was read: both parts, as the file writes them and what they stand for, side by side;
+ * NULL bytes where the alphabet does not have them. */
+struct pending {
+    struct word left, right;
+    struct word left_bytes, right_bytes;
+    size_t number;
+};
 
 struct reader {
     struct bpe *bpe;
     const struct word_table *words;
     const char *unit; /* what merges are counted by: "line", "merge" */
     size_t number;
-    char *bytes;   /* room for what a merge stands for, */
-    char *joined;  /* for its parts without the blank, */
-    char *text;    /* and for itself without escapes: */
-    size_t room;   /* so much each */
+    char *bytes;                   /* room for what a merge stands for, */
+    char *joined;                  /* for its parts without the blank, */
+    char *texts;                   /* and for itself without escapes, a ring of them: */
+    size_t room;                   /* so much each */
+    struct pending pending[AHEAD]; /* a ring of merges that were read and not added */
+    size_t read, added;
     size_t prefix; /* bytes of a right part that go away when it is joined */
     struct err *err;
 };
@@ -44,86 +54,58 @@ static int begin(struct reader *reader, size_t merge_count)
     return 0;
 }
 
-static int reserve(struct reader *reader, size_t size)
-{
-    if (size <= reader->room)
-        return 0;
-    size_t room = size < FIRST_ROOM ? FIRST_ROOM : 2 * size;
-    heap_free(reader->bytes);
-    reader->bytes = heap_alloc(room, 3, reader->err);
-    reader->room = reader->bytes ? room : 0;
-    reader->joined = reader->bytes + reader->room;
-    reader->text = reader->joined + reader->room;
-    return reader->bytes ? 0 : -1;
-}
-
-static int finish(struct reader *reader, int failed)
-{
-    heap_free(reader->bytes);
-    if (failed)
-        bpe_release(reader->bpe);
-    return failed;
-}
-
 /* Find a word as the file writes it; `bytes` gets what it stands for. */
 static int find_word(const struct reader *reader, struct word word, char *bytes, uint32_t *id)
 {
     char shown[LABEL_EXCERPT_BYTES];
     if (word_table_find_written(reader->words, word.bytes, word.size, bytes, id))
         return 0;
+    size_t valid = utf8_invalid_at(word.bytes, word.size); /* that says more */
+    if (valid < word.size)
+        return err_set(reader->err, "%s %zu: expected UTF-8, found the byte 0x%02x", reader->unit,
+                       reader->number, (unsigned char)word.bytes[valid]);
     return err_set(reader->err, "%s %zu: '%s' is not in the vocabulary", reader->unit,
                    reader->number, label_excerpt(shown, word.bytes, word.size));
 }
 
 /* What a merge makes is most often the word after what the last one made. */
-static bool is_next_word(const struct reader *reader, size_t size, uint32_t *id)
+static bool is_next_word(const struct reader *reader, struct word made, uint32_t *id)
 {
     const struct word_table *words = reader->words;
     const struct bpe *bpe = reader->bpe;
     *id = bpe->count ? bpe->merges[bpe->count - 1].id + 1 : 0;
     if (*id >= words->size || words->places[*id].form != form_of(reader))
         return false;
-    return words->places[*id].size == size &&
-           memcmp(words->bytes + words->places[*id].start, reader->bytes, size) == 0;
+    return words->places[*id].size == made.size &&
+           memcmp(words->bytes + words->places[*id].start, made.bytes, made.size) == 0;
 }
 
-/* The bytes that a part stands for; false where it is no text in the alphabet, and should be. */
-static bool read_part(const struct reader *reader, struct word part, char *bytes, size_t *size)
-{
-    if (form_of(reader) == WORD_BYTES)
-        return byte_alphabet_decode(bytes, size, part.bytes, part.size) == part.size;
-    memcpy(bytes, part.bytes, part.size);
-    *size = part.size;
-    return true;
-}
-
-/* Most often both parts are words whose bytes come to lie side by side, and what they make is the
- * next word; false where that is not so. */
-static bool add_bytes(struct reader *reader, struct word left, struct word right)
+/* Most often both parts are words, and what they make is the next word; false where that is not so.
+ */
+static bool add_bytes(struct reader *reader, const struct pending *pending)
 {
     struct bpe_merge merge;
     enum word_form form = form_of(reader);
-    size_t left_size = 0;
-    size_t right_size = 0;
-    char *bytes = reader->bytes;
-    if (reader->prefix || !read_part(reader, left, bytes, &left_size))
-        return false;
-    char *rest = bytes + left_size;
-    if (!read_part(reader, right, rest, &right_size) ||
-        !word_table_find(reader->words, bytes, left_size, form, &merge.left) ||
-        !word_table_find(reader->words, rest, right_size, form, &merge.right) ||
-        !is_next_word(reader, left_size + right_size, &merge.id))
+    struct word left = pending->left_bytes;
+    struct word right = pending->right_bytes;
+    struct word made = {left.bytes, left.size + right.size};
+    if (reader->prefix || !left.bytes || !right.bytes ||
+        !word_table_find(reader->words, left.bytes, left.size, form, &merge.left) ||
+        !word_table_find(reader->words, right.bytes, right.size, form, &merge.right) ||
+        !is_next_word(reader, made, &merge.id))
         return false;
     bpe_add(reader->bpe, &merge);
     return true;
 }
 
 /* Both parts are words, and so is what is written like both in a row. */
-static int add_parts(struct reader *reader, struct word left, struct word right)
+static int add_parts(struct reader *reader, const struct pending *pending)
 {
     struct bpe_merge merge;
+    struct word left = pending->left;
+    struct word right = pending->right;
     struct word joined = {reader->joined, left.size + right.size};
-    if (add_bytes(reader, left, right))
+    if (add_bytes(reader, pending))
         return 0;
     size_t prefix = reader->prefix < right.size ? reader->prefix : 0;
     joined.size -= prefix;
@@ -137,6 +119,87 @@ static int add_parts(struct reader *reader, struct word left, struct word right)
     return 0;
 }
 
+/* --- merges that wait ------------------------------------------------------------------------- */
+
+static int add_next(struct reader *reader)
+{
+    const struct pending *pending = &reader->pending[reader->added++ % AHEAD];
+    size_t number = reader->number;
+    reader->number = pending->number;
+    if (add_parts(reader, pending))
+        return -1;
+    reader->number = number;
+    return 0;
+}
+
+static int add_all(struct reader *reader)
+{
+    while (reader->added < reader->read)
+        if (add_next(reader))
+            return -1;
+    return 0;
+}
+
+/* Room for a merge of so many bytes, and for its text. */
+static int reserve(struct reader *reader, size_t size)
+{
+    if (reader->read - reader->added == AHEAD && add_next(reader))
+        return -1;
+    if (size <= reader->room)
+        return 0;
+    if (add_all(reader)) /* their texts are about to go */
+        return -1;
+    size_t room = size < FIRST_ROOM ? FIRST_ROOM : 2 * size;
+    heap_free(reader->bytes);
+    reader->bytes = heap_alloc(room, 2 + 2 * AHEAD, reader->err);
+    reader->room = reader->bytes ? room : 0;
+    reader->joined = reader->bytes + reader->room;
+    reader->texts = reader->joined + reader->room;
+    return reader->bytes ? 0 : -1;
+}
+
+/* Where the text of the next merge is written. */
+static char *text_room(const struct reader *reader)
+{
+    return reader->texts + reader->read % AHEAD * reader->room;
+}
+
+/* The bytes that a part stands for, which are about to be looked for. */
+static struct word read_part(const struct reader *reader, struct word part, char *bytes)
+{
+    struct word read = part;
+    if (form_of(reader) == WORD_BYTES) {
+        if (byte_alphabet_decode(bytes, &read.size, part.bytes, part.size) < part.size)
+            return (struct word){0};
+    } else {
+        memcpy(bytes, part.bytes, part.size);
+    }
+    read.bytes = bytes;
+    word_table_prefetch(reader->words, bytes, read.size);
+    return read;
+}
+
+/* Words are looked for some time after they were read, when the memory for that has come. */
+static void push(struct reader *reader, struct word left, struct word right)
+{
+    struct pending pending = {.left = left, .right = right, .number = reader->number};
+    char *bytes = text_room(reader) + AHEAD * reader->room;
+    pending.left_bytes = read_part(reader, left, bytes);
+    pending.right_bytes = read_part(reader, right, bytes + pending.left_bytes.size);
+    reader->pending[reader->read++ % AHEAD] = pending;
+}
+
+static int finish(struct reader *reader, int failed)
+{
+    failed = failed || add_all(reader) ? -1 : 0;
+    heap_free(reader->bytes);
+    if (failed)
+        bpe_release(reader->bpe);
+    else
+        bpe_index(reader->bpe);
+    return failed;
+}
+
 /* "Ġ t" */
 static int add_text(struct reader *reader, const char *text, size_t size)
 {
@@ -148,8 +211,9 @@ static int add_text(struct reader *reader, const char *text, size_t size)
         return err_set(reader->err,
                        "%s %zu: expected two tokens with a blank between them, found '%s'",
                        reader->unit, reader->number, label_excerpt(shown, text, size));
-    return add_parts(reader, (struct word){text, (size_t)(blank - text)},
-                     (struct word){right, (size_t)(end - right)});
+    push(reader, (struct word){text, (size_t)(blank - text)},
+         (struct word){right, (size_t)(end - right)});
+    return 0;
 }
 
 /* --- merges.txt ------------------------------------------------------------------------------- */
@@ -174,15 +238,7 @@ static int read_line(struct reader *reader, struct word line)
 {
     if (reserve(reader, line.size))
         return -1;
-    if (add_text(reader, line.bytes, line.size) == 0)
-        return 0;
-    size_t valid = utf8_invalid_at(line.bytes, line.size); /* that says more than what came of it */
-    if (valid < line.size && reader->err) {
-        err_clear(reader->err);
-        err_set(reader->err, "line %zu: expected UTF-8, found the byte 0x%02x", reader->number,
-                (unsigned char)line.bytes[valid]);
-    }
-    return -1;
+    return add_text(reader, line.bytes, line.size);
 }
 
 static int read_lines(struct reader *reader, const char *at, const char *end)
@@ -239,10 +295,12 @@ static int add_pair(struct reader *reader, struct json_cursor *merges)
         return refuse_item(reader, json_cursor_value(&item));
     if (reserve(reader, spans[0].size + spans[1].size))
         return -1;
-    struct word left = {reader->text, json_unescape(reader->text, spans[0])};
-    char *after = reader->text + left.size;
+    char *text = text_room(reader);
+    struct word left = {text, json_unescape(text, spans[0])};
+    char *after = text + left.size;
     struct word right = {after, json_unescape(after, spans[1])};
-    return add_parts(reader, left, right);
+    push(reader, left, right);
+    return 0;
 }
 
 static int add_item(struct reader *reader, struct json_cursor *merges)
@@ -256,8 +314,9 @@ static int add_item(struct reader *reader, struct json_cursor *merges)
     if (reserve(reader, item.size))
         return -1;
     struct json_cursor text = json_cursor_at(item);
-    size_t size = json_cursor_read(&text, reader->text);
-    return add_text(reader, reader->text, size);
+    char *bytes = text_room(reader);
+    size_t size = json_cursor_read(&text, bytes);
+    return add_text(reader, bytes, size);
 }
 
 int merges_read_json(struct bpe *bpe, const struct word_table *words, struct json_cursor merges,

@@ -17,6 +17,7 @@ static void open_letters(struct bpe *bpe, const struct bpe_merge *merges, size_t
         bpe->byte_ids['a' + c] = c;
     for (size_t i = 0; i < count; i++)
         bpe_add(bpe, &merges[i]);
+    bpe_index(bpe);
 }
 
 /* a b -> 26 (ab), ab c -> 27 (abc), b c -> 28 (bc), a a -> 29 (aa), aa aa -> 30 */
