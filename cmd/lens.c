@@ -131,6 +131,7 @@ static int check_texts(struct job *job, struct err *err)
         tokens += pair.sentence.count;
     }
     viewer_expect(&job->session.viewer, tokens);
+    viewer_expect_steps(&job->session.viewer, tokens * job->plan.layers.count);
     session_note_dropped(&job->session);
     return 0;
 }

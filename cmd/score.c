@@ -87,7 +87,6 @@ static int prepare(struct job *job, struct err *err)
     };
     job->scoring = (struct scoring){
         .viewer = viewer,
-        .best_count = (size_t)options->score.best,
         .stride = (size_t)options->score.stride,
     };
     if (session_read_options(session, err) || output_choose(&job->output, &options->output, err) ||
@@ -97,6 +96,9 @@ static int prepare(struct job *job, struct err *err)
         inputs_check_source(&options->input, &viewer->model, err))
         return -1;
     looks_note(&options->looks, job->output.format);
+    bool tells_best = is_format(job, "text") || is_format(job, "json") || is_format(job, "jsonl");
+    if (tells_best && !job->view.whole && !options->score.continuations.count)
+        job->scoring.best_count = (size_t)options->score.best;
     viewer->reads_any_length = options->score.stride > 0;
     if (viewer->reads_any_length)
         job->scoring.context = viewer->model.config.n_positions;
@@ -183,6 +185,7 @@ static int check_texts(struct job *job, struct err *err)
         tokens += pairs->sentence.count;
     }
     viewer_expect(&job->session.viewer, tokens);
+    viewer_expect_steps(&job->session.viewer, tokens); /* of logits, some at a time */
     session_note_dropped(&job->session);
     return 0;
 }

@@ -298,14 +298,21 @@ static void insert(uint32_t *best, size_t best_count, const float *logits, uint3
     best[place] = id;
 }
 
+/* Parts in which none is larger than the best so far, nearly all of them, are passed over. */
 void topk(uint32_t *best, size_t best_count, const float *logits, size_t count)
 {
+    enum { PART = 256 };
     size_t found = 0;
-    for (size_t i = 0; i < count && best_count > 0; i++) {
-        if (found == best_count && !(logits[i] > logits[best[found - 1]]))
+    for (size_t first = 0; first < count && best_count > 0; first += PART) {
+        size_t end = count - first < PART ? count : first + PART;
+        if (found == best_count && max_row(logits + first, end - first) <= logits[best[found - 1]])
             continue;
-        found -= found == best_count;
-        insert(best, found, logits, (uint32_t)i);
-        found++;
+        for (size_t i = first; i < end; i++) {
+            if (found == best_count && !(logits[i] > logits[best[found - 1]]))
+                continue;
+            found -= found == best_count;
+            insert(best, found, logits, (uint32_t)i);
+            found++;
+        }
     }
 }
