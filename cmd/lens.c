@@ -33,7 +33,8 @@ static bool is_format(const struct job *job, const char *name)
 static int read_numbers(struct job *job, struct err *err)
 {
     const char *list = job->options->select.show;
-    bool is_data = !is_format(job, "text") && !job->output.format->is_picture;
+    bool is_data =
+        !is_format(job, "text") && !is_format(job, "html") && !job->output.format->is_picture;
     job->numbers = is_data ? (1u << LENS_NUMBERS) - 1 : 1u << LENS_BEST;
     if (!list)
         return 0;
@@ -149,7 +150,7 @@ static int write_lens(struct job *job, const struct layer_lens *lens,
         return 0;
     }
     return lens_report(&report, lens, job->numbers, viewer, sentence, &job->one, err) ||
-                   output_write(&job->output, &report, &job->place, err)
+                   output_write_made(&job->output, &report, &job->place, err)
                ? -1
                : 0;
 }

@@ -144,13 +144,25 @@ int output_check_selection(const struct output *output, const struct selection *
                      output->format->name);
 }
 
+static bool is_html(const struct output *output)
+{
+    return strcmp(output->format->name, "html") == 0;
+}
+
 int output_check_made(const struct output *output, struct err *err)
 {
-    if (!output->to_folder || !output->format->has_tokens ||
-        strcmp(output->format->name, "safetensors") == 0)
+    bool own = output->format->has_tokens || is_html(output);
+    if (!output->to_folder || !own || strcmp(output->format->name, "safetensors") == 0)
         return 0;
     return err_usage(err, "--format %s: expected a file, found the folder '%s'",
                      output->format->name, output->path);
+}
+
+int output_write_made(struct output *output, const struct report *report, const struct place *place,
+                      struct err *err)
+{
+    return is_html(output) ? figure_write_page(&output->stream, report, place, err)
+                           : output_write(output, report, place, err);
 }
 
 int output_open(struct output *output, struct err *err)

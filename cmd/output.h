@@ -72,8 +72,11 @@ int output_choose(struct output *output, const struct output_options *options, s
 int output_check_selection(const struct output *output, const struct selection *selection,
                            struct err *err);
 
-/* What is made of texts, as scores are, has pages and JSON of its own: these are one file. */
+/* What is made of texts, as scores are, has pages and JSON of its own: these are one file; and a
+ * page for browsers is its picture. */
 int output_check_made(const struct output *output, struct err *err);
+int output_write_made(struct output *output, const struct report *report, const struct place *place,
+                      struct err *err);
 
 /* Begin, if that is not done yet; write reports; finish, so that the file is there under its name;
  * or give up, so that it is not: nothing after a commit. */

@@ -226,7 +226,7 @@ static bool is_picture(const struct job *job)
 
 static int write_report(struct job *job, struct report *report, int failed, struct err *err)
 {
-    return failed ? -1 : output_write(&job->output, report, &job->place, err);
+    return failed ? -1 : output_write_made(&job->output, report, &job->place, err);
 }
 
 static int write_sums(struct job *job, const struct score_sums *sums, struct err *err)

@@ -130,6 +130,19 @@ int figure_write_svg(struct stream *out, const struct report *report, const stru
     return write_report(out, DRAWING_SVG, report, place, err);
 }
 
+int figure_write_page(struct stream *out, const struct report *report, const struct place *place,
+                      struct err *err)
+{
+    static const char head[] = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+                               "<meta name=\"viewport\" content=\"width=device-width\">\n"
+                               "<title>attn-cli</title>\n"
+                               "<style>svg { display: block; max-width: 100%; margin: 0 auto }"
+                               "</style>\n";
+    if (place->index == 0)
+        stream_text(out, head);
+    return write_report(out, DRAWING_SVG, report, place, err);
+}
+
 int figure_write_png(struct stream *out, const struct report *report, const struct place *place,
                      struct err *err)
 {

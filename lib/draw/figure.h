@@ -16,7 +16,7 @@
 
 enum { SECTION_NOTES_MAX = 7 };
 
-enum section_kind { KIND_MATRIX, KIND_LINES, KIND_OVERLAY };
+enum section_kind { KIND_MATRIX, KIND_LINES, KIND_OVERLAY, KIND_TEXT };
 
 /* Matrices of one kind that are drawn together: all have the size of the first. */
 struct section_sheets {
@@ -109,6 +109,11 @@ int cells_make(struct cells *cells, const struct sheet *sheet, const struct tone
 /* Draw panel `index`, cells or lines with what stands around them; the corner is the section's. */
 int panel_draw(const struct section *section, size_t index, struct canvas *canvas,
                struct point corner, struct err *err);
+
+/* A sheet's rows as a text of lines that are so wide, each on the colour of its number; how high
+ * that is. */
+void running_text_draw(const struct section *section, struct canvas *canvas, struct point corner);
+double running_text_height(const struct sheet *sheet, double room);
 
 /* True when the cells of a section are large enough for its numbers, which are wanted; the decimals
  * they get. */

@@ -19,7 +19,7 @@ static int write_notes(struct section *section, struct arena *arena, struct err 
 {
     size_t rows = section->rows.step;
     size_t columns = section->columns.step;
-    bool lines = section->kind != KIND_MATRIX;
+    bool lines = section->kind == KIND_LINES || section->kind == KIND_OVERLAY;
     bool wanted = section->style->cells == CELLS_NUMBERS || section->style->cells == CELLS_BOTH;
     int decimals = 0;
     const char **next = section->notes;

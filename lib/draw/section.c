@@ -32,6 +32,8 @@ int section_gather(struct section_sheets *what, const struct report *report, enu
 /* Only attention, from queries to keys and never below 0, is drawn as lines. */
 static enum section_kind choose_kind(const struct section *section)
 {
+    if (section->sheets->running)
+        return KIND_TEXT;
     bool is_attention =
         strcmp(section->sheets->columns.name, "key") == 0 && section->tones.found.low >= 0;
     if (!is_attention || section->style->view == VIEW_MATRIX)
@@ -168,6 +170,17 @@ static double panel_step(const struct section *section)
     return fmax(step, fmin(widest, most));
 }
 
+/* Lines of a text, as wide as the page. */
+static void fit_text(struct section *section)
+{
+    section->panels = section->across = 1;
+    section->rows.step = section->columns.step = 1;
+    section->width = section->area.width = PAGE;
+    section->area.height = running_text_height(section->sheets, PAGE);
+    section->top = SUBTITLE;
+    section->foot = section->top + section->area.height + GAP_OF_MANY;
+}
+
 /* All measures of a section whose sheets, kind and tones are known: as wide as two columns of a
  * paper at most, cells of one measure everywhere, labels where they can be read. */
 static void fit_section(struct section *section)
@@ -217,6 +230,10 @@ static void describe(struct buf *text, const struct section *section, const char
         add_part(text, "mean of layers");
     if (sheet->mean_of_heads)
         add_part(text, "mean of heads");
+    if (section->kind == KIND_TEXT) {
+        buf_format(text, " · %s of every %s", sheet->columns.labels[0].text, sheet->rows.name);
+        return;
+    }
     buf_format(text, matrix ? " · rows: %s, columns: %s" : " · left: %s, right: %s",
                sheet->rows.name, sheet->columns.name);
 }
@@ -237,7 +254,10 @@ int section_plan(struct section *section, const struct section_sheets *what,
     section->tones = tones_make(section->sheets, section->layers * section->heads, style, false);
     ramp_make(&section->ramp, section->tones.palette);
     section->kind = choose_kind(section);
-    fit_section(section);
+    if (section->kind == KIND_TEXT)
+        fit_text(section);
+    else
+        fit_section(section);
     if (scale_bar_fit(section, arena, err))
         return -1;
     section->height = axis_fit_snap(section->height);
@@ -256,7 +276,9 @@ int section_draw(const struct section *section, struct canvas *canvas, struct po
 {
     canvas_text(canvas, (struct point){corner.x, corner.y + subtitle.size}, section->subtitle,
                 &subtitle);
-    for (size_t i = 0; i < section->panels; i++)
+    if (section->kind == KIND_TEXT)
+        running_text_draw(section, canvas, (struct point){corner.x, corner.y + section->top});
+    for (size_t i = 0; section->kind != KIND_TEXT && i < section->panels; i++)
         if (panel_draw(section, i, canvas, corner, err))
             return -1;
     scale_bar_draw(section, canvas, (struct point){corner.x, corner.y + section->foot});

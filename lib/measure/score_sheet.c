@@ -115,6 +115,7 @@ int score_report(struct report *report, const struct score_view *view,
         .rows = {view->words ? "word" : "token", rows,
                  view->words ? sentence->word_labels : sentence->labels, 0},
         .columns = {"score", columns, token_labels[view->bits] + alone, 0},
+        .running = alone,
     };
     float *values = begin_report(report, view, frame, arena, err);
     if (!values)

@@ -1,0 +1,61 @@
+/* running_text.c: a text to be read, every token on the colour of its number. */
+#include "draw/figure.h"
+
+#include <string.h>
+
+static const double SIZE = 8.5, LINE = 14; /* of letters, and from one line to the next */
+static const double PAD = 1.5;             /* of colour on either side of a token */
+static const double WORD_GAP = 2;
+static const char blank[] = "␣";
+
+/* Where a token stands. */
+struct word {
+    const char *text;
+    double x, width;
+    size_t line;
+};
+
+/* After the one before it; one that begins with a blank at a distance; or on the next line. */
+static struct word word_after(const struct word *before, const struct sheet *sheet, size_t row,
+                              double room)
+{
+    const char *text = sheet->rows.labels[row].text;
+    bool has_blank = strncmp(text, blank, sizeof blank - 1) == 0 && text[sizeof blank - 1];
+    bool is_apart = has_blank || strcmp(sheet->rows.name, "word") == 0;
+    struct word word = {.text = text + (has_blank ? sizeof blank - 1 : 0), .line = before->line};
+    word.x = before->x + before->width + (is_apart && row ? WORD_GAP : 0);
+    word.width = letters_width(word.text, SIZE) + 2 * PAD;
+    if (word.x > 0 && word.x + word.width > room) {
+        word.x = 0;
+        word.line++;
+    }
+    return word;
+}
+
+double running_text_height(const struct sheet *sheet, double room)
+{
+    struct word word = {.line = 0};
+    for (size_t row = 0; row < sheet->rows.size; row++)
+        word = word_after(&word, sheet, row, room);
+    return LINE * (double)(word.line + 1);
+}
+
+void running_text_draw(const struct section *section, struct canvas *canvas, struct point corner)
+{
+    const struct sheet *sheet = section->sheets;
+    struct tone tone = tone_of_sheet(&section->tones, sheet);
+    struct word word = {.line = 0};
+    for (size_t row = 0; row < sheet->rows.size; row++) {
+        struct lettering lettering = {.size = SIZE};
+        unsigned level = tone_level(&tone, sheet_cell(sheet, row, 0));
+        word = word_after(&word, sheet, row, section->area.width);
+        double y = corner.y + LINE * (double)word.line;
+        if (level) {
+            canvas_rect(canvas, (struct box){corner.x + word.x, y, word.width, LINE - 2},
+                        section->ramp.colours[level]);
+            lettering.colour = colour_ink(section->ramp.colours[level]);
+        }
+        canvas_text(canvas, (struct point){corner.x + word.x + PAD, y + LINE - 5}, word.text,
+                    &lettering);
+    }
+}
