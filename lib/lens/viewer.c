@@ -1,7 +1,6 @@
 #include "lens/viewer.h"
 
 #include "lens/effective.h"
-#include "model/forward.h"
 #include "model/mechanism.h"
 
 enum {
@@ -96,11 +95,15 @@ int viewer_run(struct viewer *viewer, const struct selection *selection,
     struct batch batch;
     struct model *model = &viewer->model;
     struct arena *scratch = &viewer->scratch;
-    struct run run = {&viewer->machine, &model->config, &model->weights, &batch};
+    struct run run = {&viewer->machine, &model->config, &model->weights,
+                      &batch,           viewer->edits,  texts->start};
     int failed = watch_init(&watch, &model->config, scratch, err) ||
                  batch_init(&batch, &model->config, texts->items, texts->count, scratch, err);
     if (!failed) {
         batch.first = texts->first;
+        failed = edits_check_batch(viewer->edits, &model->config, &batch, err);
+    }
+    if (!failed) {
         selection_watch(selection, &watch);
         tap.watch = &watch;
         failed = effective_begin(selection, &run, &watch, &tap, scratch, err) ||
@@ -113,7 +116,7 @@ int viewer_run(struct viewer *viewer, const struct selection *selection,
 int viewer_watch(struct viewer *viewer, const struct look *look, struct tap tap, struct err *err)
 {
     struct text *items = arena_alloc(&viewer->scratch, look->count, sizeof *items, err);
-    struct text_list texts = {items, look->count, look->first};
+    struct text_list texts = {.items = items, .count = look->count, .first = look->first};
     for (size_t i = 0; items && i < look->count; i++) {
         const struct tokenized *sentence = &look->pairs[i].sentence;
         const struct tokenized *source = &look->pairs[i].source;

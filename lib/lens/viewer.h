@@ -14,7 +14,7 @@
 
 #include "lens/report.h"
 #include "math/machine.h"
-#include "model/batch.h"
+#include "model/forward.h"
 #include "model/model.h"
 #include "text/tokenizer.h"
 
@@ -25,7 +25,8 @@ struct viewer {
     bool
         reads_any_length; /* texts may be longer than the context: who runs them does it by parts */
     struct machine machine;
-    struct arena scratch; /* a pass's; its memory serves for the next */
+    const struct edits *edits; /* of every pass from now on, borrowed; NULL: none */
+    struct arena scratch;      /* a pass's; its memory serves for the next */
 };
 
 /* What is looked at: a sentence, and in cross-attention the text it looks at. */
@@ -38,7 +39,8 @@ struct text_pair {
 struct text_list {
     const struct text *items; /* [count] */
     size_t count;
-    size_t first; /* the number of the first one, for messages */
+    size_t first;                     /* the number of the first one, for messages */
+    const struct stream_start *start; /* NULL: passes begin with the embedding */
 };
 
 /* A look at several pairs, and what it gives. */

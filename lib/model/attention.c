@@ -164,6 +164,8 @@ enum pass_state attention(struct pass *pass, size_t layer)
     };
     size_t heads = pass->config->n_head;
     size_t rounds = pass->batch->count * heads;
+    for (int i = 0; i < ATTENTION_MAPS; i++)
+        job.edits |= (unsigned)pass_edits(pass, (enum site)(SITE_SCORES + i), layer) << i;
     if (prepare(&job))
         return PASS_FAILED;
     atomic_init(&job.first_fault, rounds * HEAD_FAULTS);

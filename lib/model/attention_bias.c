@@ -52,3 +52,8 @@ void attention_scale(const struct attention_head *head, float *scores, struct ke
     if (c->mechanism.temperature > 0)
         scale_row(scores, scores, count, 1.0f / c->mechanism.temperature);
 }
+
+struct key_range attention_seen(const struct attention_head *head, size_t query)
+{
+    return (struct key_range){attention_first(head, query), strip_visible(head, query)};
+}

@@ -57,6 +57,11 @@ static int prepare(struct attention_layer *layer)
 static bool put_scores(const struct attention_head *head, struct matrix rows, size_t query)
 {
     bool sound = true;
+    bool whole = head->layer->renormalises;
+    struct key_range all = {0, head->keys};
+    for (size_t row = 0; row < rows.rows; row++)
+        attention_edit(head, SITE_SCORES, query + row, rows.data + row * rows.stride,
+                       whole ? all : attention_seen(head, query + row));
     for (size_t row = 0; head->scores && row < rows.rows; row++) {
         const float *scores = rows.data + row * rows.stride;
         sound &= first_nonfinite(scores, head->keys) == head->keys;
@@ -72,14 +77,16 @@ static enum head_fault mask_before(const struct attention_head *head, struct mat
     struct softmax_range ranges[STRIP];
     const struct attention_layer *layer = head->layer;
     for (size_t row = 0; row < rows.rows; row++) {
-        struct key_range keys = {attention_first(head, query + row),
-                                 strip_visible(head, query + row)};
+        struct key_range keys = attention_seen(head, query + row);
         float *seen = rows.data + row * rows.stride + keys.first;
         ranges[row] = (struct softmax_range){.first = keys.first, .end = keys.end};
         if (layer->bends)
             attention_scale(head, seen, keys);
     }
     softmax_range_scale(rows, ranges, layer->bends ? 1.0f : layer->scale);
+    enum head_fault fault = attention_edit_masked(head, rows, ranges, query);
+    if (fault != HEAD_SOUND)
+        return fault;
     for (size_t row = 0; head->masked && row < rows.rows; row++)
         strip_put_range(head, head->masked, query + row, rows.data + row * rows.stride,
                         (struct key_range){ranges[row].first, ranges[row].end}, -INFINITY);
@@ -96,9 +103,11 @@ static enum head_fault mask_after(const struct attention_head *head, struct matr
         attention_scale(head, rows.data, (struct key_range){0, head->keys});
         if (!softmax_row(rows.data, head->keys))
             return HEAD_NO_NUMBER;
+        attention_edit(head, SITE_SOFTMAX, query, rows.data, (struct key_range){0, head->keys});
         strip_put_row(head, head->softmax, query, rows.data, head->keys, 0.0f);
         for (size_t key = 0; key < first; key++)
             rows.data[key] = 0.0f;
+        attention_edit(head, SITE_MASKED, query, rows.data, (struct key_range){first, visible});
         strip_put_row(head, head->masked, query, rows.data, visible, 0.0f);
         if (!normalise_row(rows.data, visible))
             return HEAD_NO_WEIGHT;
@@ -120,6 +129,7 @@ static enum head_fault weigh_rows(const struct attention_head *head, struct matr
         float *weights = rows.data + row * rows.stride;
         size_t visible = strip_visible(head, query + row);
         strip_drop(head, weights, query + row, (struct key_range){0, visible});
+        attention_edit(head, SITE_WEIGHTS, query + row, weights, attention_seen(head, query + row));
         strip_put_row(head, head->weights, query + row, weights, visible, 0.0f);
     }
     return sound ? fault : HEAD_NO_NUMBER;

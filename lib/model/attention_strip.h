@@ -88,6 +88,7 @@ struct attention_layer {
     float cap;         /* of scaled scores; 0: none */
     bool renormalises; /* the softmax, which is over all keys: see mechanism.h */
     bool bf16;         /* products are made of rounded numbers */
+    unsigned edits;    /* a bit a map that is changed, from SITE_SCORES on; dense attention alone */
     struct kernel score_kernels[ROW_SIZES][KEY_SIZES];      /* by rows, keys */
     struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* …; add to what is there */
     struct kernel whole_kernel; /* of STEP rows and all their keys, if those are … */
@@ -220,13 +221,23 @@ void strip_drop(const struct attention_head *head, float *weights, size_t query,
 
 /* --- windows, caps and ALiBi: attention_bias.c ----------------------------------------------- */
 
-/* The first key that the layer's window lets a query see. */
+/* The first key that the layer's window lets a query see; from there on all that it sees. */
 size_t attention_first(const struct attention_head *head, size_t query);
+struct key_range attention_seen(const struct attention_head *head, size_t query);
 
 /* ALiBi's slope of a head, 0: none; scores of some keys scaled, and where that bends them capped,
  * moved by their distance, and divided by the temperature. */
 float attention_slope(const struct config *config, size_t head);
 void attention_scale(const struct attention_head *head, float *scores, struct key_range keys);
+
+/* --- edits: pass_edits.c ---------------------------------------------------------------------- */
+
+/* Apply those of a map to some of a query's cells, of which `row` has them all. Of masked scores to
+ * a few rows; what is the largest of a row may be another one then. */
+void attention_edit(const struct attention_head *head, enum site site, size_t query, float *row,
+                    struct key_range keys);
+enum head_fault attention_edit_masked(const struct attention_head *head, struct matrix rows,
+                                      struct softmax_range *ranges, size_t query);
 
 /* --- in bf16: attention_bf16.c --------------------------------------------------------------- */
 

@@ -115,7 +115,7 @@ static enum pass_state add_out(struct pass *pass, enum site site, size_t layer, 
     const struct scratch *s = &pass->scratch;
     enum site normed = site == SITE_ATTN_OUT ? SITE_LN_1_POST : SITE_LN_2_POST;
     float share = c->residual_scale == 0 ? 1.0f : c->residual_scale;
-    if (!c->norm_out && c->residual_scale == 0) {
+    if (!c->norm_out && c->residual_scale == 0 && !pass_edits(pass, site, layer)) {
         write_out(pass, site, layer, from, w);
         return tap_rows(pass, site, layer, s->out);
     }
@@ -145,9 +145,10 @@ static enum pass_state norm_before(struct pass *pass, enum site site, size_t lay
         return PASS_ON;
     *y = pass->scratch.norm;
     pass_norm(pass, *y, pass->scratch.x, norm);
+    PASS_TRY(tap_rows(pass, site, layer, *y));
     if (pass->config->residual_normed)
         copy_rows(pass->scratch.x, *y);
-    return tap_rows(pass, site, layer, *y);
+    return PASS_ON;
 }
 
 /* What becomes of the sum x + f(x) where norms come last. */
@@ -180,7 +181,8 @@ static enum pass_state activate_hidden(struct pass *pass, size_t layer, struct m
 {
     const struct scratch *s = &pass->scratch;
     enum activation activation = pass->config->activation;
-    bool watched = pass_watches(pass, SITE_MLP_GATE, layer);
+    bool watched =
+        pass_watches(pass, SITE_MLP_GATE, layer) || pass_edits(pass, SITE_MLP_GATE, layer);
     if (!pass->config->gated) {
         linear(pass->machine, s->hidden, y, &w->fc, activation);
         return tap_rows(pass, SITE_MLP_ACT, layer, s->hidden);

@@ -68,6 +68,17 @@ enum pass_state embed(struct pass *pass)
     return tap_rows(pass, SITE_EMBEDDING, 0, x);
 }
 
+enum pass_state embed_from(struct pass *pass, const float *const *streams)
+{
+    struct matrix x = pass->scratch.x;
+    for (size_t s = 0; s < pass->batch->count; s++) {
+        struct span rows = pass->batch->queries[s];
+        struct matrix from = {(float *)streams[s], rows.count, x.columns, x.columns};
+        copy_rows(matrix_rows(x, rows.first, rows.count), from); /* it is only read */
+    }
+    return PASS_ON;
+}
+
 /* The rows of every text that logits are wanted of, one after the other. */
 static void gather(struct pass *pass, struct matrix to, struct matrix y)
 {
@@ -153,7 +164,8 @@ static int make_logits(struct pass *pass, struct matrix logits, struct matrix y)
 
 enum pass_state unembed(struct pass *pass, struct matrix y)
 {
-    struct likeliest *likeliest = pass->config->biases & BIAS_LOGITS ? NULL : pass->tap->likeliest;
+    bool changes = pass->config->biases & BIAS_LOGITS || pass_edits(pass, SITE_LOGITS, 0);
+    struct likeliest *likeliest = changes ? NULL : pass->tap->likeliest;
     if (project_out(pass, &y))
         return PASS_FAILED;
     if (likeliest && choose_likeliest(pass, y))

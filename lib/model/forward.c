@@ -1,5 +1,7 @@
 #include "model/forward.h"
 
+#include <assert.h>
+
 #include "model/pass.h"
 
 /* What leaves the last layer, normed where the model does that. */
@@ -18,11 +20,11 @@ static enum pass_state final_norm(struct pass *pass, struct matrix *y)
 }
 
 /* The layers of an encoder are told of before those of its decoder. */
-static enum pass_state run_layers(struct pass *pass)
+static enum pass_state run_layers(struct pass *pass, size_t first)
 {
     const struct config *c = pass->config;
     size_t before = pass->part == PART_SOURCE ? 0 : c->n_encoder_layer;
-    for (size_t layer = 0; layer < pass->layers; layer++) {
+    for (size_t layer = first; layer < pass->layers; layer++) {
         PASS_TRY(block(pass, layer));
         progress_tell(pass->machine->progress, before + layer + 1, config_layers(c));
     }
@@ -54,12 +56,12 @@ static enum pass_state encode(struct pass *pass)
     if (batch_of_sources(&batch, pass->batch, pass->arena, pass->err) || pass_init(&sources))
         return PASS_FAILED;
     PASS_TRY(embed(&sources));
-    PASS_TRY(run_layers(&sources));
+    PASS_TRY(run_layers(&sources, 0));
     return final_norm(&sources, &pass->scratch.source);
 }
 
 /* The decoder; GPT-2 is one. */
-static enum pass_state decode(struct pass *pass)
+static enum pass_state decode(struct pass *pass, size_t first)
 {
     struct pass cross;
     struct batch at_sources = batch_at_sources(pass->batch);
@@ -69,16 +71,16 @@ static enum pass_state decode(struct pass *pass)
             return PASS_FAILED;
         pass->cross = &cross;
     }
-    PASS_TRY(run_layers(pass));
+    PASS_TRY(run_layers(pass, first));
     PASS_TRY(final_norm(pass, &y));
     return unembed(pass, y);
 }
 
-static enum pass_state run_pass(struct pass *pass)
+static enum pass_state run_pass(struct pass *pass, const struct stream_start *start)
 {
-    PASS_TRY(embed(pass));
+    PASS_TRY(start ? embed_from(pass, start->streams) : embed(pass));
     PASS_TRY(encode(pass));
-    return decode(pass);
+    return decode(pass, start ? start->layer : 0);
 }
 
 int forward(const struct run *run, struct tap *tap, struct arena *arena, struct err *err)
@@ -90,12 +92,14 @@ int forward(const struct run *run, struct tap *tap, struct arena *arena, struct 
         .batch = run->batch,
         .layers = run->config->n_layer,
         .tap = tap,
+        .edits = run->edits && run->edits->count ? run->edits : NULL,
         .arena = arena,
         .err = err,
     };
+    assert(!run->start || !run->batch->cached);
     if (pass_init(&pass))
         return -1;
-    bool failed = run_pass(&pass) == PASS_FAILED;
+    bool failed = run_pass(&pass, run->start) == PASS_FAILED;
     pass_end_caches(&pass, !failed);
     return failed ? -1 : 0;
 }

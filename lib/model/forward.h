@@ -9,14 +9,23 @@
 
 #include "math/machine.h"
 #include "model/batch.h"
+#include "model/edit.h"
 #include "model/tap.h"
 #include "model/weights.h"
+
+/* The stream into a layer as another pass had it: what is below is not run. */
+struct stream_start {
+    size_t layer;
+    const float *const *streams; /* [text] resid_pre of the layer, [T, C]; texts may share it */
+};
 
 struct run {
     struct machine *machine;
     const struct config *config;
     struct weights *weights;
     const struct batch *batch;
+    const struct edits *edits;        /* that were checked; NULL: none */
+    const struct stream_start *start; /* NULL: the embedding. For texts without caches */
 };
 
 /* Run the batch as far as the last watched site, announcing on the way; buffers are `arena`'s.

@@ -10,6 +10,7 @@
 #include "math/machine.h"
 #include "model/batch.h"
 #include "model/config.h"
+#include "model/edit.h"
 #include "model/tap.h"
 #include "model/weights.h"
 
@@ -60,6 +61,7 @@ struct pass {
     struct pass *cross;  /* the same texts, looking at their encoded sources; NULL: not so */
     struct tap *tap;
     bool attended; /* scratch.context is there: attention is not computed, nor what leads to it */
+    const struct edits *edits; /* NULL: none */
     struct scratch scratch;
     struct arena *arena; /* the run's */
     struct err *err;
@@ -104,8 +106,10 @@ enum pass_state {
 /* Take the stream scratch.x through a layer. */
 enum pass_state block(struct pass *pass, size_t layer);
 
-/* The stream from ids: token + position embedding of every text; and logits from its rows. */
+/* The stream from ids: token + position embedding of every text; or from another pass's, [T, C] of
+ * each; and logits from its rows. */
 enum pass_state embed(struct pass *pass);
+enum pass_state embed_from(struct pass *pass, const float *const *streams);
 enum pass_state unembed(struct pass *pass, struct matrix y);
 
 /* Queries and keys as they meet, where norms of heads and positions make others of them; both are
@@ -123,7 +127,12 @@ enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct
 enum pass_state tap_heads(struct pass *pass, enum site site, size_t layer, struct matrix rows);
 enum pass_state tap_logits(struct pass *pass);
 
-/* The same for one text and values that are known to be numbers. Returns as a sink does. */
+/* Are there edits of what is announced there? Apply them to the values of every text. */
+bool pass_edits(const struct pass *pass, enum site site, size_t layer);
+void pass_edit_rows(const struct pass *pass, enum site site, size_t layer, struct matrix rows);
+void pass_edit_logits(const struct pass *pass);
+
+/* tap_… for one text and values that are known to be numbers. Returns as a sink does. */
 int tap_show(struct pass *pass, enum site site, size_t layer, size_t text, struct tensor values);
 
 /* How a pass goes on after a site: PASS_ON or PASS_OVER. */

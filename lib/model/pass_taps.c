@@ -35,6 +35,8 @@ enum pass_state pass_fail_weight(struct pass *pass, const struct place_in_pass *
 
 enum pass_state pass_fail_sight(struct pass *pass, const struct place_in_pass *place)
 {
+    if (pass->edits)
+        return fail_at(pass, place, "a key that every query sees, found none that edits leave");
     return fail_at(pass, place,
                    "a key that every query sees, found none that --attention and the model's "
                    "window both leave: 'window:1+…' adds its own");
@@ -130,6 +132,7 @@ static int announce(struct pass *pass, enum site site, size_t layer, size_t text
 
 enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows)
 {
+    pass_edit_rows(pass, site, layer, rows);
     for (size_t s = 0; pass_watches(pass, site, layer) && s < pass->batch->count; s++) {
         struct span span = pass->batch->queries[s];
         struct tensor values = tensor_of_matrix(matrix_rows(rows, span.first, span.count));
@@ -145,6 +148,7 @@ enum pass_state tap_heads(struct pass *pass, enum site site, size_t layer, struc
     const struct span *spans = of_keys ? pass->batch->keys : pass->batch->queries;
     size_t heads = of_keys ? pass->config->n_kv_head : pass->config->n_head;
     size_t width = rows.columns / heads;
+    pass_edit_rows(pass, site, layer, rows);
     for (size_t s = 0; pass_watches(pass, site, layer) && s < pass->batch->count; s++) {
         struct tensor values = {
             .data = rows.data + spans[s].first * rows.stride,
@@ -161,6 +165,7 @@ enum pass_state tap_heads(struct pass *pass, enum site site, size_t layer, struc
 enum pass_state tap_logits(struct pass *pass)
 {
     struct matrix logits = pass->scratch.logits;
+    pass_edit_logits(pass);
     for (size_t s = 0; s < pass->batch->count; s++) {
         struct span tokens = pass_logit_rows(pass, s);
         struct tensor values = {

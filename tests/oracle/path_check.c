@@ -55,7 +55,8 @@ static int pass(const struct path *path, struct text_pair *pair, struct path_run
     struct arena arena = {0};
     struct batch batch;
     struct tap tap = {.watch = &run->text->watch, .sink = path_sink, .context = run};
-    struct run forward_run = {path->machine, &pair->model.config, &pair->model.weights, &batch};
+    struct run forward_run = {path->machine, &pair->model.config, &pair->model.weights, &batch,
+                              .edits = NULL};
     int failed = batch_init(&batch, &pair->model.config, run->sequences, count, &arena, err) ||
                  forward(&forward_run, &tap, &arena, err);
     arena_release(&arena);

@@ -66,7 +66,7 @@ static int run(struct loan *loan, struct err *err)
     struct batch batch;
     struct arena arena = {0};
     struct tap tap = {.watch = &rig.watch, .sink = count_shown, .lend = lend, .context = loan};
-    struct run what = {&rig.machine, &model.config, &rig.weights, &batch};
+    struct run what = {&rig.machine, &model.config, &rig.weights, &batch, .edits = NULL};
     int failed = batch_init(&batch, what.config, texts, COUNT(texts), &arena, err) ||
                  forward(&what, &tap, &arena, err);
     arena_release(&arena);

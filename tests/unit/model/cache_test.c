@@ -112,8 +112,8 @@ static void fail_pass(struct growth *growth, const struct text *text, tap_sink s
     for (size_t layer = 0; layer < watch.layer_count; layer++)
         watch_add(&watch, SITE_CONTEXT, layer);
     struct tap tap = {.watch = &watch, .sink = sink, .context = context};
-    struct run run = {&growth->model.machine, &growth->model.config, &growth->model.weights,
-                      &batch};
+    struct run run = {&growth->model.machine, &growth->model.config, &growth->model.weights, &batch,
+                      .edits = NULL};
     if (batch_init(&batch, &growth->model.config, text, 1, &arena, err) == 0)
         ck_assert_int_eq(forward(&run, &tap, &arena, err), -1);
     arena_release(&arena);

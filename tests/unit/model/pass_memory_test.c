@@ -52,7 +52,7 @@ static size_t taken_by(size_t length, size_t threads, bool logits)
     struct text text = {.ids = rig_ids(&model, 0, length), .count = length};
     rig_open(&rig, &model, threads);
     struct tap tap = {.watch = &rig.watch, .sink = ignore};
-    struct run what = {&rig.machine, &model.config, &rig.weights, &batch};
+    struct run what = {&rig.machine, &model.config, &rig.weights, &batch, .edits = NULL};
     if (model.config.cross) {
         text.source_ids = text.ids;
         text.source_count = length;

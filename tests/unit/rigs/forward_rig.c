@@ -82,7 +82,7 @@ int rig_run(struct rig *rig, struct recording *recording, const struct text *tex
     struct batch batch;
     struct arena arena = {0};
     struct tap tap = {.watch = &rig->watch, .sink = record, .context = recording};
-    struct run run = {&rig->machine, &rig->model->config, &rig->weights, &batch};
+    struct run run = {&rig->machine, &rig->model->config, &rig->weights, &batch, .edits = NULL};
     int failed = batch_init(&batch, run.config, texts, count, &arena, err) ||
                  forward(&run, &tap, rig->memory ? rig->memory : &arena, err);
     arena_release(&arena);

@@ -58,7 +58,8 @@ void record_pass(struct record *record, struct random_model *model, const struct
     ck_assert_msg(!failed, "%s", err.text);
     add_sites(&watch, wanted);
     struct tap tap = {.watch = &watch, .sink = keep, .context = record};
-    struct run run = {&model->machine, &model->config, &model->weights, &batch};
+    struct run run = {&model->machine, &model->config, &model->weights,
+                      &batch,          wanted->edits,  wanted->start};
     ck_assert_msg(forward(&run, &tap, &arena, &err) == 0, "%s", err.text);
     arena_release(&arena);
 }

@@ -12,8 +12,7 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
-#include "model/batch.h"
-#include "model/tap.h"
+#include "model/forward.h"
 #include "random_model.h"
 
 enum { RECORD_MAX = 1024 };
@@ -33,12 +32,15 @@ struct record {
     struct arena arena;
 };
 
-/* What a pass watches: bits of sites, in the layers from `first_layer` on. */
+/* What a pass watches: bits of sites, in the layers from `first_layer` on; what it changes, and
+ * where it begins. */
 struct record_watch {
     uint64_t sites;
     size_t first_layer;
     bool last_logits;
     size_t first_head, head_count; /* 0 of them: all */
+    const struct edits *edits;     /* NULL: none */
+    const struct stream_start *start;
 };
 
 /* All sites that the model has. */

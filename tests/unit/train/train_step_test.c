@@ -234,7 +234,7 @@ TEST_LOOP(the_way_forward_has_the_bits_of_the_models, CASES)
     ck_assert_int_eq(watch_init(&watch, &model.config, &arena, &err), 0);
     watch_add(&watch, SITE_LN_F, 0);
     struct tap tap = {.watch = &watch, .sink = compare_stream, .context = &fixture.step};
-    struct run run = {&fixture.machine, &model.config, &model.weights, &batch};
+    struct run run = {&fixture.machine, &model.config, &model.weights, &batch, .edits = NULL};
     ck_assert_msg(forward(&run, &tap, &arena, &err) == 0, "%s", err.text);
     arena_release(&arena);
     model_release(&model);

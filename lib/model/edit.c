@@ -1,0 +1,204 @@
+#include "model/edit.h"
+
+#include "math/rng.h"
+#include "model/config.h"
+
+static const char *words_of(const struct edit *edit)
+{
+    return edit->words ? edit->words : "edit";
+}
+
+/* --- places ----------------------------------------------------------------------------------- */
+
+static bool range_has(struct edit_range range, size_t place, size_t end)
+{
+    ptrdiff_t at = (ptrdiff_t)place;
+    ptrdiff_t first = range.first < 0 ? range.first + (ptrdiff_t)end : range.first;
+    ptrdiff_t last = range.last < 0 ? range.last + (ptrdiff_t)end : range.last;
+    return at >= first && at <= last;
+}
+
+static bool places_have(const struct edit_places *places, size_t place, size_t end)
+{
+    bool found = places->count == 0;
+    for (size_t i = 0; i < places->count && !found; i++)
+        found = range_has(places->items[i], place, end);
+    return found;
+}
+
+static bool is_of(const struct edit *edit, enum site site, size_t layer)
+{
+    return edit->site == site &&
+           (!site_rows[site].in_layer || places_have(&edit->layers, layer, 0));
+}
+
+bool edits_have(const struct edits *edits, enum site site, size_t layer)
+{
+    for (size_t i = 0; edits && i < edits->count; i++)
+        if (is_of(&edits->items[i], site, layer))
+            return true;
+    return false;
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+static size_t tokens_of(const struct tensor *values)
+{
+    return values->shape[values->rank - 2];
+}
+
+/* The one of several texts that a text takes, of those that have as many tokens; NULL: none has. */
+static const struct tensor *choose(const struct edit_source *source, const struct tensor *values,
+                                   size_t number, size_t tokens)
+{
+    size_t enough = 0;
+    for (size_t i = 0; i < source->count; i++)
+        enough += tokens_of(&values[i]) >= tokens;
+    if (!enough)
+        return NULL;
+    size_t nth = enough == 1 ? 0 : rng_below(source->seed, number, enough);
+    for (size_t i = 0;; i++)
+        if (tokens_of(&values[i]) >= tokens && nth-- == 0)
+            return &values[i];
+}
+
+static const struct tensor *values_for(const struct edit *edit, const struct edit_block *block)
+{
+    if (!edit->source)
+        return NULL;
+    size_t layer = site_rows[edit->site].in_layer ? block->layer : 0;
+    return choose(edit->source, edit->source->values + layer * edit->source->count, block->number,
+                  block->row_places);
+}
+
+/* One row of one head; `from` is what the source has there, `step` apart. */
+static void edit_row(const struct edit *edit, const struct edit_block *block, float *row,
+                     const float *from, size_t step)
+{
+    for (size_t i = 0; i < block->columns; i++) {
+        size_t column = block->first_column + i;
+        if (from && column >= block->column_places)
+            return;
+        if (!places_have(&edit->columns, column, block->column_places))
+            continue;
+        switch (edit->op) {
+        case EDIT_SET:
+            row[i] = edit->number;
+            break;
+        case EDIT_SCALE:
+            row[i] *= edit->number;
+            break;
+        case EDIT_TAKE:
+            row[i] = from[column * step];
+            break;
+        case EDIT_ADD:
+            row[i] += from[column * step];
+            break;
+        case EDIT_FORBID:
+            row[i] = block->forbidden;
+            break;
+        }
+    }
+}
+
+static void apply(const struct edit *edit, const struct edit_block *block, size_t head)
+{
+    const struct tensor *values = values_for(edit, block);
+    size_t rank = values ? values->rank : 0;
+    size_t step = values ? values->stride[rank - 1] : 0;
+    const float *from = values ? values->data : NULL;
+    if (rank == 3)
+        from += (block->first_head + head) * values->stride[0];
+    for (size_t i = 0; i < block->rows; i++) {
+        size_t row = block->first_row + i;
+        bool unknown = edit->source && row >= block->row_places;
+        if (!unknown && places_have(&edit->tokens, row, block->row_places))
+            edit_row(edit, block, block->data + head * block->head_stride + i * block->row_stride,
+                     values ? from + row * values->stride[rank - 2] : NULL, step);
+    }
+}
+
+void edits_apply(const struct edits *edits, const struct edit_block *block)
+{
+    for (size_t i = 0; i < edits->count; i++) {
+        const struct edit *edit = &edits->items[i];
+        if (!is_of(edit, block->site, block->layer) ||
+            (edit->one_text && edit->text != block->text))
+            continue;
+        for (size_t head = 0; head < block->heads; head++)
+            if (places_have(&edit->heads, block->first_head + head, 0))
+                apply(edit, block, head);
+    }
+}
+
+/* --- what does not fit ------------------------------------------------------------------------ */
+
+static int check(const struct edit *edit, const struct config *config, struct err *err)
+{
+    enum site like = site_like(edit->site);
+    const char *name = site_rows[edit->site].name;
+    bool is_map = like >= SITE_SCORES && like <= SITE_WEIGHTS;
+    if (is_map && config->mechanism.kind != ATTENTION_DENSE)
+        return err_usage(err,
+                         "%s: expected --attention dense beside an edit of '%s', found another",
+                         words_of(edit), name);
+    if (!config->projections && like >= SITE_Q && like <= SITE_V)
+        return err_unsupported(err,
+                               "%s: expected a model that projects its '%s', found one in which "
+                               "queries, keys and values are the input itself: edit that",
+                               words_of(edit), name);
+    return 0;
+}
+
+int edits_check(const struct edits *edits, const struct config *config, struct err *err)
+{
+    for (size_t i = 0; edits && i < edits->count; i++)
+        if (check(&edits->items[i], config, err))
+            return -1;
+    return 0;
+}
+
+static int check_places(const struct edit *edit, const struct edit_places *places,
+                        const char *thing, size_t end, struct err *err)
+{
+    ptrdiff_t most = (ptrdiff_t)end;
+    for (size_t i = 0; i < places->count; i++) {
+        struct edit_range range = places->items[i];
+        ptrdiff_t wrong = range.first >= most || range.first < -most ? range.first : range.last;
+        if (wrong >= most || wrong < -most)
+            return err_set(err,
+                           "%s: %s: expected a place from 0 to %td (or -%td to -1 from the end), "
+                           "found %td: the text has %zu",
+                           words_of(edit), thing, most - 1, most, wrong, end);
+    }
+    return 0;
+}
+
+static int check_source(const struct edit *edit, size_t tokens, struct err *err)
+{
+    const struct edit_source *source = edit->source;
+    bool fits = source->exact ? source->longest == tokens : source->longest >= tokens;
+    if (source->longest == SIZE_MAX || fits)
+        return 0;
+    return err_set(err, "%s: expected %zu tokens%s, as the text has, found %zu", words_of(edit),
+                   tokens, source->exact ? "" : " or more", source->longest);
+}
+
+int edits_check_text(const struct edits *edits, const struct config *config, size_t tokens,
+                     size_t source, struct err *err)
+{
+    for (size_t i = 0; edits && i < edits->count; i++) {
+        const struct edit *edit = &edits->items[i];
+        const struct site_row *site = &site_rows[edit->site];
+        bool at_itself = site->part == PART_SENTENCE && !config_is_cross(config);
+        bool is_map = site->axes == AXES_HEAD_QUERY_KEY;
+        size_t keys = at_itself ? tokens : source;
+        size_t queries = site->part == PART_SOURCE ? source : tokens;
+        size_t rows = site->axes == AXES_GROUP_TOKEN_DIM ? keys : queries;
+        if (check_places(edit, &edit->tokens, "token", rows, err) ||
+            (is_map && check_places(edit, &edit->columns, "key", keys, err)) ||
+            (edit->source && check_source(edit, rows, err)))
+            return -1;
+    }
+    return 0;
+}

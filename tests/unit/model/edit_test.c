@@ -1,0 +1,355 @@
+#include "model/edit.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "../rigs/growth_rig.h"
+#include "../rigs/pass_record.h"
+#include "math/number_rows.h"
+
+#define FAMILY(type, keys)                                                              \
+    "{\"model_type\": \"" type                                                          \
+    "\", \"vocab_size\": 97, \"hidden_size\": 24, \"num_hidden_layers\": 3, "           \
+    "\"num_attention_heads\": 4, \"intermediate_size\": 20, \"layer_norm_eps\": 1e-5, " \
+    "\"layer_norm_epsilon\": 1e-5, \"max_position_embeddings\": 256, " keys "}"
+
+static const char *const configs[] = {
+    growth_tiny,
+    growth_gpt2,
+    FAMILY("llama", "\"num_key_value_heads\": 2"),
+    FAMILY("gpt_neox", "\"rotary_pct\": 0.67"),
+    FAMILY("gemma2", "\"head_dim\": 6, \"num_key_value_heads\": 2, \"sliding_window\": 5"),
+    FAMILY("bloom", "\"n_head\": 4, \"n_layer\": 3"),
+    FAMILY("granite", "\"num_key_value_heads\": 2, \"residual_multiplier\": 0.5"),
+    growth_grouped,
+    growth_norms_last,
+    growth_norms_first,
+};
+
+/* The first four have the block that identities are told of. */
+enum { PLAIN = 4, LENGTH = 13, SOURCE = 7, LAYER = 1 };
+
+static struct random_model model;
+static struct record plain, edited;
+static uint32_t ids[LENGTH];
+
+static void open_model(const char *config, size_t threads)
+{
+    random_model_open(&model, config, threads);
+    random_ids(ids, LENGTH, model.config.vocab_size);
+}
+
+static void release(void)
+{
+    record_release(&plain);
+    record_release(&edited);
+    random_model_release(&model);
+}
+
+FIXTURE(NULL, release)
+
+static struct text a_text(void)
+{
+    bool cross = model.config.cross;
+    return (struct text){ids, LENGTH, .source_ids = cross ? ids + 3 : NULL, cross ? SOURCE : 0};
+}
+
+static void run(struct record *record, const struct edit *edit, size_t count)
+{
+    struct edits edits = {edit, count, 0};
+    struct record_watch watch = record_all(&model);
+    struct text text = a_text();
+    struct err err = {0};
+    ck_assert_msg(!edits_check(&edits, &model.config, &err), "%s", err.text);
+    watch.edits = &edits;
+    record_release(record);
+    record_pass(record, &model, &text, 1, &watch);
+}
+
+static size_t cells(const struct record_item *item)
+{
+    return item->shape[0] * item->shape[1] * (item->rank == 3 ? item->shape[2] : 1);
+}
+
+static const struct record_item *find(const struct record *record, enum site site, int layer)
+{
+    for (size_t i = 0; i < record->count; i++)
+        if (record->items[i].site == site && record->items[i].layer == layer)
+            return &record->items[i];
+    return NULL;
+}
+
+static bool same(const struct record_item *a, const struct record_item *b)
+{
+    return memcmp(a->data, b->data, cells(a) * sizeof *a->data) == 0;
+}
+
+static struct tensor tensor_of(const struct record_item *item)
+{
+    struct tensor tensor = {.data = item->data, .rank = item->rank};
+    size_t stride = 1;
+    for (size_t axis = item->rank; axis-- > 0; stride *= item->shape[axis]) {
+        tensor.shape[axis] = item->shape[axis];
+        tensor.stride[axis] = stride;
+    }
+    return tensor;
+}
+
+/* --- identities ------------------------------------------------------------------------------- */
+
+TEST_LOOP(scale_1_and_what_is_there_anyway_change_no_bit, COUNT(configs))
+{
+    open_model(configs[_i], 1);
+    run(&plain, NULL, 0);
+    for (size_t i = 0; i < plain.count; i++) {
+        const struct record_item *item = &plain.items[i];
+        struct tensor values[4] = {tensor_of(item), tensor_of(item), tensor_of(item),
+                                   tensor_of(item)};
+        struct edit_source source = {values, 1, .longest = LENGTH};
+        struct edit_range layer = {item->layer, item->layer};
+        struct edit edit[] = {
+            {.site = item->site, .op = EDIT_SCALE, .number = 1},
+            {.site = item->site, .op = EDIT_TAKE, .layers = {&layer, 1}, .source = &source},
+        };
+        run(&edited, edit, COUNT(edit));
+        for (size_t k = 0; k < plain.count; k++)
+            ck_assert_msg(same(&plain.items[k], &edited.items[k]), "%s edited, %s differs",
+                          site_rows[item->site].name, site_rows[plain.items[k].site].name);
+    }
+}
+
+/* A number of a matrix where it lies. */
+static char *number_of(const struct weight *w, size_t row, size_t column)
+{
+    if (w->data)
+        return (char *)(w->data + row * w->stride + column);
+    return (char *)weight_number_rows(w, row, column).at[0];
+}
+
+TEST_LOOP(a_head_without_context_is_one_without_output_weights, PLAIN)
+{
+    struct block_weights block;
+    const float zero = 0;
+    enum { HEAD = 1 };
+    struct edit_range layer = {LAYER, LAYER};
+    struct edit_range head = {HEAD, HEAD};
+    struct edit edit = {.site = SITE_CONTEXT, .layers = {&layer, 1}, .heads = {&head, 1}};
+    open_model(configs[_i], 1);
+    run(&edited, &edit, 1);
+    ck_assert(!weights_block(&model.weights, LAYER, SITE_RESID_POST, &block, NULL));
+    size_t width = model.config.d_v;
+    for (size_t row = HEAD * width; row < (HEAD + 1) * width; row++)
+        for (size_t column = 0; column < block.self.out.out; column++)
+            memcpy(number_of(&block.self.out, row, column), &zero, sizeof zero);
+    run(&plain, NULL, 0);
+    ck_assert(!same(find(&plain, SITE_CONTEXT, LAYER), find(&edited, SITE_CONTEXT, LAYER)));
+    ck_assert(same(find(&plain, SITE_ATTN_OUT, LAYER), find(&edited, SITE_ATTN_OUT, LAYER)));
+    ck_assert(same(find(&plain, SITE_LOGITS, -1), find(&edited, SITE_LOGITS, -1)));
+}
+
+TEST_LOOP(a_forbidden_key_leaves_a_softmax_of_the_rest, PLAIN)
+{
+    enum { QUERY = 9, KEY = 2 };
+    struct edit_range query = {QUERY, QUERY};
+    struct edit_range key = {KEY, KEY};
+    struct edit edit = {
+        .site = SITE_MASKED, .op = EDIT_FORBID, .tokens = {&query, 1}, .columns = {&key, 1}};
+    open_model(configs[_i], 1);
+    run(&plain, NULL, 0);
+    run(&edited, &edit, 1);
+    const float *masked = find(&plain, SITE_MASKED, 0)->data;
+    const float *weights = find(&edited, SITE_WEIGHTS, 0)->data;
+    for (size_t row = 0; row < model.config.n_head * LENGTH; row++) {
+        bool hit = row % LENGTH == QUERY;
+        double sum = 0;
+        for (size_t i = 0; i < LENGTH; i++)
+            sum += hit && i == KEY ? 0 : exp((double)masked[row * LENGTH + i]);
+        for (size_t i = 0; i < LENGTH; i++) {
+            double wanted = hit && i == KEY ? 0 : exp((double)masked[row * LENGTH + i]) / sum;
+            ck_assert_double_le(fabs((double)weights[row * LENGTH + i] - wanted), 1e-6);
+        }
+        ck_assert(!hit || weights[row * LENGTH + KEY] == 0);
+    }
+}
+
+/* --- where they hold -------------------------------------------------------------------------- */
+
+TEST_LOOP(every_value_can_be_set_and_is_announced_so, COUNT(configs))
+{
+    open_model(configs[_i], 1);
+    run(&plain, NULL, 0);
+    for (size_t i = 0; i < plain.count; i++) {
+        const struct record_item *item = &plain.items[i];
+        struct edit_range token = {-2, -2};
+        size_t rows = item->shape[item->rank - 2];
+        size_t width = item->shape[item->rank - 1];
+        size_t place = (width < rows ? width : rows) - 3; /* which a window lets be seen */
+        struct edit_range column = {(ptrdiff_t)place, (ptrdiff_t)place};
+        struct edit edit = {.site = item->site,
+                            .op = EDIT_SET,
+                            .number = 0.75f,
+                            .tokens = {&token, 1},
+                            .columns = {&column, 1}};
+        run(&edited, &edit, 1);
+        const struct record_item *found = find(&edited, item->site, item->layer);
+        for (size_t cell = 0; cell < cells(item); cell++) {
+            bool hit = cell / width % rows == rows - 2 && cell % width == place;
+            bool first = item->layer <= 0; /* later ones follow from it */
+            if (hit || first)
+                ck_assert_msg(found->data[cell] == (hit ? 0.75f : item->data[cell]),
+                              "'%s': cell %zu", site_rows[item->site].name, cell);
+        }
+    }
+}
+
+TEST_LOOP(one_text_of_a_batch_is_edited_on_any_number_of_threads, 3)
+{
+    struct edit_range layer = {LAYER, LAYER};
+    struct edit edits_of[] = {
+        {.site = SITE_CONTEXT,
+         .op = EDIT_SCALE,
+         .number = 3,
+         .one_text = true,
+         .text = 1,
+         .layers = {&layer, 1}},
+        {.site = SITE_WEIGHTS, .op = EDIT_SET, .number = 0.5f, .one_text = true, .text = 1},
+    };
+    struct edits edits = {edits_of, COUNT(edits_of), 0};
+    struct edit alone[] = {edits_of[0], edits_of[1]};
+    open_model(configs[2], (size_t)_i + 1);
+    alone[0].one_text = alone[1].one_text = false;
+    run(&plain, NULL, 0);
+    struct record_watch watch = record_all(&model);
+    struct text texts[] = {a_text(), a_text(), a_text()};
+    watch.edits = &edits;
+    record_pass(&edited, &model, texts, COUNT(texts), &watch);
+    record_expect_rows(&plain, 0, &edited, 0, 0);
+    record_expect_rows(&plain, 0, &edited, 2, 0);
+    run(&plain, alone, COUNT(alone));
+    record_expect_rows(&plain, 0, &edited, 1, 0);
+}
+
+TEST_LOOP(a_text_that_grows_is_edited_as_the_whole, PLAIN)
+{
+    struct cache cache;
+    struct edit_range head = {0, 0};
+    struct edit_range token = {-3, -1};
+    struct edit edits_of[] = {
+        {.site = SITE_V, .op = EDIT_SCALE, .number = -2, .heads = {&head, 1}},
+        {.site = SITE_CONTEXT, .op = EDIT_SET, .tokens = {&token, 1}},
+        {.site = SITE_MASKED, .op = EDIT_FORBID, .columns = {&head, 1}, .tokens = {&token, 1}},
+    };
+    struct edits edits = {edits_of, COUNT(edits_of), LENGTH};
+    struct text part = {ids, 1, .cache = &cache};
+    open_model(configs[_i], 1);
+    run(&plain, edits_of, COUNT(edits_of));
+    struct record_watch watch = record_all(&model);
+    watch.edits = &edits;
+    watch.sites &= ~site_bit(SITE_SCORES);
+    ck_assert(!cache_init(&cache, &model.config, NULL));
+    for (size_t i = 0; i < LENGTH; i++, part.ids++) {
+        record_pass(&edited, &model, &part, 1, &watch);
+        record_expect_rows(&plain, 0, &edited, 0, i);
+        record_release(&edited);
+    }
+    cache_release(&cache);
+}
+
+TEST_LOOP(a_pass_begins_with_a_stream_that_was_kept, COUNT(configs))
+{
+    open_model(configs[_i], 2);
+    run(&plain, NULL, 0);
+    const struct record_item *stream = find(&plain, SITE_RESID_PRE, LAYER);
+    if (!stream)
+        stream = find(&plain, SITE_ATTN_OUT, LAYER - 1); /* bare attention */
+    const float *streams[] = {stream->data, stream->data};
+    struct stream_start start = {LAYER, streams};
+    struct record_watch watch = record_all(&model);
+    struct text texts[] = {a_text(), a_text()};
+    watch.start = &start;
+    record_pass(&edited, &model, texts, COUNT(texts), &watch);
+    ck_assert_ptr_null(find(&edited, SITE_V, 0));
+    ck_assert_ptr_nonnull(find(&edited, SITE_ATTN_OUT, LAYER));
+    record_expect_rows(&plain, 0, &edited, 0, 0);
+    record_expect_rows(&plain, 0, &edited, 1, 0);
+}
+
+/* --- other texts ------------------------------------------------------------------------------ */
+
+TEST(a_text_takes_another_that_is_long_enough_by_seed_and_number)
+{
+    static const float shorter[3 * 4] = {0};
+    static const float numbers[3][LENGTH * 4] = {{1}, {2}, {3}};
+    struct tensor values[4] = {{shorter, 2, {3, 4}, {4, 1}}};
+    float row[LENGTH * 4];
+    unsigned seen = 0;
+    for (size_t i = 0; i < 3; i++)
+        values[i + 1] = (struct tensor){numbers[i], 2, {LENGTH, 4}, {4, 1}};
+    for (size_t number = 0; number < 32; number++) {
+        struct edit_source source = {values, 4, 7, LENGTH, false};
+        struct edit edit = {.site = SITE_EMBEDDING, .op = EDIT_TAKE, .source = &source};
+        struct edits edits = {&edit, 1, 0};
+        struct edit_block block = {.site = SITE_EMBEDDING,
+                                   .number = number,
+                                   .data = row,
+                                   .heads = 1,
+                                   .rows = LENGTH,
+                                   .columns = 4,
+                                   .row_stride = 4,
+                                   .row_places = LENGTH,
+                                   .column_places = SIZE_MAX};
+        edits_apply(&edits, &block);
+        ck_assert_float_ge(row[0], 1);
+        seen |= 1u << (int)row[0];
+    }
+    ck_assert_uint_eq(seen, 1u << 1 | 1u << 2 | 1u << 3);
+}
+
+/* --- what does not fit ------------------------------------------------------------------------ */
+
+static const struct refusal {
+    const char *config, *message;
+    struct edit edit;
+} refusals[] = {
+    {growth_tiny,
+     "edit: token: expected a place from 0 to 12 (or -13 to -1 from the end), found 13: the text "
+     "has 13",
+     {.site = SITE_LN_1, .tokens = {&(struct edit_range){2, 13}, 1}}},
+    {growth_tiny,
+     "edit: key: expected a place from 0 to 12 (or -13 to -1 from the end), found -14: the text "
+     "has 13",
+     {.site = SITE_WEIGHTS, .columns = {&(struct edit_range){-14, -1}, 1}}},
+    {growth_tiny,
+     "edit: expected 13 tokens or more, as the text has, found 12",
+     {.site = SITE_LN_1, .source = &(struct edit_source){.longest = 12}}},
+    {growth_tiny,
+     "edit: expected 13 tokens, as the text has, found 14",
+     {.site = SITE_LN_1, .source = &(struct edit_source){.longest = 14, .exact = true}}},
+    {growth_bare,
+     "edit: expected a model that projects its 'k', found one in which queries, keys and values "
+     "are the input itself: edit that",
+     {.site = SITE_K}},
+};
+
+TEST_LOOP(what_does_not_fit_is_refused, COUNT(refusals))
+{
+    struct err err = {0};
+    struct edits edits = {&refusals[_i].edit, 1, 0};
+    open_model(refusals[_i].config, 1);
+    ck_assert(edits_check(&edits, &model.config, &err) ||
+              edits_check_text(&edits, &model.config, LENGTH, SOURCE, &err));
+    ck_assert_str_eq(err.text, refusals[_i].message);
+}
+
+TEST(other_ways_to_attend_have_no_maps_to_edit)
+{
+    struct err err = {0};
+    struct edit edit = {.site = SITE_WEIGHTS};
+    struct edits edits = {&edit, 1, 0};
+    open_model(growth_tiny, 1);
+    model.config.mechanism.kind = ATTENTION_LINEAR;
+    ck_assert(edits_check(&edits, &model.config, &err));
+    ck_assert_str_eq(err.text, "edit: expected --attention dense beside an edit of 'weights', "
+                               "found another");
+}
