@@ -66,6 +66,7 @@ static const struct group {
      ~(FOR_BENCH | FOR_TRAIN),
      {"attention", "mask-method", "scale", "temperature", "dropout", "without"}},
     {"Ways to attend", FOR_RUN | FOR_EXPLAIN | FOR_BATCH | FOR_COMPARE, {"seed"}},
+    {"What is changed on its way", FOR_ALL, {"edit", "ablate", "knockout", "from", "reference"}},
     {"Many runs",
      FOR_BATCH,
      {"sweep", "repeat", "dry-run", "fail-fast", "resume", "force", "shard"}},

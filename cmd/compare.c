@@ -25,14 +25,19 @@ static int check_options(struct job *job, struct err *err)
     const struct options *options = job->options;
     const struct format_table table =
         FORMAT_TABLE_OF_TEXT(comparison_formats, comparison_format_count);
-    if (!options->mechanism.attention)
+    struct mechanism_options mechanism = options->mechanism;
+    bool edited =
+        options->edit.edits.count || options->edit.ablations.count || options->edit.knockouts.count;
+    if (!mechanism.attention && !edited)
         return err_usage(err, "--attention: expected a list of what is to be compared with dense, "
-                              "as window:8,linear");
+                              "as window:8,linear; or --edit, --ablate or --knockout");
+    if (!mechanism.attention)
+        mechanism.attention = "dense";
     job->format = format_choose(&table, &options->output, err);
     if (!job->format)
         return -1;
-    return mechanism_options_list(&job->ways, &job->plan.way_count, &options->mechanism,
-                                  &job->session.arena, err);
+    return mechanism_options_list(&job->ways, &job->plan.way_count, &mechanism, &job->session.arena,
+                                  err);
 }
 
 static int read_texts(struct job *job, struct err *err)
@@ -58,7 +63,8 @@ static int prepare(struct job *job, struct err *err)
     const struct model *model = &session->viewer.model;
     return check_options(job, err) ||
                    inputs_open(&session->inputs, &options->input, INPUTS_SOME, err) ||
-                   session_open(session, err) || inputs_check_source(&options->input, model, err) ||
+                   session_open(session, err) || session_edit(session, err) ||
+                   inputs_check_source(&options->input, model, err) ||
                    selection_layers(&job->selection, options->select.layer, &model->config,
                                     &session->arena, err) ||
                    selection_heads(&job->selection, options->select.head, &model->config,
@@ -77,6 +83,7 @@ static int compare(struct job *job, struct err *err)
     job->plan.pairs = job->pairs;
     job->plan.pair_count = job->session.inputs.count;
     job->plan.ways = job->ways;
+    job->plan.edits = job->session.viewer.edits;
     job->plan.selection = &job->selection;
     job->plan.rounds = (size_t)options->bench.repeat;
     progress_begin(&progress, NULL);

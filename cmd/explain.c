@@ -138,6 +138,7 @@ static int read_subject(struct job *job, struct err *err)
     if (session_read_options(session, err) ||
         inputs_open(&session->inputs, &job->options->input, INPUTS_ONE, err) ||
         session_open(session, err) || viewer_set_mechanism(viewer, &session->mechanism, err) ||
+        session_edit(session, err) ||
         inputs_check_source(&job->options->input, &viewer->model, err) ||
         session_read(session, &job->pair, 0, &session->arena, err))
         return -1;

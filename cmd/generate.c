@@ -80,11 +80,13 @@ static int read_prompt(struct job *job, struct err *err)
         (is_given && inputs_open(&session->inputs, &options->input, INPUTS_ONE, err)) ||
         session_open(session, err) ||
         viewer_set_mechanism(&session->viewer, &session->mechanism, err) ||
+        session_edit(session, err) ||
         ((options->input.source || session->viewer.model.config.n_encoder_layer) &&
          inputs_check_source(&options->input, &session->viewer.model, err)) ||
         (is_read && inputs_open(&session->inputs, &options->input, INPUTS_ONE, err)) ||
         session_read(session, &job->prompt, 0, &session->arena, err))
         return -1;
+    session->edits.edits.length = job->prompt.sentence.count;
     session_count_dropped(session, &job->prompt, 0);
     session_note_dropped(session);
     return 0;

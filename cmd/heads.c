@@ -212,7 +212,8 @@ int heads_command(const struct options *options, struct err *err)
     struct viewer *viewer = &job.session.viewer;
     struct stream out = {0};
     int failed = check_options(&job, err) || session_open_model(viewer, options, err) ||
-                 measure(&job, err) || output_to(&out, options->output.path, err);
+                 session_edit(&job.session, err) || measure(&job, err) ||
+                 output_to(&out, options->output.path, err);
     if (!failed)
         note_material(&job);
     struct place place = page_place(&options->looks, &job.style);

@@ -25,6 +25,9 @@
 /* What is made of the numbers of `run` and `generate`, and how it looks. */
 enum { OF_REPORTS = FOR_RUN | FOR_GENERATE | VIEW };
 
+/* Whose passes can be edited. */
+enum { EDITED = FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_HEADS | FOR_COMPARE };
+
 const struct option_row option_rows[] = {
     STRING("model", 'm', "DIR|NAME", model.name,
            FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_TOKENIZE | FOR_INFO | FOR_BENCH |
@@ -153,6 +156,17 @@ const struct option_row option_rows[] = {
            "a GPT-2 without some of mlp, norm, residual, positions"),
     INTEGER("seed", 0, "N", mechanism.seed, FOR_RUN | FOR_EXPLAIN | NOT_BATCH | NOT_ITEM, 0,
             LLONG_MAX, "what --dropout and random keys are drawn by (default: 0)"),
+    STRINGS("edit", 0, "EDIT", edit.edits, EDITED,
+            "change a value on its way: 'h.0.context[head=1,token=-1] = 0': see Edits; may be "
+            "given several times"),
+    STRINGS("ablate", 0, "LIST", edit.ablations, EDITED,
+            "make the context of heads 0: 0.1,1.3 (LAYER.HEAD), or another value: 0.1=mean"),
+    STRINGS("knockout", 0, "LIST", edit.knockouts, EDITED,
+            "let a query not see a key: 4:2; in one layer or head: 0:4:2, 0.1:4:2"),
+    STRING("from", 0, "TEXT", edit.from, EDITED,
+           "the text, as long as this one, that '= from' takes values of"),
+    STRING("reference", 0, "PATH", edit.reference, EDITED,
+           "texts, one a line, that '= mean' and '= resample:SEED' take values of"),
     STRING("source", 0, "TEXT", input.source, FOR_RUN | FOR_EXPLAIN | FOR_COMPARE | TEXT,
            "the text looked at, in models of cross-attention"),
     STRING("attention-of", 0, "PART", explain.attention_of, FOR_EXPLAIN,

@@ -228,6 +228,8 @@ int options_set(struct options *options, int command, const char *name, const ch
     const struct option_row *row = option_find(command, name, strlen(name));
     if (!row)
         return unknown_name(command, name, strlen(name), err);
+    if (row->kind == OPTION_TEXTS) /* the item's own, in place of those of all */
+        *(struct texts *)(void *)((char *)options + row->offset) = (struct texts){0};
     if (row->kind != OPTION_FLAG)
         return set_option(&reader, row, value);
     bool yes = strcmp(value, "true") == 0;
@@ -316,7 +318,9 @@ void settings_value(struct buf *out, const struct option_row *row, const struct 
         num_double(digits, *(const double *)field);
         text = digits;
         break;
-    case OPTION_TEXTS: /* no item has one */
+    case OPTION_TEXTS:
+        for (size_t i = 0; i < ((const struct texts *)field)->count; i++)
+            buf_format(out, "%s%s", i ? ";" : "", ((const struct texts *)field)->items[i]);
         break;
     }
     buf_text(out, text ? text : "");

@@ -76,6 +76,12 @@ struct mechanism_options {
     long long seed;
 };
 
+/* What is changed on its way, and the texts whose values it takes. */
+struct edit_options {
+    struct texts edits, ablations, knockouts;
+    const char *from, *reference;
+};
+
 struct select_options {
     const char *show, *layer, *head, *mean;
     bool words, hide_first;
@@ -133,6 +139,7 @@ struct options {
     struct input_options input;
     struct model_options model;
     struct mechanism_options mechanism;
+    struct edit_options edit;
     struct select_options select;
     struct output_options output;
     struct looks_options looks;

@@ -62,6 +62,7 @@ static int prepare(struct job *job, struct err *err)
     looks_note(&options->looks, format);
     if (request_make(request, options, format, &session->viewer, &session->arena, err) ||
         viewer_set_mechanism(&session->viewer, &request->mechanism, err) ||
+        session_edit(session, err) ||
         inputs_check_source(&options->input, &session->viewer.model, err) || check_format(job, err))
         return -1;
     job->place = page_place(&options->looks, &job->style);

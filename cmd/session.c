@@ -49,8 +49,11 @@ int session_read(const struct session *session, struct text_pair *pair, size_t i
     const struct inputs *inputs = &session->inputs;
     const char *text = session->options->input.source;
     struct input source = {.text = text, .size = text ? strlen(text) : 0};
-    if (!viewer_read(&session->viewer, pair, inputs->count ? &inputs->items[index] : NULL,
-                     text ? &source : NULL, arena, err))
+    const struct viewer *viewer = &session->viewer;
+    if (!viewer_read(viewer, pair, inputs->count ? &inputs->items[index] : NULL,
+                     text ? &source : NULL, arena, err) &&
+        !edits_check_text(viewer->edits, &viewer->model.config, pair->sentence.count,
+                          pair->source.count, err))
         return 0;
     return inputs->count ? inputs_blame(inputs, index, err) : -1;
 }

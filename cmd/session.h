@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "lens/edit_list.h"
 #include "lens/report.h"
 #include "lens/selection.h"
 #include "lens/tokenized.h"
@@ -95,6 +96,7 @@ struct session {
     struct inputs inputs;
     struct viewer viewer;
     struct dropped dropped, in_source;
+    struct edit_list edits;
     struct arena arena;
 };
 
@@ -108,8 +110,11 @@ int session_open_model(struct viewer *viewer, const struct options *options, str
 /* Open the model; its tokenizer reads texts as --bos, --add-special and --no-special say. */
 int session_open(struct session *session, struct err *err);
 
-/* Tokenize a text and --source; errors say which text it is. Where there are no texts it is the one
- * that the model's begin with. */
+/* Let the model, which attends as it will, change what --edit and its like say from now on. */
+int session_edit(struct session *session, struct err *err);
+
+/* Tokenize a text and --source; errors say which text it is, and what of it there is to edit. Where
+ * there are no texts it is the one that the model's begin with. */
 int session_read(const struct session *session, struct text_pair *pair, size_t index,
                  struct arena *arena, struct err *err);
 
@@ -142,6 +147,13 @@ int mechanism_options_read(struct mechanism *mechanism, const struct mechanism_o
 int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
                            const struct mechanism_options *options, struct arena *arena,
                            struct err *err);
+
+/* --edit, --ablate and --knockout, for a model that attends as its config says. Then, by the viewer
+ * that does, the values that they take of --from and --reference. */
+int edit_options_read(struct edit_list *list, const struct edit_options *options,
+                      const struct config *config, struct arena *arena, struct err *err);
+int edit_options_fill(struct edit_list *list, const struct options *options, struct viewer *viewer,
+                      struct err *err);
 
 /* --mean, --words and --hide-first; `keeps_first`: the output can hide it by itself. */
 int read_derivation(struct derivation *how, const struct select_options *options, bool keeps_first,

@@ -169,6 +169,12 @@ WORDS(mask_methods, NULL, {"before", "the future at -inf, then the softmax"},
       {"renormalise", "the softmax, then the future at 0 and rows divided by their sums"})
 WORDS(scales, NULL, {"none", "scores as they are"}, {"sqrt", "scores divided by the root of d_k"})
 WORDS(means, NULL, {"heads", "the mean over heads"}, {"layers", "the mean over layers"})
+WORDS(edits, "Edits", {"SITE = 0", "all of a tensor of --show; h.2.SITE: that of layer 2"},
+      {"SITE[PLACES] = X",
+       "in some layer, head, token (or query), key or channel: [head=6,token=-1]"},
+      {"SITE * X", "scaled"}, {"SITE = mean", "of --reference, place by place"},
+      {"SITE = resample:SEED", "what one of its texts has there, drawn for each text"},
+      {"SITE = from", "what --from has there"})
 WORDS(draws, NULL, {"rand", "torch.rand, head by head"}, {"linear", "nn.Linear"})
 WORDS(inputs, NULL, {"lines", "a sentence a line"}, {"jsonl", "an object a line"},
       {"csv", "a header, then a line an item"})
@@ -310,6 +316,7 @@ const struct value_use value_uses[] = {
     {"attention", FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_BATCH | FOR_SCORE | FOR_LENS,
      &list_attention, "+", false},
     {"attention", FOR_COMPARE | FOR_BENCH, &list_attention, ",+", false},
+    {"edit", FOR_ALL, &list_edits, NULL, true},
     {"show", REPORTS, &list_tensors, ",", false},
     {"show", FOR_RUN | FOR_BATCH, &list_defaults, NULL, true},
     {"show", FOR_GENERATE, &list_layer_defaults, NULL, true},

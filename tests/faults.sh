@@ -157,6 +157,12 @@ try generate -m "$in/school" -s 'Anna is' -n 3
 try generate -m "$in/large" --ids 7 -n 8
 try generate -m "$in/pieces" -s 'Anna is' -n 3 --temp 0.8 --top-p 0.9 --logprobs
 try generate -m translate --source 'the small cat' -n 2
+try run -m "$in/school" -s 'Anna is' --ablate 0.0 --knockout 1:0 --edit 'v[token=0] * 2;logits = 1'
+try run -m "$in/school" -s 'Anna is' --ablate 0.0=mean --edit 'mlp_out = resample:1' \
+    --reference "$in/texts" -o here.csv
+try run -m "$in/school" -s 'Anna is' --edit 'weights = from' --from 'Anna is' -o here.csv
+try batch "$in/texts" --input lines -m "$in/school" --sweep ablate=0.0,0.1 --reduce entropy \
+    -o here.csv
 for format in csv tidy json svg html; do
     try generate -m "$in/school" -s 'Anna is' -n 2 --show weights --format $format -o here
 done

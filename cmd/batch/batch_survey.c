@@ -63,6 +63,19 @@ static size_t job_bytes(const struct prepared *prepared)
     return total;
 }
 
+static int read_edits(struct prepared *prepared, const struct edit_options *options,
+                      struct arena *arena, struct err *err)
+{
+    const struct text_pair *pair = &prepared->pair;
+    struct config config = prepared->model->viewer.model.config;
+    config.mechanism = prepared->request.mechanism;
+    return edit_options_read(&prepared->edits, options, &config, arena, err) ||
+                   edits_check_text(&prepared->edits.edits, &config, pair->sentence.count,
+                                    pair->source.count, err)
+               ? -1
+               : 0;
+}
+
 int batch_prepare(struct batch_work *work, const struct job *job, struct prepared *prepared,
                   struct arena *arena, struct err *err)
 {
@@ -73,6 +86,7 @@ int batch_prepare(struct batch_work *work, const struct job *job, struct prepare
     prepared->model = open_models_get(&work->models, &job->item.options, err);
     if (prepared->model && !make_request(work, job, prepared, arena, err) &&
         !open_model_read(prepared->model, job, &prepared->pair, arena, err) &&
+        !read_edits(prepared, &job->item.options.edit, arena, err) &&
         !(reduced &&
           reductions_note(&work->reductions, job, prepared->model, &prepared->pair, err))) {
         prepared->bytes = reduced ? 0 : job_bytes(prepared);

@@ -36,15 +36,35 @@ void reductions_release(struct reductions *reductions)
     *reductions = (struct reductions){0};
 }
 
+static int copy_text(const char **text, struct arena *arena, struct err *err)
+{
+    return *text && !(*text = arena_text(arena, *text, strlen(*text), err)) ? -1 : 0;
+}
+
+static int copy_list(struct texts *texts, struct arena *arena, struct err *err)
+{
+    const char **items = arena_alloc(arena, texts->count, sizeof *items, err);
+    for (size_t i = 0; items && i < texts->count; i++) {
+        items[i] = texts->items[i];
+        if (copy_text(&items[i], arena, err))
+            return -1;
+    }
+    texts->items = items;
+    return items ? 0 : -1;
+}
+
 /* Texts of options live as long as their job: those of a group are copied. */
 static int copy_texts(struct options *copy, struct arena *arena, struct err *err)
 {
     for (size_t i = 0; i < option_count; i++) {
         const struct option_row *row = &option_rows[i];
-        if (row->kind != OPTION_TEXT || !settings_compute(row))
-            continue;
-        const char **text = (const char **)(void *)((char *)copy + row->offset);
-        if (*text && !(*text = arena_text(arena, *text, strlen(*text), err)))
+        void *field = (char *)copy + row->offset;
+        int failed = 0;
+        if (row->kind == OPTION_TEXT && settings_compute(row))
+            failed = copy_text(field, arena, err);
+        if (row->kind == OPTION_TEXTS && settings_compute(row))
+            failed = copy_list(field, arena, err);
+        if (failed)
             return -1;
     }
     return 0;

@@ -22,28 +22,40 @@ static const struct synonym synonyms[] = {{"attention", "weights"},
                                           {"everything", "all"},
                                           {NULL, NULL}};
 
-static int unknown_site(const char *name, size_t size, const struct config *config, struct err *err)
+static int unknown_site(const struct site_word *word, const struct config *config, struct err *err)
 {
     const char *known[SITE_ALL + 2] = {"tokens"};
-    struct names names = {known, 1, sizeof *known, synonyms};
-    for (int site = 0; site < SITE_ALL; site++)
+    struct names names = {known, word->of_list, sizeof *known, synonyms};
+    int sites = word->of_list ? SITE_ALL : SITE_COUNT; /* what is derived is not edited */
+    for (int site = 0; site < sites; site++)
         if (site_exists(config, (enum site)site))
             known[names.count++] = site_rows[site].name;
-    known[names.count++] = "all";
-    return names_refuse(names, "--show", name, size, err);
+    if (word->of_list)
+        known[names.count++] = "all";
+    return names_refuse(names, word->option, word->name, word->size, err);
 }
 
-static int missing_site(enum site site, const struct config *config, struct err *err)
+static int missing_site(enum site site, const char *option, const struct config *config,
+                        struct err *err)
 {
     const char *name = site_rows[site].name;
     struct config whole = *config;
     whole.mechanism.without = 0;
     if (site == SITE_SOFTMAX)
-        return err_usage(err, "--show: '%s' is there with --mask-method renormalise alone", name);
+        return err_usage(err, "%s: '%s' is there with --mask-method renormalise alone", option,
+                         name);
     if (site_exists(&whole, site))
-        return err_usage(err, "--show: '%s' is left out by --without mlp", name);
-    return err_usage(err, "--show: a model of type \"%s\" has no '%s'", config_kind_name(config),
-                     name);
+        return err_usage(err, "%s: '%s' is left out by --without mlp", option, name);
+    return err_usage(err, "%s: a model of type \"%s\" has no '%s'", option,
+                     config_kind_name(config), name);
+}
+
+int selection_site(enum site *site, const struct site_word *word, const struct config *config,
+                   struct err *err)
+{
+    if (!site_find(word->name, word->size, site))
+        return unknown_site(word, config, err);
+    return site_exists(config, *site) ? 0 : missing_site(*site, word->option, config, err);
 }
 
 static uint64_t all_sites(const struct config *config)
@@ -68,10 +80,8 @@ static int add_name(struct selection *selection, const char *name, size_t size,
         selection->tokens = true;
         return 0;
     }
-    if (!site_find(name, size, &site))
-        return unknown_site(name, size, config, err);
-    if (!site_exists(config, site))
-        return missing_site(site, config, err);
+    if (selection_site(&site, &(struct site_word){"--show", name, size, true}, config, err))
+        return -1;
     selection->sites |= site_bit(site);
     return 0;
 }

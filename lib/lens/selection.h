@@ -42,6 +42,16 @@ struct selection {
 int selection_sites(struct selection *selection, const char *list, const struct config *config,
                     struct err *err);
 
+/* One of them, as an option names it: where that takes lists, `tokens` and `all` may be meant. */
+struct site_word {
+    const char *option, *name;
+    size_t size;
+    bool of_list;
+};
+
+int selection_site(enum site *site, const struct site_word *word, const struct config *config,
+                   struct err *err);
+
 /* Numbers and ranges with commas between them, `-1` for the last, or `all`; NULL: all. Others are
  * refused with the range there is. Where there is an encoder the list is read for it and for the
  * decoder, each if sites in its layers were chosen before. */

@@ -99,10 +99,8 @@ int viewer_run(struct viewer *viewer, const struct selection *selection,
                       &batch,           viewer->edits,  texts->start};
     int failed = watch_init(&watch, &model->config, scratch, err) ||
                  batch_init(&batch, &model->config, texts->items, texts->count, scratch, err);
-    if (!failed) {
-        batch.first = texts->first;
-        failed = edits_check_batch(viewer->edits, &model->config, &batch, err);
-    }
+    batch.first = texts->first;
+    failed = failed || edits_check_batch(viewer->edits, &model->config, &batch, err);
     if (!failed) {
         selection_watch(selection, &watch);
         tap.watch = &watch;
@@ -154,6 +152,7 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
     const struct label *numbers = labels_of_numbers(widest(lists, look->count), arena, err);
     struct buf text = {0};
     mechanism_write(&text, &config->mechanism);
+    edits_write(&text, viewer->edits);
     const char *mechanism = buf_keep(&text, arena, err);
     if (!numbers || (named && !words) || !mechanism)
         return -1;

@@ -77,6 +77,8 @@ static int prepare(struct trial *trial, struct err *err)
         struct comparison_result *result = &comparison->results[way];
         result->way = plan->ways[way];
         result->name = mechanism_attention_name(&result->way, arena, err);
+        if (result->name && plan->edits)
+            result->name = arena_format(arena, err, "%s edited", result->name);
         if (!result->name || mechanism_check(&result->way, config_of(plan), err))
             return -1;
     }
@@ -106,14 +108,21 @@ static void count_pass(struct trial *trial)
     progress_tell(trial->plan->progress, ++trial->passes_done, trial->passes);
 }
 
-static int look(struct report *report, struct trial *trial, const struct mechanism *way,
+/* Let the model attend so from now on. */
+static int choose_way(struct trial *trial, const struct comparison_result *result, struct err *err)
+{
+    bool is_dense = result == &trial->comparison->dense;
+    trial->plan->viewer->edits = is_dense ? NULL : trial->plan->edits;
+    return viewer_set_mechanism(trial->plan->viewer, &result->way, err);
+}
+
+static int look(struct report *report, struct trial *trial, const struct comparison_result *result,
                 const struct look *at, struct arena *arena, struct err *err)
 {
     struct look one = *at;
     one.reports = report;
     arena_clear(arena);
-    if (viewer_set_mechanism(trial->plan->viewer, way, err) ||
-        viewer_look(trial->plan->viewer, &one, arena, err))
+    if (choose_way(trial, result, err) || viewer_look(trial->plan->viewer, &one, arena, err))
         return -1;
     count_pass(trial);
     return 0;
@@ -123,11 +132,11 @@ static int look(struct report *report, struct trial *trial, const struct mechani
 static int compare_layers(struct trial *trial, const struct look *at, size_t first, struct err *err)
 {
     struct report dense, other;
-    if (look(&dense, trial, &trial->comparison->dense.way, at, &trial->of_dense, err))
+    if (look(&dense, trial, &trial->comparison->dense, at, &trial->of_dense, err))
         return -1;
     for (size_t way = 0; way < trial->plan->way_count; way++) {
         const struct comparison_result *result = &trial->comparison->results[way];
-        if (look(&other, trial, &result->way, at, &trial->of_other, err))
+        if (look(&other, trial, result, at, &trial->of_other, err))
             return err_prefix(err, "--attention %s", result->name);
         difference_add(trial->sums + way * heads_of(trial->comparison) +
                            first * trial->comparison->head_count,
@@ -176,7 +185,7 @@ static int time_round(struct trial *trial, size_t round, struct err *err)
     for (size_t way = 0; way <= trial->plan->way_count; way++) {
         struct stopwatch stopwatch = {0};
         double times = 0;
-        if (viewer_set_mechanism(trial->plan->viewer, &result_at(trial, way)->way, err))
+        if (choose_way(trial, result_at(trial, way), err))
             return -1;
         for (; stopwatch.seconds < SECONDS_LEAST; times++)
             if (time_once(trial, &stopwatch, err))
@@ -275,6 +284,7 @@ int comparison_make(struct comparison *comparison, const struct comparison_plan 
     struct mechanism before = config->mechanism;
     int failed = prepare(&trial, err) || measure(&trial, err) || finish(&trial, err);
     config->mechanism = before;
+    plan->viewer->edits = NULL;
     arena_release(&trial.of_dense);
     arena_release(&trial.of_other);
     return failed ? -1 : 0;

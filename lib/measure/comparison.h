@@ -38,11 +38,12 @@ void difference_add(struct difference_sum *sums, const struct report *a, const s
 struct difference difference_of(const struct difference_sum *sums, size_t count);
 
 struct comparison_plan {
-    struct viewer *viewer; /* afterwards it attends as it did before */
+    struct viewer *viewer; /* afterwards it attends as it did before, without edits */
     const struct text_pair *pairs;
     size_t pair_count;
     const struct mechanism *ways;
     size_t way_count;
+    const struct edits *edits;            /* of each way, not of dense attention; NULL: none */
     const struct selection *selection;    /* its layers and heads are compared */
     size_t rounds;                        /* in which all ways are timed once */
     const struct progress_sink *progress; /* of the passes; NULL: not told */

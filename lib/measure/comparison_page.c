@@ -79,9 +79,9 @@ static void write_sizes(struct stream *out, const struct comparison *comparison)
     stream_char(out, '\n');
 }
 
-static bool is_dense(const struct comparison_result *result)
+static bool is_dense(const struct comparison *comparison, const struct comparison_result *result)
 {
-    return result->way.kind == ATTENTION_DENSE;
+    return result->way.kind == ATTENTION_DENSE && !comparison->plan->edits;
 }
 
 /* As wide as the longest name. */
@@ -119,7 +119,7 @@ static void write_costs(struct table *table, const struct comparison *comparison
     table_begin(table, columns, 5);
     table_titles(table);
     for (size_t way = 0; way < comparison->plan->way_count; way++)
-        listed |= is_dense(&comparison->results[way]);
+        listed |= is_dense(comparison, &comparison->results[way]);
     if (!listed)
         write_cost(table, dense, dense);
     for (size_t way = 0; way < comparison->plan->way_count; way++)
@@ -138,7 +138,7 @@ static void write_head(struct table *table, const struct comparison *comparison,
         const struct difference *difference = all ? &result->all : &result->heads[head];
         const double numbers[] = {difference->max, difference->mean, difference->kept,
                                   difference->overlap};
-        if (is_dense(result))
+        if (is_dense(comparison, result))
             continue;
         table_text(table, title);
         table_text(table, result->name);
@@ -199,7 +199,7 @@ int comparison_page_write(struct stream *out, const struct comparison *compariso
     write_sizes(out, comparison);
     write_costs(&table, comparison);
     for (size_t way = 0; way < comparison->plan->way_count; way++)
-        others |= !is_dense(&comparison->results[way]);
+        others |= !is_dense(comparison, &comparison->results[way]);
     if (others) {
         write_differences(&table, comparison);
         write_legend(out, comparison);

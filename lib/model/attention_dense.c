@@ -57,11 +57,7 @@ static int prepare(struct attention_layer *layer)
 static bool put_scores(const struct attention_head *head, struct matrix rows, size_t query)
 {
     bool sound = true;
-    bool whole = head->layer->renormalises;
-    struct key_range all = {0, head->keys};
-    for (size_t row = 0; row < rows.rows; row++)
-        attention_edit(head, SITE_SCORES, query + row, rows.data + row * rows.stride,
-                       whole ? all : attention_seen(head, query + row));
+    attention_edit_scores(head, rows, query);
     for (size_t row = 0; head->scores && row < rows.rows; row++) {
         const float *scores = rows.data + row * rows.stride;
         sound &= first_nonfinite(scores, head->keys) == head->keys;

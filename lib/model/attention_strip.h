@@ -232,10 +232,11 @@ void attention_scale(const struct attention_head *head, float *scores, struct ke
 
 /* --- edits: pass_edits.c ---------------------------------------------------------------------- */
 
-/* Apply those of a map to some of a query's cells, of which `row` has them all. Of masked scores to
- * a few rows; what is the largest of a row may be another one then. */
+/* Apply those of a map to some of a query's cells, of which `row` has them all; of scores to a few
+ * rows; of masked scores, too, where what is the largest of a row may be another one then. */
 void attention_edit(const struct attention_head *head, enum site site, size_t query, float *row,
                     struct key_range keys);
+void attention_edit_scores(const struct attention_head *head, struct matrix rows, size_t query);
 enum head_fault attention_edit_masked(const struct attention_head *head, struct matrix rows,
                                       struct softmax_range *ranges, size_t query);
 

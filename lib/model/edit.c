@@ -1,5 +1,6 @@
 #include "model/edit.h"
 
+#include "base/buf.h"
 #include "math/rng.h"
 #include "model/config.h"
 
@@ -38,6 +39,13 @@ bool edits_have(const struct edits *edits, enum site site, size_t layer)
         if (is_of(&edits->items[i], site, layer))
             return true;
     return false;
+}
+
+void edits_write(struct buf *out, const struct edits *edits)
+{
+    for (size_t i = 0; edits && i < edits->count; i++)
+        if (i == 0 || edits->items[i].words != edits->items[i - 1].words)
+            buf_format(out, "%s%s", out->size ? ", " : "", words_of(&edits->items[i]));
 }
 
 /* --- values ----------------------------------------------------------------------------------- */

@@ -20,6 +20,7 @@
 #include "model/site.h"
 
 struct batch;
+struct buf;
 struct config;
 
 enum edit_op {
@@ -83,6 +84,9 @@ int edits_check_batch(const struct edits *edits, const struct config *config,
 
 /* Is there an edit of that site in that layer? */
 bool edits_have(const struct edits *edits, enum site site, size_t layer);
+
+/* Append what messages call them, those that have a name in common once. */
+void edits_write(struct buf *out, const struct edits *edits);
 
 /* Where a block of values stands: its axes begin at these places. */
 struct edit_block {

@@ -88,6 +88,14 @@ void attention_edit(const struct attention_head *head, enum site site, size_t qu
     edits_apply(layer->pass->edits, &block);
 }
 
+void attention_edit_scores(const struct attention_head *head, struct matrix rows, size_t query)
+{
+    const struct key_range all = {0, head->keys};
+    for (size_t row = 0; head->layer->edits & 1 && row < rows.rows; row++)
+        attention_edit(head, SITE_SCORES, query + row, rows.data + row * rows.stride,
+                       head->layer->renormalises ? all : attention_seen(head, query + row));
+}
+
 enum head_fault attention_edit_masked(const struct attention_head *head, struct matrix rows,
                                       struct softmax_range *ranges, size_t query)
 {

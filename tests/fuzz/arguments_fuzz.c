@@ -48,6 +48,7 @@ static void check_values(const struct options *options)
 {
     enum precision precision;
     struct mechanism mechanism;
+    struct edit_list edits;
     struct derivation how;
     struct style style;
     struct job_shard shard;
@@ -56,6 +57,7 @@ static void check_values(const struct options *options)
     bool json;
     expect(options_precision(&precision, &options->model, &fuzz_err));
     expect(options_choose_page(&json, &options->output, &fuzz_err));
+    expect(edit_options_read(&edits, &options->edit, &config, &arena, &fuzz_err));
     expect(mechanism_options_read(&mechanism, &options->mechanism, &fuzz_err));
     expect(read_derivation(&how, &options->select, false, &fuzz_err));
     expect(looks_read(&style, options, &fuzz_err));

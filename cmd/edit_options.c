@@ -1,0 +1,102 @@
+/* edit_options.c: --edit, --ablate and --knockout, and the texts that they take values of. */
+#include <string.h>
+
+#include "command.h"
+#include "session.h"
+
+/* Each origin with what gives it, so that neither is there without the other. */
+static int check_texts(const struct edit_list *list, const struct edit_options *options,
+                       struct err *err)
+{
+    bool asks_from = list->origins >> EDIT_FROM & 1;
+    bool asks_reference = list->origins & (1u << EDIT_MEAN | 1u << EDIT_RESAMPLE);
+    if (asks_from && !options->from)
+        return err_usage(err, "--edit: '= from' takes values of another text: give it by --from");
+    if (asks_reference && !options->reference)
+        return err_usage(err, "--edit: '= mean' and '= resample' take values of other texts: give "
+                              "a file of them by --reference");
+    if (options->from && !asks_from)
+        return err_usage(err, "--from: expected '= from' in an --edit or --ablate, found none");
+    if (options->reference && !asks_reference)
+        return err_usage(err, "--reference: expected '= mean' or '= resample:SEED' in an --edit "
+                              "or --ablate, found none");
+    return 0;
+}
+
+int edit_options_read(struct edit_list *list, const struct edit_options *options,
+                      const struct config *config, struct arena *arena, struct err *err)
+{
+    const struct texts *const texts[] = {
+        [EDIT_WORDS] = &options->edits,
+        [EDIT_ABLATION] = &options->ablations,
+        [EDIT_KNOCKOUT] = &options->knockouts,
+    };
+    *list = (struct edit_list){.config = config, .arena = arena};
+    for (int form = EDIT_WORDS; form <= EDIT_KNOCKOUT; form++)
+        for (size_t i = 0; i < texts[form]->count; i++)
+            if (edit_list_add(list, (enum edit_form)form, texts[form]->items[i], err))
+                return -1;
+    list->config = NULL;
+    return edits_check(&list->edits, config, err) || check_texts(list, options, err) ? -1 : 0;
+}
+
+static int read_reference(struct edit_texts *texts, const struct options *options,
+                          const struct viewer *viewer, struct arena *arena, struct err *err)
+{
+    struct inputs inputs = {0};
+    struct input_options file = {.file = options->edit.reference};
+    const char *text = options->input.source;
+    struct input source = {.text = text, .size = text ? strlen(text) : 0};
+    int failed = inputs_open(&inputs, &file, INPUTS_SOME, err);
+    struct text_pair *pairs = failed ? NULL : arena_alloc(arena, inputs.count, sizeof *pairs, err);
+    for (size_t i = 0; pairs && i < inputs.count && !failed; i++)
+        if (viewer_read(viewer, &pairs[i], &inputs.items[i], text ? &source : NULL, arena, err))
+            failed = inputs_blame(&inputs, i, err);
+    texts->reference = pairs;
+    texts->reference_count = inputs.count;
+    inputs_release(&inputs);
+    return failed || !pairs ? err_prefix(err, "--reference") : 0;
+}
+
+static int read_from(struct text_pair *pair, const struct options *options,
+                     const struct viewer *viewer, struct arena *arena, struct err *err)
+{
+    const char *text = options->input.source;
+    struct input source = {.text = text, .size = text ? strlen(text) : 0};
+    struct input input = {.text = options->edit.from, .size = strlen(options->edit.from)};
+    return viewer_read(viewer, pair, &input, text ? &source : NULL, arena, err)
+               ? err_prefix(err, "--from")
+               : 0;
+}
+
+int edit_options_fill(struct edit_list *list, const struct options *options, struct viewer *viewer,
+                      struct err *err)
+{
+    struct edit_texts texts = {0};
+    struct text_pair from;
+    if (!(list->origins & ~(1u << EDIT_NUMBER)))
+        return 0;
+    if (options->edit.reference && read_reference(&texts, options, viewer, list->arena, err))
+        return -1;
+    if (options->edit.from && read_from(&from, options, viewer, list->arena, err))
+        return -1;
+    texts.from = options->edit.from ? &from : NULL;
+    return edit_list_fill(list, viewer, &texts, err);
+}
+
+int session_edit(struct session *session, struct err *err)
+{
+    struct edit_list *list = &session->edits;
+    struct viewer *viewer = &session->viewer;
+    if (edit_options_read(list, &session->options->edit, &viewer->model.config, &session->arena,
+                          err) ||
+        edit_options_fill(list, session->options, viewer, err))
+        return -1;
+    viewer->edits = list->edits.count ? &list->edits : NULL;
+    for (size_t i = 0; i < list->edits.count; i++)
+        if (site_like(list->items[i].site) == SITE_WEIGHTS) {
+            print_note("%s: rows of edited weights need not sum to 1", list->items[i].words);
+            break;
+        }
+    return 0;
+}
