@@ -174,7 +174,8 @@ WORDS(edits, "Edits", {"SITE = 0", "all of a tensor of --show; h.2.SITE: that of
        "in some layer, head, token (or query), key or channel: [head=6,token=-1]"},
       {"SITE * X", "scaled"}, {"SITE = mean", "of --reference, place by place"},
       {"SITE = resample:SEED", "what one of its texts has there, drawn for each text"},
-      {"SITE = from", "what --from has there"})
+      {"SITE = from", "what --from has there"},
+      {"SITE + FILE.npy", "and what numpy's file has; = FILE.npy in place of it"})
 WORDS(draws, NULL, {"rand", "torch.rand, head by head"}, {"linear", "nn.Linear"})
 WORDS(inputs, NULL, {"lines", "a sentence a line"}, {"jsonl", "an object a line"},
       {"csv", "a header, then a line an item"})

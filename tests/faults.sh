@@ -92,6 +92,7 @@ if ! (
     printf '{"tokenizer_class": "X"}' >ranks/tokenizer_config.json
     "$ATTN" init -q --shape gpt2 --set n_layer=1,n_head=2,n_embd=64,n_positions=16 \
         --set vocab_size=16385 -o large
+    "$ATTN" run -q -m school -s 'Anna is' --show mlp_out --layer 0 --format npy -o add.npy
     "$ATTN" batch three.txt -m life -q -o half.jsonl --shard 1/1
     "$ATTN" train -q -d texts -m school --steps 2 --batch 2 --context 4 -o trained
 ) >"$folder/log" 2>&1; then
@@ -160,6 +161,7 @@ try generate -m translate --source 'the small cat' -n 2
 try run -m "$in/school" -s 'Anna is' --ablate 0.0 --knockout 1:0 --edit 'v[token=0] * 2;logits = 1'
 try run -m "$in/school" -s 'Anna is' --ablate 0.0=mean --edit 'mlp_out = resample:1' \
     --reference "$in/texts" -o here.csv
+try run -m "$in/school" -s 'Anna is' --edit "mlp_out + $in/add.npy"
 try run -m "$in/school" -s 'Anna is' --edit 'weights = from' --from 'Anna is' -o here.csv
 try batch "$in/texts" --input lines -m "$in/school" --sweep ablate=0.0,0.1 --reduce entropy \
     -o here.csv

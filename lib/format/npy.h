@@ -1,12 +1,34 @@
-/* npy.h: numpy's file of one array, version 1.0, float32, C order, data aligned to 64 bytes. */
+/* npy.h: numpy's file of one array, written as version 1.0, float32, C order, data aligned to 64
+ * bytes; read in versions 1 to 3, as float32 or float64.
+ *
+ *     struct npy array;
+ *     if (npy_read(&array, "steer.npy", &arena, err)) ...
+ *     array.data[row * array.shape[1] + column]
+ */
 #ifndef ATTN_FORMAT_NPY_H
 #define ATTN_FORMAT_NPY_H
 
 #include <stddef.h>
 
+#include "base/arena.h"
+#include "base/file.h"
 #include "base/stream.h"
 
 /* Write header and data of a dense array; failures stick to the stream. */
 void npy_write(struct stream *out, size_t rank, const size_t *shape, const float *data);
+
+enum { NPY_RANK_MAX = 3 };
+
+struct npy {
+    size_t rank;
+    size_t shape[NPY_RANK_MAX];
+    const float *data; /* the arena's, dense; float64 is rounded */
+};
+
+/* Read a file, or its bytes; errors begin with `path`. Refused: other types and orders, more axes,
+ * a size that is not the shape's, numbers that are not finite. */
+int npy_read(struct npy *array, const char *path, struct arena *arena, struct err *err);
+int npy_read_bytes(struct npy *array, const struct file *file, struct arena *arena,
+                   struct err *err);
 
 #endif

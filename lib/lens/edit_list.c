@@ -13,7 +13,9 @@ static const char *const options[] = {"--edit", "--ablate", "--knockout"};
 
 static int refuse_value(const struct edit_reader *reader, char sign, struct edit_piece value)
 {
-    const char *expected = sign == '*' ? "a number" : "a number, mean, resample:SEED or from";
+    const char *expected = sign == '*'   ? "a number"
+                           : sign == '+' ? "a file of numpy (.npy)"
+                                         : "a number, mean, resample:SEED, from or a file (.npy)";
     return err_usage(reader->err, "%s: expected %s after '%c', found '%.*s'", reader->words,
                      expected, sign, (int)value.size, value.at);
 }
@@ -27,12 +29,18 @@ static int read_value(struct edit *edit, struct edit_wish *wish, const struct ed
     long long seed = 0;
     if (!text)
         return -1;
+    if (value.size > 4 && memcmp(value.at + value.size - 4, ".npy", 4) == 0 && sign != '*') {
+        edit->op = sign == '+' ? EDIT_ADD : EDIT_TAKE;
+        return edit_list_open(reader->list, edit, text, reader->err)
+                   ? err_prefix(reader->err, "%s", reader->words)
+                   : 0;
+    }
     edit->op = sign == '*' ? EDIT_SCALE : EDIT_SET;
-    if (num_parse_double(text, -(double)FLT_MAX, (double)FLT_MAX, &number)) {
+    if (sign != '+' && num_parse_double(text, -(double)FLT_MAX, (double)FLT_MAX, &number)) {
         edit->number = (float)number;
         return 0;
     }
-    if (sign == '*')
+    if (sign != '=')
         return refuse_value(reader, sign, value);
     edit->op = EDIT_TAKE;
     if (strcmp(text, "mean") == 0)
@@ -114,10 +122,10 @@ static int read_edit(const struct edit_reader *reader, const char *text, const c
     const char *open = memchr(text, '[', (size_t)(end - text));
     const char *close = open ? memchr(open, ']', (size_t)(end - open)) : NULL;
     const char *sign = close ? close + 1 : text;
-    sign += close ? strspn(sign, " ") : strcspn(sign, "=*");
-    if ((open && !close) || sign >= end || (*sign != '=' && *sign != '*'))
+    sign += close ? strspn(sign, " ") : strcspn(sign, "=*+");
+    if ((open && !close) || sign >= end || !strchr("=*+", *sign))
         return err_usage(reader->err,
-                         "%s: expected SITE[PLACES] = VALUE or * NUMBER, as "
+                         "%s: expected SITE[PLACES] = VALUE, * NUMBER or + FILE, as "
                          "'h.0.context[head=1,token=-1] = 0'",
                          reader->words);
     return read_site(&edit, reader, edit_trim(text, open ? open : sign)) ||

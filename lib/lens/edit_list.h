@@ -5,6 +5,7 @@
  *     weights = mean                            over reference texts, place by place
  *     attn_out = resample:7                     of one of them, drawn by the seed
  *     mlp_out[token=3] = from                   of another text, as long as this one
+ *     resid_post[layer=2] + steer.npy           a file's, for all tokens or each
  *
  * Places are layer, head, token (or query), key and channel: numbers and ranges as --layer has
  * them. Short are "9.6,10.0" or "9.6=mean": the whole context of a layer's heads; and "4:2", in a
@@ -50,6 +51,10 @@ struct edit_texts {
     size_t reference_count;
     const struct text_pair *from;
 };
+
+/* Let an edit take the values of a file of numpy: of the channels of its site, which then are the
+ * same for all tokens; or of tokens and channels, heads, tokens and channels (edit_values.c). */
+int edit_list_open(struct edit_list *list, struct edit *edit, const char *path, struct err *err);
 
 /* Run them, as the viewer's model attends now, for the edits that ask for it (edit_values.c): what
  * a mean is of one text is that text. They are as many as `origins` ask for. */

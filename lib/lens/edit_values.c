@@ -1,6 +1,8 @@
-/* edit_values.c: what edits take from other texts: passes over these, without edits. */
+/* edit_values.c: what edits take from other texts: passes over these, without edits; and of
+ * files. */
 #include <string.h>
 
+#include "format/npy.h"
 #include "lens/edit_list.h"
 
 /* What one site has in every layer, of each of several texts or of their mean. */
@@ -29,6 +31,64 @@ static size_t layers_of(const struct gathering *gathering, enum site site)
     if (!site_rows[site].in_layer)
         return 1;
     return site_rows[site].part == PART_SOURCE ? c->n_encoder_layer : c->n_layer;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+/* A file's axes are the last ones of the site: [heads, tokens, columns]. */
+static int place_file(struct tensor *values, const struct edit *edit, const struct npy *array,
+                      const size_t sizes[3], struct err *err)
+{
+    struct buf found = {0};
+    size_t stride = 1;
+    bool has_heads = site_has_heads(edit->site);
+    bool fits = array->rank > 0 && array->rank <= 2 + (size_t)has_heads;
+    *values = (struct tensor){.data = array->data, .rank = 2 + has_heads};
+    for (size_t i = 0; i < values->rank; i++) {
+        size_t axis = values->rank - 1 - i;
+        size_t wanted = sizes[2 - i];
+        bool given = i < array->rank;
+        size_t size = given ? array->shape[array->rank - 1 - i] : SIZE_MAX;
+        bool one_head = i == 2 && size == 1; /* which goes for any */
+        fits = fits && (!given || !wanted || one_head || size == wanted);
+        values->shape[axis] = size;
+        values->stride[axis] = given && !one_head ? stride : 0;
+        stride *= given ? size : 1;
+    }
+    for (size_t i = 0; i < array->rank; i++)
+        buf_format(&found, "%s%zu", i ? ", " : "", array->shape[i]);
+    if (!fits)
+        err_set(err, "expected a shape of [%zu], [tokens, %zu]%s, found [%s]", sizes[2], sizes[2],
+                has_heads ? " or with heads before these" : "", found.bytes ? found.bytes : "");
+    buf_release(&found);
+    return fits ? 0 : -1;
+}
+
+int edit_list_open(struct edit_list *list, struct edit *edit, const char *path, struct err *err)
+{
+    const struct config *c = list->config;
+    bool of_keys = site_rows[edit->site].axes == AXES_GROUP_TOKEN_DIM;
+    size_t layers = c->n_layer > c->n_encoder_layer ? c->n_layer : c->n_encoder_layer;
+    struct edit_source *source = arena_alloc(list->arena, 1, sizeof *source, err);
+    struct tensor *values = arena_alloc(list->arena, layers, sizeof *values, err);
+    size_t sizes[] = {of_keys ? c->n_kv_head : c->n_head, 0, 0};
+    struct npy array;
+    if (site_rows[edit->site].axes == AXES_HEAD_QUERY_KEY)
+        return err_usage(err, "expected a tensor of channels for a file, found the map '%s'",
+                         site_rows[edit->site].name);
+    site_size(&sizes[2], c, edit->site, 1, 1, 1);
+    if (!source || !values || npy_read(&array, path, list->arena, err))
+        return -1;
+    if (place_file(&values[0], edit, &array, sizes, err))
+        return err_prefix(err, "'%s'", path);
+    for (size_t i = 1; i < layers; i++)
+        values[i] = values[0];
+    source->values = values;
+    source->count = 1;
+    source->longest = values->shape[values->rank - 2];
+    source->exact = true;
+    edit->source = source;
+    return 0;
 }
 
 /* --- which sites ------------------------------------------------------------------------------ */

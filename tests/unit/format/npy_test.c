@@ -4,6 +4,7 @@
 
 #include "../unit.h"
 #include "../rigs/memory_stream.h"
+#include "format/safetensors.h"
 
 static const float numbers[24] = {0, 1, -2.5f, 0.1f, 4, 5, 6, 7, 8, 9, 10, 11};
 
@@ -69,4 +70,65 @@ TEST(a_header_beyond_255_bytes_has_its_length)
     ck_assert_mem_eq(file.bytes, "\x93NUMPY\x01\x00\x76\x01{", 11);
     ck_assert_int_eq(file.bytes[383], '\n');
     file_release(&file);
+}
+
+/* --- read ------------------------------------------------------------------------------------- */
+
+static struct npy array;
+static struct arena arena;
+
+static int read_bytes(const char *bytes, size_t size, struct err *err)
+{
+    struct file file = file_borrow(bytes, size);
+    return npy_read_bytes(&array, &file, &arena, err);
+}
+
+TEST(what_was_written_is_read)
+{
+    static const size_t shape[] = {2, 3, 4};
+    for (size_t rank = 0; rank <= COUNT(shape); rank++) {
+        struct file file = written(rank, shape);
+        ck_assert(!read_bytes(file.bytes, file.size, NULL));
+        ck_assert_uint_eq(array.rank, rank);
+        ck_assert_mem_eq(array.shape, shape, rank * sizeof *shape);
+        ck_assert_mem_eq(array.data, numbers, dtype_float_bytes(rank, shape));
+        file_release(&file);
+    }
+    arena_release(&arena);
+}
+
+#define HEADER(type, order, shape) \
+    "{'descr': '" type "', 'fortran_order': " order ", 'shape': " shape "}"
+#define FILE_OF(length, header, data) "\x93NUMPY\x01\x00" length "\x00" header data
+
+static const struct {
+    const char *bytes;
+    size_t size;
+    const char *message;
+} refused[] = {
+#define ROW(bytes, message)               \
+    {                                     \
+        bytes, sizeof(bytes) - 1, message \
+    }
+    ROW("", "expected numpy's file of an array (np.save), found something else"),
+    ROW(FILE_OF("\xff", HEADER("<f4", "False", "(1,)"), "1234"),
+        "expected numpy's file of an array (np.save), found something else"),
+    ROW(FILE_OF("\x37", HEADER("<i4", "False", "(1,)"), "1234"),
+        "expected float32 or float64 ('<f4', '<f8'), found another type"),
+    ROW(FILE_OF("\x36", HEADER("<f4", "True", "(1,)"), "1234"),
+        "expected C order, found another: np.ascontiguousarray makes it"),
+    ROW(FILE_OF("\x3f", HEADER("<f4", "False", "(1, 1, 1, 1)"), "1234"),
+        "expected a shape of at most 3 axes, found another"),
+    ROW(FILE_OF("\x37", HEADER("<f4", "False", "(2,)"), "1234"),
+        "expected as many numbers as its shape says, found 4 bytes of them"),
+    ROW(FILE_OF("\x37", HEADER("<f4", "False", "(1,)"), "\x00\x00\xc0\x7f"),
+        "expected finite numbers, found infinity or nan at 0"),
+};
+
+TEST_LOOP(what_is_not_understood_is_refused, COUNT(refused))
+{
+    struct err err = {0};
+    ck_assert(read_bytes(refused[_i].bytes, refused[_i].size, &err));
+    ck_assert_str_eq(err.text, refused[_i].message);
+    arena_release(&arena);
 }
