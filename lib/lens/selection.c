@@ -53,7 +53,8 @@ static int missing_site(enum site site, const char *option, const struct config 
 int selection_site(enum site *site, const struct site_word *word, const struct config *config,
                    struct err *err)
 {
-    if (!site_find(word->name, word->size, site))
+    bool found = site_find(word->name, word->size, site);
+    if (!found || (*site >= SITE_COUNT && !word->of_list))
         return unknown_site(word, config, err);
     return site_exists(config, *site) ? 0 : missing_site(*site, word->option, config, err);
 }

@@ -48,7 +48,9 @@ static int make_piece(const struct logits_work *work, size_t first, size_t count
     enum { WORTH = 16 }; /* multiply-adds that take as long as what is done with a logit */
     struct viewer *viewer = work->viewer;
     size_t words = viewer->model.config.vocab_size;
-    struct run run = {&viewer->machine, &viewer->model.config, &viewer->model.weights, NULL};
+    struct run run = {.machine = &viewer->machine,
+                      .config = &viewer->model.config,
+                      .weights = &viewer->model.weights};
     struct piece piece = {work, {NULL, count, words, words}, first};
     struct loop loop = {count, WORTH * (double)count * (double)words, see_row};
     piece.logits.data = arena_room(&viewer->scratch, count, words * sizeof *piece.logits.data, err);
@@ -231,7 +233,8 @@ static int read_windows(struct reading *reading, const struct look *look, struct
     const struct windows *windows = reading->windows;
     struct selection selection = {.sites = site_bit(logits_site(&viewer->model.config))};
     struct text *texts = arena_room(&reading->pass, windows->count, sizeof *texts, err);
-    struct text_list list = {texts, windows->count, look->first + windows->items[0].text};
+    struct text_list list = {
+        .items = texts, .count = windows->count, .first = look->first + windows->items[0].text};
     struct tap tap = {.sink = keep_rows, .context = reading};
     struct logits_work work = {.viewer = viewer, .normed = true, .see = score_row};
     if (!texts || begin_reading(reading, texts, look, arena, err) ||

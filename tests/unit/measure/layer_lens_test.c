@@ -69,7 +69,8 @@ TEST_LOOP(logits_of_kept_rows_are_those_of_the_pass, COUNT(models))
     struct report logits = look(SITE_LOGITS, NULL);
     struct report stream = look(config->norm_first ? SITE_RESID_POST : SITE_LN_2, "-1");
     const struct kept *kept = stream.tensors;
-    struct run run = {&viewer.machine, config, &viewer.model.weights, NULL};
+    struct run run = {
+        .machine = &viewer.machine, .config = config, .weights = &viewer.model.weights};
     for (size_t rows = 1; rows <= 7; rows += 3) {
         float *made = arena_alloc(&arena, rows * words, sizeof *made, NULL);
         struct matrix from = {(float *)kept->data, rows, config->n_embd, config->n_embd};
@@ -110,7 +111,8 @@ TEST_LOOP(cells_are_those_of_the_logits_at_their_site, COUNT(models))
     struct err err = {0};
     const struct config *config = &viewer.model.config;
     size_t words = config->vocab_size;
-    struct run run = {&viewer.machine, config, &viewer.model.weights, NULL};
+    struct run run = {
+        .machine = &viewer.machine, .config = config, .weights = &viewer.model.weights};
     struct report last = look(SITE_LOGITS, NULL);
     float *made = arena_alloc(&arena, 7 * words, sizeof *made, NULL);
     for (size_t s = 0; s < COUNT(sites); s++) {
