@@ -28,6 +28,22 @@ static int make_room(struct word_trie *trie, size_t room, struct err *err)
     return 0;
 }
 
+/* The node one byte further on, which is new; 0 where there is no room for it. */
+static uint32_t add_node(struct word_trie *trie, uint32_t node, unsigned char byte, struct err *err)
+{
+    if (trie->count == NODES_MAX) {
+        err_set(err, "expected words of at most %d beginnings, found more", NODES_MAX);
+        return 0;
+    }
+    if (trie->count == trie->room && make_room(trie, 2 * trie->room, err))
+        return 0;
+    uint32_t next = (uint32_t)trie->count++;
+    trie->steps[word_trie_slot(trie, node, byte)] =
+        ((uint64_t)node << 8 | byte) << WORD_TRIE_BITS | next;
+    trie->ids[next] = WORD_TRIE_NONE;
+    return next;
+}
+
 static int enter(struct word_trie *trie, const char *bytes, size_t size, uint32_t id,
                  struct err *err)
 {
@@ -35,16 +51,8 @@ static int enter(struct word_trie *trie, const char *bytes, size_t size, uint32_
     for (size_t i = 0; i < size; i++) {
         unsigned char byte = (unsigned char)bytes[i];
         uint32_t next = word_trie_step(trie, node, byte);
-        if (!next && trie->count == NODES_MAX)
-            return err_set(err, "expected words of at most %d beginnings, found more", NODES_MAX);
-        if (!next && trie->count == trie->room && make_room(trie, 2 * trie->room, err))
+        if (!next && !(next = add_node(trie, node, byte, err)))
             return -1;
-        if (!next) {
-            next = (uint32_t)trie->count++;
-            trie->steps[word_trie_slot(trie, node, byte)] =
-                ((uint64_t)node << 8 | byte) << WORD_TRIE_BITS | next;
-            trie->ids[next] = WORD_TRIE_NONE;
-        }
         node = next;
     }
     trie->ids[node] = id;
