@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 #include "text/label.h"
 
-enum { PIECE_BYTES_MAX = INT32_MAX / 2 };
+enum { PIECE_BYTES_MAX = INT32_MAX / 2, FEW_RUNS = 8 };
 
 int bpe_init(struct bpe *bpe, size_t merge_count, struct err *err)
 {
@@ -270,7 +270,7 @@ static void join_short(const struct bpe *bpe, struct bpe_piece *piece)
 
 /* --- all pieces ------------------------------------------------------------------------------- */
 
-static int reserve(struct bpe_piece *piece, size_t size, struct err *err)
+int bpe_piece_reserve(struct bpe_piece *piece, size_t size, struct err *err)
 {
     piece->tokens = size <= BPE_SHORT_TOKENS ? piece->short_tokens : piece->long_tokens;
     if (size <= BPE_SHORT_TOKENS || size <= piece->room)
@@ -283,21 +283,50 @@ static int reserve(struct bpe_piece *piece, size_t size, struct err *err)
     return 0;
 }
 
+/* True where a piece is a few runs of known characters, or of bytes. */
+static bool find_runs(struct beginning *begin, struct bpe_runs *runs)
+{
+    const struct bpe *bpe = begin->bpe;
+    const char *bytes = begin->bytes;
+    if (begin->size <= BPE_SHORT_TOKENS || bpe->prefix.size || bpe->suffix.size)
+        return false;
+    for (size_t at = 0, end; at < begin->size; at = end) {
+        uint32_t c = 0;
+        uint32_t id = 0;
+        size_t size = bpe->by_characters ? utf8_decode(&c, bytes + at, begin->size - at) : 1;
+        if (runs->count == FEW_RUNS || !find_character(begin, at, at + size, &id))
+            return false;
+        end = at + size;
+        while (end < begin->size && bytes[end] == bytes[end - size])
+            end++;
+        end -= (end - at) % size; /* the first bytes of characters may be the same */
+        if (!bpe_runs_add(runs, (struct bpe_run){id, (end - at) / size, size}))
+            return false;
+    }
+    return true;
+}
+
 int bpe_encode(const struct bpe *bpe, struct bpe_piece *piece, const char *bytes, size_t size,
                struct err *err)
 {
     struct beginning begin = {.bpe = bpe, .piece = piece, .bytes = bytes, .size = size};
     uint32_t id = 0;
+    struct bpe_runs runs = {.count = 0};
     piece->count = piece->dropped = 0;
     if (size > PIECE_BYTES_MAX)
         return err_set(err, "expected at most %d bytes in a row that nothing cuts, found %zu",
                        PIECE_BYTES_MAX, size);
-    if (reserve(piece, size, err))
+    if (bpe_piece_reserve(piece, BPE_SHORT_TOKENS, err))
         return -1;
     if (bpe->takes_whole && word_table_find(bpe->words, bytes, size, form_of(bpe), &id)) {
         put(piece, id, 0, size);
         return 0;
     }
+    int joined = find_runs(&begin, &runs) ? bpe_join_runs(bpe, piece, &runs, err) : 0;
+    if (joined)
+        return joined < 0 ? -1 : 0;
+    if (bpe_piece_reserve(piece, size, err))
+        return -1;
     begin_tokens(&begin);
     if (buf_check(&piece->scratch, err))
         return -1;

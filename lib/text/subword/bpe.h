@@ -137,6 +137,29 @@ int bpe_encode(const struct bpe *bpe, struct bpe_piece *piece, const char *bytes
                struct err *err);
 void bpe_piece_release(struct bpe_piece *piece);
 
+/* Make room for so many tokens. */
+int bpe_piece_reserve(struct bpe_piece *piece, size_t count, struct err *err);
+
+/* Equal tokens in a row, of so many bytes each; and a few runs in a row. */
+struct bpe_run {
+    uint32_t id;
+    size_t count;
+    size_t size;
+};
+
+enum { BPE_RUNS_MAX = 64 };
+
+struct bpe_runs {
+    struct bpe_run items[BPE_RUNS_MAX];
+    size_t count;
+};
+
+/* Add a run, which may go on with the last one; false where it cannot be one of them. Make the piece's
+ * tokens of runs: 1, or 0 where that takes a look at each of them: bpe_run.c. */
+bool bpe_runs_add(struct bpe_runs *runs, struct bpe_run run);
+int bpe_join_runs(const struct bpe *bpe, struct bpe_piece *piece, struct bpe_runs *runs,
+                  struct err *err);
+
 /* Join the piece's tokens, more than BPE_SHORT_TOKENS: bpe_long.c. */
 int bpe_join_long(const struct bpe *bpe, struct bpe_piece *piece, struct err *err);
 void bpe_queue_free(struct bpe_queue *queue);
