@@ -58,10 +58,12 @@ static int next_literal(struct matcher_walk *walk, struct text_range *match)
 {
     const struct splitter *text = &walk->splitter;
     size_t size = walk->matcher->literal_size;
-    const char *found =
-        size ? memmem(text->text + walk->at, text->size - walk->at, walk->matcher->literal, size)
-             : NULL;
-    if (!found)
+    const char *at = text->text + walk->at;
+    const char *literal = walk->matcher->literal;
+    size_t left = text->size - walk->at;
+    bool here = size && left >= size && *at == *literal && memcmp(at, literal, size) == 0;
+    const char *found = here || !size ? at : memmem(at, left, literal, size);
+    if (!found || !size)
         return 0;
     match->start = (size_t)(found - text->text);
     match->end = walk->at = match->start + size;

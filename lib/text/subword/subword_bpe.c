@@ -91,9 +91,14 @@ int subword_read_bpe(struct subword *model, const struct subword_source *source,
 
 /* --- pieces that may be cut ------------------------------------------------------------------- */
 
+static bool is_sign(const char *bytes)
+{
+    return bytes[0] == sign[0] && bytes[1] == sign[1] && bytes[2] == sign[2];
+}
+
 static bool ends_with_sign(const char *bytes, size_t size)
 {
-    return size >= SIGN_BYTES && memcmp(bytes + size - SIGN_BYTES, sign, SIGN_BYTES) == 0;
+    return size >= SIGN_BYTES && is_sign(bytes + size - SIGN_BYTES);
 }
 
 /* A text without pre-tokenizer is one piece, however long. Where no merge joins anything with a ▁
@@ -123,6 +128,9 @@ static size_t part_end(const struct subword *model, const char *bytes, size_t si
     if (!model->cuts_at_signs)
         return size;
     for (size_t at = start + 1; at < size;) {
+        while (at >= SIGN_BYTES && size - at >= SIGN_BYTES && is_sign(bytes + at) &&
+               is_sign(bytes + at - SIGN_BYTES))
+            at += SIGN_BYTES; /* of signs in a row only the first may be cut at */
         const char *found = memmem(bytes + at, size - at, sign, SIGN_BYTES);
         if (!found)
             return size;
