@@ -153,6 +153,18 @@ int text_rewriter_finish(struct text_rewriter *rewriter, struct aligned_text *ou
     return 0;
 }
 
+void text_rewriter_restart(struct text_rewriter *rewriter, const struct aligned_text *in)
+{
+    struct text_rewriter fresh = {
+        .in = in,
+        .bytes = rewriter->bytes,
+        .parts = rewriter->parts,
+        .part_room = rewriter->part_room,
+    };
+    buf_clear(&fresh.bytes);
+    *rewriter = fresh;
+}
+
 void text_rewriter_release(struct text_rewriter *rewriter)
 {
     buf_release(&rewriter->bytes);

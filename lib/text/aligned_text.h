@@ -75,4 +75,7 @@ void text_rewriter_replace(struct text_rewriter *rewriter, size_t start, size_t 
 int text_rewriter_finish(struct text_rewriter *rewriter, struct aligned_text *out, struct err *err);
 void text_rewriter_release(struct text_rewriter *rewriter);
 
+/* Begin anew with the memory that is there. */
+void text_rewriter_restart(struct text_rewriter *rewriter, const struct aligned_text *in);
+
 #endif

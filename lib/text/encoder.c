@@ -89,6 +89,7 @@ void encoder_release(struct encoder *encoder)
     bpe_piece_release(&encoder->piece);
     piece_cache_release(&encoder->cache);
     buf_release(&encoder->scratch);
+    text_rewriter_release(&encoder->spare);
     token_list_release(&encoder->found);
     heap_free(encoder->ways.sums);
     heap_free(encoder->ways.steps);

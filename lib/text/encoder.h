@@ -34,7 +34,8 @@ struct encoder {
     struct buf scratch;
     struct token_list found; /* tokens of a piece that may turn out to be unknown */
     struct best_ways ways;
-    size_t hint; /* where the last token stood in its text */
+    struct text_rewriter spare; /* of a step that changes pieces, while it has none */
+    size_t hint;                /* where the last token stood in its text */
 };
 
 int encoder_run(struct encoder *encoder, const struct token_text *text, struct err *err);

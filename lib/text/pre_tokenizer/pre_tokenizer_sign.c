@@ -5,6 +5,15 @@
 #include "text/pre_tokenizer/pre_tokenizer.h"
 #include "text/word_table.h"
 
+/* A rewriter with the memory of the last one. */
+static struct text_rewriter begin(struct encoder *encoder, const struct text_piece *piece)
+{
+    struct text_rewriter rewriter = encoder->spare;
+    encoder->spare = (struct text_rewriter){0};
+    text_rewriter_restart(&rewriter, piece->text);
+    return rewriter;
+}
+
 /* Hand on what a rewriter made of a piece. */
 static int hand_on(const struct pre_tokenizer *step, struct encoder *encoder,
                    struct text_rewriter *rewriter, struct err *err)
@@ -15,7 +24,8 @@ static int hand_on(const struct pre_tokenizer *step, struct encoder *encoder,
         struct text_piece piece = {&text, {0, text.size}};
         failed = encoder_pass(encoder, step->next, &piece, err);
     }
-    text_rewriter_release(rewriter);
+    text_rewriter_release(&encoder->spare); /* of a step after this one */
+    encoder->spare = *rewriter;
     return failed;
 }
 
@@ -45,7 +55,7 @@ int pre_tokenizer_sign(const struct pre_tokenizer *step, struct encoder *encoder
         blank = NULL;
     if (!blank && !prepended)
         return encoder_pass(encoder, step->next, piece, err);
-    struct text_rewriter rewriter = {.in = piece->text};
+    struct text_rewriter rewriter = begin(encoder, piece);
     size_t at = range.start;
     if (prepended)
         text_rewriter_replace(&rewriter, at, at, step->sign, step->sign_size);
@@ -63,13 +73,17 @@ int pre_tokenizer_sign(const struct pre_tokenizer *step, struct encoder *encoder
 int pre_tokenizer_spell(const struct pre_tokenizer *step, struct encoder *encoder,
                         const struct text_piece *piece, struct err *err)
 {
-    struct text_rewriter rewriter = {.in = piece->text};
     if (!step->next) /* the model's own words are bytes */
         return encoder_pass(encoder, NULL, piece, err);
+    struct text_rewriter rewriter = begin(encoder, piece);
     for (size_t i = piece->range.start; i < piece->range.end; i++) {
         char sign[4];
-        uint32_t c = byte_alphabet_sign((unsigned char)piece->text->bytes[i]);
-        text_rewriter_replace(&rewriter, i, i + 1, sign, utf8_encode(sign, c));
+        unsigned char byte = (unsigned char)piece->text->bytes[i];
+        uint32_t c = byte_alphabet_sign(byte);
+        if (c == byte && c < 0x80)
+            text_rewriter_keep(&rewriter, i, i + 1);
+        else
+            text_rewriter_replace(&rewriter, i, i + 1, sign, utf8_encode(sign, c));
     }
     return hand_on(step, encoder, &rewriter, err);
 }
