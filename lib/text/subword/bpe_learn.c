@@ -261,31 +261,21 @@ static void append_token(const struct bpe_learner *l, struct buf *out, uint32_t 
     append_token(l, out, l->tokens[id].right);
 }
 
-static void spell_token(const struct bpe_learner *l, struct buf *token, uint32_t id)
-{
-    buf_clear(token);
-    append_token(l, token, id);
-}
-
-static void put_words(const struct bpe_learner *learner, struct json_writer *json, const char *name)
-{
-    struct buf token = {0};
-    json_put_open(json, name, '{');
-    for (uint32_t id = 0; id < learner->token_count; id++) {
-        spell_token(learner, &token, id);
-        json_put_gap(json, "\n");
-        json_put_name(json, token.bytes ? token.bytes : "", token.size);
-        json_put_integer(json, NULL, id);
-    }
-    json->buf->out_of_memory |= token.out_of_memory;
-    buf_release(&token);
-}
-
 void bpe_learner_vocab(const struct bpe_learner *learner, struct buf *out)
 {
     struct json_writer json = {.buf = out};
-    put_words(learner, &json, NULL);
+    struct buf token = {0};
+    json_put_open(&json, NULL, '{');
+    for (size_t id = 0; id < learner->token_count; id++) {
+        buf_clear(&token);
+        append_token(learner, &token, (uint32_t)id);
+        json_put_gap(&json, "\n");
+        json_put_name(&json, token.bytes ? token.bytes : "", token.size);
+        json_put_integer(&json, NULL, id);
+        out->out_of_memory |= token.out_of_memory;
+    }
     buf_text(out, "\n}\n");
+    buf_release(&token);
 }
 
 void bpe_learner_merges(const struct bpe_learner *learner, struct buf *lines)
@@ -299,85 +289,55 @@ void bpe_learner_merges(const struct bpe_learner *learner, struct buf *lines)
     }
 }
 
-static void put_byte_level(struct json_writer *json, const char *name, bool cuts)
-{
-    json_put_open(json, name, '{');
-    json_put_text(json, "type", "ByteLevel");
-    json_put_bool(json, "add_prefix_space", false);
-    json_put_bool(json, "trim_offsets", true);
-    json_put_bool(json, "use_regex", cuts);
-    json_put_close(json, '}');
-}
+#define BYTE_LEVEL(cuts)                                      \
+    "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, " \
+    "\"trim_offsets\": true, \"use_regex\": " cuts "}"
 
 /* ByteLevel has GPT-2's pattern; before it another is a step of its own. */
-static void put_pre_tokenizer(struct json_writer *json, const char *pattern)
+static void append_pre_tokenizer(struct buf *out, const char *pattern)
 {
-    static const char name[] = "\n pre_tokenizer";
     if (splitter_find(pattern) == SPLITTER_GPT2) {
-        put_byte_level(json, name, true);
+        buf_text(out, BYTE_LEVEL("true"));
         return;
     }
-    json_put_open(json, name, '{');
-    json_put_text(json, "type", "Sequence");
-    json_put_open(json, "pretokenizers", '[');
-    json_put_open(json, NULL, '{');
-    json_put_text(json, "type", "Split");
-    json_put_open(json, "pattern", '{');
-    json_put_text(json, "Regex", pattern);
-    json_put_close(json, '}');
-    json_put_text(json, "behavior", "Isolated");
-    json_put_bool(json, "invert", false);
-    json_put_close(json, '}');
-    put_byte_level(json, NULL, false);
-    json_put_close(json, ']');
-    json_put_close(json, '}');
+    buf_text(out, "{\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"Split\", "
+                  "\"pattern\": {\"Regex\": ");
+    json_append_text(out, pattern, strlen(pattern));
+    buf_text(out, "}, \"behavior\": \"Isolated\", \"invert\": false}, " BYTE_LEVEL("false") "]}");
 }
 
-static void put_merges(const struct bpe_learner *learner, struct json_writer *json)
+static void append_quoted(const struct bpe_learner *learner, struct buf *out, uint32_t id)
 {
     struct buf token = {0};
-    json_put_open(json, "\n merges", '[');
-    for (size_t id = BPE_LEARN_BYTES; id < learner->token_count; id++) {
-        const struct learn_token *pair = &learner->tokens[id];
-        json_put_open(json, "\n", '[');
-        spell_token(learner, &token, pair->left);
-        json_put_bytes(json, NULL, token.bytes ? token.bytes : "", token.size);
-        spell_token(learner, &token, pair->right);
-        json_put_bytes(json, NULL, token.bytes ? token.bytes : "", token.size);
-        json_put_close(json, ']');
-    }
-    json_put_close(json, ']');
-    json->buf->out_of_memory |= token.out_of_memory;
+    append_token(learner, &token, id);
+    json_append_text(out, token.bytes ? token.bytes : "", token.size);
+    out->out_of_memory |= token.out_of_memory;
     buf_release(&token);
 }
 
 void bpe_learner_json(const struct bpe_learner *learner, const char *pattern, struct buf *out)
 {
-    static const char *const none[] = {"truncation", "padding", "normalizer", "post_processor"};
-    static const char *const unset[] = {"dropout", "unk_token", "continuing_subword_prefix",
-                                        "end_of_word_suffix"};
-    static const char *const no[] = {"fuse_unk", "byte_fallback", "ignore_merges"};
-    struct json_writer json = {.buf = out};
-    json_put_open(&json, NULL, '{');
-    json_put_text(&json, "\n version", "1.0");
-    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-        json_put_text(&json, none[i], NULL);
-    json_put_open(&json, "added_tokens", '[');
-    json_put_close(&json, ']');
-    put_pre_tokenizer(&json, pattern);
-    put_byte_level(&json, "\n decoder", true);
-    json_put_open(&json, "\n model", '{');
-    json_put_text(&json, "type", "BPE");
-    for (size_t i = 0; i < sizeof unset / sizeof *unset; i++)
-        json_put_text(&json, unset[i], NULL);
-    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
-        json_put_bool(&json, no[i], false);
-    put_words(learner, &json, "\n vocab");
-    json_put_close(&json, '}');
-    put_merges(learner, &json);
-    json_put_close(&json, '}');
-    json_put_close(&json, '}');
-    buf_char(out, '\n');
+    buf_text(out, "{\n \"version\": \"1.0\", \"truncation\": null, \"padding\": null, "
+                  "\"added_tokens\": [], \"normalizer\": null,\n \"pre_tokenizer\": ");
+    append_pre_tokenizer(out, pattern);
+    buf_text(
+        out,
+        ",\n \"post_processor\": null,\n \"decoder\": " BYTE_LEVEL(
+            "true") ",\n"
+                    " \"model\": {\"type\": \"BPE\", \"dropout\": null, \"unk_token\": null, "
+                    "\"continuing_subword_prefix\": null, \"end_of_word_suffix\": null, "
+                    "\"fuse_unk\": false, \"byte_fallback\": false, \"ignore_merges\": false,\n"
+                    " \"vocab\": ");
+    bpe_learner_vocab(learner, out);
+    buf_text(out, ", \"merges\": [");
+    for (size_t id = BPE_LEARN_BYTES; id < learner->token_count; id++) {
+        buf_text(out, id == BPE_LEARN_BYTES ? "\n[" : ",\n[");
+        append_quoted(learner, out, learner->tokens[id].left);
+        buf_text(out, ", ");
+        append_quoted(learner, out, learner->tokens[id].right);
+        buf_char(out, ']');
+    }
+    buf_text(out, "]}\n}\n");
 }
 
 void bpe_learner_release(struct bpe_learner *learner)
