@@ -266,7 +266,10 @@ int rank_file_refuse_others(const struct folder *folder, struct err *err)
     struct listing listing;
     if (folder->files)
         return 0;
-    int failed = listing_read(&listing, folder->path, &arena, err);
+    struct err why = {0};
+    int failed = 0;
+    if (listing_read(&listing, folder->path, &arena, &why) && why.out_of_memory)
+        failed = err_adopt(err, &why); /* a folder that shows no names may be used all the same */
     for (size_t i = 0; i < listing.count && !failed; i++) {
         size_t size = strlen(listing.names[i]);
         if (size >= sizeof end && strcmp(listing.names[i] + size - (sizeof end - 1), end) == 0)
