@@ -101,32 +101,9 @@ static bool ends_with_sign(const char *bytes, size_t size)
     return size >= SIGN_BYTES && is_sign(bytes + size - SIGN_BYTES);
 }
 
-/* A text without pre-tokenizer is one piece, however long. Where no merge joins anything with a ▁
- * after it, but for another ▁, it may be cut there, and each part is encoded as if alone; unless
- * something may be dropped, which makes neighbours of what stands around it. */
-bool bpe_cuts_at_signs(const struct bpe *bpe)
+/* The next place after `start` where a word's ▁ stands, the first of several; or the end. */
+static size_t next_front(const char *bytes, size_t size, size_t start)
 {
-    uint32_t id = 0;
-    if (!bpe->by_characters || bpe->takes_whole || bpe_drops(bpe) || bpe->prefix.size ||
-        bpe->suffix.size || !word_table_find(bpe->words, sign, SIGN_BYTES, WORD_TEXT, &id))
-        return false;
-    for (size_t i = 0; i < bpe->count; i++) {
-        size_t left_size = 0;
-        size_t right_size = 0;
-        const char *left = word_table_word(bpe->words, bpe->merges[i].left, &left_size);
-        const char *right = word_table_word(bpe->words, bpe->merges[i].right, &right_size);
-        if (right_size >= SIGN_BYTES && memcmp(right, sign, SIGN_BYTES) == 0 &&
-            !ends_with_sign(left, left_size))
-            return false;
-    }
-    return true;
-}
-
-/* The next place to cut at, or the end. */
-static size_t part_end(const struct subword *model, const char *bytes, size_t size, size_t start)
-{
-    if (!model->cuts_at_signs)
-        return size;
     for (size_t at = start + 1; at < size;) {
         while (at >= SIGN_BYTES && size - at >= SIGN_BYTES && is_sign(bytes + at) &&
                is_sign(bytes + at - SIGN_BYTES))
@@ -140,6 +117,32 @@ static size_t part_end(const struct subword *model, const char *bytes, size_t si
         at = place + SIGN_BYTES;
     }
     return size;
+}
+
+/* A text without pre-tokenizer is one piece, however long. Where nothing that is made of neighbours
+ * has a ▁ after anything but another ▁, it may be cut there, and each part is encoded as if alone;
+ * unless something may be dropped, which makes neighbours of what stands around it. */
+bool bpe_cuts_at_signs(const struct bpe *bpe)
+{
+    uint32_t id = 0;
+    if (!bpe->by_characters || bpe->takes_whole || bpe_drops(bpe) || bpe->prefix.size ||
+        bpe->suffix.size || !word_table_find(bpe->words, sign, SIGN_BYTES, WORD_TEXT, &id))
+        return false;
+    for (size_t i = 0; i < (bpe->ranks ? bpe->words->size : bpe->count); i++) {
+        size_t size = 0;
+        const char *made =
+            word_table_word(bpe->words, bpe->ranks ? (uint32_t)i : bpe->merges[i].id, &size);
+        bool is_made = made && (!bpe->ranks || bpe->ranks[i] < BPE_FIXED);
+        if (is_made && next_front(made, size, 0) < size)
+            return false;
+    }
+    return true;
+}
+
+/* The next place to cut at, or the end. */
+static size_t part_end(const struct subword *model, const char *bytes, size_t size, size_t start)
+{
+    return model->cuts_at_signs ? next_front(bytes, size, start) : size;
 }
 
 /* --- pieces ----------------------------------------------------------------------------------- */

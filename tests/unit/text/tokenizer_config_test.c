@@ -36,6 +36,17 @@ static const char pieces[] =
                                               "\0\0\x80\xc0", "\1")
                 PIECE("\x0d", "\x04▁a", "\0\0\x80\xbf", "\1") "\x12\x02\x18\x02\x1a\x02 \0";
 
+/* The same with a▁ of -1, and without ▁a: what is joined over the front of a word. */
+static const char crossing[] =
+    PIECE("\x0e", "\x05<unk>", "\0\0\0\0", "\2") PIECE("\x0c", "\x03▁", "\0\0\0\xc0", "\1")
+        PIECE("\x0a",
+              "\x01"
+              "a",
+              "\0\0\x40\xc0", "\1") PIECE("\x0d",
+                                          "\x04"
+                                          "a▁",
+                                          "\0\0\x80\xbf", "\1") "\x12\x02\x18\x02";
+
 #define JSON(text) "tokenizer.json", text, sizeof(text) - 1
 #define MODEL "tokenizer.model", pieces, sizeof pieces - 1
 
@@ -65,6 +76,7 @@ static const struct {
      "{\"chat_template\": \"{% for m in messages %}{{ m }}{% endfor %}\", "
      "\"model_max_length\": 1000000000000000019884624838656}",
      "a", "1", "a"},
+    {"tokenizer.model", crossing, sizeof crossing - 1, "{}", "a a", "1 3 2", "a a"},
     {MODEL, "{}", "a<s>a", "6 1 6", "a<s> a"},
     {MODEL, "{\"legacy\": true}", "a<s>a", "6 1 6", "a<s> a"},
     {MODEL, "{\"legacy\": false}", "a<s>a", "6 1 4", "a<s>a"},
