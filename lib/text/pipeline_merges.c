@@ -60,12 +60,30 @@ static int read_pair(struct added_token *token, const struct json *member, struc
     return 0;
 }
 
+/* Tokens that are there and whose id none of the new items has, after these. */
+static int keep_others(const struct added_tokens *known, struct added_token *items, size_t *count,
+                       struct arena *arena, struct err *err)
+{
+    bool *replaced = arena_alloc(arena, known->count, sizeof *replaced, err);
+    if (!replaced)
+        return -1;
+    for (size_t i = 0; i < *count; i++) {
+        const struct added_token *same = added_tokens_of_id(known, items[i].id);
+        if (same)
+            replaced[same - known->by_id] = true;
+    }
+    for (size_t i = 0; i < known->count; i++)
+        if (!replaced[i])
+            items[(*count)++] = known->by_id[i];
+    return 0;
+}
+
 /* Read a token from every member of an object, END_OF_TEXT before them if it is wanted. */
 static int add_members(struct pipeline *pipeline, const struct json *object, bool end,
                        int (*read)(struct added_token *, const struct json *, struct err *),
                        struct err *err)
 {
-    size_t most = json_count(object) + 1;
+    size_t most = json_count(object) + 1 + pipeline->set.added.count;
     struct added_token *items = arena_alloc(&pipeline->set.arena, most, sizeof *items, err);
     if (!items)
         return -1;
@@ -73,6 +91,8 @@ static int add_members(struct pipeline *pipeline, const struct json *object, boo
     for (const struct json *at = json_first(object); at; at = json_next(at))
         if (read(&items[count++], at, err))
             return -1;
+    if (keep_others(&pipeline->set.added, items, &count, &pipeline->set.arena, err))
+        return -1;
     return token_set_add(&pipeline->set, items, count, err);
 }
 
@@ -99,17 +119,24 @@ int pipeline_read_named(struct pipeline *pipeline, const struct folder *folder, 
                                       : 0;
 }
 
-/* The added tokens, from the first file that has any. */
-static int find_added(struct pipeline *pipeline, const struct folder *folder, struct err *err)
+int pipeline_read_added(struct pipeline *pipeline, const struct folder *folder, struct err *err)
 {
     static const char added[] = "added_tokens.json";
-    struct added_token token;
+    size_t count = pipeline->set.added.count;
     if (pipeline_read_named(pipeline, folder, err))
         return -1;
-    if (pipeline->set.added.count)
+    if (pipeline->set.added.count > count || !folder_has(folder, added))
         return 0;
-    if (folder_has(folder, added))
-        return json_read_file(folder, added, read_added, pipeline, err);
+    return json_read_file(folder, added, read_added, pipeline, err);
+}
+
+static int find_added(struct pipeline *pipeline, const struct folder *folder, struct err *err)
+{
+    struct added_token token;
+    if (pipeline_read_added(pipeline, folder, err))
+        return -1;
+    if (pipeline->set.added.count || folder_has(folder, "added_tokens.json"))
+        return 0;
     return token_set_add(&pipeline->set, &token, end_of_text(pipeline, &token), err);
 }
 

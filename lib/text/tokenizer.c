@@ -52,8 +52,12 @@ static int open_model(struct tokenizer *tokenizer, const struct folder *folder, 
     bool is_ranks = false;
     if (folder_read(folder, name, look_at_model, &is_ranks, err))
         return -1;
-    return is_ranks ? open_ranks(tokenizer, folder, name, err)
-                    : pipeline_open_sentencepiece(&tokenizer->pipeline, folder, err);
+    if (is_ranks)
+        return open_ranks(tokenizer, folder, name, err);
+    return pipeline_open_sentencepiece(&tokenizer->pipeline, folder, err) ||
+                   pipeline_read_added(&tokenizer->pipeline, folder, err)
+               ? -1
+               : 0;
 }
 
 static int open_vocab(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
@@ -122,7 +126,7 @@ int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, st
     if (!opened)
         return -1;
     if (openers[i].open(opened, folder, openers[i].name, err)) {
-        heap_free(opened);
+        tokenizer_free(opened);
         return -1;
     }
     opened->file = openers[i].name;

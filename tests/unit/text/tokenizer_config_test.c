@@ -77,6 +77,10 @@ static const struct {
      "\"model_max_length\": 1000000000000000019884624838656}",
      "a", "1", "a"},
     {"tokenizer.model", crossing, sizeof crossing - 1, "{}", "a a", "1 3 2", "a a"},
+    {MODEL,
+     "{\"added_tokens_decoder\": {\"7\": {\"content\": \"<|im|>\", \"rstrip\": true}, "
+     "\"1\": {\"content\": \"<s>\", \"special\": true, \"lstrip\": true}}}",
+     "a<|im|>  a <s></s>", "6 7 6 1 2", "a<|im|> a<s></s>"},
     {MODEL, "{}", "a<s>a", "6 1 6", "a<s> a"},
     {MODEL, "{\"legacy\": true}", "a<s>a", "6 1 6", "a<s> a"},
     {MODEL, "{\"legacy\": false}", "a<s>a", "6 1 4", "a<s>a"},
@@ -122,5 +126,19 @@ TEST_LOOP(what_a_config_says_is_done, COUNT(cases))
     buf_release(&ids);
     buf_release(&text);
     arena_release(&arena);
+    tokenizer_free(tokenizer);
+}
+
+TEST(a_list_of_added_tokens_joins_those_of_a_model)
+{
+    static const char added[] = "{\"<pad>\": 9}";
+    const struct folder_file files[] = {{MODEL}, {"added_tokens.json", added, sizeof added - 1}};
+    const struct folder folder = {"test", files, 2};
+    struct tokenizer *tokenizer = NULL;
+    size_t size = 0;
+    ck_assert(!tokenizer_open(&tokenizer, &folder, NULL));
+    ck_assert_uint_eq(tokenizer_size(tokenizer), 10);
+    ck_assert_mem_eq(tokenizer_token(tokenizer, 9, &size), "<pad>", 5);
+    ck_assert_mem_eq(tokenizer_token(tokenizer, 1, &size), "<s>", 3);
     tokenizer_free(tokenizer);
 }
