@@ -225,8 +225,10 @@ static int add_special(struct pipeline *pipeline, const struct encoding *row, st
     for (const struct special_run *run = row->special; run->names; run++)
         if (add_run(items, &count, run, &pipeline->arena, err))
             return -1;
-    for (size_t i = 0; (row->flags & FOLLOWS) && i < count; i++)
-        items[i].id += (uint32_t)pipeline->set.words.size;
+    for (size_t i = 0; i < count; i++) {
+        items[i].id += row->flags & FOLLOWS ? (uint32_t)pipeline->set.words.size : 0;
+        items[i].normalized = row->flags & COMPOSES; /* looked for after that */
+    }
     if (row->flags & FOLLOWS)
         special_ids_set_first(&pipeline->special, items[0].id, true);
     return token_set_add(&pipeline->set, items, count, err);

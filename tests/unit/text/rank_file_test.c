@@ -54,6 +54,8 @@ static const struct {
     {"o200k_base.tiktoken", BC TS, NULL, "abC\nt's<|endofprompt|>", "97 98 67 10 257 200018"},
     {"qwen.tiktoken", BC ACUTE, NULL, "bCe\xcc\x81<|im_end|><|extra_204|>",
      "256 259 151645 151850"},
+    {"qwen.tiktoken", BC, NULL, "<|im_end|>\xcc\xb8",
+     "60 124 105 109 95 101 110 100 124 226 137 175"},
     {"tokenizer.model", BC TS, NULL, "abC\nt's<|begin_of_text|><|eot_id|>",
      "97 256 10 116 39 115 258 267"},
     {"tokenizer.model", BC TS LAST, NULL, "abC\nt's<|eot|>", "97 98 67 10 257 200008"},
