@@ -92,8 +92,8 @@ if ! (
         printf '\n\014\n\003\342\226\201\025\0\0\0\300\030\001\n\012\n\001A\025\0\0\100\300\030\001'
         printf '\022\002\030\002' # BPE
     } >sentencepiece/tokenizer.model
-    printf '{"legacy": false, "bos_token": "<s>", "added_tokens_decoder": {"4": {"content": "<e>"}}}' \
-        >sentencepiece/tokenizer_config.json
+    printf '{"legacy": false, "bos_token": "<s>", %s: {"4": {"content": "<e>"}}}' \
+        '"added_tokens_decoder"' >sentencepiece/tokenizer_config.json
     cp "$ROOT/tests/bpe/ranks" ranks/qwen.tiktoken
     cp "$ROOT/tests/bpe/ranks" llama3/tokenizer.model
     printf '{"tokenizer_class": "X"}' >ranks/tokenizer_config.json

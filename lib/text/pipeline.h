@@ -53,8 +53,8 @@ bool rank_file_is(const char *bytes, size_t size);
 /* Refuse a folder on disk with a rank file of another name: nothing says how it cuts texts. */
 int rank_file_refuse_others(const struct folder *folder, struct err *err);
 
-/* Take the added tokens that tokenizer_config.json lists, if it does; those that are there stay, but
- * for one with the same id. The second takes those of added_tokens.json where it does not. */
+/* Take the added tokens that tokenizer_config.json lists, if it does; those that are there stay,
+ * but for one with the same id. The second takes those of added_tokens.json where it does not. */
 int pipeline_read_named(struct pipeline *pipeline, const struct folder *folder, struct err *err);
 int pipeline_read_added(struct pipeline *pipeline, const struct folder *folder, struct err *err);
 
