@@ -277,9 +277,10 @@ int rank_file_refuse_others(const struct folder *folder, struct err *err)
         if (size >= sizeof end && strcmp(listing.names[i] + size - (sizeof end - 1), end) == 0)
             failed = err_unsupported(
                 err,
-                "'%s/%s': a rank file of this name is not supported, which does not say how texts "
-                "are cut: as qwen.tiktoken, o200k_base.tiktoken, cl100k_base.tiktoken, "
-                "p50k_base.tiktoken or r50k_base.tiktoken it is",
+                "'%s/%s': a rank file of this name is not supported: how texts are cut is known "
+                "for "
+                "qwen.tiktoken, o200k_base.tiktoken, cl100k_base.tiktoken, p50k_base.tiktoken and "
+                "r50k_base.tiktoken",
                 folder->path, listing.names[i]);
     }
     arena_release(&arena);
