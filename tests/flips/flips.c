@@ -28,6 +28,7 @@ static struct specimen specimens[] = {
     {.folder = "tests/break/pickled", .text = "Life is", .is_model = true},
     {.folder = "tests/bpe", .text = "ab cat"},
     {.folder = "tests/break/json", .text = "ab a<|end|>"},
+    {.folder = "tests/break/sentencepiece", .text = "a ab<x>b<e>a\n"},
 };
 
 /* What both processes see. */

@@ -7,8 +7,9 @@
 
 static int read_files(struct specimen *specimen, struct err *err)
 {
-    static const char *const names[] = {"config.json", "model.safetensors", "vocab.json",
-                                        "merges.txt",  "tokenizer.json",    "pytorch_model.bin"};
+    static const char *const names[] = {
+        "config.json",    "model.safetensors", "vocab.json",      "merges.txt",
+        "tokenizer.json", "pytorch_model.bin", "tokenizer.model", "tokenizer_config.json"};
     const struct folder folder = {.path = specimen->folder};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!folder_has(&folder, names[i]))

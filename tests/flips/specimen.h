@@ -16,7 +16,7 @@
 #include "base/folder.h"
 #include "lens/viewer.h"
 
-enum { SPECIMEN_FILES_MAX = 6 };
+enum { SPECIMEN_FILES_MAX = 8 };
 
 struct specimen {
     const char *folder; /* from the repository's root */
