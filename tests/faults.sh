@@ -86,14 +86,14 @@ if ! (
         >unigram/tokenizer.json
     cp -r begins named
     printf '{"bos_token": "<s>"}' >named/tokenizer_config.json
-    mkdir ranks llama3 sentencepiece
+    mkdir ranks llama3 listed
     {
         printf '\n\016\n\005<unk>\025\0\0\0\0\030\002\n\014\n\003<s>\025\0\0\0\0\030\003'
         printf '\n\014\n\003\342\226\201\025\0\0\0\300\030\001\n\012\n\001A\025\0\0\100\300\030\001'
         printf '\022\002\030\002' # BPE
-    } >sentencepiece/tokenizer.model
+    } >listed/tokenizer.model
     printf '{"legacy": false, "bos_token": "<s>", %s: {"4": {"content": "<e>"}}}' \
-        '"added_tokens_decoder"' >sentencepiece/tokenizer_config.json
+        '"added_tokens_decoder"' >listed/tokenizer_config.json
     cp "$ROOT/tests/bpe/ranks" ranks/qwen.tiktoken
     cp "$ROOT/tests/bpe/ranks" llama3/tokenizer.model
     printf '{"tokenizer_class": "X"}' >ranks/tokenizer_config.json
@@ -156,7 +156,7 @@ try tokenize -m "$in/pieces" "Anna sees"
 try tokenize -m "$in/pieces" --format json "Anna sees"
 try tokenize -m "$in/stages" "Anna sees 12"
 try tokenize -m "$in/unigram" "Anna sees 12"
-try tokenize -m "$in/sentencepiece" --bos "A<e>A"
+try tokenize -m "$in/listed" --bos "A<e>A"
 try tokenize -m "$in/ranks" "Anna sees<|im_end|>"
 try tokenize -m "$in/llama3" --add-special "Anna sees 12"
 try info "$in/school"
