@@ -82,7 +82,11 @@ enum { NAME_BYTES = 64, SPECIAL_MAX = 256 };
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-enum { RANK_DIGITS = 20, LINE_BYTES = 4 * (BPE_PRODUCT_BYTES / 3 + 1) + RANK_DIGITS };
+enum {
+    RANK_DIGITS = 20,
+    LINE_BYTES_MIN = 4, /* "AA 0" */
+    LINE_BYTES = 4 * (BPE_PRODUCT_BYTES / 3 + 1) + RANK_DIGITS,
+};
 
 bool rank_file_is(const char *bytes, size_t size)
 {
@@ -118,8 +122,10 @@ static int read_words(void *context, const struct file *file, struct err *err)
     const char *end = file->bytes + file->size;
     size_t limit = WORD_IDS_FREE + file->size * WORD_IDS_PER_BYTE;
     size_t number = 0;
+    size_t lines = merges_count_lines(file->bytes, file->size);
+    size_t most = file->size / LINE_BYTES_MIN + 1; /* empty lines are many for their bytes */
     words->form = WORD_BYTES;
-    if (word_table_begin(words, merges_count_lines(file->bytes, file->size), file->size, err))
+    if (word_table_begin(words, lines < most ? lines : most, file->size, err))
         return -1;
     for (const char *at = file->bytes; at < end;) {
         struct word line = merges_take_line(&at, end);
