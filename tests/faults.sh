@@ -76,7 +76,9 @@ if ! (
     sed 's/: 261$/: 261, "<s>": 262/' bpe/vocab.json >begins.json
     "$ATTN" init -q --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_positions=16 \
         --vocab begins.json --merges bpe/merges.txt -o begins
-    mkdir stages unigram
+    mkdir stages unigram sentencepiece
+    printf '\n\t\n\005<unk>\030\002\n\005\n\003▁\n\003\n\001n\n\004\n\002nn\n\007\n\003爱\030\004' \
+        >sentencepiece/tokenizer.model
     cut='"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "[0-9]"}, "behavior": "Isolated"}'
     printf '{"normalizer": {"type": "BertNormalizer"}, %s, "model": {"type": "BPE", %s}}' "$cut" \
         '"vocab": {"?": 0, "a": 1, "n": 2, "nn": 3}, "merges": ["n n"], "unk_token": "?"' \
@@ -159,6 +161,7 @@ try tokenize -m "$in/unigram" "Anna sees 12"
 try tokenize -m "$in/listed" --bos "A<e>A"
 try tokenize -m "$in/ranks" "Anna sees<|im_end|>"
 try tokenize -m "$in/llama3" --add-special "Anna sees 12"
+try tokenize -m "$in/sentencepiece" "Anna sees 爱"
 try info "$in/school"
 try info "$in/school" --format json
 try info life
