@@ -49,8 +49,9 @@ static bool stays(enum unicode_form form, uint32_t c)
     if (c < 0x80 || (form == UNICODE_NFC && c < 0x300))
         return true;
     const utf8proc_property_t *property = utf8proc_get_property((utf8proc_int32_t)c);
-    return property->decomp_seqindex == UINT16_MAX &&
-           (is_composed(form) || !is_between(c, 0xAC00, 0xD7A3));
+    if (property->decomp_seqindex != UINT16_MAX)
+        return unicode_is_form_after_9(c);
+    return is_composed(form) || !is_between(c, 0xAC00, 0xD7A3);
 }
 
 /* The end of the bytes that need no look: of characters that stay, and attach to nothing. */
@@ -139,8 +140,10 @@ static size_t decompose(enum unicode_form form, utf8proc_int32_t *out, const cha
     for (size_t at = 0; at < size;) {
         uint32_t c = 0;
         at += utf8_decode(&c, text + at, size - at);
-        utf8proc_ssize_t added =
-            utf8proc_decompose_char((utf8proc_int32_t)c, parts, DECOMPOSED_MAX, options, &last);
+        utf8proc_ssize_t added = 1;
+        *parts = (utf8proc_int32_t)c;
+        if (!unicode_is_form_after_9(c))
+            added = utf8proc_decompose_char(*parts, parts, DECOMPOSED_MAX, options, &last);
         if (out)
             memcpy(out + count, parts, (size_t)added * sizeof *parts);
         count += (size_t)added;

@@ -1,5 +1,6 @@
 /* unicode_form.h: Unicode's normal forms, stretch by stretch, so that whoever changes a text knows
- * what became of which characters.
+ * what became of which characters. As in Hugging Face's library, what came after Unicode 9 is not
+ * taken apart.
  *
  *     for (size_t at = 0, end; at < size; at = end) {
  *         end = unicode_form_end(UNICODE_NFC, text, size, at, &stays);

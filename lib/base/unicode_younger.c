@@ -1,5 +1,5 @@
 /* unicode_younger.c: where marks, punctuation and controls stand that came after Unicode 8, and marks
- * after Unicode 9; no older ones stand between. */
+ * and what is made of other characters after Unicode 9; no older ones stand between. */
 #include "base/utf8.h"
 
 struct stretch {
@@ -30,6 +30,13 @@ static const struct stretch marks_after_9[] = {
     {0x1182C, 0x11B67}, {0x11D31, 0x1612F}, {0x16F4F, 0x16F4F}, {0x16F7F, 0x16F87},
     {0x16FE4, 0x16FF1}, {0x1CF00, 0x1CF46}, {0x1E08F, 0x1E6F5},
 };
+
+static const struct stretch forms_after_9[] = {
+    {0x32FF, 0x32FF}, {0xA7F1, 0xA7F4}, {0xAB69, 0xAB69}, {0x105C9, 0x105E4}, {0x10781, 0x107BA},
+    {0x11383, 0x11391}, {0x113C5, 0x113C8}, {0x11938, 0x11938}, {0x16121, 0x16128},
+    {0x16D68, 0x16D6A}, {0x1CCD6, 0x1CCF9}, {0x1E030, 0x1E06D}, {0x1F16C, 0x1F16C},
+    {0x1FBF0, 0x1FBF9},
+};
 /* clang-format on */
 
 static bool has(const struct stretch *stretches, size_t count, uint32_t character)
@@ -43,6 +50,11 @@ static bool has(const struct stretch *stretches, size_t count, uint32_t characte
 bool unicode_is_after_8(uint32_t character)
 {
     return has(after_8, sizeof after_8 / sizeof *after_8, character);
+}
+
+bool unicode_is_form_after_9(uint32_t character)
+{
+    return has(forms_after_9, sizeof forms_after_9 / sizeof *forms_after_9, character);
 }
 
 bool unicode_is_mark_after_9(uint32_t character)

@@ -87,13 +87,14 @@ bool utf8_is_visible(uint32_t character);
 
 /* Categories as Hugging Face's library has them, by tables of Unicode 8 and, of marks, 9: P; Mn; Cc,
  * Cf and Co, but not what is not assigned; M. And what is younger than these tables, where it would
- * be one of them. */
+ * be one of them; or has a form of Unicode (unicode_form.h). */
 bool utf8_is_punctuation(uint32_t character);
 bool utf8_is_nonspacing(uint32_t character);
 bool utf8_is_other(uint32_t character);
 bool utf8_is_mark(uint32_t character);
 bool unicode_is_after_8(uint32_t character);
 bool unicode_is_mark_after_9(uint32_t character);
+bool unicode_is_form_after_9(uint32_t character);
 
 /* The bytes of the first grapheme (what a reader calls one character, an emoji family included);
  * columns that valid UTF-8 takes on a terminal: 2 for 爱 and 🍰, 0 for a combining accent. */
