@@ -185,7 +185,7 @@ struct unit {
     bool mapped;
 };
 
-/* SentencePiece itself takes the longest entry at every place, but leaves alone what users defined. */
+/* SentencePiece itself takes the longest entry at every place; what users defined stays. */
 static struct unit next_unit(const struct normalizer *step, const char *bytes, size_t size)
 {
     const struct added_token *kept = added_tokens_at(step->kept, bytes, size);
