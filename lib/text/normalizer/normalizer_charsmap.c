@@ -129,8 +129,15 @@ int normalizer_read_charsmap(struct normalizer *step, const struct json *value, 
 
 /* --- mapping ---------------------------------------------------------------------------------- */
 
-/* Map the characters of a range as one, as Hugging Face has it, by the shortest entry; false where
- * there is none. */
+/* Where a range stands: what was taken away at the front belongs to the first that stays, as in
+ * Hugging Face's library, and so the text begins where it did. */
+static size_t place_of(const struct text_rewriter *rewriter, size_t start)
+{
+    bool none_stayed = !rewriter->bytes.size && rewriter->kept.start == rewriter->kept.end;
+    return none_stayed ? 0 : start;
+}
+
+/* Map the characters of a range as one, by the shortest entry; false where there is none. */
 static bool map_range(const struct charsmap *map, struct text_rewriter *rewriter, size_t start,
                       size_t end)
 {
@@ -138,7 +145,7 @@ static bool map_range(const struct charsmap *map, struct text_rewriter *rewriter
     size_t taken = 0;
     const char *found = find(map, rewriter->in->bytes + start, end - start, false, &taken, &size);
     if (found)
-        text_rewriter_replace(rewriter, start, end, found, size);
+        text_rewriter_replace(rewriter, place_of(rewriter, start), end, found, size);
     return found;
 }
 
@@ -160,7 +167,7 @@ int normalize_charsmap(const struct normalizer *step, struct text_rewriter *rewr
     if (!map)
         text_rewriter_keep(rewriter, 0, in->size);
     for (size_t at = 0, end; map && at < in->size; at = end) {
-        end = plain_end(map, in, at);
+        end = place_of(rewriter, at) == at ? plain_end(map, in, at) : at;
         text_rewriter_keep(rewriter, at, end);
         if (end > at)
             continue;
@@ -170,8 +177,12 @@ int normalize_charsmap(const struct normalizer *step, struct text_rewriter *rewr
         for (size_t c = at, length; c < end; c += length) {
             uint32_t character = 0;
             length = utf8_decode(&character, in->bytes + c, end - c);
-            if (!map_range(map, rewriter, c, c + length))
+            if (map_range(map, rewriter, c, c + length))
+                continue;
+            if (place_of(rewriter, c) == c)
                 text_rewriter_keep(rewriter, c, c + length);
+            else
+                text_rewriter_replace(rewriter, 0, c + length, in->bytes + c, length);
         }
     }
     return 0;

@@ -105,17 +105,18 @@ TEST(a_map_of_characters_is_a_trie)
 {
     static const struct {
         uint32_t place;
-        const char *characters; /* of "xAA\u0301" */
+        const char *text, *characters;
     } maps[] = {
-        {0, "x:0-1 b:1-2 c:1-2 b:2-5 c:2-5"},
-        {1, "x:0-1 c:1-2 c:2-5"},
-        {2, "x:0-1"},
-        {99, "x:0-1 A:1-2 A:2-3 \xCC\x81:3-5"}, /* beyond all texts: no entry */
+        {0, "xAA\xCC\x81", "x:0-1 b:1-2 c:1-2 b:2-5 c:2-5"},
+        {1, "xAA\xCC\x81", "x:0-1 c:1-2 c:2-5"},
+        {2, "xAA\xCC\x81", "x:0-1"},
+        {2, "AAxAy", "x:0-3 y:4-5"}, /* the text still begins where it did */
+        {99, "xAA\xCC\x81", "x:0-1 A:1-2 A:2-3 \xCC\x81:3-5"}, /* beyond all texts: no entry */
     };
     for (size_t i = 0; i < COUNT(maps); i++) {
         struct buf json = {0};
         write_charsmap(&json, maps[i].place);
-        pipeline_rig_expect_normal(json.bytes, "xAA\xCC\x81", maps[i].characters);
+        pipeline_rig_expect_normal(json.bytes, maps[i].text, maps[i].characters);
         buf_release(&json);
     }
 }
