@@ -58,11 +58,8 @@ static size_t unfinished(const char *bytes, size_t size)
     while (rest < size && rest < 3 && label_is_rest(bytes + size - 1 - rest, 1))
         rest++;
     unsigned char first = rest < size ? (unsigned char)bytes[size - 1 - rest] : 0;
-    bool wants_more = first >= 0xC2 && first <= 0xF4 &&
-                      rest < (first < 0xE0   ? 1
-                              : first < 0xF0 ? 2
-                                             : 3);
-    return wants_more ? rest + 1 : 0;
+    size_t wanted = first < 0xE0 ? 1 : first < 0xF0 ? 2 : 3;
+    return first >= 0xC2 && first <= 0xF4 && rest < wanted ? rest + 1 : 0;
 }
 
 /* A byte of tokens in a row. */
@@ -110,13 +107,14 @@ struct shared {
 /* The character that has the byte at a place; false where the row has not all of it. */
 static bool find_shared(struct shared *shared, struct row_place place)
 {
-    size_t index = place.index;
     uint32_t character = 0;
-    *shared = (struct shared){0};
-    for (; shared->before < 4 && label_is_rest(byte_at(&place), 1); shared->before++)
+    *shared = (struct shared){.part = 1};
+    for (; shared->before < 4 && label_is_rest(byte_at(&place), 1); shared->before++) {
+        size_t index = place.index;
         if (!step_back(&place))
             return false;
-    shared->part = index - place.index + 1;
+        shared->part += place.index != index;
+    }
     do
         shared->bytes[shared->size++] = *byte_at(&place);
     while (shared->size < 4 && step_on(&place));
