@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/heap.h"
+#include "lens/edit_list.h"
 #include "lens/selection.h"
 #include "lens/viewer.h"
 
@@ -136,6 +137,17 @@ static int check_run(const struct attn_model *model, const struct attn_ids *ids,
     return request->source ? check_ids(request->source, "ids of the source", err) : 0;
 }
 
+static int read_edits(struct edit_list *list, const char *text, struct err *err)
+{
+    if (!text)
+        return 0;
+    if (edit_list_add(list, EDIT_WORDS, text, err))
+        return -1;
+    if (list->origins & ~(1u << EDIT_NUMBER))
+        return err_usage(err, "edits: expected numbers or files, found values of other texts");
+    return 0;
+}
+
 /* Run what was checked. */
 static int run_request(struct attn_model *model, const struct attn_ids *ids,
                        const struct attn_request *request, struct err *err)
@@ -147,6 +159,7 @@ static int run_request(struct attn_model *model, const struct attn_ids *ids,
     struct text text = {.ids = ids->ids, .count = ids->count};
     struct text_list one = {.items = &text, .count = 1};
     struct attn_request copy = *request;
+    struct edit_list list = {.config = config, .arena = &viewer->scratch};
     struct tap tap = {.sink = pass_on, .context = &copy};
     if (request->source) {
         text.source_ids = request->source->ids;
@@ -154,9 +167,13 @@ static int run_request(struct attn_model *model, const struct attn_ids *ids,
     }
     arena_clear(&viewer->scratch);
     if (selection_sites(&selection, show, config, err) ||
-        selection_layers(&selection, request->layers, config, &viewer->scratch, err))
+        selection_layers(&selection, request->layers, config, &viewer->scratch, err) ||
+        read_edits(&list, request->edits, err))
         return -1;
-    return viewer_run(viewer, &selection, &one, tap, err);
+    viewer->edits = list.edits.count ? &list.edits : NULL;
+    int failed = viewer_run(viewer, &selection, &one, tap, err);
+    viewer->edits = NULL;
+    return failed;
 }
 
 int attn_run(struct attn_model *model, const struct attn_ids *ids,

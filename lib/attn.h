@@ -79,6 +79,9 @@ struct attn_request {
     int (*sink)(void *context, const struct attn_tensor *tensor); /* other than 0 ends the pass */
     void *context;                                                /* the sink's own; may be NULL */
     const struct attn_ids *source; /* of models that look at a second text; else NULL */
+    const char
+        *edits; /* values changed on their way, as attn-cli run --edit has them, with ; between
+                        * them: "h.0.context[head=1] = 0"; numbers and files alone; NULL: none */
 };
 
 /* Run the model on the ids, as far as the last tensor that was asked for. 0; -1 with `error`.

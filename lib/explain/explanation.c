@@ -1,6 +1,7 @@
 #include "explain/explanation.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "explain/steps.h"
 #include "write/format.h"
@@ -153,6 +154,52 @@ static size_t first_seen(const struct trace *trace)
     return key;
 }
 
+/* The site whose values a step gives; false: they are of none. */
+static bool find_site(enum site *site, const char *step)
+{
+    static const struct {
+        const char *name;
+        enum site site;
+    } others[] = {{"input", SITE_RESID_PRE},
+                  {"query", SITE_Q},
+                  {"values", SITE_V},
+                  {"output", SITE_ATTN_OUT}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(others[i].name, step) == 0) {
+            *site = others[i].site;
+            return true;
+        }
+    return site_find(step, strlen(step), site);
+}
+
+/* What was changed of the step's values, of all tokens where it gives all. */
+static void note_edits(struct builder *builder, const char *step)
+{
+    const struct trace *trace = builder->trace;
+    const struct edits *edits = trace->viewer->edits;
+    enum site site;
+    if (!edits || !find_site(&site, step))
+        return;
+    bool of_keys = site == SITE_V;
+    struct edit_block place = {
+        .site = site_of(trace->part, site),
+        .layer = trace->layer,
+        .first_head = of_keys ? trace->group : trace->head,
+        .row_places = report_queries(trace->report, trace->part)->count,
+    };
+    for (size_t i = 0; i < edits->count; i++) {
+        bool touches = false;
+        for (size_t row = 0; row < (of_keys ? trace->keys : 1) && !touches; row++) {
+            place.first_row = of_keys ? row : trace->query;
+            touches = edit_touches(&edits->items[i], &place);
+        }
+        if (touches)
+            buf_format(builder_note(builder),
+                       "Changed by %s: '%s' is shown after that, not as the formula has it.",
+                       edits->items[i].words, site_name_in_layer(place.site));
+    }
+}
+
 static int make_step(struct step *step, const struct step_row *row, struct builder builder)
 {
     *step = (struct step){
@@ -163,6 +210,8 @@ static int make_step(struct step *step, const struct step_row *row, struct build
         row->give(&builder);
     if (!builder.failed)
         row->make(&builder);
+    if (!builder.failed)
+        note_edits(&builder, row->name);
     if (!builder.failed && (builder.note.size || builder.note.out_of_memory)) {
         step->note = buf_keep(&builder.note, builder.arena, builder.err);
         builder.failed = !step->note;

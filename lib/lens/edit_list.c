@@ -115,8 +115,9 @@ static int read_site(struct edit *edit, const struct edit_reader *reader, struct
     return failed ? -1 : 0;
 }
 
-static int read_edit(const struct edit_reader *reader, const char *text, const char *end)
+static int read_words(const struct edit_reader *reader, const char *text)
 {
+    const char *end = text + strlen(text);
     struct edit edit = {.op = EDIT_SET};
     struct edit_wish wish = {EDIT_NUMBER, 0};
     const char *open = memchr(text, '[', (size_t)(end - text));
@@ -134,16 +135,6 @@ static int read_edit(const struct edit_reader *reader, const char *text, const c
                    append(reader, &edit, &wish)
                ? -1
                : 0;
-}
-
-static int read_words(const struct edit_reader *reader, const char *text)
-{
-    for (const char *end = strchr(text, ';'); end; end = strchr(text, ';')) {
-        if (read_edit(reader, text, end))
-            return -1;
-        text = end + 1;
-    }
-    return read_edit(reader, text, text + strlen(text));
 }
 
 /* `9.6`, or where heads need not be named `9`. */
@@ -230,14 +221,26 @@ static int read_knockout(const struct edit_reader *reader, const char *text)
     return 0;
 }
 
-int edit_list_add(struct edit_list *list, enum edit_form form, const char *text, struct err *err)
+static int read_one(struct edit_list *list, enum edit_form form, const char *text, size_t size,
+                    struct err *err)
 {
     static int (*const reads[])(const struct edit_reader *, const char *) = {
         [EDIT_WORDS] = read_words,
         [EDIT_ABLATION] = read_ablation,
         [EDIT_KNOCKOUT] = read_knockout,
     };
-    const char *words = arena_format(list->arena, err, "%s '%s'", options[form], text);
+    const char *part = arena_text(list->arena, text, size, err);
+    const char *words =
+        part ? arena_format(list->arena, err, "%s '%s'", options[form], part) : NULL;
     struct edit_reader reader = {list, form, words, err};
-    return words ? reads[form](&reader, text) : -1;
+    return words ? reads[form](&reader, part) : -1;
+}
+
+int edit_list_add(struct edit_list *list, enum edit_form form, const char *text, struct err *err)
+{
+    const char *end = form == EDIT_WORDS ? strchr(text, ';') : NULL;
+    for (; end; text = end + 1, end = strchr(text, ';'))
+        if (read_one(list, form, text, (size_t)(end - text), err))
+            return -1;
+    return read_one(list, form, text, strlen(text), err);
 }

@@ -139,6 +139,13 @@ void edits_apply(const struct edits *edits, const struct edit_block *block)
     }
 }
 
+bool edit_touches(const struct edit *edit, const struct edit_block *block)
+{
+    return is_of(edit, block->site, block->layer) &&
+           places_have(&edit->heads, block->first_head, 0) &&
+           places_have(&edit->tokens, block->first_row, block->row_places);
+}
+
 /* --- what does not fit ------------------------------------------------------------------------ */
 
 static int check(const struct edit *edit, const struct config *config, struct err *err)

@@ -101,7 +101,8 @@ struct edit_block {
     float forbidden;                  /* what a key that is not seen has */
 };
 
-/* Apply those of the block's site and layer. */
+/* Apply those of the block's site and layer. Is one of them of the block's first head and row? */
 void edits_apply(const struct edits *edits, const struct edit_block *block);
+bool edit_touches(const struct edit *edit, const struct edit_block *block);
 
 #endif

@@ -90,6 +90,30 @@ TEST(a_source_is_looked_at)
     attn_close(model);
 }
 
+TEST(values_are_edited_for_one_run)
+{
+    struct attn_error error = {0};
+    struct seen seen = {0};
+    uint32_t list[] = {1, 2, 3};
+    struct attn_ids ids = {.ids = list, .count = 3};
+    struct attn_request request = {.show = "attn_out",
+                                   .layers = "0",
+                                   .sink = look,
+                                   .context = &seen,
+                                   .edits = "h.0.attn_out = 2;attn_out[channel=0] = 1"};
+    struct attn_model *model = attn_open("tiny", 1, &error);
+    ck_assert_int_eq(attn_run(model, &ids, &request, &error), 0);
+    ck_assert_float_eq(seen.row_sum, 2.0f * (float)seen.shape[1] - 1);
+    request.edits = NULL;
+    ck_assert_int_eq(attn_run(model, &ids, &request, &error), 0);
+    ck_assert_float_ne(seen.row_sum, 2.0f * (float)seen.shape[1] - 1);
+    request.edits = "attn_out = mean";
+    ck_assert_int_eq(attn_run(model, &ids, &request, &error), -1);
+    ck_assert_int_eq(error.status, 2);
+    ck_assert_str_eq(error.text, "edits: expected numbers or files, found values of other texts");
+    attn_close(model);
+}
+
 TEST(a_sink_can_end_the_pass)
 {
     struct attn_error error = {0};
