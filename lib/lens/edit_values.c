@@ -135,6 +135,26 @@ static int plan(struct gathering *gathering, const struct edit_texts *texts)
     return gathering->items ? 0 : -1;
 }
 
+/* Those in which a site of these is edited; where there is an encoder, too, all. */
+static int choose_layers(struct gathering *gathering)
+{
+    const struct config *c = &gathering->viewer->model.config;
+    struct selection *selection = &gathering->selection;
+    struct arena *arena = gathering->list->arena;
+    if (c->n_encoder_layer)
+        return selection_layers(selection, NULL, c, arena, gathering->err);
+    size_t *layers = arena_alloc(arena, c->n_layer, sizeof *layers, gathering->err);
+    for (size_t layer = 0; layers && layer < c->n_layer; layer++) {
+        bool edited = false;
+        for (size_t i = 0; i < gathering->count; i++)
+            edited |= edits_have(&gathering->list->edits, gathering->items[i].site, layer);
+        if (edited)
+            layers[selection->layers.count++] = layer;
+    }
+    selection->layers.items = layers;
+    return layers ? 0 : -1;
+}
+
 /* --- what a pass gave ------------------------------------------------------------------------- */
 
 static struct tensor tensor_of(const float *data, const struct kept *kept)
@@ -218,7 +238,9 @@ static int gather(struct gathering *gathering, const struct text_pair *pair, boo
 static int divide(struct gathering *gathering, struct gathered *item, size_t layer)
 {
     struct tensor *values = &item->values[layer];
-    size_t count = values->rank ? tensor_count(values) : 0;
+    if (!values->rank) /* it was not wanted */
+        return 0;
+    size_t count = tensor_count(values);
     float *means = arena_room(gathering->list->arena, count, sizeof *means, gathering->err);
     for (size_t i = 0; means && i < count; i++)
         means[i] = (float)(item->sums[layer][i] / item->counts[layer][i]);
@@ -274,10 +296,8 @@ int edit_list_fill(struct edit_list *list, struct viewer *viewer, const struct e
     struct gathering gathering = {.list = list, .viewer = viewer, .err = err};
     const struct edits *before = viewer->edits;
     viewer->edits = NULL;
-    int failed =
-        plan(&gathering, texts) ||
-        selection_layers(&gathering.selection, NULL, &viewer->model.config, list->arena, err) ||
-        (gathering.count && gather_all(&gathering, texts));
+    int failed = plan(&gathering, texts) || choose_layers(&gathering) ||
+                 (gathering.count && gather_all(&gathering, texts));
     viewer->edits = before;
     arena_release(&gathering.pass);
     return failed ? -1 : 0;
