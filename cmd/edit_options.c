@@ -40,21 +40,21 @@ int edit_options_read(struct edit_list *list, const struct edit_options *options
     return edits_check(&list->edits, config, err) || check_texts(list, options, err) ? -1 : 0;
 }
 
-static int read_reference(struct edit_texts *texts, const struct options *options,
-                          const struct viewer *viewer, struct arena *arena, struct err *err)
+/* The texts stand in what was opened. */
+static int read_reference(struct edit_texts *texts, struct inputs *inputs,
+                          const struct options *options, const struct viewer *viewer,
+                          struct arena *arena, struct err *err)
 {
-    struct inputs inputs = {0};
     struct input_options file = {.file = options->edit.reference};
     const char *text = options->input.source;
     struct input source = {.text = text, .size = text ? strlen(text) : 0};
-    int failed = inputs_open(&inputs, &file, INPUTS_SOME, err);
-    struct text_pair *pairs = failed ? NULL : arena_alloc(arena, inputs.count, sizeof *pairs, err);
-    for (size_t i = 0; pairs && i < inputs.count && !failed; i++)
-        if (viewer_read(viewer, &pairs[i], &inputs.items[i], text ? &source : NULL, arena, err))
-            failed = inputs_blame(&inputs, i, err);
+    int failed = inputs_open(inputs, &file, INPUTS_SOME, err);
+    struct text_pair *pairs = failed ? NULL : arena_alloc(arena, inputs->count, sizeof *pairs, err);
+    for (size_t i = 0; pairs && i < inputs->count && !failed; i++)
+        if (viewer_read(viewer, &pairs[i], &inputs->items[i], text ? &source : NULL, arena, err))
+            failed = inputs_blame(inputs, i, err);
     texts->reference = pairs;
-    texts->reference_count = inputs.count;
-    inputs_release(&inputs);
+    texts->reference_count = inputs->count;
     return failed || !pairs ? err_prefix(err, "--reference") : 0;
 }
 
@@ -73,15 +73,17 @@ int edit_options_fill(struct edit_list *list, const struct options *options, str
                       struct err *err)
 {
     struct edit_texts texts = {0};
+    struct inputs inputs = {0};
     struct text_pair from;
     if (!(list->origins & ~(1u << EDIT_NUMBER)))
         return 0;
-    if (options->edit.reference && read_reference(&texts, options, viewer, list->arena, err))
-        return -1;
-    if (options->edit.from && read_from(&from, options, viewer, list->arena, err))
-        return -1;
+    int failed = (options->edit.reference &&
+                  read_reference(&texts, &inputs, options, viewer, list->arena, err)) ||
+                 (options->edit.from && read_from(&from, options, viewer, list->arena, err));
     texts.from = options->edit.from ? &from : NULL;
-    return edit_list_fill(list, viewer, &texts, err);
+    failed = failed || edit_list_fill(list, viewer, &texts, err);
+    inputs_release(&inputs);
+    return failed ? -1 : 0;
 }
 
 int session_edit(struct session *session, struct err *err)
