@@ -175,8 +175,8 @@ try run -m "$in/school" -s 'Anna is' --ablate 0.0=mean --edit 'mlp_out = resampl
 try run -m "$in/school" -s 'Anna is' --edit "mlp_out + $in/add.npy"
 try explain -m "$in/school" -s 'Anna is' --ablate 0.0
 try run -m "$in/school" -s 'Anna is' --edit 'weights = from' --from 'Anna is' -o here.csv
-try batch "$in/texts" --input lines -m "$in/school" --sweep ablate=0.0,0.1 --reduce entropy \
-    -o here.csv
+try batch "$in/texts" --input lines -m "$in/school" --sweep ablate=0.0=mean,0.1=mean \
+    --reference "$in/texts" --reduce entropy -o here.csv
 for format in csv tidy json svg html; do
     try generate -m "$in/school" -s 'Anna is' -n 2 --show weights --format $format -o here
 done

@@ -173,14 +173,10 @@ static int run_group(struct round *round, const struct pass_group *group,
 {
     struct text_pair *pairs = arena_alloc(&round->arena, group->count, sizeof *pairs, err);
     struct look look = {.pairs = pairs, .count = group->count, .first = group->first};
-    struct prepared *alike = &group->entries[0]->prepared;
-    struct viewer *viewer = &alike->model->viewer;
-    struct edit_list *edits = &alike->edits;
-    viewer->edits = NULL;
-    if (!pairs || viewer_set_mechanism(viewer, &alike->request.mechanism, err) ||
-        edit_options_fill(edits, &group->entries[0]->job.item.options, viewer, err))
+    const struct prepared *alike = &group->entries[0]->prepared;
+    if (!pairs || open_model_set(alike->model, &group->entries[0]->job.item.options,
+                                 &alike->request.mechanism, err))
         return -1;
-    viewer->edits = edits->edits.count ? &edits->edits : NULL;
     for (size_t i = 0; i < group->count; i++)
         pairs[i] = group->entries[i]->prepared.pair;
     return sink ? reduction_group(round, group, &look, sink, err)

@@ -63,17 +63,23 @@ static size_t job_bytes(const struct prepared *prepared)
     return total;
 }
 
-static int read_edits(struct prepared *prepared, const struct edit_options *options,
-                      struct arena *arena, struct err *err)
+/* See that a job's edits fit its model and text. Texts that share a pass may have sources of their
+ * own, but values of other texts are of one. */
+static int check_edits(const struct prepared *prepared, const struct edit_options *options,
+                       struct arena *arena, struct err *err)
 {
     const struct text_pair *pair = &prepared->pair;
+    struct edit_list list;
     struct config config = prepared->model->viewer.model.config;
     config.mechanism = prepared->request.mechanism;
-    return edit_options_read(&prepared->edits, options, &config, arena, err) ||
-                   edits_check_text(&prepared->edits.edits, &config, pair->sentence.count,
-                                    pair->source.count, err)
-               ? -1
-               : 0;
+    if (edit_options_read(&list, options, &config, arena, err))
+        return -1;
+    if (config.cross && (options->from || options->reference))
+        return err_unsupported(err,
+                               "--%s: expected a model of one text in a batch, found one that "
+                               "looks at a second text, too",
+                               options->from ? "from" : "reference");
+    return edits_check_text(&list.edits, &config, pair->sentence.count, pair->source.count, err);
 }
 
 int batch_prepare(struct batch_work *work, const struct job *job, struct prepared *prepared,
@@ -86,7 +92,7 @@ int batch_prepare(struct batch_work *work, const struct job *job, struct prepare
     prepared->model = open_models_get(&work->models, &job->item.options, err);
     if (prepared->model && !make_request(work, job, prepared, arena, err) &&
         !open_model_read(prepared->model, job, &prepared->pair, arena, err) &&
-        !read_edits(prepared, &job->item.options.edit, arena, err) &&
+        !check_edits(prepared, &job->item.options.edit, arena, err) &&
         !(reduced &&
           reductions_note(&work->reductions, job, prepared->model, &prepared->pair, err))) {
         prepared->bytes = reduced ? 0 : job_bytes(prepared);

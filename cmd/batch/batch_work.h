@@ -48,7 +48,6 @@ struct prepared {
     struct open_model *model;
     struct text_pair pair;
     struct request request;
-    struct edit_list edits; /* their values are filled in before the pass */
     struct style style;
     size_t bytes; /* of its tensors; 0 where none is kept */
 };

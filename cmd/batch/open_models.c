@@ -50,6 +50,7 @@ void open_models_release(struct open_models *models)
         for (size_t i = 1; i < READINGS; i++)
             tokenizer_free(model->readings[i]);
         viewer_release(&model->viewer);
+        arena_release(&model->edit_arena);
     }
     arena_release(&models->arena);
     *models = (struct open_models){0};
@@ -71,6 +72,51 @@ static int choose_reading(struct open_model *model, const struct options *option
     }
     model->viewer.tokenizer = *tokenizer;
     return 0;
+}
+
+/* All that values which edits take depend on. */
+static void write_key(struct buf *key, const struct options *options)
+{
+    for (size_t i = 0; i < option_count; i++)
+        if (settings_compute(&option_rows[i])) {
+            settings_value(key, &option_rows[i], options);
+            buf_char(key, '\n');
+        }
+}
+
+static int edit_anew(struct open_model *model, const struct options *options, const struct buf *key,
+                     struct err *err)
+{
+    struct viewer *viewer = &model->viewer;
+    model->edit_key = NULL;
+    arena_clear(&model->edit_arena);
+    if (choose_reading(model, options, err) ||
+        edit_options_read(&model->edits, &options->edit, &viewer->model.config, &model->edit_arena,
+                          err) ||
+        edit_options_fill(&model->edits, options, viewer, err))
+        return -1;
+    model->edit_key = arena_text(&model->edit_arena, key->bytes, key->size, err);
+    return model->edit_key ? 0 : -1;
+}
+
+int open_model_set(struct open_model *model, const struct options *options,
+                   const struct mechanism *mechanism, struct err *err)
+{
+    const struct edit_options *edit = &options->edit;
+    struct viewer *viewer = &model->viewer;
+    struct buf key = {0};
+    viewer->edits = NULL;
+    if (viewer_set_mechanism(viewer, mechanism, err))
+        return -1;
+    if (!edit->edits.count && !edit->ablations.count && !edit->knockouts.count)
+        return 0;
+    write_key(&key, options);
+    int failed = buf_check(&key, err);
+    bool same = !failed && model->edit_key && strcmp(model->edit_key, key.bytes) == 0;
+    failed = failed || (!same && edit_anew(model, options, &key, err));
+    viewer->edits = failed ? NULL : &model->edits.edits;
+    buf_release(&key);
+    return failed ? -1 : 0;
 }
 
 int open_model_read(struct open_model *model, const struct job *job, struct text_pair *pair,

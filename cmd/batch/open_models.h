@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "jobs.h"
+#include "lens/edit_list.h"
 #include "lens/viewer.h"
 #include "../options.h"
 
@@ -23,7 +24,10 @@ struct open_model {
     struct tokenizer *readings[READINGS]; /* the model's own, and others as they are asked for */
     bool any_length;                      /* texts may go beyond its context */
     size_t tokens;                        /* that will be looked at in all */
-    struct open_model *next;              /* in the order of their first use */
+    struct edit_list edits;               /* of the last pass … */
+    struct arena edit_arena;
+    const char *edit_key;    /* … which had these settings; NULL: it had no edits */
+    struct open_model *next; /* in the order of their first use */
 };
 
 struct open_models {
@@ -36,6 +40,11 @@ struct open_models {
 struct open_model *open_models_get(struct open_models *models, const struct options *options,
                                    struct err *err);
 void open_models_release(struct open_models *models);
+
+/* Let the model attend, and edit, as the options say, which were checked. What edits take of other
+ * texts is kept until options are others. */
+int open_model_set(struct open_model *model, const struct options *options,
+                   const struct mechanism *mechanism, struct err *err);
 
 /* Tokenize a job's text and its source, as its options say. */
 int open_model_read(struct open_model *model, const struct job *job, struct text_pair *pair,
