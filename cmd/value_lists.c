@@ -169,7 +169,7 @@ WORDS(mask_methods, NULL, {"before", "the future at -inf, then the softmax"},
       {"renormalise", "the softmax, then the future at 0 and rows divided by their sums"})
 WORDS(scales, NULL, {"none", "scores as they are"}, {"sqrt", "scores divided by the root of d_k"})
 WORDS(means, NULL, {"heads", "the mean over heads"}, {"layers", "the mean over layers"})
-WORDS(edits, "Edits", {"SITE = 0", "all of a tensor of --show; h.2.SITE: that of layer 2"},
+WORDS(edits, "Edits", {"SITE = 0", "a tensor of run --show; h.2.SITE: that of layer 2"},
       {"SITE[PLACES] = X",
        "in some layer, head, token (or query), key or channel: [head=6,token=-1]"},
       {"SITE * X", "scaled"}, {"SITE = mean", "of --reference, place by place"},
