@@ -102,6 +102,10 @@ static int prepare(struct job *job, struct err *err)
     viewer->reads_any_length = options->score.stride > 0;
     if (viewer->reads_any_length)
         job->scoring.context = viewer->model.config.n_positions;
+    if (job->view.words && !viewer->tokenizer)
+        return err_usage(err,
+                         "--words: expected a model with a tokenizer, found one that takes ids: "
+                         "they have no words");
     return scoring_check(&job->scoring, err) || check_inputs(job, err) ? -1 : 0;
 }
 

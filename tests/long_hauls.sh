@@ -90,6 +90,9 @@ for command in 'run' 'explain' 'generate' 'compare --attention window:2'; do
     haul "$million bytes: $command" 3 5 200 $command -f words
 done
 haul "$million bytes: heads" 3 5 200 heads -d words
+haul "$million bytes: score" 3 5 200 score -f words
+haul "$million bytes: score, by windows" 0 120 300 score -f words --stride 60 --format csv
+haul "$million bytes: lens" 3 5 200 lens -f words
 haul "$million bytes: batch" 1 5 200 batch words
 haul "$million bytes: words of a vocabulary" 0 5 200 vocab -q words -o v1
 haul "$million bytes of one letter: its pairs" 0 10 200 vocab -q letters --size 270 -o v2
@@ -156,6 +159,8 @@ for format in text 'csv --show q' tidy json jsonl; do
     haul "$sentences sentences: run, $format" 0 60 $((few_mib + 4)) run -q -f many --format $format
 done
 haul "$sentences sentences: heads" 0 60 100 heads -d many
+haul "$sentences sentences: score" 0 60 100 score -q -f many --format tidy
+haul "$sentences sentences: score, totals" 0 60 100 score -q -f many --total --format csv
 haul "$sentences sentences: batch, sums" 0 60 100 batch many -q --reduce entropy
 
 # --- all tensors, to a reader that leaves ---------------------------------------------------------

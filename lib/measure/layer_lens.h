@@ -64,8 +64,8 @@ struct lens_number_row {
 
 extern const struct lens_number_row lens_numbers[LENS_NUMBERS];
 
-/* A report with a sheet for each number of a set, `1 << LENS_KL | …`; it lives as long as the arena,
- * the lens and the text. The cells of LENS_BEST read as the tokens they are about. */
+/* A report with a sheet for each number of a set, `1 << LENS_KL | …`, that lives as long as the
+ * arena, the lens and the text. The cells of LENS_BEST read as the tokens they are about. */
 int lens_report(struct report *report, const struct layer_lens *lens, unsigned numbers,
                 const struct viewer *viewer, const struct tokenized *sentence, struct arena *arena,
                 struct err *err);
