@@ -15,6 +15,7 @@ struct job {
     struct session session;
     struct selection selection; /* its layers */
     struct lens_plan plan;
+    struct text_origin origin;
     unsigned numbers; /* 1 << LENS_… that are shown */
     struct style style;
     struct output output;
@@ -100,13 +101,15 @@ static int prepare(struct job *job, struct err *err)
     const struct config *config = &viewer->model.config;
     struct scoring scoring = {.viewer = viewer};
     job->plan.viewer = viewer;
+    job->origin.viewer = viewer;
     job->plan.best_count = (size_t)options->lens.best;
     if (session_read_options(session, err) || output_choose(&job->output, &options->output, err) ||
         looks_read(&job->style, options, err) ||
         inputs_open(&session->inputs, &options->input, INPUTS_SOME, err) ||
         session_open(session, err) || read_target(job, err) ||
         viewer_set_mechanism(viewer, &session->mechanism, err) ||
-        inputs_check_source(&options->input, &viewer->model, err) || scoring_check(&scoring, err) ||
+        inputs_check_source(&options->input, &viewer->model, err) ||
+        text_origin_attends(&job->origin, &session->arena, err) || scoring_check(&scoring, err) ||
         lens_find_site(&job->plan.site, options->lens.site, config, err) || read_numbers(job, err))
         return -1;
     looks_note(&options->looks, job->output.format);
@@ -140,16 +143,15 @@ static int check_texts(struct job *job, struct err *err)
 static int write_lens(struct job *job, const struct layer_lens *lens,
                       const struct tokenized *sentence, struct err *err)
 {
-    const struct viewer *viewer = &job->session.viewer;
     bool lines = is_format(job, "jsonl");
     struct report report;
     if (output_open(&job->output, err))
         return -1;
     if (lines || is_format(job, "json")) {
-        lens_json_write(&job->output.stream, lens, viewer, sentence, &job->place, lines);
+        lens_json_write(&job->output.stream, lens, &job->origin, sentence, &job->place, lines);
         return 0;
     }
-    return lens_report(&report, lens, job->numbers, viewer, sentence, &job->one, err) ||
+    return lens_report(&report, lens, job->numbers, &job->origin, sentence, &job->one, err) ||
                    output_write_made(&job->output, &report, &job->place, err)
                ? -1
                : 0;
@@ -165,6 +167,7 @@ static int look_at(struct job *job, size_t index, struct err *err)
     if (lens_look(&lens, &job->plan, &pair, &job->one, err))
         return inputs_blame(&job->session.inputs, index, err);
     job->place.index = index;
+    job->origin.source = &pair.source;
     return write_lens(job, &lens, &pair.sentence, err);
 }
 

@@ -80,7 +80,7 @@ static int prepare(struct job *job, struct err *err)
     struct session *session = &job->session;
     struct viewer *viewer = &session->viewer;
     job->view = (struct score_view){
-        .viewer = viewer,
+        .origin.viewer = viewer,
         .bits = options->score.bits,
         .words = options->select.words,
         .whole = options->score.whole,
@@ -93,7 +93,8 @@ static int prepare(struct job *job, struct err *err)
         check_options(job, err) || looks_read(&job->style, options, err) ||
         inputs_open(&session->inputs, &options->input, INPUTS_SOME, err) ||
         session_open(session, err) || viewer_set_mechanism(viewer, &session->mechanism, err) ||
-        inputs_check_source(&options->input, &viewer->model, err))
+        inputs_check_source(&options->input, &viewer->model, err) ||
+        text_origin_attends(&job->view.origin, &session->arena, err))
         return -1;
     looks_note(&options->looks, job->output.format);
     bool tells_best = is_format(job, "text") || is_format(job, "json") || is_format(job, "jsonl");
@@ -331,6 +332,7 @@ static int run_group(struct job *job, size_t *done, struct err *err)
         return -1;
     struct look look = {
         .pairs = group.pairs, .count = group.count * group.each, .first = group.first};
+    job->view.origin.source = &group.pairs->source;
     if (scoring_run(group.scored, &job->scoring, &look, &job->group, err) ||
         output_open(&job->output, err) || write_group(job, &group, err))
         return -1;

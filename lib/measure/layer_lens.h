@@ -12,8 +12,7 @@
 #ifndef ATTN_MEASURE_LAYER_LENS_H
 #define ATTN_MEASURE_LAYER_LENS_H
 
-#include "lens/continuation.h"
-#include "lens/viewer.h"
+#include "measure/text_origin.h"
 
 struct lens_cell {
     const struct likely *best; /* [best_count] the likeliest first */
@@ -67,12 +66,12 @@ extern const struct lens_number_row lens_numbers[LENS_NUMBERS];
 /* A report with a sheet for each number of a set, `1 << LENS_KL | …`, that lives as long as the
  * arena, the lens and the text. The cells of LENS_BEST read as the tokens they are about. */
 int lens_report(struct report *report, const struct layer_lens *lens, unsigned numbers,
-                const struct viewer *viewer, const struct tokenized *sentence, struct arena *arena,
-                struct err *err);
+                const struct text_origin *origin, const struct tokenized *sentence,
+                struct arena *arena, struct err *err);
 
 /* An object, of `place->count` in an array, or with `lines` on a line each. */
-struct place;
-void lens_json_write(struct stream *out, const struct layer_lens *lens, const struct viewer *viewer,
-                     const struct tokenized *sentence, const struct place *place, bool lines);
+void lens_json_write(struct stream *out, const struct layer_lens *lens,
+                     const struct text_origin *origin, const struct tokenized *sentence,
+                     const struct place *place, bool lines);
 
 #endif

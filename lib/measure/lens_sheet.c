@@ -3,7 +3,6 @@
 
 #include "math/portable_math.h"
 #include "measure/layer_lens.h"
-#include "measure/score_view.h"
 #include "text/label.h"
 #include "write/json_report.h"
 
@@ -43,14 +42,15 @@ static float number_of(const struct lens_cell *cell, enum lens_number number)
 }
 
 /* What stands in the cells: the most likely tokens. */
-static const char *const *make_texts(const struct layer_lens *lens, const struct viewer *viewer,
-                                     struct arena *arena, struct err *err)
+static const char *const *make_texts(const struct layer_lens *lens,
+                                     const struct text_origin *origin, struct arena *arena,
+                                     struct err *err)
 {
     size_t cells = lens->layers.count * lens->tokens;
     const char **texts = arena_alloc(arena, cells, sizeof *texts, err);
     for (size_t i = 0; texts && i < cells; i++) {
         struct label label;
-        if (label_of_word(&label, viewer->tokenizer, lens->cells[i].best->id, arena, err))
+        if (label_of_word(&label, origin->viewer->tokenizer, lens->cells[i].best->id, arena, err))
             return NULL;
         texts[i] = label.text;
     }
@@ -86,21 +86,16 @@ static int make_sheet(struct sheet *sheet, const struct layer_lens *lens, enum l
 }
 
 int lens_report(struct report *report, const struct layer_lens *lens, unsigned numbers,
-                const struct viewer *viewer, const struct tokenized *sentence, struct arena *arena,
-                struct err *err)
+                const struct text_origin *origin, const struct tokenized *sentence,
+                struct arena *arena, struct err *err)
 {
     struct sheet *sheets = arena_alloc(arena, LENS_NUMBERS, sizeof *sheets, err);
     struct kept *kept = arena_alloc(arena, LENS_NUMBERS, sizeof *kept, err);
     const struct label *layers = label_layers(&lens->layers, arena, err);
     if (!sheets || !kept || !layers)
         return -1;
-    *report = (struct report){
-        .model = viewer->model.name,
-        .precision = viewer->model.weights.precision,
-        .sentence = *sentence,
-        .tensors = kept,
-        .has_encoder = true, /* a source is not what the numbers are about */
-    };
+    *report = text_origin_report(origin, sentence);
+    report->tensors = kept;
     for (int number = 0; number < LENS_NUMBERS; number++) {
         struct sheet *sheet = &sheets[report->tensor_count];
         if (!(numbers >> number & 1))
@@ -113,7 +108,7 @@ int lens_report(struct report *report, const struct layer_lens *lens, unsigned n
         };
         if (make_sheet(sheet, lens, (enum lens_number)number, arena, err))
             return -1;
-        if (number == LENS_BEST && !(sheet->texts = make_texts(lens, viewer, arena, err)))
+        if (number == LENS_BEST && !(sheet->texts = make_texts(lens, origin, arena, err)))
             return -1;
         kept[report->tensor_count++] = kept_made(sheet);
     }
@@ -123,10 +118,10 @@ int lens_report(struct report *report, const struct layer_lens *lens, unsigned n
 /* --- JSON ------------------------------------------------------------------------------------- */
 
 static void put_cell(struct json_writer *json, const struct layer_lens *lens,
-                     const struct viewer *viewer, const struct lens_cell *cell)
+                     const struct text_origin *origin, const struct lens_cell *cell)
 {
     json_put_open(json, "\n   ", '{');
-    score_json_best(json, viewer, cell->best, lens->best_count);
+    text_origin_json_best(json, origin, cell->best, lens->best_count);
     json_put_float(json, "entropy", cell->entropy);
     json_put_float(json, "kl", cell->kl);
     json_put_float(json, "target_rank", cell->rank ? (float)cell->rank : NAN);
@@ -134,11 +129,12 @@ static void put_cell(struct json_writer *json, const struct layer_lens *lens,
     json_put_close(json, '}');
 }
 
-void lens_json_write(struct stream *out, const struct layer_lens *lens, const struct viewer *viewer,
-                     const struct tokenized *sentence, const struct place *place, bool lines)
+void lens_json_write(struct stream *out, const struct layer_lens *lens,
+                     const struct text_origin *origin, const struct tokenized *sentence,
+                     const struct place *place, bool lines)
 {
     struct json_writer json = {.stream = out, .one_line = lines};
-    score_json_begin(&json, viewer, sentence, place);
+    text_origin_json_begin(&json, origin, sentence, place);
     json_put_text(&json, "\n site", site_rows[lens->site].name);
     json_put_open(&json, "\n layers", '[');
     for (size_t layer = 0; layer < lens->layers.count; layer++) {
@@ -146,10 +142,10 @@ void lens_json_write(struct stream *out, const struct layer_lens *lens, const st
         json_put_integer(&json, "layer", (long long)lens->layers.items[layer]);
         json_put_open(&json, "tokens", '[');
         for (size_t token = 0; token < lens->tokens; token++)
-            put_cell(&json, lens, viewer, &lens->cells[layer * lens->tokens + token]);
+            put_cell(&json, lens, origin, &lens->cells[layer * lens->tokens + token]);
         json_put_close(&json, ']');
         json_put_close(&json, '}');
     }
     json_put_close(&json, ']');
-    score_json_end(&json, place);
+    text_origin_json_end(&json, place);
 }

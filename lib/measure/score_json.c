@@ -12,48 +12,6 @@
 #include "measure/score_view.h"
 #include "write/json_report.h"
 
-void score_json_begin(struct json_writer *json, const struct viewer *viewer,
-                      const struct tokenized *sentence, const struct place *place)
-{
-    struct report report = {.model = viewer->model.name,
-                            .precision = viewer->model.weights.precision,
-                            .sentence = *sentence};
-    if (place->count > 1 && !json->one_line)
-        stream_text(json->stream, place->index == 0 ? "[" : ",\n");
-    json_put_open(json, NULL, '{');
-    json_report_origin(json, &report);
-}
-
-void score_json_end(struct json_writer *json, const struct place *place)
-{
-    bool last = place->index + 1 == place->count;
-    json_put_close(json, '}');
-    if (place->count > 1 && !json->one_line && last)
-        stream_char(json->stream, ']');
-    if (json->one_line || last)
-        stream_char(json->stream, '\n');
-}
-
-void score_json_best(struct json_writer *json, const struct viewer *viewer,
-                     const struct likely *best, size_t count)
-{
-    json_put_open(json, "best", '[');
-    for (size_t i = 0; best && i < count; i++) {
-        size_t size = 0;
-        const struct tokenizer *tokenizer = viewer->tokenizer;
-        const char *bytes = tokenizer ? tokenizer_token(tokenizer, best[i].id, &size) : NULL;
-        json_put_open(json, NULL, '{');
-        json_put_integer(json, "id", best[i].id);
-        if (bytes) {
-            json_put_bytes(json, "text", bytes, size);
-            json_report_bytes(json, bytes, size);
-        }
-        json_put_float(json, "logprob", best[i].logprob);
-        json_put_close(json, '}');
-    }
-    json_put_close(json, ']');
-}
-
 static void put_logprob(struct json_writer *json, const struct score_view *view, double logprob)
 {
     json_put_float(json, "logprob", (float)logprob);
@@ -68,7 +26,7 @@ static void put_token(struct json_writer *json, const struct score_view *view,
     json_put_float(json, "entropy", (float)score_surprisal(view, -(double)score->entropy));
     json_put_float(json, "rank", score->rank ? (float)score->rank : NAN);
     if (text->scored->best_count)
-        score_json_best(json, view->viewer, score->best, text->scored->best_count);
+        text_origin_json_best(json, &view->origin, score->best, text->scored->best_count);
 }
 
 static void put_sum(struct json_writer *json, const struct score_view *view,
@@ -85,7 +43,7 @@ void score_json_write(struct stream *out, const struct score_view *view,
     struct json_writer json = {.stream = out, .one_line = lines};
     const struct tokenized *sentence = text->sentence;
     struct score_sum sum = score_sum_of(text->scored, 0, text->scored->count);
-    score_json_begin(&json, view->viewer, sentence, place);
+    text_origin_json_begin(&json, &view->origin, sentence, place);
     json_put_text(&json, "\n unit", score_unit(view));
     json_put_open(&json, "\n total", '{');
     put_sum(&json, view, &sum);
@@ -102,14 +60,14 @@ void score_json_write(struct stream *out, const struct score_view *view,
         json_put_close(&json, '}');
     }
     json_put_close(&json, ']');
-    score_json_end(&json, place);
+    text_origin_json_end(&json, place);
 }
 
 void score_sums_json_write(struct stream *out, const struct score_view *view,
                            const struct score_sums *sums, const struct place *place, bool lines)
 {
     struct json_writer json = {.stream = out, .one_line = lines};
-    score_json_begin(&json, view->viewer, sums->sentence, place);
+    text_origin_json_begin(&json, &view->origin, sums->sentence, place);
     json_put_text(&json, "\n unit", score_unit(view));
     json_put_open(&json, sums->differences ? "\n continuations" : "\n texts", '[');
     for (size_t i = 0; i < sums->count; i++) {
@@ -122,5 +80,5 @@ void score_sums_json_write(struct stream *out, const struct score_view *view,
         json_put_close(&json, '}');
     }
     json_put_close(&json, ']');
-    score_json_end(&json, place);
+    text_origin_json_end(&json, place);
 }

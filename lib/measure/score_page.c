@@ -84,7 +84,7 @@ static void add_best(struct table *table, const struct score_view *view,
     for (size_t i = 0; score->best && i < count; i++) {
         struct token_bytes own = {0};
         const struct likely *likely = &score->best[i];
-        const struct tokenizer *tokenizer = view->viewer->tokenizer;
+        const struct tokenizer *tokenizer = view->origin.viewer->tokenizer;
         if (tokenizer)
             own.bytes = tokenizer_token(tokenizer, likely->id, &own.size);
         buf_text(&table->cell, i ? "  " : "");
@@ -206,7 +206,7 @@ static int write_titles(struct stream *out, const struct score_view *view,
                         const struct tokenized *sentence, const struct place *place,
                         struct err *err)
 {
-    struct report report = {.model = view->viewer->model.name, .sentence = *sentence};
+    struct report report = text_origin_report(&view->origin, sentence);
     write_rule(out, place);
     if (text_titles_write(out, &report, place, err))
         return -1;

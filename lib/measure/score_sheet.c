@@ -59,7 +59,8 @@ static const struct label difference_labels[][COLUMNS_MAX] = {
 };
 
 /* The report of a sheet that is not filled yet; its numbers, or NULL. */
-static float *begin_report(struct report *report, const struct score_view *view, struct sheet frame,
+static float *begin_report(struct report *report, const struct score_view *view,
+                           const struct tokenized *sentence, struct sheet frame,
                            struct arena *arena, struct err *err)
 {
     size_t cells = frame.rows.size * frame.columns.size;
@@ -73,13 +74,9 @@ static float *begin_report(struct report *report, const struct score_view *view,
     sheet->layer = sheet->head = -1;
     sheet->values = values;
     *kept = kept_made(sheet);
-    *report = (struct report){
-        .model = view->viewer->model.name,
-        .precision = view->viewer->model.weights.precision,
-        .tensors = kept,
-        .tensor_count = 1,
-        .has_encoder = true, /* a source is not what the numbers are about */
-    };
+    *report = text_origin_report(&view->origin, sentence);
+    report->tensors = kept;
+    report->tensor_count = 1;
     return values;
 }
 
@@ -117,10 +114,9 @@ int score_report(struct report *report, const struct score_view *view,
         .columns = {"score", columns, token_labels[view->bits] + alone, 0},
         .running = alone,
     };
-    float *values = begin_report(report, view, frame, arena, err);
+    float *values = begin_report(report, view, sentence, frame, arena, err);
     if (!values)
         return -1;
-    report->sentence = *sentence;
     for (size_t i = 0; i < rows; i++) {
         float *row = values + i * columns;
         if (view->words)
@@ -143,10 +139,9 @@ int score_sums_report(struct report *report, const struct score_view *view,
         .rows = {sums->things, sums->count, labels, 0},
         .columns = {"score", columns, names + alone, 0},
     };
-    float *values = labels ? begin_report(report, view, frame, arena, err) : NULL;
+    float *values = labels ? begin_report(report, view, sums->sentence, frame, arena, err) : NULL;
     if (!values)
         return -1;
-    report->sentence = *sums->sentence;
     for (size_t i = 0; i < sums->count; i++) {
         const struct score_sum *sum = &sums->items[i];
         float *row = values + i * columns;

@@ -1,7 +1,7 @@
 /* score_view.h: scored texts ready to be written: as sheets for data and pictures, as
  * a page, and as JSON.
  *
- *     struct score_view view = {&viewer, .bits = true};
+ *     struct score_view view = {.origin.viewer = &viewer, .bits = true};
  *     if (score_page_write(&out, &view, &text, &place, err)) ...
  *
  *     tiny · Life is short
@@ -15,12 +15,12 @@
 #ifndef ATTN_MEASURE_SCORE_VIEW_H
 #define ATTN_MEASURE_SCORE_VIEW_H
 
+#include "measure/text_origin.h"
 #include "measure/token_scores.h"
-#include "write/format.h"
 
 /* How scores are shown. */
 struct score_view {
-    const struct viewer *viewer;
+    struct text_origin origin;
     bool bits;  /* surprisal and entropy; else nats */
     bool words; /* the tokens of a word are one line, their scores summed */
     bool whole; /* of texts their sums alone */
@@ -84,14 +84,5 @@ void score_json_write(struct stream *out, const struct score_view *view,
                       const struct scored_text *text, const struct place *place, bool lines);
 void score_sums_json_write(struct stream *out, const struct score_view *view,
                            const struct score_sums *sums, const struct place *place, bool lines);
-
-/* What such objects, and those of other measures of texts, have in common: where they come from, as
- * in every report; the most likely tokens, as a member "best". */
-struct json_writer;
-void score_json_begin(struct json_writer *json, const struct viewer *viewer,
-                      const struct tokenized *sentence, const struct place *place);
-void score_json_end(struct json_writer *json, const struct place *place);
-void score_json_best(struct json_writer *json, const struct viewer *viewer,
-                     const struct likely *best, size_t count);
 
 #endif

@@ -3,7 +3,6 @@
 #include "math/gemm.h"
 #include "math/rows.h"
 #include "math/tensor.h"
-#include "model/forward.h"
 #include "model/pass.h"
 
 /* The rows of a text, the first of which stands at place `past`. */
@@ -137,7 +136,7 @@ static int finish_logits(struct pass *pass, struct matrix logits)
 }
 
 /* The last rows in the channels of embeddings. */
-static int project_out(struct pass *pass, struct matrix *y)
+int pass_project_out(struct pass *pass, struct matrix *y)
 {
     size_t width = pass->config->n_word;
     struct weight weight;
@@ -153,7 +152,7 @@ static int project_out(struct pass *pass, struct matrix *y)
 }
 
 /* logits [T, V] = y [T, C] · unembedding [C, V], and what comes after it */
-static int make_logits(struct pass *pass, struct matrix logits, struct matrix y)
+int pass_make_logits(struct pass *pass, struct matrix logits, struct matrix y)
 {
     struct weight unembedding;
     if (weights_unembedding(pass->weights, &unembedding, pass->err))
@@ -166,49 +165,13 @@ enum pass_state unembed(struct pass *pass, struct matrix y)
 {
     bool changes = pass->config->biases & BIAS_LOGITS || pass_edits(pass, SITE_LOGITS, 0);
     struct likeliest *likeliest = changes ? NULL : pass->tap->likeliest;
-    if (project_out(pass, &y))
+    if (pass_project_out(pass, &y))
         return PASS_FAILED;
     if (likeliest && choose_likeliest(pass, y))
         return PASS_FAILED;
     if (likeliest && likeliest->known)
         return PASS_OVER;
-    if (choose_rows(pass, &y) || make_logits(pass, pass->scratch.logits, y))
+    if (choose_rows(pass, &y) || pass_make_logits(pass, pass->scratch.logits, y))
         return PASS_FAILED;
     return tap_logits(pass);
-}
-
-/* As the end of the pass does, of rows that are not its own. */
-static int norm_last(struct pass *pass, struct matrix *y)
-{
-    struct norm norm;
-    struct matrix normed = {NULL, y->rows, y->columns, y->columns};
-    if (!pass->config->final_norm)
-        return 0;
-    normed.data = arena_room(pass->arena, y->rows * y->columns, sizeof *normed.data, pass->err);
-    if (!normed.data || weights_final_norm(pass->weights, false, &norm, pass->err))
-        return -1;
-    pass_norm(pass, normed, *y, &norm);
-    *y = normed;
-    return 0;
-}
-
-int forward_logits(const struct run *run, struct matrix logits, struct matrix stream, bool normed,
-                   struct arena *arena, struct err *err)
-{
-    struct pass pass = {
-        .machine = run->machine,
-        .config = run->config,
-        .weights = run->weights,
-        .arena = arena,
-        .err = err,
-    };
-    if ((!normed && norm_last(&pass, &stream)) || project_out(&pass, &stream) ||
-        make_logits(&pass, logits, stream))
-        return -1;
-    for (size_t row = 0; row < logits.rows; row++)
-        if (first_nonfinite(logits.data + row * logits.stride, logits.columns) < logits.columns)
-            return weights_check_finite(run->weights, -1, err)
-                       ? -1
-                       : err_set(err, "'logits': expected finite numbers, found infinity or nan");
-    return 0;
 }

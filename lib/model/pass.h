@@ -112,6 +112,10 @@ enum pass_state embed(struct pass *pass);
 enum pass_state embed_from(struct pass *pass, const float *const *streams);
 enum pass_state unembed(struct pass *pass, struct matrix y);
 
+/* Its parts: y in the channels of embeddings; logits [T, V] from that. */
+int pass_project_out(struct pass *pass, struct matrix *y);
+int pass_make_logits(struct pass *pass, struct matrix logits, struct matrix y);
+
 /* Queries and keys as they meet, where norms of heads and positions make others of them; both are
  * watched. What they turn by is made once a pass. */
 enum pass_state pass_place_heads(struct pass *pass, size_t layer,

@@ -1,0 +1,37 @@
+/* text_origin.h: where the numbers of a text come from, for what is no report of a look at it: its
+ * page begins with that, and so does its JSON.
+ *
+ *     struct text_origin origin = {&viewer, "attention window:4", NULL};
+ *     struct report report = text_origin_report(&origin, &pair.sentence);
+ */
+#ifndef ATTN_MEASURE_TEXT_ORIGIN_H
+#define ATTN_MEASURE_TEXT_ORIGIN_H
+
+#include "format/json_writer.h"
+#include "lens/continuation.h"
+#include "lens/viewer.h"
+#include "write/format.h"
+
+struct text_origin {
+    const struct viewer *viewer;
+    const char *mechanism;          /* how it attends, in words; NULL: as the model does */
+    const struct tokenized *source; /* that an encoder reads; NULL: nothing */
+};
+
+/* Find out how it attends, in words of the arena. */
+int text_origin_attends(struct text_origin *origin, struct arena *arena, struct err *err);
+
+/* A report without tensors. */
+struct report text_origin_report(const struct text_origin *origin,
+                                 const struct tokenized *sentence);
+
+/* Begin and end an object, of `place->count` in an array, or on lines of their own. */
+void text_origin_json_begin(struct json_writer *json, const struct text_origin *origin,
+                            const struct tokenized *sentence, const struct place *place);
+void text_origin_json_end(struct json_writer *json, const struct place *place);
+
+/* The most likely tokens, as a member "best". */
+void text_origin_json_best(struct json_writer *json, const struct text_origin *origin,
+                           const struct likely *best, size_t count);
+
+#endif
