@@ -6,6 +6,7 @@
 #include "lens/edit_list.h"
 #include "lens/selection.h"
 #include "lens/viewer.h"
+#include "measure/token_scores.h"
 
 struct attn_model {
     struct viewer viewer;
@@ -181,5 +182,41 @@ int attn_run(struct attn_model *model, const struct attn_ids *ids,
 {
     struct err err = {0};
     int failed = check_run(model, ids, request, &err) || run_request(model, ids, request, &err);
+    return failed ? give(error, &err) : 0;
+}
+
+static int check_score(const struct attn_model *model, const struct attn_ids *ids,
+                       const float *logprobs, struct err *err)
+{
+    return check_given(model, "a model", err) || check_ids(ids, "ids", err) ||
+                   check_given(logprobs, "room for log-probabilities", err) ||
+                   batch_check_length(&model->viewer.model.config, ids->count, err)
+               ? -1
+               : 0;
+}
+
+static int score_ids(struct attn_model *model, const struct attn_ids *ids, float *logprobs,
+                     struct arena *arena, struct err *err)
+{
+    struct scored scored;
+    struct scoring scoring = {.viewer = &model->viewer};
+    struct text_pair pair = {.sentence = {.ids = ids->ids, .count = ids->count}};
+    struct look look = {.pairs = &pair, .count = 1};
+    arena_clear(&model->viewer.scratch);
+    if (scoring_check(&scoring, err) || scoring_run(&scored, &scoring, &look, arena, err))
+        return -1;
+    for (size_t i = 0; i < ids->count; i++)
+        logprobs[i] = scored.tokens[i].logprob;
+    return 0;
+}
+
+int attn_score(struct attn_model *model, const struct attn_ids *ids, float *logprobs,
+               struct attn_error *error)
+{
+    struct err err = {0};
+    struct arena arena = {0};
+    int failed =
+        check_score(model, ids, logprobs, &err) || score_ids(model, ids, logprobs, &arena, &err);
+    arena_release(&arena);
     return failed ? give(error, &err) : 0;
 }

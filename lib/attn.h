@@ -90,6 +90,12 @@ struct attn_request {
 int attn_run(struct attn_model *model, const struct attn_ids *ids,
              const struct attn_request *request, struct attn_error *error);
 
+/* How likely each id is after those before it: natural logarithms of probabilities, into room for
+ * ids->count of them; NaN for the first. 0; -1 with `error`. Not supported, 4: models that choose
+ * no next token. */
+int attn_score(struct attn_model *model, const struct attn_ids *ids, float *logprobs,
+               struct attn_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -229,3 +229,52 @@ TEST(without_memory_no_ids_are_handed_out)
     attn_ids_free(&ids);
     attn_close(model);
 }
+
+/* The same as the command's; the program and the library share one way to score. */
+TEST(a_text_is_scored)
+{
+    struct attn_error error = {0};
+    float logprobs[3];
+    uint32_t numbers[] = {367, 274, 334}; /* Life is short */
+    struct attn_ids ids = {.ids = numbers, .count = 3};
+    struct attn_model *model = attn_open("tiny", 1, &error);
+    ck_assert_int_eq(attn_score(model, &ids, logprobs, &error), 0);
+    ck_assert(isnan(logprobs[0]));
+    ck_assert_float_eq_tol(logprobs[1], -0.0005385f, 1e-6f);
+    ck_assert_float_eq_tol(logprobs[2], -0.5678621f, 1e-6f);
+    attn_close(model);
+}
+
+TEST(what_cannot_be_scored_is_named)
+{
+    static const struct {
+        const char *model;
+        size_t count;
+        uint32_t last;
+        int status;
+        const char *text;
+    } cases[] = {
+        {"tiny", 0, 0, 3, "the text is empty: expected at least one token"},
+        {"tiny", 2, 99999, 3, "expected an id below"},
+        {"life", 2, 1, 4, "which has no logits"},
+        {NULL, 2, 1, 2, "expected a model, found NULL"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct attn_error error = {0};
+        float logprobs[2];
+        uint32_t numbers[] = {1, cases[i].last};
+        struct attn_ids ids = {.ids = numbers, .count = cases[i].count};
+        struct attn_model *model = cases[i].model ? attn_open(cases[i].model, 1, NULL) : NULL;
+        ck_assert_int_eq(attn_score(model, &ids, logprobs, &error), -1);
+        ck_assert_msg(error.status == cases[i].status, "%zu: %d %s", i, error.status, error.text);
+        ck_assert_msg(strstr(error.text, cases[i].text), "%s", error.text);
+        attn_close(model);
+    }
+    struct attn_error error = {0};
+    struct attn_model *model = attn_open("tiny", 1, NULL);
+    uint32_t number = 1;
+    struct attn_ids ids = {.ids = &number, .count = 1};
+    ck_assert_int_eq(attn_score(model, &ids, NULL, &error), -1);
+    ck_assert_str_eq(error.text, "expected room for log-probabilities, found NULL");
+    attn_close(model);
+}
