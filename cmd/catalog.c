@@ -37,7 +37,7 @@ static const struct group {
 } groups[] = {
     {"Text",
      ~FOR_INIT,
-     {"sentence", "file", "data", "ids", "source", "bos", "add-special", "no-special",
+     {"sentence", "file", "data", "ids", "source", "bos", "no-bos", "add-special", "no-special",
       "beyond-context", "input", "decode"}},
     {"Text", FOR_HEADS, {"seed"}},
     {"Model", ~(FOR_INIT | FOR_TRAIN | FOR_BENCH), {"model"}},

@@ -77,6 +77,8 @@ const struct option_row option_rows[] = {
     FLAG("bos", 0, input.bos,
          FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_TOKENIZE | FOR_COMPARE | FOR_SCORE | FOR_LENS,
          "begin with the token that begins texts: <|endoftext|>, <s>, …"),
+    FLAG("no-bos", 0, input.no_bos, FOR_SCORE | FOR_LENS,
+         "texts as they stand (the default): the first token has nothing before it, and no score"),
     FLAG("add-special", 0, input.add_special,
          FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_TOKENIZE | FOR_COMPARE | FOR_SCORE | FOR_LENS,
          "put the tokens around a text that other programs put there: <s>, [CLS] … [SEP]"),

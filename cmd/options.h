@@ -60,7 +60,7 @@ struct input_options {
     struct texts operands; /* of most commands texts, too; of others a model, a file, a step */
     struct texts sentences;
     const char *file, *ids, *source;
-    bool bos, add_special, no_special, any_length;
+    bool bos, no_bos, add_special, no_special, any_length;
 };
 
 struct model_options {
