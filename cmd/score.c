@@ -42,15 +42,19 @@ static bool is_format(const struct job *job, const char *name)
     return strcmp(job->output.format->name, name) == 0;
 }
 
+static bool continues(const struct job *job)
+{
+    return job->options->score.continuations.count > 0;
+}
+
 /* --- what is asked for ------------------------------------------------------------------------ */
 
 static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    bool continues = options->score.continuations.count > 0;
-    if (continues && options->input.ids)
+    if (continues(job) && options->input.ids)
         return err_usage(err, "--continue: expected a text beside it, found --ids");
-    if (continues && (options->score.whole || options->select.words))
+    if (continues(job) && (options->score.whole || options->select.words))
         return err_usage(err, "--continue: it has sums alone, without --%s",
                          options->score.whole ? "total" : "words");
     if (options->score.whole && options->select.words)
@@ -98,7 +102,7 @@ static int prepare(struct job *job, struct err *err)
         return -1;
     looks_note(&options->looks, job->output.format);
     bool tells_best = is_format(job, "text") || is_format(job, "json") || is_format(job, "jsonl");
-    if (tells_best && !job->view.whole && !options->score.continuations.count)
+    if (tells_best && !job->view.whole && !continues(job))
         job->scoring.best_count = (size_t)options->score.best;
     viewer->reads_any_length = options->score.stride > 0;
     if (viewer->reads_any_length)
@@ -159,7 +163,7 @@ static int read_continued(struct job *job, size_t index, struct text_pair *pairs
 static int read_text(struct job *job, size_t index, struct text_pair *pairs, size_t *starts,
                      struct err *err)
 {
-    if (job->options->score.continuations.count)
+    if (continues(job))
         return read_continued(job, index, pairs, starts, err);
     if (session_read(&job->session, pairs, index, &job->group, err))
         return -1;
@@ -229,11 +233,6 @@ static bool is_picture(const struct job *job)
     return job->output.format->is_picture || is_format(job, "html");
 }
 
-static int write_report(struct job *job, struct report *report, int failed, struct err *err)
-{
-    return failed ? -1 : output_write_made(&job->output, report, &job->place, err);
-}
-
 static int write_sums(struct job *job, const struct score_sums *sums, struct err *err)
 {
     struct stream *out = &job->output.stream;
@@ -244,8 +243,10 @@ static int write_sums(struct job *job, const struct score_sums *sums, struct err
         score_sums_json_write(out, &job->view, sums, &job->place, is_format(job, "jsonl"));
         return 0;
     }
-    int failed = score_sums_report(&report, &job->view, sums, is_picture(job), &job->group, err);
-    return write_report(job, &report, failed, err);
+    return score_sums_report(&report, &job->view, sums, is_picture(job), &job->group, err) ||
+                   output_write_made(&job->output, &report, &job->place, err)
+               ? -1
+               : 0;
 }
 
 static int write_text(struct job *job, const struct scored_text *text, struct err *err)
@@ -258,8 +259,10 @@ static int write_text(struct job *job, const struct scored_text *text, struct er
         score_json_write(out, &job->view, text, &job->place, is_format(job, "jsonl"));
         return 0;
     }
-    int failed = score_report(&report, &job->view, text, is_picture(job), &job->group, err);
-    return write_report(job, &report, failed, err);
+    return score_report(&report, &job->view, text, is_picture(job), &job->group, err) ||
+                   output_write_made(&job->output, &report, &job->place, err)
+               ? -1
+               : 0;
 }
 
 /* The scores of what a text goes on with. */
@@ -308,20 +311,22 @@ static int keep_sum(struct job *job, const struct group *group, size_t index, st
     return 0;
 }
 
+static int write_one(struct job *job, const struct group *group, size_t index, struct err *err)
+{
+    struct scored_text text = {&group->pairs[index].sentence, &group->scored[index]};
+    if (continues(job))
+        return write_continued(job, group, index, err);
+    struct score_sum sum = score_sum_of(text.scored, 0, text.scored->count);
+    job->all.tokens += sum.tokens;
+    job->all.logprob += sum.logprob;
+    return job->view.whole ? keep_sum(job, group, index, err) : write_text(job, &text, err);
+}
+
 static int write_group(struct job *job, const struct group *group, struct err *err)
 {
-    for (size_t i = 0; i < group->count; i++, job->place.index++) {
-        struct scored_text text = {&group->pairs[i].sentence, &group->scored[i]};
-        struct score_sum sum = {.tokens = 0};
-        if (!job->options->score.continuations.count)
-            sum = score_sum_of(text.scored, 0, text.scored->count);
-        job->all.tokens += sum.tokens;
-        job->all.logprob += sum.logprob;
-        if (job->view.whole                           ? keep_sum(job, group, i, err)
-            : job->options->score.continuations.count ? write_continued(job, group, i, err)
-                                                      : write_text(job, &text, err))
+    for (size_t i = 0; i < group->count; i++, job->place.index++)
+        if (write_one(job, group, i, err))
             return -1;
-    }
     return 0;
 }
 
@@ -357,7 +362,7 @@ static int write_all(struct job *job, struct err *err)
     job->place.index = 0;
     if (job->view.whole)
         return write_sums(job, &sums, err);
-    if (is_format(job, "text") && count > 1 && !job->options->score.continuations.count)
+    if (is_format(job, "text") && count > 1 && !continues(job))
         score_all_write(&job->output.stream, &job->view, &job->all, count);
     return 0;
 }
