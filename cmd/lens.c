@@ -162,10 +162,9 @@ static int look_at(struct job *job, size_t index, struct err *err)
     struct text_pair pair;
     struct layer_lens lens;
     arena_clear(&job->one);
-    if (session_read(&job->session, &pair, index, &job->one, err))
+    if (session_read(&job->session, &pair, index, &job->one, err) ||
+        lens_look(&lens, &job->plan, &pair, &job->one, err))
         return -1;
-    if (lens_look(&lens, &job->plan, &pair, &job->one, err))
-        return inputs_blame(&job->session.inputs, index, err);
     job->place.index = index;
     job->origin.source = &pair.source;
     return write_lens(job, &lens, &pair.sentence, err);
