@@ -266,8 +266,9 @@ int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folde
                          const struct input_options *options, struct err *err)
 {
     if (options->no_bos && (options->bos || options->add_special))
-        return err_usage(err, "--no-bos: expected neither --bos nor --add-special beside it, found "
-                              "--%s",
+        return err_usage(err,
+                         "--no-bos: expected neither --bos nor --add-special beside it, found "
+                         "--%s",
                          options->bos ? "bos" : "add-special");
     if (!tokenizer)
         return 0; /* texts are refused for that */

@@ -25,13 +25,15 @@
 /* What is made of the numbers of `run` and `generate`, and how it looks. */
 enum { OF_REPORTS = FOR_RUN | FOR_GENERATE | VIEW };
 
+/* Who looks at texts, attending as options say. */
+enum { ATTENDING = FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_SCORE | FOR_LENS };
+
 /* Whose passes can be edited. */
 enum { EDITED = FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_HEADS | FOR_COMPARE };
 
 const struct option_row option_rows[] = {
     STRING("model", 'm', "DIR|NAME", model.name,
-           FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_TOKENIZE | FOR_INFO | FOR_BENCH |
-               FOR_COMPARE | FOR_HEADS | FOR_SCORE | FOR_LENS,
+           ATTENDING | FOR_TOKENIZE | FOR_INFO | FOR_BENCH | FOR_COMPARE | FOR_HEADS,
            "a model directory or a bundled model (default: $ATTN_MODEL, else tiny)"),
     STRINGS("sentence", 's', "TEXT", input.sentences,
             FOR_RUN | FOR_TOKENIZE | FOR_COMPARE | NOT_BATCH | NOT_ITEM,
@@ -68,25 +70,20 @@ const struct option_row option_rows[] = {
            "one text from a file, to the last byte; - is standard input"),
     STRING("file", 'f', "PATH", input.file, FOR_GENERATE | FOR_EXPLAIN,
            "the text from a file, but for its last newline; - is standard input"),
-    STRING("ids", 0, "LIST", input.ids,
-           FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_COMPARE | FOR_SCORE | FOR_LENS | NOT_BATCH,
+    STRING("ids", 0, "LIST", input.ids, ATTENDING | FOR_COMPARE | NOT_BATCH,
            "token ids in place of a text: 0,4,5"),
     FLAG("ids", 0, tokens.only_ids, FOR_TOKENIZE, "print the ids alone, with blanks between them"),
     FLAG("decode", 0, tokens.decode, FOR_TOKENIZE,
          "from ids, in place of texts, back to the bytes of their text"),
-    FLAG("bos", 0, input.bos,
-         FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_TOKENIZE | FOR_COMPARE | FOR_SCORE | FOR_LENS,
+    FLAG("bos", 0, input.bos, ATTENDING | FOR_TOKENIZE | FOR_COMPARE,
          "begin with the token that begins texts: <|endoftext|>, <s>, …"),
     FLAG("no-bos", 0, input.no_bos, FOR_SCORE | FOR_LENS,
          "texts as they stand (the default): the first token has nothing before it, and no score"),
-    FLAG("add-special", 0, input.add_special,
-         FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_TOKENIZE | FOR_COMPARE | FOR_SCORE | FOR_LENS,
+    FLAG("add-special", 0, input.add_special, ATTENDING | FOR_TOKENIZE | FOR_COMPARE,
          "put the tokens around a text that other programs put there: <s>, [CLS] … [SEP]"),
-    FLAG("no-special", 0, input.no_special,
-         FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_TOKENIZE | FOR_COMPARE | FOR_SCORE | FOR_LENS,
+    FLAG("no-special", 0, input.no_special, ATTENDING | FOR_TOKENIZE | FOR_COMPARE,
          "<|endoftext|> and its like in a text are text, not one token"),
-    FLAG("beyond-context", 0, input.any_length,
-         FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_COMPARE | FOR_HEADS | FOR_SCORE | FOR_LENS,
+    FLAG("beyond-context", 0, input.any_length, ATTENDING | FOR_COMPARE | FOR_HEADS,
          "texts may be longer than the model's context, where its positions are not learned: "
          "rotations and the like go on"),
     INTEGER("tokens", 'n', "N", generate.tokens, FOR_GENERATE, 1, 1000000,
@@ -137,8 +134,7 @@ const struct option_row option_rows[] = {
            "all)"),
     INTEGER("top-k", 0, "K", lens.best, FOR_LENS, 1, 1000,
             "the K most likely tokens of each cell, in json (default: 3)"),
-    STRING("attention", 0, "KIND", mechanism.attention,
-           FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_SCORE | FOR_LENS,
+    STRING("attention", 0, "KIND", mechanism.attention, ATTENDING,
            "which keys a query sees, and how they are weighed: see Attention (default: dense)"),
     STRING(
         "mask-method", 0, "HOW", mechanism.mask_method, FOR_RUN | FOR_EXPLAIN,
@@ -146,15 +142,13 @@ const struct option_row option_rows[] = {
         "the rest divided by its sum"),
     STRING("mask-method", 0, "HOW", mechanism.mask_method, FOR_GENERATE,
            "before the softmax (before); to renormalise, keys to come must be known: see run"),
-    STRING("scale", 0, "none|sqrt|X", mechanism.scale,
-           FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_SCORE | FOR_LENS,
+    STRING("scale", 0, "none|sqrt|X", mechanism.scale, ATTENDING,
            "what scores are multiplied by: nothing, 1/√d_k or a number (default: the model's)"),
     REAL("temperature", 0, "T", mechanism.temperature, FOR_RUN | FOR_EXPLAIN, 0, 1000000,
          "what scores are divided by, too (default: 1): near 0 one key gets all the weight"),
     REAL("dropout", 0, "P", mechanism.dropout, FOR_RUN | FOR_EXPLAIN | FOR_GENERATE, 0, 1,
          "leave a share of the weights out, the others divided by 1-P (default: 0)"),
-    STRING("without", 0, "LIST", mechanism.without,
-           FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_SCORE | FOR_LENS,
+    STRING("without", 0, "LIST", mechanism.without, ATTENDING,
            "a GPT-2 without some of mlp, norm, residual, positions"),
     INTEGER("seed", 0, "N", mechanism.seed, FOR_RUN | FOR_EXPLAIN | NOT_BATCH | NOT_ITEM, 0,
             LLONG_MAX, "what --dropout and random keys are drawn by (default: 0)"),
@@ -196,8 +190,7 @@ const struct option_row option_rows[] = {
     STRING("layer", 0, "N", select.layer, FOR_EXPLAIN, "one layer, -1 for the last (default: 0)"),
     STRING("head", 0, "N", select.head, FOR_EXPLAIN, "one head, -1 for the last (default: 0)"),
     STRING("format", 0, "FORMAT", output.format,
-           FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_COMPARE | FOR_HEADS | FOR_SCORE | FOR_LENS |
-               NOT_BATCH | NOT_ITEM,
+           ATTENDING | FOR_COMPARE | FOR_HEADS | NOT_BATCH | NOT_ITEM,
            "how to write it (default: by the ending of -o, else text)"),
     STRING("format", 0, "FORMAT", output.format, FOR_BATCH | FOR_ITEM | VIEW,
            "how to write it (default: jsonl; reductions: by the ending of -o, else text)"),
@@ -277,19 +270,16 @@ const struct option_row option_rows[] = {
     STRING("save", 0, "DIR", bench.save, FOR_BENCH,
            "write the model of --shape there, for other programs, and measure nothing"),
     INTEGER("threads", 't', "N", model.threads,
-            FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_HEADS | FOR_TRAIN | FOR_SCORE | FOR_LENS |
-                NOT_ITEM | PROCESS,
-            1, POOL_THREADS_MAX, "threads (default: one a processor); results do not depend on it"),
+            ATTENDING | FOR_HEADS | FOR_TRAIN | NOT_ITEM | PROCESS, 1, POOL_THREADS_MAX,
+            "threads (default: one a processor); results do not depend on it"),
     INTEGER("threads", 't', "N", model.threads, FOR_BENCH, 1, POOL_THREADS_MAX,
             "threads (default: one a processor)"),
     STRING("precision", 0, "NAME", model.precision, FOR_RUN | FOR_GENERATE | FOR_SCORE | FOR_LENS,
            "of what is multiplied: fp32 (default), or bf16: twice as fast, less exact"),
     STRING("precision", 0, "NAME", model.precision, FOR_BENCH,
            "fp32 (default), or bf16: measure prefill, decode and batch with that, too"),
-    INTEGER("width", 0, "N", looks.width,
-            FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_LESSON | FOR_HEADS | FOR_SCORE | FOR_LENS |
-                VIEW,
-            20, 100000, "columns of a text page (default: the terminal's, else 80)"),
+    INTEGER("width", 0, "N", looks.width, ATTENDING | FOR_LESSON | FOR_HEADS | VIEW, 20, 100000,
+            "columns of a text page (default: the terminal's, else 80)"),
     FLAG("full", 0, looks.full, FOR_RUN | FOR_GENERATE | FOR_HEADS | FOR_SCORE | FOR_LENS | VIEW,
          "text: leave nothing out, however wide or long"),
     FLAG("full", 0, looks.full, FOR_EXPLAIN,
@@ -303,8 +293,7 @@ const struct option_row option_rows[] = {
     STRING("completion", 0, "SHELL", learn.completion, FOR_HELP,
            "a completion script for bash, zsh or fish"),
     FLAG("quiet", 'q', quiet,
-         FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_TOKENIZE | FOR_INIT | FOR_COMPARE | FOR_VOCAB |
-             FOR_SCORE | FOR_LENS | NOT_BATCH | NOT_ITEM,
+         ATTENDING | FOR_TOKENIZE | FOR_INIT | FOR_COMPARE | FOR_VOCAB | NOT_BATCH | NOT_ITEM,
          "no notes on standard error"),
     FLAG("quiet", 'q', quiet, FOR_BATCH | PROCESS, "no notes, and do not show how far it is"),
     FLAG("quiet", 'q', quiet, FOR_BENCH | FOR_HEADS, "do not show how far it is"),

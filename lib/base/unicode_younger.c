@@ -1,5 +1,5 @@
-/* unicode_younger.c: where marks, punctuation and controls stand that came after Unicode 8, and marks
- * and what is made of other characters after Unicode 9; no older ones stand between. */
+/* unicode_younger.c: where marks, punctuation and controls stand that came after Unicode 8, and
+ * marks and what is made of other characters after Unicode 9; no older ones stand between. */
 #include "base/utf8.h"
 
 struct stretch {

@@ -85,9 +85,9 @@ enum utf8_class utf8_class(uint32_t character);
 uint32_t utf8_small(uint32_t character);
 bool utf8_is_visible(uint32_t character);
 
-/* Categories as Hugging Face's library has them, by tables of Unicode 8 and, of marks, 9: P; Mn; Cc,
- * Cf and Co, but not what is not assigned; M. And what is younger than these tables, where it would
- * be one of them; or has a form of Unicode (unicode_form.h). */
+/* Categories as Hugging Face's library has them, by tables of Unicode 8 and, of marks, 9: P; Mn;
+ * Cc, Cf and Co, but not what is not assigned; M. And what is younger than these tables, where it
+ * would be one of them; or has a form of Unicode (unicode_form.h). */
 bool utf8_is_punctuation(uint32_t character);
 bool utf8_is_nonspacing(uint32_t character);
 bool utf8_is_other(uint32_t character);

@@ -1,6 +1,6 @@
-/* json_cursor.h: a walk through JSON without a tree, for tables of a hundred thousand entries. The
- * document is checked once, as json_parse does, but texts may hold U+0000; after that nothing can be
- * wrong but types.
+/* json_cursor.h: a walk through JSON without a tree, for tables of a hundred thousand entries.
+ * The document is checked once, as json_parse does, but texts may hold U+0000; after that nothing
+ * can be wrong but types.
  *
  *     struct json_cursor cursor;
  *     if (json_cursor_open(&cursor, NULL, bytes, size, err)) ...

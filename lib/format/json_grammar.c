@@ -187,8 +187,8 @@ static bool goes_on(char c)
     return ((unsigned char)c & 0xC0) == 0x80;
 }
 
-/* The high bits of those of eight bytes that need a look: controls, quotes, backslashes, and what is
- * not ASCII. Above the lowest of them some may be set that should not. */
+/* The high bits of those of eight bytes that need a look: controls, quotes, backslashes, and what
+ * is not ASCII. Above the lowest of them some may be set that should not. */
 static uint64_t odd_bytes(uint64_t eight)
 {
     static const uint64_t ones = 0x0101010101010101u;

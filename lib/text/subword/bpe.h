@@ -154,8 +154,8 @@ struct bpe_runs {
     size_t count;
 };
 
-/* Add a run, which may go on with the last one; false where it cannot be one of them. Make the piece's
- * tokens of runs: 1, or 0 where that takes a look at each of them: bpe_run.c. */
+/* Add a run, which may go on with the last one; false where it cannot be one of them. Make the
+ * piece's tokens of runs: 1, or 0 where that takes a look at each of them: bpe_run.c. */
 bool bpe_runs_add(struct bpe_runs *runs, struct bpe_run run);
 int bpe_join_runs(const struct bpe *bpe, struct bpe_piece *piece, struct bpe_runs *runs,
                   struct err *err);
