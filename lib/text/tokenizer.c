@@ -251,6 +251,18 @@ int tokenizer_special(struct special_ids *ids, const struct tokenizer *tokenizer
 
 int tokenizer_add_special(struct tokenizer *tokenizer, struct err *err)
 {
+    static const char *const names[TOKEN_ROLES] = {"bos_token", "eos_token"};
+    char shown[LABEL_EXCERPT_BYTES];
+    for (enum token_role role = 0; role < TOKEN_ROLES; role++) {
+        const char *text = tokenizer->config.tokens[role];
+        bool found = false;
+        uint32_t id = 0;
+        if (tokenizer_role(tokenizer, role, &id, &found, err))
+            return -1;
+        if (text && !found && tokenizer->config.adds[role] == ANSWER_YES)
+            return err_set(err, "tokenizer_config.json: %s: '%s' is not in the vocabulary",
+                           names[role], label_excerpt(shown, text, strlen(text)));
+    }
     return tokenizer_special(&tokenizer->special, tokenizer, err);
 }
 
