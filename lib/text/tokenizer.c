@@ -218,16 +218,6 @@ int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *fold
 
 /* --- what goes around texts ------------------------------------------------------------------- */
 
-/* What the class adds that the config names, when nothing else is said. */
-static bool class_begins(const struct tokenizer *tokenizer)
-{
-    static const char *const classes[] = {"LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer"};
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
-        if (strncmp(tokenizer->config.class, classes[i], strlen(classes[i])) == 0)
-            return strcmp(tokenizer->file, "tokenizer.model") == 0;
-    return false;
-}
-
 int tokenizer_special(struct special_ids *ids, const struct tokenizer *tokenizer, struct err *err)
 {
     static void (*const set[TOKEN_ROLES])(struct special_ids *, uint32_t, bool) = {
@@ -239,7 +229,9 @@ int tokenizer_special(struct special_ids *ids, const struct tokenizer *tokenizer
         enum answer adds = tokenizer->config.adds[role];
         bool found = false;
         uint32_t id = 0;
-        if (adds == ANSWER_NONE && role == ROLE_BOS && class_begins(tokenizer))
+        if (adds == ANSWER_NONE && role == ROLE_BOS &&
+            tokenizer_config_begins(&tokenizer->config) &&
+            strcmp(tokenizer->file, "tokenizer.model") == 0)
             adds = ANSWER_YES;
         if (tokenizer_role(tokenizer, role, &id, &found, err))
             return -1;

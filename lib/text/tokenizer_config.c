@@ -84,3 +84,12 @@ int tokenizer_config_apply(const struct tokenizer_config *config, struct pipelin
         return 0;
     return pre_tokenizers_set_prefix(&pipeline->pre_tokenizers, !removed, &pipeline->arena, err);
 }
+
+bool tokenizer_config_begins(const struct tokenizer_config *config)
+{
+    static const char *const classes[] = {"LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer"};
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) /* and its Fast */
+        if (strncmp(config->class, classes[i], strlen(classes[i])) == 0)
+            return true;
+    return false;
+}

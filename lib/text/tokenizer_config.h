@@ -31,4 +31,8 @@ int tokenizer_config_read(struct tokenizer_config *config, const struct folder *
 int tokenizer_config_apply(const struct tokenizer_config *config, struct pipeline *pipeline,
                            struct err *err);
 
+/* Is its class one that puts BOS before texts unless it is told not to? Of a tokenizer.model no
+ * other file says it. */
+bool tokenizer_config_begins(const struct tokenizer_config *config);
+
 #endif
