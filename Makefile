@@ -299,6 +299,10 @@ format-check: ## fail where a C file is not in that format
 bench-peers: $(BUILD)/attn-cli ## beside PyTorch and ONNX Runtime, which it installs
 	@sh tests/peers/run.sh $(BUILD)
 
+bench-tokenizers: $(BUILD)/attn-cli ## FOLDERS= on TEXT=, beside tokenizers.js
+	@cd tests/other_tokenizers && npm ci --silent && \
+		node speed.mjs $(abspath $<) $(abspath $(TEXT) $(FOLDERS))
+
 pictures: $(BUILD)/attn-cli ## draw the README's pictures anew
 	@sh data/pictures/draw.sh $(BUILD)/attn-cli
 
@@ -366,5 +370,5 @@ help: ## show this
 
 .PHONY: all run test test-all test-hostile test-bare test-faults test-cluster test-page asan tsan
 .PHONY: coverage valgrind format format-check models endure bench-peers pictures tiny install
-.PHONY: test-things uninstall clean help fuzzers fuzz fuzz-structured long-hauls FORCE
+.PHONY: bench-tokenizers test-things uninstall clean help fuzzers fuzz fuzz-structured long-hauls FORCE
 .DELETE_ON_ERROR:
