@@ -124,6 +124,13 @@ slow=$((5 + mib / 4))
 
 haul "a line of $mib MiB: tokenize" 0 $slow $((64 + 24 * mib)) tokenize --ids -f line
 is 'its words are all there' '[ "$(wc -w <out)" -ge "$(wc -w <line)" ]'
+for character in a ' ' .; do
+    zeros $line_bytes | tr '\0' "$character" >run
+    for name in llama-2-like llama-3-like gpt-neox-like; do
+        haul "$mib MiB of '$character': $name" 0 $slow $((16 + 12 * mib)) \
+            tokenize --ids -m "$ROOT/tests/tokenizers/$name" -f run
+    done
+done
 for command in 'run' 'explain' 'generate' 'compare --attention window:2'; do
     # shellcheck disable=SC2086 # words
     haul "a line of $mib MiB: $command" 3 $slow $((64 + 24 * mib)) $command -f line
