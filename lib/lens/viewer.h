@@ -22,8 +22,7 @@ struct viewer {
     struct model model;
     struct tokenizer *tokenizer;   /* NULL: the model takes ids only */
     char why[TOKENIZER_WHY_BYTES]; /* … because its tokenizer is not supported; "": it has none */
-    bool
-        reads_any_length; /* texts may be longer than the context: who runs them does it by parts */
+    bool reads_any_length;         /* texts longer than the context are run by parts */
     struct machine machine;
     const struct edits *edits; /* of every pass from now on, borrowed; NULL: none */
     struct arena scratch;      /* a pass's; its memory serves for the next */

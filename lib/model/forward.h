@@ -34,9 +34,9 @@ struct run {
  * caches are as they were. */
 int forward(const struct run *run, struct tap *tap, struct arena *arena, struct err *err);
 
-/* Logits [T, V] of rows [T, C] of the residual stream, wherever in the pass they stood; unless they
- * are normed already, as the last layer's are before their logits. Bits are those that the pass
- * would give. No batch is needed. Refused as it refuses them: what is no number. */
+/* Logits [T, V] of rows [T, C] that were kept of a pass, whatever layer they are of: through the
+ * final norm, unless they are `normed` already, then as the pass makes its own, to the same bits.
+ * The run needs no batch. What is no number is refused. */
 int forward_logits(const struct run *run, struct matrix logits, struct matrix stream, bool normed,
                    struct arena *arena, struct err *err);
 
