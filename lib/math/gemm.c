@@ -27,7 +27,6 @@ enum {
     FEW_DOTS = 8,         /* rows that read W as [out, in] where it lies, */
     DOTS_AT_ONCE = 128,   /* so many of its rows in a round */
     PAIR_CHUNK = 384,     /* of the sum: a chunk of a panel stays in the second-level cache */
-    ROUNDED_ROWS = 16,    /* of x, by one thread at a time */
     LINE_BYTES = 64,      /* of the caches */
     USUAL_COLUMNS = 32,   /* with a number that is known, a loop has no rest */
 };
@@ -310,45 +309,6 @@ static void compute_columns(void *context, size_t index, size_t thread)
     else
         stream_rows(p, column, sums, p->copies[thread]);
     epilogue_apply(&p->epilogue, sums, (struct corner){0, column});
-}
-
-/* x rounded, as rows of pairs. */
-struct rounding {
-    struct matrix x;
-    uint32_t *pairs;
-    size_t stride;
-};
-
-static size_t stride_of_input(size_t columns)
-{
-    return matrix_stride(bf16_pairs(columns));
-}
-
-size_t pairs_of_input(size_t rows, size_t columns)
-{
-    return rows * stride_of_input(columns);
-}
-
-static void round_rows(void *context, size_t round, size_t thread)
-{
-    const struct rounding *r = context;
-    size_t first = round * ROUNDED_ROWS;
-    (void)thread;
-    for (size_t row = first; row < r->x.rows && row < first + ROUNDED_ROWS; row++)
-        bf16_pair_row(r->pairs + row * r->stride, r->x.data + row * r->x.stride, r->x.columns);
-}
-
-static struct matrix round_input(struct machine *machine, struct matrix x)
-{
-    struct rounding rounding = {x, machine->pairs, stride_of_input(x.columns)};
-    struct loop loop = {
-        .rounds = (x.rows + ROUNDED_ROWS - 1) / ROUNDED_ROWS,
-        .work = (double)x.rows * (double)x.columns,
-        .round = round_rows,
-    };
-    assert(pairs_of_input(x.rows, x.columns) <= machine->pairs_held);
-    pool_run(machine->pool, loop, &rounding);
-    return (struct matrix){(float *)machine->pairs, x.rows, bf16_pairs(x.columns), rounding.stride};
 }
 
 static void multiply(struct machine *machine, struct product *p)

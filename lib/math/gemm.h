@@ -113,7 +113,9 @@ void linear_add(struct machine *machine, struct matrix total, struct matrix y, s
 void gemv(struct matrix y, struct matrix x, const struct weight *w, size_t column);
 void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows);
 
-/* The pairs that the machine must hold for products of x [rows, columns] with a rounded weight. */
+/* The pairs that the machine must hold for products of x [rows, columns] with a rounded weight; and
+ * x rounded into them, as rows of pairs. */
 size_t pairs_of_input(size_t rows, size_t columns);
+struct matrix round_input(struct machine *machine, struct matrix x);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/listing.h"
 #include "base/num.h"
 #include "format/json.h"
+#include "format/safetensors.h"
 #include "text/label.h"
 #include "text/pipeline.h"
 
@@ -125,7 +126,8 @@ static int read_words(void *context, const struct file *file, struct err *err)
     size_t lines = merges_count_lines(file->bytes, file->size);
     size_t most = file->size / LINE_BYTES_MIN + 1; /* empty lines are many for their bytes */
     words->form = WORD_BYTES;
-    if (word_table_begin(words, lines < most ? lines : most, file->size, err))
+    if (safetensors_refuse_other(file, "words and their ranks", err) ||
+        word_table_begin(words, lines < most ? lines : most, file->size, err))
         return -1;
     for (const char *at = file->bytes; at < end;) {
         struct word line = merges_take_line(&at, end);
