@@ -370,5 +370,6 @@ help: ## show this
 
 .PHONY: all run test test-all test-hostile test-bare test-faults test-cluster test-page asan tsan
 .PHONY: coverage valgrind format format-check models endure bench-peers pictures tiny install
-.PHONY: bench-tokenizers test-things uninstall clean help fuzzers fuzz fuzz-structured long-hauls FORCE
+.PHONY: test-things uninstall clean help fuzzers fuzz fuzz-structured long-hauls FORCE
+.PHONY: bench-tokenizers
 .DELETE_ON_ERROR:
