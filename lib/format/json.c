@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/num.h"
 #include "base/utf8.h"
+#include "format/other_format.h"
 
 enum { DESCRIPTION_BYTES = 80 };
 
@@ -77,8 +78,9 @@ static int read_root(void *context, const struct file *file, struct err *err)
 {
     const struct reader *reader = context;
     struct json *root = NULL;
-    int failed =
-        json_parse(&root, file->bytes, file->size, err) || reader->read(reader->context, root, err);
+    int failed = other_format_refuse(file->bytes, file->size, "JSON", err) ||
+                 json_parse(&root, file->bytes, file->size, err) ||
+                 reader->read(reader->context, root, err);
     json_free(root);
     return failed ? -1 : 0;
 }

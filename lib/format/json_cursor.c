@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "format/json.h"
+#include "format/other_format.h"
 
 static void skip_blanks(struct json_cursor *cursor)
 {
@@ -18,7 +19,10 @@ int json_cursor_open(struct json_cursor *cursor, struct json_extent *extent, con
 {
     *cursor = (struct json_cursor){.at = bytes, .end = bytes + size, .extent = extent};
     skip_blanks(cursor);
-    return json_grammar_check(extent, bytes, size, err);
+    return other_format_refuse(bytes, size, "JSON", err) ||
+                   json_grammar_check(extent, bytes, size, err)
+               ? -1
+               : 0;
 }
 
 struct json_cursor json_cursor_at(struct json_span value)

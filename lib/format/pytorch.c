@@ -5,6 +5,7 @@
 #include "base/folder.h"
 #include "base/num.h"
 #include "base/utf8.h"
+#include "format/other_format.h"
 
 /* A file that is being read. */
 struct reading {
@@ -185,7 +186,8 @@ static int read_file(struct reading *reading, struct err *err)
 {
     const struct file *file = &reading->tensors->file;
     bool archive = file->size > 0 && *file->bytes == 'P';
-    if (archive || !safetensors_refuse_other(file, "a zip archive of torch.save", err))
+    if (archive ||
+        !other_format_refuse(file->bytes, file->size, "a zip archive of torch.save", err))
         return read_archive(reading, err);
     bool pickle = *file->bytes == '\x80';
     return pickle ? err_append(err, ": torch.save(torch.load(FILE, weights_only=True), FILE) of "

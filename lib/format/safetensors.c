@@ -9,6 +9,7 @@
 #include "base/folder.h"
 #include "base/num.h"
 #include "format/json.h"
+#include "format/other_format.h"
 
 enum {
     LENGTH_BYTES = 8, /* the file begins with the header's length, little-endian */
@@ -18,32 +19,6 @@ enum {
 
 /* What shapes and offsets are made of: json.h knows integers up to 2^53. */
 #define NUMBERS "a whole number from 0 to 9007199254740991"
-
-/* What people download or rename by mistake, and its first bytes. */
-static const struct {
-    const char *magic;
-    int (*refuse)(struct err *err, const char *format, ...) ERR_PRINTF;
-    const char *what;
-} others[] = {
-    {"version https://git-lfs", err_set, "a Git LFS pointer ('git lfs pull' fetches the file)"},
-    {"<", err_set, "an HTML page"},
-    {"GGUF", err_unsupported, "a GGUF file"},
-    {"PK\003\004", err_unsupported, "a zip archive, as PyTorch writes it"},
-    {"\x80\x02", err_unsupported, "a Python pickle"},
-    {"\x80\x03", err_unsupported, "a Python pickle"},
-    {"\x80\x04", err_unsupported, "a Python pickle"},
-    {"\x80\x05", err_unsupported, "a Python pickle"},
-};
-
-int safetensors_refuse_other(const struct file *file, const char *expected, struct err *err)
-{
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        size_t size = strlen(others[i].magic);
-        if (file->size >= size && memcmp(file->bytes, others[i].magic, size) == 0)
-            return others[i].refuse(err, "expected %s, found %s", expected, others[i].what);
-    }
-    return 0;
-}
 
 /* The length as the file claims it; the file has at least LENGTH_BYTES. */
 static uint64_t claimed_length(const struct file *file)
@@ -65,7 +40,9 @@ static bool has_header(const struct file *file)
 /* Only where no header can be: a header of 640 bytes begins like a pickle, too. */
 static int refuse_other(const struct file *file, struct err *err)
 {
-    return has_header(file) ? 0 : safetensors_refuse_other(file, "a safetensors file", err);
+    return has_header(file)
+               ? 0
+               : other_format_refuse(file->bytes, file->size, "a safetensors file", err);
 }
 
 static int read_length(size_t *length, const struct file *file, struct err *err)

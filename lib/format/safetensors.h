@@ -97,10 +97,8 @@ const void *safetensors_row(const struct safetensors_entry *entry, size_t row);
 void safetensors_release(struct safetensors *tensors);
 
 /* For readers of other formats that fill the struct, too (pytorch.h): list the entries under their
- * names, none of which may be there twice; refuse, by its first bytes, a file that is something
- * else than `expected`. */
+ * names, none of which may be there twice. */
 int safetensors_list(struct safetensors *tensors, struct err *err);
-int safetensors_refuse_other(const struct file *file, const char *expected, struct err *err);
 
 /* What is written: a dense float32 tensor, and texts for __metadata__. */
 struct safetensors_tensor {

@@ -39,9 +39,9 @@ int pipeline_open_json(struct pipeline *pipeline, const struct folder *folder, s
  * added_tokens.json, with `<|endoftext|>` for a special one. On failure nothing is held. */
 int pipeline_open_merges(struct pipeline *pipeline, const struct folder *folder, struct err *err);
 
-/* Read SentencePiece's own tokenizer.model. On failure nothing is held. */
+/* Read a model of SentencePiece's own, of either name. On failure nothing is held. */
 int pipeline_open_sentencepiece(struct pipeline *pipeline, const struct folder *folder,
-                                struct err *err);
+                                const char *name, struct err *err);
 
 /* Read a rank file of tiktoken's, of a name that is known (rank_file.c), with the added tokens of
  * tokenizer_config.json where it lists them. On failure nothing is held. The second tells by the

@@ -11,7 +11,7 @@
 #include "base/listing.h"
 #include "base/num.h"
 #include "format/json.h"
-#include "format/safetensors.h"
+#include "format/other_format.h"
 #include "text/label.h"
 #include "text/pipeline.h"
 
@@ -126,7 +126,7 @@ static int read_words(void *context, const struct file *file, struct err *err)
     size_t lines = merges_count_lines(file->bytes, file->size);
     size_t most = file->size / LINE_BYTES_MIN + 1; /* empty lines are many for their bytes */
     words->form = WORD_BYTES;
-    if (safetensors_refuse_other(file, "words and their ranks", err) ||
+    if (other_format_refuse(file->bytes, file->size, "words and their ranks", err) ||
         word_table_begin(words, lines < most ? lines : most, file->size, err))
         return -1;
     for (const char *at = file->bytes; at < end;) {

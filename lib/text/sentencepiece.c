@@ -347,10 +347,10 @@ static int read_file(void *context, const struct file *file, struct err *err)
 }
 
 int pipeline_open_sentencepiece(struct pipeline *pipeline, const struct folder *folder,
-                                struct err *err)
+                                const char *name, struct err *err)
 {
     *pipeline = (struct pipeline){0};
-    int failed = folder_read(folder, "tokenizer.model", read_file, pipeline, err);
+    int failed = folder_read(folder, name, read_file, pipeline, err);
     if (failed)
         pipeline_release(pipeline);
     return failed;

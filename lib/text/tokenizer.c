@@ -54,7 +54,7 @@ static int open_model(struct tokenizer *tokenizer, const struct folder *folder, 
         return -1;
     if (is_ranks)
         return open_ranks(tokenizer, folder, name, err);
-    return pipeline_open_sentencepiece(&tokenizer->pipeline, folder, err) ||
+    return pipeline_open_sentencepiece(&tokenizer->pipeline, folder, name, err) ||
                    pipeline_read_added(&tokenizer->pipeline, folder, err)
                ? -1
                : 0;
@@ -84,12 +84,13 @@ static const struct opener {
     int (*open)(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
                 struct err *err);
 } openers[TOKENIZER_FILES] = {
-    {"tokenizer.json", open_json},       {"tokenizer_config.json", NULL},
-    {"tokenizer.model", open_model},     {"qwen.tiktoken", open_ranks},
-    {"o200k_base.tiktoken", open_ranks}, {"cl100k_base.tiktoken", open_ranks},
-    {"p50k_base.tiktoken", open_ranks},  {"r50k_base.tiktoken", open_ranks},
-    {"vocab.json", open_vocab},          {"merges.txt", open_vocab},
-    {"added_tokens.json", NULL},         {"special_tokens_map.json", NULL},
+    {"tokenizer.json", open_json},        {"tokenizer_config.json", NULL},
+    {"tokenizer.model", open_model},      {"tokenizer.spm", open_model},
+    {"qwen.tiktoken", open_ranks},        {"o200k_base.tiktoken", open_ranks},
+    {"cl100k_base.tiktoken", open_ranks}, {"p50k_base.tiktoken", open_ranks},
+    {"r50k_base.tiktoken", open_ranks},   {"vocab.json", open_vocab},
+    {"merges.txt", open_vocab},           {"added_tokens.json", NULL},
+    {"special_tokens_map.json", NULL},
 };
 
 const char *tokenizer_file_name(size_t index)
@@ -157,11 +158,9 @@ int tokenizer_check_ids(const struct tokenizer *tokenizer, const struct folder *
 {
     char word[LABEL_EXCERPT_BYTES];
     size_t size = 0;
-    if (!tokenizer)
+    if (!tokenizer || tokenizer->set->words.size <= vocab_size)
         return 0;
     const struct word_table *words = &tokenizer->set->words;
-    if (words->size <= vocab_size)
-        return 0;
     uint32_t id = (uint32_t)words->size - 1;
     const char *bytes = word_table_word(words, id, &size);
     return err_set(err,
@@ -308,6 +307,15 @@ int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, c
         encode(tokenizer, &list, &input, err) || token_list_keep(&list, tokens, arena, err);
     token_list_release(&list);
     return failed ? -1 : 0;
+}
+
+int tokenizer_encode_alone(const struct tokenizer *tokenizer, struct tokens *tokens,
+                           const char *text, size_t size, struct arena *arena, struct err *err)
+{
+    struct tokenizer bare = *tokenizer;
+    bare.begins_texts = false;
+    bare.special.before_count = bare.special.after_count = 0;
+    return tokenizer_encode(&bare, tokens, text, size, arena, err);
 }
 
 int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list, const char *text,

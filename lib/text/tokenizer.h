@@ -25,7 +25,7 @@ enum token_role { ROLE_BOS, ROLE_EOS, TOKEN_ROLES }; /* of tokenizer_config.json
 
 /* The names of all files that make a folder's tokenizer, here and in other programs, in the order
  * in which they are looked for. */
-enum { TOKENIZER_FILES = 12 };
+enum { TOKENIZER_FILES = 13 };
 
 const char *tokenizer_file_name(size_t index);
 
@@ -71,8 +71,12 @@ int tokenizer_special(struct special_ids *ids, const struct tokenizer *tokenizer
 int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, const char *text,
                      size_t size, struct arena *arena, struct err *err);
 
-/* The same for a text of any size: all tokens go to the list's sink; the caller releases the list.
- */
+/* A text as it stands, whatever else texts begin with or stand between. */
+int tokenizer_encode_alone(const struct tokenizer *tokenizer, struct tokens *tokens,
+                           const char *text, size_t size, struct arena *arena, struct err *err);
+
+/* As tokenizer_encode, for a text of any size: all tokens go to the list's sink; the caller
+ * releases the list. */
 int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list, const char *text,
                      size_t size, struct err *err);
 
