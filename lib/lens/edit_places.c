@@ -159,6 +159,9 @@ int edit_read_places(struct edit *edit, const struct edit_reader *reader, struct
             places = choose_axis(&axis, edit, reader, name);
         if (!places)
             return refuse_axis(edit, reader, name);
+        if (sign && places->count)
+            return err_usage(reader->err, "%s: expected each %s once, found it again: %.*s",
+                             reader->words, axis.thing, (int)piece.size, piece.at);
         if (sign)
             piece = edit_trim(sign + 1, piece.at + piece.size);
         if (edit_add_range(places, reader, &axis, piece))

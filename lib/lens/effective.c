@@ -146,6 +146,20 @@ static int check_flow(const struct selection *selection, const struct batch *bat
     return 0;
 }
 
+/* What is zeroed goes through the rest of its layer as the model has it. */
+static int check_zeroing(const struct selection *selection, const struct run *run, struct err *err)
+{
+    struct layers layers = selection_layers_of(selection, SITE_WEIGHTS);
+    for (size_t i = 0; selection->sites >> SITE_VALUE_ZEROING & 1 && i < layers.count; i++)
+        for (enum site site = SITE_CONTEXT; run->edits && site <= SITE_RESID_POST; site++)
+            if (edits_have(run->edits, site, layers.items[i]))
+                return err_usage(err,
+                                 "'value_zeroing': expected no edit of its layer after the values, "
+                                 "found one of '%s'",
+                                 site_rows[site].name);
+    return 0;
+}
+
 int effective_begin(const struct selection *selection, const struct run *run, struct watch *watch,
                     struct tap *tap, struct arena *arena, struct err *err)
 {
@@ -153,7 +167,7 @@ int effective_begin(const struct selection *selection, const struct run *run, st
     if (selection->sites < site_bit(SITE_VALUE_WEIGHTED))
         return 0;
     struct effective *e = arena_alloc(arena, 1, sizeof *e, err);
-    if (!e || check_flow(selection, run->batch, err))
+    if (!e || check_flow(selection, run->batch, err) || check_zeroing(selection, run, err))
         return -1;
     *e = (struct effective){.selection = selection, .run = run, .next = *tap, .arena = arena};
     for (enum site site = SITE_VALUE_WEIGHTED; site < SITE_ALL; site++)

@@ -119,7 +119,8 @@ static void apply(const struct edit *edit, const struct edit_block *block, size_
         from += (block->first_head + head) * values->stride[0];
     for (size_t i = 0; i < block->rows; i++) {
         size_t row = block->first_row + i;
-        bool unknown = edit->source && row >= block->row_places;
+        bool unknown = edit->source && edit->source->longest != SIZE_MAX &&
+                       row >= block->row_places; /* a token that came after */
         if (!unknown && places_have(&edit->tokens, row, block->row_places))
             edit_row(edit, block, block->data + head * block->head_stride + i * block->row_stride,
                      values ? from + row * values->stride[rank - 2] : NULL, step);
