@@ -88,12 +88,31 @@ static void add_command(struct buf *out, const struct options *options, const ch
     buf_char(out, ']');
 }
 
-static void add_input(struct buf *out, const struct items *items)
+/* What values are taken of, beside the input. */
+static int add_reference(struct buf *out, const char *path, struct err *err)
+{
+    struct file file = {0};
+    if (!path || strcmp(path, "-") == 0)
+        return 0;
+    if (file_map(&file, path, err))
+        return -1;
+    out->size -= out->size > 0; /* into the input's object */
+    buf_text(out, ", \"reference\": {\"path\": ");
+    add_text(out, path);
+    buf_text(out, ", ");
+    add_hash_of(out, &file);
+    buf_char(out, '}');
+    file_release(&file);
+    return 0;
+}
+
+static int add_input(struct buf *out, const struct items *items, struct err *err)
 {
     buf_text(out, "{\"path\": ");
     add_text(out, items->path);
     buf_text(out, ", ");
     add_hash_of(out, &items->file);
+    return add_reference(out, items->defaults->edit.reference, err);
 }
 
 /* A file of a model, if it has it. */
@@ -194,8 +213,7 @@ static int add_lines(struct manifest *manifest, const struct items *items,
     add_command(value, items->defaults, items->path);
     if (add_line(manifest, "command", value, err))
         return -1;
-    add_input(value, items);
-    if (add_line(manifest, "input", value, err))
+    if (add_input(value, items, err) || add_line(manifest, "input", value, err))
         return -1;
     if (add_models(value, models, err) || add_line(manifest, "models", value, err))
         return -1;
