@@ -70,7 +70,7 @@ static int read_target(struct job *job, struct err *err)
     if (!tokenizer)
         return err_usage(err, "--target: expected an id from 0 to %zu, found '%s'", words - 1,
                          text);
-    if (tokenizer_encode(tokenizer, &tokens, text, strlen(text), &job->session.arena, err))
+    if (tokenizer_encode_alone(tokenizer, &tokens, text, strlen(text), &job->session.arena, err))
         return err_prefix(err, "--target");
     if (tokens.count != 1 || tokens.items[0].id >= words)
         return err_usage(err, "--target: expected a text of 1 token, found '%s', which has %zu",

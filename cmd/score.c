@@ -7,6 +7,7 @@
 #include "output.h"
 #include "progress.h"
 #include "session.h"
+#include "text/post_processor.h"
 
 enum {
     GROUP_TOKENS = 1024, /* of the texts that are scored together */
@@ -65,6 +66,12 @@ static int check_options(struct job *job, struct err *err)
 /* Sums over all texts stand in one table. */
 static int check_inputs(struct job *job, struct err *err)
 {
+    struct special_ids special = {0};
+    if (continues(job) && job->options->input.add_special &&
+        tokenizer_special(&special, job->session.viewer.tokenizer, err))
+        return -1;
+    if (special.after_count)
+        return err_usage(err, "--continue: expected no token after a text, found --add-special");
     const struct format *format = job->output.format;
     size_t count = job->session.inputs.count;
     if (format->one_sentence && !job->output.to_folder && count > 1 && !job->view.whole)
@@ -83,16 +90,11 @@ static int prepare(struct job *job, struct err *err)
     const struct options *options = job->options;
     struct session *session = &job->session;
     struct viewer *viewer = &session->viewer;
-    job->view = (struct score_view){
-        .origin.viewer = viewer,
-        .bits = options->score.bits,
-        .words = options->select.words,
-        .whole = options->score.whole,
-    };
-    job->scoring = (struct scoring){
-        .viewer = viewer,
-        .stride = (size_t)options->score.stride,
-    };
+    job->view = (struct score_view){.origin.viewer = viewer,
+                                    .bits = options->score.bits,
+                                    .words = options->select.words,
+                                    .whole = options->score.whole};
+    job->scoring = (struct scoring){.viewer = viewer, .stride = (size_t)options->score.stride};
     if (session_read_options(session, err) || output_choose(&job->output, &options->output, err) ||
         check_options(job, err) || looks_read(&job->style, options, err) ||
         inputs_open(&session->inputs, &options->input, INPUTS_SOME, err) ||
@@ -104,6 +106,8 @@ static int prepare(struct job *job, struct err *err)
     bool tells_best = is_format(job, "text") || is_format(job, "json") || is_format(job, "jsonl");
     if (tells_best && !job->view.whole && !continues(job))
         job->scoring.best_count = (size_t)options->score.best;
+    if (options->score.stride > 0 && options->input.any_length)
+        return err_usage(err, "--stride: expected no --beyond-context, which reads texts whole");
     viewer->reads_any_length = options->score.stride > 0;
     if (viewer->reads_any_length)
         job->scoring.context = viewer->model.config.n_positions;
@@ -385,7 +389,7 @@ int score_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options, .session.options = options};
     int failed = prepare(&job, err) || check_texts(&job, err) || score(&job, err);
-    if (failed && err->about == ERR_ABOUT_LENGTH) {
+    if (failed && (err->about == ERR_ABOUT_LENGTH || err->about == ERR_ABOUT_CONTEXT)) {
         err_append(err, ": give --stride, and it is read by windows");
         err->about = ERR_ABOUT_ANYTHING;
     }
