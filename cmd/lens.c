@@ -107,7 +107,7 @@ static int prepare(struct job *job, struct err *err)
         looks_read(&job->style, options, err) ||
         inputs_open(&session->inputs, &options->input, INPUTS_SOME, err) ||
         session_open(session, err) || read_target(job, err) ||
-        viewer_set_mechanism(viewer, &session->mechanism, err) ||
+        viewer_set_mechanism(viewer, &session->mechanism, err) || session_edit(session, err) ||
         inputs_check_source(&options->input, &viewer->model, err) ||
         text_origin_attends(&job->origin, &session->arena, err) || scoring_check(&scoring, err) ||
         lens_find_site(&job->plan.site, options->lens.site, config, err) || read_numbers(job, err))

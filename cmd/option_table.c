@@ -29,7 +29,7 @@ enum { OF_REPORTS = FOR_RUN | FOR_GENERATE | VIEW };
 enum { ATTENDING = FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_SCORE | FOR_LENS };
 
 /* Whose passes can be edited. */
-enum { EDITED = FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_HEADS | FOR_COMPARE };
+enum { EDITED = ATTENDING | FOR_HEADS | FOR_COMPARE };
 
 const struct option_row option_rows[] = {
     STRING("model", 'm', "DIR|NAME", model.name,

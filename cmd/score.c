@@ -99,7 +99,7 @@ static int prepare(struct job *job, struct err *err)
         check_options(job, err) || looks_read(&job->style, options, err) ||
         inputs_open(&session->inputs, &options->input, INPUTS_SOME, err) ||
         session_open(session, err) || viewer_set_mechanism(viewer, &session->mechanism, err) ||
-        inputs_check_source(&options->input, &viewer->model, err) ||
+        session_edit(session, err) || inputs_check_source(&options->input, &viewer->model, err) ||
         text_origin_attends(&job->view.origin, &session->arena, err))
         return -1;
     looks_note(&options->looks, job->output.format);

@@ -8,6 +8,7 @@ int text_origin_attends(struct text_origin *origin, struct arena *arena, struct 
 {
     struct buf words = {0};
     mechanism_write(&words, &origin->viewer->model.config.mechanism);
+    edits_write(&words, origin->viewer->edits);
     const char *mechanism = buf_keep(&words, arena, err);
     origin->mechanism = mechanism && *mechanism ? mechanism : NULL;
     return mechanism ? 0 : -1;

@@ -123,6 +123,23 @@ static void take_windows(struct windows *windows, struct window *next,
 
 /* --- scores ----------------------------------------------------------------------------------- */
 
+/* Logits are made of rows that the pass gives; windows have places of their own. */
+static int check_edits(const struct scoring *scoring, struct err *err)
+{
+    const struct edits *edits = scoring->viewer->edits;
+    for (size_t i = 0; edits && i < edits->count; i++) {
+        const struct edit *edit = &edits->items[i];
+        if (edit->site == SITE_LOGITS)
+            return err_usage(err, "%s: expected an edit of what logits are made of, found 'logits'",
+                             edit->words);
+        if (scoring->stride && (edit->tokens.count || edit->columns.count || edit->source))
+            return err_usage(err,
+                             "%s: expected an edit of all tokens beside --stride, found places",
+                             edit->words);
+    }
+    return 0;
+}
+
 int scoring_check(const struct scoring *scoring, struct err *err)
 {
     const struct model *model = &scoring->viewer->model;
@@ -140,7 +157,7 @@ int scoring_check(const struct scoring *scoring, struct err *err)
     if (scoring->context && scoring->stride >= scoring->context)
         return err_usage(err, "--stride: expected fewer tokens than a window has, %zu, found %zu",
                          scoring->context, scoring->stride);
-    return 0;
+    return check_edits(scoring, err);
 }
 
 /* One pass, from the rows that the sink copies to the scores of the tokens after them. */
