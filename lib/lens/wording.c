@@ -155,14 +155,21 @@ static bool goes_on(struct script *script, size_t at)
     return is_apostrophe(last) && is_word(first) && is_word(before(script->text, start, &ignored));
 }
 
+/* True when nothing stands between two tokens but what belongs to the character before: an accent
+ * that the tokenizer dropped. */
+static bool is_next(struct script *script, size_t end, size_t start)
+{
+    return start <= end || (is_inside_character(script, end) && script->whole >= start);
+}
+
 /* True when token `index` goes on the word of the one before, or shares its place. A token without
  * a place, such as one that begins texts, stands alone. */
 static bool joins(struct script *script, size_t index)
 {
     const struct token *token = &script->tokens[index];
     const struct token *previous = token - 1;
-    if (token->start > previous->end || previous->end == previous->start ||
-        token->end == token->start)
+    if (previous->end == previous->start || token->end == token->start ||
+        !is_next(script, previous->end, token->start))
         return false;
     return token->start < previous->end || goes_on(script, token->start);
 }
@@ -173,9 +180,9 @@ static bool is_blank(const struct script *script, size_t at)
     return utf8_decode(&c, script->text + at, script->size - at) > 0 && utf8_class(c) == UTF8_SPACE;
 }
 
-/* A word is called what it is in the text, without the blanks before it; a token without a place is
- * called as it was. */
-static int label_word(struct label *label, const struct script *script, size_t place,
+/* A word is called what it is in the text, to the end of its last character, without the blanks
+ * before it; a token without a place is called as it was. */
+static int label_word(struct label *label, struct script *script, size_t place,
                       const struct word_span *span, struct arena *arena, struct err *err)
 {
     size_t start = script->tokens[span->first].start;
@@ -184,6 +191,8 @@ static int label_word(struct label *label, const struct script *script, size_t p
     struct token_bytes word = {plain, strlen(plain)};
     struct thing thing = {place, &word, 1, 0};
     size_t first = start;
+    if (start < end && is_inside_character(script, end))
+        end = script->whole;
     while (first < end && is_blank(script, first))
         first++;
     if (first == end)
@@ -213,6 +222,7 @@ static int find(struct tokenized *tokenized, struct script *script, struct arena
     if (!spans || !labels)
         return -1;
     size_t count = cut(spans, script, tokenized->count);
+    script->whole = 0; /* from left to right once more */
     for (size_t i = 0; i < count; i++)
         if (label_word(&labels[i], script, i, &spans[i], arena, err))
             return -1;

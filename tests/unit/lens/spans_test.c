@@ -4,6 +4,7 @@
 
 #include "../unit.h"
 #include "base/buf.h"
+#include "base/folder.h"
 #include "lens/tokenized.h"
 #include "model/model.h"
 
@@ -126,6 +127,38 @@ TEST(ids_are_words_of_the_text_they_stand_for)
     ck_assert_int_eq(tokenized_make(&tokenized, &input, &lexicon, &arena, &err), 0);
     check_words(tokenized, tokenizer, "Life|is|short|dessert");
     tokenizer_free(tokenizer);
+}
+
+/* What a tokenizer of tests/tokenizers/ makes of a text, or of ids. */
+static void check_read(const char *name, const struct input *input, const char *words)
+{
+    struct tokenizer *tokenizer = NULL;
+    struct tokenized tokenized;
+    struct config config = {.vocab_size = 2000};
+    struct err err = {0};
+    struct buf path = {0};
+    buf_format(&path, "tests/tokenizers/%s", name);
+    const struct folder folder = {.path = path.bytes};
+    ck_assert_msg(!tokenizer_open(&tokenizer, &folder, &err) &&
+                      !tokenizer_add_special(tokenizer, &err),
+                  "%s", err.text);
+    struct lexicon lexicon = {tokenizer, &config, NULL};
+    ck_assert_msg(!tokenized_make(&tokenized, input, &lexicon, &arena, &err), "%s", err.text);
+    check_words(tokenized, tokenizer, words);
+    tokenizer_free(tokenizer);
+    buf_release(&path);
+}
+
+static void check_text(const char *name, const char *text, const char *words)
+{
+    check_read(name, &(struct input){.text = text, .size = strlen(text)}, words);
+}
+
+TEST(accents_that_a_tokenizer_drops_part_no_word)
+{
+    check_text("bert-like", "un\xcc\x81li\xcc\x81ke life\xcc\x81's, e \xcc\x81t",
+               "[CLS]|un\xcc\x81li\xcc\x81ke|life\xcc\x81's|,|e|t|[SEP]");
+    check_text("bert-like", "un\xcc\x81 \xcc\x81.li", "[CLS]|un\xcc\x81|.|li|[SEP]");
 }
 
 TEST(a_word_has_its_place_before_its_name)
