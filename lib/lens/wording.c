@@ -162,14 +162,24 @@ static bool is_next(struct script *script, size_t end, size_t start)
     return start <= end || (is_inside_character(script, end) && script->whole >= start);
 }
 
-/* True when token `index` goes on the word of the one before, or shares its place. A token without
- * a place, such as one that begins texts, stands alone. */
+/* A token without a place stands alone, such as one that begins texts, unless it is a blank that
+ * was put before a word, as SentencePiece does. */
+static bool is_put_before(const struct script *script, size_t index)
+{
+    const struct token *token = &script->tokens[index];
+    return token->start == token->end && strcmp(script->labels[index].plain, " ") == 0;
+}
+
+/* True when token `index` goes on the word of the one before, or shares its place. */
 static bool joins(struct script *script, size_t index)
 {
     const struct token *token = &script->tokens[index];
     const struct token *previous = token - 1;
-    if (previous->end == previous->start || token->end == token->start ||
-        !is_next(script, previous->end, token->start))
+    if (token->end == token->start)
+        return false;
+    if (is_put_before(script, index - 1))
+        return token->start == previous->end;
+    if (previous->end == previous->start || !is_next(script, previous->end, token->start))
         return false;
     return token->start < previous->end || goes_on(script, token->start);
 }

@@ -161,6 +161,14 @@ TEST(accents_that_a_tokenizer_drops_part_no_word)
     check_text("bert-like", "un\xcc\x81 \xcc\x81.li", "[CLS]|un\xcc\x81|.|li|[SEP]");
 }
 
+TEST(a_blank_that_was_put_before_a_word_is_part_of_it)
+{
+    check_text("t5-like", "naïve hello 我", "naïve|hello|我|</s>");
+    check_text("t5-like", " ", "</s>");
+    check_text("llama-2-like", "我爱你", "<s>|我|爱|你");
+    check_text("llama-2-like", "我 ", "<s>|我|␣");
+}
+
 TEST(a_word_has_its_place_before_its_name)
 {
     struct tokenized tokenized = read_cut("dess|ert| first", true);
