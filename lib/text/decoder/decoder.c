@@ -40,6 +40,7 @@ static void keep(const struct decoder_step *step, struct token_decoder *decoder,
     pass(step->next, decoder, token, size);
 }
 
+/* A text that most steps look for, and Replace writes. */
 static int read_content(struct decoder_step *step, const struct json *value, const char *name,
                         const char *otherwise, struct arena *arena, struct err *err)
 {
@@ -50,6 +51,7 @@ static int read_content(struct decoder_step *step, const struct json *value, con
         return err_set(err, "expected a field '%s'", name);
     step->content_size = strlen(text);
     step->content = arena_text(arena, text, step->content_size, err);
+    step->matcher = (struct matcher){.literal = step->content, .literal_size = step->content_size};
     return step->content ? 0 : -1;
 }
 
@@ -170,8 +172,6 @@ static int read_metaspace(struct decoder_step *step, const struct json *value, s
         json_text(value, "prepend_scheme", &scheme, err))
         return -1;
     step->strips_first = scheme ? strcmp(scheme, "never") != 0 : prefix;
-    step->matcher.literal = step->content;
-    step->matcher.literal_size = step->content_size;
     return 0;
 }
 
@@ -234,11 +234,7 @@ static void word_piece(const struct decoder_step *step, struct token_decoder *de
 static int read_suffix(struct decoder_step *step, const struct json *value, struct arena *arena,
                        struct err *err)
 {
-    if (read_content(step, value, "suffix", "</w>", arena, err))
-        return -1;
-    step->matcher.literal = step->content;
-    step->matcher.literal_size = step->content_size;
-    return 0;
+    return read_content(step, value, "suffix", "</w>", arena, err);
 }
 
 /* A suffix is a blank, but at the end. */
