@@ -128,8 +128,9 @@ int axis_of_numbers(struct axis *axis, const char *name, size_t size, struct are
 
 /* Append a token, and a blank before it where people write one: not before a comma, not after a
  * bracket that opens, not between Chinese words, nor before tokens that bring their own blanks.
- * Returns where its own bytes begin. A token that is not known is written as its number; where
- * there is no tokenizer the text is the ids: 3,1,4. */
+ * Pieces of WordPiece that go on a word lose their sign. Returns where the token's bytes begin. A
+ * token that is not known is written as its number; where there is no tokenizer the text is the
+ * ids: 3,1,4. */
 size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t id);
 
 /* Find which tokens make a word together. The tokenizer is the one that read the text, or that

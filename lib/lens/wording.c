@@ -81,6 +81,18 @@ static bool needs_blank(const struct buf *text, const char *word, size_t size)
     return !(has_no_blanks(last) && has_no_blanks(first));
 }
 
+/* Take the sign off a token that goes on the word before it: "##ably". */
+static bool goes_on_word(const struct buf *text, const char *prefix, const char **bytes,
+                         size_t *size)
+{
+    size_t length = prefix && text->size ? strlen(prefix) : 0;
+    if (length == 0 || *size < length || memcmp(*bytes, prefix, length) != 0)
+        return false;
+    *bytes += length;
+    *size -= length;
+    return true;
+}
+
 size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t id)
 {
     char number[ID_BYTES];
@@ -92,8 +104,10 @@ size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t
     }
     if (!tokenizer && text->size)
         buf_char(text, ',');
-    if (tokenizer && *tokenizer_gap(tokenizer) && needs_blank(text, bytes, size))
-        buf_text(text, tokenizer_gap(tokenizer));
+    const char *prefix = tokenizer ? tokenizer_prefix(tokenizer) : NULL;
+    bool are_apart = prefix || (tokenizer && *tokenizer_gap(tokenizer));
+    if (are_apart && !goes_on_word(text, prefix, &bytes, &size) && needs_blank(text, bytes, size))
+        buf_char(text, ' ');
     size_t start = text->size;
     buf_bytes(text, bytes, size);
     return start;

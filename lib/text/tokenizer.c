@@ -373,6 +373,11 @@ const char *tokenizer_gap(const struct tokenizer *tokenizer)
     return words ? " " : "";
 }
 
+const char *tokenizer_prefix(const struct tokenizer *tokenizer)
+{
+    return decoders_prefix(tokenizer->pipeline.decoders);
+}
+
 const char *tokenizer_kind(const struct tokenizer *tokenizer)
 {
     const struct subword *model = &tokenizer->pipeline.model;

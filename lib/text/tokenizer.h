@@ -110,9 +110,11 @@ int tokenizer_role(const struct tokenizer *tokenizer, enum token_role role, uint
                    bool *found, struct err *err);
 const struct added_tokens *tokenizer_added(const struct tokenizer *tokenizer);
 
-/* What stands between two tokens of a text that is put together again, "" or a blank; and what it
- * is, for `info`: "words", "byte-level BPE". */
+/* What stands between two tokens of a text that is put together again, "" or a blank; the sign of
+ * WordPiece's tokens that go on a word, "##", NULL where there is none; and what it is, for `info`:
+ * "words", "byte-level BPE". */
 const char *tokenizer_gap(const struct tokenizer *tokenizer);
+const char *tokenizer_prefix(const struct tokenizer *tokenizer);
 const char *tokenizer_kind(const struct tokenizer *tokenizer);
 
 #endif

@@ -360,6 +360,13 @@ const struct matcher *decoders_sign(const struct decoder_step *steps)
     return NULL;
 }
 
+const char *decoders_prefix(const struct decoder_step *steps)
+{
+    while (steps && steps->row->put != word_piece)
+        steps = steps->next;
+    return steps ? steps->content : NULL;
+}
+
 bool decoders_join_bytes(const struct decoder_step *steps)
 {
     while (steps && steps->row->put != join_bytes)

@@ -47,9 +47,10 @@ int decoders_sentencepiece(struct decoder_step **steps, bool prefixed, struct ar
 /* … or, of these, does not go. */
 void decoders_keep_front(struct decoder_step *steps);
 
-/* What stands for a blank in words, NULL when nothing does; are <0x00> to <0xFF> bytes; and the
- * byte that such a word stands for, or -1. */
+/* What stands for a blank in words, and WordPiece's sign of those that go on a word, NULL when
+ * nothing does; are <0x00> to <0xFF> bytes; and the byte that such a word stands for, or -1. */
 const struct matcher *decoders_sign(const struct decoder_step *steps);
+const char *decoders_prefix(const struct decoder_step *steps);
 bool decoders_join_bytes(const struct decoder_step *steps);
 int decoder_byte_of(const char *token, size_t size);
 

@@ -169,6 +169,14 @@ TEST(a_blank_that_was_put_before_a_word_is_part_of_it)
     check_text("llama-2-like", "我 ", "<s>|我|␣");
 }
 
+TEST(ids_of_pieces_are_words_without_the_sign_of_pieces)
+{
+    check_read("bert-like", &(struct input){.ids = "3,52,510,100,279,103,90,18,65,99,298,422,4"},
+               "[CLS]|hello|there|,|unlike|[SEP]");
+    check_read("bert-like", &(struct input){.ids = "510,100,13,63,14,63,100,15,20"},
+               "##ello's|(|so|)|.");
+}
+
 TEST(a_word_has_its_place_before_its_name)
 {
     struct tokenized tokenized = read_cut("dess|ert| first", true);
