@@ -202,6 +202,9 @@ int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *fold
     if (named && !found)
         return err_set(err, "'%s/%s': bos_token: '%s' is not in the vocabulary", folder->path,
                        "tokenizer_config.json", label_excerpt(shown, named, strlen(named)));
+    if (!found &&
+        tokenizer_config_model_begin(&tokenizer->begin, &found, tokenizer->set, folder, err))
+        return -1;
     for (size_t i = 0; !found && i < sizeof names / sizeof *names; i++)
         if (token_set_find(tokenizer->set, names[i], strlen(names[i]), &tokenizer->begin, &found,
                            err))

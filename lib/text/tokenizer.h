@@ -54,8 +54,9 @@ int tokenizer_check_ids(const struct tokenizer *tokenizer, const struct folder *
 void tokenizer_spell_special(struct tokenizer *tokenizer);
 
 /* From now on every text begins with BOS, which has no place in it: the `bos_token` of the folder's
- * tokenizer_config.json, else the first that the vocabulary has of <|endoftext|>,
- * <|begin_of_text|>, <s>, <bos> and [BOS]. Refused where there is none. */
+ * tokenizer_config.json, else the `bos_token_id` of its config.json, else of <|endoftext|>,
+ * <|begin_of_text|>, <s>, <bos> and [BOS] the first that the vocabulary has. Refused where there is
+ * none. */
 int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *folder,
                           struct err *err);
 

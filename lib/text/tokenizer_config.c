@@ -93,3 +93,23 @@ bool tokenizer_config_begins(const struct tokenizer_config *config)
             return true;
     return false;
 }
+
+static int read_begin(void *id, const struct json *root, struct err *err)
+{
+    (void)err;
+    json_get_integer(json_member(root, "bos_token_id"), 0, UINT32_MAX, id);
+    return 0;
+}
+
+int tokenizer_config_model_begin(uint32_t *id, bool *found, const struct token_set *set,
+                                 const struct folder *folder, struct err *err)
+{
+    static const char name[] = "config.json";
+    long long named = -1;
+    size_t size = 0;
+    if (folder_has(folder, name) && json_read_file(folder, name, read_begin, &named, err))
+        return -1;
+    *found = named >= 0 && token_set_word(set, (uint32_t)named, &size);
+    *id = *found ? (uint32_t)named : *id;
+    return 0;
+}

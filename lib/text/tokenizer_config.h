@@ -7,6 +7,7 @@
 #include "text/tokenizer.h"
 
 struct pipeline;
+struct token_set;
 
 enum answer { ANSWER_NONE, ANSWER_NO, ANSWER_YES };
 
@@ -23,6 +24,11 @@ struct tokenizer_config {
 /* Read it, or nothing where there is none. Texts live as long as the arena. */
 int tokenizer_config_read(struct tokenizer_config *config, const struct folder *folder,
                           struct arena *arena, struct err *err);
+
+/* Find the `bos_token_id` of the model's config.json; one that the vocabulary lacks is a default
+ * that was kept, and passed over. */
+int tokenizer_config_model_begin(uint32_t *id, bool *found, const struct token_set *set,
+                                 const struct folder *folder, struct err *err);
 
 /* Let a pipeline do what the config says of blanks before a text, as transformers does: ByteLevel,
  * when it is all that cuts, follows `add_prefix_space`; so does SentencePiece's own file when that

@@ -115,6 +115,9 @@ TEST(texts_begin_with_a_token_when_they_are_told_to)
         {{gpt2_files[0], gpt2_files[1], {"tokenizer_config.json", none, strlen(none)}}, 3, "3 2"},
         {{words}, 1, "1 0"},
         {{{"vocab.json", "[\"hi\", \"[BOS]\"]", 15}}, 1, "1 0"},
+        {{gpt2_files[0], gpt2_files[1], {"config.json", "{\"bos_token_id\": 1}", 19}}, 3, "1 2"},
+        {{gpt2_files[0], gpt2_files[1], {"config.json", "{\"bos_token_id\": 99}", 20}}, 3, "3 2"},
+        {{gpt2_files[0], gpt2_files[1], {"config.json", "{\"bos_token_id\": null}", 22}}, 3, "3 2"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct tokenizer *tokenizer = open_files(cases[i].files, cases[i].count);
