@@ -1,8 +1,11 @@
 #include "model_maker.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "command.h"
+#include "format/json.h"
+#include "format/json_cursor.h"
 #include "session.h"
 #include "model/new_model.h"
 #include "progress.h"
@@ -92,20 +95,72 @@ static int count_words(struct new_words *words, struct err *err)
     return 0;
 }
 
+/* A tokenizer.json has a "model", which is an object; where words are names, values are ids. */
+static int has_model(bool *found, const char *bytes, size_t size, struct err *err)
+{
+    struct json_cursor cursor;
+    if (json_cursor_open(&cursor, NULL, bytes, size, err))
+        return -1;
+    *found = false;
+    if (json_cursor_kind(&cursor) != '{')
+        return 0;
+    json_cursor_enter(&cursor);
+    while (!*found && json_cursor_next(&cursor)) {
+        struct json_span name = json_cursor_name(&cursor);
+        *found = json_span_is(name, "model") && json_cursor_kind(&cursor) == '{';
+        json_cursor_value(&cursor);
+    }
+    return 0;
+}
+
+/* --vocab and --merges: what is in the first tells which file it is to be. */
+static int map_vocab(struct new_words *words, const struct make_options *options, struct err *err)
+{
+    static const char json[] = "tokenizer.json";
+    const char *path = options->vocab;
+    bool is_json = strlen(path) >= sizeof json - 1 &&
+                   strcmp(path + strlen(path) - (sizeof json - 1), json) == 0;
+    if (map_file(words, "vocab.json", path, err))
+        return -1;
+    struct folder_file *vocab = &words->files[0];
+    const char *end = vocab->bytes + vocab->size;
+    const char *at = json_blanks_end(vocab->bytes, end);
+    if (at == end || !strchr("[{", *at))
+        return err_set(err,
+                       "'%s': expected a vocab.json or a tokenizer.json, found neither an object "
+                       "nor an array",
+                       path);
+    if (!is_json && has_model(&is_json, vocab->bytes, vocab->size, err))
+        return err_prefix(err, "'%s'", path);
+    vocab->name = is_json ? json : vocab->name;
+    return options->merges ? map_file(words, "merges.txt", options->merges, err) : 0;
+}
+
+/* A message names a file of the new folder, which is not there yet: name what it comes from. */
+static int name_source(const struct new_words *words, const struct make_options *options,
+                       struct err *err)
+{
+    const char *const sources[] = {options->vocab, options->merges};
+    char place[ERR_TEXT_BYTES];
+    for (size_t i = 0; i < words->folder.file_count; i++) {
+        int size =
+            snprintf(place, sizeof place, "'%s/%s': ", words->folder.path, words->files[i].name);
+        if (size < 0 || size >= ERR_TEXT_BYTES || strncmp(err->text, place, (size_t)size) != 0)
+            continue;
+        memmove(err->text, err->text + size, strlen(err->text + size) + 1);
+        return err_prefix(err, "'%s'", sources[i]);
+    }
+    return err_prefix(err, "'%s'", options->vocab);
+}
+
 int new_words_find(struct new_words *words, const struct options *options,
                    const struct folder *like, struct err *err)
 {
     struct word_list list = {0};
     int failed = 0;
-    static const char json[] = "tokenizer.json";
-    size_t size = options->make.vocab ? strlen(options->make.vocab) : 0;
-    bool is_json = size >= sizeof json - 1 &&
-                   strcmp(options->make.vocab + size - (sizeof json - 1), json) == 0;
     words->folder = (struct folder){options->output.path, words->files, 0};
     if (options->make.vocab)
-        failed =
-            map_file(words, is_json ? "tokenizer.json" : "vocab.json", options->make.vocab, err) ||
-            (options->make.merges && map_file(words, "merges.txt", options->make.merges, err));
+        failed = map_vocab(words, &options->make, err);
     else if (has_texts(options))
         failed = list_words(&list, words, options, err) || new_words_json(&words->json, &list, err);
     else if (like)
@@ -115,8 +170,8 @@ int new_words_find(struct new_words *words, const struct options *options,
         return -1;
     if (words->json.size)
         add_file(words, "vocab.json", words->json.bytes, words->json.size);
-    if (count_words(words, err)) /* the message names a file that is not there yet */
-        return options->make.vocab ? err_prefix(err, "'%s'", options->make.vocab) : -1;
+    if (count_words(words, err))
+        return options->make.vocab ? name_source(words, &options->make, err) : -1;
     if (options->make.vocab && words->lacks_merges) /* its pieces are no words */
         return err_usage(err,
                          "'%s': expected a list of words, found the vocabulary of a byte-level "
