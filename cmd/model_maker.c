@@ -132,6 +132,9 @@ static int map_vocab(struct new_words *words, const struct make_options *options
                        path);
     if (!is_json && has_model(&is_json, vocab->bytes, vocab->size, err))
         return err_prefix(err, "'%s'", path);
+    if (is_json && options->merges)
+        return err_usage(err, "--merges: goes with a vocab.json, found '%s', which has its own",
+                         path);
     vocab->name = is_json ? json : vocab->name;
     return options->merges ? map_file(words, "merges.txt", options->merges, err) : 0;
 }
