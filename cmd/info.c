@@ -6,7 +6,6 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "base/stream.h"
-#include "base/utf8.h"
 #include "command.h"
 #include "format/json_writer.h"
 #include "model/model.h"
@@ -20,8 +19,6 @@
 
 enum {
     TOKENS_SHOWN = 16, /* sizes are given for, where a model has no limit of its own */
-    WORDS_SHOWN = 500,
-    WORDS_INDENT = 2,
 };
 
 struct facts {
@@ -169,44 +166,6 @@ static void write_tensors(struct table *table, const struct facts *facts)
     }
 }
 
-/* --- the words: whoever may use no others wants to see them ----------------------------------- */
-
-static int write_words(struct stream *out, const struct tokenizer *tokenizer, size_t columns,
-                       struct err *err)
-{
-    size_t used = 0; /* columns of the line */
-    struct buf word = {0};
-    size_t shown = 0;
-    size_t left = 0;
-    if (!tokenizer || !*tokenizer_gap(tokenizer)) /* pieces stand beside each other */
-        return 0;
-    stream_text(out, "\nWords\n");
-    for (size_t id = 0; id < tokenizer_size(tokenizer); id++) {
-        size_t size = 0;
-        const char *bytes = tokenizer_token(tokenizer, (uint32_t)id, &size);
-        left += bytes && shown == WORDS_SHOWN;
-        if (!bytes || shown == WORDS_SHOWN)
-            continue;
-        buf_clear(&word);
-        label_visible(&word, bytes, size);
-        shown++;
-        if (!word.size)
-            continue;
-        size_t width = utf8_width(word.bytes, word.size);
-        bool fits = used && used + 1 + width <= columns;
-        stream_text(out, fits ? " " : used ? "\n  " : "  ");
-        stream_bytes(out, word.bytes, word.size);
-        used = fits ? used + 1 + width : WORDS_INDENT + width;
-    }
-    stream_char(out, '\n');
-    if (left)
-        stream_format(out, "  and %zu more: the model's vocab.json or tokenizer.json has all\n",
-                      left);
-    int failed = buf_check(&word, err);
-    buf_release(&word);
-    return failed;
-}
-
 /* --- the page --------------------------------------------------------------------------------- */
 
 /* What a run takes beside the weights as they lie in the file. */
@@ -333,7 +292,7 @@ static int write_info(size_t columns, bool json, const struct facts *facts, stru
         write_sizes(&table, facts);
         write_tensors(&table, facts);
         failed =
-            table_close(&table, err) || write_words(&out, facts->tokenizer.tokenizer, columns, err);
+            table_close(&table, err) || tokenizer_info_words(&facts->tokenizer, &out, columns, err);
     }
     if (!failed)
         failed = stream_commit(&out, err);

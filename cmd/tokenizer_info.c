@@ -2,10 +2,11 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
 #include "text/label.h"
 #include "text/token_set.h"
 
-enum { ADDED_SHOWN = 8 };
+enum { ADDED_SHOWN = 8, WORDS_SHOWN = 500, WORDS_INDENT = 2 };
 
 static const char *const roles[TOKEN_ROLES] = {[ROLE_BOS] = "bos", [ROLE_EOS] = "eos"};
 
@@ -131,6 +132,45 @@ int tokenizer_info_write(const struct tokenizer_info *info, struct stream *out, 
     }
     int failed = buf_check(&row, err);
     buf_release(&row);
+    return failed;
+}
+
+/* --- the words: whoever may use no others wants to see them ----------------------------------- */
+
+int tokenizer_info_words(const struct tokenizer_info *info, struct stream *out, size_t columns,
+                         struct err *err)
+{
+    const struct tokenizer *tokenizer = info->tokenizer;
+    size_t used = 0; /* columns of the line */
+    struct buf word = {0};
+    size_t shown = 0;
+    size_t left = 0;
+    if (!tokenizer || !*tokenizer_gap(tokenizer)) /* pieces stand beside each other */
+        return 0;
+    stream_text(out, "\nWords\n");
+    for (size_t id = 0; id < tokenizer_size(tokenizer); id++) {
+        size_t size = 0;
+        const char *bytes = tokenizer_token(tokenizer, (uint32_t)id, &size);
+        left += bytes && shown == WORDS_SHOWN;
+        if (!bytes || shown == WORDS_SHOWN)
+            continue;
+        buf_clear(&word);
+        label_visible(&word, bytes, size);
+        shown++;
+        if (!word.size)
+            continue;
+        size_t width = utf8_width(word.bytes, word.size);
+        bool fits = used && used + 1 + width <= columns;
+        stream_text(out, fits ? " " : used ? "\n  " : "  ");
+        stream_bytes(out, word.bytes, word.size);
+        used = fits ? used + 1 + width : WORDS_INDENT + width;
+    }
+    stream_char(out, '\n');
+    if (left)
+        stream_format(out, "  and %zu more: the model's vocab.json or tokenizer.json has all\n",
+                      left);
+    int failed = buf_check(&word, err);
+    buf_release(&word);
     return failed;
 }
 

@@ -18,8 +18,10 @@ struct tokenizer_info {
 int tokenizer_info_init(struct tokenizer_info *info, const struct tokenizer *tokenizer,
                         const struct folder *folder, struct err *err);
 
-/* Rows of the page; members of the object that is open. */
+/* Rows of the page; after it the words, where they are some; members of the object that is open. */
 int tokenizer_info_write(const struct tokenizer_info *info, struct stream *out, struct err *err);
+int tokenizer_info_words(const struct tokenizer_info *info, struct stream *out, size_t columns,
+                         struct err *err);
 int tokenizer_info_json(const struct tokenizer_info *info, struct json_writer *json,
                         struct err *err);
 
