@@ -300,6 +300,26 @@ static int write_info(size_t columns, bool json, const struct facts *facts, stru
     return failed;
 }
 
+/* A folder of a tokenizer alone has a page, too; 0 and no `found` where there is no tokenizer. */
+static int try_alone(bool *found, const char *name, const struct options *options, bool json,
+                     struct err *err)
+{
+    struct folder folder = {0};
+    struct tokenizer *tokenizer = NULL;
+    struct tokenizer_info info = {0};
+    if (model_find(&folder, name, err))
+        return -1;
+    if (folder_has(&folder, "config.json"))
+        return 0;
+    int failed = tokenizer_open(&tokenizer, &folder, err);
+    *found = tokenizer;
+    failed = failed ||
+             (*found && (tokenizer_info_init(&info, tokenizer, &folder, err) ||
+                         tokenizer_info_alone(&info, page_columns(&options->looks), json, err)));
+    tokenizer_free(tokenizer);
+    return failed ? -1 : 0;
+}
+
 int info_command(const struct options *options, struct err *err)
 {
     struct model model = {0};
@@ -307,9 +327,14 @@ int info_command(const struct options *options, struct err *err)
     char why[TOKENIZER_WHY_BYTES];
     const char *name = NULL;
     bool json = false;
+    bool alone = false;
     struct facts facts = {.model = &model};
     if (options_choose_page(&json, &options->output, err) || only_model(&name, options, err) ||
-        model_open(&model, name, err))
+        try_alone(&alone, name, options, json, err))
+        return -1;
+    if (alone)
+        return 0;
+    if (model_open(&model, name, err))
         return -1;
     size_t positions = model.config.n_positions; /* --tokens, else as many as the model takes */
     facts.tokens = options->tokens.sizes ? (size_t)options->tokens.sizes

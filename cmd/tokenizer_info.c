@@ -1,7 +1,9 @@
 #include "tokenizer_info.h"
 
 #include <string.h>
+#include <unistd.h>
 
+#include "base/stream.h"
 #include "base/utf8.h"
 #include "text/label.h"
 #include "text/token_set.h"
@@ -232,4 +234,41 @@ int tokenizer_info_json(const struct tokenizer_info *info, struct json_writer *j
     int failed = buf_check(&stages, err);
     buf_release(&stages);
     return failed;
+}
+
+/* --- a folder without a model ----------------------------------------------------------------- */
+
+static int write_alone(const struct tokenizer_info *info, struct stream *out, size_t columns,
+                       bool is_json, struct err *err)
+{
+    const char *path = info->folder->path;
+    size_t size = tokenizer_size(info->tokenizer);
+    struct json_writer json = {.stream = out};
+    if (is_json) {
+        json_put_open(&json, NULL, '{');
+        json_put_text(&json, "model", NULL);
+        json_put_text(&json, "folder", path);
+        json_put_integer(&json, "vocab_size", size);
+        int failed = tokenizer_info_json(info, &json, err);
+        json_put_close(&json, '}');
+        stream_char(out, '\n');
+        return failed;
+    }
+    stream_text(out, "model          none, a tokenizer alone: ");
+    label_write_line(out, path, strlen(path));
+    stream_format(out, "\nvocabulary     %zu, %s\n", size, tokenizer_kind(info->tokenizer));
+    return tokenizer_info_write(info, out, err) || tokenizer_info_words(info, out, columns, err)
+               ? -1
+               : 0;
+}
+
+int tokenizer_info_alone(const struct tokenizer_info *info, size_t columns, bool json,
+                         struct err *err)
+{
+    struct stream out = {0};
+    if (stream_to(&out, STDOUT_FILENO, err))
+        return -1;
+    int failed = write_alone(info, &out, columns, json, err) || stream_commit(&out, err);
+    stream_discard(&out);
+    return failed ? -1 : 0;
 }

@@ -25,4 +25,8 @@ int tokenizer_info_words(const struct tokenizer_info *info, struct stream *out, 
 int tokenizer_info_json(const struct tokenizer_info *info, struct json_writer *json,
                         struct err *err);
 
+/* All of it, of a folder that has no model. */
+int tokenizer_info_alone(const struct tokenizer_info *info, size_t columns, bool json,
+                         struct err *err);
+
 #endif
