@@ -313,6 +313,7 @@ static int try_alone(bool *found, const char *name, const struct options *option
         return 0;
     int failed = tokenizer_open(&tokenizer, &folder, err);
     *found = tokenizer;
+    print_note_of_tokenizer(tokenizer);
     failed = failed ||
              (*found && (tokenizer_info_init(&info, tokenizer, &folder, err) ||
                          tokenizer_info_alone(&info, page_columns(&options->looks), json, err)));
@@ -351,6 +352,7 @@ int info_command(const struct options *options, struct err *err)
     if (!failed) {
         if (*why)
             print_note("%s: ids only", why);
+        print_note_of_tokenizer(tokenizer);
         count_tensors(&facts);
         failed = write_info(page_columns(&options->looks), json, &facts, err);
     }
