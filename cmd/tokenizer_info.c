@@ -27,14 +27,18 @@ int tokenizer_info_init(struct tokenizer_info *info, const struct tokenizer *tok
 /* Is it read, or another in its place? */
 static bool is_used(const struct tokenizer_info *info, const char *name)
 {
+    if (!info->tokenizer)
+        return false;
     const char *file = tokenizer_file(info->tokenizer);
     return strcmp(name, file) == 0 ||
            (strcmp(file, "vocab.json") == 0 && strcmp(name, "merges.txt") == 0);
 }
 
-/* The next file that is there and is, or is not, read; NULL after the last. */
+/* The next file that is there and is, or is not, read; NULL after the last. What counts beside any
+ * of them is the last. */
 static const char *next_file(const struct tokenizer_info *info, size_t *index, bool used)
 {
+    static const char beside[] = "tokenizer_config.json";
     while (*index < TOKENIZER_FILES) {
         size_t i = (*index)++;
         const char *name = tokenizer_file_name(i);
@@ -42,7 +46,9 @@ static const char *next_file(const struct tokenizer_info *info, size_t *index, b
             is_used(info, name) == used)
             return name;
     }
-    return NULL;
+    if ((*index)++ > TOKENIZER_FILES || used != (info->tokenizer != NULL))
+        return NULL;
+    return folder_has(info->folder, beside) ? beside : NULL;
 }
 
 /* --- the page --------------------------------------------------------------------------------- */
@@ -183,7 +189,7 @@ static void put_files(const struct tokenizer_info *info, struct json_writer *jso
 {
     const char *name = NULL;
     json_put_open(json, member, '[');
-    for (size_t i = 0; info->tokenizer && (name = next_file(info, &i, used));)
+    for (size_t i = 0; (name = next_file(info, &i, used));)
         json_put_text(json, NULL, name);
     json_put_close(json, ']');
 }
