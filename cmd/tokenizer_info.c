@@ -76,12 +76,13 @@ static void add_token(const struct tokenizer_info *info, struct buf *row, uint32
     label_visible(row, bytes ? bytes : "", bytes ? size : 0);
 }
 
-/* "bos <s> 1, eos </s> 2, <pad> 3": those with a role first. */
+/* "bos <s> 1, eos </s> 2, <pad> 3; 24 others added": those with a role first. */
 static void add_special(const struct tokenizer_info *info, struct buf *row)
 {
     const struct added_tokens *added = tokenizer_added(info->tokenizer);
     size_t left = 0;
     size_t shown = 0;
+    size_t plain = 0; /* runs of blanks, as a rule */
     for (enum token_role role = 0; role < TOKEN_ROLES; role++) {
         if (!info->has[role])
             continue;
@@ -94,8 +95,10 @@ static void add_special(const struct tokenizer_info *info, struct buf *row)
         bool known = false;
         for (enum token_role role = 0; role < TOKEN_ROLES; role++)
             known = known || (info->has[role] && info->ids[role] == id);
-        left += !known && shown == ADDED_SHOWN;
-        if (known || shown == ADDED_SHOWN)
+        bool special = added->by_id[i].special;
+        plain += !known && !special;
+        left += !known && special && shown == ADDED_SHOWN;
+        if (known || !special || shown == ADDED_SHOWN)
             continue;
         buf_text(row, row->size ? ", " : "");
         add_token(info, row, id);
@@ -104,6 +107,8 @@ static void add_special(const struct tokenizer_info *info, struct buf *row)
     }
     if (left)
         buf_format(row, " and %zu more", left);
+    if (plain)
+        buf_format(row, "%s%zu other%s added", row->size ? "; " : "", plain, plain == 1 ? "" : "s");
 }
 
 static void add_around(const struct tokenizer_info *info, struct buf *row)
@@ -195,13 +200,15 @@ static void put_files(const struct tokenizer_info *info, struct json_writer *jso
 }
 
 static void put_token(struct json_writer *json, const struct tokenizer_info *info, const char *name,
-                      uint32_t id)
+                      uint32_t id, const bool *special)
 {
     size_t size = 0;
     const char *bytes = tokenizer_token(info->tokenizer, id, &size);
     json_put_open(json, name, '{');
     json_put_integer(json, "id", id);
     json_put_bytes(json, "token", bytes ? bytes : "", bytes ? size : 0);
+    if (special)
+        json_put_bool(json, "special", *special);
     json_put_close(json, '}');
 }
 
@@ -210,7 +217,7 @@ static void put_tokens(struct json_writer *json, const struct tokenizer_info *in
 {
     json_put_open(json, name, '[');
     for (size_t i = 0; i < count; i++)
-        put_token(json, info, NULL, ids[i]);
+        put_token(json, info, NULL, ids[i], NULL);
     json_put_close(json, ']');
 }
 
@@ -226,14 +233,14 @@ int tokenizer_info_json(const struct tokenizer_info *info, struct json_writer *j
     json_put_text(json, "tokenizer_stages", stages.size ? stages.bytes : NULL);
     for (enum token_role role = 0; role < TOKEN_ROLES; role++) {
         if (info->has[role])
-            put_token(json, info, roles[role], info->ids[role]);
+            put_token(json, info, roles[role], info->ids[role], NULL);
         else
             json_put_text(json, roles[role], NULL);
     }
     const struct added_tokens *added = info->tokenizer ? tokenizer_added(info->tokenizer) : NULL;
     json_put_open(json, "added_tokens", '[');
     for (size_t i = 0; added && i < added->count; i++)
-        put_token(json, info, NULL, added->by_id[i].id);
+        put_token(json, info, NULL, added->by_id[i].id, &added->by_id[i].special);
     json_put_close(json, ']');
     put_tokens(json, info, "add_special_before", info->special.before, info->special.before_count);
     put_tokens(json, info, "add_special_after", info->special.after, info->special.after_count);
