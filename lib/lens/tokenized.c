@@ -72,13 +72,15 @@ static int label_tokens(struct label *labels, const struct tokens *tokens,
     return 0;
 }
 
-static int check(size_t count, size_t dropped_count, struct err *err)
+static int check(size_t count, size_t size, size_t dropped_count, struct err *err)
 {
     if (count)
         return 0;
     if (dropped_count)
         return err_set(err, "the text is empty: none of its characters (%zu) is in the vocabulary",
                        dropped_count);
+    if (size) /* blanks, or what a normalizer takes away */
+        return err_set(err, "no token is left of the text: expected at least one");
     return err_set(err, "the text is empty: expected at least one token");
 }
 
@@ -123,7 +125,7 @@ static int encode(struct tokens *tokens, const struct input *input, const struct
     struct token_sink sink = {gather, &gathering};
     struct token_list list = {.sink = &sink};
     int failed = tokenizer_stream(lexicon->tokenizer, &list, input->text, input->size, err) ||
-                 check(gathering.count, list.dropped_count, err) ||
+                 check(gathering.count, input->size, list.dropped_count, err) ||
                  batch_check_length(lexicon->config, gathering.count, err);
     gathering.kept.dropped_count = list.dropped_count;
     gathering.kept.dropped_first = list.dropped_first;
@@ -154,7 +156,7 @@ static int read_tokens(struct tokens *tokens, const struct input *input,
 
 int tokenized_check(const struct tokenized *tokenized, struct err *err)
 {
-    return check(tokenized->count, tokenized->dropped_count, err);
+    return check(tokenized->count, tokenized->size, tokenized->dropped_count, err);
 }
 
 int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
