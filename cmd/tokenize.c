@@ -362,7 +362,8 @@ static int open_tokenizer(struct job *job, struct err *err)
     if (!job->tokenizer)
         return err_set(err, "'%s': expected a tokenizer (tokenizer.json or vocab.json), found none",
                        job->folder.path);
-    print_note_of_tokenizer(job->tokenizer);
+    if (!job->options->tokens.decode) /* there is no text */
+        print_note_of_tokenizer(job->tokenizer);
     return inputs_set_tokenizer(job->tokenizer, &job->folder, &job->options->input, err);
 }
 
