@@ -50,12 +50,25 @@ int subword_read_word_piece(struct subword *model, const struct subword_source *
 
 /* --- pieces ----------------------------------------------------------------------------------- */
 
+/* Pieces are no words that one might have meant. */
+static int refuse_unmade(struct word unknown, size_t at, struct err *err)
+{
+    char shown[LABEL_EXCERPT_BYTES];
+    return err_set(err,
+                   "word '%s' at byte %zu is not in the vocabulary, which has no word for the "
+                   "unknown",
+                   label_excerpt(shown, unknown.bytes, unknown.size), at);
+}
+
 static int refuse_word(const struct subword *model, const struct text_piece *piece, struct err *err)
 {
     struct nearest nearest;
     struct word unknown = {piece->text->bytes + piece->range.start,
                            piece->range.end - piece->range.start};
     size_t hint = 0;
+    size_t at = aligned_text_place(piece->text, piece->range, &hint).start;
+    if (model->row == &subword_rows[SUBWORD_WORD_PIECE])
+        return refuse_unmade(unknown, at, err);
     nearest_begin(&nearest, unknown.bytes, unknown.size);
     for (size_t id = 0; id < model->words->size; id++) {
         size_t size = 0;
@@ -63,8 +76,7 @@ static int refuse_word(const struct subword *model, const struct text_piece *pie
         if (word)
             nearest_offer_bytes(&nearest, word, size);
     }
-    return words_refuse(&nearest, unknown,
-                        aligned_text_place(piece->text, piece->range, &hint).start, err);
+    return words_refuse(&nearest, unknown, at, err);
 }
 
 static int add_unknown(const struct subword *model, struct encoder *encoder,
