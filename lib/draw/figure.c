@@ -27,6 +27,8 @@ void figure_title(struct buf *out, const struct report *report, const struct sty
     if (has_title(style))
         return;
     buf_text(out, " · ");
+    if (report->about)
+        buf_format(out, "%s · ", report->about);
     tokenized_visible(out, &report->sentence);
 }
 

@@ -44,6 +44,7 @@ struct report {
     size_t first_shown;          /* tokens, or words, before this one are not on any axis */
     const struct label *numbers; /* "0", "1", …: as many as a tensor has channels or dimensions */
     const struct label *words;   /* the vocabulary, or NULL: numbers serve */
+    const char *about;           /* what all of it is about, a line for titles; NULL: the text */
     bool causal;
     bool has_encoder; /* it reads the source: only its own tensors and cross_… are about that */
 };

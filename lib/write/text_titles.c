@@ -36,6 +36,11 @@ int text_titles_write(struct stream *out, const struct report *report, const str
         text_shorten(&line, place->columns);
         failed = text_end(out, &line, err);
     }
+    if (report->about && !failed) {
+        buf_text(&line, report->about);
+        text_shorten(&line, place->columns);
+        failed = text_end(out, &line, err);
+    }
     buf_release(&line);
     return failed;
 }
