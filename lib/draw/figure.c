@@ -51,6 +51,22 @@ static int plan(struct figure *figure, const struct section_sheets *kinds, size_
     return figure->sections ? 0 : -1;
 }
 
+/* Sheets that were made are a section each, but for those of several layers, side by side. */
+static void gather_made(struct section_sheets *kinds, size_t *count, const struct report *report)
+{
+    const struct sheet *before = NULL;
+    for (size_t i = 0; i < report->tensor_count; i++) {
+        const struct sheet *made = report->tensors[i].made;
+        if (!made)
+            continue;
+        if (before && made == before + 1 && strcmp(made->tensor, before->tensor) == 0)
+            kinds[*count - 1].layers++;
+        else
+            kinds[(*count)++] = (struct section_sheets){.sheets = made, .layers = 1, .heads = 1};
+        before = made;
+    }
+}
+
 int figure_plan(struct figure *figure, const struct report *report, const struct style *style,
                 struct arena *arena, struct err *err)
 {
@@ -67,10 +83,7 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
             return -1;
         count += kinds[count].layers > 0;
     }
-    for (size_t i = 0; i < report->tensor_count; i++)
-        if (report->tensors[i].made)
-            kinds[count++] =
-                (struct section_sheets){.sheets = report->tensors[i].made, .layers = 1, .heads = 1};
+    gather_made(kinds, &count, report);
     return figure->title ? plan(figure, kinds, count, style, arena, err) : -1;
 }
 

@@ -80,16 +80,15 @@ bool kept_is_mean_of_layers(const struct kept *kept)
 const char *kept_name(char name[SITE_NAME_BYTES], const struct kept *kept)
 {
     const char *stack = site_stack(kept->site);
-    const char *site = site_name_in_layer(kept->site);
+    const char *site = kept->made ? kept->made->tensor : site_name_in_layer(kept->site);
+    const char *whole = kept->made ? site : site_rows[kept->site].name;
     const char *ending = kept_is_mean_of_heads(kept) ? ".mean" : "";
-    if (kept->made)
-        snprintf(name, SITE_NAME_BYTES, "%s", kept->made->tensor);
-    else if (kept_is_mean_of_layers(kept))
+    if (kept_is_mean_of_layers(kept))
         snprintf(name, SITE_NAME_BYTES, "%s.mean.%s%s", stack, site, ending);
     else if (kept->layer >= 0)
         snprintf(name, SITE_NAME_BYTES, "%s.%d.%s%s", stack, kept->layer, site, ending);
     else
-        snprintf(name, SITE_NAME_BYTES, "%s%s", site_rows[kept->site].name, ending);
+        snprintf(name, SITE_NAME_BYTES, "%s%s", whole, ending);
     return name;
 }
 
@@ -97,7 +96,7 @@ struct kept kept_made(const struct sheet *sheet)
 {
     return (struct kept){
         .made = sheet,
-        .layer = -1,
+        .layer = sheet->layer,
         .rank = 2,
         .shape = {sheet->rows.size, sheet->columns.size},
         .data = sheet->values,
