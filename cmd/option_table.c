@@ -25,6 +25,9 @@
 /* What is made of the numbers of `run` and `generate`, and how it looks. */
 enum { OF_REPORTS = FOR_RUN | FOR_GENERATE | VIEW };
 
+/* Whose pages and pictures have cells in colours. */
+enum { COLOURED = OF_REPORTS | FOR_HEADS | FOR_SCORE | FOR_LENS };
+
 /* Who looks at texts, attending as options say. */
 enum { ATTENDING = FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_SCORE | FOR_LENS };
 
@@ -99,9 +102,7 @@ const struct option_row option_rows[] = {
     FLAG("no-stop", 0, generate.no_stop, FOR_GENERATE, "go on after the model's end-of-text token"),
     FLAG("logprobs", 0, generate.logprobs, FOR_GENERATE,
          "for every new token its log-probability, and the five most likely ones"),
-    STRINGS("sentence", 's', "TEXT", input.sentences, FOR_SCORE,
-            "a text to score; may be given several times"),
-    STRINGS("sentence", 's', "TEXT", input.sentences, FOR_LENS,
+    STRINGS("sentence", 's', "TEXT", input.sentences, FOR_SCORE | FOR_LENS,
             "a text to look at; may be given several times"),
     STRING("file", 'f', "PATH", input.file, FOR_SCORE | FOR_LENS,
            "a text a line from a file; - is standard input"),
@@ -202,20 +203,18 @@ const struct option_row option_rows[] = {
     STRING("view", 0, "VIEW", looks.view, OF_REPORTS,
            "pictures of attention: matrix (default), lines, or overlay, the lines of all heads in "
            "one"),
-    STRING("style", 0, "STYLE", looks.cells, OF_REPORTS | FOR_HEADS | FOR_SCORE | FOR_LENS,
+    STRING("style", 0, "STYLE", looks.cells, COLOURED,
            "what stands in a cell: numbers, heat or both (default: what there is room for)"),
-    STRING("color-scale", 0, "KIND", looks.color_scale,
-           OF_REPORTS | FOR_HEADS | FOR_SCORE | FOR_LENS,
+    STRING("color-scale", 0, "KIND", looks.color_scale, COLOURED,
            "from numbers to colours: linear (default), sqrt or log, which lift what is small"),
     STRING(
         "range", 0, "RANGE", looks.range, OF_REPORTS | FOR_HEADS,
         "what has all colours to itself: all (default), each head, each row, or numbers LOW:HIGH"),
-    STRING("palette", 0, "NAME", looks.palette, OF_REPORTS | FOR_HEADS | FOR_SCORE | FOR_LENS,
+    STRING("palette", 0, "NAME", looks.palette, COLOURED,
            "the colours: see Palettes (default: by the signs of the numbers)"),
-    STRING("color", 0, "WHEN", looks.color,
-           OF_REPORTS | FOR_HEADS | FOR_SCORE | FOR_LENS | NOT_ITEM,
+    STRING("color", 0, "WHEN", looks.color, COLOURED | NOT_ITEM,
            "colours in text: auto (default), always or never"),
-    STRING("title", 0, "TEXT", looks.title, OF_REPORTS | FOR_HEADS | FOR_SCORE | FOR_LENS,
+    STRING("title", 0, "TEXT", looks.title, COLOURED,
            "what stands above a picture (default: the model and the sentence; '': nothing)"),
     STRING("output", 'o', "DIR", output.path, FOR_INIT, "the directory to write"),
     STRING("output", 'o', "FILE", output.path, FOR_EXPLAIN, "a file (default: standard output)"),
