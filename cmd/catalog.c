@@ -7,7 +7,7 @@
 const struct command_group command_groups[] = {
     {"look", FOR_RUN | FOR_EXPLAIN | FOR_BATCH | FOR_MERGE | FOR_GENERATE | FOR_SCORE | FOR_LENS |
                  FOR_TOKENIZE},
-    {"compare", FOR_INFO | FOR_COMPARE | FOR_HEADS | FOR_BENCH},
+    {"compare", FOR_INFO | FOR_COMPARE | FOR_HEADS | FOR_ATTRIBUTE | FOR_BENCH},
     {"make", FOR_INIT | FOR_TRAIN | FOR_CORPUS | FOR_VOCAB},
     {"learn", FOR_LESSON | FOR_HELP},
 };
@@ -48,6 +48,7 @@ static const struct group {
     {"Fresh numbers", FOR_INIT, {"seed", "draw", "table"}},
     {"Texts", FOR_CORPUS, {"count", "seed", "rule"}},
     {"What is explained", FOR_EXPLAIN, {"token", "layer", "head", "attention-of"}},
+    {"What is attributed", FOR_ATTRIBUTE, {"answer", "position", "by"}},
     {"How the text goes on",
      FOR_GENERATE,
      {"tokens", "temp", "top-k", "top-p", "seed", "no-stop", "logprobs"}},

@@ -83,6 +83,14 @@ const struct command command_rows[] = {
      "attn-cli heads --map induction -o induction.svg\n"
      "attn-cli heads --format csv > heads.csv\n",
      heads_command},
+    {"attribute", FOR_ATTRIBUTE, "what every part of a model adds to the logit of an answer",
+     "[TEXT]...",
+     "attn-cli attribute \"Life is short, eat dessert\"\n"
+     "attn-cli attribute \"Life is short, eat dessert\" --answer \" first: last\"\n"
+     "attn-cli attribute \"Life is short, eat dessert\" --position 1 --by source\n"
+     "attn-cli attribute \"Life is short, eat dessert\" -o attribution.svg\n"
+     "attn-cli attribute \"Life is short\" --by neuron --format tidy > neurons.csv\n",
+     attribute_command},
     {"train", FOR_TRAIN, "let a GPT-2, a Llama or its like learn from texts", "",
      "attn-cli train -d fables.txt --shape tiny --vocab words/vocab.json --steps 64 -o fables\n"
      "attn-cli train -d fables.txt -m fables --steps 200 --rate 0.0003 -o more\n"

@@ -44,6 +44,7 @@ int info_command(const struct options *options, struct err *err);
 int init_command(const struct options *options, struct err *err);
 int train_command(const struct options *options, struct err *err);
 int compare_command(const struct options *options, struct err *err);
+int attribute_command(const struct options *options, struct err *err);
 int heads_command(const struct options *options, struct err *err);
 int vocab_command(const struct options *options, struct err *err);
 int corpus_command(const struct options *options, struct err *err);

@@ -23,8 +23,8 @@ enum {
     PAGE_COLUMNS = 80,
     FORM_BYTES = 80,
     TITLE_COLUMNS = 7, /* of groups of commands */
-    COMMAND_COLUMNS = 8,
-    COMMAND_COLUMN = TITLE_COLUMNS + 2 + COMMAND_COLUMNS + 2,
+    COMMAND_COLUMNS = 9,
+    COMMAND_COLUMN = TITLE_COLUMNS + 2 + COMMAND_COLUMNS + 1,
 };
 
 static void write_row(struct stream *out, const char *name, const char *about)
@@ -125,7 +125,7 @@ static void write_commands(struct stream *out, const struct command_group *group
     for (size_t i = 0; i < command_count; i++) {
         if (!(command_rows[i].bit & group->commands))
             continue;
-        stream_format(out, "%-*s  %-*s  ", TITLE_COLUMNS, title, COMMAND_COLUMNS,
+        stream_format(out, "%-*s  %-*s ", TITLE_COLUMNS, title, COMMAND_COLUMNS,
                       command_rows[i].name);
         text_wrap(out, command_rows[i].about, COMMAND_COLUMN, COMMAND_COLUMN, PAGE_COLUMNS);
         title = "";
@@ -140,7 +140,7 @@ static void overview(struct stream *out)
                      "  attn-cli run --sentence \"Life is short, eat dessert first\"\n\n");
     for (size_t i = 0; i < command_group_count; i++)
         write_commands(out, &command_groups[i]);
-    stream_text(out, "\n'attn-cli help COMMAND' tells all about one, 'attn-cli lesson' begins a "
+    stream_text(out, "'attn-cli help COMMAND' tells all about one, 'attn-cli lesson' begins a "
                      "tour.\n");
 }
 

@@ -26,17 +26,18 @@
 enum { OF_REPORTS = FOR_RUN | FOR_GENERATE | VIEW };
 
 /* Whose pages and pictures have cells in colours. */
-enum { COLOURED = OF_REPORTS | FOR_HEADS | FOR_SCORE | FOR_LENS };
+enum { COLOURED = OF_REPORTS | FOR_HEADS | FOR_SCORE | FOR_LENS | FOR_ATTRIBUTE };
 
-/* Who looks at texts, attending as options say. */
+/* Who looks at texts; and attends as options say. */
 enum { ATTENDING = FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_SCORE | FOR_LENS };
+enum { LOOKING = ATTENDING | FOR_ATTRIBUTE };
 
 /* Whose passes can be edited. */
 enum { EDITED = ATTENDING | FOR_HEADS | FOR_COMPARE };
 
 const struct option_row option_rows[] = {
     STRING("model", 'm', "DIR|NAME", model.name,
-           ATTENDING | FOR_TOKENIZE | FOR_INFO | FOR_BENCH | FOR_COMPARE | FOR_HEADS,
+           LOOKING | FOR_TOKENIZE | FOR_INFO | FOR_BENCH | FOR_COMPARE | FOR_HEADS,
            "a model directory or a bundled model (default: $ATTN_MODEL, else tiny)"),
     STRINGS("sentence", 's', "TEXT", input.sentences,
             FOR_RUN | FOR_TOKENIZE | FOR_COMPARE | NOT_BATCH | NOT_ITEM,
@@ -73,20 +74,20 @@ const struct option_row option_rows[] = {
            "one text from a file, to the last byte; - is standard input"),
     STRING("file", 'f', "PATH", input.file, FOR_GENERATE | FOR_EXPLAIN,
            "the text from a file, but for its last newline; - is standard input"),
-    STRING("ids", 0, "LIST", input.ids, ATTENDING | FOR_COMPARE | NOT_BATCH,
+    STRING("ids", 0, "LIST", input.ids, LOOKING | FOR_COMPARE | NOT_BATCH,
            "token ids in place of a text: 0,4,5"),
     FLAG("ids", 0, tokens.only_ids, FOR_TOKENIZE, "print the ids alone, with blanks between them"),
     FLAG("decode", 0, tokens.decode, FOR_TOKENIZE,
          "from ids, in place of texts, back to the bytes of their text"),
-    FLAG("bos", 0, input.bos, ATTENDING | FOR_TOKENIZE | FOR_COMPARE,
+    FLAG("bos", 0, input.bos, LOOKING | FOR_TOKENIZE | FOR_COMPARE,
          "begin with the token that begins texts: <|endoftext|>, <s>, …"),
     FLAG("no-bos", 0, input.no_bos, FOR_SCORE | FOR_LENS,
          "texts as they stand (the default): the first token has nothing before it, and no score"),
-    FLAG("add-special", 0, input.add_special, ATTENDING | FOR_TOKENIZE | FOR_COMPARE,
+    FLAG("add-special", 0, input.add_special, LOOKING | FOR_TOKENIZE | FOR_COMPARE,
          "put the tokens around a text that other programs put there: <s>, [CLS] … [SEP]"),
-    FLAG("no-special", 0, input.no_special, ATTENDING | FOR_TOKENIZE | FOR_COMPARE,
+    FLAG("no-special", 0, input.no_special, LOOKING | FOR_TOKENIZE | FOR_COMPARE,
          "<|endoftext|> and its like in a text are text, not one token"),
-    FLAG("beyond-context", 0, input.any_length, ATTENDING | FOR_COMPARE | FOR_HEADS,
+    FLAG("beyond-context", 0, input.any_length, LOOKING | FOR_COMPARE | FOR_HEADS,
          "texts may be longer than the model's context, where its positions are not learned: "
          "rotations and the like go on"),
     INTEGER("tokens", 'n', "N", generate.tokens, FOR_GENERATE, 1, 1000000,
@@ -102,9 +103,9 @@ const struct option_row option_rows[] = {
     FLAG("no-stop", 0, generate.no_stop, FOR_GENERATE, "go on after the model's end-of-text token"),
     FLAG("logprobs", 0, generate.logprobs, FOR_GENERATE,
          "for every new token its log-probability, and the five most likely ones"),
-    STRINGS("sentence", 's', "TEXT", input.sentences, FOR_SCORE | FOR_LENS,
+    STRINGS("sentence", 's', "TEXT", input.sentences, FOR_SCORE | FOR_LENS | FOR_ATTRIBUTE,
             "a text to look at; may be given several times"),
-    STRING("file", 'f', "PATH", input.file, FOR_SCORE | FOR_LENS,
+    STRING("file", 'f', "PATH", input.file, FOR_SCORE | FOR_LENS | FOR_ATTRIBUTE,
            "a text a line from a file; - is standard input"),
     STRING("source", 0, "TEXT", input.source, FOR_SCORE | FOR_LENS,
            "the text that an encoder reads"),
@@ -191,14 +192,15 @@ const struct option_row option_rows[] = {
     STRING("layer", 0, "N", select.layer, FOR_EXPLAIN, "one layer, -1 for the last (default: 0)"),
     STRING("head", 0, "N", select.head, FOR_EXPLAIN, "one head, -1 for the last (default: 0)"),
     STRING("format", 0, "FORMAT", output.format,
-           ATTENDING | FOR_COMPARE | FOR_HEADS | NOT_BATCH | NOT_ITEM,
+           LOOKING | FOR_COMPARE | FOR_HEADS | NOT_BATCH | NOT_ITEM,
            "how to write it (default: by the ending of -o, else text)"),
     STRING("format", 0, "FORMAT", output.format, FOR_BATCH | FOR_ITEM | VIEW,
            "how to write it (default: jsonl; reductions: by the ending of -o, else text)"),
     STRING("format", 0, "FORMAT", output.format, FOR_TOKENIZE | FOR_INFO, "text (default) or json"),
     STRING("format", 0, "FORMAT", output.format, FOR_BENCH,
            "text (default) or json; of --attention also svg, png or pdf"),
-    STRING("output", 'o', "PATH", output.path, FOR_RUN | FOR_GENERATE | NOT_BATCH | NOT_ITEM,
+    STRING("output", 'o', "PATH", output.path,
+           FOR_RUN | FOR_GENERATE | FOR_ATTRIBUTE | NOT_BATCH | NOT_ITEM,
            "a file, or a folder for a file each (default: standard output)"),
     STRING("view", 0, "VIEW", looks.view, OF_REPORTS,
            "pictures of attention: matrix (default), lines, or overlay, the lines of all heads in "
@@ -208,7 +210,7 @@ const struct option_row option_rows[] = {
     STRING("color-scale", 0, "KIND", looks.color_scale, COLOURED,
            "from numbers to colours: linear (default), sqrt or log, which lift what is small"),
     STRING(
-        "range", 0, "RANGE", looks.range, OF_REPORTS | FOR_HEADS,
+        "range", 0, "RANGE", looks.range, OF_REPORTS | FOR_HEADS | FOR_ATTRIBUTE,
         "what has all colours to itself: all (default), each head, each row, or numbers LOW:HIGH"),
     STRING("palette", 0, "NAME", looks.palette, COLOURED,
            "the colours: see Palettes (default: by the signs of the numbers)"),
@@ -269,7 +271,7 @@ const struct option_row option_rows[] = {
     STRING("save", 0, "DIR", bench.save, FOR_BENCH,
            "write the model of --shape there, for other programs, and measure nothing"),
     INTEGER("threads", 't', "N", model.threads,
-            ATTENDING | FOR_HEADS | FOR_TRAIN | NOT_ITEM | PROCESS, 1, POOL_THREADS_MAX,
+            LOOKING | FOR_HEADS | FOR_TRAIN | NOT_ITEM | PROCESS, 1, POOL_THREADS_MAX,
             "threads (default: one a processor); results do not depend on it"),
     INTEGER("threads", 't', "N", model.threads, FOR_BENCH, 1, POOL_THREADS_MAX,
             "threads (default: one a processor)"),
@@ -277,10 +279,9 @@ const struct option_row option_rows[] = {
            "of what is multiplied: fp32 (default), or bf16: twice as fast, less exact"),
     STRING("precision", 0, "NAME", model.precision, FOR_BENCH,
            "fp32 (default), or bf16: measure prefill, decode and batch with that, too"),
-    INTEGER("width", 0, "N", looks.width, ATTENDING | FOR_LESSON | FOR_HEADS | VIEW, 20, 100000,
+    INTEGER("width", 0, "N", looks.width, LOOKING | FOR_LESSON | FOR_HEADS | VIEW, 20, 100000,
             "columns of a text page (default: the terminal's, else 80)"),
-    FLAG("full", 0, looks.full, FOR_RUN | FOR_GENERATE | FOR_HEADS | FOR_SCORE | FOR_LENS | VIEW,
-         "text: leave nothing out, however wide or long"),
+    FLAG("full", 0, looks.full, COLOURED, "text: leave nothing out, however wide or long"),
     FLAG("full", 0, looks.full, FOR_EXPLAIN,
          "nothing left out: whole vectors, all keys, and the matrices that each number follows "
          "from; json has them anyway"),
@@ -292,7 +293,7 @@ const struct option_row option_rows[] = {
     STRING("completion", 0, "SHELL", learn.completion, FOR_HELP,
            "a completion script for bash, zsh or fish"),
     FLAG("quiet", 'q', quiet,
-         ATTENDING | FOR_TOKENIZE | FOR_INIT | FOR_COMPARE | FOR_VOCAB | NOT_BATCH | NOT_ITEM,
+         LOOKING | FOR_TOKENIZE | FOR_INIT | FOR_COMPARE | FOR_VOCAB | NOT_BATCH | NOT_ITEM,
          "no notes on standard error"),
     FLAG("quiet", 'q', quiet, FOR_BATCH | PROCESS, "no notes, and do not show how far it is"),
     FLAG("quiet", 'q', quiet, FOR_BENCH | FOR_HEADS, "do not show how far it is"),
@@ -311,6 +312,13 @@ const struct option_row option_rows[] = {
             "rounds in which every way is timed (default: 5)"),
     INTEGER("threads", 't', "N", model.threads, FOR_COMPARE, 1, POOL_THREADS_MAX,
             "threads (default: one a processor); only the times depend on it"),
+    STRING("answer", 0, "TOKEN", attribute.answer, FOR_ATTRIBUTE,
+           "the token whose logit it is, or two of which it is the difference, ' Mary: John' "
+           "(default: the likeliest)"),
+    STRING("position", 0, "N", attribute.position, FOR_ATTRIBUTE,
+           "where the token before the answer stands, from 0, or -1 from the end (default: -1)"),
+    STRING("by", 0, "WHAT", attribute.by, FOR_ATTRIBUTE,
+           "what it is taken apart into: part (default), source or neuron"),
     STRINGS("sentence", 's', "TEXT", input.sentences, FOR_HEADS,
             "a text to measure on; may be given several times"),
     STRING("file", 'f', "PATH", input.file, FOR_HEADS,
@@ -368,7 +376,8 @@ const struct option_row option_rows[] = {
             "of the first weights, the order of texts and dropout (default: 0)"),
     FLAG("force", 0, output.force, FOR_BENCH, "with --save: replace files of the same names"),
     FLAG("force", 0, output.force,
-         FOR_INIT | FOR_TRAIN | FOR_VOCAB | FOR_RUN | FOR_GENERATE | NOT_BATCH | NOT_ITEM,
+         FOR_INIT | FOR_TRAIN | FOR_VOCAB | FOR_RUN | FOR_GENERATE | FOR_ATTRIBUTE | NOT_BATCH |
+             NOT_ITEM,
          "replace files of the same names in a folder"),
     FLAG("quiet", 'q', quiet, FOR_TRAIN, "say nothing on the way"),
     INTEGER("size", 0, "N", make.size, FOR_VOCAB, BPE_LEARN_BYTES, BPE_LEARN_MAX,

@@ -38,6 +38,7 @@ enum {
     FOR_BATCH = 1 << 16,
     FOR_MERGE = 1 << 17,
     FOR_ITEM = 1 << 18, /* no command: what one item of `batch` may say */
+    FOR_ATTRIBUTE = 1 << 19,
     FOR_ALL = ~0,
 
     /* `batch` and its items have every option of `run`, but for rows marked so. */
@@ -168,6 +169,9 @@ struct options {
         const char *sort, *map;
         long long seed;
     } heads;
+    struct {
+        const char *answer, *position, *by;
+    } attribute;
     struct { /* of help and lesson */
         const char *completion;
         bool man, list;

@@ -321,7 +321,7 @@ const struct value_use value_uses[] = {
     {"show", REPORTS, &list_tensors, ",", false},
     {"show", FOR_RUN | FOR_BATCH, &list_defaults, NULL, true},
     {"show", FOR_GENERATE, &list_layer_defaults, NULL, true},
-    {"format", REPORTS | FOR_SCORE | FOR_LENS, &list_formats, NULL, false},
+    {"format", REPORTS | FOR_SCORE | FOR_LENS | FOR_ATTRIBUTE, &list_formats, NULL, false},
     {"format", FOR_BATCH, &list_reduction_formats, NULL, true},
     {"format", FOR_EXPLAIN, &list_explain_formats, NULL, false},
     {"format", FOR_COMPARE, &list_compare_formats, NULL, false},

@@ -231,6 +231,10 @@ try score -m "$in/school" 'Anna is old' --color always
 for format in text csv json svg html; do
     try lens -m "$in/school" 'Anna is old' --target Anna --show best,kl --format $format -o here
 done
+for by in part source neuron; do
+    try attribute -m "$in/school" -s 'Anna is' --by $by --answer 'old:is' --format json -o here
+done
+try attribute -m "$ROOT/tests/golden-families/opt-350m-style" --ids 1,2 --answer 3:4 -o here.svg
 try lesson 2
 try help
 try help run

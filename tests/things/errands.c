@@ -31,6 +31,7 @@ static const char *const single[] = {
     "explain -q -m life -s 'Life is' --format markdown -o ",
     "compare -m life --attention linear -s 'Life is' --format json -o ",
     "heads -m ../../in/small -q --format csv -o ",
+    "attribute -m ../../in/small -q -s Anna --format csv -o ",
     "generate -q -m ../../in/small -s Anna -n 2 --format json -o ",
     "score -q -m ../../in/small Anna --format svg -o ",
     "lens -q -m ../../in/small Anna --format json -o ",

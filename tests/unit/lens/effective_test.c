@@ -1,12 +1,10 @@
 #include "lens/viewer.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "../unit.h"
-#include "base/buf.h"
-#include "format/safetensors.h"
+#include "../rigs/instruments_golden.h"
 
 static struct viewer viewer;
 static struct arena arena;
@@ -45,46 +43,19 @@ static const char all[] = "value_weighted,norm_weighted,value_zeroing,rollout,fl
 
 /* --- against float64 -------------------------------------------------------------------------- */
 
-static const char *const families[] = {"llama", "gpt_neox",       "gemma2",  "bloom",
-                                       "gptj",  "opt-350m-style", "granite", "falcon"};
-
-static double largest(const float *values, size_t count)
+TEST_LOOP(effective_attention_is_that_of_the_reference, INSTRUMENTS_FAMILIES)
 {
-    double most = 0;
-    for (size_t i = 0; i < count; i++)
-        most = fmax(most, fabs((double)values[i]));
-    return most;
-}
-
-TEST_LOOP(effective_attention_is_that_of_the_reference, COUNT(families))
-{
-    struct folder folder = {0};
-    struct safetensors golden;
-    char path[64];
-    snprintf(path, sizeof path, "tests/golden-families/%s", families[_i]);
-    folder.path = path;
-    ck_assert(!safetensors_open(&golden, &folder, "instruments.safetensors", &err));
-    struct buf ids = {0};
-    const struct safetensors_entry *list = safetensors_find(&golden, "ids");
-    for (size_t i = 0; i < list->count; i++)
-        buf_format(&ids, "%s%g", i ? "," : "", (double)((const float *)list->data)[i]);
-    open(path, ids.bytes);
+    struct instruments_golden golden;
+    instruments_open(&golden, _i);
+    open(golden.path, golden.ids.bytes);
     ck_assert_msg(!look(all, NULL), "%s", err.text);
     ck_assert_uint_eq(report.tensor_count, 5 * viewer.model.config.n_layer);
     for (size_t i = 0; i < report.tensor_count; i++) {
         const struct kept *kept = &report.tensors[i];
         char name[SITE_NAME_BYTES];
-        const struct safetensors_entry *entry = safetensors_find(&golden, kept_name(name, kept));
-        ck_assert_msg(entry && entry->count == kept_cells(kept), "%s", name);
-        const float *expected = entry->data;
-        double bound = 1e-5 * largest(expected, entry->count);
-        for (size_t k = 0; k < entry->count; k++)
-            ck_assert_msg(fabs((double)kept->data[k] - (double)expected[k]) <= bound,
-                          "%s[%zu]: expected %g, found %g", name, k, (double)expected[k],
-                          (double)kept->data[k]);
+        instruments_expect(&golden, kept_name(name, kept), kept->data, kept_cells(kept), 1e-5);
     }
-    buf_release(&ids);
-    safetensors_release(&golden);
+    instruments_release(&golden);
 }
 
 /* --- what is selected ------------------------------------------------------------------------- */

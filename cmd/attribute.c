@@ -1,0 +1,209 @@
+/* attribute.c: `attn-cli attribute`: what every part of a model adds to the logit of an answer. */
+#include <math.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "command.h"
+#include "format/json_writer.h"
+#include "measure/attribution.h"
+#include "output.h"
+#include "progress.h"
+#include "session.h"
+
+struct job {
+    const struct options *options;
+    struct session session;
+    struct style style;
+    struct output output;
+    struct place place;
+    struct attribution_question question;
+    struct arena text; /* one text's */
+};
+
+/* --- what is asked ---------------------------------------------------------------------------- */
+
+static int read_by(struct job *job, struct err *err)
+{
+    static const char *const names[] = {"part", "source", "neuron"};
+    const char *name = job->options->attribute.by;
+    size_t index = BY_PART;
+    if (name && names_choose(&index, NAMES_LIST(names), "--by", name, err))
+        return -1;
+    job->question.by = (enum attribution_by)index;
+    return 0;
+}
+
+/* The one token of a text, which special tokens around it do not count for; or an id. */
+static int read_token(long long *id, const struct job *job, const char *text, size_t size,
+                      struct err *err)
+{
+    const struct viewer *viewer = &job->session.viewer;
+    struct arena arena = {0};
+    struct tokens tokens = {0};
+    const char *ids = arena_text(&arena, text, size, err);
+    size_t count = 0;
+    int failed = !ids;
+    if (!failed && viewer->tokenizer)
+        failed = tokenizer_encode(viewer->tokenizer, &tokens, text, size, &arena, err);
+    else if (!failed)
+        failed = tokens_from_ids(&tokens, ids, viewer->model.config.vocab_size, &arena, err);
+    for (size_t i = 0; i < tokens.count && !failed; i++) {
+        if (viewer->tokenizer && tokens.items[i].end == tokens.items[i].start)
+            continue;
+        *id = tokens.items[i].id;
+        count++;
+    }
+    arena_release(&arena);
+    if (failed)
+        return err_prefix(err, "--answer");
+    if (count != 1)
+        return err_usage(err, "--answer: expected 1 token, found %zu in '%.*s'", count, (int)size,
+                         text);
+    return 0;
+}
+
+/* ` Mary: John`: a token, or two of which the difference counts. */
+static int read_answer(struct job *job, struct err *err)
+{
+    const char *answer = job->options->attribute.answer;
+    struct attribution_question *question = &job->question;
+    question->answer = question->against = -1;
+    if (!answer)
+        return 0;
+    const char *colon = *answer ? strchr(answer + 1, ':') : NULL;
+    size_t size = colon ? (size_t)(colon - answer) : strlen(answer);
+    if (read_token(&question->answer, job, answer, size, err))
+        return -1;
+    return colon ? read_token(&question->against, job, colon + 1, strlen(colon + 1), err) : 0;
+}
+
+static int read_position(struct job *job, const struct tokenized *sentence, struct err *err)
+{
+    const char *position = job->options->attribute.position;
+    size_t *index = &job->question.position;
+    *index = sentence->count - 1;
+    if (!position || selection_index(index, position, strlen(position), sentence->count))
+        return 0;
+    return err_usage(err,
+                     "--position: expected a place from 0 to %zu (or -%zu to -1 from the end), "
+                     "found '%s'",
+                     sentence->count - 1, sentence->count, position);
+}
+
+/* --- one text --------------------------------------------------------------------------------- */
+
+static const char *name_of(const struct job *job, long long id, struct arena *arena,
+                           struct err *err)
+{
+    const struct tokenizer *tokenizer = job->session.viewer.tokenizer;
+    struct label label = {0};
+    if (!tokenizer)
+        return arena_format(arena, err, "%lld", id);
+    return label_of_word(&label, tokenizer, (uint32_t)id, arena, err) ? NULL : label.text;
+}
+
+/* logit of ␣Mary less ␣John after ␣to: 3.5512 */
+static int describe(struct job *job, struct attribution *attribution, struct err *err)
+{
+    struct arena *arena = &job->text;
+    struct report *report = &attribution->report;
+    long long against = job->question.against;
+    const char *answer = name_of(job, attribution->answer, arena, err);
+    const char *other = against < 0 ? "" : name_of(job, against, arena, err);
+    if (!answer || !other)
+        return -1;
+    report->about = arena_format(
+        arena, err, "logit of %s%s%s after %s: %.4f", answer, against < 0 ? "" : " less ", other,
+        report->sentence.labels[job->question.position].text, attribution->logit);
+    return report->about ? 0 : -1;
+}
+
+/* "answer": 12, "against": null, "position": 4, "logit": 3.5, "remainder": 1e-06 */
+static int put_members(struct buf *members, const struct job *job,
+                       const struct attribution *attribution, struct err *err)
+{
+    struct json_writer json = {.buf = members};
+    json_put_integer(&json, "answer", attribution->answer);
+    if (job->question.against < 0)
+        json_put_text(&json, "against", NULL);
+    else
+        json_put_integer(&json, "against", job->question.against);
+    json_put_integer(&json, "position", (long long)job->question.position);
+    json_put_float(&json, "logit", (float)attribution->logit);
+    json_put_float(&json, "remainder", (float)(attribution->logit - attribution->sum));
+    buf_text(members, ", ");
+    return buf_check(members, err);
+}
+
+static int write_text(struct job *job, size_t index, struct err *err)
+{
+    struct session *session = &job->session;
+    struct text_pair pair;
+    struct attribution attribution;
+    struct buf members = {0};
+    arena_clear(&job->text);
+    if (session_read(session, &pair, index, &job->text, err))
+        return -1;
+    if (read_position(job, &pair.sentence, err) ||
+        attribution_make(&attribution, &session->viewer, &pair, &job->question, &job->text, err))
+        return inputs_blame(&session->inputs, index, err);
+    int failed = describe(job, &attribution, err) ||
+                 put_members(&members, job, &attribution, err) || output_open(&job->output, err);
+    job->place.index = index;
+    job->place.first_members = members.bytes;
+    failed = failed || output_write_made(&job->output, &attribution.report, &job->place, err);
+    if (!failed)
+        print_note("%s; the parts sum to it but for %.1e", attribution.report.about,
+                   fabs(attribution.logit - attribution.sum));
+    buf_release(&members);
+    return failed ? -1 : 0;
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+static int prepare(struct job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    struct session *session = &job->session;
+    if (read_by(job, err) || output_choose(&job->output, &options->output, err) ||
+        looks_read(&job->style, options, err) ||
+        inputs_open(&session->inputs, &options->input, INPUTS_SOME, err) ||
+        session_open(session, err) || read_answer(job, err))
+        return -1;
+    const struct format *format = job->output.format;
+    if (output_check_made(&job->output, err))
+        return -1;
+    looks_note(&options->looks, format);
+    job->place = page_place(&options->looks, &job->style);
+    job->place.count = session->inputs.count;
+    if (format->one_sentence && !job->output.to_folder && session->inputs.count > 1)
+        return err_usage(err,
+                         "--format %s: one file holds one sentence, found %zu: give a folder (-o "
+                         "DIR/)",
+                         format->name, session->inputs.count);
+    return 0;
+}
+
+static int write_all(struct job *job, struct err *err)
+{
+    struct progress progress;
+    size_t count = job->session.inputs.count;
+    progress_begin_beside(&progress, job->options->output.path, "texts");
+    for (size_t i = 0; i < count; i++) {
+        if (write_text(job, i, err))
+            return -1;
+        progress_show(&progress, i + 1, count, NULL);
+    }
+    progress_end(&progress);
+    return output_commit(&job->output, err);
+}
+
+int attribute_command(const struct options *options, struct err *err)
+{
+    struct job job = {.options = options, .session.options = options};
+    int failed = prepare(&job, err) || write_all(&job, err);
+    output_discard(&job.output);
+    session_release(&job.session);
+    arena_release(&job.text);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,394 @@
+#include "measure/attribution.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "model/config.h"
+
+enum { ROWS_AT_ONCE = 32 }; /* of a matrix */
+
+/* The sites of which the last token's row is kept; of values all rows. */
+static const enum site kept_sites[] = {SITE_RESID_PRE, SITE_V,    SITE_WEIGHTS,    SITE_CONTEXT,
+                                       SITE_ATTN_OUT,  SITE_LN_1, SITE_RESID_MID,  SITE_MLP_ACT,
+                                       SITE_MLP_OUT,   SITE_LN_2, SITE_RESID_POST, SITE_LN_F,
+                                       SITE_LOGITS};
+
+enum { KEPT_SITES = sizeof kept_sites / sizeof *kept_sites };
+
+/* The way back from the logits. */
+struct way {
+    struct attribution *attribution;
+    const struct attribution_question *question;
+    const struct config *config;
+    struct weights *weights;
+    size_t tokens;
+    const float *(*rows)[SITE_COUNT]; /* [layer] what was kept; of no layer, in the first */
+    double *u;                        /* [C] the direction, where the way has come to */
+    double *added;                    /* [C] the same for what a sublayer adds */
+    double *inner;                    /* [I or H · dv] what that is in front of its last matrix */
+    double bias;                      /* what the stage's biases add */
+    float *cells;                     /* of the report */
+    struct arena scratch;
+    struct err *err;
+};
+
+static double product(const double *u, const float *x, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += u[i] * (double)x[i];
+    return sum;
+}
+
+/* --- what the pass had ------------------------------------------------------------------------ */
+
+static int keep(void *context, const struct announcement *seen, struct err *err)
+{
+    struct way *way = context;
+    const struct tensor *values = &seen->values;
+    size_t axis = values->rank - 2;
+    struct tensor part = *values;
+    if (seen->site != SITE_V) {
+        part.data += (values->shape[axis] - 1) * values->stride[axis];
+        part.shape[axis] = 1;
+    }
+    float *row = arena_room(&way->scratch, tensor_count(&part), sizeof *row, err);
+    if (!row)
+        return -1;
+    tensor_copy(row, &part);
+    way->rows[seen->layer < 0 ? 0 : seen->layer][seen->site] = row;
+    return 0;
+}
+
+static int run(struct way *way, struct viewer *viewer, const struct text_pair *pair)
+{
+    const struct config *c = way->config;
+    struct selection selection = {.last_logits = true, .head_count = c->n_head};
+    struct text text = {.ids = pair->sentence.ids, .count = way->tokens};
+    struct text_list one = {&text, 1, 0, NULL};
+    for (size_t i = 0; i < KEPT_SITES; i++) {
+        bool of_source = kept_sites[i] == SITE_V || kept_sites[i] == SITE_WEIGHTS;
+        if (site_exists(c, kept_sites[i]) && (!of_source || way->question->by == BY_SOURCE))
+            selection.sites |= site_bit(kept_sites[i]);
+    }
+    way->rows = arena_alloc(&way->scratch, c->n_layer, sizeof *way->rows, way->err);
+    if (!way->rows || selection_layers(&selection, NULL, c, &way->scratch, way->err))
+        return -1;
+    return viewer_run(viewer, &selection, &one, (struct tap){.sink = keep, .context = way},
+                      way->err);
+}
+
+/* --- back through a norm and a matrix --------------------------------------------------------- */
+
+/* From u after a norm of x to u before it, the divisor being what it is; its shift is a bias. */
+static void norm_back(struct way *way, double *u, const float *x, const struct norm *norm)
+{
+    size_t count = way->config->n_embd;
+    double mean = 0, square = 0, mean_of_u = 0;
+    for (size_t i = 0; i < count && !norm->rms; i++)
+        mean += (double)x[i] / (double)count;
+    for (size_t i = 0; i < count; i++)
+        square += ((double)x[i] - mean) * ((double)x[i] - mean) / (double)count;
+    double divisor = sqrt(square + (double)norm->epsilon);
+    for (size_t i = 0; i < count; i++) {
+        way->bias += norm->shift ? u[i] * (double)norm->shift[i] : 0;
+        u[i] *= ((double)norm->scale[i] + (double)norm->offset) / divisor;
+        mean_of_u += norm->rms ? 0 : u[i] / (double)count;
+    }
+    for (size_t i = 0; i < count; i++)
+        u[i] -= mean_of_u;
+}
+
+/* to [in] = W · u [out]; its bias is one. */
+static int matrix_back(struct way *way, double *to, const struct weight *w, const double *u)
+{
+    struct arena arena = {0};
+    float *rows = arena_alloc(&arena, ROWS_AT_ONCE * w->out, sizeof *rows, way->err);
+    for (size_t first = 0; rows && first < w->in; first += ROWS_AT_ONCE) {
+        size_t rest = w->in - first;
+        size_t count = rest < ROWS_AT_ONCE ? rest : ROWS_AT_ONCE;
+        weight_copy(rows, w->out, w, (struct weight_piece){first, count, 0});
+        for (size_t i = 0; i < count; i++)
+            to[first + i] = product(u, rows + i * w->out, w->out);
+    }
+    way->bias += w->bias ? product(u, w->bias, w->out) : 0;
+    arena_release(&arena);
+    return rows ? 0 : -1;
+}
+
+/* The direction of what a sublayer adds, of which the stream has a share; in front of its last
+ * matrix. */
+static int sublayer_back(struct way *way, const float *out, const struct norm *post,
+                         const struct weight *last)
+{
+    const struct config *c = way->config;
+    double share = c->residual_scale == 0 ? 1 : (double)c->residual_scale;
+    for (size_t i = 0; i < c->n_embd; i++)
+        way->added[i] = share * way->u[i];
+    if (c->norm_out)
+        norm_back(way, way->added, out, post);
+    return matrix_back(way, way->inner, last, way->added);
+}
+
+/* --- the parts of a layer --------------------------------------------------------------------- */
+
+enum { PART_OF_MLP, PART_OF_BIAS, PART_OF_TOKEN, PART_OF_PLACE }; /* after the heads */
+
+/* What a part adds; the cell of the stage `row` where parts are shown. */
+static void put(struct way *way, size_t row, size_t part, double value)
+{
+    size_t columns = way->config->n_head + ATTRIBUTION_PARTS;
+    way->attribution->sum += value;
+    if (way->question->by == BY_PART)
+        way->cells[row * columns + part] = (float)value;
+}
+
+/* By the tokens that a head's context was read from. */
+static void put_sources(struct way *way, size_t layer, size_t head)
+{
+    const struct config *c = way->config;
+    const float *weights = way->rows[layer][SITE_WEIGHTS] + head * way->tokens;
+    const float *values =
+        way->rows[layer][SITE_V] + head / (c->n_head / c->n_kv_head) * way->tokens * c->d_v;
+    float *cells = way->cells + (layer * c->n_head + head) * way->tokens;
+    for (size_t key = 0; key < way->tokens; key++)
+        cells[key] = (float)((double)weights[key] *
+                             product(way->inner + head * c->d_v, values + key * c->d_v, c->d_v));
+}
+
+static int heads_back(struct way *way, size_t layer, const struct attention_weights *w)
+{
+    const struct config *c = way->config;
+    const float *const *rows = way->rows[layer];
+    if (sublayer_back(way, rows[SITE_ATTN_OUT], &w->post, &w->out))
+        return -1;
+    for (size_t head = 0; head < c->n_head; head++) {
+        size_t first = head * c->d_v;
+        put(way, layer + 1, head, product(way->inner + first, rows[SITE_CONTEXT] + first, c->d_v));
+        if (way->question->by == BY_SOURCE)
+            put_sources(way, layer, head);
+    }
+    return 0;
+}
+
+static int mlp_back(struct way *way, size_t layer, const struct mlp_weights *w)
+{
+    const struct config *c = way->config;
+    const float *const *rows = way->rows[layer];
+    if (sublayer_back(way, rows[SITE_MLP_OUT], &w->post, &w->proj))
+        return -1;
+    put(way, layer + 1, c->n_head + PART_OF_MLP,
+        product(way->inner, rows[SITE_MLP_ACT], c->n_inner));
+    for (size_t i = 0; way->question->by == BY_NEURON && i < c->n_inner; i++)
+        way->cells[layer * c->n_inner + i] = (float)(way->inner[i] * (double)rows[SITE_MLP_ACT][i]);
+    return 0;
+}
+
+/* The sum that the last norm of a layer is of, where norms come last. */
+static void last_sum(float *sum, const struct way *way, size_t layer)
+{
+    const struct config *c = way->config;
+    const float *const *rows = way->rows[layer];
+    for (size_t i = 0; i < c->n_embd; i++)
+        sum[i] = c->stream_normed ? rows[SITE_LN_1][i] + rows[SITE_MLP_OUT][i]
+                                  : rows[SITE_RESID_POST][i];
+}
+
+/* From the stream that leaves a layer to that which enters it. */
+static int layer_back(struct way *way, size_t layer)
+{
+    const struct config *c = way->config;
+    const float *const *rows = way->rows[layer];
+    struct block_weights w;
+    float *sum = arena_room(&way->scratch, c->n_embd, sizeof *sum, way->err);
+    if (!sum || weights_block(way->weights, layer, SITE_RESID_POST, &w, way->err))
+        return -1;
+    way->bias = 0;
+    bool last = !c->norm_first && c->norm_in;
+    if (last) {
+        last_sum(sum, way, layer);
+        norm_back(way, way->u, sum, &w.mlp.norm);
+    }
+    if (mlp_back(way, layer, &w.mlp))
+        return -1;
+    if (c->residual_normed && !c->parallel)
+        norm_back(way, way->u, rows[SITE_RESID_MID], &w.mlp.norm);
+    if (last)
+        norm_back(way, way->u, rows[SITE_RESID_MID], &w.self.norm);
+    if (heads_back(way, layer, &w.self))
+        return -1;
+    if (c->residual_normed)
+        norm_back(way, way->u, rows[SITE_RESID_PRE], &w.self.norm);
+    put(way, layer + 1, c->n_head + PART_OF_BIAS, way->bias);
+    return 0;
+}
+
+/* --- both ends -------------------------------------------------------------------------------- */
+
+/* The stream that leaves the last layer; and that normed, where it is. */
+static const float *last_stream(const struct way *way)
+{
+    const struct config *c = way->config;
+    bool before_norm = !c->norm_first && c->norm_in && !c->stream_normed;
+    return way->rows[c->n_layer - 1][before_norm ? SITE_LN_2 : SITE_RESID_POST];
+}
+
+static const float *normed_stream(const struct way *way)
+{
+    return way->config->final_norm ? way->rows[0][SITE_LN_F] : last_stream(way);
+}
+
+static uint32_t likeliest(const float *logits, size_t count)
+{
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < count; i++)
+        best = logits[i] > logits[best] ? i : best;
+    return best;
+}
+
+/* u before the matrix of the logits; the logit, of which a cap is what comes after it. */
+static int logits_back(struct way *way)
+{
+    const struct config *c = way->config;
+    const struct attribution_question *question = way->question;
+    const float *logits = way->rows[0][SITE_LOGITS];
+    struct weight words;
+    const float *bias = NULL;
+    double *direction = way->inner;
+    double divisor = c->logit_divisor > 0 ? (double)c->logit_divisor : 1;
+    uint32_t answer =
+        question->answer < 0 ? likeliest(logits, c->vocab_size) : (uint32_t)question->answer;
+    way->attribution->answer = answer;
+    if (weights_unembedding(way->weights, &words, way->err) ||
+        weights_logit_bias(way->weights, &bias, way->err))
+        return -1;
+    way->bias = bias ? (double)bias[answer] / divisor : 0;
+    for (size_t i = 0; i < words.in; i++)
+        direction[i] = (double)weight_element(&words, i, answer);
+    way->attribution->logit = (double)logits[answer];
+    if (question->against >= 0) {
+        size_t against = (size_t)question->against;
+        way->bias -= bias ? (double)bias[against] / divisor : 0;
+        for (size_t i = 0; i < words.in; i++)
+            direction[i] -= (double)weight_element(&words, i, against);
+        way->attribution->logit -= (double)logits[against];
+    }
+    for (size_t i = 0; i < words.in; i++)
+        direction[i] /= divisor;
+    if (c->n_word) {
+        struct weight projection;
+        if (weights_projection(way->weights, true, &projection, way->err) ||
+            matrix_back(way, way->u, &projection, direction))
+            return -1;
+    } else {
+        memcpy(way->u, direction, c->n_embd * sizeof *direction);
+    }
+    if (c->logit_cap > 0)
+        way->attribution->logit = product(way->u, normed_stream(way), c->n_embd) + way->bias;
+    return 0;
+}
+
+static int end_back(struct way *way)
+{
+    const struct config *c = way->config;
+    struct norm norm;
+    if (logits_back(way))
+        return -1;
+    if (c->final_norm) {
+        if (weights_final_norm(way->weights, false, &norm, way->err))
+            return -1;
+        norm_back(way, way->u, last_stream(way), &norm);
+    }
+    put(way, c->n_layer + 1, c->n_head + PART_OF_BIAS, way->bias);
+    return 0;
+}
+
+/* Embeddings: x [C] of the token, and of its place. */
+static int begin_back(struct way *way, uint32_t id)
+{
+    const struct config *c = way->config;
+    size_t width = config_word_width(c);
+    float *token = arena_alloc(&way->scratch, width, sizeof *token, way->err);
+    float *place = arena_alloc(&way->scratch, c->n_embd, sizeof *place, way->err);
+    float *x = arena_alloc(&way->scratch, c->n_embd, sizeof *x, way->err);
+    struct weight projection;
+    struct norm norm;
+    if (!token || !place || !x)
+        return -1;
+    weights_embed_token(way->weights, token, id);
+    scale_row(token, token, width, c->embedding_scale);
+    weights_add_position(way->weights, place, way->tokens - 1);
+    if (c->sinusoids)
+        add_sinusoids((struct matrix){place, 1, c->n_embd, c->n_embd}, way->tokens - 1);
+    way->bias = 0;
+    if (c->embedding_norm) {
+        for (size_t i = 0; i < c->n_embd; i++)
+            x[i] = token[i] + place[i];
+        if (weights_embedding_norm(way->weights, &norm, way->err))
+            return -1;
+        norm_back(way, way->u, x, &norm);
+    }
+    put(way, 0, c->n_head + PART_OF_PLACE, product(way->u, place, c->n_embd));
+    if (c->n_word && (weights_projection(way->weights, false, &projection, way->err) ||
+                      matrix_back(way, way->inner, &projection, way->u)))
+        return -1;
+    put(way, 0, c->n_head + PART_OF_TOKEN, product(c->n_word ? way->inner : way->u, token, width));
+    put(way, 0, c->n_head + PART_OF_BIAS, way->bias);
+    return 0;
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+static int check(const struct viewer *viewer, struct err *err)
+{
+    const struct config *c = &viewer->model.config;
+    if (!site_exists(c, SITE_LOGITS))
+        return err_unsupported(err, "'%s': a model of type \"%s\" has no logits to attribute",
+                               viewer->model.name, config_kind_name(c));
+    if (c->cross)
+        return err_unsupported(err,
+                               "'%s': expected a model of one text, found one that looks at "
+                               "a second text, too",
+                               viewer->model.name);
+    if (!c->causal)
+        return err_unsupported(err,
+                               "'%s': expected a model whose tokens look back, found one that "
+                               "looks ahead",
+                               viewer->model.name);
+    return 0;
+}
+
+static int take_room(struct way *way)
+{
+    const struct config *c = way->config;
+    size_t inner = c->n_inner > c->n_head * c->d_v ? c->n_inner : c->n_head * c->d_v;
+    inner = inner > config_word_width(c) ? inner : config_word_width(c);
+    way->u = arena_alloc(&way->scratch, c->n_embd, sizeof *way->u, way->err);
+    way->added = arena_alloc(&way->scratch, c->n_embd, sizeof *way->added, way->err);
+    way->inner = arena_alloc(&way->scratch, inner, sizeof *way->inner, way->err);
+    return way->u && way->added && way->inner ? 0 : -1;
+}
+
+int attribution_make(struct attribution *attribution, struct viewer *viewer,
+                     const struct text_pair *pair, const struct attribution_question *question,
+                     struct arena *arena, struct err *err)
+{
+    struct way way = {
+        .attribution = attribution,
+        .question = question,
+        .config = &viewer->model.config,
+        .weights = &viewer->model.weights,
+        .tokens = question->position + 1,
+        .err = err,
+    };
+    *attribution = (struct attribution){0};
+    if (check(viewer, err))
+        return -1;
+    way.cells = attribution_report(&attribution->report, viewer, pair, question, arena, err);
+    int failed = !way.cells || run(&way, viewer, pair) || take_room(&way) || end_back(&way);
+    for (size_t layer = way.config->n_layer; layer-- > 0 && !failed;)
+        failed = layer_back(&way, layer);
+    failed = failed || begin_back(&way, pair->sentence.ids[question->position]);
+    arena_release(&way.scratch);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,54 @@
+/* attribution.h: direct logit attribution: what embedding, heads, MLPs and biases add to the logit
+ * of a token, or to the difference of two.
+ *
+ * The norms on the way divide by what they divide by in this pass: then all that is left is linear,
+ * and a direction in the space of logits goes back through it, layer by layer (u in attribution.c).
+ * What a part adds is its product with u, in float64. All parts together are the logit, but for the
+ * rounding of the pass; a cap on logits comes after it.
+ *
+ *     struct attribution_question question = {.answer = -1, .against = -1};
+ *     struct attribution attribution;
+ *     if (attribution_make(&attribution, &viewer, &pair, &question, &arena, err)) ...
+ *     format->write(&out, &attribution.report, &place, err)
+ */
+#ifndef ATTN_MEASURE_ATTRIBUTION_H
+#define ATTN_MEASURE_ATTRIBUTION_H
+
+#include "measure/text_origin.h"
+
+enum attribution_by {
+    BY_PART,   /* a matrix of stages and parts, the sum of whose cells is the logit */
+    BY_SOURCE, /* for each layer, heads and the tokens that they read from */
+    BY_NEURON, /* layers and hidden channels of their MLPs */
+};
+
+struct attribution_question {
+    enum attribution_by by;
+    size_t position;           /* the token after which the answer stands */
+    long long answer, against; /* ids; -1: the likeliest; none */
+};
+
+struct attribution {
+    struct report report;
+    uint32_t answer;
+    double logit; /* of the answer, less that of the other */
+    double sum;   /* of all parts */
+};
+
+/* Run the text up to the position. The report's memory is the arena's. Refused, as not supported:
+ * models of two texts, whose tokens look ahead, or that have no logits. */
+int attribution_make(struct attribution *attribution, struct viewer *viewer,
+                     const struct text_pair *pair, const struct attribution_question *question,
+                     struct arena *arena, struct err *err);
+
+/* --- its report (attribution_report.c) -------------------------------------------------------- */
+
+enum { ATTRIBUTION_PARTS = 4 }; /* beside heads: mlp, bias, token, place */
+
+/* Make it, all zeros. Returns its numbers, the arena's: [L + 2, H + ATTRIBUTION_PARTS], [L, H, T]
+ * or [L, I]; NULL with `err`. */
+float *attribution_report(struct report *report, const struct viewer *viewer,
+                          const struct text_pair *pair, const struct attribution_question *question,
+                          struct arena *arena, struct err *err);
+
+#endif

@@ -1,0 +1,79 @@
+/* instruments_golden.h: what oracle/instruments.py found in the small models of golden-families.
+ *
+ *     TEST_LOOP(…, INSTRUMENTS_FAMILIES)
+ *     instruments_open(&golden, _i);
+ *     viewer_open(&viewer, golden.path, …), golden.ids …
+ *     instruments_expect(&golden, "h.0.rollout", values, count, 1e-5);
+ */
+#ifndef ATTN_TESTS_INSTRUMENTS_GOLDEN_H
+#define ATTN_TESTS_INSTRUMENTS_GOLDEN_H
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "format/safetensors.h"
+
+/* clang-format off */
+static const char *const instruments_families[] = {
+    "bloom", "falcon", "falcon-7b-style", "falcon-rw-alibi", "gemma", "gemma2", "gemma3_text",
+    "gpt_neo", "gpt_neox", "gpt_neox-sequential", "gptj", "granite", "llama",
+    "llama-bf16-tied-biases", "llama-rope-dynamic", "llama-rope-linear", "llama-rope-llama3",
+    "llama-rope-yarn", "mistral", "olmo2", "opt", "opt-350m-style", "phi", "phi3", "phi3-longrope",
+    "qwen2", "qwen3", "smollm3", "stablelm", "starcoder2"};
+/* clang-format on */
+
+enum { INSTRUMENTS_FAMILIES = sizeof instruments_families / sizeof *instruments_families };
+
+struct instruments_golden {
+    char path[64];
+    struct folder folder;
+    struct safetensors tensors;
+    struct buf ids; /* "11,1,0" */
+};
+
+static inline const float *instruments_find(const struct instruments_golden *golden,
+                                            const char *name, size_t count)
+{
+    const struct safetensors_entry *entry = safetensors_find(&golden->tensors, name);
+    ck_assert_msg(entry && (!count || entry->count == count), "%s", name);
+    return entry->data;
+}
+
+static inline void instruments_open(struct instruments_golden *golden, int family)
+{
+    struct err err = {0};
+    *golden = (struct instruments_golden){0};
+    snprintf(golden->path, sizeof golden->path, "tests/golden-families/%s",
+             instruments_families[family]);
+    golden->folder.path = golden->path;
+    ck_assert_msg(
+        !safetensors_open(&golden->tensors, &golden->folder, "instruments.safetensors", &err),
+        "%s (run from the repository's root)", err.text);
+    const float *ids = instruments_find(golden, "ids", 0);
+    for (size_t i = 0; i < safetensors_find(&golden->tensors, "ids")->count; i++)
+        buf_format(&golden->ids, "%s%g", i ? "," : "", (double)ids[i]);
+}
+
+static inline void instruments_release(struct instruments_golden *golden)
+{
+    buf_release(&golden->ids);
+    safetensors_release(&golden->tensors);
+}
+
+/* Numbers are off by no more than a share of the tensor's largest. */
+static inline void instruments_expect(const struct instruments_golden *golden, const char *name,
+                                      const float *found, size_t count, double share)
+{
+    const float *expected = instruments_find(golden, name, count);
+    double most = 0;
+    for (size_t i = 0; i < count; i++)
+        most = fmax(most, fabs((double)expected[i]));
+    for (size_t i = 0; i < count; i++)
+        ck_assert_msg(fabs((double)found[i] - (double)expected[i]) <= share * most,
+                      "%s %s[%zu]: expected %g, found %g", golden->path, name, i,
+                      (double)expected[i], (double)found[i]);
+}
+
+#endif
