@@ -140,6 +140,8 @@ fi
 if python=$(python_with 'torch; assert "usage: AVX" in torch.__config__.show()'); then
     same 'the models that PyTorch makes' '' \
         "$("$python" "$ROOT/tests/torch/compare.py" "$attn" 2>&1)"
+    same 'what instruments find' agreed \
+        "$("$python" "$ROOT/tests/torch/instruments.py" 2>&1 >/dev/null && echo agreed)"
 else
     skip PyTorch
 fi
