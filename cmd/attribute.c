@@ -24,10 +24,9 @@ struct job {
 
 static int read_by(struct job *job, struct err *err)
 {
-    static const char *const names[] = {"part", "source", "neuron"};
     const char *name = job->options->attribute.by;
     size_t index = BY_PART;
-    if (name && names_choose(&index, NAMES_LIST(names), "--by", name, err))
+    if (name && names_choose(&index, NAMES(attribution_ways, ATTRIBUTION_WAYS), "--by", name, err))
         return -1;
     job->question.by = (enum attribution_by)index;
     return 0;

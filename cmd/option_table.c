@@ -318,7 +318,7 @@ const struct option_row option_rows[] = {
     STRING("position", 0, "N", attribute.position, FOR_ATTRIBUTE,
            "where the token before the answer stands, from 0, or -1 from the end (default: -1)"),
     STRING("by", 0, "WHAT", attribute.by, FOR_ATTRIBUTE,
-           "what it is taken apart into: part (default), source or neuron"),
+           "what it is taken apart into: part (default), source or neuron: see Parts"),
     STRINGS("sentence", 's', "TEXT", input.sentences, FOR_HEADS,
             "a text to measure on; may be given several times"),
     STRING("file", 'f', "PATH", input.file, FOR_HEADS,

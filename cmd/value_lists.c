@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "measure/attribution.h"
 #include "measure/comparison.h"
 #include "bench/benchmark.h"
 #include "write/palette.h"
@@ -67,6 +68,7 @@ ROWS(palettes, "Palettes", NULL, palette_rows, palette_count, about)
 EACH(patterns, NULL, NULL, PATTERN_COUNT, splitter_patterns[index].name, NULL)
 ROWS(reductions, "Reductions", ", of each head over all texts", measure_rows, MEASURE_COUNT, about)
 ROWS(measurements, "Measurements", ", medians of all rounds", task_rows, TASK_KINDS, about)
+ROWS(attributions, "Parts", NULL, attribution_ways, ATTRIBUTION_WAYS, about)
 ROWS(scores, "Scores", NULL, score_rows, SCORES, about)
 ROWS(attention_parts, NULL, NULL, attention_parts, attention_part_count, words)
 
@@ -331,6 +333,7 @@ const struct value_use value_uses[] = {
     {"palette", FOR_ALL, &list_palettes, NULL, false},
     {"reduce", FOR_ALL, &list_reductions, ",", false},
     {"only", FOR_ALL, &list_measurements, ",", false},
+    {"by", FOR_ALL, &list_attributions, NULL, false},
     {"sort", FOR_ALL, &list_scores, NULL, false},
     {"map", FOR_ALL, &list_scores, NULL, false},
     {"shape", FOR_ALL, &list_shapes, NULL, false},

@@ -119,6 +119,7 @@ static int sink(void *context, const struct announcement *seen, struct err *err)
 
 /* --- the beginning ---------------------------------------------------------------------------- */
 
+/* What one is made of: in its layer, or in all up to that. */
 static void watch_one(struct effective *e, struct watch *watch, enum site site, size_t layer)
 {
     bool through = site == SITE_ROLLOUT || site == SITE_FLOW;

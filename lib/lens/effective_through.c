@@ -27,7 +27,7 @@ static void roll(struct held_text *text, const double *mixed, bool first)
         y[i] = first ? mixed[i] : 0;
     for (size_t i = 0; i < width && !first; i++)
         for (size_t k = 0; k < width; k++)
-            for (size_t j = 0; j < width; j++)
+            for (size_t j = 0; j < width && mixed[i * width + k] != 0; j++)
                 y[i * width + j] += mixed[i * width + k] * text->rollout[k * width + j];
     text->spare = text->rollout;
     text->rollout = y;

@@ -16,11 +16,14 @@
 
 #include "measure/text_origin.h"
 
-enum attribution_by {
-    BY_PART,   /* a matrix of stages and parts, the sum of whose cells is the logit */
-    BY_SOURCE, /* for each layer, heads and the tokens that they read from */
-    BY_NEURON, /* layers and hidden channels of their MLPs */
+enum attribution_by { BY_PART, BY_SOURCE, BY_NEURON, ATTRIBUTION_WAYS };
+
+struct attribution_way {
+    const char *name;  /* as in --by */
+    const char *about; /* a line for help */
 };
+
+extern const struct attribution_way attribution_ways[ATTRIBUTION_WAYS];
 
 struct attribution_question {
     enum attribution_by by;

@@ -3,6 +3,12 @@
 
 #include "model/config.h"
 
+const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
+    [BY_PART] = {"part", "heads, MLPs, biases, embeddings: all cells sum to the logit (default)"},
+    [BY_SOURCE] = {"source", "heads by the token that they read from"},
+    [BY_NEURON] = {"neuron", "hidden channels of the MLPs"},
+};
+
 /* "embed", the layers, "final"; the heads, "mlp", … */
 static const struct label *make_labels(const char *const *names, size_t before, size_t between,
                                        size_t after, struct arena *arena, struct err *err)
@@ -40,6 +46,7 @@ static int make_frame(struct sheet *frame, const struct config *c, enum attribut
             (struct axis){"neuron", c->n_inner, labels_of_numbers(c->n_inner, arena, err), 0};
         break;
     case BY_PART:
+    case ATTRIBUTION_WAYS:
         frame->tensor = "attribution";
         frame->rows = (struct axis){"layer", c->n_layer + 2,
                                     make_labels(stages, 1, c->n_layer, 1, arena, err), 0};

@@ -112,6 +112,8 @@ const struct site_row site_rows[SITE_ALL] = {
                    NULL},
 };
 
+_Static_assert(SITE_ALL <= 64, "a set of sites is 64 bits");
+
 bool site_is_of_source(enum site site)
 {
     const struct site_row *row = &site_rows[site];

@@ -80,6 +80,11 @@ def effective(p):
         at = f"h.{layer}."
         weights, v, rows = p.seen[at + "weights"], p.seen[at + "v"], out_rows(p, layer)
         added = [matmul(v[h // group], list(zip(*rows[h * m.d:(h + 1) * m.d]))) for h in range(m.H)]
+        bias = p.vector(f"{m.names['prefix']}{m.names['layers']}{layer}.{m.names['o']}.bias", m.C)
+        for i, wanted in enumerate(p.seen[at + "attn_out"]):  # what is added is all there is
+            for c, value in enumerate(wanted):
+                summed = math.fsum(weights[h][i][j] * added[h][j][c] for h in range(m.H) for j in range(T))
+                assert abs(summed + (bias[c] if bias else 0.0) - value) < 1e-12
         for name, vectors in ("value_weighted", [v[h // group] for h in range(m.H)]), (
                 "norm_weighted", added):
             found[at + name] = [[[a * length(vectors[h][j]) for j, a in enumerate(row)]

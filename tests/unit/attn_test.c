@@ -72,6 +72,22 @@ TEST(layers_are_chosen_as_on_the_command_line)
     attn_close(model);
 }
 
+TEST(effective_attention_is_seen_as_weights_are)
+{
+    struct seen seen = {0};
+    struct attn_ids ids = {0};
+    struct attn_request request = {
+        .show = "rollout", .layers = "-1", .sink = look, .context = &seen};
+    struct attn_model *model = attn_open("tiny", 1, NULL);
+    ck_assert_int_eq(attn_encode(model, "Life is short", 13, &ids, NULL), 0);
+    ck_assert_int_eq(attn_run(model, &ids, &request, NULL), 0);
+    ck_assert_uint_eq(seen.count, 1);
+    ck_assert_str_eq(seen.names[0], "h.1.rollout");
+    ck_assert_uint_eq(seen.rank, 2);
+    attn_ids_free(&ids);
+    attn_close(model);
+}
+
 TEST(a_source_is_looked_at)
 {
     struct attn_error error = {0};
