@@ -4,6 +4,7 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "batch_work.h"
+#include "lens/effective.h"
 #include "model/site.h"
 #include "../output.h"
 
@@ -93,6 +94,7 @@ int batch_prepare(struct batch_work *work, const struct job *job, struct prepare
     if (prepared->model && !make_request(work, job, prepared, arena, err) &&
         !open_model_read(prepared->model, job, &prepared->pair, arena, err) &&
         !check_edits(prepared, &job->item.options.edit, arena, err) &&
+        !effective_check(&prepared->request.selection, prepared->pair.sentence.count, err) &&
         !(reduced &&
           reductions_note(&work->reductions, job, prepared->model, &prepared->pair, err))) {
         prepared->bytes = reduced ? 0 : job_bytes(prepared);

@@ -136,15 +136,12 @@ static void watch_one(struct effective *e, struct watch *watch, enum site site, 
         watch_add(watch, SITE_RESID_PRE, layer);
 }
 
-static int check_flow(const struct selection *selection, const struct batch *batch, struct err *err)
+int effective_check(const struct selection *selection, size_t tokens, struct err *err)
 {
-    for (size_t s = 0; selection->sites >> SITE_FLOW & 1 && s < batch->count; s++)
-        if (batch->texts[s].count > FLOW_TOKENS_MAX)
-            return err_set(err,
-                           "'flow': expected at most %d tokens, found %zu: 'rollout' takes any "
-                           "number",
-                           FLOW_TOKENS_MAX, batch->texts[s].count);
-    return 0;
+    if (!(selection->sites >> SITE_FLOW & 1) || tokens <= FLOW_TOKENS_MAX)
+        return 0;
+    return err_set(err, "'flow': expected at most %d tokens, found %zu: 'rollout' takes any number",
+                   FLOW_TOKENS_MAX, tokens);
 }
 
 /* What is zeroed goes through the rest of its layer as the model has it. */
@@ -168,8 +165,11 @@ int effective_begin(const struct selection *selection, const struct run *run, st
     if (selection->sites < site_bit(SITE_VALUE_WEIGHTED))
         return 0;
     struct effective *e = arena_alloc(arena, 1, sizeof *e, err);
-    if (!e || check_flow(selection, run->batch, err) || check_zeroing(selection, run, err))
+    if (!e || check_zeroing(selection, run, err))
         return -1;
+    for (size_t s = 0; s < run->batch->count; s++)
+        if (effective_check(selection, run->batch->texts[s].count, err))
+            return -1;
     *e = (struct effective){.selection = selection, .run = run, .next = *tap, .arena = arena};
     for (enum site site = SITE_VALUE_WEIGHTED; site < SITE_ALL; site++)
         for (size_t i = 0; selection->sites >> site & 1 && i < layers.count; i++)

@@ -18,9 +18,12 @@
 
 enum { FLOW_TOKENS_MAX = 64 };
 
+/* Refuse flow through more tokens. */
+int effective_check(const struct selection *selection, size_t tokens, struct err *err);
+
 /* Where the selection has none of them nothing happens; else what they are made of is watched, too,
  * and `tap` becomes one that makes them and hands on what was selected. All memory is the arena's.
- * Refused: flow through too many tokens. */
+ * Refused: what effective_check refuses. */
 int effective_begin(const struct selection *selection, const struct run *run, struct watch *watch,
                     struct tap *tap, struct arena *arena, struct err *err);
 
