@@ -16,13 +16,14 @@ int forward_attended(const struct run *run, size_t layer, struct matrix x, struc
         .batch = &rows,
         .layers = run->config->n_layer,
         .tap = &tap,
+        .attended = true,
         .arena = arena,
         .err = err,
     };
     if (watch_init(&watch, run->config, arena, err))
         return -1;
     watch_add(&watch, SITE_LOGITS, 0); /* no layer is cut short, and none announces anything */
-    if (pass_init_attended(&pass))
+    if (pass_memory_take(&pass, false) || pass_hold_pairs(&pass))
         return -1;
     copy_rows(pass.scratch.x, x);
     copy_rows(pass.scratch.context, context);

@@ -35,8 +35,7 @@ static int reserve_caches(struct pass *pass)
     return 0;
 }
 
-/* What products of bf16 round their inputs into. */
-static int hold_pairs(struct pass *pass)
+int pass_hold_pairs(struct pass *pass)
 {
     const struct config *c = pass->config;
     const struct batch *batch = pass->batch;
@@ -53,19 +52,13 @@ static int hold_pairs(struct pass *pass)
 int pass_init(struct pass *pass)
 {
     bool stream_alone = !pass->layers || !pass_goes_to(pass, SITE_RESID_PRE, 0);
-    if (pass_memory_take(pass, stream_alone) || hold_pairs(pass))
+    if (pass_memory_take(pass, stream_alone) || pass_hold_pairs(pass))
         return -1;
     if (stream_alone)
         return 0;
     pass_fill_waves(pass);
     return attention_maps_init(pass) || pass_memory_take_logits(pass) || reserve_caches(pass) ? -1
                                                                                               : 0;
-}
-
-int pass_init_attended(struct pass *pass)
-{
-    pass->attended = true;
-    return pass_memory_take(pass, false) || hold_pairs(pass) ? -1 : 0;
 }
 
 int pass_init_cross(struct pass *cross, const struct pass *pass, const struct batch *batch)

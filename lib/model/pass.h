@@ -67,11 +67,13 @@ struct pass {
     struct err *err;
 };
 
-/* Reserve the buffers that this pass will use, and room in caches; those of rows that have attended
- * already; the pass again, with `batch`, which looks at the sources, over the same stream. */
+/* Reserve the buffers that this pass will use, and room in caches; the pass again, with `batch`,
+ * which looks at the sources, over the same stream. */
 int pass_init(struct pass *pass);
-int pass_init_attended(struct pass *pass);
 int pass_init_cross(struct pass *cross, const struct pass *pass, const struct batch *batch);
+
+/* What products of bf16 round their inputs into. */
+int pass_hold_pairs(struct pass *pass);
 
 /* What was stored in the caches counts from now on; or it is forgotten. */
 void pass_end_caches(struct pass *pass, bool keep);
