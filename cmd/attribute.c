@@ -134,6 +134,15 @@ static int put_members(struct buf *members, const struct job *job,
     return buf_check(members, err);
 }
 
+/* Below a page. */
+static int write_bars(struct job *job, const struct report *report, struct err *err)
+{
+    if (strcmp(job->output.format->name, "text") != 0)
+        return 0;
+    return attribution_bars_write(&job->output.stream, report, job->question.by, job->place.columns,
+                                  err);
+}
+
 static int write_text(struct job *job, size_t index, struct err *err)
 {
     struct session *session = &job->session;
@@ -150,7 +159,8 @@ static int write_text(struct job *job, size_t index, struct err *err)
                  put_members(&members, job, &attribution, err) || output_open(&job->output, err);
     job->place.index = index;
     job->place.first_members = members.bytes;
-    failed = failed || output_write_made(&job->output, &attribution.report, &job->place, err);
+    failed = failed || output_write_made(&job->output, &attribution.report, &job->place, err) ||
+             write_bars(job, &attribution.report, err);
     if (!failed)
         print_note("%s; the parts sum to it but for %.1e", attribution.report.about,
                    fabs(attribution.logit - attribution.sum));

@@ -234,6 +234,7 @@ done
 for by in part source neuron; do
     try attribute -m "$in/school" -s 'Anna is' --by $by --answer 'old:is' --format json -o here
 done
+try attribute -m "$in/school" -s 'Anna is'
 try attribute -m "$ROOT/tests/golden-families/opt-350m-style" --ids 1,2 --answer 3:4 -o here.svg
 try lesson 2
 try help

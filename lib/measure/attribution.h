@@ -54,4 +54,9 @@ float *attribution_report(struct report *report, const struct viewer *viewer,
                           const struct text_pair *pair, const struct attribution_question *question,
                           struct arena *arena, struct err *err);
 
+/* The cells farthest from 0, a line each with a bar, ░ where it is below, on a page so wide (0:
+ * endless; attribution_page.c). */
+int attribution_bars_write(struct stream *out, const struct report *report, enum attribution_by by,
+                           size_t page, struct err *err);
+
 #endif
