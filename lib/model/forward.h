@@ -41,7 +41,8 @@ int forward_logits(const struct run *run, struct matrix logits, struct matrix st
                    struct arena *arena, struct err *err);
 
 /* The rest of a layer, from its heads on: x [N, C], rows of the stream as they enter it, becomes
- * what leaves it, had its heads given context [N, H·dv]. Not for a model that looks at sources. */
+ * what leaves it, had its heads given context [N, H·dv]. (Where that leaves it as it is, x is as
+ * wide.) Not for a model that looks at sources. */
 int forward_attended(const struct run *run, size_t layer, struct matrix x, struct matrix context,
                      struct arena *arena, struct err *err);
 

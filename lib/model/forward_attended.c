@@ -7,6 +7,7 @@ int forward_attended(const struct run *run, size_t layer, struct matrix x, struc
 {
     struct span all = {0, x.rows};
     struct batch rows = {.count = 1, .queries = &all, .tokens = x.rows, .key_tokens = x.rows};
+    bool side_by_side = run->config->kind == MODEL_ATTENTION && !run->config->out_proj;
     struct watch watch;
     struct tap tap = {.watch = &watch};
     struct pass pass = {
@@ -29,6 +30,6 @@ int forward_attended(const struct run *run, size_t layer, struct matrix x, struc
     copy_rows(pass.scratch.context, context);
     if (block(&pass, layer) == PASS_FAILED)
         return -1;
-    copy_rows(x, pass.scratch.x);
+    copy_rows(x, side_by_side ? context : pass.scratch.x);
     return 0;
 }

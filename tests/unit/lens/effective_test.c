@@ -146,3 +146,36 @@ TEST(flow_is_for_few_tokens)
                      "'flow': expected at most 64 tokens, found 65: 'rollout' takes any number");
     buf_release(&ids);
 }
+
+/* 1 - cos between the contexts of a query, the heads side by side, with and without a key. */
+static double distance_without(const struct kept *kept, size_t query, size_t key)
+{
+    const struct kept *v = &kept[0], *weights = &kept[1], *context = &kept[2];
+    double both = 0, with = 0, without = 0;
+    for (size_t head = 0; head < 4; head++) {
+        size_t row = head * weights->shape[1] + query;
+        double a = (double)context->data[row];
+        double b = a - (double)weights->data[row * weights->shape[2] + key] *
+                           (double)v->data[head / 2 * weights->shape[2] + key];
+        both += a * b;
+        with += a * a;
+        without += b * b;
+    }
+    return 1 - both / sqrt(with * without);
+}
+
+TEST(heads_side_by_side_are_what_leaves_a_layer)
+{
+    open("life-grouped", "0,4,5,3"); /* heads 1 wide, two of which share values */
+    ck_assert(!look("v,weights,context,value_zeroing", NULL));
+    ck_assert_int_eq(report.tensors[3].site, SITE_VALUE_ZEROING);
+    for (size_t query = 0; query < 4; query++) {
+        double distances[4];
+        double sum = 0;
+        for (size_t key = 0; key < 4; key++)
+            sum += distances[key] = distance_without(report.tensors, query, key);
+        for (size_t key = 0; key < 4; key++)
+            ck_assert(fabs((double)report.tensors[3].data[query * 4 + key] - distances[key] / sum) <
+                      1e-5);
+    }
+}
