@@ -89,6 +89,33 @@ static int read_position(struct job *job, const struct tokenized *sentence, stru
                      sentence->count - 1, sentence->count, position);
 }
 
+static int read_text(struct job *job, struct text_pair *pair, size_t index, struct err *err)
+{
+    arena_clear(&job->text);
+    if (session_read(&job->session, pair, index, &job->text, err))
+        return -1;
+    return read_position(job, &pair->sentence, err) ? inputs_blame(&job->session.inputs, index, err)
+                                                    : 0;
+}
+
+/* All texts must be sound before the first is looked at: no output stops half-way. */
+static int check_texts(struct job *job, struct err *err)
+{
+    struct session *session = &job->session;
+    size_t tokens = 0;
+    for (size_t i = 0; i < session->inputs.count; i++) {
+        struct text_pair pair;
+        if (read_text(job, &pair, i, err))
+            return -1;
+        session_count_dropped(session, &pair, i);
+        tokens += job->question.position + 1;
+    }
+    viewer_expect(&session->viewer, tokens);
+    viewer_expect_steps(&session->viewer, session->inputs.count); /* of logits, the last of each */
+    session_note_dropped(session);
+    return 0;
+}
+
 /* --- one text --------------------------------------------------------------------------------- */
 
 static const char *name_of(const struct job *job, long long id, struct arena *arena,
@@ -149,11 +176,9 @@ static int write_text(struct job *job, size_t index, struct err *err)
     struct text_pair pair;
     struct attribution attribution;
     struct buf members = {0};
-    arena_clear(&job->text);
-    if (session_read(session, &pair, index, &job->text, err))
+    if (read_text(job, &pair, index, err))
         return -1;
-    if (read_position(job, &pair.sentence, err) ||
-        attribution_make(&attribution, &session->viewer, &pair, &job->question, &job->text, err))
+    if (attribution_make(&attribution, &session->viewer, &pair, &job->question, &job->text, err))
         return inputs_blame(&session->inputs, index, err);
     int failed = describe(job, &attribution, err) ||
                  put_members(&members, job, &attribution, err) || output_open(&job->output, err);
@@ -210,7 +235,7 @@ static int write_all(struct job *job, struct err *err)
 int attribute_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options, .session.options = options};
-    int failed = prepare(&job, err) || write_all(&job, err);
+    int failed = prepare(&job, err) || check_texts(&job, err) || write_all(&job, err);
     output_discard(&job.output);
     session_release(&job.session);
     arena_release(&job.text);
