@@ -32,35 +32,6 @@ static int read_by(struct job *job, struct err *err)
     return 0;
 }
 
-/* The one token of a text, which special tokens around it do not count for; or an id. */
-static int read_token(long long *id, const struct job *job, const char *text, size_t size,
-                      struct err *err)
-{
-    const struct viewer *viewer = &job->session.viewer;
-    struct arena arena = {0};
-    struct tokens tokens = {0};
-    const char *ids = arena_text(&arena, text, size, err);
-    size_t count = 0;
-    int failed = !ids;
-    if (!failed && viewer->tokenizer)
-        failed = tokenizer_encode(viewer->tokenizer, &tokens, text, size, &arena, err);
-    else if (!failed)
-        failed = tokens_from_ids(&tokens, ids, viewer->model.config.vocab_size, &arena, err);
-    for (size_t i = 0; i < tokens.count && !failed; i++) {
-        if (viewer->tokenizer && tokens.items[i].end == tokens.items[i].start)
-            continue;
-        *id = tokens.items[i].id;
-        count++;
-    }
-    arena_release(&arena);
-    if (failed)
-        return err_prefix(err, "--answer");
-    if (count != 1)
-        return err_usage(err, "--answer: expected 1 token, found %zu in '%.*s'", count, (int)size,
-                         text);
-    return 0;
-}
-
 /* ` Mary: John`: a token, or two of which the difference counts. */
 static int read_answer(struct job *job, struct err *err)
 {
@@ -71,9 +42,11 @@ static int read_answer(struct job *job, struct err *err)
         return 0;
     const char *colon = *answer ? strchr(answer + 1, ':') : NULL;
     size_t size = colon ? (size_t)(colon - answer) : strlen(answer);
-    if (read_token(&question->answer, job, answer, size, err))
+    if (inputs_read_token(&job->session, &question->answer, "--answer", answer, size, err))
         return -1;
-    return colon ? read_token(&question->against, job, colon + 1, strlen(colon + 1), err) : 0;
+    return colon ? inputs_read_token(&job->session, &question->against, "--answer", colon + 1,
+                                     strlen(colon + 1), err)
+                 : 0;
 }
 
 static int read_position(struct job *job, const struct tokenized *sentence, struct err *err)

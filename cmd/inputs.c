@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "command.h"
 #include "model/model.h"
 
@@ -277,4 +278,37 @@ int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folde
     if (options->add_special && tokenizer_add_special(tokenizer, err))
         return -1;
     return options->bos ? tokenizer_begin_texts(tokenizer, folder, err) : 0;
+}
+
+/* --- a token that an option names ------------------------------------------------------------- */
+
+int inputs_read_token(struct session *session, long long *id, const char *option, const char *text,
+                      size_t size, struct err *err)
+{
+    const struct tokenizer *tokenizer = session->viewer.tokenizer;
+    long long last = (long long)session->viewer.model.config.vocab_size - 1;
+    struct tokens tokens = {0};
+    size_t count = 0;
+    const char *copy = arena_text(&session->arena, text, size, err);
+    if (!copy)
+        return -1;
+    if (!tokenizer && num_parse_integer(copy, 0, last, id))
+        return 0;
+    if (!tokenizer)
+        return err_usage(err, "%s: expected an id from 0 to %lld, found '%s'", option, last, copy);
+    if (tokenizer_encode(tokenizer, &tokens, copy, size, &session->arena, err))
+        return err_prefix(err, "%s", option);
+    for (size_t i = 0; i < tokens.count; i++) {
+        if (tokens.items[i].end == tokens.items[i].start)
+            continue;
+        *id = tokens.items[i].id;
+        count++;
+    }
+    if (count != 1)
+        return err_usage(err, "%s: expected a text of 1 token, found '%s', which has %zu", option,
+                         copy, count);
+    if (*id > last)
+        return err_usage(err, "%s: '%s': expected an id from 0 to %lld, found %lld", option, copy,
+                         last, *id);
+    return 0;
 }

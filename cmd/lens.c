@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/names.h"
-#include "base/num.h"
 #include "command.h"
 #include "measure/layer_lens.h"
 #include "measure/token_scores.h"
@@ -52,31 +51,13 @@ static int read_numbers(struct job *job, struct err *err)
     }
 }
 
-/* One token, as texts have it. */
 static int read_target(struct job *job, struct err *err)
 {
     const char *text = job->options->lens.target;
-    struct tokens tokens = {0};
-    const struct tokenizer *tokenizer = job->session.viewer.tokenizer;
-    size_t words = job->session.viewer.model.config.vocab_size;
-    long long id = 0;
     job->plan.target = -1;
-    if (!text)
-        return 0;
-    if (num_parse_integer(text, 0, (long long)words - 1, &id) && !tokenizer) {
-        job->plan.target = id;
-        return 0;
-    }
-    if (!tokenizer)
-        return err_usage(err, "--target: expected an id from 0 to %zu, found '%s'", words - 1,
-                         text);
-    if (tokenizer_encode_alone(tokenizer, &tokens, text, strlen(text), &job->session.arena, err))
-        return err_prefix(err, "--target");
-    if (tokens.count != 1 || tokens.items[0].id >= words)
-        return err_usage(err, "--target: expected a text of 1 token, found '%s', which has %zu",
-                         text, tokens.count);
-    job->plan.target = tokens.items[0].id;
-    return 0;
+    return text ? inputs_read_token(&job->session, &job->plan.target, "--target", text,
+                                    strlen(text), err)
+                : 0;
 }
 
 static int check_output(struct job *job, struct err *err)

@@ -118,6 +118,11 @@ int session_edit(struct session *session, struct err *err);
 int session_read(const struct session *session, struct text_pair *pair, size_t index,
                  struct arena *arena, struct err *err);
 
+/* The one token of an option's text, but for those that are put around texts; where the model has
+ * no tokenizer its id. Refused as usage: none, or more. */
+int inputs_read_token(struct session *session, long long *id, const char *option, const char *text,
+                      size_t size, struct err *err);
+
 /* Count the characters that were dropped in a text, or in the source, and say so when all are
  * read. */
 void session_count_dropped(struct session *session, const struct text_pair *pair, size_t index);
