@@ -288,7 +288,6 @@ int inputs_read_token(struct session *session, long long *id, const char *option
     const struct tokenizer *tokenizer = session->viewer.tokenizer;
     long long last = (long long)session->viewer.model.config.vocab_size - 1;
     struct tokens tokens = {0};
-    size_t count = 0;
     const char *copy = arena_text(&session->arena, text, size, err);
     if (!copy)
         return -1;
@@ -296,17 +295,12 @@ int inputs_read_token(struct session *session, long long *id, const char *option
         return 0;
     if (!tokenizer)
         return err_usage(err, "%s: expected an id from 0 to %lld, found '%s'", option, last, copy);
-    if (tokenizer_encode(tokenizer, &tokens, copy, size, &session->arena, err))
+    if (tokenizer_encode_alone(tokenizer, &tokens, copy, size, &session->arena, err))
         return err_prefix(err, "%s", option);
-    for (size_t i = 0; i < tokens.count; i++) {
-        if (tokens.items[i].end == tokens.items[i].start)
-            continue;
-        *id = tokens.items[i].id;
-        count++;
-    }
-    if (count != 1)
+    if (tokens.count != 1)
         return err_usage(err, "%s: expected a text of 1 token, found '%s', which has %zu", option,
-                         copy, count);
+                         copy, tokens.count);
+    *id = tokens.items->id;
     if (*id > last)
         return err_usage(err, "%s: '%s': expected an id from 0 to %lld, found %lld", option, copy,
                          last, *id);

@@ -8,23 +8,7 @@
 #include "base/utf8.h"
 #include "text/encoder.h"
 #include "text/label.h"
-#include "text/shown_tokens.h"
-#include "text/tokenizer_config.h"
-#include "text/words.h"
-
-struct tokenizer {
-    const char *file; /* with its words */
-    bool is_words;    /* the one of these two that is filled */
-    struct vocabulary vocabulary;
-    struct pipeline pipeline;
-    const struct token_set *set; /* of that one */
-    struct shown_tokens shown;
-    struct tokenizer_config config;
-    bool spells_special;
-    bool begins_texts;
-    uint32_t begin;             /* what texts begin with */
-    struct special_ids special; /* what goes around texts */
-};
+#include "text/tokenizer_parts.h"
 
 static int open_json(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
                      struct err *err)
@@ -352,57 +336,4 @@ bool tokenizer_decode(const struct tokenizer *tokenizer, struct token_decoder *d
     if (bytes)
         token_decoder_put(decoder, bytes, size);
     return bytes;
-}
-
-size_t tokenizer_size(const struct tokenizer *tokenizer)
-{
-    return token_set_size(tokenizer->set);
-}
-
-long long tokenizer_truncation(const struct tokenizer *tokenizer)
-{
-    return tokenizer->pipeline.truncation;
-}
-
-bool tokenizer_pads(const struct tokenizer *tokenizer)
-{
-    return tokenizer->pipeline.pads;
-}
-
-const char *tokenizer_gap(const struct tokenizer *tokenizer)
-{
-    bool words =
-        tokenizer->is_words || tokenizer->pipeline.model.row == &subword_rows[SUBWORD_WORD_LEVEL];
-    return words ? " " : "";
-}
-
-const char *tokenizer_prefix(const struct tokenizer *tokenizer)
-{
-    return decoders_prefix(tokenizer->pipeline.decoders);
-}
-
-const char *tokenizer_kind(const struct tokenizer *tokenizer)
-{
-    const struct subword *model = &tokenizer->pipeline.model;
-    if (tokenizer->is_words)
-        return "words";
-    if (model->row == &subword_rows[SUBWORD_BPE])
-        return model->bpe.by_characters ? "BPE" : "byte-level BPE";
-    return model->row == &subword_rows[SUBWORD_WORD_LEVEL] ? "whole words" : model->row->name;
-}
-
-const char *tokenizer_file(const struct tokenizer *tokenizer)
-{
-    return tokenizer->file;
-}
-
-void tokenizer_stages(const struct tokenizer *tokenizer, struct buf *out)
-{
-    if (!tokenizer->is_words)
-        pipeline_stages(&tokenizer->pipeline, out);
-}
-
-const struct added_tokens *tokenizer_added(const struct tokenizer *tokenizer)
-{
-    return &tokenizer->set->added;
 }
