@@ -177,7 +177,7 @@ static bool is_next(struct script *script, size_t end, size_t start)
 }
 
 /* A token without a place stands alone, such as one that begins texts, unless it is a blank that
- * was put before a word, as SentencePiece does. */
+ * was put before a word, as SentencePiece does, or into a character. */
 static bool is_put_before(const struct script *script, size_t index)
 {
     const struct token *token = &script->tokens[index];
@@ -190,7 +190,8 @@ static bool joins(struct script *script, size_t index)
     const struct token *token = &script->tokens[index];
     const struct token *previous = token - 1;
     if (token->end == token->start)
-        return false;
+        return is_put_before(script, index) && is_next(script, previous->end, token->start) &&
+               is_inside_character(script, token->start);
     if (is_put_before(script, index - 1))
         return token->start == previous->end;
     if (previous->end == previous->start || !is_next(script, previous->end, token->start))

@@ -96,6 +96,19 @@ TEST(tokens_that_share_a_place_are_one_word)
     check_words(tokenized, NULL, "!|s\xcc\xa3\xcc\x87|?|b");
 }
 
+/* T5's tokenizer puts a blank in place of what joins the two halves. */
+TEST(a_blank_that_was_put_into_a_character_is_part_of_it)
+{
+    struct tokenized tokenized = read_cut("🏳️‍|🌈|!", true);
+    static const struct token tokens[] = {{0, 0, 7}, {0, 10, 10}, {0, 10, 14}, {0, 14, 15}};
+    static const struct label labels[COUNT(tokens)] = {
+        {"", "", ""}, {"␣", "␣", " "}, {"", "", ""}, {"!", "!", "!"}};
+    tokenized.tokens = tokens;
+    tokenized.labels = labels;
+    tokenized.count = COUNT(tokens);
+    check_words(tokenized, NULL, "🏳️‍🌈|!");
+}
+
 TEST(blanks_that_are_nobodys_part_words)
 {
     check_words(read_cut("dess|ert| first", false), NULL, "dessert|first");
@@ -165,6 +178,7 @@ TEST(a_blank_that_was_put_before_a_word_is_part_of_it)
 {
     check_text("t5-like", "naïve hello 我", "naïve|hello|我|</s>");
     check_text("t5-like", " ", "</s>");
+    check_text("t5-like", "li \xcc\x81!", "li|\xcc\x81|!|</s>");
     check_text("llama-2-like", "我爱你", "<s>|我|爱|你");
     check_text("llama-2-like", "我 ", "<s>|我|␣");
 }
