@@ -6,7 +6,9 @@
 
 int matcher_set_pattern(struct matcher *matcher, const char *pattern, struct err *err)
 {
-    matcher->splitter = splitter_find(pattern);
+    const struct splitter_pattern *known = splitter_find(pattern);
+    matcher->pattern = known ? known->name : NULL;
+    matcher->splitter = known ? known->kind : SPLITTER_NONE;
     return matcher->splitter ? 0 : regex_open(&matcher->regex, pattern, err);
 }
 

@@ -18,6 +18,7 @@ struct matcher {
     size_t literal_size;
     enum splitter_kind splitter; /* … its pieces; else … */
     struct regex *regex;         /* … this pattern, which the matcher owns */
+    const char *pattern;         /* the name of either; NULL: it has none */
 };
 
 struct matcher_walk {

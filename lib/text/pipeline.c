@@ -213,9 +213,8 @@ void pipeline_stages(const struct pipeline *pipeline, struct buf *out)
     for (const struct pre_tokenizer *step = pipeline->pre_tokenizers; step; step = step->next) {
         if (step->name)
             buf_text(out, step->name);
-        for (size_t i = 0; step->name && i < PATTERN_COUNT; i++)
-            if (step->matcher.splitter && step->matcher.splitter == splitter_patterns[i].kind)
-                buf_format(out, " (%s)", splitter_patterns[i].name);
+        if (step->name && step->matcher.pattern)
+            buf_format(out, " (%s)", step->matcher.pattern);
         if (step->name)
             buf_text(out, ", ");
     }

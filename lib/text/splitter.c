@@ -207,12 +207,12 @@ const struct splitter_pattern splitter_patterns[PATTERN_COUNT] = {
                        SPLITTER_NONE},
 };
 
-enum splitter_kind splitter_find(const char *pattern)
+const struct splitter_pattern *splitter_find(const char *pattern)
 {
     if (strcmp(pattern, "'(?:[sdmt]|ll|ve|re)" GPT2_REST) == 0)
-        return SPLITTER_GPT2;
+        return &splitter_patterns[PATTERN_GPT2];
     for (size_t i = 0; i < PATTERN_COUNT; i++)
         if (strcmp(pattern, splitter_patterns[i].pattern) == 0)
-            return splitter_patterns[i].kind;
-    return SPLITTER_NONE;
+            return &splitter_patterns[i];
+    return NULL;
 }

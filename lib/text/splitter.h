@@ -41,7 +41,7 @@ enum { PATTERN_GPT2, PATTERN_LLAMA3, PATTERN_QWEN2, PATTERN_O200K, PATTERN_COUNT
 
 extern const struct splitter_pattern splitter_patterns[PATTERN_COUNT];
 
-/* Which splitter a regular expression is, as files write it; SPLITTER_NONE: none. */
-enum splitter_kind splitter_find(const char *pattern);
+/* Which of them a regular expression is, as files write it; NULL: none. */
+const struct splitter_pattern *splitter_find(const char *pattern);
 
 #endif

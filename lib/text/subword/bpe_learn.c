@@ -296,7 +296,7 @@ void bpe_learner_merges(const struct bpe_learner *learner, struct buf *lines)
 /* ByteLevel has GPT-2's pattern; before it another is a step of its own. */
 static void append_pre_tokenizer(struct buf *out, const char *pattern)
 {
-    if (splitter_find(pattern) == SPLITTER_GPT2) {
+    if (splitter_find(pattern) == &splitter_patterns[PATTERN_GPT2]) {
         buf_text(out, BYTE_LEVEL("true"));
         return;
     }

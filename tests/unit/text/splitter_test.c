@@ -184,9 +184,9 @@ static void expect_matches(enum splitter_kind kind, const struct regex *regex, c
 
 TEST_LOOP(a_pattern_is_known_by_its_text, COUNT(patterns))
 {
-    ck_assert_int_eq(splitter_find(patterns[_i].pattern), patterns[_i].kind);
-    ck_assert_int_eq(splitter_find(patterns[_i].pattern + 1), SPLITTER_NONE);
-    ck_assert_int_eq(splitter_find(""), SPLITTER_NONE);
+    ck_assert_int_eq(splitter_find(patterns[_i].pattern)->kind, patterns[_i].kind);
+    ck_assert_ptr_null(splitter_find(patterns[_i].pattern + 1));
+    ck_assert_ptr_null(splitter_find(""));
 }
 
 TIMEOUT(120)
