@@ -164,6 +164,8 @@ try tokenize -m "$in/llama3" --add-special "Anna sees 12"
 try tokenize -m "$in/sentencepiece" "Anna sees 爱"
 try info "$in/school"
 try info "$in/school" --format json
+try info "$in/words"
+try info "$in/unigram" --format json
 try info life
 try generate -m "$in/school" -s 'Anna is' -n 3
 try generate -m "$in/large" --ids 7 -n 8
