@@ -158,6 +158,7 @@ try tokenize -m "$in/pieces" "Anna sees"
 try tokenize -m "$in/pieces" --format json "Anna sees"
 try tokenize -m "$in/stages" "Anna sees 12"
 try tokenize -m "$in/unigram" "Anna sees 12"
+try tokenize -m "$in/pieces" --decode 1 2 3 4
 try tokenize -m "$in/listed" --bos "A<e>A"
 try tokenize -m "$in/ranks" "Anna sees<|im_end|>"
 try tokenize -m "$in/llama3" --add-special "Anna sees 12"

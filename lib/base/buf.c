@@ -87,6 +87,12 @@ void buf_format(struct buf *buf, const char *format, ...)
     buf->size += (size_t)size;
 }
 
+void buf_fail_with(struct buf *buf, const struct buf *part)
+{
+    if (part->out_of_memory)
+        refuse(buf, part->wanted_bytes);
+}
+
 int buf_check(const struct buf *buf, struct err *err)
 {
     return buf->out_of_memory ? err_memory(err, buf->wanted_bytes) : 0;

@@ -25,6 +25,9 @@ void buf_char(struct buf *buf, char c);
 void buf_fill(struct buf *buf, char c, size_t count);
 void buf_format(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Where memory was out for a part of what is built, it was out for the whole. */
+void buf_fail_with(struct buf *buf, const struct buf *part);
+
 /* 0 when every addition found its memory, else -1 with `err`. */
 int buf_check(const struct buf *buf, struct err *err);
 

@@ -53,9 +53,11 @@ struct text_range aligned_text_find(const struct aligned_text *text, struct text
 /* Does a part go on where the last one ends, in the same units? */
 static bool goes_on(const struct text_rewriter *rewriter, const struct alignment *part)
 {
+    if (!rewriter->part_count)
+        return false;
     const struct alignment *last = &rewriter->parts[rewriter->part_count - 1];
-    return rewriter->part_count && last->unit == part->unit && last->given == part->given &&
-           part->given && rewriter->next_at == part->at && rewriter->next_start == part->start;
+    return last->unit == part->unit && last->given == part->given && part->given &&
+           rewriter->next_at == part->at && rewriter->next_start == part->start;
 }
 
 /* Add a part of `size` bytes. */

@@ -387,6 +387,8 @@ void token_decoder_end(struct token_decoder *decoder)
     for (const struct decoder_step *step = decoder->steps; step; step = step->next)
         if (step->row->end)
             step->row->end(step, decoder);
+    for (size_t i = 0; i < DECODER_STEPS_MAX; i++)
+        buf_fail_with(&decoder->rest, &decoder->states[i].bytes);
     lossy_text_write(decoder->out, &decoder->rest, true);
 }
 

@@ -22,6 +22,7 @@ static size_t unreadable_bytes(const unsigned char *bytes, size_t size)
 void lossy_text_write(struct buf *out, struct buf *rest, bool last)
 {
     size_t at = 0;
+    buf_fail_with(out, rest);
     while (at < rest->size) {
         const char *bytes = rest->bytes + at;
         size_t valid = utf8_invalid_at(bytes, rest->size - at);
