@@ -159,6 +159,7 @@ try tokenize -m "$in/pieces" --format json "Anna sees"
 try tokenize -m "$in/stages" "Anna sees 12"
 try tokenize -m "$in/unigram" "Anna sees 12"
 try tokenize -m "$in/pieces" --decode 1 2 3 4
+try tokenize -m "$ROOT/tests/tokenizers/bert-like" --decode 5 6 7 8
 try tokenize -m "$in/listed" --bos "A<e>A"
 try tokenize -m "$in/ranks" "Anna sees<|im_end|>"
 try tokenize -m "$in/llama3" --add-special "Anna sees 12"

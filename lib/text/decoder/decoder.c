@@ -189,10 +189,9 @@ static int read_word_piece(struct decoder_step *step, const struct json *value, 
                            struct err *err)
 {
     step->cleans = true;
-    return read_content(step, value, "prefix", "##", arena, err) ||
-                   json_bool(value, "cleanup", &step->cleans, err)
-               ? -1
-               : 0;
+    if (read_content(step, value, "prefix", "##", arena, err))
+        return -1;
+    return json_bool(value, "cleanup", &step->cleans, err);
 }
 
 /* Take blanks out where English has none, one rule after the other. */
@@ -227,6 +226,7 @@ static void word_piece(const struct decoder_step *step, struct token_decoder *de
               size - (goes_on ? step->content_size : 0));
     if (step->cleans)
         clean(out, &scratch);
+    buf_fail_with(out, &scratch); /* they have changed places */
     buf_release(&scratch);
     pass(step->next, decoder, out->bytes ? out->bytes : "", out->size);
 }
