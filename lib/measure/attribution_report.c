@@ -18,9 +18,12 @@ static const struct label *make_labels(const char *const *names, size_t before, 
     if (!numbers || !labels)
         return NULL;
     for (size_t i = 0; i < before + between + after; i++) {
-        bool named = i < before || i >= before + between;
+        if (i >= before && i < before + between) {
+            labels[i] = numbers[i - before];
+            continue;
+        }
         const char *name = names[i < before ? i : i - between];
-        labels[i] = named ? (struct label){name, name, name} : numbers[i - before];
+        labels[i] = (struct label){name, name, name};
     }
     return labels;
 }
