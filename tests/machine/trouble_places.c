@@ -1,4 +1,5 @@
 /* Places to write to: full, read-only, somebody else's, gone. */
+#include <errno.h>
 #include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,16 +87,25 @@ void trouble_become_nobody(const struct scene *scene)
         _exit(EXIT_FAILURE);
 }
 
+/* The folder, and one in it that is there to be written into. */
+static int set_modes(const struct scene *scene, mode_t mode)
+{
+    const char *output = scene->chore->output;
+    bool is_folder = output && output[strlen(output) - 1] == '/';
+    if (is_folder && chmod(output, mode) && errno != ENOENT)
+        return -1;
+    return chmod("disk", mode);
+}
+
 static int close_folder(struct scene *scene, struct err *err)
 {
-    (void)scene;
-    return chmod("disk", 0555) ? err_set(err, "cannot change 'disk'") : 0;
+    return set_modes(scene, 0555) ? err_set(err, "cannot change 'disk'") : 0;
 }
 
 static void open_folder(struct scene *scene)
 {
-    (void)scene;
-    chmod("disk", 0777);
+    chmod("disk", 0777); /* what is in it cannot be changed before */
+    set_modes(scene, 0777);
 }
 
 static bool is_replaced(const struct scene *scene)
