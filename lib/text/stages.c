@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/arena.h"
 #include "format/json.h"
 #include "text/label.h"
 
@@ -32,4 +33,16 @@ int stages_read(const struct stage_list *list, const struct json *value, struct 
         return err_unsupported(err, "type '%s' is not supported",
                                label_excerpt(shown, type, strlen(type)));
     return list->add(list->context, row, value, err) ? err_prefix(err, "%s", type) : 0;
+}
+
+int stage_text(const char **text, size_t *size, const struct json *stage, const char *name,
+               struct arena *arena, struct err *err)
+{
+    if (json_text(stage, name, text, err))
+        return -1;
+    if (!*text)
+        return err_set(err, "expected a field '%s'", name);
+    *size = strlen(*text);
+    *text = arena_text(arena, *text, *size, err);
+    return *text ? 0 : -1;
 }

@@ -4,6 +4,7 @@
 
 #include "base/names.h"
 
+struct arena;
 struct json;
 
 struct stage_list {
@@ -16,5 +17,9 @@ struct stage_list {
 /* Hand each stage to `add`, in order; NULL and null: there is none. Refused by name: a type that is
  * not there. */
 int stages_read(const struct stage_list *list, const struct json *value, struct err *err);
+
+/* A text of a stage, kept in `arena`: by default what `text` is before; NULL: it must be there. */
+int stage_text(const char **text, size_t *size, const struct json *stage, const char *name,
+               struct arena *arena, struct err *err);
 
 #endif

@@ -44,15 +44,11 @@ static void keep(const struct decoder_step *step, struct token_decoder *decoder,
 static int read_content(struct decoder_step *step, const struct json *value, const char *name,
                         const char *otherwise, struct arena *arena, struct err *err)
 {
-    const char *text = otherwise;
-    if (json_text(value, name, &text, err))
+    step->content = otherwise;
+    if (stage_text(&step->content, &step->content_size, value, name, arena, err))
         return -1;
-    if (!text)
-        return err_set(err, "expected a field '%s'", name);
-    step->content_size = strlen(text);
-    step->content = arena_text(arena, text, step->content_size, err);
     step->matcher = (struct matcher){.literal = step->content, .literal_size = step->content_size};
-    return step->content ? 0 : -1;
+    return 0;
 }
 
 static int read_replace(struct decoder_step *step, const struct json *value, struct arena *arena,

@@ -11,14 +11,7 @@
 static int read_content(struct normalizer *step, const struct json *value, const char *name,
                         struct arena *arena, struct err *err)
 {
-    const char *text = NULL;
-    if (json_text(value, name, &text, err))
-        return -1;
-    if (!text)
-        return err_set(err, "expected a field '%s'", name);
-    step->content_size = strlen(text);
-    step->content = arena_text(arena, text, step->content_size, err);
-    return step->content ? 0 : -1;
+    return stage_text(&step->content, &step->content_size, value, name, arena, err);
 }
 
 static int read_replace(struct normalizer *step, const struct json *value, struct arena *arena,
