@@ -3,7 +3,7 @@
 
 #include "base/names.h"
 #include "command.h"
-#include "measure/layer_lens.h"
+#include "measure/logit_lens.h"
 #include "measure/token_scores.h"
 #include "output.h"
 #include "progress.h"
@@ -121,7 +121,7 @@ static int check_texts(struct job *job, struct err *err)
     return 0;
 }
 
-static int write_lens(struct job *job, const struct layer_lens *lens,
+static int write_lens(struct job *job, const struct logit_lens *lens,
                       const struct tokenized *sentence, struct err *err)
 {
     bool lines = is_format(job, "jsonl");
@@ -141,7 +141,7 @@ static int write_lens(struct job *job, const struct layer_lens *lens,
 static int look_at(struct job *job, size_t index, struct err *err)
 {
     struct text_pair pair;
-    struct layer_lens lens;
+    struct logit_lens lens;
     arena_clear(&job->one);
     if (session_read(&job->session, &pair, index, &job->one, err) ||
         lens_look(&lens, &job->plan, &pair, &job->one, err))

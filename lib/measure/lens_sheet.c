@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "math/portable_math.h"
-#include "measure/layer_lens.h"
+#include "measure/logit_lens.h"
 #include "text/label.h"
 #include "write/json_report.h"
 
@@ -42,7 +42,7 @@ static float number_of(const struct lens_cell *cell, enum lens_number number)
 }
 
 /* What stands in the cells: the most likely tokens. */
-static const char *const *make_texts(const struct layer_lens *lens,
+static const char *const *make_texts(const struct logit_lens *lens,
                                      const struct text_origin *origin, struct arena *arena,
                                      struct err *err)
 {
@@ -70,7 +70,7 @@ static const struct label *label_layers(const struct layers *layers, struct aren
     return labels;
 }
 
-static int make_sheet(struct sheet *sheet, const struct layer_lens *lens, enum lens_number number,
+static int make_sheet(struct sheet *sheet, const struct logit_lens *lens, enum lens_number number,
                       struct arena *arena, struct err *err)
 {
     size_t cells = lens->layers.count * lens->tokens;
@@ -85,7 +85,7 @@ static int make_sheet(struct sheet *sheet, const struct layer_lens *lens, enum l
     return 0;
 }
 
-int lens_report(struct report *report, const struct layer_lens *lens, unsigned numbers,
+int lens_report(struct report *report, const struct logit_lens *lens, unsigned numbers,
                 const struct text_origin *origin, const struct tokenized *sentence,
                 struct arena *arena, struct err *err)
 {
@@ -117,7 +117,7 @@ int lens_report(struct report *report, const struct layer_lens *lens, unsigned n
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-static void put_cell(struct json_writer *json, const struct layer_lens *lens,
+static void put_cell(struct json_writer *json, const struct logit_lens *lens,
                      const struct text_origin *origin, const struct lens_cell *cell)
 {
     json_put_open(json, "\n   ", '{');
@@ -129,7 +129,7 @@ static void put_cell(struct json_writer *json, const struct layer_lens *lens,
     json_put_close(json, '}');
 }
 
-void lens_json_write(struct stream *out, const struct layer_lens *lens,
+void lens_json_write(struct stream *out, const struct logit_lens *lens,
                      const struct text_origin *origin, const struct tokenized *sentence,
                      const struct place *place, bool lines)
 {

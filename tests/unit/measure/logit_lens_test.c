@@ -1,4 +1,4 @@
-#include "measure/layer_lens.h"
+#include "measure/logit_lens.h"
 
 #include <math.h>
 #include <string.h>
@@ -44,10 +44,10 @@ static struct report look(enum site site, const char *layers)
     return report;
 }
 
-static struct layer_lens see(const char *site, long long target)
+static struct logit_lens see(const char *site, long long target)
 {
     struct err err = {0};
-    struct layer_lens lens;
+    struct logit_lens lens;
     struct selection all = {0};
     struct lens_plan plan = {.viewer = &viewer, .best_count = 2, .target = target};
     const struct config *config = &viewer.model.config;
@@ -84,7 +84,7 @@ TEST_LOOP(logits_of_kept_rows_are_those_of_the_pass, COUNT(models))
 TEST_LOOP(the_last_layer_says_what_the_model_says, COUNT(models))
 {
     open_model(models[_i]);
-    struct layer_lens lens = see(NULL, -1);
+    struct logit_lens lens = see(NULL, -1);
     struct look at = {.pairs = &pair, .count = 1};
     struct scoring scoring = {.viewer = &viewer, .best_count = 2};
     struct scored scored;
@@ -116,7 +116,7 @@ TEST_LOOP(cells_are_those_of_the_logits_at_their_site, COUNT(models))
     struct report last = look(SITE_LOGITS, NULL);
     float *made = arena_alloc(&arena, 7 * words, sizeof *made, NULL);
     for (size_t s = 0; s < COUNT(sites); s++) {
-        struct layer_lens lens = see(sites[s], TARGET);
+        struct logit_lens lens = see(sites[s], TARGET);
         struct report rows = look(lens.site, "0");
         struct matrix from = {(float *)rows.tensors->data, 7, config->n_embd, config->n_embd};
         struct matrix to = {made, 7, words, words};

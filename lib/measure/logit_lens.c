@@ -1,4 +1,4 @@
-#include "measure/layer_lens.h"
+#include "measure/logit_lens.h"
 
 #include <math.h>
 #include <string.h>
@@ -37,7 +37,7 @@ int lens_find_site(enum site *site, const char *name, const struct config *confi
 /* --- a row of logits beside the last ones ----------------------------------------------------- */
 
 struct lens_work {
-    const struct layer_lens *lens;
+    const struct logit_lens *lens;
     const struct tokenized *sentence;
     long long target;
     size_t words;
@@ -115,7 +115,7 @@ static int look_at_tokens(struct lens_work *work, const struct report *report, s
                           struct viewer *viewer, struct err *err)
 {
     const struct config *config = &viewer->model.config;
-    const struct layer_lens *lens = work->lens;
+    const struct logit_lens *lens = work->lens;
     enum site end = logits_site(config);
     struct logits_work logits = {
         .viewer = viewer, .context = work, .normed = true, .see = keep_last};
@@ -155,7 +155,7 @@ static int look_at_all(struct lens_work *work, const struct report *report, stru
     return 0;
 }
 
-int lens_look(struct layer_lens *lens, const struct lens_plan *plan, const struct text_pair *pair,
+int lens_look(struct logit_lens *lens, const struct lens_plan *plan, const struct text_pair *pair,
               struct arena *arena, struct err *err)
 {
     struct viewer *viewer = plan->viewer;
@@ -164,7 +164,7 @@ int lens_look(struct layer_lens *lens, const struct lens_plan *plan, const struc
     struct report report;
     struct look look = {&selection, pair, 1, 0, &report};
     size_t tokens = pair->sentence.count;
-    *lens = (struct layer_lens){plan->site, plan->layers, tokens, plan->best_count, NULL};
+    *lens = (struct logit_lens){plan->site, plan->layers, tokens, plan->best_count, NULL};
     if (lens->best_count > config->vocab_size)
         lens->best_count = config->vocab_size;
     lens->cells = arena_alloc(arena, plan->layers.count, tokens * sizeof *lens->cells, err);

@@ -1,16 +1,16 @@
-/* layer_lens.h: what a model would say at each layer: the final norm, made anew on a vector of the
+/* logit_lens.h: what a model would say at each layer: the final norm, made anew on a vector of the
  * residual stream, then the logits (the "logit lens"; nostalgebraist, 2020).
  *
  *     struct lens_plan plan = {.viewer = &viewer, .target = -1, .best_count = 1};
- *     struct layer_lens lens;
+ *     struct logit_lens lens;
  *     if (lens_find_site(&plan.site, NULL, &config, err) ||
  *         selection_layers(&selection, NULL, &config, &arena, err) || ...
  *         lens_look(&lens, &plan, &pair, &arena, err)) ...
  *
  * Of the last layer's output these are the model's own logits, bit for bit.
  */
-#ifndef ATTN_MEASURE_LAYER_LENS_H
-#define ATTN_MEASURE_LAYER_LENS_H
+#ifndef ATTN_MEASURE_LOGIT_LENS_H
+#define ATTN_MEASURE_LOGIT_LENS_H
 
 #include "measure/text_origin.h"
 
@@ -22,7 +22,7 @@ struct lens_cell {
     size_t rank;               /* … and its rank, 1 for the most likely; 0 */
 };
 
-struct layer_lens {
+struct logit_lens {
     enum site site;
     struct layers layers;
     size_t tokens, best_count;
@@ -42,7 +42,7 @@ struct lens_plan {
 int lens_find_site(enum site *site, const char *name, const struct config *config, struct err *err);
 
 /* All of it is the arena's. */
-int lens_look(struct layer_lens *lens, const struct lens_plan *plan, const struct text_pair *pair,
+int lens_look(struct logit_lens *lens, const struct lens_plan *plan, const struct text_pair *pair,
               struct arena *arena, struct err *err);
 
 /* --- as sheets, layers by tokens -------------------------------------------------------------- */
@@ -65,12 +65,12 @@ extern const struct lens_number_row lens_numbers[LENS_NUMBERS];
 
 /* A report with a sheet for each number of a set, `1 << LENS_KL | …`, that lives as long as the
  * arena, the lens and the text. The cells of LENS_BEST read as the tokens they are about. */
-int lens_report(struct report *report, const struct layer_lens *lens, unsigned numbers,
+int lens_report(struct report *report, const struct logit_lens *lens, unsigned numbers,
                 const struct text_origin *origin, const struct tokenized *sentence,
                 struct arena *arena, struct err *err);
 
 /* An object, of `place->count` in an array, or with `lines` on a line each. */
-void lens_json_write(struct stream *out, const struct layer_lens *lens,
+void lens_json_write(struct stream *out, const struct logit_lens *lens,
                      const struct text_origin *origin, const struct tokenized *sentence,
                      const struct place *place, bool lines);
 
