@@ -156,26 +156,49 @@ static int draw_attention(struct drawing *drawing, struct err *err)
     return 0;
 }
 
-/* --- GPT-2 ----------------------------------------------------------------------------------- */
+/* --- GPT-2; Llama and its like ---------------------------------------------------------------- */
 
 /* The matrices of a layer, as its modules stand in it. */
-static const struct step {
+struct step {
     enum parameter_id id;
-    bool ends_branch;
-} block_steps[] = {
+    bool ends_branch; /* it is drawn twice, the second time from a smaller spread */
+};
+
+struct recipe {
+    const struct step *steps;
+    size_t count;
+    bool linear; /* of nn.Linear, which draws for itself, uniform, when it is made */
+};
+
+static const struct step gpt2_steps[] = {
     {PARAMETER_C_ATTN, false},
     {PARAMETER_ATTN_PROJ, true},
     {PARAMETER_FC, false},
     {PARAMETER_MLP_PROJ, true},
 };
 
-enum { BLOCK_STEPS = sizeof block_steps / sizeof *block_steps };
+static const struct step llama_steps[] = {
+    {PARAMETER_Q, false},        {PARAMETER_K, false},    {PARAMETER_V, false},
+    {PARAMETER_OUT, false},      {PARAMETER_GATE, false}, {PARAMETER_FC, false},
+    {PARAMETER_MLP_PROJ, false},
+};
 
-static void skip_matrix(struct drawing *drawing, enum parameter_id id, size_t layer)
+static const struct recipe gpt2 = {gpt2_steps, sizeof gpt2_steps / sizeof *gpt2_steps, false};
+static const struct recipe llama = {llama_steps, sizeof llama_steps / sizeof *llama_steps, true};
+
+static bool is_like_llama(const struct config *c)
 {
-    const struct new_model_tensor *matrix = new_model_tensor(drawing->new_model, id, layer);
-    if (matrix)
-        torch_random_skip_normal(&drawing->random, matrix->count);
+    return c->family && c->rms && c->gated &&
+           family_tensor(c->family, PARAMETER_Q)->layout == LAYOUT_ROWS;
+}
+
+/* What is drawn and not kept, of a tensor that may not be there. */
+static void skip(struct drawing *drawing, enum parameter_id id, size_t layer, bool uniform)
+{
+    const struct new_model_tensor *tensor = new_model_tensor(drawing->new_model, id, layer);
+    if (tensor)
+        (uniform ? torch_random_skip_uniform : torch_random_skip_normal)(&drawing->random,
+                                                                         tensor->count);
 }
 
 static void draw_matrix(struct drawing *drawing, enum parameter_id id, size_t layer, double spread)
@@ -185,78 +208,30 @@ static void draw_matrix(struct drawing *drawing, enum parameter_id id, size_t la
         torch_random_normal(&drawing->random, matrix->data, matrix->count, 0, spread);
 }
 
-/* What is drawn when the modules are made, and not kept. */
-static void skip_making(struct drawing *drawing)
+/* The modules are made. */
+static void skip_making(struct drawing *drawing, const struct recipe *recipe)
 {
-    skip_matrix(drawing, PARAMETER_WTE, 0);
-    skip_matrix(drawing, PARAMETER_WPE, 0);
+    skip(drawing, PARAMETER_WTE, 0, false);
+    skip(drawing, PARAMETER_WPE, 0, false);
     for (size_t layer = 0; layer < drawing->new_model->config.n_layer; layer++)
-        for (size_t i = 0; i < BLOCK_STEPS; i++)
-            skip_matrix(drawing, block_steps[i].id, layer);
+        for (size_t i = 0; i < recipe->count; i++) {
+            skip(drawing, recipe->steps[i].id, layer, recipe->linear);
+            if (recipe->linear)
+                skip(drawing, recipe->steps[i].id + 1, layer, true);
+        }
 }
 
-static void draw_block(struct drawing *drawing, size_t layer)
+static void draw_block(struct drawing *drawing, const struct recipe *recipe, size_t layer)
 {
     const struct config *config = &drawing->new_model->config;
     double spread = config->initializer_range;
     double less = spread / sqrt(2 * (double)config->n_layer);
-    for (size_t i = 0; i < BLOCK_STEPS; i++) {
-        if (block_steps[i].ends_branch)
-            skip_matrix(drawing, block_steps[i].id, layer);
-        draw_matrix(drawing, block_steps[i].id, layer, block_steps[i].ends_branch ? less : spread);
+    for (size_t i = 0; i < recipe->count; i++) {
+        const struct step *step = &recipe->steps[i];
+        if (step->ends_branch)
+            skip(drawing, step->id, layer, false);
+        draw_matrix(drawing, step->id, layer, step->ends_branch ? less : spread);
     }
-}
-
-static void fill_scales(struct drawing *drawing, enum parameter_id id, size_t layer)
-{
-    const struct new_model_tensor *scale = new_model_tensor(drawing->new_model, id, layer);
-    for (size_t i = 0; scale && i < scale->count; i++)
-        scale->data[i] = 1;
-}
-
-static void draw_gpt2(struct drawing *drawing)
-{
-    const struct config *config = &drawing->new_model->config;
-    seed(drawing);
-    skip_making(drawing);
-    draw_matrix(drawing, PARAMETER_WTE, 0, config->initializer_range);
-    draw_matrix(drawing, PARAMETER_WPE, 0, config->initializer_range);
-    for (size_t layer = 0; layer < config->n_layer; layer++) {
-        draw_block(drawing, layer);
-        fill_scales(drawing, PARAMETER_LN_1, layer);
-        fill_scales(drawing, PARAMETER_LN_2, layer);
-        progress_tell(drawing->init->progress, layer + 1, config->n_layer);
-    }
-    fill_scales(drawing, PARAMETER_LN_F, 0);
-    /* The head is made, uniform, when all else is initialised; then it is initialised, too. */
-    torch_random_skip_uniform(&drawing->random, config->vocab_size * config->n_embd);
-    draw_matrix(drawing, PARAMETER_LM_HEAD, 0, config->initializer_range);
-}
-
-/* --- Llama and its like ----------------------------------------------------------------------- */
-
-/* The matrices of a layer, as its modules stand in it. */
-static const enum parameter_id llama_steps[] = {PARAMETER_Q,       PARAMETER_K,    PARAMETER_V,
-                                                PARAMETER_OUT,     PARAMETER_GATE, PARAMETER_FC,
-                                                PARAMETER_MLP_PROJ};
-
-enum { LLAMA_STEPS = sizeof llama_steps / sizeof *llama_steps };
-
-static bool is_like_llama(const struct config *c)
-{
-    return c->family && c->rms && c->gated &&
-           family_tensor(c->family, PARAMETER_Q)->layout == LAYOUT_ROWS;
-}
-
-/* What nn.Linear draws for itself. */
-static void skip_linear(struct drawing *drawing, enum parameter_id id, size_t layer)
-{
-    const struct new_model_tensor *matrix = new_model_tensor(drawing->new_model, id, layer);
-    const struct new_model_tensor *bias =
-        new_model_tensor(drawing->new_model, (enum parameter_id)(id + 1), layer);
-    torch_random_skip_uniform(&drawing->random, matrix->count);
-    if (bias)
-        torch_random_skip_uniform(&drawing->random, bias->count);
 }
 
 /* Norms begin as what changes nothing, biases are 0. */
@@ -271,23 +246,20 @@ static void fill_norms(struct drawing *drawing)
     }
 }
 
-static void draw_llama(struct drawing *drawing)
+static void draw_decoder(struct drawing *drawing, const struct recipe *recipe)
 {
     const struct config *config = &drawing->new_model->config;
-    double spread = config->initializer_range;
     seed(drawing);
-    skip_matrix(drawing, PARAMETER_WTE, 0);
-    for (size_t layer = 0; layer < config->n_layer; layer++)
-        for (size_t i = 0; i < LLAMA_STEPS; i++)
-            skip_linear(drawing, llama_steps[i], layer);
-    draw_matrix(drawing, PARAMETER_WTE, 0, spread);
+    skip_making(drawing, recipe);
+    draw_matrix(drawing, PARAMETER_WTE, 0, config->initializer_range);
+    draw_matrix(drawing, PARAMETER_WPE, 0, config->initializer_range);
     for (size_t layer = 0; layer < config->n_layer; layer++) {
-        for (size_t i = 0; i < LLAMA_STEPS; i++)
-            draw_matrix(drawing, llama_steps[i], layer, spread);
+        draw_block(drawing, recipe, layer);
         progress_tell(drawing->init->progress, layer + 1, config->n_layer);
     }
+    /* The head is made, uniform, when all else is initialised; then it is initialised, too. */
     torch_random_skip_uniform(&drawing->random, config->vocab_size * config->n_embd);
-    draw_matrix(drawing, PARAMETER_LM_HEAD, 0, spread);
+    draw_matrix(drawing, PARAMETER_LM_HEAD, 0, config->initializer_range);
     fill_norms(drawing);
 }
 
@@ -302,12 +274,10 @@ int weight_init_draw(struct new_model *new_model, const struct weight_init *init
                                "expected a model of type \"gpt2\", \"attention\", \"llama\" or "
                                "like it, found type \"%s\": there is no recipe for its weights",
                                config_kind_name(&new_model->config));
-    if (like_llama)
-        draw_llama(&drawing);
-    else if (kind == MODEL_GPT2)
-        draw_gpt2(&drawing);
-    else
+    if (kind == MODEL_ATTENTION)
         failed = draw_attention(&drawing, err);
+    else
+        draw_decoder(&drawing, like_llama ? &llama : &gpt2);
     arena_release(&drawing.scratch);
     return failed;
 }
