@@ -16,7 +16,7 @@ struct arena_block {
     struct arena_block *older;
     size_t size_bytes; /* usable, from the first aligned byte on */
     size_t used_bytes;
-    size_t soiled_bytes; /* the first so many may hold anything: they were used before */
+    bool is_zero; /* from there on; else it may hold anything */
     char *start;
 };
 
@@ -45,7 +45,7 @@ static struct arena_block *take_memory(size_t total, size_t usable, struct err *
     if (block)
         *block = (struct arena_block){
             .size_bytes = usable,
-            .soiled_bytes = small ? usable : 0,
+            .is_zero = !small,
         };
     return block;
 }
@@ -68,30 +68,12 @@ static struct arena_block *add_block(struct arena *arena, size_t size, struct er
     return block;
 }
 
-/* A piece of some block, and how many of its first bytes are not zero any more. */
-struct piece {
-    char *bytes; /* NULL: there is no memory */
-    size_t soiled_bytes;
-};
-
-/* The next `bytes` of a block that has room for them. */
-static struct piece take_from(struct arena_block *block, size_t bytes)
-{
-    struct piece piece = {.bytes = block->start + block->used_bytes};
-    if (block->used_bytes < block->soiled_bytes) {
-        size_t soiled = block->soiled_bytes - block->used_bytes;
-        piece.soiled_bytes = soiled < bytes ? soiled : bytes;
-    }
-    block->used_bytes += bytes;
-    return piece;
-}
-
-static struct piece take(struct arena *arena, size_t count, size_t size, struct err *err)
+static void *take(struct arena *arena, size_t count, size_t size, bool zeroed, struct err *err)
 {
     size_t bytes = 0;
     if (!num_multiply(&bytes, count, size) || bytes > SIZE_MAX - ARENA_ALIGN_BYTES) {
         err_memory(err, SIZE_MAX);
-        return (struct piece){0};
+        return NULL;
     }
     bytes = round_up(bytes ? bytes : 1);
     struct arena_block *block = arena->newest;
@@ -102,22 +84,21 @@ static struct piece take(struct arena *arena, size_t count, size_t size, struct 
         block = NULL;
     }
     if (!block)
-        return (struct piece){0};
+        return NULL;
+    char *piece = block->start + block->used_bytes;
     arena->taken_bytes += bytes;
-    return take_from(block, bytes);
+    block->used_bytes += bytes;
+    return zeroed && !block->is_zero ? memset(piece, 0, bytes) : piece;
 }
 
 void *arena_alloc(struct arena *arena, size_t count, size_t size, struct err *err)
 {
-    struct piece piece = take(arena, count, size, err);
-    if (piece.soiled_bytes)
-        memset(piece.bytes, 0, piece.soiled_bytes);
-    return piece.bytes;
+    return take(arena, count, size, true, err);
 }
 
 void *arena_room(struct arena *arena, size_t count, size_t size, struct err *err)
 {
-    return take(arena, count, size, err).bytes;
+    return take(arena, count, size, false, err);
 }
 
 char *arena_text(struct arena *arena, const char *bytes, size_t size, struct err *err)
@@ -170,8 +151,7 @@ void arena_clear(struct arena *arena)
         join_blocks(arena);
         return;
     }
-    if (block->used_bytes > block->soiled_bytes)
-        block->soiled_bytes = block->used_bytes;
+    block->is_zero &= block->used_bytes == 0;
     block->used_bytes = 0;
 }
 
