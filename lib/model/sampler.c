@@ -216,25 +216,6 @@ uint32_t sampler_next(struct sampler *sampler, const float *logits)
 
 /* --- how likely each token is ---------------------------------------------------------------- */
 
-/* log x for x ≥ 1: x = m · 2^e with m in [√½, √2), log m = 2 artanh((m - 1) / (m + 1)), by its
- * series. */
-static double natural_log(double x)
-{
-    static const double ln_2 = 0.6931471805599453;
-    int exponent = 0;
-    double m = frexp(x, &exponent);
-    if (m < 0.7071067811865476) {
-        m *= 2;
-        exponent--;
-    }
-    double s = (m - 1) / (m + 1); /* at most 0.172: the terms beyond s^21 are below 1e-18 */
-    double power = s * s;
-    double series = 0;
-    for (int n = 21; n >= 3; n -= 2)
-        series = (series + 1.0 / n) * power;
-    return 2 * s * (1 + series) + exponent * ln_2;
-}
-
 /* Σ e^x and Σ e^x · x of x = logit - max, in double, in lanes that have one order. */
 struct moments {
     double total[LANES], weighted[LANES];
@@ -264,7 +245,7 @@ double logsumexp_entropy(double *entropy, const float *logits, size_t count)
     float max = max_row(logits, count);
     add_moments(&moments, logits, count, max);
     double total = sum_lanes(moments.total);
-    double log_total = natural_log(total);
+    double log_total = log_double(total);
     *entropy = log_total - sum_lanes(moments.weighted) / total;
     return (double)max + log_total;
 }
