@@ -10,7 +10,6 @@
 #include "bench/benchmark.h"
 #include "bench/growth.h"
 #include "command.h"
-#include "draw/drawing.h"
 #include "model/model.h"
 #include "model/new_model.h"
 #include "output.h"
@@ -26,15 +25,16 @@ enum {
 /* Of --attention: how it grows with a text, in several ways. */
 static const struct form {
     const char *name, *ending;
-    bool for_files, is_picture;
+    bool for_files;
     int (*check)(struct err *err);
-    growth_writer *write;
+    growth_writer *write; /* NULL: a picture, in this form */
+    enum drawing_form drawing;
 } forms[] = {
-    {"text", ".txt", false, false, NULL, growth_page_write},
-    {"json", ".json", false, false, NULL, growth_json_write},
-    {"svg", ".svg", false, true, NULL, growth_svg_write},
-    {"png", ".png", true, true, drawing_check, growth_png_write},
-    {"pdf", ".pdf", true, true, drawing_check, growth_pdf_write},
+    {"text", ".txt", false, NULL, growth_page_write, 0},
+    {"json", ".json", false, NULL, growth_json_write, 0},
+    {"svg", ".svg", false, NULL, NULL, DRAWING_SVG},
+    {"png", ".png", true, drawing_check, NULL, DRAWING_PNG},
+    {"pdf", ".pdf", true, drawing_check, NULL, DRAWING_PDF},
 };
 
 enum { FORMS = sizeof forms / sizeof *forms };
@@ -70,15 +70,6 @@ static int choose_form(struct job *job, struct err *err)
     return job->form ? 0 : -1;
 }
 
-/* 512 tokens, window:64 */
-static void show_growth(void *context, const struct growth_progress *here)
-{
-    struct buf note = {0};
-    buf_format(&note, "%zu tokens, %s", here->length, here->way);
-    progress_show(context, here->done, here->count, note.bytes);
-    buf_release(&note);
-}
-
 /* A picture needs a line. */
 static int check_lengths(const struct job *job, struct err *err)
 {
@@ -87,7 +78,7 @@ static int check_lengths(const struct job *job, struct err *err)
         if (choice->lengths[i] <= choice->lengths[i - 1])
             return err_usage(err, "--tokens: expected rising lengths, found %zu after %zu",
                              choice->lengths[i], choice->lengths[i - 1]);
-    if (job->form->is_picture && choice->length_count == 1)
+    if (!job->form->write && choice->length_count == 1)
         return err_usage(err, "--tokens: expected at least two lengths for a picture, found one");
     return 0;
 }
@@ -105,8 +96,7 @@ static int measure_growth(struct job *job, struct err *err)
         .rounds = (size_t)options->bench.repeat,
         .lengths = job->plan.choice.lengths, /* NULL: the usual ones */
         .length_count = job->plan.choice.length_count,
-        .progress = show_growth,
-        .progress_context = &progress,
+        .progress = &progress.sink,
     };
     int failed =
         mechanism_options_list(&ways, &plan.way_count, &options->mechanism, &job->arena, err) ||
@@ -116,7 +106,9 @@ static int measure_growth(struct job *job, struct err *err)
     failed = failed || growth_measure(&growth, &plan, &job->arena, err);
     progress_end(&progress);
     failed = failed || output_to(&out, options->output.path, err) ||
-             job->form->write(&out, &growth, err) || stream_commit(&out, err);
+             (job->form->write ? job->form->write(&out, &growth, err)
+                               : growth_figure_write(&out, job->form->drawing, &growth, err)) ||
+             stream_commit(&out, err);
     stream_discard(&out);
     return failed ? -1 : 0;
 }
@@ -198,20 +190,6 @@ static int find_folder(struct job *job, struct err *err)
     return 0;
 }
 
-/* prefill in bf16, 64 tokens */
-static void show_progress(void *context, const struct bench_progress *here)
-{
-    const struct task *task = here->task;
-    struct buf note = {0};
-    buf_text(&note, task_rows[task->kind].name);
-    if (task->precision != PRECISION_FP32)
-        buf_format(&note, " in %s", precision_name(task->precision));
-    if (task->size.texts)
-        buf_format(&note, ", %zu tokens", task->size.texts * task->size.tokens);
-    progress_show(context, here->done, here->count, note.bytes);
-    buf_release(&note);
-}
-
 static int measure(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
@@ -224,8 +202,7 @@ static int measure(struct job *job, struct err *err)
     job->plan.threads = (size_t)options->model.threads;
     job->plan.rounds = (size_t)options->bench.repeat;
     progress_begin(&progress, NULL);
-    job->plan.progress = show_progress;
-    job->plan.progress_context = &progress;
+    job->plan.progress = &progress.sink;
     int failed = benchmark(&report, &job->plan, &job->arena, err);
     progress_end(&progress);
     if (failed || stream_to(&out, STDOUT_FILENO, err))

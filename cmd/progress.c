@@ -31,9 +31,9 @@ bool progress_is_quiet(void)
     return quiet;
 }
 
-static void tell(void *context, size_t done, size_t count)
+static void tell(void *context, size_t done, size_t count, const char *note)
 {
-    progress_show(context, done, count, NULL);
+    progress_show(context, done, count, note);
 }
 
 void progress_begin(struct progress *progress, const char *things)

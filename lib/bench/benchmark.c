@@ -1,10 +1,13 @@
 #include "bench/benchmark.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/amount.h"
+
+enum { NOTE_BYTES = 64 };
 
 static const double SECONDS_LEAST = 0.02; /* of one measurement: what takes less is done again */
 
@@ -118,20 +121,30 @@ static double faster_than_fp32(const struct bench *bench, size_t task, size_t ro
     return sample_at(bench, task - 1, round)->seconds / sample_at(bench, task, round)->seconds;
 }
 
+/* prefill in bf16, 64 tokens */
+static void tell(const struct bench *bench, size_t round, size_t index)
+{
+    const struct task *task = &bench->tasks.items[index];
+    size_t tokens = task->size.texts * task->size.tokens;
+    char note[NOTE_BYTES];
+    int size = snprintf(note, sizeof note, "%s%s", task_rows[task->kind].name,
+                        task->precision == PRECISION_FP32 ? "" : " in bf16");
+    if (tokens)
+        snprintf(note + size, sizeof note - (size_t)size, ", %zu tokens", tokens);
+    progress_tell_more(bench->plan->progress, round * bench->tasks.count + index,
+                       bench->plan->rounds * bench->tasks.count, note);
+}
+
 /* The limits after one task are those before the next. */
 static int run_round(struct bench *bench, size_t round, struct err *err)
 {
-    const struct bench_plan *plan = bench->plan;
     measure_limits(&bench->alones[round], bench->alone, &bench->memory);
     measure_limits(&bench->togethers[round], bench->subject.viewer.machine.pool, &bench->memory);
     struct bracket before = measure_bracket(bench);
     for (size_t i = 0; i < bench->tasks.count; i++) {
         const struct task *task = &bench->tasks.items[i];
         struct bench_sample *sample = sample_at(bench, i, round);
-        if (plan->progress)
-            plan->progress(plan->progress_context,
-                           &(struct bench_progress){round * bench->tasks.count + i,
-                                                    plan->rounds * bench->tasks.count, task});
+        tell(bench, round, i);
         if (time_task(bench, task, &sample->seconds, err))
             return -1;
         struct bracket after = measure_bracket(bench);

@@ -168,19 +168,12 @@ double peak_read(struct pool *pool, struct peak_memory *memory);
 
 /* --- the benchmark ---------------------------------------------------------------------------- */
 
-/* Where a benchmark stands. */
-struct bench_progress {
-    size_t done, count;
-    const struct task *task; /* what comes next */
-};
-
 struct bench_plan {
     const struct folder *folder; /* the model's; its path names it */
     size_t threads;              /* 0: one a processor */
     size_t rounds;
     struct task_choice choice;
-    void (*progress)(void *context, const struct bench_progress *here); /* NULL: not told */
-    void *progress_context;
+    const struct progress_sink *progress; /* told what comes next; or NULL */
 };
 
 /* The limits of the machine, in operations and bytes a second. */

@@ -1,6 +1,7 @@
 #include "bench/growth.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bench/benchmark.h"
@@ -10,7 +11,7 @@
 
 static const size_t usual_lengths[] = {256, 512, 1024, 2048, 4096};
 
-enum { USUAL = sizeof usual_lengths / sizeof *usual_lengths, SHORTEST = 4 };
+enum { USUAL = sizeof usual_lengths / sizeof *usual_lengths, SHORTEST = 4, NOTE_BYTES = 128 };
 
 static const double SECONDS_LEAST = 0.005; /* of one round: what takes less is done again */
 
@@ -154,14 +155,11 @@ static void tell(const struct trials *trials, size_t round, size_t length, size_
 {
     const struct growth_plan *plan = trials->plan;
     size_t lengths = trials->growth->length_count;
-    struct growth_progress here = {
-        .done = (round * lengths + length) * plan->way_count + way,
-        .count = plan->rounds * lengths * plan->way_count,
-        .length = trials->growth->lengths[length],
-        .way = trials->growth->ways[way].name,
-    };
-    if (plan->progress)
-        plan->progress(plan->progress_context, &here);
+    char note[NOTE_BYTES];
+    snprintf(note, sizeof note, "%zu tokens, %s", trials->growth->lengths[length],
+             trials->growth->ways[way].name);
+    progress_tell_more(plan->progress, (round * lengths + length) * plan->way_count + way,
+                       plan->rounds * lengths * plan->way_count, note);
 }
 
 /* Ways take turns: what slows the machine down for a while slows all of them. */

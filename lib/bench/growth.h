@@ -14,14 +14,8 @@
 #include "base/err.h"
 #include "base/folder.h"
 #include "base/stream.h"
+#include "draw/drawing.h"
 #include "model/config.h"
-
-/* Where it stands: what comes next. */
-struct growth_progress {
-    size_t done, count;
-    size_t length;
-    const char *way;
-};
 
 struct growth_plan {
     const struct folder *folder; /* the model's */
@@ -31,8 +25,7 @@ struct growth_plan {
     size_t way_count;
     const size_t *lengths; /* rising; NULL: 256 to 4096, or as many halves of the context */
     size_t length_count;
-    void (*progress)(void *context, const struct growth_progress *here); /* NULL: not told */
-    void *progress_context;
+    const struct progress_sink *progress; /* told what comes next; or NULL */
 };
 
 /* One way; of each length: */
@@ -70,7 +63,8 @@ const char *growth_title(const struct growth *growth, const char *between, struc
 
 /* As a page with pictures of characters, as JSON, or as a figure: time and memory side by side. */
 typedef int growth_writer(struct stream *out, const struct growth *growth, struct err *err);
-extern growth_writer growth_page_write, growth_json_write, growth_svg_write, growth_png_write,
-    growth_pdf_write;
+extern growth_writer growth_page_write, growth_json_write;
+int growth_figure_write(struct stream *out, enum drawing_form form, const struct growth *growth,
+                        struct err *err);
 
 #endif

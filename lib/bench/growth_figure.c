@@ -4,7 +4,6 @@
 
 #include "base/amount.h"
 #include "bench/growth.h"
-#include "draw/drawing.h"
 #include "draw/loglog.h"
 
 enum { PANELS = 2 };
@@ -76,7 +75,7 @@ static int make_figure(struct figure *figure, const struct growth *growth, struc
     return 0;
 }
 
-static int write_figure(struct stream *out, enum drawing_form form, const struct growth *growth,
+int growth_figure_write(struct stream *out, enum drawing_form form, const struct growth *growth,
                         struct err *err)
 {
     struct arena arena = {0};
@@ -93,19 +92,4 @@ static int write_figure(struct stream *out, enum drawing_form form, const struct
     }
     arena_release(&arena);
     return failed;
-}
-
-int growth_svg_write(struct stream *out, const struct growth *growth, struct err *err)
-{
-    return write_figure(out, DRAWING_SVG, growth, err);
-}
-
-int growth_png_write(struct stream *out, const struct growth *growth, struct err *err)
-{
-    return write_figure(out, DRAWING_PNG, growth, err);
-}
-
-int growth_pdf_write(struct stream *out, const struct growth *growth, struct err *err)
-{
-    return write_figure(out, DRAWING_PDF, growth, err);
 }

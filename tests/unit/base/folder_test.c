@@ -123,9 +123,9 @@ TEST(a_place_that_cannot_be_written_is_named)
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
 }
 
-static void put_theirs(void *context, size_t done, size_t count)
+static void put_theirs(void *context, size_t done, size_t count, const char *note)
 {
-    (void)context;
+    (void)context, (void)note;
     if (done == count)
         scratch_write("saved/vocab.json", "theirs");
 }

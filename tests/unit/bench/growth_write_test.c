@@ -153,10 +153,25 @@ TEST(json_has_every_number)
            "\"memory_exponent\": 0}]}\n");
 }
 
+static int write_svg(struct stream *out, const struct growth *growth, struct err *err)
+{
+    return growth_figure_write(out, DRAWING_SVG, growth, err);
+}
+
+static int write_png(struct stream *out, const struct growth *growth, struct err *err)
+{
+    return growth_figure_write(out, DRAWING_PNG, growth, err);
+}
+
+static int write_pdf(struct stream *out, const struct growth *growth, struct err *err)
+{
+    return growth_figure_write(out, DRAWING_PDF, growth, err);
+}
+
 TEST(a_figure_has_both_panels)
 {
     struct growth growth = example(3);
-    struct file file = write_with(growth_svg_write, &growth);
+    struct file file = write_with(write_svg, &growth);
     static const char *const texts[] = {
         "<title>head⇥64 · attention of 1 layer, 2 heads of 64, causal</title>",
         "<title>time</title>",
@@ -191,8 +206,8 @@ TEST(a_figure_can_be_a_png_or_a_pdf)
     struct growth growth = example(3);
     if (drawing_check(NULL))
         return;
-    struct file png = write_with(growth_png_write, &growth);
-    struct file pdf = write_with(growth_pdf_write, &growth);
+    struct file png = write_with(write_png, &growth);
+    struct file pdf = write_with(write_pdf, &growth);
     ck_assert_mem_eq(png.bytes, "\x89PNG", 4);
     ck_assert_mem_eq(pdf.bytes, "%PDF", 4);
     file_release(&png);
@@ -201,8 +216,7 @@ TEST(a_figure_can_be_a_png_or_a_pdf)
 
 TEST(every_allocation_may_fail)
 {
-    static const writer writers[] = {growth_page_write, growth_svg_write, growth_json_write,
-                                     growth_pdf_write};
+    static const writer writers[] = {growth_page_write, write_svg, growth_json_write, write_pdf};
     struct growth growth = example(3);
     size_t count = drawing_check(NULL) ? 3 : 4;
     for (size_t i = 0; i < count; i++) {
