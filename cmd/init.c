@@ -93,8 +93,7 @@ static int find_vocab_size(bool *says, const struct job *job, struct err *err)
         return 0;
     if (json_parse(&root, job->model.config.bytes, job->model.config.size, &wrong))
         return wrong.out_of_memory ? err_adopt(err, &wrong) : 0;
-    const struct json *size = json_is_object(root) ? json_member(root, "vocab_size") : NULL;
-    *says = size && !json_is_null(size);
+    *says = json_given(root, "vocab_size") != NULL;
     json_free(root);
     return 0;
 }

@@ -168,15 +168,13 @@ void sha256_add(struct sha256 *hash, const void *bytes, size_t size)
 /* A one, zeros up to the end of a block, and in its last eight bytes the size in bits. */
 static void add_closing(struct sha256 *hash)
 {
-    static const unsigned char one_and_zeros[SHA256_BLOCK_BYTES] = {0x80};
     unsigned char size[8];
     uint64_t bits = hash->size_bytes * 8;
-    size_t held = hash->size_bytes % SHA256_BLOCK_BYTES;
-    size_t zeros_end = SHA256_BLOCK_BYTES - sizeof size;
     for (size_t i = 0; i < sizeof size; i++)
         size[i] = (unsigned char)(bits >> (56 - 8 * i));
-    sha256_add(hash, one_and_zeros,
-               held < zeros_end ? zeros_end - held : SHA256_BLOCK_BYTES + zeros_end - held);
+    sha256_add(hash, "\x80", 1);
+    while ((hash->size_bytes + sizeof size) % SHA256_BLOCK_BYTES)
+        sha256_add(hash, "", 1);
     sha256_add(hash, size, sizeof size);
 }
 

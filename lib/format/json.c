@@ -252,8 +252,7 @@ int json_unique_keys(const struct json *object, struct err *err)
     return failed;
 }
 
-/* The member, or NULL where the default stands: it is absent or null. */
-static const struct json *find_given(const struct json *object, const char *name)
+const struct json *json_given(const struct json *object, const char *name)
 {
     const struct json *member = json_member(object, name);
     return json_is_null(member) ? NULL : member;
@@ -269,7 +268,7 @@ int json_refuse(const struct json *member, const char *expected, struct err *err
 int json_integer(const struct json *object, const char *name, long long min, long long max,
                  long long *out, struct err *err)
 {
-    const struct json *member = find_given(object, name);
+    const struct json *member = json_given(object, name);
     if (!member || json_get_integer(member, min, max, out))
         return 0;
     char expected[DESCRIPTION_BYTES];
@@ -280,7 +279,7 @@ int json_integer(const struct json *object, const char *name, long long min, lon
 int json_double(const struct json *object, const char *name, double min, double max, double *out,
                 struct err *err)
 {
-    const struct json *member = find_given(object, name);
+    const struct json *member = json_given(object, name);
     double number = 0;
     if (!member)
         return 0;
@@ -295,12 +294,12 @@ int json_double(const struct json *object, const char *name, double min, double 
 
 int json_bool(const struct json *object, const char *name, bool *out, struct err *err)
 {
-    const struct json *member = find_given(object, name);
+    const struct json *member = json_given(object, name);
     return !member || json_get_bool(member, out) ? 0 : json_refuse(member, "true or false", err);
 }
 
 int json_text(const struct json *object, const char *name, const char **out, struct err *err)
 {
-    const struct json *member = find_given(object, name);
+    const struct json *member = json_given(object, name);
     return !member || json_get_text(member, out) ? 0 : json_refuse(member, "a text", err);
 }

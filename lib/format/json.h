@@ -92,6 +92,9 @@ int json_refuse(const struct json *member, const char *expected, struct err *err
 /* The member of that exact name, found by a walk; NULL where there is none, or no object. */
 const struct json *json_member(const struct json *object, const char *name);
 
+/* The same, but NULL where it is null, too: the default stands. */
+const struct json *json_given(const struct json *object, const char *name);
+
 /* Has json_member found it, or a getter that takes names? Else nothing can depend on it. */
 bool json_was_asked_for(const struct json *member);
 

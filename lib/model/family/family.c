@@ -163,9 +163,7 @@ static int settle_gemma3(struct reading *reading)
 {
     struct config *c = reading->config;
     const struct json *parameters = json_member(reading->root, "rope_parameters");
-    const struct json *local = parameters && json_is_object(parameters)
-                                   ? json_member(parameters, "sliding_attention")
-                                   : NULL;
+    const struct json *local = json_member(parameters, "sliding_attention");
     double scalar = 256;
     double theta = 10000;
     bool given = false;

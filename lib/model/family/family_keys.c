@@ -37,12 +37,8 @@ int family_flag(struct reading *reading, const char *key, bool *value)
 
 int family_list(struct reading *reading, const char *key, const struct json **list)
 {
-    *list = json_member(reading->root, key);
-    if (*list && json_is_null(*list))
-        *list = NULL;
-    if (!*list || json_is_array(*list))
-        return 0;
-    return json_refuse(*list, "a list", reading->err);
+    *list = json_given(reading->root, key);
+    return !*list || json_is_array(*list) ? 0 : json_refuse(*list, "a list", reading->err);
 }
 
 int family_expect(struct reading *reading, const char *key, bool value, bool otherwise)
@@ -70,9 +66,8 @@ int family_named(struct reading *reading, const char *const names[FAMILY_NAMES_M
 {
     const char *first = NULL;
     for (size_t i = 0; i < FAMILY_NAMES_MAX && names[i]; i++) {
-        const struct json *member = json_member(reading->root, names[i]);
         double found = 0;
-        if (!member || json_is_null(member))
+        if (!json_given(reading->root, names[i]))
             continue;
         if (json_double(reading->root, names[i], min, max, &found, reading->err))
             return -1;
@@ -141,10 +136,8 @@ static int read_activation(struct reading *reading, const char *text)
     static const char *const names[] = {"hidden_activation", "activation_function", "activation",
                                         "hidden_act"};
     const char *name = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !name; i++) {
-        const struct json *member = json_member(reading->root, names[i]);
-        name = member && !json_is_null(member) ? names[i] : NULL;
-    }
+    for (size_t i = 0; i < sizeof names / sizeof *names && !name; i++)
+        name = json_given(reading->root, names[i]) ? names[i] : NULL;
     if (name && json_text(reading->root, name, &text, reading->err))
         return -1;
     return family_activation(reading, name, text);
@@ -168,11 +161,11 @@ int family_check_undone(const struct json *object, struct err *err)
         "long_mscale",
     };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const struct json *member = json_member(object, keys[i]);
+        const struct json *member = json_given(object, keys[i]);
         double number = 1;
         bool flag = true;
         char found[64];
-        if (!member || json_is_null(member) || (json_get_bool(member, &flag) && !flag) ||
+        if (!member || (json_get_bool(member, &flag) && !flag) ||
             (json_get_number(member, &number) && number == 0))
             continue;
         return err_unsupported(err, "field '%s': expected a model without it, found %s", keys[i],
@@ -200,9 +193,9 @@ int family_window(struct reading *reading, const char *key)
 int family_layer_types(struct reading *reading, bool *given)
 {
     struct config *c = reading->config;
-    const struct json *list = json_member(reading->root, "layer_types");
+    const struct json *list = json_given(reading->root, "layer_types");
     size_t layer = 0;
-    *given = list && !json_is_null(list);
+    *given = list != NULL;
     if (!*given)
         return 0;
     if (!json_is_array(list) || json_count(list) != c->n_layer)

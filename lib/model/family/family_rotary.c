@@ -121,17 +121,16 @@ int family_read_rotary(struct reading *reading, double turning, double theta)
     static const char *const shares[FAMILY_NAMES_MAX] = {"partial_rotary_factor", "rotary_pct"};
     struct config *c = reading->config;
     const struct json *scaling = json_member(reading->root, "rope_scaling");
-    const struct json *parameters = json_member(reading->root, "rope_parameters");
-    if (parameters && !json_is_object(parameters) && !json_is_null(parameters))
+    const struct json *parameters = json_given(reading->root, "rope_parameters");
+    if (parameters && !json_is_object(parameters))
         return err_set(reading->err, "field 'rope_parameters': expected an object or null");
-    bool nested = parameters && json_is_object(parameters) &&
-                  json_member(parameters, "full_attention") != NULL;
+    const struct json *full = json_member(parameters, "full_attention");
     c->rotary.theta = theta;
     if (family_named(reading, thetas, 1, 1e12, &c->rotary.theta) ||
         family_named(reading, shares, 0, 1, &turning))
         return -1;
-    if (parameters && json_is_object(parameters)) {
-        scaling = nested ? json_member(parameters, "full_attention") : parameters;
+    if (parameters) {
+        scaling = full ? full : parameters;
         if (json_double(scaling, "partial_rotary_factor", 0, 1, &turning, reading->err))
             return -1;
     }
