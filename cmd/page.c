@@ -121,15 +121,10 @@ int looks_read(struct style *style, const struct options *options, struct err *e
         .hide_first = options->select.hide_first,
         .dark = !ground || (strcmp(ground, ";7") != 0 && strcmp(ground, ";15") != 0),
     };
-    if (options->looks.color_scale && style_read_scale(style, options->looks.color_scale, err))
-        return -1;
-    if (options->looks.range && style_read_range(style, options->looks.range, err))
-        return -1;
-    if (options->looks.view && style_read_view(style, options->looks.view, err))
-        return -1;
-    if (options->looks.cells && style_read_cells(style, options->looks.cells, err))
-        return -1;
-    if (options->looks.palette && style_read_palette(style, options->looks.palette, err))
+    const struct style_words words = {options->looks.color_scale, options->looks.range,
+                                      options->looks.view, options->looks.cells,
+                                      options->looks.palette};
+    if (style_read(style, &words, err))
         return -1;
     return read_colour(style, options, err);
 }

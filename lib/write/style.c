@@ -14,21 +14,15 @@ const char *const style_range_names[] = {"all", "head", "row", NULL};
 const char *const style_view_names[] = {"matrix", "lines", "overlay", NULL};
 const char *const style_cells_names[] = {"numbers", "heat", "both", NULL};
 
-/* The place of a name in a list that ends with NULL; -1 with an error that names them all. */
-static int find(const char *option, const char *const *list, const char *name, struct err *err)
+/* The place of a name in a list that ends with NULL; 0 where none is given. */
+static int find(size_t *index, const char *option, const char *const *list, const char *name,
+                struct err *err)
 {
     struct names names = {list, 0, sizeof *list, NULL};
-    size_t index = 0;
+    *index = 0;
     while (list[names.count])
         names.count++;
-    return names_choose(&index, names, option, name, err) ? -1 : (int)index;
-}
-
-int style_read_scale(struct style *style, const char *name, struct err *err)
-{
-    int found = find("--color-scale", style_scale_names, name, err);
-    style->scale = found < 0 ? COLOURS_LINEAR : (enum style_scale)found;
-    return found < 0 ? -1 : 0;
+    return name ? names_choose(index, names, option, name, err) : 0;
 }
 
 /* LOW:HIGH, of which colours take 0 for their beginning or their middle. */
@@ -56,36 +50,24 @@ static int read_bounds(struct extent *bounds, const char *text, struct err *err)
                      text);
 }
 
-int style_read_range(struct style *style, const char *name, struct err *err)
+int style_read(struct style *style, const struct style_words *words, struct err *err)
 {
-    style->range = RANGE_ALL;
-    if (strchr(name, ':'))
-        return read_bounds(&style->bounds, name, err);
     static const char *const ranges[] = {"all", "head", "row", "LOW:HIGH", NULL};
-    int found = find("--range", ranges, name, err); /* never the last, which has a colon */
-    style->range = found < 0 ? RANGE_ALL : (enum style_range)found;
-    return found < 0 ? -1 : 0;
-}
-
-int style_read_view(struct style *style, const char *name, struct err *err)
-{
-    int found = find("--view", style_view_names, name, err);
-    style->view = found < 0 ? VIEW_MATRIX : (enum style_view)found;
-    return found < 0 ? -1 : 0;
-}
-
-int style_read_cells(struct style *style, const char *name, struct err *err)
-{
-    int found = find("--style", style_cells_names, name, err);
-    style->cells = (enum style_cells)(found + 1); /* the first has no name */
-    return found < 0 ? -1 : 0;
-}
-
-int style_read_palette(struct style *style, const char *name, struct err *err)
-{
-    size_t index = 0;
-    if (names_choose(&index, NAMES(palette_rows, palette_count), "--palette", name, err))
+    bool bounds = words->range && strchr(words->range, ':');
+    size_t scale, range, view, cells;
+    size_t palette = 0;
+    if (find(&scale, "--color-scale", style_scale_names, words->scale, err) ||
+        find(&range, "--range", ranges, bounds ? NULL : words->range, err) ||
+        (bounds && read_bounds(&style->bounds, words->range, err)) ||
+        find(&view, "--view", style_view_names, words->view, err) ||
+        find(&cells, "--style", style_cells_names, words->cells, err) ||
+        (words->palette && names_choose(&palette, NAMES(palette_rows, palette_count), "--palette",
+                                        words->palette, err)))
         return -1;
-    style->palette = &palette_rows[index];
+    style->scale = (enum style_scale)scale;
+    style->range = (enum style_range)range; /* never LOW:HIGH, which has a colon */
+    style->view = (enum style_view)view;
+    style->cells = words->cells ? (enum style_cells)(cells + 1) : CELLS_FIT;
+    style->palette = words->palette ? &palette_rows[palette] : NULL;
     return 0;
 }

@@ -1,7 +1,7 @@
 /* style.h: how somebody wants pictures to look; a zeroed style will do.
  *
  *     struct style style = {.title = "Figure 1"};
- *     if (style_read_scale(&style, "sqrt", err)) ...
+ *     if (style_read(&style, &(struct style_words){.scale = "sqrt"}, err)) ...
  */
 #ifndef ATTN_WRITE_STYLE_H
 #define ATTN_WRITE_STYLE_H
@@ -58,12 +58,13 @@ static inline bool style_has_bounds(const struct style *style)
     return style->bounds.high > style->bounds.low;
 }
 
-/* Read what was given; errors are usage and list what there is. A range may be LOW:HIGH. */
-int style_read_scale(struct style *style, const char *name, struct err *err);
-int style_read_range(struct style *style, const char *name, struct err *err);
-int style_read_view(struct style *style, const char *name, struct err *err);
-int style_read_cells(struct style *style, const char *name, struct err *err);
-int style_read_palette(struct style *style, const char *name, struct err *err);
+/* What was given, each NULL where nothing was. A range may be LOW:HIGH. */
+struct style_words {
+    const char *scale, *range, *view, *cells, *palette;
+};
+
+/* Errors are usage and list what there is. */
+int style_read(struct style *style, const struct style_words *words, struct err *err);
 
 /* --- from numbers to colours ------------------------------------------------------------------ */
 

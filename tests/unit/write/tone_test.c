@@ -88,13 +88,13 @@ TEST(bounds_of_colours_do_not_hang_on_the_numbers)
     struct sheet sheet = sheet_of(values, 2, 2);
     struct style style = {0};
     struct err err = {0};
-    ck_assert_int_eq(style_read_range(&style, "0:8", &err), 0);
+    ck_assert_int_eq(style_read(&style, &(struct style_words){.range = "0:8"}, &err), 0);
     struct tones tones = tones_make(&sheet, 1, &style, false);
     struct tone tone = tone_of_row(&tones, &sheet, 0);
     ck_assert_float_eq(tone_share(&tone, 2), 0.25f);
     ck_assert_float_eq(tone_share(&tone, 9), 1);
     ck_assert_float_eq(tones.found.high, 2);
-    ck_assert_int_eq(style_read_range(&style, "-1:1", &err), 0);
+    ck_assert_int_eq(style_read(&style, &(struct style_words){.range = "-1:1"}, &err), 0);
     ck_assert_float_eq(style.bounds.low, -1);
 }
 
@@ -105,7 +105,8 @@ TEST(bounds_that_are_none_are_refused)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct style style = {0};
         struct err err = {0};
-        ck_assert_msg(style_read_range(&style, texts[i], &err), "%s", texts[i]);
+        ck_assert_msg(style_read(&style, &(struct style_words){.range = texts[i]}, &err), "%s",
+                      texts[i]);
         ck_assert_ptr_nonnull(strstr(err.text, "expected LOW:HIGH with LOW at most 0"));
         ck_assert_ptr_nonnull(strstr(err.text, texts[i]));
     }
