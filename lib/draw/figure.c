@@ -139,11 +139,16 @@ static int write_report(struct stream *out, enum drawing_form form, const struct
     return failed ? -1 : 0;
 }
 
-int figure_write_svg(struct stream *out, const struct report *report, const struct place *place,
-                     struct err *err)
-{
-    return write_report(out, DRAWING_SVG, report, place, err);
-}
+#define PICTURE(ending, form)                                                  \
+    int figure_write_##ending(struct stream *out, const struct report *report, \
+                              const struct place *place, struct err *err)      \
+    {                                                                          \
+        return write_report(out, form, report, place, err);                    \
+    }
+
+PICTURE(svg, DRAWING_SVG)
+PICTURE(png, DRAWING_PNG)
+PICTURE(pdf, DRAWING_PDF)
 
 int figure_write_page(struct stream *out, const struct report *report, const struct place *place,
                       struct err *err)
@@ -156,16 +161,4 @@ int figure_write_page(struct stream *out, const struct report *report, const str
     if (place->index == 0)
         stream_text(out, head);
     return write_report(out, DRAWING_SVG, report, place, err);
-}
-
-int figure_write_png(struct stream *out, const struct report *report, const struct place *place,
-                     struct err *err)
-{
-    return write_report(out, DRAWING_PNG, report, place, err);
-}
-
-int figure_write_pdf(struct stream *out, const struct report *report, const struct place *place,
-                     struct err *err)
-{
-    return write_report(out, DRAWING_PDF, report, place, err);
 }

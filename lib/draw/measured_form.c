@@ -147,23 +147,16 @@ static int write_picture(struct stream *out, enum drawing_form form,
     return failed ? -1 : 0;
 }
 
-static int write_svg(struct stream *out, const struct measured_list *list,
-                     const struct place *place, struct err *err)
-{
-    return write_picture(out, DRAWING_SVG, list, place->style, err);
-}
+#define PICTURE(ending, form)                                                       \
+    static int write_##ending(struct stream *out, const struct measured_list *list, \
+                              const struct place *place, struct err *err)           \
+    {                                                                               \
+        return write_picture(out, form, list, place->style, err);                   \
+    }
 
-static int write_png(struct stream *out, const struct measured_list *list,
-                     const struct place *place, struct err *err)
-{
-    return write_picture(out, DRAWING_PNG, list, place->style, err);
-}
-
-static int write_pdf(struct stream *out, const struct measured_list *list,
-                     const struct place *place, struct err *err)
-{
-    return write_picture(out, DRAWING_PDF, list, place->style, err);
-}
+PICTURE(svg, DRAWING_SVG)
+PICTURE(png, DRAWING_PNG)
+PICTURE(pdf, DRAWING_PDF)
 
 /* --- the forms -------------------------------------------------------------------------------- */
 
