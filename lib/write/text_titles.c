@@ -17,11 +17,11 @@ static void add_title(struct buf *line, const struct report *report, const struc
     tokenized_visible(line, &report->sentence);
 }
 
-/* source · what is looked at, where that is not the sentence itself */
-static void add_source(struct buf *line, const struct report *report)
+static int end_title(struct stream *out, struct buf *line, const struct place *place,
+                     struct err *err)
 {
-    buf_text(line, "source · ");
-    tokenized_visible(line, &report->source);
+    text_shorten(line, place->columns);
+    return text_end(out, line, err);
 }
 
 int text_titles_write(struct stream *out, const struct report *report, const struct place *place,
@@ -29,17 +29,15 @@ int text_titles_write(struct stream *out, const struct report *report, const str
 {
     struct buf line = {0};
     add_title(&line, report, place);
-    text_shorten(&line, place->columns);
-    int failed = text_end(out, &line, err);
-    if (report->source.count && !failed) {
-        add_source(&line, report);
-        text_shorten(&line, place->columns);
-        failed = text_end(out, &line, err);
+    int failed = end_title(out, &line, place, err);
+    if (report->source.count && !failed) { /* what is looked at, where it is another text */
+        buf_text(&line, "source · ");
+        tokenized_visible(&line, &report->source);
+        failed = end_title(out, &line, place, err);
     }
     if (report->about && !failed) {
         buf_text(&line, report->about);
-        text_shorten(&line, place->columns);
-        failed = text_end(out, &line, err);
+        failed = end_title(out, &line, place, err);
     }
     buf_release(&line);
     return failed;
