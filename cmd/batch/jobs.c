@@ -100,6 +100,15 @@ static int check_values(const struct sweep *sweep, struct err *err)
     return failed ? err_prefix(err, "--sweep %s", sweep->name) : 0;
 }
 
+/* Up to the next comma, but for those in brackets: an edit has places with commas between. */
+static size_t value_size(const char *text)
+{
+    size_t size = 0;
+    for (bool inside = false; text[size] && (inside || text[size] != ','); size++)
+        inside = text[size] == '[' || (inside && text[size] != ']');
+    return size;
+}
+
 /* head=0-3,7 */
 static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena, struct err *err)
 {
@@ -118,7 +127,7 @@ static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena
     if (!sweep->values)
         return -1;
     for (const char *at = text + name_size; *at;) {
-        size_t size = strcspn(++at, ",");
+        size_t size = value_size(++at);
         if (add_values(sweep, at, size, arena, err))
             return -1;
         at += size;
