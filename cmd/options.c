@@ -62,13 +62,13 @@ struct reader {
     struct err *err;
 };
 
-static int add_text(struct reader *reader, struct texts *texts, const char *text)
+int texts_add(struct texts *texts, const char *text, struct arena *arena, struct err *err)
 {
     size_t count = texts->count;
     bool full = (count & (count - 1)) == 0; /* room doubles: 1, 2, 4, … */
     if (full) {
         size_t room = count ? 2 * count : 1;
-        const char **items = arena_alloc(reader->arena, room, sizeof *items, reader->err);
+        const char **items = arena_alloc(arena, room, sizeof *items, err);
         if (!items)
             return -1;
         for (size_t i = 0; i < count; i++)
@@ -98,7 +98,7 @@ static int set_option(struct reader *reader, const struct option_row *row, const
         *(const char **)field = value;
         return 0;
     case OPTION_TEXTS:
-        return add_text(reader, field, value);
+        return texts_add(field, value, reader->arena, reader->err);
     case OPTION_NUMBER:
         if (num_parse_integer(value, row->min, row->max, field))
             return 0;
@@ -117,7 +117,8 @@ static int set_option(struct reader *reader, const struct option_row *row, const
 
 static int give_option(struct reader *reader, const struct option_row *row, const char *value)
 {
-    return add_text(reader, &reader->options->given, row->name) || set_option(reader, row, value)
+    struct texts *given = &reader->options->given;
+    return texts_add(given, row->name, reader->arena, reader->err) || set_option(reader, row, value)
                ? -1
                : 0;
 }
@@ -191,7 +192,7 @@ int options_parse(struct options *options, int command, char **arguments, struct
         if (failed)
             return -1;
         if (only_operands || argument[0] != '-' || argument[1] == '\0')
-            failed = add_text(&reader, &options->input.operands, argument);
+            failed = texts_add(&options->input.operands, argument, arena, err);
         else if (strcmp(argument, "--") == 0)
             only_operands = true;
         else if (is_long)

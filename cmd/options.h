@@ -55,6 +55,9 @@ struct texts {
     size_t count;
 };
 
+/* Add one that is borrowed; their list is the arena's. */
+int texts_add(struct texts *texts, const char *text, struct arena *arena, struct err *err);
+
 /* What the command line says, by what reads it. Numbers are 0 where they were not given, but for
  * OPTIONS_DEFAULT. */
 struct input_options {

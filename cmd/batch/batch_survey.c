@@ -66,14 +66,15 @@ static size_t job_bytes(const struct prepared *prepared)
 
 /* See that a job's edits fit its model and text. Texts that share a pass may have sources of their
  * own, but values of other texts are of one. */
-static int check_edits(const struct prepared *prepared, const struct edit_options *options,
-                       struct arena *arena, struct err *err)
+static int check_edits(struct open_models *models, const struct prepared *prepared,
+                       const struct edit_options *options, struct arena *arena, struct err *err)
 {
     const struct text_pair *pair = &prepared->pair;
     struct edit_list list;
     struct config config = prepared->model->viewer.model.config;
     config.mechanism = prepared->request.mechanism;
-    if (edit_options_read(&list, options, &config, arena, err))
+    if (edit_options_read(&list, options, &config, arena, err) ||
+        open_models_note_files(models, &list, options, err))
         return -1;
     if (config.cross && (options->from || options->reference))
         return err_unsupported(err,
@@ -93,7 +94,7 @@ int batch_prepare(struct batch_work *work, const struct job *job, struct prepare
     prepared->model = open_models_get(&work->models, &job->item.options, err);
     if (prepared->model && !make_request(work, job, prepared, arena, err) &&
         !open_model_read(prepared->model, job, &prepared->pair, arena, err) &&
-        !check_edits(prepared, &job->item.options.edit, arena, err) &&
+        !check_edits(&work->models, prepared, &job->item.options.edit, arena, err) &&
         !effective_check(&prepared->request.selection, prepared->pair.sentence.count, err) &&
         !(reduced &&
           reductions_note(&work->reductions, job, prepared->model, &prepared->pair, err))) {

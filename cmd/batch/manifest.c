@@ -88,31 +88,31 @@ static void add_command(struct buf *out, const struct options *options, const ch
     buf_char(out, ']');
 }
 
-/* What values are taken of, beside the input. */
-static int add_reference(struct buf *out, const char *path, struct err *err)
-{
-    struct file file = {0};
-    if (!path || strcmp(path, "-") == 0)
-        return 0;
-    if (file_map(&file, path, err))
-        return -1;
-    out->size -= out->size > 0; /* into the input's object */
-    buf_text(out, ", \"reference\": {\"path\": ");
-    add_text(out, path);
-    buf_text(out, ", ");
-    add_hash_of(out, &file);
-    buf_char(out, '}');
-    file_release(&file);
-    return 0;
-}
-
-static int add_input(struct buf *out, const struct items *items, struct err *err)
+static void add_path(struct buf *out, const char *path, const struct file *file)
 {
     buf_text(out, "{\"path\": ");
-    add_text(out, items->path);
+    add_text(out, path);
     buf_text(out, ", ");
-    add_hash_of(out, &items->file);
-    return add_reference(out, items->defaults->edit.reference, err);
+    add_hash_of(out, file);
+}
+
+/* What edits take values of, beside the input. */
+static int add_edit_files(struct buf *out, const struct texts *files, struct err *err)
+{
+    if (!files->count)
+        return 0;
+    out->size -= out->size > 0; /* into the input's object */
+    buf_text(out, ", \"edits\": [");
+    for (size_t i = 0; i < files->count; i++) {
+        struct file file = {0};
+        if (file_map(&file, files->items[i], err))
+            return -1;
+        buf_text(out, i ? ", " : "");
+        add_path(out, files->items[i], &file);
+        file_release(&file);
+    }
+    buf_text(out, "]}");
+    return 0;
 }
 
 /* A file of a model, if it has it. */
@@ -213,7 +213,8 @@ static int add_lines(struct manifest *manifest, const struct items *items,
     add_command(value, items->defaults, items->path);
     if (add_line(manifest, "command", value, err))
         return -1;
-    if (add_input(value, items, err) || add_line(manifest, "input", value, err))
+    add_path(value, items->path, &items->file);
+    if (add_edit_files(value, &models->edit_files, err) || add_line(manifest, "input", value, err))
         return -1;
     if (add_models(value, models, err) || add_line(manifest, "models", value, err))
         return -1;

@@ -14,11 +14,11 @@
  *      "count": 3,
  *      "failed": 2}
  *
- * An item whose results are lines of a file of all has their "bytes" and "sha256" instead of
- * "files". The lines up to the items are the head of the journal, the items its pieces. The command
- * is told without what does not change results:
- * threads, shards, where to. A shard says which one it is in a line of its own. The manifest of a
- * single file, FILE.manifest, has no items.
+ * What edits take values of stands beside the input: "edits": [{"path": "steer.npy", …}]. An item
+ * whose results are lines of a file of all has their "bytes" and "sha256" instead of "files". The
+ * lines up to the items are the head of the journal, the items its pieces. The command is told
+ * without what does not change results: threads, shards, where to. A shard says which one it is in
+ * a line of its own. The manifest of a single file, FILE.manifest, has no items.
  */
 #ifndef ATTN_CMD_MANIFEST_H
 #define ATTN_CMD_MANIFEST_H

@@ -119,6 +119,27 @@ int open_model_set(struct open_model *model, const struct options *options,
     return failed ? -1 : 0;
 }
 
+static int note_file(struct open_models *models, const char *path, struct err *err)
+{
+    struct texts *files = &models->edit_files;
+    for (size_t i = 0; i < files->count; i++)
+        if (strcmp(files->items[i], path) == 0)
+            return 0;
+    const char *copy = arena_text(&models->arena, path, strlen(path), err);
+    return copy && !texts_add(files, copy, &models->arena, err) ? 0 : -1;
+}
+
+int open_models_note_files(struct open_models *models, const struct edit_list *list,
+                           const struct edit_options *options, struct err *err)
+{
+    const char *reference = options->reference;
+    for (size_t i = 0; i < list->edits.count; i++)
+        if (list->wishes[i].file && note_file(models, list->wishes[i].file, err))
+            return -1;
+    bool is_file = reference && strcmp(reference, "-") != 0 && file_exists(reference);
+    return is_file ? note_file(models, reference, err) : 0;
+}
+
 int open_model_read(struct open_model *model, const struct job *job, struct text_pair *pair,
                     struct arena *arena, struct err *err)
 {

@@ -33,6 +33,7 @@ struct open_model {
 struct open_models {
     size_t threads;
     struct open_model *first;
+    struct texts edit_files; /* each once, as it is named */
     struct arena arena;
 };
 
@@ -45,6 +46,10 @@ void open_models_release(struct open_models *models);
  * texts is kept until options are others. */
 int open_model_set(struct open_model *model, const struct options *options,
                    const struct mechanism *mechanism, struct err *err);
+
+/* Note the files that a job's edits take values of: numpy's, and --reference where it is there. */
+int open_models_note_files(struct open_models *models, const struct edit_list *list,
+                           const struct edit_options *options, struct err *err);
 
 /* Tokenize a job's text and its source, as its options say. */
 int open_model_read(struct open_model *model, const struct job *job, struct text_pair *pair,

@@ -31,6 +31,7 @@ static int read_value(struct edit *edit, struct edit_wish *wish, const struct ed
         return -1;
     if (value.size > 4 && memcmp(value.at + value.size - 4, ".npy", 4) == 0 && sign != '*') {
         edit->op = sign == '+' ? EDIT_ADD : EDIT_TAKE;
+        wish->file = text;
         return edit_list_open(reader->list, edit, text, reader->err)
                    ? err_prefix(reader->err, "%s", reader->words)
                    : 0;
@@ -49,7 +50,7 @@ static int read_value(struct edit *edit, struct edit_wish *wish, const struct ed
         wish->origin = EDIT_FROM;
     else if (strncmp(text, resample, sizeof resample - 1) == 0 &&
              num_parse_integer(text + sizeof resample - 1, 0, LLONG_MAX, &seed))
-        *wish = (struct edit_wish){EDIT_RESAMPLE, (uint64_t)seed};
+        *wish = (struct edit_wish){.origin = EDIT_RESAMPLE, .seed = (uint64_t)seed};
     else
         return refuse_value(reader, sign, value);
     return 0;
@@ -119,7 +120,7 @@ static int read_words(const struct edit_reader *reader, const char *text)
 {
     const char *end = text + strlen(text);
     struct edit edit = {.op = EDIT_SET};
-    struct edit_wish wish = {EDIT_NUMBER, 0};
+    struct edit_wish wish = {.origin = EDIT_NUMBER};
     const char *open = memchr(text, '[', (size_t)(end - text));
     const char *close = open ? memchr(open, ']', (size_t)(end - open)) : NULL;
     const char *sign = close ? close + 1 : text;
@@ -154,7 +155,7 @@ static int read_heads(struct edit *edit, const struct edit_reader *reader, struc
 
 static int read_ablation(const struct edit_reader *reader, const char *text)
 {
-    struct edit_wish wish = {EDIT_NUMBER, 0};
+    struct edit_wish wish = {.origin = EDIT_NUMBER};
     struct edit edit = {.site = SITE_CONTEXT, .op = EDIT_SET};
     const char *sign = strchr(text, '=');
     const char *end = sign ? sign : text + strlen(text);
@@ -210,7 +211,7 @@ static int read_knockout_of(struct edit *edit, const struct edit_reader *reader,
 
 static int read_knockout(const struct edit_reader *reader, const char *text)
 {
-    const struct edit_wish wish = {EDIT_NUMBER, 0};
+    const struct edit_wish wish = {.origin = EDIT_NUMBER};
     const char *end = text + strlen(text);
     for (const char *at = text; at <= end;) {
         struct edit edit = {.site = SITE_MASKED, .op = EDIT_FORBID};

@@ -30,6 +30,7 @@ enum edit_origin { EDIT_NUMBER, EDIT_MEAN, EDIT_RESAMPLE, EDIT_FROM, EDIT_ORIGIN
 struct edit_wish {
     enum edit_origin origin;
     uint64_t seed;
+    const char *file; /* or NULL */
 };
 
 struct edit_list {
