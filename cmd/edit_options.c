@@ -86,6 +86,20 @@ int edit_options_fill(struct edit_list *list, const struct options *options, str
     return failed ? -1 : 0;
 }
 
+const char *edit_options_of_weights(const struct edit_list *list)
+{
+    for (size_t i = 0; i < list->edits.count; i++)
+        if (site_like(list->items[i].site) == SITE_WEIGHTS)
+            return list->items[i].words;
+    return NULL;
+}
+
+void edit_options_note(const char *words)
+{
+    if (words)
+        print_note("%s: rows of edited weights need not sum to 1", words);
+}
+
 int session_edit(struct session *session, struct err *err)
 {
     struct edit_list *list = &session->edits;
@@ -95,10 +109,6 @@ int session_edit(struct session *session, struct err *err)
         edit_options_fill(list, session->options, viewer, err))
         return -1;
     viewer->edits = list->edits.count ? &list->edits : NULL;
-    for (size_t i = 0; i < list->edits.count; i++)
-        if (site_like(list->items[i].site) == SITE_WEIGHTS) {
-            print_note("%s: rows of edited weights need not sum to 1", list->items[i].words);
-            break;
-        }
+    edit_options_note(edit_options_of_weights(list));
     return 0;
 }

@@ -160,6 +160,10 @@ int edit_options_read(struct edit_list *list, const struct edit_options *options
 int edit_options_fill(struct edit_list *list, const struct options *options, struct viewer *viewer,
                       struct err *err);
 
+/* The first edit of weights, in its words; NULL: there is none. And the note of one. */
+const char *edit_options_of_weights(const struct edit_list *list);
+void edit_options_note(const char *words);
+
 /* --mean, --words and --hide-first; `keeps_first`: the output can hide it by itself. */
 int read_derivation(struct derivation *how, const struct select_options *options, bool keeps_first,
                     struct err *err);

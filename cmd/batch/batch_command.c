@@ -31,6 +31,7 @@ static int prepare(struct batch_work *work, struct err *err)
         print_note_of_tokenizer(model->readings[0]);
         print_note_of_model(&model->viewer.model);
     }
+    edit_options_note(work->models.weights_edit);
     return 0;
 }
 

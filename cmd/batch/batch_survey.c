@@ -74,7 +74,7 @@ static int check_edits(struct open_models *models, const struct prepared *prepar
     struct config config = prepared->model->viewer.model.config;
     config.mechanism = prepared->request.mechanism;
     if (edit_options_read(&list, options, &config, arena, err) ||
-        open_models_note_files(models, &list, options, err))
+        open_models_note_edits(models, &list, options, err))
         return -1;
     if (config.cross && (options->from || options->reference))
         return err_unsupported(err,

@@ -129,10 +129,13 @@ static int note_file(struct open_models *models, const char *path, struct err *e
     return copy && !texts_add(files, copy, &models->arena, err) ? 0 : -1;
 }
 
-int open_models_note_files(struct open_models *models, const struct edit_list *list,
+int open_models_note_edits(struct open_models *models, const struct edit_list *list,
                            const struct edit_options *options, struct err *err)
 {
     const char *reference = options->reference;
+    const char *words = models->weights_edit ? NULL : edit_options_of_weights(list);
+    if (words && !(models->weights_edit = arena_text(&models->arena, words, strlen(words), err)))
+        return -1;
     for (size_t i = 0; i < list->edits.count; i++)
         if (list->wishes[i].file && note_file(models, list->wishes[i].file, err))
             return -1;

@@ -33,7 +33,8 @@ struct open_model {
 struct open_models {
     size_t threads;
     struct open_model *first;
-    struct texts edit_files; /* each once, as it is named */
+    struct texts edit_files;  /* each once, as it is named */
+    const char *weights_edit; /* the first edit of weights, as messages call it; or NULL */
     struct arena arena;
 };
 
@@ -47,8 +48,9 @@ void open_models_release(struct open_models *models);
 int open_model_set(struct open_model *model, const struct options *options,
                    const struct mechanism *mechanism, struct err *err);
 
-/* Note the files that a job's edits take values of: numpy's, and --reference where it is there. */
-int open_models_note_files(struct open_models *models, const struct edit_list *list,
+/* Note the files that a job's edits take values of, numpy's, and --reference where it is there; and
+ * what they do to weights. */
+int open_models_note_edits(struct open_models *models, const struct edit_list *list,
                            const struct edit_options *options, struct err *err);
 
 /* Tokenize a job's text and its source, as its options say. */
