@@ -177,7 +177,7 @@ try run -m "$in/school" -s 'Anna is' --ablate 0.0 --knockout 1:0 --edit 'v[token
 try run -m "$in/school" -s 'Anna is' --ablate 0.0=mean --edit 'mlp_out = resample:1' \
     --reference "$in/texts" -o here.csv
 try run -m "$in/school" -s 'Anna is' --edit "mlp_out + $in/add.npy"
-try explain -m "$in/school" -s 'Anna is' --ablate 0.0
+try explain -m "$in/school" -s 'Anna is' --ablate 0.0 --edit 'k * 2'
 try run -m "$in/school" -s 'Anna is' --edit 'weights = from' --from 'Anna is' -o here.csv
 try batch "$in/texts" --input lines -m "$in/school" --sweep ablate=0.0=mean,0.1=mean \
     --reference "$in/texts" --reduce entropy -o here.csv

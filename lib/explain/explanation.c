@@ -71,6 +71,7 @@ enum way {
     NORM_LAST = 1 << 9, /* norms come after sums */
     LAST_LAYER = 1 << 10,
     COOLED = 1 << 11, /* scores are, after they were capped and moved */
+    KEYS_EDITED = 1 << 12,
 };
 
 /* In the order of the pass: what makes a step, and what lists the things that it takes as they are.
@@ -87,7 +88,7 @@ static const struct step_row {
     {HEADS_NORMED, 0, "query_norm", "Norm of the query", step_query_norm, NULL},
     {TURNED, 0, "query_turn", "The query turns by its place", step_query_turn, give_turn},
     {BY_FEATURES, 0, "features", "Features of the query", step_features, NULL},
-    {BY_FEATURES | HEADS_NORMED | TURNED, 0, "keys", "Keys", step_keys, give_keys},
+    {BY_FEATURES | HEADS_NORMED | TURNED | KEYS_EDITED, 0, "keys", "Keys", step_keys, give_keys},
     {HEADS_NORMED, 0, "key_norm", "Norm of the keys", step_key_norm, give_key_norm},
     {TURNED, 0, "key_turn", "Keys turn by their places", step_key_turn, NULL},
     {BY_FEATURES, 0, "scores", "Features of the keys, and scores", step_products, NULL},
@@ -135,6 +136,7 @@ static int ways_of(const struct trace *trace)
     ways |= c->score_cap > 0 ? CAPPED : 0;
     ways |= given_slope(trace) > 0 ? MOVED : 0;
     ways |= trace->cools ? COOLED : 0;
+    ways |= trace->keys_edited ? KEYS_EDITED : 0;
     ways |= decoder && !c->norm_first ? NORM_LAST : 0;
     return ways | (trace->layer + 1 == c->n_layer ? LAST_LAYER : 0);
 }
@@ -154,50 +156,16 @@ static size_t first_seen(const struct trace *trace)
     return key;
 }
 
-/* The site whose values a step gives; false: they are of none. */
-static bool find_site(enum site *site, const char *step)
+static int finish_step(struct builder *builder)
 {
-    static const struct {
-        const char *name;
-        enum site site;
-    } others[] = {{"input", SITE_RESID_PRE},
-                  {"query", SITE_Q},
-                  {"values", SITE_V},
-                  {"output", SITE_ATTN_OUT}};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strcmp(others[i].name, step) == 0) {
-            *site = others[i].site;
-            return true;
-        }
-    return site_find(step, strlen(step), site);
-}
-
-/* What was changed of the step's values, of all tokens where it gives all. */
-static void note_edits(struct builder *builder, const char *step)
-{
-    const struct trace *trace = builder->trace;
-    const struct edits *edits = trace->viewer->edits;
-    enum site site;
-    if (!edits || !find_site(&site, step))
-        return;
-    bool of_keys = site == SITE_V;
-    struct edit_block place = {
-        .site = site_of(trace->part, site),
-        .layer = trace->layer,
-        .first_head = of_keys ? trace->group : trace->head,
-        .row_places = report_queries(trace->report, trace->part)->count,
-    };
-    for (size_t i = 0; i < edits->count; i++) {
-        bool touches = false;
-        for (size_t row = 0; row < (of_keys ? trace->keys : 1) && !touches; row++) {
-            place.first_row = of_keys ? row : trace->query;
-            touches = edit_touches(&edits->items[i], &place);
-        }
-        if (touches)
-            buf_format(builder_note(builder),
-                       "Changed by %s: '%s' is shown after that, not as the formula has it.",
-                       edits->items[i].words, site_name_in_layer(place.site));
+    if (!builder->failed && (builder->note.size || builder->note.out_of_memory)) {
+        builder->step->note = buf_keep(&builder->note, builder->arena, builder->err);
+        builder->failed = !builder->step->note;
     }
+    buf_release(&builder->note);
+    buf_release(&builder->out.text); /* half a formula, when the step failed */
+    buf_release(&builder->out.latex);
+    return builder->failed ? -1 : 0;
 }
 
 static int make_step(struct step *step, const struct step_row *row, struct builder builder)
@@ -210,21 +178,47 @@ static int make_step(struct step *step, const struct step_row *row, struct build
         row->give(&builder);
     if (!builder.failed)
         row->make(&builder);
+    return finish_step(&builder);
+}
+static int make_edited(struct step *step, const struct step_row *row, const struct trace *before,
+                       struct builder builder)
+{
+    const char *name = arena_format(builder.arena, builder.err, "%s_edited", row->name);
+    *step =
+        (struct step){.name = name, .title = "Edit", .table = {.corner = "", .own_row = NO_ROW}};
+    builder.step = step;
+    builder.table = &step->table;
+    builder.failed |= !name;
     if (!builder.failed)
-        note_edits(&builder, row->name);
-    if (!builder.failed && (builder.note.size || builder.note.out_of_memory)) {
-        step->note = buf_keep(&builder.note, builder.arena, builder.err);
-        builder.failed = !step->note;
-    }
-    buf_release(&builder.note);
-    buf_release(&builder.out.text); /* half a formula, when the step failed */
-    buf_release(&builder.out.latex);
-    return builder.failed ? -1 : 0;
+        edited_show(&builder, before, row->name);
+    return finish_step(&builder);
+}
+
+/* A step whose values were changed is one of a pass without that; the next shows what goes on. */
+static int add_step(struct explanation *explanation, struct step *steps, const struct step_row *row,
+                    struct edited_steps *edited, struct builder builder)
+{
+    struct step *step = &steps[explanation->step_count++];
+    const struct trace *trace = builder.trace;
+    bool dropped_later = row->make == step_softmax && trace->config->mechanism.dropout > 0;
+    const struct trace *before = dropped_later ? NULL : edited_before(edited, row->name, &builder);
+    if (builder.failed)
+        return -1;
+    builder.trace = before ? before : trace;
+    if (make_step(step, row, builder))
+        return -1;
+    if (!before)
+        return 0;
+    if (row->make == step_values) /* they are weighed as they go on */
+        step->worked = (struct formula){NULL, NULL};
+    builder.trace = trace;
+    return make_edited(&steps[explanation->step_count++], row, before, builder);
 }
 
 static int explain(struct explanation *explanation, const struct trace *trace,
-                   const struct explain_request *request, struct arena *arena, struct err *err)
+                   struct edited_steps *edited, struct arena *arena, struct err *err)
 {
+    const struct explain_request *request = edited->request;
     const struct builder builder = {
         .trace = trace,
         .key = first_seen(trace),
@@ -235,7 +229,7 @@ static int explain(struct explanation *explanation, const struct trace *trace,
     };
     bool has_several = trace->config->n_encoder_layer > 0;
     int ways = ways_of(trace);
-    struct step *steps = arena_alloc(arena, STEP_ROWS, sizeof *steps, err);
+    struct step *steps = arena_alloc(arena, 2 * STEP_ROWS, sizeof *steps, err);
     *explanation = (struct explanation){
         .report = trace->report,
         .part = has_several ? &attention_parts[trace->part] : NULL,
@@ -250,7 +244,7 @@ static int explain(struct explanation *explanation, const struct trace *trace,
         return -1;
     for (size_t i = 0; i < STEP_ROWS; i++)
         if (is_there(&step_rows[i], ways, trace) &&
-            make_step(&steps[explanation->step_count++], &step_rows[i], builder))
+            add_step(explanation, steps, &step_rows[i], edited, builder))
             return -1;
     return 0;
 }
@@ -260,11 +254,14 @@ int explanation_make(struct explanation *explanations, struct viewer *viewer,
                      struct arena *arena, struct err *err)
 {
     struct trace trace;
-    if (trace_run(&trace, viewer, pair, request, arena, err))
+    struct edited_steps edited = {.viewer = viewer, .pair = pair, .request = request};
+    edited.items = arena_alloc(arena, STEP_ROWS, sizeof *edited.items, err);
+    if (!edited.items || trace_run(&trace, viewer, pair, request, arena, err))
         return -1;
+    trace.keys_edited = edited_keys(&trace);
     for (size_t i = 0; i < request->query_count; i++) {
         trace_set_query(&trace, request->query + i);
-        if (explain(&explanations[i], &trace, request, arena, err))
+        if (explain(&explanations[i], &trace, &edited, arena, err))
             return -1;
     }
     return 0;

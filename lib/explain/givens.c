@@ -185,7 +185,8 @@ void give_keys(struct builder *builder)
 
 void give_met_keys(struct builder *builder)
 {
-    if (!builder->trace->raw_k.values && !builder->trace->k_pre)
+    const struct trace *trace = builder->trace;
+    if (!trace->raw_k.values && !trace->k_pre && !trace->keys_edited)
         give_keys(builder);
 }
 

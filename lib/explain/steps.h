@@ -35,6 +35,7 @@ struct trace {
     size_t group;            /* the key/value head that the head looks at */
     size_t keys;             /* S */
     float scale, base_scale; /* of the scores; and without the temperature in it */
+    bool keys_edited;        /* so that they have a step of their own */
     bool cools;              /* the temperature comes after a cap or ALiBi, not with the scale */
 
     size_t input_size;          /* C */
@@ -73,6 +74,9 @@ void trace_set_query(struct trace *trace, size_t query);
 
 /* The query's row of what its layer gives, or of what comes after it; NULL: there is no such. */
 const float *trace_row(const struct trace *trace, enum site site);
+
+/* … and how many numbers it has. */
+size_t trace_width(const struct trace *trace, enum site site);
 
 /* y [rows, w->out] = x · w + bias. */
 float *trace_product(const struct trace *trace, const float *x, size_t rows, const struct weight *w,
@@ -229,6 +233,27 @@ const struct norm *given_norm(const struct trace *trace);
  * Is it small enough for a page? */
 float *given_query_matrix(struct builder *builder);
 bool given_query_is_small(const struct trace *trace);
+
+/* --- steps that edits changed (steps_edited.c) ------------------------------------------------ */
+
+/* The passes that leave the edits of a step's values out, [steps]. */
+struct edited_steps {
+    struct viewer *viewer;
+    const struct text_pair *pair;
+    const struct explain_request *request;
+    struct edited_step {
+        const char *name;
+        struct trace trace;
+    } * items;
+    size_t count;
+};
+
+/* The query's trace in which a step has the values that its formula gives; NULL: no edit changed
+ * them, or the builder failed. Then what goes on, as a step of its own. Are keys changed? */
+const struct trace *edited_before(struct edited_steps *steps, const char *step,
+                                  struct builder *builder);
+void edited_show(struct builder *builder, const struct trace *before, const char *step);
+bool edited_keys(const struct trace *trace);
 
 /* --- the steps, each in the file of what it is about ------------------------------------------ */
 

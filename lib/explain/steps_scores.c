@@ -53,7 +53,7 @@ static void show_scores(struct builder *builder, const struct quantity *vectors,
 
 void step_scores(struct builder *builder)
 {
-    if (keys_projected(builder->trace) == &quantity_k)
+    if (keys_projected(builder->trace) == &quantity_k && !builder->trace->keys_edited)
         draw_keys(builder);
     builder_formula(builder, "score_j = q · k_j", "s_j = q \\cdot k_j");
     show_scores(builder, &quantity_k, builder->trace->q, builder->trace->k);

@@ -124,6 +124,12 @@ const float *trace_row(const struct trace *trace, enum site site)
     return kept ? kept->data + trace->query * width_of(kept) : NULL;
 }
 
+size_t trace_width(const struct trace *trace, enum site site)
+{
+    const struct kept *kept = seek(trace, site_of(trace->part, site), trace->layer);
+    return kept ? width_of(kept) : 0;
+}
+
 /* What queries are made of: a stream, normed by now or here; or in bare attention an embedding, or
  * the output of the layer before. */
 static void find_inputs(struct trace *trace)

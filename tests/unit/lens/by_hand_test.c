@@ -7,6 +7,7 @@
 #include "../rigs/by_hand.h"
 #include "../rigs/explanation_fixture.h"
 #include "../rigs/memory_stream.h"
+#include "lens/edit_list.h"
 #include "lens/viewer.h"
 #include "model/mechanism.h"
 #include "explain/explanation.h"
@@ -50,22 +51,6 @@ static struct grid follow_input(size_t query, bool of_source)
     return x;
 }
 
-/* One that turns by its place. */
-static void turn(double *x, size_t place)
-{
-    struct grid f = taken("frequencies");
-    size_t apart = (size_t)taken("pair_distance").values[0];
-    double m = taken("amplitude").values[0];
-    for (size_t i = 0; i < f.count; i++) {
-        double *a = x + (apart == 1 ? 2 * i : i);
-        double cosine = m * cos((double)place * f.values[i]);
-        double sine = m * sin((double)place * f.values[i]);
-        double before = *a;
-        *a = before * cosine - a[apart] * sine;
-        a[apart] = a[apart] * cosine + before * sine;
-    }
-}
-
 /* Norms of heads: by the mean squares that are printed, which are those of a head unless it says
  * that they are of all. */
 static void norm_heads(const char *step, struct grid *x, struct grid gamma)
@@ -105,7 +90,7 @@ static struct grid follow_query(struct grid x, size_t query)
         expect("q, normed", printed_row("query_norm", "vector", turns ? "q_pre" : "q"), q);
     }
     if (!turns)
-        return q;
+        return go_on(printed_row("query_edited", "vector", "q, edited"), q);
     turn(q.values, query);
     size_t pairs = taken("frequencies").count;
     bool neighbours = taken("pair_distance").values[0] == 1 && pairs > 1;
@@ -113,7 +98,7 @@ static struct grid follow_query(struct grid x, size_t query)
     for (size_t i = 0; i < pairs; i++)
         half.values[i] = q.values[neighbours ? 2 * i : i];
     expect("q, turned", printed_row("query_turn", "vector", "a'"), half);
-    return q;
+    return go_on(printed_row("query_turn_edited", "vector", "q, edited"), q);
 }
 
 static struct grid follow_keys(void)
@@ -130,6 +115,10 @@ static struct grid follow_keys(void)
     }
     for (size_t j = 0; j < k.rows && turns; j++)
         turn(row_at(k, j).values, j);
+    if (step_called("keys_edited")) {
+        expect("k", printed("keys", "columns", "k"), k);
+        return printed("keys_edited", "columns", "k");
+    }
     expect("k",
            printed(linear && !turns ? "keys"
                    : linear         ? "key_turn"
@@ -199,7 +188,7 @@ static struct grid follow_weights(struct grid scores)
                 kept.values[j] == 0 ? 0 : weights.values[j] / (1 - taken("dropout").values[0]);
     }
     expect("weights", kept, weights);
-    return weights;
+    return go_on(printed("weights_edited", "columns", "edited"), weights);
 }
 
 static void follow_output(struct grid context, size_t head)
@@ -225,9 +214,10 @@ static void follow(size_t query, size_t head, bool of_source)
     struct grid v = product(taken("x_j"), taken("W_v"), taken("b_v"));
     const struct grid none = {0};
     expect("v", printed("values", "columns", "v"), v);
+    v = go_on(printed("values_edited", "columns", "v"), v);
     struct grid context = product(weights, v, none);
     expect("context", printed("context", "total", "weighted"), context);
-    follow_output(context, head);
+    follow_output(go_on(printed_row("context_edited", "vector", "context, edited"), context), head);
     follow_block(x);
 }
 
@@ -235,6 +225,7 @@ static void follow(size_t query, size_t head, bool of_source)
 
 static struct viewer viewer;
 static struct text_pair pair;
+static struct edit_list edits;
 
 #define GOLDEN "tests/golden/"
 #define FAMILY(name) .model = "tests/golden-families/" name, .sentence = "3,1,4,1,5,9,2"
@@ -243,6 +234,7 @@ static const struct {
     const char *model, *sentence, *source; /* a text, or ids */
     enum site_part part;
     const char *attention, *without; /* NULL: the model's, and nothing */
+    const char *edit;                /* or NULL */
     float dropout, temperature;
     bool renormalises, starves;
 } cases[] = {
@@ -252,6 +244,9 @@ static const struct {
     {.model = "life-grouped", .sentence = "Life is short eat dessert"},
     {.model = "life-cross", .sentence = "Life is short", .source = "the cat sat"},
     {.model = "tiny", .sentence = "Life is short"},
+    {.model = "tiny",
+     .sentence = "Life is short",
+     .edit = "q[token=1] * 2;k * 0.5;v[token=0] * 2;weights[key=0] * 0.5;context[head=1] = 0"},
     {"translate", "<s> le petit", "the small cat", .part = PART_SENTENCE},
     {"translate", "<s> le petit", "the small cat", .part = PART_CROSS},
     {"translate", "<s> le petit", "the small cat", .part = PART_SOURCE},
@@ -297,6 +292,7 @@ static const struct {
     {FAMILY("smollm3")},
     {FAMILY("stablelm")},
     {FAMILY("starcoder2")},
+    {FAMILY("llama"), .edit = "q * 2;v = 1;context[head=0] * 3", .starves = true},
     {FAMILY("llama"), .attention = "linear"},
     {FAMILY("llama"), .without = "norm,positions"},
     {FAMILY("qwen3"), .without = "positions,residual"},
@@ -336,6 +332,11 @@ static void open_case(int index)
     if (cases[index].without)
         ck_assert(!mechanism_set_without(&mechanism, cases[index].without, &by_hand.err));
     ck_assert_msg(!viewer_set_mechanism(&viewer, &mechanism, &by_hand.err), "%s", by_hand.err.text);
+    edits = (struct edit_list){.config = &viewer.model.config, .arena = &by_hand.arena};
+    if (cases[index].edit) {
+        ck_assert(!edit_list_add(&edits, EDIT_WORDS, cases[index].edit, &by_hand.err));
+        viewer.edits = &edits.edits;
+    }
     ck_assert_msg(!viewer_read(&viewer, &pair, &sentence, cases[index].source ? &source : NULL,
                                &by_hand.arena, &by_hand.err),
                   "%s", by_hand.err.text);

@@ -82,8 +82,8 @@ struct grid printed_row(const char *step, const char *column, const char *name)
     const struct json *found = step_called(step);
     struct grid all = printed(step, "columns", column);
     size_t row = 0;
-    ck_assert_ptr_nonnull(found);
-    for (const struct json *label = json_first(json_member(found, "rows")); label;
+    const struct json *rows = found ? json_member(found, "rows") : NULL;
+    for (const struct json *label = rows ? json_first(rows) : NULL; label;
          label = json_next(label), row++) {
         const char *text = "";
         ck_assert(json_get_text(label, &text));
@@ -272,4 +272,24 @@ void follow_block(struct grid x)
         dots.values[i / words.columns] += words.values[i] * out.values[i % words.columns];
     struct grid dot = printed("logits", "columns", "dot");
     expect("dots", dot.count ? dot : printed("logits", "columns", "logit"), dots);
+}
+
+void turn(double *x, size_t place)
+{
+    struct grid f = taken("frequencies");
+    size_t apart = (size_t)taken("pair_distance").values[0];
+    double m = taken("amplitude").values[0];
+    for (size_t i = 0; i < f.count; i++) {
+        double *a = x + (apart == 1 ? 2 * i : i);
+        double cosine = m * cos((double)place * f.values[i]);
+        double sine = m * sin((double)place * f.values[i]);
+        double before = *a;
+        *a = before * cosine - a[apart] * sine;
+        a[apart] = a[apart] * cosine + before * sine;
+    }
+}
+
+struct grid go_on(struct grid after, struct grid value)
+{
+    return after.count ? after : value;
 }

@@ -50,6 +50,11 @@ struct grid normed(const char *step, struct grid h, struct grid gamma, struct gr
 struct grid normed_by_rows(const char *step, struct grid h);
 double scale_at(const char *step, struct grid gamma, size_t c);
 
+/* Turn a vector by its place. What an edit made of a step's numbers, as the step after it shows;
+ * without one what they came to. */
+void turn(double *x, size_t place);
+struct grid go_on(struct grid after, struct grid value);
+
 /* From the output of the attention, to x, to the logits. */
 void follow_block(struct grid x);
 
