@@ -1,6 +1,7 @@
 #include "measure/comparison.h"
 
 #include "base/amount.h"
+#include "base/buf.h"
 #include "lens/viewer.h"
 #include "model/pass.h"
 #include "model/mechanism.h"
@@ -128,6 +129,23 @@ static int look(struct report *report, struct trial *trial, const struct compari
     return 0;
 }
 
+/* "--attention window:8, --ablate '0.1'": as the command line has it; where nothing but edits is
+ * compared, they alone. */
+static int blame_way(const struct trial *trial, const struct comparison_result *result,
+                     struct err *err)
+{
+    struct buf words = {0};
+    const struct edits *edits = trial->plan->edits;
+    const char *name = mechanism_attention_name(&result->way, trial->arena, err);
+    if (name && !(edits && result->way.kind == ATTENTION_DENSE))
+        buf_format(&words, "--attention %s", name);
+    edits_write(&words, edits);
+    if (words.size)
+        err_prefix(err, "%s", words.bytes);
+    buf_release(&words);
+    return -1;
+}
+
 /* Hold some layers of one text against dense attention. */
 static int compare_layers(struct trial *trial, const struct look *at, size_t first, struct err *err)
 {
@@ -137,7 +155,7 @@ static int compare_layers(struct trial *trial, const struct look *at, size_t fir
     for (size_t way = 0; way < trial->plan->way_count; way++) {
         const struct comparison_result *result = &trial->comparison->results[way];
         if (look(&other, trial, result, at, &trial->of_other, err))
-            return err_prefix(err, "--attention %s", result->name);
+            return blame_way(trial, result, err);
         difference_add(trial->sums + way * heads_of(trial->comparison) +
                            first * trial->comparison->head_count,
                        &dense, &other);
