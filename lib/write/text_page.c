@@ -12,6 +12,8 @@
  *     Life    1.0000               Life    1.0000
  *     is      0.4512  0.5488       is      0.5010  0.4990
  */
+#include <math.h>
+
 #include "write/format.h"
 #include "write/table.h"
 #include "write/text_layout.h"
@@ -89,6 +91,10 @@ static void add_number(struct table *table, const struct text_layout *layout,
 {
     char number[NUMERAL_BYTES];
     const struct text_heat *heat = table->heat;
+    if (!text && isnan(value)) { /* there is nothing, as of the last token's next one */
+        table_text(table, "");
+        return;
+    }
     numeral_write(number, layout->numeral, value);
     table_heated(table, text ? text : number,
                  heat->colours || heat->shades ? tone_level(tone, value) : 0);
