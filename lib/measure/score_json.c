@@ -76,7 +76,7 @@ void score_sums_json_write(struct stream *out, const struct score_view *view,
         json_put_text(&json, "text", sum->label.plain);
         put_sum(&json, view, sum);
         if (sums->differences)
-            json_put_float(&json, "difference", (float)(sum->logprob - sums->items->logprob));
+            json_put_float(&json, "difference", (float)score_difference(view, sums, i));
         json_put_close(&json, '}');
     }
     json_put_close(&json, ']');

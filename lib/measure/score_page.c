@@ -265,9 +265,8 @@ int score_sums_page_write(struct stream *out, const struct score_view *view,
         table_number(&table, sum->tokens);
         table_text(&table, write_number(text, sum->logprob));
         table_text(&table, write_number(text, score_surprisal(view, sum->logprob)));
-        table_text(&table,
-                   write_number(text, sums->differences ? sum->logprob - sums->items->logprob
-                                                        : score_perplexity(sum)));
+        table_text(&table, write_number(text, sums->differences ? score_difference(view, sums, i)
+                                                                : score_perplexity(sum)));
         table_end(&table);
     }
     return table_close(&table, err);

@@ -30,6 +30,11 @@ double score_perplexity(const struct score_sum *sum)
     return sum->tokens ? exp_double(-sum->logprob / (double)sum->tokens) : NAN;
 }
 
+double score_difference(const struct score_view *view, const struct score_sums *sums, size_t index)
+{
+    return score_surprisal(view, sums->items->logprob - sums->items[index].logprob);
+}
+
 double score_of_word(const struct scored *scored, const struct word_span *word)
 {
     struct score_sum sum = score_sum_of(scored, word->first, word->count);
@@ -55,7 +60,7 @@ static const struct label sum_labels[][COLUMNS_MAX] = {
 };
 static const struct label difference_labels[][COLUMNS_MAX] = {
     [NATS] = {LABEL("logprob"), LABEL("surprisal"), LABEL("tokens"), LABEL("difference")},
-    [BITS] = {LABEL("logprob"), LABEL("surprisal_bits"), LABEL("tokens"), LABEL("difference")},
+    [BITS] = {LABEL("logprob"), LABEL("surprisal_bits"), LABEL("tokens"), LABEL("difference_bits")},
 };
 
 /* The report of a sheet that is not filled yet; its numbers, or NULL. */
@@ -150,8 +155,8 @@ int score_sums_report(struct report *report, const struct score_view *view,
         if (alone)
             continue;
         row[2] = (float)sum->tokens;
-        row[3] = (float)(sums->differences ? sum->logprob - sums->items->logprob
-                                           : score_perplexity(sum));
+        row[3] =
+            (float)(sums->differences ? score_difference(view, sums, i) : score_perplexity(sum));
     }
     return 0;
 }

@@ -52,6 +52,9 @@ struct score_sums {
 struct score_sum score_sum_of(const struct scored *scored, size_t first, size_t count);
 double score_perplexity(const struct score_sum *sum);
 
+/* How much likelier it is than the first, in the unit of the view. */
+double score_difference(const struct score_view *view, const struct score_sums *sums, size_t index);
+
 /* --- as reports of one sheet, which live as long as the arena and the texts (score_sheet.c) --- */
 
 /* A row a token, or a word, whose score is NaN where one of its tokens has none; `alone`: surprisal
