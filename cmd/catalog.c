@@ -58,7 +58,7 @@ static const struct group {
     {"What is shown",
      ~(FOR_EXPLAIN | FOR_BENCH | FOR_LENS),
      {"show", "layer", "head", "mean", "words", "hide-first", "reduce", "per-item", "sort", "map"}},
-    {"What is shown", FOR_INFO, {"tokens"}},
+    {"What is shown", FOR_INFO, {"tokens", "hash"}},
     {"Training",
      FOR_TRAIN,
      {"steps", "batch", "context", "accumulate", "rate", "warmup", "decay", "clip", "dropout",

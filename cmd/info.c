@@ -31,6 +31,7 @@ struct facts {
     const char *dtype;             /* of the tensors; "mixed" */
     size_t site_bytes[SITE_COUNT]; /* what --show writes, over all layers */
     size_t all_bytes;
+    char hash[SHA256_DIGITS + 1]; /* of the weights, with --hash; else "" */
 };
 
 static void count_tensors(struct facts *facts)
@@ -197,8 +198,17 @@ static int write_summary(struct stream *out, const struct facts *facts, struct e
     stream_format(out, "parameters     %zu, %s, %s of weights in %s\n", facts->parameters,
                   facts->dtype, num_size(weights, facts->weight_bytes),
                   facts->model->weights.checkpoint.name);
+    if (*facts->hash)
+        stream_format(out, "hash           %s\n", facts->hash);
     write_memory(out, facts);
     return 0;
+}
+
+static void put_file(struct json_writer *json, const struct facts *facts)
+{
+    json_put_text(json, "weights_file", facts->model->weights.checkpoint.name);
+    if (*facts->hash)
+        json_put_text(json, "weights_sha256", facts->hash);
 }
 
 /* {"name": "wte.weight", "dtype": "F32", "shape": [6, 4]}, … */
@@ -262,7 +272,7 @@ static int write_json(struct stream *out, const struct facts *facts, struct err 
         buf_release(&words);
     }
     json_put_text(&json, "dtype", facts->dtype);
-    json_put_text(&json, "weights_file", facts->model->weights.checkpoint.name);
+    put_file(&json, facts);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         json_put_integer(&json, numbers[i].name, numbers[i].value);
     if (site_exists(c, SITE_LOGITS))
@@ -354,6 +364,8 @@ int info_command(const struct options *options, struct err *err)
             print_note("%s: ids only", why);
         print_note_of_tokenizer(tokenizer);
         count_tensors(&facts);
+        if (options->tokens.hash)
+            weights_hash(&model.weights, facts.hash);
         failed = write_info(page_columns(&options->looks), json, &facts, err);
     }
     tokenizer_free(tokenizer);

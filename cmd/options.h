@@ -182,6 +182,7 @@ struct options {
     struct { /* of tokenize and info */
         bool only_ids, decode;
         long long sizes; /* for a text of so many */
+        bool hash;
     } tokens;
 };
 

@@ -169,6 +169,7 @@ try info "$in/school" --format json
 try info "$in/words"
 try info "$in/unigram" --format json
 try info life
+try info life --hash
 try generate -m "$in/school" -s 'Anna is' -n 3
 try generate -m "$in/large" --ids 7 -n 8
 try generate -m "$in/pieces" -s 'Anna is' -n 3 --temp 0.8 --top-p 0.9 --logprobs

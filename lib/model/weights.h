@@ -9,6 +9,7 @@
 #ifndef ATTN_MODEL_WEIGHTS_H
 #define ATTN_MODEL_WEIGHTS_H
 
+#include "base/sha256.h"
 #include "format/safetensors.h"
 #include "math/gemm.h"
 #include "math/precision.h"
@@ -148,6 +149,11 @@ struct parameter_info {
 
 size_t weights_parameter_count(const struct weights *weights);
 struct parameter_info weights_parameter(const struct weights *weights, size_t index);
+
+/* The digits of a hash of all tensors: SHA-256 over the name with its 0, the sizes (64 bits each)
+ * and the numbers (float32) of each, in the order of `info`. Files of other types, parts or orders
+ * that hold the same numbers have the same. */
+void weights_hash(const struct weights *weights, char digits[SHA256_DIGITS + 1]);
 
 /* --- matrices in bf16: weights_bf16.c -------------------------------------------------------- */
 
