@@ -1,61 +1,24 @@
 /* score.c: `attn-cli score`: how likely texts are, token by token; or what they go on with. */
-#include <stdio.h>
 #include <string.h>
 
 #include "command.h"
-#include "measure/score_view.h"
-#include "output.h"
 #include "progress.h"
-#include "session.h"
+#include "score_job.h"
 #include "text/post_processor.h"
 
 enum {
     GROUP_TOKENS = 1024, /* of the texts that are scored together */
     GROUP_TEXTS = 256,
-    TITLE_BYTES = 40,
 };
-
-struct job {
-    const struct options *options;
-    struct session session;
-    struct mechanism mechanism;
-    struct scoring scoring;
-    struct score_view view;
-    struct style style;
-    struct output output;
-    struct place place;
-    struct score_sum *sums; /* with --total, [texts] and one of all */
-    struct score_sum all;
-    struct arena group; /* one group's: memory does not grow with their number */
-};
-
-/* The texts of a group: a pair each, or one for each of its continuations. */
-struct group {
-    size_t first, count;
-    size_t each; /* pairs of a text */
-    struct text_pair *pairs;
-    size_t *starts; /* [pairs] where the scored part begins, in tokens */
-    struct scored *scored;
-};
-
-static bool is_format(const struct job *job, const char *name)
-{
-    return strcmp(job->output.format->name, name) == 0;
-}
-
-static bool continues(const struct job *job)
-{
-    return job->options->score.continuations.count > 0;
-}
 
 /* --- what is asked for ------------------------------------------------------------------------ */
 
-static int check_options(struct job *job, struct err *err)
+static int check_options(struct score_job *job, struct err *err)
 {
     const struct options *options = job->options;
-    if (continues(job) && options->input.ids)
+    if (score_continues(job) && options->input.ids)
         return err_usage(err, "--continue: expected a text beside it, found --ids");
-    if (continues(job) && (options->score.whole || options->select.words))
+    if (score_continues(job) && (options->score.whole || options->select.words))
         return err_usage(err, "--continue: it has sums alone, without --%s",
                          options->score.whole ? "total" : "words");
     if (options->score.whole && options->select.words)
@@ -64,10 +27,10 @@ static int check_options(struct job *job, struct err *err)
 }
 
 /* Sums over all texts stand in one table. */
-static int check_inputs(struct job *job, struct err *err)
+static int check_inputs(struct score_job *job, struct err *err)
 {
     struct special_ids special = {0};
-    if (continues(job) && job->options->input.add_special &&
+    if (score_continues(job) && job->options->input.add_special &&
         tokenizer_special(&special, job->session.viewer.tokenizer, err))
         return -1;
     if (special.after_count)
@@ -85,7 +48,7 @@ static int check_inputs(struct job *job, struct err *err)
     return job->sums ? 0 : -1;
 }
 
-static int prepare(struct job *job, struct err *err)
+static int prepare(struct score_job *job, struct err *err)
 {
     const struct options *options = job->options;
     struct session *session = &job->session;
@@ -103,8 +66,9 @@ static int prepare(struct job *job, struct err *err)
         text_origin_attends(&job->view.origin, &session->arena, err))
         return -1;
     looks_note(&options->looks, job->output.format);
-    bool tells_best = is_format(job, "text") || is_format(job, "json") || is_format(job, "jsonl");
-    if (tells_best && !job->view.whole && !continues(job))
+    bool tells_best = score_is_format(job, "text") || score_is_format(job, "json") ||
+                      score_is_format(job, "jsonl");
+    if (tells_best && !job->view.whole && !score_continues(job))
         job->scoring.best_count = (size_t)options->score.best;
     if (options->score.stride > 0 && options->input.any_length)
         return err_usage(err, "--stride: expected no --beyond-context, which reads texts whole");
@@ -137,8 +101,8 @@ static int check_start(const struct tokenized *text, const struct tokenized *who
 }
 
 /* A text with each of its continuations. */
-static int read_continued(struct job *job, size_t index, struct text_pair *pairs, size_t *starts,
-                          struct err *err)
+static int read_continued(struct score_job *job, size_t index, struct text_pair *pairs,
+                          size_t *starts, struct err *err)
 {
     const struct texts *continuations = &job->options->score.continuations;
     const struct input *input = &job->session.inputs.items[index];
@@ -164,10 +128,10 @@ static int read_continued(struct job *job, size_t index, struct text_pair *pairs
     return 0;
 }
 
-static int read_text(struct job *job, size_t index, struct text_pair *pairs, size_t *starts,
+static int read_text(struct score_job *job, size_t index, struct text_pair *pairs, size_t *starts,
                      struct err *err)
 {
-    if (continues(job))
+    if (score_continues(job))
         return read_continued(job, index, pairs, starts, err);
     if (session_read(&job->session, pairs, index, &job->group, err))
         return -1;
@@ -178,7 +142,7 @@ static int read_text(struct job *job, size_t index, struct text_pair *pairs, siz
 }
 
 /* All texts must be sound before the first is scored: no output stops half-way. */
-static int check_texts(struct job *job, struct err *err)
+static int check_texts(struct score_job *job, struct err *err)
 {
     size_t each = job->options->score.continuations.count;
     struct text_pair pair;
@@ -204,7 +168,7 @@ static int check_texts(struct job *job, struct err *err)
 }
 
 /* Read as many of the texts from `first` on as are scored together. */
-static int read_group(struct job *job, struct group *group, struct err *err)
+static int read_group(struct score_job *job, struct score_group *group, struct err *err)
 {
     const struct inputs *inputs = &job->session.inputs;
     size_t continuations = job->options->score.continuations.count;
@@ -229,149 +193,22 @@ static int read_group(struct job *job, struct group *group, struct err *err)
     return 0;
 }
 
-/* --- output ----------------------------------------------------------------------------------- */
-
-/* A picture has colours for one kind of numbers. */
-static bool is_picture(const struct job *job)
+static int run_group(struct score_job *job, size_t *done, struct err *err)
 {
-    return job->output.format->is_picture || is_format(job, "html");
-}
-
-static int write_sums(struct job *job, const struct score_sums *sums, struct err *err)
-{
-    struct stream *out = &job->output.stream;
-    struct report report;
-    if (is_format(job, "text"))
-        return score_sums_page_write(out, &job->view, sums, &job->place, err);
-    if (is_format(job, "json") || is_format(job, "jsonl")) {
-        score_sums_json_write(out, &job->view, sums, &job->place, is_format(job, "jsonl"));
-        return 0;
-    }
-    return score_sums_report(&report, &job->view, sums, is_picture(job), &job->group, err) ||
-                   output_write_made(&job->output, &report, &job->place, err)
-               ? -1
-               : 0;
-}
-
-static int write_text(struct job *job, const struct scored_text *text, struct err *err)
-{
-    struct stream *out = &job->output.stream;
-    struct report report;
-    if (is_format(job, "text"))
-        return score_page_write(out, &job->view, text, &job->place, err);
-    if (is_format(job, "json") || is_format(job, "jsonl")) {
-        score_json_write(out, &job->view, text, &job->place, is_format(job, "jsonl"));
-        return 0;
-    }
-    return score_report(&report, &job->view, text, is_picture(job), &job->group, err) ||
-                   output_write_made(&job->output, &report, &job->place, err)
-               ? -1
-               : 0;
-}
-
-/* The scores of what a text goes on with. */
-static int write_continued(struct job *job, const struct group *group, size_t index,
-                           struct err *err)
-{
-    const char *const *texts = job->options->score.continuations.items;
-    size_t first = index * group->each;
-    struct score_sum *items = arena_alloc(&job->group, group->each, sizeof *items, err);
-    struct tokenized sentence = {.tokens = group->pairs[first].sentence.tokens,
-                                 .labels = group->pairs[first].sentence.labels,
-                                 .bytes = group->pairs[first].sentence.bytes,
-                                 .count = group->starts[first]};
-    const struct input *input = &job->session.inputs.items[group->first + index];
-    struct score_sums sums = {&sentence, items, group->each, "continuation", true};
-    sentence.text = input->text;
-    sentence.size = input->size;
-    if (!items)
-        return -1;
-    for (size_t i = 0; i < group->each; i++) {
-        const struct scored *scored = &group->scored[first + i];
-        size_t start = group->starts[first + i];
-        struct token_bytes bytes = {texts[i], strlen(texts[i])};
-        struct thing thing = {i, &bytes, 1, 0};
-        items[i] = score_sum_of(scored, start, scored->count - start);
-        if (label_make(&items[i].label, &thing, &job->group, err))
-            return -1;
-    }
-    return write_sums(job, &sums, err);
-}
-
-/* A text is told from the others by its words, or its ids. */
-static int keep_sum(struct job *job, const struct group *group, size_t index, struct err *err)
-{
-    struct buf words = {0};
-    struct arena *arena = &job->session.arena;
-    struct score_sum *sum = &job->sums[group->first + index];
-    tokenized_visible(&words, &group->pairs[index].sentence);
-    const char *text = buf_keep(&words, arena, err);
-    struct token_bytes bytes = {text, text ? strlen(text) : 0};
-    struct thing thing = {group->first + index, &bytes, 1, 0};
-    *sum = score_sum_of(&group->scored[index], 0, group->scored[index].count);
-    if (!text || label_make(&sum->label, &thing, arena, err))
-        return -1;
-    sum->label.text = text; /* its blanks are no signs */
-    return 0;
-}
-
-static int write_one(struct job *job, const struct group *group, size_t index, struct err *err)
-{
-    struct scored_text text = {&group->pairs[index].sentence, &group->scored[index]};
-    if (continues(job))
-        return write_continued(job, group, index, err);
-    struct score_sum sum = score_sum_of(text.scored, 0, text.scored->count);
-    job->all.tokens += sum.tokens;
-    job->all.logprob += sum.logprob;
-    return job->view.whole ? keep_sum(job, group, index, err) : write_text(job, &text, err);
-}
-
-static int write_group(struct job *job, const struct group *group, struct err *err)
-{
-    for (size_t i = 0; i < group->count; i++, job->place.index++)
-        if (write_one(job, group, i, err))
-            return -1;
-    return 0;
-}
-
-static int run_group(struct job *job, size_t *done, struct err *err)
-{
-    struct group group = {.first = *done};
+    struct score_group group = {.first = *done};
     if (read_group(job, &group, err))
         return -1;
     struct look look = {
         .pairs = group.pairs, .count = group.count * group.each, .first = group.first};
     job->view.origin.source = &group.pairs->source;
     if (scoring_run(group.scored, &job->scoring, &look, &job->group, err) ||
-        output_open(&job->output, err) || write_group(job, &group, err))
+        output_open(&job->output, err) || score_write_group(job, &group, err))
         return -1;
     *done += group.count;
     return 0;
 }
 
-/* What all texts have together. */
-static int write_all(struct job *job, struct err *err)
-{
-    size_t count = job->session.inputs.count;
-    bool is_data = is_format(job, "json") || is_format(job, "jsonl");
-    char title[TITLE_BYTES];
-    struct tokenized no_text = {.text = is_data ? NULL : title}; /* for headings */
-    struct score_sums sums = {&no_text, job->sums, count, "text", false};
-    no_text.size =
-        (size_t)snprintf(title, sizeof title, "%zu text%s", count, count == 1 ? "" : "s");
-    if (job->view.whole && count > 1) {
-        job->all.label = (struct label){"all", "all", "all"};
-        job->sums[sums.count++] = job->all;
-    }
-    job->place.index = 0;
-    if (job->view.whole)
-        return write_sums(job, &sums, err);
-    if (is_format(job, "text") && count > 1 && !continues(job))
-        score_all_write(&job->output.stream, &job->view, &job->all, count);
-    return 0;
-}
-
-static int score(struct job *job, struct err *err)
+static int score(struct score_job *job, struct err *err)
 {
     struct progress progress;
     size_t count = job->session.inputs.count;
@@ -382,12 +219,12 @@ static int score(struct job *job, struct err *err)
         progress_show(&progress, done, count, NULL);
     }
     progress_end(&progress);
-    return write_all(job, err) || output_commit(&job->output, err) ? -1 : 0;
+    return score_write_end(job, err) || output_commit(&job->output, err) ? -1 : 0;
 }
 
 int score_command(const struct options *options, struct err *err)
 {
-    struct job job = {.options = options, .session.options = options};
+    struct score_job job = {.options = options, .session.options = options};
     int failed = prepare(&job, err) || check_texts(&job, err) || score(&job, err);
     if (failed && (err->about == ERR_ABOUT_LENGTH || err->about == ERR_ABOUT_CONTEXT)) {
         err_append(err, ": give --stride, and it is read by windows");

@@ -1,0 +1,39 @@
+/* score_job.h: what the files of `attn-cli score` share: score.c reads, score_write.c writes. */
+#ifndef ATTN_CMD_SCORE_JOB_H
+#define ATTN_CMD_SCORE_JOB_H
+
+#include "measure/score_view.h"
+#include "output.h"
+#include "session.h"
+
+struct score_job {
+    const struct options *options;
+    struct session session;
+    struct mechanism mechanism;
+    struct scoring scoring;
+    struct score_view view;
+    struct style style;
+    struct output output;
+    struct place place;
+    struct score_sum *sums; /* with --total, [texts] and one of all */
+    struct score_sum all;
+    struct arena group; /* one group's: memory does not grow with their number */
+};
+
+/* The texts of a group: a pair each, or one for each of its continuations. */
+struct score_group {
+    size_t first, count;
+    size_t each; /* pairs of a text */
+    struct text_pair *pairs;
+    size_t *starts; /* [pairs] where the scored part begins, in tokens */
+    struct scored *scored;
+};
+
+bool score_is_format(const struct score_job *job, const char *name);
+bool score_continues(const struct score_job *job);
+
+/* Write what was scored, or keep what is written when all is scored. */
+int score_write_group(struct score_job *job, const struct score_group *group, struct err *err);
+int score_write_end(struct score_job *job, struct err *err);
+
+#endif

@@ -1,0 +1,144 @@
+/* score_write.c: what `attn-cli score` found, in every format. */
+#include <stdio.h>
+#include <string.h>
+
+#include "score_job.h"
+
+enum { TITLE_BYTES = 40 };
+
+bool score_is_format(const struct score_job *job, const char *name)
+{
+    return strcmp(job->output.format->name, name) == 0;
+}
+
+bool score_continues(const struct score_job *job)
+{
+    return job->options->score.continuations.count > 0;
+}
+
+/* A picture has colours for one kind of numbers. */
+static bool is_picture(const struct score_job *job)
+{
+    return job->output.format->is_picture || score_is_format(job, "html");
+}
+
+static int write_sums(struct score_job *job, const struct score_sums *sums, struct err *err)
+{
+    struct stream *out = &job->output.stream;
+    struct report report;
+    if (score_is_format(job, "text"))
+        return score_sums_page_write(out, &job->view, sums, &job->place, err);
+    if (score_is_format(job, "json") || score_is_format(job, "jsonl")) {
+        score_sums_json_write(out, &job->view, sums, &job->place, score_is_format(job, "jsonl"));
+        return 0;
+    }
+    return score_sums_report(&report, &job->view, sums, is_picture(job), &job->group, err) ||
+                   output_write_made(&job->output, &report, &job->place, err)
+               ? -1
+               : 0;
+}
+
+static int write_text(struct score_job *job, const struct scored_text *text, struct err *err)
+{
+    struct stream *out = &job->output.stream;
+    struct report report;
+    if (score_is_format(job, "text"))
+        return score_page_write(out, &job->view, text, &job->place, err);
+    if (score_is_format(job, "json") || score_is_format(job, "jsonl")) {
+        score_json_write(out, &job->view, text, &job->place, score_is_format(job, "jsonl"));
+        return 0;
+    }
+    return score_report(&report, &job->view, text, is_picture(job), &job->group, err) ||
+                   output_write_made(&job->output, &report, &job->place, err)
+               ? -1
+               : 0;
+}
+
+/* The scores of what a text goes on with. */
+static int write_continued(struct score_job *job, const struct score_group *group, size_t index,
+                           struct err *err)
+{
+    const char *const *texts = job->options->score.continuations.items;
+    size_t first = index * group->each;
+    struct score_sum *items = arena_alloc(&job->group, group->each, sizeof *items, err);
+    struct tokenized sentence = {.tokens = group->pairs[first].sentence.tokens,
+                                 .labels = group->pairs[first].sentence.labels,
+                                 .bytes = group->pairs[first].sentence.bytes,
+                                 .count = group->starts[first]};
+    const struct input *input = &job->session.inputs.items[group->first + index];
+    struct score_sums sums = {&sentence, items, group->each, "continuation", true};
+    sentence.text = input->text;
+    sentence.size = input->size;
+    if (!items)
+        return -1;
+    for (size_t i = 0; i < group->each; i++) {
+        const struct scored *scored = &group->scored[first + i];
+        size_t start = group->starts[first + i];
+        struct token_bytes bytes = {texts[i], strlen(texts[i])};
+        struct thing thing = {i, &bytes, 1, 0};
+        items[i] = score_sum_of(scored, start, scored->count - start);
+        if (label_make(&items[i].label, &thing, &job->group, err))
+            return -1;
+    }
+    return write_sums(job, &sums, err);
+}
+
+/* A text is told from the others by its words, or its ids. */
+static int keep_sum(struct score_job *job, const struct score_group *group, size_t index,
+                    struct err *err)
+{
+    struct buf words = {0};
+    struct arena *arena = &job->session.arena;
+    struct score_sum *sum = &job->sums[group->first + index];
+    tokenized_visible(&words, &group->pairs[index].sentence);
+    const char *text = buf_keep(&words, arena, err);
+    struct token_bytes bytes = {text, text ? strlen(text) : 0};
+    struct thing thing = {group->first + index, &bytes, 1, 0};
+    *sum = score_sum_of(&group->scored[index], 0, group->scored[index].count);
+    if (!text || label_make(&sum->label, &thing, arena, err))
+        return -1;
+    sum->label.text = text; /* its blanks are no signs */
+    return 0;
+}
+
+static int write_one(struct score_job *job, const struct score_group *group, size_t index,
+                     struct err *err)
+{
+    struct scored_text text = {&group->pairs[index].sentence, &group->scored[index]};
+    if (score_continues(job))
+        return write_continued(job, group, index, err);
+    struct score_sum sum = score_sum_of(text.scored, 0, text.scored->count);
+    job->all.tokens += sum.tokens;
+    job->all.logprob += sum.logprob;
+    return job->view.whole ? keep_sum(job, group, index, err) : write_text(job, &text, err);
+}
+
+int score_write_group(struct score_job *job, const struct score_group *group, struct err *err)
+{
+    for (size_t i = 0; i < group->count; i++, job->place.index++)
+        if (write_one(job, group, i, err))
+            return -1;
+    return 0;
+}
+
+/* What all texts have together. */
+int score_write_end(struct score_job *job, struct err *err)
+{
+    size_t count = job->session.inputs.count;
+    bool is_data = score_is_format(job, "json") || score_is_format(job, "jsonl");
+    char title[TITLE_BYTES];
+    struct tokenized no_text = {.text = is_data ? NULL : title}; /* for headings */
+    struct score_sums sums = {&no_text, job->sums, count, "text", false};
+    no_text.size =
+        (size_t)snprintf(title, sizeof title, "%zu text%s", count, count == 1 ? "" : "s");
+    if (job->view.whole && count > 1) {
+        job->all.label = (struct label){"all", "all", "all"};
+        job->sums[sums.count++] = job->all;
+    }
+    job->place.index = 0;
+    if (job->view.whole)
+        return write_sums(job, &sums, err);
+    if (score_is_format(job, "text") && count > 1 && !score_continues(job))
+        score_all_write(&job->output.stream, &job->view, &job->all, count);
+    return 0;
+}
