@@ -80,8 +80,9 @@ void axis_fit_rows(struct axis_fit *fit, const struct axis *axis, double room)
 
 static bool has_numbers(const struct axis *axis)
 {
-    return axis->size > 0 && strcmp(axis->labels[0].text, axis->labels[0].plain) == 0 &&
-           strcmp(axis->labels[0].text, axis->labels[0].exact) == 0;
+    const struct label *first = axis->labels;
+    return axis->size > 0 && !first->text[strspn(first->text, "0123456789")] &&
+           strcmp(first->text, first->exact) == 0;
 }
 
 /* Slanted labels lean to the right, the last one beyond its cell. */
