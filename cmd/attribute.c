@@ -32,43 +32,14 @@ static int read_by(struct job *job, struct err *err)
     return 0;
 }
 
-/* ` Mary: John`: a token, or two of which the difference counts. */
-static int read_answer(struct job *job, struct err *err)
-{
-    const char *answer = job->options->attribute.answer;
-    struct attribution_question *question = &job->question;
-    question->answer = question->against = -1;
-    if (!answer)
-        return 0;
-    const char *colon = *answer ? strchr(answer + 1, ':') : NULL;
-    size_t size = colon ? (size_t)(colon - answer) : strlen(answer);
-    if (inputs_read_token(&job->session, &question->answer, "--answer", answer, size, err))
-        return -1;
-    return colon ? inputs_read_token(&job->session, &question->against, "--answer", colon + 1,
-                                     strlen(colon + 1), err)
-                 : 0;
-}
-
-static int read_position(struct job *job, const struct tokenized *sentence, struct err *err)
-{
-    const char *position = job->options->attribute.position;
-    size_t *index = &job->question.position;
-    *index = sentence->count - 1;
-    if (!position || selection_index(index, position, strlen(position), sentence->count))
-        return 0;
-    return err_usage(err,
-                     "--position: expected a place from 0 to %zu (or -%zu to -1 from the end), "
-                     "found '%s'",
-                     sentence->count - 1, sentence->count, position);
-}
-
 static int read_text(struct job *job, struct text_pair *pair, size_t index, struct err *err)
 {
     arena_clear(&job->text);
     if (session_read(&job->session, pair, index, &job->text, err))
         return -1;
-    return read_position(job, &pair->sentence, err) ? inputs_blame(&job->session.inputs, index, err)
-                                                    : 0;
+    return answer_position(&job->question.position, job->options, &pair->sentence, err)
+               ? inputs_blame(&job->session.inputs, index, err)
+               : 0;
 }
 
 /* All texts must be sound before the first is looked at: no output stops half-way. */
@@ -91,29 +62,16 @@ static int check_texts(struct job *job, struct err *err)
 
 /* --- one text --------------------------------------------------------------------------------- */
 
-static const char *name_of(const struct job *job, long long id, struct arena *arena,
-                           struct err *err)
-{
-    const struct tokenizer *tokenizer = job->session.viewer.tokenizer;
-    struct label label = {0};
-    if (!tokenizer)
-        return arena_format(arena, err, "%lld", id);
-    return label_of_word(&label, tokenizer, (uint32_t)id, arena, err) ? NULL : label.text;
-}
-
 /* logit of ␣Mary less ␣John after ␣to: 3.5512 */
 static int describe(struct job *job, struct attribution *attribution, struct err *err)
 {
-    struct arena *arena = &job->text;
     struct report *report = &attribution->report;
-    long long against = job->question.against;
-    const char *answer = name_of(job, attribution->answer, arena, err);
-    const char *other = against < 0 ? "" : name_of(job, against, arena, err);
-    if (!answer || !other)
-        return -1;
-    report->about = arena_format(
-        arena, err, "logit of %s%s%s after %s: %.4f", answer, against < 0 ? "" : " less ", other,
-        report->sentence.labels[job->question.position].text, attribution->logit);
+    struct answer answer = {attribution->answer, job->question.against};
+    const char *logit =
+        answer_describe(&answer, &job->session.viewer,
+                        &report->sentence.labels[job->question.position], &job->text, err);
+    if (logit)
+        report->about = arena_format(&job->text, err, "%s: %.4f", logit, attribution->logit);
     return report->about ? 0 : -1;
 }
 
@@ -122,11 +80,7 @@ static int put_members(struct buf *members, const struct job *job,
                        const struct attribution *attribution, struct err *err)
 {
     struct json_writer json = {.buf = members};
-    json_put_integer(&json, "answer", attribution->answer);
-    if (job->question.against < 0)
-        json_put_text(&json, "against", NULL);
-    else
-        json_put_integer(&json, "against", job->question.against);
+    answer_put(&json, &(struct answer){attribution->answer, job->question.against});
     json_put_integer(&json, "position", (long long)job->question.position);
     json_put_float(&json, "logit", (float)attribution->logit);
     json_put_float(&json, "remainder", (float)(attribution->logit - attribution->sum));
@@ -172,11 +126,14 @@ static int prepare(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     struct session *session = &job->session;
+    struct answer answer;
     if (read_by(job, err) || output_choose(&job->output, &options->output, err) ||
         looks_read(&job->style, options, err) ||
         inputs_open(&session->inputs, &options->input, INPUTS_SOME, err) ||
-        session_open(session, err) || read_answer(job, err))
+        session_open(session, err) || answer_read(&answer, session, err))
         return -1;
+    job->question.answer = answer.id;
+    job->question.against = answer.against;
     const struct format *format = job->output.format;
     if (output_check_made(&job->output, err))
         return -1;

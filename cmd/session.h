@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "format/json_writer.h"
 #include "lens/edit_list.h"
 #include "lens/report.h"
 #include "lens/selection.h"
@@ -122,6 +123,21 @@ int session_read(const struct session *session, struct text_pair *pair, size_t i
  * no tokenizer its id. Refused as usage: none, or more. */
 int inputs_read_token(struct session *session, long long *id, const char *option, const char *text,
                       size_t size, struct err *err);
+
+/* A token that is asked for, by --answer: ` Mary: John` are two, of which the difference counts. */
+struct answer {
+    long long id, against; /* -1: the likeliest; none */
+};
+
+/* Read --answer; and --position, which is the last where it is not given (answer.c). */
+int answer_read(struct answer *answer, struct session *session, struct err *err);
+int answer_position(size_t *index, const struct options *options, const struct tokenized *sentence,
+                    struct err *err);
+
+/* logit of ␣Mary less ␣John after ␣to: words of the arena, or NULL. And as members of JSON. */
+const char *answer_describe(const struct answer *answer, const struct viewer *viewer,
+                            const struct label *after, struct arena *arena, struct err *err);
+void answer_put(struct json_writer *json, const struct answer *answer);
 
 /* Count the characters that were dropped in a text, or in the source, and say so when all are
  * read. */
