@@ -1,26 +1,10 @@
-#include "options.h"
+#include "option_row.h"
 
 #include <limits.h>
 
 #include "lens/sheet.h"
 #include "math/pool.h"
 #include "text/subword/bpe_learn.h"
-
-/* name, letter, what help calls the value, field, commands, range, help */
-#define ROW(name, letter, kind, value, field, commands, min, max, about)                      \
-    {                                                                                         \
-        name, letter, kind, value, offsetof(struct options, field), commands, min, max, about \
-    }
-#define FLAG(name, letter, field, commands, about) \
-    ROW(name, letter, OPTION_FLAG, NULL, field, commands, 0, 0, about)
-#define STRING(name, letter, value, field, commands, about) \
-    ROW(name, letter, OPTION_TEXT, value, field, commands, 0, 0, about)
-#define STRINGS(name, letter, value, field, commands, about) \
-    ROW(name, letter, OPTION_TEXTS, value, field, commands, 0, 0, about)
-#define INTEGER(name, letter, value, field, commands, min, max, about) \
-    ROW(name, letter, OPTION_NUMBER, value, field, commands, min, max, about)
-#define REAL(name, letter, value, field, commands, min, max, about) \
-    ROW(name, letter, OPTION_REAL, value, field, commands, min, max, about)
 
 /* What is made of the numbers of `run` and `generate`, and how it looks. */
 enum { OF_REPORTS = FOR_RUN | FOR_GENERATE | VIEW };

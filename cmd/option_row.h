@@ -1,0 +1,29 @@
+/* option_row.h: how the rows of the table of options are written: a macro a kind of value. What
+ * follows the field is the same for all: the commands that have the option, the range of a number,
+ * and the line of its help.
+ *
+ *     FLAG("words", 0, select.words, FOR_SCORE, "pieces of words merged"),
+ *     INTEGER("seed", 0, "N", heads.seed, FOR_HEADS, 0, LLONG_MAX, "of the random tokens"),
+ */
+#ifndef ATTN_CMD_OPTION_ROW_H
+#define ATTN_CMD_OPTION_ROW_H
+
+#include "options.h"
+
+/* name, letter, what help calls the value, field, commands, range, help */
+#define ROW(name, letter, kind, value, field, commands, min, max, about)                      \
+    {                                                                                         \
+        name, letter, kind, value, offsetof(struct options, field), commands, min, max, about \
+    }
+#define FLAG(name, letter, field, commands, about) \
+    ROW(name, letter, OPTION_FLAG, NULL, field, commands, 0, 0, about)
+#define STRING(name, letter, value, field, commands, about) \
+    ROW(name, letter, OPTION_TEXT, value, field, commands, 0, 0, about)
+#define STRINGS(name, letter, value, field, commands, about) \
+    ROW(name, letter, OPTION_TEXTS, value, field, commands, 0, 0, about)
+#define INTEGER(name, letter, value, field, commands, min, max, about) \
+    ROW(name, letter, OPTION_NUMBER, value, field, commands, min, max, about)
+#define REAL(name, letter, value, field, commands, min, max, about) \
+    ROW(name, letter, OPTION_REAL, value, field, commands, min, max, about)
+
+#endif
