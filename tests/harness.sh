@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.." || exit 1
 
 tree=$scratch/tree
 mkdir -p "$tree/tests/cli/group" "$tree/build" "$tree/tests/page" "$tree/tmp -x"
-cp tests/cli.sh tests/run.sh tests/tally.sh "$tree/tests"
+cp tests/cli.sh tests/run.sh tests/tally.sh tests/readme.sh "$tree/tests"
 cp tests/cli/recipes.sh "$tree/tests/cli"
 printf '#!/bin/sh\n' >"$tree/build/attn-cli"
 chmod -R a+rX,u+w "$tree"
@@ -77,6 +77,25 @@ same 'the exit status stands below what a case says on standard error' \
 plant path '[ "$(cd "$ROOT" && pwd -P)" = "$(cd "${ATTN%/*}/.." && pwd -P)" ] && echo fine
 case $ROOT in *[!a-z./]*) echo "a name of its own: $ROOT" ;; esac'
 same 'the path of the repository is plain' '1 passed, 0 failed;' "$(found)"
+
+# --- lines that a document shows ------------------------------------------------------------------
+
+mkdir "$tree/data" "$tree/models"
+echo '# Read me' >"$tree/README.md"
+cat >"$tree/data/shown.md" <<'END'
+```console
+$ printf 'a\n\nb\n' | \
+    cat
+a
+
+b
+$ echo no
+yes
+```
+END
+same 'a line prints what stands below it' 'failed: data/shown.md:7;2 passed, 1 failed;' \
+    "$(in_tree sh tests/readme.sh build data/shown.md |
+        sed -n 's/^\(failed: [^ ]*\):.*/\1/p; /passed/p' | tr '\n' ';')"
 
 # --- stages ---------------------------------------------------------------------------------------
 

@@ -4,7 +4,8 @@
 #     sh tests/readme.sh [BUILD [DOCUMENT...]]
 #     VERBOSE=1 sh tests/readme.sh build README.md        say every line, and what it printed
 #
-# A line to try is one in a block that begins with ```sh, or a command in a table: | `attn-cli …` |.
+# A line to try is one in a block that begins with ```sh, or a command in a table: | `attn-cli …` |;
+# or one that begins with $ in a block ```console, and then what it prints is what stands below it.
 # Each document has a fresh copy and one shell, so that a line may use what one before it made. A
 # line is wrong when its status is not 0 or attn-cli says `error`. A comment can leave it out:
 #
@@ -42,10 +43,20 @@ copy() { # FOLDER
         --merges tests/bpe/merges.txt -o "$1/gpt2"
 }
 
-# `NUMBER:COMMAND` of every line to try; one that ends with \ goes on in the next.
+# `NUMBER:COMMAND` of every line to try; one that ends with \ goes on in the next. What it is to
+# print is in expected.NUMBER.
 commands() { # DOCUMENT
-    awk '
-        /^```/ { in_block = !in_block && $0 == "```sh"; next }
+    awk -v expected="$scratch/expected." '
+        /^```/ {
+            in_block = !in_block && ($0 == "```sh" || $0 == "```console")
+            in_console = $0 == "```console"
+            next
+        }
+        in_block && in_console && !whole && !sub(/^\$ /, "") {
+            print > (expected number)
+            next
+        }
+        in_block && in_console && !whole { printf "" > (expected NR) }
         in_block && !whole { number = NR }
         in_block && /\\$/ { whole = whole substr($0, 1, length($0) - 1); next }
         in_block {
@@ -86,7 +97,7 @@ left_out() { # LINE
 }
 
 # In the copy, in this very shell.
-try() { # PLACE LINE
+try() { # PLACE LINE EXPECTED
     if left_out "$2"; then
         skipped=$((skipped + 1))
         return
@@ -94,10 +105,12 @@ try() { # PLACE LINE
     eval "$2" >"$scratch/log" 2>&1 </dev/null
     status=$?
     [ -z "${VERBOSE-}" ] || { printf '%s: %s\n' "$1" "$2" && sed 's/^/    /' "$scratch/log"; }
-    if [ $status = 0 ] && ! grep -q '^attn-cli: error' "$scratch/log"; then
-        pass
-    else
+    if [ $status != 0 ] || grep -q '^attn-cli: error' "$scratch/log"; then
         fail "$1: $2 (status $status)" "$scratch/log"
+    elif [ -e "$3" ] && ! diff "$3" "$scratch/log" >"$scratch/differs"; then
+        fail "$1: $2 prints something else" "$scratch/differs"
+    else
+        pass
     fi
 }
 
@@ -116,6 +129,7 @@ follow() { # DOCUMENT
 
 document() { # DOCUMENT
     follow "$1"
+    rm -f "$scratch"/expected.*
     commands "$1" >"$scratch/commands"
     [ -s "$scratch/commands" ] || fail "$1: it has no line to try"
     copy "$scratch/clone" || fail "$1: a copy to try its lines in"
@@ -123,7 +137,7 @@ document() { # DOCUMENT
     PATH=$build:$PATH
     cd "$scratch/clone" || exit 1
     while IFS= read -r entry <&3; do
-        try "$1:${entry%%:*}" "${entry#*:}"
+        try "$1:${entry%%:*}" "${entry#*:}" "$scratch/expected.${entry%%:*}"
     done 3<"$scratch/commands"
     unset ATTN_MODEL
     PATH=$path
