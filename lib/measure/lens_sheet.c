@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "math/portable_math.h"
+#include "lens/continuation.h"
 #include "measure/logit_lens.h"
 #include "text/label.h"
 #include "write/json_report.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "lens/continuation.h"
 #include "math/isa.h"
 #include "math/portable_math.h"
 #include "measure/token_scores.h"

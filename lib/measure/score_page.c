@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "lens/continuation.h"
 #include "measure/score_view.h"
 #include "text/label.h"
 #include "write/table.h"

@@ -1,6 +1,7 @@
 #include "measure/text_origin.h"
 
 #include "base/buf.h"
+#include "lens/continuation.h"
 #include "model/mechanism.h"
 #include "write/json_report.h"
 

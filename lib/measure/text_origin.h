@@ -8,9 +8,10 @@
 #define ATTN_MEASURE_TEXT_ORIGIN_H
 
 #include "format/json_writer.h"
-#include "lens/continuation.h"
 #include "lens/viewer.h"
 #include "write/format.h"
+
+struct likely;
 
 struct text_origin {
     const struct viewer *viewer;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lens/continuation.h"
 #include "model/forward.h"
 #include "model/mechanism.h"
 

@@ -14,7 +14,6 @@
 #ifndef ATTN_MEASURE_TOKEN_SCORES_H
 #define ATTN_MEASURE_TOKEN_SCORES_H
 
-#include "lens/continuation.h"
 #include "lens/viewer.h"
 
 struct token_score {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../unit.h"
+#include "lens/continuation.h"
 #include "measure/token_scores.h"
 #include "model/forward.h"
 
