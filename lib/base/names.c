@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/buf.h"
+#include "base/num.h"
 #include "base/utf8.h"
 
 /* --- the nearest name ------------------------------------------------------------------------- */
@@ -36,11 +37,6 @@ static bool same(uint32_t a, uint32_t b, bool exactly)
     return a == b || (!exactly && utf8_small(a) == utf8_small(b));
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Row i of the table says how far the first i characters of a are from the first j of b:
  * d(i, j) = min(d(i-1, j) + 1, d(i, j-1) + 1, d(i-1, j-1) + (a_i ≠ b_j),
  *               d(i-2, j-2) + 1 where the last two have changed places). */
@@ -57,10 +53,10 @@ static size_t distance(const uint32_t *a, size_t a_count, const uint32_t *b, siz
         row[0] = i;
         for (size_t j = 1; j <= b_count; j++) {
             size_t changed = above[j - 1] + !same(a[i - 1], b[j - 1], exactly);
-            row[j] = smaller(changed, smaller(above[j], row[j - 1]) + 1);
+            row[j] = num_min(changed, num_min(above[j], row[j - 1]) + 1);
             if (i > 1 && j > 1 && same(a[i - 1], b[j - 2], exactly) &&
                 same(a[i - 2], b[j - 1], exactly))
-                row[j] = smaller(row[j], before[j - 2] + 1);
+                row[j] = num_min(row[j], before[j - 2] + 1);
         }
     }
     return rows[a_count % 3][b_count];
@@ -105,7 +101,7 @@ void nearest_offer_bytes(struct nearest *nearest, const char *name, size_t name_
     if (!prefix && !longer && (count > most || nearest->size > count + nearest->steps))
         return; /* so many characters more or fewer are too many steps already */
     size_t steps = distance(word, nearest->size, characters, count, false);
-    steps = prefix ? smaller(steps, 1) : longer ? smaller(steps, nearest->limit) : steps;
+    steps = prefix ? num_min(steps, 1) : longer ? num_min(steps, nearest->limit) : steps;
     if (steps > nearest->steps)
         return;
     size_t exactly = distance(nearest->word, nearest->size, characters, count, true);

@@ -17,6 +17,17 @@ enum {
 bool num_add(size_t *result, size_t a, size_t b);
 bool num_multiply(size_t *result, size_t a, size_t b);
 
+/* The smaller and the larger of two sizes. */
+static inline size_t num_min(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline size_t num_max(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
 /* The whole text is one decimal number in [min, max], else false: no blanks, no `3x`, no `0x1`. */
 bool num_parse_integer(const char *text, long long min, long long max, long long *value);
 bool num_parse_double(const char *text, double min, double max, double *value);

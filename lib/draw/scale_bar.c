@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/num.h"
+
 enum { TICKS_MAX = 7, NUMBER_BYTES = 32, STEPS = 64 };
 
 static const double BAR_WIDTH = 138, BAR_HEIGHT = 6;
@@ -172,8 +174,7 @@ static const double LEGEND_PITCH = 42, LEGEND_MARK = 6;
 
 static size_t legend_across(const struct section *section)
 {
-    size_t fitting = (size_t)(section->width / LEGEND_PITCH);
-    return fitting < section->heads ? fitting : section->heads;
+    return num_min((size_t)(section->width / LEGEND_PITCH), section->heads);
 }
 
 static void draw_legend(const struct section *section, struct canvas *canvas, struct point corner)

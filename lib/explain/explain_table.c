@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/utf8.h"
 #include "explain/explain_walk.h"
 
@@ -38,11 +39,6 @@ static float total_of(const struct block *block, size_t element)
 
 /* --- how wide it is --------------------------------------------------------------------------- */
 
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 static size_t width_of(const char *text)
 {
     return utf8_width(text, strlen(text));
@@ -59,10 +55,10 @@ static size_t cell_width(const struct explain_table *table, const struct block *
 {
     size_t widest = block->is_vector ? 1 : width_of(block->symbol.text);
     for (size_t element = 0; element < block->width; element++) {
-        widest = larger(widest, number_width(block, total_of(block, element)));
+        widest = num_max(widest, number_width(block, total_of(block, element)));
         for (size_t slot = 0; slot < row_count(table); slot++) {
             const float *row = block->values + row_at(table, slot) * block->stride;
-            widest = larger(widest, number_width(block, row[element]));
+            widest = num_max(widest, number_width(block, row[element]));
         }
     }
     return widest;
@@ -77,11 +73,11 @@ static void fit_labels(struct explain_table *table)
     if (data->of_keys)
         table->number_width = snprintf(number, sizeof number, "%zu", row_at(table, count - 1));
     for (size_t slot = 0; slot < count; slot++)
-        widest = larger(widest, width_of(data->rows[row_at(table, slot)].text));
+        widest = num_max(widest, width_of(data->rows[row_at(table, slot)].text));
     table->label_width = widest < LABEL_MAX ? widest : LABEL_MAX;
     if (data->of_keys)
         table->label_width += (size_t)table->number_width + 1;
-    table->label_width = larger(table->label_width, width_of(data->corner));
+    table->label_width = num_max(table->label_width, width_of(data->corner));
 }
 
 /* The columns of a block, gaps between its elements included. */
@@ -140,7 +136,7 @@ static void fit(struct explain_table *table, size_t columns)
     fit_labels(table);
     for (size_t b = 0; b < table->data->block_count; b++) {
         cells[b] = cell_width(table, &table->data->blocks[b]);
-        longest = larger(longest, table->data->blocks[b].width);
+        longest = num_max(longest, table->data->blocks[b].width);
     }
     if (columns > 0 && longest > columns)
         longest = columns;
@@ -329,8 +325,8 @@ void explain_table_write(const struct explain_table *template, const struct expl
     size_t shown = 0;
     fit(&table, how->columns);
     for (size_t b = 0; b < table.data->block_count; b++) {
-        longest = larger(longest, table.cuts[b].size);
-        shown = larger(shown, table.cuts[b].front + table.cuts[b].back);
+        longest = num_max(longest, table.cuts[b].size);
+        shown = num_max(shown, table.cuts[b].front + table.cuts[b].back);
     }
     for (size_t first = 0; first < longest; first += shown) {
         struct step_table part = part_of(template->data, first, shown);

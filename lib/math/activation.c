@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "math/isa.h"
 #include "math/portable_math.h"
 
@@ -186,8 +187,7 @@ void activate(struct matrix y, struct matrix x, const float *bias, enum activati
 {
     const struct activation_row *row = row_of(activation);
     for (size_t column = 0; column < x.columns; column += BLOCK) {
-        size_t rest = x.columns - column;
-        size_t count = rest < BLOCK ? rest : BLOCK;
+        size_t count = num_min(x.columns - column, BLOCK);
         row->rows(matrix_columns(y, column, count), matrix_columns(x, column, count),
                   bias ? bias + column : nothing);
     }

@@ -36,8 +36,7 @@ static size_t part_count(const struct argmax *argmax)
 
 static size_t part_rows(const struct argmax *argmax, size_t first)
 {
-    size_t rest = argmax->words.out - first;
-    return rest < PART ? rest : PART;
+    return num_min(argmax->words.out - first, PART);
 }
 
 /* --- the copy --------------------------------------------------------------------------------- */

@@ -1,13 +1,10 @@
 #include "math/blocking.h"
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
+#include "base/num.h"
 
 struct blocking blocking_of(size_t size, size_t part, size_t first)
 {
-    first = smaller(first, size);
+    first = num_min(first, size);
     size_t others = (size - first + part - 1) / part;
     return (struct blocking){size, part, first, .count = (first > 0) + others};
 }
@@ -20,7 +17,7 @@ size_t blocking_start(const struct blocking *blocking, size_t index)
 size_t blocking_size(const struct blocking *blocking, size_t index)
 {
     size_t rest = blocking->size - blocking_start(blocking, index);
-    return index == 0 ? blocking->first : smaller(blocking->part, rest);
+    return index == 0 ? blocking->first : num_min(blocking->part, rest);
 }
 
 enum blocking_kind blocking_kind(const struct blocking *blocking, size_t index)

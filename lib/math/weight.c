@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "math/bf16.h"
 #include "math/tensor.h"
 #include "math/transpose.h"
@@ -11,11 +12,6 @@ enum {
     AHEAD = 32, /* rows that are prefetched: in a file that is mapped each is on another page */
     LINE = 16,  /* floats of a cache line */
 };
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 bool weight_can_slice(const struct weight *whole, size_t first)
 {
@@ -50,7 +46,7 @@ static const char *find_number(const struct weight *w, size_t row, size_t column
 
 struct number_rows weight_number_rows(const struct weight *w, size_t row, size_t column)
 {
-    struct number_rows rows = {.count = smaller(LANES, w->out - column), .bytes = w->rows.bytes};
+    struct number_rows rows = {.count = num_min(LANES, w->out - column), .bytes = w->rows.bytes};
     for (size_t i = 0; i < rows.count; i++)
         rows.at[i] = find_number(w, row, column + i);
     if (column + LANES < w->out)
@@ -76,7 +72,7 @@ float weight_element(const struct weight *w, size_t row, size_t column)
 static void copy_transposed(float *to, size_t columns, const struct weight *w,
                             struct weight_piece piece)
 {
-    size_t count = smaller(columns, w->out - piece.column);
+    size_t count = num_min(columns, w->out - piece.column);
     for (size_t i = 0; i < count; i += LANES) {
         struct number_rows rows = weight_number_rows(w, piece.row, piece.column + i);
         transpose_rows(to + i, columns, &rows, piece.rows);
@@ -105,7 +101,7 @@ const float *weight_row(const struct weight *w, size_t row, size_t column, size_
 static void copy_widened(float *to, size_t columns, const struct weight *w,
                          struct weight_piece piece)
 {
-    size_t count = smaller(columns, w->out - piece.column);
+    size_t count = num_min(columns, w->out - piece.column);
     const char *from = w->halves + (piece.row * w->stride + piece.column) * BF16_BYTES;
     for (size_t i = 0; i < piece.rows; i++, from += w->stride * BF16_BYTES) {
         for (size_t line = 0; line < columns; line += LINE)
@@ -124,7 +120,7 @@ void weight_copy(float *to, size_t columns, const struct weight *w, struct weigh
         copy_widened(to, columns, w, piece);
         return;
     }
-    size_t count = smaller(columns, w->out - piece.column);
+    size_t count = num_min(columns, w->out - piece.column);
     const float *from = w->data + piece.row * w->stride + piece.column;
     for (size_t i = 0; i < piece.rows; i++, from += w->stride) {
         for (size_t line = 0; line < columns; line += LINE)
@@ -161,7 +157,7 @@ void pairs_fill_rows(uint32_t *pairs, const struct weight *w, size_t row, const 
     const float none[PAIR_COLUMNS] = {0};
     for (size_t column = 0; column < w->out; column += PAIR_COLUMNS)
         bf16_pair_rows(pairs + column * bf16_pairs(w->in) + row / 2 * PAIR_COLUMNS, first + column,
-                       second ? second + column : none, smaller(PAIR_COLUMNS, w->out - column));
+                       second ? second + column : none, num_min(PAIR_COLUMNS, w->out - column));
 }
 
 void pairs_fill_column(uint32_t *pairs, const struct weight *w, size_t column,

@@ -54,8 +54,7 @@ void attention_bf16_begin(const struct attention_head *head)
         bf16_pair_row(pairs->queries + row * pairs->query_stride,
                       head->q.data + row * head->q.stride, head->q.columns);
     for (size_t key = 0; !head->cache && key < head->k.rows; key += KEY_PANEL) {
-        size_t rest = head->k.rows - key;
-        size_t count = rest < KEY_PANEL ? rest : KEY_PANEL;
+        size_t count = num_min(head->k.rows - key, KEY_PANEL);
         strip_transpose_panel(head, key, head->memory->panels);
         head_pairs_fill_keys(keys_of(head, key), head->memory->panels, head->k.columns);
         head_pairs_fill_values(values_of(head, key), matrix_rows(head->v, key, count));

@@ -7,6 +7,7 @@
  */
 #include <math.h>
 
+#include "base/num.h"
 #include "math/rows.h"
 #include "model/attention_strip.h"
 
@@ -141,8 +142,7 @@ static enum head_fault weigh_strip(const struct attention_head *head, const stru
     size_t some = keys < NEAR ? NEAR / keys : 1;
     enum head_fault fault = HEAD_SOUND;
     for (size_t row = 0; row < all.rows && fault == HEAD_SOUND; row += some) {
-        size_t rest = all.rows - row;
-        struct matrix rows = matrix_rows(all, row, rest < some ? rest : some);
+        struct matrix rows = matrix_rows(all, row, num_min(all.rows - row, some));
         fault = weigh_rows(head, rows, strip->first + row);
     }
     return fault;

@@ -62,8 +62,7 @@ static int prepare(struct attention_layer *layer)
 /* Rows of a chunk that begins with one. */
 static struct matrix chunk_of(struct matrix whole, size_t first)
 {
-    size_t rest = whole.rows - first;
-    return matrix_rows(whole, first, rest < CHUNK ? rest : CHUNK);
+    return matrix_rows(whole, first, num_min(whole.rows - first, CHUNK));
 }
 
 static struct matrix phi_of(struct matrix room, struct matrix x)

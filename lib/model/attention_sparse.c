@@ -67,7 +67,7 @@ static int draw_text(struct pass *pass, size_t text)
     size_t past = pass->batch->past[text];
     size_t keys = batch_keys(pass->batch, text);
     size_t count = 0;
-    room = room < keys ? room : keys;
+    room = num_min(room, keys);
     if (!num_multiply(&count, queries, room))
         return err_memory(pass->err, SIZE_MAX);
     uint32_t *drawn = arena_room(pass->arena, count, sizeof *drawn, pass->err);

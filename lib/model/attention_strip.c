@@ -15,8 +15,7 @@ size_t strip_round_up(size_t size, size_t step)
 
 struct strip strip_at(const struct attention_head *head, size_t first, size_t most)
 {
-    size_t rest = head->q.rows - first;
-    return (struct strip){first, rest < most ? rest : most};
+    return (struct strip){first, num_min(head->q.rows - first, most)};
 }
 
 size_t strip_row_size(size_t rows)
@@ -120,8 +119,7 @@ size_t strip_visible(const struct attention_head *head, size_t query)
 void strip_transpose_panel(const struct attention_head *head, size_t key, float *panel)
 {
     struct matrix keys = head->k;
-    size_t rest = keys.rows - key;
-    size_t count = rest < KEY_PANEL ? rest : KEY_PANEL;
+    size_t count = num_min(keys.rows - key, KEY_PANEL);
     if (count < KEY_PANEL)
         memset(panel, 0, KEY_PANEL * keys.columns * sizeof *panel);
     transpose((struct matrix){panel, keys.columns, count, KEY_PANEL},

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/arena.h"
+#include "base/num.h"
 #include "model/cache.h"
 #include "model/config.h"
 #include "model/parameter_table.h"
@@ -58,11 +59,6 @@ static int check_text(const struct config *config, const struct text *text, stru
                : 0;
 }
 
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 static int lay_out(struct batch *batch, struct arena *arena, struct err *err)
 {
     struct span *queries = arena_alloc(arena, batch->count, sizeof *queries, err);
@@ -79,7 +75,7 @@ static int lay_out(struct batch *batch, struct arena *arena, struct err *err)
         sources[s] = (struct span){batch->source_tokens, text->source_count - past_sources[s]};
         batch->tokens += queries[s].count;
         batch->source_tokens += sources[s].count;
-        batch->longest_queries = larger(batch->longest_queries, text->count);
+        batch->longest_queries = num_max(batch->longest_queries, text->count);
         batch->cached |= text->cache != NULL;
     }
     batch->queries = queries;
@@ -93,7 +89,7 @@ static void find_longest_keys(struct batch *batch)
 {
     batch->longest_keys = 0;
     for (size_t s = 0; s < batch->count; s++)
-        batch->longest_keys = larger(batch->longest_keys, batch_keys(batch, s));
+        batch->longest_keys = num_max(batch->longest_keys, batch_keys(batch, s));
 }
 
 static void look_at_themselves(struct batch *batch)

@@ -1,23 +1,14 @@
 #include "model/pattern.h"
 
+#include "base/num.h"
 #include "math/rng.h"
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
 
 size_t pattern_singles(const struct pattern *pattern, size_t keys, size_t window)
 {
     size_t strided = pattern->stride ? keys / pattern->stride + 1 : 0;
-    size_t random = pattern->random ? smaller(pattern->random, keys) + 1 : 0;
-    size_t low = pattern->window ? smaller(pattern->global, window) : 0;
-    return smaller(keys, strided + random + low);
+    size_t random = pattern->random ? num_min(pattern->random, keys) + 1 : 0;
+    size_t low = pattern->window ? num_min(pattern->global, window) : 0;
+    return num_min(keys, strided + random + low);
 }
 
 /* Floyd's way to draw some of a number of things, each as likely: as many draws as there are
@@ -26,7 +17,7 @@ size_t pattern_draw(const struct pattern *pattern, const struct view *view, stru
                     uint32_t *drawn)
 {
     size_t others = view->visible - 1;
-    size_t count = smaller(pattern->random, others);
+    size_t count = num_min(pattern->random, others);
     uint64_t row = splitmix64(splitmix64(pattern->seed) + view->query);
     for (size_t i = 0; i < count; i++) {
         size_t last = others - count + i;
@@ -43,19 +34,19 @@ static void cut(struct sight *sight, size_t from)
 {
     bool one = sight->first == sight->end;
     size_t end = one ? sight->low : sight->end;
-    sight->first = one ? from : larger(from, sight->first);
-    sight->end = larger(sight->first, end);
+    sight->first = one ? from : num_max(from, sight->first);
+    sight->end = num_max(sight->first, end);
     sight->low = 0;
 }
 
 void pattern_ranges(struct sight *sight, const struct pattern *pattern, const struct view *view)
 {
     sight->low =
-        view->query < pattern->global ? view->visible : smaller(pattern->global, view->visible);
+        view->query < pattern->global ? view->visible : num_min(pattern->global, view->visible);
     sight->first = sight->end = view->visible;
     if (pattern->window) {
         sight->first = view->query < pattern->window ? 0 : view->query - pattern->window + 1;
-        sight->end = smaller(view->visible, view->query + pattern->window);
+        sight->end = num_min(view->visible, view->query + pattern->window);
     }
     if (sight->first <= sight->low) { /* they are one */
         sight->low = sight->low > sight->end ? sight->low : sight->end;
@@ -78,13 +69,13 @@ void pattern_look(struct sight *sight, const struct pattern *pattern, const stru
                   uint32_t *singles)
 {
     size_t step = pattern->stride;
-    size_t low = smaller(pattern->global, view->visible);
+    size_t low = num_min(pattern->global, view->visible);
     size_t strided = step ? view->query % step : view->visible; /* the next one of each part */
     size_t drawn = 0;
     pattern_ranges(sight, pattern, view);
     sight->singles = singles;
     if (view->first) {
-        size_t from = larger(low, view->first);
+        size_t from = num_max(low, view->first);
         for (size_t key = view->first; pattern->window && key < low; key++)
             keep_single(sight, singles, key);
         while (drawn < view->drawn_count && view->drawn[drawn] < from)

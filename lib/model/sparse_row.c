@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "math/gather.h"
 #include "math/nontemporal.h"
 #include "math/rows.h"
@@ -83,11 +84,6 @@ static float *weights_alone(const struct sparse_row *row, const struct attention
     return memory->row + head->keys + row->index * memory->single_room;
 }
 
-static size_t few_of(size_t rest)
-{
-    return rest < FEW ? rest : FEW;
-}
-
 /* How many of them are in the cache. */
 static size_t cached_singles(const struct sparse_row *row, const struct attention_head *head)
 {
@@ -119,7 +115,7 @@ static void score_some(const struct sparse_row *row, const struct attention_head
     const float *q = head->q.data + row->query * head->q.stride;
     for (size_t first = singles.first; first < singles.end; first += FEW) {
         const float *keys[FEW];
-        size_t count = few_of(singles.end - first);
+        size_t count = num_min(singles.end - first, FEW);
         for (size_t i = 0; i < count; i++)
             keys[i] = key_at(head, row->sight.singles[first + i]);
         gather_dots(to + first, q, keys, count, form);
@@ -140,7 +136,7 @@ static void add_some(const struct sparse_row *row, const struct attention_head *
 {
     for (size_t first = singles.first; first < singles.end; first += FEW) {
         const float *values[FEW];
-        size_t count = few_of(singles.end - first);
+        size_t count = num_min(singles.end - first, FEW);
         for (size_t i = 0; i < count; i++)
             values[i] = value_at(head, row->sight.singles[first + i]);
         gather_sum(to, values, weights_alone(row, head) + first, count, head->v.columns);
@@ -154,9 +150,9 @@ void sparse_row_add_singles(const struct sparse_row *row, const struct attention
     size_t all = row->sight.single_count;
     size_t width = head->v.columns;
     float *context = memory->context + row->index * memory->context_stride;
-    add_some(row, head, (struct key_range){0, all < CHAIN ? all : CHAIN}, context);
+    add_some(row, head, (struct key_range){0, num_min(all, CHAIN)}, context);
     for (size_t first = CHAIN; first < all; first += CHAIN) {
-        size_t end = all - first < CHAIN ? all : first + CHAIN;
+        size_t end = num_min(all, first + CHAIN);
         memset(memory->part, 0, width * sizeof *memory->part);
         add_some(row, head, (struct key_range){first, end}, memory->part);
         add_rows((struct matrix){context, 1, width, width},

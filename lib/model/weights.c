@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 
+#include "base/num.h"
 #include "math/argmax.h"
 #include "math/gemm.h"
 #include "model/family/family.h"
@@ -205,8 +206,7 @@ void weights_add_position(const struct weights *weights, float *y, size_t positi
     const char *row = safetensors_row(wpe, position + weights->config->position_offset);
     size_t step = PART * dtype_size_bytes(wpe->dtype);
     for (size_t done = 0; done < wpe->shape[1]; done += PART, row += step) {
-        size_t rest = wpe->shape[1] - done;
-        size_t count = rest < PART ? rest : PART;
+        size_t count = num_min(wpe->shape[1] - done, PART);
         dtype_to_float(part, row, wpe->dtype, count);
         for (size_t i = 0; i < count; i++)
             y[done + i] += part[i];

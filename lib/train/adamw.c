@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "math/isa.h"
 
 enum { PART = 8192 }; /* numbers of a round */
@@ -74,13 +75,12 @@ static void update_part(void *context, size_t round, size_t thread)
 {
     const struct job *job = context;
     size_t first = round * PART;
-    size_t rest = job->tensor->count - first;
     struct numbers numbers = {
         .weights = job->tensor->data + first,
         .means = parameter_of(&job->adamw->means, job->tensor) + first,
         .squares = parameter_of(&job->adamw->squares, job->tensor) + first,
         .gradients = parameter_of(job->gradients, job->tensor) + first,
-        .count = rest < PART ? rest : PART,
+        .count = num_min(job->tensor->count - first, PART),
     };
     (void)thread;
     update(&numbers, &job->factors);

@@ -1,5 +1,6 @@
 /* train_attention.c: head by head of each text, by blocks of 64 queries and 64 keys; what lies in
  * the masked future is never computed. */
+#include "base/num.h"
 #include "train/train_pass.h"
 
 #include <string.h>
@@ -83,8 +84,7 @@ static size_t tokens_of(const struct head_work *head)
 /* How many rows, or keys, the block that begins at `first` has. */
 static size_t side_at(const struct head_work *head, size_t first)
 {
-    size_t rest = tokens_of(head) - first;
-    return rest < SIDE ? rest : SIDE;
+    return num_min(tokens_of(head) - first, SIDE);
 }
 
 /* The kernels of a product of the queries from `first` on and the keys from `key` on. */

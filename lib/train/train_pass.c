@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/num.h"
 #include "math/gemm.h"
 #include "math/rng.h"
 #include "model/family/family.h"
@@ -24,9 +25,8 @@ static void run_block(void *context, size_t round, size_t thread)
 {
     const struct row_operation *op = context;
     struct row_block block = {.index = round, .first = round * BLOCK_ROWS};
-    size_t rest = op->rows - block.first;
     (void)thread;
-    block.count = rest < BLOCK_ROWS ? rest : BLOCK_ROWS;
+    block.count = num_min(op->rows - block.first, BLOCK_ROWS);
     op->run(op, &block);
 }
 

@@ -1,3 +1,4 @@
+#include "base/num.h"
 #include "train/train_pass.h"
 
 #include <math.h>
@@ -149,16 +150,6 @@ static int take_gradients(struct train_step *step, struct err *err)
            (c->gated && take_matrix(step, &d->up, c->n_inner, err));
 }
 
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
-static size_t chunk_rows(size_t rows)
-{
-    return rows < CHUNK_ROWS ? rows : CHUNK_ROWS;
-}
-
 /* The same for every text; they turn back by the same cosines and the opposite sines. */
 static int take_waves(struct train_step *step, struct err *err)
 {
@@ -186,10 +177,10 @@ static int take_scratch(struct train_step *step, struct err *err)
     struct train_scratch *scratch = &step->scratch;
     struct arena *arena = &step->arena;
     size_t heads = (c->n_head + 2 * c->n_kv_head) * c->d_k;
-    size_t widest = larger(larger(c->n_embd, heads), c->n_inner);
-    size_t chunk = chunk_rows(step->rows);
-    size_t tall = larger(widest * matrix_stride(step->rows), c->vocab_size * matrix_stride(chunk));
-    size_t matrix = c->n_embd * larger(larger(widest, c->vocab_size), 1);
+    size_t widest = num_max(num_max(c->n_embd, heads), c->n_inner);
+    size_t chunk = num_min(step->rows, CHUNK_ROWS);
+    size_t tall = num_max(widest * matrix_stride(step->rows), c->vocab_size * matrix_stride(chunk));
+    size_t matrix = c->n_embd * num_max(num_max(widest, c->vocab_size), 1);
     scratch->transposed_stride = matrix_stride(step->rows);
     scratch->transposed = arena_alloc(arena, tall, sizeof(float), err);
     scratch->transposed_weight = arena_alloc(arena, matrix, sizeof(float), err);
@@ -322,7 +313,8 @@ static int train_loss(struct train_step *step, bool backward, double *loss, stru
                                 c->vocab_size};
     parallel_transpose(step, transposed, matrix);
     for (size_t first = 0; first < step->rows; first += CHUNK_ROWS) {
-        struct matrix x = matrix_rows(step->tape.norm_f, first, chunk_rows(step->rows - first));
+        struct matrix x =
+            matrix_rows(step->tape.norm_f, first, num_min(step->rows - first, CHUNK_ROWS));
         struct matrix logits = logits_forward(step, x, first);
         if (backward)
             logits_backward(step, logits, x, first);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "lens/sheet.h"
 #include "write/table.h"
 #include "write/text_layout.h"
@@ -42,7 +43,7 @@ static void measure_cells(struct layout *layout, int digits)
         size_t width = isnan(sheet->values[i])
                            ? 0 /* nothing was counted there */
                            : numeral_write(text, layout->numeral, sheet->values[i]);
-        layout->cell_width = width > layout->cell_width ? width : layout->cell_width;
+        layout->cell_width = num_max(layout->cell_width, width);
     }
 }
 
@@ -53,8 +54,7 @@ static size_t columns_that_fit(const struct layout *layout, const struct place *
     size_t beside =
         layout->label_width + (layout->heat->colours ? 1 : 0); /* the last one's blank */
     size_t room = place->columns > beside ? place->columns - beside : 0;
-    size_t fitting = place->columns ? room / (TEXT_GAP + layout->cell_width) : columns;
-    return fitting < columns ? fitting : columns;
+    return num_min(place->columns ? room / (TEXT_GAP + layout->cell_width) : columns, columns);
 }
 
 /* All heads side by side are worth a decimal: "head " goes first, then decimals, down to those that
@@ -87,9 +87,8 @@ static struct layout make_layout(const struct sheet *sheet, const struct place *
         .heat = heat,
         .tone = tone_of_sheet(&heat->tones, sheet),
     };
-    layout.label_width = strlen(sheet->rows.labels[sheet->rows.size - 1].text);
-    if (layout.label_width < strlen(layout.corner))
-        layout.label_width = strlen(layout.corner);
+    layout.label_width =
+        num_max(strlen(sheet->rows.labels[sheet->rows.size - 1].text), strlen(layout.corner));
     measure_cells(&layout, NUMERAL_DIGITS);
     if (of_heads)
         fit_heads(&layout, place);
@@ -158,10 +157,9 @@ static void write_table(struct table *table, const struct sheet *sheet, const st
 {
     struct layout layout = make_layout(sheet, place, table->heat);
     size_t columns = sheet->columns.size;
-    size_t fitting = columns_that_fit(&layout, place);
-    size_t step = fitting > 0 ? fitting : 1;
+    size_t step = num_max(columns_that_fit(&layout, place), 1);
     for (size_t first = 0; first < columns; first += step)
-        write_columns(table, &layout, first, columns - first < step ? columns : first + step);
+        write_columns(table, &layout, first, num_min(columns, first + step));
 }
 
 /* One for all sheets of a measure. */

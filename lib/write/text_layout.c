@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/utf8.h"
 
 const char *text_corner(char corner[TEXT_CORNER_BYTES], const struct sheet *sheet)
@@ -40,10 +41,9 @@ static size_t label_width(const struct axis *axis, const struct text_cut *cut)
     for (size_t slot = 0; slot < text_cut_slots(cut); slot++) {
         const char *text = axis->labels[text_cut_place(cut, slot)].text;
         size_t width = text_cut_between(cut, slot) ? 1 : utf8_width(text, strlen(text));
-        if (width > widest)
-            widest = width;
+        widest = num_max(widest, width);
     }
-    return widest < TEXT_LABEL_MAX ? widest : TEXT_LABEL_MAX;
+    return num_min(widest, TEXT_LABEL_MAX);
 }
 
 static size_t slots_width(const struct text_layout *layout)
@@ -59,10 +59,9 @@ static void widen_cells(struct text_layout *layout, const struct axis *columns, 
     size_t wanted = label_width(columns, &layout->columns);
     if (page > 0) {
         size_t most = (page - layout->label_width) / columns->size - layout->gap;
-        wanted = wanted < most ? wanted : most;
+        wanted = num_min(wanted, most);
     }
-    if (wanted > layout->cell_width)
-        layout->cell_width = wanted;
+    layout->cell_width = num_max(layout->cell_width, wanted);
 }
 
 /* Texts in place of numbers, as far as they are no longer than labels. */
@@ -72,10 +71,9 @@ static size_t texts_width(const struct sheet *sheet)
     for (size_t r = 0; r < sheet->rows.size; r++)
         for (size_t c = 0; c < sheet->columns.size; c++) {
             const char *text = sheet_text(sheet, r, c);
-            size_t width = utf8_width(text, strlen(text));
-            widest = width > widest ? width : widest;
+            widest = num_max(widest, utf8_width(text, strlen(text)));
         }
-    return widest < TEXT_LABEL_MAX ? widest : TEXT_LABEL_MAX;
+    return num_min(widest, TEXT_LABEL_MAX);
 }
 
 static void fit_columns(struct text_layout *layout, const struct axis *columns, size_t page)
@@ -93,10 +91,7 @@ static void fit_columns(struct text_layout *layout, const struct axis *columns, 
 static size_t count_blocks(const struct text_layout *layout, size_t sheets, size_t page)
 {
     size_t block = layout->label_width + slots_width(layout) + TEXT_BLOCK_GAP;
-    size_t fitting = (page + TEXT_BLOCK_GAP) / block;
-    if (fitting > sheets)
-        fitting = sheets;
-    return fitting > 1 ? fitting : 1;
+    return num_max(num_min((page + TEXT_BLOCK_GAP) / block, sheets), 1);
 }
 
 /* The column at the left holds the row labels, after their numbers, and above them "head 3". */
@@ -107,11 +102,9 @@ static size_t left_width(const struct report *report, const struct kept *kept,
     for (size_t i = 0; i < kept_sheet_count(kept); i++) {
         struct sheet sheet = kept_sheet(report, kept, i);
         char corner[TEXT_CORNER_BYTES];
-        size_t corner_width = strlen(text_corner(corner, &sheet));
         if (i == 0)
             width = layout->index_width + label_width(&sheet.rows, &layout->rows);
-        if (corner_width > width)
-            width = corner_width;
+        width = num_max(width, strlen(text_corner(corner, &sheet)));
     }
     return width;
 }

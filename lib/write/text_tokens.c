@@ -1,5 +1,6 @@
 #include "write/text_tokens.h"
 
+#include "base/num.h"
 #include "write/text_line.h"
 
 size_t token_columns(struct table_column columns[TOKEN_COLUMNS], const char *name, size_t count,
@@ -36,8 +37,8 @@ static struct token most_of(const struct tokenized *tokenized)
     for (size_t i = 0; i < tokenized->count; i++) {
         const struct token *token = &tokenized->tokens[i];
         most.id = token->id > most.id ? token->id : most.id;
-        most.start = token->start > most.start ? token->start : most.start;
-        most.end = token->end > most.end ? token->end : most.end;
+        most.start = num_max(most.start, token->start);
+        most.end = num_max(most.end, token->end);
     }
     return most;
 }
