@@ -101,6 +101,14 @@ void *arena_room(struct arena *arena, size_t count, size_t size, struct err *err
     return take(arena, count, size, false, err);
 }
 
+void *arena_grow(struct arena *arena, void *things, size_t count, size_t size, struct err *err)
+{
+    if (count & (count - 1))
+        return things;
+    void *more = arena_alloc(arena, count ? 2 * count : 1, size, err);
+    return more && count ? memcpy(more, things, count * size) : more;
+}
+
 char *arena_text(struct arena *arena, const char *bytes, size_t size, struct err *err)
 {
     size_t with_end = 0;

@@ -7,18 +7,11 @@
 
 static int add_name(struct listing *listing, const char *name, struct arena *arena, struct err *err)
 {
-    size_t count = listing->count;
-    if ((count & (count - 1)) == 0) { /* room doubles: 1, 2, 4, … */
-        const char **names = arena_alloc(arena, count ? 2 * count : 1, sizeof *names, err);
-        if (!names)
-            return -1;
-        if (count)
-            memcpy(names, listing->names, count * sizeof *names);
-        listing->names = names;
-    }
-    const char *copy = arena_text(arena, name, strlen(name), err);
+    const char **names = arena_grow(arena, listing->names, listing->count, sizeof *names, err);
+    const char *copy = names ? arena_text(arena, name, strlen(name), err) : NULL;
     if (!copy)
         return -1;
+    listing->names = names;
     listing->names[listing->count++] = copy;
     return 0;
 }

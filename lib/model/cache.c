@@ -62,31 +62,17 @@ size_t cache_bytes(const struct config *config, enum precision precision, size_t
     return pages_for(count) * config->n_layer * layer_words(config, precision) * sizeof(float);
 }
 
-/* The table of pages doubles; the old one, small beside a page, stays in the arena. */
-static int make_room(struct cache *cache, struct err *err)
-{
-    size_t room = cache->page_room ? 2 * cache->page_room : 1;
-    float **pages = arena_alloc(&cache->arena, room, sizeof *pages, err);
-    if (!pages)
-        return -1;
-    if (cache->page_count)
-        memcpy(pages, cache->pages, cache->page_count * sizeof *pages);
-    cache->pages = pages;
-    cache->page_room = room;
-    return 0;
-}
-
 static int add_page(struct cache *cache, struct err *err)
 {
     size_t words = 0;
     size_t of_layer = layer_words(cache->config, cache->precision);
     if (!num_multiply(&words, cache->config->n_layer, of_layer))
         return err_memory(err, (size_t)-1);
-    if (cache->page_count == cache->page_room && make_room(cache, err))
-        return -1;
-    float *page = arena_alloc(&cache->arena, words, sizeof *page, err);
+    float **pages = arena_grow(&cache->arena, cache->pages, cache->page_count, sizeof *pages, err);
+    float *page = pages ? arena_alloc(&cache->arena, words, sizeof *page, err) : NULL;
     if (!page)
         return -1;
+    cache->pages = pages;
     cache->pages[cache->page_count++] = page;
     return 0;
 }

@@ -34,7 +34,6 @@ struct cache {
     float **pages; /* [page_count] of every layer the panels [Hkv][dk, KEY_PANEL], then the values
                       [KEY_PANEL, Hkv·dv]; in bf16 keys, then values as head_pairs has them */
     size_t page_count;
-    size_t page_room;
     struct cache_sum *sums; /* [L][H], where attention is linear */
     struct arena arena;
 };

@@ -57,16 +57,11 @@ const size_t config_key_count = sizeof config_keys / sizeof *config_keys;
 static int add(struct config_edit *edit, const struct config_key *key, const char *value,
                struct arena *arena, struct err *err)
 {
-    if (edit->count == edit->room) {
-        size_t room = edit->room ? 2 * edit->room : 8;
-        struct config_change *changes = arena_alloc(arena, room, sizeof *changes, err);
-        if (!changes)
-            return -1;
-        if (edit->count)
-            memcpy(changes, edit->changes, edit->count * sizeof *changes);
-        edit->changes = changes;
-        edit->room = room;
-    }
+    struct config_change *changes =
+        arena_grow(arena, edit->changes, edit->count, sizeof *changes, err);
+    if (!changes)
+        return -1;
+    edit->changes = changes;
     edit->changes[edit->count++] = (struct config_change){key, value};
     return 0;
 }

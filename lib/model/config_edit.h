@@ -34,7 +34,6 @@ struct config_change {
 struct config_edit {
     struct config_change *changes;
     size_t count;
-    size_t room;
 };
 
 /* Read `KEY=VALUE,KEY=VALUE` and add it to the changes, kept in `arena`: a number, true, false or

@@ -140,6 +140,24 @@ TEST(room_is_the_memory_as_it_was_left)
     arena_release(&arena);
 }
 
+TEST(an_array_grows_by_one_and_keeps_what_it_has)
+{
+    struct arena arena = {0};
+    int *numbers = NULL;
+    size_t moves = 0;
+    for (size_t count = 0; count < 100; count++) {
+        int *grown = arena_grow(&arena, numbers, count, sizeof *numbers, NULL);
+        ck_assert_ptr_nonnull(grown);
+        moves += grown != numbers;
+        numbers = grown;
+        for (size_t i = 0; i < count; i++)
+            ck_assert_int_eq(numbers[i], (int)i);
+        numbers[count] = (int)count;
+    }
+    ck_assert_uint_eq(moves, 8); /* 1, 2, 4, … 128 */
+    arena_release(&arena);
+}
+
 TEST(an_empty_arena_may_be_cleared)
 {
     struct arena arena = {0};
