@@ -91,19 +91,11 @@ static struct decimal round_slowly(float value)
             break;
         strcpy(text, shorter);
     }
-    struct decimal out = {0};
-    int point = 0; /* digits seen after the point */
-    const char *c = text;
-    for (bool fraction = false; *c != 'e'; c++) {
-        if (*c >= '0' && *c <= '9') {
-            out.digits = out.digits * 10 + (uint32_t)(*c - '0');
-            point += fraction;
-        } else {
-            fraction = true;
-        }
-    }
-    out.exponent = atoi(c + 1) - point;
-    return out;
+    char *end = NULL;
+    if (text[1] != 'e') /* take the point out */
+        memmove(text + 1, text + 2, strlen(text + 1));
+    uint32_t digits = (uint32_t)strtoul(text, &end, 10);
+    return (struct decimal){digits, atoi(end + 1) - (int)(end - text - 1)};
 }
 
 /* The shortest decimal of a positive, finite float. */
