@@ -19,8 +19,9 @@ static int refuse_type(const char *type, struct err *err)
     return -1;
 }
 
-static int parse(struct config *config, const struct json *root, struct err *err)
+static int parse(void *context, const struct json *root, struct err *err)
 {
+    struct config *config = context;
     const char *type = NULL;
     if (!json_is_object(root))
         return err_set(err, "expected a JSON object");
@@ -46,14 +47,9 @@ int config_parse(struct config *config, const char *text, size_t size, struct er
     return failed ? -1 : 0;
 }
 
-static int read_root(void *config, const struct json *root, struct err *err)
-{
-    return parse(config, root, err);
-}
-
 int config_open(struct config *config, const struct folder *folder, struct err *err)
 {
-    return json_read_file(folder, "config.json", read_root, config, err);
+    return json_read_file(folder, "config.json", parse, config, err);
 }
 
 size_t config_layers(const struct config *config)
