@@ -3,26 +3,13 @@
 #include <stdbool.h>
 #include <string.h>
 
-static const char *entity_of(char c)
-{
-    switch (c) {
-    case '&':
-        return "&amp;";
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    case '"':
-        return "&quot;";
-    default:
-        return NULL;
-    }
-}
-
 void html_text(struct buf *out, const char *text, size_t size)
 {
+    static const char *const entities[] = {
+        ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;"};
     for (size_t i = 0; i < size; i++) {
-        const char *entity = entity_of(text[i]);
+        unsigned char c = (unsigned char)text[i];
+        const char *entity = c < sizeof entities / sizeof *entities ? entities[c] : NULL;
         if (entity)
             buf_text(out, entity);
         else
