@@ -43,36 +43,34 @@ static void advise_huge(char *memory, size_t size)
         errno = 0;
 }
 
-void *heap_alloc(size_t count, size_t size, struct err *err)
+/* New memory, zeroed; or memory resized. */
+static void *take(void *memory, size_t count, size_t size, bool zeroed, struct err *err)
 {
     size_t bytes = 0;
-    void *memory = NULL;
+    void *taken = NULL;
     if (!num_multiply(&bytes, count, size)) {
         err_memory(err, (size_t)-1);
         return NULL;
     }
+    size_t least = num_max(bytes, 1);
     if (!heap_fails_here())
-        memory = calloc(1, bytes ? bytes : 1);
-    if (!memory)
+        taken = zeroed ? calloc(1, least) : realloc(memory, least);
+    if (!taken)
         err_memory(err, bytes);
-    else if (bytes >= HUGE_BYTES)
-        advise_huge(memory, bytes);
+    return taken;
+}
+
+void *heap_alloc(size_t count, size_t size, struct err *err)
+{
+    void *memory = take(NULL, count, size, true, err);
+    if (memory && count * size >= HUGE_BYTES)
+        advise_huge(memory, count * size);
     return memory;
 }
 
 void *heap_resize(void *memory, size_t count, size_t size, struct err *err)
 {
-    size_t bytes = 0;
-    void *grown = NULL;
-    if (!num_multiply(&bytes, count, size)) {
-        err_memory(err, (size_t)-1);
-        return NULL;
-    }
-    if (!heap_fails_here())
-        grown = realloc(memory, bytes ? bytes : 1);
-    if (!grown)
-        err_memory(err, bytes);
-    return grown;
+    return take(memory, count, size, false, err);
 }
 
 void heap_free(void *memory)
