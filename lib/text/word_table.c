@@ -1,85 +1,9 @@
 #include "text/word_table.h"
 
-#include <float.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/heap.h"
-#include "base/num.h"
-#include "format/json.h"
 #include "text/label.h"
-
-enum { DESCRIPTION_BYTES = 80, WORD_BYTES_MAX = (1 << 30) - 1, AHEAD = 8 };
-
-/* A word that was read. */
-struct entry {
-    struct json_span word;
-    struct word_place place;
-    size_t id;
-};
-
-/* One vocabulary on its way in. */
-struct reader {
-    struct word_table *table;
-    struct json_cursor at;
-    char kind;       /* '{' or '[' */
-    size_t id_limit; /* in proportion to the file */
-    size_t file_bytes;
-    struct entry entries[AHEAD]; /* a ring of words that were read and not entered */
-    size_t read, entered;
-    struct err *err;
-};
-
-/* A word as the file writes it, for messages; it stands between quotes. */
-static const char *shown(char text[LABEL_EXCERPT_BYTES], struct json_span word)
-{
-    struct json *value = NULL;
-    const char *bytes = "";
-    if (json_parse(&value, word.bytes - 1, word.size + 2, NULL) == 0)
-        json_get_text(value, &bytes);
-    label_excerpt(text, bytes, strlen(bytes));
-    json_free(value);
-    return text;
-}
-
-/* Refuse the value that comes. */
-static int refuse_value(struct reader *reader, const char *expected)
-{
-    char found[DESCRIPTION_BYTES];
-    char number[LABEL_EXCERPT_BYTES];
-    struct json *value = NULL;
-    bool is_number = json_cursor_kind(&reader->at) == '0';
-    struct json_span span = json_cursor_value(&reader->at);
-    if (is_number) /* as it is written: 1e3, 1.0 */
-        err_set(reader->err, "expected %s, found %s", expected,
-                label_excerpt(number, span.bytes, span.size));
-    else if (json_parse(&value, span.bytes, span.size, reader->err) == 0)
-        err_set(reader->err, "expected %s, found %s", expected,
-                json_describe(value, found, sizeof found));
-    json_free(value);
-    return -1;
-}
-
-static int check_id(const struct reader *reader, struct json_span word, size_t id)
-{
-    char text[LABEL_EXCERPT_BYTES];
-    if (id <= reader->id_limit)
-        return 0;
-    return err_set(reader->err,
-                   "word '%s': expected an id up to %zu in a file of %zu bytes, found %zu",
-                   shown(text, word), reader->id_limit, reader->file_bytes, id);
-}
-
-static int read_id(struct reader *reader, struct json_span word, size_t *id)
-{
-    char text[LABEL_EXCERPT_BYTES];
-    char expected[DESCRIPTION_BYTES];
-    if (json_cursor_number(&reader->at, WORD_ID_MAX, id))
-        return check_id(reader, word, *id);
-    snprintf(expected, sizeof expected, "an id from 0 to %d", WORD_ID_MAX);
-    refuse_value(reader, expected);
-    return err_prefix(reader->err, "word '%s'", shown(text, word));
-}
 
 /* Places for all ids up to this one: at first for as many as there can be words, which is all where
  * they are counted through. Fresh memory rather than more of the old: where ids are far apart, what
@@ -127,80 +51,21 @@ static bool find(const struct word_table *table, const char *bytes, size_t size,
     return false;
 }
 
-/* Pass the text that comes and write what it stands for after the other words. */
-static struct json_span write_word(struct reader *reader, struct word_place *place)
-{
-    struct word_table *table = reader->table;
-    char *bytes = table->bytes + table->used_bytes;
-    struct json_span word = {.bytes = reader->at.at + 1};
-    size_t decoded = 0;
-    size_t size = json_cursor_read(&reader->at, bytes);
-    word.size = (size_t)(reader->at.at - 1 - word.bytes);
-    bool known =
-        table->form == WORD_BYTES && byte_alphabet_decode(bytes, &decoded, bytes, size) == size;
-    if (!known && table->form == WORD_BYTES)
-        json_unescape(bytes, word); /* its beginning was written over */
-    *place = (struct word_place){
-        .start = (uint32_t)table->used_bytes,
-        .size = (uint32_t)(known ? decoded : size) & WORD_BYTES_MAX,
-        .form = known ? WORD_BYTES : WORD_TEXT,
-    };
-    return word;
-}
-
-/* Enter the word that was written last. A word that is there already is `known`, and one that has
- * its id `taken`. */
-static int enter(struct word_table *table, struct word_place place, size_t id, bool *known,
-                 bool *taken, struct err *err)
+int word_table_enter(struct word_table *table, enum word_entered *entered, struct word_place place,
+                     size_t id, struct err *err)
 {
     struct hash_probe probe;
     uint32_t other = 0;
-    *known = *taken = false;
     if (make_room(table, id, err))
         return -1;
-    *known = find(table, table->bytes + place.start, place.size, place.form, &probe, &other);
-    *taken = !*known && table->places[id].form != WORD_ABSENT;
-    if (*known || *taken)
+    bool known = find(table, table->bytes + place.start, place.size, place.form, &probe, &other);
+    *entered = known                                   ? WORD_IS_KNOWN
+               : table->places[id].form != WORD_ABSENT ? WORD_ID_IS_TAKEN
+                                                       : WORD_IS_NEW;
+    if (*entered != WORD_IS_NEW)
         return 0;
     table->places[id] = place;
     hash_put(&probe, (uint32_t)id);
-    return 0;
-}
-
-static int enter_next(struct reader *reader)
-{
-    char text[LABEL_EXCERPT_BYTES];
-    char other[LABEL_EXCERPT_BYTES];
-    struct word_table *table = reader->table;
-    const struct entry *entry = &reader->entries[reader->entered++ % AHEAD];
-    struct word_place place = entry->place;
-    bool known = false;
-    bool taken = false;
-    uint32_t first = 0;
-    if (enter(table, place, entry->id, &known, &taken, reader->err))
-        return -1;
-    if (known) {
-        word_table_find(table, table->bytes + place.start, place.size, place.form, &first);
-        return err_set(reader->err, "word '%s' stands twice, with the ids %u and %zu",
-                       shown(text, entry->word), (unsigned)first, entry->id);
-    }
-    if (!taken)
-        return 0;
-    const struct word_place *owner = &table->places[entry->id];
-    return err_set(reader->err, "id %zu belongs to two words, '%s' and '%s'", entry->id,
-                   label_excerpt(other, table->bytes + owner->start, owner->size),
-                   shown(text, entry->word));
-}
-
-/* Words are entered some time after they were read, when the memory for them has come. */
-static int add(struct reader *reader, struct json_span word, struct word_place place, size_t id)
-{
-    struct word_table *table = reader->table;
-    if (reader->read - reader->entered == AHEAD && enter_next(reader))
-        return -1;
-    word_table_prefetch(table, table->bytes + place.start, place.size);
-    table->used_bytes += place.size;
-    reader->entries[reader->read++ % AHEAD] = (struct entry){word, place, id};
     return 0;
 }
 
@@ -218,8 +83,7 @@ int word_table_begin(struct word_table *table, size_t most_words, size_t most_by
 int word_table_add(struct word_table *table, struct word word, size_t id, struct err *err)
 {
     char text[LABEL_EXCERPT_BYTES];
-    bool known = false;
-    bool taken = false;
+    enum word_entered entered = WORD_IS_NEW;
     struct word_place place = {
         .start = (uint32_t)table->used_bytes,
         .size = (uint32_t)word.size & WORD_BYTES_MAX,
@@ -228,136 +92,12 @@ int word_table_add(struct word_table *table, struct word word, size_t id, struct
     memcpy(table->bytes + place.start, word.bytes, word.size);
     if (!word.size)
         return err_set(err, "id %zu: expected a word, found \"\"", id);
-    if (enter(table, place, id, &known, &taken, err))
+    if (word_table_enter(table, &entered, place, id, err))
         return -1;
     table->used_bytes += place.size;
-    return known || taken ? err_set(err, "id %zu: '%s' stands twice", id,
-                                    label_excerpt(text, word.bytes, word.size))
-                          : 0;
-}
-
-static int read_word(struct reader *reader, size_t index)
-{
-    struct word_place place;
-    size_t id = index;
-    if (json_cursor_kind(&reader->at) != '"') { /* in an array; names are texts */
-        refuse_value(reader, "a word");
-        return err_prefix(reader->err, "id %zu", index);
-    }
-    struct json_span word = write_word(reader, &place);
-    if (reader->kind == '{') {
-        json_cursor_colon(&reader->at);
-        if (read_id(reader, word, &id))
-            return -1;
-    } else if (check_id(reader, word, id)) {
-        return -1;
-    }
-    return add(reader, word, place, id);
-}
-
-/* The last place of a score decides where two ways to cut a text are even. Rust's reader of JSON
- * takes a number's digits as a whole one and divides it by a power of ten, which is not always the
- * nearest; so do we where its digits and the power are those of a score. */
-static bool read_score(struct json_span span, double *score)
-{
-    enum { FRACTION_MAX = 22 }; /* powers of ten are exact up to there */
-    char number[NUM_DOUBLE_BYTES + 1] = "";
-    uint64_t digits = 0;
-    double power = 1;
-    int fraction = -1; /* digits after the point */
-    size_t at = span.size && *span.bytes == '-';
-    for (; at < span.size && digits < UINT64_MAX / 10 && fraction < FRACTION_MAX; at++) {
-        bool is_digit = span.bytes[at] >= '0' && span.bytes[at] <= '9';
-        if (!is_digit && (span.bytes[at] != '.' || fraction >= 0))
-            break;
-        fraction += fraction >= 0 || !is_digit;
-        digits = is_digit ? 10 * digits + (uint64_t)(span.bytes[at] - '0') : digits;
-        power *= fraction > 0 ? 10 : 1;
-    }
-    *score = (*span.bytes == '-' ? -1 : 1) * ((double)digits / power);
-    if (at == span.size && fraction > 0)
-        return true;
-    if (span.size < sizeof number)
-        memcpy(number, span.bytes, span.size);
-    return num_parse_double(number, -DBL_MAX, DBL_MAX, score);
-}
-
-/* ["word", -1.5] */
-static int read_pair(struct reader *reader, size_t index)
-{
-    struct word_table *table = reader->table;
-    double score = 0;
-    if (!table->scores)
-        table->scores =
-            arena_alloc(&table->arena, table->most_words, sizeof *table->scores, reader->err);
-    if (!table->scores)
-        return -1;
-    json_cursor_enter(&reader->at);
-    if (!json_cursor_next(&reader->at))
-        return err_set(reader->err, "id %zu: expected [\"word\", score], found []", index);
-    if (read_word(reader, index))
-        return -1;
-    bool more = json_cursor_next(&reader->at);
-    if (!more || !read_score(json_cursor_value(&reader->at), &score))
-        return err_set(reader->err, "id %zu: expected a number for a score, found %s", index,
-                       more ? "another value" : "none");
-    table->scores[index] = score;
-    return json_cursor_next(&reader->at)
-               ? err_set(reader->err, "id %zu: expected [\"word\", score], found more", index)
-               : 0;
-}
-
-/* A vectorised look at all bytes bounds the number of words. */
-static size_t count_quotes(struct json_cursor at)
-{
-    size_t count = 0;
-    for (const char *c = at.at; c < at.end; c++)
-        count += *c == '"';
-    return count;
-}
-
-static int read_words(struct reader *reader)
-{
-    struct word_table *table = reader->table;
-    size_t text_bytes = (size_t)(reader->at.end - reader->at.at);
-    if (word_table_begin(table, count_quotes(reader->at) / 2, text_bytes, reader->err))
-        return -1;
-    json_cursor_enter(&reader->at);
-    size_t count = 0;
-    for (; json_cursor_next(&reader->at); count++) {
-        bool pair = json_cursor_kind(&reader->at) == '[';
-        if (count && pair != (table->scores != NULL))
-            return err_set(reader->err, "id %zu: expected %s like those before it, found %s", count,
-                           pair ? "a word" : "[\"word\", score]",
-                           pair ? "an array" : "another value");
-        if ((pair ? read_pair : read_word)(reader, count))
-            return -1;
-    }
-    while (reader->entered < reader->read)
-        if (enter_next(reader))
-            return -1;
-    return count ? 0 : err_set(reader->err, "expected words, found none");
-}
-
-int word_table_read(struct word_table *table, struct json_cursor words, enum word_form form,
-                    size_t file_bytes, struct err *err)
-{
-    size_t limit = WORD_IDS_FREE + file_bytes * WORD_IDS_PER_BYTE;
-    struct reader reader = {
-        .table = table,
-        .at = words,
-        .kind = json_cursor_kind(&words),
-        .id_limit = limit < WORD_ID_MAX ? limit : WORD_ID_MAX,
-        .file_bytes = file_bytes,
-        .err = err,
-    };
-    *table = (struct word_table){.form = form};
-    if (reader.kind != '{' && reader.kind != '[')
-        return refuse_value(&reader, "an object or an array of words");
-    if (read_words(&reader) == 0)
-        return 0;
-    word_table_release(table);
-    return -1;
+    return entered == WORD_IS_NEW ? 0
+                                  : err_set(err, "id %zu: '%s' stands twice", id,
+                                            label_excerpt(text, word.bytes, word.size));
 }
 
 void word_table_release(struct word_table *table)

@@ -22,6 +22,7 @@ enum {
      * many more for each of its bytes. */
     WORD_IDS_FREE = 1 << 18,
     WORD_IDS_PER_BYTE = 16,
+    WORD_BYTES_MAX = (1 << 30) - 1, /* of all words */
 };
 
 enum word_form {
@@ -69,6 +70,13 @@ int word_table_read(struct word_table *table, struct json_cursor words, enum wor
 int word_table_begin(struct word_table *table, size_t most_words, size_t most_bytes,
                      struct err *err);
 int word_table_add(struct word_table *table, struct word word, size_t id, struct err *err);
+
+/* Enter a word that was written after the bytes of the others, without a copy; `used_bytes` is left
+ * to the caller. What is there already stays. */
+enum word_entered { WORD_IS_NEW, WORD_IS_KNOWN, WORD_ID_IS_TAKEN };
+
+int word_table_enter(struct word_table *table, enum word_entered *entered, struct word_place place,
+                     size_t id, struct err *err);
 
 void word_table_release(struct word_table *table);
 
