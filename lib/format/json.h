@@ -11,6 +11,8 @@
 #ifndef ATTN_FORMAT_JSON_H
 #define ATTN_FORMAT_JSON_H
 
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -44,12 +46,16 @@ struct json_extent {
 /* The first byte that is no blank. Files that people read have lines of them. */
 static inline const char *json_blanks_end(const char *at, const char *end)
 {
-    static const char many[] = "        ";
-    enum { MANY = sizeof many - 1 };
+    static const uint64_t blanks = 0x2020202020202020u;
     if (at < end && *at == '\n')
         at++;
-    while (end - at >= MANY && memcmp(at, many, MANY) == 0)
-        at += MANY;
+    for (uint64_t eight; end - at >= (ptrdiff_t)sizeof eight; at += sizeof eight) {
+        memcpy(&eight, at, sizeof eight);
+        if ((eight ^= blanks)) {
+            at += __builtin_ctzll(eight) / 8;
+            break;
+        }
+    }
     while (at < end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t'))
         at++;
     return at;

@@ -198,7 +198,16 @@ static uint64_t odd_bytes(uint64_t eight)
     return found & 0x80 * ones;
 }
 
-/* How many bytes from here on are characters of one or two bytes that stand for themselves. */
+/* The size of a character of two or three bytes that takes no closer look; or 0. */
+static size_t long_size(const char *bytes, size_t size)
+{
+    unsigned char c = (unsigned char)*bytes;
+    if (size < 3 || c < 0xC2 || c == 0xE0 || c > 0xEC || !goes_on(bytes[1]))
+        return 0;
+    return c < 0xE0 ? 2 : goes_on(bytes[2]) ? 3 : 0;
+}
+
+/* How many bytes from here on are characters of one to three bytes that stand for themselves. */
 static size_t plain_run(const char *bytes, size_t size)
 {
     size_t at = 0;
@@ -213,10 +222,12 @@ static size_t plain_run(const char *bytes, size_t size)
         while (at < size && (unsigned char)(bytes[at] - ' ') < 0x80 - ' ' && bytes[at] != '"' &&
                bytes[at] != '\\')
             at++;
-        bool two = size - at >= 2 && (unsigned char)(bytes[at] - 0xC2) < 0xE0 - 0xC2;
-        if (!two || !goes_on(bytes[at + 1]))
+        size_t length = at < size ? long_size(bytes + at, size - at) : 0;
+        if (!length)
             return at;
-        at += 2;
+        do
+            at += length;
+        while (at < size && (length = long_size(bytes + at, size - at)));
     }
 }
 
