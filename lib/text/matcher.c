@@ -63,9 +63,13 @@ static int next_literal(struct matcher_walk *walk, struct text_range *match)
     const char *at = text->text + walk->at;
     const char *literal = walk->matcher->literal;
     size_t left = text->size - walk->at;
-    bool here = size && left >= size && *at == *literal && memcmp(at, literal, size) == 0;
-    const char *found = here || !size ? at : memmem(at, left, literal, size);
-    if (!found || !size)
+    const char *first = size && left ? memchr(at, *literal, left) : NULL; /* most often none */
+    if (!first)
+        return 0;
+    left -= (size_t)(first - at);
+    bool here = left >= size && memcmp(first, literal, size) == 0;
+    const char *found = here ? first : memmem(first, left, literal, size);
+    if (!found)
         return 0;
     match->start = (size_t)(found - text->text);
     match->end = walk->at = match->start + size;

@@ -4,7 +4,7 @@
 
 #include "text/decoder/decoder.h"
 
-/* Write a word with blanks for signs; returns its size. */
+/* Write a word with blanks for signs; returns its size, or 0 where it has none. */
 static size_t write_word(char *out, const char *bytes, size_t size, const struct matcher *sign)
 {
     struct matcher_walk walk = matcher_walk(sign, bytes, size);
@@ -17,6 +17,8 @@ static size_t write_word(char *out, const char *bytes, size_t size, const struct
         out[written++] = ' ';
         at = match.end;
     }
+    if (!at)
+        return 0;
     memcpy(out + written, bytes + at, size - at);
     return written + (size - at);
 }
@@ -26,7 +28,6 @@ int shown_tokens_init(struct shown_tokens *shown, const struct word_table *words
 {
     bool joins_bytes = decoders_join_bytes(decoders);
     const struct matcher *sign = decoders_sign(decoders);
-    static const struct matcher none = {.literal = ""};
     size_t used = 0;
     *shown = (struct shown_tokens){0};
     if (!sign && !joins_bytes)
@@ -41,9 +42,11 @@ int shown_tokens_init(struct shown_tokens *shown, const struct word_table *words
         if (!bytes)
             continue;
         int byte = joins_bytes ? decoder_byte_of(bytes, size) : -1;
-        shown->bytes[used] = (char)byte;
-        size_t written =
-            byte >= 0 ? 1 : write_word(shown->bytes + used, bytes, size, sign ? sign : &none);
+        size_t written = byte < 0 && sign ? write_word(shown->bytes + used, bytes, size, sign) : 0;
+        if (byte >= 0)
+            shown->bytes[used + written++] = (char)byte;
+        if (!written)
+            continue; /* it is shown as it is */
         places[id] = (struct word_place){
             .start = (uint32_t)used, .size = (uint32_t)written & 0x3FFFFFFF, .form = WORD_TEXT};
         used += written;

@@ -18,7 +18,7 @@ struct shown_tokens {
 int shown_tokens_init(struct shown_tokens *shown, const struct word_table *words,
                       const struct decoder_step *decoders, struct arena *arena, struct err *err);
 
-/* The shown bytes of an id, NULL when it is no word of the vocabulary. */
+/* The shown bytes of an id; NULL: those that it has, or it is no word of the vocabulary. */
 const char *shown_tokens_at(const struct shown_tokens *shown, uint32_t id, size_t *size);
 
 #endif

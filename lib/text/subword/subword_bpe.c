@@ -130,10 +130,12 @@ bool bpe_cuts_at_signs(const struct bpe *bpe)
         return false;
     for (size_t i = 0; i < (bpe->ranks ? bpe->words->size : bpe->count); i++) {
         size_t size = 0;
-        const char *made =
-            word_table_word(bpe->words, bpe->ranks ? (uint32_t)i : bpe->merges[i].id, &size);
+        id = bpe->ranks ? (uint32_t)i : bpe->merges[i].id;
+        if (i && !bpe->ranks && id == bpe->merges[i - 1].id)
+            continue;
+        const char *made = word_table_word(bpe->words, id, &size);
         bool is_made = made && (!bpe->ranks || bpe->ranks[i] < BPE_FIXED);
-        if (is_made && next_front(made, size, 0) < size)
+        if (is_made && memchr(made, sign[0], size) && next_front(made, size, 0) < size)
             return false;
     }
     return true;
