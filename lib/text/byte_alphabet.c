@@ -17,16 +17,46 @@ static bool is_itself(uint32_t c)
            c != SOFT_HYPHEN;
 }
 
-/* By sign of two bytes, from U+0080 on: its byte and 1, or 0. */
+/* By sign of two bytes, from U+0080 on: its byte and 1, or 0. And by form: does a byte of a JSON
+ * text stand for itself, without a closer look? */
 static uint16_t long_signs[FIRST_OTHER + OTHERS - 0x80];
+static bool is_plain[WORD_TEXT + 1][256];
 
-__attribute__((constructor)) static void fill_long_signs(void)
+__attribute__((constructor)) static void fill_tables(void)
 {
     for (unsigned byte = 0; byte < 256; byte++) {
         uint32_t sign = byte_alphabet_sign((unsigned char)byte);
+        bool plain = byte > ' ' && byte != '"' && byte != '\\';
+        is_plain[WORD_BYTES][byte] = plain && byte < HIGH_FIRST;
+        is_plain[WORD_TEXT][byte] = plain;
         if (sign >= 0x80)
             long_signs[sign - 0x80] = (uint16_t)(byte + 1);
     }
+}
+
+/* The byte of the sign of two bytes that comes, and 1; or 0. */
+static unsigned long_sign(const unsigned char *bytes)
+{
+    if (bytes[0] < 0xC2 || bytes[0] > 0xC5 || (bytes[1] & 0xC0) != 0x80)
+        return 0;
+    size_t sign = (size_t)(bytes[0] - 0xC2) << 6 | (bytes[1] & 0x3F);
+    return sign < sizeof long_signs / sizeof *long_signs ? long_signs[sign] : 0;
+}
+
+const char *word_signs_read(char **out, const char *limit, const char *text, enum word_form form)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    char *to = *out;
+    const bool *plain = is_plain[form];
+    for (unsigned sign; to < limit; *to++ = (char)(sign - 1)) {
+        for (; plain[*at] && to < limit; at++)
+            *to++ = (char)*at;
+        if (to == limit || form == WORD_TEXT || !(sign = long_sign(at)))
+            break;
+        at += 2;
+    }
+    *out = to;
+    return (const char *)at;
 }
 
 size_t byte_alphabet_decode(char *out, size_t *out_size, const char *text, size_t size)
@@ -37,12 +67,10 @@ size_t byte_alphabet_decode(char *out, size_t *out_size, const char *text, size_
     for (;; at += 2) {
         while (at < size && bytes[at] > ' ' && bytes[at] < HIGH_FIRST) /* most of all texts */
             out[used++] = text[at++];
-        if (size - at < 2 || bytes[at] < 0xC2 || bytes[at] > 0xC5 || (bytes[at + 1] & 0xC0) != 0x80)
+        unsigned sign = size - at < 2 ? 0 : long_sign(bytes + at);
+        if (!sign)
             break;
-        size_t sign = (size_t)(bytes[at] - 0xC2) << 6 | (bytes[at + 1] & 0x3F);
-        if (sign >= sizeof long_signs / sizeof *long_signs || !long_signs[sign])
-            break;
-        out[used++] = (char)(long_signs[sign] - 1);
+        out[used++] = (char)(sign - 1);
     }
     *out_size = used;
     return at;

@@ -28,22 +28,22 @@ static int make_room(struct word_table *table, size_t id, struct err *err)
     return 0;
 }
 
-static bool is_word(const struct word_table *table, uint32_t id, const char *bytes, size_t size,
-                    enum word_form form)
+bool word_table_is(const struct word_table *table, uint32_t id, struct word word,
+                   enum word_form form)
 {
-    struct word_place place = table->places[id];
-    return place.size == size && place.form == form &&
-           memcmp(table->bytes + place.start, bytes, size) == 0;
+    struct word_place place = id < table->size ? table->places[id] : (struct word_place){0};
+    return place.size == word.size && place.form == form &&
+           memcmp(table->bytes + place.start, word.bytes, word.size) == 0;
 }
 
 /* The probe ends at the word or where it belongs. */
-static bool find(const struct word_table *table, const char *bytes, size_t size,
-                 enum word_form form, struct hash_probe *probe, uint32_t *id)
+static bool find(const struct word_table *table, struct word word, enum word_form form,
+                 uint64_t hash, struct hash_probe *probe, uint32_t *id)
 {
     uint32_t candidate = 0;
-    *probe = hash_probe(&table->index, hash_bytes(bytes, size));
+    *probe = hash_probe(&table->index, hash);
     while (hash_next(probe, &candidate)) {
-        if (!is_word(table, candidate, bytes, size, form))
+        if (!word_table_is(table, candidate, word, form))
             continue;
         *id = candidate;
         return true;
@@ -52,13 +52,14 @@ static bool find(const struct word_table *table, const char *bytes, size_t size,
 }
 
 int word_table_enter(struct word_table *table, enum word_entered *entered, struct word_place place,
-                     size_t id, struct err *err)
+                     size_t id, uint64_t hash, struct err *err)
 {
     struct hash_probe probe;
     uint32_t other = 0;
     if (make_room(table, id, err))
         return -1;
-    bool known = find(table, table->bytes + place.start, place.size, place.form, &probe, &other);
+    struct word word = {table->bytes + place.start, place.size};
+    bool known = find(table, word, place.form, hash, &probe, &other);
     *entered = known                                   ? WORD_IS_KNOWN
                : table->places[id].form != WORD_ABSENT ? WORD_ID_IS_TAKEN
                                                        : WORD_IS_NEW;
@@ -92,7 +93,7 @@ int word_table_add(struct word_table *table, struct word word, size_t id, struct
     memcpy(table->bytes + place.start, word.bytes, word.size);
     if (!word.size)
         return err_set(err, "id %zu: expected a word, found \"\"", id);
-    if (word_table_enter(table, &entered, place, id, err))
+    if (word_table_enter(table, &entered, place, id, hash_bytes(word.bytes, word.size), err))
         return -1;
     table->used_bytes += place.size;
     return entered == WORD_IS_NEW ? 0
@@ -110,8 +111,29 @@ void word_table_release(struct word_table *table)
 bool word_table_find(const struct word_table *table, const char *bytes, size_t size,
                      enum word_form form, uint32_t *id)
 {
+    return word_table_find_hash(table, (struct word){bytes, size}, form, hash_bytes(bytes, size),
+                                id);
+}
+
+void word_table_prefetch(const struct word_table *table, uint64_t hash, enum word_step step)
+{
+    struct hash_probe probe = hash_probe(&table->index, hash);
+    uint32_t id = 0;
+    if (step == WORD_STEP_SLOT)
+        hash_prefetch(&table->index, hash);
+    else if (!hash_next(&probe, &id))
+        return;
+    else if (step == WORD_STEP_PLACE)
+        __builtin_prefetch(&table->places[id]);
+    else
+        __builtin_prefetch(table->bytes + table->places[id].start);
+}
+
+bool word_table_find_hash(const struct word_table *table, struct word word, enum word_form form,
+                          uint64_t hash, uint32_t *id)
+{
     struct hash_probe probe;
-    return find(table, bytes, size, form, &probe, id);
+    return find(table, word, form, hash, &probe, id);
 }
 
 bool word_table_find_written(const struct word_table *table, const char *text, size_t size,

@@ -76,7 +76,7 @@ int word_table_add(struct word_table *table, struct word word, size_t id, struct
 enum word_entered { WORD_IS_NEW, WORD_IS_KNOWN, WORD_ID_IS_TAKEN };
 
 int word_table_enter(struct word_table *table, enum word_entered *entered, struct word_place place,
-                     size_t id, struct err *err);
+                     size_t id, uint64_t hash, struct err *err);
 
 void word_table_release(struct word_table *table);
 
@@ -84,12 +84,17 @@ void word_table_release(struct word_table *table);
 bool word_table_find(const struct word_table *table, const char *bytes, size_t size,
                      enum word_form form, uint32_t *id);
 
-/* Ask for the memory where a word will be looked for. */
-static inline void word_table_prefetch(const struct word_table *table, const char *bytes,
-                                       size_t size)
-{
-    hash_prefetch(&table->index, hash_bytes(bytes, size));
-}
+/* The same by the word's hash, for many words. Each step asks for the memory that the next one will
+ * look at: of the slot, of the word's place, of its bytes. */
+enum word_step { WORD_STEP_SLOT, WORD_STEP_PLACE, WORD_STEP_BYTES };
+
+void word_table_prefetch(const struct word_table *table, uint64_t hash, enum word_step step);
+bool word_table_find_hash(const struct word_table *table, struct word word, enum word_form form,
+                          uint64_t hash, uint32_t *id);
+
+/* Is this the word of an id? */
+bool word_table_is(const struct word_table *table, uint32_t id, struct word word,
+                   enum word_form form);
 
 /* The id of a word as the vocabulary's file writes it; `scratch` has room for the text. */
 bool word_table_find_written(const struct word_table *table, const char *text, size_t size,
@@ -103,6 +108,11 @@ const char *word_table_word(const struct word_table *table, uint32_t id, size_t 
 /* Write the bytes that a text stands for to `out`, which may be the text itself: `*out_size` of
  * them. Returns how much of the text was read: up to what is no character of the alphabet. */
 size_t byte_alphabet_decode(char *out, size_t *out_size, const char *text, size_t size);
+
+/* The same from within a JSON text that was checked, to `*out`, which moves on; with WORD_TEXT
+ * characters stand for themselves. Returns where it came to a blank, a quote or an escape, to what
+ * is no sign, or to the limit of what is written. */
+const char *word_signs_read(char **out, const char *limit, const char *text, enum word_form form);
 
 /* The character that stands for a byte. */
 uint32_t byte_alphabet_sign(unsigned char byte);

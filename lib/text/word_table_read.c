@@ -15,6 +15,7 @@ struct entry {
     struct json_span word;
     struct word_place place;
     size_t id;
+    uint64_t hash;
 };
 
 /* One vocabulary on its way in. */
@@ -24,6 +25,7 @@ struct reader {
     char kind;       /* '{' or '[' */
     size_t id_limit; /* in proportion to the file */
     size_t file_bytes;
+    const char *limit;           /* of the words' bytes */
     struct entry entries[AHEAD]; /* a ring of words that were read and not entered */
     size_t read, entered;
     struct err *err;
@@ -85,8 +87,17 @@ static struct json_span write_word(struct reader *reader, struct word_place *pla
 {
     struct word_table *table = reader->table;
     char *bytes = table->bytes + table->used_bytes;
+    char *end = bytes;
     struct json_span word = {.bytes = reader->at.at + 1};
     size_t decoded = 0;
+    const char *stop = word_signs_read(&end, reader->limit, word.bytes, table->form);
+    if (*stop == '"') { /* as most are: without escapes, and with signs alone */
+        word.size = (size_t)(stop - word.bytes);
+        reader->at.at = stop + 1;
+        *place = (struct word_place){(uint32_t)table->used_bytes,
+                                     (uint32_t)(end - bytes) & WORD_BYTES_MAX, table->form};
+        return word;
+    }
     size_t size = json_cursor_read(&reader->at, bytes);
     word.size = (size_t)(reader->at.at - 1 - word.bytes);
     bool known =
@@ -110,7 +121,7 @@ static int enter_next(struct reader *reader)
     struct word_place place = entry->place;
     enum word_entered entered = WORD_IS_NEW;
     uint32_t first = 0;
-    if (word_table_enter(table, &entered, place, entry->id, reader->err))
+    if (word_table_enter(table, &entered, place, entry->id, entry->hash, reader->err))
         return -1;
     if (entered == WORD_IS_KNOWN) {
         word_table_find(table, table->bytes + place.start, place.size, place.form, &first);
@@ -131,9 +142,10 @@ static int add(struct reader *reader, struct json_span word, struct word_place p
     struct word_table *table = reader->table;
     if (reader->read - reader->entered == AHEAD && enter_next(reader))
         return -1;
-    word_table_prefetch(table, table->bytes + place.start, place.size);
+    uint64_t hash = hash_bytes(table->bytes + place.start, place.size);
+    word_table_prefetch(table, hash, WORD_STEP_SLOT);
     table->used_bytes += place.size;
-    reader->entries[reader->read++ % AHEAD] = (struct entry){word, place, id};
+    reader->entries[reader->read++ % AHEAD] = (struct entry){word, place, id, hash};
     return 0;
 }
 
@@ -223,6 +235,7 @@ static int read_words(struct reader *reader)
     size_t text_bytes = (size_t)(reader->at.end - reader->at.at);
     if (word_table_begin(table, count_quotes(reader->at) / 2, text_bytes, reader->err))
         return -1;
+    reader->limit = table->bytes + text_bytes;
     json_cursor_enter(&reader->at);
     size_t count = 0;
     for (; json_cursor_next(&reader->at); count++) {

@@ -8,13 +8,14 @@
 #include "base/utf8.h"
 #include "text/label.h"
 
-enum { FIRST_ROOM = 256, AHEAD = 8 };
+enum { FIRST_ROOM = 256, AHEAD = 16, STEP_AHEAD = 5 };
 
 /* A merge that was read: both parts, as the file writes them and what they stand for, side by side;
  * NULL bytes where the alphabet does not have them. */
 struct pending {
     struct word left, right;
     struct word left_bytes, right_bytes;
+    uint64_t left_hash, right_hash;
     size_t number;
 };
 
@@ -68,20 +69,19 @@ static int find_word(const struct reader *reader, struct word word, char *bytes,
                    reader->number, label_excerpt(shown, word.bytes, word.size));
 }
 
-/* What a merge makes is most often the word after what the last one made. */
-static bool is_next_word(const struct reader *reader, struct word made, uint32_t *id)
+/* What a merge makes is most often what the last one made, or the word after it. */
+static bool find_made(const struct reader *reader, struct word made, uint32_t *id)
 {
     const struct word_table *words = reader->words;
     const struct bpe *bpe = reader->bpe;
-    *id = bpe->count ? bpe->merges[bpe->count - 1].id + 1 : 0;
-    if (*id >= words->size || words->places[*id].form != form_of(reader))
-        return false;
-    return words->places[*id].size == made.size &&
-           memcmp(words->bytes + words->places[*id].start, made.bytes, made.size) == 0;
+    *id = bpe->count ? bpe->merges[bpe->count - 1].id : 0;
+    for (uint32_t end = *id + 2; *id < end; (*id)++)
+        if (word_table_is(words, *id, made, form_of(reader)))
+            return true;
+    return word_table_find(words, made.bytes, made.size, form_of(reader), id);
 }
 
-/* Most often both parts are words, and what they make is the next word; false where that is not so.
- */
+/* Most often both parts are words, and what they make is one; false where that is not so. */
 static bool add_bytes(struct reader *reader, const struct pending *pending)
 {
     struct bpe_merge merge;
@@ -90,9 +90,9 @@ static bool add_bytes(struct reader *reader, const struct pending *pending)
     struct word right = pending->right_bytes;
     struct word made = {left.bytes, left.size + right.size};
     if (reader->prefix || !left.bytes || !right.bytes ||
-        !word_table_find(reader->words, left.bytes, left.size, form, &merge.left) ||
-        !word_table_find(reader->words, right.bytes, right.size, form, &merge.right) ||
-        !is_next_word(reader, made, &merge.id))
+        !word_table_find_hash(reader->words, left, form, pending->left_hash, &merge.left) ||
+        !word_table_find_hash(reader->words, right, form, pending->right_hash, &merge.right) ||
+        !find_made(reader, made, &merge.id))
         return false;
     bpe_add(reader->bpe, &merge);
     return true;
@@ -164,7 +164,7 @@ static char *text_room(const struct reader *reader)
     return reader->texts + reader->read % AHEAD * reader->room;
 }
 
-/* The bytes that a part stands for, which are about to be looked for. */
+/* The bytes that a part stands for. */
 static struct word read_part(const struct reader *reader, struct word part, char *bytes)
 {
     struct word read = part;
@@ -175,18 +175,41 @@ static struct word read_part(const struct reader *reader, struct word part, char
         memcpy(bytes, part.bytes, part.size);
     }
     read.bytes = bytes;
-    word_table_prefetch(reader->words, bytes, read.size);
     return read;
 }
 
+/* Where the bytes of the next merge are written. */
+static char *bytes_room(const struct reader *reader)
+{
+    return text_room(reader) + AHEAD * reader->room;
+}
+
 /* Words are looked for some time after they were read, when the memory for that has come. */
+static void push_read(struct reader *reader, struct pending *pending)
+{
+    pending->number = reader->number;
+    pending->left_hash = hash_bytes(pending->left_bytes.bytes, pending->left_bytes.size);
+    pending->right_hash = hash_bytes(pending->right_bytes.bytes, pending->right_bytes.size);
+    reader->read++;
+    for (unsigned step = WORD_STEP_SLOT; step <= WORD_STEP_BYTES; step++) {
+        size_t ago = step * STEP_AHEAD + 1;
+        const struct pending *at = &reader->pending[(reader->read - ago) % AHEAD];
+        if (reader->read - reader->added >= ago) {
+            word_table_prefetch(reader->words, at->left_hash, step);
+            word_table_prefetch(reader->words, at->right_hash, step);
+        }
+    }
+}
+
 static void push(struct reader *reader, struct word left, struct word right)
 {
-    struct pending pending = {.left = left, .right = right, .number = reader->number};
-    char *bytes = text_room(reader) + AHEAD * reader->room;
-    pending.left_bytes = read_part(reader, left, bytes);
-    pending.right_bytes = read_part(reader, right, bytes + pending.left_bytes.size);
-    reader->pending[reader->read++ % AHEAD] = pending;
+    struct pending *pending = &reader->pending[reader->read % AHEAD];
+    char *bytes = bytes_room(reader);
+    pending->left = left;
+    pending->right = right;
+    pending->left_bytes = read_part(reader, left, bytes);
+    pending->right_bytes = read_part(reader, right, bytes + pending->left_bytes.size);
+    push_read(reader, pending);
 }
 
 static int finish(struct reader *reader, int failed)
@@ -303,9 +326,51 @@ static int add_pair(struct reader *reader, struct json_cursor *merges)
     return 0;
 }
 
+/* Read a part of at least one sign up to `end`; false where that takes a closer look. */
+static bool read_signs(const struct reader *reader, struct json_cursor *at, char end, char **out,
+                       struct word *part, struct word *bytes)
+{
+    const char *limit = bytes_room(reader) + reader->room;
+    const char *start = at->at + 1; /* after a quote or a blank */
+    char *begin = *out;
+    at->at = word_signs_read(out, limit, start, form_of(reader));
+    *part = (struct word){start, (size_t)(at->at - start)};
+    *bytes = (struct word){begin, (size_t)(*out - begin)};
+    return *at->at == end && at->at > start;
+}
+
+/* A merge as most are written: without escapes, and with signs alone. False: it takes a closer
+ * look. */
+static bool add_signs(struct reader *reader, struct json_cursor *merges)
+{
+    struct pending *pending = &reader->pending[reader->read % AHEAD];
+    struct json_cursor at = *merges;
+    char *bytes = bytes_room(reader);
+    bool pair = *at.at == '[';
+    if (pair)
+        json_cursor_enter(&at);
+    if (*at.at != '"' ||
+        !read_signs(reader, &at, pair ? '"' : ' ', &bytes, &pending->left, &pending->left_bytes))
+        return false;
+    at.at += pair;
+    if ((pair && (!json_cursor_next(&at) || *at.at != '"')) ||
+        !read_signs(reader, &at, '"', &bytes, &pending->right, &pending->right_bytes))
+        return false;
+    at.at++;
+    if (pair && json_cursor_next(&at))
+        return false;
+    push_read(reader, pending);
+    *merges = at;
+    return true;
+}
+
 static int add_item(struct reader *reader, struct json_cursor *merges)
 {
     char kind = json_cursor_kind(merges);
+    if (reserve(reader, FIRST_ROOM))
+        return -1;
+    if (add_signs(reader, merges))
+        return 0;
     if (kind == '[')
         return add_pair(reader, merges);
     struct json_span item = json_cursor_value(merges);

@@ -79,3 +79,31 @@ TEST(decoding_ends_at_what_is_no_sign)
         ck_assert_mem_eq(bytes, cases[i].bytes, size);
     }
 }
+
+TEST(signs_within_a_json_text_end_where_that_takes_a_closer_look)
+{
+    static const struct {
+        const char *text;
+        enum word_form form;
+        size_t read;
+        const char *bytes;
+    } cases[] = {
+        {"Ġthe\"", WORD_BYTES, 5, " the"},     {"Ġt he\"", WORD_BYTES, 3, " t"},
+        {"ab\\u0041\"", WORD_BYTES, 2, "ab"},  {"a爱\"", WORD_BYTES, 1, "a"},
+        {"a\x7F\"", WORD_BYTES, 1, "a"},       {"\"", WORD_BYTES, 0, ""},
+        {"▁the爱\"", WORD_TEXT, 9, "▁the爱"},  {"Ġ a\"", WORD_TEXT, 2, "Ġ"},
+        {"a\x7F\\n\"", WORD_TEXT, 2, "a\x7F"}, {"\"", WORD_TEXT, 0, ""},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        size_t written = strlen(cases[i].bytes);
+        for (size_t room = 0; room <= 16; room++) {
+            char bytes[16];
+            char *end = bytes;
+            const char *stop = word_signs_read(&end, bytes + room, cases[i].text, cases[i].form);
+            ck_assert_uint_eq((size_t)(end - bytes), room < written ? room : written);
+            ck_assert_mem_eq(bytes, cases[i].bytes, (size_t)(end - bytes));
+            if (room > written)
+                ck_assert_uint_eq((size_t)(stop - cases[i].text), cases[i].read);
+        }
+    }
+}
