@@ -199,6 +199,8 @@ int command_run(const char *name, char **arguments, struct arena *arena, struct 
     const struct command *command = command_find(name, err);
     if (!command || options_parse(&options, command->bit, arguments, arena, err))
         return -1;
+    if (options.model.names.count)
+        options.model.name = options.model.names.items[options.model.names.count - 1];
     progress_set_quiet(options.quiet);
     if (options.help)
         return help_of(command, err);

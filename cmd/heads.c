@@ -209,9 +209,8 @@ static int write_maps(struct stream *out, struct job *job, const struct place *p
 int heads_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options, .session.options = options};
-    struct viewer *viewer = &job.session.viewer;
     struct stream out = {0};
-    int failed = check_options(&job, err) || session_open_model(viewer, options, err) ||
+    int failed = check_options(&job, err) || session_open_model(&job.session, err) ||
                  session_edit(&job.session, err) || measure(&job, err) ||
                  output_to(&out, options->output.path, err);
     if (!failed)

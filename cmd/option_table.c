@@ -16,13 +16,16 @@ enum { COLOURED = OF_REPORTS | FOR_HEADS | FOR_SCORE | FOR_LENS | FOR_ATTRIBUTE 
 enum { ATTENDING = FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_SCORE | FOR_LENS };
 enum { LOOKING = ATTENDING | FOR_ATTRIBUTE };
 
-/* Whose passes can be edited. */
+/* Whose passes can be edited; who sets models beside each other. */
 enum { EDITED = ATTENDING | FOR_HEADS | FOR_COMPARE };
+enum { SEVERAL_MODELS = FOR_SCORE | FOR_LENS | FOR_COMPARE };
 
 const struct option_row option_rows[] = {
     STRING("model", 'm', "DIR|NAME", model.name,
-           LOOKING | FOR_TOKENIZE | FOR_INFO | FOR_BENCH | FOR_COMPARE | FOR_HEADS,
+           (LOOKING & ~SEVERAL_MODELS) | FOR_TOKENIZE | FOR_INFO | FOR_BENCH | FOR_HEADS,
            "a model directory or a bundled model (default: $ATTN_MODEL, else tiny)"),
+    STRINGS("model", 'm', "DIR|NAME", model.names, SEVERAL_MODELS,
+            "a model, or several, as 'pythia/step*' (default: $ATTN_MODEL, else tiny)"),
     STRINGS("sentence", 's', "TEXT", input.sentences,
             FOR_RUN | FOR_TOKENIZE | FOR_COMPARE | NOT_BATCH | NOT_ITEM,
             "the text to look at; may be given several times"),

@@ -69,6 +69,7 @@ struct input_options {
 
 struct model_options {
     const char *name;
+    struct texts names; /* of commands that take several, `name` the last; see model_list.c */
     const char *precision;
     long long threads;
 };

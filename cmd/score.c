@@ -42,13 +42,36 @@ static int check_inputs(struct score_job *job, struct err *err)
                          count);
     job->place = page_place(&job->options->looks, &job->style);
     job->place.count = job->view.whole ? 1 : count;
+    if (job->models.hashes && !score_is_beside(job))
+        job->place.count *= job->models.names.count;
     if (!job->view.whole)
         return 0;
     job->sums = arena_alloc(&job->session.arena, count + 1, sizeof *job->sums, err);
     return job->sums ? 0 : -1;
 }
 
+/* What is asked for, before there is a model. */
 static int prepare(struct score_job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    struct session *session = &job->session;
+    struct model_list *models = &job->models;
+    if (session_read_options(session, err) || output_choose(&job->output, &options->output, err) ||
+        check_options(job, err) || looks_read(&job->style, options, err) ||
+        model_list_read(models, options, &job->kept, err) ||
+        inputs_open(&session->inputs, &options->input, INPUTS_SOME, err))
+        return -1;
+    looks_note(&options->looks, job->output.format);
+    if (!score_is_beside(job))
+        return 0;
+    size_t count = models->names.count;
+    job->of_models = arena_alloc(&job->kept, count, sizeof *job->of_models, err);
+    return job->of_models ? side_by_side_init(&job->beside, models->names.names, count,
+                                              session->inputs.count, &job->kept, err)
+                          : -1;
+}
+
+static int open_model(struct score_job *job, struct err *err)
 {
     const struct options *options = job->options;
     struct session *session = &job->session;
@@ -58,16 +81,12 @@ static int prepare(struct score_job *job, struct err *err)
                                     .words = options->select.words,
                                     .whole = options->score.whole};
     job->scoring = (struct scoring){.viewer = viewer, .stride = (size_t)options->score.stride};
-    if (session_read_options(session, err) || output_choose(&job->output, &options->output, err) ||
-        check_options(job, err) || looks_read(&job->style, options, err) ||
-        inputs_open(&session->inputs, &options->input, INPUTS_SOME, err) ||
-        session_open(session, err) || viewer_set_mechanism(viewer, &session->mechanism, err) ||
+    if (session_open(session, err) || viewer_set_mechanism(viewer, &session->mechanism, err) ||
         session_edit(session, err) || inputs_check_source(&options->input, &viewer->model, err) ||
         text_origin_attends(&job->view.origin, &session->arena, err))
         return -1;
-    looks_note(&options->looks, job->output.format);
-    bool tells_best = score_is_format(job, "text") || score_is_format(job, "json") ||
-                      score_is_format(job, "jsonl");
+    bool tells_best = (score_is_format(job, "text") && !score_is_beside(job)) ||
+                      score_is_format(job, "json") || score_is_format(job, "jsonl");
     if (tells_best && !job->view.whole && !score_continues(job))
         job->scoring.best_count = (size_t)options->score.best;
     if (options->score.stride > 0 && options->input.any_length)
@@ -142,14 +161,17 @@ static int read_text(struct score_job *job, size_t index, struct text_pair *pair
 }
 
 /* All texts must be sound before the first is scored: no output stops half-way. */
-static int check_texts(struct score_job *job, struct err *err)
+static int read_texts(void *context, struct err *err)
 {
+    struct score_job *job = context;
     size_t each = job->options->score.continuations.count;
     struct text_pair pair;
     struct text_pair *pairs = &pair;
     size_t start = 0;
     size_t *starts = &start;
     size_t tokens = 0;
+    if (open_model(job, err))
+        return -1;
     for (size_t i = 0; i < job->session.inputs.count; i++) {
         arena_clear(&job->group);
         if (each) {
@@ -208,10 +230,14 @@ static int run_group(struct score_job *job, size_t *done, struct err *err)
     return 0;
 }
 
-static int score(struct score_job *job, struct err *err)
+static int score(void *context, struct err *err)
 {
+    struct score_job *job = context;
     struct progress progress;
     size_t count = job->session.inputs.count;
+    job->place.index = score_is_beside(job) ? 0 : job->models.open * count;
+    job->view.origin.hash = job->models.hashes ? job->models.hashes[job->models.open] : NULL;
+    job->all = (struct score_sum){.tokens = 0};
     progress_begin_beside(&progress, job->options->output.path, "texts");
     for (size_t done = 0; done < count;) {
         if (run_group(job, &done, err))
@@ -219,13 +245,15 @@ static int score(struct score_job *job, struct err *err)
         progress_show(&progress, done, count, NULL);
     }
     progress_end(&progress);
-    return score_write_end(job, err) || output_commit(&job->output, err) ? -1 : 0;
+    return score_write_end(job, err);
 }
 
 int score_command(const struct options *options, struct err *err)
 {
     struct score_job job = {.options = options, .session.options = options};
-    int failed = prepare(&job, err) || check_texts(&job, err) || score(&job, err);
+    const struct model_turn turn = {&job.session, read_texts, score, &job};
+    int failed = prepare(&job, err) || model_list_each(&job.models, &turn, err) ||
+                 output_commit(&job.output, err);
     if (failed && (err->about == ERR_ABOUT_LENGTH || err->about == ERR_ABOUT_CONTEXT)) {
         err_append(err, ": give --stride, and it is read by windows");
         err->about = ERR_ABOUT_ANYTHING;
@@ -233,5 +261,6 @@ int score_command(const struct options *options, struct err *err)
     output_discard(&job.output);
     session_release(&job.session);
     arena_release(&job.group);
+    arena_release(&job.kept);
     return failed ? -1 : 0;
 }

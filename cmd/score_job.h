@@ -3,6 +3,7 @@
 #define ATTN_CMD_SCORE_JOB_H
 
 #include "measure/score_view.h"
+#include "measure/side_by_side.h"
 #include "output.h"
 #include "session.h"
 
@@ -17,7 +18,11 @@ struct score_job {
     struct place place;
     struct score_sum *sums; /* with --total, [texts] and one of all */
     struct score_sum all;
-    struct arena group; /* one group's: memory does not grow with their number */
+    struct model_list models;
+    struct side_by_side beside;  /* of several models, where they share tables … */
+    struct score_sum *of_models; /* [models] … and what all texts have together */
+    struct arena kept;           /* what is not a model's own */
+    struct arena group;          /* one group's: memory does not grow with their number */
 };
 
 /* The texts of a group: a pair each, or one for each of its continuations. */
@@ -32,7 +37,11 @@ struct score_group {
 bool score_is_format(const struct score_job *job, const char *name);
 bool score_continues(const struct score_job *job);
 
-/* Write what was scored, or keep what is written when all is scored. */
+/* Of several models JSON has an object each, all else shared tables. */
+bool score_is_beside(const struct score_job *job);
+
+/* Write what was scored, or keep what is written when all is scored; at the end of a model the
+ * sums of its texts, at that of the last what is kept of all. */
 int score_write_group(struct score_job *job, const struct score_group *group, struct err *err);
 int score_write_end(struct score_job *job, struct err *err);
 

@@ -16,6 +16,16 @@ bool score_continues(const struct score_job *job)
     return job->options->score.continuations.count > 0;
 }
 
+static bool is_json(const struct score_job *job)
+{
+    return score_is_format(job, "json") || score_is_format(job, "jsonl");
+}
+
+bool score_is_beside(const struct score_job *job)
+{
+    return job->models.hashes && !is_json(job);
+}
+
 /* A picture has colours for one kind of numbers. */
 static bool is_picture(const struct score_job *job)
 {
@@ -28,7 +38,7 @@ static int write_sums(struct score_job *job, const struct score_sums *sums, stru
     struct report report;
     if (score_is_format(job, "text"))
         return score_sums_page_write(out, &job->view, sums, &job->place, err);
-    if (score_is_format(job, "json") || score_is_format(job, "jsonl")) {
+    if (is_json(job)) {
         score_sums_json_write(out, &job->view, sums, &job->place, score_is_format(job, "jsonl"));
         return 0;
     }
@@ -38,13 +48,25 @@ static int write_sums(struct score_job *job, const struct score_sums *sums, stru
                : 0;
 }
 
+/* A column of the text's table. */
+static int keep_column(struct score_job *job, const struct report *report, struct err *err)
+{
+    return side_by_side_add(&job->beside, job->models.open, job->place.index,
+                            report->tensors[0].made, err);
+}
+
 static int write_text(struct score_job *job, const struct scored_text *text, struct err *err)
 {
     struct stream *out = &job->output.stream;
     struct report report;
+    if (score_is_beside(job))
+        return score_report(&report, &job->view, text, true, &job->group, err) ||
+                       keep_column(job, &report, err)
+                   ? -1
+                   : 0;
     if (score_is_format(job, "text"))
         return score_page_write(out, &job->view, text, &job->place, err);
-    if (score_is_format(job, "json") || score_is_format(job, "jsonl")) {
+    if (is_json(job)) {
         score_json_write(out, &job->view, text, &job->place, score_is_format(job, "jsonl"));
         return 0;
     }
@@ -80,7 +102,13 @@ static int write_continued(struct score_job *job, const struct score_group *grou
         if (label_make(&items[i].label, &thing, &job->group, err))
             return -1;
     }
-    return write_sums(job, &sums, err);
+    struct report report;
+    if (!score_is_beside(job))
+        return write_sums(job, &sums, err);
+    return score_sums_report(&report, &job->view, &sums, true, &job->group, err) ||
+                   keep_column(job, &report, err)
+               ? -1
+               : 0;
 }
 
 /* A text is told from the others by its words, or its ids. */
@@ -121,21 +149,76 @@ int score_write_group(struct score_job *job, const struct score_group *group, st
     return 0;
 }
 
-/* What all texts have together. */
+/* "3 texts", in place of a text for headings; for programs there is none. */
+static struct tokenized no_text(const struct score_job *job, char title[TITLE_BYTES])
+{
+    size_t count = job->session.inputs.count;
+    int size = snprintf(title, TITLE_BYTES, "%zu text%s", count, count == 1 ? "" : "s");
+    return (struct tokenized){.text = is_json(job) ? NULL : title, .size = (size_t)size};
+}
+
+/* --- several models --------------------------------------------------------------------------- */
+
+/* A text's table, a column a model. */
+static int write_beside(struct score_job *job, size_t text, struct err *err)
+{
+    struct text_pair pair;
+    struct kept kept = kept_made(&job->beside.sheets[text]);
+    arena_clear(&job->group);
+    if (session_read(&job->session, &pair, text, &job->group, err))
+        return -1;
+    job->view.origin.source = &pair.source;
+    struct report report = text_origin_report(&job->view.origin, &pair.sentence);
+    report.tensors = &kept;
+    report.tensor_count = 1;
+    job->place.index = text;
+    return output_write_made(&job->output, &report, &job->place, err);
+}
+
+/* A row a model, with --total and on pages. */
+static int write_models(struct score_job *job, struct err *err)
+{
+    char title[TITLE_BYTES];
+    char models[TITLE_BYTES];
+    struct tokenized heading = no_text(job, title);
+    size_t count = job->models.names.count;
+    struct score_sums sums = {&heading, job->of_models, count, "model", false};
+    snprintf(models, sizeof models, "%zu models", count);
+    job->view.origin.models = models;
+    job->view.origin.source = NULL; /* that was a group's */
+    for (size_t text = 0; !job->view.whole && text < job->session.inputs.count; text++)
+        if (write_beside(job, text, err))
+            return -1;
+    bool sums_follow = score_is_format(job, "text") && !score_continues(job);
+    job->place.index = job->view.whole ? 0 : job->place.index + 1;
+    job->place.count = 1;
+    return job->view.whole || sums_follow ? write_sums(job, &sums, err) : 0;
+}
+
+/* The sums of a model, which are shown when all have theirs. */
+static int end_of_model(struct score_job *job, struct err *err)
+{
+    size_t model = job->models.open;
+    job->all.label = job->beside.columns[model];
+    job->of_models[model] = job->all;
+    return model + 1 == job->models.names.count ? write_models(job, err) : 0;
+}
+
+/* --- all texts -------------------------------------------------------------------------------- */
+
 int score_write_end(struct score_job *job, struct err *err)
 {
     size_t count = job->session.inputs.count;
-    bool is_data = score_is_format(job, "json") || score_is_format(job, "jsonl");
     char title[TITLE_BYTES];
-    struct tokenized no_text = {.text = is_data ? NULL : title}; /* for headings */
-    struct score_sums sums = {&no_text, job->sums, count, "text", false};
-    no_text.size =
-        (size_t)snprintf(title, sizeof title, "%zu text%s", count, count == 1 ? "" : "s");
+    struct tokenized heading = no_text(job, title);
+    struct score_sums sums = {&heading, job->sums, count, "text", false};
+    if (score_is_beside(job))
+        return end_of_model(job, err);
     if (job->view.whole && count > 1) {
         job->all.label = (struct label){"all", "all", "all"};
         job->sums[sums.count++] = job->all;
     }
-    job->place.index = 0;
+    job->place.index = job->models.open;
     if (job->view.whole)
         return write_sums(job, &sums, err);
     if (score_is_format(job, "text") && count > 1 && !score_continues(job))

@@ -15,10 +15,12 @@ int session_read_options(struct session *session, struct err *err)
                : 0;
 }
 
-int session_open_model(struct viewer *viewer, const struct options *options, struct err *err)
+int session_open_model(struct session *session, struct err *err)
 {
-    if (viewer_open(viewer, chosen_model(options->model.name), (size_t)options->model.threads,
-                    err) ||
+    const struct options *options = session->options;
+    struct viewer *viewer = &session->viewer;
+    const char *name = session->model ? session->model : options->model.name;
+    if (viewer_open(viewer, chosen_model(name), (size_t)options->model.threads, err) ||
         (options->input.any_length && model_lift_context(&viewer->model, err)))
         return -1;
     print_note_of_model(&viewer->model);
@@ -29,8 +31,7 @@ int session_open(struct session *session, struct err *err)
 {
     const struct options *options = session->options;
     struct viewer *viewer = &session->viewer;
-    if (session_open_model(viewer, options, err) ||
-        viewer_set_precision(viewer, session->precision, err) ||
+    if (session_open_model(session, err) || viewer_set_precision(viewer, session->precision, err) ||
         inputs_set_tokenizer(viewer->tokenizer, &viewer->model.folder, &options->input, err))
         return -1;
     print_note_of_tokenizer(viewer->tokenizer);

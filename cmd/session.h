@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/listing.h"
 #include "format/json_writer.h"
 #include "lens/edit_list.h"
 #include "lens/report.h"
@@ -92,6 +93,7 @@ const char *inputs_after_mark(const struct file *file);
 
 struct session {
     const struct options *options;
+    const char *model; /* that is opened; NULL: --model */
     enum precision precision;
     struct mechanism mechanism; /* of the options, by itself */
     struct inputs inputs;
@@ -106,7 +108,7 @@ int session_read_options(struct session *session, struct err *err);
 
 /* Open --model on --threads, for texts of any length with --beyond-context, and note what it lacks.
  */
-int session_open_model(struct viewer *viewer, const struct options *options, struct err *err);
+int session_open_model(struct session *session, struct err *err);
 
 /* Open the model; its tokenizer reads texts as --bos, --add-special and --no-special say. */
 int session_open(struct session *session, struct err *err);
@@ -144,6 +146,32 @@ void answer_put(struct json_writer *json, const struct answer *answer);
 void session_count_dropped(struct session *session, const struct text_pair *pair, size_t index);
 void session_note_dropped(const struct session *session);
 void session_release(struct session *session);
+
+/* --- several models, one at a time (model_list.c) --------------------------------------------- */
+
+struct model_list {
+    struct listing names; /* "pythia/step8", "pythia/step64", …; of one model it may be empty */
+    char (*hashes)[SHA256_DIGITS + 1]; /* of their weights; NULL: there is one model */
+    size_t open;                       /* which of them is open now */
+};
+
+/* Those of --model, each as often as it is given; of a pattern, pythia/step*, the directories that
+ * fit, in the order of their numbers. A pattern that nothing fits is refused. */
+int model_list_read(struct model_list *list, const struct options *options, struct arena *arena,
+                    struct err *err);
+
+/* What a command does with each. `read` opens the session and reads its texts, `look` writes or
+ * keeps what it finds. */
+struct model_turn {
+    struct session *session;
+    int (*read)(void *context, struct err *err);
+    int (*look)(void *context, struct err *err);
+    void *context;
+};
+
+/* Read all before the first is looked at: no output stops half-way. One is open at a time, at last
+ * the last one. A note names those of equal weights. */
+int model_list_each(struct model_list *list, const struct model_turn *turn, struct err *err);
 
 /* --- what is asked of the model --------------------------------------------------------------- */
 

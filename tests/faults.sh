@@ -233,6 +233,8 @@ for format in text csv jsonl svg; do
     try score -m "$in/school" 'Anna is' --continue ' old' --continue ' is' --format $format -o here
 done
 try score -m "$in/school" 'Anna is old' --color always
+try score -m "$in/scho*" -m "$in/school" 'Anna is old'
+try score -m "$in/scho*" -m "$in/school" 'Anna is old' --total --format json
 for format in text csv json svg html; do
     try lens -m "$in/school" 'Anna is old' --target Anna --show best,kl --format $format -o here
 done

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int add_name(struct listing *listing, const char *name, struct arena *arena, struct err *err)
+int listing_add(struct listing *listing, const char *name, struct arena *arena, struct err *err)
 {
     const char **names = arena_grow(arena, listing->names, listing->count, sizeof *names, err);
     const char *copy = names ? arena_text(arena, name, strlen(name), err) : NULL;
@@ -38,7 +38,7 @@ int listing_read(struct listing *listing, const char *path, struct arena *arena,
         return err_set(err, "cannot read '%s': %s", path, strerror(errno));
     for (const char *name; !failed && (name = next_name(directory));)
         if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
-            failed = add_name(listing, name, arena, err);
+            failed = listing_add(listing, name, arena, err);
     if (!failed && errno)
         failed = err_set(err, "cannot read '%s': %s", path, strerror(errno));
     closedir(directory);

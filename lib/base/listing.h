@@ -20,4 +20,7 @@ struct listing {
 
 int listing_read(struct listing *listing, const char *path, struct arena *arena, struct err *err);
 
+/* Add a copy of a name after the last. */
+int listing_add(struct listing *listing, const char *name, struct arena *arena, struct err *err);
+
 #endif

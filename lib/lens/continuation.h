@@ -26,9 +26,11 @@
 #include "base/err.h"
 #include "lens/report.h"
 #include "lens/selection.h"
-#include "lens/viewer.h"
 #include "model/cache.h"
 #include "model/sampler.h"
+
+struct viewer;
+struct text_pair;
 
 struct generation_config {
     size_t tokens; /* at most so many more */

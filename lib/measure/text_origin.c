@@ -18,7 +18,7 @@ int text_origin_attends(struct text_origin *origin, struct arena *arena, struct 
 struct report text_origin_report(const struct text_origin *origin, const struct tokenized *sentence)
 {
     struct report report = {
-        .model = origin->viewer->model.name,
+        .model = origin->models ? origin->models : origin->viewer->model.name,
         .precision = origin->viewer->model.weights.precision,
         .mechanism = origin->mechanism,
         .sentence = *sentence,
@@ -37,6 +37,8 @@ void text_origin_json_begin(struct json_writer *json, const struct text_origin *
         stream_text(json->stream, place->index == 0 ? "[" : ",\n");
     json_put_open(json, NULL, '{');
     json_report_origin(json, &report);
+    if (origin->hash)
+        json_put_text(json, "\n weights_sha256", origin->hash);
 }
 
 void text_origin_json_end(struct json_writer *json, const struct place *place)

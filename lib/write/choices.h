@@ -9,6 +9,7 @@
 #include "base/stream.h"
 #include "format/json_writer.h"
 #include "lens/continuation.h"
+#include "lens/viewer.h"
 #include "text/tokenizer.h"
 
 struct choices {

@@ -1,4 +1,5 @@
 #include "lens/continuation.h"
+#include "lens/viewer.h"
 
 #include <string.h>
 

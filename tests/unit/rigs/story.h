@@ -12,6 +12,7 @@
 #define ATTN_TESTS_STORY_H
 
 #include "lens/continuation.h"
+#include "lens/viewer.h"
 
 /* A text that went on, and what it went on from. */
 struct story {

@@ -1,0 +1,143 @@
+/* model_list.c: the models of a command that takes several. */
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "progress.h"
+#include "session.h"
+
+/* --- their names ------------------------------------------------------------------------------ */
+
+/* step8 before step64 before step512. */
+static int compare(const void *a, const void *b)
+{
+    return strverscmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Add the directories below a folder, "pythia/", that fit a pattern. */
+static int expand(struct listing *found, const char *folder, const char *pattern,
+                  struct arena *arena, struct err *err)
+{
+    size_t size = strcspn(pattern, "/");
+    const char *rest = pattern + size + strspn(pattern + size, "/");
+    const char *part = arena_text(arena, pattern, size, err);
+    struct listing names;
+    if (!part || listing_read(&names, *folder ? folder : ".", arena, err))
+        return -1;
+    if (names.count)
+        qsort(names.names, names.count, sizeof *names.names, compare);
+    for (size_t i = 0; i < names.count; i++) {
+        if (fnmatch(part, names.names[i], FNM_PERIOD) != 0)
+            continue;
+        const char *path =
+            arena_format(arena, err, "%s%s%s", folder, names.names[i], *rest ? "/" : "");
+        if (!path)
+            return -1;
+        if (file_is_directory(path) &&
+            (*rest ? expand(found, path, rest, arena, err) : listing_add(found, path, arena, err)))
+            return -1;
+    }
+    return 0;
+}
+
+static int add_pattern(struct listing *found, const char *pattern, struct arena *arena,
+                       struct err *err)
+{
+    size_t size = strcspn(pattern, "*?[");
+    size_t count = found->count;
+    while (size && pattern[size - 1] != '/')
+        size--;
+    const char *folder = arena_text(arena, pattern, size, err);
+    if (!folder || expand(found, folder, pattern + size, arena, err))
+        return err_prefix(err, "--model '%s'", pattern);
+    if (found->count > count)
+        return 0;
+    return err_set(err, "--model: expected model directories that fit '%s', found none in '%.*s'",
+                   pattern, (int)(size > 1 ? size - 1 : 1), *folder ? folder : ".");
+}
+
+int model_list_read(struct model_list *list, const struct options *options, struct arena *arena,
+                    struct err *err)
+{
+    const struct texts *names = &options->model.names;
+    *list = (struct model_list){0};
+    for (size_t i = 0; i < names->count; i++) {
+        const char *name = names->items[i];
+        bool is_pattern = name[strcspn(name, "*?[")] && !file_is_directory(name);
+        if ((is_pattern ? add_pattern : listing_add)(&list->names, name, arena, err))
+            return -1;
+    }
+    size_t count = list->names.count;
+    if (count > 1 && !(list->hashes = arena_alloc(arena, count, sizeof *list->hashes, err)))
+        return -1;
+    return 0;
+}
+
+/* --- their turns ------------------------------------------------------------------------------ */
+
+static void close_model(struct session *session)
+{
+    viewer_release(&session->viewer);
+    arena_clear(&session->arena);
+    session->edits = (struct edit_list){0};
+    session->dropped = session->in_source = (struct dropped){0};
+}
+
+/* "'B' has the weights of 'A'" of the first that is like it. */
+static void note_equal(const struct model_list *list)
+{
+    const char *hash = list->hashes[list->open];
+    for (size_t i = 0; i < list->open; i++) {
+        if (strcmp(list->hashes[i], hash) != 0)
+            continue;
+        print_note("'%s' has the weights of '%s': the hash of both is %.16s…",
+                   list->names.names[list->open], list->names.names[i], hash);
+        return;
+    }
+}
+
+/* Errors say of which model; words that it lacks are not those of the last one. */
+static int blame(const struct model_list *list, struct err *err)
+{
+    if (!list->hashes)
+        return -1;
+    if (err->about == ERR_ABOUT_WORD)
+        err->about = ERR_ABOUT_ANYTHING;
+    const char *name = list->names.names[list->open];
+    bool named = err->text[0] == '\'' && strncmp(err->text + 1, name, strlen(name)) == 0;
+    return named ? -1 : err_prefix(err, "'%s'", name);
+}
+
+static int open_model(struct model_list *list, size_t index, const struct model_turn *turn,
+                      struct err *err)
+{
+    list->open = index;
+    turn->session->model = list->names.count ? list->names.names[index] : NULL;
+    return turn->read(turn->context, err) ? blame(list, err) : 0;
+}
+
+int model_list_each(struct model_list *list, const struct model_turn *turn, struct err *err)
+{
+    const struct session *session = turn->session;
+    size_t count = list->hashes ? list->names.count : 1;
+    for (size_t i = 0; i < count; i++) {
+        if (open_model(list, i, turn, err))
+            return -1;
+        if (count == 1)
+            break;
+        weights_hash(&session->viewer.model.weights, list->hashes[i]);
+        note_equal(list);
+        close_model(turn->session);
+    }
+    for (size_t i = 0; i < count; i++) {
+        progress_set_quiet(session->options->quiet || count > 1); /* notes were printed above */
+        int failed = count > 1 && open_model(list, i, turn, err);
+        progress_set_quiet(session->options->quiet);
+        if (failed || turn->look(turn->context, err))
+            return failed ? -1 : blame(list, err);
+        if (i + 1 < count)
+            close_model(turn->session);
+    }
+    return 0;
+}
