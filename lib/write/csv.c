@@ -95,6 +95,18 @@ void csv_sheet_place(struct buf *line, const struct sheet *sheet)
     add_number(line, sheet->head, sheet->mean_of_heads);
 }
 
+void csv_report_place(struct buf *line, const struct place *place, bool names)
+{
+    if (place->model) {
+        csv_field(line, names ? "model" : place->model);
+        buf_char(line, ',');
+    }
+    if (place_sentences(place) > 1 && names)
+        buf_text(line, "sentence,");
+    else if (place_sentences(place) > 1)
+        buf_format(line, "%zu,", place_sentence(place));
+}
+
 /* --- reports ---------------------------------------------------------------------------------- */
 
 /* Whether two sheets can be rows of one table. */
@@ -125,32 +137,33 @@ static int check_columns(const struct report *report, const struct place *place,
     const struct tokenized *source = &report->source;
     const struct label *labels = first.columns.labels;
     bool of_source = labels >= source->labels && labels < source->labels + source->count;
-    if (place->count > 1 && strcmp(first.columns.name, "key") == 0 && !of_source)
+    bool of_own =
+        (strcmp(first.columns.name, "key") == 0 && !of_source) || labels == report->sentence.labels;
+    if (place_sentences(place) > 1 && of_own)
         return err_usage(err,
-                         "--format csv: expected the same columns in all of one table, found keys "
+                         "--format csv: expected the same columns in all of one table, found %ss "
                          "of '%s' in %zu sentences: give --format tidy, or a folder (-o DIR/)",
-                         first.tensor, place->count);
+                         first.columns.name, first.tensor, place_sentences(place));
     return 0;
 }
 
 static int write_table(struct stream *out, const struct report *report, const struct place *place,
                        struct err *err)
 {
-    bool several = place->count > 1;
     struct sheet first = report_sheet(report, 0);
     struct buf line = {0};
     struct buf before = {0};
     int failed = 0;
     if (place->index == 0) {
-        buf_text(&line, several ? "sentence,tensor,layer,head,row" : "tensor,layer,head,row");
+        csv_report_place(&line, place, true);
+        buf_text(&line, "tensor,layer,head,row");
         add_columns(&line, &first.columns);
         failed = text_send(out, &line, err);
     }
     for (size_t i = 0; i < report_sheet_count(report) && !failed; i++) {
         struct sheet sheet = report_sheet(report, i);
         buf_clear(&before);
-        if (several)
-            buf_format(&before, "%zu,", place->index);
+        csv_report_place(&before, place, false);
         csv_sheet_place(&before, &sheet);
         failed = buf_check(&before, err) || write_rows(out, &line, &before, &sheet, err);
     }

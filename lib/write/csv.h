@@ -26,6 +26,11 @@ void csv_field(struct buf *out, const char *text);
 /* Append what a sheet is: "weights,0,1,"; "mean" where it is one over all. */
 void csv_sheet_place(struct buf *line, const struct sheet *sheet);
 
+/* Append what tells a report from the others of its place, each with its comma: the model, the
+ * sentence; or the names of these columns. */
+struct place;
+void csv_report_place(struct buf *line, const struct place *place, bool names);
+
 /* One alone. */
 int csv_sheet_write(struct stream *out, const struct sheet *sheet, struct err *err);
 

@@ -155,8 +155,9 @@ int folder_out_write(const struct target_folder *folder, const struct format *fo
     struct buf path = {0};
     struct place alone = *place; /* each file holds one sentence */
     int failed = -1;
-    alone.index = 0;
+    alone.index = alone.sentences = 0;
     alone.count = 1;
+    alone.model = NULL;
     if (open_place(&path, folder, place, err))
         goto done;
     size_t folder_size = path.size;

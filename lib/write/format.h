@@ -20,14 +20,27 @@
 #include "lens/report.h"
 
 struct place {
-    size_t index;     /* which sentence of this stream … */
-    size_t count;     /* … of how many */
-    size_t columns;   /* text: the width of the page; 0: endless */
-    size_t lines;     /* text: rows shown of a matrix before the middle is left out; 0: all */
-    bool show_tokens; /* text: the table of tokens comes first */
+    size_t index;      /* which report of this stream … */
+    size_t count;      /* … of how many */
+    const char *model; /* csv, tidy: of several models a column says which; NULL: it is one … */
+    size_t sentences;  /* … else so many sentences of each; 0: each report is a sentence */
+    size_t columns;    /* text: the width of the page; 0: endless */
+    size_t lines;      /* text: rows shown of a matrix before the middle is left out; 0: all */
+    bool show_tokens;  /* text: the table of tokens comes first */
     const char *first_members; /* json: put before all others, each with its comma; NULL: none */
     const struct style *style; /* pictures: how they look; NULL: as usual */
 };
+
+/* How many sentences there are, and which of them this one is. */
+static inline size_t place_sentences(const struct place *place)
+{
+    return place->sentences ? place->sentences : place->count;
+}
+
+static inline size_t place_sentence(const struct place *place)
+{
+    return place->sentences ? place->index % place->sentences : place->index;
+}
 
 /* What one file holds when a folder is asked for. */
 enum format_unit { UNIT_SENTENCE, UNIT_TENSOR, UNIT_SHEET };

@@ -12,8 +12,8 @@ static void add_title(struct buf *line, const struct report *report, const struc
     buf_text(line, " · ");
     if (report->mechanism)
         buf_format(line, "%s · ", report->mechanism);
-    if (place->count > 1)
-        buf_format(line, "sentence %zu · ", place->index);
+    if (place_sentences(place) > 1)
+        buf_format(line, "sentence %zu · ", place_sentence(place));
     tokenized_visible(line, &report->sentence);
 }
 

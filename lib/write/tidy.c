@@ -3,6 +3,7 @@
 #include "base/heap.h"
 #include "write/csv.h"
 #include "write/format.h"
+#include "write/text_line.h"
 
 /* A line is put together from parts that are made once: what a sheet, a row or a column always
  * says. */
@@ -38,8 +39,7 @@ static int make_row(struct parts *parts, const struct place *place, const struct
 {
     struct buf *part = &parts->row;
     buf_clear(part);
-    if (place->count > 1)
-        buf_format(part, "%zu,", place->index);
+    csv_report_place(part, place, false);
     csv_sheet_place(part, sheet);
     add_place(part, row, &sheet->rows);
     return buf_check(part, err);
@@ -63,10 +63,11 @@ int tidy_write(struct stream *out, const struct report *report, const struct pla
 {
     struct parts parts = {0};
     int failed = 0;
-    if (place->index == 0 && place->count > 1)
-        stream_text(out, "sentence,");
-    if (place->index == 0)
-        stream_text(out, "tensor,layer,head,row,row_token,column,column_token,value\n");
+    if (place->index == 0) {
+        csv_report_place(&parts.row, place, true);
+        buf_text(&parts.row, "tensor,layer,head,row,row_token,column,column_token,value\n");
+        failed = text_send(out, &parts.row, err);
+    }
     for (size_t i = 0; i < report_sheet_count(report) && !failed; i++) {
         struct sheet sheet = report_sheet(report, i);
         failed = make_columns(&parts, &sheet.columns, err);
