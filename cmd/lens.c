@@ -12,6 +12,7 @@
 struct job {
     const struct options *options;
     struct session session;
+    struct model_list models;
     struct selection selection; /* its layers */
     struct lens_plan plan;
     struct text_origin origin;
@@ -19,7 +20,9 @@ struct job {
     struct style style;
     struct output output;
     struct place place;
-    struct arena one; /* one text's: memory does not grow with their number */
+    struct buf columns; /* the first text's tokens in the first of several models */
+    struct arena kept;  /* what is not a model's own */
+    struct arena one;   /* one text's: memory does not grow with their number */
 };
 
 static bool is_format(const struct job *job, const char *name)
@@ -64,17 +67,61 @@ static int check_output(struct job *job, struct err *err)
 {
     const struct format *format = job->output.format;
     size_t count = job->session.inputs.count;
+    size_t models = job->models.hashes ? job->models.names.count : 1;
+    bool one = format->one_sentence && !job->output.to_folder;
     if (output_check_made(&job->output, err))
         return -1;
-    if (format->one_sentence && !job->output.to_folder && count > 1)
+    if (one && count > 1)
         return err_usage(err, "--format %s: one file holds one text, found %zu", format->name,
                          count);
+    if (one && models > 1)
+        return err_usage(err,
+                         "--format %s: one file holds one model, found %zu: give a folder "
+                         "(-o DIR/), or csv or tidy",
+                         format->name, models);
     job->place = page_place(&job->options->looks, &job->style);
-    job->place.count = count;
+    job->place.count = count * models;
+    job->place.sentences = count;
     return 0;
 }
 
+/* Models share the columns of a table. */
+static int check_columns(struct job *job, const struct tokenized *sentence, struct err *err)
+{
+    struct buf columns = {0};
+    if (!job->models.hashes || !is_format(job, "csv") || job->output.to_folder)
+        return 0;
+    for (size_t i = 0; i < sentence->count; i++)
+        buf_format(&columns, "%s,", sentence->labels[i].exact);
+    int failed = buf_check(&columns, err);
+    if (!failed && !job->columns.size) {
+        job->columns = columns;
+        return 0;
+    }
+    if (!failed && strcmp(columns.bytes, job->columns.bytes) != 0)
+        failed = err_usage(err,
+                           "--format csv: expected the tokens of '%s', found others: give "
+                           "--format tidy",
+                           job->models.names.names[0]);
+    buf_release(&columns);
+    return failed;
+}
+
+/* What is asked for, before there is a model. */
 static int prepare(struct job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    if (session_read_options(&job->session, err) ||
+        output_choose(&job->output, &options->output, err) ||
+        looks_read(&job->style, options, err) ||
+        model_list_read(&job->models, options, &job->kept, err) ||
+        inputs_open(&job->session.inputs, &options->input, INPUTS_SOME, err))
+        return -1;
+    looks_note(&options->looks, job->output.format);
+    return check_output(job, err);
+}
+
+static int open_model(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     struct session *session = &job->session;
@@ -84,33 +131,35 @@ static int prepare(struct job *job, struct err *err)
     job->plan.viewer = viewer;
     job->origin.viewer = viewer;
     job->plan.best_count = (size_t)options->lens.best;
-    if (session_read_options(session, err) || output_choose(&job->output, &options->output, err) ||
-        looks_read(&job->style, options, err) ||
-        inputs_open(&session->inputs, &options->input, INPUTS_SOME, err) ||
-        session_open(session, err) || read_target(job, err) ||
+    if (session_open(session, err) || read_target(job, err) ||
         viewer_set_mechanism(viewer, &session->mechanism, err) || session_edit(session, err) ||
         inputs_check_source(&options->input, &viewer->model, err) ||
         text_origin_attends(&job->origin, &session->arena, err) || scoring_check(&scoring, err) ||
         lens_find_site(&job->plan.site, options->lens.site, config, err) || read_numbers(job, err))
         return -1;
-    looks_note(&options->looks, job->output.format);
     job->selection.sites = site_bit(job->plan.site);
     if (selection_layers(&job->selection, options->select.layer, config, &session->arena, err))
         return -1;
     job->plan.layers = job->selection.layers;
-    return check_output(job, err);
+    job->place.model = job->models.hashes ? viewer->model.name : NULL;
+    job->origin.hash = job->models.hashes ? job->models.hashes[job->models.open] : NULL;
+    return 0;
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
 /* All texts must be sound before the first is looked at: no output stops half-way. */
-static int check_texts(struct job *job, struct err *err)
+static int read_texts(void *context, struct err *err)
 {
+    struct job *job = context;
     size_t tokens = 0;
+    if (open_model(job, err))
+        return -1;
     for (size_t i = 0; i < job->session.inputs.count; i++) {
         struct text_pair pair;
         arena_clear(&job->one);
-        if (session_read(&job->session, &pair, i, &job->one, err))
+        if (session_read(&job->session, &pair, i, &job->one, err) ||
+            check_columns(job, &pair.sentence, err))
             return -1;
         session_count_dropped(&job->session, &pair, i);
         tokens += pair.sentence.count;
@@ -146,13 +195,14 @@ static int look_at(struct job *job, size_t index, struct err *err)
     if (session_read(&job->session, &pair, index, &job->one, err) ||
         lens_look(&lens, &job->plan, &pair, &job->one, err))
         return -1;
-    job->place.index = index;
+    job->place.index = job->models.open * job->session.inputs.count + index;
     job->origin.source = &pair.source;
     return write_lens(job, &lens, &pair.sentence, err);
 }
 
-static int look(struct job *job, struct err *err)
+static int look(void *context, struct err *err)
 {
+    struct job *job = context;
     struct progress progress;
     size_t count = job->session.inputs.count;
     progress_begin_beside(&progress, job->options->output.path, "texts");
@@ -162,15 +212,19 @@ static int look(struct job *job, struct err *err)
         progress_show(&progress, i + 1, count, NULL);
     }
     progress_end(&progress);
-    return output_commit(&job->output, err);
+    return 0;
 }
 
 int lens_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options, .session.options = options};
-    int failed = prepare(&job, err) || check_texts(&job, err) || look(&job, err);
+    const struct model_turn turn = {&job.session, read_texts, look, &job};
+    int failed = prepare(&job, err) || model_list_each(&job.models, &turn, err) ||
+                 output_commit(&job.output, err);
     output_discard(&job.output);
     session_release(&job.session);
+    buf_release(&job.columns);
+    arena_release(&job.kept);
     arena_release(&job.one);
     return failed ? -1 : 0;
 }
