@@ -157,17 +157,6 @@ static int choose_layers(struct gathering *gathering)
 
 /* --- what a pass gave ------------------------------------------------------------------------- */
 
-static struct tensor tensor_of(const float *data, const struct kept *kept)
-{
-    struct tensor tensor = {.data = data, .rank = kept->rank};
-    size_t stride = 1;
-    for (size_t axis = kept->rank; axis-- > 0; stride *= kept->shape[axis]) {
-        tensor.shape[axis] = kept->shape[axis];
-        tensor.stride[axis] = stride;
-    }
-    return tensor;
-}
-
 static int keep(struct gathering *gathering, struct tensor *values, const struct kept *kept)
 {
     size_t count = kept_cells(kept);
@@ -175,7 +164,8 @@ static int keep(struct gathering *gathering, struct tensor *values, const struct
     if (!data)
         return -1;
     memcpy(data, kept->data, count * sizeof *data);
-    *values = tensor_of(data, kept);
+    *values = kept_tensor(kept);
+    values->data = data;
     return 0;
 }
 
@@ -184,7 +174,7 @@ static int sum_up(struct gathering *gathering, struct gathered *item, const stru
                   size_t layer)
 {
     struct arena *arena = gathering->list->arena;
-    struct tensor from = tensor_of(kept->data, kept);
+    struct tensor from = kept_tensor(kept);
     struct tensor *to = &item->values[layer];
     size_t last = from.rank - 1;
     if (!to->rank) {

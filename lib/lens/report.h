@@ -15,6 +15,7 @@
 #include "lens/selection.h"
 #include "lens/tokenized.h"
 #include "math/precision.h"
+#include "math/tensor.h"
 #include "model/site.h"
 
 /* A tensor that was kept: dense, with only the heads that were asked for. One whose site has heads
@@ -57,6 +58,9 @@ const struct tokenized *report_keys(const struct report *report, enum site_part 
 
 /* The numbers of a tensor, counted. */
 size_t kept_cells(const struct kept *kept);
+
+/* A view of them. */
+struct tensor kept_tensor(const struct kept *kept);
 
 /* True for the mean over heads, and for the mean over layers. */
 bool kept_is_mean_of_heads(const struct kept *kept);

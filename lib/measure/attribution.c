@@ -339,25 +339,6 @@ static int begin_back(struct way *way, uint32_t id)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static int check(const struct viewer *viewer, struct err *err)
-{
-    const struct config *c = &viewer->model.config;
-    if (!site_exists(c, SITE_LOGITS))
-        return err_unsupported(err, "'%s': a model of type \"%s\" has no logits to attribute",
-                               viewer->model.name, config_kind_name(c));
-    if (c->cross)
-        return err_unsupported(err,
-                               "'%s': expected a model of one text, found one that looks at "
-                               "a second text, too",
-                               viewer->model.name);
-    if (!c->causal)
-        return err_unsupported(err,
-                               "'%s': expected a model whose tokens look back, found one that "
-                               "looks ahead",
-                               viewer->model.name);
-    return 0;
-}
-
 static int take_room(struct way *way)
 {
     const struct config *c = way->config;
@@ -382,7 +363,7 @@ int attribution_make(struct attribution *attribution, struct viewer *viewer,
         .err = err,
     };
     *attribution = (struct attribution){0};
-    if (check(viewer, err))
+    if (text_origin_check(viewer, err))
         return -1;
     way.cells = attribution_report(&attribution->report, viewer, pair, question, arena, err);
     int failed = !way.cells || run(&way, viewer, pair) || take_room(&way) || end_back(&way);

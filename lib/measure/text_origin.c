@@ -15,6 +15,25 @@ int text_origin_attends(struct text_origin *origin, struct arena *arena, struct 
     return mechanism ? 0 : -1;
 }
 
+int text_origin_check(const struct viewer *viewer, struct err *err)
+{
+    const struct config *c = &viewer->model.config;
+    if (!site_exists(c, SITE_LOGITS))
+        return err_unsupported(err, "'%s': a model of type \"%s\" has no logits to attribute",
+                               viewer->model.name, config_kind_name(c));
+    if (c->cross)
+        return err_unsupported(err,
+                               "'%s': expected a model of one text, found one that looks at "
+                               "a second text, too",
+                               viewer->model.name);
+    if (!c->causal)
+        return err_unsupported(err,
+                               "'%s': expected a model whose tokens look back, found one that "
+                               "looks ahead",
+                               viewer->model.name);
+    return 0;
+}
+
 struct report text_origin_report(const struct text_origin *origin, const struct tokenized *sentence)
 {
     struct report report = {

@@ -24,6 +24,10 @@ struct text_origin {
 /* Find out how it attends, in words of the arena. */
 int text_origin_attends(struct text_origin *origin, struct arena *arena, struct err *err);
 
+/* Refuse, as not supported, what is no decoder of one text: models without logits, of two texts, or
+ * whose tokens look ahead. */
+int text_origin_check(const struct viewer *viewer, struct err *err);
+
 /* A report without tensors. */
 struct report text_origin_report(const struct text_origin *origin,
                                  const struct tokenized *sentence);
