@@ -18,11 +18,27 @@ static bool has_title(const struct style *style)
     return style->title && *style->title;
 }
 
-void figure_title(struct buf *out, const struct report *report, const struct style *style)
+/* The model's name, before a title that is not given. */
+static const char *model_name(const struct report *report)
 {
     const char *slash = strrchr(report->model, '/'); /* a folder's own name is enough */
-    const char *model = slash && slash[1] ? slash + 1 : report->model;
-    const char *name = has_title(style) ? style->title : model;
+    return slash && slash[1] ? slash + 1 : report->model;
+}
+
+/* What all is about is not cut from the title: the text, after it, may be. */
+static double about_width(const struct report *report, const struct style *style)
+{
+    static const char gap[] = " ·  · …";
+    if (!report->about || style->title)
+        return 0;
+    return 2 * MARGIN + BOLD * (letters_width(model_name(report), title_letters.size) +
+                                letters_width(gap, title_letters.size) +
+                                letters_width(report->about, title_letters.size));
+}
+
+void figure_title(struct buf *out, const struct report *report, const struct style *style)
+{
+    const char *name = has_title(style) ? style->title : model_name(report);
     label_line(out, name, strlen(name));
     if (has_title(style))
         return;
@@ -84,7 +100,10 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
         count += kinds[count].layers > 0;
     }
     gather_made(kinds, &count, report);
-    return figure->title ? plan(figure, kinds, count, style, arena, err) : -1;
+    if (!figure->title || plan(figure, kinds, count, style, arena, err))
+        return -1;
+    figure->width = fmax(figure->width, about_width(report, style));
+    return 0;
 }
 
 int figure_plan_sheets(struct figure *figure, const char *title, const struct section_sheets *kinds,
