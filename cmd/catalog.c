@@ -7,7 +7,7 @@
 const struct command_group command_groups[] = {
     {"look", FOR_RUN | FOR_EXPLAIN | FOR_BATCH | FOR_MERGE | FOR_GENERATE | FOR_SCORE | FOR_LENS |
                  FOR_TOKENIZE},
-    {"compare", FOR_INFO | FOR_COMPARE | FOR_HEADS | FOR_ATTRIBUTE | FOR_BENCH},
+    {"compare", FOR_INFO | FOR_COMPARE | FOR_HEADS | FOR_ATTRIBUTE | FOR_PATCH | FOR_BENCH},
     {"make", FOR_INIT | FOR_TRAIN | FOR_CORPUS | FOR_VOCAB},
     {"learn", FOR_LESSON | FOR_HELP},
 };
@@ -37,8 +37,8 @@ static const struct group {
 } groups[] = {
     {"Text",
      ~FOR_INIT,
-     {"sentence", "file", "data", "ids", "source", "bos", "no-bos", "add-special", "no-special",
-      "beyond-context", "input", "decode"}},
+     {"sentence", "file", "data", "clean", "corrupt", "ids", "source", "bos", "no-bos",
+      "add-special", "no-special", "beyond-context", "input", "decode"}},
     {"Text", FOR_HEADS, {"seed"}},
     {"Model", ~(FOR_INIT | FOR_TRAIN | FOR_BENCH), {"model"}},
     {"Model", FOR_BENCH, {"model", "shape", "save"}},
@@ -48,6 +48,9 @@ static const struct group {
     {"Fresh numbers", FOR_INIT, {"seed", "draw", "table"}},
     {"Texts", FOR_CORPUS, {"count", "seed", "rule"}},
     {"What is explained", FOR_EXPLAIN, {"token", "layer", "head", "attention-of"}},
+    {"What is patched",
+     FOR_PATCH,
+     {"over", "from", "to", "denoise", "noise", "answer", "position"}},
     {"What is attributed", FOR_ATTRIBUTE, {"answer", "position", "by"}},
     {"How the text goes on",
      FOR_GENERATE,
@@ -67,7 +70,7 @@ static const struct group {
      ~(FOR_BENCH | FOR_TRAIN),
      {"attention", "mask-method", "scale", "temperature", "dropout", "without"}},
     {"Ways to attend", FOR_RUN | FOR_EXPLAIN | FOR_BATCH | FOR_COMPARE, {"seed"}},
-    {"What is changed on its way", FOR_ALL, {"edit", "ablate", "knockout", "from", "reference"}},
+    {"What is changed on its way", ~FOR_PATCH, {"edit", "ablate", "knockout", "from", "reference"}},
     {"Many runs",
      FOR_BATCH,
      {"sweep", "repeat", "dry-run", "fail-fast", "resume", "force", "shard"}},

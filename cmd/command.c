@@ -91,6 +91,12 @@ const struct command command_rows[] = {
      "attn-cli attribute \"Life is short, eat dessert\" -o attribution.svg\n"
      "attn-cli attribute \"Life is short\" --by neuron --format tidy > neurons.csv\n",
      attribute_command},
+    {"patch", FOR_PATCH, "which part of a model carries an answer from text to text", "",
+     "attn-cli patch --clean \"The keys to the cabinet\" --corrupt \"The key to the cabinet\"\n"
+     "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --answer \" are: is\" --noise\n"
+     "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --over resid_pre -o patch.svg\n"
+     "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --over paths --to 1.3.v\n",
+     patch_command},
     {"train", FOR_TRAIN, "let a GPT-2, a Llama or its like learn from texts", "",
      "attn-cli train -d fables.txt --shape tiny --vocab words/vocab.json --steps 64 -o fables\n"
      "attn-cli train -d fables.txt -m fables --steps 200 --rate 0.0003 -o more\n"

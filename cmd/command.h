@@ -45,6 +45,7 @@ int init_command(const struct options *options, struct err *err);
 int train_command(const struct options *options, struct err *err);
 int compare_command(const struct options *options, struct err *err);
 int attribute_command(const struct options *options, struct err *err);
+int patch_command(const struct options *options, struct err *err);
 int heads_command(const struct options *options, struct err *err);
 int vocab_command(const struct options *options, struct err *err);
 int corpus_command(const struct options *options, struct err *err);

@@ -137,7 +137,7 @@ static void overview(struct stream *out)
 {
     stream_text(out, "attn-cli runs a GPT-style decoder and shows what every attention head looks "
                      "at.\n"
-                     "  attn-cli run --sentence \"Life is short, eat dessert first\"\n\n");
+                     "  attn-cli run --sentence \"Life is short, eat dessert first\"\n");
     for (size_t i = 0; i < command_group_count; i++)
         write_commands(out, &command_groups[i]);
     stream_text(out, "'attn-cli help COMMAND' tells all about one, 'attn-cli lesson' begins a "

@@ -10,14 +10,14 @@
 enum { OF_REPORTS = FOR_RUN | FOR_GENERATE | VIEW };
 
 /* Whose pages and pictures have cells in colours. */
-enum { COLOURED = OF_REPORTS | FOR_HEADS | FOR_SCORE | FOR_LENS | FOR_ATTRIBUTE };
+enum { COLOURED = OF_REPORTS | FOR_HEADS | FOR_SCORE | FOR_LENS | FOR_ATTRIBUTE | FOR_PATCH };
 
 /* Who looks at texts; and attends as options say. */
-enum { ATTENDING = FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_SCORE | FOR_LENS };
+enum { ATTENDING = FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_SCORE | FOR_LENS | FOR_PATCH };
 enum { LOOKING = ATTENDING | FOR_ATTRIBUTE };
 
 /* Whose passes can be edited; who sets models beside each other. */
-enum { EDITED = ATTENDING | FOR_HEADS | FOR_COMPARE };
+enum { EDITED = (ATTENDING & ~FOR_PATCH) | FOR_HEADS | FOR_COMPARE };
 enum { SEVERAL_MODELS = FOR_SCORE | FOR_LENS | FOR_COMPARE };
 
 const struct option_row option_rows[] = {
@@ -61,7 +61,7 @@ const struct option_row option_rows[] = {
            "one text from a file, to the last byte; - is standard input"),
     STRING("file", 'f', "PATH", input.file, FOR_GENERATE | FOR_EXPLAIN,
            "the text from a file, but for its last newline; - is standard input"),
-    STRING("ids", 0, "LIST", input.ids, LOOKING | FOR_COMPARE | NOT_BATCH,
+    STRING("ids", 0, "LIST", input.ids, (LOOKING & ~FOR_PATCH) | FOR_COMPARE | NOT_BATCH,
            "token ids in place of a text: 0,4,5"),
     FLAG("ids", 0, tokens.only_ids, FOR_TOKENIZE, "print the ids alone, with blanks between them"),
     FLAG("decode", 0, tokens.decode, FOR_TOKENIZE,
@@ -187,7 +187,7 @@ const struct option_row option_rows[] = {
     STRING("format", 0, "FORMAT", output.format, FOR_BENCH,
            "text (default) or json; of --attention also svg, png or pdf"),
     STRING("output", 'o', "PATH", output.path,
-           FOR_RUN | FOR_GENERATE | FOR_ATTRIBUTE | NOT_BATCH | NOT_ITEM,
+           FOR_RUN | FOR_GENERATE | FOR_ATTRIBUTE | FOR_PATCH | NOT_BATCH | NOT_ITEM,
            "a file, or a folder for a file each (default: standard output)"),
     STRING("view", 0, "VIEW", looks.view, OF_REPORTS,
            "pictures of attention: matrix (default), lines, or overlay, the lines of all heads in "
@@ -197,7 +197,7 @@ const struct option_row option_rows[] = {
     STRING("color-scale", 0, "KIND", looks.color_scale, COLOURED,
            "from numbers to colours: linear (default), sqrt or log, which lift what is small"),
     STRING(
-        "range", 0, "RANGE", looks.range, OF_REPORTS | FOR_HEADS | FOR_ATTRIBUTE,
+        "range", 0, "RANGE", looks.range, OF_REPORTS | FOR_HEADS | FOR_ATTRIBUTE | FOR_PATCH,
         "what has all colours to itself: all (default), each head, each row, or numbers LOW:HIGH"),
     STRING("palette", 0, "NAME", looks.palette, COLOURED,
            "the colours: see Palettes (default: by the signs of the numbers)"),
@@ -286,7 +286,7 @@ const struct option_row option_rows[] = {
          "no notes on standard error"),
     FLAG("quiet", 'q', quiet, FOR_BATCH | PROCESS, "no notes, and do not show how far it is"),
     FLAG("quiet", 'q', quiet, FOR_BENCH | FOR_HEADS, "do not show how far it is"),
-    FLAG("verbose", 'v', verbose, FOR_RUN | FOR_GENERATE | NOT_BATCH | NOT_ITEM,
+    FLAG("verbose", 'v', verbose, FOR_RUN | FOR_GENERATE | FOR_PATCH | NOT_BATCH | NOT_ITEM,
          "say what was run, on what, and how long it took"),
     STRING("attention", 0, "LIST", mechanism.attention, FOR_COMPARE,
            "what is held against dense attention: window:8,linear: see Attention"),
@@ -297,13 +297,25 @@ const struct option_row option_rows[] = {
            "a file (default: standard output)"),
     INTEGER("repeat", 0, "N", bench.repeat, FOR_COMPARE, 1, 1000,
             "rounds in which every way is timed (default: 5)"),
-    STRING("answer", 0, "TOKEN", attribute.answer, FOR_ATTRIBUTE,
+    STRING("answer", 0, "TOKEN", attribute.answer, FOR_ATTRIBUTE | FOR_PATCH,
            "the token whose logit it is, or two of which it is the difference, ' Mary: John' "
            "(default: the likeliest)"),
-    STRING("position", 0, "N", attribute.position, FOR_ATTRIBUTE,
+    STRING("position", 0, "N", attribute.position, FOR_ATTRIBUTE | FOR_PATCH,
            "where the token before the answer stands, from 0, or -1 from the end (default: -1)"),
     STRING("by", 0, "WHAT", attribute.by, FOR_ATTRIBUTE,
            "what it is taken apart into: part (default), source or neuron: see Parts"),
+    STRING("clean", 0, "TEXT", patch.clean, FOR_PATCH, "the text that has the answer"),
+    STRING("corrupt", 0, "TEXT", patch.corrupt, FOR_PATCH, "one of as many tokens that lacks it"),
+    FLAG("ids", 0, tokens.only_ids, FOR_PATCH, "both are token ids in place of texts: 0,4,5"),
+    STRING("over", 0, "WHAT", patch.over, FOR_PATCH, "what is patched: see Patches"),
+    FLAG("denoise", 0, patch.denoise, FOR_PATCH, "clean values into the corrupt run (default)"),
+    FLAG("noise", 0, patch.noise, FOR_PATCH, "corrupt values into the clean run"),
+    STRING("from", 0, "LAYER.HEAD", patch.from, FOR_PATCH,
+           "with --over paths: the head that a path begins with, as 9.6 (default: a map of all)"),
+    STRING("to", 0, "END", patch.to, FOR_PATCH,
+           "where it ends: what a head takes, as 10.0.q (or k, v), or logits (default)"),
+    STRING("show", 0, "NUMBER", select.show, FOR_PATCH,
+           "fraction, of the answer, or logit (default: fraction; in data both)"),
     STRINGS("sentence", 's', "TEXT", input.sentences, FOR_HEADS,
             "a text to measure on; may be given several times"),
     STRING("file", 'f', "PATH", input.file, FOR_HEADS,
@@ -361,8 +373,8 @@ const struct option_row option_rows[] = {
             "of the first weights, the order of texts and dropout (default: 0)"),
     FLAG("force", 0, output.force, FOR_BENCH, "with --save: replace files of the same names"),
     FLAG("force", 0, output.force,
-         FOR_INIT | FOR_TRAIN | FOR_VOCAB | FOR_RUN | FOR_GENERATE | FOR_ATTRIBUTE | NOT_BATCH |
-             NOT_ITEM,
+         FOR_INIT | FOR_TRAIN | FOR_VOCAB | FOR_RUN | FOR_GENERATE | FOR_ATTRIBUTE | FOR_PATCH |
+             NOT_BATCH | NOT_ITEM,
          "replace files of the same names in a folder"),
     FLAG("quiet", 'q', quiet, FOR_TRAIN, "say nothing on the way"),
     INTEGER("size", 0, "N", make.size, FOR_VOCAB, BPE_LEARN_BYTES, BPE_LEARN_MAX,

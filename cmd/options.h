@@ -39,6 +39,7 @@ enum {
     FOR_MERGE = 1 << 17,
     FOR_ITEM = 1 << 18, /* no command: what one item of `batch` may say */
     FOR_ATTRIBUTE = 1 << 19,
+    FOR_PATCH = 1 << 20,
     FOR_ALL = ~0,
 
     /* `batch` and its items have every option of `run`, but for rows marked so. */
@@ -175,7 +176,11 @@ struct options {
     } heads;
     struct {
         const char *answer, *position, *by;
-    } attribute;
+    } attribute; /* the first two of patch, too */
+    struct {
+        const char *clean, *corrupt, *over, *from, *to;
+        bool noise, denoise;
+    } patch;
     struct { /* of help and lesson */
         const char *completion;
         bool man, list;
@@ -207,6 +212,22 @@ struct option_row {
     long long min, max;   /* of numbers */
     const char *about;
 };
+
+/* How one is written: name, letter, what help calls the value, field, commands, range, help */
+#define ROW(name, letter, kind, value, field, commands, min, max, about)                      \
+    {                                                                                         \
+        name, letter, kind, value, offsetof(struct options, field), commands, min, max, about \
+    }
+#define FLAG(name, letter, field, commands, about) \
+    ROW(name, letter, OPTION_FLAG, NULL, field, commands, 0, 0, about)
+#define STRING(name, letter, value, field, commands, about) \
+    ROW(name, letter, OPTION_TEXT, value, field, commands, 0, 0, about)
+#define STRINGS(name, letter, value, field, commands, about) \
+    ROW(name, letter, OPTION_TEXTS, value, field, commands, 0, 0, about)
+#define INTEGER(name, letter, value, field, commands, min, max, about) \
+    ROW(name, letter, OPTION_NUMBER, value, field, commands, min, max, about)
+#define REAL(name, letter, value, field, commands, min, max, about) \
+    ROW(name, letter, OPTION_REAL, value, field, commands, min, max, about)
 
 extern const struct option_row option_rows[];
 extern const size_t option_count;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "measure/attribution.h"
+#include "measure/patching.h"
 #include "measure/comparison.h"
 #include "bench/benchmark.h"
 #include "write/palette.h"
@@ -69,6 +70,8 @@ EACH(patterns, NULL, NULL, PATTERN_COUNT, splitter_patterns[index].name, NULL)
 ROWS(reductions, "Reductions", ", of each head over all texts", measure_rows, MEASURE_COUNT, about)
 ROWS(measurements, "Measurements", ", medians of all rounds", task_rows, TASK_KINDS, about)
 ROWS(attributions, "Parts", NULL, attribution_ways, ATTRIBUTION_WAYS, about)
+ROWS(patches, "Patches", NULL, patch_overs, PATCH_OVERS, about)
+ROWS(patch_numbers, NULL, NULL, patch_numbers, PATCH_NUMBERS, about)
 ROWS(scores, "Scores", NULL, score_rows, SCORES, about)
 ROWS(attention_parts, NULL, NULL, attention_parts, attention_part_count, words)
 
@@ -315,15 +318,19 @@ LIST(layer_defaults, "Without --layer, beside --show", NULL)
 /* What `run`, `generate` and `batch` have in common. */
 enum { REPORTS = FOR_RUN | FOR_GENERATE | FOR_BATCH };
 
+/* What reads and shows texts in the same formats. */
+enum { INSTRUMENTS = FOR_SCORE | FOR_LENS | FOR_ATTRIBUTE | FOR_PATCH };
+
 const struct value_use value_uses[] = {
-    {"attention", FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_BATCH | FOR_SCORE | FOR_LENS,
+    {"attention",
+     FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_BATCH | FOR_SCORE | FOR_LENS | FOR_PATCH,
      &list_attention, "+", false},
     {"attention", FOR_COMPARE | FOR_BENCH, &list_attention, ",+", false},
     {"edit", FOR_ALL, &list_edits, NULL, true},
     {"show", REPORTS, &list_tensors, ",", false},
     {"show", FOR_RUN | FOR_BATCH, &list_defaults, NULL, true},
     {"show", FOR_GENERATE, &list_layer_defaults, NULL, true},
-    {"format", REPORTS | FOR_SCORE | FOR_LENS | FOR_ATTRIBUTE, &list_formats, NULL, false},
+    {"format", REPORTS | INSTRUMENTS, &list_formats, NULL, false},
     {"format", FOR_BATCH, &list_reduction_formats, NULL, true},
     {"format", FOR_EXPLAIN, &list_explain_formats, NULL, false},
     {"format", FOR_COMPARE, &list_compare_formats, NULL, false},
@@ -334,6 +341,8 @@ const struct value_use value_uses[] = {
     {"reduce", FOR_ALL, &list_reductions, ",", false},
     {"only", FOR_ALL, &list_measurements, ",", false},
     {"by", FOR_ALL, &list_attributions, NULL, false},
+    {"over", FOR_ALL, &list_patches, NULL, false},
+    {"show", FOR_PATCH, &list_patch_numbers, NULL, false},
     {"sort", FOR_ALL, &list_scores, NULL, false},
     {"map", FOR_ALL, &list_scores, NULL, false},
     {"shape", FOR_ALL, &list_shapes, NULL, false},

@@ -245,6 +245,11 @@ for by in part source neuron; do
 done
 try attribute -m "$in/school" -s 'Anna is'
 try attribute -m "$ROOT/tests/golden-families/opt-350m-style" --ids 1,2 --answer 3:4 -o here.svg
+for over in heads resid_mid paths; do
+    try patch -m "$in/school" --clean Anna --corrupt old --over $over --format json -o here
+done
+try patch -m "$ROOT/tests/golden-families/opt" --ids --clean 1,2 --corrupt 3,2 \
+    --over paths --to 1.0.k
 try lesson 2
 try help
 try help run

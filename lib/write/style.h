@@ -39,6 +39,7 @@ struct style {
     enum style_cells cells;
     struct extent bounds; /* of RANGE_ALL, unless both are 0: for pictures that are compared */
     const struct palette *palette; /* NULL: one that fits the numbers */
+    bool two_sided;                /* which is one of both signs, whatever numbers there are */
     const char *title;             /* NULL: the model and the sentence */
     bool hide_first;               /* for pages that can show and hide it */
     enum style_depth depth;

@@ -81,7 +81,8 @@ unsigned tone_level(const struct tone *tone, float value)
 
 struct tones tones_of(struct extent extent, const struct style *style, bool dark)
 {
-    bool two_sided = style->palette ? style->palette->two_sided : extent.low < 0;
+    bool two_sided =
+        style->palette ? style->palette->two_sided : style->two_sided || extent.low < 0;
     return (struct tones){
         .range = style->range,
         .palette = style->palette ? style->palette : palette_default(two_sided, dark),

@@ -32,6 +32,7 @@ static const char *const single[] = {
     "compare -m life --attention linear -s 'Life is' --format json -o ",
     "heads -m ../../in/small -q --format csv -o ",
     "attribute -m ../../in/small -q -s Anna --format csv -o ",
+    "patch -m ../../in/small -q --clean Anna --corrupt is --format csv -o ",
     "generate -q -m ../../in/small -s Anna -n 2 --format json -o ",
     "score -q -m ../../in/small Anna --format svg -o ",
     "lens -q -m ../../in/small Anna --format json -o ",

@@ -1,0 +1,49 @@
+/* patching_parts.h: what patching.c consists of: copies of a text, patched each in its way, run to
+ * the answer. */
+#ifndef ATTN_MEASURE_PATCHING_PARTS_H
+#define ATTN_MEASURE_PATCHING_PARTS_H
+
+#include "measure/patching.h"
+#include "model/config.h"
+
+/* What a text's own run had. */
+struct side {
+    const uint32_t *ids;
+    const float **streams; /* [L] resid_pre, [T, C] */
+    struct tensor *values; /* [L] of the site; rank 0: the layer has none */
+    const float *logits;   /* [V] after the position */
+};
+
+struct sweep {
+    const struct patching_plan *plan;
+    const struct config *config;
+    struct patching *found;
+    enum site site;
+    size_t tokens;
+    size_t most;             /* copies that share a pass */
+    struct side base, other; /* whose run is patched; whose values are put there */
+    struct run run;          /* for rows by themselves */
+    struct arena kept, chunk;
+    size_t done;
+    struct err *err;
+};
+
+/* Copies of the base's text on their way: rows of each from token `first` on. */
+struct copies {
+    size_t layer;          /* in which they are patched */
+    const size_t *columns; /* [count] what of it: a head, or a token */
+    size_t count;
+    size_t first, rows;
+    struct matrix x, context; /* [count · rows, C], [count · rows, H · dv] */
+    double *logits;           /* [count] what comes of them */
+};
+
+/* The answer's logit, or the difference, of all logits. */
+double patching_answer(const struct sweep *s, const float *logits);
+
+/* Patch copies by edits; what heads give; what goes from them straight to the receiver. */
+int patching_run_edited(struct sweep *s, struct copies *copies);
+int patching_run_heads(struct sweep *s, struct copies *copies);
+int patching_run_paths(struct sweep *s, struct copies *copies);
+
+#endif

@@ -1,0 +1,276 @@
+#include "measure/patching.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "../rigs/instruments_golden.h"
+#include "model/config.h"
+
+static struct viewer viewer;
+static struct arena arena;
+static struct err err;
+static struct text_pair clean, corrupt;
+static struct patching_plan plan;
+static struct patching found;
+
+static void leave(void)
+{
+    viewer_release(&viewer);
+    arena_release(&arena);
+}
+
+FIXTURE(NULL, leave)
+
+static void read_ids(struct text_pair *pair, const char *ids)
+{
+    struct input input = {.ids = ids};
+    ck_assert_msg(!viewer_read(&viewer, pair, &input, NULL, &arena, &err), "%s", err.text);
+}
+
+static void open(const char *model, size_t threads, const char *clean_ids, const char *corrupt_ids)
+{
+    ck_assert_msg(!viewer_open(&viewer, model, threads, &err), "%s", err.text);
+    read_ids(&clean, clean_ids);
+    read_ids(&corrupt, corrupt_ids);
+    plan = (struct patching_plan){.viewer = &viewer,
+                                  .clean = &clean.sentence,
+                                  .corrupt = &corrupt.sentence,
+                                  .position = clean.sentence.count - 1,
+                                  .answer = 4,
+                                  .against = 9};
+}
+
+static void patch(enum patch_over over)
+{
+    plan.over = over;
+    ck_assert_msg(!patching_make(&found, &plan, &arena, &err), "%s", err.text);
+}
+
+static double fraction(size_t layer, size_t column)
+{
+    return patching_fraction(&found, found.logits[layer * found.columns + column]);
+}
+
+/* --- against whole passes under one edit ------------------------------------------------------ */
+
+static int keep_answer(void *context, const struct announcement *seen, struct err *e)
+{
+    const float *logits = seen->values.data;
+    (void)e;
+    *(double *)context = (double)logits[plan.answer] - (double)logits[plan.against];
+    return 0;
+}
+
+/* The answer after the text that is patched, from its embedding on. */
+static double edited_logit(const struct edits *edits)
+{
+    const struct tokenized *base = plan.noise ? plan.clean : plan.corrupt;
+    struct selection selection = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
+    struct text text = {.ids = base->ids, .count = plan.position + 1};
+    struct text_list one = {&text, 1, 0, NULL};
+    double logit = NAN;
+    viewer.edits = edits;
+    int failed = viewer_run(&viewer, &selection, &one,
+                            (struct tap){.sink = keep_answer, .context = &logit}, &err);
+    ck_assert_msg(!failed, "%s", err.text);
+    viewer.edits = NULL;
+    return logit;
+}
+
+/* What the other text has in every layer. */
+static struct edit_source other_values(enum site site)
+{
+    const struct config *c = &viewer.model.config;
+    struct selection selection = {.sites = site_bit(site)};
+    struct report report;
+    struct text_pair other = plan.noise ? corrupt : clean;
+    struct look look = {&selection, &other, 1, 0, &report};
+    other.sentence.count = plan.position + 1;
+    struct tensor *values = arena_alloc(&arena, c->n_layer, sizeof *values, &err);
+    ck_assert(values && !selection_layers(&selection, NULL, c, &arena, &err));
+    ck_assert_msg(!viewer_look(&viewer, &look, &arena, &err), "%s", err.text);
+    for (size_t i = 0; i < report.tensor_count; i++) {
+        const struct kept *kept = &report.tensors[i];
+        values[kept->layer < 0 ? 0 : kept->layer] = kept_tensor(kept);
+    }
+    return (struct edit_source){.values = values, .count = 1, .longest = plan.position + 1};
+}
+
+static void expect_edits(enum patch_over over)
+{
+    enum site site = patch_overs[over].site;
+    bool by_heads = site_has_heads(site);
+    struct edit_source source = other_values(site);
+    patch(over);
+    for (size_t layer = 0; layer < found.layers; layer++) {
+        struct edit_range layers = {(ptrdiff_t)layer, (ptrdiff_t)layer};
+        for (size_t column = 0; column < found.columns; column++) {
+            struct edit_range range = {(ptrdiff_t)column, (ptrdiff_t)column};
+            struct edit_places places = {&range, 1};
+            struct edit edit = {
+                .site = site, .op = EDIT_TAKE, .layers = {&layers, 1}, .source = &source};
+            *(by_heads ? &edit.heads : &edit.tokens) = places;
+            struct edits edits = {&edit, 1, 0};
+            double expected = edited_logit(&edits);
+            ck_assert_msg(found.logits[layer * found.columns + column] == expected,
+                          "%s %s, layer %zu, %zu: expected %.9g, found %.9g", viewer.model.name,
+                          patch_overs[over].name, layer, column, expected,
+                          found.logits[layer * found.columns + column]);
+        }
+    }
+}
+
+static void expect_all_edits(void)
+{
+    for (int over = PATCH_HEADS; over < PATCH_PATHS; over++)
+        if (site_exists(&viewer.model.config, patch_overs[over].site))
+            expect_edits((enum patch_over)over);
+}
+
+TEST_LOOP(a_patch_is_an_edit_to_the_bit, INSTRUMENTS_FAMILIES)
+{
+    char path[64];
+    snprintf(path, sizeof path, "tests/golden-families/%s", instruments_families[_i]);
+    open(path, 1, "1,5,9,3,7,2", "1,6,9,8,7,2");
+    expect_all_edits();
+    plan.noise = true;
+    plan.position = 4;
+    expect_all_edits();
+}
+
+static const char clean_ids[] = "267,399,301,259,404,399,301";
+static const char corrupt_ids[] = "267,575,301,82,404,399,301";
+
+TEST(a_patch_of_tiny_is_an_edit_to_the_bit)
+{
+    open("tiny", 2, clean_ids, corrupt_ids);
+    expect_all_edits();
+}
+
+/* --- identities ------------------------------------------------------------------------------- */
+
+/* Where one token differs, the embedding there is all that does; tokens before it change nothing.
+ */
+TEST(the_embedding_brings_all_back_and_what_is_alike_nothing)
+{
+    open("tiny", 1, "267,399,301,259", "267,399,575,259");
+    patch(PATCH_RESID_PRE);
+    ck_assert(fraction(0, 2) == 1);
+    ck_assert(fraction(0, 0) == 0 && fraction(0, 1) == 0 && fraction(0, 3) == 0);
+    for (size_t layer = 0; layer < found.layers; layer++)
+        ck_assert(fraction(layer, 0) == 0 && fraction(layer, 1) == 0);
+    plan.noise = true;
+    patch(PATCH_RESID_PRE);
+    ck_assert(fraction(0, 2) == 0 && fraction(0, 1) == 1);
+}
+
+/* The last token alone differs: there the stream is all that does, in every layer. */
+TEST(the_stream_of_all_tokens_is_the_clean_run)
+{
+    open("tiny", 1, "267,399,301", "267,399,575");
+    for (int over = PATCH_RESID_PRE; over <= PATCH_RESID_MID; over++) {
+        patch((enum patch_over)over);
+        for (size_t layer = 0; layer < found.layers; layer++)
+            ck_assert(fraction(layer, 2) == 1);
+    }
+}
+
+/* All that is added to the stream, and what it begins with, are the clean run, layer by layer. */
+TEST(what_all_parts_add_is_the_clean_run)
+{
+    enum site sites[] = {SITE_EMBEDDING, SITE_CONTEXT, SITE_MLP_OUT};
+    struct edit_source sources[3];
+    struct edit items[3];
+    open("tiny", 1, clean_ids, corrupt_ids);
+    for (int i = 0; i < 3; i++) {
+        sources[i] = other_values(sites[i]);
+        items[i] = (struct edit){.site = sites[i], .op = EDIT_TAKE, .source = &sources[i]};
+    }
+    patch(PATCH_HEADS);
+    struct edits edits = {items, 3, 0};
+    ck_assert(edited_logit(&edits) == found.clean);
+    ck_assert(edited_logit(NULL) == found.corrupt);
+}
+
+TEST(neither_threads_nor_batches_change_a_bit)
+{
+    static const size_t batches[] = {1, 7, 20, 100000};
+    double first[PATCH_OVERS][64];
+    for (size_t threads = 1; threads <= 3; threads += 2) {
+        open("tiny", threads, clean_ids, corrupt_ids);
+        plan.path = (struct patch_path){.to = SITE_K, .to_layer = 1};
+        for (int i = 0; i < 4; i++)
+            for (int over = 0; over < PATCH_OVERS; over++) {
+                plan.batch_tokens = batches[i];
+                patch((enum patch_over)over);
+                size_t cells = found.layers * found.columns;
+                ck_assert_uint_le(cells, 64);
+                if (threads == 1 && i == 0)
+                    memcpy(first[over], found.logits, cells * sizeof *first[over]);
+                ck_assert_mem_eq(first[over], found.logits, cells * sizeof *first[over]);
+            }
+        viewer_release(&viewer);
+    }
+}
+
+/* --- a model whose parts are known ------------------------------------------------------------ */
+
+static const char planted[] = "tests/planted/induction";
+
+static void expect_only(size_t layer, size_t head)
+{
+    for (size_t i = 0; i < found.layers * found.columns; i++) {
+        bool named = i == layer * found.columns + head;
+        double part = patching_fraction(&found, found.logits[i]);
+        ck_assert_msg(named ? fabs(part - 1) < 1e-5 : fabs(part) < 0.01, "%zu: %g", i, part);
+    }
+}
+
+TEST(planted_heads_and_the_path_between_them_carry_the_answer)
+{
+    open(planted, 1, "0,3,5,1,3", "0,2,5,1,3");
+    plan.answer = 5;
+    plan.against = 2;
+    patch(PATCH_HEADS);
+    for (size_t i = 0; i < 8; i++) /* 0.1 tells 1.2 */
+        ck_assert(fabs(patching_fraction(&found, found.logits[i]) - (i == 1 || i == 6)) < 0.01);
+    plan.path.to = SITE_LOGITS;
+    patch(PATCH_PATHS);
+    expect_only(1, 2);
+    for (size_t head = 0; head < 4; head++)
+        for (int site = SITE_Q; site <= SITE_V; site++) {
+            bool carries = head == 2 && site == SITE_K;
+            plan.path = (struct patch_path){.to = (enum site)site, .to_layer = 1, .to_head = head};
+            patch(PATCH_PATHS);
+            expect_only(0, carries ? 1 : SIZE_MAX);
+        }
+}
+
+TEST(one_path_is_a_cell_of_the_map)
+{
+    open("tiny", 1, clean_ids, corrupt_ids);
+    plan.path = (struct patch_path){.to = SITE_Q, .to_layer = 1, .to_head = 2};
+    patch(PATCH_PATHS);
+    const struct patching map = found;
+    plan.path.has_sender = true;
+    for (size_t head = 0; head < map.columns; head++) {
+        plan.path.from_head = head;
+        patch(PATCH_PATHS);
+        ck_assert_uint_eq(found.layers * found.columns, 1);
+        ck_assert(found.logits[0] == map.logits[head]);
+    }
+}
+
+/* --- what is refused -------------------------------------------------------------------------- */
+
+TEST(texts_that_have_nothing_to_tell_are_refused)
+{
+    open("tiny", 1, "267,399,301", "267,399,301");
+    ck_assert_int_eq(patching_make(&found, &plan, &arena, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "nothing to come back"));
+    err_clear(&err);
+    read_ids(&corrupt, "267,399");
+    ck_assert_int_eq(patching_make(&found, &plan, &arena, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "found 3 (The ␣key ␣to) and 2 (The ␣key)"));
+}
