@@ -148,6 +148,53 @@ TEST(a_patch_of_tiny_is_an_edit_to_the_bit)
     expect_all_edits();
 }
 
+/* --- against PyTorch in float64 (tests/torch/patches.py) -------------------------------------- */
+
+static void expect_map(const struct instruments_golden *golden, const char *name, size_t skipped)
+{
+    size_t cells = found.layers * found.columns;
+    const float *expected = instruments_find(golden, name, 0) + skipped;
+    double most = 0;
+    for (size_t i = 0; i < cells; i++)
+        most = fmax(most, fabs((double)expected[i]));
+    for (size_t i = 0; i < cells; i++)
+        ck_assert_msg(fabs(found.logits[i] - (double)expected[i]) <= 1e-5 * most,
+                      "%s %s[%zu]: expected %g, found %g", golden->path, name, i,
+                      (double)expected[i], found.logits[i]);
+}
+
+TEST_LOOP(patches_are_those_of_pytorch, 3)
+{
+    static const char *const families[] = {"opt", "llama", "gpt_neox"};
+    static const char *const to[] = {"to_q", "to_k", "to_v"};
+    struct instruments_golden golden = {0};
+    snprintf(golden.path, sizeof golden.path, "tests/golden-families/%s", families[_i]);
+    golden.folder.path = golden.path;
+    int failed = safetensors_open(&golden.tensors, &golden.folder, "patches.safetensors", &err);
+    ck_assert_msg(!failed, "%s", err.text);
+    open(golden.path, 1, "1,5,9,3,7,2", "1,6,9,8,7,2");
+    const struct config *c = &viewer.model.config;
+    plan.path.to = SITE_LOGITS;
+    for (int over = PATCH_HEADS; over < PATCH_OVERS; over++) {
+        const char *name = over == PATCH_HEADS ? "context" : patch_overs[over].name;
+        if (!site_exists(c, patch_overs[over].site))
+            continue;
+        patch((enum patch_over)over);
+        expect_map(&golden, name, 0);
+    }
+    const float *answer = instruments_find(&golden, "answer", 2);
+    ck_assert(fabs(found.clean - (double)answer[0]) < 1e-5);
+    ck_assert(fabs(found.corrupt - (double)answer[1]) < 1e-5);
+    for (int i = 0; i < 3; i++)
+        for (size_t head = 0; head < (i == 0 ? c->n_head : c->n_kv_head); head++) {
+            plan.path = (struct patch_path){
+                .to = (enum site)(SITE_Q + i), .to_layer = c->n_layer - 1, .to_head = head};
+            patch(PATCH_PATHS);
+            expect_map(&golden, to[i], head * found.layers * found.columns);
+        }
+    instruments_release(&golden);
+}
+
 /* --- identities ------------------------------------------------------------------------------- */
 
 /* Where one token differs, the embedding there is all that does; tokens before it change nothing.
