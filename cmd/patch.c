@@ -228,21 +228,15 @@ static void tell_cost(const struct job *job)
                    patches, 1e3 * found->pass_seconds);
 }
 
-static void show_progress(void *context, size_t done, size_t count)
-{
-    progress_show(context, done, count, NULL);
-}
-
 static int measure(struct job *job, struct err *err)
 {
     struct progress progress;
-    struct progress_sink sink = {show_progress, &progress};
     struct session *session = &job->session;
     size_t tokens = job->plan.position + 1;
     viewer_expect(&session->viewer, tokens * tokens * session->viewer.model.config.n_layer);
     viewer_expect_steps(&session->viewer, tokens * session->viewer.model.config.n_layer);
     progress_begin_beside(&progress, job->options->output.path, "patches");
-    job->plan.progress = &sink;
+    job->plan.progress = &progress.sink;
     job->plan.timed = job->options->verbose;
     int failed = patching_make(&job->found, &job->plan, &session->arena, err) ||
                  patching_report(&job->report, &job->found, job->numbers, &job->origin,
