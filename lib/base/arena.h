@@ -23,8 +23,8 @@ struct arena {
 void *arena_alloc(struct arena *arena, size_t count, size_t size, struct err *err);
 void *arena_room(struct arena *arena, size_t count, size_t size, struct err *err);
 
-/* Room for one more of an array's things after `count` of them: where it is full, at 1, 2, 4, …, they
- * move into twice the room. NULL with `err`. */
+/* Room for one more of an array's things after `count` of them: where it is full, at 1, 2, 4, …,
+ * they move into twice the room. NULL with `err`. */
 void *arena_grow(struct arena *arena, void *things, size_t count, size_t size, struct err *err);
 
 /* A copy of `size` bytes with a 0 byte after it; a text as printf makes it. NULL with `err`. */

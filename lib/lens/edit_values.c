@@ -164,7 +164,7 @@ static int keep(struct gathering *gathering, struct tensor *values, const struct
     if (!data)
         return -1;
     memcpy(data, kept->data, count * sizeof *data);
-    *values = kept_tensor(kept);
+    *values = tensor_dense(kept->data, kept->rank, kept->shape);
     values->data = data;
     return 0;
 }
@@ -174,7 +174,7 @@ static int sum_up(struct gathering *gathering, struct gathered *item, const stru
                   size_t layer)
 {
     struct arena *arena = gathering->list->arena;
-    struct tensor from = kept_tensor(kept);
+    struct tensor from = tensor_dense(kept->data, kept->rank, kept->shape);
     struct tensor *to = &item->values[layer];
     size_t last = from.rank - 1;
     if (!to->rank) {

@@ -111,17 +111,6 @@ size_t kept_cells(const struct kept *kept)
     return cells;
 }
 
-struct tensor kept_tensor(const struct kept *kept)
-{
-    struct tensor tensor = {.data = kept->data, .rank = kept->rank};
-    size_t stride = 1;
-    for (size_t axis = kept->rank; axis-- > 0; stride *= kept->shape[axis]) {
-        tensor.shape[axis] = kept->shape[axis];
-        tensor.stride[axis] = stride;
-    }
-    return tensor;
-}
-
 size_t kept_sheet_count(const struct kept *kept)
 {
     return kept->heads ? kept->shape[0] : 1;

@@ -59,9 +59,6 @@ const struct tokenized *report_keys(const struct report *report, enum site_part 
 /* The numbers of a tensor, counted. */
 size_t kept_cells(const struct kept *kept);
 
-/* A view of them. */
-struct tensor kept_tensor(const struct kept *kept);
-
 /* True for the mean over heads, and for the mean over layers. */
 bool kept_is_mean_of_heads(const struct kept *kept);
 bool kept_is_mean_of_layers(const struct kept *kept);

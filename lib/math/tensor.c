@@ -19,6 +19,17 @@ struct tensor tensor_of_matrix(struct matrix matrix)
     };
 }
 
+struct tensor tensor_dense(const float *data, size_t rank, const size_t *shape)
+{
+    struct tensor tensor = {.data = data, .rank = rank};
+    size_t stride = 1;
+    for (size_t axis = rank; axis-- > 0; stride *= shape[axis]) {
+        tensor.shape[axis] = shape[axis];
+        tensor.stride[axis] = stride;
+    }
+    return tensor;
+}
+
 size_t tensor_count(const struct tensor *tensor)
 {
     size_t count = 1;

@@ -53,7 +53,7 @@ static void keep(struct side *side, const struct kept_list *list, enum site site
         if (kept->site == SITE_RESID_PRE)
             side->streams[kept->layer] = kept->data;
         if (kept->site == site)
-            side->values[kept->layer] = kept_tensor(kept);
+            side->values[kept->layer] = tensor_dense(kept->data, kept->rank, kept->shape);
     }
 }
 

@@ -92,7 +92,8 @@ static struct edit_source other_values(enum site site)
     ck_assert_msg(!viewer_look(&viewer, &look, &arena, &err), "%s", err.text);
     for (size_t i = 0; i < report.tensor_count; i++) {
         const struct kept *kept = &report.tensors[i];
-        values[kept->layer < 0 ? 0 : kept->layer] = kept_tensor(kept);
+        values[kept->layer < 0 ? 0 : kept->layer] =
+            tensor_dense(kept->data, kept->rank, kept->shape);
     }
     return (struct edit_source){.values = values, .count = 1, .longest = plan.position + 1};
 }
