@@ -32,6 +32,14 @@ bool num_multiply(size_t *result, size_t a, size_t b)
     return true;
 }
 
+uint64_t num_of_bytes(const char *bytes, size_t size)
+{
+    uint64_t number = 0;
+    while (size-- > 0)
+        number = number << 8 | (unsigned char)bytes[size];
+    return number;
+}
+
 bool num_parse_integer(const char *text, long long min, long long max, long long *value)
 {
     const char *digits = text + (*text == '-' || *text == '+');

@@ -14,21 +14,17 @@ struct parts {
 
 static bool find_parts(struct parts *parts, const struct file *file)
 {
-    const unsigned char *at = (const unsigned char *)file->bytes;
-    size_t size = 0;
-    size_t before = MAGIC_BYTES + 4;
-    if (file->size < before + 2 || memcmp(at, "\x93NUMPY", MAGIC_BYTES) != 0)
+    enum { VERSION = MAGIC_BYTES, LENGTH = VERSION + 2 };
+    if (file->size < LENGTH + 4 || memcmp(file->bytes, "\x93NUMPY", MAGIC_BYTES) != 0)
         return false;
-    size = at[8] | (size_t)at[9] << 8;
-    if (at[6] > 1) {
-        size |= (size_t)at[10] << 16 | (size_t)at[11] << 24;
-        before += 2;
-    }
-    parts->header = file->bytes + before;
-    parts->end = file->bytes + file->size;
-    if (at[6] < 1 || at[6] > 3 || size > file->size - before)
+    char version = file->bytes[VERSION];
+    size_t length_bytes = version > 1 ? 4 : 2;
+    size_t size = num_of_bytes(file->bytes + LENGTH, length_bytes);
+    if (version < 1 || version > 3 || size > file->size - LENGTH - length_bytes)
         return false;
+    parts->header = file->bytes + LENGTH + length_bytes;
     parts->data = parts->header + size;
+    parts->end = file->bytes + file->size;
     return true;
 }
 

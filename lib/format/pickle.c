@@ -1,6 +1,7 @@
 /* pickle.c: those opcodes that tensors are named with, on a stack of values. */
 #include <string.h>
 
+#include "base/num.h"
 #include "format/pytorch.h"
 
 /* Room for as many values, of each sort, as the pickle has bytes: an opcode makes one at most, and
@@ -127,7 +128,7 @@ static int long_integer(struct machine *m, struct err *err)
     if (!bytes)
         return -1;
     bool fits = size <= 8 && !(size && bytes[size - 1] & 0x80);
-    m->argument = fits ? zip_number(bytes, size) : UINT64_MAX;
+    m->argument = fits ? num_of_bytes(bytes, size) : UINT64_MAX;
     return integer(m, err);
 }
 
@@ -285,7 +286,7 @@ static int step(struct machine *m, unsigned char code, struct err *err)
         const char *argument = read(m, opcode->bytes, err);
         if (!argument || take(m, opcode->takes, err))
             return -1;
-        m->argument = zip_number(argument, opcode->bytes);
+        m->argument = num_of_bytes(argument, opcode->bytes);
         m->row = opcode->row;
         return opcode->run ? opcode->run(m, err) : 0;
     }

@@ -36,9 +36,6 @@ struct zip {
 /* List what a file holds. Encrypted and compressed entries are refused. Release the names. */
 int zip_read(struct zip *zip, const struct file *file, struct arena *arena, struct err *err);
 
-/* Up to 8 bytes, the lowest first. */
-uint64_t zip_number(const char *bytes, size_t size);
-
 /* --- the list of tensors: pickle.c ----------------------------------------------------------- */
 
 /* Letters, so that the form of a tuple is a text. */

@@ -23,10 +23,7 @@ enum {
 /* The length as the file claims it; the file has at least LENGTH_BYTES. */
 static uint64_t claimed_length(const struct file *file)
 {
-    uint64_t length = 0;
-    for (int i = LENGTH_BYTES - 1; i >= 0; i--)
-        length = length << 8 | (unsigned char)file->bytes[i];
-    return length;
+    return num_of_bytes(file->bytes, LENGTH_BYTES);
 }
 
 static bool has_header(const struct file *file)

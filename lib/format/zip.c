@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "format/pytorch.h"
 
 enum {
@@ -12,14 +13,6 @@ enum {
     LOCATOR_BYTES = 20, /* before the end: where that of 64 bits is */
     END64_BYTES = 56,
 };
-
-uint64_t zip_number(const char *bytes, size_t size)
-{
-    uint64_t number = 0;
-    while (size-- > 0)
-        number = number << 8 | (unsigned char)bytes[size];
-    return number;
-}
 
 /* What begins with a mark at a place of the file and has so many bytes; NULL: it is not there. */
 static const char *part(const struct file *file, uint64_t at, uint64_t size, const char *mark)
@@ -35,7 +28,7 @@ static const char *find_end(const struct file *file)
     for (size_t comment = 0; comment <= UINT16_MAX && comment + END_BYTES <= file->size;
          comment++) {
         end = part(file, file->size - comment - END_BYTES, END_BYTES, "PK\5\6");
-        if (end && zip_number(end + 20, 2) == comment)
+        if (end && num_of_bytes(end + 20, 2) == comment)
             return end;
     }
     return NULL;
@@ -51,16 +44,16 @@ static int find_directory(struct directory *directory, const struct file *file, 
     if (!end)
         return err_set(err, "expected a zip archive of torch.save, found no directory at its end: "
                             "it may be cut off");
-    *directory = (struct directory){zip_number(end + 10, 2), zip_number(end + 12, 4),
-                                    zip_number(end + 16, 4)};
+    *directory = (struct directory){num_of_bytes(end + 10, 2), num_of_bytes(end + 12, 4),
+                                    num_of_bytes(end + 16, 4)};
     uint64_t before = (uint64_t)(end - file->bytes) - LOCATOR_BYTES; /* or beyond the file */
     const char *locator = part(file, before, LOCATOR_BYTES, "PK\6\7");
     if (locator) {
-        end = part(file, zip_number(locator + 8, 8), END64_BYTES, "PK\6\6");
+        end = part(file, num_of_bytes(locator + 8, 8), END64_BYTES, "PK\6\6");
         if (!end)
             return err_set(err, "zip directory: expected its end of 64 bits, found none");
-        *directory = (struct directory){zip_number(end + 32, 8), zip_number(end + 40, 8),
-                                        zip_number(end + 48, 8)};
+        *directory = (struct directory){num_of_bytes(end + 32, 8), num_of_bytes(end + 40, 8),
+                                        num_of_bytes(end + 48, 8)};
     }
     if (!part(file, directory->at, directory->size, "") ||
         directory->count > directory->size / ENTRY_BYTES)
@@ -75,8 +68,8 @@ static int find_directory(struct directory *directory, const struct file *file, 
 static void read_large(uint64_t *numbers, size_t count, const char *extra, const char *end)
 {
     while (end - extra >= EXTRA_BYTES) {
-        uint64_t kind = zip_number(extra, 2);
-        uint64_t size = zip_number(extra + 2, 2);
+        uint64_t kind = num_of_bytes(extra, 2);
+        uint64_t size = num_of_bytes(extra + 2, 2);
         extra += EXTRA_BYTES;
         if (size > (size_t)(end - extra))
             return;
@@ -84,7 +77,7 @@ static void read_large(uint64_t *numbers, size_t count, const char *extra, const
         extra += size;
         for (size_t i = 0; kind == 1 && i < count; i++) {
             if (numbers[i] == UINT32_MAX && extra - at >= 8) {
-                numbers[i] = zip_number(at, 8);
+                numbers[i] = num_of_bytes(at, 8);
                 at += 8;
             }
         }
@@ -96,25 +89,26 @@ static size_t read_entry(struct zip_entry *entry, const char *from, const char *
                          const struct file *file, struct err *err)
 {
     bool whole = end - from >= ENTRY_BYTES && memcmp(from, "PK\1\2", 4) == 0;
-    size_t name = whole ? zip_number(from + 28, 2) : 0;
-    size_t extra = whole ? zip_number(from + 30, 2) : 0;
-    size_t size = whole ? ENTRY_BYTES + name + extra + zip_number(from + 32, 2) : 0;
+    size_t name = whole ? num_of_bytes(from + 28, 2) : 0;
+    size_t extra = whole ? num_of_bytes(from + 30, 2) : 0;
+    size_t size = whole ? ENTRY_BYTES + name + extra + num_of_bytes(from + 32, 2) : 0;
     if (!whole || size > (size_t)(end - from)) {
         err_set(err, "zip directory: expected another entry, found none");
         return 0;
     }
     enum { SIZE, STORED, PLACE, NUMBERS };
-    uint64_t numbers[] = {zip_number(from + 24, 4), zip_number(from + 20, 4),
-                          zip_number(from + 42, 4)};
+    uint64_t numbers[] = {num_of_bytes(from + 24, 4), num_of_bytes(from + 20, 4),
+                          num_of_bytes(from + 42, 4)};
     const char *extras = from + ENTRY_BYTES + name;
     read_large(numbers, NUMBERS, extras, extras + extra);
     const char *local = part(file, numbers[PLACE], LOCAL_BYTES, "PK\3\4");
-    uint64_t gap = local ? LOCAL_BYTES + zip_number(local + 26, 2) + zip_number(local + 28, 2) : 0;
+    uint64_t gap =
+        local ? LOCAL_BYTES + num_of_bytes(local + 26, 2) + num_of_bytes(local + 28, 2) : 0;
     *entry =
         (struct zip_entry){from + ENTRY_BYTES, local ? local + gap : NULL, name, numbers[SIZE]};
-    if (zip_number(from + 8, 2) & 1)
+    if (num_of_bytes(from + 8, 2) & 1)
         err_unsupported(err, "expected an entry as torch.save writes it, found an encrypted one");
-    else if (zip_number(from + 10, 2) || numbers[STORED] != numbers[SIZE])
+    else if (num_of_bytes(from + 10, 2) || numbers[STORED] != numbers[SIZE])
         err_unsupported(err, "expected an entry as torch.save writes it, found a compressed one");
     else if (!local || !part(file, numbers[PLACE] + gap, numbers[SIZE], ""))
         err_set(err, "expected %zu bytes of data, found the end of the file", entry->size);
