@@ -9,6 +9,21 @@
 
 #include "../unit.h"
 
+TEST(bytes_are_numbers_the_lowest_first)
+{
+    ck_assert_uint_eq(num_of_bytes("", 0), 0);
+    ck_assert_uint_eq(num_of_bytes("\xff\x01", 2), 0x1ff);
+    ck_assert(num_of_bytes("\1\2\3\4\5\6\7\xf8", 8) == 0xf807060504030201u);
+}
+
+TEST(the_smaller_and_the_larger_of_two)
+{
+    ck_assert_uint_eq(num_min(2, 3), 2);
+    ck_assert_uint_eq(num_min(3, 2), 2);
+    ck_assert_uint_eq(num_max(2, 3), 3);
+    ck_assert_uint_eq(num_max(SIZE_MAX, 0), SIZE_MAX);
+}
+
 TEST(doubles_have_the_fewest_digits_that_read_back)
 {
     static const struct {
