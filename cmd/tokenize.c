@@ -20,7 +20,7 @@
 #include "write/json_report.h"
 #include "write/text_tokens.h"
 
-enum { PLACE_BYTES = 32, NEAR = 2 * LABEL_AROUND + 1 };
+enum { PLACE_BYTES = 32, NEAR = 2 * LABEL_AROUND + 1, IDS_BYTES = 4096 };
 
 /* What is known of a text's tokens before they are printed. */
 struct tally {
@@ -116,15 +116,7 @@ static void add_row(struct printer *printer, const struct token *token, const ch
 static void print_token(struct printer *printer, const struct token *token)
 {
     const struct job *job = printer->job;
-    struct stream *out = &printer->out;
-    char id[NUM_COUNT_BYTES];
     size_t size = 0;
-    if (job->mode == MODE_IDS) { /* alone, with blanks between them */
-        if (printer->index)
-            stream_char(out, ' ');
-        stream_bytes(out, id, num_count(id, token->id));
-        return;
-    }
     const char *bytes = tokenizer_token(job->tokenizer, token->id, &size);
     if (job->mode == MODE_JSON) {
         json_report_token(&printer->json, token, bytes, size, true);
@@ -133,9 +125,35 @@ static void print_token(struct printer *printer, const struct token *token)
     add_row(printer, token, bytes, size);
 }
 
+/* Ids alone, with blanks between them; a row of equal ones is written once and copied. */
+static void print_ids(struct printer *printer, const struct token *tokens, size_t count)
+{
+    char text[IDS_BYTES];
+    size_t used = 0;
+    size_t size = 0; /* of the last id */
+    for (size_t i = 0; i < count; i++) {
+        if (used + NUM_COUNT_BYTES + 1 > sizeof text) {
+            stream_bytes(&printer->out, text, used);
+            used = size = 0;
+        }
+        if (printer->index++)
+            text[used++] = ' ';
+        if (size && tokens[i].id == tokens[i - 1].id)
+            memcpy(text + used, text + used - 1 - size, size);
+        else
+            size = num_count(text + used, tokens[i].id);
+        used += size;
+    }
+    stream_bytes(&printer->out, text, used);
+}
+
 static int print_tokens(void *context, const struct token *tokens, size_t count, struct err *err)
 {
     struct printer *printer = context;
+    if (printer->job->mode == MODE_IDS) {
+        print_ids(printer, tokens, count);
+        return 0;
+    }
     for (size_t i = 0; i < count; i++, printer->index++)
         print_token(printer, &tokens[i]);
     return buf_check(&printer->table.line, err);

@@ -175,6 +175,7 @@ static const struct added_token *longest(const struct added_tokens *tokens, cons
         const struct added_token *token = &tokens->items[i];
         struct word pattern = pattern_of(token);
         if (token->normalized == normalized && pattern.size && pattern.size <= size &&
+            text[pattern.size - 1] == pattern.bytes[pattern.size - 1] && /* most often it is not */
             memcmp(text, pattern.bytes, pattern.size) == 0)
             return token;
     }

@@ -12,6 +12,10 @@ static const struct alignment *part_of(const struct aligned_text *text, size_t a
     const struct alignment *parts = text->parts;
     size_t low = *hint < text->part_count && parts[*hint].at <= at ? *hint : 0;
     size_t step = 1;
+    if (low + 1 == text->part_count || (low + 1 < text->part_count && parts[low + 1].at > at)) {
+        *hint = low;
+        return &parts[low];
+    }
     for (; low + step < text->part_count && parts[low + step].at <= at; step *= 2)
         low += step;
     size_t high = low + step < text->part_count ? low + step : text->part_count;

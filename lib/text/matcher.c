@@ -63,12 +63,14 @@ static int next_literal(struct matcher_walk *walk, struct text_range *match)
     const char *at = text->text + walk->at;
     const char *literal = walk->matcher->literal;
     size_t left = text->size - walk->at;
-    const char *first = size && left ? memchr(at, *literal, left) : NULL; /* most often none */
-    if (!first)
+    if (!size || !left)
         return 0;
-    left -= (size_t)(first - at);
-    bool here = left >= size && memcmp(first, literal, size) == 0;
-    const char *found = here ? first : memmem(first, left, literal, size);
+    const char *found = *at == *literal ? at : memchr(at, *literal, left); /* most often none */
+    if (found && size > 1) {
+        left -= (size_t)(found - at);
+        bool here = left >= size && memcmp(found, literal, size) == 0;
+        found = here ? found : memmem(found, left, literal, size);
+    }
     if (!found)
         return 0;
     match->start = (size_t)(found - text->text);
