@@ -91,6 +91,8 @@ size_t unicode_form_end(enum unicode_form form, const char *text, size_t size, s
         run = run && !joins;
         if (!joins && !(run && stays(form, next)))
             break;
+        length =
+            utf8_row_end(text, size, end, length) - end; /* as this one, so the same after it */
     }
     *all_stay = run;
     return end;
@@ -132,7 +134,9 @@ static size_t decompose(enum unicode_form form, utf8proc_int32_t *out, const cha
                         size_t size)
 {
     utf8proc_option_t options = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE;
-    utf8proc_int32_t parts[DECOMPOSED_MAX];
+    utf8proc_int32_t parts[DECOMPOSED_MAX]; /* of a character, and the same ones after it */
+    utf8proc_ssize_t added = 0;
+    uint32_t before = 0;
     size_t count = 0;
     int last = 0;
     if (is_compatible(form))
@@ -140,9 +144,12 @@ static size_t decompose(enum unicode_form form, utf8proc_int32_t *out, const cha
     for (size_t at = 0; at < size;) {
         uint32_t c = 0;
         at += utf8_decode(&c, text + at, size - at);
-        utf8proc_ssize_t added = 1;
-        *parts = (utf8proc_int32_t)c;
-        if (!unicode_is_form_after_9(c))
+        bool again = added && c == before;
+        if (!again) {
+            added = 1;
+            *parts = (utf8proc_int32_t)(before = c);
+        }
+        if (!again && !unicode_is_form_after_9(c))
             added = utf8proc_decompose_char(*parts, parts, DECOMPOSED_MAX, options, &last);
         if (out)
             memcpy(out + count, parts, (size_t)added * sizeof *parts);

@@ -76,6 +76,15 @@ static inline size_t utf8_decode(uint32_t *character, const char *bytes, size_t 
     return 1;
 }
 
+/* The end of a row of equal characters, of which the first, of `length` bytes, stands at `at`. */
+static inline size_t utf8_row_end(const char *text, size_t size, size_t at, size_t length)
+{
+    size_t end = at + length;
+    while (end < size && text[end] == text[end - length])
+        end++;
+    return end - (end - at) % length; /* the first bytes of characters may be the same */
+}
+
 /* The offset of the first byte that is not UTF-8; `size` when all of it is. */
 size_t utf8_invalid_at(const char *bytes, size_t size);
 

@@ -310,19 +310,22 @@ static void change_each(const struct normalizer *step, struct text_rewriter *rew
     const struct aligned_text *in = rewriter->in;
     const unsigned char *text = (const unsigned char *)in->bytes;
     char bytes[NORMALIZER_BYTES];
-    for (size_t at = 0, end; at < in->size; at = end) {
+    for (size_t at = 0, end; at < in->size;) {
         uint32_t c = 0;
         int written = NORMALIZER_SAME;
+        size_t length = 1;
         for (end = at; end < in->size && step->stays[text[end]]; end++)
             ;
         if (end == at) {
-            end += utf8_decode(&c, in->bytes + at, in->size - at);
+            length = utf8_decode(&c, in->bytes + at, in->size - at);
+            end = utf8_row_end(in->bytes, in->size, at, length);
             written = step->row->change(bytes, c);
         }
         if (written == NORMALIZER_SAME)
             text_rewriter_keep(rewriter, at, end);
-        else
-            text_rewriter_replace(rewriter, at, end, bytes, (size_t)written);
+        for (; written != NORMALIZER_SAME && at < end; at += length)
+            text_rewriter_replace(rewriter, at, at + length, bytes, (size_t)written);
+        at = end;
     }
 }
 

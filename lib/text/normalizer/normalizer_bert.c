@@ -40,26 +40,28 @@ static size_t chinese_from(const char *bytes, size_t size, size_t at)
     return at;
 }
 
+/* Blanks around each: one after the last and one before the next come in together. */
 static int space_chinese(const struct normalizer *step, struct text_rewriter *rewriter,
                          struct err *err)
 {
     const struct aligned_text *in = rewriter->in;
+    bool after = false; /* a Chinese character */
     (void)step;
     (void)err;
     for (size_t at = 0, end; at < in->size; at = end) {
         uint32_t c = 0;
         end = chinese_from(in->bytes, in->size, at);
-        if (end > at) {
-            text_rewriter_keep(rewriter, at, end);
-            continue;
-        }
-        end = at + utf8_decode(&c, in->bytes + at, in->size - at);
-        if (is_chinese(c))
-            text_rewriter_replace(rewriter, at, at, " ", 1);
+        if (end == at)
+            end += utf8_decode(&c, in->bytes + at, in->size - at);
+        size_t blanks = (size_t)after;
+        after = is_chinese(c);
+        blanks += after;
+        if (blanks)
+            text_rewriter_replace(rewriter, at, at, "  ", blanks);
         text_rewriter_keep(rewriter, at, end);
-        if (is_chinese(c))
-            text_rewriter_replace(rewriter, end, end, " ", 1);
     }
+    if (after)
+        text_rewriter_replace(rewriter, in->size, in->size, " ", 1);
     return 0;
 }
 

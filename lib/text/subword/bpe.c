@@ -296,10 +296,7 @@ static bool find_runs(struct beginning *begin, struct bpe_runs *runs)
         size_t size = bpe->by_characters ? utf8_decode(&c, bytes + at, begin->size - at) : 1;
         if (runs->count == FEW_RUNS || !find_character(begin, at, at + size, &id))
             return false;
-        end = at + size;
-        while (end < begin->size && bytes[end] == bytes[end - size])
-            end++;
-        end -= (end - at) % size; /* the first bytes of characters may be the same */
+        end = utf8_row_end(bytes, begin->size, at, size);
         if (!bpe_runs_add(runs, (struct bpe_run){id, (end - at) / size, size}))
             return false;
     }

@@ -174,3 +174,17 @@ TEST(the_version_of_unicode_is_known)
     ck_assert_int_eq(sscanf(unicode_version, "%d.", &major), 1);
     ck_assert_int_ge(major, 13);
 }
+
+TEST(a_row_of_equal_characters_ends_between_characters)
+{
+    static const struct {
+        const char *text;
+        size_t length, end;
+    } cases[] = {
+        {"aaab", 1, 3},     {"ab", 1, 1}, {"éééê", 2, 6},
+        {"我我我爱", 3, 9}, {"我", 3, 3}, {"ééa", 2, 4},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++)
+        ck_assert_uint_eq(utf8_row_end(cases[i].text, strlen(cases[i].text), 0, cases[i].length),
+                          cases[i].end);
+}
