@@ -71,10 +71,12 @@ const struct command command_rows[] = {
      "attn-cli init --shape tiny --set n_layer=3 --seed 7 -s \"Life is short\" -o mine\n"
      "attn-cli init --config mine/config.json --vocab mine/vocab.json -o other\n",
      init_command},
-    {"compare", FOR_COMPARE, "how far ways to attend are from dense attention", "[TEXT]...",
+    {"compare", FOR_COMPARE, "how far apart ways to attend, or two models, are",
+     "[MODEL MODEL] [TEXT]...",
      "attn-cli compare -s \"Life is short, eat dessert first\" --attention window:2,linear\n"
      "attn-cli compare -m life -s \"Life is short\" --attention dense,window:2+global:1,blocked:2\n"
-     "attn-cli compare -s \"Life is short\" --attention random:1,strided:2 --format json\n",
+     "attn-cli compare -s \"Life is short\" --attention random:1,strided:2 --format json\n"
+     "attn-cli compare life life-causal -s \"Life is short\"\n",
      compare_command},
     {"heads", FOR_HEADS, "show what every head does: induction, previous token, …", "[TEXT]...",
      "attn-cli heads\n"

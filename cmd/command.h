@@ -44,6 +44,7 @@ int info_command(const struct options *options, struct err *err);
 int init_command(const struct options *options, struct err *err);
 int train_command(const struct options *options, struct err *err);
 int compare_command(const struct options *options, struct err *err);
+int compare_models(const struct options *options, const char *const names[2], struct err *err);
 int attribute_command(const struct options *options, struct err *err);
 int patch_command(const struct options *options, struct err *err);
 int heads_command(const struct options *options, struct err *err);

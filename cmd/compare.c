@@ -1,5 +1,5 @@
 /* compare.c: `attn-cli compare`: ways to attend beside each other: how far every head is from dense
- * attention, and what each way costs. */
+ * attention, and what each way costs; or two models: compare_models.c. */
 #include <string.h>
 
 #include "base/stream.h"
@@ -29,8 +29,9 @@ static int check_options(struct job *job, struct err *err)
     bool edited =
         options->edit.edits.count || options->edit.ablations.count || options->edit.knockouts.count;
     if (!mechanism.attention && !edited)
-        return err_usage(err, "--attention: expected a list of what is to be compared with dense, "
-                              "as window:8,linear; or --edit, --ablate or --knockout");
+        return err_usage(
+            err, "--attention: expected a list of what is to be compared with dense, "
+                 "as window:8,linear; or --edit, --ablate or --knockout; or a second model");
     if (!mechanism.attention)
         mechanism.attention = "dense";
     job->format = format_choose(&table, &options->output, err);
@@ -95,11 +96,47 @@ static int compare(struct job *job, struct err *err)
     return failed ? -1 : 0;
 }
 
-int compare_command(const struct options *options, struct err *err)
+/* Operands that name models are no texts; with those of --model there may be two. */
+static int find_models(struct model_list *models, struct options *options, struct arena *arena,
+                       struct err *err)
+{
+    struct texts *operands = &options->input.operands;
+    struct texts texts = {arena_alloc(arena, operands->count, sizeof *texts.items, err), 0};
+    if (!texts.items || model_list_read(models, options, arena, err))
+        return -1;
+    for (size_t i = 0; i < operands->count; i++) {
+        const char *operand = operands->items[i];
+        if (!bundled_find(operand) && !file_is_directory(operand))
+            texts.items[texts.count++] = operand;
+        else if (listing_add(&models->names, operand, arena, err))
+            return -1;
+    }
+    if (models->names.count > 2)
+        return err_usage(err, "expected two models, found %zu", models->names.count);
+    if (models->names.count == 2)
+        *operands = texts;
+    return 0;
+}
+
+static int compare_ways(const struct options *options, struct err *err)
 {
     struct job job = {.options = options, .session.options = options};
     int failed = prepare(&job, err) || compare(&job, err);
     stream_discard(&job.out);
     session_release(&job.session);
     return failed ? -1 : 0;
+}
+
+int compare_command(const struct options *options, struct err *err)
+{
+    struct options own = *options;
+    struct model_list models;
+    struct arena arena = {0};
+    int failed = find_models(&models, &own, &arena, err);
+    if (!failed && models.names.count == 2)
+        failed = compare_models(&own, models.names.names, err);
+    else if (!failed)
+        failed = compare_ways(options, err);
+    arena_release(&arena);
+    return failed;
 }

@@ -236,7 +236,7 @@ try score -m "$in/school" 'Anna is old' --color always
 try score -m "$in/scho*" -m "$in/school" 'Anna is old'
 try score -m "$in/scho*" -m "$in/school" 'Anna is old' --total --format json
 try lens -m "$in/scho*" -m "$in/school" Anna --format csv
-try lens -m "$in/scho*" -m "$in/school" Anna --format csv
+try compare -m "$in/school" -m "$in/school" -s 'Anna is old' --format csv
 for format in text csv json svg html; do
     try lens -m "$in/school" 'Anna is old' --target Anna --show best,kl --format $format -o here
 done

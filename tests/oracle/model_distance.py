@@ -1,0 +1,55 @@
+"""What `compare A B` must find of two golden models: numpy in float64, over the values that
+family_reference.py's pass gives.
+
+    /usr/bin/python3 tests/oracle/model_distance.py A B 11,1,0 > tests/cli/compare/…/expected.csv
+"""
+
+import itertools
+import json
+import pathlib
+import sys
+
+import numpy
+
+from family_reference import Model, Pass, Weights, read_safetensors
+
+
+def values_of(folder, ids):
+    folder = pathlib.Path(folder)
+    model = Model(json.loads((folder / "config.json").read_text()))
+    entries = read_safetensors(folder / "model.safetensors")
+    weights = Weights(entries, model.names["prefix"])
+    return {name: numpy.array(x, float) for name, x in Pass(model, weights, ids).seen.items()}
+
+
+def jensen_shannon(p, q):
+    """The mean over rows of the root of the divergence, in bits."""
+    m = (p + q) / 2
+    with numpy.errstate(divide="ignore", invalid="ignore"):
+        terms = numpy.where(p > 0, p * numpy.log2(p / m), 0) + numpy.where(q > 0, q * numpy.log2(q / m), 0)
+    return numpy.sqrt(numpy.maximum(terms.sum(-1) / 2, 0)).mean()
+
+
+def main(first, second, ids):
+    a, b = values_of(first, ids), values_of(second, ids)
+    for name in a:
+        if not name.endswith(".weights"):
+            continue
+        layer = name.split(".")[1]
+        heads = range(len(a[name]))
+        costs = [[jensen_shannon(a[name][i], b[name][j]) for j in heads] for i in heads]
+        best = min(itertools.permutations(heads), key=lambda to: sum(costs[i][to[i]] for i in heads))
+        for i in heads:
+            print(f"weights,{layer},{i},{costs[i][i]:.9g},{best[i]},{costs[i][best[i]]:.9g}")
+    for name, x in a.items():
+        parts = name.split(".")
+        site = f"{parts[2]},{parts[1]}" if parts[0] == "h" else f"{name},"
+        if x.shape != b[name].shape:
+            continue
+        finite = numpy.isfinite(x) & numpy.isfinite(b[name])
+        off = numpy.linalg.norm((x - b[name])[finite]) / numpy.linalg.norm(x[finite])
+        print(f"{site},,{off:.9g},,")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], [int(i) for i in sys.argv[3].split(",")])
