@@ -25,7 +25,7 @@ TEST_LIBS = -lcheck $(call archive,subunit) $(call archive,rt)
 # Worked examples; the default, which is trained: in the binary it comes first; and `translate`,
 # which is trained, too, and stays as it is.
 EXAMPLES = life life-causal life-4-heads life-grouped life-cross journey journey-causal
-MODELS = tiny $(EXAMPLES) translate
+BUNDLED = tiny $(EXAMPLES) translate
 MODEL_FILES := $(wildcard models/*/*.json models/*/*.safetensors models/*/merges.txt)
 
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
@@ -96,7 +96,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/dependencies
 # The models in the binary: their files' bytes as a table in C.
 $(BUILD)/lib/model/bundled_models.c: models/embed.sh $(MODEL_FILES)
 	@mkdir -p $(@D)
-	$(call SAY,embed,models) sh models/embed.sh $(MODELS) >$@.part; mv $@.part $@
+	$(call SAY,embed,models) sh models/embed.sh $(BUNDLED) >$@.part; mv $@.part $@
 
 # The page of --format html, in the same way.
 $(BUILD)/lib/draw/page_template.c: lib/draw/page/embed.sh $(wildcard lib/draw/page/*)
@@ -303,6 +303,9 @@ bench-tokenizers: $(BUILD)/attn-cli ## FOLDERS= on TEXT=, beside tokenizers.js
 	@cd tests/other_tokenizers && npm ci --silent && \
 		node speed.mjs $(abspath $<) $(abspath $(TEXT) $(FOLDERS))
 
+check-published: $(BUILD)/attn-cli ## others' numbers of the checkpoints in MODELS=
+	@sh tests/published.sh '$(MODELS)' $(BUILD)
+
 pictures: $(BUILD)/attn-cli ## draw the README's pictures anew
 	@sh data/pictures/draw.sh $(BUILD)/attn-cli
 
@@ -371,5 +374,5 @@ help: ## show this
 .PHONY: all run test test-all test-hostile test-bare test-faults test-cluster test-page asan tsan
 .PHONY: coverage valgrind format format-check models endure bench-peers pictures tiny install
 .PHONY: test-things uninstall clean help fuzzers fuzz fuzz-structured long-hauls FORCE
-.PHONY: bench-tokenizers
+.PHONY: bench-tokenizers check-published
 .DELETE_ON_ERROR:
