@@ -40,18 +40,29 @@ int edit_options_read(struct edit_list *list, const struct edit_options *options
     return edits_check(&list->edits, config, err) || check_texts(list, options, err) ? -1 : 0;
 }
 
+/* Ids in place of a text, where the model has no tokenizer. */
+static int read_text(struct text_pair *pair, struct input input, const struct options *options,
+                     const struct viewer *viewer, struct arena *arena, struct err *err)
+{
+    const char *text = options->input.source;
+    struct input source = {.text = text, .size = text ? strlen(text) : 0};
+    if (!viewer->tokenizer)
+        input = (struct input){.ids = arena_text(arena, input.text, input.size, err)};
+    return input.text || input.ids
+               ? viewer_read(viewer, pair, &input, text ? &source : NULL, arena, err)
+               : -1;
+}
+
 /* The texts stand in what was opened. */
 static int read_reference(struct edit_texts *texts, struct inputs *inputs,
                           const struct options *options, const struct viewer *viewer,
                           struct arena *arena, struct err *err)
 {
     struct input_options file = {.file = options->edit.reference};
-    const char *text = options->input.source;
-    struct input source = {.text = text, .size = text ? strlen(text) : 0};
     int failed = inputs_open(inputs, &file, INPUTS_SOME, err);
     struct text_pair *pairs = failed ? NULL : arena_alloc(arena, inputs->count, sizeof *pairs, err);
     for (size_t i = 0; pairs && i < inputs->count && !failed; i++)
-        if (viewer_read(viewer, &pairs[i], &inputs->items[i], text ? &source : NULL, arena, err))
+        if (read_text(&pairs[i], inputs->items[i], options, viewer, arena, err))
             failed = inputs_blame(inputs, i, err);
     texts->reference = pairs;
     texts->reference_count = inputs->count;
@@ -61,12 +72,8 @@ static int read_reference(struct edit_texts *texts, struct inputs *inputs,
 static int read_from(struct text_pair *pair, const struct options *options,
                      const struct viewer *viewer, struct arena *arena, struct err *err)
 {
-    const char *text = options->input.source;
-    struct input source = {.text = text, .size = text ? strlen(text) : 0};
     struct input input = {.text = options->edit.from, .size = strlen(options->edit.from)};
-    return viewer_read(viewer, pair, &input, text ? &source : NULL, arena, err)
-               ? err_prefix(err, "--from")
-               : 0;
+    return read_text(pair, input, options, viewer, arena, err) ? err_prefix(err, "--from") : 0;
 }
 
 int edit_options_fill(struct edit_list *list, const struct options *options, struct viewer *viewer,
