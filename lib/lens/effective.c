@@ -152,9 +152,10 @@ static int check_zeroing(const struct selection *selection, const struct run *ru
         for (enum site site = SITE_CONTEXT; run->edits && site <= SITE_RESID_POST; site++)
             if (edits_have(run->edits, site, layers.items[i]))
                 return err_usage(err,
-                                 "'value_zeroing': expected no edit of its layer after the values, "
-                                 "found one of '%s'",
-                                 site_rows[site].name);
+                                 "'value_zeroing': expected no edit after the values in a layer "
+                                 "that is shown, found one of '%s' in layer %zu: the rest of the "
+                                 "layer is run again as the model has it; --layer names others",
+                                 site_rows[site].name, layers.items[i]);
     return 0;
 }
 
