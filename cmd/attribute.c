@@ -97,8 +97,10 @@ static int write_bars(struct job *job, const struct report *report, struct err *
                                   err);
 }
 
-static int write_text(struct job *job, size_t index, struct err *err)
+static int write_text(void *context, size_t *done, struct err *err)
 {
+    struct job *job = context;
+    size_t index = (*done)++;
     struct session *session = &job->session;
     struct text_pair pair;
     struct attribution attribution;
@@ -134,32 +136,21 @@ static int prepare(struct job *job, struct err *err)
         return -1;
     job->question.answer = answer.id;
     job->question.against = answer.against;
-    const struct format *format = job->output.format;
     if (output_check_made(&job->output, err))
         return -1;
-    looks_note(&options->looks, format);
+    looks_note(&options->looks, job->output.format);
     job->place = page_place(&options->looks, &job->style);
     job->place.count = session->inputs.count;
-    if (format->one_sentence && !job->output.to_folder && session->inputs.count > 1)
-        return err_usage(err,
-                         "--format %s: one file holds one sentence, found %zu: give a folder (-o "
-                         "DIR/)",
-                         format->name, session->inputs.count);
-    return 0;
+    return output_check_count(&job->output, session->inputs.count, err);
 }
 
 static int write_all(struct job *job, struct err *err)
 {
-    struct progress progress;
-    size_t count = job->session.inputs.count;
-    progress_begin_beside(&progress, job->options->output.path, "texts");
-    for (size_t i = 0; i < count; i++) {
-        if (write_text(job, i, err))
-            return -1;
-        progress_show(&progress, i + 1, count, NULL);
-    }
-    progress_end(&progress);
-    return output_commit(&job->output, err);
+    return progress_over_texts(job->session.inputs.count, job->options->output.path, write_text,
+                               job, err) ||
+                   output_commit(&job->output, err)
+               ? -1
+               : 0;
 }
 
 int attribute_command(const struct options *options, struct err *err)

@@ -65,20 +65,16 @@ static int read_target(struct job *job, struct err *err)
 
 static int check_output(struct job *job, struct err *err)
 {
-    const struct format *format = job->output.format;
     size_t count = job->session.inputs.count;
     size_t models = job->models.hashes ? job->models.names.count : 1;
-    bool one = format->one_sentence && !job->output.to_folder;
-    if (output_check_made(&job->output, err))
+    const struct output *output = &job->output;
+    if (output_check_made(output, err) || output_check_count(output, count, err))
         return -1;
-    if (one && count > 1)
-        return err_usage(err, "--format %s: one file holds one text, found %zu", format->name,
-                         count);
-    if (one && models > 1)
+    if (output->format->one_sentence && !output->to_folder && models > 1)
         return err_usage(err,
                          "--format %s: one file holds one model, found %zu: give a folder "
                          "(-o DIR/), or csv or tidy",
-                         format->name, models);
+                         output->format->name, models);
     job->place = page_place(&job->options->looks, &job->style);
     job->place.count = count * models;
     job->place.sentences = count;
@@ -187,8 +183,10 @@ static int write_lens(struct job *job, const struct logit_lens *lens,
                : 0;
 }
 
-static int look_at(struct job *job, size_t index, struct err *err)
+static int look_at(void *context, size_t *done, struct err *err)
 {
+    struct job *job = context;
+    size_t index = (*done)++;
     struct text_pair pair;
     struct logit_lens lens;
     arena_clear(&job->one);
@@ -203,16 +201,8 @@ static int look_at(struct job *job, size_t index, struct err *err)
 static int look(void *context, struct err *err)
 {
     struct job *job = context;
-    struct progress progress;
-    size_t count = job->session.inputs.count;
-    progress_begin_beside(&progress, job->options->output.path, "texts");
-    for (size_t i = 0; i < count; i++) {
-        if (look_at(job, i, err))
-            return -1;
-        progress_show(&progress, i + 1, count, NULL);
-    }
-    progress_end(&progress);
-    return 0;
+    return progress_over_texts(job->session.inputs.count, job->options->output.path, look_at, job,
+                               err);
 }
 
 int lens_command(const struct options *options, struct err *err)

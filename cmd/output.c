@@ -144,6 +144,15 @@ int output_check_selection(const struct output *output, const struct selection *
                      output->format->name);
 }
 
+int output_check_count(const struct output *output, size_t texts, struct err *err)
+{
+    if (!output->format->one_sentence || output->to_folder || texts <= 1)
+        return 0;
+    return err_usage(err,
+                     "--format %s: one file holds one text, found %zu: give a folder (-o DIR/)",
+                     output->format->name, texts);
+}
+
 static bool is_html(const struct output *output)
 {
     return strcmp(output->format->name, "html") == 0;

@@ -72,6 +72,9 @@ int output_choose(struct output *output, const struct output_options *options, s
 int output_check_selection(const struct output *output, const struct selection *selection,
                            struct err *err);
 
+/* Refuse several texts in a format that holds one, unless each has a file in a folder. */
+int output_check_count(const struct output *output, size_t texts, struct err *err);
+
 /* What is made of texts, as scores are, has pages and JSON of its own: these are one file; and a
  * page for browsers is its picture. */
 int output_check_made(const struct output *output, struct err *err);

@@ -36,15 +36,10 @@ struct job {
 /* What was asked for must fit into what is to be written. */
 static int check_format(const struct job *job, struct err *err)
 {
-    const struct format *format = job->output.format;
-    if (output_check_selection(&job->output, &job->request.selection, err))
-        return -1;
-    if (format->one_sentence && !job->output.to_folder && job->session.inputs.count > 1)
-        return err_usage(err,
-                         "--format %s: one file holds one sentence, found %zu: give a folder (-o "
-                         "DIR/)",
-                         format->name, job->session.inputs.count);
-    return 0;
+    return output_check_selection(&job->output, &job->request.selection, err) ||
+                   output_check_count(&job->output, job->session.inputs.count, err)
+               ? -1
+               : 0;
 }
 
 static int prepare(struct job *job, struct err *err)

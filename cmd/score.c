@@ -35,13 +35,11 @@ static int check_inputs(struct score_job *job, struct err *err)
         return -1;
     if (special.after_count)
         return err_usage(err, "--continue: expected no token after a text, found --add-special");
-    const struct format *format = job->output.format;
     size_t count = job->session.inputs.count;
-    if (format->one_sentence && !job->output.to_folder && count > 1 && !job->view.whole)
-        return err_usage(err, "--format %s: one file holds one text, found %zu", format->name,
-                         count);
     job->place = page_place(&job->options->looks, &job->style);
     job->place.count = job->view.whole ? 1 : count;
+    if (output_check_count(&job->output, job->place.count, err))
+        return -1;
     if (job->models.hashes && !score_is_beside(job))
         job->place.count *= job->models.names.count;
     if (!job->view.whole)
@@ -215,8 +213,9 @@ static int read_group(struct score_job *job, struct score_group *group, struct e
     return 0;
 }
 
-static int run_group(struct score_job *job, size_t *done, struct err *err)
+static int run_group(void *context, size_t *done, struct err *err)
 {
+    struct score_job *job = context;
     struct score_group group = {.first = *done};
     if (read_group(job, &group, err))
         return -1;
@@ -233,19 +232,14 @@ static int run_group(struct score_job *job, size_t *done, struct err *err)
 static int score(void *context, struct err *err)
 {
     struct score_job *job = context;
-    struct progress progress;
     size_t count = job->session.inputs.count;
     job->place.index = score_is_beside(job) ? 0 : job->models.open * count;
     job->view.origin.hash = job->models.hashes ? job->models.hashes[job->models.open] : NULL;
     job->all = (struct score_sum){.tokens = 0};
-    progress_begin_beside(&progress, job->options->output.path, "texts");
-    for (size_t done = 0; done < count;) {
-        if (run_group(job, &done, err))
-            return -1;
-        progress_show(&progress, done, count, NULL);
-    }
-    progress_end(&progress);
-    return score_write_end(job, err);
+    return progress_over_texts(count, job->options->output.path, run_group, job, err) ||
+                   score_write_end(job, err)
+               ? -1
+               : 0;
 }
 
 int score_command(const struct options *options, struct err *err)
