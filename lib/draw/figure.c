@@ -42,9 +42,11 @@ void figure_title(struct buf *out, const struct report *report, const struct sty
     label_line(out, name, strlen(name));
     if (has_title(style))
         return;
-    buf_text(out, " · ");
     if (report->about)
-        buf_format(out, "%s · ", report->about);
+        buf_format(out, " · %s", report->about);
+    if (!report->sentence.count) /* it is about the model alone */
+        return;
+    buf_text(out, " · ");
     tokenized_visible(out, &report->sentence);
 }
 
@@ -169,15 +171,20 @@ PICTURE(svg, DRAWING_SVG)
 PICTURE(png, DRAWING_PNG)
 PICTURE(pdf, DRAWING_PDF)
 
-int figure_write_page(struct stream *out, const struct report *report, const struct place *place,
-                      struct err *err)
+void figure_begin_page(struct stream *out)
 {
     static const char head[] = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
                                "<meta name=\"viewport\" content=\"width=device-width\">\n"
                                "<title>attn-cli</title>\n"
                                "<style>svg { display: block; max-width: 100%; margin: 0 auto }"
                                "</style>\n";
+    stream_text(out, head);
+}
+
+int figure_write_page(struct stream *out, const struct report *report, const struct place *place,
+                      struct err *err)
+{
     if (place->index == 0)
-        stream_text(out, head);
+        figure_begin_page(out);
     return write_report(out, DRAWING_SVG, report, place, err);
 }

@@ -78,6 +78,9 @@ int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *
 int figure_write(struct stream *out, enum drawing_form form, const struct figure *figure,
                  struct err *err);
 
+/* What stands before pictures in SVG on a page for browsers. */
+void figure_begin_page(struct stream *out);
+
 /* --- sections --------------------------------------------------------------------------------- */
 
 /* The sheets of a site in all layers of a report, in memory of the arena; no layers: it has none.

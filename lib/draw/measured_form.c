@@ -158,6 +158,13 @@ PICTURE(svg, DRAWING_SVG)
 PICTURE(png, DRAWING_PNG)
 PICTURE(pdf, DRAWING_PDF)
 
+static int write_html(struct stream *out, const struct measured_list *list,
+                      const struct place *place, struct err *err)
+{
+    figure_begin_page(out);
+    return write_picture(out, DRAWING_SVG, list, place->style, err);
+}
+
 /* --- the forms -------------------------------------------------------------------------------- */
 
 const struct measured_form measured_forms[] = {
@@ -168,11 +175,18 @@ const struct measured_form measured_forms[] = {
      measured_tidy_write, NULL},
     {"json", ".json", "one object, the numbers as nested arrays", false, false, measured_json_write,
      NULL},
+    {"jsonl", ".jsonl", "the same on one line for each group of them", false, false,
+     measured_jsonl_write, NULL},
+    {"npy", ".npy", "numpy's file of one array: all matrices, stacked", false, true,
+     measured_npy_write, NULL},
+    {"safetensors", ".safetensors", "every matrix under its name, float32", false, true,
+     measured_tensors_write, NULL},
     {"svg", ".svg", "a picture for papers and web pages", true, false, write_svg, NULL},
     {"png", ".png", "the same in pixels; needs pango and cairo", false, true, write_png,
      drawing_check},
     {"pdf", ".pdf", "the same, its text selectable; needs pango and cairo", false, true, write_pdf,
      drawing_check},
+    {"html", ".html", "the picture on a page for browsers", false, false, write_html, NULL},
 };
 
 const size_t measured_form_count = sizeof measured_forms / sizeof *measured_forms;

@@ -271,6 +271,20 @@ void measured_json_measures(struct stream *out, const struct measured *measured)
     put_measures(&(struct json_writer){.stream = out, .one_line = true}, NULL, measured);
 }
 
+static void put_group(struct json_writer *json, const char *name, const struct measured *measured)
+{
+    json_put_open(json, name, '{');
+    json_put_text(json, "model", measured->model);
+    json_put_integer(json, "texts", measured->texts);
+    json_put_open(json, "settings", '{');
+    for (size_t k = 0; k < measured->column_count; k++)
+        if (measured->columns[k].value)
+            json_put_text(json, measured->columns[k].name, measured->columns[k].value);
+    json_put_close(json, '}');
+    put_measures(json, "measures", measured);
+    json_put_close(json, '}');
+}
+
 int measured_json_write(struct stream *out, const struct measured_list *list,
                         const struct place *place, struct err *err)
 {
@@ -278,21 +292,21 @@ int measured_json_write(struct stream *out, const struct measured_list *list,
     struct json_writer json = {.stream = out};
     json_put_open(&json, NULL, '{');
     json_put_open(&json, "groups", '[');
-    for (size_t i = 0; i < list->count; i++) {
-        const struct measured *measured = &list->items[i];
-        json_put_open(&json, "\n ", '{');
-        json_put_text(&json, "model", measured->model);
-        json_put_integer(&json, "texts", measured->texts);
-        json_put_open(&json, "settings", '{');
-        for (size_t k = 0; k < measured->column_count; k++)
-            if (measured->columns[k].value)
-                json_put_text(&json, measured->columns[k].name, measured->columns[k].value);
-        json_put_close(&json, '}');
-        put_measures(&json, "measures", measured);
-        json_put_close(&json, '}');
-    }
+    for (size_t i = 0; i < list->count; i++)
+        put_group(&json, "\n ", &list->items[i]);
     json_put_close(&json, ']');
     json_put_close(&json, '}');
     stream_char(out, '\n');
+    return 0;
+}
+
+int measured_jsonl_write(struct stream *out, const struct measured_list *list,
+                         const struct place *place, struct err *err)
+{
+    (void)place, (void)err;
+    for (size_t i = 0; i < list->count; i++) {
+        put_group(&(struct json_writer){.stream = out, .one_line = true}, NULL, &list->items[i]);
+        stream_char(out, '\n');
+    }
     return 0;
 }

@@ -10,7 +10,9 @@
  *      "entropy": {"basis": "…", "layers": [0, 1], "heads": [0, 1], "values": [[1.2, …], …]},
  *      "mean": {"basis": "…", "maps": [{"layer": 0, "head": 0, "values": [[1], [0.5, 0.5]]}]}}}]}
  *
- * In JSON null is where nothing was counted.
+ * In JSON null is where nothing was counted; jsonl has a line for each group. npy stacks all
+ * sheets, which must be of one size, as [sheets, rows, columns]; safetensors names each: induction,
+ * max.l00.h03, of several groups model.induction.
  */
 #ifndef ATTN_WRITE_MEASURED_DATA_H
 #define ATTN_WRITE_MEASURED_DATA_H
@@ -28,6 +30,12 @@ int measured_tidy_write(struct stream *, const struct measured_list *, const str
                         struct err *);
 int measured_json_write(struct stream *, const struct measured_list *, const struct place *,
                         struct err *);
+int measured_jsonl_write(struct stream *, const struct measured_list *, const struct place *,
+                         struct err *);
+int measured_npy_write(struct stream *, const struct measured_list *, const struct place *,
+                       struct err *);
+int measured_tensors_write(struct stream *, const struct measured_list *, const struct place *,
+                           struct err *);
 
 /* The names of the columns that tell one from the others, or what they hold: each with its comma.
  */
