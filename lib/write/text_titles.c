@@ -9,11 +9,13 @@ static void add_title(struct buf *line, const struct report *report, const struc
 {
     struct tokenized model = {.text = report->model, .size = strlen(report->model)};
     tokenized_visible(line, &model);
-    buf_text(line, " · ");
     if (report->mechanism)
-        buf_format(line, "%s · ", report->mechanism);
+        buf_format(line, " · %s", report->mechanism);
     if (place_sentences(place) > 1)
-        buf_format(line, "sentence %zu · ", place_sentence(place));
+        buf_format(line, " · sentence %zu", place_sentence(place));
+    if (!report->sentence.count) /* it is about the model alone */
+        return;
+    buf_text(line, " · ");
     tokenized_visible(line, &report->sentence);
 }
 
