@@ -174,25 +174,32 @@ int tokenizer_role(const struct tokenizer *tokenizer, enum token_role role, uint
     return text ? token_set_find(tokenizer->set, text, strlen(text), id, found, err) : 0;
 }
 
-int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
+int tokenizer_find_begin(uint32_t *begin, bool *found, const struct tokenizer *tokenizer,
+                         const struct folder *folder, struct err *err)
 {
     static const char *const names[] = {"<|endoftext|>", "<|begin_of_text|>", "<s>", "<bos>",
                                         "[BOS]"};
     const char *named = tokenizer->config.tokens[ROLE_BOS];
     char shown[LABEL_EXCERPT_BYTES];
-    bool found = false;
-    if (tokenizer_role(tokenizer, ROLE_BOS, &tokenizer->begin, &found, err))
+    *found = false;
+    if (tokenizer_role(tokenizer, ROLE_BOS, begin, found, err))
         return -1;
-    if (named && !found)
+    if (named && !*found)
         return err_set(err, "'%s/%s': bos_token: '%s' is not in the vocabulary", folder->path,
                        "tokenizer_config.json", label_excerpt(shown, named, strlen(named)));
-    if (!found &&
-        tokenizer_config_model_begin(&tokenizer->begin, &found, tokenizer->set, folder, err))
+    if (!*found && tokenizer_config_model_begin(begin, found, tokenizer->set, folder, err))
         return -1;
-    for (size_t i = 0; !found && i < sizeof names / sizeof *names; i++)
-        if (token_set_find(tokenizer->set, names[i], strlen(names[i]), &tokenizer->begin, &found,
-                           err))
+    for (size_t i = 0; !*found && i < sizeof names / sizeof *names; i++)
+        if (token_set_find(tokenizer->set, names[i], strlen(names[i]), begin, found, err))
             return -1;
+    return 0;
+}
+
+int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
+{
+    bool found = false;
+    if (tokenizer_find_begin(&tokenizer->begin, &found, tokenizer, folder, err))
+        return -1;
     if (!found)
         return err_set(err,
                        "'%s': expected a token to begin texts with (<|endoftext|>, <s>, …), "

@@ -60,6 +60,10 @@ void tokenizer_spell_special(struct tokenizer *tokenizer);
 int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *folder,
                           struct err *err);
 
+/* That token, if there is one. */
+int tokenizer_find_begin(uint32_t *begin, bool *found, const struct tokenizer *tokenizer,
+                         const struct folder *folder, struct err *err);
+
 /* From now on every text stands between the tokens that the tokenizer's own program puts around it:
  * those of its post_processor, less or more those of which tokenizer_config.json says
  * `add_bos_token` or `add_eos_token`, or a class of Llama's kind for a tokenizer.model. And those
