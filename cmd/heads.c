@@ -1,70 +1,140 @@
 /* heads.c: `attn-cli heads`: what every head of a model does, measured on texts and on repeated
  * random tokens. */
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/names.h"
 #include "base/stream.h"
 #include "command.h"
-#include "output.h"
-#include "measure/head_scores.h"
-#include "draw/measured_form.h"
+#include "heads.h"
 #include "write/text_line.h"
-#include "progress.h"
-#include "session.h"
-
-enum { ORIGIN_BYTES = 160 };
-
-struct job {
-    const struct options *options;
-    enum score sort, map;             /* SCORES: none */
-    bool table, csv;                  /* a line a head … */
-    const struct measured_form *form; /* … else layers by heads, in this form */
-    struct style style;
-    struct session session;
-    struct head_survey survey;
-    struct progress progress;
-    struct head_line *lines;
-    size_t count;
-};
 
 /* --- options --------------------------------------------------------------------------------- */
 
-static int find_score(enum score *score, const char *option, const char *name, struct err *err)
+static int choose(struct heads_job *job, size_t *index, const char *option, const char *name,
+                  size_t size, struct err *err)
 {
-    size_t index = SCORES;
-    if (name && names_choose(&index, NAMES(score_rows, SCORES), option, name, err))
-        return -1;
-    *score = (enum score)index;
+    return score_choose(&job->scores, index, option, name, size, &job->session.arena, err);
+}
+
+/* All that need no file which is not given; "offset" needs a number. */
+static int choose_all(struct heads_job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    for (size_t i = 0; i < score_row_count; i++) {
+        const struct score_row *row = &score_rows[i];
+        size_t index = 0;
+        bool lacks = (row->material == OF_PAIRS && !options->heads.pairs) ||
+                     (row->material == OF_NEEDLES && !options->heads.needles) ||
+                     row->measure == MEASURE_OFFSET;
+        if (!lacks && choose(job, &index, "--score", row->name, strlen(row->name), err))
+            return -1;
+    }
     return 0;
 }
 
+static int choose_listed(struct heads_job *job, const char *list, struct err *err)
+{
+    size_t index = 0;
+    for (;; list++) {
+        size_t size = strcspn(list, ",");
+        if (choose(job, &index, "--score", list, size, err))
+            return -1;
+        list += size;
+        if (!*list)
+            return 0;
+    }
+}
+
+/* The usual ones, and those that a file was given for. */
+static int choose_default(struct heads_job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    size_t index = 0;
+    score_choose_usual(&job->scores);
+    if (options->heads.pairs && choose(job, &index, "--score", "successor", 9, err))
+        return -1;
+    return options->heads.needles && (choose(job, &index, "--score", "needle", 6, err) ||
+                                      choose(job, &index, "--score", "needle-top", 10, err))
+               ? -1
+               : 0;
+}
+
+/* Files and scores that need them come together. */
+static int check_files(const struct heads_job *job, struct err *err)
+{
+    const struct {
+        enum score_material material;
+        const char *option, *path, *score;
+    } files[] = {{OF_PAIRS, "pairs", job->options->heads.pairs, "successor"},
+                 {OF_NEEDLES, "needle", job->options->heads.needles, "needle"}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const char *found = NULL;
+        for (size_t k = 0; k < job->scores.count; k++)
+            if (job->scores.items[k].row->material == files[i].material)
+                found = job->scores.items[k].name;
+        if (found && !files[i].path)
+            return err_usage(err, "%s: expected --%s FILE beside it, found none", found,
+                             files[i].option);
+        if (!found && files[i].path)
+            return err_usage(err, "--%s: expected the score %s beside it, found others",
+                             files[i].option, files[i].score);
+    }
+    return 0;
+}
+
+static int choose_scores(struct heads_job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    const char *list = options->heads.score;
+    const char *map = options->heads.map;
+    const char *sort = options->heads.sort;
+    size_t index = 0;
+    if (map && list)
+        return err_usage(err, "--map: expected it without --score: it is the one that is shown");
+    if (map    ? choose(job, &index, "--map", map, strlen(map), err)
+        : list ? strcmp(list, "all") ? choose_listed(job, list, err) : choose_all(job, err)
+               : choose_default(job, err))
+        return -1;
+    job->map = map ? &job->scores.items[index] : NULL;
+    if (sort && choose(job, &index, "--sort", sort, strlen(sort), err))
+        return -1;
+    job->sort = sort ? &job->scores.items[index] : NULL;
+    return check_files(job, err);
+}
+
+static bool is_form(const struct heads_job *job, const char *name)
+{
+    return strcmp(job->form->name, name) == 0;
+}
+
 /* Of a table, what is read or loaded: text and CSV; of maps every form. */
-static int check_options(struct job *job, struct err *err)
+static int check_options(struct heads_job *job, struct err *err)
 {
     const struct options *options = job->options;
     const struct format_table table = FORMAT_TABLE(measured_forms, measured_form_count);
-    if (find_score(&job->sort, "--sort", options->heads.sort, err) ||
-        find_score(&job->map, "--map", options->heads.map, err))
+    if (choose_scores(job, err))
         return -1;
     job->form = format_choose(&table, &options->output, err);
     if (!job->form)
         return -1;
-    job->csv = strcmp(job->form->name, "csv") == 0;
-    job->table = job->map == SCORES && (job->csv || strcmp(job->form->name, "text") == 0);
-    if (job->sort < SCORES && !job->table)
+    job->csv = is_form(job, "csv");
+    job->table = !job->map && (job->csv || is_form(job, "text"));
+    if (job->sort && !job->table)
         return err_usage(err, "--sort: it is for the lines of text and csv, found %s%s",
-                         job->map < SCORES ? "--map " : "--format ",
-                         job->map < SCORES ? options->heads.map : job->form->name);
-    return looks_read(&job->style, options, err);
+                         job->map ? "--map " : "--format ",
+                         job->map ? job->map->name : job->form->name);
+    bool is_data = job->csv || is_form(job, "tidy") || is_form(job, "json") ||
+                   is_form(job, "jsonl") || is_form(job, "safetensors");
+    job->survey.with_random = options->heads.null || (is_data && !job->map);
+    return 0;
 }
 
 /* --- measuring ------------------------------------------------------------------------------- */
 
-static int add_text(struct job *job, size_t index, struct err *err)
+static int add_text(struct heads_job *job, size_t index, struct err *err)
 {
     struct arena arena = {0};
     struct text_pair pair = {0};
@@ -75,123 +145,185 @@ static int add_text(struct job *job, size_t index, struct err *err)
     return failed;
 }
 
-static int measure(struct job *job, struct err *err)
+/* What a model lacks is left out, unless it was asked for by name. */
+static int leave_out(struct heads_job *job, struct err *err)
 {
-    uint64_t seed = (uint64_t)job->options->heads.seed;
-    if (head_survey_open(&job->survey, &job->session.viewer, seed, &job->session.arena, err))
-        return -1;
-    if (inputs_open(&job->session.inputs, &job->options->input, INPUTS_ANY, err))
-        return -1;
-    if (job->session.inputs.count)
-        print_note_of_tokenizer(job->session.viewer.tokenizer);
-    progress_begin(&job->progress, "texts");
-    size_t count = HEAD_SURVEY_REPEATS + job->session.inputs.count;
-    for (size_t i = 0; i < HEAD_SURVEY_REPEATS; i++) {
-        if (head_survey_add_repeat(&job->survey, i, err))
-            return -1;
-        progress_show(&job->progress, i + 1, count, NULL);
+    const struct model *model = &job->session.viewer.model;
+    struct err why = {0};
+    size_t kept = 0;
+    if (!head_survey_needs(&job->survey, OF_WORDS) && !head_survey_needs(&job->survey, OF_PAIRS))
+        return 0;
+    if (!circuits_check(model, true, &why))
+        return 0;
+    if (!job->options->heads.score || strcmp(job->options->heads.score, "all") != 0)
+        return err_adopt(err, &why);
+    for (size_t i = 0; i < job->scores.count; i++) {
+        enum score_material material = job->scores.items[i].row->material;
+        if (material != OF_WORDS && material != OF_PAIRS)
+            job->scores.items[kept++] = job->scores.items[i];
     }
-    for (size_t i = 0; i < job->session.inputs.count; i++) {
+    job->scores.count = kept;
+    print_note("copying and successor are left out: %s", why.text);
+    return 0;
+}
+
+/* What begins texts: by the tokenizer, else by the config. */
+static int find_bos(struct heads_job *job, struct err *err)
+{
+    const struct viewer *viewer = &job->session.viewer;
+    uint32_t bos = 0;
+    bool found = false;
+    job->survey.bos = viewer->model.config.bos_id;
+    if (!viewer->tokenizer)
+        return 0;
+    if (tokenizer_find_begin(&bos, &found, viewer->tokenizer, &viewer->model.folder, err))
+        return -1;
+    job->survey.bos = found ? (long long)bos : -1;
+    return 0;
+}
+
+static int measure(struct heads_job *job, struct err *err)
+{
+    struct session *session = &job->session;
+    struct head_survey *survey = &job->survey;
+    survey->viewer = &session->viewer;
+    survey->scores = &job->scores;
+    survey->seed = (uint64_t)job->options->heads.seed;
+    if (inputs_open(&session->inputs, &job->options->input, INPUTS_ANY, err) ||
+        head_materials_open(job, err))
+        return -1;
+    survey->on_texts = session->inputs.count > 0;
+    if (leave_out(job, err) || find_bos(job, err) || head_survey_open(survey, &session->arena, err))
+        return -1;
+    if (session->inputs.count)
+        print_note_of_tokenizer(session->viewer.tokenizer);
+    size_t repeats = head_survey_needs(survey, OF_REPEATS) ? HEAD_SURVEY_REPEATS : 0;
+    size_t texts = head_survey_needs(survey, OF_TEXTS) ? session->inputs.count : 0;
+    progress_begin(&job->progress, "texts");
+    job->steps = repeats + texts + job->needle_count + (job->options->heads.pairs != NULL) +
+                 head_survey_needs(survey, OF_WORDS);
+    for (size_t i = 0; i < repeats; i++) {
+        if (head_survey_add_repeat(survey, i, err))
+            return -1;
+        progress_show(&job->progress, ++job->done, job->steps, NULL);
+    }
+    for (size_t i = 0; i < texts; i++) {
         if (add_text(job, i, err))
             return -1;
-        progress_show(&job->progress, HEAD_SURVEY_REPEATS + i + 1, count, NULL);
+        progress_show(&job->progress, ++job->done, job->steps, NULL);
     }
+    if (head_materials_measure(job, err))
+        return -1;
     progress_end(&job->progress);
     return 0;
 }
 
-static bool is_said_below(const struct job *job)
-{
-    return strcmp(job->form->name, "text") == 0 || strcmp(job->form->name, "json") == 0;
-}
-
 /* Say what was measured on what, where the form does not, and that a pipe had no text. */
-static void note_material(const struct job *job)
+static int note_material(const struct heads_job *job, struct err *err)
 {
     const struct inputs *inputs = &job->session.inputs;
     struct stat status;
+    struct buf text = {0};
     bool is_text = !fstat(STDIN_FILENO, &status) && !S_ISCHR(status.st_mode);
+    bool is_said = is_form(job, "text") || is_form(job, "json") || is_form(job, "jsonl");
     if (inputs->path && !inputs->count && is_text)
         print_note("standard input is empty: measured on repeated random tokens");
-    if (!inputs->count || is_said_below(job))
-        return;
-    if (job->map == SCORES)
-        print_note("duplicate-token, induction: measured on repeated random tokens, "
-                   "the others on the texts given");
-    else if (score_rows[job->map].of_repeats)
-        print_note("%s: measured on repeated random tokens, not on the texts given",
-                   score_rows[job->map].name);
+    int failed = head_survey_origin(&text, &job->survey, err);
+    bool of_texts = true; /* alone: that goes without saying */
+    for (int material = 0; material < OF_TEXTS; material++)
+        of_texts &= !head_survey_needs(&job->survey, (enum score_material)material);
+    if (!failed && inputs->count && !is_said && !of_texts)
+        print_note("%s", text.bytes);
+    buf_release(&text);
+    return failed ? -1 : 0;
 }
 
 /* --- a line a head --------------------------------------------------------------------------- */
 
-/* By the score that `context` points to, the highest first; SCORES: by layer and head. */
-static int compare(const void *a, const void *b, void *context)
+/* A line, and what it is sorted by: NaN comes last. */
+struct sorted_line {
+    struct head_line line;
+    double key;
+};
+
+/* The highest first; then by layer and head. */
+static int compare(const void *a, const void *b)
 {
-    const struct head_line *one = a;
-    const struct head_line *other = b;
-    enum score sort = *(const enum score *)context;
-    if (sort < SCORES && one->scores[sort] != other->scores[sort])
-        return one->scores[sort] < other->scores[sort] ? 1 : -1;
-    if (one->layer != other->layer)
-        return one->layer < other->layer ? -1 : 1;
-    return (one->head > other->head) - (one->head < other->head);
+    const struct sorted_line *one = a;
+    const struct sorted_line *other = b;
+    if (one->key != other->key)
+        return one->key < other->key ? 1 : -1;
+    if (one->line.layer != other->line.layer)
+        return one->line.layer < other->line.layer ? -1 : 1;
+    return (one->line.head > other->line.head) - (one->line.head < other->line.head);
 }
 
-static int make_lines(struct job *job, struct err *err)
+static int fill_lines(struct sorted_line *lines, const struct heads_job *job,
+                      const struct head_table *table, double *values)
+{
+    size_t heads = job->session.viewer.model.config.n_head;
+    for (size_t i = 0; i < table->count; i++) {
+        struct head_line line = {i / heads, i % heads, values + i * table->column_count};
+        for (size_t k = 0; k < table->column_count; k++)
+            values[i * table->column_count + k] = head_survey_score(
+                table->columns[k].score, line.layer, line.head, table->columns[k].random);
+        double key = job->sort ? head_survey_score(job->sort, line.layer, line.head, false) : 0;
+        lines[i] = (struct sorted_line){line, isnan(key) ? -INFINITY : key};
+    }
+    qsort(lines, table->count, sizeof *lines, compare);
+    return 0;
+}
+
+static int make_table(struct head_table *table, struct heads_job *job, struct err *err)
 {
     const struct config *c = &job->session.viewer.model.config;
-    job->count = c->n_layer * c->n_head;
-    job->lines = arena_alloc(&job->session.arena, job->count, sizeof *job->lines, err);
-    if (!job->lines)
+    struct arena *arena = &job->session.arena;
+    size_t count = c->n_layer * c->n_head;
+    size_t ways = job->survey.with_random ? 2 : 1;
+    size_t across = job->scores.count * ways;
+    struct head_column *columns = arena_alloc(arena, across, sizeof *columns, err);
+    struct sorted_line *sorted = arena_alloc(arena, count, sizeof *sorted, err);
+    struct head_line *lines = arena_alloc(arena, count, sizeof *lines, err);
+    double *values = arena_alloc(arena, count * across, sizeof *values, err);
+    if (!columns || !sorted || !lines || !values)
         return -1;
-    for (size_t i = 0; i < job->count; i++) {
-        struct head_line *line = &job->lines[i];
-        line->layer = i / c->n_head;
-        line->head = i % c->n_head;
-        for (int score = 0; score < SCORES; score++)
-            line->scores[score] =
-                head_survey_score(&job->survey, line->layer, line->head, (enum score)score);
-    }
-    qsort_r(job->lines, job->count, sizeof *job->lines, compare, &job->sort);
+    for (size_t k = 0; k < across; k++)
+        columns[k] = (struct head_column){&job->scores.items[k / ways], k % ways > 0};
+    *table = (struct head_table){columns, across, lines, count};
+    fill_lines(sorted, job, table, values);
+    for (size_t i = 0; i < count; i++)
+        lines[i] = sorted[i].line;
     return 0;
 }
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-static void write_origin(struct stream *out, const struct job *job)
+static int write_origin(struct stream *out, const struct heads_job *job, struct err *err)
 {
-    char text[ORIGIN_BYTES];
-    size_t texts = job->survey.texts;
+    struct buf text = {0};
     size_t columns = page_columns(&job->options->looks);
-    if (texts)
-        snprintf(text, sizeof text,
-                 "duplicate, induction: %d texts of repeated random tokens; the others: "
-                 "%zu text%s given",
-                 HEAD_SURVEY_REPEATS, texts, texts == 1 ? "" : "s");
-    else
-        snprintf(text, sizeof text, "measured on %d texts of repeated random tokens",
-                 HEAD_SURVEY_REPEATS);
+    int failed = head_survey_origin(&text, &job->survey, err);
     stream_char(out, '\n');
-    text_wrap(out, text, 0, 0, columns ? columns : ORIGIN_BYTES);
+    if (!failed)
+        text_wrap(out, text.bytes, 0, 0, columns ? columns : text.size);
+    buf_release(&text);
+    return failed;
 }
 
-static int write_table(struct stream *out, struct job *job, const struct place *place,
+static int write_table(struct stream *out, struct heads_job *job, const struct place *place,
                        struct err *err)
 {
-    if (make_lines(job, err))
+    struct head_table table;
+    if (make_table(&table, job, err))
         return -1;
     if (job->csv) {
-        head_table_csv(out, job->lines, job->count);
+        head_table_csv(out, &table);
         return 0;
     }
-    if (head_table_write(out, job->lines, job->count, place, err))
-        return -1;
-    write_origin(out, job);
-    return 0;
+    return head_table_write(out, &table, place, err) || write_origin(out, job, err) ? -1 : 0;
 }
 
-static int write_maps(struct stream *out, struct job *job, const struct place *place,
+static int write_maps(struct stream *out, struct heads_job *job, const struct place *place,
                       struct err *err)
 {
     struct buf title = {0};
@@ -206,19 +338,43 @@ static int write_maps(struct stream *out, struct job *job, const struct place *p
     return failed ? -1 : 0;
 }
 
-int heads_command(const struct options *options, struct err *err)
+static int write_scores(struct heads_job *job, struct err *err)
 {
-    struct job job = {.options = options, .session.options = options};
+    const struct options *options = job->options;
     struct stream out = {0};
-    int failed = check_options(&job, err) || session_open_model(&job.session, err) ||
-                 session_edit(&job.session, err) || measure(&job, err) ||
-                 output_to(&out, options->output.path, err);
-    if (!failed)
-        note_material(&job);
-    struct place place = page_place(&options->looks, &job.style);
-    failed = failed || (job.table ? write_table : write_maps)(&out, &job, &place, err) ||
+    int failed =
+        measure(job, err) || output_to(&out, options->output.path, err) || note_material(job, err);
+    struct place place = page_place(&options->looks, &job->style);
+    failed = failed || (job->table ? write_table : write_maps)(&out, job, &place, err) ||
              stream_commit(&out, err);
     stream_discard(&out);
+    return failed ? -1 : 0;
+}
+
+static int open_model(struct heads_job *job, struct err *err)
+{
+    struct viewer *viewer = &job->session.viewer;
+    const struct options *options = job->options;
+    return session_open_model(&job->session, err) ||
+                   inputs_set_tokenizer(viewer->tokenizer, &viewer->model.folder, &options->input,
+                                        err) ||
+                   session_edit(&job->session, err)
+               ? -1
+               : 0;
+}
+
+int heads_command(const struct options *options, struct err *err)
+{
+    struct heads_job job = {.options = options, .session.options = options};
+    struct output output = {0};
+    bool of_reports = head_reports_asked(options);
+    int failed =
+        looks_read(&job.style, options, err) ||
+        (of_reports ? head_reports_check(&output, options, err) : check_options(&job, err)) ||
+        open_model(&job, err) ||
+        (of_reports ? head_reports_write(&job, &output, err) : write_scores(&job, err));
+    output_discard(&output);
+    head_materials_release(&job);
     session_release(&job.session);
     return failed ? -1 : 0;
 }

@@ -66,13 +66,13 @@ const struct option_row option_rows[] = {
     FLAG("ids", 0, tokens.only_ids, FOR_TOKENIZE, "print the ids alone, with blanks between them"),
     FLAG("decode", 0, tokens.decode, FOR_TOKENIZE,
          "from ids, in place of texts, back to the bytes of their text"),
-    FLAG("bos", 0, input.bos, LOOKING | FOR_TOKENIZE | FOR_COMPARE,
+    FLAG("bos", 0, input.bos, LOOKING | FOR_TOKENIZE | FOR_COMPARE | FOR_HEADS,
          "begin with the token that begins texts: <|endoftext|>, <s>, …"),
     FLAG("no-bos", 0, input.no_bos, FOR_SCORE | FOR_LENS,
          "texts as they stand (the default): the first token has nothing before it, and no score"),
-    FLAG("add-special", 0, input.add_special, LOOKING | FOR_TOKENIZE | FOR_COMPARE,
+    FLAG("add-special", 0, input.add_special, LOOKING | FOR_TOKENIZE | FOR_COMPARE | FOR_HEADS,
          "put the tokens around a text that other programs put there: <s>, [CLS] … [SEP]"),
-    FLAG("no-special", 0, input.no_special, LOOKING | FOR_TOKENIZE | FOR_COMPARE,
+    FLAG("no-special", 0, input.no_special, LOOKING | FOR_TOKENIZE | FOR_COMPARE | FOR_HEADS,
          "<|endoftext|> and its like in a text are text, not one token"),
     FLAG("beyond-context", 0, input.any_length, LOOKING | FOR_COMPARE | FOR_HEADS,
          "texts may be longer than the model's context, where its positions are not learned: "
@@ -321,11 +321,27 @@ const struct option_row option_rows[] = {
     STRING("file", 'f', "PATH", input.file, FOR_HEADS,
            "texts to measure on, one a line; - is standard input"),
     STRING("data", 'd', "PATH", input.file, FOR_HEADS, "the same as --file"),
+    STRING(
+        "score", 0, "LIST", heads.score, FOR_HEADS,
+        "those shown: induction,copying,offset:-2; all: but for those that lack a file (default: "
+        "from previous-token to distance)"),
     STRING("sort", 0, "SCORE", heads.sort, FOR_HEADS,
-           "by previous-token, first-token, self, duplicate-token, induction, entropy or distance, "
-           "the highest first (default: by layer and head)"),
+           "by a score, the highest first (default: by layer and head)"),
     STRING("map", 0, "SCORE", heads.map, FOR_HEADS,
-           "one score, layers by heads; pictures, tidy and json have all of them without it"),
+           "one score, layers by heads; without it pictures and data have all of them"),
+    FLAG("null", 0, heads.null, FOR_HEADS,
+         "beside every score the same of random tokens, and of words paired at random; csv, tidy, "
+         "json, jsonl and safetensors of all scores have it anyway"),
+    STRING("pairs", 0, "FILE", heads.pairs, FOR_HEADS,
+           "for successor: pairs of words, one a line: Monday,Tuesday"),
+    STRING(
+        "needle", 0, "FILE", heads.needles, FOR_HEADS,
+        "for needle: a line of JSON each, {\"text\": …, \"needle\": a part of it, \"query\": what "
+        "comes after it}"),
+    STRING("composition", 0, "WAY", heads.composition, FOR_HEADS,
+           "in place of scores: how heads write what later ones read for q, k or v"),
+    STRING("gold", 0, "FILE", heads.gold, FOR_HEADS,
+           "in place of scores: which head finds each relation of the sentences of a CoNLL-U file"),
     INTEGER("seed", 0, "N", heads.seed, FOR_HEADS, 0, LLONG_MAX,
             "of the random tokens (default: 0)"),
     STRINGS("data", 'd', "FILE", train.data, FOR_TRAIN,

@@ -171,7 +171,8 @@ struct options {
         long long digits;
     } explain;
     struct {
-        const char *sort, *map;
+        const char *score, *sort, *map, *composition, *pairs, *needles, *gold;
+        bool null;
         long long seed;
     } heads;
     struct {

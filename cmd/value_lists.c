@@ -12,7 +12,7 @@
 #include "write/palette.h"
 #include "write/style.h"
 #include "lens/selection.h"
-#include "measure/head_scores.h"
+#include "measure/head_circuits.h"
 #include "measure/reduction.h"
 #include "model/config_edit.h"
 #include "model/mechanism.h"
@@ -72,7 +72,7 @@ ROWS(measurements, "Measurements", ", medians of all rounds", task_rows, TASK_KI
 ROWS(attributions, "Parts", NULL, attribution_ways, ATTRIBUTION_WAYS, about)
 ROWS(patches, "Patches", NULL, patch_overs, PATCH_OVERS, about)
 ROWS(patch_numbers, NULL, NULL, patch_numbers, PATCH_NUMBERS, about)
-ROWS(scores, "Scores", NULL, score_rows, SCORES, about)
+ROWS(scores, "Scores", NULL, score_rows, score_row_count, about)
 ROWS(attention_parts, NULL, NULL, attention_parts, attention_part_count, words)
 
 /* Names that need no explanation, with NULL after the last. */
@@ -181,6 +181,7 @@ WORDS(edits, "Edits", {"SITE = 0", "a tensor of run --show; h.2.SITE: that of la
       {"SITE = resample:SEED", "what one of its texts has there, drawn for each text"},
       {"SITE = from", "what --from has there"},
       {"SITE + FILE.npy", "and what numpy's file has; = FILE.npy in place of it"})
+EACH(compositions, NULL, NULL, COMPOSITIONS, composition_names[index], NULL)
 WORDS(draws, NULL, {"rand", "torch.rand, head by head"}, {"linear", "nn.Linear"})
 WORDS(inputs, NULL, {"lines", "a sentence a line"}, {"jsonl", "an object a line"},
       {"csv", "a header, then a line an item"})
@@ -343,6 +344,7 @@ const struct value_use value_uses[] = {
     {"by", FOR_ALL, &list_attributions, NULL, false},
     {"over", FOR_ALL, &list_patches, NULL, false},
     {"show", FOR_PATCH, &list_patch_numbers, NULL, false},
+    {"score", FOR_ALL, &list_scores, ",", false},
     {"sort", FOR_ALL, &list_scores, NULL, false},
     {"map", FOR_ALL, &list_scores, NULL, false},
     {"shape", FOR_ALL, &list_shapes, NULL, false},
@@ -361,6 +363,7 @@ const struct value_use value_uses[] = {
     {"without", FOR_ALL, &list_block_parts, ",", false},
     {"attention-of", FOR_ALL, &list_attention_parts, NULL, false},
     {"draw", FOR_ALL, &list_draws, NULL, false},
+    {"composition", FOR_ALL, &list_compositions, NULL, false},
     {"input", FOR_ALL, &list_inputs, NULL, false},
     {"sweep", FOR_ALL, &value_settings, NULL, false},
     {"mean", FOR_ALL, &list_means, ",", false},

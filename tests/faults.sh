@@ -59,6 +59,9 @@ if ! (
     set -e
     cd "$in"
     printf 'Life is short\neat dessert first\nLife is\n' >three.txt
+    printf 'Anna,old\nold,is\n' >pairs.csv
+    printf '{"text": "Anna is old", "needle": "Anna", "query": " is"}\n' >needles.jsonl
+    printf '1\tAnna\t_\t_\t_\t_\t2\tobj\t_\t_\n2\tis\t_\t_\t_\t_\t0\troot\t_\t_\n' >gold.conllu
     printf '{"id": "%s", "sentence": "Life is", "%s": %s}\n' a head '[0]' b side '"q"' >two.jsonl
     printf 'id;side;sentence\na;left;Life is\nb;;"eat; dessert"\n' >two.csv
     printf 'text = *2 The <n:name> sees <m:name!n>. | <name> is.\nname = Anna | Ben\n' >grammar
@@ -224,8 +227,15 @@ try vocab "$in/texts" --size 300 --pattern llama3 -o here
 try corpus "$in/grammar" -n 3 -o here
 try heads -m "$in/school" -s 'Anna is old' --sort induction
 try heads -m "$in/school" 'Anna is old' 'Anna is' --style both --color always
-for format in text csv tidy json svg; do
+for format in text csv tidy json jsonl npy safetensors svg html; do
     try heads -m "$in/school" --map induction --format $format -o here
+done
+try heads -m "$in/school" 'Anna is' --score self,sink,offset:-1 --null --sort sink -o here.csv
+try heads -m "$in/school" --score copying,successor --pairs "$in/pairs.csv" --format jsonl
+try heads -m "$in/school" --needle "$in/needles.jsonl" --score needle,needle-top
+for format in text json svg; do
+    try heads -m "$in/school" --composition k --format $format -o here
+    try heads -m "$in/school" --gold "$in/gold.conllu" --format $format -o here
 done
 for format in text csv jsonl svg; do
     try score -m "$in/school" -s 'Anna is old' -s 'Anna is' --total --format $format -o here

@@ -29,7 +29,8 @@ static const struct layout narrow = {5, 5, 1, 5, 2, true};
 struct scores {
     const struct layout *layout;
     const struct place *place;
-    struct text_heat heats[SCORES];
+    const struct head_table *what;
+    struct text_heat *heats; /* [column_count] */
     size_t numbers; /* columns up to the end of the numbers that stand beside each other now */
     struct table table;
 };
@@ -41,23 +42,37 @@ static size_t width_of_numbers(const struct layout *layout, size_t count)
 
 /* --- what a head is --------------------------------------------------------------------------- */
 
-static bool is_clear(const struct head_line *line, int score)
+static bool is_clear(const struct head_table *what, const struct head_line *line, size_t column)
 {
-    return score_rows[score].clear && line->scores[score] >= score_rows[score].from;
+    const struct score_row *row = what->columns[column].score->row;
+    return !what->columns[column].random && row->clear && line->values[column] >= row->from;
 }
 
-static const char *word_of(const struct layout *layout, int score)
+/* "retrieval" has one word; a narrow page calls others as their columns are called. */
+static const char *word_of(const struct layout *layout, const struct head_column *column)
 {
-    return layout->brief ? score_rows[score].heading : score_rows[score].clear;
+    const struct score_row *row = column->score->row;
+    return layout->brief && row->usual ? row->heading : row->clear;
 }
 
-static size_t verdict_width(const struct layout *layout, const struct head_line *line)
+static size_t verdict_width(const struct layout *layout, const struct head_table *what,
+                            const struct head_line *line)
 {
     size_t width = 0;
-    for (int score = 0; score < SCORES; score++)
-        if (is_clear(line, score))
-            width += (width ? 2 : 0) + strlen(word_of(layout, score));
+    for (size_t i = 0; i < what->column_count; i++)
+        if (is_clear(what, line, i))
+            width += (width ? 2 : 0) + strlen(word_of(layout, &what->columns[i]));
     return width;
+}
+
+static const char *title_of(const struct layout *layout, const struct head_column *column)
+{
+    const struct score_row *row = column->score->row;
+    if (column->random)
+        return "null";
+    if (row->measure == MEASURE_OFFSET)
+        return layout->brief ? column->score->name + strlen(row->name) : column->score->name;
+    return layout->brief ? row->brief : row->heading;
 }
 
 /* Words go on below their own column, or, where there is no room for one, below the numbers. */
@@ -71,10 +86,10 @@ static void end_with_verdict(struct scores *scores, const struct head_line *line
     bool first = true;
     if (below)
         begin = columns < VERDICT_BELOW + VERDICT_LEAST ? VERDICT_GAP : VERDICT_BELOW;
-    for (int score = 0; score < SCORES; score++) {
-        const char *word = word_of(scores->layout, score);
-        if (!is_clear(line, score))
+    for (size_t i = 0; i < scores->what->column_count; i++) {
+        if (!is_clear(scores->what, line, i))
             continue;
+        const char *word = word_of(scores->layout, &scores->what->columns[i]);
         size_t width = strlen(word) + 2;
         buf_text(text, first ? "" : ",");
         if (below ? first || at + width > columns : !first && columns && at + width > columns) {
@@ -100,8 +115,9 @@ static size_t scores_that_fit(const struct scores *scores)
     size_t columns = scores->place->columns;
     size_t beside = layout->layer + layout->head;
     size_t room = columns > beside ? columns - beside : 0;
-    size_t fitting = columns ? room / (layout->gap + layout->width) : SCORES;
-    return fitting < 1 ? 1 : fitting < SCORES ? fitting : SCORES;
+    size_t count = scores->what->column_count;
+    size_t fitting = columns ? room / (layout->gap + layout->width) : count;
+    return fitting < 1 ? 1 : fitting < count ? fitting : count;
 }
 
 /* As many decimals as there is room for: a distance may have three digits before the point. */
@@ -112,11 +128,11 @@ static void write_number(char text[NUMBER_BYTES], const struct layout *layout, d
             break;
 }
 
-static void add_number(struct scores *scores, double value, int score)
+static void add_number(struct scores *scores, double value, size_t column)
 {
     char text[NUMBER_BYTES];
     struct table *table = &scores->table;
-    struct text_heat *heat = &scores->heats[score];
+    struct text_heat *heat = &scores->heats[column];
     bool heated = heat->colours || heat->shades;
     table->heat = heat;
     if (isnan(value)) {
@@ -128,90 +144,96 @@ static void add_number(struct scores *scores, double value, int score)
 }
 
 /* Some of the scores of all heads; what a head is stands beside the last. */
-static void write_block(struct scores *scores, const struct head_line *lines, size_t count,
-                        int first)
+static void write_block(struct scores *scores, size_t first)
 {
+    const struct head_table *what = scores->what;
     const struct layout *layout = scores->layout;
     struct table *table = &scores->table;
-    struct table_column columns[2 + SCORES] = {{"layer", .width = layout->layer},
-                                               {" head", .width = layout->head}};
-    int end = first + (int)scores_that_fit(scores);
-    bool last = end >= SCORES;
-    end = last ? SCORES : end;
+    struct table_column columns[2 + 2 * SCORES_MAX] = {{"layer", .width = layout->layer},
+                                                       {" head", .width = layout->head}};
+    size_t end = first + scores_that_fit(scores);
+    bool last = end >= what->column_count;
+    end = last ? what->column_count : end;
     table->columns = columns;
     table->count = 2;
-    for (int score = first; score < end; score++)
+    for (size_t i = first; i < end; i++)
         columns[table->count++] = (struct table_column){
-            .title = layout->brief ? score_rows[score].brief : score_rows[score].heading,
+            .title = title_of(layout, &what->columns[i]),
             .gap = layout->gap,
             .width = layout->width,
             .tight = true,
         };
-    scores->numbers = width_of_numbers(layout, (size_t)(end - first));
+    scores->numbers = width_of_numbers(layout, end - first);
     table_titles(table);
-    for (size_t i = 0; i < count; i++) {
-        table_number(table, lines[i].layer);
-        table_number(table, lines[i].head);
-        for (int score = first; score < end; score++)
-            add_number(scores, lines[i].scores[score], score);
+    for (size_t i = 0; i < what->count; i++) {
+        const struct head_line *line = &what->lines[i];
+        table_number(table, line->layer);
+        table_number(table, line->head);
+        for (size_t k = first; k < end; k++)
+            add_number(scores, line->values[k], k);
         if (last)
-            end_with_verdict(scores, &lines[i]);
+            end_with_verdict(scores, line);
         else
             table_end(table);
     }
 }
 
-static void heat_columns(struct scores *scores, const struct head_line *lines, size_t count)
+static void heat_columns(struct scores *scores)
 {
-    for (int score = 0; score < SCORES; score++) {
+    for (size_t k = 0; k < scores->what->column_count; k++) {
         struct extent extent = {0, 0};
-        for (size_t i = 0; i < count; i++) {
-            float value = (float)lines[i].scores[score];
+        for (size_t i = 0; i < scores->what->count; i++) {
+            float value = (float)scores->what->lines[i].values[k];
             if (!isnan(value))
                 extent = extent_join(extent, (struct extent){value, value});
         }
-        text_heat_begin(&scores->heats[score], scores->table.out, extent, scores->place);
+        text_heat_begin(&scores->heats[k], scores->table.out, extent, scores->place);
     }
 }
 
 /* Long words and three decimals where all of it has room beside each other. */
-static const struct layout *choose_layout(const struct head_line *lines, size_t count,
-                                          const struct place *place)
+static const struct layout *choose_layout(const struct head_table *what, const struct place *place)
 {
     size_t verdict = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t width = verdict_width(&wide, &lines[i]);
+    for (size_t i = 0; i < what->count; i++) {
+        size_t width = verdict_width(&wide, what, &what->lines[i]);
         verdict = width > verdict ? width : verdict;
     }
-    bool fits = width_of_numbers(&wide, SCORES) + VERDICT_GAP + verdict <= place->columns;
-    return !place->columns || fits ? &wide : &narrow;
+    size_t width = width_of_numbers(&wide, what->column_count) + VERDICT_GAP + verdict;
+    return !place->columns || width <= place->columns ? &wide : &narrow;
 }
 
-int head_table_write(struct stream *out, const struct head_line *lines, size_t count,
-                     const struct place *place, struct err *err)
+int head_table_write(struct stream *out, const struct head_table *what, const struct place *place,
+                     struct err *err)
 {
+    struct arena arena = {0};
     struct scores scores = {
-        .layout = choose_layout(lines, count, place), .place = place, .table = {.out = out}};
-    int step = (int)scores_that_fit(&scores);
-    heat_columns(&scores, lines, count);
-    for (int first = 0; first < SCORES; first += step) {
+        .layout = choose_layout(what, place), .place = place, .what = what, .table = {.out = out}};
+    scores.heats = arena_alloc(&arena, what->column_count, sizeof *scores.heats, err);
+    size_t step = scores_that_fit(&scores);
+    if (scores.heats)
+        heat_columns(&scores);
+    for (size_t first = 0; scores.heats && first < what->column_count; first += step) {
         stream_text(out, first ? "\n" : "");
-        write_block(&scores, lines, count, first);
+        write_block(&scores, first);
     }
-    return table_close(&scores.table, err);
+    int failed = table_close(&scores.table, err) || !scores.heats;
+    arena_release(&arena);
+    return failed ? -1 : 0;
 }
 
-void head_table_csv(struct stream *out, const struct head_line *lines, size_t count)
+void head_table_csv(struct stream *out, const struct head_table *what)
 {
     stream_text(out, "layer,head");
-    for (int score = 0; score < SCORES; score++)
-        stream_format(out, ",%s", score_rows[score].name);
+    for (size_t k = 0; k < what->column_count; k++)
+        stream_format(out, ",%s%s", what->columns[k].score->name,
+                      what->columns[k].random ? ".null" : "");
     stream_char(out, '\n');
-    for (size_t i = 0; i < count; i++) {
-        stream_format(out, "%zu,%zu", lines[i].layer, lines[i].head);
-        for (int score = 0; score < SCORES; score++) {
+    for (size_t i = 0; i < what->count; i++) {
+        stream_format(out, "%zu,%zu", what->lines[i].layer, what->lines[i].head);
+        for (size_t k = 0; k < what->column_count; k++) {
             stream_char(out, ',');
-            stream_float(out, (float)lines[i].scores[score]);
+            stream_float(out, (float)what->lines[i].values[k]);
         }
         stream_char(out, '\n');
     }

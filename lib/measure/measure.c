@@ -75,6 +75,48 @@ static double induction(const struct attention_row *row)
     return weight_after(row, 1);
 }
 
+/* Where many heads look for want of anything else: at the first token, and at what begins texts. */
+static double sink(const struct attention_row *row)
+{
+    double sum = first_token(row);
+    for (size_t key = 1; key < row->keys && row->marks->bos >= 0; key++)
+        if (row->ids[key] == row->marks->bos)
+            sum += (double)row->weights[key];
+    return sum;
+}
+
+static double at_offset(const struct attention_row *row)
+{
+    size_t back = (size_t)-row->marks->offset;
+    return back > row->query ? (double)NAN : (double)row->weights[row->query - back];
+}
+
+static double needle(const struct attention_row *row)
+{
+    double sum = 0;
+    for (size_t key = 0; key < row->keys; key++)
+        sum += row->marks->keys[key] ? (double)row->weights[key] : 0;
+    return sum;
+}
+
+/* 1: no key outside has as much weight. */
+static double needle_top(const struct attention_row *row)
+{
+    float inside = -1, outside = -1;
+    for (size_t key = 0; key < row->keys; key++) {
+        float *most = row->marks->keys[key] ? &inside : &outside;
+        *most = row->weights[key] > *most ? row->weights[key] : *most;
+    }
+    return inside > outside;
+}
+
+/* What weights of the model say, and not those of attention, is counted in head_circuits.c. */
+static double of_no_row(const struct attention_row *row)
+{
+    (void)row;
+    return (double)NAN;
+}
+
 const struct measure_row measure_rows[MEASURE_ALL] = {
     [MEASURE_MEAN] = {"mean", "the mean weight of every query and key, over all texts that long",
                       NULL, 0, false},
@@ -92,6 +134,16 @@ const struct measure_row measure_rows[MEASURE_ALL] = {
                                  0, true},
     [MEASURE_INDUCTION] = {"induction", "the weight on what followed the same token before",
                            induction, 0, true},
+    [MEASURE_SINK] = {"sink", "the weight on the first token and on those that begin texts", sink,
+                      0, true},
+    [MEASURE_OFFSET] = {"offset", "the weight on the token at an offset", at_offset, 0, true},
+    [MEASURE_NEEDLE] = {"needle", "the weight on a needle", needle, 0, true},
+    [MEASURE_NEEDLE_TOP] = {"needle-top", "how often the top key is in the needle", needle_top, 0,
+                            true},
+    [MEASURE_COPYING] = {"copying", "the share of words whose own logit rises most", of_no_row, 0,
+                         true},
+    [MEASURE_SUCCESSOR] = {"successor", "the share of words whose successor's logit rises most",
+                           of_no_row, 0, true},
 };
 
 bool measure_find(const char *name, size_t size, enum measure *measure)

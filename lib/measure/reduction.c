@@ -136,6 +136,7 @@ int reduction_add(struct reduction *reduction, size_t layer, size_t head,
             .keys = reduction->size.causal ? query + 1 : keys,
             .query = query,
             .ids = ids,
+            .marks = &reduction->marks,
         };
         add_cells(counted, place_of(&reduction->size, query, 0), &row);
         add_rows(reduction, counted, &row);

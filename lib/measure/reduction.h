@@ -35,7 +35,20 @@ enum measure {
     MEASURE_SELF = MEASURE_COUNT,
     MEASURE_DUPLICATE_TOKEN,
     MEASURE_INDUCTION,
+    MEASURE_SINK,
+    MEASURE_OFFSET,
+    MEASURE_NEEDLE,
+    MEASURE_NEEDLE_TOP,
+    MEASURE_COPYING,
+    MEASURE_SUCCESSOR,
     MEASURE_ALL,
+};
+
+/* What some measures must be told. */
+struct reduction_marks {
+    long long bos;    /* the token that begins texts; -1: none does */
+    long long offset; /* of a key from its query: -1 is the one before */
+    const bool *keys; /* [keys] of the text that is counted now: those in the needle */
 };
 
 /* How a query looks at each key. */
@@ -44,6 +57,7 @@ struct attention_row {
     size_t keys;
     size_t query;        /* its place in the text */
     const uint32_t *ids; /* [keys] of the text; NULL where no measure needs them */
+    const struct reduction_marks *marks;
 };
 
 struct measure_row {
@@ -78,6 +92,7 @@ struct reduction {
     struct reduction_size size;
     size_t first_query;            /* those before it do not count */
     bool every_head;               /* has a place in sheets, be nothing counted of it */
+    struct reduction_marks marks;  /* for those of its measures that need them */
     struct head_reduction **heads; /* [layers, heads]; NULL: not seen yet */
     struct arena *arena;
 };

@@ -12,71 +12,118 @@ static const char even[] = "{\"model_type\": \"gpt2\", \"vocab_size\": 5, \"n_po
                            "\"n_embd\": 2, \"n_layer\": 1, \"n_head\": 1}";
 
 static struct head_survey survey;
+static struct score_list scores;
 static struct arena arena;
 
-static void measure(const uint32_t *ids, size_t count)
+static void leave(void)
+{
+    arena_release(&arena);
+}
+
+FIXTURE(NULL, leave)
+
+static const struct score *choose(const char *name)
+{
+    struct err err = {0};
+    size_t index = 0;
+    ck_assert_msg(!score_choose(&scores, &index, "--score", name, strlen(name), &arena, &err), "%s",
+                  err.text);
+    return &scores.items[index];
+}
+
+/* All but those that are taken from repeats, here from the text, too. */
+static void measure(const uint32_t *ids, size_t count, bool with_random)
 {
     struct err err = {0};
     struct new_model new_model;
     struct viewer viewer = {0};
     struct tokenized text = {.ids = ids, .count = count};
+    static const bool marked[] = {true, false, true, false};
+    survey = (struct head_survey){.viewer = &viewer,
+                                  .scores = &scores,
+                                  .bos = 2,
+                                  .on_texts = true,
+                                  .with_random = with_random};
     int failed = new_model_open(&new_model, "even", even, strlen(even), &err) ||
                  model_open_folder(&viewer.model, &new_model.folder, &err) ||
                  machine_open(&viewer.machine, 1, &err) ||
-                 head_survey_open(&survey, &viewer, 1, &arena, &err) ||
-                 head_survey_add_text(&survey, &text, &err);
+                 head_survey_open(&survey, &arena, &err) ||
+                 head_survey_add_text(&survey, &text, &err) ||
+                 head_survey_add_needle(&survey, &text, marked, &err);
     ck_assert_msg(!failed, "%s", err.text);
     viewer_release(&viewer);
     new_model_release(&new_model);
 }
 
-/* What the text said, of duplicates too. */
-static double score_of(enum score score)
-{
-    struct reduction_entry entry = {
-        .measure = score_rows[score].measure, .query = NO_PLACE, .key = NO_PLACE};
-    entry.cell = reduction_find(&survey.of_texts, &entry);
-    return reduction_value(&entry);
-}
-
 TEST(an_even_head_has_even_scores)
 {
-    /* weights 1/2 1/2, then thirds, then quarters; token 3 comes again at the end */
+    /* weights 1/2 1/2, then thirds, then quarters */
     static const uint32_t ids[] = {1, 3, 2, 3};
-    const double expected[SCORES] = {
-        [SCORE_PREVIOUS] = (1 / 2. + 1 / 3. + 1 / 4.) / 3,
-        [SCORE_FIRST] = (1 / 2. + 1 / 3. + 1 / 4.) / 3,
-        [SCORE_SELF] = (1 / 2. + 1 / 3. + 1 / 4.) / 3,
-        [SCORE_DUPLICATE] = 1 / 4.,
-        [SCORE_INDUCTION] = 1 / 4.,
-        [SCORE_ENTROPY] = (log(2) + log(3) + log(4)) / 3,
-        [SCORE_DISTANCE] = (1 / 2. + 3 / 3. + 6 / 4.) / 3,
+    static const struct {
+        const char *name;
+        double expected;
+    } cases[] = {
+        {"previous-token", (1 / 2. + 1 / 3. + 1 / 4.) / 3},
+        {"first-token", (1 / 2. + 1 / 3. + 1 / 4.) / 3},
+        {"self", (1 / 2. + 1 / 3. + 1 / 4.) / 3},
+        {"entropy", 0.9945},
+        {"distance", (1 / 2. + 3 / 3. + 6 / 4.) / 3},
+        {"sink", (1 / 2. + 2 / 3. + 2 / 4.) / 3}, /* token 2 begins texts */
+        {"offset:0", (1 / 2. + 1 / 3. + 1 / 4.) / 3},
+        {"offset:-2", (1 / 3. + 1 / 4.) / 2},
+        {"offset:-3", 1 / 4.},
+        {"needle", 2 / 4.},
+        {"needle-top", 0}, /* all are equal */
     };
-    measure(ids, 4);
-    for (int score = 0; score < SCORES; score++) {
-        double found = score_of((enum score)score);
-        ck_assert_msg(fabs(found - expected[score]) < 1e-6, "%s: expected %g, found %g",
-                      score_rows[score].name, expected[score], found);
-        if (!score_rows[score].of_repeats)
-            ck_assert_double_eq(head_survey_score(&survey, 0, 0, (enum score)score), found);
+    const struct score *chosen[COUNT(cases)];
+    for (size_t i = 0; i < COUNT(cases); i++)
+        chosen[i] = choose(cases[i].name);
+    measure(ids, 4, true);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        double found = head_survey_score(chosen[i], 0, 0, false);
+        double expected = i == 3 ? (log(2) + log(3) + log(4)) / 3 : cases[i].expected;
+        ck_assert_msg(fabs(found - expected) < 1e-6, "%s: expected %g, found %g", cases[i].name,
+                      expected, found);
+        /* it looks at random tokens as it does at any */
+        ck_assert_double_eq(head_survey_score(chosen[i], 0, 0, true), found);
     }
-    arena_release(&arena);
 }
 
-TEST(what_never_comes_again_is_not_counted)
+TEST(what_no_query_has_is_not_counted)
 {
-    static const uint32_t ids[] = {0, 1, 2};
-    measure(ids, 3);
-    ck_assert(isnan(score_of(SCORE_INDUCTION)));
-    ck_assert(isnan(score_of(SCORE_DUPLICATE)));
-    ck_assert(!isnan(score_of(SCORE_PREVIOUS)));
-    arena_release(&arena);
+    static const uint32_t ids[] = {0, 1, 2, 3};
+    const struct score *far = choose("offset:-4");
+    const struct score *near = choose("offset:-1");
+    measure(ids, 4, false);
+    ck_assert(isnan(head_survey_score(far, 0, 0, false)));
+    ck_assert(!isnan(head_survey_score(near, 0, 0, false)));
+    ck_assert(isnan(head_survey_score(near, 0, 0, true)));
 }
 
 TEST(a_score_has_the_name_of_its_measure)
 {
-    for (int score = 0; score < SCORES; score++)
-        ck_assert_str_eq(score_rows[score].name, measure_rows[score_rows[score].measure].name);
+    for (size_t i = 0; i < score_row_count; i++)
+        ck_assert_str_eq(score_rows[i].name, measure_rows[score_rows[i].measure].name);
+}
+
+TEST(a_score_is_chosen_once)
+{
+    const struct score *first = choose("offset:-2");
+    ck_assert_ptr_ne(choose("offset:-1"), first);
+    ck_assert_ptr_eq(choose("offset:-2"), first);
+    ck_assert_uint_eq(scores.count, 2);
+}
+
+TEST(texts_serve_where_there_are_any)
+{
+    survey = (struct head_survey){.scores = &scores};
+    choose("self"), choose("copying");
+    ck_assert(head_survey_needs(&survey, OF_REPEATS));
+    ck_assert(head_survey_needs(&survey, OF_WORDS));
+    ck_assert(!head_survey_needs(&survey, OF_TEXTS));
+    survey.on_texts = true;
+    ck_assert(!head_survey_needs(&survey, OF_REPEATS));
+    ck_assert(head_survey_needs(&survey, OF_TEXTS));
 }
 
 TEST(random_tokens_come_twice)

@@ -76,7 +76,7 @@ static double judged(const struct reduction_entry *at, double *count)
         const float *weights = text->weights[at->layer][at->head];
         for (size_t q = 0; q < text->queries; q++) {
             size_t keys = size.causal ? q + 1 : text->keys;
-            struct attention_row row = {weights + q * text->keys, keys, q, NULL};
+            struct attention_row row = {weights + q * text->keys, keys, q, NULL, NULL};
             if (measure->of_row && q >= measure->first_query) {
                 sum += measure->of_row(&row);
                 *count += 1;

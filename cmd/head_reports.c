@@ -1,0 +1,202 @@
+/* head_reports.c: what `attn-cli heads` tells beside scores: how heads compose, and which of them
+ * find the relations of a grammar. */
+#include <math.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "command.h"
+#include "format/json_writer.h"
+#include "heads.h"
+#include "measure/gold_relations.h"
+
+bool head_reports_asked(const struct options *options)
+{
+    return options->heads.composition || options->heads.gold;
+}
+
+int head_reports_check(struct output *output, const struct options *options, struct err *err)
+{
+    static const char *const others[] = {"composition", "score",  "map",      "sort", "null",
+                                         "pairs",       "needle", "sentence", "file", "data"};
+    const char *way = options->heads.gold ? "gold" : "composition";
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(others[i], way) != 0 && options_are_given(options, others[i]))
+            return err_usage(err, "--%s: expected it by itself, found --%s", way, others[i]);
+    if (options->input.operands.count)
+        return err_usage(err, "--%s: expected no text, found '%s'", way,
+                         options->input.operands.items[0]);
+    if (output_choose(output, &options->output, err) || output_check_made(output, err))
+        return -1;
+    looks_note(&options->looks, output->format);
+    return 0;
+}
+
+/* --- how heads compose ------------------------------------------------------------------------ */
+
+/* On a page cells are empty where there is no number. */
+static int leave_empty(struct sheet *sheet, struct arena *arena, struct err *err)
+{
+    size_t count = sheet->rows.size * sheet->columns.size;
+    const char **texts = arena_alloc(arena, count, sizeof *texts, err);
+    sheet->texts = texts;
+    for (size_t i = 0; texts && i < count; i++) {
+        texts[i] = isnan(sheet->values[i])
+                       ? ""
+                       : arena_format(arena, err, "%.4f", (double)sheet->values[i]);
+        if (!texts[i])
+            return -1;
+    }
+    return texts ? 0 : -1;
+}
+
+static int make_composition(struct report *report, struct heads_job *job,
+                            const struct format *format, struct err *err)
+{
+    const char *name = job->options->heads.composition;
+    struct arena *arena = &job->session.arena;
+    const struct config *c = &job->session.viewer.model.config;
+    size_t heads = c->n_layer * c->n_head;
+    size_t way = 0;
+    if (names_choose(&way, NAMES_LIST(composition_names), "--composition", name, err))
+        return -1;
+    float *values = arena_alloc(arena, heads * heads, sizeof *values, err);
+    struct label *labels = arena_alloc(arena, heads, sizeof *labels, err);
+    struct sheet *sheet = arena_alloc(arena, 1, sizeof *sheet, err);
+    struct kept *kept = arena_alloc(arena, 1, sizeof *kept, err);
+    if (!values || !labels || !sheet || !kept ||
+        circuits_compose(values, (enum composition)way, &job->session.viewer, err))
+        return -1;
+    for (size_t i = 0; i < heads; i++) {
+        const char *text = arena_format(arena, err, "%zu.%zu", i / c->n_head, i % c->n_head);
+        if (!text)
+            return -1;
+        labels[i] = (struct label){text, text, text};
+    }
+    *sheet = (struct sheet){
+        .tensor = arena_format(arena, err, "%s_composition", composition_names[way]),
+        .layer = -1,
+        .head = -1,
+        .rows = {"head", heads, labels, 0},
+        .columns = {"later", heads, labels, 0},
+        .values = values,
+    };
+    *kept = kept_made(sheet);
+    *report = (struct report){.model = job->session.viewer.model.name,
+                              .tensors = kept,
+                              .tensor_count = 1,
+                              .has_encoder = true};
+    report->about = arena_format(arena, err, "%s-composition of heads; at random %.4f",
+                                 (const char *[]){"Q", "K", "V"}[way], 1 / sqrt((double)c->n_embd));
+    if (!sheet->tensor || !report->about)
+        return -1;
+    return strcmp(format->name, "text") ? 0 : leave_empty(sheet, arena, err);
+}
+
+/* --- which find relations --------------------------------------------------------------------- */
+
+static int read_gold(struct heads_job *job, struct gold *gold, const struct file *file,
+                     struct err *err)
+{
+    const char *path = inputs_shown_path(job->options->heads.gold);
+    struct conllu_reader reader = {file->bytes, file->bytes + file->size, 1};
+    struct conllu_sentence sentence;
+    struct arena arena = {0};
+    int failed = 0;
+    progress_begin(&job->progress, "bytes");
+    for (;;) {
+        arena_clear(&arena);
+        failed = conllu_read(&reader, &sentence, &arena, err);
+        if (failed)
+            err_prefix(err, "'%s'", path);
+        if (failed || !sentence.count)
+            break;
+        failed = gold_add(gold, &sentence, err);
+        if (failed) {
+            err_prefix(err, "'%s' line %zu", path, sentence.line);
+            break;
+        }
+        progress_show(&job->progress, (size_t)(reader.at - file->bytes), file->size, NULL);
+    }
+    progress_end(&job->progress);
+    arena_release(&arena);
+    if (!failed && !gold->count)
+        return err_set(err, "'%s': expected words that have a head, found none", path);
+    return failed ? -1 : 0;
+}
+
+/* Pages and tables tell of each relation, pictures and arrays of each head, other data of both. */
+static void choose_sheets(struct report *report, const struct format *format)
+{
+    bool of_people = strcmp(format->name, "text") == 0 || strcmp(format->name, "csv") == 0;
+    bool of_heads =
+        format->is_picture || strcmp(format->name, "html") == 0 || strcmp(format->name, "npy") == 0;
+    report->tensor_count = of_people || of_heads ? 1 : 2;
+    report->tensors += of_heads ? 1 : 0;
+}
+
+static int make_gold(struct report *report, struct heads_job *job, const struct format *format,
+                     struct err *err)
+{
+    struct gold gold = {.viewer = &job->session.viewer, .seed = (uint64_t)job->options->heads.seed};
+    struct file file = {0};
+    struct arena *arena = &job->session.arena;
+    int failed = inputs_read_file(&file, job->options->heads.gold, err) ||
+                 read_gold(job, &gold, &file, err) || gold_report(report, &gold, arena, err);
+    if (!failed && gold.left_out)
+        print_note("%zu pairs with a word that has no token of its own were left out",
+                   gold.left_out);
+    if (!failed) {
+        choose_sheets(report, format);
+        report->about = arena_format(arena, err, "relations in %zu sentence%s", gold.sentences,
+                                     gold.sentences == 1 ? "" : "s");
+    }
+    gold_release(&gold);
+    file_release(&file);
+    return failed || !report->about ? -1 : 0;
+}
+
+/* --- both ------------------------------------------------------------------------------------- */
+
+static void put_axis(struct json_writer *json, const struct axis *axis)
+{
+    json_put_open(json, NULL, '[');
+    for (size_t i = 0; i < axis->size; i++)
+        json_put_text(json, NULL, axis->labels[i].plain);
+    json_put_close(json, ']');
+}
+
+/* "about": …, "axes": {"k_composition": [["0.0", …], ["0.0", …]]}, */
+static int put_members(struct buf *members, const struct report *report, struct err *err)
+{
+    struct json_writer json = {.buf = members};
+    json_put_text(&json, "about", report->about);
+    json_put_open(&json, "axes", '{');
+    for (size_t i = 0; i < report->tensor_count; i++) {
+        const struct sheet *sheet = report->tensors[i].made;
+        json_put_open(&json, sheet->tensor, '[');
+        put_axis(&json, &sheet->rows);
+        put_axis(&json, &sheet->columns);
+        json_put_close(&json, ']');
+    }
+    json_put_close(&json, '}');
+    buf_text(members, ", ");
+    return buf_check(members, err);
+}
+
+int head_reports_write(struct heads_job *job, struct output *output, struct err *err)
+{
+    const struct options *options = job->options;
+    struct report report;
+    struct buf members = {0};
+    struct place place = page_place(&options->looks, &job->style);
+    int failed = options->heads.gold ? make_gold(&report, job, output->format, err)
+                                     : make_composition(&report, job, output->format, err);
+    if (!failed)
+        failed = put_members(&members, &report, err);
+    place.count = 1;
+    place.first_members = members.bytes;
+    failed = failed || output_open(output, err) ||
+             output_write_made(output, &report, &place, err) || output_commit(output, err);
+    buf_release(&members);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,176 @@
+#include "measure/head_circuits.h"
+
+#include <math.h>
+
+#include "../unit.h"
+#include "../rigs/instruments_golden.h"
+
+/* Beside the families of golden-families. */
+enum { TINY = INSTRUMENTS_FAMILIES, MODELS };
+
+static struct viewer viewer;
+static struct arena arena;
+static struct err err;
+static struct instruments_golden golden; /* what oracle/circuits.py found */
+static struct score_list scores;
+static struct head_survey survey;
+
+static void leave(void)
+{
+    viewer_release(&viewer);
+    safetensors_release(&golden.tensors);
+    arena_release(&arena);
+}
+
+FIXTURE(NULL, leave)
+
+static void open(const char *model)
+{
+    golden.folder.path = "tests/oracle";
+    snprintf(golden.path, sizeof golden.path, "%s", model);
+    scores.count = 0;
+    int failed = viewer_open(&viewer, model, 1, &err) ||
+                 safetensors_open(&golden.tensors, &golden.folder, "circuits.safetensors", &err);
+    ck_assert_msg(!failed, "%s (run from the repository's root)", err.text);
+}
+
+static const char *open_model(int model)
+{
+    static char path[96];
+    snprintf(path, sizeof path, "tests/golden-families/%s",
+             model == TINY ? "" : instruments_families[model]);
+    open(model == TINY ? "tiny" : path);
+    return model == TINY ? "tiny" : instruments_families[model];
+}
+
+static const struct score *count(const char *name, const struct circuit_words *words)
+{
+    size_t index = 0;
+    survey = (struct head_survey){.viewer = &viewer, .scores = &scores};
+    int failed = score_choose(&scores, &index, "--score", name, strlen(name), &arena, &err) ||
+                 head_survey_open(&survey, &arena, &err) ||
+                 circuits_count(&scores.items[index], words, &viewer, 0, &err);
+    ck_assert_msg(!failed, "%s", err.text);
+    return &scores.items[index];
+}
+
+static void expect(const struct score *score, const char *model)
+{
+    const struct config *c = &viewer.model.config;
+    char name[96];
+    float found[64];
+    for (size_t i = 0; i < c->n_layer * c->n_head; i++)
+        found[i] = (float)head_survey_score(score, i / c->n_head, i % c->n_head, false);
+    snprintf(name, sizeof name, "%s/%s", model, score->name);
+    instruments_expect(&golden, name, found, c->n_layer * c->n_head, 1e-6);
+}
+
+/* --- against float64 -------------------------------------------------------------------------- */
+
+TEST_LOOP(copying_is_that_of_the_reference, MODELS)
+{
+    struct circuit_words words;
+    const char *model = open_model(_i);
+    ck_assert(!circuits_all_words(&words, &viewer, 0, &arena, &err));
+    ck_assert_uint_eq(words.count, viewer.model.config.vocab_size);
+    expect(count("copying", &words), model);
+}
+
+TEST_LOOP(successors_are_those_of_the_reference, MODELS)
+{
+    const char *model = open_model(_i);
+    char name[96];
+    uint32_t from[64], to[64], among[128];
+    struct circuit_words words = {.from = from, .to = to, .among = among};
+    snprintf(name, sizeof name, "%s/pairs", model);
+    const float *pairs = instruments_find(&golden, name, 0);
+    words.count = safetensors_find(&golden.tensors, name)->count / 2;
+    ck_assert_uint_le(words.count, COUNT(from));
+    for (size_t i = 0; i < words.count; i++) {
+        from[i] = (uint32_t)pairs[2 * i];
+        to[i] = (uint32_t)pairs[2 * i + 1];
+    }
+    for (uint32_t id = 0; id < viewer.model.config.vocab_size; id++)
+        for (size_t i = 0; i < words.count; i++)
+            if (from[i] == id || to[i] == id) {
+                among[words.among_count++] = id;
+                break;
+            }
+    expect(count("successor", &words), model);
+}
+
+TEST_LOOP(compositions_are_those_of_the_reference, MODELS)
+{
+    const char *model = open_model(_i);
+    size_t heads = viewer.model.config.n_layer * viewer.model.config.n_head;
+    float *values = arena_alloc(&arena, heads * heads, sizeof *values, &err);
+    for (int way = 0; way < COMPOSITIONS; way++) {
+        char name[96];
+        ck_assert_msg(!circuits_compose(values, (enum composition)way, &viewer, &err), "%s",
+                      err.text);
+        for (size_t i = 0; i < heads * heads; i++)
+            values[i] = isnan(values[i]) ? -1 : values[i];
+        snprintf(name, sizeof name, "%s/%s_composition", model, composition_names[way]);
+        instruments_expect(&golden, name, values, heads * heads, 1e-6);
+    }
+}
+
+/* --- what is known ---------------------------------------------------------------------------- */
+
+TEST(a_planted_circuit_is_named_and_nothing_else)
+{
+    struct circuit_words words;
+    float values[64];
+    open("tests/planted/induction");
+    ck_assert(!circuits_all_words(&words, &viewer, 0, &arena, &err));
+    const struct score *copying = count("copying", &words);
+    ck_assert(!circuits_compose(values, COMPOSE_K, &viewer, &err));
+    for (size_t head = 0; head < 8; head++) {
+        bool answers = head == 6; /* 1.2 */
+        ck_assert(head_survey_score(copying, head / 4, head % 4, false) == answers);
+        ck_assert(head_survey_score(copying, head / 4, head % 4, true) == 0);
+    }
+    for (size_t i = 0; i < 64; i++)
+        ck_assert_msg(i == 8 + 6 ? values[i] > 0.3f : isnan(values[i]), "%zu: %g", i,
+                      (double)values[i]);
+}
+
+TEST(a_head_is_one_of_random_matrices_when_it_is)
+{
+    /* tiny's first layer copies nothing: its share is near that of words paired at random */
+    struct circuit_words words;
+    open("tiny");
+    ck_assert(!circuits_all_words(&words, &viewer, 0, &arena, &err));
+    const struct score *copying = count("copying", &words);
+    double chance = 1 / (double)words.count;
+    for (size_t head = 0; head < 8; head++)
+        ck_assert_double_lt(head_survey_score(copying, head / 4, head % 4, true), 10 * chance);
+}
+
+TEST(a_large_vocabulary_is_sampled_from_end_to_end)
+{
+    struct circuit_words words, same, other;
+    viewer.model.config.vocab_size = 50257;
+    ck_assert(!circuits_all_words(&words, &viewer, 1, &arena, &err));
+    ck_assert(!circuits_all_words(&same, &viewer, 1, &arena, &err));
+    ck_assert(!circuits_all_words(&other, &viewer, 2, &arena, &err));
+    ck_assert_uint_eq(words.count, CIRCUIT_WORDS_SAMPLE);
+    ck_assert_uint_eq(words.among_count, 50257);
+    ck_assert_mem_eq(words.from, same.from, words.count * sizeof *words.from);
+    ck_assert_mem_ne(words.from, other.from, words.count * sizeof *words.from);
+    for (size_t i = 1; i < words.count; i++)
+        ck_assert_uint_lt(words.from[i - 1], words.from[i]);
+    ck_assert_uint_lt(words.from[words.count - 1], 50257);
+    viewer = (struct viewer){0};
+}
+
+TEST(what_has_no_logits_or_no_stream_is_refused)
+{
+    open("journey-causal");
+    ck_assert(circuits_check(&viewer.model, true, &err));
+    ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(err.text, "no logits"));
+    err_clear(&err);
+    ck_assert(circuits_check(&viewer.model, false, &err));
+    ck_assert_ptr_nonnull(strstr(err.text, "heads that write to a stream"));
+}
