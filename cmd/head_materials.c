@@ -11,12 +11,13 @@
 /* A line of a file, less its end; false after the last. */
 static bool next_line(struct file *line, const char **at, const char *end)
 {
+    if (*at == end)
+        return false;
     const char *newline = memchr(*at, '\n', (size_t)(end - *at));
     const char *stop = newline ? newline : end;
-    bool more = *at < end;
     *line = file_borrow(*at, (size_t)(stop - *at));
     *at = newline ? newline + 1 : end;
-    return more;
+    return true;
 }
 
 static bool is_blank(const struct file *line)
