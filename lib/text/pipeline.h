@@ -50,7 +50,8 @@ int pipeline_open_ranks(struct pipeline *pipeline, const struct folder *folder, 
                         struct err *err);
 bool rank_file_is(const char *bytes, size_t size);
 
-/* Refuse a folder on disk with a rank file of another name: nothing says how it cuts texts. */
+/* Refuse a folder on disk with a rank file of another name, as nothing says how it cuts texts, or
+ * with a model of SentencePiece whose ids another program changes. */
 int rank_file_refuse_others(const struct folder *folder, struct err *err);
 
 /* Take the added tokens that tokenizer_config.json lists, if it does; those that are there stay,

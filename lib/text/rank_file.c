@@ -269,9 +269,32 @@ int pipeline_open_ranks(struct pipeline *pipeline, const struct folder *folder, 
     return failed;
 }
 
+/* Files that a tokenizer could be made of, but not this program's: by how their names end. */
+static int refuse_name(const char *path, const char *name, struct err *err)
+{
+    static const struct {
+        const char *end, *why;
+    } others[] = {
+        {".tiktoken", "a rank file of this name is not supported: how texts are cut is known for "
+                      "qwen.tiktoken, o200k_base.tiktoken, cl100k_base.tiktoken, "
+                      "p50k_base.tiktoken and r50k_base.tiktoken"},
+        {"spiece.model", "its ids are not those of the model without the program that goes with "
+                         "it: let transformers save a tokenizer.json"},
+        {"sentencepiece.bpe.model", "its ids are not those of the model without the program that "
+                                    "goes with it: let transformers save a tokenizer.json"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        size_t size = strlen(name);
+        size_t end = strlen(others[i].end);
+        bool ends = size >= end && strcmp(name + size - end, others[i].end) == 0;
+        if (ends && (i ? size == end : size > end))
+            return err_unsupported(err, "'%s/%s': %s", path, name, others[i].why);
+    }
+    return 0;
+}
+
 int rank_file_refuse_others(const struct folder *folder, struct err *err)
 {
-    static const char end[] = ".tiktoken";
     struct arena arena = {0};
     struct listing listing;
     if (folder->files)
@@ -280,17 +303,8 @@ int rank_file_refuse_others(const struct folder *folder, struct err *err)
     int failed = 0;
     if (listing_read(&listing, folder->path, &arena, &why) && why.out_of_memory)
         failed = err_adopt(err, &why); /* a folder that shows no names may be used all the same */
-    for (size_t i = 0; i < listing.count && !failed; i++) {
-        size_t size = strlen(listing.names[i]);
-        if (size >= sizeof end && strcmp(listing.names[i] + size - (sizeof end - 1), end) == 0)
-            failed = err_unsupported(
-                err,
-                "'%s/%s': a rank file of this name is not supported: how texts are cut is known "
-                "for "
-                "qwen.tiktoken, o200k_base.tiktoken, cl100k_base.tiktoken, p50k_base.tiktoken and "
-                "r50k_base.tiktoken",
-                folder->path, listing.names[i]);
-    }
+    for (size_t i = 0; i < listing.count && !failed; i++)
+        failed = refuse_name(folder->path, listing.names[i], err);
     arena_release(&arena);
     return failed;
 }
