@@ -1,6 +1,6 @@
 /* option_row.h: how the rows of the table of options are written: a macro a kind of value. What
- * follows the field is the same for all: the commands that have the option, the range of a number,
- * and the line of its help.
+ * follows the field is the same for all: the commands that have the option, by sets of them that
+ * have several in common, the range of a number, and the line of its help.
  *
  *     FLAG("words", 0, select.words, FOR_SCORE, "pieces of words merged"),
  *     INTEGER("seed", 0, "N", heads.seed, FOR_HEADS, 0, LLONG_MAX, "of the random tokens"),
@@ -25,5 +25,21 @@
     ROW(name, letter, OPTION_NUMBER, value, field, commands, min, max, about)
 #define REAL(name, letter, value, field, commands, min, max, about) \
     ROW(name, letter, OPTION_REAL, value, field, commands, min, max, about)
+
+/* --- sets of commands ------------------------------------------------------------------------- */
+
+/* What is made of the numbers of `run` and `generate`, and how it looks. */
+enum { OF_REPORTS = FOR_RUN | FOR_GENERATE | VIEW };
+
+/* Whose pages and pictures have cells in colours. */
+enum { COLOURED = OF_REPORTS | FOR_HEADS | FOR_SCORE | FOR_LENS | FOR_ATTRIBUTE | FOR_PATCH };
+
+/* Who looks at texts; and attends as options say. */
+enum { ATTENDING = FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_SCORE | FOR_LENS | FOR_PATCH };
+enum { LOOKING = ATTENDING | FOR_ATTRIBUTE };
+
+/* Whose passes can be edited; who sets models beside each other. */
+enum { EDITED = (ATTENDING & ~FOR_PATCH) | FOR_HEADS | FOR_COMPARE };
+enum { SEVERAL_MODELS = FOR_SCORE | FOR_LENS | FOR_COMPARE };
 
 #endif

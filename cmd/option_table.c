@@ -6,20 +6,6 @@
 #include "math/pool.h"
 #include "text/subword/bpe_learn.h"
 
-/* What is made of the numbers of `run` and `generate`, and how it looks. */
-enum { OF_REPORTS = FOR_RUN | FOR_GENERATE | VIEW };
-
-/* Whose pages and pictures have cells in colours. */
-enum { COLOURED = OF_REPORTS | FOR_HEADS | FOR_SCORE | FOR_LENS | FOR_ATTRIBUTE | FOR_PATCH };
-
-/* Who looks at texts; and attends as options say. */
-enum { ATTENDING = FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_SCORE | FOR_LENS | FOR_PATCH };
-enum { LOOKING = ATTENDING | FOR_ATTRIBUTE };
-
-/* Whose passes can be edited; who sets models beside each other. */
-enum { EDITED = (ATTENDING & ~FOR_PATCH) | FOR_HEADS | FOR_COMPARE };
-enum { SEVERAL_MODELS = FOR_SCORE | FOR_LENS | FOR_COMPARE };
-
 const struct option_row option_rows[] = {
     STRING("model", 'm', "DIR|NAME", model.name,
            (LOOKING & ~SEVERAL_MODELS) | FOR_TOKENIZE | FOR_INFO | FOR_BENCH | FOR_HEADS,

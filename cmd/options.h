@@ -214,22 +214,6 @@ struct option_row {
     const char *about;
 };
 
-/* How one is written: name, letter, what help calls the value, field, commands, range, help */
-#define ROW(name, letter, kind, value, field, commands, min, max, about)                      \
-    {                                                                                         \
-        name, letter, kind, value, offsetof(struct options, field), commands, min, max, about \
-    }
-#define FLAG(name, letter, field, commands, about) \
-    ROW(name, letter, OPTION_FLAG, NULL, field, commands, 0, 0, about)
-#define STRING(name, letter, value, field, commands, about) \
-    ROW(name, letter, OPTION_TEXT, value, field, commands, 0, 0, about)
-#define STRINGS(name, letter, value, field, commands, about) \
-    ROW(name, letter, OPTION_TEXTS, value, field, commands, 0, 0, about)
-#define INTEGER(name, letter, value, field, commands, min, max, about) \
-    ROW(name, letter, OPTION_NUMBER, value, field, commands, min, max, about)
-#define REAL(name, letter, value, field, commands, min, max, about) \
-    ROW(name, letter, OPTION_REAL, value, field, commands, min, max, about)
-
 extern const struct option_row option_rows[];
 extern const size_t option_count;
 
