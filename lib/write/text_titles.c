@@ -13,7 +13,7 @@ static void add_title(struct buf *line, const struct report *report, const struc
         buf_format(line, " · %s", report->mechanism);
     if (place_sentences(place) > 1)
         buf_format(line, " · sentence %zu", place_sentence(place));
-    if (!report->sentence.count) /* it is about the model alone */
+    if (!report->sentence.count && !report->sentence.size) /* it is about the model alone */
         return;
     buf_text(line, " · ");
     tokenized_visible(line, &report->sentence);
