@@ -4,18 +4,19 @@
 #include "command.h"
 #include "session.h"
 
-int answer_read(struct answer *answer, struct session *session, struct err *err)
+int answer_read(struct answer *answer, const struct options *options, const struct viewer *viewer,
+                struct arena *arena, struct err *err)
 {
-    const char *text = session->options->attribute.answer;
+    const char *text = options->attribute.answer;
     *answer = (struct answer){-1, -1};
     if (!text)
         return 0;
     const char *colon = *text ? strchr(text + 1, ':') : NULL;
     size_t size = colon ? (size_t)(colon - text) : strlen(text);
-    if (inputs_read_token(session, &answer->id, "--answer", text, size, err))
+    const char *first = arena_text(arena, text, size, err);
+    if (!first || inputs_read_token(&answer->id, viewer, "--answer", first, arena, err))
         return -1;
-    return colon ? inputs_read_token(session, &answer->against, "--answer", colon + 1,
-                                     strlen(colon + 1), err)
+    return colon ? inputs_read_token(&answer->against, viewer, "--answer", colon + 1, arena, err)
                  : 0;
 }
 

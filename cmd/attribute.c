@@ -5,10 +5,111 @@
 #include "base/names.h"
 #include "command.h"
 #include "format/json_writer.h"
-#include "measure/attribution.h"
+#include "instrument.h"
 #include "output.h"
 #include "progress.h"
 #include "session.h"
+
+/* --- what is asked of any text ---------------------------------------------------------------- */
+
+static int ask(struct question *question, const struct format *format, struct arena *arena,
+               struct err *err)
+{
+    const char *name = question->options->attribute.by;
+    size_t index = BY_PART;
+    struct answer answer;
+    (void)format; /* all have the same numbers */
+    if (name && names_choose(&index, NAMES(attribution_ways, ATTRIBUTION_WAYS), "--by", name, err))
+        return -1;
+    question->attribution.by = (enum attribution_by)index;
+    if (answer_read(&answer, question->options, question->viewer, arena, err))
+        return -1;
+    question->attribution.answer = answer.id;
+    question->attribution.against = answer.against;
+    return 0;
+}
+
+static int check(const struct question *question, struct text_pair *pair, struct arena *arena,
+                 struct err *err)
+{
+    size_t position = 0;
+    (void)arena;
+    return answer_position(&position, question->options, &pair->sentence, err);
+}
+
+/* logit of ␣Mary less ␣John after ␣to: 3.5512 */
+static int describe(struct finding *finding, const struct answer *answer, struct arena *arena,
+                    struct err *err)
+{
+    struct report *report = &finding->attribution.report;
+    const struct label *after = &report->sentence.labels[finding->position];
+    const char *logit = answer_describe(answer, finding->question->viewer, after, arena, err);
+    if (logit)
+        report->about = arena_format(arena, err, "%s: %.4f", logit, finding->attribution.logit);
+    return report->about ? 0 : -1;
+}
+
+/* "answer": 12, "against": null, "position": 4, "logit": 3.5, "remainder": 1e-06 */
+static int put_members(struct finding *finding, const struct answer *answer, struct arena *arena,
+                       struct err *err)
+{
+    const struct attribution *attribution = &finding->attribution;
+    struct buf members = {0};
+    struct json_writer json = {.buf = &members};
+    answer_put(&json, answer);
+    json_put_integer(&json, "position", (long long)finding->position);
+    json_put_float(&json, "logit", (float)attribution->logit);
+    json_put_float(&json, "remainder", (float)(attribution->logit - attribution->sum));
+    buf_text(&members, ", ");
+    finding->members = buf_keep(&members, arena, err);
+    return finding->members ? 0 : -1;
+}
+
+static int find(struct finding *findings, const struct question *question, const struct look *look,
+                struct arena *arena, struct err *err)
+{
+    for (size_t i = 0; i < look->count; i++) {
+        struct finding *finding = &findings[i];
+        struct attribution_question own = question->attribution;
+        *finding = (struct finding){question, &look->pairs[i], .position = 0};
+        if (answer_position(&own.position, question->options, &look->pairs[i].sentence, err) ||
+            attribution_make(&finding->attribution, question->viewer, finding->pair, &own, arena,
+                             err))
+            return -1;
+        finding->position = own.position;
+        const struct answer answer = {finding->attribution.answer, own.against};
+        if (describe(finding, &answer, arena, err) || put_members(finding, &answer, arena, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int report(struct report *report, const struct finding *finding, const struct format *format,
+                  struct arena *arena, struct err *err)
+{
+    (void)format, (void)arena, (void)err; /* it is there */
+    *report = finding->attribution.report;
+    return 0;
+}
+
+static int write_line(struct stream *out, const struct finding *finding, const struct place *place,
+                      struct err *err)
+{
+    struct place own = *place;
+    struct buf members = {0};
+    buf_format(&members, "%s%s", place->first_members ? place->first_members : "",
+               finding->members);
+    own.first_members = members.bytes;
+    int failed = buf_check(&members, err) ||
+                 format_find("jsonl")->write(out, &finding->attribution.report, &own, err);
+    buf_release(&members);
+    return failed ? -1 : 0;
+}
+
+const struct instrument attribute_instrument = {FOR_ATTRIBUTE, ask,    check,
+                                                find,          report, write_line};
+
+/* --- the command ------------------------------------------------------------------------------ */
 
 struct job {
     const struct options *options;
@@ -16,28 +117,16 @@ struct job {
     struct style style;
     struct output output;
     struct place place;
-    struct attribution_question question;
+    struct question question;
     struct arena text; /* one text's */
 };
-
-/* --- what is asked ---------------------------------------------------------------------------- */
-
-static int read_by(struct job *job, struct err *err)
-{
-    const char *name = job->options->attribute.by;
-    size_t index = BY_PART;
-    if (name && names_choose(&index, NAMES(attribution_ways, ATTRIBUTION_WAYS), "--by", name, err))
-        return -1;
-    job->question.by = (enum attribution_by)index;
-    return 0;
-}
 
 static int read_text(struct job *job, struct text_pair *pair, size_t index, struct err *err)
 {
     arena_clear(&job->text);
     if (session_read(&job->session, pair, index, &job->text, err))
         return -1;
-    return answer_position(&job->question.position, job->options, &pair->sentence, err)
+    return check(&job->question, pair, &job->text, err)
                ? inputs_blame(&job->session.inputs, index, err)
                : 0;
 }
@@ -49,10 +138,12 @@ static int check_texts(struct job *job, struct err *err)
     size_t tokens = 0;
     for (size_t i = 0; i < session->inputs.count; i++) {
         struct text_pair pair;
-        if (read_text(job, &pair, i, err))
+        size_t position = 0;
+        if (read_text(job, &pair, i, err) ||
+            answer_position(&position, job->options, &pair.sentence, err))
             return -1;
         session_count_dropped(session, &pair, i);
-        tokens += job->question.position + 1;
+        tokens += position + 1;
     }
     viewer_expect(&session->viewer, tokens);
     viewer_expect_steps(&session->viewer, session->inputs.count); /* of logits, the last of each */
@@ -60,66 +151,36 @@ static int check_texts(struct job *job, struct err *err)
     return 0;
 }
 
-/* --- one text --------------------------------------------------------------------------------- */
-
-/* logit of ␣Mary less ␣John after ␣to: 3.5512 */
-static int describe(struct job *job, struct attribution *attribution, struct err *err)
-{
-    struct report *report = &attribution->report;
-    struct answer answer = {attribution->answer, job->question.against};
-    const char *logit =
-        answer_describe(&answer, &job->session.viewer,
-                        &report->sentence.labels[job->question.position], &job->text, err);
-    if (logit)
-        report->about = arena_format(&job->text, err, "%s: %.4f", logit, attribution->logit);
-    return report->about ? 0 : -1;
-}
-
-/* "answer": 12, "against": null, "position": 4, "logit": 3.5, "remainder": 1e-06 */
-static int put_members(struct buf *members, const struct job *job,
-                       const struct attribution *attribution, struct err *err)
-{
-    struct json_writer json = {.buf = members};
-    answer_put(&json, &(struct answer){attribution->answer, job->question.against});
-    json_put_integer(&json, "position", (long long)job->question.position);
-    json_put_float(&json, "logit", (float)attribution->logit);
-    json_put_float(&json, "remainder", (float)(attribution->logit - attribution->sum));
-    buf_text(members, ", ");
-    return buf_check(members, err);
-}
-
 /* Below a page. */
 static int write_bars(struct job *job, const struct report *report, struct err *err)
 {
     if (strcmp(job->output.format->name, "text") != 0)
         return 0;
-    return attribution_bars_write(&job->output.stream, report, job->question.by, job->place.columns,
-                                  err);
+    return attribution_bars_write(&job->output.stream, report, job->question.attribution.by,
+                                  job->place.columns, err);
 }
 
 static int write_text(void *context, size_t *done, struct err *err)
 {
     struct job *job = context;
     size_t index = (*done)++;
-    struct session *session = &job->session;
     struct text_pair pair;
-    struct attribution attribution;
-    struct buf members = {0};
+    struct finding finding;
+    const struct look look = {.pairs = &pair, .count = 1, .first = index};
+    const struct attribution *attribution = &finding.attribution;
     if (read_text(job, &pair, index, err))
         return -1;
-    if (attribution_make(&attribution, &session->viewer, &pair, &job->question, &job->text, err))
-        return inputs_blame(&session->inputs, index, err);
-    int failed = describe(job, &attribution, err) ||
-                 put_members(&members, job, &attribution, err) || output_open(&job->output, err);
+    if (find(&finding, &job->question, &look, &job->text, err))
+        return inputs_blame(&job->session.inputs, index, err);
     job->place.index = index;
-    job->place.first_members = members.bytes;
-    failed = failed || output_write_made(&job->output, &attribution.report, &job->place, err) ||
-             write_bars(job, &attribution.report, err);
-    if (!failed)
-        print_note("%s; the parts sum to it but for %.1e", attribution.report.about,
-                   fabs(attribution.logit - attribution.sum));
-    buf_release(&members);
-    return failed ? -1 : 0;
+    job->place.first_members = finding.members;
+    if (output_open(&job->output, err) ||
+        output_write_made(&job->output, &attribution->report, &job->place, err) ||
+        write_bars(job, &attribution->report, err))
+        return -1;
+    print_note("%s; the parts sum to it but for %.1e", attribution->report.about,
+               fabs(attribution->logit - attribution->sum));
+    return 0;
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */
@@ -128,14 +189,12 @@ static int prepare(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     struct session *session = &job->session;
-    struct answer answer;
-    if (read_by(job, err) || output_choose(&job->output, &options->output, err) ||
+    job->question = (struct question){.options = options, .viewer = &session->viewer};
+    if (output_choose(&job->output, &options->output, err) ||
         looks_read(&job->style, options, err) ||
         inputs_open(&session->inputs, &options->input, INPUTS_SOME, err) ||
-        session_open(session, err) || answer_read(&answer, session, err))
+        session_open(session, err) || ask(&job->question, job->output.format, &session->arena, err))
         return -1;
-    job->question.answer = answer.id;
-    job->question.against = answer.against;
     if (output_check_made(&job->output, err))
         return -1;
     looks_note(&options->looks, job->output.format);

@@ -71,8 +71,9 @@ static int read_word(struct heads_job *job, uint32_t *id, const char *text, size
     struct buf place = {0};
     long long found = 0;
     buf_format(&place, "'%s' line %zu", job->options->heads.pairs, line);
-    int failed = buf_check(&place, err) ||
-                 inputs_read_token(&job->session, &found, place.bytes, text, strlen(text), err);
+    int failed =
+        buf_check(&place, err) || inputs_read_token(&found, &job->session.viewer, place.bytes, text,
+                                                    &job->session.arena, err);
     if (failed && err->kind == ERR_USAGE)
         err->kind = ERR_INPUT; /* it is the file's word, and no option's */
     *id = (uint32_t)found;

@@ -282,27 +282,24 @@ int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folde
 
 /* --- a token that an option names ------------------------------------------------------------- */
 
-int inputs_read_token(struct session *session, long long *id, const char *option, const char *text,
-                      size_t size, struct err *err)
+int inputs_read_token(long long *id, const struct viewer *viewer, const char *option,
+                      const char *text, struct arena *arena, struct err *err)
 {
-    const struct tokenizer *tokenizer = session->viewer.tokenizer;
-    long long last = (long long)session->viewer.model.config.vocab_size - 1;
+    const struct tokenizer *tokenizer = viewer->tokenizer;
+    long long last = (long long)viewer->model.config.vocab_size - 1;
     struct tokens tokens = {0};
-    const char *copy = arena_text(&session->arena, text, size, err);
-    if (!copy)
-        return -1;
-    if (!tokenizer && num_parse_integer(copy, 0, last, id))
+    if (!tokenizer && num_parse_integer(text, 0, last, id))
         return 0;
     if (!tokenizer)
-        return err_usage(err, "%s: expected an id from 0 to %lld, found '%s'", option, last, copy);
-    if (tokenizer_encode_alone(tokenizer, &tokens, copy, size, &session->arena, err))
+        return err_usage(err, "%s: expected an id from 0 to %lld, found '%s'", option, last, text);
+    if (tokenizer_encode_alone(tokenizer, &tokens, text, strlen(text), arena, err))
         return err_prefix(err, "%s", option);
     if (tokens.count != 1)
         return err_usage(err, "%s: expected a text of 1 token, found '%s', which has %zu", option,
-                         copy, tokens.count);
+                         text, tokens.count);
     *id = tokens.items->id;
     if (*id > last)
-        return err_usage(err, "%s: '%s': expected an id from 0 to %lld, found %lld", option, copy,
+        return err_usage(err, "%s: '%s': expected an id from 0 to %lld, found %lld", option, text,
                          last, *id);
     return 0;
 }

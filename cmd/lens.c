@@ -3,20 +3,117 @@
 
 #include "base/names.h"
 #include "command.h"
-#include "measure/logit_lens.h"
-#include "measure/token_scores.h"
+#include "instrument.h"
 #include "output.h"
 #include "progress.h"
 #include "session.h"
+
+/* --- what is asked of any text ---------------------------------------------------------------- */
+
+/* People see tokens in colours, programs get every number. */
+static int read_numbers(struct question *question, const struct format *format, struct arena *arena,
+                        struct err *err)
+{
+    const char *list = question->options->select.show;
+    bool is_data = strcmp(format->name, "text") != 0 && !instrument_is_picture(format);
+    question->numbers = is_data ? (1u << LENS_NUMBERS) - 1 : 1u << LENS_BEST;
+    if (!list)
+        return 0;
+    for (question->numbers = 0;; list++) {
+        size_t index = 0;
+        size_t size = strcspn(list, ",");
+        char *name = arena_text(arena, list, size, err);
+        if (!name || names_choose(&index, NAMES(lens_numbers, LENS_NUMBERS), "--show", name, err))
+            return -1;
+        question->numbers |= 1u << index;
+        list += size;
+        if (!*list)
+            return 0;
+    }
+}
+
+static int ask(struct question *question, const struct format *format, struct arena *arena,
+               struct err *err)
+{
+    const struct options *options = question->options;
+    struct lens_plan *plan = &question->plan;
+    const struct config *config = &question->viewer->model.config;
+    const struct scoring scoring = {.viewer = question->viewer};
+    const char *target = options->lens.target;
+    *plan = (struct lens_plan){
+        .viewer = question->viewer, .best_count = (size_t)options->lens.best, .target = -1};
+    question->origin.viewer = question->viewer;
+    if ((target &&
+         inputs_read_token(&plan->target, question->viewer, "--target", target, arena, err)) ||
+        text_origin_attends(&question->origin, arena, err) || scoring_check(&scoring, err) ||
+        lens_find_site(&plan->site, options->lens.site, config, err) ||
+        read_numbers(question, format, arena, err))
+        return -1;
+    question->selection.sites = site_bit(plan->site);
+    if (selection_layers(&question->selection, options->select.layer, config, arena, err))
+        return -1;
+    plan->layers = question->selection.layers;
+    return 0;
+}
+
+static int check(const struct question *question, struct text_pair *pair, struct arena *arena,
+                 struct err *err)
+{
+    (void)question, (void)pair, (void)arena, (void)err; /* any text has layers */
+    return 0;
+}
+
+static int find(struct finding *findings, const struct question *question, const struct look *look,
+                struct arena *arena, struct err *err)
+{
+    for (size_t i = 0; i < look->count; i++) {
+        findings[i] = (struct finding){question, &look->pairs[i], .position = 0};
+        if (lens_look(&findings[i].lens, &question->plan, &look->pairs[i], arena, err))
+            return -1;
+    }
+    return 0;
+}
+
+static struct text_origin origin_of(const struct finding *finding)
+{
+    struct text_origin origin = finding->question->origin;
+    origin.source = &finding->pair->source;
+    return origin;
+}
+
+static int report(struct report *report, const struct finding *finding, const struct format *format,
+                  struct arena *arena, struct err *err)
+{
+    const struct text_origin origin = origin_of(finding);
+    (void)format; /* the numbers are those that it is for */
+    return lens_report(report, &finding->lens, finding->question->numbers, &origin,
+                       &finding->pair->sentence, arena, err);
+}
+
+static void write_json(struct stream *out, const struct finding *finding, const struct place *place,
+                       bool lines)
+{
+    const struct text_origin origin = origin_of(finding);
+    lens_json_write(out, &finding->lens, &origin, &finding->pair->sentence, place, lines);
+}
+
+static int write_line(struct stream *out, const struct finding *finding, const struct place *place,
+                      struct err *err)
+{
+    (void)err; /* what can fail here sticks to the stream */
+    write_json(out, finding, place, true);
+    return 0;
+}
+
+const struct instrument lens_instrument = {FOR_LENS, ask, check, find, report, write_line};
+
+/* --- the command ------------------------------------------------------------------------------ */
 
 struct job {
     const struct options *options;
     struct session session;
     struct model_list models;
-    struct selection selection; /* its layers */
-    struct lens_plan plan;
-    struct text_origin origin;
-    unsigned numbers; /* 1 << LENS_… that are shown */
+    struct question question; /* of the open one */
     struct style style;
     struct output output;
     struct place place;
@@ -28,39 +125,6 @@ struct job {
 static bool is_format(const struct job *job, const char *name)
 {
     return strcmp(job->output.format->name, name) == 0;
-}
-
-/* --- what is asked for ------------------------------------------------------------------------ */
-
-/* People see tokens in colours, programs get every number. */
-static int read_numbers(struct job *job, struct err *err)
-{
-    const char *list = job->options->select.show;
-    bool is_data =
-        !is_format(job, "text") && !is_format(job, "html") && !job->output.format->is_picture;
-    job->numbers = is_data ? (1u << LENS_NUMBERS) - 1 : 1u << LENS_BEST;
-    if (!list)
-        return 0;
-    for (job->numbers = 0;; list++) {
-        size_t index = 0;
-        size_t size = strcspn(list, ",");
-        char *name = arena_text(&job->session.arena, list, size, err);
-        if (!name || names_choose(&index, NAMES(lens_numbers, LENS_NUMBERS), "--show", name, err))
-            return -1;
-        job->numbers |= 1u << index;
-        list += size;
-        if (!*list)
-            return 0;
-    }
-}
-
-static int read_target(struct job *job, struct err *err)
-{
-    const char *text = job->options->lens.target;
-    job->plan.target = -1;
-    return text ? inputs_read_token(&job->session, &job->plan.target, "--target", text,
-                                    strlen(text), err)
-                : 0;
 }
 
 static int check_output(struct job *job, struct err *err)
@@ -122,23 +186,13 @@ static int open_model(struct job *job, struct err *err)
     const struct options *options = job->options;
     struct session *session = &job->session;
     struct viewer *viewer = &session->viewer;
-    const struct config *config = &viewer->model.config;
-    struct scoring scoring = {.viewer = viewer};
-    job->plan.viewer = viewer;
-    job->origin.viewer = viewer;
-    job->plan.best_count = (size_t)options->lens.best;
-    if (session_open(session, err) || read_target(job, err) ||
-        viewer_set_mechanism(viewer, &session->mechanism, err) || session_edit(session, err) ||
-        inputs_check_source(&options->input, &viewer->model, err) ||
-        text_origin_attends(&job->origin, &session->arena, err) || scoring_check(&scoring, err) ||
-        lens_find_site(&job->plan.site, options->lens.site, config, err) || read_numbers(job, err))
+    job->question = (struct question){.options = options, .viewer = viewer};
+    if (session_open(session, err) || viewer_set_mechanism(viewer, &session->mechanism, err) ||
+        session_edit(session, err) || inputs_check_source(&options->input, &viewer->model, err) ||
+        ask(&job->question, job->output.format, &session->arena, err))
         return -1;
-    job->selection.sites = site_bit(job->plan.site);
-    if (selection_layers(&job->selection, options->select.layer, config, &session->arena, err))
-        return -1;
-    job->plan.layers = job->selection.layers;
     job->place.model = job->models.hashes ? viewer->model.name : NULL;
-    job->origin.hash = job->models.hashes ? job->models.hashes[job->models.open] : NULL;
+    job->question.origin.hash = job->models.hashes ? job->models.hashes[job->models.open] : NULL;
     return 0;
 }
 
@@ -161,24 +215,23 @@ static int read_texts(void *context, struct err *err)
         tokens += pair.sentence.count;
     }
     viewer_expect(&job->session.viewer, tokens);
-    viewer_expect_steps(&job->session.viewer, tokens * job->plan.layers.count);
+    viewer_expect_steps(&job->session.viewer, tokens * job->question.plan.layers.count);
     session_note_dropped(&job->session);
     return 0;
 }
 
-static int write_lens(struct job *job, const struct logit_lens *lens,
-                      const struct tokenized *sentence, struct err *err)
+static int write_lens(struct job *job, const struct finding *lens, struct err *err)
 {
     bool lines = is_format(job, "jsonl");
-    struct report report;
+    struct report made;
     if (output_open(&job->output, err))
         return -1;
     if (lines || is_format(job, "json")) {
-        lens_json_write(&job->output.stream, lens, &job->origin, sentence, &job->place, lines);
+        write_json(&job->output.stream, lens, &job->place, lines);
         return 0;
     }
-    return lens_report(&report, lens, job->numbers, &job->origin, sentence, &job->one, err) ||
-                   output_write_made(&job->output, &report, &job->place, err)
+    return report(&made, lens, job->output.format, &job->one, err) ||
+                   output_write_made(&job->output, &made, &job->place, err)
                ? -1
                : 0;
 }
@@ -188,14 +241,14 @@ static int look_at(void *context, size_t *done, struct err *err)
     struct job *job = context;
     size_t index = (*done)++;
     struct text_pair pair;
-    struct logit_lens lens;
+    struct finding lens;
+    const struct look look = {.pairs = &pair, .count = 1, .first = index};
     arena_clear(&job->one);
     if (session_read(&job->session, &pair, index, &job->one, err) ||
-        lens_look(&lens, &job->plan, &pair, &job->one, err))
+        find(&lens, &job->question, &look, &job->one, err))
         return -1;
     job->place.index = job->models.open * job->session.inputs.count + index;
-    job->origin.source = &pair.source;
-    return write_lens(job, &lens, &pair.sentence, err);
+    return write_lens(job, &lens, err);
 }
 
 static int look(void *context, struct err *err)

@@ -4,6 +4,7 @@
 
 #include "base/names.h"
 #include "command.h"
+#include "instrument.h"
 #include "measure/patching.h"
 #include "measure/text_origin.h"
 #include "output.h"
@@ -52,8 +53,7 @@ static int read_numbers(struct job *job, struct err *err)
 {
     const char *name = job->options->select.show;
     const struct format *format = job->output.format;
-    bool is_data = !format->is_picture && strcmp(format->name, "text") != 0 &&
-                   strcmp(format->name, "html") != 0;
+    bool is_data = strcmp(format->name, "text") != 0 && !instrument_is_picture(format);
     size_t index = PATCH_FRACTION;
     job->numbers = is_data ? (1u << PATCH_NUMBERS) - 1 : 1u << PATCH_FRACTION;
     if (!name)
@@ -139,7 +139,7 @@ static int read_texts(struct job *job, struct err *err)
     struct session *session = &job->session;
     if (read_one(job, &job->clean, "--clean", job->options->patch.clean, err) ||
         read_one(job, &job->corrupt, "--corrupt", job->options->patch.corrupt, err) ||
-        answer_read(&job->answer, session, err) ||
+        answer_read(&job->answer, job->options, &session->viewer, &session->arena, err) ||
         answer_position(&job->plan.position, job->options, &job->clean.sentence, err))
         return -1;
     job->plan.viewer = &session->viewer;

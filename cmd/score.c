@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "instrument.h"
 #include "progress.h"
 #include "score_job.h"
 #include "text/post_processor.h"
@@ -37,12 +38,12 @@ static int check_inputs(struct score_job *job, struct err *err)
         return err_usage(err, "--continue: expected no token after a text, found --add-special");
     size_t count = job->session.inputs.count;
     job->place = page_place(&job->options->looks, &job->style);
-    job->place.count = job->view.whole ? 1 : count;
+    job->place.count = job->view->whole ? 1 : count;
     if (output_check_count(&job->output, job->place.count, err))
         return -1;
     if (job->models.hashes && !score_is_beside(job))
         job->place.count *= job->models.names.count;
-    if (!job->view.whole)
+    if (!job->view->whole)
         return 0;
     job->sums = arena_alloc(&job->session.arena, count + 1, sizeof *job->sums, err);
     return job->sums ? 0 : -1;
@@ -74,29 +75,14 @@ static int open_model(struct score_job *job, struct err *err)
     const struct options *options = job->options;
     struct session *session = &job->session;
     struct viewer *viewer = &session->viewer;
-    job->view = (struct score_view){.origin.viewer = viewer,
-                                    .bits = options->score.bits,
-                                    .words = options->select.words,
-                                    .whole = options->score.whole};
-    job->scoring = (struct scoring){.viewer = viewer, .stride = (size_t)options->score.stride};
+    *job->question = (struct question){.options = options, .viewer = viewer};
     if (session_open(session, err) || viewer_set_mechanism(viewer, &session->mechanism, err) ||
         session_edit(session, err) || inputs_check_source(&options->input, &viewer->model, err) ||
-        text_origin_attends(&job->view.origin, &session->arena, err))
+        score_instrument.ask(job->question, job->output.format, &session->arena, err))
         return -1;
-    bool tells_best = (score_is_format(job, "text") && !score_is_beside(job)) ||
-                      score_is_format(job, "json") || score_is_format(job, "jsonl");
-    if (tells_best && !job->view.whole && !score_continues(job))
-        job->scoring.best_count = (size_t)options->score.best;
-    if (options->score.stride > 0 && options->input.any_length)
-        return err_usage(err, "--stride: expected no --beyond-context, which reads texts whole");
-    viewer->reads_any_length = options->score.stride > 0;
-    if (viewer->reads_any_length)
-        job->scoring.context = viewer->model.config.n_positions;
-    if (job->view.words && !viewer->tokenizer)
-        return err_usage(err,
-                         "--words: expected a model with a tokenizer, found one that takes ids: "
-                         "they have no words");
-    return scoring_check(&job->scoring, err) || check_inputs(job, err) ? -1 : 0;
+    if (score_is_beside(job)) /* a table of several has no room for the best */
+        job->question->scoring.best_count = 0;
+    return check_inputs(job, err);
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */
@@ -153,9 +139,7 @@ static int read_text(struct score_job *job, size_t index, struct text_pair *pair
     if (session_read(&job->session, pairs, index, &job->group, err))
         return -1;
     *starts = 0;
-    return job->view.words
-               ? word_spans_find(&pairs->sentence, job->session.viewer.tokenizer, &job->group, err)
-               : 0;
+    return score_instrument.check(job->question, pairs, &job->group, err);
 }
 
 /* All texts must be sound before the first is scored: no output stops half-way. */
@@ -221,8 +205,8 @@ static int run_group(void *context, size_t *done, struct err *err)
         return -1;
     struct look look = {
         .pairs = group.pairs, .count = group.count * group.each, .first = group.first};
-    job->view.origin.source = &group.pairs->source;
-    if (scoring_run(group.scored, &job->scoring, &look, &job->group, err) ||
+    job->view->origin.source = &group.pairs->source;
+    if (scoring_run(group.scored, &job->question->scoring, &look, &job->group, err) ||
         output_open(&job->output, err) || score_write_group(job, &group, err))
         return -1;
     *done += group.count;
@@ -234,7 +218,7 @@ static int score(void *context, struct err *err)
     struct score_job *job = context;
     size_t count = job->session.inputs.count;
     job->place.index = score_is_beside(job) ? 0 : job->models.open * count;
-    job->view.origin.hash = job->models.hashes ? job->models.hashes[job->models.open] : NULL;
+    job->view->origin.hash = job->models.hashes ? job->models.hashes[job->models.open] : NULL;
     job->all = (struct score_sum){.tokens = 0};
     return progress_over_texts(count, job->options->output.path, run_group, job, err) ||
                    score_write_end(job, err)
@@ -244,7 +228,11 @@ static int score(void *context, struct err *err)
 
 int score_command(const struct options *options, struct err *err)
 {
-    struct score_job job = {.options = options, .session.options = options};
+    struct question question;
+    struct score_job job = {.options = options,
+                            .session.options = options,
+                            .question = &question,
+                            .view = &question.view};
     const struct model_turn turn = {&job.session, read_texts, score, &job};
     int failed = prepare(&job, err) || model_list_each(&job.models, &turn, err) ||
                  output_commit(&job.output, err);

@@ -7,12 +7,13 @@
 #include "output.h"
 #include "session.h"
 
+struct question;
+
 struct score_job {
     const struct options *options;
     struct session session;
-    struct mechanism mechanism;
-    struct scoring scoring;
-    struct score_view view;
+    struct question *question; /* of the open model … */
+    struct score_view *view;   /* … and in it what is shown */
     struct style style;
     struct output output;
     struct place place;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "instrument.h"
 #include "score_job.h"
 
 enum { TITLE_BYTES = 40 };
@@ -26,23 +27,18 @@ bool score_is_beside(const struct score_job *job)
     return job->models.hashes && !is_json(job);
 }
 
-/* A picture has colours for one kind of numbers. */
-static bool is_picture(const struct score_job *job)
-{
-    return job->output.format->is_picture || score_is_format(job, "html");
-}
-
 static int write_sums(struct score_job *job, const struct score_sums *sums, struct err *err)
 {
     struct stream *out = &job->output.stream;
     struct report report;
     if (score_is_format(job, "text"))
-        return score_sums_page_write(out, &job->view, sums, &job->place, err);
+        return score_sums_page_write(out, job->view, sums, &job->place, err);
     if (is_json(job)) {
-        score_sums_json_write(out, &job->view, sums, &job->place, score_is_format(job, "jsonl"));
+        score_sums_json_write(out, job->view, sums, &job->place, score_is_format(job, "jsonl"));
         return 0;
     }
-    return score_sums_report(&report, &job->view, sums, is_picture(job), &job->group, err) ||
+    return score_sums_report(&report, job->view, sums, instrument_is_picture(job->output.format),
+                             &job->group, err) ||
                    output_write_made(&job->output, &report, &job->place, err)
                ? -1
                : 0;
@@ -60,17 +56,18 @@ static int write_text(struct score_job *job, const struct scored_text *text, str
     struct stream *out = &job->output.stream;
     struct report report;
     if (score_is_beside(job))
-        return score_report(&report, &job->view, text, true, &job->group, err) ||
+        return score_report(&report, job->view, text, true, &job->group, err) ||
                        keep_column(job, &report, err)
                    ? -1
                    : 0;
     if (score_is_format(job, "text"))
-        return score_page_write(out, &job->view, text, &job->place, err);
+        return score_page_write(out, job->view, text, &job->place, err);
     if (is_json(job)) {
-        score_json_write(out, &job->view, text, &job->place, score_is_format(job, "jsonl"));
+        score_json_write(out, job->view, text, &job->place, score_is_format(job, "jsonl"));
         return 0;
     }
-    return score_report(&report, &job->view, text, is_picture(job), &job->group, err) ||
+    return score_report(&report, job->view, text, instrument_is_picture(job->output.format),
+                        &job->group, err) ||
                    output_write_made(&job->output, &report, &job->place, err)
                ? -1
                : 0;
@@ -105,7 +102,7 @@ static int write_continued(struct score_job *job, const struct score_group *grou
     struct report report;
     if (!score_is_beside(job))
         return write_sums(job, &sums, err);
-    return score_sums_report(&report, &job->view, &sums, true, &job->group, err) ||
+    return score_sums_report(&report, job->view, &sums, true, &job->group, err) ||
                    keep_column(job, &report, err)
                ? -1
                : 0;
@@ -138,7 +135,7 @@ static int write_one(struct score_job *job, const struct score_group *group, siz
     struct score_sum sum = score_sum_of(text.scored, 0, text.scored->count);
     job->all.tokens += sum.tokens;
     job->all.logprob += sum.logprob;
-    return job->view.whole ? keep_sum(job, group, index, err) : write_text(job, &text, err);
+    return job->view->whole ? keep_sum(job, group, index, err) : write_text(job, &text, err);
 }
 
 int score_write_group(struct score_job *job, const struct score_group *group, struct err *err)
@@ -167,8 +164,8 @@ static int write_beside(struct score_job *job, size_t text, struct err *err)
     arena_clear(&job->group);
     if (session_read(&job->session, &pair, text, &job->group, err))
         return -1;
-    job->view.origin.source = &pair.source;
-    struct report report = text_origin_report(&job->view.origin, &pair.sentence);
+    job->view->origin.source = &pair.source;
+    struct report report = text_origin_report(&job->view->origin, &pair.sentence);
     report.tensors = &kept;
     report.tensor_count = 1;
     job->place.index = text;
@@ -184,15 +181,15 @@ static int write_models(struct score_job *job, struct err *err)
     size_t count = job->models.names.count;
     struct score_sums sums = {&heading, job->of_models, count, "model", false};
     snprintf(models, sizeof models, "%zu models", count);
-    job->view.origin.models = models;
-    job->view.origin.source = NULL; /* that was a group's */
-    for (size_t text = 0; !job->view.whole && text < job->session.inputs.count; text++)
+    job->view->origin.models = models;
+    job->view->origin.source = NULL; /* that was a group's */
+    for (size_t text = 0; !job->view->whole && text < job->session.inputs.count; text++)
         if (write_beside(job, text, err))
             return -1;
     bool sums_follow = score_is_format(job, "text") && !score_continues(job);
-    job->place.index = job->view.whole ? 0 : job->place.index + 1;
+    job->place.index = job->view->whole ? 0 : job->place.index + 1;
     job->place.count = 1;
-    return job->view.whole || sums_follow ? write_sums(job, &sums, err) : 0;
+    return job->view->whole || sums_follow ? write_sums(job, &sums, err) : 0;
 }
 
 /* The sums of a model, which are shown when all have theirs. */
@@ -214,14 +211,14 @@ int score_write_end(struct score_job *job, struct err *err)
     struct score_sums sums = {&heading, job->sums, count, "text", false};
     if (score_is_beside(job))
         return end_of_model(job, err);
-    if (job->view.whole && count > 1) {
+    if (job->view->whole && count > 1) {
         job->all.label = (struct label){"all", "all", "all"};
         job->sums[sums.count++] = job->all;
     }
     job->place.index = job->models.open;
-    if (job->view.whole)
+    if (job->view->whole)
         return write_sums(job, &sums, err);
     if (score_is_format(job, "text") && count > 1 && !score_continues(job))
-        score_all_write(&job->output.stream, &job->view, &job->all, count);
+        score_all_write(&job->output.stream, job->view, &job->all, count);
     return 0;
 }

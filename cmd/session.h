@@ -123,8 +123,8 @@ int session_read(const struct session *session, struct text_pair *pair, size_t i
 
 /* The one token of an option's text, but for those that are put around texts; where the model has
  * no tokenizer its id. Refused as usage: none, or more. */
-int inputs_read_token(struct session *session, long long *id, const char *option, const char *text,
-                      size_t size, struct err *err);
+int inputs_read_token(long long *id, const struct viewer *viewer, const char *option,
+                      const char *text, struct arena *arena, struct err *err);
 
 /* A token that is asked for, by --answer: ` Mary: John` are two, of which the difference counts. */
 struct answer {
@@ -132,7 +132,8 @@ struct answer {
 };
 
 /* Read --answer; and --position, which is the last where it is not given (answer.c). */
-int answer_read(struct answer *answer, struct session *session, struct err *err);
+int answer_read(struct answer *answer, const struct options *options, const struct viewer *viewer,
+                struct arena *arena, struct err *err);
 int answer_position(size_t *index, const struct options *options, const struct tokenized *sentence,
                     struct err *err);
 

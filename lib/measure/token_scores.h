@@ -16,6 +16,8 @@
 
 #include "lens/viewer.h"
 
+struct likely;
+
 struct token_score {
     float logprob;             /* natural; NaN, as the entropy: it is the first */
     float entropy;             /* of the distribution that the token comes from, in nats */
