@@ -51,6 +51,7 @@ static const struct group {
     {"What is patched",
      FOR_PATCH,
      {"over", "from", "to", "denoise", "noise", "answer", "position"}},
+    {"What is done", FOR_BATCH, {"do"}},
     {"What is attributed", FOR_ATTRIBUTE, {"answer", "position", "by"}},
     {"How the text goes on",
      FOR_GENERATE,

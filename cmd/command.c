@@ -27,7 +27,8 @@ const struct command command_rows[] = {
      "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --head 0\n"
      "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --reduce entropy,distance\n"
      "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --sweep model=tiny,life\n"
-     "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --format csv -o matrices/\n",
+     "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --format csv -o matrices/\n"
+     "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --do score --words\n",
      batch_command},
     {"merge", FOR_MERGE, "put the shards of a batch together", "PATH",
      "printf 'Life is short\\neat dessert\\n' > two.txt\n"

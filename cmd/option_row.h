@@ -32,7 +32,7 @@
 enum { OF_REPORTS = FOR_RUN | FOR_GENERATE | VIEW };
 
 /* Whose pages and pictures have cells in colours. */
-enum { COLOURED = OF_REPORTS | FOR_HEADS | FOR_SCORE | FOR_LENS | FOR_ATTRIBUTE | FOR_PATCH };
+enum { COLOURED = OF_REPORTS | FOR_HEADS | INSTRUMENTS | FOR_PATCH };
 
 /* Who looks at texts; and attends as options say. */
 enum { ATTENDING = FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_SCORE | FOR_LENS | FOR_PATCH };

@@ -5,14 +5,24 @@
 #include "base/names.h"
 #include "base/num.h"
 
+static const struct {
+    const char *name;
+    int command;
+} instrument_rows[] = {
+    {"run", 0}, {"score", FOR_SCORE}, {"lens", FOR_LENS}, {"attribute", FOR_ATTRIBUTE}};
+
+enum { INSTRUMENT_ROWS = sizeof instrument_rows / sizeof *instrument_rows };
+
 bool option_serves(const struct option_row *row, int commands)
 {
-    if (commands == FOR_ITEM && row->commands & NOT_ITEM)
+    int what = commands & INSTRUMENTS;
+    int batch = commands & ~INSTRUMENTS;
+    if (batch != FOR_ITEM && batch != FOR_BATCH)
+        return row->commands & commands;
+    if (batch == FOR_ITEM && row->commands & NOT_ITEM)
         return false;
-    if (row->commands & commands)
-        return true;
-    bool inherits = commands == FOR_ITEM || (commands == FOR_BATCH && !(row->commands & NOT_BATCH));
-    return inherits && row->commands & FOR_RUN;
+    bool inherits = batch == FOR_ITEM || !(row->commands & NOT_BATCH);
+    return row->commands & batch || (inherits && row->commands & (what ? what : FOR_RUN));
 }
 
 const struct option_row *option_find(int commands, const char *name, size_t size)
@@ -180,9 +190,35 @@ static int read_letters(struct reader *reader, char *argument)
     return 0;
 }
 
+int options_instrument(const struct options *options)
+{
+    for (size_t i = 0; options->batch.instrument && i < INSTRUMENT_ROWS; i++)
+        if (strcmp(options->batch.instrument, instrument_rows[i].name) == 0)
+            return instrument_rows[i].command;
+    return 0;
+}
+
+/* What a batch does says which options it has, wherever it stands. */
+static int find_instrument(int *command, char *const *arguments, struct err *err)
+{
+    size_t index = 0;
+    for (; *arguments && strcmp(*arguments, "--") != 0; arguments++) {
+        const char *value = strncmp(*arguments, "--do=", 5) == 0 ? *arguments + 5
+                            : strcmp(*arguments, "--do") == 0    ? arguments[1]
+                                                                 : NULL;
+        if (value &&
+            names_choose(&index, NAMES(instrument_rows, INSTRUMENT_ROWS), "--do", value, err))
+            return -1;
+    }
+    *command |= instrument_rows[index].command;
+    return 0;
+}
+
 int options_parse(struct options *options, int command, char **arguments, struct arena *arena,
                   struct err *err)
 {
+    if (command == FOR_BATCH && find_instrument(&command, arguments, err))
+        return -1;
     struct reader reader = {options, command, arguments, arena, err};
     bool only_operands = false;
     while (*reader.next) {
@@ -253,14 +289,20 @@ int options_choose_page(bool *json, const struct output_options *options, struct
 
 /* --- settings --------------------------------------------------------------------------------- */
 
+static bool may_vary(const struct option_row *row, int instruments)
+{
+    return option_serves(row, FOR_ITEM | instruments) &&
+           option_serves(row, FOR_BATCH | instruments) && !(row->commands & TEXT);
+}
+
 bool settings_may_vary(const struct option_row *row)
 {
-    return option_serves(row, FOR_ITEM) && option_serves(row, FOR_BATCH) && !(row->commands & TEXT);
+    return may_vary(row, 0) || may_vary(row, INSTRUMENTS);
 }
 
 bool settings_compute(const struct option_row *row)
 {
-    return settings_may_vary(row) && !(row->commands & VIEW);
+    return may_vary(row, 0) && !(row->commands & VIEW);
 }
 
 static const void *field_of(const struct option_row *row, const struct options *options)

@@ -42,6 +42,9 @@ enum {
     FOR_PATCH = 1 << 20,
     FOR_ALL = ~0,
 
+    /* What `batch --do` has in place of `run`: FOR_BATCH | FOR_LENS, FOR_ITEM | FOR_LENS. */
+    INSTRUMENTS = FOR_SCORE | FOR_LENS | FOR_ATTRIBUTE,
+
     /* `batch` and its items have every option of `run`, but for rows marked so. */
     NOT_BATCH = 1 << 28,
     NOT_ITEM = 1 << 29,
@@ -121,7 +124,7 @@ struct batch_options {
     const char *kind; /* of the file that it is read from */
     struct texts sweeps;
     long long repeat;
-    const char *reduce, *shard;
+    const char *reduce, *shard, *instrument;
     bool per_item, dry_run, resume, fail_fast;
 };
 
@@ -236,6 +239,9 @@ const struct option_row *option_find(int commands, const char *name, size_t size
 const struct option_row *option_find_letter(int commands, char letter);
 bool option_has_name(int commands, const char *name);
 bool option_is_known(int commands, const char *argument);
+
+/* The instrument of a batch, a bit; 0: it does `run`. */
+int options_instrument(const struct options *options);
 
 /* --precision: fp32, where it is not given. And --format, or --json, of pages: text or JSON. */
 int options_precision(enum precision *precision, const struct model_options *options,

@@ -158,10 +158,15 @@ static bool is_html(const struct output *output)
     return strcmp(output->format->name, "html") == 0;
 }
 
+bool format_is_of_numbers(const struct format *format)
+{
+    bool own = format->has_tokens || strcmp(format->name, "html") == 0;
+    return !own || strcmp(format->name, "safetensors") == 0;
+}
+
 int output_check_made(const struct output *output, struct err *err)
 {
-    bool own = output->format->has_tokens || is_html(output);
-    if (!output->to_folder || !own || strcmp(output->format->name, "safetensors") == 0)
+    if (!output->to_folder || format_is_of_numbers(output->format))
         return 0;
     return err_usage(err, "--format %s: expected a file, found the folder '%s'",
                      output->format->name, output->path);

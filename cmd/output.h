@@ -77,6 +77,7 @@ int output_check_count(const struct output *output, size_t texts, struct err *er
 
 /* What is made of texts, as scores are, has pages and JSON of its own: these are one file; and a
  * page for browsers is its picture. */
+bool format_is_of_numbers(const struct format *format);
 int output_check_made(const struct output *output, struct err *err);
 int output_write_made(struct output *output, const struct report *report, const struct place *place,
                       struct err *err);

@@ -143,7 +143,7 @@ const char *unknown_slip(int command, const char *name)
 static int name_of_others(int command, const char *name, size_t size, struct err *err)
 {
     struct buf others = {0};
-    if (command == FOR_ITEM)
+    if (command != FOR_ALL && command & FOR_ITEM)
         return err_usage(err, "option '--%.*s' is not for one item alone", (int)size, name);
     for (size_t i = 0; i < command_count; i++)
         if (option_find(command_rows[i].bit, name, size))

@@ -146,7 +146,8 @@ LIST(shapes, "Shapes", NULL)
 static bool settings_at(struct value *value, size_t index)
 {
     for (size_t i = 0; i < option_count; i++) {
-        if (!settings_may_vary(&option_rows[i]) || index--)
+        if (!settings_may_vary(&option_rows[i]) || !option_serves(&option_rows[i], FOR_ITEM) ||
+            index--)
             continue;
         value->name = option_rows[i].name;
         value->end = '=';
@@ -183,6 +184,9 @@ WORDS(edits, "Edits", {"SITE = 0", "a tensor of run --show; h.2.SITE: that of la
       {"SITE + FILE.npy", "and what numpy's file has; = FILE.npy in place of it"})
 EACH(compositions, NULL, NULL, COMPOSITIONS, composition_names[index], NULL)
 WORDS(draws, NULL, {"rand", "torch.rand, head by head"}, {"linear", "nn.Linear"})
+WORDS(instruments, NULL, {"run", "matrices of attention and other tensors (default)"},
+      {"score", "how likely the text is"}, {"lens", "what each layer would say"},
+      {"attribute", "what each part adds to an answer's logit"})
 WORDS(inputs, NULL, {"lines", "a sentence a line"}, {"jsonl", "an object a line"},
       {"csv", "a header, then a line an item"})
 WORDS(colors, NULL, {"auto", "where the terminal has colours"}, {"always", NULL}, {"never", NULL})
@@ -319,9 +323,6 @@ LIST(layer_defaults, "Without --layer, beside --show", NULL)
 /* What `run`, `generate` and `batch` have in common. */
 enum { REPORTS = FOR_RUN | FOR_GENERATE | FOR_BATCH };
 
-/* What reads and shows texts in the same formats. */
-enum { INSTRUMENTS = FOR_SCORE | FOR_LENS | FOR_ATTRIBUTE | FOR_PATCH };
-
 const struct value_use value_uses[] = {
     {"attention",
      FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_BATCH | FOR_SCORE | FOR_LENS | FOR_PATCH,
@@ -331,7 +332,7 @@ const struct value_use value_uses[] = {
     {"show", REPORTS, &list_tensors, ",", false},
     {"show", FOR_RUN | FOR_BATCH, &list_defaults, NULL, true},
     {"show", FOR_GENERATE, &list_layer_defaults, NULL, true},
-    {"format", REPORTS | INSTRUMENTS, &list_formats, NULL, false},
+    {"format", REPORTS | INSTRUMENTS | FOR_PATCH, &list_formats, NULL, false},
     {"format", FOR_BATCH, &list_reduction_formats, NULL, true},
     {"format", FOR_EXPLAIN, &list_explain_formats, NULL, false},
     {"format", FOR_COMPARE, &list_compare_formats, NULL, false},
@@ -364,6 +365,7 @@ const struct value_use value_uses[] = {
     {"attention-of", FOR_ALL, &list_attention_parts, NULL, false},
     {"draw", FOR_ALL, &list_draws, NULL, false},
     {"composition", FOR_ALL, &list_compositions, NULL, false},
+    {"do", FOR_ALL, &list_instruments, NULL, false},
     {"input", FOR_ALL, &list_inputs, NULL, false},
     {"sweep", FOR_ALL, &value_settings, NULL, false},
     {"mean", FOR_ALL, &list_means, ",", false},

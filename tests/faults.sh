@@ -185,6 +185,10 @@ try explain -m "$in/school" -s 'Anna is' --ablate 0.0 --edit 'k * 2'
 try run -m "$in/school" -s 'Anna is' --edit 'weights = from' --from 'Anna is' -o here.csv
 try batch "$in/texts" --input lines -m "$in/school" --sweep ablate=0.0=mean,0.1=mean \
     --reference "$in/texts" --reduce entropy -o here.csv
+for do in score lens attribute; do
+    try batch "$in/texts" --input lines -m "$in/school" --do $do --repeat 2
+    try batch "$in/texts" --input lines -m "$in/school" --do $do --format csv -o here/
+done
 for format in csv tidy json svg html; do
     try generate -m "$in/school" -s 'Anna is' -n 2 --show weights --format $format -o here
 done

@@ -46,7 +46,7 @@ static int write_line(void *context, const struct job *job, struct arena *arena,
         table_put(table);
     } else {
         table_number(table, prepared.pair.sentence.count);
-        if (!store_is_reduced(&printing->work->plan))
+        if (store_has_matrices(&printing->work->plan))
             table_text(table, num_size(size, prepared.bytes));
     }
     table_end(table);
@@ -62,7 +62,7 @@ static int write_jobs(struct printing *printing, struct err *err)
         {"item", .width = 30, .left = true, .shortens = true},
         {"line", .gap = 2, .width = 6},
         {"tokens", .gap = 2, .width = 6},
-        {store_is_reduced(&printing->work->plan) ? NULL : "float32", .gap = 2},
+        {store_has_matrices(&printing->work->plan) ? "float32" : NULL, .gap = 2},
     };
     table_begin(&printing->table, columns, 4);
     table_titles(&printing->table);
@@ -106,7 +106,7 @@ static void write_summary(struct printing *printing)
                   survey->broken_here);
     stream_format(out, "%llu tokens, at most %zu in a text\n", (unsigned long long)survey->tokens,
                   survey->longest);
-    if (!store_is_reduced(&work->plan))
+    if (store_has_matrices(&work->plan))
         stream_format(out, "%s as float32; csv and json take about three times that\n",
                       num_size(size, survey->bytes));
     for (const struct reduction_group *group = work->reductions.first; group; group = group->next) {

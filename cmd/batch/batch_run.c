@@ -7,15 +7,11 @@
 #include "batch_work.h"
 #include "../command.h"
 #include "lens/report.h"
+#include "../instrument.h"
 #include "../options.h"
 #include "measure/reduction.h"
 
-/* Of the texts that share a pass. A wide model has use for many tokens: its weights come from far;
- * to a narrow one they would only be memory. */
 enum {
-    PASS_TOKENS_MIN = 256,
-    PASS_TOKENS_MAX = 1024,
-    PASS_TOKENS_OF_CHANNEL = 2,
     TOKENS_OF_TEXT = 4, /* if texts are shorter than that, a pass has fewer tokens */
     ROUND_PASSES = 8,   /* at most: what they give is kept until it is written */
 };
@@ -27,6 +23,7 @@ struct entry {
     struct job job;
     struct prepared prepared;
     struct report report;
+    struct finding finding;     /* of an instrument, beside or in place of a report */
     struct reduction reduction; /* of --per-item, while its pass runs … */
     struct measured measured;   /* … and what it came to */
     struct item_fault fault;
@@ -63,18 +60,6 @@ static int fail_entry(struct round *round, struct entry *entry, struct err *err)
     entry->done = true;
     err_clear(&round->err);
     return entry->fault.message ? 0 : -1;
-}
-
-/* The widest model decides for all: a round has jobs of any. */
-static void size_passes(struct round *round)
-{
-    round->pass_tokens = PASS_TOKENS_MIN;
-    for (const struct open_model *model = round->work->models.first; model; model = model->next) {
-        size_t tokens = PASS_TOKENS_OF_CHANNEL * model->viewer.model.config.n_embd;
-        if (tokens > round->pass_tokens)
-            round->pass_tokens = tokens < PASS_TOKENS_MAX ? tokens : PASS_TOKENS_MAX;
-    }
-    round->pass_texts = round->pass_tokens / TOKENS_OF_TEXT;
 }
 
 /* Read the next job; what is wrong with it is in `round->err`. */
@@ -167,6 +152,33 @@ static int show_group(struct round *round, const struct pass_group *group, struc
     return 0;
 }
 
+/* Ask an instrument's question of all texts at once. */
+static int ask_group(struct round *round, const struct pass_group *group, struct look *look,
+                     struct err *err)
+{
+    const struct entry *first = group->entries[0];
+    const struct format *format = first->prepared.format;
+    const struct instrument *instrument = round->work->plan.instrument;
+    struct arena *arena = &round->arena;
+    struct question *question = arena_alloc(arena, 1, sizeof *question, err);
+    struct finding *findings = arena_alloc(arena, group->count, sizeof *findings, err);
+    if (!question || !findings)
+        return -1;
+    question->options = &first->job.item.options;
+    question->viewer = &first->prepared.model->viewer;
+    if (instrument->ask(question, format, arena, err) ||
+        instrument->find(findings, question, look, arena, err))
+        return -1;
+    for (size_t i = 0; i < group->count; i++) {
+        struct entry *entry = group->entries[i];
+        entry->finding = findings[i];
+        if (round->work->plan.kind == STORE_ITEMS &&
+            instrument->report(&entry->report, &findings[i], format, arena, err))
+            return -1;
+    }
+    return 0;
+}
+
 /* Run jobs as one ragged batch. */
 static int run_group(struct round *round, const struct pass_group *group,
                      struct reduction_sink *sink, struct err *err)
@@ -179,6 +191,8 @@ static int run_group(struct round *round, const struct pass_group *group,
         return -1;
     for (size_t i = 0; i < group->count; i++)
         pairs[i] = group->entries[i]->prepared.pair;
+    if (round->work->plan.instrument)
+        return ask_group(round, group, &look, err);
     return sink ? reduction_group(round, group, &look, sink, err)
                 : show_group(round, group, &look, err);
 }
@@ -304,6 +318,7 @@ static int store_entry(struct batch_work *work, const struct entry *entry, struc
         .fault = entry->fault.kind ? &entry->fault : NULL,
         .pair = &entry->prepared.pair,
         .report = &entry->report,
+        .finding = &entry->finding,
         .page = &page,
         .measured = &entry->measured,
     };
@@ -357,9 +372,13 @@ int batch_run(struct batch_work *work, struct err *err)
     struct round round = {.work = work};
     const struct survey *survey = &work->survey;
     int failed = skip_jobs(&round, survey->first + work->store.done, err);
-    for (struct open_model *model = work->models.first; model; model = model->next)
+    for (struct open_model *model = work->models.first; model; model = model->next) {
         viewer_expect(&model->viewer, model->tokens);
-    size_passes(&round);
+        if (work->plan.instrument) /* of logits */
+            viewer_expect_steps(&model->viewer, model->tokens);
+    }
+    round.pass_tokens = open_models_pass_tokens(&work->models);
+    round.pass_texts = round.pass_tokens / TOKENS_OF_TEXT;
     if (work->plan.kind == STORE_LINES) /* which are printed all the while */
         progress_begin_beside(&work->progress, work->options->output.path, "items");
     else

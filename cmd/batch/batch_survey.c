@@ -6,6 +6,7 @@
 #include "batch_work.h"
 #include "lens/effective.h"
 #include "model/site.h"
+#include "../instrument.h"
 #include "../output.h"
 
 /* Sums are of the weights as they are. */
@@ -34,8 +35,14 @@ static int make_request(struct batch_work *work, const struct job *job, struct p
         return request_make(&prepared->request, &options, NULL, viewer, arena, err);
     }
     const struct format *format = store_format(&work->plan, &options, err);
-    if (!format || looks_read(&prepared->style, &options, err) ||
-        request_make(&prepared->request, &options, format, viewer, arena, err))
+    if (!format || looks_read(&prepared->style, &options, err))
+        return -1;
+    if (work->plan.instrument) { /* what is shown is its own */
+        prepared->format = format;
+        options.select = (struct select_options){0};
+        return request_make(&prepared->request, &options, NULL, viewer, arena, err);
+    }
+    if (request_make(&prepared->request, &options, format, viewer, arena, err))
         return -1;
     if (!selection->sites && !format->has_tokens)
         return err_usage(err,
@@ -84,6 +91,22 @@ static int check_edits(struct open_models *models, const struct prepared *prepar
     return edits_check_text(&list.edits, &config, pair->sentence.count, pair->source.count, err);
 }
 
+/* See that an instrument can ask it of the text. */
+static int check_question(const struct batch_work *work, const struct job *job,
+                          struct prepared *prepared, struct arena *arena, struct err *err)
+{
+    const struct instrument *instrument = work->plan.instrument;
+    struct viewer *viewer = &prepared->model->viewer;
+    struct question question = {.options = &job->item.options, .viewer = viewer};
+    if (!instrument)
+        return 0;
+    viewer->edits = NULL; /* of the pass before */
+    return instrument->ask(&question, prepared->format, arena, err) ||
+                   instrument->check(&question, &prepared->pair, arena, err)
+               ? -1
+               : 0;
+}
+
 int batch_prepare(struct batch_work *work, const struct job *job, struct prepared *prepared,
                   struct arena *arena, struct err *err)
 {
@@ -95,10 +118,11 @@ int batch_prepare(struct batch_work *work, const struct job *job, struct prepare
     if (prepared->model && !make_request(work, job, prepared, arena, err) &&
         !open_model_read(prepared->model, job, &prepared->pair, arena, err) &&
         !check_edits(&work->models, prepared, &job->item.options.edit, arena, err) &&
+        !check_question(work, job, prepared, arena, err) &&
         !effective_check(&prepared->request.selection, prepared->pair.sentence.count, err) &&
         !(reduced &&
           reductions_note(&work->reductions, job, prepared->model, &prepared->pair, err))) {
-        prepared->bytes = reduced ? 0 : job_bytes(prepared);
+        prepared->bytes = store_has_matrices(&work->plan) ? job_bytes(prepared) : 0;
         return 0;
     }
     return err_prefix(err, "'%s' line %zu", inputs_shown_path(work->jobs.items.path),

@@ -49,7 +49,8 @@ struct prepared {
     struct text_pair pair;
     struct request request;
     struct style style;
-    size_t bytes; /* of its tensors; 0 where none is kept */
+    const struct format *format; /* of what an instrument gives */
+    size_t bytes;                /* of its tensors; 0 where none is kept */
 };
 
 /* Open the job's model, tokenize its text, find its reduction, and check all that can be wrong

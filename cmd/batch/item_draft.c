@@ -31,17 +31,17 @@ static bool is_of_results(const char *name)
 }
 
 /* What a name is a slip away from, so that it would be overlooked. */
-static const char *field_meant(const char *name)
+static const char *field_meant(int commands, const char *name)
 {
     return strcasecmp(name, "id") == 0         ? "id"
            : strcasecmp(name, "sentence") == 0 ? "sentence"
-                                               : unknown_slip(FOR_ITEM, name);
+                                               : unknown_slip(commands, name);
 }
 
-static int check_name(const char *name, struct err *err)
+static int check_name(int commands, const char *name, struct err *err)
 {
     size_t size = strlen(name);
-    const char *near = field_meant(name);
+    const char *near = field_meant(commands, name);
     if (!size)
         return err_set(err, "expected a name, found none: name it or leave it out");
     if (size > CONDITION_NAME_BYTES_MAX)
@@ -51,7 +51,7 @@ static int check_name(const char *name, struct err *err)
         return err_set(err, "expected a name in UTF-8, found '%s'", name);
     if (is_of_results(name))
         return err_set(err, "'%s': results have a column of that name: rename it", name);
-    if (option_has_name(FOR_RUN | FOR_BATCH, name))
+    if (option_has_name((commands & INSTRUMENTS) | FOR_RUN | FOR_BATCH, name))
         return err_set(err, "option '--%s' is not for one item alone: rename it", name);
     if (near)
         return err_set(err, "'%s': did you mean '%s'? If it is a condition, rename it", name, near);
@@ -60,7 +60,7 @@ static int check_name(const char *name, struct err *err)
 
 int condition_names_add(struct condition_names *names, const char *name, struct err *err)
 {
-    if (check_name(name, err))
+    if (check_name(names->commands, name, err))
         return -1;
     if (names->count == CONDITIONS_MAX)
         return err_set(err, "expected at most %d conditions, found '%s' as well: leave some out",
@@ -148,10 +148,15 @@ static int set_condition(struct item_conditions *conditions, const struct condit
 /* --- one field -------------------------------------------------------------------------------- */
 
 /* All else are conditions. */
-bool item_has_field(const char *name)
+bool item_has_field(int commands, const char *name)
 {
     return strcmp(name, "id") == 0 || strcmp(name, "sentence") == 0 ||
-           option_has_name(FOR_ITEM, name);
+           option_has_name(commands, name);
+}
+
+int item_commands(const struct options *options)
+{
+    return FOR_ITEM | options_instrument(options);
 }
 
 int item_draft_set(struct item_draft *draft, const char *name, const char *value)
@@ -166,10 +171,11 @@ int item_draft_set(struct item_draft *draft, const char *name, const char *value
         item->input.size = strlen(value);
         return 0;
     }
-    if (!item_has_field(name))
+    int commands = item->conditions.names->commands;
+    if (!item_has_field(commands, name))
         return set_condition(&item->conditions, &(struct condition){name, value, draft->literal},
                              draft->err);
-    if (options_set(&item->options, FOR_ITEM, name, value, draft->arena, draft->err))
+    if (options_set(&item->options, commands, name, value, draft->arena, draft->err))
         return -1;
     draft->has_ids = draft->has_ids || strcmp(name, "ids") == 0;
     return 0;
@@ -240,7 +246,7 @@ static int set_member(struct item_draft *draft, const struct json *member)
     int failed = 0;
     double number = 0;
     bool truth = false;
-    bool listed = item_has_field(json_key(member));
+    bool listed = item_has_field(draft->item->conditions.names->commands, json_key(member));
     buf_text(&text, "");
     draft->literal = json_get_bool(member, &truth) ||
                      (json_get_number(member, &number) && isfinite(number)); /* of 1e999: inf */

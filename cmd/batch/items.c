@@ -150,7 +150,8 @@ static int check_header(struct items *items, const struct csv_record *header, st
         for (size_t k = 0; k < i; k++)
             if (strcmp(header->fields[k], name) == 0)
                 return err_set(err, "expected every column once, found '%s' twice", name);
-        if (!item_has_field(name) && condition_names_add(&items->names, name, err))
+        if (!item_has_field(items->names.commands, name) &&
+            condition_names_add(&items->names, name, err))
             return err_prefix(err, "column %zu", i + 1);
         texts = texts || strcmp(name, "ids") == 0 || strcmp(name, "sentence") == 0;
     }
@@ -160,10 +161,10 @@ static int check_header(struct items *items, const struct csv_record *header, st
 }
 
 /* How good a reading of the header is: it has a column that is known, else it has several. */
-static size_t judge_header(const struct csv_record *header)
+static size_t judge_header(const struct items *items, const struct csv_record *header)
 {
     for (size_t i = 0; i < header->count; i++)
-        if (item_has_field(header->fields[i]))
+        if (item_has_field(items->names.commands, header->fields[i]))
             return SIZE_MAX;
     return header->count > 1 ? header->count : 0;
 }
@@ -179,7 +180,8 @@ static int choose_separator(struct items *items, struct err *err)
         struct err unread = {0};
         struct csv_record header;
         reader.separator = *separator;
-        size_t worth = csv_read(&reader, &header, &arena, &unread) ? 0 : judge_header(&header);
+        size_t worth =
+            csv_read(&reader, &header, &arena, &unread) ? 0 : judge_header(items, &header);
         arena_release(&arena);
         if (unread.out_of_memory)
             return err_adopt(err, &unread);
@@ -220,6 +222,7 @@ int items_begin(struct items *items, const char *path, struct file file,
                 const struct options *options, struct err *err)
 {
     *items = (struct items){.path = path, .file = file, .defaults = options};
+    items->names.commands = item_commands(options);
     const char *begin = inputs_after_mark(&items->file);
     items->reader = (struct csv_reader){begin, items->file.bytes + items->file.size, 1, ','};
     if (choose_kind(items, options->batch.kind, err) || read_header(items, err) ||

@@ -47,6 +47,7 @@ struct condition {
 struct condition_names {
     const char *names[CONDITIONS_MAX];
     size_t count;
+    int commands; /* whose options are no conditions: FOR_ITEM, and what the batch does */
     struct arena arena;
 };
 
@@ -117,8 +118,9 @@ int item_draft_check(struct item_draft *draft);
 /* All fields of an object, checked in the same way. */
 int item_draft_set_members(struct item_draft *draft, const struct json *root);
 
-/* False for names of conditions. */
-bool item_has_field(const char *name);
+/* False for names of conditions. The commands whose options an item has. */
+bool item_has_field(int commands, const char *name);
+int item_commands(const struct options *options);
 
 struct items {
     const char *path; /* "-": standard input */

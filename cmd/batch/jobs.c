@@ -58,12 +58,10 @@ static int add_values(struct sweep *sweep, const char *value, size_t size, struc
 }
 
 /* An option that a sweep may go through; NULL: it is none. */
-static const struct option_row *find_row(const char *name)
+static const struct option_row *find_row(int commands, const char *name)
 {
-    for (size_t i = 0; i < option_count; i++)
-        if (settings_may_vary(&option_rows[i]) && strcmp(option_rows[i].name, name) == 0)
-            return &option_rows[i];
-    return NULL;
+    const struct option_row *row = option_find(commands, name, strlen(name));
+    return row && settings_may_vary(row) ? row : NULL;
 }
 
 /* What a value means, however it is spelt: "1" of "1.0". */
@@ -73,9 +71,9 @@ static const char *read_value(const struct sweep *sweep, size_t index, struct ar
     struct options scratch = OPTIONS_DEFAULT;
     struct buf meaning = {0};
     const char *copy = NULL;
-    if (options_set(&scratch, FOR_ITEM, sweep->name, sweep->values[index], arena, err))
+    if (options_set(&scratch, sweep->commands, sweep->name, sweep->values[index], arena, err))
         return NULL;
-    settings_value(&meaning, find_row(sweep->name), &scratch);
+    settings_value(&meaning, sweep->row, &scratch);
     if (!buf_check(&meaning, err))
         copy = arena_text(arena, meaning.bytes, meaning.size, err);
     buf_release(&meaning);
@@ -116,9 +114,10 @@ static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena
     if (!text[name_size] || !text[name_size + 1] || !name_size)
         return err_usage(err, "--sweep: expected NAME=VALUE,VALUE,…, found '%s'", text);
     sweep->name = arena_text(arena, text, name_size, err);
-    if (!sweep->name || options_check_name(FOR_ITEM, sweep->name, err))
+    if (!sweep->name || options_check_name(sweep->commands, sweep->name, err))
         return err_prefix(err, "--sweep");
-    if (!find_row(sweep->name))
+    sweep->row = find_row(sweep->commands, sweep->name);
+    if (!sweep->row)
         return err_usage(err,
                          "--sweep: expected an option of all items, found '%s', which each "
                          "has for itself",
@@ -139,7 +138,7 @@ static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena
 static int check_summed(const struct sweep *sweep, const struct batch_options *batch,
                         struct err *err)
 {
-    if (!batch->reduce || batch->per_item || settings_compute(find_row(sweep->name)))
+    if (!batch->reduce || batch->per_item || settings_compute(sweep->row))
         return 0;
     return err_usage(err,
                      "--sweep %s: --reduce would count every text once a value: leave it out, or "
@@ -157,6 +156,7 @@ static int read_sweeps(struct jobs *jobs, struct err *err)
         return -1;
     for (size_t i = 0; i < texts->count; i++) {
         struct sweep *sweep = &jobs->sweeps[i];
+        sweep->commands = item_commands(jobs->options);
         if (read_sweep(sweep, texts->items[i], &jobs->arena, err) ||
             check_summed(sweep, &jobs->options->batch, err))
             return -1;
@@ -232,7 +232,7 @@ static int multiply(const struct jobs *jobs, struct job *job, size_t turn, struc
     if (!job->choices)
         return -1;
     for (size_t i = 0; i < jobs->sweep_count && !job->item.broken; i++)
-        if (options_set(options, FOR_ITEM, job->sweeps[i].name,
+        if (options_set(options, jobs->sweeps[i].commands, job->sweeps[i].name,
                         job->sweeps[i].values[job->choices[i]], arena, err))
             return -1;
     if (!job->item.broken && inputs_check_ids(&options->input, err))

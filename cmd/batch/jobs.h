@@ -23,7 +23,9 @@
 #include "../options.h"
 
 struct sweep {
-    const char *name; /* of the option */
+    const char *name; /* of the option … */
+    const struct option_row *row;
+    int commands; /* … of these */
     const char **values;
     size_t count;
 };

@@ -43,6 +43,20 @@ struct open_model *open_models_get(struct open_models *models, const struct opti
     return *place = fresh;
 }
 
+/* A wide model has use for many: its weights come from far; to a narrow one they would only be
+ * memory. The widest decides for all: a round has jobs of any. */
+size_t open_models_pass_tokens(const struct open_models *models)
+{
+    enum { MIN = 256, MAX = 1024, OF_CHANNEL = 2 };
+    size_t most = MIN;
+    for (const struct open_model *model = models->first; model; model = model->next) {
+        size_t tokens = OF_CHANNEL * model->viewer.model.config.n_embd;
+        if (tokens > most)
+            most = tokens < MAX ? tokens : MAX;
+    }
+    return most;
+}
+
 void open_models_release(struct open_models *models)
 {
     for (struct open_model *model = models->first; model; model = model->next) {
@@ -152,5 +166,6 @@ int open_model_read(struct open_model *model, const struct job *job, struct text
     if (inputs_check_source(&options->input, &model->viewer.model, err) ||
         choose_reading(model, options, err))
         return -1;
+    model->viewer.reads_any_length = options->score.stride > 0;
     return viewer_read(&model->viewer, pair, &job->item.input, text ? &source : NULL, arena, err);
 }

@@ -43,6 +43,9 @@ struct open_model *open_models_get(struct open_models *models, const struct opti
                                    struct err *err);
 void open_models_release(struct open_models *models);
 
+/* About so many tokens share a pass. */
+size_t open_models_pass_tokens(const struct open_models *models);
+
 /* Let the model attend, and edit, as the options say, which were checked. What edits take of other
  * texts is kept until options are others. */
 int open_model_set(struct open_model *model, const struct options *options,

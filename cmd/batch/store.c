@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/listing.h"
 #include "write/format.h"
+#include "../instrument.h"
 
 /* Sums are saved so often, or so that it takes a twentieth of the time. */
 static const double SAVE_SECONDS = 0.2;
@@ -146,6 +147,8 @@ static int write_line(struct store *store, const struct outcome *outcome, struct
     int failed = buf_check(&line, err);
     if (!failed && outcome->fault)
         stream_bytes(&store->lines, line.bytes, line.size);
+    else if (!failed && store->plan->instrument)
+        failed = store->plan->instrument->write(&store->lines, outcome->finding, &place, err);
     else if (!failed)
         failed = store->plan->format->write(&store->lines, outcome->report, &place, err);
     buf_release(&line);

@@ -31,6 +31,8 @@
 #include "reductions.h"
 #include "work_folder.h"
 
+struct finding;
+
 struct store {
     const struct store_plan *plan;
     struct reductions *reductions;
@@ -62,7 +64,8 @@ struct outcome {
     const struct job *job;
     const struct item_fault *fault; /* NULL: it went well */
     const struct text_pair *pair;
-    const struct report *report; /* where matrices are kept … */
+    const struct report *report;   /* where matrices are kept … */
+    const struct finding *finding; /* … or an instrument has found something … */
     const struct place *page;
     const struct measured *measured; /* … or each item is reduced alone */
 };

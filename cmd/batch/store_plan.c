@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "draw/measured_form.h"
+#include "../instrument.h"
 #include "../output.h"
 #include "work_folder.h"
 
@@ -60,6 +61,11 @@ bool store_is_reduced(const struct store_plan *plan)
     return plan->kind == STORE_SUMS || plan->item_form;
 }
 
+bool store_has_matrices(const struct store_plan *plan)
+{
+    return !store_is_reduced(plan) && !plan->instrument;
+}
+
 bool store_has_errors(const struct store_plan *plan)
 {
     return plan->kind == STORE_LINES && (!plan->item_form || plan->item_form->has_errors);
@@ -105,6 +111,10 @@ int store_choose(struct store_plan *plan, const struct options *options, struct 
 {
     const char *output = options->output.path;
     *plan = (struct store_plan){.options = options};
+    plan->instrument = instrument_find(options_instrument(options));
+    if (plan->instrument && options->batch.reduce)
+        return err_usage(err, "--reduce: is of what run shows: leave out --do %s",
+                         options->batch.instrument);
     if (output && !*output)
         return err_usage(err, "--output: expected a path, found ''");
     plan->to_stdout = output_is_standard(output) || is_device(output);
@@ -133,6 +143,11 @@ const struct format *store_format(const struct store_plan *plan, const struct op
                   "--format %s: many items in one place are jsonl: give all of them a folder "
                   "and a format (-o DIR/ --format %s)",
                   format->name, format->name);
+    else if (plan->instrument && plan->kind == STORE_ITEMS && !format_is_of_numbers(format))
+        err_usage(err,
+                  "--format %s: expected one of csv, tidy, npy, safetensors and pictures for files "
+                  "of --do %s",
+                  format->name, plan->options->batch.instrument);
     else if (!format->check || !format->check(err))
         return format;
     return NULL;

@@ -13,6 +13,7 @@
 #include "shard.h"
 #include "work_folder.h"
 
+struct instrument;
 struct measured_form;
 
 enum store_kind {
@@ -23,14 +24,15 @@ enum store_kind {
 
 struct store_plan {
     enum store_kind kind;
-    bool to_stdout;                    /* or to a device: nothing is left there to go on with */
-    bool in_folder;                    /* else in a file, which is one result */
-    const struct format *format;       /* of items, where they do not say otherwise */
-    const struct item_form *item_form; /* of reductions of every item; NULL: there are none */
-    size_t first_job, jobs;            /* of this shard, and in all: for forms with an end */
-    size_t name_columns;               /* of the widest name of a job */
-    const struct measured_form *form;  /* of reductions that go to one place */
-    struct style style;                /* of reductions */
+    bool to_stdout;                      /* or to a device: nothing is left there to go on with */
+    bool in_folder;                      /* else in a file, which is one result */
+    const struct format *format;         /* of items, where they do not say otherwise */
+    const struct instrument *instrument; /* what is done with items; NULL: they are run */
+    const struct item_form *item_form;   /* of reductions of every item; NULL: there are none */
+    size_t first_job, jobs;              /* of this shard, and in all: for forms with an end */
+    size_t name_columns;                 /* of the widest name of a job */
+    const struct measured_form *form;    /* of reductions that go to one place */
+    struct style style;                  /* of reductions */
     const struct options *options;
     struct job_shard shard;
     struct result_list items; /* of STORE_ITEMS, for who begins anew; `each` may be NULL */
@@ -40,8 +42,10 @@ struct store_plan {
 /* Read -o, --format, --shard and --reduce. */
 int store_choose(struct store_plan *plan, const struct options *options, struct err *err);
 
-/* Whether attention is counted where it is seen, and no matrix is kept. */
+/* Whether attention is counted where it is seen, and no matrix is kept; whether items have
+ * matrices of their own, whose sizes count. */
 bool store_is_reduced(const struct store_plan *plan);
+bool store_has_matrices(const struct store_plan *plan);
 
 /* Whether an item that failed has a place among the results. */
 bool store_has_errors(const struct store_plan *plan);
