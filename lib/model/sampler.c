@@ -279,21 +279,33 @@ static void insert(uint32_t *best, size_t best_count, const float *logits, uint3
     best[place] = id;
 }
 
-/* Parts in which none is larger than the best so far, nearly all of them, are passed over. */
+/* The first from `at` on that is larger; `count`: none is. Parts that have none, as nearly all do,
+ * are passed over as a whole. */
+FOR_EACH_ISA
+static size_t next_above(const float *logits, size_t at, size_t count, float least)
+{
+    enum { PART = 64 };
+    for (; at + PART <= count; at += PART) {
+        size_t above = 0;
+        for (size_t i = at; i < at + PART; i++)
+            above += logits[i] > least;
+        if (above)
+            break;
+    }
+    while (at < count && !(logits[at] > least))
+        at++;
+    return at;
+}
+
 void topk(uint32_t *best, size_t best_count, const float *logits, size_t count)
 {
-    enum { PART = 256 };
-    size_t found = 0;
-    for (size_t first = 0; first < count && best_count > 0; first += PART) {
-        size_t end = count - first < PART ? count : first + PART;
-        if (found == best_count && max_row(logits + first, end - first) <= logits[best[found - 1]])
-            continue;
-        for (size_t i = first; i < end; i++) {
-            if (found == best_count && !(logits[i] > logits[best[found - 1]]))
-                continue;
-            found -= found == best_count;
-            insert(best, found, logits, (uint32_t)i);
-            found++;
-        }
+    size_t found = best_count < count ? best_count : count;
+    for (size_t i = 0; i < found; i++)
+        insert(best, i, logits, (uint32_t)i);
+    for (size_t at = found; found > 0; at++) {
+        at = next_above(logits, at, count, logits[best[found - 1]]);
+        if (at == count)
+            return;
+        insert(best, found - 1, logits, (uint32_t)at);
     }
 }
