@@ -1,34 +1,23 @@
 #include <assert.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "explain/explain_walk.h"
 #include "explain/steps.h"
 
-#define OF_KEYS(name, latex)       \
-    {                              \
-#name, {#name, latex },    \
-        {                          \
-#name "_j", latex "_j" \
-        }                          \
-    }
-
-const struct quantity quantity_k_raw = OF_KEYS(k_raw, "k^{\\mathrm{raw}}");
-const struct quantity quantity_k_pre = OF_KEYS(k_pre, "k^{\\mathrm{pre}}");
-const struct quantity quantity_k = OF_KEYS(k, "k");
-const struct quantity quantity_v = OF_KEYS(v, "v");
-const struct quantity quantity_g = OF_KEYS(g, "g");
-const struct quantity quantity_score = OF_KEYS(score, "s");
-const struct quantity quantity_scaled = OF_KEYS(scaled, "\\tilde{s}");
-const struct quantity quantity_capped = OF_KEYS(capped, "\\hat{s}");
-const struct quantity quantity_moved = OF_KEYS(moved, "\\bar{s}");
-const struct quantity quantity_cooled = OF_KEYS(cooled, "\\check{s}");
-const struct quantity quantity_masked = OF_KEYS(masked, "m");
-const struct quantity quantity_softmax = OF_KEYS(softmax, "p");
-const struct quantity quantity_share = OF_KEYS(share, "a");
-const struct quantity quantity_weight = OF_KEYS(weight, "\\alpha");
+const struct quantity quantity_k_raw = {"k_raw", "k_raw_j"};
+const struct quantity quantity_k_pre = {"k_pre", "k_pre_j"};
+const struct quantity quantity_k = {"k", "k_j"};
+const struct quantity quantity_v = {"v", "v_j"};
+const struct quantity quantity_g = {"g", "g_j"};
+const struct quantity quantity_score = {"score", "score_j"};
+const struct quantity quantity_scaled = {"scaled", "scaled_j"};
+const struct quantity quantity_capped = {"capped", "capped_j"};
+const struct quantity quantity_moved = {"moved", "moved_j"};
+const struct quantity quantity_cooled = {"cooled", "cooled_j"};
+const struct quantity quantity_masked = {"masked", "masked_j"};
+const struct quantity quantity_softmax = {"softmax", "softmax_j"};
+const struct quantity quantity_share = {"share", "share_j"};
+const struct quantity quantity_weight = {"weight", "weight_j"};
 
 struct buf *builder_note(struct builder *builder)
 {
@@ -36,49 +25,35 @@ struct buf *builder_note(struct builder *builder)
     return &builder->note;
 }
 
-void builder_formula(struct builder *builder, const char *text, const char *latex)
+void builder_formula(struct builder *builder, const char *formula)
 {
     struct step *step = builder->step;
     assert(step->formula_count < STEP_FORMULAS_MAX);
-    step->formulas[step->formula_count++] = (struct formula){text, latex};
+    step->formulas[step->formula_count++] = formula;
 }
 
 void builder_drawn(struct builder *builder)
 {
-    struct formula drawn;
-    if (formula_finish(&builder->out, &drawn, builder->arena, builder->err))
-        builder->failed = true;
-    else
-        builder_formula(builder, drawn.text, drawn.latex);
+    const char *drawn = buf_keep(&builder->out, builder->arena, builder->err);
+    builder->failed |= !drawn;
+    builder_formula(builder, drawn);
 }
 
-void builder_work(struct builder *builder, const char *text, const char *latex,
-                  const struct number *numbers)
+void builder_work(struct builder *builder, const char *form, const struct number *numbers)
 {
-    formula_write(&builder->out, text, latex, builder->key, numbers);
-    if (formula_finish(&builder->out, &builder->step->worked, builder->arena, builder->err))
-        builder->failed = true;
-}
-
-void builder_say(struct builder *builder, const struct number *numbers, const char *form, ...)
-{
-    va_list args;
-    char room[256]; /* names and a few signs */
-    va_start(args, form);
-    int size = vsnprintf(room, sizeof room, form, args);
-    va_end(args);
-    assert(size >= 0 && (size_t)size < sizeof room);
-    formula_math(&builder->out, room, builder->key, numbers);
+    formula_write(&builder->out, form, builder->key, numbers);
+    builder->step->worked = buf_keep(&builder->out, builder->arena, builder->err);
+    builder->failed |= !builder->step->worked;
 }
 
 void builder_projection(struct builder *builder, const char *name, char letter,
                         const struct weight *w)
 {
-    builder_say(builder, NULL, "%s = x%s", name, strstr(name, "_j") ? "_j" : "");
+    buf_format(&builder->out, "%s = x%s", name, strstr(name, "_j") ? "_j" : "");
     if (builder->trace->config->projections)
-        builder_say(builder, NULL, " · W_%c", letter);
+        buf_format(&builder->out, " · W_%c", letter);
     if (w->bias)
-        builder_say(builder, NULL, " + b_%c", letter);
+        buf_format(&builder->out, " + b_%c", letter);
     builder_drawn(builder);
 }
 
@@ -94,11 +69,11 @@ void builder_dot(struct builder *builder, const char *name, const float *x, cons
                                        builder_numeral(builder, factors, w->in)};
     const struct number numbers[] = {{numerals[1], w->bias ? w->bias[column] : 0},
                                      builder_number(builder, y)};
-    builder_say(builder, NULL, "%s_0 = ", name);
+    buf_format(&builder->out, "%s_0 = ", name);
     formula_dot(&builder->out, numerals, x, factors, 1, w->in);
     if (w->bias)
-        formula_write(&builder->out, "%t", "%t", 0, numbers);
-    builder_work(builder, " = %n", " = %n", numbers + 1);
+        formula_write(&builder->out, "%t", 0, numbers);
+    builder_work(builder, " = %n", numbers + 1);
 }
 
 /* --- norms ------------------------------------------------------------------------------------ */
@@ -106,15 +81,11 @@ void builder_dot(struct builder *builder, const char *name, const float *x, cons
 /* A number that a float32 may be too small for: a square of what is not. */
 static void write_wide(struct builder *builder, double value)
 {
-    char digits[NUMERAL_BYTES];
     const struct number narrow = builder_number(builder, (float)value);
-    if (isfinite(narrow.value)) {
-        formula_write(&builder->out, "%n", "%n", 0, &narrow);
-        return;
-    }
-    snprintf(digits, sizeof digits, "%.2e", value);
-    buf_text(&builder->out.text, digits);
-    numeral_latex(&builder->out.latex, digits);
+    if (isfinite(narrow.value))
+        formula_write(&builder->out, "%n", 0, &narrow);
+    else
+        buf_format(&builder->out, "%.2e", value);
 }
 
 /* μ = 0.0021, σ² = 0.0198, ε = 1.00e-05; or mean(x²) = 0.0198, ε = 1.00e-05. */
@@ -129,36 +100,29 @@ static void work_norm(struct builder *builder, const char *x, const struct norm 
     for (size_t c = 0; c < width; c++)
         variance += pow((double)values[c] - mean, 2) / (double)width;
     if (norm->rms) {
-        builder_say(builder, NULL, "mean(%s²) = ", x);
+        buf_format(&builder->out, "mean(%s²) = ", x);
     } else {
-        formula_write(&builder->out, "μ = ", "\\mu = ", 0, NULL);
+        buf_text(&builder->out, "μ = ");
         write_wide(builder, mean);
-        formula_write(&builder->out, ", σ² = ", ",\\; \\sigma^2 = ", 0, NULL);
+        buf_text(&builder->out, ", σ² = ");
     }
     write_wide(builder, variance);
-    builder_work(builder, ", ε = %n", ",\\; \\varepsilon = %n", &epsilon);
+    builder_work(builder, ", ε = %n", &epsilon);
 }
 
 void builder_norm_formula(struct builder *builder, const char *y, const char *x,
                           const struct norm *norm)
 {
-    struct formula_writer *out = &builder->out;
-    builder_say(builder, NULL, "%s = ", y);
+    struct buf *out = &builder->out;
+    buf_format(&builder->out, "%s = ", y);
     if (!norm) {
-        formula_math(out, x, 0, NULL);
+        buf_text(out, x);
         builder_drawn(builder);
         return;
     }
-    buf_format(&out->text, norm->rms ? "%s / √(mean(%s²) + ε)" : "(%s - μ) / √(σ² + ε)", x, x);
-    buf_text(&out->latex, "\\frac{");
-    latex_math(&out->latex, x);
-    buf_text(&out->latex, norm->rms ? "}{\\sqrt{\\mathrm{mean}(" : " - \\mu}{\\sqrt{\\sigma^2");
-    if (norm->rms)
-        latex_math(&out->latex, x);
-    buf_text(&out->latex, norm->rms ? "^2) + \\varepsilon}}" : " + \\varepsilon}}");
-    const char *shift = norm->shift ? " + β" : "";
-    formula_math(out, norm->offset != 0 ? " ⊙ (1 + γ)" : " ⊙ γ", 0, NULL);
-    formula_math(out, shift, 0, NULL);
+    buf_format(out, norm->rms ? "%s / √(mean(%s²) + ε)" : "(%s - μ) / √(σ² + ε)", x, x);
+    buf_text(out, norm->offset != 0 ? " ⊙ (1 + γ)" : " ⊙ γ");
+    buf_text(out, norm->shift ? " + β" : "");
     builder_drawn(builder);
 }
 
@@ -228,13 +192,13 @@ void builder_vector(struct builder *builder, const char *name, const float *valu
     struct label *row = builder_rows(builder, 1);
     if (row)
         *row = builder_label(name);
-    builder_vectors(builder, &(struct quantity){name, {"", ""}, {"", ""}}, values, width);
+    builder_vectors(builder, &(struct quantity){name, ""}, values, width);
 }
 
 void builder_stack(struct builder *builder, const struct named_vector *vectors, size_t count,
                    size_t width)
 {
-    static const struct quantity rows_of_vectors = {"vector", {"", ""}, {"", ""}};
+    static const struct quantity rows_of_vectors = {"vector", ""};
     struct label *rows = builder_rows(builder, count);
     float *values = builder_floats(builder, count * width);
     size_t used = 0;

@@ -55,7 +55,7 @@ static const char looks[] =
 
 static void add_symbol(struct buf *out, const struct explain_cell *cell)
 {
-    html_formula(out, cell->block->symbol.text);
+    html_formula(out, cell->block->symbol);
 }
 
 static void add_heading(struct buf *out, const struct explain_table *table,

@@ -15,14 +15,17 @@
  * encoder is one of `source_tokens`. What a step has not is not there; an empty cell and minus
  * infinity are null.
  */
-#include "explain/explanation.h"
+#include "explain/explain_walk.h"
 #include "write/json_report.h"
 
-static void put_formula(struct json_writer *json, const char *name, const struct formula *formula)
+static void put_formula(struct json_writer *json, const char *name, const char *formula,
+                        struct buf *latex)
 {
+    buf_clear(latex);
+    latex_math(latex, formula);
     json_put_open(json, name, '{');
-    json_put_text(json, "text", formula->text);
-    json_put_text(json, "latex", formula->latex);
+    json_put_text(json, "text", formula);
+    json_put_text(json, "latex", latex->size ? latex->bytes : "");
     json_put_close(json, '}');
 }
 
@@ -77,7 +80,7 @@ static void put_table(struct json_writer *json, const struct step_table *table)
         put_total(json, table);
 }
 
-static void put_step(struct json_writer *json, const struct step *step)
+static void put_step(struct json_writer *json, const struct step *step, struct buf *latex)
 {
     json_put_open(json, "\n  ", '{');
     json_put_text(json, "name", step->name);
@@ -85,33 +88,35 @@ static void put_step(struct json_writer *json, const struct step *step)
     if (step->formula_count) {
         json_put_open(json, "\n   formulas", '[');
         for (size_t i = 0; i < step->formula_count; i++)
-            put_formula(json, NULL, &step->formulas[i]);
+            put_formula(json, NULL, step->formulas[i], latex);
         json_put_close(json, ']');
     }
     if (step->note)
         json_put_text(json, "\n   note", step->note);
-    if (step->worked.text)
-        put_formula(json, "\n   worked", &step->worked);
+    if (step->worked)
+        put_formula(json, "\n   worked", step->worked, latex);
     if (step->table.row_count)
         put_table(json, &step->table);
     json_put_close(json, '}');
 }
 
-static void put_steps(struct json_writer *json, const struct explanation *explanation)
+static void put_steps(struct json_writer *json, const struct explanation *explanation,
+                      struct buf *latex)
 {
     json_put_integer(json, "query", explanation->query);
     json_put_open(json, "\n steps", '[');
     for (size_t i = 0; i < explanation->step_count; i++)
-        put_step(json, &explanation->steps[i]);
+        put_step(json, &explanation->steps[i], latex);
     json_put_close(json, ']');
 }
 
-static void put_several(struct json_writer *json, const struct explanations *explanations)
+static void put_several(struct json_writer *json, const struct explanations *explanations,
+                        struct buf *latex)
 {
     json_put_open(json, "explanations", '[');
     for (size_t i = 0; i < explanations->count; i++) {
         json_put_open(json, "\n ", '{');
-        put_steps(json, &explanations->items[i]);
+        put_steps(json, &explanations->items[i], latex);
         json_put_close(json, '}');
     }
     json_put_close(json, ']');
@@ -123,8 +128,8 @@ int explain_json_write(struct stream *out, const struct explanations *explanatio
     struct json_writer json = {.stream = out};
     const struct explanation *first = explanations->items;
     struct report origin = *first->report;
+    struct buf latex = {0};
     (void)page;
-    (void)err;
     origin.heads = NULL; /* the one is named below */
     json_put_open(&json, NULL, '{');
     json_report_origin(&json, &origin);
@@ -149,10 +154,12 @@ int explain_json_write(struct stream *out, const struct explanations *explanatio
     json_put_close(&json, '}');
     json_put_gap(&json, "\n ");
     if (explanations->several)
-        put_several(&json, explanations);
+        put_several(&json, explanations, &latex);
     else
-        put_steps(&json, first);
+        put_steps(&json, first, &latex);
     json_put_close(&json, '}');
     stream_char(out, '\n');
-    return 0;
+    int failed = buf_check(&latex, err);
+    buf_release(&latex);
+    return failed;
 }

@@ -16,8 +16,10 @@ enum {
 /* Columns of numbers are mathematics, what stands above them is not. */
 static void add_symbol(struct buf *out, const struct explain_cell *cell)
 {
-    const char *latex = cell->block->symbol.latex;
-    buf_format(out, cell->kind == CELL_HEADING && *latex ? "$%s$" : "%s", latex);
+    bool dollars = cell->kind == CELL_HEADING && *cell->block->symbol;
+    buf_text(out, dollars ? "$" : "");
+    latex_math(out, cell->block->symbol);
+    buf_text(out, dollars ? "$" : "");
 }
 
 /* The symbol of the vectors above their elements, and a rule below it. */
@@ -55,8 +57,8 @@ static void add_preamble(struct buf *out, const struct report *report)
 }
 
 static const struct markup markup = {
-    .form = {.latex = true, .symbol = add_symbol, .number = numeral_latex},
-    .formula = buf_text,
+    .form = {.symbol = add_symbol, .number = numeral_latex},
+    .formula = latex_math,
     .prose = latex_prose,
     .begin = add_preamble,
     .title = {"\\section*{", "}\n"},

@@ -38,13 +38,18 @@ void markdown_text(struct buf *out, const char *text, size_t size)
 /* $q_{0}$, $(k_j)_{0}$, or the number alone */
 static void add_title(struct buf *out, const struct explain_cell *cell)
 {
-    const char *symbol = cell->block->symbol.latex;
-    if (!cell->block->is_vector)
-        buf_format(out, "$%s$", symbol);
-    else if (*symbol == '\0')
+    const char *symbol = cell->block->symbol;
+    if (*symbol == '\0') {
         buf_format(out, "%zu", cell->number);
-    else
-        buf_format(out, symbol[1] ? "$(%s)_{%zu}$" : "$%s_{%zu}$", symbol, cell->number);
+        return;
+    }
+    bool brackets = cell->block->is_vector && symbol[1];
+    buf_text(out, brackets ? "$(" : "$");
+    latex_math(out, symbol);
+    buf_text(out, brackets ? ")" : "");
+    if (cell->block->is_vector)
+        buf_format(out, "_{%zu}", cell->number);
+    buf_char(out, '$');
 }
 
 static void add_bar(struct buf *out, double share)
@@ -56,8 +61,8 @@ static void add_bar(struct buf *out, double share)
 }
 
 static const struct markup markup = {
-    .form = {.latex = true, .titles_say_all = true, .symbol = add_title, .infinity = "$-\\infty$"},
-    .formula = buf_text,
+    .form = {.titles_say_all = true, .symbol = add_title, .infinity = "$-\\infty$"},
+    .formula = latex_math,
     .prose = latex_prose,
     .title = {"# ", "\n\n"},
     .fact = {.text = markdown_text, .name = {"- ", ": "}, .query_quote = {"**", "**"}, .end = "\n"},

@@ -161,7 +161,7 @@ static struct lettering of_line(const struct page *page, unsigned colour)
 
 static void add_symbol(struct buf *out, const struct explain_cell *cell)
 {
-    html_markup(out, cell->block->symbol.text);
+    html_markup(out, cell->block->symbol);
 }
 
 static void add_heading(struct page *page, const struct explain_cell *cell, double width)

@@ -53,7 +53,7 @@ static size_t number_width(const struct block *block, float value)
 /* The widest number of all elements, so that another width of the page changes no column. */
 static size_t cell_width(const struct explain_table *table, const struct block *block)
 {
-    size_t widest = block->is_vector ? 1 : width_of(block->symbol.text);
+    size_t widest = block->is_vector ? 1 : width_of(block->symbol);
     for (size_t element = 0; element < block->width; element++) {
         widest = num_max(widest, number_width(block, total_of(block, element)));
         for (size_t slot = 0; slot < row_count(table); slot++) {
@@ -120,7 +120,7 @@ static void try_elements(struct explain_table *table, const size_t *cells, size_
         const struct block *block = &table->data->blocks[b];
         table->cells[b] = cells[b];
         table->cuts[b] = text_cut_to(block->width, elements);
-        size_t heading = heading_width(block->symbol.text, &table->cuts[b]);
+        size_t heading = heading_width(block->symbol, &table->cuts[b]);
         while (block_width(table, b) < heading)
             table->cells[b]++;
         table->width += table->gap + block_width(table, b);
@@ -260,7 +260,7 @@ static bool has_headings(const struct explain_table *table)
 {
     for (size_t b = 0; b < table->data->block_count; b++)
         if (table->data->blocks[b].is_vector &&
-            (*table->data->blocks[b].symbol.text || text_is_cut(&table->cuts[b])))
+            (*table->data->blocks[b].symbol || text_is_cut(&table->cuts[b])))
             return true;
     return false;
 }

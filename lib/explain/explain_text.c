@@ -66,7 +66,7 @@ static void add_centred(struct buf *line, const char *heading, size_t columns)
 
 static void add_symbol(struct buf *out, const struct explain_cell *cell)
 {
-    buf_text(out, cell->block->symbol.text);
+    buf_text(out, cell->block->symbol);
 }
 
 static void add_bar(struct page *page, const struct explain_cell *cell)

@@ -92,14 +92,6 @@ bool explain_shows(const struct given *given, bool full)
     return !given->is_shown && (full || given->is_small);
 }
 
-static void walk_formula(const struct explain_table *walk, enum explain_text kind,
-                         const struct formula *formula)
-{
-    const char *text = walk->form->latex ? formula->latex : formula->text;
-    if (text)
-        walk->form->add_text(walk->page, kind, text);
-}
-
 static void walk_table(struct explain_table *walk, const struct step_table *data,
                        const struct explain_page *how)
 {
@@ -113,7 +105,7 @@ static void walk_step(struct explain_table *walk, const struct step *step,
     const struct explain_form *form = walk->form;
     form->begin_step(walk->page, (size_t)(step - walk->explanation->steps) + 1, step->title);
     for (size_t i = 0; i < step->formula_count; i++)
-        walk_formula(walk, EXPLAIN_FORMULA, &step->formulas[i]);
+        form->add_text(walk->page, EXPLAIN_FORMULA, step->formulas[i]);
     if (step->note)
         form->add_text(walk->page, EXPLAIN_NOTE, step->note);
     for (size_t i = 0; i < step->given_count; i++)
@@ -121,7 +113,8 @@ static void walk_step(struct explain_table *walk, const struct step *step,
             walk_table(walk, &step->givens[i].table, how);
     if (step->table.row_count)
         walk_table(walk, &step->table, how);
-    walk_formula(walk, EXPLAIN_WORKED, &step->worked);
+    if (step->worked)
+        form->add_text(walk->page, EXPLAIN_WORKED, step->worked);
     if (form->end_step)
         form->end_step(walk->page);
 }

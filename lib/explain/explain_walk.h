@@ -108,7 +108,6 @@ enum explain_text { EXPLAIN_FORMULA, EXPLAIN_NOTE, EXPLAIN_WORKED, EXPLAIN_TEXTS
 
 /* Failures stick to the page. */
 struct explain_form {
-    bool latex;          /* formulas are in LaTeX's notation, not the terminal's */
     bool lacks_headings; /* there is no line above the titles */
     bool titles_say_all; /* `symbol` writes the numbers of elements, too */
     /* The symbol of a block, above its vectors or as the title of its column. */

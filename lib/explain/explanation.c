@@ -163,8 +163,7 @@ static int finish_step(struct builder *builder)
         builder->failed = !builder->step->note;
     }
     buf_release(&builder->note);
-    buf_release(&builder->out.text); /* half a formula, when the step failed */
-    buf_release(&builder->out.latex);
+    buf_release(&builder->out); /* half a formula, when the step failed */
     return builder->failed ? -1 : 0;
 }
 
@@ -210,7 +209,7 @@ static int add_step(struct explanation *explanation, struct step *steps, const s
     if (!before)
         return 0;
     if (row->make == step_values) /* they are weighed as they go on */
-        step->worked = (struct formula){NULL, NULL};
+        step->worked = NULL;
     builder.trace = trace;
     return make_edited(&steps[explanation->step_count++], row, before, builder);
 }

@@ -19,19 +19,13 @@
 #include "lens/sheet.h"
 #include "lens/report.h"
 
-/* One statement in two notations: score_j = q · k_j and s_j = q \cdot k_j; NULL: none. */
-struct formula {
-    const char *text;
-    const char *latex;
-};
-
 /* A column of a table, or as many as a vector has elements. */
 struct block {
-    const char *name;      /* as programs call it: "score" */
-    struct formula symbol; /* what stands above it: score_j */
-    bool is_vector;        /* its elements are numbered, though there be only one */
-    bool is_share;         /* parts of a whole that can be drawn as bars */
-    size_t first;          /* the number of its first element */
+    const char *name;   /* as programs call it: "score" */
+    const char *symbol; /* what stands above it: score_j */
+    bool is_vector;     /* its elements are numbered, though there be only one */
+    bool is_share;      /* parts of a whole that can be drawn as bars */
+    size_t first;       /* the number of its first element */
     size_t width;
     const float *values; /* [rows, width]; NAN: there is nothing */
     size_t stride;       /* floats from one row to the next */
@@ -66,10 +60,10 @@ struct given {
 struct step {
     const char *name;  /* as programs call it: "scores" */
     const char *title; /* Keys and scores */
-    struct formula formulas[STEP_FORMULAS_MAX];
+    const char *formulas[STEP_FORMULAS_MAX];
     size_t formula_count;
-    const char *note;      /* a sentence to read with it, or NULL */
-    struct formula worked; /* the formula with the numbers of one row */
+    const char *note;   /* a sentence to read with it, or NULL */
+    const char *worked; /* the formula with the numbers of one row */
     const struct given *givens;
     size_t given_count; /* of several queries only the first has them */
     struct step_table table;

@@ -69,7 +69,7 @@ static void name_queries(struct builder *builder)
 }
 
 /* A matrix [rows, width], dense, whose rows are numbered: channels, unless another name is set. */
-static struct given *give_matrix(struct builder *builder, const char *name, struct formula symbol,
+static struct given *give_matrix(struct builder *builder, const char *name, const char *symbol,
                                  const float *values, size_t rows, size_t width)
 {
     struct given *given = values ? begin(builder) : NULL;
@@ -93,7 +93,7 @@ static struct given *give_matrix(struct builder *builder, const char *name, stru
 }
 
 /* Vectors [count, C] of the text that is looked at, or of the one that looks; NULL: none. */
-static void give_rows(struct builder *builder, const char *name, struct formula symbol,
+static void give_rows(struct builder *builder, const char *name, const char *symbol,
                       const float *values, size_t width, bool of_keys)
 {
     const struct trace *trace = builder->trace;
@@ -134,8 +134,7 @@ static void give_columns(struct builder *builder, const char *name, const char *
                          const struct weight *w, struct span columns, bool shown)
 {
     const float *matrix = take_columns(builder, w, columns.first, columns.count);
-    struct given *given =
-        give_matrix(builder, name, (struct formula){name, name}, matrix, w->in, columns.count);
+    struct given *given = give_matrix(builder, name, name, matrix, w->in, columns.count);
     if (!given)
         return;
     given->is_shown = shown;
@@ -177,8 +176,7 @@ void give_keys(struct builder *builder)
     size_t width = trace->config->d_k;
     if (!trace->config->projections)
         return;
-    give_rows(builder, "x_j", (struct formula){"x_j", "x_j"}, trace->sources, trace->input_size,
-              true);
+    give_rows(builder, "x_j", "x_j", trace->sources, trace->input_size, true);
     give_columns(builder, "W_k", "b_k", &trace->weights.k,
                  (struct span){trace->group * width, width}, false);
 }
@@ -210,8 +208,7 @@ void give_output(struct builder *builder)
     float *matrix = builder_floats(builder, width * w->out);
     for (size_t i = 0; matrix && i < width * w->out; i++)
         matrix[i] = weight_element(w, trace->head * width + i / w->out, i % w->out);
-    struct given *given =
-        give_matrix(builder, "W_O", (struct formula){"W_O,h", "W_{O,h}"}, matrix, width, w->out);
+    struct given *given = give_matrix(builder, "W_O", "W_O,h", matrix, width, w->out);
     if (given)
         given->table.corner = "dim";
     if (w->bias)
@@ -243,18 +240,15 @@ void give_input(struct builder *builder)
     const struct norm *norm = given_norm(trace);
     bool waves = trace->config->sinusoids;
     float scale = trace->config->embedding_scale;
-    const struct formula place =
-        waves ? (struct formula){"PE", "\\mathrm{PE}"} : (struct formula){"wpe", "\\mathrm{wpe}"};
+    const char *place = waves ? "PE" : "wpe";
     if (trace->tokens && scale != 1)
         give_number(builder, "embedding_scale", scale);
-    give_rows(builder, "wte", (struct formula){"wte", "\\mathrm{wte}"},
-              trace->word_rows ? trace->word_rows : trace->tokens, config_word_width(trace->config),
-              false);
+    give_rows(builder, "wte", "wte", trace->word_rows ? trace->word_rows : trace->tokens,
+              config_word_width(trace->config), false);
     if (trace->word_rows)
         give_projection(builder, "P_in", false);
-    give_rows(builder, place.text, place, trace->positions, trace->input_size, false);
-    give_rows(builder, "h", (struct formula){"h_j", "h_j"}, trace->streams, trace->input_size,
-              false);
+    give_rows(builder, place, place, trace->positions, trace->input_size, false);
+    give_rows(builder, "h", "h_j", trace->streams, trace->input_size, false);
     if (norm)
         give_values_of(builder, "gamma", norm->scale, trace->input_size);
     if (norm && norm->shift)
@@ -268,9 +262,8 @@ void give_input(struct builder *builder)
 void give_key_norm(struct builder *builder)
 {
     const struct norm norm = given_head_norm(builder->trace, true);
-    const struct formula symbol = {"γ", "\\gamma"};
     size_t width = builder->trace->config->d_k;
-    struct given *given = give_matrix(builder, "gamma_k", symbol, norm.scale, 1, width);
+    struct given *given = give_matrix(builder, "gamma_k", "γ", norm.scale, 1, width);
     if (given)
         given->table.corner = "";
 }

@@ -8,6 +8,8 @@
 struct notation {
     struct marks letter, word; /* x slants, cos stands upright */
     struct marks index, power;
+    const char *fraction[3];                             /* of a / b; NULL: it stays */
+    const char *space;                                   /* between words */
     struct marks root, closed_root;                      /* of √2, of √(a + b) */
     const char *minus;                                   /* between blanks */
     void (*number)(struct buf *out, const char *digits); /* NULL: as a word */
@@ -118,6 +120,26 @@ static void add_number(struct buf *out, struct rest *rest)
     rest->at += size;
 }
 
+/* What LaTeX has for a sign, or for a word of a formula; NULL: nothing else. */
+static const char *latex_of(const char *sign, size_t size)
+{
+    static const struct marks signs[] = {
+        {"·", "\\cdot"},       {"⊙", "\\odot"},          {"γ", "\\gamma"},
+        {"β", "\\beta"},       {"ε", "\\varepsilon"},    {"θ", "\\theta"},
+        {"π", "\\pi"},         {"φ", "\\varphi"},        {"μ", "\\mu"},
+        {"σ", "\\sigma"},      {"Σ", "\\sum"},           {"²", "^2"},
+        {"≤", "\\le"},         {"…", "\\dots"},          {"{", "\\{"},
+        {"}", "\\}"},          {"inf", "\\infty"},       {"max", "\\max"},
+        {"score", "s"},        {"scaled", "\\tilde{s}"}, {"capped", "\\hat{s}"},
+        {"moved", "\\bar{s}"}, {"cooled", "\\check{s}"}, {"masked", "m"},
+        {"softmax", "p"},      {"share", "a"},           {"weight", "\\alpha"},
+        {"context", "z"}};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (strlen(signs[i].before) == size && memcmp(signs[i].before, sign, size) == 0)
+            return signs[i].after;
+    return NULL;
+}
+
 static void add_name(struct buf *out, struct rest *rest)
 {
     bool number = rest->notation->number && is_digit(*rest->at);
@@ -126,13 +148,17 @@ static void add_name(struct buf *out, struct rest *rest)
         return;
     }
     size_t size = run_of(rest, 0, rest->notation->number ? is_letter : is_index);
+    const char *latex = rest->notation->number ? latex_of(rest->at, size) : NULL;
     bool slants = size == 1 && is_letter(*rest->at);
-    bool plain = !slants && is_digit(*rest->at);
+    bool plain = latex || (!slants && is_digit(*rest->at));
     const struct marks none = {"", ""};
     const struct marks *marks = slants  ? &rest->notation->letter
                                 : plain ? &none
                                         : &rest->notation->word;
-    buf_format(out, "%s%.*s%s", marks->before, (int)size, rest->at, marks->after);
+    if (latex)
+        buf_text(out, latex);
+    else
+        buf_format(out, "%s%.*s%s", marks->before, (int)size, rest->at, marks->after);
     rest->at += size;
 }
 
@@ -149,10 +175,60 @@ static void add_power_or_root(struct buf *out, struct rest *rest, bool power)
                 take_group(rest, bare));
 }
 
+/* A factor or a whole sum: e^(x - max), tanh(x), (a + b), Σ_t x_t. */
+static struct rest take_operand(struct rest *rest)
+{
+    const char *first = rest->at;
+    int depth = 0;
+    bool sum = begins(rest, "Σ");
+    for (; rest->at < rest->end && depth >= 0; rest->at++) {
+        depth += *rest->at == '(';
+        depth -= *rest->at == ')';
+        if (depth < 0 || (depth == 0 && !sum && strchr(" ,", *rest->at)))
+            break;
+        sum = sum && *rest->at != ' ';
+    }
+    struct rest operand = part_of(rest, first, rest->at);
+    struct rest inner = operand;
+    struct rest group = take_group(&inner, 0);
+    return inner.at == operand.end ? group : operand;
+}
+
+/* a / b; false: here stands none. */
+static bool add_fraction(struct buf *out, struct rest *rest)
+{
+    const char *const *marks = rest->notation->fraction;
+    struct rest after = *rest;
+    struct rest above = take_operand(&after);
+    if (!marks[0] || above.at == above.end || !begins(&after, " / "))
+        return false;
+    after.at += strlen(" / ");
+    buf_text(out, marks[0]);
+    add_formula(out, above);
+    buf_text(out, marks[1]);
+    add_formula(out, take_operand(&after));
+    buf_text(out, marks[2]);
+    *rest = after;
+    return true;
+}
+
+/* A blank between what would run together: "0 for j". */
+static bool is_space(const struct rest *rest, const char *first)
+{
+    return *rest->at == ' ' && rest->at > first && rest->at + 1 < rest->end &&
+           (is_index(rest->at[-1]) || rest->at[-1] == ')') && is_index(rest->at[1]);
+}
+
 static void add_formula(struct buf *out, struct rest rest)
 {
+    const char *first = rest.at;
     while (rest.at < rest.end) {
-        if (is_index(*rest.at)) {
+        if ((rest.at == first || strchr(" (", rest.at[-1])) && add_fraction(out, &rest))
+            continue;
+        if (is_space(&rest, first)) {
+            buf_text(out, rest.notation->space);
+            rest.at++;
+        } else if (is_index(*rest.at)) {
             add_name(out, &rest);
         } else if (*rest.at == '_') {
             add_index(out, &rest);
@@ -183,6 +259,7 @@ static const struct notation html = {
     .root = {"√<span class=\"root\">", "</span>"},
     .closed_root = {"√<span class=\"root\">", "</span>"},
     .minus = " − ",
+    .space = " ",
     .text = html_text,
 };
 
@@ -208,17 +285,11 @@ void html_markup(struct buf *out, const char *formula)
 
 static void add_sign(struct buf *out, const char *sign, size_t size)
 {
-    static const struct marks signs[] = {
-        {"·", "\\cdot"},       {"⊙", "\\odot"},  {"γ", "\\gamma"}, {"β", "\\beta"},
-        {"ε", "\\varepsilon"}, {"θ", "\\theta"}, {"π", "\\pi"},    {"²", "^2"}};
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
-        if (strlen(signs[i].before) == size && memcmp(signs[i].before, sign, size) == 0) {
-            buf_text(out, signs[i].after);
-            buf_text(out, is_letter(sign[size]) ? " " : "");
-            return;
-        }
-    }
-    buf_bytes(out, sign, size);
+    const char *latex = latex_of(sign, size);
+    if (!latex)
+        buf_bytes(out, sign, size);
+    else
+        buf_format(out, is_letter(sign[size]) ? "%s " : "%s", latex);
 }
 
 void latex_math(struct buf *out, const char *formula)
@@ -231,6 +302,8 @@ void latex_math(struct buf *out, const char *formula)
         .root = {"\\sqrt{", "}"},
         .closed_root = {"\\sqrt{", "}"},
         .minus = " - ",
+        .fraction = {"\\frac{", "}{", "}"},
+        .space = "\\ ",
         .number = numeral_latex,
         .text = add_sign,
     };

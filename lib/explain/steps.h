@@ -2,10 +2,10 @@
  * are made of it by a builder. Memory that is not there sticks to the builder: arrays that were to
  * be taken are NULL then.
  *
- *     builder_formula(builder, "scaled_j = score_j", "\\tilde{s}_j = s_j");
+ *     builder_formula(builder, "scaled_j = score_j");
  *     builder_keys(builder);
  *     builder_column(builder, &quantity_score, trace->scores);
- *     builder_work(builder, "score_%k = %n", "s_%k = %n", &(struct number){numeral, 0.5f});
+ *     builder_work(builder, "score_%k = %n", &(struct number){numeral, 0.5f});
  */
 #ifndef ATTN_EXPLAIN_STEPS_H
 #define ATTN_EXPLAIN_STEPS_H
@@ -93,11 +93,7 @@ struct named_vector trace_projected(const struct trace *trace);
 /* The context [dv] that another head has for the same query. */
 const float *trace_context(const struct trace *trace, size_t head);
 
-/* --- formulas, in both notations at once ------------------------------------------------------ */
-
-struct formula_writer {
-    struct buf text, latex;
-};
+/* --- formulas --------------------------------------------------------------------------------- */
 
 /* A number as it is written. */
 struct number {
@@ -105,50 +101,40 @@ struct number {
     float value;
 };
 
-/* Append what two templates say: %k is the key; %n is the next number as it is, %f as a factor, so
+/* Append what a template says: %k is the key; %n is the next number as it is, %f as a factor, so
  * that a negative one stands in parentheses, %t as a term of a sum, with its sign before it. */
-void formula_write(struct formula_writer *out, const char *text, const char *latex, size_t key,
-                   const struct number *numbers);
-
-/* The same of one template: its LaTeX follows from how the terminal has it. */
-void formula_math(struct formula_writer *out, const char *text, size_t key,
-                  const struct number *numbers);
+void formula_write(struct buf *out, const char *form, size_t key, const struct number *numbers);
 
 /* a · b + c · d + … + y · z: of many products the first ones and the last. The second factors are
  * `stride` floats apart. */
-void formula_dot(struct formula_writer *out, const struct numeral numerals[2], const float *a,
-                 const float *b, size_t stride, size_t count);
-
-/* a + b - c + … + z: of numbers `stride` floats apart. */
-void formula_sum(struct formula_writer *out, struct numeral numeral, const float *values,
+void formula_dot(struct buf *out, const struct numeral numerals[2], const float *a, const float *b,
                  size_t stride, size_t count);
 
-/* Hand over what was written, as the arena's, and release the writer. */
-int formula_finish(struct formula_writer *out, struct formula *formula, struct arena *arena,
-                   struct err *err);
+/* a + b - c + … + z: of numbers `stride` floats apart. */
+void formula_sum(struct buf *out, struct numeral numeral, const float *values, size_t stride,
+                 size_t count);
 
 /* --- a step ----------------------------------------------------------------------------------- */
 
 struct builder {
     const struct trace *trace;
-    struct step *step;         /* that is being made */
-    struct step_table *table;  /* that is filled in: the step's, or that of something given */
-    struct given *givens;      /* of the step */
-    bool gives;                /* this query has them: of several the first */
-    size_t key;                /* whose numbers are worked out */
-    int digits;                /* of numbers */
-    struct formula_writer out; /* what is being drawn */
-    struct buf note;           /* the sentences to read with the step */
-    bool failed;               /* for want of memory: err says so */
+    struct step *step;        /* that is being made */
+    struct step_table *table; /* that is filled in: the step's, or that of something given */
+    struct given *givens;     /* of the step */
+    bool gives;               /* this query has them: of several the first */
+    size_t key;               /* whose numbers are worked out */
+    int digits;               /* of numbers */
+    struct buf out;           /* what is being drawn */
+    struct buf note;          /* the sentences to read with the step */
+    bool failed;              /* for want of memory: err says so */
     struct arena *arena;
     struct err *err;
 };
 
 /* What columns and vectors hold. */
 struct quantity {
-    const char *name;      /* "score" */
-    struct formula letter; /* score, s: in formulas */
-    struct formula symbol; /* score_j, s_j: above the table */
+    const char *name;   /* "score" */
+    const char *symbol; /* score_j: above the table */
 };
 
 extern const struct quantity quantity_k_raw, quantity_k_pre, quantity_k, quantity_v, quantity_g,
@@ -159,15 +145,9 @@ extern const struct quantity quantity_k_raw, quantity_k_pre, quantity_k, quantit
 struct buf *builder_note(struct builder *builder);
 
 /* A formula; what the writer has becomes one, or with one more template the worked line. */
-void builder_formula(struct builder *builder, const char *text, const char *latex);
+void builder_formula(struct builder *builder, const char *formula);
 void builder_drawn(struct builder *builder);
-void builder_work(struct builder *builder, const char *text, const char *latex,
-                  const struct number *numbers);
-
-/* Go on with a formula: %s and the like as in printf, and then its numbers, %%n; see formula_math.
- */
-void builder_say(struct builder *builder, const struct number *numbers, const char *form, ...)
-    __attribute__((format(printf, 3, 4)));
+void builder_work(struct builder *builder, const char *form, const struct number *numbers);
 
 /* A formula of what is projected, k_j = x_j · W_k + b_k: without a bias, without a projection. */
 void builder_projection(struct builder *builder, const char *name, char letter,

@@ -81,14 +81,14 @@ static void show_sum(struct builder *builder, const char *name, const float *sum
     const struct number scale = builder_number(builder, c->residual_scale);
     bool alone = mechanism_lacks(&c->mechanism, PART_RESIDUAL);
     const char *sign = " = ";
-    formula_math(&builder->out, name, 0, NULL);
+    buf_text(&builder->out, name);
     for (size_t i = 0; i < 3; i++) {
         if (!terms[i].values || (i == 0 && alone && terms[1].values))
             continue;
-        builder_say(builder, NULL, "%s", sign);
+        buf_text(&builder->out, sign);
         if (i > 0 && c->residual_scale != 0)
-            formula_math(&builder->out, "%n · ", 0, &scale);
-        formula_math(&builder->out, terms[i].name, 0, NULL);
+            formula_write(&builder->out, "%n · ", 0, &scale);
+        buf_text(&builder->out, terms[i].name);
         sign = " + ";
     }
     builder_drawn(builder);
@@ -186,9 +186,9 @@ static const float *take_up(struct builder *builder)
 static void draw_product(struct builder *builder, const char *y, const char *x, const char *name,
                          const struct weight *w)
 {
-    builder_say(builder, NULL, "%s = %s · W_%s", y, x, name);
+    buf_format(&builder->out, "%s = %s · W_%s", y, x, name);
     if (w->bias)
-        builder_say(builder, NULL, " + b_%s", name);
+        buf_format(&builder->out, " + b_%s", name);
     builder_drawn(builder);
 }
 
@@ -237,9 +237,9 @@ void step_activation(struct builder *builder)
     const float *from = gate ? gate : up;
     activate((struct matrix){curve, 1, width, width},
              (struct matrix){(float *)from, 1, width, width}, NULL, activation);
-    builder_say(builder, NULL, gate ? "mlp_act = %s(gate) ⊙ up" : "mlp_act = %s(up)", name);
+    buf_format(&builder->out, gate ? "mlp_act = %s(gate) ⊙ up" : "mlp_act = %s(up)", name);
     builder_drawn(builder);
-    builder_say(builder, NULL, "%s(x) = %s", name, curves[activation]);
+    buf_format(&builder->out, "%s(x) = %s", name, curves[activation]);
     builder_drawn(builder);
     const struct named_vector rows[] = {
         {"gate", gate}, {called, gate ? curve : NULL}, {"up", up}, act};
@@ -248,10 +248,8 @@ void step_activation(struct builder *builder)
                                      builder_number(builder, *curve), builder_number(builder, *up),
                                      builder_number(builder, *act.values)};
     const struct number plain[] = {numbers[0], numbers[4]};
-    builder_say(builder, gate ? numbers : plain,
-                gate ? "mlp_act_0 = %s(%%n) · %%f = %%f · %%f = %%n" : "mlp_act_0 = %s(%%n) = %%n",
-                name);
-    builder_work(builder, "", "", NULL);
+    buf_format(&builder->out, "mlp_act_0 = %s(", name);
+    builder_work(builder, gate ? "%n) · %f = %f · %f = %n" : "%n) = %n", gate ? numbers : plain);
 }
 
 void step_mlp_out(struct builder *builder)

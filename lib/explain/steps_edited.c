@@ -172,8 +172,7 @@ const struct trace *edited_before(struct edited_steps *steps, const char *step,
 
 /* --- what goes on ----------------------------------------------------------------------------- */
 
-static const struct quantity quantity_edited = {.name = "edited",
-                                                .symbol = {"edited", "\\text{edited}"}};
+static const struct quantity quantity_edited = {.name = "edited", .symbol = "edited"};
 
 /* Of each key, before and after. */
 static void show_columns(struct builder *builder, const struct trace *before, enum site site)

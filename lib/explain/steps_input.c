@@ -9,27 +9,20 @@ static void draw_embedding(struct builder *builder, const char *name)
 {
     const struct trace *trace = builder->trace;
     const struct config *config = trace->config;
-    struct formula_writer *out = &builder->out;
+    struct buf *out = &builder->out;
     uint32_t id = report_queries(trace->report, trace->part)->tokens[trace->query].id;
     bool waves = config->sinusoids;
-    buf_format(&out->text, "%s = ", name);
-    buf_format(&out->latex, "%s = ", name);
+    buf_format(out, "%s = ", name);
     const struct number scale = builder_number(builder, config->embedding_scale);
-    if (config->embedding_scale == sqrtf((float)config->n_embd)) {
-        buf_format(&out->text, "√%zu · ", config->n_embd);
-        buf_format(&out->latex, "\\sqrt{%zu}\\,", config->n_embd);
-    } else if (config->embedding_scale != 1) {
-        formula_write(out, "%n · ", "%n\\,", 0, &scale);
-    }
-    buf_format(&out->text, "wte[%u]", id);
-    buf_format(&out->latex, "\\mathrm{wte}_{%u}", id);
+    if (config->embedding_scale == sqrtf((float)config->n_embd))
+        buf_format(out, "√%zu · ", config->n_embd);
+    else if (config->embedding_scale != 1)
+        formula_write(out, "%n · ", 0, &scale);
+    buf_format(out, "wte[%u]", id);
     if (trace->word_rows)
-        formula_math(out, " · P_in", 0, NULL);
-    if (trace->position) {
-        size_t row = trace->query + config->position_offset;
-        buf_format(&out->text, " + %s[%zu]", waves ? "PE" : "wpe", row);
-        buf_format(&out->latex, " + \\mathrm{%s}_{%zu}", waves ? "PE" : "wpe", row);
-    }
+        buf_text(out, " · P_in");
+    if (trace->position)
+        buf_format(out, " + %s[%zu]", waves ? "PE" : "wpe", trace->query + config->position_offset);
     if (trace->position && waves)
         buf_text(builder_note(builder), "PE are sines and cosines of the place in the text.");
     builder_drawn(builder);
@@ -97,8 +90,8 @@ void step_input(struct builder *builder)
 /* x and W_q beside each other, row by row; below them their product, q. */
 static void show_product(struct builder *builder, const struct named_vector *q)
 {
-    static const struct quantity input = {"x", {"x", "x"}, {"x", "x"}};
-    static const struct quantity matrix = {"W_q", {"W_q", "W_q"}, {"W_q", "W_q"}};
+    static const struct quantity input = {"x", "x"};
+    static const struct quantity matrix = {"W_q", "W_q"};
     const struct trace *trace = builder->trace;
     const struct weight *w = &trace->weights.q;
     size_t count = w->in + (w->bias != NULL);

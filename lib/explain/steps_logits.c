@@ -43,20 +43,20 @@ static void draw_logits(struct builder *builder, const char *y, bool bias, bool 
     const struct config *c = builder->trace->config;
     const struct number cap = builder_number(builder, c->logit_cap);
     const struct number divisor = builder_number(builder, c->logit_divisor);
-    builder_say(builder, NULL, "%s_v = %s%s · w_v", finished ? "dot" : "logit", y,
-                c->n_word ? " · P_out" : "");
+    buf_format(&builder->out, "%s_v = %s%s · w_v", finished ? "dot" : "logit", y,
+               c->n_word ? " · P_out" : "");
     builder_drawn(builder);
     if (!finished)
         return;
-    formula_math(&builder->out, c->logit_cap > 0 ? "logit_v = %n · tanh(" : "logit_v = ", 0, &cap);
+    formula_write(&builder->out, c->logit_cap > 0 ? "logit_v = %n · tanh(" : "logit_v = ", 0, &cap);
     bool inside = c->logit_cap > 0 || c->logit_divisor > 0;
-    formula_math(&builder->out,
-                 bias && inside ? "(dot_v + b_v)"
-                 : bias         ? "dot_v + b_v"
-                                : "dot_v",
-                 0, NULL);
-    formula_math(&builder->out, c->logit_divisor > 0 ? " / %n" : "", 0, &divisor);
-    formula_math(&builder->out, c->logit_cap > 0 ? " / %n)" : "", 0, &cap);
+    formula_write(&builder->out,
+                  bias && inside ? "(dot_v + b_v)"
+                  : bias         ? "dot_v + b_v"
+                                 : "dot_v",
+                  0, NULL);
+    formula_write(&builder->out, c->logit_divisor > 0 ? " / %n" : "", 0, &divisor);
+    formula_write(&builder->out, c->logit_cap > 0 ? " / %n)" : "", 0, &cap);
     builder_drawn(builder);
 }
 
@@ -64,10 +64,9 @@ static void draw_logits(struct builder *builder, const char *y, bool bias, bool 
 static void show_words(struct builder *builder, const float *y, const struct weight *words,
                        const float *columns[3])
 {
-    static const struct quantity rows_of_words = {"words", {"w", "w"}, {"w_v", "w_v"}};
-    static const struct quantity quantities[] = {{"dot", {"dot", "d"}, {"dot_v", "d_v"}},
-                                                 {"bias", {"b", "b"}, {"b_v", "b_v"}},
-                                                 {"logit", {"logit", "l"}, {"logit_v", "l_v"}}};
+    static const struct quantity rows_of_words = {"words", "w_v"};
+    static const struct quantity quantities[] = {
+        {"dot", "dot_v"}, {"bias", "b_v"}, {"logit", "logit_v"}};
     const struct trace *trace = builder->trace;
     size_t width = words->in;
     size_t count = words->out < SHOWN ? words->out : SHOWN;
@@ -93,9 +92,9 @@ static void show_words(struct builder *builder, const float *y, const struct wei
     for (size_t c = 0; c < 3; c++)
         if (columns[c])
             builder_column(builder, &quantities[c], numbers + c * count);
-    builder_say(builder, NULL, columns[0] ? "dot = " : "logit = ");
+    buf_text(&builder->out, columns[0] ? "dot = " : "logit = ");
     formula_dot(&builder->out, numerals, y, vectors, 1, width);
-    builder_work(builder, " = %n", " = %n", &result);
+    builder_work(builder, " = %n", &result);
 }
 
 void step_logits(struct builder *builder)

@@ -9,10 +9,10 @@ enum { WORKED_ELEMENTS = 2 }; /* of a vector */
 
 /* The beginning of weight_0 · v_0, each element written by a template: of weight and value, or of
  * their product. */
-static void write_vector(struct builder *builder, const char *text, const char *latex, bool product)
+static void write_vector(struct builder *builder, const char *form, bool product)
 {
     const struct block *blocks = builder->table->blocks;
-    struct formula_writer *out = &builder->out;
+    struct buf *out = &builder->out;
     size_t width = builder->trace->config->d_v;
     bool whole = width <= WORKED_ELEMENTS;
     for (size_t i = 0; i < width && i < WORKED_ELEMENTS; i++) {
@@ -20,10 +20,10 @@ static void write_vector(struct builder *builder, const char *text, const char *
         const struct number value = block_number(&blocks[1], builder->key * width + i);
         const struct number numbers[] = {
             {value.numeral, weight.value * value.value}, weight, value};
-        formula_write(out, i ? ", " : "[", i ? ",\\, " : "[", 0, NULL);
-        formula_write(out, text, latex, 0, product ? numbers : numbers + 1);
+        buf_text(out, i ? ", " : "[");
+        formula_write(out, form, 0, product ? numbers : numbers + 1);
     }
-    formula_write(out, whole ? "]" : ", …]", whole ? "]" : ",\\, \\ldots]", 0, NULL);
+    buf_text(out, whole ? "]" : ", …]");
 }
 
 void step_values(struct builder *builder)
@@ -34,12 +34,11 @@ void step_values(struct builder *builder)
     builder_column(builder, &quantity_weight, trace->weight);
     builder_vectors(builder, &quantity_v, trace->v, trace->config->d_v);
     /* weight_0 · v_0 = [0.0386 · (-0.2546), …] = [-0.0098, …] */
-    formula_write(&builder->out, "weight_%k · v_%k = ", "\\alpha_%k\\, v_%k = ", builder->key,
-                  NULL);
-    write_vector(builder, "%n · %f", "%n \\cdot %f", false);
-    formula_write(&builder->out, " = ", " = ", 0, NULL);
-    write_vector(builder, "%n", "%n", true);
-    builder_work(builder, "", "", NULL);
+    formula_write(&builder->out, "weight_%k · v_%k = ", builder->key, NULL);
+    write_vector(builder, "%n · %f", false);
+    buf_text(&builder->out, " = ");
+    write_vector(builder, "%n", true);
+    builder_work(builder, "", NULL);
 }
 
 /* From the first key that has any weight to the last. */
@@ -57,8 +56,7 @@ static struct span weighty_keys(const struct trace *trace)
 
 void step_context(struct builder *builder)
 {
-    static const struct quantity weighted = {.name = "weighted",
-                                             .symbol = {"weight_j · v_j", "\\alpha_j v_j"}};
+    static const struct quantity weighted = {.name = "weighted", .symbol = "weight_j · v_j"};
     const struct trace *trace = builder->trace;
     size_t width = trace->config->d_v;
     float *products = builder_floats(builder, trace->keys * width);
@@ -67,7 +65,7 @@ void step_context(struct builder *builder)
     for (size_t i = 0; i < trace->keys * width; i++)
         products[i] =
             trace->weight[i / width] * trace->v[i] + 0.0f; /* no -0 where nothing is seen */
-    builder_formula(builder, "context = Σ_j weight_j · v_j", "z = \\sum_j \\alpha_j v_j");
+    builder_formula(builder, "context = Σ_j weight_j · v_j");
     builder_keys(builder);
     builder->table->total = "context";
     struct block *block = builder_vectors(builder, &weighted, products, width);
@@ -75,10 +73,10 @@ void step_context(struct builder *builder)
     /* context_0 = -0.0098 + 0.4542 - 0.0175 + 0.0498 + 0.0824 - 0.0278 = 0.5313 */
     struct span keys = weighty_keys(trace);
     const struct number context = {block->numeral, trace->context[0]};
-    formula_write(&builder->out, "context_0 = ", "z_{0} = ", 0, NULL);
+    buf_text(&builder->out, "context_0 = ");
     formula_sum(&builder->out, block->numeral, block->values + keys.first * block->width,
                 block->width, keys.count);
-    builder_work(builder, " = %n", " = %n", &context);
+    builder_work(builder, " = %n", &context);
 }
 
 /* y [C] = context [dv] · the head's rows of W_O: one chain an element, as in the pass. */
@@ -108,7 +106,7 @@ static struct label *take_heads(struct builder *builder, size_t more)
 /* What every head adds to the output, and the bias; below them what they come to. */
 static void show_shares(struct builder *builder)
 {
-    static const struct quantity share = {.name = "share", .symbol = {"", ""}};
+    static const struct quantity share = {.name = "share", .symbol = ""};
     const struct trace *trace = builder->trace;
     const struct weight *w = &trace->weights.out;
     size_t heads = trace->config->n_head;
@@ -128,24 +126,22 @@ static void show_shares(struct builder *builder)
 
 void step_output(struct builder *builder)
 {
-    static const struct quantity contexts = {.name = "context", .symbol = {"context_h", "z_h"}};
+    static const struct quantity contexts = {.name = "context", .symbol = "context_h"};
     const struct trace *trace = builder->trace;
     const struct config *config = trace->config;
     bool bias = trace->weights.out.bias != NULL;
     if (config->out_proj) {
-        builder_formula(builder,
-                        bias ? "attn_out = Σ_h context_h · W_O,h + b_O"
-                             : "attn_out = Σ_h context_h · W_O,h",
-                        bias ? "o = \\sum_h z_h\\,W_{O,h} + b_O" : "o = \\sum_h z_h\\,W_{O,h}");
+        builder_formula(builder, bias ? "attn_out = Σ_h context_h · W_O,h + b_O"
+                                      : "attn_out = Σ_h context_h · W_O,h");
         buf_text(builder_note(builder),
                  "W_O,h: the rows of the output projection that belong to head h.");
         show_shares(builder);
     } else if (config->n_head == 1) {
-        builder_formula(builder, "attn_out = context", "o = z");
+        builder_formula(builder, "attn_out = context");
         buf_text(builder_note(builder),
                  "One head and no output projection: the context is the output.");
     } else {
-        builder_formula(builder, "attn_out = [context_0, context_1, …]", "o = [z_0, z_1, \\ldots]");
+        builder_formula(builder, "attn_out = [context_0, context_1, …]");
         buf_text(builder_note(builder),
                  "There is no output projection: the heads stand side by side.");
         take_heads(builder, 0);

@@ -27,14 +27,13 @@ static void draw_head_norm(struct builder *builder, const char *y, const char *x
     builder_norm_formula(builder, y, x, &norm);
     if (builder->trace->config->head_norm == HEAD_NORM_WHOLE)
         buf_text(builder_note(builder), "The mean is that of all heads side by side.");
-    builder_say(builder, numbers, "mean(%s²) = %%n, ε = %%n", x);
-    builder_work(builder, "", "", NULL);
+    buf_format(&builder->out, "mean(%s²) = ", x);
+    builder_work(builder, "%n, ε = %n", numbers);
 }
 
 void step_query_norm(struct builder *builder)
 {
-    static const struct quantity square = {.name = "mean_square",
-                                           .symbol = {"mean(q_raw²)", "\\mathrm{mean}(q^2)"}};
+    static const struct quantity square = {.name = "mean_square", .symbol = "mean(q_raw²)"};
     const struct trace *trace = builder->trace;
     const struct norm norm = given_head_norm(trace, false);
     const char *y = trace->q_pre ? "q_pre" : "q";
@@ -53,8 +52,7 @@ void step_query_norm(struct builder *builder)
 
 void step_key_norm(struct builder *builder)
 {
-    static const struct quantity square = {.name = "mean_square",
-                                           .symbol = {"mean(k_raw_j²)", "\\mathrm{mean}(k_j^2)"}};
+    static const struct quantity square = {.name = "mean_square", .symbol = "mean(k_raw_j²)"};
     const struct trace *trace = builder->trace;
     bool turns = trace->k_pre != NULL;
     const float *keys = turns ? trace->k_pre : trace->k;
@@ -77,13 +75,12 @@ static void draw_frequency(struct builder *builder)
     double theta = dynamic ? exp_double(-half * log_double(second)) : r->theta;
     bool mixed = r->scaling == ROTARY_LLAMA3 || r->scaling == ROTARY_YARN;
     if (mixed)
-        builder_say(builder, NULL, ", f_i = s_i · g_i + (1 - s_i) · g_i / %g", r->factor);
-    builder_say(builder, NULL, ", %s_i = %.9g^(-2i / %zu)", mixed ? "g" : "f", theta,
-                r->components);
+        buf_format(&builder->out, ", f_i = s_i · g_i + (1 - s_i) · g_i / %g", r->factor);
+    buf_format(&builder->out, ", %s_i = %.9g^(-2i / %zu)", mixed ? "g" : "f", theta, r->components);
     if (r->scaling == ROTARY_LINEAR)
-        builder_say(builder, NULL, " / %g", r->factor);
+        buf_format(&builder->out, " / %g", r->factor);
     if (r->scaling == ROTARY_LONGROPE)
-        builder_say(builder, NULL, " / c_i");
+        buf_format(&builder->out, " / c_i");
 }
 
 /* What no formula says of a scaling. */
@@ -107,14 +104,13 @@ static void note_scaling(struct builder *builder)
 static void draw_turn(struct builder *builder, char place)
 {
     bool longer = rotary_amplitude(builder->trace->rotary) != 1;
-    builder_say(builder, NULL,
-                "(a', b') = %s(a · cos θ_i - b · sin θ_i, b · cos θ_i + a · sin θ_i)",
-                longer ? "m · " : "");
+    buf_format(&builder->out, "(a', b') = %s(a · cos θ_i - b · sin θ_i, b · cos θ_i + a · sin θ_i)",
+               longer ? "m · " : "");
     builder_drawn(builder);
     if (place == 'j')
-        builder_say(builder, NULL, "θ_i = j · f_i");
+        buf_format(&builder->out, "θ_i = j · f_i");
     else
-        builder_say(builder, NULL, "θ_i = %zu · f_i", builder->trace->query);
+        buf_format(&builder->out, "θ_i = %zu · f_i", builder->trace->query);
     if (place != 'j')
         draw_frequency(builder);
     builder_drawn(builder);
@@ -135,10 +131,11 @@ static void work_turn(struct builder *builder, const char *name, const float *fr
         builder_number(builder, from[r->neighbours ? 1 : r->components / 2]),
         builder_number(builder, wave[r->components / 2] / amplitude),
         builder_number(builder, to[0])};
-    bool longer = amplitude != 1;
-    builder_say(builder, numbers + !longer, "%s = %s%%n · %%f - %%f · %%f%s = %%n", name,
-                longer ? "%n · (" : "", longer ? ")" : "");
-    builder_work(builder, "", "", NULL);
+    buf_format(&builder->out, "%s = ", name);
+    if (amplitude != 1)
+        builder_work(builder, "%n · (%n · %f - %f · %f) = %n", numbers);
+    else
+        builder_work(builder, "%n · %f - %f · %f = %n", numbers + 1);
 }
 
 enum { TURN_ROWS = 8 };

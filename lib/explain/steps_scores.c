@@ -19,7 +19,7 @@ static void draw_keys(struct builder *builder)
     const struct config *config = builder->trace->config;
     size_t served = config->n_head / config->n_kv_head;
     size_t first = builder->trace->group * served;
-    builder_projection(builder, keys_projected(builder->trace)->symbol.text, 'k',
+    builder_projection(builder, keys_projected(builder->trace)->symbol, 'k',
                        &builder->trace->weights.k);
     if (config->cross)
         buf_text(builder_note(builder),
@@ -46,16 +46,16 @@ static void show_scores(struct builder *builder, const struct quantity *vectors,
     const struct block *scores = builder_column(builder, &quantity_score, trace->scores);
     const struct numeral numerals[] = {builder_numeral(builder, a, width), keys->numeral};
     const struct number score = block_number(scores, builder->key);
-    formula_write(&builder->out, "score_%k = ", "s_%k = ", builder->key, NULL);
+    formula_write(&builder->out, "score_%k = ", builder->key, NULL);
     formula_dot(&builder->out, numerals, a, b + builder->key * width, 1, width);
-    builder_work(builder, " = %n", " = %n", &score);
+    builder_work(builder, " = %n", &score);
 }
 
 void step_scores(struct builder *builder)
 {
     if (keys_projected(builder->trace) == &quantity_k && !builder->trace->keys_edited)
         draw_keys(builder);
-    builder_formula(builder, "score_j = q · k_j", "s_j = q \\cdot k_j");
+    builder_formula(builder, "score_j = q · k_j");
     show_scores(builder, &quantity_k, builder->trace->q, builder->trace->k);
 }
 
@@ -77,11 +77,8 @@ static float *take_features(struct builder *builder, const float *vectors, size_
 void step_features(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
-    builder_formula(builder, "f = φ(q)", "f = \\varphi(q)");
-    builder_formula(
-        builder, "φ(x) = x + 1 for x > 0, e^x for x ≤ 0",
-        "\\varphi(x) = x + 1 \\text{ for } x > 0, \\quad \\varphi(x) = e^x \\text{ for } "
-        "x \\le 0");
+    builder_formula(builder, "f = φ(q)");
+    builder_formula(builder, "φ(x) = x + 1 for x > 0, e^x for x ≤ 0");
     buf_text(builder_note(builder), "Features are above 0, and so are their products: there is no "
                                     "softmax, and nothing is scaled.");
     const float *features = take_features(builder, trace->q, 1);
@@ -94,9 +91,9 @@ void step_features(struct builder *builder)
     struct numeral numeral = builder->table->blocks[0].numeral;
     const struct number numbers[] = {{numeral, q}, {numeral, features[0]}};
     if (q > 0)
-        builder_work(builder, "f_0 = %n + 1 = %n", "f_{0} = %n + 1 = %n", numbers);
+        builder_work(builder, "f_0 = %n + 1 = %n", numbers);
     else
-        builder_work(builder, "f_0 = e^(%n) = %n", "f_{0} = e^{%n} = %n", numbers);
+        builder_work(builder, "f_0 = e^(%n) = %n", numbers);
 }
 
 void step_keys(struct builder *builder)
@@ -115,8 +112,8 @@ void step_products(struct builder *builder)
     const struct trace *trace = builder->trace;
     const float *f = take_features(builder, trace->q, 1);
     const float *g = take_features(builder, trace->k, trace->keys);
-    builder_formula(builder, "g_j = φ(k_j)", "g_j = \\varphi(k_j)");
-    builder_formula(builder, "score_j = f · g_j", "s_j = f \\cdot g_j");
+    builder_formula(builder, "g_j = φ(k_j)");
+    builder_formula(builder, "score_j = f · g_j");
     show_scores(builder, &quantity_g, f, g);
 }
 
@@ -166,7 +163,7 @@ float *builder_scores(struct builder *builder, const struct quantity **quantity)
 /* Scores before a bend, `by` a number, and after it; and what the key's numbers come to: of
  * {by, before, by, after} all, or all but the first. */
 static void show_bend(struct builder *builder, enum bend bend, const struct quantity *of,
-                      struct number by, struct formula work)
+                      struct number by, const char *work)
 {
     static const struct quantity *const bent_to[] = {&quantity_scaled, &quantity_capped,
                                                      &quantity_moved, &quantity_cooled};
@@ -179,7 +176,7 @@ static void show_bend(struct builder *builder, enum bend bend, const struct quan
     const struct block *to = builder_column(builder, bent_to[bend], after);
     const struct number numbers[] = {by, block_number(from, builder->key), by,
                                      block_number(to, builder->key)};
-    builder_work(builder, work.text, work.latex, numbers + (bend != CAPPED));
+    builder_work(builder, work, numbers + (bend != CAPPED));
 }
 
 void step_capped(struct builder *builder)
@@ -187,20 +184,17 @@ void step_capped(struct builder *builder)
     const struct number cap = builder_number(builder, builder->trace->config->score_cap);
     const struct number caps[] = {cap, cap};
     give_number(builder, "cap", cap.value);
-    formula_write(&builder->out, "capped_j = %n · tanh(scaled_j / %n)",
-                  "\\hat{s}_j = %n \\cdot \\tanh(\\tilde{s}_j / %n)", 0, caps);
+    formula_write(&builder->out, "capped_j = %n · tanh(scaled_j / %n)", 0, caps);
     builder_drawn(builder);
     buf_text(builder_note(builder),
              "Small scores stay nearly as they are, none goes beyond the cap.");
-    show_bend(builder, CAPPED, &quantity_scaled, cap,
-              (struct formula){"capped_%k = %n · tanh(%n / %n) = %n",
-                               "\\hat{s}_%k = %n \\cdot \\tanh(%n / %n) = %n"});
+    show_bend(builder, CAPPED, &quantity_scaled, cap, "capped_%k = %n · tanh(%n / %n) = %n");
 }
 
 /* moved_j = scaled_j + 0.2500 · j */
 void step_moved(struct builder *builder)
 {
-    static const struct quantity bias = {.name = "bias", .symbol = {"bias_j", "b_j"}};
+    static const struct quantity bias = {.name = "bias", .symbol = "bias_j"};
     const struct trace *trace = builder->trace;
     bool capped = trace->config->score_cap > 0;
     bool scaled = trace->config->alibi == ALIBI_FALCON;
@@ -208,9 +202,8 @@ void step_moved(struct builder *builder)
     const struct number factors[] = {builder_number(builder, trace->scale),
                                      builder_number(builder, given_slope(trace))};
     give_number(builder, "slope", factors[1].value);
-    buf_format(&builder->out.text, "moved_j = %s + ", of->symbol.text);
-    buf_format(&builder->out.latex, "\\bar{s}_j = %s + ", of->symbol.latex);
-    formula_math(&builder->out, scaled ? "%n · %n · j" : "%n · j", 0, factors + !scaled);
+    buf_format(&builder->out, "moved_j = %s + ", of->symbol);
+    formula_write(&builder->out, scaled ? "%n · %n · j" : "%n · j", 0, factors + !scaled);
     builder_drawn(builder);
     buf_text(builder_note(builder), "ALiBi: later keys gain by the slope of this head.");
     if (scaled)
@@ -230,7 +223,7 @@ void step_moved(struct builder *builder)
     const struct number numbers[] = {block_number(from, key), block_number(moves, key),
                                      block_number(to, key)};
     builder->key = key;
-    builder_work(builder, "moved_%k = %n%t = %n", "\\bar{s}_%k = %n%t = %n", numbers);
+    builder_work(builder, "moved_%k = %n%t = %n", numbers);
 }
 
 /* cooled_j = moved_j / 2 */
@@ -240,12 +233,10 @@ void step_cooled(struct builder *builder)
     const float temperature = builder->trace->config->mechanism.temperature;
     const struct number divisor = builder_number(builder, temperature);
     give_number(builder, "temperature", divisor.value);
-    buf_format(&builder->out.text, "cooled_j = %s", of->symbol.text);
-    buf_format(&builder->out.latex, "\\check{s}_j = %s", of->symbol.latex);
-    formula_write(&builder->out, " / %n", " / %n", 0, &divisor);
+    buf_format(&builder->out, "cooled_j = %s", of->symbol);
+    formula_write(&builder->out, " / %n", 0, &divisor);
     builder_drawn(builder);
-    show_bend(builder, COOLED, of, divisor,
-              (struct formula){"cooled_%k = %n / %n = %n", "\\check{s}_%k = %n / %n = %n"});
+    show_bend(builder, COOLED, of, divisor, "cooled_%k = %n / %n = %n");
 }
 
 /* --- the scale -------------------------------------------------------------------------------- */
@@ -254,20 +245,16 @@ void step_cooled(struct builder *builder)
 static void draw_base(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
-    struct formula_writer *out = &builder->out;
+    struct buf *out = &builder->out;
     size_t d_k = trace->config->d_k;
     float root = 1.0f / sqrtf((float)d_k);
     const struct number scale = builder_number(builder, trace->base_scale);
-    if (trace->base_scale == root && d_k > 1) {
-        buf_format(&out->text, " / √d_k = score_j / √%zu", d_k);
-        buf_format(&out->latex, " / \\sqrt{d_k} = s_j / \\sqrt{%zu}", d_k);
-    } else if (trace->base_scale == root / (float)(trace->layer + 1) && trace->layer > 0) {
-        buf_format(&out->text, " / (√d_k · layer) = score_j / (√%zu · %zu)", d_k, trace->layer + 1);
-        buf_format(&out->latex, " / (\\sqrt{d_k} \\cdot \\ell) = s_j / (\\sqrt{%zu} \\cdot %zu)",
-                   d_k, trace->layer + 1);
-    } else if (trace->base_scale != 1) {
-        formula_write(out, " · %f", " \\cdot %f", 0, &scale);
-    }
+    if (trace->base_scale == root && d_k > 1)
+        buf_format(out, " / √d_k = score_j / √%zu", d_k);
+    else if (trace->base_scale == root / (float)(trace->layer + 1) && trace->layer > 0)
+        buf_format(out, " / (√d_k · layer) = score_j / (√%zu · %zu)", d_k, trace->layer + 1);
+    else if (trace->base_scale != 1)
+        formula_write(out, " · %f", 0, &scale);
 }
 
 void step_scaled(struct builder *builder)
@@ -276,10 +263,10 @@ void step_scaled(struct builder *builder)
     float temperature = trace->config->mechanism.temperature;
     const struct number divisor = builder_number(builder, temperature);
     give_number(builder, "scale", trace->scale);
-    formula_write(&builder->out, "scaled_j = score_j", "\\tilde{s}_j = s_j", 0, NULL);
+    buf_text(&builder->out, "scaled_j = score_j");
     draw_base(builder);
     if (temperature > 0 && !trace->cools) {
-        formula_write(&builder->out, " / %n", " / %n", 0, &divisor);
+        formula_write(&builder->out, " / %n", 0, &divisor);
         buf_text(builder_note(builder), "The last divisor is the temperature.");
     }
     builder_drawn(builder);
@@ -288,5 +275,5 @@ void step_scaled(struct builder *builder)
         return;
     }
     show_bend(builder, SCALED, &quantity_score, builder_number(builder, trace->scale),
-              (struct formula){"scaled_%k = %n · %f = %n", "\\tilde{s}_%k = %n \\cdot %f = %n"});
+              "scaled_%k = %n · %f = %n");
 }

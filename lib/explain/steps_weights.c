@@ -85,7 +85,7 @@ static void work_quotient(struct builder *builder, const struct block *parts,
     const struct number numbers[] = {block_number(parts, builder->key),
                                      builder_number(builder, *parts->total),
                                      block_number(result, builder->key)};
-    builder_work(builder, " = %n / %n = %n", " = \\dfrac{%n}{%n} = %n", numbers);
+    builder_work(builder, " = %n / %n = %n", numbers);
 }
 
 /* --- softmax ---------------------------------------------------------------------------------- */
@@ -94,12 +94,8 @@ static void work_quotient(struct builder *builder, const struct block *parts,
 static void draw_softmax(struct builder *builder, const struct quantity *to,
                          const struct quantity *of)
 {
-    struct formula_writer *out = &builder->out;
-    const char *x = of->letter.latex;
-    buf_format(&out->text, "%s = e^(%s - max) / Σ_t e^(%s_t - max)", to->symbol.text,
-               of->symbol.text, of->letter.text);
-    buf_format(&out->latex, "%s = \\frac{e^{%s - \\max %s}}{\\sum_t e^{%s_t - \\max %s}}",
-               to->symbol.latex, of->symbol.latex, x, x, x);
+    buf_format(&builder->out, "%s = e^(%s - max) / Σ_t e^(%s_t - max)", to->symbol, of->symbol,
+               of->name);
     builder_drawn(builder);
 }
 
@@ -107,15 +103,14 @@ static void draw_softmax(struct builder *builder, const struct quantity *to,
 static void work_powers(struct builder *builder, const struct quantity *to, const struct block *of,
                         const struct block *powers)
 {
-    struct formula_writer *out = &builder->out;
+    struct buf *out = &builder->out;
     const struct number numbers[] = {
         block_number(of, builder->key),
         {of->numeral, -greatest(of->values, builder->trace->keys)},
         builder_number(builder, *powers->total),
     };
-    buf_text(&out->text, to->letter.text);
-    buf_text(&out->latex, to->letter.latex);
-    formula_write(out, "_%k = e^(%n%t) / %n", "_%k = \\dfrac{e^{%n%t}}{%n}", builder->key, numbers);
+    buf_text(out, to->name);
+    formula_write(out, "_%k = e^(%n%t) / %n", builder->key, numbers);
 }
 
 /* Blocks come to the numbers of the whole row by another way. */
@@ -135,10 +130,7 @@ void step_softmax(struct builder *builder)
     const struct quantity *of = &quantity_masked;
     const struct quantity *to = &quantity_softmax;
     const float *values = trace->softmax ? builder_scores(builder, &of) : trace->masked;
-    const struct formula power = {
-        arena_format(builder->arena, builder->err, "e^(%s - max)", of->symbol.text),
-        arena_format(builder->arena, builder->err, "e^{%s - \\max %s}", of->symbol.latex,
-                     of->letter.latex)};
+    const char *power = arena_format(builder->arena, builder->err, "e^(%s - max)", of->symbol);
     const struct quantity quantity_power = {.name = "power", .symbol = power};
     const float *powers = take_powers(builder, values);
     const float *results = trace->softmax ? trace->softmax : take_result(builder, &to, powers);
@@ -148,7 +140,7 @@ void step_softmax(struct builder *builder)
     const struct block *from = builder_column(builder, of, values);
     const struct block *parts = add_summed(builder, &quantity_power, powers);
     const struct block *shares = add_shares(builder, to, results);
-    builder->failed |= !power.text || !power.latex;
+    builder->failed |= !power;
     if (builder->failed)
         return;
     work_powers(builder, to, from, parts);
@@ -160,11 +152,10 @@ void step_softmax(struct builder *builder)
 void step_shares(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
-    struct formula_writer *out = &builder->out;
+    struct buf *out = &builder->out;
     const struct quantity *to;
     const float *results = take_result(builder, &to, trace->masked);
-    buf_format(&out->text, "%s = masked_j / Σ_t masked_t", to->symbol.text);
-    buf_format(&out->latex, "%s = \\frac{m_j}{\\sum_t m_t}", to->symbol.latex);
+    buf_format(out, "%s = masked_j / Σ_t masked_t", to->symbol);
     builder_drawn(builder);
     if (trace->config->mechanism.kind == ATTENTION_LINEAR)
         buf_text(builder_note(builder),
@@ -175,8 +166,7 @@ void step_shares(struct builder *builder)
     const struct block *shares = add_shares(builder, to, results);
     if (builder->failed)
         return;
-    buf_format(&out->text, "%s_%zu", to->letter.text, builder->key);
-    buf_format(&out->latex, "%s_{%zu}", to->letter.latex, builder->key);
+    buf_format(out, "%s_%zu", to->name, builder->key);
     work_quotient(builder, parts, shares);
 }
 
@@ -197,8 +187,7 @@ static void work_dropout(struct builder *builder, const struct block *shares,
         block_number(weights, key),
     };
     builder->key = key;
-    builder_work(builder, "weight_%k = %n / (1 - %n) = %n", "\\alpha_%k = %n / (1 - %n) = %n",
-                 numbers);
+    builder_work(builder, "weight_%k = %n / (1 - %n) = %n", numbers);
 }
 
 void step_dropout(struct builder *builder)
@@ -207,10 +196,8 @@ void step_dropout(struct builder *builder)
     const struct mechanism *mechanism = &trace->config->mechanism;
     give_number(builder, "dropout", mechanism->dropout);
     const float *parts = trace->softmax ? trace->masked : take_powers(builder, trace->masked);
-    builder_formula(
-        builder, "weight_j = 0 for keys that are dropped, share_j / (1 - P) for others",
-        "\\alpha_j = 0 \\text{ for keys that are dropped,} \\quad \\alpha_j = \\frac{a_j}{1 "
-        "- P} \\text{ for others}");
+    builder_formula(builder,
+                    "weight_j = 0 for keys that are dropped, share_j / (1 - P) for others");
     buf_format(builder_note(builder),
                "Each key is dropped with the chance P = %g; the seed %llu says which.",
                (double)mechanism->dropout, (unsigned long long)mechanism->seed);

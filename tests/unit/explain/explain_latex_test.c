@@ -14,10 +14,10 @@ static const char document[] =
     "\\end{description}\n"
     "\n"
     "\\subsection*{1\\quad Query}\n"
-    "\\[ q = x\\,W_q + b_q \\]\n"
+    "\\[ q = x \\cdot W_{q} + b_{q} \\]\n"
     "\n"
     "\\medskip\\begin{tabular}{@{}lRRR}\n"
-    "\\multicolumn{2}{l}{} & \\multicolumn{2}{c}{$W_q$} \\\\\n"
+    "\\multicolumn{2}{l}{} & \\multicolumn{2}{c}{$W_{q}$} \\\\\n"
     "\\cline{3-4}\n"
     "channel & x & 0 & 1 \\\\\n"
     "\\noalign{\\smallskip}\\hline\\noalign{\\smallskip}\n"
@@ -28,12 +28,12 @@ static const char document[] =
     "\\end{tabular}\\medskip\n"
     "\n"
     "\\subsection*{2\\quad Keys}\n"
-    "\\[ k_j = x_j \\]\n"
-    "\\[ s_j = q \\cdot k_j \\]\n"
+    "\\[ k_{j} = x_{j} \\]\n"
+    "\\[ s_{j} = q \\cdot k_{j} \\]\n"
     "$W_{k}$, $W_{O,h}$: what they are.\n"
     "\n"
     "\\medskip\\begin{tabular}{@{}lRRRRRRRRR}\n"
-    "\\multicolumn{1}{l}{} & \\multicolumn{9}{c}{$k_j$} \\\\\n"
+    "\\multicolumn{1}{l}{} & \\multicolumn{9}{c}{$k_{j}$} \\\\\n"
     "\\cline{2-10}\n"
     "key & 0 & 1 & 2 & 3 & 4 & 5 & 6 & 7 & 8 \\\\\n"
     "\\noalign{\\smallskip}\\hline\\noalign{\\smallskip}\n"
@@ -52,7 +52,7 @@ static const char document[] =
     "\\subsection*{3\\quad Softmax}\n"
     "\n"
     "\\medskip\\begin{tabular}{@{}lRRl}\n"
-    "key & m_j & \\alpha_j & \\\\\n"
+    "key & m_{j} & \\alpha_{j} & \\\\\n"
     "\\noalign{\\smallskip}\\hline\\noalign{\\smallskip}\n"
     "0 \\texttt{a\\char95{}b} & 0.5 & 2.5\\mathrm{e}{-01} & \\rule{0.75cm}{1.2ex} \\\\\n"
     "\\llap{$\\triangleright$\\,}1 \\texttt{|} & 1.5 & 7.5\\mathrm{e}{-01} & "
@@ -94,12 +94,12 @@ TEST(keys_with_little_weight_are_left_out)
                      "\\end{description}\n"
                      "\n"
                      "\\subsection*{1\\quad Keys}\n"
-                     "\\[ k_j = x_j \\]\n"
-                     "\\[ s_j = q \\cdot k_j \\]\n"
+                     "\\[ k_{j} = x_{j} \\]\n"
+                     "\\[ s_{j} = q \\cdot k_{j} \\]\n"
                      "$W_{k}$, $W_{O,h}$: what they are.\n"
                      "\n"
                      "\\medskip\\begin{tabular}{@{}lRRRRRRRRR}\n"
-                     "\\multicolumn{1}{l}{} & \\multicolumn{9}{c}{$k_j$} \\\\\n"
+                     "\\multicolumn{1}{l}{} & \\multicolumn{9}{c}{$k_{j}$} \\\\\n"
                      "\\cline{2-10}\n"
                      "key & 0 & 1 & 2 & 3 & 4 & 5 & 6 & 7 & 8 \\\\\n"
                      "\\noalign{\\smallskip}\\hline\\noalign{\\smallskip}\n"
@@ -156,10 +156,10 @@ static const char *long_and_wide(bool full)
 TEST(a_long_vector_loses_its_middle)
 {
     static const char titles[] = "\nkey & 0 & 1 & 2 & 3 & 4 & \\cdots & 25 & 26 & 27 & 28 & 29 & "
-                                 "\\alpha_j & \\\\\n";
+                                 "\\alpha_{j} & \\\\\n";
     const char *text = long_and_wide(false);
     ck_assert_uint_eq(count_of(text, "\\begin{tabular}"), 2); /* forty rows, and five */
-    ck_assert_uint_eq(count_of(text, "{$k_j$ (10 of 30)}"), 2);
+    ck_assert_uint_eq(count_of(text, "{$k_{j}$ (10 of 30)}"), 2);
     ck_assert_uint_eq(count_of(text, titles), 2);
     ck_assert_uint_eq(count_of(text, "\n0 \\texttt{w}"), 1);
     ck_assert_uint_eq(count_of(text, "\n44 \\texttt{w}"), 1);
@@ -168,7 +168,7 @@ TEST(a_long_vector_loses_its_middle)
 TEST(in_full_it_comes_in_several_tables)
 {
     static const char *const titles[] = {
-        "\nkey & 0 & 1 & 2 & 3 & 4 & 5 & 6 & 7 & 8 & 9 & \\alpha_j & \\\\\n",
+        "\nkey & 0 & 1 & 2 & 3 & 4 & 5 & 6 & 7 & 8 & 9 & \\alpha_{j} & \\\\\n",
         "\nkey & 10 & 11 & 12 & 13 & 14 & 15 & 16 & 17 & 18 & 19 \\\\\n",
         "\nkey & 20 & 21 & 22 & 23 & 24 & 25 & 26 & 27 & 28 & 29 \\\\\n",
     };

@@ -60,7 +60,7 @@ static void end_line(struct page *page, enum explain_line_kind line)
 
 static void add_symbol(struct buf *out, const struct explain_cell *cell)
 {
-    buf_text(out, cell->kind == CELL_HEADING ? cell->block->symbol.text : "0");
+    buf_text(out, cell->kind == CELL_HEADING ? cell->block->symbol : "0");
 }
 
 static void add_cell(struct page *page, const struct explain_cell *cell)
@@ -90,7 +90,6 @@ static const struct explain_form form = {
 
 /* The same without what a form may leave out, in the other notation. */
 static const struct explain_form bare_form = {
-    .latex = true,
     .lacks_headings = true,
     .symbol = add_symbol,
     .begin_query = begin_query,
@@ -172,7 +171,7 @@ TEST(a_form_may_leave_things_out)
                (struct explain_page){.columns = 40},
                "query 1 at 0:\n"
                "1 Query\n"
-               " formula q = x\\,W_q + b_q\n"
+               " formula q = x · W_q + b_q\n"
                " [channel\n"
                "  titles 0 0'1,\n"
                "  row 0 0.5000 1.0000'-2.0000,\n"
@@ -180,7 +179,7 @@ TEST(a_form_may_leave_things_out)
                "  total _ 0.7500'-1.0000,\n"
                "2 Keys\n"
                " formula k_j = x_j\n"
-               " formula s_j = q \\cdot k_j\n"
+               " formula score_j = q · k_j\n"
                " note W_k, W_O,h: what they are.\n"
                " [key\n"
                "  titles 0'1'..'8,\n"
@@ -188,7 +187,7 @@ TEST(a_form_may_leave_things_out)
                "  row 1 -1.0000'-2.0000'..'-9.0000,\n"
                "  row 2 0.0000'0.5000'..'0.0000,\n"
                "  row 3 0.0000'0.0000'..'0.0000,\n"
-               " worked s_{0} = 0.5 \\cdot 1\n"
+               " worked score_0 = 0.5 · 1\n"
                "3 Softmax\n"
                " [key\n"
                "  titles 0 0 !,\n"
@@ -201,7 +200,7 @@ TEST(a_form_may_leave_things_out)
                " note That is all.query 1 at 1:\n"
                "1 Keys\n"
                " formula k_j = x_j\n"
-               " formula s_j = q \\cdot k_j\n"
+               " formula score_j = q · k_j\n"
                " note W_k, W_O,h: what they are.\n"
                " [key\n"
                "  titles 0'1'..'8,\n"
@@ -209,5 +208,5 @@ TEST(a_form_may_leave_things_out)
                "  row 1 -1.0000'-2.0000'..'-9.0000,\n"
                "  row 2 0.0000'0.5000'..'0.0000,\n"
                "  gap,\n"
-               " worked s_{0} = 0.5 \\cdot 1");
+               " worked score_0 = 0.5 · 1");
 }

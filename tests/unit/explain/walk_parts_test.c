@@ -220,7 +220,7 @@ TEST(an_input_says_where_it_comes_from)
         open_model(cases[i].config);
         const struct step *step = explain(&explanation, cases[i].part, cases[i].layer, "input");
         ck_assert_str_eq(step->title, cases[i].title);
-        ck_assert_pstr_eq(step->formulas[0].text, cases[i].formula);
+        ck_assert_pstr_eq(step->formulas[0], cases[i].formula);
         ck_assert_str_eq(step->note ? step->note : "", cases[i].note);
         release();
         prepare();
