@@ -74,18 +74,11 @@ struct reader {
 
 int texts_add(struct texts *texts, const char *text, struct arena *arena, struct err *err)
 {
-    size_t count = texts->count;
-    bool full = (count & (count - 1)) == 0; /* room doubles: 1, 2, 4, … */
-    if (full) {
-        size_t room = count ? 2 * count : 1;
-        const char **items = arena_alloc(arena, room, sizeof *items, err);
-        if (!items)
-            return -1;
-        for (size_t i = 0; i < count; i++)
-            items[i] = texts->items[i];
-        texts->items = items;
-    }
-    texts->items[texts->count++] = text;
+    const char **items = arena_grow(arena, texts->items, texts->count, sizeof *items, err);
+    if (!items)
+        return -1;
+    items[texts->count++] = text;
+    texts->items = items;
     return 0;
 }
 

@@ -63,20 +63,12 @@ static int append(const struct edit_reader *reader, const struct edit *edit,
 {
     struct edit_list *list = reader->list;
     size_t count = list->edits.count;
-    if (count == list->room) {
-        size_t room = count ? 2 * count : 4;
-        struct edit *items = arena_alloc(list->arena, room, sizeof *items, reader->err);
-        struct edit_wish *wishes = arena_alloc(list->arena, room, sizeof *wishes, reader->err);
-        if (!items || !wishes)
-            return -1;
-        for (size_t i = 0; i < count; i++) {
-            items[i] = list->items[i];
-            wishes[i] = list->wishes[i];
-        }
-        list->items = items;
-        list->wishes = wishes;
-        list->room = room;
-    }
+    list->items = arena_grow(list->arena, list->items, count, sizeof *list->items, reader->err);
+    list->wishes = list->items ? arena_grow(list->arena, list->wishes, count, sizeof *list->wishes,
+                                            reader->err)
+                               : NULL;
+    if (!list->wishes)
+        return -1;
     list->items[count] = *edit;
     list->items[count].words = reader->words;
     list->wishes[count] = *wish;

@@ -39,7 +39,6 @@ struct edit_list {
     struct edits edits;
     struct edit *items;
     struct edit_wish *wishes;
-    size_t room;
     unsigned origins; /* a bit each: what is asked for */
 };
 

@@ -82,20 +82,15 @@ static int read_range(struct edit_range *range, const struct edit_reader *reader
 int edit_add_range(struct edit_places *places, const struct edit_reader *reader,
                    const struct edit_axis *axis, struct edit_piece piece)
 {
-    size_t count = places->count;
     struct edit_range range = {0, 0};
     if (read_range(&range, reader, axis, piece))
         return -1;
-    if ((count & (count - 1)) == 0) { /* room doubles: 1, 2, 4, … */
-        struct edit_range *more =
-            arena_alloc(reader->list->arena, count ? 2 * count : 1, sizeof *more, reader->err);
-        if (!more)
-            return -1;
-        for (size_t i = 0; i < count; i++)
-            more[i] = places->items[i];
-        places->items = more;
-    }
-    ((struct edit_range *)places->items)[places->count++] = range; /* it is the reader's still */
+    struct edit_range *items = arena_grow(reader->list->arena, (void *)places->items, places->count,
+                                          sizeof *items, reader->err);
+    if (!items)
+        return -1;
+    items[places->count++] = range;
+    places->items = items;
     return 0;
 }
 
