@@ -42,12 +42,6 @@ static bool settle_in(int orders)
     return true;
 }
 
-/* It ends with us: by a signal, because a library that spins does not listen. */
-static bool follow(pid_t parent)
-{
-    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
-}
-
 bool drawing_process_read(void *bytes, size_t size)
 {
     char *to = bytes;
@@ -100,7 +94,9 @@ static pid_t start(int orders, void (*serve)(void))
     if (pid == 0) {
         answer_no_signals();
         drawing_process_progress();
-        if (follow(parent) && settle_in(orders))
+        /* It ends with us: by a signal, because a library that spins does not listen. */
+        bool follows = prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
+        if (follows && settle_in(orders))
             serve();
         _exit(0);
     }

@@ -53,16 +53,6 @@ static void put_block(struct json_writer *json, const struct step_table *table,
     json_put_close(json, ']');
 }
 
-static void put_total(struct json_writer *json, const struct step_table *table)
-{
-    json_put_open(json, "\n   total", '{');
-    json_put_text(json, "name", table->total);
-    for (size_t b = 0; b < table->block_count; b++)
-        if (table->blocks[b].total)
-            put_row(json, table->blocks[b].name, &table->blocks[b], table->blocks[b].total);
-    json_put_close(json, '}');
-}
-
 static void put_table(struct json_writer *json, const struct step_table *table)
 {
     json_put_open(json, "\n   rows", '[');
@@ -76,8 +66,14 @@ static void put_table(struct json_writer *json, const struct step_table *table)
         put_block(json, table, &table->blocks[b]);
     }
     json_put_close(json, '}');
-    if (table->total)
-        put_total(json, table);
+    if (!table->total)
+        return;
+    json_put_open(json, "\n   total", '{');
+    json_put_text(json, "name", table->total);
+    for (size_t b = 0; b < table->block_count; b++)
+        if (table->blocks[b].total)
+            put_row(json, table->blocks[b].name, &table->blocks[b], table->blocks[b].total);
+    json_put_close(json, '}');
 }
 
 static void put_step(struct json_writer *json, const struct step *step, struct buf *latex)

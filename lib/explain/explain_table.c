@@ -88,19 +88,7 @@ static size_t block_width(const struct explain_table *table, size_t block)
     return (cut->front + cut->back) * table->cells[block] + gaps + text_is_cut(cut);
 }
 
-/* What stands above the elements of a vector: its symbol, in whatever notation, and "6 of 64" where
- * some are left out; may be nothing. */
-static void add_heading(struct buf *heading, const char *symbol, const struct text_cut *cut)
-{
-    bool both = *symbol && text_is_cut(cut);
-    buf_text(heading, symbol);
-    buf_text(heading, both ? " (" : "");
-    if (text_is_cut(cut))
-        buf_format(heading, "%zu of %zu", cut->front + cut->back, cut->size);
-    buf_text(heading, both ? ")" : "");
-}
-
-/* The columns of that. */
+/* The columns of what stands above the elements of a vector. */
 static size_t heading_width(const char *symbol, const struct text_cut *cut)
 {
     char count[NUMBER_BYTES];
@@ -151,23 +139,17 @@ static void fit(struct explain_table *table, size_t columns)
 
 /* --- a line ----------------------------------------------------------------------------------- */
 
-static void write_title(const struct explain_table *table, const struct explain_cell *cell)
-{
-    const struct explain_form *form = table->form;
-    if (cell->block->is_vector && !form->titles_say_all)
-        buf_format(table->text, "%zu", cell->number);
-    else
-        form->symbol(table->text, cell);
-}
-
+/* Above the elements of a vector its symbol, in whatever notation, and "6 of 64" where some are
+ * left out; may be nothing. */
 static void write_heading(const struct explain_table *table, const struct explain_cell *cell)
 {
-    struct buf symbol = {0};
-    table->form->symbol(&symbol, cell);
-    if (cell->block->is_vector)
-        add_heading(table->text, symbol.size ? symbol.bytes : "", cell->cut);
-    table->text->out_of_memory |= symbol.out_of_memory;
-    buf_release(&symbol);
+    const struct text_cut *cut = cell->cut;
+    if (!cell->block->is_vector)
+        return;
+    table->form->symbol(table->text, cell);
+    if (text_is_cut(cut))
+        buf_format(table->text, table->text->size ? " (%zu of %zu)" : "%zu of %zu",
+                   cut->front + cut->back, cut->size);
 }
 
 /* What the buffer has. */
@@ -197,8 +179,10 @@ static void write_cell(const struct explain_table *table, struct explain_cell *c
     buf_clear(table->text);
     if (cell->kind == CELL_HEADING)
         write_heading(table, cell);
+    else if (cell->kind == CELL_TITLE && cell->block->is_vector && !table->form->titles_say_all)
+        buf_format(table->text, "%zu", cell->number);
     else if (cell->kind == CELL_TITLE)
-        write_title(table, cell);
+        table->form->symbol(table->text, cell);
     cell->text = cell->kind == CELL_NUMBER ? number_text(table, cell, digits) : text_of(table);
     table->form->add_cell(table->page, cell);
 }

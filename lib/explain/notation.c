@@ -80,13 +80,6 @@ static struct rest take_group(struct rest *rest, size_t bare)
 
 static void add_formula(struct buf *out, struct rest rest);
 
-static void add_between(struct buf *out, const struct marks *marks, struct rest part)
-{
-    buf_text(out, marks->before);
-    add_formula(out, part);
-    buf_text(out, marks->after);
-}
-
 /* j, 0, O,h or raw_j: after the line below that begins an index. */
 static void add_index(struct buf *out, struct rest *rest)
 {
@@ -168,11 +161,12 @@ static void add_power_or_root(struct buf *out, struct rest *rest, bool power)
     rest->at += power ? 1 : strlen("√");
     bool closed = begins(rest, "(");
     size_t bare = power ? run_of(rest, 0, is_index) : strcspn(rest->at, " /)]");
-    add_between(out,
-                power    ? &rest->notation->power
-                : closed ? &rest->notation->closed_root
-                         : &rest->notation->root,
-                take_group(rest, bare));
+    const struct marks *marks = power    ? &rest->notation->power
+                                : closed ? &rest->notation->closed_root
+                                         : &rest->notation->root;
+    buf_text(out, marks->before);
+    add_formula(out, take_group(rest, bare));
+    buf_text(out, marks->after);
 }
 
 /* A factor or a whole sum: e^(x - max), tanh(x), (a + b), Σ_t x_t. */

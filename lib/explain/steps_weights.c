@@ -90,15 +90,6 @@ static void work_quotient(struct builder *builder, const struct block *parts,
 
 /* --- softmax ---------------------------------------------------------------------------------- */
 
-/* weight_j = e^(masked_j - max) / Σ_t e^(masked_t - max) */
-static void draw_softmax(struct builder *builder, const struct quantity *to,
-                         const struct quantity *of)
-{
-    buf_format(&builder->out, "%s = e^(%s - max) / Σ_t e^(%s_t - max)", to->symbol, of->symbol,
-               of->name);
-    builder_drawn(builder);
-}
-
 /* weight_0 = e^(-0.4246 - 2.4542) / 1.4557 */
 static void work_powers(struct builder *builder, const struct quantity *to, const struct block *of,
                         const struct block *powers)
@@ -113,20 +104,10 @@ static void work_powers(struct builder *builder, const struct quantity *to, cons
     formula_write(out, "_%k = e^(%n%t) / %n", builder->key, numbers);
 }
 
-/* Blocks come to the numbers of the whole row by another way. */
-static void note_blocks(struct builder *builder)
-{
-    const struct mechanism *mechanism = &builder->trace->config->mechanism;
-    if (mechanism->kind == ATTENTION_BLOCKED)
-        buf_format(builder_note(builder),
-                   "The pass takes %zu keys at a time: where a block brings a larger max, the sum "
-                   "and the context so far are made smaller to match.",
-                   mechanism->block);
-}
-
 void step_softmax(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
+    const struct mechanism *mechanism = &trace->config->mechanism;
     const struct quantity *of = &quantity_masked;
     const struct quantity *to = &quantity_softmax;
     const float *values = trace->softmax ? builder_scores(builder, &of) : trace->masked;
@@ -134,8 +115,15 @@ void step_softmax(struct builder *builder)
     const struct quantity quantity_power = {.name = "power", .symbol = power};
     const float *powers = take_powers(builder, values);
     const float *results = trace->softmax ? trace->softmax : take_result(builder, &to, powers);
-    note_blocks(builder);
-    draw_softmax(builder, to, of);
+    if (mechanism->kind == ATTENTION_BLOCKED)
+        buf_format(builder_note(builder),
+                   "The pass takes %zu keys at a time: where a block brings a larger max, the sum "
+                   "and the context so far are made smaller to match.",
+                   mechanism->block);
+    /* weight_j = e^(masked_j - max) / Σ_t e^(masked_t - max) */
+    buf_format(&builder->out, "%s = e^(%s - max) / Σ_t e^(%s_t - max)", to->symbol, of->symbol,
+               of->name);
+    builder_drawn(builder);
     builder_keys(builder);
     const struct block *from = builder_column(builder, of, values);
     const struct block *parts = add_summed(builder, &quantity_power, powers);

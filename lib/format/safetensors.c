@@ -26,20 +26,13 @@ static uint64_t claimed_length(const struct file *file)
     return num_of_bytes(file->bytes, LENGTH_BYTES);
 }
 
-static bool has_header(const struct file *file)
-{
-    if (file->size <= LENGTH_BYTES || claimed_length(file) > file->size - LENGTH_BYTES)
-        return false;
-    char first = file->bytes[LENGTH_BYTES];
-    return first == '{' || first == ' ' || first == '\t' || first == '\n' || first == '\r';
-}
-
 /* Only where no header can be: a header of 640 bytes begins like a pickle, too. */
 static int refuse_other(const struct file *file, struct err *err)
 {
-    return has_header(file)
-               ? 0
-               : other_format_refuse(file->bytes, file->size, "a safetensors file", err);
+    bool fits = file->size > LENGTH_BYTES && claimed_length(file) <= file->size - LENGTH_BYTES;
+    if (fits && memchr("{ \t\n\r", file->bytes[LENGTH_BYTES], strlen("{ \t\n\r")))
+        return 0;
+    return other_format_refuse(file->bytes, file->size, "a safetensors file", err);
 }
 
 static int read_length(size_t *length, const struct file *file, struct err *err)

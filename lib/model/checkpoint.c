@@ -185,27 +185,16 @@ static int blame(const struct checkpoint *checkpoint, const char *file, const ch
     return err_prefix(err, "'%s/%s': tensor '%s'", checkpoint->folder->path, file, tensor);
 }
 
-static bool same_shape(const struct safetensors_entry *entry, size_t rank, const size_t *shape)
-{
-    return entry->rank == rank && memcmp(entry->shape, shape, rank * sizeof *shape) == 0;
-}
-
-static int shape_error(const struct safetensors_entry *entry, size_t rank, const size_t *shape,
-                       struct err *err)
-{
-    char expected[PARAMETER_SHAPE_BYTES];
-    char found[PARAMETER_SHAPE_BYTES];
-    return err_set(err, "expected %s, found %s", parameter_shape_text(expected, rank, shape),
-                   parameter_shape_text(found, entry->rank, entry->shape));
-}
-
 static int check_entry(const struct safetensors_entry *entry, enum parameter_id id,
                        const struct config *config, struct err *err)
 {
     size_t shape[2];
     size_t rank = (config->family ? family_shape : parameter_shape)(shape, id, config);
-    if (!same_shape(entry, rank, shape))
-        return shape_error(entry, rank, shape, err);
+    char expected[PARAMETER_SHAPE_BYTES];
+    char found[PARAMETER_SHAPE_BYTES];
+    if (entry->rank != rank || memcmp(entry->shape, shape, rank * sizeof *shape) != 0)
+        return err_set(err, "expected %s, found %s", parameter_shape_text(expected, rank, shape),
+                       parameter_shape_text(found, entry->rank, entry->shape));
     if (!dtype_is_weight(entry->dtype))
         return err_unsupported(err, "expected F32, F16, BF16 or F64, found %s",
                                dtype_name(entry->dtype));

@@ -79,14 +79,6 @@ static const struct synonym key_synonyms[] = {{"layers", "n_layer"},
                                               {"d_ff", "n_inner"},
                                               {NULL, NULL}};
 
-static const struct config_key *find_key(const char *name, size_t size, struct err *err)
-{
-    size_t index = 0;
-    struct names names = NAMES(config_keys, config_key_count);
-    names.synonyms = key_synonyms;
-    return names_choose_item(&index, names, "--set", name, size, err) ? NULL : &config_keys[index];
-}
-
 /* The value as JSON: a number, true, false and null as they are, all else in quotes. */
 static const char *make_value(const char *bytes, size_t size, struct arena *arena, struct err *err)
 {
@@ -106,9 +98,13 @@ static int read_change(struct config_edit *edit, const char *item, size_t size, 
     if (!equals || equals == item || equals + 1 == item + size)
         return err_usage(err, "--set: expected KEY=VALUE, found '%.*s'", (int)size, item);
     size_t value_size = (size_t)(item + size - equals - 1);
-    const struct config_key *key = find_key(item, (size_t)(equals - item), err);
-    const char *value = key ? make_value(equals + 1, value_size, arena, err) : NULL;
-    return value ? add(edit, key, value, arena, err) : -1;
+    size_t index = 0;
+    struct names names = NAMES(config_keys, config_key_count);
+    names.synonyms = key_synonyms;
+    if (names_choose_item(&index, names, "--set", item, (size_t)(equals - item), err))
+        return -1;
+    const char *value = make_value(equals + 1, value_size, arena, err);
+    return value ? add(edit, &config_keys[index], value, arena, err) : -1;
 }
 
 int config_edit_read(struct config_edit *edit, const char *list, struct arena *arena,

@@ -107,13 +107,6 @@ static int fail(const struct writer *w, const struct grammar_rule *rule, const c
                    what);
 }
 
-static void repeat(struct writer *w, const struct memory *memory)
-{
-    for (size_t i = 0; i < memory->size; i++)
-        if (!w->out->out_of_memory)
-            buf_char(w->out, w->out->bytes[memory->start + i]);
-}
-
 static int write_choice(struct writer *w, const struct grammar_rule *rule,
                         const struct grammar_choice *choice);
 
@@ -126,7 +119,8 @@ static int write_reference(struct writer *w, const struct grammar_rule *from,
     if ((like && !like->known) || (part->rule == GRAMMAR_NONE && !memory->known))
         return fail(w, from, "a name stands for nothing yet");
     if (part->rule == GRAMMAR_NONE) {
-        repeat(w, memory);
+        for (size_t i = 0; i < memory->size && !w->out->out_of_memory; i++)
+            buf_char(w->out, w->out->bytes[memory->start + i]);
         return 0;
     }
     const struct grammar_rule *rule = &w->grammar->rules[part->rule];

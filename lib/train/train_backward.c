@@ -29,13 +29,6 @@ static void bias_block(const struct row_operation *op, const struct row_block *b
     sum_columns(op->parts.data + block->index * op->parts.stride, block_rows(op->dy, block));
 }
 
-static void bias_backward(struct train_step *step, float *gradient, struct matrix dy)
-{
-    struct matrix parts = fresh_parts(step, dy.rows, dy.columns);
-    row_operation_run(step, (struct row_operation){bias_block, .dy = dy, .parts = parts}, dy);
-    sum_columns(gradient, parts);
-}
-
 /* y = x · W + b: the gradients of W, [in, out] or [out, in], and of b. */
 static void parameters_backward(struct train_step *step, struct matrix dy, struct matrix x,
                                 enum parameter_id id, size_t layer)
@@ -48,8 +41,11 @@ static void parameters_backward(struct train_step *step, struct matrix dy, struc
     parallel_transpose(step, transposed, rows);
     add_weight_gradient(step, parameter_matrix(&step->gradients, id, layer).data, transposed,
                         by_outputs ? x : dy);
-    if (bias)
-        bias_backward(step, bias, dy);
+    if (bias) {
+        struct matrix parts = fresh_parts(step, dy.rows, dy.columns);
+        row_operation_run(step, (struct row_operation){bias_block, .dy = dy, .parts = parts}, dy);
+        sum_columns(bias, parts);
+    }
 }
 
 /* … and dx = dy · Wᵀ. */

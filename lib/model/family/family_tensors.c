@@ -55,12 +55,6 @@ static bool is_matrix(enum parameter_id id)
     return !of_words && parameter_rows[id].shape[1] != DIM_NONE;
 }
 
-/* The rows of what holds queries, keys and values. */
-static size_t fused_rows(const struct config *c)
-{
-    return (c->n_head + 2 * c->n_kv_head) * c->d_k;
-}
-
 size_t family_shape(size_t shape[2], enum parameter_id id, const struct config *config)
 {
     const struct family_tensor *tensor = family_tensor(config->family, id);
@@ -72,7 +66,7 @@ size_t family_shape(size_t shape[2], enum parameter_id id, const struct config *
         shape[1] = in;
     }
     if (layout == LAYOUT_JOINED || layout == LAYOUT_GROUPED)
-        shape[0] = fused_rows(config);
+        shape[0] = (config->n_head + 2 * config->n_kv_head) * config->d_k; /* q, k and v */
     else if (layout != LAYOUT_ROWS)
         shape[0] *= 2;
     return rank;

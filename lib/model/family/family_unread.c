@@ -37,11 +37,6 @@ static bool says_something(const struct json *value)
            !((json_is_object(value) || json_is_array(value)) && !json_first(value));
 }
 
-static bool is_unread(const struct json *member)
-{
-    return !json_was_asked_for(member) && says_something(member) && !is_idle(json_key(member));
-}
-
 static void list(struct config *config, const struct json *object, size_t *left_out)
 {
     char *text = config->unread;
@@ -50,7 +45,7 @@ static void list(struct config *config, const struct json *object, size_t *left_
         size_t room = CONFIG_UNREAD_BYTES - used;
         if (json_was_asked_for(member) && json_is_object(member))
             list(config, member, left_out); /* rope_scaling and the like */
-        if (!is_unread(member))
+        if (json_was_asked_for(member) || !says_something(member) || is_idle(json_key(member)))
             continue;
         enum { REST_BYTES = 32 }; /* "and 262144 others" */
         if (strlen(json_key(member)) + 4 + REST_BYTES > room)
