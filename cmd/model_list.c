@@ -91,7 +91,7 @@ static void note_equal(const struct model_list *list)
     for (size_t i = 0; i < list->open; i++) {
         if (strcmp(list->hashes[i], hash) != 0)
             continue;
-        print_note("'%s' has the weights of '%s': the hash of both is %.16s…",
+        print_note("'%s' has the weights of '%s': the hash of both begins %.16s",
                    list->names.names[list->open], list->names.names[i], hash);
         return;
     }

@@ -26,8 +26,8 @@ static int read_fields(struct needle *needle, const struct json *root, struct ar
     const char *query = "";
     if (!json_is_object(root))
         return err_set(err, "expected an object with 'text' and 'needle'");
-    if (json_text(root, "text", &text, err) || json_text(root, "needle", &hidden, err) ||
-        json_text(root, "query", &query, err))
+    if (json_unique_keys(root, err) || json_text(root, "text", &text, err) ||
+        json_text(root, "needle", &hidden, err) || json_text(root, "query", &query, err))
         return -1;
     if (!text || !hidden)
         return err_set(err, "field '%s': expected a text, found nothing", text ? "needle" : "text");
@@ -42,8 +42,7 @@ int needle_read(struct needle *needle, const char *line, size_t size, struct are
                 struct err *err)
 {
     struct json *root = NULL;
-    int failed = json_parse(&root, line, size, err) || json_unique_keys(root, err) ||
-                 read_fields(needle, root, arena, err);
+    int failed = json_parse(&root, line, size, err) || read_fields(needle, root, arena, err);
     json_free(root);
     return failed ? -1 : 0;
 }
