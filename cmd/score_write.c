@@ -182,10 +182,10 @@ static int write_models(struct score_job *job, struct err *err)
     struct score_sums sums = {&heading, job->of_models, count, "model", false};
     snprintf(models, sizeof models, "%zu models", count);
     job->view->origin.models = models;
-    job->view->origin.source = NULL; /* that was a group's */
     for (size_t text = 0; !job->view->whole && text < job->session.inputs.count; text++)
         if (write_beside(job, text, err))
             return -1;
+    job->view->origin.source = NULL; /* that was a text's */
     bool sums_follow = score_is_format(job, "text") && !score_continues(job);
     job->place.index = job->view->whole ? 0 : job->place.index + 1;
     job->place.count = 1;
