@@ -40,16 +40,6 @@ static void put_result(struct json_writer *json, const struct bench_result *resu
     json_put_close(json, '}');
 }
 
-static void put_deviation(struct json_writer *json, const struct deviation *deviation)
-{
-    json_put_open(json, "deviation", '{');
-    json_put_integer(json, "tokens", deviation->tokens);
-    json_put_float(json, "weights", (float)deviation->weights);
-    json_put_float(json, "logits", (float)deviation->logits);
-    json_put_float(json, "largest_logit", (float)deviation->largest_logit);
-    json_put_close(json, '}');
-}
-
 int bench_json_write(struct stream *out, const struct bench_report *report, struct err *err)
 {
     (void)err;
@@ -66,8 +56,15 @@ int bench_json_write(struct stream *out, const struct bench_report *report, stru
     for (size_t i = 0; i < report->result_count; i++)
         put_result(&json, &report->results[i]);
     json_put_close(&json, ']');
-    if (report->deviation.tokens)
-        put_deviation(&json, &report->deviation);
+    const struct deviation *deviation = &report->deviation;
+    if (deviation->tokens) {
+        json_put_open(&json, "deviation", '{');
+        json_put_integer(&json, "tokens", deviation->tokens);
+        json_put_float(&json, "weights", (float)deviation->weights);
+        json_put_float(&json, "logits", (float)deviation->logits);
+        json_put_float(&json, "largest_logit", (float)deviation->largest_logit);
+        json_put_close(&json, '}');
+    }
     json_put_close(&json, '}');
     stream_char(out, '\n');
     return 0;

@@ -209,6 +209,9 @@ void html_markup(struct buf *out, const char *formula);
 void html_symbol(struct buf *out, const char *symbol, size_t size);
 void html_prose(struct buf *out, const char *sentence);
 
+/* What comes after a sign in a list of what LaTeX has for signs; NULL: it is not in there. */
+const char *marks_find(const struct marks *rows, size_t count, const char *sign, size_t size);
+
 /* A formula in the terminal's notation, in LaTeX's. */
 void latex_math(struct buf *out, const char *formula);
 

@@ -8,10 +8,7 @@
 
 /* Signs that mean something to TeX, some by their number in every typewriter font; and those of our
  * own labels (label.h). */
-static const struct sign_row {
-    const char *sign;
-    const char *latex;
-} sign_rows[] = {
+static const struct marks sign_rows[] = {
     {"\\", "\\char92{}"},
     {"{", "\\char123{}"},
     {"}", "\\char125{}"},
@@ -34,14 +31,6 @@ static const struct sign_row {
     {"₄", "$_4$"},
 };
 
-static const char *find_sign(const char *sign, size_t size)
-{
-    for (size_t i = 0; i < sizeof sign_rows / sizeof *sign_rows; i++)
-        if (strlen(sign_rows[i].sign) == size && memcmp(sign_rows[i].sign, sign, size) == 0)
-            return sign_rows[i].latex;
-    return NULL;
-}
-
 /* Accented letters that every font of LaTeX can put together. */
 static bool is_common(uint32_t c)
 {
@@ -56,7 +45,7 @@ static bool is_common(uint32_t c)
 static void add_sign(struct buf *out, const char *sign, size_t size, uint32_t character)
 {
     static const char joining[] = "-<>,'`!?\"";
-    const char *latex = find_sign(sign, size);
+    const char *latex = marks_find(sign_rows, sizeof sign_rows / sizeof *sign_rows, sign, size);
     if (latex) {
         buf_text(out, latex);
     } else if (is_common(character)) {

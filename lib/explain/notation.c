@@ -16,6 +16,14 @@ struct notation {
     void (*text)(struct buf *out, const char *text, size_t size);
 };
 
+const char *marks_find(const struct marks *rows, size_t count, const char *sign, size_t size)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strlen(rows[i].before) == size && memcmp(rows[i].before, sign, size) == 0)
+            return rows[i].after;
+    return NULL;
+}
+
 /* What is left of a formula. */
 struct rest {
     const char *at, *end;
@@ -127,10 +135,7 @@ static const char *latex_of(const char *sign, size_t size)
         {"moved", "\\bar{s}"}, {"cooled", "\\check{s}"}, {"masked", "m"},
         {"softmax", "p"},      {"share", "a"},           {"weight", "\\alpha"},
         {"context", "z"}};
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (strlen(signs[i].before) == size && memcmp(signs[i].before, sign, size) == 0)
-            return signs[i].after;
-    return NULL;
+    return marks_find(signs, sizeof signs / sizeof *signs, sign, size);
 }
 
 static void add_name(struct buf *out, struct rest *rest)
