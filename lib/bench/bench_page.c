@@ -112,16 +112,6 @@ static void write_results(struct table *table, const struct bench_report *report
             write_result(table, &report->results[i]);
 }
 
-/* What bf16 costs. */
-static void write_deviation(struct stream *out, const struct deviation *deviation)
-{
-    stream_format(out, "  off by %.2g at most in attention weights", deviation->weights);
-    if (deviation->largest_logit > 0)
-        stream_format(out, ", %.2g in logits up to %.3g", deviation->logits,
-                      deviation->largest_logit);
-    stream_char(out, '\n');
-}
-
 int bench_page_write(struct stream *out, const struct bench_report *report, struct err *err)
 {
     struct table table = {.out = out};
@@ -136,9 +126,14 @@ int bench_page_write(struct stream *out, const struct bench_report *report, stru
                   report->rounds == 1 ? "" : "s");
     write_limits(&table, report);
     write_results(&table, report, PRECISION_FP32);
-    if (report->deviation.tokens) {
+    const struct deviation *deviation = &report->deviation; /* what bf16 costs */
+    if (deviation->tokens) {
         write_results(&table, report, PRECISION_BF16);
-        write_deviation(out, &report->deviation);
+        stream_format(out, "  off by %.2g at most in attention weights", deviation->weights);
+        if (deviation->largest_logit > 0)
+            stream_format(out, ", %.2g in logits up to %.3g", deviation->logits,
+                          deviation->largest_logit);
+        stream_char(out, '\n');
     }
     return table_close(&table, err);
 }
