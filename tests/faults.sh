@@ -59,6 +59,7 @@ if ! (
     set -e
     cd "$in"
     printf 'Life is short\neat dessert first\nLife is\n' >three.txt
+    printf 'Anna is old\nBen sees Anna\n' >plain.txt
     printf 'Anna,old\nold,is\n' >pairs.csv
     printf '{"text": "Anna is old", "needle": "Anna", "query": " is"}\n' >needles.jsonl
     printf '1\tAnna\t_\t_\t_\t_\t2\tobj\t_\t_\n2\tis\t_\t_\t_\t_\t0\troot\t_\t_\n' >gold.conllu
@@ -186,8 +187,8 @@ try run -m "$in/school" -s 'Anna is' --edit 'weights = from' --from 'Anna is' -o
 try batch "$in/texts" --input lines -m "$in/school" --sweep ablate=0.0=mean,0.1=mean \
     --reference "$in/texts" --reduce entropy -o here.csv
 for do in score lens attribute; do
-    try batch "$in/texts" --input lines -m "$in/school" --do $do --repeat 2
-    try batch "$in/texts" --input lines -m "$in/school" --do $do --format csv -o here/
+    try batch "$in/plain.txt" -m "$in/school" --do $do --repeat 2
+    try batch "$in/plain.txt" -m "$in/school" --do $do --format csv -o here/
 done
 for format in csv tidy json svg html; do
     try generate -m "$in/school" -s 'Anna is' -n 2 --show weights --format $format -o here

@@ -12,8 +12,7 @@ static int read_words(void *context, const struct file *file, struct err *err)
     if (json_cursor_open(&words, NULL, file->bytes, file->size, err) ||
         word_table_read(&vocabulary->set.words, words, WORD_TEXT, file->size, err))
         return -1;
-    return prefix_index_init(&vocabulary->index, &vocabulary->set.words, &vocabulary->set.arena,
-                             err);
+    return word_trie_init(&vocabulary->trie, &vocabulary->set.words, err);
 }
 
 int vocabulary_open(struct vocabulary *vocabulary, const struct folder *folder, const char *name,
@@ -28,6 +27,7 @@ int vocabulary_open(struct vocabulary *vocabulary, const struct folder *folder, 
 
 void vocabulary_release(struct vocabulary *vocabulary)
 {
+    word_trie_release(&vocabulary->trie);
     token_set_release(&vocabulary->set);
     *vocabulary = (struct vocabulary){0};
 }
@@ -36,7 +36,7 @@ bool vocabulary_find(const struct vocabulary *vocabulary, const char *text, size
                      uint32_t *id)
 {
     uint32_t found = 0;
-    if (!vocabulary->index.count ||
+    if (!vocabulary->set.words.size ||
         !word_table_find(&vocabulary->set.words, text, size, WORD_TEXT, &found))
         return false;
     if (id)
@@ -60,11 +60,15 @@ bool vocabulary_is_byte_level(const struct vocabulary *vocabulary)
     static const char blank[] = "Ġ";
     size_t letters = 0;
     size_t blanks = 0;
-    for (size_t i = 0; i < vocabulary->index.count; i++) {
-        const struct word *word = &vocabulary->index.entries[i].word;
-        letters += is_letter_of_bytes(word);
-        blanks +=
-            word->size >= sizeof blank - 1 && memcmp(word->bytes, blank, sizeof blank - 1) == 0;
+    size_t count = 0;
+    for (uint32_t id = 0; id < vocabulary->set.words.size; id++) {
+        struct word word = {0};
+        word.bytes = word_table_word(&vocabulary->set.words, id, &word.size);
+        if (!word.bytes)
+            continue;
+        letters += is_letter_of_bytes(&word);
+        blanks += word.size >= sizeof blank - 1 && memcmp(word.bytes, blank, sizeof blank - 1) == 0;
+        count++;
     }
-    return letters == 256 || (blanks && 2 * blanks > vocabulary->index.count);
+    return letters == 256 || (blanks && 2 * blanks > count);
 }

@@ -75,11 +75,6 @@ static int push(struct cutter *cutter, uint32_t id, size_t end, struct err *err)
     return 0;
 }
 
-static int push_entry(struct cutter *cutter, const struct prefix_entry *entry, struct err *err)
-{
-    return push(cutter, entry->id, cutter->at + entry->word.size, err);
-}
-
 /* Drop a character as readers see it; by single code points what an entry left over of one, and
  * controls, some of which (U+0600) join the digit after them. */
 static void drop(struct cutter *cutter, enum utf8_class class, size_t length)
@@ -91,20 +86,36 @@ static void drop(struct cutter *cutter, enum utf8_class class, size_t length)
     cutter->at = end;
 }
 
+/* The next longer entry at `found->start`; `node` is where the walk stands, at first 0. */
+static bool find_longer(const struct cutter *cutter, struct token *found, uint32_t *node)
+{
+    const struct word_trie *trie = &cutter->vocabulary->trie;
+    while (found->end < cutter->size) {
+        *node = word_trie_step(trie, *node, (unsigned char)cutter->text[found->end]);
+        if (!*node)
+            return false;
+        found->end++;
+        found->id = trie->ids[*node];
+        if (found->id != WORD_TRIE_NONE)
+            return true;
+    }
+    return false;
+}
+
 /* The longest entry here that ends at a boundary, and not before `run_end`. What is left of a
  * character has boundaries everywhere. */
-static const struct prefix_entry *find_whole(const struct cutter *cutter, size_t run_end)
+static bool find_whole(struct token *whole, const struct cutter *cutter, size_t run_end)
 {
-    const struct prefix_entry *entry = prefix_index_longest(
-        &cutter->vocabulary->index, cutter->text + cutter->at, cutter->size - cutter->at);
-    for (; entry; entry = prefix_index_shorter(&cutter->vocabulary->index, entry)) {
-        size_t end = cutter->at + entry->word.size;
-        if (end < run_end)
-            return NULL;
-        if (end <= cutter->character_end || is_boundary(cutter, end))
-            return entry;
+    struct token found = {.start = cutter->at, .end = cutter->at};
+    bool any = false;
+    for (uint32_t node = 0; find_longer(cutter, &found, &node);) {
+        bool ends = found.end <= cutter->character_end || is_boundary(cutter, found.end);
+        if (found.end < run_end || !ends)
+            continue;
+        *whole = found;
+        any = true;
     }
-    return NULL;
+    return any;
 }
 
 /* A run of letters and digits that is no entry as a whole: [start, end). */
@@ -127,17 +138,19 @@ static void set_cuttable(struct cutter *cutter, const struct run *run, size_t at
 }
 
 /* The longest entry at `start` after which the run can be cut to its end. */
-static const struct prefix_entry *find_cut(const struct cutter *cutter, size_t start,
-                                           const struct run *run)
+static bool find_cut(struct token *cut, const struct cutter *cutter, size_t start,
+                     const struct run *run)
 {
-    const struct prefix_entry *entry = prefix_index_longest(
-        &cutter->vocabulary->index, cutter->text + start, cutter->size - start);
-    for (; entry; entry = prefix_index_shorter(&cutter->vocabulary->index, entry)) {
-        size_t end = start + entry->word.size;
-        if (end < run->end ? is_cuttable(cutter, run, end) : is_boundary(cutter, end))
-            return entry;
+    struct token found = {.start = start, .end = start};
+    bool any = false;
+    for (uint32_t node = 0; find_longer(cutter, &found, &node);) {
+        if (found.end < run->end ? !is_cuttable(cutter, run, found.end)
+                                 : !is_boundary(cutter, found.end))
+            continue;
+        *cut = found;
+        any = true;
     }
-    return NULL;
+    return any;
 }
 
 /* For every place of the run, from its end on: can the rest be cut from there? Each place is looked
@@ -153,16 +166,18 @@ static int find_cuttable(struct cutter *cutter, const struct run *run, struct er
         cutter->cuttable_bytes = bytes;
     }
     for (size_t start = run->end; start > run->start;) {
+        struct token cut;
         start = previous(cutter, start);
-        set_cuttable(cutter, run, start, find_cut(cutter, start, run) != NULL);
+        set_cuttable(cutter, run, start, find_cut(&cut, cutter, start, run));
     }
     return 0;
 }
 
 static int push_cuts(struct cutter *cutter, const struct run *run, struct err *err)
 {
-    while (cutter->at < run->end)
-        if (push_entry(cutter, find_cut(cutter, cutter->at, run), err))
+    struct token cut;
+    while (cutter->at < run->end && find_cut(&cut, cutter, cutter->at, run))
+        if (push(cutter, cut.id, cut.end, err))
             return -1;
     return 0;
 }
@@ -184,9 +199,12 @@ static int refuse_word(const struct cutter *cutter, size_t end, struct err *err)
 {
     struct nearest nearest;
     nearest_begin(&nearest, cutter->text + cutter->at, end - cutter->at);
-    for (size_t i = 0; i < cutter->vocabulary->index.count; i++) {
-        const struct word *word = &cutter->vocabulary->index.entries[i].word;
-        nearest_offer_bytes(&nearest, word->bytes, word->size);
+    const struct word_table *words = &cutter->vocabulary->set.words;
+    for (uint32_t id = 0; id < words->size; id++) {
+        size_t size = 0;
+        const char *word = word_table_word(words, id, &size);
+        if (word && size)
+            nearest_offer_bytes(&nearest, word, size);
     }
     struct word unknown = {cutter->text + cutter->at, end - cutter->at};
     return words_refuse(&nearest, unknown, cutter->at, err);
@@ -219,9 +237,9 @@ static int step(struct cutter *cutter, struct err *err)
     enum utf8_class class = class_at(cutter, cutter->at, &length);
     bool is_run = is_in_word(class) && cutter->at >= cutter->character_end;
     size_t run_end = is_run ? end_of_run(cutter) : cutter->at;
-    const struct prefix_entry *whole = find_whole(cutter, run_end);
-    if (whole)
-        return push_entry(cutter, whole, err);
+    struct token whole;
+    if (find_whole(&whole, cutter, run_end))
+        return push(cutter, whole.id, whole.end, err);
     if (is_run)
         return push_run(cutter, run_end, err);
     if (class == UTF8_SPACE)

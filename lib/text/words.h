@@ -22,14 +22,14 @@
 #define ATTN_TEXT_WORDS_H
 
 #include "base/names.h"
-#include "text/prefix_index.h"
 #include "text/token_set.h"
+#include "text/word_trie.h"
 
 struct folder;
 
 struct vocabulary {
     struct token_set set; /* nothing is added to its words */
-    struct prefix_index index;
+    struct word_trie trie;
 };
 
 /* Read and check: ids whole, not negative, not repeated, words not repeated and not empty. Words

@@ -194,14 +194,14 @@ TEST(every_entry_typed_as_it_is_is_itself)
     words_open(&vocabulary, "don't~don~<unk>~[UNK]~...~.~ ~  ~a b~a~b~C++~C~e" ACUTE "~" ACUTE
                             "~🍰~'s~-~--~-a~a-~_x_~3.14~❤" VARIATION "~" VARIATION "~" ZWJ
                             "~自然~自~\n~\xC2\xA0~<|endoftext|>");
-    for (size_t i = 0; i < vocabulary.index.count; i++) {
-        const struct prefix_entry *entry = &vocabulary.index.entries[i];
-        const struct word *word = &entry->word;
+    for (uint32_t id = 0; id < vocabulary.set.words.size; id++) {
+        struct word word = {0};
         struct tokens tokens = {0};
         struct err err = {0};
-        words_keep(&vocabulary, &tokens, word->bytes, word->size, &arena, &err);
-        ck_assert_msg(tokens.count == 1 && tokens.items[0].id == entry->id, "'%.*s' %s",
-                      (int)word->size, word->bytes, err.text);
+        word.bytes = word_table_word(&vocabulary.set.words, id, &word.size);
+        words_keep(&vocabulary, &tokens, word.bytes, word.size, &arena, &err);
+        ck_assert_msg(tokens.count == 1 && tokens.items[0].id == id, "'%.*s' %s", (int)word.size,
+                      word.bytes, err.text);
     }
     arena_release(&arena);
     vocabulary_release(&vocabulary);
