@@ -6,7 +6,6 @@
 #include "draw/figure.h"
 #include "text/label.h"
 #include "write/measured_data.h"
-#include "write/measured_page.h"
 
 /* --- pictures --------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* measured_data.h: measures of heads as data files.
+/* measured_data.h: measures of heads as data files, and as a page for people.
  *
  *     layer\head,0,1                                     CSV: a labelled matrix; several are one
  *     0,1.2345,0.9012                                    table
@@ -12,7 +12,14 @@
  *
  * In JSON null is where nothing was counted; jsonl has a line for each group. npy stacks all
  * sheets, which must be of one size, as [sheets, rows, columns]; safetensors names each: induction,
- * max.l00.h03, of several groups model.induction.
+ * max.l00.h03, of several groups model.induction. A page is as wide and long, and has the colours,
+ * that `place` says; measures of cells are matrices of queries and keys there, as those of a text:
+ *
+ *     entropy · how evenly a query looks, in nats: -sum w ln w
+ *     mean over up to 220000 queries
+ *
+ *     layer  head 0  head 1  head 2
+ *     0      1.2345  0.9012  1.1111
  */
 #ifndef ATTN_WRITE_MEASURED_DATA_H
 #define ATTN_WRITE_MEASURED_DATA_H
@@ -36,6 +43,8 @@ int measured_npy_write(struct stream *, const struct measured_list *, const stru
                        struct err *);
 int measured_tensors_write(struct stream *, const struct measured_list *, const struct place *,
                            struct err *);
+int measured_page_write(struct stream *, const struct measured_list *, const struct place *,
+                        struct err *);
 
 /* The names of the columns that tell one from the others, or what they hold: each with its comma.
  */

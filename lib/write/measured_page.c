@@ -1,4 +1,4 @@
-#include "write/measured_page.h"
+#include "write/measured_data.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "format/json.h"
-#include "text/decoder/lossy_text.h"
 #include "text/stages.h"
 
 /* A kind of step: how its object is read, when it says more than its type; what it does with a

@@ -1,4 +1,4 @@
-#include "text/decoder/lossy_text.h"
+#include "text/decoder/decoder.h"
 
 #include <string.h>
 

@@ -1,4 +1,3 @@
-#include "write/measured_page.h"
 
 #include <string.h>
 
