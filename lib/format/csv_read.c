@@ -102,11 +102,6 @@ static int read_fields(struct csv_record *record, const char *at, const struct e
     }
 }
 
-static bool is_empty(const char *at, const char *end)
-{
-    return at == end || (end - at == 1 && *at == '\r');
-}
-
 int csv_read(struct csv_reader *reader, struct csv_record *record, struct arena *arena,
              struct err *err)
 {
@@ -120,7 +115,7 @@ int csv_read(struct csv_reader *reader, struct csv_record *record, struct arena 
             extent.end = newline ? newline : reader->end;
         }
         pass_line(reader, extent.end);
-        if (is_empty(at, extent.end))
+        if (at == extent.end || (extent.end - at == 1 && *at == '\r')) /* an empty line */
             continue;
         record->line = line;
         if (extent.open)

@@ -29,15 +29,6 @@ static const struct json *value_of(const cJSON *tree)
     return (const struct json *)tree;
 }
 
-/* cJSON keeps its allocator in a global; two threads that come first at once set the same. */
-static void hook_memory(void)
-{
-    static bool hooked;
-    if (!hooked)
-        cJSON_InitHooks(&(cJSON_Hooks){heap_hook, heap_free});
-    hooked = true;
-}
-
 /* A tree takes up to forty times the bytes that it is written with. */
 static int check_extent(const struct json_extent *extent, struct err *err)
 {
@@ -52,11 +43,15 @@ static int check_extent(const struct json_extent *extent, struct err *err)
 
 int json_parse(struct json **root, const char *bytes, size_t size, struct err *err)
 {
+    static bool hooked;
     struct json_extent extent;
     if (json_grammar_check(&extent, bytes, size, err) ||
         json_grammar_check_zeros(bytes, size, err) || check_extent(&extent, err))
         return -1;
-    hook_memory();
+    /* cJSON keeps its allocator in a global; two threads that come first at once set the same. */
+    if (!hooked)
+        cJSON_InitHooks(&(cJSON_Hooks){heap_hook, heap_free});
+    hooked = true;
     cJSON *tree = cJSON_ParseWithLength(bytes, size);
     if (!tree)
         return err_memory(err, size);

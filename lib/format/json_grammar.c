@@ -260,17 +260,10 @@ static int check_member(struct reader *in)
     return check_value(in);
 }
 
-static void note_container(struct reader *in, size_t start, size_t count)
-{
-    struct json_extent *extent = &in->extent;
-    if (in->at - start >= JSON_CONTAINER_BYTES && extent->container_count < JSON_CONTAINERS)
-        extent->containers[extent->container_count++] =
-            (struct json_container){in->bytes + start, in->at - start, count};
-}
-
 /* An array or an object; the only place that recursion passes through, so depth is bounded here. */
 static int check_container(struct reader *in)
 {
+    struct json_extent *extent = &in->extent;
     size_t start = in->at;
     size_t count = 0;
     bool is_object = peek(in) == '{';
@@ -292,7 +285,9 @@ static int check_container(struct reader *in)
             skip_blanks(in);
     }
     in->depth--;
-    note_container(in, start, count);
+    if (in->at - start >= JSON_CONTAINER_BYTES && extent->container_count < JSON_CONTAINERS)
+        extent->containers[extent->container_count++] =
+            (struct json_container){in->bytes + start, in->at - start, count};
     return 0;
 }
 

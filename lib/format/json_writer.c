@@ -14,16 +14,12 @@ enum { ESCAPE_BYTES = 8 }; /* the longest, \u001f, and its closing 0 */
 static const char escaped[] = "\"\\\b\f\n\r\t";
 static const char letters[] = "\"\\bfnrt";
 
-/* Controls, those of C1 too: some terminals take U+009B for an escape. */
-static bool is_control(uint32_t c)
-{
-    return c < ' ' || (c >= 0x7f && c < 0xa0);
-}
-
-/* In HTML `<` begins what would end the JSON; the separators end lines of a script. */
+/* Controls are not, those of C1 too: some terminals take U+009B for an escape. In HTML `<` begins
+ * what would end the JSON; the separators end lines of a script. */
 static bool is_plain(const struct json_writer *json, uint32_t c)
 {
-    if (is_control(c) || c == '"' || c == '\\')
+    bool control = c < ' ' || (c >= 0x7f && c < 0xa0);
+    if (control || c == '"' || c == '\\')
         return false;
     return !json->in_html || (c != '<' && c != 0x2028 && c != 0x2029);
 }

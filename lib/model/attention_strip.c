@@ -139,19 +139,13 @@ size_t strip_pack_keys(const struct attention_head *head, size_t key, size_t end
     return key;
 }
 
-/* Before the strips of a head. */
-static void begin(const struct attention_head *head)
+enum head_fault strip_for_each(const struct attention_head *head, strip_work *work)
 {
+    enum head_fault fault = HEAD_SOUND;
     if (head->layer->bf16)
         attention_bf16_begin(head);
     else
         strip_pack_keys(head, 0, head->keys);
-}
-
-enum head_fault strip_for_each(const struct attention_head *head, strip_work *work)
-{
-    enum head_fault fault = HEAD_SOUND;
-    begin(head);
     for (size_t first = 0; first < head->q.rows && fault == HEAD_SOUND; first += STRIP) {
         struct strip strip = strip_at(head, first, STRIP);
         fault = work(head, &strip);

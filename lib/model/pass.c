@@ -111,12 +111,7 @@ static size_t place_of_caches(const struct pass *pass)
     return place_of(pass, sources ? SITE_CROSS_V : SITE_V, pass->config->n_layer - 1);
 }
 
-/* Is this site, or anything from it on, on the way there? And anything after it? */
-static bool leads_to_caches(const struct pass *pass, enum site own, size_t layer)
-{
-    return pass->batch->cached && place_of(pass, own, layer) <= place_of_caches(pass);
-}
-
+/* Is anything after this site on the way there? */
 static bool caches_come_after(const struct pass *pass, enum site own, size_t layer)
 {
     return pass->batch->cached &&
@@ -132,7 +127,8 @@ bool pass_watches(const struct pass *pass, enum site site, size_t layer)
 bool pass_goes_to(const struct pass *pass, enum site site, size_t layer)
 {
     enum site own = site_of(pass->part, site);
-    return watch_from(pass->tap->watch, own, layer) || leads_to_caches(pass, own, layer);
+    bool to_caches = pass->batch->cached && place_of(pass, own, layer) <= place_of_caches(pass);
+    return to_caches || watch_from(pass->tap->watch, own, layer);
 }
 
 enum site pass_last_site(const struct pass *pass, size_t layer)

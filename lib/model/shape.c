@@ -79,12 +79,6 @@ void shape_config(struct buf *text, const struct shape_row *row)
                    row->vocab_size, row->keys);
 }
 
-/* The scale of a norm stands around 1, everything else around 0. */
-static float middle_of(enum parameter_id id)
-{
-    return id == PARAMETER_LN_F || id == PARAMETER_LN_1 || id == PARAMETER_LN_2 ? 1.0f : 0.0f;
-}
-
 /* A model of that config, its weights random. */
 static int make(struct new_model *new_model, const char *name, const struct buf *config,
                 struct err *err)
@@ -97,7 +91,10 @@ static int make(struct new_model *new_model, const char *name, const struct buf 
     }
     for (size_t i = 0; i < new_model->count; i++) {
         const struct new_model_tensor *tensor = &new_model->tensors[i];
-        rng_fill_uniform(tensor->data, tensor->count, (uint32_t)i, middle_of(tensor->id), SPREAD);
+        enum parameter_id id = tensor->id;
+        bool scale = id == PARAMETER_LN_F || id == PARAMETER_LN_1 || id == PARAMETER_LN_2;
+        /* The scale of a norm stands around 1, everything else around 0. */
+        rng_fill_uniform(tensor->data, tensor->count, (uint32_t)i, scale ? 1.0f : 0.0f, SPREAD);
     }
     return 0;
 }

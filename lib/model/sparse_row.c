@@ -122,14 +122,6 @@ static void score_some(const struct sparse_row *row, const struct attention_head
     }
 }
 
-static void score_singles(const struct sparse_row *row, const struct attention_head *head,
-                          float *to)
-{
-    size_t cached = cached_singles(row, head);
-    score_some(row, head, (struct key_range){0, cached}, KEY_PANEL, to);
-    score_some(row, head, (struct key_range){cached, row->sight.single_count}, 1, to);
-}
-
 /* The values of some single keys, weighed, added to a sum. */
 static void add_some(const struct sparse_row *row, const struct attention_head *head,
                      struct key_range singles, float *to)
@@ -198,12 +190,6 @@ static void put_row(const struct attention_head *head, float *map, const struct 
     for (; i < sight->single_count; i++)
         put_piece(&put, sight->singles[i], numbers->singles + i, 1);
     nontemporal_fill(put.to + put.done, head->keys - put.done, others);
-}
-
-/* Does anything happen to weights, before they are used? */
-static bool is_finished(const struct attention_head *head)
-{
-    return head->weights || head->layer->pass->config->mechanism.dropout > 0;
 }
 
 /* Leave weights out, where the mechanism has dropout, and write those that stay. */
@@ -283,7 +269,8 @@ static enum head_fault weigh_ranges(const struct sparse_row *rows, size_t count,
     }
     if (!softmax_range_apply(strip, ranges))
         return HEAD_NO_NUMBER;
-    for (size_t i = 0; is_finished(head) && i < count; i++) {
+    bool used_as_are = !head->weights && head->layer->pass->config->mechanism.dropout == 0;
+    for (size_t i = 0; !used_as_are && i < count; i++) {
         struct numbers weights = in_strip(&rows[i], head, &ranges[i]);
         finish_row(head, &rows[i], &weights);
     }
@@ -307,7 +294,9 @@ static enum head_fault weigh_gathered(const struct sparse_row *row,
     struct numbers gathered = {all, all + sight->low, all + count - sight->single_count};
     memcpy(gathered.low, strip.low, low);
     memcpy(gathered.window, strip.window, window);
-    score_singles(row, head, gathered.singles);
+    size_t cached = cached_singles(row, head);
+    score_some(row, head, (struct key_range){0, cached}, KEY_PANEL, gathered.singles);
+    score_some(row, head, (struct key_range){cached, row->sight.single_count}, 1, gathered.singles);
     if (head->layer->bends)
         bend(row, head, &gathered);
     else

@@ -186,12 +186,6 @@ static const struct step llama_steps[] = {
 static const struct recipe gpt2 = {gpt2_steps, sizeof gpt2_steps / sizeof *gpt2_steps, false};
 static const struct recipe llama = {llama_steps, sizeof llama_steps / sizeof *llama_steps, true};
 
-static bool is_like_llama(const struct config *c)
-{
-    return c->family && c->rms && c->gated &&
-           family_tensor(c->family, PARAMETER_Q)->layout == LAYOUT_ROWS;
-}
-
 /* What is drawn and not kept, of a tensor that may not be there. */
 static void skip(struct drawing *drawing, enum parameter_id id, size_t layer, bool uniform)
 {
@@ -266,8 +260,10 @@ static void draw_decoder(struct drawing *drawing, const struct recipe *recipe)
 int weight_init_draw(struct new_model *new_model, const struct weight_init *init, struct err *err)
 {
     struct drawing drawing = {.new_model = new_model, .init = init};
-    enum model_kind kind = new_model->config.kind;
-    bool like_llama = is_like_llama(&new_model->config);
+    const struct config *c = &new_model->config;
+    enum model_kind kind = c->kind;
+    bool like_llama = c->family && c->rms && c->gated &&
+                      family_tensor(c->family, PARAMETER_Q)->layout == LAYOUT_ROWS;
     int failed = 0;
     if (kind != MODEL_GPT2 && kind != MODEL_ATTENTION && !like_llama)
         return err_unsupported(err,

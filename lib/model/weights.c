@@ -160,18 +160,13 @@ int weights_final_norm(struct weights *weights, bool of_encoder, struct norm *no
                              err);
 }
 
-static enum parameter_id unembedding_of(const struct weights *weights)
-{
-    bool own = !weights->config->tied && parameter_at(weights, PARAMETER_LM_HEAD, 0)->found.entry;
-    return own ? PARAMETER_LM_HEAD : PARAMETER_WTE;
-}
-
 int weights_unembedding(struct weights *weights, struct weight *weight, struct err *err)
 {
     static const struct row_view all = {0, SIZE_MAX, 0};
     const struct config *c = weights->config;
+    bool own = !c->tied && parameter_at(weights, PARAMETER_LM_HEAD, 0)->found.entry;
     *weight = (struct weight){.in = config_word_width(c), .out = c->vocab_size};
-    return weights_load_rows(weights, unembedding_of(weights), 0, weight, &all,
+    return weights_load_rows(weights, own ? PARAMETER_LM_HEAD : PARAMETER_WTE, 0, weight, &all,
                              weights->packing_words, err);
 }
 
