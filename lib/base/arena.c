@@ -25,16 +25,6 @@ static size_t round_up(size_t size)
     return (size + ARENA_ALIGN_BYTES - 1) / ARENA_ALIGN_BYTES * ARENA_ALIGN_BYTES;
 }
 
-/* The newest block is the one that is filled. A large piece, which fills its own, stands after it,
- * so that the rest of the newest is not lost. */
-static void link_block(struct arena *arena, struct arena_block *block)
-{
-    bool own = arena->newest && block->size_bytes > BLOCK_BYTES;
-    struct arena_block **place = own ? &arena->newest->older : &arena->newest;
-    block->older = *place;
-    *place = block;
-}
-
 /* Large memory comes as zero pages that cost nothing before they are touched. Small memory is
  * cleared piece by piece when it is handed out: most of a short run's blocks are never filled. */
 static struct arena_block *take_memory(size_t total, size_t usable, struct err *err)
@@ -64,7 +54,12 @@ static struct arena_block *add_block(struct arena *arena, size_t size, struct er
         return NULL;
     block->start = (char *)block + (round_up((uintptr_t)(block + 1)) - (uintptr_t)block);
     arena->next_bytes = 0;
-    link_block(arena, block);
+    /* The newest block is the one that is filled. A large piece, which fills its own, stands after
+     * it, so that the rest of the newest is not lost. */
+    bool own = arena->newest && block->size_bytes > BLOCK_BYTES;
+    struct arena_block **place = own ? &arena->newest->older : &arena->newest;
+    block->older = *place;
+    *place = block;
     return block;
 }
 

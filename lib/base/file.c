@@ -40,22 +40,17 @@ int file_open_regular(const char *path, struct err *err)
     return -1;
 }
 
-static int refuse_endless(const char *name, struct err *err)
-{
-    char most[NUM_SIZE_BYTES];
-    return err_set(err,
-                   "'%s': expected at most %s of what is no file, found more: put it into a file",
-                   name, num_size(most, FILE_READ_MAX_BYTES));
-}
-
 static int read_all(struct file *file, int descriptor, const char *name, struct err *err)
 {
+    char most[NUM_SIZE_BYTES];
     char *bytes = NULL;
     size_t size = 0;
     size_t capacity = 0;
     for (;;) {
         if (size > FILE_READ_MAX_BYTES) {
-            refuse_endless(name, err);
+            err_set(err,
+                    "'%s': expected at most %s of what is no file, found more: put it into a file",
+                    name, num_size(most, FILE_READ_MAX_BYTES));
             goto failed;
         }
         if (size == capacity) {

@@ -84,11 +84,6 @@ struct attributes {
     char value[XATTR_SIZE_MAX];
 };
 
-static bool is_kept(const char *name)
-{
-    return strncmp(name, "user.", 5) == 0 || strcmp(name, "system.posix_acl_access") == 0;
-}
-
 /* A file system without attributes has none to keep. */
 static int keep_attributes(int descriptor, const char *path, struct err *err)
 {
@@ -100,7 +95,7 @@ static int keep_attributes(int descriptor, const char *path, struct err *err)
     ssize_t size = llistxattr(path, kept->names, sizeof kept->names);
     const char *end = kept->names + (size > 0 ? size : 0);
     for (const char *name = kept->names; name < end; name += strlen(name) + 1) {
-        if (!is_kept(name))
+        if (strncmp(name, "user.", 5) != 0 && strcmp(name, "system.posix_acl_access") != 0)
             continue;
         ssize_t length = lgetxattr(path, name, kept->value, sizeof kept->value);
         if (length >= 0 && fsetxattr(descriptor, name, kept->value, (size_t)length, 0))

@@ -218,12 +218,6 @@ size_t utf8_grapheme(const char *bytes, size_t size)
     return at;
 }
 
-/* Two of them make a flag. */
-static bool is_regional(uint32_t c)
-{
-    return c >= 0x1F1E6 && c <= 0x1F1FF;
-}
-
 /* A grapheme is as wide as its widest character; an emoji made of several is one emoji. */
 static size_t grapheme_width(const char *bytes, size_t size)
 {
@@ -231,8 +225,9 @@ static size_t grapheme_width(const char *bytes, size_t size)
     for (size_t at = 0; at < size;) {
         uint32_t c = 0;
         size_t length = utf8_decode(&c, bytes + at, size - at);
-        int width =
-            c == VARIATION_16 || is_regional(c) ? 2 : utf8proc_charwidth((utf8proc_int32_t)c);
+        bool regional = c >= 0x1F1E6 && c <= 0x1F1FF; /* two of them make a flag */
+        bool wide = regional || c == VARIATION_16;
+        int width = wide ? 2 : utf8proc_charwidth((utf8proc_int32_t)c);
         if (width > 0 && (size_t)width > widest)
             widest = (size_t)width;
         at += length ? length : 1;

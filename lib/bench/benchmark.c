@@ -113,14 +113,6 @@ static double over_prefill(const struct bench *bench, size_t task, size_t round)
     return 0;
 }
 
-/* How many times as fast bf16 is as float32, which stands before it. */
-static double faster_than_fp32(const struct bench *bench, size_t task, size_t round)
-{
-    if (bench->tasks.items[task].precision == PRECISION_FP32)
-        return 0;
-    return sample_at(bench, task - 1, round)->seconds / sample_at(bench, task, round)->seconds;
-}
-
 /* prefill in bf16, 64 tokens */
 static void tell(const struct bench *bench, size_t round, size_t index)
 {
@@ -150,7 +142,8 @@ static int run_round(struct bench *bench, size_t round, struct err *err)
         struct bracket after = measure_bracket(bench);
         judge(bench, task, sample, before, after);
         sample->over = over_prefill(bench, i, round);
-        sample->faster = faster_than_fp32(bench, i, round);
+        if (task->precision != PRECISION_FP32) /* it stands after the same in float32 */
+            sample->faster = sample_at(bench, i - 1, round)->seconds / sample->seconds;
         before = after;
     }
     return 0;

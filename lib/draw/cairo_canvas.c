@@ -148,15 +148,6 @@ double cairo_text_height(struct cairo_canvas *to, const struct draw_command *com
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-/* True when all cells below a run of a row are there. */
-static bool stands_on_cells(const struct draw_command *cells, size_t row, size_t first, size_t end)
-{
-    const unsigned char *levels = cells->data;
-    if (row + 1 == cells->rows)
-        return false;
-    return memchr(levels + (row + 1) * cells->columns + first, 0, end - first) == NULL;
-}
-
 /* Viewers of PDF smooth every edge, and white shines through between neighbours: so cells reach a
  * bit below those that are drawn after them. */
 static void draw_shapes(struct cairo_canvas *to, const struct draw_command *cells, size_t row)
@@ -172,7 +163,8 @@ static void draw_shapes(struct cairo_canvas *to, const struct draw_command *cell
         if (levels[first] == 0)
             continue;
         bool beside = end < cells->columns && levels[end];
-        bool below = stands_on_cells(cells, row, first, end);
+        bool below = row + 1 < cells->rows && /* all cells below are there */
+                     !memchr(levels + cells->columns + first, 0, end - first);
         struct box run = {box.x + (double)first * width, box.y + (double)row * height,
                           (double)(end - first) * width + (beside ? lap : 0),
                           height + (below ? lap : 0)};

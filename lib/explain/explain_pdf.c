@@ -121,14 +121,6 @@ static void add_piece(struct page *page, struct piece piece)
     buf_clear(&page->text);
 }
 
-static double height_of(struct page *page, const struct piece *piece)
-{
-    const char *text = page->waiting.bytes + piece->begin;
-    return *text ? piece->above + piece->gap +
-                       drawing_height(&page->drawing, text, TEXT_WIDTH - piece->indent, &piece->how)
-                 : 0;
-}
-
 /* Write what waits, on a page that has room for so much below it, too; or for the least, where no
  * page has so much, or the next one would leave more than half of this one blank. */
 static void place_pieces(struct page *page, double below, double least)
@@ -136,8 +128,14 @@ static void place_pieces(struct page *page, double below, double least)
     double height = 0;
     if (page->waiting.out_of_memory)
         page->piece_count = 0;
-    for (size_t i = 0; i < page->piece_count; i++)
-        height += height_of(page, &page->pieces[i]);
+    for (size_t i = 0; i < page->piece_count; i++) {
+        const struct piece *piece = &page->pieces[i];
+        const char *text = page->waiting.bytes + piece->begin;
+        double room = TEXT_WIDTH - piece->indent;
+        if (*text)
+            height +=
+                piece->above + piece->gap + drawing_height(&page->drawing, text, room, &piece->how);
+    }
     bool whole = height + below <= PAGE_HEIGHT && page->y > BOTTOM - PAGE_HEIGHT / 2;
     need(page, height + (whole ? below : least));
     for (size_t i = 0; i < page->piece_count; i++) {

@@ -147,15 +147,6 @@ static bool is_there(const struct step_row *row, int ways, const struct trace *t
     return row->ways & ways && !norm_moves && (!row->site || trace_row(trace, row->site));
 }
 
-/* The key whose numbers are worked out: the first that is seen. */
-static size_t first_seen(const struct trace *trace)
-{
-    size_t key = 0;
-    while (key + 1 < trace->keys && trace->masked[key] == -INFINITY)
-        key++;
-    return key;
-}
-
 static int finish_step(struct builder *builder)
 {
     if (!builder->failed && (builder->note.size || builder->note.out_of_memory)) {
@@ -218,9 +209,12 @@ static int explain(struct explanation *explanation, const struct trace *trace,
                    struct edited_steps *edited, struct arena *arena, struct err *err)
 {
     const struct explain_request *request = edited->request;
+    size_t seen = 0; /* the key whose numbers are worked out: the first that is seen */
+    while (seen + 1 < trace->keys && trace->masked[seen] == -INFINITY)
+        seen++;
     const struct builder builder = {
         .trace = trace,
-        .key = first_seen(trace),
+        .key = seen,
         .digits = request->digits,
         .gives = trace->query == request->query,
         .arena = arena,

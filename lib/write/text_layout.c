@@ -88,12 +88,6 @@ static void fit_columns(struct text_layout *layout, const struct axis *columns, 
         layout->columns = text_cut_to(columns->size, page > beside ? (page - beside) / slot : 0);
 }
 
-static size_t count_blocks(const struct text_layout *layout, size_t sheets, size_t page)
-{
-    size_t block = layout->label_width + slots_width(layout) + TEXT_BLOCK_GAP;
-    return num_max(num_min((page + TEXT_BLOCK_GAP) / block, sheets), 1);
-}
-
 /* The column at the left holds the row labels, after their numbers, and above them "head 3". */
 static size_t left_width(const struct report *report, const struct kept *kept,
                          const struct text_layout *layout)
@@ -133,6 +127,8 @@ struct text_layout text_layout(const struct report *report, const struct kept *k
         layout.label_width++; /* a blank before the first cell */
     }
     fit_columns(&layout, &first.columns, place->columns);
-    layout.side_by_side = count_blocks(&layout, kept_sheet_count(kept), place->columns);
+    size_t block = layout.label_width + slots_width(&layout) + TEXT_BLOCK_GAP;
+    size_t blocks = (place->columns + TEXT_BLOCK_GAP) / block;
+    layout.side_by_side = num_max(num_min(blocks, kept_sheet_count(kept)), 1);
     return layout;
 }

@@ -100,15 +100,6 @@ static void add_number(struct table *table, const struct text_layout *layout,
                  heat->colours || heat->shades ? tone_level(tone, value) : 0);
 }
 
-static void add_label(struct table *table, const struct text_layout *layout,
-                      const struct axis *rows, size_t row)
-{
-    if (layout->index_width)
-        buf_format(&table->cell, "%*zu ", (int)layout->index_width - 1, rows->first + row);
-    buf_text(&table->cell, rows->labels[row].text);
-    table_put(table);
-}
-
 /* An ellipsis stands for numbers that could be seen: where all it stands for is hidden, it is. The
  * sheet is that of the tensor's head `index`. */
 static void add_row(struct table *table, const struct text_layout *layout,
@@ -118,10 +109,10 @@ static void add_row(struct table *table, const struct text_layout *layout,
     size_t row = text_cut_place(&layout->rows, row_slot);
     size_t last_row = between ? text_cut_place(&layout->rows, row_slot + 1) - 1 : row;
     struct tone tone = text_heat_tone(table->heat, index, sheet, row);
-    if (between)
-        table_text(table, ellipsis);
-    else
-        add_label(table, layout, &sheet->rows, row);
+    if (!between && layout->index_width)
+        buf_format(&table->cell, "%*zu ", (int)layout->index_width - 1, sheet->rows.first + row);
+    buf_text(&table->cell, between ? ellipsis : sheet->rows.labels[row].text);
+    table_put(table);
     for (size_t slot = 0; slot < text_cut_slots(&layout->columns); slot++) {
         size_t column = text_cut_place(&layout->columns, slot);
         bool hidden = sheet_hides(sheet, last_row, column);
