@@ -44,11 +44,22 @@ static const char *find_number(const struct weight *w, size_t row, size_t column
            (row_view_at(&rows->view, rows->skipped + column) * w->in + row) * rows->bytes;
 }
 
+/* Rows of a block of the view follow each other: to find each by dividing takes longer than to
+ * multiply with a few of them. */
 struct number_rows weight_number_rows(const struct weight *w, size_t row, size_t column)
 {
     struct number_rows rows = {.count = num_min(LANES, w->out - column), .bytes = w->rows.bytes};
-    for (size_t i = 0; i < rows.count; i++)
-        rows.at[i] = find_number(w, row, column + i);
+    size_t block = w->rows.view.block;
+    size_t left = block - (w->rows.skipped + column) % block;
+    const char *at = find_number(w, row, column);
+    for (size_t i = 0; i < rows.count; i++, left--) {
+        if (left == 0) {
+            at = find_number(w, row, column + i);
+            left = block;
+        }
+        rows.at[i] = at;
+        at += w->in * rows.bytes;
+    }
     if (column + LANES < w->out)
         rows.jump = (size_t)(find_number(w, row, column + LANES) - rows.at[0]);
     return rows;
