@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.." || exit 1
 
 tree=$scratch/tree
 mkdir -p "$tree/tests/cli/group" "$tree/build" "$tree/tests/page" "$tree/tmp -x"
-cp tests/cli.sh tests/run.sh tests/tally.sh tests/readme.sh "$tree/tests"
+cp tests/cli.sh tests/run.sh tests/stage.sh tests/tally.sh tests/readme.sh "$tree/tests"
 cp tests/cli/recipes.sh "$tree/tests/cli"
 printf '#!/bin/sh\n' >"$tree/build/attn-cli"
 chmod -R a+rX,u+w "$tree"
@@ -104,12 +104,12 @@ stub() { # FILE LINE...: a stage
     chmod a+rx "$tree/$1"
 }
 
-for file in $(grep -o '[$]build/[a-z]*"' tests/run.sh | sed 's|.*/|build/|; s/"//' | sort -u) \
-    $(grep -o 'sh tests/[a-z_/]*[.]sh' tests/run.sh | sed 's/sh //' | sort -u); do
-    case $file in tests/run.sh | tests/tally.sh | build/attn) continue ;; esac
+for file in $(grep -o '[$]build/[a-z]*"' tests/stage.sh | sed 's|.*/|build/|; s/"//' | sort -u) \
+    $(grep -o 'sh tests/[a-z_/]*[.]sh' tests/stage.sh | sed 's/sh //' | sort -u); do
+    [ "$file" != tests/stage.sh ] || continue
     stub "$file" '#!/bin/sh' 'echo 1 passed, 0 failed'
 done
-stages=$(grep -c '^stage \|^start ' tests/run.sh)
+stages=$(sh tests/stage.sh --list | wc -l)
 stub tests/style.sh 'echo "failed: one"; echo "failed: two"; kill -9 $$'
 stub tests/floors.sh 'echo "3 passed, 0 failed"; echo "rm: cannot remove it"; exit 1'
 stub tests/figures.sh 'echo "skipped: some: sometool is not installed"' \
@@ -126,8 +126,8 @@ if command -v script >/dev/null && script -qec true /dev/null </dev/null >/dev/n
     stub tests/readers.sh 'echo 7 9 >"$ATTN_TEST_PROGRESS"; sleep 1; echo 1 passed, 0 failed'
     in_tree env TERM=xterm script -qec 'sh tests/run.sh build' /dev/null | tr '\r' '\n' |
         sed "s/$(printf '\033')\[K//" | grep . >"$scratch/shown"
-    check 'a terminal is shown how far it is' grep -q 'stage [0-9]* of [0-9]*: readers 7 of 9' \
-        "$scratch/shown"
+    check 'a terminal is shown how far it is' \
+        grep -q "^[0-9]* of $stages stages, 0:[0-9]* · .*readers 7 of 9" "$scratch/shown"
     check 'and what failed, by its name' grep -q '^failed: two' "$scratch/shown"
     same 'and the sum, last' "$sum" "$(tail -n 1 "$scratch/shown")"
 else

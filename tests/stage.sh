@@ -1,0 +1,103 @@
+#!/bin/sh
+# The stages of the tests; or one of them, run and counted.
+#
+#     sh tests/stage.sh --list
+#     sh tests/stage.sh NAME BUILD FOLDER
+#
+# A stage is a command whose last line reads `N passed, N failed`, or goes on with `, N skipped`,
+# and that prints `failed: WHAT` where something did. What it prints gathers in FOLDER/NAME.log, how
+# far it is in NAME.progress, how it ended in NAME.said, its counts in NAME.counts.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+# What takes longest comes first, so that nothing long is left for one processor at the end.
+stages() {
+    cat <<'END'
+unit     "$build/unit"
+cli      sh tests/cli.sh "$build"
+harness  sh tests/harness.sh
+floors   sh tests/floors.sh
+style    sh tests/style.sh
+models   sh tests/models.sh "$build"
+figures  sh tests/figures.sh "$build" models/tiny
+oracle   "$build/oracle" "$build/attn-cli" $(golden)
+bf16     "$build/oracle" --bf16 "$build/attn-cli" tests/golden/* tests/golden-families/*
+install  sh tests/install.sh "$build"
+readme   sh tests/readme.sh "$build"
+break    "$build/break" --every "${BREAK_EVERY:-1}" "$build/attn-cli" tests/break/*.cases
+flips    "$build/flips" "${FLIPS_STRIDE:-1}"
+memory   sh tests/faults.sh memory "$build" "${FAULT_EVERY:-41}"
+files    sh tests/faults.sh files "$build" "${FAULT_EVERY:-13}"
+fuzz     sh tests/fuzz.sh replay "$build"
+machine  "$build/endure" --every "${ENDURE_EVERY:-3}" "$build/attn-cli"
+things   "$build/things" --every "${THINGS_EVERY:-29}" "$build/attn-cli"
+races    sh tests/races.sh "$build" "${RACE_ROUNDS:-7}"
+hauls    sh tests/long_hauls.sh "$build"
+batch    sh tests/batch.sh "$build"
+readers  sh tests/readers.sh "$build"
+pictures sh tests/pictures.sh "$build"
+page     sh tests/page/run.sh "$build" "${PAGE-}"
+END
+}
+
+# Plain C of bf16 takes minutes with sanitizers: they name a few models.
+golden() {
+    for folder in tests/golden/* tests/golden-families/*; do
+        case " ${GOLDEN:-${folder##*/}} " in
+            *" ${folder##*/} "*) printf '%s ' "$folder" ;;
+        esac
+    done
+}
+
+name=$1
+if [ "$name" = --list ]; then
+    stages | sed 's/ .*//'
+    exit
+fi
+# shellcheck disable=SC2034 # stages have it
+build=$2
+its=$3/$1
+
+seconds() {
+    date +%s.%N | sed 's/N$/0/' # not every date knows %N
+}
+
+# The counts of a stage's closing line, which what it tidies up may have come after. Of one that
+# ended without: what it said had failed, and its end.
+counts() {
+    sed -nE 's/^([0-9]+) passed, ([0-9]+) failed(, ([0-9]+) skipped)?$/\1 \2 \4/p' "$its.log" |
+        tail -n 1 | grep . && return
+    said=$(grep -c '^failed: ' "$its.log")
+    done=$(cut -d ' ' -f 1 "$its.progress" 2>/dev/null)
+    [ "${done:-0}" -ge "$said" ] || done=$said
+    echo "$((done - said)) $((said + 1)) ended early"
+}
+
+# In the words of its closing line; what it printed, when something failed; elsewhere than on a
+# terminal, why a check was skipped.
+tell() { # PASSED FAILED [SKIPPED [early]]
+    closing="$1 passed, $2 failed${3:+, $3 skipped}"
+    if [ "${3-}" = ended ]; then
+        closing="ended with status $status after $1 passed, $2 failed"
+        set -- "$1" "$2"
+    elif [ "$status" != 0 ] && [ "$2" = 0 ]; then
+        closing="$closing, but ended with status $status"
+        set -- "$1" 1 "${3-}"
+    fi
+    took=$(echo "$(seconds) $began" | awk '{ printf "%.1f", $1 - $2 }')
+    printf '%-8s %s  (%s s)\n' "$name" "$closing" "$took"
+    echo "$1 $2 ${3:-0}" >"$its.counts"
+    if [ "$2" != 0 ]; then
+        sed 's/^/    /' "$its.log"
+    elif [ -z "${ON_TERMINAL-}" ]; then
+        sed -n 's/^skipped: /         &/p' "$its.log"
+    fi
+}
+
+began=$(seconds)
+export ATTN_TEST_PROGRESS="$its.progress"
+eval "$(stages | sed -n "s/^$name  *//p")" >"$its.log" 2>&1 </dev/null
+status=$?
+# shellcheck disable=SC2046 # numbers
+tell $(counts) >"$its.telling"
+mv "$its.telling" "$its.said"
