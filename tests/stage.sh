@@ -15,6 +15,7 @@ stages() {
     cat <<'END'
 unit     "$build/unit"
 cli      sh tests/cli.sh "$build"
+batch    sh tests/batch.sh "$build"
 harness  sh tests/harness.sh
 floors   sh tests/floors.sh
 style    sh tests/style.sh
@@ -33,7 +34,6 @@ machine  "$build/endure" --every "${ENDURE_EVERY:-3}" "$build/attn-cli"
 things   "$build/things" --every "${THINGS_EVERY:-29}" "$build/attn-cli"
 races    sh tests/races.sh "$build" "${RACE_ROUNDS:-7}"
 hauls    sh tests/long_hauls.sh "$build"
-batch    sh tests/batch.sh "$build"
 readers  sh tests/readers.sh "$build"
 pictures sh tests/pictures.sh "$build"
 page     sh tests/page/run.sh "$build" "${PAGE-}"
