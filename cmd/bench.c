@@ -107,10 +107,8 @@ static int measure_growth(struct job *job, struct err *err)
     progress_end(&progress);
     failed = failed || output_to(&out, options->output.path, err) ||
              (job->form->write ? job->form->write(&out, &growth, err)
-                               : growth_figure_write(&out, job->form->drawing, &growth, err)) ||
-             stream_commit(&out, err);
-    stream_discard(&out);
-    return failed ? -1 : 0;
+                               : growth_figure_write(&out, job->form->drawing, &growth, err));
+    return stream_end(&out, failed, err);
 }
 
 /* --- all else --------------------------------------------------------------------------------- */
@@ -207,10 +205,8 @@ static int measure(struct job *job, struct err *err)
     progress_end(&progress);
     if (failed || stream_to(&out, STDOUT_FILENO, err))
         return -1;
-    failed = (job->json ? bench_json_write : bench_page_write)(&out, &report, err) ||
-             stream_commit(&out, err);
-    stream_discard(&out);
-    return failed ? -1 : 0;
+    failed = (job->json ? bench_json_write : bench_page_write)(&out, &report, err);
+    return stream_end(&out, failed, err);
 }
 
 int bench_command(const struct options *options, struct err *err)

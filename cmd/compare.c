@@ -17,7 +17,6 @@ struct job {
     struct mechanism *ways;
     struct selection selection;
     struct comparison_plan plan;
-    struct stream out;
 };
 
 static int check_options(struct job *job, struct err *err)
@@ -79,6 +78,7 @@ static int compare(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     struct comparison comparison;
+    struct stream out = {0};
     struct progress progress;
     job->plan.viewer = &job->session.viewer;
     job->plan.pairs = job->pairs;
@@ -91,9 +91,9 @@ static int compare(struct job *job, struct err *err)
     job->plan.progress = &progress.sink;
     int failed = comparison_make(&comparison, &job->plan, &job->session.arena, err);
     progress_end(&progress);
-    failed = failed || output_to(&job->out, options->output.path, err) ||
-             job->format->write(&job->out, &comparison, err) || stream_commit(&job->out, err);
-    return failed ? -1 : 0;
+    failed = failed || output_to(&out, options->output.path, err) ||
+             job->format->write(&out, &comparison, err);
+    return stream_end(&out, failed, err);
 }
 
 /* Operands that name models are no texts; with those of --model there may be two. */
@@ -122,7 +122,6 @@ static int compare_ways(const struct options *options, struct err *err)
 {
     struct job job = {.options = options, .session.options = options};
     int failed = prepare(&job, err) || compare(&job, err);
-    stream_discard(&job.out);
     session_release(&job.session);
     return failed ? -1 : 0;
 }

@@ -13,7 +13,6 @@ struct job {
     struct session sessions[2]; /* the second has the texts of the first */
     struct text_pair *pairs;
     struct selection selection;
-    struct stream out;
 };
 
 /* Ways to attend and edits are those of one model. */
@@ -84,6 +83,7 @@ static int compare(struct job *job, struct err *err)
     };
     char hashes[2][SHA256_DIGITS + 1];
     struct progress progress;
+    struct stream out = {0};
     for (size_t i = 0; i < 2; i++)
         weights_hash(&plan.models[i]->model.weights, hashes[i]);
     plan.equal_weights = strcmp(hashes[0], hashes[1]) == 0;
@@ -91,9 +91,9 @@ static int compare(struct job *job, struct err *err)
     plan.progress = &progress.sink;
     int failed = model_distance_make(&distance, &plan, &job->sessions[0].arena, err);
     progress_end(&progress);
-    failed = failed || output_to(&job->out, job->options->output.path, err) ||
-             job->format->write(&job->out, &distance, err) || stream_commit(&job->out, err);
-    return failed ? -1 : 0;
+    failed = failed || output_to(&out, job->options->output.path, err) ||
+             job->format->write(&out, &distance, err);
+    return stream_end(&out, failed, err);
 }
 
 int compare_models(const struct options *options, const char *const names[2], struct err *err)
@@ -102,7 +102,6 @@ int compare_models(const struct options *options, const char *const names[2], st
     for (size_t i = 0; i < 2; i++)
         job.sessions[i] = (struct session){.options = options, .model = names[i]};
     int failed = prepare(&job, err) || compare(&job, err);
-    stream_discard(&job.out);
     job.sessions[1].inputs = (struct inputs){0};
     session_release(&job.sessions[1]);
     session_release(&job.sessions[0]);

@@ -56,9 +56,7 @@ int corpus_command(const struct options *options, struct err *err)
     failed = failed || output_to(&out, options->output.path, err);
     if (!failed && write_texts(&out, &grammar, rule, options, err))
         failed = err_prefix(err, "'%s'", path);
-    failed = failed || stream_commit(&out, err);
-    stream_discard(&out);
     grammar_release(&grammar);
     file_release(&file);
-    return failed ? -1 : 0;
+    return stream_end(&out, failed, err);
 }

@@ -24,7 +24,6 @@ struct job {
     const struct tokenized *text; /* that the query stands in */
     struct explain_request request;
     bool several; /* --token all */
-    struct stream out;
 };
 
 /* The attention that was named, or the model's first. */
@@ -165,6 +164,7 @@ static int check_options(struct job *job, struct err *err)
 static int explain(struct job *job, struct err *err)
 {
     struct progress progress;
+    struct stream out = {0};
     size_t count = job->request.query_count;
     struct explanation *items = arena_alloc(&job->session.arena, count, sizeof *items, err);
     struct explanations explanations = {items, count, job->several};
@@ -180,10 +180,9 @@ static int explain(struct job *job, struct err *err)
                                   &job->session.arena, err);
     job->session.viewer.machine.progress = NULL;
     progress_end(&progress);
-    failed = failed || output_to(&job->out, job->options->output.path, err) ||
-             job->format->write(&job->out, &explanations, &page, err) ||
-             stream_commit(&job->out, err);
-    return failed ? -1 : 0;
+    failed = failed || output_to(&out, job->options->output.path, err) ||
+             job->format->write(&out, &explanations, &page, err);
+    return stream_end(&out, failed, err);
 }
 
 int explain_command(const struct options *options, struct err *err)
@@ -191,7 +190,6 @@ int explain_command(const struct options *options, struct err *err)
     struct job job = {.options = options, .session.options = options};
     int failed = check_options(&job, err) || read_subject(&job, err) || choose_part(&job, err) ||
                  choose_layer_and_head(&job, err) || choose_query(&job, err) || explain(&job, err);
-    stream_discard(&job.out);
     session_release(&job.session);
     return failed ? -1 : 0;
 }

@@ -304,10 +304,7 @@ static int write_info(size_t columns, bool json, const struct facts *facts, stru
         failed =
             table_close(&table, err) || tokenizer_info_words(&facts->tokenizer, &out, columns, err);
     }
-    if (!failed)
-        failed = stream_commit(&out, err);
-    stream_discard(&out);
-    return failed;
+    return stream_end(&out, failed, err);
 }
 
 /* A folder of a tokenizer alone has a page, too; 0 and no `found` where there is no tokenizer. */

@@ -180,10 +180,8 @@ static int print_all(const struct job *job, struct err *err)
     int failed = stream_to(&printer.out, STDOUT_FILENO, err);
     for (; printer.input < job->count && !failed; printer.input++)
         failed = print_text(&printer, &job->inputs[printer.input], err);
-    failed = table_close(&printer.table, failed ? NULL : err) || failed ||
-             stream_commit(&printer.out, err);
-    stream_discard(&printer.out);
-    return failed ? -1 : 0;
+    failed |= table_close(&printer.table, failed ? NULL : err);
+    return stream_end(&printer.out, failed, err);
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */
@@ -340,8 +338,7 @@ static int decode_ids(const struct input_options *options, const struct tokenize
     int failed =
         write_all(&decoder, &options->operands, err) || stream_to(&out, STDOUT_FILENO, err);
     decoder.out = &out;
-    failed = failed || write_all(&decoder, &options->operands, err) || stream_commit(&out, err);
-    stream_discard(&out);
+    failed = stream_end(&out, failed || write_all(&decoder, &options->operands, err), err);
     token_decoder_release(&decoder.state);
     buf_release(&decoder.text);
     file_release(&decoder.file);

@@ -281,7 +281,5 @@ int tokenizer_info_alone(const struct tokenizer_info *info, size_t columns, bool
     struct stream out = {0};
     if (stream_to(&out, STDOUT_FILENO, err))
         return -1;
-    int failed = write_alone(info, &out, columns, json, err) || stream_commit(&out, err);
-    stream_discard(&out);
-    return failed ? -1 : 0;
+    return stream_end(&out, write_alone(info, &out, columns, json, err), err);
 }

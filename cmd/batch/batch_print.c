@@ -134,8 +134,6 @@ int batch_print(struct batch_work *work, struct err *err)
         return -1;
     write_summary(&printing);
     int failed = write_jobs(&printing, err);
-    failed = table_close(&printing.table, failed ? NULL : err) || failed ||
-             stream_commit(&printing.out, err);
-    stream_discard(&printing.out);
-    return failed ? -1 : 0;
+    failed |= table_close(&printing.table, failed ? NULL : err);
+    return stream_end(&printing.out, failed, err);
 }

@@ -158,7 +158,5 @@ int journal_finish(const struct journal *journal, const char *manifest,
     if (!end->with_items && end->to_retry)
         stream_format(&out, " \"retry\": %zu,\n", end->to_retry);
     stream_format(&out, " \"failed\": %zu}\n", end->failed);
-    failed = failed || stream_commit(&out, err);
-    stream_discard(&out);
-    return failed ? -1 : 0;
+    return stream_end(&out, failed, err);
 }

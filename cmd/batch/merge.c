@@ -246,10 +246,8 @@ static int copy_to_draft(struct merging *merging, const struct record *shard,
     struct stream out = {0};
     const char *from = path_of(&merging->path, shard->folder, file->name, err);
     const char *to = work_folder_draft(&merging->store.folder, file->name, err);
-    int failed = !from || !to || stream_open(&out, to, err) || copy_file(&out, from, file, err) ||
-                 stream_commit(&out, err);
-    stream_discard(&out);
-    return failed ? -1 : 0;
+    int failed = !from || !to || stream_open(&out, to, err) || copy_file(&out, from, file, err);
+    return stream_end(&out, failed, err);
 }
 
 /* Copy the files of one item: nothing where it has none. */

@@ -97,10 +97,7 @@ int reductions_save(const struct reductions *reductions, const char *path, size_
     if (stream_open(&out, path, err))
         return -1;
     int failed = reductions_write(&out, reductions, done, err);
-    if (!failed)
-        failed = stream_commit(&out, err);
-    stream_discard(&out);
-    return failed || add_seal(path, err) ? -1 : 0;
+    return stream_end(&out, failed, err) || add_seal(path, err) ? -1 : 0;
 }
 
 int reductions_check_saved(const char *path, struct err *err)

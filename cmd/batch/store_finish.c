@@ -24,10 +24,8 @@ static int print_reductions(struct store *store, struct err *err)
     const struct store_plan *plan = store->plan;
     struct stream out = {0};
     int failed = output_to(&out, plan->options->output.path, err) ||
-                 write_form(&out, store, store->reductions->measures, plan->form, err) ||
-                 stream_commit(&out, err);
-    stream_discard(&out);
-    return failed ? -1 : 0;
+                 write_form(&out, store, store->reductions->measures, plan->form, err);
+    return stream_end(&out, failed, err);
 }
 
 /* A file of the folder that is made of sums. */
@@ -37,10 +35,8 @@ static int make_result(struct store *store, const struct result_file *file, stru
     const char *draft = work_folder_draft(&store->folder, file->name, err);
     int failed = !draft || stream_open(&out, draft, err) ||
                  (file->form ? write_form(&out, store, file->measures, file->form, err)
-                             : reductions_write(&out, store->reductions, store->done, err)) ||
-                 stream_commit(&out, err) || work_folder_place(&store->folder, file->name, err);
-    stream_discard(&out);
-    return failed ? -1 : 0;
+                             : reductions_write(&out, store->reductions, store->done, err));
+    return stream_end(&out, failed, err) ? -1 : work_folder_place(&store->folder, file->name, err);
 }
 
 /* What it is called in the manifest: by the name that it is to have. */

@@ -369,3 +369,10 @@ void stream_discard(struct stream *stream)
     }
     release(stream);
 }
+
+int stream_end(struct stream *stream, int failed, struct err *err)
+{
+    failed = failed || stream_commit(stream, err);
+    stream_discard(stream);
+    return failed ? -1 : 0;
+}

@@ -57,6 +57,9 @@ void stream_flush(struct stream *stream);
 int stream_commit(struct stream *stream, struct err *err);
 void stream_discard(struct stream *stream);
 
+/* Finish what was written; where that failed, give up. -1 in either failure. */
+int stream_end(struct stream *stream, int failed, struct err *err);
+
 /* Whether a file's name, without a path, is one that only our temporary files have. */
 bool stream_is_temporary(const char *name);
 

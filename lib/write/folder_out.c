@@ -84,10 +84,7 @@ static int write_part(const char *path, const struct target_folder *folder,
     int failed = format->write(&out, report, place, err);
     if (failed)
         err_prefix(err, "'%s'", path);
-    else
-        failed = stream_commit(&out, err);
-    stream_discard(&out);
-    return failed;
+    return stream_end(&out, failed, err);
 }
 
 /* {"file": "weights.l00.h01.csv", "tensor": "h.0.weights", "layer": 0, "heads": [1]} */
