@@ -35,12 +35,6 @@ static int prepare(struct batch_work *work, struct err *err)
     return 0;
 }
 
-/* Who asks for the names of items. */
-struct seer {
-    int (*see)(void *seer, const char *name, struct err *err);
-    void *context;
-};
-
 static int see_name(void *context, const struct job *job, struct arena *arena, struct err *job_err,
                     struct err *err)
 {
@@ -54,11 +48,10 @@ static int see_name(void *context, const struct job *job, struct arena *arena, s
 }
 
 /* The folders of this shard's items, in the order of the input. */
-static int each_name(void *context, int (*see)(void *seer, const char *name, struct err *err),
-                     void *seer, struct err *err)
+static int each_name(void *context, const struct seer *seer, struct err *err)
 {
     struct batch_work *work = context;
-    struct seer asks = {see, seer};
+    struct seer asks = *seer;
     return jobs_visit(&work->jobs, work->survey.first, work->survey.end, see_name, &asks, err);
 }
 
@@ -73,23 +66,6 @@ static int open_store(struct batch_work *work, struct err *err)
     int failed = store_open(&work->store, plan, &work->reductions, &manifest.head, err);
     manifest_release(&manifest);
     return failed;
-}
-
-/* The rest went on; this is how the batch ends. */
-static int count_failures(const struct batch_work *work, struct err *err)
-{
-    size_t failed = work->store.failed;
-    if (!failed)
-        return 0;
-    return err_failed(err, "%zu of %zu items failed", failed,
-                      work->survey.end - work->survey.first);
-}
-
-static int run_and_finish(struct batch_work *work, struct err *err)
-{
-    if ((!work->store.complete && batch_run(work, err)) || store_finish(&work->store, err))
-        return -1;
-    return count_failures(work, err);
 }
 
 /* Where results have a place of their own, what is done of them is not lost. */
@@ -110,9 +86,13 @@ static int run_and_store(struct batch_work *work, struct err *err)
     }
     int failed = buf_check(&hint, err);
     signals_hint(work->options->quiet ? NULL : hint.bytes);
-    failed = failed || run_and_finish(work, err);
+    failed = failed || (!work->store.complete && batch_run(work, err)) ||
+             store_finish(&work->store, err);
     signals_hint(NULL);
     buf_release(&hint);
+    if (!failed && work->store.failed) /* the rest went on */
+        failed = err_failed(err, "%zu of %zu items failed", work->store.failed,
+                            work->survey.end - work->survey.first);
     return failed ? -1 : 0;
 }
 

@@ -30,18 +30,12 @@ static bool is_of_results(const char *name)
     return false;
 }
 
-/* What a name is a slip away from, so that it would be overlooked. */
-static const char *field_meant(int commands, const char *name)
-{
-    return strcasecmp(name, "id") == 0         ? "id"
-           : strcasecmp(name, "sentence") == 0 ? "sentence"
-                                               : unknown_slip(commands, name);
-}
-
 static int check_name(int commands, const char *name, struct err *err)
 {
     size_t size = strlen(name);
-    const char *near = field_meant(commands, name);
+    const char *near = strcasecmp(name, "id") == 0         ? "id" /* it would be overlooked */
+                       : strcasecmp(name, "sentence") == 0 ? "sentence"
+                                                           : unknown_slip(commands, name);
     if (!size)
         return err_set(err, "expected a name, found none: name it or leave it out");
     if (size > CONDITION_NAME_BYTES_MAX)

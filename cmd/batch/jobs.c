@@ -57,27 +57,16 @@ static int add_values(struct sweep *sweep, const char *value, size_t size, struc
     return 0;
 }
 
-/* An option that a sweep may go through; NULL: it is none. */
-static const struct option_row *find_row(int commands, const char *name)
-{
-    const struct option_row *row = option_find(commands, name, strlen(name));
-    return row && settings_may_vary(row) ? row : NULL;
-}
-
 /* What a value means, however it is spelt: "1" of "1.0". */
 static const char *read_value(const struct sweep *sweep, size_t index, struct arena *arena,
                               struct err *err)
 {
     struct options scratch = OPTIONS_DEFAULT;
     struct buf meaning = {0};
-    const char *copy = NULL;
     if (options_set(&scratch, sweep->commands, sweep->name, sweep->values[index], arena, err))
         return NULL;
     settings_value(&meaning, sweep->row, &scratch);
-    if (!buf_check(&meaning, err))
-        copy = arena_text(arena, meaning.bytes, meaning.size, err);
-    buf_release(&meaning);
-    return copy;
+    return buf_keep(&meaning, arena, err);
 }
 
 /* The values must be some that the option takes, and each another one. */
@@ -116,8 +105,8 @@ static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena
     sweep->name = arena_text(arena, text, name_size, err);
     if (!sweep->name || options_check_name(sweep->commands, sweep->name, err))
         return err_prefix(err, "--sweep");
-    sweep->row = find_row(sweep->commands, sweep->name);
-    if (!sweep->row)
+    sweep->row = option_find(sweep->commands, sweep->name, name_size);
+    if (!sweep->row || !settings_may_vary(sweep->row))
         return err_usage(err,
                          "--sweep: expected an option of all items, found '%s', which each "
                          "has for itself",

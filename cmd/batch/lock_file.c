@@ -81,12 +81,6 @@ static int open_file(int *descriptor, const char *path, struct err *err)
                    : err_output(err, "'%s': expected a file, found something else", path);
 }
 
-/* A file system without locks has to do without. */
-static bool is_taken(int descriptor)
-{
-    return flock(descriptor, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
-}
-
 int lock_file_take(struct lock_file *lock, const char *path, const char *place, struct err *err)
 {
     *lock = (struct lock_file){.descriptor = -1};
@@ -95,7 +89,8 @@ int lock_file_take(struct lock_file *lock, const char *path, const char *place, 
         int failed = open_file(&descriptor, path, err);
         if (failed)
             return failed;
-        bool taken = is_taken(descriptor);
+        /* a file system without locks has to do without */
+        bool taken = flock(descriptor, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
         bool named = is_named(descriptor, path);
         if (!taken && named) {
             write_holder(descriptor);

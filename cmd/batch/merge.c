@@ -28,10 +28,7 @@ struct merging {
     struct shard_list shards;
     struct record first;       /* of them, for its head */
     struct progress *progress; /* NULL: they are only looked at */
-    struct seer {
-        int (*see)(void *seer, const char *name, struct err *err);
-        void *context;
-    } seer; /* who asks for the names of items */
+    const struct seer *seer;   /* who asks for the names of items */
     struct store_plan plan;
     struct reductions reductions;
     struct store store;
@@ -163,14 +160,13 @@ static const char *name_item(struct merging *merging, const struct record *shard
 static int see_name(struct merging *merging, const struct record *shard, struct err *err)
 {
     const char *name = name_item(merging, shard, err);
-    return !name || (*name && merging->seer.see(merging->seer.context, name, err)) ? -1 : 0;
+    return !name || (*name && merging->seer->see(merging->seer->context, name, err)) ? -1 : 0;
 }
 
-static int each_name(void *context, int (*see)(void *seer, const char *name, struct err *err),
-                     void *seer, struct err *err)
+static int each_name(void *context, const struct seer *seer, struct err *err)
 {
     struct merging *merging = context;
-    merging->seer = (struct seer){see, seer};
+    merging->seer = seer;
     return visit_shards(merging, see_name, err);
 }
 

@@ -49,14 +49,6 @@ static bool is_beginning(const char *text, size_t size)
     return begins(end + 1, (size_t)(text + size - end - 1), command_line);
 }
 
-/* By errno. */
-static int look_without(enum record_kind *kind, const char *path, struct err *err)
-{
-    *kind = errno == ENOENT || errno == ENOTDIR ? RECORD_NONE : RECORD_OTHER;
-    bool is_known = *kind == RECORD_NONE || errno == ELOOP || errno == ENXIO; /* links, sockets */
-    return is_known ? 0 : err_output(err, "cannot read '%s': %s", path, strerror(errno));
-}
-
 /*  "failed": 0}         the last line of a manifest */
 static bool has_end(int descriptor, off_t size)
 {
@@ -98,8 +90,11 @@ int record_look(enum record_kind *kind, const char *path, struct err *err)
     char text[BEGINNING_BYTES];
     struct stat status;
     int descriptor = open_path(path);
-    if (descriptor < 0)
-        return look_without(kind, path, err);
+    if (descriptor < 0) {
+        *kind = errno == ENOENT || errno == ENOTDIR ? RECORD_NONE : RECORD_OTHER;
+        bool known = *kind == RECORD_NONE || errno == ELOOP || errno == ENXIO; /* links, sockets */
+        return known ? 0 : err_output(err, "cannot read '%s': %s", path, strerror(errno));
+    }
     ssize_t got = 0;
     if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode))
         got = transfer_read(descriptor, text, sizeof text);

@@ -70,14 +70,6 @@ static int copy_texts(struct options *copy, struct arena *arena, struct err *err
     return 0;
 }
 
-static const char *copy_value(const struct option_row *row, const struct options *options,
-                              struct arena *arena, struct err *err)
-{
-    struct buf value = {0};
-    settings_value(&value, row, options);
-    return buf_keep(&value, arena, err);
-}
-
 struct reduction_group *reductions_find(const struct reductions *reductions, const struct job *job)
 {
     struct reduction_group *group = reductions->first;
@@ -107,18 +99,6 @@ struct reduction_group *reductions_add(struct reductions *reductions, struct err
     return *place;
 }
 
-static int open_group(struct reduction_group *group, const struct job *job,
-                      const struct model *model, struct reductions *reductions, struct err *err)
-{
-    const struct config *config = &model->config;
-    group->options = job->item.options;
-    group->model = model->name;
-    group->size.layers = config->n_layer;
-    group->size.heads = config->n_head;
-    group->size.causal = config->causal;
-    return copy_texts(&group->options, &reductions->arena, err);
-}
-
 int reductions_note(struct reductions *reductions, const struct job *job,
                     const struct open_model *model, const struct text_pair *pair, struct err *err)
 {
@@ -130,7 +110,14 @@ int reductions_note(struct reductions *reductions, const struct job *job,
         return -1;
     if (!group) {
         group = reductions_add(reductions, err);
-        if (!group || open_group(group, job, opened, reductions, err))
+        if (!group)
+            return -1;
+        group->options = job->item.options;
+        group->model = opened->name;
+        group->size.layers = opened->config.n_layer;
+        group->size.heads = opened->config.n_head;
+        group->size.causal = opened->config.causal;
+        if (copy_texts(&group->options, &reductions->arena, err))
             return -1;
     }
     if (group->size.queries < pair->sentence.count)
@@ -161,7 +148,9 @@ static int list_settings(struct reduction_group *group, struct reductions *reduc
         const struct option_row *row = &option_rows[i];
         if (!makes_a_difference(row, reductions))
             continue;
-        const char *value = copy_value(row, &group->options, &reductions->arena, err);
+        struct buf text = {0};
+        settings_value(&text, row, &group->options);
+        const char *value = buf_keep(&text, &reductions->arena, err);
         if (!value)
             return -1;
         if (!*value && strcmp(row->name, "model") == 0) /* the default's */

@@ -33,17 +33,16 @@ static int refuse_results(const struct store_plan *plan, const struct work_folde
 }
 
 /* All names that this batch makes. */
-static int each_name(void *context, int (*see)(void *seer, const char *name, struct err *err),
-                     void *seer, struct err *err)
+static int each_name(void *context, const struct seer *seer, struct err *err)
 {
     const struct store *store = context;
     const struct store_plan *plan = store->plan;
     struct result_file file;
     for (size_t i = 0; result_names_next(&file, plan, store->reductions->measures, &i);)
-        if (see(seer, file.name, err))
+        if (seer->see(seer->context, file.name, err))
             return -1;
     bool has_items = plan->kind == STORE_ITEMS && store->folder.state != WORK_NONE;
-    return has_items ? plan->items.each(plan->items.context, see, seer, err) : 0;
+    return has_items ? plan->items.each(plan->items.context, seer, err) : 0;
 }
 
 /* Make room: what an earlier batch left goes, where that was asked for; all else is in the way. */

@@ -88,15 +88,6 @@ static int finish_folder(struct store *store, struct err *err)
     return failed ? -1 : 0;
 }
 
-/* The one result becomes the file that was asked for. */
-static int move_out(struct store *store, struct err *err)
-{
-    struct result_file file;
-    size_t at = 0;
-    result_names_next(&file, store->plan, store->reductions->measures, &at);
-    return work_folder_move_out(&store->folder, file.name, err);
-}
-
 int store_finish(struct store *store, struct err *err)
 {
     if (!store->complete && store_settle(store, err))
@@ -109,5 +100,10 @@ int store_finish(struct store *store, struct err *err)
     if (work_folder_finish(&store->folder, err))
         return -1;
     bool moved = store->complete && store->folder.state == WORK_NONE;
-    return store->folder.target && !moved ? move_out(store, err) : 0;
+    if (!store->folder.target || moved)
+        return 0;
+    struct result_file file; /* the one result, which becomes the file that was asked for */
+    size_t at = 0;
+    result_names_next(&file, store->plan, store->reductions->measures, &at);
+    return work_folder_move_out(&store->folder, file.name, err);
 }

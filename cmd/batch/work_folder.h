@@ -162,10 +162,14 @@ int work_owned_check(bool *missing, const struct work_folder *folder, const char
 int work_owned_may_go(struct work_folder *folder, const struct json *files, struct err *err);
 int work_owned_remove(struct work_folder *folder, const struct json *files, struct err *err);
 
-/* Names of results, which `each` gives to `see` one after another. */
+/* Names of results, which `each` gives to who asks for them one after another. */
+struct seer {
+    int (*see)(void *context, const char *name, struct err *err);
+    void *context;
+};
+
 struct result_list {
-    int (*each)(void *context, int (*see)(void *seer, const char *name, struct err *err),
-                void *seer, struct err *err);
+    int (*each)(void *context, const struct seer *seer, struct err *err);
     void *context;
 };
 

@@ -76,23 +76,6 @@ static size_t final_size(const char *name)
     return strlen(name) - (stream_is_temporary(name) ? TEMPORARY_BYTES : 0);
 }
 
-static bool is_draft(const char *name)
-{
-    char final[NAME_MAX + 1] = "";
-    memcpy(final, name, final_size(name));
-    return strcmp(final, "journal") == 0 || strcmp(final, "manifest.json") == 0 ||
-           (!strchr(final, '/') && result_names_list(final));
-}
-
-static bool is_of_item(const char *name)
-{
-    size_t size = final_size(name);
-    bool known = size == strlen("manifest.json") && memcmp(name, "manifest.json", size) == 0;
-    for (size_t i = 0; i < format_count && !known; i++)
-        known = ends(name, size, format_rows[i].ending);
-    return known;
-}
-
 /* --- folders ---------------------------------------------------------------------------------- */
 
 typedef int see_entry(const struct own_walk *walk, const char *path, const char *name, mode_t kind);
@@ -124,14 +107,22 @@ static int walk_folder(const struct own_walk *walk, const char *path, see_entry 
 
 static int see_in_item(const struct own_walk *walk, const char *path, const char *name, mode_t kind)
 {
-    return S_ISREG(kind) && is_of_item(name) ? 0 : refuse(walk, path);
+    size_t size = final_size(name);
+    bool known = size == strlen("manifest.json") && memcmp(name, "manifest.json", size) == 0;
+    for (size_t i = 0; i < format_count && !known; i++)
+        known = ends(name, size, format_rows[i].ending);
+    return S_ISREG(kind) && known ? 0 : refuse(walk, path);
 }
 
 static int see_draft(const struct own_walk *walk, const char *path, const char *name, mode_t kind)
 {
     if (walk->worked && S_ISDIR(kind))
         return walk_folder(walk, path, see_in_item);
-    return walk->worked && S_ISREG(kind) && is_draft(name) ? 0 : refuse(walk, path);
+    char final[NAME_MAX + 1] = "";
+    memcpy(final, name, final_size(name));
+    bool known = strcmp(final, "journal") == 0 || strcmp(final, "manifest.json") == 0 ||
+                 (!strchr(final, '/') && result_names_list(final));
+    return walk->worked && S_ISREG(kind) && known ? 0 : refuse(walk, path);
 }
 
 static int see_own(const struct own_walk *walk, const char *path, const char *name, mode_t kind)

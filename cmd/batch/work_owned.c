@@ -312,7 +312,7 @@ int work_owned_check_room(struct work_folder *folder, const struct result_list *
     const struct visitor visitor = {claim, &claims};
     int failed =
         (folder->state != WORK_NONE && visit(folder, work_folder_record(folder), &visitor, err)) ||
-        results->each(results->context, check_name, &claims, err);
+        results->each(results->context, &(struct seer){check_name, &claims}, err);
     item_ids_release(&claims.going);
     return failed ? -1 : 0;
 }
