@@ -124,17 +124,6 @@ static void quantise_part(void *context, size_t round, size_t thread)
     }
 }
 
-/* ‖w‖ <= ‖w - sq‖ + ‖sq‖ */
-static double largest_norm(const struct argmax *argmax)
-{
-    double largest = 0;
-    for (size_t i = 0; i < argmax->words.out; i++) {
-        double norm = (double)argmax->errors[i] + (double)argmax->norms[i];
-        largest = norm > largest ? norm : largest;
-    }
-    return largest;
-}
-
 static int take_room(struct argmax *argmax, struct arena *arena, struct err *err)
 {
     size_t rows = argmax->words.out;
@@ -168,7 +157,11 @@ int argmax_init(struct argmax *argmax, struct machine *machine, const struct wei
     if (take_room(argmax, arena, err))
         return -1;
     pool_run(machine->pool, loop, argmax);
-    argmax->largest = largest_norm(argmax);
+    argmax->largest = 0;
+    for (size_t i = 0; i < words->out; i++) { /* ‖w‖ <= ‖w - sq‖ + ‖sq‖ */
+        double norm = (double)argmax->errors[i] + (double)argmax->norms[i];
+        argmax->largest = norm > argmax->largest ? norm : argmax->largest;
+    }
     return 0;
 }
 

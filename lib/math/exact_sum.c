@@ -15,6 +15,8 @@ enum {
     DIGITS_OF_LIMB = 16,
 };
 
+static const char hex[] = "0123456789abcdef";
+
 /* Add or subtract mantissa · 2^shift units. */
 static void add_units(struct exact_sum *sum, uint64_t mantissa, unsigned shift, bool negative)
 {
@@ -122,7 +124,6 @@ double exact_sum_value(const struct exact_sum *sum)
 
 size_t exact_sum_text(char text[EXACT_SUM_BYTES], const struct exact_sum *sum)
 {
-    static const char hex[] = "0123456789abcdef";
     struct exact_sum size = magnitude(sum);
     size_t length = 0;
     bool begun = false;
@@ -138,14 +139,6 @@ size_t exact_sum_text(char text[EXACT_SUM_BYTES], const struct exact_sum *sum)
     return length;
 }
 
-/* The value of a digit; -1 for anything else. */
-static int digit_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 bool exact_sum_parse(struct exact_sum *sum, const char *text, size_t size)
 {
     bool negative = size > 0 && text[0] == '-';
@@ -156,10 +149,11 @@ bool exact_sum_parse(struct exact_sum *sum, const char *text, size_t size)
         return false;
     for (size_t i = 0; i < count; i++) {
         size_t place = count - 1 - i;
-        int value = digit_value(digits[i]);
-        if (value < 0)
+        const char *digit = memchr(hex, digits[i], sizeof hex - 1);
+        if (!digit)
             return false;
-        found.limbs[place / DIGITS_OF_LIMB] |= (uint64_t)value << (4 * (place % DIGITS_OF_LIMB));
+        uint64_t value = (uint64_t)(digit - hex);
+        found.limbs[place / DIGITS_OF_LIMB] |= value << (4 * (place % DIGITS_OF_LIMB));
     }
     *sum = negative ? negated(&found) : found;
     return true;

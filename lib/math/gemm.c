@@ -173,11 +173,6 @@ static const float *packed_panels(const struct weight *w)
     return w->pairs ? (const float *)w->pairs : w->panels;
 }
 
-static size_t panel_stride(const struct product *p)
-{
-    return p->plan.copy || packed_panels(p->w) ? p->plan.panel_columns : p->w->stride;
-}
-
 static void fetch_set(struct kernels *kernels, const struct product *p, struct kernel_set *set,
                       struct kernel_shape shape)
 {
@@ -192,6 +187,7 @@ static void fetch_set(struct kernels *kernels, const struct product *p, struct k
 
 static void fetch_kernels(struct kernels *kernels, struct product *p)
 {
+    bool panels = p->plan.copy || packed_panels(p->w);
     kernels_begin(kernels);
     for (int rows = BLOCKING_FIRST; rows < BLOCKING_KINDS; rows++)
         for (int columns = BLOCKING_FIRST; columns < BLOCKING_KINDS; columns++)
@@ -201,7 +197,7 @@ static void fetch_kernels(struct kernels *kernels, struct product *p)
                               .m = (int)blocking_size_of(&p->columns, columns),
                               .n = (int)blocking_size_of(&p->tiles, rows),
                               .k = (int)blocking_size_of(&p->sum, sum),
-                              .a_stride = (int)panel_stride(p),
+                              .a_stride = (int)(panels ? p->plan.panel_columns : p->w->stride),
                               .b_stride = (int)p->x.stride,
                               .c_stride = (int)p->plan.panel_columns,
                               .pairs = p->w->pairs != NULL,

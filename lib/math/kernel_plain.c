@@ -10,29 +10,17 @@
 
 enum { WIDE = 4 * LANES };
 
-/* WIDE columns of one row, or LANES: their sums stay in registers. */
-static inline void add_wide(const struct kernel_shape *shape, const float *restrict a,
-                            const float *restrict b, float *restrict c)
+/* WIDE columns of one row, or LANES: with a number that is known, their sums stay in registers. */
+static inline void add_columns(const struct kernel_shape *shape, const float *restrict a,
+                               const float *restrict b, float *restrict c, int columns)
 {
     float sums[WIDE] = {0};
     if (shape->accumulate)
-        memcpy(sums, c, sizeof sums);
+        memcpy(sums, c, (size_t)columns * sizeof *c);
     for (int i = 0; i < shape->k; i++, a += shape->a_stride)
-        for (int column = 0; column < WIDE; column++)
+        for (int column = 0; column < columns; column++)
             sums[column] = fmaf(b[i], a[column], sums[column]);
-    memcpy(c, sums, sizeof sums);
-}
-
-static inline void add_narrow(const struct kernel_shape *shape, const float *restrict a,
-                              const float *restrict b, float *restrict c)
-{
-    float sums[LANES] = {0};
-    if (shape->accumulate)
-        memcpy(sums, c, sizeof sums);
-    for (int i = 0; i < shape->k; i++, a += shape->a_stride)
-        for (int column = 0; column < LANES; column++)
-            sums[column] = fmaf(b[i], a[column], sums[column]);
-    memcpy(c, sums, sizeof sums);
+    memcpy(c, sums, (size_t)columns * sizeof *c);
 }
 
 /* What is left of the row. */
@@ -52,9 +40,9 @@ static void multiply(const struct kernel_shape *shape, const float *a, const flo
     for (int row = 0; row < shape->n; row++, b += shape->b_stride, c += shape->c_stride) {
         int column = 0;
         for (; shape->m - column >= WIDE; column += WIDE)
-            add_wide(shape, a + column, b, c + column);
+            add_columns(shape, a + column, b, c + column, WIDE);
         for (; shape->m - column >= LANES; column += LANES)
-            add_narrow(shape, a + column, b, c + column);
+            add_columns(shape, a + column, b, c + column, LANES);
         add_rest(shape, a + column, b, c + column, shape->m - column);
     }
 }

@@ -125,13 +125,6 @@ static void scan_avx512(const struct tile *tile, size_t first)
 }
 #endif
 
-static void scan_tile(const struct tile *tile)
-{
-    bool wide = has_avx512();
-    for (size_t first = 0; first < tile->k.rows; first += TOKENS)
-        (wide ? scan_avx512 : scan_plain)(tile, first);
-}
-
 static struct matrix sums_of(const struct running_sum *sum)
 {
     return (struct matrix){sum->values, sum->dk, sum->dv, sum->dv};
@@ -158,10 +151,14 @@ static void scan_steps(struct matrix sums, struct matrix y, struct matrix q, str
 {
     size_t whole = sums.columns / TILE * TILE;
     size_t rest = sums.columns - whole;
-    for (size_t column = 0; column < whole; column += TILE)
-        scan_tile(&(struct tile){matrix_columns(sums, column, TILE),
-                                 matrix_columns(y, column, TILE), q, k,
-                                 matrix_columns(v, column, TILE)});
+    bool wide = has_avx512();
+    for (size_t column = 0; column < whole; column += TILE) {
+        const struct tile tile = {matrix_columns(sums, column, TILE),
+                                  matrix_columns(y, column, TILE), q, k,
+                                  matrix_columns(v, column, TILE)};
+        for (size_t first = 0; first < k.rows; first += TOKENS)
+            (wide ? scan_avx512 : scan_plain)(&tile, first);
+    }
     if (rest)
         scan_rows(matrix_columns(sums, whole, rest), matrix_columns(y, whole, rest), q, k,
                   matrix_columns(v, whole, rest));

@@ -109,34 +109,23 @@ const float *weight_row(const struct weight *w, size_t row, size_t column, size_
     return room;
 }
 
-static void copy_widened(float *to, size_t columns, const struct weight *w,
-                         struct weight_piece piece)
-{
-    size_t count = num_min(columns, w->out - piece.column);
-    const char *from = w->halves + (piece.row * w->stride + piece.column) * BF16_BYTES;
-    for (size_t i = 0; i < piece.rows; i++, from += w->stride * BF16_BYTES) {
-        for (size_t line = 0; line < columns; line += LINE)
-            __builtin_prefetch(from + (AHEAD * w->stride + line) * BF16_BYTES);
-        weight_widen(to + i * columns, from, count);
-    }
-}
-
 void weight_copy(float *to, size_t columns, const struct weight *w, struct weight_piece piece)
 {
     if (w->rows.data) {
         copy_transposed(to, columns, w, piece);
         return;
     }
-    if (w->halves) {
-        copy_widened(to, columns, w, piece);
-        return;
-    }
     size_t count = num_min(columns, w->out - piece.column);
-    const float *from = w->data + piece.row * w->stride + piece.column;
-    for (size_t i = 0; i < piece.rows; i++, from += w->stride) {
+    size_t bytes = w->halves ? BF16_BYTES : FLOAT_BYTES;
+    const char *from = w->halves ? w->halves : (const char *)w->data;
+    from += (piece.row * w->stride + piece.column) * bytes;
+    for (size_t i = 0; i < piece.rows; i++, from += w->stride * bytes) {
         for (size_t line = 0; line < columns; line += LINE)
-            __builtin_prefetch(from + AHEAD * w->stride + line);
-        memcpy(to + i * columns, from, count * sizeof *to);
+            __builtin_prefetch(from + (AHEAD * w->stride + line) * bytes);
+        if (w->halves)
+            weight_widen(to + i * columns, from, count);
+        else
+            memcpy(to + i * columns, from, count * sizeof *to);
     }
 }
 
