@@ -63,16 +63,6 @@ static float *take_room(struct capture *capture, const struct kept *kept, struct
     return arena_room(capture->arena, kept_cells(kept), sizeof(float), err);
 }
 
-/* Copy the chosen slices of the first axis, one after the other. */
-static void copy_heads(float *data, const struct kept *kept, const struct tensor *values)
-{
-    for (size_t i = 0; i < kept->shape[0]; i++) {
-        struct tensor slice = tensor_slice(values, kept->heads[i]);
-        tensor_copy(data, &slice);
-        data += tensor_count(&slice);
-    }
-}
-
 /* Sets which heads are kept of a tensor that has some. */
 static void choose_kept_heads(const struct capture *capture, struct kept *kept)
 {
@@ -97,11 +87,14 @@ int capture_sink(void *context, const struct announcement *seen, struct err *err
     float *data = take_room(capture, kept, err);
     if (!data)
         return -1;
-    if (kept->heads)
-        copy_heads(data, kept, values);
-    else
-        tensor_copy(data, values);
     kept->data = data;
+    if (!kept->heads)
+        tensor_copy(data, values);
+    for (size_t i = 0; kept->heads && i < kept->shape[0]; i++) { /* slices of the first axis */
+        struct tensor slice = tensor_slice(values, kept->heads[i]);
+        tensor_copy(data, &slice);
+        data += tensor_count(&slice);
+    }
     return 0;
 }
 

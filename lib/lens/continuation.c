@@ -29,13 +29,6 @@ static int keep_logits(void *context, const struct announcement *seen, struct er
     return 0;
 }
 
-/* Is the likeliest token all that is asked of a pass, and does it pay to ask for no more? */
-static bool can_screen(const struct continuation *text)
-{
-    bool needs_logits = text->generation.sampling.temperature > 0 || text->generation.logits;
-    return !needs_logits && viewer_screens(text->viewer, text->room - text->prompt_count);
-}
-
 /* The tokens whose keys are in the cache, and are still what they would be in the text as it is
  * now: where that turns all of them by its length, they begin anew. */
 static size_t keep_past(struct continuation *text)
@@ -126,8 +119,11 @@ int continuation_open(struct continuation *text, struct viewer *viewer,
     }
     if (has_source(text))
         cache_init_source(&text->source_cache, config_of(text));
-    text->screens = can_screen(text);
-    viewer_expect_steps(viewer, text->screens ? 0 : text->room - text->prompt_count);
+    /* is the likeliest token all that is asked of a pass, and does it pay to ask for no more? */
+    size_t steps = text->room - text->prompt_count;
+    bool needs_logits = generation->sampling.temperature > 0 || generation->logits;
+    text->screens = !needs_logits && viewer_screens(viewer, steps);
+    viewer_expect_steps(viewer, text->screens ? 0 : steps);
     return 0;
 }
 
@@ -175,18 +171,6 @@ int continuation_next(struct continuation *text, bool *more, struct err *err)
     return add_token(text, err);
 }
 
-/* The text with its tokens, as if it had been given whole. */
-static int read_whole(struct continuation *text, struct tokenized *whole, struct arena *arena,
-                      struct err *err)
-{
-    struct tokens tokens = {.items = text->tokens, .count = text->count};
-    if (tokenized_label(whole, &tokens, text->viewer->tokenizer, arena, err))
-        return -1;
-    whole->text = text->viewer->tokenizer ? text->text.bytes : NULL;
-    whole->size = whole->text ? text->text.size : 0;
-    return 0;
-}
-
 int continuation_report(struct continuation *text, struct report *report, struct arena *arena,
                         struct err *err)
 {
@@ -199,10 +183,13 @@ int continuation_report(struct continuation *text, struct report *report, struct
         .count = 1,
         .reports = report,
     };
-    return read_whole(text, &pair.sentence, arena, err) ||
-                   viewer_look(text->viewer, &look, arena, err)
-               ? -1
-               : 0;
+    /* the text with its tokens, as if it had been given whole */
+    struct tokens tokens = {.items = text->tokens, .count = text->count};
+    if (tokenized_label(&pair.sentence, &tokens, text->viewer->tokenizer, arena, err))
+        return -1;
+    pair.sentence.text = text->viewer->tokenizer ? text->text.bytes : NULL;
+    pair.sentence.size = pair.sentence.text ? text->text.size : 0;
+    return viewer_look(text->viewer, &look, arena, err);
 }
 
 void choice_make(struct choice *choice, const float *logits, size_t count, uint32_t chosen)

@@ -216,13 +216,6 @@ int derive_read_mean(struct derivation *how, const char *list, struct err *err)
     }
 }
 
-/* False for what has no meaning as a mean: scores before the softmax, and logits. */
-static bool has_words(enum site site)
-{
-    enum site like = site_like(site);
-    return like != SITE_SCORES && like != SITE_MASKED && like != SITE_LOGITS;
-}
-
 int derive_check(const struct derivation *how, const struct selection *selection,
                  const struct tokenizer *tokenizer, struct err *err)
 {
@@ -231,12 +224,15 @@ int derive_check(const struct derivation *how, const struct selection *selection
     if (!tokenizer)
         return err_usage(err, "--words: expected a model with a tokenizer, found one that takes "
                               "ids: they have no words");
-    for (int site = 0; site < SITE_ALL; site++)
-        if (selection->sites >> site & 1 && !has_words((enum site)site))
+    for (int site = 0; site < SITE_ALL; site++) {
+        enum site like = site_like((enum site)site);
+        bool is_mean = like != SITE_SCORES && like != SITE_MASKED && like != SITE_LOGITS;
+        if (selection->sites >> site & 1 && !is_mean)
             return err_usage(err,
                              "--words: '%s' has no meaning for a word of several tokens: leave it "
                              "out of --show",
                              site_rows[site].name);
+    }
     return 0;
 }
 

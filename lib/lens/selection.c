@@ -146,26 +146,44 @@ static int mark_item(bool *marked, const char *item, size_t size, const struct r
     size_t last = 0;
     const char *dash = size > 1 ? memchr(item + 1, '-', size - 1) : NULL;
     size_t head = dash ? (size_t)(dash - item) : size;
-    if (!selection_index(&first, item, head, range->count))
-        return bad_item(range, item, size, err);
+    bool good = selection_index(&first, item, head, range->count);
     last = first;
-    if (dash && !selection_index(&last, dash + 1, size - head - 1, range->count))
-        return bad_item(range, item, size, err);
-    if (last < first)
+    if (dash)
+        good = good && selection_index(&last, dash + 1, size - head - 1, range->count);
+    if (!good || last < first)
         return bad_item(range, item, size, err);
     for (size_t i = first; i <= last; i++)
         marked[i] = true;
     return 0;
 }
 
+/* Mark the numbers of a list, or all. */
+static void mark(bool *wanted, const size_t *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        wanted[list ? list[i] : i] = true;
+}
+
+/* The numbers below `most` that are marked. */
+static const size_t *list_marked(const bool *wanted, size_t most, size_t *count,
+                                 struct arena *arena, struct err *err)
+{
+    size_t *list = arena_alloc(arena, most, sizeof *list, err);
+    *count = 0;
+    for (size_t i = 0; i < most && list; i++)
+        if (wanted[i])
+            list[(*count)++] = i;
+    return list;
+}
+
 static int parse_list(const char *list, const struct range *range, const size_t **indices,
                       size_t *count, struct arena *arena, struct err *err)
 {
     bool *marked = arena_alloc(arena, range->count, sizeof *marked, err);
-    size_t *found = arena_alloc(arena, range->count, sizeof *found, err);
-    if (!marked || !found)
+    if (!marked)
         return -1;
     bool all = !list || strcmp(list, "all") == 0;
+    mark(marked, NULL, all ? range->count : 0);
     for (const char *item = list; !all; item++) {
         size_t size = strcspn(item, ",");
         if (mark_item(marked, item, size, range, err))
@@ -174,12 +192,8 @@ static int parse_list(const char *list, const struct range *range, const size_t 
         if (*item == '\0')
             break;
     }
-    *count = 0;
-    for (size_t i = 0; i < range->count; i++)
-        if (all || marked[i])
-            found[(*count)++] = i;
-    *indices = found;
-    return 0;
+    *indices = list_marked(marked, range->count, count, arena, err);
+    return *indices ? 0 : -1;
 }
 
 /* Is a site chosen that is in layers of the encoder, or of the decoder? */
@@ -265,25 +279,6 @@ void selection_watch(const struct selection *selection, struct watch *watch)
 }
 
 /* --- several ---------------------------------------------------------------------------------- */
-
-/* Mark the numbers of a list, or all. */
-static void mark(bool *wanted, const size_t *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        wanted[list ? list[i] : i] = true;
-}
-
-/* The numbers below `most` that are marked. */
-static const size_t *list_marked(const bool *wanted, size_t most, size_t *count,
-                                 struct arena *arena, struct err *err)
-{
-    size_t *list = arena_alloc(arena, most, sizeof *list, err);
-    *count = 0;
-    for (size_t i = 0; i < most && list; i++)
-        if (wanted[i])
-            list[(*count)++] = i;
-    return list;
-}
 
 int selection_join(struct selection *joined, const struct selection *const *all, size_t count,
                    const struct config *config, struct arena *arena, struct err *err)

@@ -60,18 +60,6 @@ static struct token_bytes bytes_of(const struct tokenizer *tokenizer, uint32_t i
     return token;
 }
 
-/* The labels of tokens in a row, whose bytes are known as far as they can be. */
-static int label_tokens(struct label *labels, const struct tokens *tokens,
-                        const struct token_bytes *bytes, struct arena *arena, struct err *err)
-{
-    for (size_t i = 0; i < tokens->count; i++) {
-        struct thing thing = {i, bytes, tokens->count, i};
-        if (label_id(&labels[i], thing, tokens->items[i].id, arena, err))
-            return -1;
-    }
-    return 0;
-}
-
 static int check(size_t count, size_t size, size_t dropped_count, struct err *err)
 {
     if (count)
@@ -171,8 +159,9 @@ int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
         ids[i] = tokens->items[i].id;
         bytes[i] = bytes_of(tokenizer, ids[i]);
     }
-    if (label_tokens(labels, tokens, bytes, arena, err))
-        return -1;
+    for (size_t i = 0; i < tokens->count; i++)
+        if (label_id(&labels[i], (struct thing){i, bytes, tokens->count, i}, ids[i], arena, err))
+            return -1;
     *tokenized = (struct tokenized){
         .tokens = tokens->items,
         .ids = ids,
