@@ -104,7 +104,7 @@ static const struct value_list list_models = {
 };
 
 EACH(precisions, NULL, NULL, PRECISIONS, precision_name((enum precision)index), NULL)
-EACH(block_parts, NULL, NULL, BLOCK_PARTS, block_part_name((enum block_part)index), NULL)
+EACH(block_parts, NULL, NULL, BLOCK_PARTS, block_part_names[index], NULL)
 
 static bool attention_at(struct value *value, size_t index)
 {

@@ -72,11 +72,6 @@ static int check_ids(const struct attn_ids *ids, const char *thing, struct err *
                : err_usage(err, "%s: expected %zu numbers, found NULL", thing, ids->count);
 }
 
-static int check_encode(const struct attn_model *model, const struct attn_ids *ids, struct err *err)
-{
-    return check_given(model, "a model", err) || check_given(ids, "room for ids", err) ? -1 : 0;
-}
-
 int attn_encode(const struct attn_model *model, const char *text, size_t size, struct attn_ids *ids,
                 struct attn_error *error)
 {
@@ -86,7 +81,7 @@ int attn_encode(const struct attn_model *model, const char *text, size_t size, s
     struct input input = {.text = text ? text : "", .size = text ? size : 0};
     if (ids)
         *ids = (struct attn_ids){0};
-    if (check_encode(model, ids, &err))
+    if (check_given(model, "a model", &err) || check_given(ids, "room for ids", &err))
         return give(error, &err);
     int failed = viewer_read(&model->viewer, &pair, &input, NULL, &arena, &err) ||
                  copy_ids(ids, &pair.sentence, &err);

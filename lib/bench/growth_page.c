@@ -254,24 +254,19 @@ static void write_chart(struct table *table, const struct growth *growth,
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-static const struct growth_way *find_dense(const struct growth *growth)
-{
-    for (size_t way = 0; way < growth->way_count; way++)
-        if (strcmp(growth->ways[way].name, "dense") == 0)
-            return &growth->ways[way];
-    return NULL;
-}
-
 /* How many times as fast as dense, and how many times fewer multiply-adds. */
 static void write_promises(struct table *table, const struct growth *growth)
 {
-    const struct growth_way *dense = find_dense(growth);
+    const struct growth_way *dense = NULL;
     size_t last = growth->length_count - 1;
     const struct table_column columns[] = {
         way_column(growth, NULL),
         {"time", .gap = 1, .width = 8},
         {"multiply-adds", .gap = 1, .width = 14},
     };
+    for (size_t way = 0; way < growth->way_count; way++)
+        if (strcmp(growth->ways[way].name, "dense") == 0)
+            dense = &growth->ways[way];
     if (!dense || growth->way_count < 2)
         return;
     table_begin(table, columns, 3);

@@ -71,13 +71,6 @@ static int borrow(struct pass *pass, enum site site, size_t layer, float **place
     return 0;
 }
 
-static void use_own(const struct pass *pass, float **places, float *own)
-{
-    for (size_t s = 0; s < pass->batch->count; s++)
-        for (size_t head = 0; head < pass->config->n_head; head++, own += cells_of(pass, s))
-            *places++ = own;
-}
-
 int attention_maps_begin(struct pass *pass, size_t layer)
 {
     struct attention_maps *maps = &pass->scratch.maps;
@@ -89,10 +82,13 @@ int attention_maps_begin(struct pass *pass, size_t layer)
             places[k] = NULL;
         if (!is_wanted(pass, site, layer))
             continue;
-        if (maps->own[i])
-            use_own(pass, places, maps->own[i]);
-        else if (borrow(pass, site, layer, places))
+        float *own = maps->own[i];
+        if (!own && borrow(pass, site, layer, places))
             return -1;
+        for (size_t k = 0; own && k < heads; k++) {
+            places[k] = own;
+            own += cells_of(pass, k / pass->config->n_head);
+        }
     }
     return 0;
 }

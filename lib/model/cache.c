@@ -94,19 +94,13 @@ static int take_sums(struct cache *cache, struct err *err)
     return sums ? 0 : -1;
 }
 
-/* An empty cache is for passes of any precision. */
-static void set_precision(struct cache *cache, enum precision precision)
-{
-    if (cache->precision == precision)
-        return;
-    assert(cache->count == 0);
-    arena_release(&cache->arena);
-    *cache = (struct cache){.config = cache->config, .precision = precision};
-}
-
 int cache_reserve(struct cache *cache, enum precision precision, size_t count, struct err *err)
 {
-    set_precision(cache, precision);
+    if (cache->precision != precision) { /* an empty cache is for passes of any */
+        assert(cache->count == 0);
+        arena_release(&cache->arena);
+        *cache = (struct cache){.config = cache->config, .precision = precision};
+    }
     if (cache->config->mechanism.kind == ATTENTION_LINEAR && !cache->sums && take_sums(cache, err))
         return -1;
     while (cache->page_count < pages_for(cache->count + count))
@@ -195,25 +189,19 @@ static void clear_pairs(struct cache *cache, size_t layer, size_t token)
                               c->d_v);
 }
 
-/* The values of a token and of all after it, page by page. */
-static void clear_values(struct cache *cache, size_t layer, size_t first)
-{
-    bool in_pairs = cache->precision == PRECISION_BF16;
-    size_t end = cache->page_count * KEY_PANEL;
-    for (size_t token = first; token < end; token = (token / KEY_PANEL + 1) * KEY_PANEL)
-        (in_pairs ? clear_pairs : clear_floats)(cache, layer, token);
-}
-
 void cache_forget(struct cache *cache, size_t count)
 {
     size_t sums = cache->sums ? cache->config->n_layer * cache->config->n_head : 0;
+    size_t end = cache->page_count * KEY_PANEL;
+    bool in_pairs = cache->precision == PRECISION_BF16;
     assert(count <= cache->count);
     cache->count = count;
     for (size_t i = 0; i < sums; i++) /* nothing is taken out of a sum: it begins anew */
         if (cache->sums[i].count > count)
             cache->sums[i].count = 0;
-    for (size_t layer = 0; layer < cache->config->n_layer; layer++)
-        clear_values(cache, layer, count);
+    for (size_t layer = 0; layer < cache->config->n_layer; layer++) /* page by page */
+        for (size_t token = count; token < end; token = (token / KEY_PANEL + 1) * KEY_PANEL)
+            (in_pairs ? clear_pairs : clear_floats)(cache, layer, token);
 }
 
 struct cache_sum *cache_sum(const struct cache *cache, size_t layer, size_t head)

@@ -24,12 +24,6 @@ static const struct tensor_format {
     {"pytorch_model.bin", "pytorch_model.bin.index.json", pytorch_open},
 };
 
-/* Shards are files of the folder itself: a name with a path in it leads out of the model. */
-static bool is_plain_name(const char *name)
-{
-    return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
-}
-
 static int open_shards(struct checkpoint *checkpoint, struct err *err)
 {
     for (size_t i = 0; i < checkpoint->count; i++) {
@@ -40,7 +34,8 @@ static int open_shards(struct checkpoint *checkpoint, struct err *err)
     return 0;
 }
 
-/* The files that a weight map names, each once. */
+/* The files that a weight map names, each once. They are files of the folder itself: a name with a
+ * path in it leads out of the model. */
 static int list_shards(struct checkpoint *checkpoint, const struct json *map, struct err *err)
 {
     struct map seen = {0};
@@ -50,8 +45,9 @@ static int list_shards(struct checkpoint *checkpoint, const struct json *map, st
     if (!checkpoint->shards)
         return -1;
     for (const struct json *member = json_first(map); member; member = json_next(member)) {
-        const char *name = NULL;
-        if (!json_get_text(member, &name) || !is_plain_name(name)) {
+        const char *name = "";
+        json_get_text(member, &name);
+        if (!*name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
             char found[64];
             err_set(err, "field 'weight_map': '%s': expected the name of a file, found %s",
                     json_key(member), json_describe(member, found, sizeof found));

@@ -149,19 +149,16 @@ int config_edit_check(const struct config_edit *edit, const struct config *confi
 
 /* --- the text -------------------------------------------------------------------------------- */
 
-static bool is_key(struct json_span name, const struct config_key *key)
-{
-    return json_span_is(name, key->name) ||
-           (key->aliases[0] && json_span_is(name, key->aliases[0])) ||
-           (key->aliases[1] && json_span_is(name, key->aliases[1]));
-}
-
 /* The last change of the key that a member's name is; NULL where it stays. */
 static const struct config_change *change_of(const struct config_edit *edit, struct json_span name)
 {
-    for (size_t i = edit->count; i-- > 0;)
-        if (is_key(name, edit->changes[i].key))
+    for (size_t i = edit->count; i-- > 0;) {
+        const struct config_key *key = edit->changes[i].key;
+        if (json_span_is(name, key->name) ||
+            (key->aliases[0] && json_span_is(name, key->aliases[0])) ||
+            (key->aliases[1] && json_span_is(name, key->aliases[1])))
             return &edit->changes[i];
+    }
     return NULL;
 }
 

@@ -57,11 +57,15 @@ static bool word_number(struct word word, long long min, long long max, long lon
 
 /* --- attention -------------------------------------------------------------------------------- */
 
-static int unknown_attention(struct word word, struct err *err)
+/* The row of a name; NULL where there is none, which `err` says. */
+static const struct attention_kind_row *find_attention(struct word word, struct err *err)
 {
     struct buf known = {0};
     char guess[NAMES_GUESS_BYTES];
+    size_t index = 0;
     struct names names = NAMES(attention_kind_rows, attention_kind_row_count);
+    if (names_find(&index, names, word.text, word.size))
+        return &attention_kind_rows[index];
     for (size_t i = 0; i < attention_kind_row_count; i++) {
         bool last = i + 1 == attention_kind_row_count;
         const char *joint = last ? " or " : ", ";
@@ -74,14 +78,7 @@ static int unknown_attention(struct word word, struct err *err)
               (int)word.size, word.text,
               names_guess(guess, names_nearest(names, word.text, word.size)));
     buf_release(&known);
-    return -1;
-}
-
-static const struct attention_kind_row *find_attention(struct word name)
-{
-    size_t index = 0;
-    struct names names = NAMES(attention_kind_rows, attention_kind_row_count);
-    return names_find(&index, names, name.text, name.size) ? &attention_kind_rows[index] : NULL;
+    return NULL;
 }
 
 static int set_seed(struct mechanism *mechanism, struct word rest, struct err *err)
@@ -135,10 +132,10 @@ int mechanism_set_attention(struct mechanism *mechanism, const char *text, struc
     for (const char *at = text;; at++) {
         struct word item = word_up_to(at, "+");
         struct word name = word_up_to(at, ":+");
-        const struct attention_kind_row *row = find_attention(name);
+        const struct attention_kind_row *row = find_attention(name, err);
         struct word rest = {at + name.size, item.size - name.size};
         if (!row)
-            return unknown_attention(name, err);
+            return -1;
         if (joined && row->kind != ATTENTION_SPARSE)
             return err_usage(err,
                              "--attention: '+' joins window, strided, global and random, found "
@@ -184,17 +181,12 @@ int mechanism_set_scale(struct mechanism *mechanism, const char *text, struct er
     return 0;
 }
 
-static const char *const part_names[BLOCK_PARTS] = {
+const char *const block_part_names[BLOCK_PARTS] = {
     [PART_MLP] = "mlp",
     [PART_NORM] = "norm",
     [PART_RESIDUAL] = "residual",
     [PART_POSITIONS] = "positions",
 };
-
-const char *block_part_name(enum block_part part)
-{
-    return part_names[part];
-}
 
 int mechanism_set_without(struct mechanism *mechanism, const char *text, struct err *err)
 {
@@ -202,8 +194,8 @@ int mechanism_set_without(struct mechanism *mechanism, const char *text, struct 
     for (const char *at = text;; at++) {
         struct word name = word_up_to(at, ",");
         size_t part = 0;
-        if (names_choose_item(&part, NAMES_LIST(part_names), "--without", name.text, name.size,
-                              err))
+        if (names_choose_item(&part, NAMES_LIST(block_part_names), "--without", name.text,
+                              name.size, err))
             return -1;
         mechanism->without |= 1U << part;
         at += name.size;
@@ -284,7 +276,7 @@ void mechanism_write(struct buf *out, const struct mechanism *m)
         if (!mechanism_lacks(m, (enum block_part)part))
             continue;
         begin_item(out, before, "without");
-        buf_text(out, part_names[part]);
+        buf_text(out, block_part_names[part]);
     }
 }
 

@@ -93,9 +93,9 @@ int mechanism_set_mask_method(struct mechanism *mechanism, const char *text, str
 int mechanism_set_scale(struct mechanism *mechanism, const char *text, struct err *err);
 int mechanism_set_without(struct mechanism *mechanism, const char *text, struct err *err);
 
-/* The name of a part, "mlp"; the kind of attention, "window:4+global:1", as the arena's text NULL
+/* The names of parts, "mlp"; the kind of attention, "window:4+global:1", as the arena's text NULL
  * with `err`; what differs from the model as it is, "attention window:4, scale 1", or nothing. */
-const char *block_part_name(enum block_part part);
+extern const char *const block_part_names[BLOCK_PARTS];
 void mechanism_write_attention(struct buf *out, const struct mechanism *mechanism);
 const char *mechanism_attention_name(const struct mechanism *mechanism, struct arena *arena,
                                      struct err *err);

@@ -111,13 +111,6 @@ static size_t place_of_caches(const struct pass *pass)
     return place_of(pass, sources ? SITE_CROSS_V : SITE_V, pass->config->n_layer - 1);
 }
 
-/* Is anything after this site on the way there? */
-static bool caches_come_after(const struct pass *pass, enum site own, size_t layer)
-{
-    return pass->batch->cached &&
-           (pass->part == PART_SOURCE || place_of(pass, own, layer) < place_of_caches(pass));
-}
-
 bool pass_watches(const struct pass *pass, enum site site, size_t layer)
 {
     enum site own = site_of(pass->part, site);
@@ -164,8 +157,9 @@ enum pass_state pass_after(const struct pass *pass, enum site site, size_t layer
     enum site own = site_of(pass->part, site);
     if (site_rows[own].part != pass->part) /* it has no such site */
         return PASS_ON;
-    bool goes_on = watch_after(pass->tap->watch, own, layer) || caches_come_after(pass, own, layer);
-    return goes_on ? PASS_ON : PASS_OVER;
+    bool to_caches = pass->batch->cached && (pass->part == PART_SOURCE ||
+                                             place_of(pass, own, layer) < place_of_caches(pass));
+    return to_caches || watch_after(pass->tap->watch, own, layer) ? PASS_ON : PASS_OVER;
 }
 
 struct norm_job {

@@ -11,7 +11,6 @@
 
 enum {
     SIDE = 64,  /* queries, and keys, of a block */
-    LINE = 16,  /* floats of a cache line */
     SIZES = 2,  /* of a block's side: SIDE, and what is left at the end */
     STRIPS = 2, /* of SIDE rows of weights, in each thread's memory */
 };
@@ -56,11 +55,6 @@ struct head_work {
     bool adds; /* to dk and dv, which another head that shares them has begun */
     size_t stride;
 };
-
-size_t train_attention_stride(size_t tokens)
-{
-    return (tokens + LINE - 1) / LINE * LINE;
-}
 
 int train_attention_init(struct train_step *step, struct err *err)
 {

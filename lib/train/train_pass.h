@@ -85,9 +85,6 @@ int train_step_check_plan(const struct train_step_plan *plan, struct err *err);
  * d.context */
 void train_attention(struct train_step *step, size_t layer, bool backward);
 
-/* The floats of a query's row in layer_tape.weights, for texts of so many tokens. */
-size_t train_attention_stride(size_t tokens);
-
 /* Each thread's memory. */
 int train_attention_init(struct train_step *step, struct err *err);
 

@@ -6,7 +6,10 @@
 #include "math/gemm.h"
 #include "model/family/family.h"
 
-enum { CHUNK_ROWS = 512 }; /* of logits at a time, so that they stay in cache */
+enum {
+    CHUNK_ROWS = 512, /* of logits at a time, so that they stay in cache */
+    LINE = 16,        /* floats of a cache line */
+};
 
 /* --- parameters ------------------------------------------------------------------------------- */
 
@@ -206,7 +209,7 @@ int train_step_open(struct train_step *step, const struct train_step_plan *plan,
     step->norm_2 = step->config->shared_norm ? PARAMETER_LN_1 : PARAMETER_LN_2;
     step->hidden = step->config->gated ? PARAMETER_GATE : PARAMETER_FC;
     step->rows = plan->texts * plan->tokens;
-    step->weights_stride = train_attention_stride(plan->tokens);
+    step->weights_stride = (plan->tokens + LINE - 1) / LINE * LINE;
     if (parameters_alloc(&step->gradients, plan->new_model, &step->arena, err) ||
         take_tape(step, err) || take_gradients(step, err) || take_scratch(step, err)) {
         train_step_release(step);
