@@ -34,12 +34,13 @@ bool heap_fails_here(void)
     return false;
 }
 
-/* Large memory in large pages: fewer faults, fewer misses of page tables. Only advice. */
+/* Large memory in large pages: fewer faults, fewer misses of page tables. Only advice, and for the
+ * first and last page, too: the system moves what is resized only where all of it is alike. */
 static void advise_huge(char *memory, size_t size)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t before = (page - (uintptr_t)memory % page) % page;
-    if (madvise(memory + before, (size - before) / page * page, MADV_HUGEPAGE))
+    size_t before = (uintptr_t)memory % page;
+    if (madvise(memory - before, (before + size + page - 1) / page * page, MADV_HUGEPAGE))
         errno = 0;
 }
 
@@ -57,15 +58,14 @@ static void *take(void *memory, size_t count, size_t size, bool zeroed, struct e
         taken = zeroed ? calloc(1, least) : realloc(memory, least);
     if (!taken)
         err_memory(err, bytes);
+    if (taken && bytes >= HUGE_BYTES)
+        advise_huge(taken, bytes);
     return taken;
 }
 
 void *heap_alloc(size_t count, size_t size, struct err *err)
 {
-    void *memory = take(NULL, count, size, true, err);
-    if (memory && count * size >= HUGE_BYTES)
-        advise_huge(memory, count * size);
-    return memory;
+    return take(NULL, count, size, true, err);
 }
 
 void *heap_resize(void *memory, size_t count, size_t size, struct err *err)
