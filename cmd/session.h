@@ -83,6 +83,11 @@ void dropped_note(const struct dropped *dropped, const char *place);
 int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folder,
                          const struct input_options *options, struct err *err);
 
+/* Write the bytes of the ids that the operands, the file or standard input give: all of them are
+ * looked at before the first byte is written (tokenize_decode.c). */
+int tokenize_decode(const struct input_options *options, const struct tokenizer *tokenizer,
+                    struct err *err);
+
 /* A whole file or, for "-", standard input; what messages call it; and where its text begins:
  * after the mark with which some editors say "this is UTF-8". */
 int inputs_read_file(struct file *file, const char *path, struct err *err);
