@@ -1,13 +1,15 @@
 /* tokenize.c: `attn-cli tokenize`: a text as the model reads it, and back.
  *
  * A text is taken whole, to the byte, its last newline included; of its tokens only a portion is
- * held at a time.
+ * held at a time, and of one that is looked through before it is printed, its ids, unless they are
+ * very many.
  */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/heap.h"
 #include "base/num.h"
 #include "base/stream.h"
 #include "command.h"
@@ -19,7 +21,12 @@
 #include "write/json_report.h"
 #include "write/text_tokens.h"
 
-enum { PLACE_BYTES = 32, NEAR = 2 * LABEL_AROUND + 1, IDS_BYTES = 4096 };
+enum {
+    PLACE_BYTES = 32,
+    NEAR = 2 * LABEL_AROUND + 1,
+    IDS_BYTES = 4096,
+    KEPT_IDS_MAX = 1 << 25, /* 128 MB */
+};
 
 /* What is known of a text's tokens before they are printed. */
 struct tally {
@@ -38,6 +45,9 @@ struct job {
     struct input *inputs;
     struct tally *tallies; /* of the inputs */
     size_t count;
+    bool keeps_ids; /* of all texts, as they were looked through */
+    uint32_t *ids;
+    size_t id_count, id_room;
     struct arena arena;
 };
 
@@ -48,6 +58,7 @@ struct printer {
     const struct job *job;
     size_t input;
     size_t index; /* of the next token */
+    size_t kept;  /* ids that were printed, of those that the job kept */
     struct stream out;
     struct json_writer json;
     struct table table;
@@ -125,7 +136,7 @@ static void print_token(struct printer *printer, const struct token *token)
 }
 
 /* Ids alone, with blanks between them; a row of equal ones is written once and copied. */
-static void print_ids(struct printer *printer, const struct token *tokens, size_t count)
+static void print_ids(struct printer *printer, const uint32_t *ids, size_t count)
 {
     char text[IDS_BYTES];
     size_t used = 0;
@@ -137,10 +148,10 @@ static void print_ids(struct printer *printer, const struct token *tokens, size_
         }
         if (printer->index++)
             text[used++] = ' ';
-        if (size && tokens[i].id == tokens[i - 1].id)
+        if (size && ids[i] == ids[i - 1])
             memcpy(text + used, text + used - 1 - size, size);
         else
-            size = num_count(text + used, tokens[i].id);
+            size = num_count(text + used, ids[i]);
         used += size;
     }
     stream_bytes(&printer->out, text, used);
@@ -150,7 +161,10 @@ static int print_tokens(void *context, const struct token *tokens, size_t count,
 {
     struct printer *printer = context;
     if (printer->job->mode == MODE_IDS) {
-        print_ids(printer, tokens, count);
+        uint32_t ids[TOKEN_PORTION];
+        for (size_t i = 0; i < count; i++)
+            ids[i] = tokens[i].id;
+        print_ids(printer, ids, count);
         return 0;
     }
     for (size_t i = 0; i < count; i++, printer->index++)
@@ -162,12 +176,20 @@ static int print_text(struct printer *printer, const struct input *input, struct
 {
     static const char *const ends[] = {[MODE_TABLE] = "", [MODE_JSON] = "]}\n", [MODE_IDS] = "\n"};
     const struct token_sink sink = {print_tokens, printer};
+    const struct job *job = printer->job;
     struct token_list list = {.sink = &sink};
+    int failed = 0;
     begin_text(printer);
-    int failed = tokenizer_stream(printer->job->tokenizer, &list, input->text, input->size, err);
+    if (job->keeps_ids) {
+        size_t count = job->tallies[printer->input].count;
+        print_ids(printer, job->ids + printer->kept, count);
+        printer->kept += count;
+    } else {
+        failed = tokenizer_stream(job->tokenizer, &list, input->text, input->size, err);
+    }
     while (printer->waiting)
         print_row(printer);
-    stream_text(&printer->out, failed ? "" : ends[printer->job->mode]);
+    stream_text(&printer->out, failed ? "" : ends[job->mode]);
     token_list_release(&list);
     return failed ? -1 : 0;
 }
@@ -211,10 +233,33 @@ static int gather(struct job *job, struct err *err)
     return 0;
 }
 
-static int count_tokens(void *context, const struct token *tokens, size_t count, struct err *err)
+/* Where they are too many, or memory is short, texts are cut again to be printed. */
+static void keep_ids(struct job *job, const struct token *tokens, size_t count)
 {
-    struct tally *tally = context;
+    if (job->keeps_ids && job->id_count + count > job->id_room) {
+        size_t room = job->id_room ? 2 * job->id_room : TOKEN_PORTION;
+        uint32_t *ids =
+            room <= KEPT_IDS_MAX ? heap_resize(job->ids, room, sizeof *ids, NULL) : NULL;
+        job->keeps_ids = ids;
+        job->ids = ids ? ids : job->ids;
+        job->id_room = room;
+    }
+    for (size_t i = 0; job->keeps_ids && i < count; i++)
+        job->ids[job->id_count++] = tokens[i].id;
+}
+
+/* A text that is looked through. */
+struct first_look {
+    struct job *job;
+    struct tally *tally;
+};
+
+static int look_at_tokens(void *context, const struct token *tokens, size_t count, struct err *err)
+{
+    const struct first_look *look = context;
+    struct tally *tally = look->tally;
     (void)err;
+    keep_ids(look->job, tokens, count);
     tally->count += count;
     for (size_t i = 0; i < count; i++) { /* places rise, ids do not */
         uint32_t id = tokens[i].id > tally->most.id ? tokens[i].id : tally->most.id;
@@ -227,7 +272,8 @@ static int count_tokens(void *context, const struct token *tokens, size_t count,
 static int read_text(struct job *job, size_t index, struct dropped *dropped, struct err *err)
 {
     const struct input *input = &job->inputs[index];
-    const struct token_sink sink = {count_tokens, &job->tallies[index]};
+    struct first_look look = {job, &job->tallies[index]};
+    const struct token_sink sink = {look_at_tokens, &look};
     struct token_list list = {.sink = &sink};
     int failed = tokenizer_stream(job->tokenizer, &list, input->text, input->size, err);
     struct tokenized tokenized = {
@@ -259,6 +305,7 @@ static int read_all(struct job *job, struct err *err)
     if (job->count == 1 && job->inputs[0].size && tokenizer_knows_all(job->tokenizer) &&
         job->mode != MODE_TABLE)
         return 0; /* it cannot be refused, and its ids need no look before */
+    job->keeps_ids = job->mode == MODE_IDS;
     for (size_t i = 0; i < job->count; i++)
         if (read_text(job, i, &dropped, err))
             return place_of(job, i, place) ? err_prefix(err, "%s", place) : -1;
@@ -312,6 +359,7 @@ int tokenize_command(const struct options *options, struct err *err)
     else if (!failed)
         failed = gather(&job, err) || read_all(&job, err) || print_all(&job, err);
     tokenizer_free(job.tokenizer);
+    heap_free(job.ids);
     file_release(&job.file);
     arena_release(&job.arena);
     return failed ? -1 : 0;
