@@ -143,6 +143,7 @@ int added_tokens_init(struct added_tokens *tokens, const struct added_token *ite
     for (size_t i = 0; i < count; i++) {
         tokens->first[first_byte(&tokens->items[i]) + 1] = i + 1;
         tokens->count_of[tokens->items[i].normalized]++;
+        tokens->begins[tokens->items[i].normalized][first_byte(&tokens->items[i])] = true;
     }
     for (size_t byte = 1; byte <= 256; byte++)
         if (tokens->first[byte] < tokens->first[byte - 1])
@@ -227,9 +228,15 @@ static void widen(struct match *match, const struct search *search)
 /* The next match, and `search->at` after it; false when there is none left. */
 static bool find(const struct added_tokens *tokens, struct search *search, struct match *match)
 {
-    for (size_t at = search->at; tokens->count_of[search->walk->normalized] && at < search->size;) {
+    bool normalized = search->walk->normalized;
+    const bool *begins = tokens->begins[normalized];
+    for (size_t at = search->at; tokens->count_of[normalized] && at < search->size;) {
+        if (!begins[(unsigned char)search->text[at]]) {
+            at++;
+            continue;
+        }
         const struct added_token *token =
-            longest(tokens, search->text + at, search->size - at, search->walk->normalized);
+            longest(tokens, search->text + at, search->size - at, normalized);
         if (!token) {
             at++;
             continue;
