@@ -200,11 +200,13 @@ size_t num_float(char text[NUM_FLOAT_BYTES], float value)
 
 size_t num_count(char text[NUM_COUNT_BYTES], uint64_t count)
 {
-    size_t length = 1;
-    for (uint64_t rest = count; rest >= 10; rest /= 10)
-        length++;
-    for (size_t i = length; i > 0; count /= 10)
-        text[--i] = (char)('0' + count % 10);
+    char digits[NUM_COUNT_BYTES];
+    char *first = digits + sizeof digits;
+    do
+        *--first = (char)('0' + count % 10);
+    while (count /= 10);
+    size_t length = (size_t)(digits + sizeof digits - first);
+    memcpy(text, first, length);
     return length;
 }
 

@@ -82,19 +82,22 @@ static bool goes_on(unsigned char byte)
 size_t utf8_decode_long(uint32_t *character, const char *bytes, size_t size)
 {
     const unsigned char *b = (const unsigned char *)bytes;
-    size_t length = size < 2 || b[0] < 0xC2 ? 0 : b[0] < 0xE0 ? 2 : b[0] < 0xF0 ? 3 : 4;
-    if (!length || length > size || !goes_on(b[1]))
+    if (size < 2 || b[0] < 0xC2 || b[0] > 0xF4 || !goes_on(b[1]))
         return 0;
-    uint32_t c = (b[0] & (0xFFu >> (length + 1))) << 6 | (b[1] & 0x3Fu);
-    for (size_t i = 2; i < length; i++) {
-        if (!goes_on(b[i]))
+    size_t length = b[0] < 0xE0 ? 2 : b[0] < 0xF0 ? 3 : 4;
+    uint32_t c = (b[0] & 0x1Fu) << 6 | (b[1] & 0x3Fu);
+    if (length > 2) {
+        if (size < length || !goes_on(b[2]))
             return 0;
-        c = c << 6 | (b[i] & 0x3Fu);
+        c = c << 6 | (b[2] & 0x3Fu);
+        if (length == 3 ? c < 0x800 || (c >= 0xD800 && c <= 0xDFFF) : !goes_on(b[3]))
+            return 0;
     }
-    bool surrogate = c >= 0xD800 && c <= 0xDFFF;
-    if ((length == 3 && (c < 0x800 || surrogate)) ||
-        (length == 4 && (b[0] > 0xF4 || c < 0x10000 || c > UNICODE_LAST)))
-        return 0;
+    if (length == 4) {
+        c = (c << 6 | (b[3] & 0x3Fu)) & 0x1FFFFF; /* the first byte has a bit more */
+        if (c < 0x10000 || c > UNICODE_LAST)
+            return 0;
+    }
     *character = c;
     return length;
 }
