@@ -54,13 +54,19 @@ static bool stays(enum unicode_form form, uint32_t c)
     return is_composed(form) || !is_between(c, 0xAC00, 0xD7A3);
 }
 
-/* The end of the bytes that need no look: of characters that stay, and attach to nothing. */
+/* The end of the bytes that need no look: of characters that stay, and attach to nothing. U+0300
+ * begins with 0xCC; with 0xE5 to 0xE9 begin Chinese characters alone. */
 static size_t plain_end(enum unicode_form form, const char *text, size_t size, size_t at)
 {
-    const unsigned char limit = form == UNICODE_NFC ? 0xCC : 0x80; /* U+0300 begins with 0xCC */
-    while (at < size && (unsigned char)text[at] < limit)
-        at++;
-    return at;
+    const unsigned char limit = form == UNICODE_NFC ? 0xCC : 0x80;
+    for (; at < size; at++) {
+        unsigned char byte = (unsigned char)text[at];
+        if (byte >= 0xE5 && byte <= 0xE9)
+            at += 2;
+        else if (byte >= limit)
+            break;
+    }
+    return at < size ? at : size;
 }
 
 static size_t last_character(const char *text, size_t end)
@@ -77,7 +83,7 @@ size_t unicode_form_end(enum unicode_form form, const char *text, size_t size, s
     uint32_t c = 0;
     uint32_t next = 0;
     size_t end = at + utf8_decode(&c, text + at, size - at);
-    bool run = stays(form, c) && !attaches(form, c);
+    bool run = plain_end(form, text, end, at) == end || (stays(form, c) && !attaches(form, c));
     for (size_t length; end < size; end += length) {
         size_t plain = run ? plain_end(form, text, size, end) : end;
         if ((end = plain) == size)
@@ -105,6 +111,14 @@ static int class_of(utf8proc_int32_t c)
     return utf8proc_get_property(c)->combining_class;
 }
 
+static bool is_sorted(const utf8proc_int32_t *marks, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (marks[i] != marks[i - 1] && class_of(marks[i]) < class_of(marks[i - 1]))
+            return false;
+    return true;
+}
+
 /* Sort a run of marks by class; those of one class stay in order. */
 static void sort_marks(utf8proc_int32_t *marks, utf8proc_int32_t *scratch, size_t count)
 {
@@ -121,9 +135,10 @@ static void sort_marks(utf8proc_int32_t *marks, utf8proc_int32_t *scratch, size_
 static void sort_all(utf8proc_int32_t *characters, utf8proc_int32_t *scratch, size_t count)
 {
     for (size_t at = 0, end; at < count; at = end) {
-        for (end = at; end < count && class_of(characters[end]); end++)
-            ;
-        if (end > at + 1)
+        for (end = at; end < count; end++)
+            if ((end == at || characters[end] != characters[end - 1]) && !class_of(characters[end]))
+                break;
+        if (!is_sorted(characters + at, end - at))
             sort_marks(characters + at, scratch, end - at);
         end += end == at;
     }
@@ -136,24 +151,21 @@ static size_t decompose(enum unicode_form form, utf8proc_int32_t *out, const cha
     utf8proc_option_t options = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE;
     utf8proc_int32_t parts[DECOMPOSED_MAX]; /* of a character, and the same ones after it */
     utf8proc_ssize_t added = 0;
-    uint32_t before = 0;
     size_t count = 0;
     int last = 0;
     if (is_compatible(form))
         options |= UTF8PROC_COMPAT;
-    for (size_t at = 0; at < size;) {
+    for (size_t at = 0, end; at < size; at = end) {
         uint32_t c = 0;
-        at += utf8_decode(&c, text + at, size - at);
-        bool again = added && c == before;
-        if (!again) {
-            added = 1;
-            *parts = (utf8proc_int32_t)(before = c);
-        }
-        if (!again && !unicode_is_form_after_9(c))
+        size_t length = utf8_decode(&c, text + at, size - at);
+        end = utf8_row_end(text, size, at, length);
+        added = 1;
+        *parts = (utf8proc_int32_t)c;
+        if (!unicode_is_form_after_9(c))
             added = utf8proc_decompose_char(*parts, parts, DECOMPOSED_MAX, options, &last);
-        if (out)
-            memcpy(out + count, parts, (size_t)added * sizeof *parts);
-        count += (size_t)added;
+        for (size_t i = at; out && i < end; i += length, out += added)
+            memcpy(out, parts, (size_t)added * sizeof *parts);
+        count += (end - at) / length * (size_t)added;
     }
     return count;
 }
@@ -162,17 +174,22 @@ static size_t decompose(enum unicode_form form, utf8proc_int32_t *out, const cha
 static bool write_form(struct buf *out, const utf8proc_int32_t *characters, size_t count,
                        const char *text, size_t size)
 {
-    size_t before = out->size;
-    for (size_t i = 0; i < count; i++) {
+    size_t at = 0;
+    size_t i = 0;
+    for (size_t length; i < count && at < size; i++, at += length) {
+        uint32_t c = 0;
+        length = utf8_decode(&c, text + at, size - at);
+        if (c != (uint32_t)characters[i])
+            break;
+    }
+    if (i == count && at == size)
+        return false;
+    buf_bytes(out, text, at);
+    for (; i < count; i++) {
         char bytes[4];
         buf_bytes(out, bytes, utf8_encode(bytes, (uint32_t)characters[i]));
     }
-    if (out->out_of_memory || out->size - before != size ||
-        memcmp(out->bytes + before, text, size) != 0)
-        return true;
-    out->size = before;
-    out->bytes[before] = '\0';
-    return false;
+    return true;
 }
 
 bool unicode_form_put(enum unicode_form form, struct buf *out, const char *text, size_t size)
