@@ -5,6 +5,8 @@
 #include "text/pre_tokenizer/pre_tokenizer.h"
 #include "text/word_table.h"
 
+enum { SIGN_BYTES = 2, SIGNS_BYTES = 512 }; /* of GPT-2's alphabet, beyond ASCII; of many */
+
 /* A rewriter with the memory of the last one. */
 static struct text_rewriter begin(struct encoder *encoder, const struct text_piece *piece)
 {
@@ -70,20 +72,33 @@ int pre_tokenizer_sign(const struct pre_tokenizer *step, struct encoder *encoder
     return hand_on(step, encoder, &rewriter, err);
 }
 
+/* The end of the bytes that stand for themselves. */
+static size_t stay_end(const char *bytes, size_t size, size_t at)
+{
+    while (at < size && bytes[at] > ' ' && bytes[at] < 0x7F)
+        at++;
+    return at;
+}
+
 int pre_tokenizer_spell(const struct pre_tokenizer *step, struct encoder *encoder,
                         const struct text_piece *piece, struct err *err)
 {
     if (!step->next) /* the model's own words are bytes */
         return encoder_pass(encoder, NULL, piece, err);
     struct text_rewriter rewriter = begin(encoder, piece);
-    for (size_t i = piece->range.start; i < piece->range.end; i++) {
-        char sign[4];
-        unsigned char byte = (unsigned char)piece->text->bytes[i];
-        uint32_t c = byte_alphabet_sign(byte);
-        if (c == byte && c < 0x80)
-            text_rewriter_keep(&rewriter, i, i + 1);
-        else
-            text_rewriter_replace(&rewriter, i, i + 1, sign, utf8_encode(sign, c));
+    for (size_t at = piece->range.start, next; at < piece->range.end; at = next) {
+        char signs[SIGNS_BYTES];
+        size_t size = 0;
+        next = stay_end(piece->text->bytes, piece->range.end, at);
+        if (next > at)
+            text_rewriter_keep(&rewriter, at, next);
+        for (at = next; next < piece->range.end && size + SIGN_BYTES <= sizeof signs; next++) {
+            uint32_t c = byte_alphabet_sign((unsigned char)piece->text->bytes[next]);
+            if (c < 0x80)
+                break;
+            size += utf8_encode(signs + size, c);
+        }
+        text_rewriter_replace_bytes(&rewriter, at, signs, size, SIGN_BYTES);
     }
     return hand_on(step, encoder, &rewriter, err);
 }
