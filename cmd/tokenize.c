@@ -135,26 +135,38 @@ static void print_token(struct printer *printer, const struct token *token)
     add_row(printer, token, bytes, size);
 }
 
-/* Ids alone, with blanks between them; a row of equal ones is written once and copied. */
+/* Repeat what a text ends with so many times. */
+static void repeat(char *end, size_t size, size_t times)
+{
+    size_t left = size * times;
+    for (size_t there = size, part; left; left -= part, there += part, end += part) {
+        part = left < there ? left : there;
+        memcpy(end, end - there, part);
+    }
+}
+
+/* Ids alone, with blanks between them; of a row of equal ones the first is written and copied. */
 static void print_ids(struct printer *printer, const uint32_t *ids, size_t count)
 {
     char text[IDS_BYTES];
     size_t used = 0;
-    size_t size = 0; /* of the last id */
-    for (size_t i = 0; i < count; i++) {
+    size_t front = !printer->index; /* no blank before the first of all */
+    for (size_t i = 0, end; i < count; i = end) {
         if (used + NUM_COUNT_BYTES + 1 > sizeof text) {
-            stream_bytes(&printer->out, text, used);
-            used = size = 0;
+            stream_bytes(&printer->out, text + front, used - front);
+            used = front = 0;
         }
-        if (printer->index++)
-            text[used++] = ' ';
-        if (size && ids[i] == ids[i - 1])
-            memcpy(text + used, text + used - 1 - size, size);
-        else
-            size = num_count(text + used, ids[i]);
+        text[used] = ' ';
+        size_t size = 1 + num_count(text + used + 1, ids[i]);
         used += size;
+        size_t fit = (sizeof text - used) / size;
+        for (end = i + 1; end < count && end - i <= fit && ids[end] == ids[i]; end++)
+            ;
+        repeat(text + used, size, end - i - 1);
+        used += size * (end - i - 1);
     }
-    stream_bytes(&printer->out, text, used);
+    printer->index += count;
+    stream_bytes(&printer->out, text + front, used - front);
 }
 
 static int print_tokens(void *context, const struct token *tokens, size_t count, struct err *err)
