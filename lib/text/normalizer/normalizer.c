@@ -309,7 +309,9 @@ static void change_each(const struct normalizer *step, struct text_rewriter *rew
 {
     const struct aligned_text *in = rewriter->in;
     const unsigned char *text = (const unsigned char *)in->bytes;
-    char bytes[NORMALIZER_BYTES];
+    char bytes[NORMALIZER_BYTES]; /* what became of the last one that was asked for */
+    uint32_t last = UINT32_MAX;
+    int changed = NORMALIZER_SAME;
     for (size_t at = 0, end; at < in->size;) {
         uint32_t c = 0;
         int written = NORMALIZER_SAME;
@@ -319,7 +321,9 @@ static void change_each(const struct normalizer *step, struct text_rewriter *rew
         if (end == at) {
             length = utf8_decode(&c, in->bytes + at, in->size - at);
             end = utf8_row_end(in->bytes, in->size, at, length);
-            written = step->row->change(bytes, c);
+            changed = c == last ? changed : step->row->change(bytes, c);
+            written = changed;
+            last = c;
         }
         if (written == NORMALIZER_SAME)
             text_rewriter_keep(rewriter, at, end);
