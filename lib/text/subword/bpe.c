@@ -283,12 +283,22 @@ int bpe_piece_reserve(struct bpe_piece *piece, size_t size, struct err *err)
     return 0;
 }
 
+/* The end of a run: what is written before or after a character makes it another one. */
+static size_t run_end(const struct beginning *begin, size_t at, size_t size)
+{
+    const struct bpe *bpe = begin->bpe;
+    size_t end = utf8_row_end(begin->bytes, begin->size, at, size);
+    if (bpe->suffix.size && end == begin->size && end > at + size)
+        end -= size;
+    return bpe->prefix.size && !at ? size : end;
+}
+
 /* True where a piece is a few runs of known characters, or of bytes. */
 static bool find_runs(struct beginning *begin, struct bpe_runs *runs)
 {
     const struct bpe *bpe = begin->bpe;
     const char *bytes = begin->bytes;
-    if (begin->size <= BPE_SHORT_TOKENS || bpe->prefix.size || bpe->suffix.size)
+    if (begin->size <= BPE_SHORT_TOKENS)
         return false;
     for (size_t at = 0, end; at < begin->size; at = end) {
         uint32_t c = 0;
@@ -296,7 +306,7 @@ static bool find_runs(struct beginning *begin, struct bpe_runs *runs)
         size_t size = bpe->by_characters ? utf8_decode(&c, bytes + at, begin->size - at) : 1;
         if (runs->count == FEW_RUNS || !find_character(begin, at, at + size, &id))
             return false;
-        end = utf8_row_end(bytes, begin->size, at, size);
+        end = run_end(begin, at, size);
         if (!bpe_runs_add(runs, (struct bpe_run){id, (end - at) / size, size}))
             return false;
     }

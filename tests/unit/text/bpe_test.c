@@ -8,6 +8,10 @@
 
 enum { TEXT_BYTES = 600 };
 
+/* What is added to the id of a, b, c or d, where they are last or go a piece on; as far as there is
+ * something written for that. */
+enum { LATER = 18, LAST = 22 };
+
 /* Tokens are their bytes' ids in a row of letters: a is 0, b is 1, …, and what merges make follows
  * from 26 on. */
 static void open_letters(struct bpe *bpe, const struct bpe_merge *merges, size_t count)
@@ -102,9 +106,11 @@ static size_t slow_encode(const struct bpe *bpe, struct bpe_token *tokens, const
                           size_t size)
 {
     size_t count = size;
-    for (size_t i = 0; i < size; i++)
-        tokens[i] =
-            (struct bpe_token){bpe->byte_ids[(unsigned char)text[i]], (uint32_t)i, (uint32_t)i + 1};
+    for (size_t i = 0; i < size; i++) {
+        uint32_t id = bpe->byte_ids[(unsigned char)text[i]];
+        id += bpe->suffix.size && i + 1 == size ? LAST : bpe->prefix.size && i > 0 ? LATER : 0;
+        tokens[i] = (struct bpe_token){id, (uint32_t)i, (uint32_t)i + 1};
+    }
     for (;;) {
         size_t best = SIZE_MAX;
         size_t at = 0;
@@ -126,16 +132,16 @@ static size_t slow_encode(const struct bpe *bpe, struct bpe_token *tokens, const
 
 /* Merges of any two tokens that there are, so that ranks and lengths have no order; some make what
  * another one makes, too, so that pairs of a rank do not come up from left to right. */
-static void open_random(struct bpe *bpe, unsigned *seed)
+static void open_random_of(struct bpe *bpe, unsigned *seed, uint32_t letters)
 {
-    enum { LETTERS = 4, MERGES = 30 };
+    enum { MERGES = 30, PLAIN = 4 };
     struct bpe_merge merges[MERGES];
     for (uint32_t i = 0; i < MERGES; i++) {
-        uint32_t known = LETTERS + i; /* ids from 26 on stand for the last of them */
+        uint32_t known = letters + i; /* ids from 26 on stand for the last of them */
         uint32_t left = (uint32_t)rand_r(seed) % known;
         uint32_t right = i % 3 ? (uint32_t)rand_r(seed) % known : left; /* aaa: the left two */
-        merges[i].left = left < LETTERS ? left : 26 + left - LETTERS;
-        merges[i].right = right < LETTERS ? right : 26 + right - LETTERS;
+        merges[i].left = left < PLAIN ? left : 26 - letters + left;
+        merges[i].right = right < PLAIN ? right : 26 - letters + right;
         merges[i].id = 26 + (i % 2 ? i : (uint32_t)rand_r(seed) % (i + 1));
     }
     for (uint32_t i = MERGES - 1; i > 0; i--) { /* in any order */
@@ -145,6 +151,11 @@ static void open_random(struct bpe *bpe, unsigned *seed)
         merges[other] = swapped;
     }
     open_letters(bpe, merges, MERGES);
+}
+
+static void open_random(struct bpe *bpe, unsigned *seed)
+{
+    open_random_of(bpe, seed, 4);
 }
 
 static size_t expect_slow(const struct bpe *bpe, struct bpe_piece *piece, const char *text,
@@ -200,6 +211,43 @@ TEST(runs_are_what_the_slow_way_makes_of_them)
         bpe_release(&bpe);
         bpe_piece_release(&piece);
     }
+}
+
+/* A character that goes a piece on, or is its last, is another token than the same elsewhere. */
+TEST(runs_with_something_before_or_after_are_what_the_slow_way_makes_of_them)
+{
+    unsigned seed = 1;
+    size_t merged = 0;
+    struct bpe_piece piece = {0};
+    struct word_table words = {.form = WORD_BYTES};
+    ck_assert_int_eq(word_table_begin(&words, 16, 64, NULL), 0);
+    for (char c = 'a'; c <= 'd'; c++) {
+        char later[] = {'#', c};
+        char last[] = {c, '$'};
+        char both[] = {'#', c, '$'};
+        size_t letter = (size_t)(c - 'a');
+        ck_assert_int_eq(word_table_add(&words, (struct word){later, 2}, LATER + letter, NULL), 0);
+        ck_assert_int_eq(word_table_add(&words, (struct word){last, 2}, LAST + letter, NULL), 0);
+        ck_assert_int_eq(word_table_add(&words, (struct word){both, 3}, letter, NULL), 0);
+    }
+    for (int round = 0; round < 400; round++) {
+        char text[TEXT_BYTES];
+        struct bpe bpe;
+        size_t runs = 1 + (size_t)rand_r(&seed) % 5;
+        open_random_of(&bpe, &seed, 12);
+        bpe.words = &words;
+        *(round % 2 ? &bpe.suffix : &bpe.prefix) = (struct word){round % 2 ? "$" : "#", 1};
+        for (size_t i = 0; i < TEXT_BYTES; i++)
+            text[i] =
+                i % (TEXT_BYTES / runs) ? text[i - 1] : (char)('a' + (rand_r(&seed) >> 4) % 4);
+        if (round % 3 == 0) /* a run of one */
+            text[TEXT_BYTES - 1] = text[0];
+        merged += TEXT_BYTES - expect_slow(&bpe, &piece, text, TEXT_BYTES);
+        bpe_release(&bpe);
+        bpe_piece_release(&piece);
+    }
+    ck_assert_uint_gt(merged, 1000);
+    word_table_release(&words);
 }
 
 /* a b and c d make the same, so that its pairs with itself come up from left to right twice. */
