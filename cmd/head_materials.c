@@ -54,6 +54,7 @@ void head_materials_release(struct heads_job *job)
 {
     file_release(&job->pairs);
     file_release(&job->needles);
+    file_release(&job->gold);
 }
 
 /* --- pairs ------------------------------------------------------------------------------------ */

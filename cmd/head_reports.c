@@ -14,8 +14,11 @@ bool head_reports_asked(const struct options *options)
     return options->heads.composition || options->heads.gold;
 }
 
-int head_reports_check(struct output *output, const struct options *options, struct err *err)
+int head_reports_check(struct heads_job *job, struct err *err)
 {
+    const struct options *options = job->options;
+    struct output *output = &job->output;
+    size_t models = job->models.hashes ? job->models.names.count : 1;
     static const char *const others[] = {"composition", "score",  "map",      "sort", "null",
                                          "pairs",       "needle", "sentence", "file", "data"};
     const char *way = options->heads.gold ? "gold" : "composition";
@@ -28,7 +31,14 @@ int head_reports_check(struct output *output, const struct options *options, str
     if (output_choose(output, &options->output, err) || output_check_made(output, err))
         return -1;
     looks_note(&options->looks, output->format);
-    return 0;
+    if (models > 1 && output->format->one_sentence && !output->to_folder)
+        return err_usage(err,
+                         "--format %s: one file holds one model, found %zu: give a folder "
+                         "(-o DIR/), or csv or tidy",
+                         output->format->name, models);
+    job->shared = models > 1 && !options->heads.gold && !output->to_folder &&
+                  strcmp(output->format->name, "csv") == 0;
+    return options->heads.gold ? inputs_read_file(&job->gold, options->heads.gold, err) : 0;
 }
 
 /* --- how heads compose ------------------------------------------------------------------------ */
@@ -94,9 +104,9 @@ static int make_composition(struct report *report, struct heads_job *job,
 
 /* --- which find relations --------------------------------------------------------------------- */
 
-static int read_gold(struct heads_job *job, struct gold *gold, const struct file *file,
-                     struct err *err)
+static int read_gold(struct heads_job *job, struct gold *gold, struct err *err)
 {
+    const struct file *file = &job->gold;
     const char *path = inputs_shown_path(job->options->heads.gold);
     struct conllu_reader reader = {file->bytes, file->bytes + file->size, 1};
     struct conllu_sentence sentence;
@@ -138,10 +148,8 @@ static int make_gold(struct report *report, struct heads_job *job, const struct 
                      struct err *err)
 {
     struct gold gold = {.viewer = &job->session.viewer, .seed = (uint64_t)job->options->heads.seed};
-    struct file file = {0};
     struct arena *arena = &job->session.arena;
-    int failed = inputs_read_file(&file, job->options->heads.gold, err) ||
-                 read_gold(job, &gold, &file, err) || gold_report(report, &gold, arena, err);
+    int failed = read_gold(job, &gold, err) || gold_report(report, &gold, arena, err);
     if (!failed && gold.left_out)
         print_note("%zu pairs with a word that has no token of its own were left out",
                    gold.left_out);
@@ -151,7 +159,6 @@ static int make_gold(struct report *report, struct heads_job *job, const struct 
                                      gold.sentences == 1 ? "" : "s");
     }
     gold_release(&gold);
-    file_release(&file);
     return failed || !report->about ? -1 : 0;
 }
 
@@ -183,9 +190,10 @@ static int put_members(struct buf *members, const struct report *report, struct 
     return buf_check(members, err);
 }
 
-int head_reports_write(struct heads_job *job, struct output *output, struct err *err)
+int head_reports_write(struct heads_job *job, struct err *err)
 {
     const struct options *options = job->options;
+    struct output *output = &job->output;
     struct report report;
     struct buf members = {0};
     struct place place = page_place(&options->looks, &job->style);
@@ -193,10 +201,12 @@ int head_reports_write(struct heads_job *job, struct output *output, struct err 
                                      : make_composition(&report, job, output->format, err);
     if (!failed)
         failed = put_members(&members, &report, err);
-    place.count = 1;
+    place.index = job->models.open;
+    place.count = job->models.hashes ? job->models.names.count : 1;
+    place.model = job->models.hashes ? report.model : NULL;
+    place.sentences = 1;
     place.first_members = members.bytes;
-    failed = failed || output_open(output, err) ||
-             output_write_made(output, &report, &place, err) || output_commit(output, err);
+    failed = failed || output_open(output, err) || output_write_made(output, &report, &place, err);
     buf_release(&members);
     return failed ? -1 : 0;
 }

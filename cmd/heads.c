@@ -1,22 +1,16 @@
 /* heads.c: `attn-cli heads`: what every head of a model does, measured on texts and on repeated
  * random tokens. */
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/stream.h"
 #include "command.h"
 #include "heads.h"
-#include "write/text_line.h"
 
 /* --- options --------------------------------------------------------------------------------- */
 
 static int choose(struct heads_job *job, size_t *index, const char *option, const char *name,
                   size_t size, struct err *err)
 {
-    return score_choose(&job->scores, index, option, name, size, &job->session.arena, err);
+    return score_choose(&job->scores, index, option, name, size, &job->kept, err);
 }
 
 /* All that need no file which is not given; "offset" needs a number. */
@@ -105,11 +99,6 @@ static int choose_scores(struct heads_job *job, struct err *err)
     return check_files(job, err);
 }
 
-static bool is_form(const struct heads_job *job, const char *name)
-{
-    return strcmp(job->form->name, name) == 0;
-}
-
 /* Of a table, what is read or loaded: text and CSV; of maps every form. */
 static int check_options(struct heads_job *job, struct err *err)
 {
@@ -120,19 +109,25 @@ static int check_options(struct heads_job *job, struct err *err)
     job->form = format_choose(&table, &options->output, err);
     if (!job->form)
         return -1;
-    job->csv = is_form(job, "csv");
-    job->table = !job->map && (job->csv || is_form(job, "text"));
+    job->csv = heads_is_form(job, "csv");
+    job->table = !job->map && (job->csv || heads_is_form(job, "text"));
     if (job->sort && !job->table)
         return err_usage(err, "--sort: it is for the lines of text and csv, found %s%s",
                          job->map ? "--map " : "--format ",
                          job->map ? job->map->name : job->form->name);
-    bool is_data = job->csv || is_form(job, "tidy") || is_form(job, "json") ||
-                   is_form(job, "jsonl") || is_form(job, "safetensors");
-    job->survey.with_random = options->heads.null || (is_data && !job->map);
+    bool is_data = job->csv || heads_is_form(job, "tidy") || heads_is_form(job, "json") ||
+                   heads_is_form(job, "jsonl") || heads_is_form(job, "safetensors");
+    job->with_random = options->heads.null || (is_data && !job->map);
+    job->shared = job->models.hashes && job->table && !job->csv;
     return 0;
 }
 
 /* --- measuring ------------------------------------------------------------------------------- */
+
+static bool of_weights(const struct score *score)
+{
+    return score->row->material == OF_WORDS || score->row->material == OF_PAIRS;
+}
 
 static int add_text(struct heads_job *job, size_t index, struct err *err)
 {
@@ -145,7 +140,7 @@ static int add_text(struct heads_job *job, size_t index, struct err *err)
     return failed;
 }
 
-/* What a model lacks is left out, unless it was asked for by name. */
+/* What a model lacks is left out, of all models, unless it was asked for by name. */
 static int leave_out(struct heads_job *job, struct err *err)
 {
     const struct model *model = &job->session.viewer.model;
@@ -155,12 +150,16 @@ static int leave_out(struct heads_job *job, struct err *err)
         return 0;
     if (!circuits_check(model, true, &why))
         return 0;
-    if (!job->options->heads.score || strcmp(job->options->heads.score, "all") != 0)
+    if (!job->options->heads.score || strcmp(job->options->heads.score, "all") != 0 ||
+        (job->sort && of_weights(job->sort)))
         return err_adopt(err, &why);
     for (size_t i = 0; i < job->scores.count; i++) {
-        enum score_material material = job->scores.items[i].row->material;
-        if (material != OF_WORDS && material != OF_PAIRS)
-            job->scores.items[kept++] = job->scores.items[i];
+        const struct score *score = &job->scores.items[i];
+        if (of_weights(score))
+            continue;
+        if (job->sort == score)
+            job->sort = &job->scores.items[kept];
+        job->scores.items[kept++] = *score;
     }
     job->scores.count = kept;
     print_note("copying and successor are left out: %s", why.text);
@@ -182,24 +181,54 @@ static int find_bos(struct heads_job *job, struct err *err)
     return 0;
 }
 
-static int measure(struct heads_job *job, struct err *err)
+/* A table that models share has the same heads of each. */
+static int check_shape(struct heads_job *job, struct err *err)
 {
+    const struct config *c = &job->session.viewer.model.config;
+    if (!job->shared || job->models.open == 0) {
+        job->layers = c->n_layer;
+        job->heads = c->n_head;
+        return 0;
+    }
+    if (c->n_layer == job->layers && c->n_head == job->heads)
+        return 0;
+    return err_usage(err,
+                     "expected the %zu layers of %zu heads of '%s', found %zu of %zu: --format "
+                     "tidy takes models of any shape",
+                     job->layers, job->heads, job->models.names.names[0], c->n_layer, c->n_head);
+}
+
+static int read_model(void *context, struct err *err)
+{
+    struct heads_job *job = context;
     struct session *session = &job->session;
+    struct viewer *viewer = &session->viewer;
     struct head_survey *survey = &job->survey;
-    survey->viewer = &session->viewer;
-    survey->scores = &job->scores;
-    survey->seed = (uint64_t)job->options->heads.seed;
-    if (inputs_open(&session->inputs, &job->options->input, INPUTS_ANY, err) ||
-        head_materials_open(job, err))
+    if (session_open_model(session, err) ||
+        inputs_set_tokenizer(viewer->tokenizer, &viewer->model.folder, &job->options->input, err) ||
+        session_edit(session, err) || check_shape(job, err))
         return -1;
-    survey->on_texts = session->inputs.count > 0;
+    if (head_reports_asked(job->options))
+        return 0;
+    *survey = (struct head_survey){.viewer = viewer,
+                                   .scores = &job->scores,
+                                   .seed = (uint64_t)job->options->heads.seed,
+                                   .on_texts = session->inputs.count > 0,
+                                   .with_random = job->with_random};
     if (leave_out(job, err) || find_bos(job, err) || head_survey_open(survey, &session->arena, err))
         return -1;
     if (session->inputs.count)
-        print_note_of_tokenizer(session->viewer.tokenizer);
+        print_note_of_tokenizer(viewer->tokenizer);
+    return 0;
+}
+
+static int measure(struct heads_job *job, struct err *err)
+{
+    struct head_survey *survey = &job->survey;
     size_t repeats = head_survey_needs(survey, OF_REPEATS) ? HEAD_SURVEY_REPEATS : 0;
-    size_t texts = head_survey_needs(survey, OF_TEXTS) ? session->inputs.count : 0;
+    size_t texts = head_survey_needs(survey, OF_TEXTS) ? job->session.inputs.count : 0;
     progress_begin(&job->progress, "texts");
+    job->done = 0;
     job->steps = repeats + texts + job->needle_count + (job->options->heads.pairs != NULL) +
                  head_survey_needs(survey, OF_WORDS);
     for (size_t i = 0; i < repeats; i++) {
@@ -218,147 +247,31 @@ static int measure(struct heads_job *job, struct err *err)
     return 0;
 }
 
-/* Say what was measured on what, where the form does not, and that a pipe had no text. */
-static int note_material(const struct heads_job *job, struct err *err)
+static int look(void *context, struct err *err)
 {
-    const struct inputs *inputs = &job->session.inputs;
-    struct stat status;
-    struct buf text = {0};
-    bool is_text = !fstat(STDIN_FILENO, &status) && !S_ISCHR(status.st_mode);
-    bool is_said = is_form(job, "text") || is_form(job, "json") || is_form(job, "jsonl");
-    if (inputs->path && !inputs->count && is_text)
-        print_note("standard input is empty: measured on repeated random tokens");
-    int failed = head_survey_origin(&text, &job->survey, err);
-    bool of_texts = true; /* alone: that goes without saying */
-    for (int material = 0; material < OF_TEXTS; material++)
-        of_texts &= !head_survey_needs(&job->survey, (enum score_material)material);
-    if (!failed && inputs->count && !is_said && !of_texts)
-        print_note("%s", text.bytes);
-    buf_release(&text);
-    return failed ? -1 : 0;
+    struct heads_job *job = context;
+    if (head_reports_asked(job->options))
+        return head_reports_write(job, err);
+    return measure(job, err) || head_output_keep(job, err) ? -1 : 0;
 }
 
-/* --- a line a head --------------------------------------------------------------------------- */
-
-/* A line, and what it is sorted by: NaN comes last. */
-struct sorted_line {
-    struct head_line line;
-    double key;
-};
-
-/* The highest first; then by layer and head. */
-static int compare(const void *a, const void *b)
-{
-    const struct sorted_line *one = a;
-    const struct sorted_line *other = b;
-    if (one->key != other->key)
-        return one->key < other->key ? 1 : -1;
-    if (one->line.layer != other->line.layer)
-        return one->line.layer < other->line.layer ? -1 : 1;
-    return (one->line.head > other->line.head) - (one->line.head < other->line.head);
-}
-
-static int fill_lines(struct sorted_line *lines, const struct heads_job *job,
-                      const struct head_table *table, double *values)
-{
-    size_t heads = job->session.viewer.model.config.n_head;
-    for (size_t i = 0; i < table->count; i++) {
-        struct head_line line = {i / heads, i % heads, values + i * table->column_count};
-        for (size_t k = 0; k < table->column_count; k++)
-            values[i * table->column_count + k] = head_survey_score(
-                table->columns[k].score, line.layer, line.head, table->columns[k].random);
-        double key = job->sort ? head_survey_score(job->sort, line.layer, line.head, false) : 0;
-        lines[i] = (struct sorted_line){line, isnan(key) ? -INFINITY : key};
-    }
-    qsort(lines, table->count, sizeof *lines, compare);
-    return 0;
-}
-
-static int make_table(struct head_table *table, struct heads_job *job, struct err *err)
-{
-    const struct config *c = &job->session.viewer.model.config;
-    struct arena *arena = &job->session.arena;
-    size_t count = c->n_layer * c->n_head;
-    size_t ways = job->survey.with_random ? 2 : 1;
-    size_t across = job->scores.count * ways;
-    struct head_column *columns = arena_alloc(arena, across, sizeof *columns, err);
-    struct sorted_line *sorted = arena_alloc(arena, count, sizeof *sorted, err);
-    struct head_line *lines = arena_alloc(arena, count, sizeof *lines, err);
-    double *values = arena_alloc(arena, count * across, sizeof *values, err);
-    if (!columns || !sorted || !lines || !values)
-        return -1;
-    for (size_t k = 0; k < across; k++)
-        columns[k] = (struct head_column){&job->scores.items[k / ways], k % ways > 0};
-    *table = (struct head_table){columns, across, lines, count};
-    fill_lines(sorted, job, table, values);
-    for (size_t i = 0; i < count; i++)
-        lines[i] = sorted[i].line;
-    return 0;
-}
-
-/* --- writing --------------------------------------------------------------------------------- */
-
-static int write_origin(struct stream *out, const struct heads_job *job, struct err *err)
-{
-    struct buf text = {0};
-    size_t columns = page_columns(&job->options->looks);
-    int failed = head_survey_origin(&text, &job->survey, err);
-    stream_char(out, '\n');
-    if (!failed)
-        text_wrap(out, text.bytes, 0, 0, columns ? columns : text.size);
-    buf_release(&text);
-    return failed;
-}
-
-static int write_table(struct stream *out, struct heads_job *job, const struct place *place,
-                       struct err *err)
-{
-    struct head_table table;
-    if (make_table(&table, job, err))
-        return -1;
-    if (job->csv) {
-        head_table_csv(out, &table);
-        return 0;
-    }
-    return head_table_write(out, &table, place, err) || write_origin(out, job, err) ? -1 : 0;
-}
-
-static int write_maps(struct stream *out, struct heads_job *job, const struct place *place,
-                      struct err *err)
-{
-    struct buf title = {0};
-    struct measured measured;
-    struct measured_list list = {.items = &measured, .count = 1};
-    buf_format(&title, "%s · what its heads do", job->session.viewer.model.name);
-    int failed = buf_check(&title, err) ||
-                 head_survey_measure(&measured, &job->survey, job->map, &job->session.arena, err);
-    list.title = measured.title = title.bytes;
-    failed = failed || job->form->write(out, &list, place, err);
-    buf_release(&title);
-    return failed ? -1 : 0;
-}
-
-static int write_scores(struct heads_job *job, struct err *err)
+/* What is asked for, before there is a model. */
+static int prepare(struct heads_job *job, struct err *err)
 {
     const struct options *options = job->options;
-    struct stream out = {0};
-    int failed =
-        measure(job, err) || output_to(&out, options->output.path, err) || note_material(job, err);
-    struct place place = page_place(&options->looks, &job->style);
-    failed = failed || (job->table ? write_table : write_maps)(&out, job, &place, err) ||
-             stream_commit(&out, err);
-    stream_discard(&out);
-    return failed ? -1 : 0;
-}
-
-static int open_model(struct heads_job *job, struct err *err)
-{
-    struct viewer *viewer = &job->session.viewer;
-    const struct options *options = job->options;
-    return session_open_model(&job->session, err) ||
-                   inputs_set_tokenizer(viewer->tokenizer, &viewer->model.folder, &options->input,
-                                        err) ||
-                   session_edit(&job->session, err)
+    struct arena *arena = &job->kept;
+    if (looks_read(&job->style, options, err) || model_list_read(&job->models, options, arena, err))
+        return -1;
+    if (head_reports_asked(options))
+        return head_reports_check(job, err);
+    size_t models = job->models.hashes ? job->models.names.count : 1;
+    job->found = arena_alloc(arena, models, sizeof *job->found, err);
+    if (!job->found || (models > 1 && side_by_side_init(&job->beside, job->models.names.names,
+                                                        models, 0, arena, err)))
+        return -1;
+    return check_options(job, err) ||
+                   inputs_open(&job->session.inputs, &options->input, INPUTS_ANY, err) ||
+                   head_materials_open(job, err)
                ? -1
                : 0;
 }
@@ -366,15 +279,13 @@ static int open_model(struct heads_job *job, struct err *err)
 int heads_command(const struct options *options, struct err *err)
 {
     struct heads_job job = {.options = options, .session.options = options};
-    struct output output = {0};
-    bool of_reports = head_reports_asked(options);
-    int failed =
-        looks_read(&job.style, options, err) ||
-        (of_reports ? head_reports_check(&output, options, err) : check_options(&job, err)) ||
-        open_model(&job, err) ||
-        (of_reports ? head_reports_write(&job, &output, err) : write_scores(&job, err));
-    output_discard(&output);
+    const struct model_turn turn = {&job.session, read_model, look, &job};
+    int failed = prepare(&job, err) || model_list_each(&job.models, &turn, err) ||
+                 (head_reports_asked(options) ? output_commit(&job.output, err)
+                                              : head_output_write(&job, err));
+    output_discard(&job.output);
     head_materials_release(&job);
     session_release(&job.session);
+    arena_release(&job.kept);
     return failed ? -1 : 0;
 }

@@ -40,6 +40,6 @@ enum { LOOKING = ATTENDING | FOR_ATTRIBUTE };
 
 /* Whose passes can be edited; who sets models beside each other. */
 enum { EDITED = (ATTENDING & ~FOR_PATCH) | FOR_HEADS | FOR_COMPARE };
-enum { SEVERAL_MODELS = FOR_SCORE | FOR_LENS | FOR_COMPARE };
+enum { SEVERAL_MODELS = FOR_SCORE | FOR_LENS | FOR_HEADS | FOR_COMPARE };
 
 #endif

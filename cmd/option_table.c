@@ -8,8 +8,7 @@
 
 const struct option_row option_rows[] = {
     STRING("model", 'm', "DIR|NAME", model.name,
-           (LOOKING & ~SEVERAL_MODELS) | FOR_TOKENIZE | FOR_INFO | FOR_BENCH | FOR_HEADS |
-               FOR_BATCH | FOR_ITEM,
+           (LOOKING & ~SEVERAL_MODELS) | FOR_TOKENIZE | FOR_INFO | FOR_BENCH | FOR_BATCH | FOR_ITEM,
            "a model directory or a bundled model (default: $ATTN_MODEL, else tiny)"),
     STRINGS("model", 'm', "DIR|NAME", model.names, SEVERAL_MODELS | NOT_BATCH | NOT_ITEM,
             "a model, or several, as 'pythia/step*' (default: $ATTN_MODEL, else tiny)"),

@@ -35,6 +35,7 @@ struct measured {
     const char *title; /* for people */
     const char *name;  /* what tells it from the others of its list */
     const char *model;
+    const char *hash; /* of its weights, for JSON; NULL: not told */
     uint64_t texts;
     const struct measured_column *columns; /* [column_count], of a list all the same names */
     size_t column_count;

@@ -110,6 +110,7 @@ struct head_line {
 };
 
 struct head_table {
+    const char *model; /* of several; NULL: there is one */
     const struct head_column *columns;
     size_t column_count;
     const struct head_line *lines;
@@ -120,6 +121,8 @@ struct head_table {
 int head_table_write(struct stream *out, const struct head_table *table, const struct place *place,
                      struct err *err);
 
-void head_table_csv(struct stream *out, const struct head_table *table);
+/* Below the head of the first, with the columns of all. */
+int head_table_csv(struct stream *out, const struct head_table *table, bool is_first,
+                   struct err *err);
 
 #endif

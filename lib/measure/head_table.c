@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "write/csv.h"
 #include "write/table.h"
 #include "write/text_line.h"
 
@@ -222,19 +223,31 @@ int head_table_write(struct stream *out, const struct head_table *what, const st
     return failed ? -1 : 0;
 }
 
-void head_table_csv(struct stream *out, const struct head_table *what)
+int head_table_csv(struct stream *out, const struct head_table *what, bool is_first,
+                   struct err *err)
 {
-    stream_text(out, "layer,head");
-    for (size_t k = 0; k < what->column_count; k++)
-        stream_format(out, ",%s%s", what->columns[k].score->name,
-                      what->columns[k].random ? ".null" : "");
-    stream_char(out, '\n');
-    for (size_t i = 0; i < what->count; i++) {
-        stream_format(out, "%zu,%zu", what->lines[i].layer, what->lines[i].head);
+    struct buf model = {0};
+    buf_text(&model, "");
+    if (what->model) {
+        csv_field(&model, what->model);
+        buf_char(&model, ',');
+    }
+    int failed = buf_check(&model, err);
+    if (is_first && !failed) {
+        stream_format(out, "%slayer,head", what->model ? "model," : "");
+        for (size_t k = 0; k < what->column_count; k++)
+            stream_format(out, ",%s%s", what->columns[k].score->name,
+                          what->columns[k].random ? ".null" : "");
+        stream_char(out, '\n');
+    }
+    for (size_t i = 0; i < what->count && !failed; i++) {
+        stream_format(out, "%s%zu,%zu", model.bytes, what->lines[i].layer, what->lines[i].head);
         for (size_t k = 0; k < what->column_count; k++) {
             stream_char(out, ',');
             stream_float(out, (float)what->lines[i].values[k]);
         }
         stream_char(out, '\n');
     }
+    buf_release(&model);
+    return failed;
 }

@@ -275,6 +275,8 @@ static void put_group(struct json_writer *json, const char *name, const struct m
 {
     json_put_open(json, name, '{');
     json_put_text(json, "model", measured->model);
+    if (measured->hash)
+        json_put_text(json, "weights_sha256", measured->hash);
     json_put_integer(json, "texts", measured->texts);
     json_put_open(json, "settings", '{');
     for (size_t k = 0; k < measured->column_count; k++)
