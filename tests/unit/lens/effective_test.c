@@ -58,6 +58,32 @@ TEST_LOOP(effective_attention_is_that_of_the_reference, INSTRUMENTS_FAMILIES)
     instruments_release(&golden);
 }
 
+/* Of what oracle/flow.py found, and of tiny beside the families. */
+TEST_LOOP(flow_is_that_of_networkx, INSTRUMENTS_FAMILIES + 1)
+{
+    bool is_tiny = _i == INSTRUMENTS_FAMILIES;
+    const char *model = is_tiny ? "tiny" : instruments_families[_i];
+    struct instruments_golden golden = {0};
+    char name[64 + SITE_NAME_BYTES];
+    snprintf(golden.path, sizeof golden.path, "tests/golden-families/%s", model);
+    golden.folder.path = "tests/oracle";
+    ck_assert_msg(!safetensors_open(&golden.tensors, &golden.folder, "flow.safetensors", &err),
+                  "%s (run from the repository's root)", err.text);
+    snprintf(name, sizeof name, "%s/ids", model);
+    const float *ids = instruments_find(&golden, name, 0);
+    for (size_t i = 0; i < safetensors_find(&golden.tensors, name)->count; i++)
+        buf_format(&golden.ids, "%s%g", i ? "," : "", (double)ids[i]);
+    open(is_tiny ? model : golden.path, golden.ids.bytes);
+    ck_assert_msg(!look("flow", NULL), "%s", err.text);
+    ck_assert_uint_eq(report.tensor_count, viewer.model.config.n_layer);
+    for (size_t layer = 0; layer < report.tensor_count; layer++) {
+        const struct kept *kept = &report.tensors[layer];
+        snprintf(name, sizeof name, "%s/h.%zu.flow", model, layer);
+        instruments_expect(&golden, name, kept->data, kept_cells(kept), 1e-5);
+    }
+    instruments_release(&golden);
+}
+
 /* --- what is selected ------------------------------------------------------------------------- */
 
 static bool same(const struct kept *a, const struct kept *b)
