@@ -4,11 +4,15 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/num.h"
 #include "measure/patching_parts.h"
 #include "measure/text_origin.h"
 #include "model/sampler.h"
 
-enum { BATCH_TOKENS = 1024 };
+enum {
+    BATCH_TOKENS = 1024,
+    CACHE_BYTES = 256 << 20, /* of copies that share a pass, or one's */
+};
 
 const struct patch_over_row patch_overs[PATCH_OVERS] = {
     [PATCH_HEADS] = {"heads", SITE_CONTEXT, "what each head gives (default)"},
@@ -65,9 +69,11 @@ static int run_both(struct sweep *s)
     struct selection selection = {.sites = site_bit(SITE_RESID_PRE) | site_bit(s->site) |
                                            site_bit(SITE_LOGITS),
                                   .last_logits = true};
-    struct text texts[] = {{.ids = s->base.ids, .count = s->tokens},
+    struct text texts[] = {{.ids = s->base.ids, .count = s->tokens, .cache = &s->cache},
                            {.ids = s->other.ids, .count = s->tokens}};
     struct text_list both = {texts, 2, 0, NULL};
+    if (!s->cached)
+        texts[0].cache = NULL;
     if (take_room(&s->base, s) || take_room(&s->other, s) ||
         selection_layers(&selection, NULL, s->config, &s->kept, s->err) ||
         capture_init(&capture, &selection, s->config, 2, &s->kept, s->err) ||
@@ -78,19 +84,46 @@ static int run_both(struct sweep *s)
     return 0;
 }
 
-/* Is it the same in both texts, or of no use to the answer? */
-static bool changes_nothing(const struct sweep *s, size_t layer, size_t column)
+/* Caches for copies, as many as share a pass. */
+static int take_copies(struct sweep *s)
 {
-    const struct tensor *base = &s->base.values[layer];
-    size_t step = base->stride[0];
-    bool late = layer + 1 == s->config->n_layer && s->site > SITE_CONTEXT;
-    if (late && column + 1 < s->tokens)
-        return true;
-    return memcmp(base->data + column * step, s->other.values[layer].data + column * step,
-                  step * sizeof *base->data) == 0;
+    size_t columns = s->found->columns;
+    size_t each = s->cached ? cache_bytes(s->config, s->cache.precision, s->tokens) : 1;
+    size_t most = s->plan->batch_tokens ? s->plan->batch_tokens : BATCH_TOKENS;
+    most = num_min(num_min(most / s->tokens, CACHE_BYTES / each), columns);
+    s->most = most ? most : 1;
+    s->copies = arena_alloc(&s->kept, s->most, sizeof *s->copies, s->err);
+    for (size_t i = 0; s->copies && s->cached && i < s->most; i++)
+        if (cache_init(&s->copies[i].cache, s->config, s->err))
+            return -1;
+    return s->copies ? 0 : -1;
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */
+
+static bool differ(const struct sweep *s, size_t layer, size_t first, size_t count)
+{
+    return memcmp(s->base.values[layer].data + first, s->other.values[layer].data + first,
+                  count * sizeof(float)) != 0;
+}
+
+/* The first token whose value in a cell is not the same in both texts. Past the end: there is none,
+ * or it is of no use to the answer. */
+static size_t first_change(const struct sweep *s, size_t layer, size_t column)
+{
+    const struct tensor *base = &s->base.values[layer];
+    size_t at = column * base->stride[0];
+    size_t token = column;
+    bool late = layer + 1 == s->config->n_layer && s->site > SITE_CONTEXT;
+    if (!site_has_heads(s->site))
+        return (late && column + 1 < s->tokens) || !differ(s, layer, at, base->stride[0])
+                   ? s->tokens
+                   : token;
+    for (token = 0; token < s->tokens; token++, at += base->stride[1])
+        if (differ(s, layer, at, base->stride[1]))
+            break;
+    return token;
+}
 
 static int run_chunk(struct sweep *s, struct copies *copies)
 {
@@ -102,25 +135,28 @@ static int run_chunk(struct sweep *s, struct copies *copies)
 }
 
 /* The cells of a layer, some at a time. */
-static int run_layer(struct sweep *s, size_t layer, size_t *columns, double *logits)
+static int run_layer(struct sweep *s, size_t layer, struct copies copies)
 {
     struct patching *found = s->found;
     double *cells = found->logits + (layer - found->first_layer) * found->columns;
     double unpatched = s->plan->noise ? found->clean : found->corrupt;
-    struct copies copies = {.layer = layer, .columns = columns, .logits = logits};
+    copies.layer = layer;
     if (!s->base.values[layer].rank)
         return 0;
     for (size_t i = 0; i < found->columns; i++) {
-        bool idle = changes_nothing(s, layer, found->first_column + i);
+        size_t column = found->first_column + i;
+        size_t first = first_change(s, layer, column);
         cells[i] = unpatched;
-        if (!idle)
-            columns[copies.count++] = found->first_column + i;
+        if (first < s->tokens) {
+            copies.columns[copies.count] = column;
+            copies.firsts[copies.count++] = s->cached ? first : 0;
+        }
         if (copies.count < s->most && (i + 1 < found->columns || !copies.count))
             continue;
         if (run_chunk(s, &copies))
             return -1;
         for (size_t k = 0; k < copies.count; k++)
-            cells[columns[k] - found->first_column] = logits[k];
+            cells[copies.columns[k] - found->first_column] = copies.logits[k];
         copies.count = 0;
     }
     s->done += found->columns;
@@ -154,11 +190,14 @@ static int time_pass(struct sweep *s)
 static int run_all(struct sweep *s)
 {
     struct patching *found = s->found;
-    size_t *columns = arena_alloc(&s->kept, found->columns, sizeof *columns, s->err);
-    double *logits = arena_alloc(&s->kept, found->columns, sizeof *logits, s->err);
-    int failed = !columns || !logits;
+    struct copies copies = {
+        .columns = arena_alloc(&s->kept, s->most, sizeof *copies.columns, s->err),
+        .firsts = arena_alloc(&s->kept, s->most, sizeof *copies.firsts, s->err),
+        .logits = arena_alloc(&s->kept, s->most, sizeof *copies.logits, s->err),
+    };
+    int failed = !copies.columns || !copies.firsts || !copies.logits;
     for (size_t i = 0; i < found->layers && !failed; i++)
-        failed = time_pass(s) || run_layer(s, found->first_layer + i, columns, logits);
+        failed = time_pass(s) || run_layer(s, found->first_layer + i, copies);
     return failed ? -1 : 0;
 }
 
@@ -248,12 +287,12 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
         .tokens = plan->position + 1,
         .base.ids = base->ids,
         .other.ids = other->ids,
+        .cached = !viewer->model.config.mechanism.renormalise,
+        .cache.config = &viewer->model.config,
         .run = {&viewer->machine, &viewer->model.config, &viewer->model.weights, NULL, NULL, NULL},
         .err = err,
     };
     double begun = clock_seconds();
-    size_t most = (plan->batch_tokens ? plan->batch_tokens : BATCH_TOKENS) / s.tokens;
-    s.most = most ? most : 1;
     *patching = (struct patching){.plan = plan};
     if (text_origin_check(viewer, err) || check_lengths(plan, err) || check_site(plan, s.site, err))
         return -1;
@@ -262,8 +301,12 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
     patching->logits = arena_alloc(arena, cells, sizeof *patching->logits, err);
     for (size_t i = 0; patching->logits && i < cells; i++)
         patching->logits[i] = NAN;
-    int failed = !patching->logits || run_both(&s) || read_sides(&s) || run_all(&s);
+    int failed =
+        !patching->logits || run_both(&s) || read_sides(&s) || take_copies(&s) || run_all(&s);
     patching->seconds += clock_seconds() - begun;
+    for (size_t i = 0; s.copies && i < s.most; i++)
+        cache_release(&s.copies[i].cache);
+    cache_release(&s.cache);
     arena_release(&s.chunk);
     arena_release(&s.kept);
     return failed ? -1 : 0;

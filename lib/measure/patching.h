@@ -8,8 +8,9 @@
  * fraction then is what is left of the answer.
  *
  * Copies of one text share passes. A copy begins in the layer that is patched, with the stream that
- * the text has there; of a patched head only what comes after the heads is computed in its layer;
- * and in the last layer only what the last token needs. A part that has the same value in both
+ * the text has there, and with the first token that the patch changes: those before it are in a
+ * cache. Of a patched head only what comes after the heads is computed in its layer; and in the
+ * last layer only what the last token needs. A part that has the same value in both
  * texts changes nothing, and is not run.
  *
  *     struct patching_plan plan = {&viewer, &clean, &corrupt, .answer = 4, .against = -1};

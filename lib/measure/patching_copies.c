@@ -43,57 +43,98 @@ static struct matrix new_rows(struct sweep *s, size_t rows, size_t columns)
 /* The last row of each text. */
 static int keep_last(void *context, const struct announcement *seen, struct err *err)
 {
-    struct copies *copies = context;
-    struct matrix to = seen->site == SITE_CONTEXT ? copies->context : copies->x;
-    struct tensor last = seen->values;
-    size_t axis = last.rank - 2;
+    const struct matrix *rows = context;
+    struct tensor last = tensor_slice(&seen->values, seen->values.shape[0] - 1);
     (void)err;
-    last.data += (last.shape[axis] - 1) * last.stride[axis];
-    last.shape[axis] = 1;
-    tensor_copy(to.data + seen->text * to.stride, &last);
+    tensor_copy(rows->data + seen->text * rows->stride, &last);
     return 0;
 }
 
-static struct text *new_texts(struct sweep *s, size_t count)
+/* --- copies in passes ------------------------------------------------------------------------- */
+
+/* A copy's cache has the base's tokens before that one, and no others. */
+static int restore(struct sweep *s, struct copy_cache *copy, size_t first)
 {
-    struct text *texts = arena_alloc(&s->chunk, count, sizeof *texts, s->err);
-    for (size_t i = 0; texts && i < count; i++)
-        texts[i] = (struct text){.ids = s->base.ids, .count = s->tokens};
+    if (copy->sound < first && cache_copy(&copy->cache, &s->cache, s->err))
+        return -1;
+    copy->sound = first;
+    cache_forget(&copy->cache, first);
+    return 0;
+}
+
+/* The tokens of each copy from the first that changes on; all, where they see those to come. */
+static struct text *changed_texts(struct sweep *s, const struct copies *copies)
+{
+    struct text *texts = arena_alloc(&s->chunk, copies->count, sizeof *texts, s->err);
+    for (size_t i = 0; texts && i < copies->count; i++) {
+        size_t first = copies->firsts[i];
+        texts[i] = (struct text){.ids = s->base.ids + first, .count = s->tokens - first};
+        if (s->cached && restore(s, &s->copies[i], first))
+            return NULL;
+        if (s->cached)
+            texts[i].cache = &s->copies[i].cache;
+    }
     return texts;
 }
 
-/* Run the copies from a layer on, each with the stream that it has there, under edits. Of the last
- * layer's rows the last one is enough, unless what comes after its heads is edited. */
+/* One row after the other, of each copy so many. */
+static const float **streams_of(struct sweep *s, struct matrix x, size_t count)
+{
+    const float **streams = arena_alloc(&s->chunk, count, sizeof *streams, s->err);
+    for (size_t i = 0; streams && i < count; i++)
+        streams[i] = x.data + i * (x.rows / count) * x.stride;
+    return streams;
+}
+
+/* What a site of the last layer has in the last row of each text. */
+static int run_to(struct sweep *s, struct matrix rows, enum site site, const struct text_list *list)
+{
+    struct selection selection = {.sites = site_bit(site)};
+    struct tap tap = {.sink = keep_last, .context = &rows};
+    return selection_layers(&selection, "-1", s->config, &s->chunk, s->err) ||
+           viewer_run(s->plan->viewer, &selection, list, tap, s->err);
+}
+
+/* Take the copies to the last layer, where what other rows are there for is in the caches, and
+ * through it with the last row alone. */
+static int run_cached(struct sweep *s, struct matrix rows, const struct text_list *list,
+                      struct text *texts)
+{
+    struct stream_start last = {s->config->n_layer - 1, streams_of(s, rows, list->count)};
+    struct text_list last_rows = {texts, list->count, 0, &last};
+    if (!last.streams || run_to(s, rows, SITE_RESID_PRE, list))
+        return -1;
+    for (size_t i = 0; i < list->count; i++) {
+        cache_forget(texts[i].cache, s->tokens - 1);
+        texts[i].ids = s->base.ids + s->tokens - 1;
+        texts[i].count = 1;
+    }
+    return run_to(s, rows, logits_site(s->config), &last_rows);
+}
+
+/* Run the copies from a layer on to their logits, each with the stream that it has there. */
 static int run_on(struct sweep *s, struct copies *copies, const struct stream_start *start,
                   const struct edits *edits)
 {
     struct viewer *viewer = s->plan->viewer;
-    const struct config *c = s->config;
-    bool late = edits && s->site > SITE_CONTEXT && start->layer + 1 == c->n_layer;
-    struct selection selection = {.sites = site_bit(SITE_RESID_PRE) | site_bit(SITE_CONTEXT)};
-    struct text *texts = new_texts(s, copies->count);
+    struct text *texts = changed_texts(s, copies);
     struct text_list list = {texts, copies->count, 0, start};
-    struct tap tap = {.sink = keep_last, .context = copies};
-    copies->x = new_rows(s, copies->count, c->n_embd);
-    copies->context = new_rows(s, copies->count, c->n_head * c->d_v);
-    if (late)
-        selection.sites = site_bit(logits_site(c));
-    if (!texts || !copies->x.data || !copies->context.data ||
-        selection_layers(&selection, "-1", c, &s->chunk, s->err))
+    struct matrix rows = new_rows(s, copies->count, s->config->n_embd);
+    if (!texts || !rows.data || !start->streams)
         return -1;
     viewer->edits = edits;
-    int failed = viewer_run(viewer, &selection, &list, tap, s->err) ||
-                 (!late && attended(s, c->n_layer - 1, copies->x, copies->context));
+    int failed = s->cached ? run_cached(s, rows, &list, texts)
+                           : run_to(s, rows, logits_site(s->config), &list);
     viewer->edits = NULL;
-    return failed ? -1 : read_logits(s, copies->x, late, copies->logits);
+    return failed ? -1 : read_logits(s, rows, true, copies->logits);
 }
 
 /* All with the base's own stream into a layer. */
-static const float **base_streams(struct sweep *s, size_t count, size_t layer)
+static const float **base_streams(struct sweep *s, const struct copies *copies, size_t layer)
 {
-    const float **streams = arena_alloc(&s->chunk, count, sizeof *streams, s->err);
-    for (size_t i = 0; streams && i < count; i++)
-        streams[i] = s->base.streams[layer];
+    const float **streams = arena_alloc(&s->chunk, copies->count, sizeof *streams, s->err);
+    for (size_t i = 0; streams && i < copies->count; i++)
+        streams[i] = s->base.streams[layer] + copies->firsts[i] * s->config->n_embd;
     return streams;
 }
 
@@ -106,9 +147,9 @@ int patching_run_edited(struct sweep *s, struct copies *copies)
     struct edit_range *places = arena_alloc(&s->chunk, copies->count, sizeof *places, s->err);
     struct edit_range layer = {(ptrdiff_t)copies->layer, (ptrdiff_t)copies->layer};
     struct edit *items = arena_alloc(&s->chunk, copies->count, sizeof *items, s->err);
-    struct stream_start start = {copies->layer, base_streams(s, copies->count, copies->layer)};
+    struct stream_start start = {copies->layer, base_streams(s, copies, copies->layer)};
     struct edits edits = {items, copies->count, 0};
-    if (!places || !items || !start.streams)
+    if (!places || !items)
         return -1;
     for (size_t i = 0; i < copies->count; i++) {
         ptrdiff_t place = (ptrdiff_t)copies->columns[i];
@@ -128,15 +169,23 @@ int patching_run_edited(struct sweep *s, struct copies *copies)
 
 /* --- heads, and paths from them --------------------------------------------------------------- */
 
+/* Rows of the copies from one token on, given what their heads give. */
+struct sent {
+    const struct copies *copies;
+    size_t first, rows;
+    struct matrix x, context; /* [copies · rows, C], [copies · rows, H · dv] */
+};
+
 /* What the heads of a layer give, the base's, but in the layer that is patched for the sender. */
-static void put_contexts(const struct sweep *s, struct copies *copies, size_t layer)
+static void put_contexts(const struct sweep *s, struct sent *sent, size_t layer)
 {
     const struct config *c = s->config;
-    for (size_t row = 0; row < copies->context.rows; row++) {
-        float *to = copies->context.data + row * copies->context.stride;
-        size_t token = copies->first + row % copies->rows;
+    const struct copies *copies = sent->copies;
+    for (size_t row = 0; row < sent->context.rows; row++) {
+        float *to = sent->context.data + row * sent->context.stride;
+        size_t token = sent->first + row % sent->rows;
         for (size_t head = 0; head < c->n_head; head++, to += c->d_v) {
-            bool sends = layer == copies->layer && head == copies->columns[row / copies->rows];
+            bool sends = layer == copies->layer && head == copies->columns[row / sent->rows];
             const struct tensor *from = &(sends ? &s->other : &s->base)->values[layer];
             memcpy(to, from->data + head * from->stride[0] + token * from->stride[1],
                    c->d_v * sizeof *to);
@@ -145,41 +194,43 @@ static void put_contexts(const struct sweep *s, struct copies *copies, size_t la
 }
 
 /* Rows from a token on, as they leave the layer that is patched. */
-static int send(struct sweep *s, struct copies *copies, size_t first)
+static int send(struct sweep *s, struct sent *sent, const struct copies *copies, size_t first)
 {
     const struct config *c = s->config;
-    copies->first = first;
-    copies->rows = s->tokens - first;
-    copies->x = new_rows(s, copies->count * copies->rows, c->n_embd);
-    copies->context = new_rows(s, copies->count * copies->rows, c->n_head * c->d_v);
-    if (!copies->x.data || !copies->context.data)
+    size_t rows = s->tokens - first;
+    *sent = (struct sent){copies, first, rows, new_rows(s, copies->count * rows, c->n_embd),
+                          new_rows(s, copies->count * rows, c->n_head * c->d_v)};
+    if (!sent->x.data || !sent->context.data)
         return -1;
-    size_t floats = copies->rows * c->n_embd;
+    size_t floats = rows * c->n_embd;
     for (size_t i = 0; i < copies->count; i++)
-        memcpy(copies->x.data + i * floats, s->base.streams[copies->layer] + first * c->n_embd,
+        memcpy(sent->x.data + i * floats, s->base.streams[copies->layer] + first * c->n_embd,
                floats * sizeof(float));
-    put_contexts(s, copies, copies->layer);
-    return attended(s, copies->layer, copies->x, copies->context);
+    put_contexts(s, sent, copies->layer);
+    return attended(s, copies->layer, sent->x, sent->context);
 }
 
-/* Where the rows of the copies stand; NULL with the error. */
-static const float **streams_of(struct sweep *s, const struct copies *copies)
+/* Let all change from the first token on that one of them does. */
+static size_t change_together(struct copies *copies)
 {
-    const float **streams = arena_alloc(&s->chunk, copies->count, sizeof *streams, s->err);
-    for (size_t i = 0; streams && i < copies->count; i++)
-        streams[i] = copies->x.data + i * copies->rows * copies->x.stride;
-    return streams;
+    size_t first = copies->firsts[0];
+    for (size_t i = 1; i < copies->count; i++)
+        first = copies->firsts[i] < first ? copies->firsts[i] : first;
+    for (size_t i = 0; i < copies->count; i++)
+        copies->firsts[i] = first;
+    return first;
 }
 
 int patching_run_heads(struct sweep *s, struct copies *copies)
 {
     bool last = copies->layer + 1 == s->config->n_layer;
-    if (send(s, copies, last ? s->tokens - 1 : 0))
+    struct sent sent;
+    if (send(s, &sent, copies, last ? s->tokens - 1 : change_together(copies)))
         return -1;
     if (last)
-        return read_logits(s, copies->x, false, copies->logits);
-    struct stream_start start = {copies->layer + 1, streams_of(s, copies)};
-    return start.streams ? run_on(s, copies, &start, NULL) : -1;
+        return read_logits(s, sent.x, false, copies->logits);
+    struct stream_start start = {copies->layer + 1, streams_of(s, sent.x, copies->count)};
+    return run_on(s, copies, &start, NULL);
 }
 
 /* --- paths ------------------------------------------------------------------------------------ */
@@ -209,20 +260,31 @@ static int keep_received(void *context, const struct announcement *seen, struct 
     return 0;
 }
 
-static int receive(struct sweep *s, struct copies *copies, struct received *received)
+static int receive(struct sweep *s, const struct sent *sent, struct received *received)
 {
     const struct patch_path *path = received->path;
+    size_t count = sent->copies->count;
+    size_t width = s->config->n_embd;
     struct selection selection = {.sites = site_bit(path->to), .layers = {&path->to_layer, 1}};
-    struct stream_start start = {path->to_layer, streams_of(s, copies)};
-    struct text *texts = new_texts(s, copies->count);
-    struct text_list list = {texts, copies->count, 0, &start};
+    struct matrix x = new_rows(s, count * s->tokens, width);
+    struct stream_start start = {path->to_layer, streams_of(s, x, count)};
+    struct text *texts = arena_alloc(&s->chunk, count, sizeof *texts, s->err);
+    struct text_list list = {texts, count, 0, &start};
     struct tap tap = {.sink = keep_received, .context = received};
-    return !texts || !start.streams ? -1
-                                    : viewer_run(s->plan->viewer, &selection, &list, tap, s->err);
+    if (!x.data || !texts || !start.streams)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        float *row = x.data + i * s->tokens * width;
+        size_t floats = sent->rows * width;
+        texts[i] = (struct text){.ids = s->base.ids, .count = s->tokens};
+        memcpy(row, s->base.streams[path->to_layer], sent->first * width * sizeof *row);
+        memcpy(row + sent->first * width, sent->x.data + i * floats, floats * sizeof *row);
+    }
+    return viewer_run(s->plan->viewer, &selection, &list, tap, s->err);
 }
 
 /* The receiver takes what arrived there; all else begins there as it was. */
-static int run_received(struct sweep *s, struct copies *copies)
+static int run_received(struct sweep *s, const struct sent *sent, struct copies *copies)
 {
     const struct patch_path *path = &s->plan->path;
     struct received received = {path, NULL, &s->chunk};
@@ -230,9 +292,9 @@ static int run_received(struct sweep *s, struct copies *copies)
     struct edit_range head = {(ptrdiff_t)path->to_head, (ptrdiff_t)path->to_head};
     struct edit *items = arena_alloc(&s->chunk, copies->count, sizeof *items, s->err);
     struct edits edits = {items, copies->count, 0};
-    struct stream_start start = {path->to_layer, base_streams(s, copies->count, path->to_layer)};
+    struct stream_start start = {path->to_layer, base_streams(s, copies, path->to_layer)};
     received.sources = arena_alloc(&s->chunk, copies->count, sizeof *received.sources, s->err);
-    if (!items || !start.streams || !received.sources || receive(s, copies, &received))
+    if (!items || !received.sources || receive(s, sent, &received))
         return -1;
     for (size_t i = 0; i < copies->count; i++)
         items[i] = (struct edit){.site = path->to,
@@ -253,12 +315,14 @@ int patching_run_paths(struct sweep *s, struct copies *copies)
     const struct patch_path *path = &s->plan->path;
     bool to_logits = path->to == SITE_LOGITS;
     size_t end = to_logits ? s->config->n_layer : path->to_layer;
-    int failed = send(s, copies, to_logits ? s->tokens - 1 : 0);
+    struct sent sent;
+    int failed = send(s, &sent, copies, to_logits ? s->tokens - 1 : change_together(copies));
     for (size_t layer = copies->layer + 1; layer < end && !failed; layer++) {
-        put_contexts(s, copies, layer);
-        failed = attended(s, layer, copies->x, copies->context);
+        put_contexts(s, &sent, layer);
+        failed = attended(s, layer, sent.x, sent.context);
     }
     if (failed)
         return -1;
-    return to_logits ? read_logits(s, copies->x, false, copies->logits) : run_received(s, copies);
+    return to_logits ? read_logits(s, sent.x, false, copies->logits)
+                     : run_received(s, &sent, copies);
 }

@@ -4,7 +4,7 @@
 #define ATTN_MEASURE_PATCHING_PARTS_H
 
 #include "measure/patching.h"
-#include "model/config.h"
+#include "model/cache.h"
 
 /* What a text's own run had. */
 struct side {
@@ -14,28 +14,37 @@ struct side {
     const float *logits;   /* [V] after the position */
 };
 
+/* Of a copy: its first tokens are the base's. */
+struct copy_cache {
+    struct cache cache;
+    size_t sound; /* so many */
+};
+
 struct sweep {
     const struct patching_plan *plan;
     const struct config *config;
     struct patching *found;
     enum site site;
     size_t tokens;
-    size_t most;             /* copies that share a pass */
-    struct side base, other; /* whose run is patched; whose values are put there */
-    struct run run;          /* for rows by themselves */
+    size_t most;               /* copies that share a pass */
+    struct side base, other;   /* whose run is patched; whose values are put there */
+    bool cached;               /* else tokens see those to come, and copies run whole */
+    struct cache cache;        /* the base's */
+    struct copy_cache *copies; /* [most] */
+    struct run run;            /* for rows by themselves */
     struct arena kept, chunk;
     size_t done;
     struct err *err;
 };
 
-/* Copies of the base's text on their way: rows of each from token `first` on. */
+/* Copies of the base's text, patched in one layer. Before the first token whose value is another
+ * one they are as the base is. */
 struct copies {
-    size_t layer;          /* in which they are patched */
-    const size_t *columns; /* [count] what of it: a head, or a token */
+    size_t layer;
+    size_t *columns; /* [count] what of it: a head, or a token */
+    size_t *firsts;  /* [count] that token */
     size_t count;
-    size_t first, rows;
-    struct matrix x, context; /* [count · rows, C], [count · rows, H · dv] */
-    double *logits;           /* [count] what comes of them */
+    double *logits; /* [count] what comes of them */
 };
 
 /* The answer's logit, or the difference, of all logits. */

@@ -204,6 +204,19 @@ void cache_forget(struct cache *cache, size_t count)
             (in_pairs ? clear_pairs : clear_floats)(cache, layer, token);
 }
 
+/* Its running sums begin anew. */
+int cache_copy(struct cache *cache, const struct cache *from, struct err *err)
+{
+    size_t words = from->config->n_layer * layer_words(from->config, from->precision);
+    cache_forget(cache, 0);
+    if (cache_reserve(cache, from->precision, from->count, err))
+        return -1;
+    for (size_t page = 0; page < pages_for(from->count); page++)
+        memcpy(cache->pages[page], from->pages[page], words * sizeof(float));
+    cache_add(cache, from->count);
+    return 0;
+}
+
 struct cache_sum *cache_sum(const struct cache *cache, size_t layer, size_t head)
 {
     assert(cache->sums);

@@ -58,6 +58,9 @@ void cache_store(struct cache *cache, size_t layer, size_t group, struct matrix 
 void cache_add(struct cache *cache, size_t count);
 void cache_forget(struct cache *cache, size_t count);
 
+/* Hold what another cache of the same model holds, and nothing else. */
+int cache_copy(struct cache *cache, const struct cache *from, struct err *err);
+
 /* The panel [dk, KEY_PANEL] that a key stands in; the rows of values, a matrix's stride apart, from
  * that token on; in bf16 the pages that it stands in. What is not stored yet reads as numbers. */
 float *cache_keys(const struct cache *cache, size_t layer, size_t group, size_t token);

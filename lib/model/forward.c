@@ -1,7 +1,5 @@
 #include "model/forward.h"
 
-#include <assert.h>
-
 #include "model/pass.h"
 
 /* What leaves the last layer, normed where the model does that. */
@@ -96,7 +94,6 @@ int forward(const struct run *run, struct tap *tap, struct arena *arena, struct 
         .arena = arena,
         .err = err,
     };
-    assert(!run->start || !run->batch->cached);
     if (pass_init(&pass))
         return -1;
     bool failed = run_pass(&pass, run->start) == PASS_FAILED;

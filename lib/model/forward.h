@@ -13,7 +13,8 @@
 #include "model/tap.h"
 #include "model/weights.h"
 
-/* The stream into a layer as another pass had it: what is below is not run. */
+/* The stream into a layer as another pass had it: what is below is not run, and puts nothing into
+ * caches, which must forget the tokens before a pass that begins lower. */
 struct stream_start {
     size_t layer;
     const float *const *streams; /* [text] resid_pre of the layer, [T, C]; texts may share it */
@@ -25,7 +26,7 @@ struct run {
     struct weights *weights;
     const struct batch *batch;
     const struct edits *edits;        /* that were checked; NULL: none */
-    const struct stream_start *start; /* NULL: the embedding. For texts without caches */
+    const struct stream_start *start; /* NULL: the embedding */
 };
 
 /* Run the batch as far as the last watched site, announcing on the way; buffers are `arena`'s.

@@ -6,6 +6,7 @@
 #include "../unit.h"
 #include "../rigs/instruments_golden.h"
 #include "model/config.h"
+#include "model/mechanism.h"
 
 static struct viewer viewer;
 static struct arena arena;
@@ -147,6 +148,34 @@ TEST(a_patch_of_tiny_is_an_edit_to_the_bit)
 {
     open("tiny", 2, clean_ids, corrupt_ids);
     expect_all_edits();
+}
+
+/* Copies begin with the first token that differs, and take those before it from a cache, where
+ * tokens see none to come. */
+TEST_LOOP(a_patch_is_an_edit_to_the_bit_however_a_model_attends, 6)
+{
+    static const struct {
+        const char *attention;
+        bool renormalise;
+        enum precision precision;
+        size_t batch_tokens;
+    } ways[] = {
+        {"dense", true, PRECISION_FP32, 0},       {"linear", false, PRECISION_FP32, 0},
+        {"window:3", false, PRECISION_FP32, 0},   {"random:2", false, PRECISION_FP32, 14},
+        {"blocked:4", false, PRECISION_FP32, 14}, {"dense", false, PRECISION_BF16, 0},
+    };
+    open("tiny", 1, clean_ids, corrupt_ids);
+    struct mechanism mechanism = viewer.model.config.mechanism;
+    if (viewer_set_precision(&viewer, ways[_i].precision, &err))
+        return; /* this processor has none */
+    ck_assert(!mechanism_set_attention(&mechanism, ways[_i].attention, &err));
+    mechanism.renormalise = ways[_i].renormalise;
+    ck_assert_msg(!viewer_set_mechanism(&viewer, &mechanism, &err), "%s", err.text);
+    plan.batch_tokens = ways[_i].batch_tokens;
+    expect_edits(PATCH_HEADS);
+    expect_edits(PATCH_V);
+    expect_edits(PATCH_RESID_PRE);
+    expect_edits(PATCH_MLP_OUT);
 }
 
 /* --- against PyTorch in float64 (tests/torch/patches.py) -------------------------------------- */

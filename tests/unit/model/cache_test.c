@@ -119,6 +119,30 @@ static void fail_pass(struct growth *growth, const struct text *text, tap_sink s
     arena_release(&arena);
 }
 
+/* A copy goes on as what it is of, which stays as it is; what was in it is no more. */
+TEST_LOOP(a_copy_of_a_cache_goes_on_as_it_does, PRECISIONS)
+{
+    enum { TOKENS = 100, PAST = 70 };
+    static struct growth growth;
+    static struct record parts[2];
+    struct cache caches[2] = {0};
+    growth_open(&growth, growth_gpt2, TOKENS, (enum precision)_i);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(cache_init(&caches[i], &growth.model.config, NULL), 0);
+        growth_fill(&growth, &caches[i], i ? 20 : PAST);
+    }
+    ck_assert_int_eq(cache_copy(&caches[1], &caches[0], NULL), 0);
+    struct record_watch watch = record_all(&growth.model);
+    for (int i = 1; i >= 0; i--) {
+        struct text text = growth_part(&growth, PAST, TOKENS - PAST, &caches[i]);
+        record_pass(&parts[i], &growth.model, &text, 1, &watch);
+        record_expect_rows(&growth.whole, 0, &parts[i], 0, PAST);
+        record_release(&parts[i]);
+        cache_release(&caches[i]);
+    }
+    growth_release(&growth);
+}
+
 TEST(numbers_that_failed_are_not_multiplied_with_0)
 {
     static struct growth growth;
