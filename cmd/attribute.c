@@ -80,34 +80,13 @@ static int find(struct finding *findings, const struct question *question, const
         const struct answer answer = {finding->attribution.answer, own.against};
         if (describe(finding, &answer, arena, err) || put_members(finding, &answer, arena, err))
             return -1;
+        finding->report = finding->attribution.report;
     }
     return 0;
 }
 
-static int report(struct report *report, const struct finding *finding, const struct format *format,
-                  struct arena *arena, struct err *err)
-{
-    (void)format, (void)arena, (void)err; /* it is there */
-    *report = finding->attribution.report;
-    return 0;
-}
-
-static int write_line(struct stream *out, const struct finding *finding, const struct place *place,
-                      struct err *err)
-{
-    struct place own = *place;
-    struct buf members = {0};
-    buf_format(&members, "%s%s", place->first_members ? place->first_members : "",
-               finding->members);
-    own.first_members = members.bytes;
-    int failed = buf_check(&members, err) ||
-                 format_find("jsonl")->write(out, &finding->attribution.report, &own, err);
-    buf_release(&members);
-    return failed ? -1 : 0;
-}
-
-const struct instrument attribute_instrument = {FOR_ATTRIBUTE, ask,    check,
-                                                find,          report, write_line};
+const struct instrument attribute_instrument = {
+    FOR_ATTRIBUTE, ask, check, find, instrument_report, instrument_write_line};
 
 /* --- the command ------------------------------------------------------------------------------ */
 

@@ -73,6 +73,7 @@ static const struct group {
      {"attention", "mask-method", "scale", "temperature", "dropout", "without"}},
     {"Ways to attend", FOR_RUN | FOR_EXPLAIN | FOR_BATCH | FOR_COMPARE, {"seed"}},
     {"What is changed on its way", ~FOR_PATCH, {"edit", "ablate", "knockout", "from", "reference"}},
+    {"What is changed on its way", FOR_PATCH, {"edit", "ablate", "knockout", "reference"}},
     {"Many runs",
      FOR_BATCH,
      {"sweep", "repeat", "dry-run", "fail-fast", "resume", "force", "shard"}},

@@ -11,7 +11,8 @@ static int check_texts(const struct edit_list *list, const struct edit_options *
     bool asks_from = list->origins >> EDIT_FROM & 1;
     bool asks_reference = list->origins & (1u << EDIT_MEAN | 1u << EDIT_RESAMPLE);
     if (asks_from && !options->from)
-        return err_usage(err, "--edit: '= from' takes values of another text: give it by --from");
+        return err_usage(err, "--edit: '= from' takes values of another text: give it by --from, "
+                              "or to patch by --over");
     if (asks_reference && !options->reference)
         return err_usage(err, "--edit: '= mean' and '= resample' take values of other texts: give "
                               "a file of them by --reference");

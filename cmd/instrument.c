@@ -1,5 +1,5 @@
-/* instrument.c: score, lens and attribute as a batch does them; their commands stand in files of
- * their names. */
+/* instrument.c: score, lens, attribute and patch as a batch does them; their commands stand in
+ * files of their names. */
 #include "instrument.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 const struct instrument *instrument_find(int command)
 {
     static const struct instrument *const rows[] = {&score_instrument, &lens_instrument,
-                                                    &attribute_instrument};
+                                                    &attribute_instrument, &patch_instrument};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i]->command == command)
             return rows[i];
@@ -17,4 +17,26 @@ const struct instrument *instrument_find(int command)
 bool instrument_is_picture(const struct format *format)
 {
     return format->is_picture || strcmp(format->name, "html") == 0;
+}
+
+int instrument_report(struct report *report, const struct finding *finding,
+                      const struct format *format, struct arena *arena, struct err *err)
+{
+    (void)format, (void)arena, (void)err; /* it is there */
+    *report = finding->report;
+    return 0;
+}
+
+int instrument_write_line(struct stream *out, const struct finding *finding,
+                          const struct place *place, struct err *err)
+{
+    struct place own = *place;
+    struct buf members = {0};
+    buf_format(&members, "%s%s", place->first_members ? place->first_members : "",
+               finding->members);
+    own.first_members = members.bytes;
+    int failed =
+        buf_check(&members, err) || format_find("jsonl")->write(out, &finding->report, &own, err);
+    buf_release(&members);
+    return failed ? -1 : 0;
 }

@@ -1,5 +1,5 @@
-/* instrument.h: what score, lens and attribute ask of a text by their options, and what they
- * find: for their own commands, and for items of a batch that does one of them (--do).
+/* instrument.h: what score, lens, attribute and patch ask of a text by their options, and what
+ * they find: for their own commands, and for items of a batch that does one of them (--do).
  *
  *     struct question question = {.options = options, .viewer = &viewer};
  *     const struct instrument *instrument = instrument_find(FOR_LENS);
@@ -13,6 +13,7 @@
 #include "lens/selection.h"
 #include "measure/attribution.h"
 #include "measure/logit_lens.h"
+#include "measure/patching.h"
 #include "measure/score_view.h"
 #include "options.h"
 #include "write/format.h"
@@ -26,8 +27,9 @@ struct question {
     struct score_view view;
     struct selection selection; /* of layers of the lens … */
     struct lens_plan plan;
-    unsigned numbers; /* … and which of its numbers, 1 << LENS_… */
+    unsigned numbers; /* … and which of its numbers, 1 << LENS_…, or of patches, 1 << PATCH_… */
     struct attribution_question attribution;
+    struct patching_plan patching; /* but for the texts and the position */
 };
 
 /* Of one text. */
@@ -37,8 +39,10 @@ struct finding {
     struct scored scored;
     struct logit_lens lens;
     struct attribution attribution;
-    size_t position;     /* of what is attributed */
-    const char *members; /* of its JSON, or NULL */
+    struct patching patching;
+    struct report report; /* of an attribution, or patches */
+    size_t position;      /* after which the answer stands */
+    const char *members;  /* of its JSON, or NULL */
 };
 
 struct instrument {
@@ -48,7 +52,8 @@ struct instrument {
     int (*ask)(struct question *question, const struct format *format, struct arena *arena,
                struct err *err);
 
-    /* Refuse a text that cannot be asked that; with --words its words are found. */
+    /* Refuse a text that cannot be asked that; with --words its words are found, for patch the
+     * corrupt text. */
     int (*check)(const struct question *question, struct text_pair *pair, struct arena *arena,
                  struct err *err);
 
@@ -69,6 +74,13 @@ const struct instrument *instrument_find(int command);
 /* For people, in colours, or for programs, every number? */
 bool instrument_is_picture(const struct format *format);
 
-extern const struct instrument score_instrument, lens_instrument, attribute_instrument;
+/* The report and the line of a finding that has both. */
+int instrument_report(struct report *report, const struct finding *finding,
+                      const struct format *format, struct arena *arena, struct err *err);
+int instrument_write_line(struct stream *out, const struct finding *finding,
+                          const struct place *place, struct err *err);
+
+extern const struct instrument score_instrument, lens_instrument, attribute_instrument,
+    patch_instrument;
 
 #endif

@@ -32,14 +32,17 @@
 enum { OF_REPORTS = FOR_RUN | FOR_GENERATE | VIEW };
 
 /* Whose pages and pictures have cells in colours. */
-enum { COLOURED = OF_REPORTS | FOR_HEADS | INSTRUMENTS | FOR_PATCH };
+enum { COLOURED = OF_REPORTS | FOR_HEADS | INSTRUMENTS };
 
 /* Who looks at texts; and attends as options say. */
 enum { ATTENDING = FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_SCORE | FOR_LENS | FOR_PATCH };
 enum { LOOKING = ATTENDING | FOR_ATTRIBUTE };
 
+/* Who asks it of one text at a time, but takes several. */
+enum { TEXT_ALONE = INSTRUMENTS & ~FOR_PATCH };
+
 /* Whose passes can be edited; who sets models beside each other. */
-enum { EDITED = (ATTENDING & ~FOR_PATCH) | FOR_HEADS | FOR_COMPARE };
+enum { EDITED = ATTENDING | FOR_HEADS | FOR_COMPARE };
 enum { SEVERAL_MODELS = FOR_SCORE | FOR_LENS | FOR_HEADS | FOR_COMPARE };
 
 #endif

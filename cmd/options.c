@@ -8,8 +8,11 @@
 static const struct {
     const char *name;
     int command;
-} instrument_rows[] = {
-    {"run", 0}, {"score", FOR_SCORE}, {"lens", FOR_LENS}, {"attribute", FOR_ATTRIBUTE}};
+} instrument_rows[] = {{"run", 0},
+                       {"score", FOR_SCORE},
+                       {"lens", FOR_LENS},
+                       {"attribute", FOR_ATTRIBUTE},
+                       {"patch", FOR_PATCH}};
 
 enum { INSTRUMENT_ROWS = sizeof instrument_rows / sizeof *instrument_rows };
 

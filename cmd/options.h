@@ -43,7 +43,7 @@ enum {
     FOR_ALL = ~0,
 
     /* What `batch --do` has in place of `run`: FOR_BATCH | FOR_LENS, FOR_ITEM | FOR_LENS. */
-    INSTRUMENTS = FOR_SCORE | FOR_LENS | FOR_ATTRIBUTE,
+    INSTRUMENTS = FOR_SCORE | FOR_LENS | FOR_ATTRIBUTE | FOR_PATCH,
 
     /* `batch` and its items have every option of `run`, but for rows marked so. */
     NOT_BATCH = 1 << 28,

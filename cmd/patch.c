@@ -5,62 +5,47 @@
 #include "base/names.h"
 #include "command.h"
 #include "instrument.h"
-#include "measure/patching.h"
-#include "measure/text_origin.h"
 #include "output.h"
 #include "progress.h"
 #include "session.h"
 
-struct job {
-    const struct options *options;
-    struct session session;
-    struct text_pair clean, corrupt;
-    struct patching_plan plan;
-    struct patching found;
-    struct report report;
-    struct answer answer;
-    unsigned numbers; /* 1 << PATCH_… that are shown */
-    struct text_origin origin;
-    struct style style;
-    struct output output;
-    struct place place;
-};
+/* --- what is asked of any text ---------------------------------------------------------------- */
 
-/* --- what is asked for ------------------------------------------------------------------------ */
-
-static int read_over(struct job *job, struct err *err)
+static int read_over(struct patching_plan *plan, const struct options *options, struct err *err)
 {
-    const char *name = job->options->patch.over;
+    const char *name = options->patch.over;
+    const struct edit_options *edit = &options->edit;
     size_t index = PATCH_HEADS;
     if (name && names_choose(&index, NAMES(patch_overs, PATCH_OVERS), "--over", name, err))
         return -1;
-    if (job->options->input.operands.count)
-        return err_usage(err, "expected --clean TEXT and --corrupt TEXT, found '%s' by itself",
-                         job->options->input.operands.items[0]);
-    job->plan.over = (enum patch_over)index;
-    job->plan.noise = job->options->patch.noise;
-    if (job->options->patch.noise && job->options->patch.denoise)
+    plan->over = (enum patch_over)index;
+    plan->noise = options->patch.noise;
+    if (options->patch.noise && options->patch.denoise)
         return err_usage(err, "--noise: expected no --denoise beside it: it is the other way");
-    bool has_path = job->options->patch.from || job->options->patch.to;
-    if (has_path && job->plan.over != PATCH_PATHS)
+    bool has_path = options->patch.from || options->patch.to;
+    if (has_path && plan->over != PATCH_PATHS)
         return err_usage(err, "--%s: expected --over paths, found '%s'",
-                         job->options->patch.from ? "from" : "to", patch_overs[index].name);
+                         options->patch.from ? "from" : "to", patch_overs[index].name);
+    if (plan->over == PATCH_PATHS &&
+        (edit->edits.count || edit->ablations.count || edit->knockouts.count))
+        return err_usage(err, "--over paths: expected no --edit, --ablate or --knockout beside it: "
+                              "on a path heads give what they gave; --over heads takes them");
     return 0;
 }
 
 /* People see the fraction, programs both. */
-static int read_numbers(struct job *job, struct err *err)
+static int read_numbers(unsigned *numbers, const struct options *options,
+                        const struct format *format, struct err *err)
 {
-    const char *name = job->options->select.show;
-    const struct format *format = job->output.format;
+    const char *name = options->select.show;
     bool is_data = strcmp(format->name, "text") != 0 && !instrument_is_picture(format);
     size_t index = PATCH_FRACTION;
-    job->numbers = is_data ? (1u << PATCH_NUMBERS) - 1 : 1u << PATCH_FRACTION;
+    *numbers = is_data ? (1u << PATCH_NUMBERS) - 1 : 1u << PATCH_FRACTION;
     if (!name)
         return 0;
     if (names_choose(&index, NAMES(patch_numbers, PATCH_NUMBERS), "--show", name, err))
         return -1;
-    job->numbers = 1u << index;
+    *numbers = 1u << index;
     return 0;
 }
 
@@ -101,12 +86,12 @@ static int read_receiver(struct patch_path *path, const char *text, const struct
                      path->to == SITE_Q ? config->n_head : config->n_kv_head, config, err);
 }
 
-static int read_path(struct job *job, struct err *err)
+static int read_path(struct patching_plan *plan, const struct options *options, struct err *err)
 {
-    const struct config *config = &job->session.viewer.model.config;
-    struct patch_path *path = &job->plan.path;
-    const char *from = job->options->patch.from;
-    const char *to = job->options->patch.to;
+    const struct config *config = &plan->viewer->model.config;
+    struct patch_path *path = &plan->path;
+    const char *from = options->patch.from;
+    const char *to = options->patch.to;
     path->has_sender = from;
     if (read_receiver(path, to ? to : "logits", config, err) ||
         (from && read_head(&path->from_layer, &path->from_head, "--from", from, strlen(from),
@@ -119,37 +104,150 @@ static int read_path(struct job *job, struct err *err)
     return 0;
 }
 
-/* --- the two texts ---------------------------------------------------------------------------- */
-
-static int read_one(struct job *job, struct text_pair *pair, const char *option, const char *text,
-                    struct err *err)
+static int ask(struct question *question, const struct format *format, struct arena *arena,
+               struct err *err)
 {
+    const struct options *options = question->options;
+    struct patching_plan *plan = &question->patching;
+    struct answer answer;
+    plan->viewer = question->viewer;
+    question->origin.viewer = question->viewer;
+    if (read_over(plan, options, err) || read_numbers(&question->numbers, options, format, err) ||
+        read_path(plan, options, err) ||
+        answer_read(&answer, options, question->viewer, arena, err) ||
+        text_origin_attends(&question->origin, arena, err))
+        return -1;
+    plan->answer = answer.id;
+    plan->against = answer.against;
+    return 0;
+}
+
+/* --- what is asked of one --------------------------------------------------------------------- */
+
+static int read_one(struct text_pair *pair, const struct question *question, const char *option,
+                    const char *text, struct arena *arena, struct err *err)
+{
+    const struct options *options = question->options;
     struct input input = {.text = text, .size = text ? strlen(text) : 0};
     if (!text)
         return err_usage(err, "expected %s TEXT, found none", option);
-    if (job->options->tokens.only_ids)
+    if (options->tokens.only_ids || options->input.ids)
         input = (struct input){.ids = text};
-    return viewer_read(&job->session.viewer, pair, &input, NULL, &job->session.arena, err)
+    return viewer_read(question->viewer, pair, &input, NULL, arena, err)
                ? err_prefix(err, "%s", option)
                : 0;
 }
 
+/* The corrupt text stands where other models have a source. */
+static int check(const struct question *question, struct text_pair *pair, struct arena *arena,
+                 struct err *err)
+{
+    struct text_pair corrupt;
+    size_t position = 0;
+    if (read_one(&corrupt, question, "--corrupt", question->options->patch.corrupt, arena, err))
+        return -1;
+    pair->source = corrupt.sentence;
+    return answer_position(&position, question->options, &pair->sentence, err) ||
+                   patching_check_texts(&pair->sentence, &pair->source, err)
+               ? -1
+               : 0;
+}
+
+/* --- what comes of it ------------------------------------------------------------------------- */
+
+/* logit of ␣Mary less ␣John after ␣to: clean 3.5512, corrupt -1.2003 */
+static int describe(struct finding *finding, const struct answer *answer, struct arena *arena,
+                    struct err *err)
+{
+    const struct patching *found = &finding->patching;
+    const struct label *after = &finding->pair->sentence.labels[finding->position];
+    const char *logit = answer_describe(answer, finding->question->viewer, after, arena, err);
+    if (logit)
+        finding->report.about =
+            arena_format(arena, err, "%s: clean %.4f, corrupt %.4f%s", logit, found->clean,
+                         found->corrupt, found->plan->noise ? ", into clean" : "");
+    return finding->report.about ? 0 : -1;
+}
+
+/* "over": "heads", "answer": 12, …, "clean": 3.5, "corrupt": -1.2, "corrupt_ids": [1, 2] */
+static int put_members(struct finding *finding, const struct answer *answer, struct arena *arena,
+                       struct err *err)
+{
+    const struct patching *found = &finding->patching;
+    const struct tokenized *corrupt = found->plan->corrupt;
+    struct buf members = {0};
+    struct json_writer json = {.buf = &members};
+    json_put_text(&json, "over", patch_overs[found->plan->over].name);
+    json_put_text(&json, "patched", found->plan->noise ? "clean" : "corrupt");
+    answer_put(&json, answer);
+    json_put_integer(&json, "position", (long long)finding->position);
+    json_put_float(&json, "clean", (float)found->clean);
+    json_put_float(&json, "corrupt", (float)found->corrupt);
+    json_put_open(&json, "corrupt_ids", '[');
+    for (size_t i = 0; i < corrupt->count; i++)
+        json_put_integer(&json, NULL, corrupt->ids[i]);
+    json_put_close(&json, ']');
+    buf_text(&members, ", ");
+    finding->members = buf_keep(&members, arena, err);
+    return finding->members ? 0 : -1;
+}
+
+static int find_one(struct finding *finding, const struct question *question,
+                    const struct text_pair *pair, struct arena *arena, struct err *err)
+{
+    struct patching_plan *plan = arena_alloc(arena, 1, sizeof *plan, err);
+    *finding = (struct finding){question, pair, .position = 0};
+    if (!plan || answer_position(&finding->position, question->options, &pair->sentence, err))
+        return -1;
+    *plan = question->patching;
+    plan->clean = &pair->sentence;
+    plan->corrupt = &pair->source;
+    plan->position = finding->position;
+    if (patching_make(&finding->patching, plan, arena, err) ||
+        patching_report(&finding->report, &finding->patching, question->numbers, &question->origin,
+                        arena, err))
+        return -1;
+    const struct answer answer = {finding->patching.answer, plan->against};
+    return describe(finding, &answer, arena, err) || put_members(finding, &answer, arena, err) ? -1
+                                                                                               : 0;
+}
+
+static int find(struct finding *findings, const struct question *question, const struct look *look,
+                struct arena *arena, struct err *err)
+{
+    for (size_t i = 0; i < look->count; i++)
+        if (find_one(&findings[i], question, &look->pairs[i], arena, err))
+            return -1;
+    return 0;
+}
+
+const struct instrument patch_instrument = {
+    FOR_PATCH, ask, check, find, instrument_report, instrument_write_line};
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+struct job {
+    const struct options *options;
+    struct session session;
+    struct question question;
+    struct text_pair pair;
+    struct finding finding;
+    struct style style;
+    struct output output;
+    struct place place;
+};
+
 static int read_texts(struct job *job, struct err *err)
 {
     struct session *session = &job->session;
-    if (read_one(job, &job->clean, "--clean", job->options->patch.clean, err) ||
-        read_one(job, &job->corrupt, "--corrupt", job->options->patch.corrupt, err) ||
-        answer_read(&job->answer, job->options, &session->viewer, &session->arena, err) ||
-        answer_position(&job->plan.position, job->options, &job->clean.sentence, err))
+    struct text_pair *pair = &job->pair;
+    if (read_one(pair, &job->question, "--clean", job->options->patch.clean, &session->arena,
+                 err) ||
+        check(&job->question, pair, &session->arena, err))
         return -1;
-    job->plan.viewer = &session->viewer;
-    job->origin.viewer = &session->viewer;
-    job->plan.clean = &job->clean.sentence;
-    job->plan.corrupt = &job->corrupt.sentence;
-    job->plan.answer = job->answer.id;
-    job->plan.against = job->answer.against;
-    session_count_dropped(session, &job->clean, 0);
-    session_count_dropped(session, &job->corrupt, 1);
+    const struct text_pair corrupt = {.sentence = pair->source};
+    session_count_dropped(session, &(struct text_pair){.sentence = pair->sentence}, 0);
+    session_count_dropped(session, &corrupt, 1);
     session_note_dropped(session);
     return 0;
 }
@@ -161,66 +259,28 @@ static int prepare(struct job *job, struct err *err)
     struct input_options ids = {.ids = options->tokens.only_ids ? "" : NULL};
     ids.bos = options->input.bos;
     ids.add_special = options->input.add_special;
-    if (session_read_options(session, err) || read_over(job, err) || inputs_check_ids(&ids, err) ||
-        output_choose(&job->output, &options->output, err) || read_numbers(job, err) ||
-        output_check_made(&job->output, err) || looks_read(&job->style, options, err) ||
-        session_open(session, err) ||
-        viewer_set_mechanism(&session->viewer, &session->mechanism, err) || read_path(job, err) ||
-        read_texts(job, err))
+    job->question = (struct question){.options = options, .viewer = &session->viewer};
+    if (options->input.operands.count)
+        return err_usage(err, "expected --clean TEXT and --corrupt TEXT, found '%s' by itself",
+                         options->input.operands.items[0]);
+    if (session_read_options(session, err) || inputs_check_ids(&ids, err) ||
+        output_choose(&job->output, &options->output, err) ||
+        looks_read(&job->style, options, err) || session_open(session, err) ||
+        viewer_set_mechanism(&session->viewer, &session->mechanism, err) ||
+        session_edit(session, err) ||
+        ask(&job->question, job->output.format, &session->arena, err) ||
+        output_check_made(&job->output, err) || read_texts(job, err))
         return -1;
     looks_note(&options->looks, job->output.format);
     job->style.two_sided = true;
     job->place = page_place(&options->looks, &job->style);
-    return text_origin_attends(&job->origin, &session->arena, err);
-}
-
-/* --- what comes of it ------------------------------------------------------------------------- */
-
-/* logit of ␣Mary less ␣John after ␣to: clean 3.5512, corrupt -1.2003; and on a page the corrupt
- * text, where pictures have no room for two. */
-static int describe(struct job *job, struct err *err)
-{
-    struct buf about = {0};
-    struct arena *arena = &job->session.arena;
-    const struct label *after = &job->clean.sentence.labels[job->plan.position];
-    job->answer.id = job->found.answer;
-    const char *logit = answer_describe(&job->answer, &job->session.viewer, after, arena, err);
-    if (!logit)
-        return -1;
-    buf_format(&about, "%s: clean %.4f, corrupt %.4f%s", logit, job->found.clean,
-               job->found.corrupt, job->plan.noise ? ", into clean" : "");
-    if (strcmp(job->output.format->name, "text") == 0) {
-        buf_text(&about, " (");
-        tokenized_visible(&about, &job->corrupt.sentence);
-        buf_char(&about, ')');
-    }
-    job->report.about = buf_keep(&about, arena, err);
-    return job->report.about ? 0 : -1;
-}
-
-/* "over": "heads", "answer": 12, …, "clean": 3.5, "corrupt": -1.2, "corrupt_ids": [1, 2] */
-static int put_members(struct buf *members, const struct job *job, struct err *err)
-{
-    const struct tokenized *corrupt = &job->corrupt.sentence;
-    struct json_writer json = {.buf = members};
-    json_put_text(&json, "over", patch_overs[job->plan.over].name);
-    json_put_text(&json, "patched", job->plan.noise ? "clean" : "corrupt");
-    answer_put(&json, &job->answer);
-    json_put_integer(&json, "position", (long long)job->plan.position);
-    json_put_float(&json, "clean", (float)job->found.clean);
-    json_put_float(&json, "corrupt", (float)job->found.corrupt);
-    json_put_open(&json, "corrupt_ids", '[');
-    for (size_t i = 0; i < corrupt->count; i++)
-        json_put_integer(&json, NULL, corrupt->ids[i]);
-    json_put_close(&json, ']');
-    buf_text(members, ", ");
-    return buf_check(members, err);
+    return 0;
 }
 
 /* Beside as many passes over the whole text. */
 static void tell_cost(const struct job *job)
 {
-    const struct patching *found = &job->found;
+    const struct patching *found = &job->finding.patching;
     size_t patches = found->layers * found->columns;
     if (job->options->verbose)
         print_note("%zu patches in %.3f s: %.2f of %zu whole passes, of %.3f ms each", patches,
@@ -232,31 +292,41 @@ static int measure(struct job *job, struct err *err)
 {
     struct progress progress;
     struct session *session = &job->session;
-    size_t tokens = job->plan.position + 1;
+    struct patching_plan *plan = &job->question.patching;
+    size_t tokens = job->pair.sentence.count;
     viewer_expect(&session->viewer, tokens * tokens * session->viewer.model.config.n_layer);
     viewer_expect_steps(&session->viewer, tokens * session->viewer.model.config.n_layer);
     progress_begin_beside(&progress, job->options->output.path, "patches");
-    job->plan.progress = &progress.sink;
-    job->plan.timed = job->options->verbose;
-    int failed = patching_make(&job->found, &job->plan, &session->arena, err) ||
-                 patching_report(&job->report, &job->found, job->numbers, &job->origin,
-                                 &session->arena, err);
+    plan->progress = &progress.sink;
+    plan->timed = job->options->verbose;
+    int failed = find_one(&job->finding, &job->question, &job->pair, &session->arena, err);
     progress_end(&progress);
-    return failed ? -1 : 0;
+    return failed;
+}
+
+/* On a page stands the corrupt text, too: pictures have no room for two. */
+static int show_corrupt(struct job *job, struct err *err)
+{
+    struct buf about = {0};
+    const char **words = &job->finding.report.about;
+    if (strcmp(job->output.format->name, "text") != 0)
+        return 0;
+    buf_format(&about, "%s (", *words);
+    tokenized_visible(&about, &job->pair.source);
+    buf_char(&about, ')');
+    *words = buf_keep(&about, &job->session.arena, err);
+    return *words ? 0 : -1;
 }
 
 static int write_all(struct job *job, struct err *err)
 {
-    struct buf members = {0};
-    int failed =
-        describe(job, err) || put_members(&members, job, err) || output_open(&job->output, err);
-    job->place.first_members = members.bytes;
-    failed = failed || output_write_made(&job->output, &job->report, &job->place, err) ||
-             output_commit(&job->output, err);
-    buf_release(&members);
-    if (!failed)
-        tell_cost(job);
-    return failed ? -1 : 0;
+    job->place.first_members = job->finding.members;
+    if (show_corrupt(job, err) || output_open(&job->output, err) ||
+        output_write_made(&job->output, &job->finding.report, &job->place, err) ||
+        output_commit(&job->output, err))
+        return -1;
+    tell_cost(job);
+    return 0;
 }
 
 int patch_command(const struct options *options, struct err *err)

@@ -186,7 +186,8 @@ EACH(compositions, NULL, NULL, COMPOSITIONS, composition_names[index], NULL)
 WORDS(draws, NULL, {"rand", "torch.rand, head by head"}, {"linear", "nn.Linear"})
 WORDS(instruments, NULL, {"run", "matrices of attention and other tensors (default)"},
       {"score", "how likely the text is"}, {"lens", "what each layer would say"},
-      {"attribute", "what each part adds to an answer's logit"})
+      {"attribute", "what each part adds to an answer's logit"},
+      {"patch", "what of it comes back where a value is that of another text, --corrupt"})
 WORDS(inputs, NULL, {"lines", "a sentence a line"}, {"jsonl", "an object a line"},
       {"csv", "a header, then a line an item"})
 WORDS(colors, NULL, {"auto", "where the terminal has colours"}, {"always", NULL}, {"never", NULL})
@@ -332,7 +333,7 @@ const struct value_use value_uses[] = {
     {"show", REPORTS, &list_tensors, ",", false},
     {"show", FOR_RUN | FOR_BATCH, &list_defaults, NULL, true},
     {"show", FOR_GENERATE, &list_layer_defaults, NULL, true},
-    {"format", REPORTS | INSTRUMENTS | FOR_PATCH, &list_formats, NULL, false},
+    {"format", REPORTS | INSTRUMENTS, &list_formats, NULL, false},
     {"format", FOR_BATCH, &list_reduction_formats, NULL, true},
     {"format", FOR_EXPLAIN, &list_explain_formats, NULL, false},
     {"format", FOR_COMPARE, &list_compare_formats, NULL, false},

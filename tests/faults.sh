@@ -60,6 +60,7 @@ if ! (
     cd "$in"
     printf 'Life is short\neat dessert first\nLife is\n' >three.txt
     printf 'Anna is old\nBen sees Anna\n' >plain.txt
+    printf 'clean,corrupt\nAnna,old\nAnna is,old is\n' >clean.csv
     printf 'Anna,old\nold,is\n' >pairs.csv
     printf '{"text": "Anna is old", "needle": "Anna", "query": " is"}\n' >needles.jsonl
     printf '1\tAnna\t_\t_\t_\t_\t2\tobj\t_\t_\n2\tis\t_\t_\t_\t_\t0\troot\t_\t_\n' >gold.conllu
@@ -266,6 +267,7 @@ try attribute -m "$ROOT/tests/golden-families/opt-350m-style" --ids 1,2 --answer
 for over in heads resid_mid paths; do
     try patch -m "$in/school" --clean Anna --corrupt old --over $over --format json -o here
 done
+try batch "$in/clean.csv" -m "$in/school" --do patch --ablate 0.0 --sweep over=heads,v
 try patch -m "$ROOT/tests/golden-families/opt" --ids --clean 1,2 --corrupt 3,2 \
     --over paths --to 1.0.k
 try lesson 2

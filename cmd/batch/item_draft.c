@@ -141,10 +141,15 @@ static int set_condition(struct item_conditions *conditions, const struct condit
 
 /* --- one field -------------------------------------------------------------------------------- */
 
+bool item_is_text(int commands, const char *name)
+{
+    return strcmp(name, "sentence") == 0 || (commands & FOR_PATCH && strcmp(name, "clean") == 0);
+}
+
 /* All else are conditions. */
 bool item_has_field(int commands, const char *name)
 {
-    return strcmp(name, "id") == 0 || strcmp(name, "sentence") == 0 ||
+    return strcmp(name, "id") == 0 || item_is_text(commands, name) ||
            option_has_name(commands, name);
 }
 
@@ -160,12 +165,12 @@ int item_draft_set(struct item_draft *draft, const char *name, const char *value
         item->id = value;
         return *value ? 0 : err_set(draft->err, "field 'id': expected a text, found \"\"");
     }
-    if (strcmp(name, "sentence") == 0) {
+    int commands = item->conditions.names->commands;
+    if (item_is_text(commands, name)) {
         item->input.text = value;
         item->input.size = strlen(value);
         return 0;
     }
-    int commands = item->conditions.names->commands;
     if (!item_has_field(commands, name))
         return set_condition(&item->conditions, &(struct condition){name, value, draft->literal},
                              draft->err);

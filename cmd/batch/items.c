@@ -153,7 +153,7 @@ static int check_header(struct items *items, const struct csv_record *header, st
         if (!item_has_field(items->names.commands, name) &&
             condition_names_add(&items->names, name, err))
             return err_prefix(err, "column %zu", i + 1);
-        texts = texts || strcmp(name, "ids") == 0 || strcmp(name, "sentence") == 0;
+        texts = texts || strcmp(name, "ids") == 0 || item_is_text(items->names.commands, name);
     }
     return texts ? 0
                  : condition_names_blame(&items->names,

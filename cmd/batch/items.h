@@ -118,8 +118,10 @@ int item_draft_check(struct item_draft *draft);
 /* All fields of an object, checked in the same way. */
 int item_draft_set_members(struct item_draft *draft, const struct json *root);
 
-/* False for names of conditions. The commands whose options an item has. */
+/* False for names of conditions; true for that of its text, which for patch is `clean`, too. The
+ * commands whose options an item has. */
 bool item_has_field(int commands, const char *name);
+bool item_is_text(int commands, const char *name);
 int item_commands(const struct options *options);
 
 struct items {

@@ -72,7 +72,7 @@ static int run_both(struct sweep *s)
     struct text texts[] = {{.ids = s->base.ids, .count = s->tokens, .cache = &s->cache},
                            {.ids = s->other.ids, .count = s->tokens}};
     struct text_list both = {texts, 2, 0, NULL};
-    if (!s->cached)
+    if (s->whole)
         texts[0].cache = NULL;
     if (take_room(&s->base, s) || take_room(&s->other, s) ||
         selection_layers(&selection, NULL, s->config, &s->kept, s->err) ||
@@ -88,12 +88,12 @@ static int run_both(struct sweep *s)
 static int take_copies(struct sweep *s)
 {
     size_t columns = s->found->columns;
-    size_t each = s->cached ? cache_bytes(s->config, s->cache.precision, s->tokens) : 1;
+    size_t each = s->whole ? 1 : cache_bytes(s->config, s->cache.precision, s->tokens);
     size_t most = s->plan->batch_tokens ? s->plan->batch_tokens : BATCH_TOKENS;
     most = num_min(num_min(most / s->tokens, CACHE_BYTES / each), columns);
     s->most = most ? most : 1;
     s->copies = arena_alloc(&s->kept, s->most, sizeof *s->copies, s->err);
-    for (size_t i = 0; s->copies && s->cached && i < s->most; i++)
+    for (size_t i = 0; s->copies && !s->whole && i < s->most; i++)
         if (cache_init(&s->copies[i].cache, s->config, s->err))
             return -1;
     return s->copies ? 0 : -1;
@@ -127,9 +127,10 @@ static size_t first_change(const struct sweep *s, size_t layer, size_t column)
 
 static int run_chunk(struct sweep *s, struct copies *copies)
 {
-    int failed = s->plan->over == PATCH_PATHS   ? patching_run_paths(s, copies)
-                 : s->plan->over == PATCH_HEADS ? patching_run_heads(s, copies)
-                                                : patching_run_edited(s, copies);
+    bool of_heads = s->plan->over == PATCH_HEADS && !s->edits;
+    int failed = s->plan->over == PATCH_PATHS ? patching_run_paths(s, copies)
+                 : of_heads                   ? patching_run_heads(s, copies)
+                                              : patching_run_edited(s, copies);
     arena_clear(&s->chunk);
     return failed;
 }
@@ -149,7 +150,7 @@ static int run_layer(struct sweep *s, size_t layer, struct copies copies)
         cells[i] = unpatched;
         if (first < s->tokens) {
             copies.columns[copies.count] = column;
-            copies.firsts[copies.count++] = s->cached ? first : 0;
+            copies.firsts[copies.count++] = s->whole ? 0 : first;
         }
         if (copies.count < s->most && (i + 1 < found->columns || !copies.count))
             continue;
@@ -209,19 +210,44 @@ static void write_tokens(struct buf *out, const struct tokenized *text)
         buf_format(out, "%s%s", i ? " " : "", text->labels[i].text);
 }
 
-static int check_lengths(const struct patching_plan *plan, struct err *err)
+int patching_check_texts(const struct tokenized *clean, const struct tokenized *corrupt,
+                         struct err *err)
 {
     struct buf lists[2] = {{0}, {0}};
-    if (plan->clean->count == plan->corrupt->count)
+    if (clean->count == corrupt->count)
         return 0;
-    write_tokens(&lists[0], plan->clean);
-    write_tokens(&lists[1], plan->corrupt);
-    err_set(err, "expected texts of as many tokens, found %zu (%s) and %zu (%s)",
-            plan->clean->count, lists[0].bytes ? lists[0].bytes : "", plan->corrupt->count,
+    write_tokens(&lists[0], clean);
+    write_tokens(&lists[1], corrupt);
+    err_set(err, "expected texts of as many tokens, found %zu (%s) and %zu (%s)", clean->count,
+            lists[0].bytes ? lists[0].bytes : "", corrupt->count,
             lists[1].bytes ? lists[1].bytes : "");
     buf_release(&lists[0]);
     buf_release(&lists[1]);
     return -1;
+}
+
+/* Logits are made of rows that passes give; all runs must be edited alike. */
+static int check_edits(const struct patching_plan *plan, struct err *err)
+{
+    const struct edits *edits = plan->viewer->edits;
+    bool early = plan->position + 1 < plan->clean->count;
+    for (size_t i = 0; edits && i < edits->count; i++) {
+        const struct edit *edit = &edits->items[i];
+        if (edit->site == SITE_LOGITS)
+            return err_usage(err, "%s: expected an edit of what logits are made of, found 'logits'",
+                             edit->words);
+        if (edit->source && edit->source->count > 1)
+            return err_usage(err,
+                             "%s: expected the same values in all runs, found '= resample', which "
+                             "draws a text for each: '= mean' takes their mean",
+                             edit->words);
+        if (early && (edit->tokens.count || edit->columns.count || edit->source))
+            return err_usage(err,
+                             "%s: expected an edit of all tokens beside --position, found places: "
+                             "leave out what comes after the position",
+                             edit->words);
+    }
+    return 0;
 }
 
 static int check_site(const struct patching_plan *plan, enum site site, struct err *err)
@@ -287,15 +313,19 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
         .tokens = plan->position + 1,
         .base.ids = base->ids,
         .other.ids = other->ids,
-        .cached = !viewer->model.config.mechanism.renormalise,
+        .edits = viewer->edits,
         .cache.config = &viewer->model.config,
         .run = {&viewer->machine, &viewer->model.config, &viewer->model.weights, NULL, NULL, NULL},
         .err = err,
     };
     double begun = clock_seconds();
     *patching = (struct patching){.plan = plan};
-    if (text_origin_check(viewer, err) || check_lengths(plan, err) || check_site(plan, s.site, err))
+    if (text_origin_check(viewer, err) || patching_check_texts(plan->clean, plan->corrupt, err) ||
+        check_site(plan, s.site, err) || check_edits(plan, err))
         return -1;
+    for (size_t layer = 0; layer < s.config->n_layer; layer++)
+        s.from_ids = s.from_ids || edits_have(viewer->edits, SITE_RESID_PRE, layer);
+    s.whole = s.from_ids || s.config->mechanism.renormalise;
     lay_out(&s);
     size_t cells = patching->layers * patching->columns;
     patching->logits = arena_alloc(arena, cells, sizeof *patching->logits, err);

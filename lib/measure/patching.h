@@ -10,7 +10,8 @@
  * Copies of one text share passes. A copy begins in the layer that is patched, with the stream that
  * the text has there, and with the first token that the patch changes: those before it are in a
  * cache. Of a patched head only what comes after the heads is computed in its layer; and in the
- * last layer only what the last token needs. A part that has the same value in both
+ * last layer only what the last token needs. (Where tokens see those to come, or the stream into a
+ * layer is edited, copies run whole.) A part that has the same value in both
  * texts changes nothing, and is not run.
  *
  *     struct patching_plan plan = {&viewer, &clean, &corrupt, .answer = 4, .against = -1};
@@ -87,9 +88,15 @@ struct patching {
 /* The fraction of the answer that a logit stands for. */
 double patching_fraction(const struct patching *patching, double logit);
 
-/* Run all patches. What is found is the arena's. Refused: texts of different lengths, or between
- * whose logits there is nothing to come back; as not supported, what the model does not have, and
- * models of two texts, whose tokens look ahead, or without logits. */
+/* Refuse texts of different lengths. */
+int patching_check_texts(const struct tokenized *clean, const struct tokenized *corrupt,
+                         struct err *err);
+
+/* Run all patches. What is found is the arena's. The viewer's edits are made in all runs, before a
+ * patch of the same place. Refused: texts of different lengths, or between whose logits there is
+ * nothing to come back; as usage, edits of logits, of a text drawn for each run, or of places where
+ * the position is not the last; as not supported, what the model does not have, and models of two
+ * texts, whose tokens look ahead, or without logits. */
 int patching_make(struct patching *patching, const struct patching_plan *plan, struct arena *arena,
                   struct err *err);
 

@@ -62,17 +62,16 @@ static int restore(struct sweep *s, struct copy_cache *copy, size_t first)
     return 0;
 }
 
-/* The tokens of each copy from the first that changes on; all, where they see those to come. */
+/* The tokens of each copy from the first that changes on. */
 static struct text *changed_texts(struct sweep *s, const struct copies *copies)
 {
     struct text *texts = arena_alloc(&s->chunk, copies->count, sizeof *texts, s->err);
     for (size_t i = 0; texts && i < copies->count; i++) {
         size_t first = copies->firsts[i];
         texts[i] = (struct text){.ids = s->base.ids + first, .count = s->tokens - first};
-        if (s->cached && restore(s, &s->copies[i], first))
+        if (!s->whole && restore(s, &s->copies[i], first))
             return NULL;
-        if (s->cached)
-            texts[i].cache = &s->copies[i].cache;
+        texts[i].cache = s->whole ? NULL : &s->copies[i].cache;
     }
     return texts;
 }
@@ -112,20 +111,35 @@ static int run_cached(struct sweep *s, struct matrix rows, const struct text_lis
     return run_to(s, rows, logits_site(s->config), &last_rows);
 }
 
+/* Those of all runs, and then the patches. */
+static int join_edits(struct sweep *s, struct edits *edits)
+{
+    size_t count = s->edits ? s->edits->count : 0;
+    struct edit *items = arena_alloc(&s->chunk, count + edits->count, sizeof *items, s->err);
+    if (!items)
+        return -1;
+    if (count)
+        memcpy(items, s->edits->items, count * sizeof *items);
+    if (edits->count)
+        memcpy(items + count, edits->items, edits->count * sizeof *items);
+    *edits = (struct edits){items, count + edits->count, 0};
+    return 0;
+}
+
 /* Run the copies from a layer on to their logits, each with the stream that it has there. */
 static int run_on(struct sweep *s, struct copies *copies, const struct stream_start *start,
-                  const struct edits *edits)
+                  struct edits edits)
 {
     struct viewer *viewer = s->plan->viewer;
     struct text *texts = changed_texts(s, copies);
-    struct text_list list = {texts, copies->count, 0, start};
+    struct text_list list = {texts, copies->count, 0, s->from_ids ? NULL : start};
     struct matrix rows = new_rows(s, copies->count, s->config->n_embd);
-    if (!texts || !rows.data || !start->streams)
+    if (!texts || !rows.data || !start->streams || join_edits(s, &edits))
         return -1;
-    viewer->edits = edits;
-    int failed = s->cached ? run_cached(s, rows, &list, texts)
-                           : run_to(s, rows, logits_site(s->config), &list);
-    viewer->edits = NULL;
+    viewer->edits = &edits;
+    int failed = s->whole ? run_to(s, rows, logits_site(s->config), &list)
+                          : run_cached(s, rows, &list, texts);
+    viewer->edits = s->edits;
     return failed ? -1 : read_logits(s, rows, true, copies->logits);
 }
 
@@ -164,7 +178,7 @@ int patching_run_edited(struct sweep *s, struct copies *copies)
                                  .words = "--over"};
         *(site_has_heads(s->site) ? &items[i].heads : &items[i].tokens) = one;
     }
-    return run_on(s, copies, &start, &edits);
+    return run_on(s, copies, &start, edits);
 }
 
 /* --- heads, and paths from them --------------------------------------------------------------- */
@@ -230,7 +244,7 @@ int patching_run_heads(struct sweep *s, struct copies *copies)
     if (last)
         return read_logits(s, sent.x, false, copies->logits);
     struct stream_start start = {copies->layer + 1, streams_of(s, sent.x, copies->count)};
-    return run_on(s, copies, &start, NULL);
+    return run_on(s, copies, &start, (struct edits){0});
 }
 
 /* --- paths ------------------------------------------------------------------------------------ */
@@ -305,7 +319,7 @@ static int run_received(struct sweep *s, const struct sent *sent, struct copies 
                                  .heads = {&head, 1},
                                  .source = &received.sources[i],
                                  .words = "--to"};
-    return run_on(s, copies, &start, &edits);
+    return run_on(s, copies, &start, edits);
 }
 
 /* From the sender on heads give what they give anyway: no row needs another, and what goes to the

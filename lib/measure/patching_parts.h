@@ -28,7 +28,9 @@ struct sweep {
     size_t tokens;
     size_t most;               /* copies that share a pass */
     struct side base, other;   /* whose run is patched; whose values are put there */
-    bool cached;               /* else tokens see those to come, and copies run whole */
+    const struct edits *edits; /* of all runs; NULL: none */
+    bool whole;                /* tokens see those to come, or … */
+    bool from_ids;             /* … the stream into layers is edited, once: copies run whole */
     struct cache cache;        /* the base's */
     struct copy_cache *copies; /* [most] */
     struct run run;            /* for rows by themselves */

@@ -14,6 +14,7 @@ static struct err err;
 static struct text_pair clean, corrupt;
 static struct patching_plan plan;
 static struct patching found;
+static const struct edits *own; /* of all runs */
 
 static void leave(void)
 {
@@ -70,12 +71,18 @@ static double edited_logit(const struct edits *edits)
     struct selection selection = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
     struct text text = {.ids = base->ids, .count = plan.position + 1};
     struct text_list one = {&text, 1, 0, NULL};
+    struct edit items[4];
+    struct edits joined = {items, 0, 0};
     double logit = NAN;
-    viewer.edits = edits;
+    for (size_t i = 0; own && i < own->count; i++)
+        items[joined.count++] = own->items[i];
+    for (size_t i = 0; edits && i < edits->count; i++)
+        items[joined.count++] = edits->items[i];
+    viewer.edits = &joined;
     int failed = viewer_run(&viewer, &selection, &one,
                             (struct tap){.sink = keep_answer, .context = &logit}, &err);
     ck_assert_msg(!failed, "%s", err.text);
-    viewer.edits = NULL;
+    viewer.edits = own;
     return logit;
 }
 
@@ -176,6 +183,45 @@ TEST_LOOP(a_patch_is_an_edit_to_the_bit_however_a_model_attends, 6)
     expect_edits(PATCH_V);
     expect_edits(PATCH_RESID_PRE);
     expect_edits(PATCH_MLP_OUT);
+}
+
+/* Both texts' runs are edited, and the one with the patch, before it. */
+TEST_LOOP(a_patch_is_an_edit_after_those_of_all_runs_to_the_bit, 5)
+{
+    static const struct edit_range second = {1, 1}, third = {2, 2};
+    static const struct edit edits[] = {
+        {.site = SITE_CONTEXT, .op = EDIT_SET, .layers = {&second, 1}, .heads = {&third, 1}},
+        {.site = SITE_RESID_PRE, .op = EDIT_SCALE, .number = 0.5f, .layers = {&second, 1}},
+        {.site = SITE_MASKED, .op = EDIT_FORBID, .columns = {&second, 1}, .tokens = {&third, 1}},
+        {.site = SITE_V, .op = EDIT_SCALE, .number = 2, .tokens = {&third, 1}},
+        {.site = SITE_LN_F, .op = EDIT_SCALE, .number = 2},
+    };
+    const struct edits all = {&edits[_i], 1, 0};
+    open("tiny", 1, clean_ids, corrupt_ids);
+    own = viewer.edits = &all;
+    expect_all_edits();
+    own = NULL;
+}
+
+TEST(edits_that_runs_cannot_share_are_refused)
+{
+    static const struct edit_range first = {0, 0};
+    struct edit edit = {.site = SITE_LOGITS, .op = EDIT_SET, .words = "--edit"};
+    const struct edits edits = {&edit, 1, 0};
+    const struct edit_source drawn = {.count = 2, .longest = SIZE_MAX};
+    open("tiny", 1, clean_ids, corrupt_ids);
+    viewer.edits = &edits;
+    ck_assert_int_eq(patching_make(&found, &plan, &arena, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "of what logits are made of"));
+    err_clear(&err);
+    edit = (struct edit){.site = SITE_V, .op = EDIT_TAKE, .source = &drawn, .words = "--edit"};
+    ck_assert_int_eq(patching_make(&found, &plan, &arena, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "= resample"));
+    err_clear(&err);
+    edit = (struct edit){.site = SITE_V, .tokens = {&first, 1}, .words = "--edit"};
+    plan.position = 3;
+    ck_assert_int_eq(patching_make(&found, &plan, &arena, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "beside --position"));
 }
 
 /* --- against PyTorch in float64 (tests/torch/patches.py) -------------------------------------- */
