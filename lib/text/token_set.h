@@ -36,8 +36,8 @@ struct added_tokens {
     struct added_token *items; /* [count] by first byte of the pattern, the longest first */
     struct added_token *by_id; /* [count] */
     size_t count;
-    size_t first[257];  /* where those with a first byte begin */
-    size_t count_of[2]; /* those that are not normalized, and those that are; by the same: … */
+    size_t first[257];   /* where those with a first byte begin */
+    size_t count_of[2];  /* those that are not normalized, and those that are; by the same: … */
     bool begins[2][256]; /* … does a pattern begin with the byte? */
 };
 
