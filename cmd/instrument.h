@@ -37,6 +37,7 @@ struct finding {
     const struct question *question;
     const struct text_pair *pair;
     struct scored scored;
+    struct score_sums sums; /* with --total or --continue, in place of it */
     struct logit_lens lens;
     struct attribution attribution;
     struct patching patching;

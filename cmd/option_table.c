@@ -77,13 +77,13 @@ const struct option_row option_rows[] = {
     FLAG("no-stop", 0, generate.no_stop, FOR_GENERATE, "go on after the model's end-of-text token"),
     FLAG("logprobs", 0, generate.logprobs, FOR_GENERATE,
          "for every new token its log-probability, and the five most likely ones"),
-    STRINGS("continue", 0, "TEXT", score.continuations, FOR_SCORE | NOT_BATCH | NOT_ITEM,
+    STRINGS("continue", 0, "TEXT", score.continuations, FOR_SCORE,
             "score what a text goes on with, such as ' are', and not the text; given several "
             "times, the others are compared with the first"),
     INTEGER("stride", 0, "N", score.stride, FOR_SCORE, 1, 100000000,
             "texts longer than the model's context are read by windows of it, each N tokens "
             "further: a token has N fewer before it than fit, or more"),
-    FLAG("total", 0, score.whole, FOR_SCORE | NOT_BATCH | NOT_ITEM,
+    FLAG("total", 0, score.whole, FOR_SCORE,
          "of every text the sum alone, and of all: tokens, log-probability, perplexity"),
     FLAG("bits", 0, score.bits, FOR_SCORE, "surprisal and entropy in bits (default: nats)"),
     INTEGER("top-k", 0, "K", score.best, FOR_SCORE, 0, 1000,

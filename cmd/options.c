@@ -272,6 +272,13 @@ int options_set(struct options *options, int command, const char *name, const ch
     return 0;
 }
 
+int options_add(struct options *options, int command, const char *name, const char *value,
+                struct arena *arena, struct err *err)
+{
+    const struct option_row *row = option_find(command, name, strlen(name));
+    return texts_add((struct texts *)(void *)((char *)options + row->offset), value, arena, err);
+}
+
 int options_choose_page(bool *json, const struct output_options *options, struct err *err)
 {
     static const char *const formats[] = {"text", "json"};

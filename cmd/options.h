@@ -232,6 +232,10 @@ bool options_are_given(const struct options *options, const char *name);
 int options_set(struct options *options, int command, const char *name, const char *value,
                 struct arena *arena, struct err *err);
 
+/* Another text, of one that was set and takes several. */
+int options_add(struct options *options, int command, const char *name, const char *value,
+                struct arena *arena, struct err *err);
+
 /* True when one of these commands has the option; the option of a long name of `size` bytes, or of
  * a letter, that one of them has, or NULL; whether an argument, `-s` or `--layer=0`, begins one. */
 bool option_serves(const struct option_row *row, int commands);

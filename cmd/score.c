@@ -5,7 +5,6 @@
 #include "instrument.h"
 #include "progress.h"
 #include "score_job.h"
-#include "text/post_processor.h"
 
 enum {
     GROUP_TOKENS = 1024, /* of the texts that are scored together */
@@ -19,23 +18,12 @@ static int check_options(struct score_job *job, struct err *err)
     const struct options *options = job->options;
     if (score_continues(job) && options->input.ids)
         return err_usage(err, "--continue: expected a text beside it, found --ids");
-    if (score_continues(job) && (options->score.whole || options->select.words))
-        return err_usage(err, "--continue: it has sums alone, without --%s",
-                         options->score.whole ? "total" : "words");
-    if (options->score.whole && options->select.words)
-        return err_usage(err, "--total: it has no lines of words: leave out --words");
-    return output_check_made(&job->output, err);
+    return score_check_options(options, err) || output_check_made(&job->output, err) ? -1 : 0;
 }
 
 /* Sums over all texts stand in one table. */
 static int check_inputs(struct score_job *job, struct err *err)
 {
-    struct special_ids special = {0};
-    if (score_continues(job) && job->options->input.add_special &&
-        tokenizer_special(&special, job->session.viewer.tokenizer, err))
-        return -1;
-    if (special.after_count)
-        return err_usage(err, "--continue: expected no token after a text, found --add-special");
     size_t count = job->session.inputs.count;
     job->place = page_place(&job->options->looks, &job->style);
     job->place.count = job->view->whole ? 1 : count;
@@ -87,48 +75,16 @@ static int open_model(struct score_job *job, struct err *err)
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* Refuse a continuation that makes other tokens of the end of the text. */
-static int check_start(const struct tokenized *text, const struct tokenized *whole,
-                       const char *continuation, struct err *err)
-{
-    for (size_t i = 0; i < text->count; i++)
-        if (i >= whole->count || text->ids[i] != whole->ids[i])
-            return err_usage(err,
-                             "--continue '%s': expected the text's %zu tokens to stay as they are, "
-                             "found another one at %zu: begin where a token does, as with a blank",
-                             continuation, text->count, i);
-    if (whole->count == text->count)
-        return err_usage(err, "--continue '%s': expected a token or more, found none",
-                         continuation);
-    return 0;
-}
-
 /* A text with each of its continuations. */
 static int read_continued(struct score_job *job, size_t index, struct text_pair *pairs,
                           size_t *starts, struct err *err)
 {
-    const struct texts *continuations = &job->options->score.continuations;
-    const struct input *input = &job->session.inputs.items[index];
-    struct arena *arena = &job->group;
     struct text_pair alone;
-    if (session_read(&job->session, &alone, index, arena, err))
+    if (session_read(&job->session, &alone, index, &job->group, err))
         return -1;
-    for (size_t i = 0; i < continuations->count; i++) {
-        const char *more = continuations->items[i];
-        size_t size = strlen(more);
-        char *text = arena_room(arena, input->size + size + 1, 1, err);
-        struct input whole = {.text = text, .size = input->size + size};
-        if (!text)
-            return -1;
-        memcpy(text, input->text, input->size);
-        memcpy(text + input->size, more, size + 1);
-        if (viewer_read(&job->session.viewer, &pairs[i], &whole, NULL, arena, err) ||
-            check_start(&alone.sentence, &pairs[i].sentence, more, err))
-            return inputs_blame(&job->session.inputs, index, err);
-        pairs[i].source = alone.source;
-        starts[i] = alone.sentence.count;
-    }
-    return 0;
+    return score_read_continued(pairs, starts, job->question, &alone, &job->group, err)
+               ? inputs_blame(&job->session.inputs, index, err)
+               : 0;
 }
 
 static int read_text(struct score_job *job, size_t index, struct text_pair *pairs, size_t *starts,

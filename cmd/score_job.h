@@ -35,6 +35,21 @@ struct score_group {
     struct scored *scored;
 };
 
+/* What does not go together (score_instrument.c). */
+int score_check_options(const struct options *options, struct err *err);
+
+/* A text with each of its continuations, in pairs and starts [continuations]; and their scores, the
+ * first of which is there. */
+int score_read_continued(struct text_pair *pairs, size_t *starts, const struct question *question,
+                         const struct text_pair *alone, struct arena *arena, struct err *err);
+int score_sum_continued(struct score_sums *sums, const struct question *question,
+                        const struct scored *scored, const size_t *starts, struct arena *arena,
+                        struct err *err);
+
+/* A text's own sum: it is told from the others by its words, or its ids. */
+int score_sum_text(struct score_sum *sum, size_t number, const struct tokenized *sentence,
+                   const struct scored *scored, struct arena *arena, struct err *err);
+
 bool score_is_format(const struct score_job *job, const char *name);
 bool score_continues(const struct score_job *job);
 

@@ -77,29 +77,20 @@ static int write_text(struct score_job *job, const struct scored_text *text, str
 static int write_continued(struct score_job *job, const struct score_group *group, size_t index,
                            struct err *err)
 {
-    const char *const *texts = job->options->score.continuations.items;
     size_t first = index * group->each;
-    struct score_sum *items = arena_alloc(&job->group, group->each, sizeof *items, err);
     struct tokenized sentence = {.tokens = group->pairs[first].sentence.tokens,
                                  .labels = group->pairs[first].sentence.labels,
                                  .bytes = group->pairs[first].sentence.bytes,
                                  .count = group->starts[first]};
     const struct input *input = &job->session.inputs.items[group->first + index];
-    struct score_sums sums = {&sentence, items, group->each, "continuation", true};
+    struct score_sums sums;
+    struct report report;
     sentence.text = input->text;
     sentence.size = input->size;
-    if (!items)
+    if (score_sum_continued(&sums, job->question, &group->scored[first], &group->starts[first],
+                            &job->group, err))
         return -1;
-    for (size_t i = 0; i < group->each; i++) {
-        const struct scored *scored = &group->scored[first + i];
-        size_t start = group->starts[first + i];
-        struct token_bytes bytes = {texts[i], strlen(texts[i])};
-        struct thing thing = {i, &bytes, 1, 0};
-        items[i] = score_sum_of(scored, start, scored->count - start);
-        if (label_make(&items[i].label, &thing, &job->group, err))
-            return -1;
-    }
-    struct report report;
+    sums.sentence = &sentence;
     if (!score_is_beside(job))
         return write_sums(job, &sums, err);
     return score_sums_report(&report, job->view, &sums, true, &job->group, err) ||
@@ -108,22 +99,12 @@ static int write_continued(struct score_job *job, const struct score_group *grou
                : 0;
 }
 
-/* A text is told from the others by its words, or its ids. */
 static int keep_sum(struct score_job *job, const struct score_group *group, size_t index,
                     struct err *err)
 {
-    struct buf words = {0};
-    struct arena *arena = &job->session.arena;
-    struct score_sum *sum = &job->sums[group->first + index];
-    tokenized_visible(&words, &group->pairs[index].sentence);
-    const char *text = buf_keep(&words, arena, err);
-    struct token_bytes bytes = {text, text ? strlen(text) : 0};
-    struct thing thing = {group->first + index, &bytes, 1, 0};
-    *sum = score_sum_of(&group->scored[index], 0, group->scored[index].count);
-    if (!text || label_make(&sum->label, &thing, arena, err))
-        return -1;
-    sum->label.text = text; /* its blanks are no signs */
-    return 0;
+    size_t text = group->first + index;
+    return score_sum_text(&job->sums[text], text, &group->pairs[index].sentence,
+                          &group->scored[index], &job->session.arena, err);
 }
 
 static int write_one(struct score_job *job, const struct score_group *group, size_t index,

@@ -238,8 +238,39 @@ static bool add_value(struct buf *text, const struct json *value)
     return true;
 }
 
+/* Of an option that takes several texts, ["a", "b"] are these. */
+static int set_texts(struct item_draft *draft, const struct json *member)
+{
+    const char *key = json_key(member);
+    const char *name = arena_text(draft->arena, key, strlen(key), draft->err);
+    int commands = draft->item->conditions.names->commands;
+    bool first = true;
+    int failed = !name;
+    for (const struct json *part = json_first(member); part && !failed; part = json_next(part)) {
+        const char *text = NULL;
+        if (!json_get_text(part, &text))
+            return err_set(draft->err, "field '%s': expected a list of texts, found others", key);
+        const char *value = arena_text(draft->arena, text, strlen(text), draft->err);
+        failed = !value || (first ? item_draft_set(draft, name, value)
+                                  : options_add(&draft->item->options, commands, name, value,
+                                                draft->arena, draft->err));
+        first = false;
+    }
+    return failed ? -1 : 0;
+}
+
+static bool is_texts(const struct item_draft *draft, const struct json *member)
+{
+    const char *key = json_key(member);
+    const struct option_row *row =
+        option_find(draft->item->conditions.names->commands, key, strlen(key));
+    return row && row->kind == OPTION_TEXTS && json_is_array(member) && json_first(member);
+}
+
 static int set_member(struct item_draft *draft, const struct json *member)
 {
+    if (is_texts(draft, member))
+        return set_texts(draft, member);
     struct buf text = {0};
     char found[NUMBER_BYTES];
     int failed = 0;

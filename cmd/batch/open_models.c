@@ -104,8 +104,7 @@ static int edit_anew(struct open_model *model, const struct options *options, co
     struct viewer *viewer = &model->viewer;
     model->edit_key = NULL;
     arena_clear(&model->edit_arena);
-    if (choose_reading(model, options, err) ||
-        edit_options_read(&model->edits, &options->edit, &viewer->model.config, &model->edit_arena,
+    if (edit_options_read(&model->edits, &options->edit, &viewer->model.config, &model->edit_arena,
                           err) ||
         edit_options_fill(&model->edits, options, viewer, err))
         return -1;
@@ -120,7 +119,7 @@ int open_model_set(struct open_model *model, const struct options *options,
     struct viewer *viewer = &model->viewer;
     struct buf key = {0};
     viewer->edits = NULL;
-    if (viewer_set_mechanism(viewer, mechanism, err))
+    if (choose_reading(model, options, err) || viewer_set_mechanism(viewer, mechanism, err))
         return -1;
     if (!edit->edits.count && !edit->ablations.count && !edit->knockouts.count)
         return 0;
