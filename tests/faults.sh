@@ -65,6 +65,7 @@ if ! (
     printf '{"text": "Anna is old", "needle": "Anna", "query": " is"}\n' >needles.jsonl
     printf '1\tAnna\t_\t_\t_\t_\t2\tobj\t_\t_\n2\tis\t_\t_\t_\t_\t0\troot\t_\t_\n' >gold.conllu
     printf '{"id": "%s", "sentence": "Life is", "%s": %s}\n' a head '[0]' b side '"q"' >two.jsonl
+    printf '{"sentence": "Anna is", "continue": [" old", " Ben"]}\n' >goes_on.jsonl
     printf 'id;side;sentence\na;left;Life is\nb;;"eat; dessert"\n' >two.csv
     printf 'text = *2 The <n:name> sees <m:name!n>. | <name> is.\nname = Anna | Ben\n' >grammar
     for name in Anna Ben Cy; do
@@ -187,6 +188,8 @@ try explain -m "$in/school" -s 'Anna is' --ablate 0.0 --edit 'k * 2'
 try run -m "$in/school" -s 'Anna is' --edit 'weights = from' --from 'Anna is' -o here.csv
 try batch "$in/texts" --input lines -m "$in/school" --sweep ablate=0.0=mean,0.1=mean \
     --reference "$in/texts" --reduce entropy -o here.csv
+try batch "$in/plain.txt" -m "$in/school" --do score --total
+try batch "$in/goes_on.jsonl" -m "$in/school" --do score --format csv -o here/
 for do in score lens attribute; do
     try batch "$in/plain.txt" -m "$in/school" --do $do --repeat 2
     try batch "$in/plain.txt" -m "$in/school" --do $do --format csv -o here/
