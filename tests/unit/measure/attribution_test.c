@@ -77,18 +77,21 @@ static double sum_of(const struct kept *kept, size_t first, size_t count)
 
 static const char text[] = "0,5,9,3,7,2";
 
-TEST(cells_sum_to_the_logit)
+static const char *const models[] = {"tiny", "tests/golden-families/llama",
+                                     "tests/golden-families/gpt_neox"};
+
+TEST_LOOP(cells_sum_to_the_logit, COUNT(models))
 {
-    open("tiny", text);
+    open(models[_i], text);
     ask(BY_PART);
     const struct kept *kept = &attribution.report.tensors[0];
     ck_assert(fabs(sum_of(kept, 0, kept_cells(kept)) - attribution.logit) < 1e-5);
     ck_assert(attribution.sum != attribution.logit); /* the remainder is told as it is */
 }
 
-TEST(sources_sum_to_heads_and_neurons_to_the_mlp)
+TEST_LOOP(sources_sum_to_heads_and_neurons_to_the_mlp, COUNT(models))
 {
-    open("tiny", text);
+    open(models[_i], text);
     ask(BY_PART);
     const struct config *c = &viewer.model.config;
     const struct kept parts = attribution.report.tensors[0];
