@@ -230,7 +230,7 @@ TEST(runs_with_something_before_or_after_are_what_the_slow_way_makes_of_them)
         ck_assert_int_eq(word_table_add(&words, (struct word){last, 2}, LAST + letter, NULL), 0);
         ck_assert_int_eq(word_table_add(&words, (struct word){both, 3}, letter, NULL), 0);
     }
-    for (int round = 0; round < 400; round++) {
+    for (int round = 0; round < 60; round++) {
         char text[TEXT_BYTES];
         struct bpe bpe;
         size_t runs = 1 + (size_t)rand_r(&seed) % 5;
