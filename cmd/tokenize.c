@@ -159,9 +159,12 @@ static void print_ids(struct printer *printer, const uint32_t *ids, size_t count
         text[used] = ' ';
         size_t size = 1 + num_count(text + used + 1, ids[i]);
         used += size;
+        end = i + 1;
+        if (end == count || ids[end] != ids[i])
+            continue; /* without a division */
         size_t fit = (sizeof text - used) / size;
-        for (end = i + 1; end < count && end - i <= fit && ids[end] == ids[i]; end++)
-            ;
+        while (end < count && end - i <= fit && ids[end] == ids[i])
+            end++;
         repeat(text + used, size, end - i - 1);
         used += size * (end - i - 1);
     }

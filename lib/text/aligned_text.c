@@ -30,7 +30,7 @@ static const struct alignment *part_of(const struct aligned_text *text, size_t a
 /* Whole units in so many bytes. */
 static size_t units(const struct alignment *part, size_t size)
 {
-    return part->unit == 1 ? size : size / part->unit;
+    return part->unit == 1 ? size : part->unit == 2 ? size / 2 : size / part->unit;
 }
 
 static size_t start_of(const struct alignment *part, size_t at)
@@ -44,7 +44,9 @@ struct text_range aligned_text_find(const struct aligned_text *text, struct text
     const struct alignment *part = part_of(text, range.start, hint);
     struct text_range place = {.start = start_of(part, range.start)};
     if (range.end) {
-        part = part_of(text, range.end - 1, hint);
+        bool same = range.end > range.start &&
+                    (part + 1 == text->parts + text->part_count || range.end <= part[1].at);
+        part = same ? part : part_of(text, range.end - 1, hint);
         place.end = start_of(part, range.end - 1) + part->given;
     }
     if (range.start == range.end) /* no byte: after the one before it, and not after the next */

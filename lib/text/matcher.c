@@ -45,14 +45,17 @@ struct matcher_walk matcher_walk(const struct matcher *matcher, const char *text
 static int next_character(struct matcher_walk *walk, struct text_range *match)
 {
     const struct splitter *text = &walk->splitter;
-    while (walk->at < text->size) {
+    bool (*is)(uint32_t) = walk->matcher->is;
+    for (size_t at = walk->at, end; at < text->size; at = end) {
         uint32_t c = 0;
-        size_t start = walk->at;
-        walk->at += utf8_decode(&c, text->text + start, text->size - start);
-        *match = (struct text_range){start, walk->at};
-        if (walk->matcher->is(c))
-            return 1;
+        end = at + utf8_decode(&c, text->text + at, text->size - at);
+        if (!is(c))
+            continue;
+        *match = (struct text_range){at, end};
+        walk->at = end;
+        return 1;
     }
+    walk->at = text->size;
     return 0;
 }
 

@@ -226,11 +226,11 @@ static int begin(const struct bpe *bpe, struct bpe_piece *piece, struct err *err
     if (!piece->queue && !(piece->queue = queue_new(bpe->count, err)))
         return -1;
     uint32_t count = (uint32_t)piece->count;
-    for (uint32_t at = 0; at < count; at++)
+    for (uint32_t at = 0; at < count; at++) {
         links[at] = (struct bpe_link){at ? at - 1 : count, at + 1};
-    for (uint32_t at = 0; at < count; at++)
         if (enter(bpe, piece, at, count, err))
             return -1;
+    }
     return 0;
 }
 
