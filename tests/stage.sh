@@ -13,7 +13,8 @@ cd "$(dirname "$0")/.." || exit 1
 # What takes longest comes first, so that nothing long is left for one processor at the end.
 stages() {
     cat <<'END'
-unit     "$build/unit"
+unit     "$build/unit" $(suites 1)
+unit-2   "$build/unit" $(suites 0)
 cli      sh tests/cli.sh "$build"
 batch    sh tests/batch.sh "$build"
 harness  sh tests/harness.sh
@@ -38,6 +39,11 @@ readers  sh tests/readers.sh "$build"
 pictures sh tests/pictures.sh "$build"
 page     sh tests/page/run.sh "$build" "${PAGE-}"
 END
+}
+
+# Every other suite, so that two processors share what takes longest.
+suites() { # 1|0
+    "$build/unit" --list | awk -v which="$1" 'NR % 2 == which'
 }
 
 # Plain C of bf16 takes minutes with sanitizers: they name a few models.
