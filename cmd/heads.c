@@ -198,13 +198,25 @@ static int check_shape(struct heads_job *job, struct err *err)
                      job->layers, job->heads, job->models.names.names[0], c->n_layer, c->n_head);
 }
 
+/* Once, when there is a first model: one that cannot be read needs no texts. */
+static int read_texts(struct heads_job *job, struct err *err)
+{
+    if (job->has_texts || head_reports_asked(job->options))
+        return 0;
+    job->has_texts = true;
+    return inputs_open(&job->session.inputs, &job->options->input, INPUTS_ANY, err) ||
+                   head_materials_open(job, err)
+               ? -1
+               : 0;
+}
+
 static int read_model(void *context, struct err *err)
 {
     struct heads_job *job = context;
     struct session *session = &job->session;
     struct viewer *viewer = &session->viewer;
     struct head_survey *survey = &job->survey;
-    if (session_open_model(session, err) ||
+    if (session_open_model(session, err) || read_texts(job, err) ||
         inputs_set_tokenizer(viewer->tokenizer, &viewer->model.folder, &job->options->input, err) ||
         session_edit(session, err) || check_shape(job, err))
         return -1;
@@ -269,11 +281,7 @@ static int prepare(struct heads_job *job, struct err *err)
     if (!job->found || (models > 1 && side_by_side_init(&job->beside, job->models.names.names,
                                                         models, 0, arena, err)))
         return -1;
-    return check_options(job, err) ||
-                   inputs_open(&job->session.inputs, &options->input, INPUTS_ANY, err) ||
-                   head_materials_open(job, err)
-               ? -1
-               : 0;
+    return check_options(job, err);
 }
 
 int heads_command(const struct options *options, struct err *err)

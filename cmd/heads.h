@@ -34,6 +34,7 @@ struct heads_job {
     bool with_random;
     bool shared; /* models stand in one table: they have the same heads … */
     size_t layers, heads;
+    bool has_texts; /* and all that is read beside a model */
     struct style style;
     struct output output; /* of --composition and --gold */
     struct session session;
