@@ -1,4 +1,5 @@
 /* model_list.c: the models of a command that takes several. */
+#include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,11 @@ static int expand(struct listing *found, const char *folder, const char *pattern
             arena_format(arena, err, "%s%s%s", folder, names.names[i], *rest ? "/" : "");
         if (!path)
             return -1;
-        if (file_is_directory(path) &&
+        errno = 0;
+        bool is_directory = file_is_directory(path);
+        if (errno && !file_is_absent())
+            return err_set(err, "cannot look at '%s': %s", path, strerror(errno));
+        if (is_directory &&
             (*rest ? expand(found, path, rest, arena, err) : listing_add(found, path, arena, err)))
             return -1;
     }
