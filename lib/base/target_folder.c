@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/heap.h"
+#include "base/held_signals.h"
 
 /* --- what is not to stay ---------------------------------------------------------------------- */
 
@@ -136,6 +137,8 @@ int target_folder_open(struct target_folder *target, const char *path, bool repl
                        struct err *err)
 {
     struct stat status;
+    sigset_t before;
+    held_signals_begin(&before); /* what is made is ours to take back at once */
     *target = (struct target_folder){.path = path, .replaces = replaces, .descriptor = -1};
     target->made = mkdir(path, 0777) == 0;
     int failed = !target->made && file_make_directory(path, err);
@@ -145,13 +148,14 @@ int target_folder_open(struct target_folder *target, const char *path, bool repl
     }
     failed = failed || target_folder_check(path, replaces, err) ||
              (target->made && !fstat(target->descriptor, &status) && own(path, &status, err));
+    held_signals_end(&before);
     if (failed)
         target_folder_close(target);
     return failed ? -1 : 0;
 }
 
-int target_folder_open_inside(struct target_folder *target, const char *path,
-                              const struct target_folder *outer, struct err *err)
+static int make_inside(struct target_folder *target, const char *path,
+                       const struct target_folder *outer, struct err *err)
 {
     struct stat status;
     *target = (struct target_folder){.replaces = outer->replaces, .descriptor = -1};
@@ -166,7 +170,17 @@ int target_folder_open_inside(struct target_folder *target, const char *path,
         return -1;
     }
     target->path = path;
-    return target_folder_check(path, target->replaces, err);
+    return 0;
+}
+
+int target_folder_open_inside(struct target_folder *target, const char *path,
+                              const struct target_folder *outer, struct err *err)
+{
+    sigset_t before;
+    held_signals_begin(&before);
+    int failed = make_inside(target, path, outer, err);
+    held_signals_end(&before);
+    return failed ? -1 : target_folder_check(path, target->replaces, err);
 }
 
 void target_folder_keep(struct target_folder *target)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "base/held_signals.h"
 
 static const double work_worth_threads = 500e3; /* about 10 µs: what waking a thread costs */
 
@@ -162,9 +163,12 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Threads that the system refuses are done without: the loops still run whole. */
+/* Threads that the system refuses are done without: the loops still run whole. Signals come to the
+ * thread that has the pool: only there steps can be held together (held_signals.h). */
 static void start_workers(struct pool *pool)
 {
+    sigset_t before;
+    held_signals_begin(&before);
     while (pool->started + 1 < pool->threads) {
         struct worker *worker = &pool->workers[pool->started];
         *worker = (struct worker){pool, .index = pool->started + 1, .started_from = sched_getcpu()};
@@ -173,6 +177,7 @@ static void start_workers(struct pool *pool)
         else
             pool->started++;
     }
+    held_signals_end(&before);
 }
 
 void pool_run(struct pool *pool, struct loop loop, void *context)
