@@ -250,8 +250,6 @@ int head_output_write(struct heads_job *job, struct err *err)
     int failed = output_to(&out, options->output.path, err);
     if (!failed)
         note_material(job);
-    failed = failed || (job->table ? write_table : write_maps)(&out, job, &place, err) ||
-             stream_commit(&out, err);
-    stream_discard(&out);
-    return failed ? -1 : 0;
+    failed = failed || (job->table ? write_table : write_maps)(&out, job, &place, err);
+    return stream_end(&out, failed, err);
 }
