@@ -111,23 +111,23 @@ int conllu_read(struct conllu_reader *reader, struct conllu_sentence *sentence, 
     *sentence = (struct conllu_sentence){0};
     while (reader->at < reader->end) {
         size_t number = reader->line;
-        size_t room = words ? 0 : count_lines(reader);
         struct field fields[FIELDS];
         struct field line = next_line(reader);
         if (!line.size && sentence->count)
             break;
         if (!line.size || line.bytes[0] == '#')
             continue;
-        if (!words) {
-            sentence->line = number;
-            words = arena_alloc(arena, room + 1, sizeof *words, err);
-        }
-        if (!words || cut(fields, line, number, err))
+        if (cut(fields, line, number, err))
             return -1;
         if (memchr(fields[ID].bytes, '-', fields[ID].size) ||
             memchr(fields[ID].bytes, '.', fields[ID].size))
             continue;
-        if (read_word(&words[sentence->count + 1], fields, sentence->count + 1, number, arena, err))
+        if (!words) {
+            sentence->line = number;
+            words = arena_alloc(arena, count_lines(reader) + 2, sizeof *words, err); /* from 1 */
+        }
+        if (!words ||
+            read_word(&words[sentence->count + 1], fields, sentence->count + 1, number, arena, err))
             return -1;
         sentence->count++;
     }

@@ -25,7 +25,7 @@ struct conllu_word {
 struct conllu_sentence {
     const struct conllu_word *words; /* [count + 1], from 1 */
     size_t count;                    /* 0: there is no sentence left */
-    size_t line;                     /* where it begins */
+    size_t line;                     /* of its first word */
 };
 
 struct conllu_reader {

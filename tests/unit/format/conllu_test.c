@@ -38,7 +38,7 @@ TEST(words_are_read_with_their_heads)
                           "\n\n"
                           "1\tOui\toui\tINTJ\t_\t_\t0\troot\t_\t_"));
     ck_assert_uint_eq(sentence.count, 3);
-    ck_assert_uint_eq(sentence.line, 2);
+    ck_assert_uint_eq(sentence.line, 3);
     ck_assert_uint_eq(sentence.words[1].head, 3);
     ck_assert_uint_eq(sentence.words[3].head, 0);
     ck_assert_str_eq(sentence.words[2].relation, "det");
@@ -49,6 +49,19 @@ TEST(words_are_read_with_their_heads)
     ck_assert_uint_eq(sentence.line, 9);
     ck_assert(!read_next());
     ck_assert_uint_eq(sentence.count, 0);
+}
+
+TEST(an_empty_line_before_any_word_ends_no_sentence)
+{
+    ck_assert(!read_first("1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n"
+                          "\n"
+                          "1\tde\t_\t_\t_\t_\t2\tcase\t_\t_\n"
+                          "2\tle\t_\t_\t_\t_\t3\tdet\t_\t_\n"
+                          "3\tchat\t_\t_\t_\t_\t0\troot\t_\t_"));
+    ck_assert_uint_eq(sentence.count, 3);
+    ck_assert_str_eq(sentence.words[1].relation, "case");
+    ck_assert_str_eq(sentence.words[2].relation, "det");
+    ck_assert_str_eq(sentence.words[3].relation, "root");
 }
 
 static const struct {
