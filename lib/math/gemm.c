@@ -25,7 +25,7 @@ enum {
     MANY_ROWS_WIDE = 192, /* the sooner the farther rows of W are apart */
     STREAM_AHEAD = 2048,  /* floats that one row of y prefetches */
     FEW_DOTS = 8,         /* rows that read W as [out, in] where it lies, */
-    DOTS_AT_ONCE = 128,   /* so many of its rows in a round */
+    DOTS_AT_ONCE = 192,   /* so many of its rows in a round */
     PAIR_CHUNK = 384,     /* of the sum: a chunk of a panel stays in the second-level cache */
     LINE_BYTES = 64,      /* of the caches */
     USUAL_COLUMNS = 32,   /* with a number that is known, a loop has no rest */

@@ -84,6 +84,13 @@ const float *weight_row(const struct weight *w, size_t row, size_t column, size_
 /* LANES columns of a matrix that lies as [out, in], or its last ones, from a row on. */
 struct number_rows weight_number_rows(const struct weight *w, size_t row, size_t column);
 
+/* Of `count` columns of such a matrix, how many lie in a strip, if LANES strips make them up: the
+ * rows of a strip follow each other. 0: they do not. And the first row of each strip. Read side by
+ * side, strips are streams of memory on pages of their own, of which a processor fetches more at a
+ * time than of one. */
+size_t weight_strip(const struct weight *w, size_t column, size_t count);
+struct number_rows weight_strip_rows(const struct weight *w, size_t column, size_t strip);
+
 /* The floats that the panels of a matrix take; write them, the last one filled up with zeros. */
 size_t panels_size(const struct weight *w);
 void panels_fill(float *panels, const struct weight *w);

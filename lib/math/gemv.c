@@ -118,7 +118,9 @@ static size_t dots_in_blocks(float (*sums)[LANES], struct matrix x, const struct
 }
 #endif
 
-void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows)
+/* Rows' products with a row of x lie `apart` numbers apart. */
+static void multiply_rows(struct matrix y, struct matrix x, const struct number_rows *rows,
+                          size_t apart)
 {
     for (size_t t = 0; t < x.rows; t += FEW) {
         float sums[FEW][LANES] = {{0}};
@@ -127,13 +129,37 @@ void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows)
         if (done < x.columns)
             add_tiles(sums, some, rows, done);
         for (size_t k = 0; k < some.rows; k++)
-            memcpy(y.data + (t + k) * y.stride, sums[k], rows->count * sizeof **sums);
+            for (size_t row = 0; row < rows->count; row++)
+                y.data[(t + k) * y.stride + row * apart] = sums[k][row];
+    }
+}
+
+void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows)
+{
+    multiply_rows(y, x, rows, 1);
+}
+
+/* A row of each strip, then the next. */
+static void multiply_strips(struct matrix y, struct matrix x, const struct weight *w, size_t column,
+                            size_t strip)
+{
+    struct number_rows rows = weight_strip_rows(w, column, strip);
+    size_t row_bytes = rows.jump;
+    for (size_t i = 0; i < strip; i++) {
+        if (i + 1 == strip)
+            rows.jump += (LANES - 1) * strip * row_bytes; /* to the columns after these */
+        multiply_rows(matrix_columns(y, i, y.columns - i), x, &rows, strip);
+        for (size_t row = 0; row < LANES; row++)
+            rows.at[row] += row_bytes;
     }
 }
 
 void gemv(struct matrix y, struct matrix x, const struct weight *w, size_t column)
 {
-    for (size_t i = 0; i < y.columns; i += LANES) {
+    size_t strip = weight_strip(w, column, y.columns);
+    if (strip)
+        multiply_strips(y, x, w, column, strip);
+    for (size_t i = strip * LANES; i < y.columns; i += LANES) {
         struct number_rows rows = weight_number_rows(w, 0, column + i);
         if (rows.count > y.columns - i)
             rows.count = y.columns - i;

@@ -65,6 +65,25 @@ struct number_rows weight_number_rows(const struct weight *w, size_t row, size_t
     return rows;
 }
 
+size_t weight_strip(const struct weight *w, size_t column, size_t count)
+{
+    size_t block = w->rows.view.block;
+    size_t start = (w->rows.skipped + column) % block;
+    size_t strip = count / LANES;
+    bool within = start + count <= block;
+    bool between = strip > 0 && block % strip == 0 && start % strip == 0;
+    return within || between ? strip : 0;
+}
+
+struct number_rows weight_strip_rows(const struct weight *w, size_t column, size_t strip)
+{
+    struct number_rows rows = {
+        .count = LANES, .bytes = w->rows.bytes, .jump = w->in * w->rows.bytes};
+    for (size_t i = 0; i < LANES; i++)
+        rows.at[i] = find_number(w, 0, column + i * strip);
+    return rows;
+}
+
 float weight_element(const struct weight *w, size_t row, size_t column)
 {
     size_t within = column % PANEL_COLUMNS;

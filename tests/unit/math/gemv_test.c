@@ -21,7 +21,7 @@ static const size_t out_counts[] = {1, 15, 16, 17, 31, 32, 33, 64, 65, 127, 128,
 static const size_t in_counts[] = {1, 2, 15, 16, 17, 31, 32, 33, 63, 65, 97, 768, IN_MOST};
 static const size_t row_counts[] = {1, 2, 3, 4, 5, 8, 9, 12, 64, 65, ROWS_MOST};
 static const size_t sizes[] = {FLOAT_BYTES, BF16_BYTES};
-static const struct row_view views[] = {{0, SIZE_MAX, 0}, {2, SIZE_MAX, 0}, {3, 5, 7}};
+static const struct row_view views[] = {{0, SIZE_MAX, 0}, {2, SIZE_MAX, 0}, {3, 5, 7}, {1, 8, 11}};
 
 static struct guarded matrix_memory, x_memory, y_memory;
 
