@@ -5,8 +5,8 @@
 #
 #     sh tests/hostile.sh [BUILD]        what `make test` has built there is used, in part
 #
-# What is tried everywhere else is swept through in larger steps here; it takes three minutes or so,
-# and is ended after LIMIT seconds. Root becomes nobody for it.
+# The stages to which that can make a difference, in larger steps; it takes three minutes or so, and
+# is ended after LIMIT seconds. Root becomes nobody for it.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -14,8 +14,8 @@ cd "$(dirname "$0")/.." || exit 1
 unset MAKEFLAGS MFLAGS MAKELEVEL # of a make that calls this
 build=${1:-build}
 LIMIT=900
-FEW='ATTN_UNIT_FEW=1 BREAK_EVERY=5 FLIPS_STRIDE=61 FAULT_EVERY=401 ENDURE_EVERY=31 BATCH_ITEMS=400
-    LONG_HAULS_FREE=1'
+STAGES='cli unit unit-2 batch harness models figures install readme files machine things races'
+FEW='ATTN_UNIT_FEW=3 BREAK_EVERY=5 FAULT_EVERY=401 ENDURE_EVERY=31 BATCH_ITEMS=400'
 
 case $scratch in *[[:space:]]*)
     leave_out "BUILD must stand in a folder without a blank, and TMPDIR is '$scratch'"
@@ -56,7 +56,8 @@ make_copies() {
 make_test() {
     # shellcheck disable=SC2086 # a word a variable
     (umask 077 && cd "$source" && as_nobody timeout "$LIMIT" env -u HOME LC_ALL=C DEPS=0 \
-        TMPDIR="$temporary" $FEW make --no-print-directory -j8 test BUILD="$own" </dev/null 2>&1)
+        TMPDIR="$temporary" STAGES="$STAGES" $FEW \
+        make --no-print-directory -j8 test BUILD="$own" </dev/null 2>&1)
 }
 
 listing() {

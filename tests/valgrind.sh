@@ -36,7 +36,7 @@ sentence='Life is short, eat dessert first'
 
 # Each test is a process of its own and is checked for leaks when it ends; valgrind takes its time,
 # so that as many suites run at once as there are processors.
-export ATTN_UNIT_FEW=1 CK_DEFAULT_TIMEOUT=600
+export ATTN_UNIT_FEW=2 CK_DEFAULT_TIMEOUT=600
 modules=$("$build/unit" --list | awk "NR % $every == 0")
 one="$watched $build/unit MODULE >$scratch/MODULE.log 2>&1 </dev/null"
 printf '%s\n' $modules |

@@ -87,7 +87,7 @@ TEST_LOOP(windows_are_exact_where_a_chain_ends, 6)
         "dense", "window:300+global:250", "window:20+global:290", "strided:3", "blocked:64",
         "linear"};
     static const size_t windows[] = {1, 70, 257};
-    for (size_t i = 0; i < COUNT(windows); i += one_of(2)) {
+    for (size_t i = 0; i < COUNT(windows); i += one_of(3)) {
         open_rig(configs[1], 1, ways[_i], (struct mechanism){0});
         model.config.window = windows[i];
         struct text text = text_of(330);

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "../unit.h"
+#include "../rigs/patience.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/folder.h"
@@ -16,8 +17,9 @@
 #include "text/tokenizer.h"
 #include "train/grammar.h"
 
-enum { FIRST_COUNT = 500, TIMES = 4, TRIES = 3, ROUNDS = 5 }; /* a machine has bad moments */
-#define LONG_ENOUGH 0.05
+enum { FIRST_COUNT = 500, TIMES = 4, ROUNDS = 5 }; /* a machine has bad moments */
+#define LONG_ENOUGH (one_of(2) == 1 ? 0.05 : 0.005)
+#define TRIES (one_of(2) == 1 ? 3 : 1)
 #define MOST_TIMES 12.0
 
 /* The files that are filled; `other` is for those that need a second one. */
