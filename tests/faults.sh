@@ -212,6 +212,7 @@ for format in csv tidy.csv json svg; do
     try batch "$in/three.txt" -m life --fail-fast --reduce entropy,mean -o here.$format
 done
 try batch "$in/three.txt" -m life --reduce entropy,mean -o here/ --shard 1/2
+try batch "$in/plain.txt" -m "$in/school" --reduce entropy,mean -o here/
 for format in text csv tidy json jsonl; do
     try batch "$in/three.txt" -m life --fail-fast --reduce entropy --per-item --format $format \
         -o here

@@ -274,6 +274,11 @@ static bool has_layer(const struct selection *selection, size_t layer)
     return false;
 }
 
+static size_t head_at(const struct selection *selection, size_t i)
+{
+    return selection->heads ? selection->heads[i] : i;
+}
+
 int reduction_sink_see(void *context, const struct announcement *seen, struct err *err)
 {
     const struct reduction_sink *sink = context;
@@ -283,8 +288,11 @@ int reduction_sink_see(void *context, const struct announcement *seen, struct er
     bool *counted = &sink->counted[seen->text * sink->layers + layer];
     if (seen->site != SITE_WEIGHTS || *counted || !has_layer(selection, layer))
         return 0;
+    for (size_t i = 0; i < selection->head_count; i++) /* a layer counts whole, or not at all */
+        if (!open_head(text->reduction, layer, head_at(selection, i), err))
+            return -1;
     for (size_t i = 0; i < selection->head_count; i++) {
-        size_t head = selection->heads ? selection->heads[i] : i;
+        size_t head = head_at(selection, i);
         struct tensor weights = tensor_slice(&seen->values, head);
         if (reduction_add(text->reduction, layer, head, &weights, text->ids, err))
             return -1;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../unit.h"
+#include "base/heap.h"
 #include "lens/viewer.h"
 
 static const char *const texts[] = {"Life is short", "Life is sweet", "Life", "The keys"};
@@ -128,4 +129,34 @@ TEST(a_layer_of_a_text_counts_once)
     count_kept(&kept, &lower, 2, 1);
     count_kept(&kept, &upper, 3, 1);
     expect_same(&seen, &kept);
+}
+
+/* Whatever finds no memory, and in whichever head: run again, alone, each text counts once. */
+TEST(a_pass_that_lacks_memory_leaves_no_part_of_a_layer)
+{
+    struct reduction kept;
+    bool came = true;
+    begin(&kept);
+    count_kept(&kept, &all, 0, 2);
+    for (size_t nth = 1; came; nth++) {
+        struct reduction seen;
+        struct reduction_text places[2] = {{&seen, &all, NULL}, {&seen, &all, NULL}};
+        struct reduction_sink sink;
+        struct look look = {&all, pairs, 2, 0, NULL};
+        begin(&seen);
+        ck_assert(!reduction_sink_init(&sink, places, 2, 2, &arena, &err));
+        heap_fail_at(nth, 0);
+        int failed = viewer_watch(&viewer, &look,
+                                  (struct tap){.sink = reduction_sink_see, .context = &sink}, &err);
+        came = heap_has_failed();
+        heap_fail_at(0, 0);
+        for (size_t i = 0; i < 2 && failed; i++) {
+            struct look one = {&all, pairs + i, 1, i, NULL};
+            struct reduction_sink only = reduction_sink_only(&sink, i);
+            struct tap tap = {.sink = reduction_sink_see, .context = &only};
+            ck_assert(!viewer_watch(&viewer, &one, tap, NULL));
+        }
+        expect_same(&seen, &kept);
+        err_clear(&err);
+    }
 }
