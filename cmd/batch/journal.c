@@ -154,7 +154,9 @@ int journal_finish(const struct journal *journal, const char *manifest,
     stream_text(&out, "{\n");
     int failed =
         copy_head(&out, journal, err) || (end->with_items && write_items(&out, journal, err));
-    stream_format(&out, " \"files\": [%s],\n \"count\": %zu,\n", end->files, journal->count);
+    stream_text(&out, " \"files\": [");
+    stream_text(&out, end->files); /* of any length */
+    stream_format(&out, "],\n \"count\": %zu,\n", journal->count);
     if (!end->with_items && end->to_retry)
         stream_format(&out, " \"retry\": %zu,\n", end->to_retry);
     stream_format(&out, " \"failed\": %zu}\n", end->failed);
