@@ -1,5 +1,6 @@
 #include "session.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
@@ -95,7 +96,12 @@ static int check_word(const struct input_options *options, const char *word, str
     if (bundled_find(word) || file_is_directory(word))
         return err_usage(err, "'%s' is a %s: --model %s opens it, --sentence %s reads it as a text",
                          word, bundled_find(word) ? "model" : "directory", word, word);
-    if (file_exists(word))
+    errno = 0;
+    bool exists = file_exists(word);
+    if (exists && errno)
+        return err_set(err, "cannot look at '%s': %s: --sentence %s reads it as a text", word,
+                       strerror(errno), word);
+    if (exists)
         return err_usage(err,
                          "'%s' is a file: --file %s reads it, --sentence %s its name as a text",
                          word, word, word);
