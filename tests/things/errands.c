@@ -9,6 +9,7 @@
     "--vocab ../../in/words/vocab.json --steps 2 --batch 2 --context 4"
 #define RESUME "train -q -t 1 -d ../../in/texts --resume made/step-00000001"
 #define BATCH "batch ../../in/items.jsonl -m life -q -t 1 "
+#define ASK "batch ../../in/pairs.csv -m ../../in/small -q -t 1 --do patch "
 #define BATCH_CUT_SHORT "batch ../../in/bad.jsonl -m life -q -t 1 --fail-fast "
 #define ATTN "\"$ATTN\" "
 
@@ -17,6 +18,7 @@ const char errand_inputs[] =
     "printf 'text = The <n> sees. | A <n>.\\nn = cat | dog\\n' >grammar\n"
     "for id in a b c; do printf '{\"id\": \"%s\", \"sentence\": \"Life is\"}\\n' $id; done "
     ">items.jsonl\n"
+    "printf 'clean,corrupt\\nAnna,old\\nAnna sees,old sees\\n' >pairs.csv\n"
     "{ head -n 2 items.jsonl; printf '{\"id\": \"c\", \"sentence\": \"nonsense\"}\\n'; } "
     ">bad.jsonl\n" ATTN "vocab -q texts -o words\n" ATTN "init -q --shape gpt2 " SMALL
     " --vocab words/vocab.json -o small\n";
@@ -110,8 +112,13 @@ static const struct errand steps[] = {
 
 /* Batches: what is put there, and what of it a journal or a manifest says was made before. */
 static const char *const batches[] = {
-    BATCH "--format csv ",           BATCH "",           BATCH "--reduce entropy ",
-    BATCH_CUT_SHORT "--format csv ", BATCH_CUT_SHORT "",
+    BATCH "--format csv ",
+    BATCH "",
+    BATCH "--reduce entropy ",
+    BATCH_CUT_SHORT "--format csv ",
+    BATCH_CUT_SHORT "",
+    ASK "--format csv ",
+    ASK,
 };
 
 static const struct stage {
@@ -137,7 +144,7 @@ static const struct stage {
 };
 
 /* Into one file; csv of items is no such. */
-static const size_t file_batches[] = {1, 2, 4};
+static const size_t file_batches[] = {1, 2, 4, 6};
 
 static const struct stage file_stages[] = {
     {"", "", "-o x", "here/x here/x.part here/x.part/* here/x.manifest", false, ""},
