@@ -183,7 +183,7 @@ try generate -m translate --source 'the small cat' -n 2
 try run -m "$in/school" -s 'Anna is' --ablate 0.0 --knockout 1:0 --edit 'v[token=0] * 2;logits = 1'
 try run -m "$in/school" -s 'Anna is' --ablate 0.0=mean --edit 'mlp_out = resample:1' \
     --reference "$in/texts" -o here.csv
-try run -m "$in/school" -s 'Anna is' --edit "mlp_out + $in/add.npy"
+try run -m "$in/school" -s 'Anna is' --edit "mlp_out + $in/add.npy" --show mlp_out,value_zeroing
 try explain -m "$in/school" -s 'Anna is' --ablate 0.0 --edit 'k * 2'
 try run -m "$in/school" -s 'Anna is' --edit 'weights = from' --from 'Anna is' -o here.csv
 try batch "$in/texts" --input lines -m "$in/school" --sweep ablate=0.0=mean,0.1=mean \

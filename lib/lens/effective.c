@@ -144,21 +144,6 @@ int effective_check(const struct selection *selection, size_t tokens, struct err
                    FLOW_TOKENS_MAX, tokens);
 }
 
-/* What is zeroed goes through the rest of its layer as the model has it. */
-static int check_zeroing(const struct selection *selection, const struct run *run, struct err *err)
-{
-    struct layers layers = selection_layers_of(selection, SITE_WEIGHTS);
-    for (size_t i = 0; selection->sites >> SITE_VALUE_ZEROING & 1 && i < layers.count; i++)
-        for (enum site site = SITE_CONTEXT; run->edits && site <= SITE_RESID_POST; site++)
-            if (edits_have(run->edits, site, layers.items[i]))
-                return err_usage(err,
-                                 "'value_zeroing': expected no edit after the values in a layer "
-                                 "that is shown, found one of '%s' in layer %zu: the rest of the "
-                                 "layer is run again as the model has it; --layer names others",
-                                 site_rows[site].name, layers.items[i]);
-    return 0;
-}
-
 int effective_begin(const struct selection *selection, const struct run *run, struct watch *watch,
                     struct tap *tap, struct arena *arena, struct err *err)
 {
@@ -166,7 +151,7 @@ int effective_begin(const struct selection *selection, const struct run *run, st
     if (selection->sites < site_bit(SITE_VALUE_WEIGHTED))
         return 0;
     struct effective *e = arena_alloc(arena, 1, sizeof *e, err);
-    if (!e || check_zeroing(selection, run, err))
+    if (!e)
         return -1;
     for (size_t s = 0; s < run->batch->count; s++)
         if (effective_check(selection, run->batch->texts[s].count, err))

@@ -29,7 +29,8 @@ static int read_logits(struct sweep *s, struct matrix rows, bool normed, double 
 static int attended(struct sweep *s, size_t layer, struct matrix x, struct matrix context)
 {
     struct arena *scratch = &s->plan->viewer->scratch;
-    int failed = forward_attended(&s->run, layer, x, context, scratch, s->err);
+    int failed = forward_attended(&s->run, &(struct attended_rows){layer, x, context, NULL},
+                                  scratch, s->err);
     arena_clear(scratch);
     return failed;
 }

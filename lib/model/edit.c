@@ -118,7 +118,7 @@ static void apply(const struct edit *edit, const struct edit_block *block, size_
     if (rank == 3)
         from += (block->first_head + head) * values->stride[0];
     for (size_t i = 0; i < block->rows; i++) {
-        size_t row = block->first_row + i;
+        size_t row = block->first_row + (block->one_row ? 0 : i);
         bool unknown = edit->source && edit->source->longest != SIZE_MAX &&
                        row >= block->row_places; /* a token that came after */
         if (!unknown && places_have(&edit->tokens, row, block->row_places))

@@ -88,6 +88,11 @@ bool edits_have(const struct edits *edits, enum site site, size_t layer);
 /* Append what messages call them, those that have a name in common once. */
 void edits_write(struct buf *out, const struct edits *edits);
 
+/* Of a text: its number in all of them, and a place in it. */
+struct edit_token {
+    size_t number, place;
+};
+
 /* Where a block of values stands: its axes begin at these places. */
 struct edit_block {
     enum site site;
@@ -97,6 +102,7 @@ struct edit_block {
     size_t heads, rows, columns;
     size_t head_stride, row_stride;
     size_t first_head, first_row, first_column;
+    bool one_row;                     /* all rows stand in the first one's place */
     size_t row_places, column_places; /* that the text has */
     float forbidden;                  /* what a key that is not seen has */
 };

@@ -41,10 +41,18 @@ int forward(const struct run *run, struct tap *tap, struct arena *arena, struct 
 int forward_logits(const struct run *run, struct matrix logits, struct matrix stream, bool normed,
                    struct arena *arena, struct err *err);
 
-/* The rest of a layer, from its heads on: x [N, C], rows of the stream as they enter it, becomes
- * what leaves it, had its heads given context [N, H·dv]. (Where that leaves it as it is, x is as
- * wide.) Not for a model that looks at sources. */
-int forward_attended(const struct run *run, size_t layer, struct matrix x, struct matrix context,
-                     struct arena *arena, struct err *err);
+/* Rows of the stream as they enter a layer, x [N, C], and what its heads give, context [N, H·dv].
+ * The run's edits are made where all rows are of one token of a text whose length the edits have;
+ * x and context have those of resid_pre, and none of the context. */
+struct attended_rows {
+    size_t layer;
+    struct matrix x, context;
+    const struct edit_token *token; /* NULL: nothing is edited */
+};
+
+/* The rest of the layer, from its heads on: x becomes what leaves it. (Where that leaves it as it
+ * is, x is as wide.) Not for a model that looks at sources. */
+int forward_attended(const struct run *run, const struct attended_rows *rows, struct arena *arena,
+                     struct err *err);
 
 #endif

@@ -2,11 +2,20 @@
 #include "model/forward.h"
 #include "model/pass.h"
 
-int forward_attended(const struct run *run, size_t layer, struct matrix x, struct matrix context,
-                     struct arena *arena, struct err *err)
+int forward_attended(const struct run *run, const struct attended_rows *rows, struct arena *arena,
+                     struct err *err)
 {
-    struct span all = {0, x.rows};
-    struct batch rows = {.count = 1, .queries = &all, .tokens = x.rows, .key_tokens = x.rows};
+    const size_t none = 0;
+    struct span all = {0, rows->x.rows};
+    struct batch batch = {
+        .count = 1,
+        .queries = &all,
+        .keys = &all,
+        .past = &none,
+        .past_keys = &none,
+        .tokens = all.count,
+        .key_tokens = all.count,
+    };
     bool side_by_side = run->config->kind == MODEL_ATTENTION && !run->config->out_proj;
     struct watch watch;
     struct tap tap = {.watch = &watch};
@@ -14,10 +23,12 @@ int forward_attended(const struct run *run, size_t layer, struct matrix x, struc
         .machine = run->machine,
         .config = run->config,
         .weights = run->weights,
-        .batch = &rows,
+        .batch = &batch,
         .layers = run->config->n_layer,
         .tap = &tap,
         .attended = true,
+        .edits = rows->token ? run->edits : NULL,
+        .edit_token = rows->token,
         .arena = arena,
         .err = err,
     };
@@ -26,10 +37,12 @@ int forward_attended(const struct run *run, size_t layer, struct matrix x, struc
     watch_add(&watch, SITE_LOGITS, 0); /* no layer is cut short, and none announces anything */
     if (pass_memory_take(&pass, false) || pass_hold_pairs(&pass))
         return -1;
-    copy_rows(pass.scratch.x, x);
-    copy_rows(pass.scratch.context, context);
-    if (block(&pass, layer) == PASS_FAILED)
+    struct scratch *s = &pass.scratch;
+    copy_rows(s->x, rows->x);
+    copy_rows(s->context, rows->context);
+    pass_edit_rows(&pass, SITE_CONTEXT, rows->layer, s->context);
+    if (block(&pass, rows->layer) == PASS_FAILED)
         return -1;
-    copy_rows(x, side_by_side ? context : pass.scratch.x);
+    copy_rows(rows->x, side_by_side ? s->context : s->x);
     return 0;
 }

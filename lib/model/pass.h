@@ -61,7 +61,8 @@ struct pass {
     struct pass *cross;  /* the same texts, looking at their encoded sources; NULL: not so */
     struct tap *tap;
     bool attended; /* scratch.context is there: attention is not computed, nor what leads to it */
-    const struct edits *edits; /* NULL: none */
+    const struct edits *edits;           /* NULL: none */
+    const struct edit_token *edit_token; /* whose all rows are; NULL: each is of its own */
     struct scratch scratch;
     struct arena *arena; /* the run's */
     struct err *err;

@@ -24,13 +24,15 @@ static struct edit_block block_of(const struct pass *pass, enum site site, size_
         queries = length;
     if (length && pass->part == PART_SENTENCE)
         keys = length;
+    const struct edit_token *token = pass->edit_token;
     return (struct edit_block){
         .site = own,
         .layer = layer,
         .text = text,
-        .number = batch->first + text,
+        .number = token ? token->number : batch->first + text,
         .rows = (of_keys ? batch->keys : batch->queries)[text].count,
-        .first_row = (of_keys ? batch->past_keys : batch->past)[text],
+        .first_row = token ? token->place : (of_keys ? batch->past_keys : batch->past)[text],
+        .one_row = token != NULL,
         .row_places = of_keys ? keys : queries,
         .column_places = site_rows[own].axes == AXES_HEAD_QUERY_KEY ? keys : SIZE_MAX,
     };

@@ -84,6 +84,104 @@ TEST_LOOP(flow_is_that_of_networkx, INSTRUMENTS_FAMILIES + 1)
     instruments_release(&golden);
 }
 
+/* --- beside edits ----------------------------------------------------------------------------- */
+
+enum { TOKENS = 4 };
+
+static const char *const models[] = {"tiny", "tests/golden-families/llama",
+                                     "tests/golden-families/gpt_neox", "tests/golden-families/gptj",
+                                     "life-grouped"};
+
+/* A number for each token, whatever the other axes. */
+static const float of_tokens[TOKENS] = {0.5f, -1, 2, 0.25f};
+#define OF_HEADS                      \
+    {                                 \
+        of_tokens, 3, {1, TOKENS, 1}, \
+        {                             \
+            0, 1, 0                   \
+        }                             \
+    }
+#define OF_ROWS                    \
+    {                              \
+        of_tokens, 2, {TOKENS, 1}, \
+        {                          \
+            1, 0                   \
+        }                          \
+    }
+static const struct tensor of_heads[] = {OF_HEADS, OF_HEADS}, of_rows[] = {OF_ROWS, OF_ROWS};
+static const struct edit_source to_heads = {.values = of_heads, .count = 1, .longest = TOKENS};
+static const struct edit_source to_rows = {.values = of_rows, .count = 1, .longest = TOKENS};
+static const struct edit_range at_first = {0, 0}, at_last = {-1, -1};
+
+static const struct edit changes[] = {
+    {.site = SITE_CONTEXT, .op = EDIT_SET, .heads = {&at_first, 1}},
+    {.site = SITE_CONTEXT, .op = EDIT_SCALE, .number = 0.5f, .tokens = {&at_last, 1}},
+    {.site = SITE_CONTEXT, .op = EDIT_ADD, .source = &to_heads},
+    {.site = SITE_RESID_PRE, .op = EDIT_SCALE, .number = 2},
+    {.site = SITE_LN_1, .op = EDIT_SCALE, .number = 2},
+    {.site = SITE_WEIGHTS, .op = EDIT_SCALE, .number = 2, .columns = {&at_first, 1}},
+    {.site = SITE_ATTN_OUT, .op = EDIT_ADD, .source = &to_rows},
+    {.site = SITE_RESID_MID, .op = EDIT_SCALE, .number = 3, .tokens = {&at_last, 1}},
+    {.site = SITE_MLP_ACT, .op = EDIT_ADD, .source = &to_rows},
+    {.site = SITE_RESID_POST, .op = EDIT_TAKE, .source = &to_rows, .columns = {&at_first, 1}},
+};
+
+static const float *rows_that_leave(const struct edits *edits, size_t *width)
+{
+    bool stream = site_exists(&viewer.model.config, SITE_RESID_POST);
+    viewer.edits = edits;
+    ck_assert_msg(!look(stream ? "resid_post" : "attn_out", "-1"), "%s", err.text);
+    *width = report.tensors[0].shape[1];
+    return report.tensors[0].data;
+}
+
+static double row_distance(const float *a, const float *b, size_t count)
+{
+    double both = 0, of_a = 0, of_b = 0;
+    for (size_t i = 0; i < count; i++) {
+        both += (double)a[i] * (double)b[i];
+        of_a += (double)a[i] * (double)a[i];
+        of_b += (double)b[i] * (double)b[i];
+    }
+    return 1 - both / sqrt(of_a * of_b);
+}
+
+/* Passes of an edited model, in which a token's values are edited, too. */
+TEST_LOOP(a_token_without_values_is_one_of_the_edited_model, COUNT(models))
+{
+    open(models[_i], "0,5,3,4");
+    const struct config *c = &viewer.model.config;
+    size_t layer = c->n_layer - 1;
+    struct edit_range key, layers = {(ptrdiff_t)layer, (ptrdiff_t)layer};
+    for (size_t i = 0; i < COUNT(changes); i++) {
+        if (!site_exists(c, changes[i].site))
+            continue;
+        struct edit both[] = {changes[i],
+                              {.site = SITE_V, .layers = {&layers, 1}, .tokens = {&key, 1}}};
+        const struct edits edited = {both, 1, 0}, without = {both, 2, 0};
+        double distances[TOKENS][TOKENS];
+        size_t width;
+        const float *whole = rows_that_leave(&edited, &width);
+        for (size_t k = 0; k < TOKENS; k++) {
+            key = (struct edit_range){(ptrdiff_t)k, (ptrdiff_t)k};
+            const float *rows = rows_that_leave(&without, &width);
+            for (size_t q = 0; q < TOKENS; q++)
+                distances[q][k] = row_distance(whole + q * width, rows + q * width, width);
+        }
+        viewer.edits = &edited;
+        ck_assert_msg(!look("value_zeroing", "-1"), "%s", err.text);
+        for (size_t q = 0; q < TOKENS; q++) {
+            double sum = 0;
+            for (size_t k = 0; k < TOKENS; k++)
+                sum += distances[q][k];
+            for (size_t k = 0; k < TOKENS; k++)
+                ck_assert_double_eq_tol((double)report.tensors[0].data[q * TOKENS + k],
+                                        distances[q][k] / sum, 1e-6);
+        }
+    }
+    viewer.edits = NULL;
+}
+
 /* --- what is selected ------------------------------------------------------------------------- */
 
 static bool same(const struct kept *a, const struct kept *b)
