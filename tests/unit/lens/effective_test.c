@@ -94,21 +94,10 @@ static const char *const models[] = {"tiny", "tests/golden-families/llama",
 
 /* A number for each token, whatever the other axes. */
 static const float of_tokens[TOKENS] = {0.5f, -1, 2, 0.25f};
-#define OF_HEADS                      \
-    {                                 \
-        of_tokens, 3, {1, TOKENS, 1}, \
-        {                             \
-            0, 1, 0                   \
-        }                             \
-    }
-#define OF_ROWS                    \
-    {                              \
-        of_tokens, 2, {TOKENS, 1}, \
-        {                          \
-            1, 0                   \
-        }                          \
-    }
-static const struct tensor of_heads[] = {OF_HEADS, OF_HEADS}, of_rows[] = {OF_ROWS, OF_ROWS};
+static const struct tensor of_heads[] = {{of_tokens, 3, {1, TOKENS, 1}, {0, 1, 0}},
+                                         {of_tokens, 3, {1, TOKENS, 1}, {0, 1, 0}}};
+static const struct tensor of_rows[] = {{of_tokens, 2, {TOKENS, 1}, {1, 0}},
+                                        {of_tokens, 2, {TOKENS, 1}, {1, 0}}};
 static const struct edit_source to_heads = {.values = of_heads, .count = 1, .longest = TOKENS};
 static const struct edit_source to_rows = {.values = of_rows, .count = 1, .longest = TOKENS};
 static const struct edit_range at_first = {0, 0}, at_last = {-1, -1};
@@ -126,11 +115,12 @@ static const struct edit changes[] = {
     {.site = SITE_RESID_POST, .op = EDIT_TAKE, .source = &to_rows, .columns = {&at_first, 1}},
 };
 
-static const float *rows_that_leave(const struct edits *edits, size_t *width)
+/* [TOKENS, width] of the last layer. */
+static const float *rows_of(const char *site, const struct edits *edits, size_t *width)
 {
-    bool stream = site_exists(&viewer.model.config, SITE_RESID_POST);
     viewer.edits = edits;
-    ck_assert_msg(!look(stream ? "resid_post" : "attn_out", "-1"), "%s", err.text);
+    ck_assert_msg(!look(site, "-1"), "%s", err.text);
+    viewer.edits = NULL;
     *width = report.tensors[0].shape[1];
     return report.tensors[0].data;
 }
@@ -161,10 +151,11 @@ TEST_LOOP(a_token_without_values_is_one_of_the_edited_model, COUNT(models))
         const struct edits edited = {both, 1, 0}, without = {both, 2, 0};
         double distances[TOKENS][TOKENS];
         size_t width;
-        const float *whole = rows_that_leave(&edited, &width);
+        const char *end = site_exists(c, SITE_RESID_POST) ? "resid_post" : "attn_out";
+        const float *whole = rows_of(end, &edited, &width);
         for (size_t k = 0; k < TOKENS; k++) {
             key = (struct edit_range){(ptrdiff_t)k, (ptrdiff_t)k};
-            const float *rows = rows_that_leave(&without, &width);
+            const float *rows = rows_of(end, &without, &width);
             for (size_t q = 0; q < TOKENS; q++)
                 distances[q][k] = row_distance(whole + q * width, rows + q * width, width);
         }
@@ -178,8 +169,53 @@ TEST_LOOP(a_token_without_values_is_one_of_the_edited_model, COUNT(models))
                 ck_assert_double_eq_tol((double)report.tensors[0].data[q * TOKENS + k],
                                         distances[q][k] / sum, 1e-6);
         }
+        viewer.edits = NULL;
     }
-    viewer.edits = NULL;
+}
+
+static struct edit_places all_but(struct edit_range ranges[2], size_t place, size_t count)
+{
+    size_t used = 0;
+    if (place > 0)
+        ranges[used++] = (struct edit_range){0, (ptrdiff_t)place - 1};
+    if (place + 1 < count)
+        ranges[used++] = (struct edit_range){(ptrdiff_t)place + 1, (ptrdiff_t)count - 1};
+    return (struct edit_places){ranges, used};
+}
+
+/* Edits leave one head and one key of the layer: what comes is that vector, and the bias. */
+TEST_LOOP(vectors_of_heads_and_tokens_sum_to_what_leaves_attention, 3)
+{
+    open(models[_i], "0,5,3,4");
+    size_t width, heads = viewer.model.config.n_head;
+    struct edit_range ranges[4];
+    const struct edit_range layers = {(ptrdiff_t)viewer.model.config.n_layer - 1, 99};
+    const struct edit other = {.site = SITE_WEIGHTS, .layers = {&layers, 1}};
+    struct edit others[] = {other, other};
+    const struct edits edits = {others, 2, 0};
+    const float *bias = rows_of("attn_out", &edits, &width);
+    const float *whole = rows_of("attn_out", NULL, &width);
+    double sums[TOKENS][128] = {0};
+    ck_assert(width <= 128 && !look("norm_weighted", "-1"));
+    const float *lengths = report.tensors[0].data;
+    for (size_t i = 0; i < heads * TOKENS; i++) {
+        others[0].heads = all_but(ranges, i / TOKENS, heads);
+        others[1].columns = all_but(ranges + 2, i % TOKENS, TOKENS);
+        const float *rows = rows_of("attn_out", &edits, &width);
+        for (size_t q = 0; q < TOKENS; q++) {
+            double square = 0;
+            for (size_t d = 0; d < width; d++) {
+                double of_one = (double)rows[q * width + d] - (double)bias[q * width + d];
+                square += of_one * of_one;
+                sums[q][d] += of_one;
+            }
+            size_t cell = (i / TOKENS * TOKENS + q) * TOKENS + i % TOKENS;
+            ck_assert_double_eq_tol((double)lengths[cell], sqrt(square), 1e-6);
+        }
+    }
+    for (size_t i = 0; i < TOKENS * width; i++)
+        ck_assert_double_eq_tol(sums[i / width][i % width], (double)whole[i] - (double)bias[i],
+                                2e-6);
 }
 
 /* --- what is selected ------------------------------------------------------------------------- */

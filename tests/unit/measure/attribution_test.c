@@ -111,9 +111,9 @@ TEST_LOOP(sources_sum_to_heads_and_neurons_to_the_mlp, COUNT(models))
 }
 
 /* Of the answer less the other is what each has, part by part. */
-TEST(a_difference_is_one_of_parts)
+TEST_LOOP(a_difference_is_one_of_parts, COUNT(models))
 {
-    open("tiny", text);
+    open(models[_i], text);
     question.answer = 4;
     ask(BY_PART);
     const struct kept one = attribution.report.tensors[0];
@@ -132,9 +132,9 @@ TEST(a_difference_is_one_of_parts)
 }
 
 /* What comes after a position says nothing there. */
-TEST(a_position_is_the_end_of_a_shorter_text)
+TEST_LOOP(a_position_is_the_end_of_a_shorter_text, COUNT(models))
 {
-    open("tiny", text);
+    open(models[_i], text);
     question.position = 2;
     ask(BY_PART);
     const struct kept early = attribution.report.tensors[0];

@@ -371,10 +371,10 @@ TEST(planted_heads_and_the_path_between_them_carry_the_answer)
         }
 }
 
-TEST(one_path_is_a_cell_of_the_map)
+TEST_LOOP(one_path_is_a_cell_of_the_map, COUNT(models))
 {
-    open("tiny", 1, clean_ids, corrupt_ids);
-    plan.path = (struct patch_path){.to = SITE_Q, .to_layer = 1, .to_head = 2};
+    open(models[_i], 1, "1,5,9,3,7,2", "1,6,9,8,7,2");
+    plan.path = (struct patch_path){.to = SITE_Q, .to_layer = 1, .to_head = 1};
     patch(PATCH_PATHS);
     const struct patching map = found;
     plan.path.has_sender = true;
