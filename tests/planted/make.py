@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""A model made by hand, whose parts are known: usage: make.py (writes beside itself).
+"""Models made by hand, whose parts are known: usage: make.py (writes beside itself).
 
-A GPT-2 with MLPs of zeros, of 8 words and 8 places, whose stream has four rooms of 8 channels: the
+A GPT-2 and a Llama with MLPs of zeros, of 8 words, whose stream has four rooms of 8 channels: the
 word, the word before, the answer, the place. Head 0.1 looks at the place before and writes its word
 into the second room; head 1.2 looks where the word before is its own word, and writes the word that
 stands there into the third, which alone the logits read. After 0 3 5 1 3 that is 5. All other heads
 give nothing. (The first word is the word before itself: it is one that does not come again.)
+
+The Llama has no places in its stream: a 1 stands there. Its heads are wider by a pair of dimensions
+that turns by 1 a token, in which keys are a token ahead; the others hardly turn at all.
 """
-import pathlib, sys
+import math, pathlib, sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "oracle"))
 from family_reference import to_bytes, write_safetensors
@@ -15,9 +18,9 @@ from family_reference import to_bytes, write_safetensors
 N, HEADS = 8, 4
 C = HEADS * N
 WORD, BEFORE, ANSWER, PLACE = (N * i for i in range(4))
-SHARP, GAIN = 4.0, 0.25
+GAIN = 0.25
 
-CONFIG = """{
+GPT2 = """{
   "model_type": "gpt2",
   "vocab_size": 8,
   "n_positions": 8,
@@ -25,6 +28,23 @@ CONFIG = """{
   "n_layer": 2,
   "n_head": 4,
   "n_inner": 4,
+  "tie_word_embeddings": false
+}
+"""
+
+LLAMA = """{
+  "model_type": "llama",
+  "vocab_size": 8,
+  "max_position_embeddings": 8,
+  "hidden_size": 32,
+  "num_hidden_layers": 2,
+  "num_attention_heads": 4,
+  "num_key_value_heads": 4,
+  "head_dim": 18,
+  "intermediate_size": 4,
+  "hidden_act": "silu",
+  "rms_norm_eps": 1e-06,
+  "rope_theta": 1e+12,
   "tie_word_embeddings": false
 }
 """
@@ -40,34 +60,69 @@ def identity(matrix, row, column, scale, shift=0):
         matrix[row + i][column + i - shift] = scale
 
 
-tensors = {}
-
-
-def put(name, matrix):
+def put(tensors, name, matrix):
     rows = matrix if isinstance(matrix[0], list) else [matrix]
     shape = [len(matrix), len(matrix[0])] if rows is matrix else [len(matrix)]
     tensors[name] = ("F32", shape, to_bytes([v for row in rows for v in row], "F32"))
 
 
-words, places, head = zeros(N, C), zeros(N, C), zeros(N, C)
-identity(words, 0, WORD, 1.0), identity(places, 0, PLACE, 1.0), identity(head, 0, ANSWER, 1.0)
-put("wte.weight", words), put("wpe.weight", places), put("lm_head.weight", head)
-for layer, (number, query, key, shift, to) in enumerate(((1, PLACE, PLACE, 1, BEFORE),
-                                                         (2, WORD, BEFORE, 0, ANSWER))):
-    joined, out = zeros(C, 3 * C), zeros(C, C)
-    identity(joined, query, number * N, SHARP, shift)
-    identity(joined, key, C + number * N, 1.0)
-    identity(joined, WORD, 2 * C + number * N, 1.0)
-    identity(out, number * N, to, GAIN)
-    at = f"h.{layer}."
-    put(at + "attn.c_attn.weight", joined), put(at + "attn.c_attn.bias", [0.0] * 3 * C)
-    put(at + "attn.c_proj.weight", out), put(at + "attn.c_proj.bias", [0.0] * C)
-    put(at + "mlp.c_fc.weight", zeros(C, 4)), put(at + "mlp.c_fc.bias", [0.0] * 4)
-    put(at + "mlp.c_proj.weight", zeros(4, C)), put(at + "mlp.c_proj.bias", [0.0] * C)
-    for norm in ("ln_1", "ln_2"):
-        put(f"{at}{norm}.weight", [1.0] * C), put(f"{at}{norm}.bias", [0.0] * C)
-put("ln_f.weight", [1.0] * C), put("ln_f.bias", [0.0] * C)
-folder = pathlib.Path(__file__).resolve().parent / "induction"
-folder.mkdir(exist_ok=True)
-(folder / "config.json").write_text(CONFIG)
-write_safetensors(folder / "model.safetensors", dict(sorted(tensors.items())), {"format": "pt"})
+def save(name, config, tensors):
+    folder = pathlib.Path(__file__).resolve().parent / name
+    folder.mkdir(exist_ok=True)
+    (folder / "config.json").write_text(config)
+    write_safetensors(folder / "model.safetensors", dict(sorted(tensors.items())), {"format": "pt"})
+
+
+def gpt2(sharp=4.0):
+    tensors = {}
+    words, places, head = zeros(N, C), zeros(N, C), zeros(N, C)
+    identity(words, 0, WORD, 1.0), identity(places, 0, PLACE, 1.0), identity(head, 0, ANSWER, 1.0)
+    put(tensors, "wte.weight", words), put(tensors, "wpe.weight", places)
+    put(tensors, "lm_head.weight", head)
+    for layer, (number, query, key, shift, to) in enumerate(((1, PLACE, PLACE, 1, BEFORE),
+                                                             (2, WORD, BEFORE, 0, ANSWER))):
+        joined, out = zeros(C, 3 * C), zeros(C, C)
+        identity(joined, query, number * N, sharp, shift)
+        identity(joined, key, C + number * N, 1.0)
+        identity(joined, WORD, 2 * C + number * N, 1.0)
+        identity(out, number * N, to, GAIN)
+        for name, matrix in (("attn.c_attn.weight", joined), ("attn.c_attn.bias", [0.0] * 3 * C),
+                             ("attn.c_proj.weight", out), ("attn.c_proj.bias", [0.0] * C),
+                             ("mlp.c_fc.weight", zeros(C, 4)), ("mlp.c_fc.bias", [0.0] * 4),
+                             ("mlp.c_proj.weight", zeros(4, C)), ("mlp.c_proj.bias", [0.0] * C),
+                             ("ln_1.weight", [1.0] * C), ("ln_1.bias", [0.0] * C),
+                             ("ln_2.weight", [1.0] * C), ("ln_2.bias", [0.0] * C)):
+            put(tensors, f"h.{layer}.{name}", matrix)
+    put(tensors, "ln_f.weight", [1.0] * C), put(tensors, "ln_f.bias", [0.0] * C)
+    save("induction", GPT2, tensors)
+
+
+def llama(sharp=16.0):
+    tensors = {}
+    wide = 2 * (N + 1)  # dimensions 0 and wide / 2 turn together, 1 and wide / 2 + 1, and so on
+    words, head = zeros(N, C), zeros(N, C)
+    identity(words, 0, WORD, 1.0), identity(head, 0, ANSWER, 1.0)
+    for row in words:
+        row[PLACE] = 1.0
+    put(tensors, "model.embed_tokens.weight", words), put(tensors, "lm_head.weight", head)
+    for layer, (number, to) in enumerate(((1, BEFORE), (2, ANSWER))):
+        first = number * wide
+        q, k, v = (zeros(HEADS * wide, C) for _ in range(3))
+        out = zeros(C, HEADS * wide)
+        if layer == 0:
+            q[first][PLACE] = sharp
+            k[first][PLACE], k[first + wide // 2][PLACE] = math.cos(1), math.sin(1)
+        else:
+            identity(q, first + 1, WORD, sharp), identity(k, first + 1, BEFORE, 1.0)
+        identity(v, first, WORD, 1.0), identity(out, to, first, GAIN)
+        for name, matrix in (("self_attn.q_proj", q), ("self_attn.k_proj", k),
+                             ("self_attn.v_proj", v), ("self_attn.o_proj", out),
+                             ("mlp.gate_proj", zeros(4, C)), ("mlp.up_proj", zeros(4, C)),
+                             ("mlp.down_proj", zeros(C, 4)), ("input_layernorm", [1.0] * C),
+                             ("post_attention_layernorm", [1.0] * C)):
+            put(tensors, f"model.layers.{layer}.{name}.weight", matrix)
+    put(tensors, "model.norm.weight", [1.0] * C)
+    save("induction-llama", LLAMA, tensors)
+
+
+gpt2(), llama()

@@ -117,11 +117,11 @@ TEST_LOOP(compositions_are_those_of_the_reference, MODELS)
 
 /* --- what is known ---------------------------------------------------------------------------- */
 
-TEST(a_planted_circuit_is_named_and_nothing_else)
+TEST_LOOP(a_planted_circuit_is_named_and_nothing_else, 2)
 {
     struct circuit_words words;
     float values[64];
-    open("tests/planted/induction");
+    open(_i ? "tests/planted/induction-llama" : "tests/planted/induction");
     ck_assert(!circuits_all_words(&words, &viewer, 0, &arena, &err));
     const struct score *copying = count("copying", &words);
     ck_assert(!circuits_compose(values, COMPOSE_K, &viewer, &err));

@@ -340,7 +340,7 @@ TEST(neither_threads_nor_batches_change_a_bit)
 
 /* --- a model whose parts are known ------------------------------------------------------------ */
 
-static const char planted[] = "tests/planted/induction";
+static const char *const planted[] = {"tests/planted/induction", "tests/planted/induction-llama"};
 
 static void expect_only(size_t layer, size_t head)
 {
@@ -351,9 +351,9 @@ static void expect_only(size_t layer, size_t head)
     }
 }
 
-TEST(planted_heads_and_the_path_between_them_carry_the_answer)
+TEST_LOOP(planted_heads_and_the_path_between_them_carry_the_answer, COUNT(planted))
 {
-    open(planted, 1, "0,3,5,1,3", "0,2,5,1,3");
+    open(planted[_i], 1, "0,3,5,1,3", "0,2,5,1,3");
     plan.answer = 5;
     plan.against = 2;
     patch(PATCH_HEADS);
