@@ -1,16 +1,20 @@
 /* effective_zeroing.c: how far what leaves a layer moves where a token has no values. */
 #include <math.h>
+#include <string.h>
 
 #include "lens/effective_parts.h"
 #include "math/rows.h"
 
-/* 1 - cos; of a row of nothing, that is as far as one at right angles. */
+/* 1 - cos; of a row of nothing, that is as far as one at right angles. What edits hold does not
+ * move at all: of that no share is made of how doubles round. */
 static double cosine_distance(const float *a, const float *b, size_t count)
 {
     double product = 0;
     double length_a = effective_length(a, count);
     double length_b = effective_length(b, count);
     double lengths = length_a * length_b;
+    if (memcmp(a, b, count * sizeof *a) == 0)
+        return 0;
     for (size_t i = 0; i < count; i++)
         product += (double)a[i] * (double)b[i];
     return lengths > 0 ? fmax(1 - product / lengths, 0) : length_a != length_b;

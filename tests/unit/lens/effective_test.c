@@ -110,6 +110,7 @@ static const struct edit changes[] = {
     {.site = SITE_LN_1, .op = EDIT_SCALE, .number = 2},
     {.site = SITE_WEIGHTS, .op = EDIT_SCALE, .number = 2, .columns = {&at_first, 1}},
     {.site = SITE_ATTN_OUT, .op = EDIT_ADD, .source = &to_rows},
+    {.site = SITE_ATTN_OUT, .op = EDIT_TAKE, .source = &to_rows},
     {.site = SITE_RESID_MID, .op = EDIT_SCALE, .number = 3, .tokens = {&at_last, 1}},
     {.site = SITE_MLP_ACT, .op = EDIT_ADD, .source = &to_rows},
     {.site = SITE_RESID_POST, .op = EDIT_TAKE, .source = &to_rows, .columns = {&at_first, 1}},
@@ -167,7 +168,7 @@ TEST_LOOP(a_token_without_values_is_one_of_the_edited_model, COUNT(models))
                 sum += distances[q][k];
             for (size_t k = 0; k < TOKENS; k++)
                 ck_assert_double_eq_tol((double)report.tensors[0].data[q * TOKENS + k],
-                                        distances[q][k] / sum, 1e-6);
+                                        sum > 0 ? distances[q][k] / sum : 0, 1e-6);
         }
         viewer.edits = NULL;
     }
