@@ -4,6 +4,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "base/utf8.h"
 
@@ -182,60 +185,68 @@ static int check_character(struct reader *in)
     return 0;
 }
 
-static bool goes_on(char c)
+/* The end of what stands for itself from here on, seen at a glance: whole characters. */
+#ifdef __SSE2__
+
+enum { BLOCK_BYTES = 16, BLOCK_BITS = (1 << BLOCK_BYTES) - 1 };
+
+/* A bit for each byte from `first` to `last`, both as signed numbers. */
+static inline unsigned bytes_in(__m128i block, int first, int last)
 {
-    return ((unsigned char)c & 0xC0) == 0x80;
+    __m128i below = _mm_cmplt_epi8(block, _mm_set1_epi8((char)first));
+    __m128i above = _mm_cmpgt_epi8(block, _mm_set1_epi8((char)last));
+    return (unsigned)_mm_movemask_epi8(_mm_or_si128(below, above)) ^ BLOCK_BITS;
 }
 
-/* The high bits of those of eight bytes that need a look: controls, quotes, backslashes, and what
- * is not ASCII. Above the lowest of them some may be set that should not. */
-static uint64_t odd_bytes(uint64_t eight)
+/* A bit for each quote, backslash and control. */
+static inline unsigned bytes_that_stop(__m128i block)
 {
-    static const uint64_t ones = 0x0101010101010101u;
-    uint64_t quotes = eight ^ '"' * ones;
-    uint64_t slashes = eight ^ '\\' * ones;
-    uint64_t found = (((eight - ' ' * ones) | (quotes - ones) | (slashes - ones)) & ~eight) | eight;
-    return found & 0x80 * ones;
+    __m128i quotes = _mm_cmpeq_epi8(block, _mm_set1_epi8('"'));
+    __m128i slashes = _mm_cmpeq_epi8(block, _mm_set1_epi8('\\'));
+    __m128i controls = _mm_cmpeq_epi8(_mm_min_epu8(block, _mm_set1_epi8(' ' - 1)), block);
+    return (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quotes, slashes), controls));
 }
 
-/* The size of a character of two or three bytes that takes no closer look; or 0. */
-static size_t long_size(const char *bytes, size_t size)
+/* C2 to DF begin characters of two bytes, E1 to EC of three, and all that is asked of these is that
+ * the others go on; what else is not ASCII takes a closer look. What comes after a text waits for
+ * the stop alone, not for what is asked of its characters. */
+static inline const char *plain_end(const char *at, const char *end)
 {
-    unsigned char c = (unsigned char)*bytes;
-    if (size < 3 || c < 0xC2 || c == 0xE0 || c > 0xEC || !goes_on(bytes[1]))
-        return 0;
-    return c < 0xE0 ? 2 : goes_on(bytes[2]) ? 3 : 0;
-}
-
-/* How many bytes from here on are characters of one to three bytes that stand for themselves. */
-static size_t plain_run(const char *bytes, size_t size)
-{
-    size_t at = 0;
-    for (;;) {
-        for (uint64_t eight, odd; size - at >= sizeof eight; at += sizeof eight) {
-            memcpy(&eight, bytes + at, sizeof eight);
-            if ((odd = odd_bytes(eight))) {
-                at += (size_t)__builtin_ctzll(odd) / 8;
-                break;
-            }
-        }
-        while (at < size && (unsigned char)(bytes[at] - ' ') < 0x80 - ' ' && bytes[at] != '"' &&
-               bytes[at] != '\\')
-            at++;
-        size_t length = at < size ? long_size(bytes + at, size - at) : 0;
-        if (!length)
+    while (end - at >= BLOCK_BYTES) {
+        __m128i block = _mm_loadu_si128((const __m128i *)at);
+        unsigned stop = (unsigned)__builtin_ctz(bytes_that_stop(block) | 1u << BLOCK_BYTES);
+        unsigned two = bytes_in(block, 0xC2 - 256, 0xDF - 256);
+        unsigned three = bytes_in(block, 0xE1 - 256, 0xEC - 256);
+        unsigned go_on = bytes_in(block, 0x80 - 256, 0xBF - 256);
+        unsigned expected = (two | three) << 1 | three << 2;
+        unsigned known = bytes_in(block, 0, 0x7F) | two | three | go_on;
+        unsigned odd = ((go_on ^ expected) | ~known) & BLOCK_BITS & ((2u << stop) - 1);
+        if (!odd && stop < BLOCK_BYTES)
+            return at + stop;
+        unsigned whole = (unsigned)__builtin_ctz(odd | 1u << BLOCK_BYTES);
+        at += whole - ((two | three) << 1 >> whole & 1) - 2 * (three << 2 >> whole & 1);
+        if (odd)
             return at;
-        do
-            at += length;
-        while (at < size && (length = long_size(bytes + at, size - at)));
     }
+    return at;
 }
+
+#else
+
+static const char *plain_end(const char *at, const char *end)
+{
+    while (at < end && *at >= ' ' && *at <= 0x7E && *at != '"' && *at != '\\')
+        at++;
+    return at;
+}
+
+#endif
 
 static int check_text(struct reader *in)
 {
     size_t start = ++in->at; /* after the quote */
     for (;;) {
-        in->at += plain_run(in->bytes + in->at, in->size - in->at);
+        in->at = (size_t)(plain_end(in->bytes + in->at, in->bytes + in->size) - in->bytes);
         if (take(in, '"')) {
             in->extent.text_bytes += in->at - 1 - start;
             return 0;
@@ -260,6 +271,59 @@ static int check_member(struct reader *in)
     return check_value(in);
 }
 
+/* Blanks between items, most often the same ones again: then where the next item is does not wait
+ * for a look at them. */
+struct gap {
+    uint64_t blanks, mask; /* of at most 7 */
+    size_t size;
+};
+
+static const char *gap_end(struct gap *gap, const char *at, const char *end)
+{
+    uint64_t seen;
+    memcpy(&seen, at, sizeof seen);
+    if (((seen ^ gap->blanks) & gap->mask) == 0 && at[gap->size] > ' ')
+        return at + gap->size;
+    const char *found = json_blanks_end(at, end);
+    if (found - at < (ptrdiff_t)sizeof seen)
+        *gap = (struct gap){seen, ((uint64_t)1 << 8 * (found - at)) - 1, (size_t)(found - at)};
+    return found;
+}
+
+/* Pass the items of a long list that are `"text",` or `"name": 12,`, as long as no other comes; how
+ * many that are. */
+static size_t pass_plain_items(struct reader *in, bool is_object)
+{
+    enum { NEAR_END = 64 };
+    struct gap gap = {0};
+    const char *at = in->bytes + in->at;
+    const char *end = in->bytes + in->size;
+    size_t count = 0;
+    for (; end - at > NEAR_END && *at == '"'; count++) {
+        const char *quote = plain_end(at + 1, end - NEAR_END);
+        const char *next = quote + 1;
+        if (*quote != '"')
+            break;
+        if (is_object) {
+            if (*next++ != ':')
+                break;
+            next += *next == ' ';
+            const char *digits = next;
+            while (is_digit(*next) && next < end)
+                next++;
+            if (next == digits || (*digits == '0' && next > digits + 1))
+                break;
+        }
+        if (next >= end - NEAR_END || *next != ',')
+            break;
+        in->extent.text_bytes += (size_t)(quote - at - 1);
+        at = gap_end(&gap, next + 1, end);
+    }
+    in->at = (size_t)(at - in->bytes);
+    in->extent.values += count;
+    return count;
+}
+
 /* An array or an object; the only place that recursion passes through, so depth is bounded here. */
 static int check_container(struct reader *in)
 {
@@ -275,6 +339,7 @@ static int check_container(struct reader *in)
     in->at++; /* the bracket */
     skip_blanks(in);
     for (bool closed = take(in, close); !closed; count++) {
+        count += pass_plain_items(in, is_object);
         if (is_object ? check_member(in) : check_value(in))
             return -1;
         skip_blanks(in);

@@ -1,0 +1,130 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "base/buf.h"
+#include "base/heap.h"
+#include "format/json.h"
+
+#define TEXT(literal)               \
+    {                               \
+        literal, sizeof literal - 1 \
+    }
+
+struct text {
+    const char *bytes;
+    size_t size;
+};
+
+/* Long lists and texts are looked at in blocks: a text is judged in any place of one as by itself.
+ * `*at` is where in it something is wrong. */
+static int check_at(struct text text, size_t before, size_t after, bool is_object, size_t *at)
+{
+    struct buf document = {0};
+    struct err err = {0};
+    char expected[64];
+    buf_text(&document, is_object ? "{\"a\":0,\n  \"b\": 12,\n  \"" : "[\"a\",\n  \"b\",\n  \"");
+    for (size_t i = 0; i < before; i++)
+        buf_char(&document, 'x');
+    size_t start = document.size;
+    buf_bytes(&document, text.bytes, text.size);
+    for (size_t i = 0; i < after; i++)
+        buf_char(&document, 'x');
+    buf_text(&document, is_object ? "\": 3,\n  \"c\": 4}" : "\",\n  \"c\"]");
+    char *copy = heap_alloc(document.size, 1, NULL);
+    memcpy(copy, document.bytes, document.size);
+    int failed = json_grammar_check(NULL, copy, document.size, &err);
+    if (failed) {
+        ck_assert_int_eq(sscanf(err.text, "byte %zu%63s", at, expected), 2);
+        *at -= start;
+    }
+    heap_free(copy);
+    buf_release(&document);
+    return failed;
+}
+
+TEST(a_text_is_judged_alike_in_every_place)
+{
+    static const struct text texts[] = {
+        TEXT("a"),
+        TEXT("\x7F"),
+        TEXT("\\n"),
+        TEXT("\xC2\x80"),
+        TEXT("\xDF\xBF"),
+        TEXT("\xE0\xA0\x80"),
+        TEXT("\xE1\x80\x80"),
+        TEXT("\xEC\xBF\xBF"),
+        TEXT("\xED\x9F\xBF"),
+        TEXT("\xEF\xBF\xBF"),
+        TEXT("\xF0\x90\x80\x80"),
+        TEXT("\x1F"),
+        TEXT("\x80"),
+        TEXT("\xBF"),
+        TEXT("\xC0\x80"),
+        TEXT("\xC1\xBF"),
+        TEXT("\xC2"),
+        TEXT("\xC2\x80\x80"),
+        TEXT("\xE0\x80\x80"),
+        TEXT("\xE1\x80"),
+        TEXT("\xE1"),
+        TEXT("\xE1\x80\xC2"),
+        TEXT("\xED\xA0\x80"),
+        TEXT("\xF4\x90\x80\x80"),
+        TEXT("\xF5"),
+        TEXT("\xFF"),
+        TEXT("\\x"),
+        TEXT("\xC2\xE1\x80\x80"),
+    };
+    enum { REFUSED = 11, PLACES = 40 };
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        for (size_t place = 0; place < 3 * PLACES; place++) {
+            size_t alone = 0;
+            size_t at = 0;
+            ck_assert_int_eq(check_at(texts[i], 0, 0, false, &alone), i < REFUSED ? 0 : -1);
+            ck_assert_int_eq(
+                check_at(texts[i], place % PLACES, place / PLACES * 40, place % 2, &at),
+                i < REFUSED ? 0 : -1);
+            ck_assert_uint_eq(at, alone);
+        }
+    }
+}
+
+TEST(an_item_is_judged_alike_in_a_long_list)
+{
+    static const struct {
+        const char *first, *item;
+        int result;
+    } cases[] = {
+        {"{\"a\": 1", "\"b\" : 2", 0},
+        {"{\"a\": 1", "\"b\":  0", 0},
+        {"{\"a\": 1", "\"b\": -1.5", 0},
+        {"{\"a\": 1", "\"b\": \"c\"", 0},
+        {"{\"a\": 1", "\"b\": 01", -1},
+        {"{\"a\": 1", "\"b\": ", -1},
+        {"{\"a\": 1", "\"b\" 1", -1},
+        {"{\"a\": 1", "\"b\"", -1},
+        {"{\"a\": 1", "1", -1},
+        {"[\"a\"", "[\"b\", \"c\"]", 0},
+        {"[\"a\"", "null", 0},
+        {"[\"a\"", "\"b\": 1", -1},
+        {"[\"a\"", "", -1},
+        {"[\"a\"", "\"b\" \"c\"", -1},
+        {"[\"a\"", "\"b\",", -1},
+    };
+    static const char *const gaps[] = {"", " ", "\n      ", "\r\n\t", "\n          "};
+    for (size_t i = 0; i < COUNT(cases) * COUNT(gaps); i++) {
+        struct buf list = {0};
+        bool is_object = *cases[i % COUNT(cases)].first == '{';
+        buf_text(&list, cases[i % COUNT(cases)].first);
+        for (size_t k = 0; k < 20; k++) {
+            buf_format(&list, ",%s%s", gaps[(i + k / 5) % COUNT(gaps)],
+                       k == 7      ? cases[i % COUNT(cases)].item
+                       : is_object ? "\"word\": 12"
+                                   : "\"word\"");
+        }
+        buf_text(&list, is_object ? "}" : "]");
+        ck_assert_int_eq(json_grammar_check(NULL, list.bytes, list.size, NULL),
+                         cases[i % COUNT(cases)].result);
+        buf_release(&list);
+    }
+}
