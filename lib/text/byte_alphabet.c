@@ -1,3 +1,7 @@
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "text/word_table.h"
 
 /* The bytes that do not stand for themselves: 0x00 to 0x20, 0x7F to 0xA0, and 0xAD. Their signs are
@@ -43,20 +47,57 @@ static unsigned long_sign(const unsigned char *bytes)
     return sign < sizeof long_signs / sizeof *long_signs ? long_signs[sign] : 0;
 }
 
-const char *word_signs_read(char **out, const char *limit, const char *text, enum word_form form)
+/* Copy bytes that stand for themselves, sixteen at a time while there is room; returns where
+ * another one stands, or few are left. */
+#ifdef __SSE2__
+
+static inline const char *copy_plain(char **out, const char *limit, const char *at, const char *end,
+                                     enum word_form form)
 {
-    const unsigned char *at = (const unsigned char *)text;
+    enum { BLOCK_BYTES = 16 };
+    int high = form == WORD_BYTES ? (1 << BLOCK_BYTES) - 1 : 0; /* is it a sign? */
     char *to = *out;
-    const bool *plain = is_plain[form];
-    for (unsigned sign; to < limit; *to++ = (char)(sign - 1)) {
-        for (; plain[*at] && to < limit; at++)
-            *to++ = (char)*at;
-        if (to == limit || form == WORD_TEXT || !(sign = long_sign(at)))
-            break;
-        at += 2;
+    for (int stop = 0; !stop && end - at >= BLOCK_BYTES && limit - to >= BLOCK_BYTES;) {
+        __m128i block = _mm_loadu_si128((const __m128i *)at);
+        __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(block, _mm_set1_epi8(' ')), block);
+        __m128i quotes = _mm_cmpeq_epi8(block, _mm_set1_epi8('"'));
+        __m128i slashes = _mm_cmpeq_epi8(block, _mm_set1_epi8('\\'));
+        __m128i last = _mm_cmpeq_epi8(block, _mm_set1_epi8(HIGH_FIRST));
+        stop = _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(low, quotes), slashes)) |
+               (_mm_movemask_epi8(_mm_or_si128(block, last)) & high);
+        _mm_storeu_si128((__m128i *)to, block);
+        int plain = __builtin_ctz((unsigned)stop | 1u << BLOCK_BYTES);
+        at += plain;
+        to += plain;
     }
     *out = to;
-    return (const char *)at;
+    return at;
+}
+
+#else
+
+static const char *copy_plain(char **out, const char *limit, const char *at, const char *end,
+                              enum word_form form)
+{
+    (void)out, (void)limit, (void)end, (void)form;
+    return at;
+}
+
+#endif
+
+const char *word_signs_read(char **out, const char *limit, const char *text, const char *end,
+                            enum word_form form)
+{
+    const bool *plain = is_plain[form];
+    for (unsigned sign; *out < limit; *(*out)++ = (char)(sign - 1)) {
+        text = copy_plain(out, limit, text, end, form);
+        for (; plain[(unsigned char)*text] && *out < limit; text++)
+            *(*out)++ = *text;
+        if (*out == limit || form == WORD_TEXT || !(sign = long_sign((const unsigned char *)text)))
+            break;
+        text += 2;
+    }
+    return text;
 }
 
 size_t byte_alphabet_decode(char *out, size_t *out_size, const char *text, size_t size)

@@ -112,7 +112,8 @@ size_t byte_alphabet_decode(char *out, size_t *out_size, const char *text, size_
 /* The same from within a JSON text that was checked, to `*out`, which moves on; with WORD_TEXT
  * characters stand for themselves. Returns where it came to a blank, a quote or an escape, to what
  * is no sign, or to the limit of what is written. */
-const char *word_signs_read(char **out, const char *limit, const char *text, enum word_form form);
+const char *word_signs_read(char **out, const char *limit, const char *text, const char *end,
+                            enum word_form form);
 
 /* The character that stands for a byte. */
 uint32_t byte_alphabet_sign(unsigned char byte);

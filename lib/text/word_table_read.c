@@ -90,7 +90,8 @@ static struct json_span write_word(struct reader *reader, struct word_place *pla
     char *end = bytes;
     struct json_span word = {.bytes = reader->at.at + 1};
     size_t decoded = 0;
-    const char *stop = word_signs_read(&end, reader->limit, word.bytes, table->form);
+    const char *stop =
+        word_signs_read(&end, reader->limit, word.bytes, reader->at.end, table->form);
     if (*stop == '"') { /* as most are: without escapes, and with signs alone */
         word.size = (size_t)(stop - word.bytes);
         reader->at.at = stop + 1;

@@ -333,7 +333,7 @@ static bool read_signs(const struct reader *reader, struct json_cursor *at, char
     const char *limit = bytes_room(reader) + reader->room;
     const char *start = at->at + 1; /* after a quote or a blank */
     char *begin = *out;
-    at->at = word_signs_read(out, limit, start, form_of(reader));
+    at->at = word_signs_read(out, limit, start, at->end, form_of(reader));
     *part = (struct word){start, (size_t)(at->at - start)};
     *bytes = (struct word){begin, (size_t)(*out - begin)};
     return *at->at == end && at->at > start;

@@ -88,18 +88,29 @@ TEST(signs_within_a_json_text_end_where_that_takes_a_closer_look)
         size_t read;
         const char *bytes;
     } cases[] = {
-        {"Ġthe\"", WORD_BYTES, 5, " the"},     {"Ġt he\"", WORD_BYTES, 3, " t"},
-        {"ab\\u0041\"", WORD_BYTES, 2, "ab"},  {"a爱\"", WORD_BYTES, 1, "a"},
-        {"a\x7F\"", WORD_BYTES, 1, "a"},       {"\"", WORD_BYTES, 0, ""},
-        {"▁the爱\"", WORD_TEXT, 9, "▁the爱"},  {"Ġ a\"", WORD_TEXT, 2, "Ġ"},
-        {"a\x7F\\n\"", WORD_TEXT, 2, "a\x7F"}, {"\"", WORD_TEXT, 0, ""},
+        {"Ġthe\"", WORD_BYTES, 5, " the"},
+        {"Ġt he\"", WORD_BYTES, 3, " t"},
+        {"ab\\u0041\"", WORD_BYTES, 2, "ab"},
+        {"a爱\"", WORD_BYTES, 1, "a"},
+        {"a\x7F\"", WORD_BYTES, 1, "a"},
+        {"\"", WORD_BYTES, 0, ""},
+        {"▁the爱\"", WORD_TEXT, 9, "▁the爱"},
+        {"Ġ a\"", WORD_TEXT, 2, "Ġ"},
+        {"a\x7F\\n\"", WORD_TEXT, 2, "a\x7F"},
+        {"\"", WORD_TEXT, 0, ""},
+        {"Ġinternationalization of\"", WORD_BYTES, 22, " internationalization"},
+        {"internationalizéĠation of\"", WORD_BYTES, 24, "internationaliz\xE9 ation"},
+        {"a-word-of-18-bytes\x7F\"", WORD_BYTES, 18, "a-word-of-18-bytes"},
+        {"▁internationalizatiön\\n and more\"", WORD_TEXT, 24, "▁internationalizatiön"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         size_t written = strlen(cases[i].bytes);
-        for (size_t room = 0; room <= 16; room++) {
-            char bytes[16];
+        for (size_t room = 0; room <= 48; room++) {
+            char bytes[48];
             char *end = bytes;
-            const char *stop = word_signs_read(&end, bytes + room, cases[i].text, cases[i].form);
+            const char *text = cases[i].text;
+            const char *stop =
+                word_signs_read(&end, bytes + room, text, text + strlen(text), cases[i].form);
             ck_assert_uint_eq((size_t)(end - bytes), room < written ? room : written);
             ck_assert_mem_eq(bytes, cases[i].bytes, (size_t)(end - bytes));
             if (room > written)
