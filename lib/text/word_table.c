@@ -28,45 +28,71 @@ static int make_room(struct word_table *table, size_t id, struct err *err)
     return 0;
 }
 
-bool word_table_is(const struct word_table *table, uint32_t id, struct word word,
-                   enum word_form form)
+/* The bytes as a number, the first one the lowest; at most 8. */
+static uint64_t load(const char *bytes, size_t size)
 {
-    struct word_place place = id < table->size ? table->places[id] : (struct word_place){0};
-    return place.size == word.size && place.form == form &&
-           memcmp(table->bytes + place.start, word.bytes, word.size) == 0;
+    const unsigned char *b = (const unsigned char *)bytes;
+    uint64_t eight = 0;
+    uint32_t first = 0;
+    uint32_t last = 0;
+    if (size >= 8) {
+        memcpy(&eight, bytes, 8);
+    } else if (size >= 4) {
+        memcpy(&first, bytes, 4);
+        memcpy(&last, bytes + size - 4, 4);
+        eight = first | (uint64_t)last << 8 * (size - 4);
+    } else if (size) {
+        eight = b[0] | (uint64_t)b[size / 2] << 8 * (size / 2) |
+                (uint64_t)b[size - 1] << 8 * (size - 1);
+    }
+    return eight;
 }
 
-/* The probe ends at the word or where it belongs. */
-static bool find(const struct word_table *table, struct word word, enum word_form form,
-                 uint64_t hash, struct hash_probe *probe, uint32_t *id)
+struct word_key word_key_of(struct word word, enum word_form form)
 {
-    uint32_t candidate = 0;
-    *probe = hash_probe(&table->index, hash);
-    while (hash_next(probe, &candidate)) {
-        if (!word_table_is(table, candidate, word, form))
-            continue;
-        *id = candidate;
-        return true;
+    size_t size = word.size;
+    struct word_key key = {.kind = (uint32_t)(size << 2) | form};
+    if (size > WORD_KEY_BYTES) {
+        key.first = hash_bytes(word.bytes, size);
+        key.rest = (uint32_t)size;
+        key.kind = WORD_KEY_LONG | form;
+    } else {
+        key.first = load(word.bytes, size);
+        key.rest = size > 8 ? (uint32_t)load(word.bytes + 8, size - 8) : 0;
     }
-    return false;
+    return word_key_end(key);
+}
+
+/* The slot of a word, or the free one where it belongs. */
+static struct word_slot *find(const struct word_table *table, struct word word,
+                              const struct word_key *key)
+{
+    for (size_t at = key->hash & table->mask;; at = (at + 1) & table->mask) {
+        struct word_slot *slot = &table->slots[at];
+        uint32_t id = slot->kind >> WORD_ID_SHIFT;
+        if (!slot->kind ||
+            (slot->first == key->first && slot->rest == key->rest &&
+             (uint8_t)slot->kind == key->kind &&
+             (key->kind < WORD_KEY_LONG ||
+              memcmp(table->bytes + table->places[id].start, word.bytes, word.size) == 0)))
+            return slot;
+    }
 }
 
 int word_table_enter(struct word_table *table, enum word_entered *entered, struct word_place place,
-                     size_t id, uint64_t hash, struct err *err)
+                     size_t id, const struct word_key *key, struct err *err)
 {
-    struct hash_probe probe;
-    uint32_t other = 0;
     if (make_room(table, id, err))
         return -1;
     struct word word = {table->bytes + place.start, place.size};
-    bool known = find(table, word, place.form, hash, &probe, &other);
-    *entered = known                                   ? WORD_IS_KNOWN
+    struct word_slot *slot = find(table, word, key);
+    *entered = slot->kind                              ? WORD_IS_KNOWN
                : table->places[id].form != WORD_ABSENT ? WORD_ID_IS_TAKEN
                                                        : WORD_IS_NEW;
     if (*entered != WORD_IS_NEW)
         return 0;
     table->places[id] = place;
-    hash_put(&probe, (uint32_t)id);
+    *slot = (struct word_slot){key->first, key->rest, (uint32_t)id << WORD_ID_SHIFT | key->kind};
     return 0;
 }
 
@@ -77,8 +103,14 @@ int word_table_begin(struct word_table *table, size_t most_words, size_t most_by
         return err_set(err, "expected at most %d bytes of words, found %zu", WORD_BYTES_MAX,
                        most_bytes);
     table->most_words = most_words;
-    table->bytes = arena_room(&table->arena, most_bytes, 1, err);
-    return !table->bytes || hash_index_init(&table->index, most_words, &table->arena, err) ? -1 : 0;
+    size_t slots = 16;
+    while (slots < 2 * most_words)
+        slots *= 2;
+    table->mask = slots - 1;
+    table->bytes = arena_room(&table->arena, most_bytes + WORD_NEAR_BYTES, 1, err);
+    table->slots =
+        table->bytes ? arena_alloc(&table->arena, slots, sizeof *table->slots, err) : NULL;
+    return table->slots ? 0 : -1;
 }
 
 int word_table_add(struct word_table *table, struct word word, size_t id, struct err *err)
@@ -93,7 +125,8 @@ int word_table_add(struct word_table *table, struct word word, size_t id, struct
     memcpy(table->bytes + place.start, word.bytes, word.size);
     if (!word.size)
         return err_set(err, "id %zu: expected a word, found \"\"", id);
-    if (word_table_enter(table, &entered, place, id, hash_bytes(word.bytes, word.size), err))
+    struct word_key key = word_key_of(word, place.form);
+    if (word_table_enter(table, &entered, place, id, &key, err))
         return -1;
     table->used_bytes += place.size;
     return entered == WORD_IS_NEW ? 0
@@ -111,29 +144,24 @@ void word_table_release(struct word_table *table)
 bool word_table_find(const struct word_table *table, const char *bytes, size_t size,
                      enum word_form form, uint32_t *id)
 {
-    return word_table_find_hash(table, (struct word){bytes, size}, form, hash_bytes(bytes, size),
-                                id);
+    struct word word = {bytes, size};
+    struct word_key key = word_key_of(word, form);
+    return word_table_find_key(table, word, &key, id);
 }
 
-void word_table_prefetch(const struct word_table *table, uint64_t hash, enum word_step step)
+void word_table_prefetch(const struct word_table *table, const struct word_key *key)
 {
-    struct hash_probe probe = hash_probe(&table->index, hash);
-    uint32_t id = 0;
-    if (step == WORD_STEP_SLOT)
-        hash_prefetch(&table->index, hash);
-    else if (!hash_next(&probe, &id))
-        return;
-    else if (step == WORD_STEP_PLACE)
-        __builtin_prefetch(&table->places[id]);
-    else
-        __builtin_prefetch(table->bytes + table->places[id].start);
+    __builtin_prefetch(&table->slots[key->hash & table->mask]);
 }
 
-bool word_table_find_hash(const struct word_table *table, struct word word, enum word_form form,
-                          uint64_t hash, uint32_t *id)
+bool word_table_find_key(const struct word_table *table, struct word word,
+                         const struct word_key *key, uint32_t *id)
 {
-    struct hash_probe probe;
-    return find(table, word, form, hash, &probe, id);
+    const struct word_slot *slot = find(table, word, key);
+    if (!slot->kind)
+        return false;
+    *id = slot->kind >> WORD_ID_SHIFT;
+    return true;
 }
 
 bool word_table_find_written(const struct word_table *table, const char *text, size_t size,

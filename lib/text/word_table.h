@@ -12,6 +12,8 @@
 #ifndef ATTN_TEXT_WORD_TABLE_H
 #define ATTN_TEXT_WORD_TABLE_H
 
+#include <string.h>
+
 #include "base/hash.h"
 #include "format/json_cursor.h"
 
@@ -46,6 +48,22 @@ struct word_place {
     uint32_t form : 2;
 };
 
+/* What a word is found by: all bytes of a short one, so that nothing else has to be looked at. */
+enum { WORD_KEY_BYTES = 12, WORD_KEY_LONG = 0xFC, WORD_ID_SHIFT = 8, WORD_NEAR_BYTES = 16 };
+
+struct word_key {
+    uint64_t first; /* the first 8; of a long word a hash */
+    uint32_t rest;  /* the others; of a long word how many there are */
+    uint32_t kind;  /* form, and the size of a short word or WORD_KEY_LONG */
+    uint64_t hash;
+};
+
+struct word_slot {
+    uint64_t first;
+    uint32_t rest;
+    uint32_t kind; /* and above it the id; 0: free */
+};
+
 struct word_table {
     enum word_form form;       /* WORD_BYTES: written in the alphabet */
     struct word_place *places; /* [size] by id */
@@ -55,7 +73,8 @@ struct word_table {
     char *bytes;
     size_t used_bytes;
     double *scores; /* [room] by id, of ["word", -1.5]; NULL: there are none */
-    struct hash_index index;
+    struct word_slot *slots;
+    size_t mask; /* slots - 1 */
     struct arena arena;
 };
 
@@ -76,7 +95,7 @@ int word_table_add(struct word_table *table, struct word word, size_t id, struct
 enum word_entered { WORD_IS_NEW, WORD_IS_KNOWN, WORD_ID_IS_TAKEN };
 
 int word_table_enter(struct word_table *table, enum word_entered *entered, struct word_place place,
-                     size_t id, uint64_t hash, struct err *err);
+                     size_t id, const struct word_key *key, struct err *err);
 
 void word_table_release(struct word_table *table);
 
@@ -84,17 +103,58 @@ void word_table_release(struct word_table *table);
 bool word_table_find(const struct word_table *table, const char *bytes, size_t size,
                      enum word_form form, uint32_t *id);
 
-/* The same by the word's hash, for many words. Each step asks for the memory that the next one will
- * look at: of the slot, of the word's place, of its bytes. */
-enum word_step { WORD_STEP_SLOT, WORD_STEP_PLACE, WORD_STEP_BYTES };
+/* The same by the word's key, for many words: ask for the memory some time before it is looked at.
+ */
+struct word_key word_key_of(struct word word, enum word_form form);
+void word_table_prefetch(const struct word_table *table, const struct word_key *key);
+bool word_table_find_key(const struct word_table *table, struct word word,
+                         const struct word_key *key, uint32_t *id);
 
-void word_table_prefetch(const struct word_table *table, uint64_t hash, enum word_step step);
-bool word_table_find_hash(const struct word_table *table, struct word word, enum word_form form,
-                          uint64_t hash, uint32_t *id);
+/* Words after whose first byte at least WORD_NEAR_BYTES can be read, without a look at their size:
+ * the key, and whether two of one size are equal. */
+static inline uint64_t word_near_bytes(const char *bytes, size_t size)
+{
+    uint64_t eight;
+    memcpy(&eight, bytes, sizeof eight);
+    return size < sizeof eight ? eight & (((uint64_t)1 << 8 * size) - 1) : eight;
+}
 
-/* Is this the word of an id? */
-bool word_table_is(const struct word_table *table, uint32_t id, struct word word,
-                   enum word_form form);
+static inline struct word_key word_key_end(struct word_key key)
+{
+    key.hash = hash_mix(key.first, (uint64_t)key.rest << 32 | key.kind);
+    key.hash = hash_mix(key.hash, key.hash);
+    return key;
+}
+
+static inline struct word_key word_key_near(struct word word, enum word_form form)
+{
+    if (word.size > WORD_KEY_BYTES)
+        return word_key_of(word, form);
+    uint64_t rest = word_near_bytes(word.bytes + 8, word.size > 8 ? word.size - 8 : 0);
+    return word_key_end((struct word_key){
+        .first = word_near_bytes(word.bytes, word.size),
+        .rest = (uint32_t)rest,
+        .kind = (uint32_t)(word.size << 2 | form),
+    });
+}
+
+static inline bool word_near_equal(const char *a, const char *b, size_t size)
+{
+    if (size > WORD_NEAR_BYTES)
+        return memcmp(a, b, size) == 0;
+    size_t rest = size > 8 ? size - 8 : 0;
+    return ((word_near_bytes(a, size) ^ word_near_bytes(b, size)) |
+            (word_near_bytes(a + 8, rest) ^ word_near_bytes(b + 8, rest))) == 0;
+}
+
+/* Is this, of which as much can be read, the word of an id? */
+static inline bool word_table_is_near(const struct word_table *table, uint32_t id, struct word word,
+                                      enum word_form form)
+{
+    struct word_place place = id < table->size ? table->places[id] : (struct word_place){0};
+    return place.size == word.size && place.form == form &&
+           word_near_equal(table->bytes + place.start, word.bytes, word.size);
+}
 
 /* The id of a word as the vocabulary's file writes it; `scratch` has room for the text. */
 bool word_table_find_written(const struct word_table *table, const char *text, size_t size,
@@ -109,9 +169,9 @@ const char *word_table_word(const struct word_table *table, uint32_t id, size_t 
  * them. Returns how much of the text was read: up to what is no character of the alphabet. */
 size_t byte_alphabet_decode(char *out, size_t *out_size, const char *text, size_t size);
 
-/* The same from within a JSON text that was checked, to `*out`, which moves on; with WORD_TEXT
- * characters stand for themselves. Returns where it came to a blank, a quote or an escape, to what
- * is no sign, or to the limit of what is written. */
+/* The same from within a JSON text that was checked, in a document up to `end`, to `*out`, which
+ * moves on; with WORD_TEXT characters stand for themselves. Returns where it came to a blank, a
+ * quote or an escape, to what is no sign, or to the limit of what is written. */
 const char *word_signs_read(char **out, const char *limit, const char *text, const char *end,
                             enum word_form form);
 

@@ -8,14 +8,14 @@
 #include "base/utf8.h"
 #include "text/label.h"
 
-enum { FIRST_ROOM = 256, AHEAD = 16, STEP_AHEAD = 5 };
+enum { FIRST_ROOM = 256, AHEAD = 16 };
 
 /* A merge that was read: both parts, as the file writes them and what they stand for, side by side;
  * NULL bytes where the alphabet does not have them. */
 struct pending {
     struct word left, right;
     struct word left_bytes, right_bytes;
-    uint64_t left_hash, right_hash;
+    struct word_key left_key, right_key;
     size_t number;
 };
 
@@ -76,7 +76,7 @@ static bool find_made(const struct reader *reader, struct word made, uint32_t *i
     const struct bpe *bpe = reader->bpe;
     *id = bpe->count ? bpe->merges[bpe->count - 1].id : 0;
     for (uint32_t end = *id + 2; *id < end; (*id)++)
-        if (word_table_is(words, *id, made, form_of(reader)))
+        if (word_table_is_near(words, *id, made, form_of(reader)))
             return true;
     return word_table_find(words, made.bytes, made.size, form_of(reader), id);
 }
@@ -85,13 +85,12 @@ static bool find_made(const struct reader *reader, struct word made, uint32_t *i
 static bool add_bytes(struct reader *reader, const struct pending *pending)
 {
     struct bpe_merge merge;
-    enum word_form form = form_of(reader);
     struct word left = pending->left_bytes;
     struct word right = pending->right_bytes;
     struct word made = {left.bytes, left.size + right.size};
     if (reader->prefix || !left.bytes || !right.bytes ||
-        !word_table_find_hash(reader->words, left, form, pending->left_hash, &merge.left) ||
-        !word_table_find_hash(reader->words, right, form, pending->right_hash, &merge.right) ||
+        !word_table_find_key(reader->words, left, &pending->left_key, &merge.left) ||
+        !word_table_find_key(reader->words, right, &pending->right_key, &merge.right) ||
         !find_made(reader, made, &merge.id))
         return false;
     bpe_add(reader->bpe, &merge);
@@ -151,7 +150,7 @@ static int reserve(struct reader *reader, size_t size)
         return -1;
     size_t room = size < FIRST_ROOM ? FIRST_ROOM : 2 * size;
     heap_free(reader->bytes);
-    reader->bytes = heap_alloc(room, 2 + 2 * AHEAD, reader->err);
+    reader->bytes = heap_alloc(room, 3 + 2 * AHEAD, reader->err); /* near bytes after the last */
     reader->room = reader->bytes ? room : 0;
     reader->joined = reader->bytes + reader->room;
     reader->texts = reader->joined + reader->room;
@@ -188,17 +187,13 @@ static char *bytes_room(const struct reader *reader)
 static void push_read(struct reader *reader, struct pending *pending)
 {
     pending->number = reader->number;
-    pending->left_hash = hash_bytes(pending->left_bytes.bytes, pending->left_bytes.size);
-    pending->right_hash = hash_bytes(pending->right_bytes.bytes, pending->right_bytes.size);
     reader->read++;
-    for (unsigned step = WORD_STEP_SLOT; step <= WORD_STEP_BYTES; step++) {
-        size_t ago = step * STEP_AHEAD + 1;
-        const struct pending *at = &reader->pending[(reader->read - ago) % AHEAD];
-        if (reader->read - reader->added >= ago) {
-            word_table_prefetch(reader->words, at->left_hash, step);
-            word_table_prefetch(reader->words, at->right_hash, step);
-        }
-    }
+    if (!pending->left_bytes.bytes || !pending->right_bytes.bytes)
+        return;
+    pending->left_key = word_key_near(pending->left_bytes, form_of(reader));
+    pending->right_key = word_key_near(pending->right_bytes, form_of(reader));
+    word_table_prefetch(reader->words, &pending->left_key);
+    word_table_prefetch(reader->words, &pending->right_key);
 }
 
 static void push(struct reader *reader, struct word left, struct word right)

@@ -126,6 +126,36 @@ TEST(many_words_are_found_both_ways)
     word_table_release(&table);
 }
 
+TEST(words_of_every_size_have_one_key)
+{
+    enum { LONGEST = 24 };
+    static const char letters[LONGEST + WORD_NEAR_BYTES + 1] =
+        "ab\xC3\xA9\0defghijklmnopqrstuvwxyzabcdefghijklm";
+    struct word_table table = {.form = WORD_TEXT};
+    ck_assert_int_eq(word_table_begin(&table, 2 * LONGEST, (size_t)LONGEST * LONGEST * 2, NULL), 0);
+    for (size_t size = 1; size <= LONGEST; size++) {
+        struct word word = {letters, size};
+        struct word other = {letters + 1, size};
+        ck_assert_int_eq(word_table_add(&table, word, 2 * size, NULL), 0);
+        ck_assert_int_eq(word_table_add(&table, other, 2 * size + 1, NULL), 0);
+    }
+    for (size_t size = 1; size <= LONGEST; size++) {
+        struct word word = {letters, size};
+        struct word_key near = word_key_near(word, WORD_TEXT);
+        uint32_t id = 0;
+        ck_assert(word_table_find_key(&table, word, &near, &id));
+        ck_assert_uint_eq(id, 2 * size);
+        expect_word(&table, (uint32_t)(2 * size), letters, size, WORD_TEXT);
+        expect_word(&table, (uint32_t)(2 * size + 1), letters + 1, size, WORD_TEXT);
+        ck_assert(!word_table_find(&table, letters, size, WORD_BYTES, &id));
+        ck_assert(!word_table_find(&table, letters + 2, size, WORD_TEXT, &id));
+        ck_assert(word_table_is_near(&table, (uint32_t)(2 * size), word, WORD_TEXT));
+        ck_assert(!word_table_is_near(&table, (uint32_t)(2 * size + 1), word, WORD_TEXT));
+        ck_assert(!word_table_is_near(&table, (uint32_t)(2 * size - 2), word, WORD_TEXT));
+    }
+    word_table_release(&table);
+}
+
 TEST(what_is_no_vocabulary_is_refused)
 {
     static const struct {
