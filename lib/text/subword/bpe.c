@@ -293,22 +293,39 @@ static size_t run_end(const struct beginning *begin, size_t at, size_t size)
     return bpe->prefix.size && !at ? size : end;
 }
 
+/* The character that comes, and how many tokens it begins as: by bytes as many as it has where it
+ * comes again. */
+static bool find_unit(struct beginning *begin, size_t at, struct bpe_run *run)
+{
+    uint32_t c = 0;
+    uint32_t id = 0;
+    const char *bytes = begin->bytes;
+    bool by_characters = begin->bpe->by_characters;
+    size_t size = utf8_decode(&c, bytes + at, begin->size - at); /* 0 within a character */
+    bool again = size && run_end(begin, at, size) > at + size;
+    run->width = !by_characters && again ? size : 1;
+    if (!by_characters && !again)
+        size = 1;
+    size_t step = size / run->width;
+    for (size_t i = 0; i < run->width; i++) {
+        if (!find_character(begin, at + i, at + i + step, &id))
+            return false;
+        run->unit[i] = (struct bpe_unit_token){id, (uint32_t)step};
+    }
+    run->count = (run_end(begin, at, size) - at) / size;
+    return true;
+}
+
 /* True where a piece is a few runs of known characters, or of bytes. */
 static bool find_runs(struct beginning *begin, struct bpe_runs *runs)
 {
-    const struct bpe *bpe = begin->bpe;
-    const char *bytes = begin->bytes;
-    if (begin->size <= BPE_SHORT_TOKENS)
-        return false;
-    for (size_t at = 0, end; at < begin->size; at = end) {
-        uint32_t c = 0;
-        uint32_t id = 0;
-        size_t size = bpe->by_characters ? utf8_decode(&c, bytes + at, begin->size - at) : 1;
-        if (runs->count == FEW_RUNS || !find_character(begin, at, at + size, &id))
+    struct bpe_run run;
+    runs->count = 0;
+    for (size_t at = 0; at < begin->size;) {
+        if (runs->count == FEW_RUNS || !find_unit(begin, at, &run) || !bpe_runs_add(runs, &run))
             return false;
-        end = run_end(begin, at, size);
-        if (!bpe_runs_add(runs, (struct bpe_run){id, (end - at) / size, size}))
-            return false;
+        for (size_t i = 0; i < run.width; i++)
+            at += run.count * run.unit[i].size;
     }
     return true;
 }
@@ -318,7 +335,7 @@ int bpe_encode(const struct bpe *bpe, struct bpe_piece *piece, const char *bytes
 {
     struct beginning begin = {.bpe = bpe, .piece = piece, .bytes = bytes, .size = size};
     uint32_t id = 0;
-    struct bpe_runs runs = {.count = 0};
+    struct bpe_runs runs;
     piece->count = piece->dropped = 0;
     if (size > PIECE_BYTES_MAX)
         return err_set(err, "expected at most %d bytes in a row that nothing cuts, found %zu",
@@ -329,7 +346,9 @@ int bpe_encode(const struct bpe *bpe, struct bpe_piece *piece, const char *bytes
         put(piece, id, 0, size);
         return 0;
     }
-    int joined = find_runs(&begin, &runs) ? bpe_join_runs(bpe, piece, &runs, err) : 0;
+    int joined = size > BPE_SHORT_TOKENS && find_runs(&begin, &runs)
+                     ? bpe_join_runs(bpe, piece, &runs, err)
+                     : 0;
     if (joined)
         return joined < 0 ? -1 : 0;
     if (bpe_piece_reserve(piece, size, err))

@@ -140,14 +140,19 @@ void bpe_piece_release(struct bpe_piece *piece);
 /* Make room for so many tokens. */
 int bpe_piece_reserve(struct bpe_piece *piece, size_t count, struct err *err);
 
-/* Equal tokens in a row, of so many bytes each; and a few runs in a row. */
-struct bpe_run {
+/* Equal tokens in a row, or the bytes of one character again and again; and a few runs in a row. */
+enum { BPE_RUNS_MAX = 64, BPE_UNIT_TOKENS = 4 };
+
+struct bpe_unit_token {
     uint32_t id;
-    size_t count;
-    size_t size;
+    uint32_t size; /* bytes */
 };
 
-enum { BPE_RUNS_MAX = 64 };
+struct bpe_run {
+    struct bpe_unit_token unit[BPE_UNIT_TOKENS]; /* [width] that come `count` times */
+    size_t width;
+    size_t count;
+};
 
 struct bpe_runs {
     struct bpe_run items[BPE_RUNS_MAX];
@@ -156,7 +161,7 @@ struct bpe_runs {
 
 /* Add a run, which may go on with the last one; false where it cannot be one of them. Make the
  * piece's tokens of runs: 1, or 0 where that takes a look at each of them: bpe_run.c. */
-bool bpe_runs_add(struct bpe_runs *runs, struct bpe_run run);
+bool bpe_runs_add(struct bpe_runs *runs, const struct bpe_run *run);
 int bpe_join_runs(const struct bpe *bpe, struct bpe_piece *piece, struct bpe_runs *runs,
                   struct err *err);
 

@@ -1,40 +1,64 @@
-/* bpe_run.c: one token again and again, such as a line of blanks: megabytes of it are joined run by
- * run. Of X in a row come Y in a row, and perhaps one X. */
+/* bpe_run.c: one token again and again, such as a line of blanks, or the bytes of one character:
+ * megabytes of it are joined run by run. Of X in a row come Y in a row, and perhaps one X; of the
+ * bytes of a character in a row come the characters, where nothing joins them to each other first.
+ */
 #include "text/subword/bpe.h"
 
-/* The pair of the lowest rank: in a run, or of the last of a run and the first of the next. */
+/* The pair of the lowest rank: within the unit of a run, of one unit's last and the next one's
+ * first, or of the last of a run and the first of the next. */
 struct choice {
     uint32_t rank;
     uint32_t left, right;
     size_t run;
+    size_t place; /* of the left one in the unit */
+    bool is_last; /* of the run */
 };
 
-bool bpe_runs_add(struct bpe_runs *runs, struct bpe_run run)
+static bool add_units(struct bpe_runs *runs, const struct bpe_run *run, size_t count)
+{
+    struct bpe_run some = *run;
+    some.count = count;
+    return bpe_runs_add(runs, &some);
+}
+
+/* Add tokens of a unit, each by itself. */
+static bool add_tokens(struct bpe_runs *runs, const struct bpe_run *run, size_t first, size_t end)
+{
+    bool fits = true;
+    for (size_t i = first; fits && i < end; i++)
+        fits = bpe_runs_add(runs, &(struct bpe_run){{run->unit[i]}, 1, 1});
+    return fits;
+}
+
+bool bpe_runs_add(struct bpe_runs *runs, const struct bpe_run *run)
 {
     struct bpe_run *last = runs->count ? &runs->items[runs->count - 1] : NULL;
-    if (!run.count)
+    if (!run->count)
         return true;
-    if (last && last->id == run.id) {
-        last->count += run.count;
-        return last->size == run.size; /* merges by hand make one word of different bytes */
+    if (run->width > 1 && run->count == 1)
+        return add_tokens(runs, run, 0, run->width);
+    if (last && last->width == 1 && run->width == 1 && last->unit[0].id == run->unit[0].id) {
+        last->count += run->count;
+        /* merges by hand make one word of different bytes */
+        return last->unit[0].size == run->unit[0].size;
     }
     if (runs->count == BPE_RUNS_MAX)
         return false;
-    runs->items[runs->count++] = run;
+    runs->items[runs->count++] = *run;
     return true;
 }
 
 /* Take a pair if it is better; false where another pair has the same rank, so that it would matter
  * where they stand. */
-static bool consider(const struct bpe *bpe, struct choice *best, uint32_t left, uint32_t right,
-                     size_t run)
+static bool consider(const struct bpe *bpe, struct choice *best, struct choice pair)
 {
-    uint32_t rank = bpe_rank(bpe, left, right);
-    if (rank == BPE_NONE || rank > best->rank)
+    pair.rank = bpe_rank(bpe, pair.left, pair.right);
+    if (pair.rank == BPE_NONE || pair.rank > best->rank)
         return true;
-    if (rank == best->rank)
-        return left == best->left && right == best->right;
-    *best = (struct choice){rank, left, right, run};
+    if (pair.rank == best->rank)
+        return pair.left == best->left && pair.right == best->right &&
+               (pair.run != best->run || pair.is_last);
+    *best = pair;
     return true;
 }
 
@@ -43,20 +67,78 @@ static bool choose(const struct bpe *bpe, struct choice *best, const struct bpe_
     *best = (struct choice){.rank = BPE_NONE};
     for (size_t i = 0; i < runs->count; i++) {
         const struct bpe_run *run = &runs->items[i];
-        if (run->count > 1 && !consider(bpe, best, run->id, run->id, i))
-            return false;
-        if (i + 1 < runs->count && !consider(bpe, best, run->id, run[1].id, i))
-            return false;
+        for (size_t k = 0; k < run->width; k++) {
+            bool wraps = k + 1 == run->width;
+            struct choice pair = {0, run->unit[k].id, run->unit[wraps ? 0 : k + 1].id, i, k, false};
+            if ((!wraps || run->count > 1) && !consider(bpe, best, pair))
+                return false;
+            pair.is_last = true;
+            pair.right = i + 1 < runs->count ? run[1].unit[0].id : 0;
+            if (wraps && i + 1 < runs->count && !consider(bpe, best, pair))
+                return false;
+        }
     }
     return true;
 }
 
-/* Does what comes of a run's first pairs wait until all of it is joined? */
-static bool waits(const struct bpe *bpe, const struct choice *best, const struct bpe_run *before,
+/* Does what comes of a run's first pairs wait until all of it is joined? It stands after what is
+ * made before it, and before what is not yet joined. */
+static bool waits(const struct bpe *bpe, const struct choice *best, const struct bpe_runs *runs,
                   uint32_t made)
 {
-    return bpe_rank(bpe, made, made) > best->rank && bpe_rank(bpe, made, best->left) > best->rank &&
-           (!before || bpe_rank(bpe, before->id, made) > best->rank);
+    const struct bpe_run *run = &runs->items[best->run];
+    size_t width = run->width;
+    size_t place = best->place;
+    uint32_t before = place ? run->unit[place - 1].id : width > 2 ? run->unit[width - 1].id : made;
+    uint32_t after = run->unit[place + 2 < width ? place + 2 : 0].id;
+    bool is_first = place == 0 && best->run > 0;
+    const struct bpe_run *previous = is_first ? run - 1 : run;
+    return bpe_rank(bpe, before, made) > best->rank && bpe_rank(bpe, made, after) > best->rank &&
+           (!is_first || bpe_rank(bpe, previous->unit[previous->width - 1].id, made) > best->rank);
+}
+
+/* Join the pair in every unit of a run, or in a run of one token. */
+static bool join_inside(const struct bpe *bpe, struct bpe_runs *joined, const struct bpe_runs *runs,
+                        const struct choice *best, uint32_t made)
+{
+    struct bpe_run run = runs->items[best->run];
+    struct bpe_unit_token *left = &run.unit[best->place];
+    size_t rest = run.width > 1 ? 0 : run.count % 2;
+    if (!waits(bpe, best, runs, made))
+        return false;
+    struct bpe_run odd = {{*left}, 1, rest};
+    if (run.width == 1) {
+        *left = (struct bpe_unit_token){made, 2 * left->size};
+        run.count /= 2;
+    } else {
+        *left = (struct bpe_unit_token){made, left->size + left[1].size};
+        run.width--;
+        for (size_t i = best->place + 1; i < run.width; i++)
+            run.unit[i] = run.unit[i + 1];
+    }
+    return bpe_runs_add(joined, &run) && bpe_runs_add(joined, &odd);
+}
+
+/* Units that begin one token later, so that the pair stands within them. */
+static bool rotate(struct bpe_runs *joined, const struct bpe_run *run)
+{
+    struct bpe_run turned = *run;
+    turned.count--;
+    for (size_t i = 0; i < run->width; i++)
+        turned.unit[i] = run->unit[(i + 1) % run->width];
+    return add_tokens(joined, run, 0, 1) && bpe_runs_add(joined, &turned) &&
+           add_tokens(joined, run, 1, run->width);
+}
+
+/* Join the last token of a run and the first of the next, each by itself. */
+static bool join_ends(struct bpe_runs *joined, const struct bpe_run *run, uint32_t made)
+{
+    const struct bpe_run *next = run + 1;
+    uint32_t size = run->unit[run->width - 1].size + next->unit[0].size;
+    struct bpe_run pair = {{{made, size}}, 1, 1};
+    return add_units(joined, run, run->count - 1) && add_tokens(joined, run, 0, run->width - 1) &&
+           bpe_runs_add(joined, &pair) && add_tokens(joined, next, 1, next->width) &&
+           add_units(joined, next, next->count - 1);
 }
 
 /* Join the pair everywhere in its run; false where that cannot be said at once. */
@@ -64,27 +146,18 @@ static bool join(const struct bpe *bpe, struct bpe_runs *runs, const struct choi
 {
     struct bpe_runs joined = {.count = 0};
     uint32_t made = bpe_product(bpe, best->rank, best->left, best->right);
-    bool inside = best->left == best->right;
     bool fits = true;
     for (size_t i = 0; fits && i < runs->count; i++) {
-        struct bpe_run run = runs->items[i];
-        struct bpe_run after = run;
-        if (i != best->run) {
+        const struct bpe_run *run = &runs->items[i];
+        if (i != best->run)
             fits = bpe_runs_add(&joined, run);
-            continue;
-        }
-        if (inside) {
-            fits = waits(bpe, best, i ? &runs->items[i - 1] : NULL, made);
-            after.count = run.count % 2;
-            run = (struct bpe_run){made, run.count / 2, 2 * run.size};
-        } else {
-            after = runs->items[++i];
-            run.count--;
-            fits = bpe_runs_add(&joined, run);
-            run = (struct bpe_run){made, 1, run.size + after.size};
-            after.count--;
-        }
-        fits = fits && bpe_runs_add(&joined, run) && bpe_runs_add(&joined, after);
+        else if (best->is_last)
+            fits = join_ends(&joined, &runs->items[i++], made);
+        else if (run->width > 1 && best->place + 1 == run->width)
+            fits = rotate(&joined, run);
+        else
+            fits = (run->width == 1 || best->left != best->right) &&
+                   join_inside(bpe, &joined, runs, best, made);
     }
     *runs = joined;
     return fits;
@@ -104,15 +177,17 @@ int bpe_join_runs(const struct bpe *bpe, struct bpe_piece *piece, struct bpe_run
             return 0;
     }
     for (size_t i = 0; i < runs->count; i++)
-        total += runs->items[i].count;
+        total += runs->items[i].count * runs->items[i].width;
     if (bpe_piece_reserve(piece, total, err))
         return -1;
     uint32_t end = 0;
     for (size_t i = 0; i < runs->count; i++)
-        for (size_t k = 0; k < runs->items[i].count; k++) {
-            uint32_t start = end;
-            end += (uint32_t)runs->items[i].size;
-            piece->tokens[piece->count++] = (struct bpe_token){runs->items[i].id, start, end};
-        }
+        for (size_t k = 0; k < runs->items[i].count; k++)
+            for (size_t j = 0; j < runs->items[i].width; j++) {
+                const struct bpe_unit_token *token = &runs->items[i].unit[j];
+                uint32_t start = end;
+                end += token->size;
+                piece->tokens[piece->count++] = (struct bpe_token){token->id, start, end};
+            }
     return 1;
 }

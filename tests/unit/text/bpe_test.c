@@ -213,41 +213,58 @@ TEST(runs_are_what_the_slow_way_makes_of_them)
     }
 }
 
-/* A character that goes a piece on, or is its last, is another token than the same elsewhere. */
-TEST(runs_with_something_before_or_after_are_what_the_slow_way_makes_of_them)
+/* Tokens of four letters that go a piece on, or are its last, or both, and of the letters. */
+static void open_affixed(struct bpe *bpe, struct word_table *words, const char *letters, int round)
 {
+    bpe->words = words;
+    *(round % 2 ? &bpe->suffix : &bpe->prefix) = (struct word){round % 2 ? "$" : "#", 1};
+    ck_assert_int_eq(word_table_begin(words, 16, 64, NULL), 0);
+    for (uint32_t i = 0; i < 4; i++) {
+        char both[] = {'#', letters[i], '$'};
+        bpe->byte_ids[(unsigned char)letters[i]] = i;
+        ck_assert_int_eq(word_table_add(words, (struct word){both, 2}, LATER + i, NULL), 0);
+        ck_assert_int_eq(word_table_add(words, (struct word){both + 1, 2}, LAST + i, NULL), 0);
+        ck_assert_int_eq(word_table_add(words, (struct word){both, 3}, i, NULL), 0);
+    }
+}
+
+/* A character that goes a piece on, or is its last, is another token than the same elsewhere. Of
+ * several bytes, each a token: what is joined first is within one, or of two of them. */
+TEST(characters_in_a_row_are_what_the_slow_way_makes_of_their_bytes)
+{
+    static const char *const letters[] = {"abcd", "\xE6\x88\x91\xF0"};
+    static const char *const characters[][5] = {
+        {"a", "b", "c", "d", "a"},
+        {"\xE6\x88\x91", "\xE6\x91\x88", "\xE6\x88\x88", "\xF0\x91\x88\x91", "\xE6\x91\x91"},
+    };
     unsigned seed = 1;
     size_t merged = 0;
     struct bpe_piece piece = {0};
-    struct word_table words = {.form = WORD_BYTES};
-    ck_assert_int_eq(word_table_begin(&words, 16, 64, NULL), 0);
-    for (char c = 'a'; c <= 'd'; c++) {
-        char later[] = {'#', c};
-        char last[] = {c, '$'};
-        char both[] = {'#', c, '$'};
-        size_t letter = (size_t)(c - 'a');
-        ck_assert_int_eq(word_table_add(&words, (struct word){later, 2}, LATER + letter, NULL), 0);
-        ck_assert_int_eq(word_table_add(&words, (struct word){last, 2}, LAST + letter, NULL), 0);
-        ck_assert_int_eq(word_table_add(&words, (struct word){both, 3}, letter, NULL), 0);
-    }
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < 900; round++) {
         char text[TEXT_BYTES];
         struct bpe bpe;
-        size_t runs = 1 + (size_t)rand_r(&seed) % 5;
-        open_random_of(&bpe, &seed, 12);
-        bpe.words = &words;
-        *(round % 2 ? &bpe.suffix : &bpe.prefix) = (struct word){round % 2 ? "$" : "#", 1};
-        for (size_t i = 0; i < TEXT_BYTES; i++)
-            text[i] =
-                i % (TEXT_BYTES / runs) ? text[i - 1] : (char)('a' + (rand_r(&seed) >> 4) % 4);
-        if (round % 3 == 0) /* a run of one */
-            text[TEXT_BYTES - 1] = text[0];
-        merged += TEXT_BYTES - expect_slow(&bpe, &piece, text, TEXT_BYTES);
+        struct word_table words = {.form = WORD_BYTES};
+        size_t size = 0;
+        size_t most = 2 + (size_t)rand_r(&seed) % TEXT_BYTES;
+        int kind = round % 4 != 0;
+        open_random_of(&bpe, &seed, round % 3 ? 12 : 4);
+        open_affixed(&bpe, &words, letters[kind], round);
+        if (round % 3 == 0)
+            bpe.suffix.size = bpe.prefix.size = 0;
+        while (size + 4 <= TEXT_BYTES) {
+            const char *character = characters[kind][(rand_r(&seed) >> 4) % 5];
+            size_t count = 1 + (size_t)rand_r(&seed) % most;
+            for (size_t bytes = strlen(character); count && size + 4 <= TEXT_BYTES; count--) {
+                memcpy(text + size, character, bytes);
+                size += bytes;
+            }
+        }
+        merged += size - expect_slow(&bpe, &piece, text, size);
         bpe_release(&bpe);
         bpe_piece_release(&piece);
+        word_table_release(&words);
     }
     ck_assert_uint_gt(merged, 1000);
-    word_table_release(&words);
 }
 
 /* a b and c d make the same, so that its pairs with itself come up from left to right twice. */
