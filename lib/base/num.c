@@ -200,13 +200,11 @@ size_t num_float(char text[NUM_FLOAT_BYTES], float value)
 
 size_t num_count(char text[NUM_COUNT_BYTES], uint64_t count)
 {
-    char digits[NUM_COUNT_BYTES];
-    char *first = digits + sizeof digits;
-    do
-        *--first = (char)('0' + count % 10);
-    while (count /= 10);
-    size_t length = (size_t)(digits + sizeof digits - first);
-    memcpy(text, first, length);
+    size_t length = 1;
+    for (uint64_t limit = 10; count >= limit && length < NUM_COUNT_BYTES; limit *= 10)
+        length++;
+    for (size_t at = length; at > 0; count /= 10)
+        text[--at] = (char)('0' + count % 10);
     return length;
 }
 
