@@ -170,21 +170,3 @@ static int write_report(struct stream *out, enum drawing_form form, const struct
 PICTURE(svg, DRAWING_SVG)
 PICTURE(png, DRAWING_PNG)
 PICTURE(pdf, DRAWING_PDF)
-
-void figure_begin_page(struct stream *out)
-{
-    static const char head[] = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
-                               "<meta name=\"viewport\" content=\"width=device-width\">\n"
-                               "<title>attn-cli</title>\n"
-                               "<style>svg { display: block; max-width: 100%; margin: 0 auto }"
-                               "</style>\n";
-    stream_text(out, head);
-}
-
-int figure_write_page(struct stream *out, const struct report *report, const struct place *place,
-                      struct err *err)
-{
-    if (place->index == 0)
-        figure_begin_page(out);
-    return write_report(out, DRAWING_SVG, report, place, err);
-}

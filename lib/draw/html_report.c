@@ -15,21 +15,6 @@
 
 enum { EXACT_MOST = 300000 }; /* numbers of a page that are written exactly: 1.6 MB */
 
-/* --- texts ------------------------------------------------------------------------------------ */
-
-/* Text of HTML itself, for the title of the window. */
-static void put_markup(struct stream *out, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '<')
-            stream_text(out, "&lt;");
-        else if (*text == '&')
-            stream_text(out, "&amp;");
-        else
-            stream_char(out, *text);
-    }
-}
-
 /* --- how the page looks at first -------------------------------------------------------------- */
 
 static void put_palette(struct json_writer *json, const struct palette *palette)
@@ -94,7 +79,7 @@ static int put_head(struct stream *out, const struct report *report, const struc
                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
                      "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>");
-    put_markup(out, title.bytes ? title.bytes : "");
+    page_put_text(out, title.bytes ? title.bytes : "");
     stream_text(out, "</title>\n");
     buf_release(&title);
     stream_bytes(out, page_before.bytes, page_before.size);

@@ -104,3 +104,17 @@ void page_exact_end(struct page_exact *exact)
     if (exact->held_count)
         put_three(exact);
 }
+
+/* --- texts ------------------------------------------------------------------------------------ */
+
+void page_put_text(struct stream *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '<')
+            stream_text(out, "&lt;");
+        else if (*text == '&')
+            stream_text(out, "&amp;");
+        else
+            stream_char(out, *text);
+    }
+}

@@ -53,4 +53,7 @@ struct page_exact {
 void page_exact_put(struct page_exact *exact, float value);
 void page_exact_end(struct page_exact *exact);
 
+/* Text of HTML itself. */
+void page_put_text(struct stream *out, const char *text);
+
 #endif

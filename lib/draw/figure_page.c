@@ -1,0 +1,86 @@
+/* figure_page.c: pictures on a page for browsers, each with its numbers as tables below: for
+ * screen readers, and for copying. */
+#include "draw/figure.h"
+
+#include <math.h>
+
+#include "draw/page_values.h"
+#include "write/format.h"
+
+void figure_begin_page(struct stream *out)
+{
+    static const char head[] = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+                               "<meta name=\"viewport\" content=\"width=device-width\">\n"
+                               "<title>attn-cli</title>\n"
+                               "<style>svg { display: block; max-width: 100%; margin: 0 auto }\n"
+                               "details { margin: 1em; overflow: auto; font: 14px sans-serif }\n"
+                               "caption, th, td { padding: 1px 7px; text-align: right }\n"
+                               "caption { text-align: left }</style>\n";
+    stream_text(out, head);
+}
+
+static void put_heading(struct stream *out, const char *scope, const char *text)
+{
+    stream_format(out, "<th scope=\"%s\">", scope);
+    page_put_text(out, text);
+}
+
+/* A cell that has a text says it before its number. */
+static void put_cell(struct stream *out, const struct sheet *sheet, size_t row, size_t column)
+{
+    const char *text = sheet_text(sheet, row, column);
+    float value = sheet_cell(sheet, row, column);
+    stream_text(out, "<td>");
+    if (sheet_hides(sheet, row, column) || isnan(value))
+        return;
+    if (text) {
+        page_put_text(out, text);
+        stream_char(out, ' ');
+    }
+    stream_float(out, value);
+}
+
+static void put_sheet(struct stream *out, const struct sheet *sheet, bool alone)
+{
+    char title[SHEET_NAME_BYTES];
+    stream_text(out, "<table>");
+    if (!alone)
+        stream_format(out, "<caption>%s</caption>", sheet_title(title, sheet));
+    stream_text(out, "\n<tr><td>");
+    for (size_t i = 0; i < sheet->columns.size; i++)
+        put_heading(out, "col", sheet->columns.labels[i].text);
+    for (size_t row = 0; row < sheet->rows.size; row++) {
+        stream_text(out, "\n<tr>");
+        put_heading(out, "row", sheet->rows.labels[row].text);
+        for (size_t column = 0; column < sheet->columns.size; column++)
+            put_cell(out, sheet, row, column);
+    }
+    stream_text(out, "\n</table>\n");
+}
+
+static void put_numbers(struct stream *out, const struct section *section)
+{
+    size_t sheets = section->layers * section->heads;
+    stream_text(out, "<details><summary>");
+    page_put_text(out, section->subtitle);
+    stream_text(out, "</summary>\n");
+    for (size_t i = 0; i < sheets; i++)
+        put_sheet(out, &section->sheets[i], sheets == 1);
+    stream_text(out, "</details>\n");
+}
+
+int figure_write_page(struct stream *out, const struct report *report, const struct place *place,
+                      struct err *err)
+{
+    struct arena arena = {0};
+    struct figure figure;
+    const struct style *style = place->style ? place->style : &style_default;
+    if (place->index == 0)
+        figure_begin_page(out);
+    int failed = figure_plan(&figure, report, style, &arena, err) ||
+                 figure_write(out, DRAWING_SVG, &figure, err);
+    for (size_t i = 0; !failed && i < figure.section_count; i++)
+        put_numbers(out, &figure.sections[i]);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
