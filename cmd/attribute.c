@@ -135,8 +135,7 @@ static int write_bars(struct job *job, const struct report *report, struct err *
 {
     if (strcmp(job->output.format->name, "text") != 0)
         return 0;
-    return attribution_bars_write(&job->output.stream, report, job->question.attribution.by,
-                                  job->place.columns, err);
+    return attribution_bars_write(&job->output.stream, report, job->place.columns, err);
 }
 
 static int write_text(void *context, size_t *done, struct err *err)

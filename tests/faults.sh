@@ -124,7 +124,7 @@ for format in csv tidy json jsonl npy safetensors svg html; do
     try run -m life-cross -s "$life" --source 'short Life' --show all --format $format -o here/
 done
 try run -m life-cross -s "$life" --source 'short Life' --words --format json
-for view in lines overlay; do
+for view in lines overlay bars; do
     try run -m life-cross -s "$life" --source 'short Life' --view $view --range 0:1 --format svg \
         -o here
 done
@@ -267,6 +267,7 @@ for by in part source neuron; do
     try attribute -m "$in/school" -s 'Anna is' --by $by --answer 'old:is' --format json -o here
 done
 try attribute -m "$in/school" -s 'Anna is'
+try attribute -m "$in/school" -s 'Anna is' --by source --format html -o here
 try attribute -m "$ROOT/tests/golden-families/opt-350m-style" --ids 1,2 --answer 3:4 -o here.svg
 for over in heads resid_mid paths; do
     try patch -m "$in/school" --clean Anna --corrupt old --over $over --format json -o here

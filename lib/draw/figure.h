@@ -12,11 +12,12 @@
 #include "draw/axis_fit.h"
 #include "draw/drawing.h"
 #include "lens/report.h"
+#include "lens/strongest.h"
 #include "write/style.h"
 
 enum { SECTION_NOTES_MAX = 7 };
 
-enum section_kind { KIND_MATRIX, KIND_LINES, KIND_OVERLAY, KIND_TEXT };
+enum section_kind { KIND_MATRIX, KIND_LINES, KIND_OVERLAY, KIND_TEXT, KIND_BARS };
 
 /* Matrices of one kind that are drawn together: all have the size of the first. */
 struct section_sheets {
@@ -49,6 +50,8 @@ struct section {
     const char *subtitle, *note;
     const char *notes[SECTION_NOTES_MAX]; /* lines below */
     size_t note_count;
+    const struct strongest *strongest; /* of KIND_BARS, and their names */
+    const char *const *strong_names;
 };
 
 struct figure {
@@ -117,6 +120,11 @@ int panel_draw(const struct section *section, size_t index, struct canvas *canva
  * that is. */
 void running_text_draw(const struct section *section, struct canvas *canvas, struct point corner);
 double running_text_height(const struct sheet *sheet, double room);
+
+/* The strongest numbers of a section as bars on either side of 0 (bars.c). */
+int bars_fit(struct section *section, struct arena *arena, struct err *err);
+int bars_draw(const struct section *section, struct canvas *canvas, struct point corner,
+              struct err *err);
 
 /* True when the cells of a section are large enough for its numbers, which are wanted; the decimals
  * they get. */

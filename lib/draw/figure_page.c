@@ -25,6 +25,19 @@ static void put_heading(struct stream *out, const char *scope, const char *text)
     page_put_text(out, text);
 }
 
+static void put_bars(struct stream *out, const struct section *section)
+{
+    stream_text(out, "<table>\n");
+    for (size_t i = 0; i < section->strongest->count; i++) {
+        stream_text(out, "<tr>");
+        put_heading(out, "row", section->strong_names[i]);
+        stream_text(out, "<td>");
+        stream_float(out, section->strongest->cells[i].value);
+        stream_char(out, '\n');
+    }
+    stream_text(out, "</table>\n");
+}
+
 /* A cell that has a text says it before its number. */
 static void put_cell(struct stream *out, const struct sheet *sheet, size_t row, size_t column)
 {
@@ -64,8 +77,11 @@ static void put_numbers(struct stream *out, const struct section *section)
     stream_text(out, "<details><summary>");
     page_put_text(out, section->subtitle);
     stream_text(out, "</summary>\n");
-    for (size_t i = 0; i < sheets; i++)
-        put_sheet(out, &section->sheets[i], sheets == 1);
+    if (section->kind == KIND_BARS)
+        put_bars(out, section);
+    else
+        for (size_t i = 0; i < sheets; i++)
+            put_sheet(out, &section->sheets[i], sheets == 1);
     stream_text(out, "</details>\n");
 }
 

@@ -41,7 +41,7 @@ static void put_look(struct stream *out, const struct style *style)
     json_put_text(&json, "title", style->title);
     json_put_text(&json, "scale", style_scale_names[style->scale]);
     json_put_text(&json, "range", style_range_names[style->range]);
-    json_put_text(&json, "view", style_view_names[style->view]);
+    json_put_text(&json, "view", style->view ? style_view_names[style->view - 1] : "");
     json_put_text(&json, "palette", style->palette ? style->palette->name : "");
     json_put_bool(&json, "hide_first", style->hide_first);
     if (style_has_bounds(style)) {

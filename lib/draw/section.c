@@ -32,13 +32,16 @@ int section_gather(struct section_sheets *what, const struct report *report, enu
 /* Only attention, from queries to keys and never below 0, is drawn as lines. */
 static enum section_kind choose_kind(const struct section *section)
 {
-    if (section->sheets->running)
+    enum style_view view = section->style->view;
+    if (section->sheets->running && view == VIEW_FIT)
         return KIND_TEXT;
+    if (view == VIEW_BARS || (section->sheets->parts && view == VIEW_FIT))
+        return KIND_BARS;
     bool is_attention =
         strcmp(section->sheets->columns.name, "key") == 0 && section->tones.found.low >= 0;
-    if (!is_attention || section->style->view == VIEW_MATRIX)
+    if (!is_attention || view == VIEW_FIT || view == VIEW_MATRIX)
         return KIND_MATRIX;
-    return section->style->view == VIEW_OVERLAY && section->heads > 1 ? KIND_OVERLAY : KIND_LINES;
+    return view == VIEW_OVERLAY && section->heads > 1 ? KIND_OVERLAY : KIND_LINES;
 }
 
 /* --- how panels are arranged ------------------------------------------------------------------ */
@@ -230,6 +233,11 @@ static void describe(struct buf *text, const struct section *section, const char
         add_part(text, "mean of layers");
     if (sheet->mean_of_heads)
         add_part(text, "mean of heads");
+    if (section->kind == KIND_BARS) {
+        buf_format(text, " · the %zu farthest from 0%s", section->strongest->count,
+                   section->first_hidden ? ", without the first token" : "");
+        return;
+    }
     if (section->kind == KIND_TEXT) {
         buf_format(text, " · %s of every %s", sheet->columns.labels[0].text, sheet->rows.name);
         return;
@@ -256,9 +264,10 @@ int section_plan(struct section *section, const struct section_sheets *what,
     section->kind = choose_kind(section);
     if (section->kind == KIND_TEXT)
         fit_text(section);
-    else
+    else if (section->kind != KIND_BARS)
         fit_section(section);
-    if (scale_bar_fit(section, arena, err))
+    if (section->kind == KIND_BARS ? bars_fit(section, arena, err)
+                                   : scale_bar_fit(section, arena, err))
         return -1;
     section->height = axis_fit_snap(section->height);
     describe(&text, section, what->of);
@@ -276,6 +285,8 @@ int section_draw(const struct section *section, struct canvas *canvas, struct po
 {
     canvas_text(canvas, (struct point){corner.x, corner.y + subtitle.size}, section->subtitle,
                 &subtitle);
+    if (section->kind == KIND_BARS)
+        return bars_draw(section, canvas, (struct point){corner.x, corner.y + SUBTITLE}, err);
     if (section->kind == KIND_TEXT)
         running_text_draw(section, canvas, (struct point){corner.x, corner.y + section->top});
     for (size_t i = 0; section->kind != KIND_TEXT && i < section->panels; i++)

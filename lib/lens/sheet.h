@@ -40,6 +40,7 @@ struct sheet {
     const char *const *texts; /* [rows, columns], read by sheet_text; NULL: numbers */
     bool whole;               /* numbers are, and written so on pages and pictures */
     bool running;             /* rows are a text to be read, with a number each */
+    bool parts;               /* numbers are parts of a sum: those farthest from 0 tell most */
     bool causal;              /* cells right of the diagonal are hidden */
     bool mean_of_layers;
     bool mean_of_heads;

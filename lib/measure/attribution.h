@@ -56,7 +56,7 @@ float *attribution_report(struct report *report, const struct viewer *viewer,
 
 /* The cells farthest from 0, a line each with a bar, ░ where it is below, on a page so wide (0:
  * endless; attribution_page.c). */
-int attribution_bars_write(struct stream *out, const struct report *report, enum attribution_by by,
-                           size_t page, struct err *err);
+int attribution_bars_write(struct stream *out, const struct report *report, size_t page,
+                           struct err *err);
 
 #endif

@@ -34,7 +34,7 @@ static int make_frame(struct sheet *frame, const struct config *c, enum attribut
 {
     static const char *const stages[] = {"embed", "final"};
     static const char *const parts[] = {"mlp", "bias", "token", "place"};
-    *frame = (struct sheet){.layer = -1, .head = -1};
+    *frame = (struct sheet){.layer = -1, .head = -1, .parts = true};
     switch (by) {
     case BY_SOURCE:
         frame->tensor = "attribution_by_source";

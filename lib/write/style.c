@@ -11,7 +11,7 @@ const struct style style_default = {0};
 
 const char *const style_scale_names[] = {"linear", "sqrt", "log", NULL};
 const char *const style_range_names[] = {"all", "head", "row", NULL};
-const char *const style_view_names[] = {"matrix", "lines", "overlay", NULL};
+const char *const style_view_names[] = {"matrix", "lines", "overlay", "bars", NULL};
 const char *const style_cells_names[] = {"numbers", "heat", "both", NULL};
 
 /* The place of a name in a list that ends with NULL; 0 where none is given. */
@@ -66,7 +66,7 @@ int style_read(struct style *style, const struct style_words *words, struct err 
         return -1;
     style->scale = (enum style_scale)scale;
     style->range = (enum style_range)range; /* never LOW:HIGH, which has a colon */
-    style->view = (enum style_view)view;
+    style->view = words->view ? (enum style_view)(view + 1) : VIEW_FIT;
     style->cells = words->cells ? (enum style_cells)(cells + 1) : CELLS_FIT;
     style->palette = words->palette ? &palette_rows[palette] : NULL;
     return 0;

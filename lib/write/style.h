@@ -16,9 +16,10 @@ enum style_scale { COLOURS_LINEAR, COLOURS_SQRT, COLOURS_LOG };
 /* What has the whole scale of colours: all that is shown, every head, or every row. */
 enum style_range { RANGE_ALL, RANGE_HEAD, RANGE_ROW };
 
-/* What attention is drawn as: cells of colour; lines from queries to keys, a picture a head, or all
- * heads of a layer in one, a colour each. */
-enum style_view { VIEW_MATRIX, VIEW_LINES, VIEW_OVERLAY };
+/* What is drawn: what suits the numbers; cells of colour; attention as lines from queries to keys,
+ * a picture a head, or all heads of a layer in one, a colour each; the numbers that are farthest
+ * from 0, a bar each. */
+enum style_view { VIEW_FIT, VIEW_MATRIX, VIEW_LINES, VIEW_OVERLAY, VIEW_BARS };
 
 /* What stands in a cell. The first is colour, and numbers where there is room; on a page numbers,
  * and colour where the terminal can. */
@@ -51,8 +52,8 @@ extern const struct style style_default;
 /* Names as on the command line, in the order of the enums, with NULL after the last. */
 extern const char *const style_scale_names[];
 extern const char *const style_range_names[];
-extern const char *const style_view_names[];
-extern const char *const style_cells_names[]; /* without the one that fits */
+extern const char *const style_view_names[]; /* these two without the one that fits */
+extern const char *const style_cells_names[];
 
 static inline bool style_has_bounds(const struct style *style)
 {

@@ -277,13 +277,13 @@ await test('many numbers are rounded to three digits, and the page says so', asy
 
 await test('a view is chosen by its tab and by its number', () =>
     withPage(tinyPage, async (page) => {
-        const names = ['matrix', 'lines', 'model', 'text', 'space', 'table'];
+        const names = ['matrix', 'lines', 'model', 'text', 'space', 'bars', 'table'];
         for (const [at, name] of names.entries()) {
             await page.click('#view-matrix');
             await page.keyboard.press(String(at + 1));
             same('true', await page.getAttribute(`#view-${name}`, 'aria-selected'), name);
-            await page.click(`#view-${names[5 - at]}`);
-            same('true', await page.getAttribute(`#view-${names[5 - at]}`, 'aria-selected'));
+            await page.click(`#view-${names[6 - at]}`);
+            same('true', await page.getAttribute(`#view-${names[6 - at]}`, 'aria-selected'));
         }
     }));
 
@@ -632,6 +632,77 @@ await test('space turns, and comes closer', () =>
         same(5, new Set(pictures).size);
     }));
 
+// --- bars ------------------------------------------------------------------------------------------
+
+// [name, number] of every bar, and which way it goes from 0.
+const readBars = (page) =>
+    page.$$eval('.bars tr', (rows) =>
+        rows.map((row) => {
+            const bar = row.querySelector('.bar').getBoundingClientRect();
+            const [number] = row.querySelectorAll('td');
+            const middle = number.nextSibling.getBoundingClientRect();
+            return {
+                name: row.querySelector('th').textContent,
+                value: Number(number.textContent),
+                left: Math.round(bar.left - middle.left),
+                right: Math.round(bar.right - middle.left),
+            };
+        }),
+    );
+
+const MASKED = ['-s', LIFE, '--show', 'masked', '--layer', 'all'];
+
+await test('a page begins with bars, of the numbers that are farthest from 0', () =>
+    withPage(write(...MASKED, '--view', 'bars'), async (page) => {
+        same('true', await page.getAttribute('#view-bars', 'aria-selected'));
+        const { tensors, tokens } = json(...MASKED);
+        const word = (at) => shown(tokens[at]);
+        const all = Object.entries(tensors).flatMap(([tensor, heads]) =>
+            heads.flatMap((rows, head) =>
+                rows.flatMap((row, query) =>
+                    row.slice(0, query + 1).map((value, key) => ({
+                        name: `layer ${tensor[2]} head ${head} ${word(query)} from ${word(key)}`,
+                        value,
+                    })),
+                ),
+            ),
+        );
+        all.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+        const bars = await readBars(page);
+        same(
+            all.slice(0, 10),
+            bars.map(({ name, value }) => ({ name, value })),
+        );
+        const lows = bars.filter((bar) => bar.value < 0);
+        const highs = bars.filter((bar) => bar.value > 0);
+        yes(lows.length && highs.length, 'all are on one side');
+        const zeros = new Set([...lows.map((bar) => bar.right), ...highs.map((bar) => bar.left)]);
+        yes(Math.max(...zeros) - Math.min(...zeros) <= 1, `0 is at ${[...zeros]}`);
+        same(0, await page.locator('.head').count());
+        await page.keyboard.press('f');
+        yes(!(await readBars(page)).some((bar) => bar.name.includes(' Life')), 'the first is shown');
+    }));
+
+await test('bars of an attribution stand above their numbers', () => {
+    const path = join(scratch, 'parts.html');
+    execFileSync(attn, ['attribute', '-q', LIFE, '-o', path]);
+    return withPage(path, async (page) => {
+        const parts = execFileSync(attn, ['attribute', '-q', LIFE]).toString();
+        await page.focus('summary');
+        await page.keyboard.press('Enter');
+        const rows = await page.$$eval('details[open] tr', (all) =>
+            all.map((row) => [...row.children].map((cell) => cell.textContent.trim())),
+        );
+        const lines = parts.split('\n').slice(-rows.length - 1, -1);
+        same(10, rows.length);
+        rows.forEach(([name, value], at) => {
+            const [, text, number] = /^(.*?) +([+-][0-9.]+)/.exec(lines[at]);
+            same([text, Number(number)], [name, Number(Number(value).toFixed(4))]);
+        });
+        yes((await page.locator('svg text').allTextContents()).includes('layer 1 mlp'), 'no bars');
+    });
+});
+
 // --- texts that disturb ----------------------------------------------------------------------------
 
 const odd = wordModel('odd', ODD);
@@ -676,7 +747,7 @@ await test('one token, cross-attention and bare vectors are shown', async () => 
     ];
     for (const path of pagesOf)
         await withPage(path, async (page) => {
-            for (const name of ['matrix', 'lines', 'model', 'text', 'space', 'table'])
+            for (const name of ['matrix', 'lines', 'model', 'text', 'space', 'bars', 'table'])
                 if (!(await page.isDisabled(`#view-${name}`))) {
                     await page.click(`#view-${name}`);
                     yes((await page.locator('#stage').innerHTML()) !== '', `${name} is empty`);
@@ -748,7 +819,7 @@ await test('paper holds all of a picture, dark on white', async () => {
             await withPage(
                 path,
                 async (page) => {
-                    for (const name of ['matrix', 'lines', 'model', 'text', 'space', 'table']) {
+                    for (const name of ['matrix', 'lines', 'model', 'text', 'space', 'bars', 'table']) {
                         if (await page.isDisabled(`#view-${name}`)) continue;
                         await page.click(`#view-${name}`);
                         const found = await printed(page);
@@ -797,7 +868,7 @@ await test('a page of a narrow window scrolls nowhere but within', () =>
     withPage(
         tinyPage,
         async (page) => {
-            for (const name of ['matrix', 'lines', 'model', 'text', 'space', 'table']) {
+            for (const name of ['matrix', 'lines', 'model', 'text', 'space', 'bars', 'table']) {
                 await page.click(`#view-${name}`);
                 const wider = await page.evaluate(
                     () =>
@@ -881,7 +952,7 @@ async function compareRenderings(...options) {
 
 try {
     execFileSync('rsvg-convert', ['--version']);
-    for (const view of ['matrix', 'lines', 'overlay'])
+    for (const view of ['matrix', 'lines', 'overlay', 'bars'])
         await test(`SVG of ${view} is the same in Chromium and rsvg`, () =>
             compareRenderings('-s', LIFE, '--view', view));
     await test('SVG of vectors is the same in Chromium and rsvg', () =>

@@ -5,8 +5,8 @@
 set -eu
 cd "$(dirname "$0")"
 
-scripts='data.js tone.js paint.js matrix.js lines.js model.js text.js axes.js space.js table.js
-    main.js fields.js keys.js'
+scripts='data.js tone.js paint.js matrix.js lines.js model.js text.js axes.js space.js bars.js
+    table.js main.js fields.js keys.js'
 
 before() {
     printf '<style>\n'

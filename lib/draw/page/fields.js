@@ -45,7 +45,7 @@ function drawLegend() {
     const several = state.view === 'lines' && shownHeads().length > 1;
     const legend = byId('legend');
     legend.replaceChildren();
-    legend.hidden = several || state.view === 'space' || state.view === 'table';
+    legend.hidden = several || ['space', 'bars', 'table'].includes(state.view);
     if (legend.hidden) return;
     const canvas = document.createElement('canvas');
     canvas.width = 255;
@@ -124,7 +124,7 @@ function showFields() {
         kinds.map((kind) => [kind, kind]),
         state.kind,
     );
-    byId('layer-field').hidden = tensors.length < 2 || state.view === 'model';
+    byId('layer-field').hidden = tensors.length < 2 || view().ofAll;
     fill(
         byId('layer'),
         tensors.map((one, at) => [at, String(one.layer)]),
@@ -161,7 +161,7 @@ function showHeads() {
     const tensor = shownTensor();
     const strip = byId('heads');
     strip.replaceChildren();
-    if (!tensor.heads || tensor.shape[0] < 2 || state.view === 'model') return;
+    if (!tensor.heads || tensor.shape[0] < 2 || view().ofAll) return;
     const several = state.view === 'lines';
     const shown = shownHeads();
     strip.setAttribute('role', several ? 'group' : 'radiogroup');

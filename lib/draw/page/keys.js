@@ -88,7 +88,7 @@ function start() {
     byId('sentences').hidden = sentences.length < 2;
     const attention = current().kinds.find((kind) => isAttention(current().of(kind)[0]));
     state.wanted = attention || current().kinds[0];
-    if (look.view !== 'matrix' && attention) state.view = 'lines';
+    state.view = look.view === 'overlay' ? 'lines' : look.view || 'matrix'; // or what fits: settle
     if (look.view === 'overlay' && attention)
         state.lineHeads = new Set(Array(current().of(attention)[0].shape[0]).keys());
     listen();

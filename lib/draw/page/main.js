@@ -23,7 +23,7 @@ const state = {
     palette: look.palette || '',
     hideFirst: look.hide_first,
     theme: 'auto',
-    smallLines: look.view !== 'matrix',
+    smallLines: ['lines', 'overlay'].includes(look.view),
     way: 'row',
     axes: 'principal',
     kept: null,
@@ -37,13 +37,14 @@ const state = {
 const VIEWS = [
     { id: 'matrix', name: 'Matrix', fits: () => true },
     { id: 'lines', name: 'Lines', fits: (kind) => isAttention(current().of(kind)[0]) },
-    { id: 'model', name: 'Model', fits: () => true },
+    { id: 'model', name: 'Model', ofAll: true, fits: () => true },
     { id: 'text', name: 'Text', fits: (kind) => isAttention(current().of(kind)[0]) },
     {
         id: 'space',
         name: 'Space',
         fits: (kind) => ['channel', 'dim'].includes(current().of(kind)[0].columns),
     },
+    { id: 'bars', name: 'Bars', ofAll: true, fits: () => true },
     { id: 'table', name: 'Table', fits: () => true },
 ];
 
@@ -141,6 +142,8 @@ function drawStage(head = state.head) {
         new TextView(stage, tensor, [head]);
     } else if (state.view === 'space') {
         new SpaceView(stage, tensor, head, room);
+    } else if (state.view === 'bars') {
+        drawBars(stage, current().of(state.kind));
     } else {
         drawTable(stage, tensor, head);
     }

@@ -8,11 +8,7 @@ function drawTable(parent, tensor, index) {
     const most = Math.floor(TABLE_MOST / (tensor.rowCount - firstShown(tensor)));
     const end = Math.min(tensor.columnCount, left + most);
     const together = state.printing ? PAPER_COLUMNS : end - left;
-    const wide = document.createElement('div');
-    wide.className = 'wide';
-    wide.tabIndex = 0;
-    wide.setAttribute('role', 'region');
-    wide.setAttribute('aria-label', tensor.name(index));
+    const wide = tableRegion(parent, tensor.name(index));
     for (let column = left; column < end; column += together)
         wide.append(tableOf(tensor, index, column, Math.min(column + together, end)));
     const caption = wide.firstChild.createCaption();
@@ -20,7 +16,17 @@ function drawTable(parent, tensor, index) {
     caption.textContent = `${name}: rows are ${tensor.rows}, columns ${tensor.columns}`;
     if (end < tensor.columnCount)
         caption.textContent += `; the first ${end - left} of ${tensor.columnCount} columns`;
+}
+
+// Where a table scrolls, by keys, too.
+function tableRegion(parent, name) {
+    const wide = document.createElement('div');
+    wide.className = 'wide';
+    wide.tabIndex = 0;
+    wide.setAttribute('role', 'region');
+    wide.setAttribute('aria-label', name);
     parent.append(wide);
+    return wide;
 }
 
 function tableOf(tensor, index, left, end) {

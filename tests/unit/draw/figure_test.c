@@ -30,7 +30,7 @@ TEST(everything_has_its_place_in_every_view)
     const struct report *const reports[] = {&fixture_plain,    &fixture_odd,   &fixture_layers,
                                             &fixture_selected, &fixture_cross, NULL};
     for (size_t i = 0; reports[i]; i++)
-        for (int view = VIEW_MATRIX; view <= VIEW_OVERLAY; view++)
+        for (int view = VIEW_MATRIX; view <= VIEW_BARS; view++)
             for (int range = RANGE_ALL; range <= RANGE_ROW; range++) {
                 struct style style = {.view = (enum style_view)view,
                                       .range = (enum style_range)range};
@@ -41,7 +41,7 @@ TEST(everything_has_its_place_in_every_view)
 TEST(texts_of_every_length_have_room)
 {
     for (size_t tokens = 1; tokens <= FIXTURE_LONG_MAX; tokens++)
-        for (int view = VIEW_MATRIX; view <= VIEW_OVERLAY; view++) {
+        for (int view = VIEW_MATRIX; view <= VIEW_BARS; view++) {
             struct report report = fixture_long(tokens);
             struct style style = {.view = (enum style_view)view};
             draw(&report, &style);
@@ -92,6 +92,39 @@ TEST(lines_are_drawn_of_attention_alone)
     ck_assert_uint_eq(canvas_witness_texts("no line below 3 % of the highest"), 1);
     ck_assert_uint_eq(canvas_witness_texts("weights · layer 0 · head 0 · left: query, right: key"),
                       1);
+}
+
+TEST(bars_have_names_numbers_and_sides)
+{
+    struct style style = {.view = VIEW_BARS};
+    draw(&fixture_plain, &style);
+    ck_assert_uint_eq(canvas_witness_texts("layer 0 head 0 is from Life"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("weights · layer 0 · head 0 · the 6 farthest from 0"),
+                      1);
+    ck_assert_uint_eq(canvas_witness_texts("0.7500"), 1);
+}
+
+TEST(parts_of_a_sum_are_bars_unless_cells_are_asked_for)
+{
+    static const float values[] = {2, -0.5f};
+    static const struct label labels[] = {{"0", "0", "0"}, {"mlp", "mlp", "mlp"}};
+    const struct sheet sheet = {.tensor = "parts",
+                                .layer = -1,
+                                .head = -1,
+                                .rows = {"layer", 1, labels, 0},
+                                .columns = {"part", 2, labels, 0},
+                                .values = values,
+                                .parts = true};
+    struct kept kept = kept_made(&sheet);
+    struct report report = fixture_plain;
+    struct style style = {.view = VIEW_MATRIX};
+    report.tensors = &kept;
+    report.tensor_count = 1;
+    draw(&report, &style_default);
+    ck_assert_uint_eq(canvas_witness_texts("layer 0 mlp"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("-0.5000"), 1);
+    draw(&report, &style);
+    ck_assert_uint_eq(canvas_witness_texts("layer 0 mlp"), 0);
 }
 
 TEST(an_overlay_says_which_colour_is_which_head)
