@@ -26,6 +26,7 @@ const FLAGS = [
     '--disable-sync',
 ];
 const LIFE = 'Life is short, eat dessert first';
+const VIEWS = ['matrix', 'lines', 'model', 'text', 'space', 'bars', 'table'];
 const ODD = ['我', '🍰', 'مرحبا', '</script><b>', '&', '"', '\u2028', 'Life', 'is'];
 
 const scratch = mkdtempSync(join(tmpdir(), 'attn-page-'));
@@ -277,13 +278,12 @@ await test('many numbers are rounded to three digits, and the page says so', asy
 
 await test('a view is chosen by its tab and by its number', () =>
     withPage(tinyPage, async (page) => {
-        const names = ['matrix', 'lines', 'model', 'text', 'space', 'bars', 'table'];
-        for (const [at, name] of names.entries()) {
+        for (const [at, name] of VIEWS.entries()) {
             await page.click('#view-matrix');
             await page.keyboard.press(String(at + 1));
             same('true', await page.getAttribute(`#view-${name}`, 'aria-selected'), name);
-            await page.click(`#view-${names[6 - at]}`);
-            same('true', await page.getAttribute(`#view-${names[6 - at]}`, 'aria-selected'));
+            await page.click(`#view-${VIEWS[6 - at]}`);
+            same('true', await page.getAttribute(`#view-${VIEWS[6 - at]}`, 'aria-selected'));
         }
     }));
 
@@ -680,7 +680,8 @@ await test('a page begins with bars, of the numbers that are farthest from 0', (
         yes(Math.max(...zeros) - Math.min(...zeros) <= 1, `0 is at ${[...zeros]}`);
         same(0, await page.locator('.head').count());
         await page.keyboard.press('f');
-        yes(!(await readBars(page)).some((bar) => bar.name.includes(' Life')), 'the first is shown');
+        const left = await readBars(page);
+        yes(!left.some((bar) => bar.name.includes(' Life')), 'the first is shown');
     }));
 
 await test('bars of an attribution stand above their numbers', () => {
@@ -747,7 +748,7 @@ await test('one token, cross-attention and bare vectors are shown', async () => 
     ];
     for (const path of pagesOf)
         await withPage(path, async (page) => {
-            for (const name of ['matrix', 'lines', 'model', 'text', 'space', 'bars', 'table'])
+            for (const name of VIEWS)
                 if (!(await page.isDisabled(`#view-${name}`))) {
                     await page.click(`#view-${name}`);
                     yes((await page.locator('#stage').innerHTML()) !== '', `${name} is empty`);
@@ -819,7 +820,7 @@ await test('paper holds all of a picture, dark on white', async () => {
             await withPage(
                 path,
                 async (page) => {
-                    for (const name of ['matrix', 'lines', 'model', 'text', 'space', 'bars', 'table']) {
+                    for (const name of VIEWS) {
                         if (await page.isDisabled(`#view-${name}`)) continue;
                         await page.click(`#view-${name}`);
                         const found = await printed(page);
@@ -868,7 +869,7 @@ await test('a page of a narrow window scrolls nowhere but within', () =>
     withPage(
         tinyPage,
         async (page) => {
-            for (const name of ['matrix', 'lines', 'model', 'text', 'space', 'bars', 'table']) {
+            for (const name of VIEWS) {
                 await page.click(`#view-${name}`);
                 const wider = await page.evaluate(
                     () =>
