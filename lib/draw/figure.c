@@ -9,6 +9,7 @@
 static const double MARGIN = 12;
 static const double TITLE_ROOM = 15;
 static const double NARROWEST = 252; /* a title needs no picture to have room */
+static const double WIDEST = 504;    /* two columns of a paper */
 static const double SECTION_GAP = 16;
 static const struct lettering title_letters = {.size = 9.5, .colour = {0, 0, 0}, .bold = true};
 static const double BOLD = 1.16; /* wider than the letters that widths are known of */
@@ -25,15 +26,17 @@ static const char *model_name(const struct report *report)
     return slash && slash[1] ? slash + 1 : report->model;
 }
 
-/* What all is about is not cut from the title: the text, after it, may be. */
-static double about_width(const struct report *report, const struct style *style)
+/* What all is about is not cut from the title: the text, after it, may be where the page ends. */
+static double about_width(const struct report *report, const struct style *style, const char *title)
 {
     static const char gap[] = " ·  · …";
     if (!report->about || style->title)
         return 0;
-    return 2 * MARGIN + BOLD * (letters_width(model_name(report), title_letters.size) +
-                                letters_width(gap, title_letters.size) +
-                                letters_width(report->about, title_letters.size));
+    double least = letters_width(model_name(report), title_letters.size) +
+                   letters_width(gap, title_letters.size) +
+                   letters_width(report->about, title_letters.size);
+    double whole = 1 + letters_width(title, title_letters.size); /* room for rounding */
+    return fmax(2 * MARGIN + BOLD * least, fmin(2 * MARGIN + BOLD * whole, WIDEST));
 }
 
 void figure_title(struct buf *out, const struct report *report, const struct style *style)
@@ -104,7 +107,7 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
     gather_made(kinds, &count, report);
     if (!figure->title || plan(figure, kinds, count, style, arena, err))
         return -1;
-    figure->width = fmax(figure->width, about_width(report, style));
+    figure->width = fmax(figure->width, about_width(report, style, figure->title));
     return 0;
 }
 

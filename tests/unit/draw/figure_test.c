@@ -94,6 +94,15 @@ TEST(lines_are_drawn_of_attention_alone)
                       1);
 }
 
+TEST(a_picture_of_an_answer_is_wide_enough_for_its_title)
+{
+    struct report report = fixture_plain;
+    report.about = "logit of is less is after Life: 1.2";
+    draw(&report, &style_default);
+    ck_assert_uint_eq(
+        canvas_witness_texts("life · logit of is less is after Life: 1.2 · Life is Life"), 1);
+}
+
 TEST(bars_have_names_numbers_and_sides)
 {
     struct style style = {.view = VIEW_BARS};
