@@ -244,6 +244,8 @@ static void describe(struct buf *text, const struct section *section, const char
     }
     buf_format(text, matrix ? " · rows: %s, columns: %s" : " · left: %s, right: %s",
                sheet->rows.name, sheet->columns.name);
+    if (sheet->beside_texts)
+        buf_format(text, ", colours: %s", sheet->beside_texts);
 }
 
 int section_plan(struct section *section, const struct section_sheets *what,

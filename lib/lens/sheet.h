@@ -38,6 +38,7 @@ struct sheet {
     struct axis columns;
     const float *values;      /* [rows, columns], dense */
     const char *const *texts; /* [rows, columns], read by sheet_text; NULL: numbers */
+    const char *beside_texts; /* what the numbers under texts are; NULL: what texts say */
     bool whole;               /* numbers are, and written so on pages and pictures */
     bool running;             /* rows are a text to be read, with a number each */
     bool parts;               /* numbers are parts of a sum: those farthest from 0 tell most */

@@ -109,6 +109,7 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
         };
         if (make_sheet(sheet, lens, (enum lens_number)number, arena, err))
             return -1;
+        sheet->beside_texts = number == LENS_BEST ? "probability" : NULL;
         if (number == LENS_BEST && !(sheet->texts = make_texts(lens, origin, arena, err)))
             return -1;
         kept[report->tensor_count++] = kept_made(sheet);
