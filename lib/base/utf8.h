@@ -65,15 +65,22 @@ enum utf8_class {
 
 /* Read the character at `bytes`; returns its length in bytes, 0 where they are not UTF-8 (overlong
  * forms and surrogates included) or `size` is 0. Write one; returns its length. */
-size_t utf8_decode_long(uint32_t *character, const char *bytes, size_t size); /* of two or more */
+size_t utf8_decode_long(uint32_t *character, const char *bytes, size_t size); /* of any form */
 size_t utf8_encode(char out[4], uint32_t character);
 
 static inline size_t utf8_decode(uint32_t *character, const char *bytes, size_t size)
 {
-    if (size == 0 || (unsigned char)bytes[0] >= 0x80)
+    const unsigned char *b = (const unsigned char *)bytes;
+    if (size && b[0] < 0x80) {
+        *character = b[0];
+        return 1;
+    }
+    /* most others have three, and need no more than bytes that go on */
+    if (size < 3 || (b[0] & 0xF0) != 0xE0 || b[0] == 0xE0 || b[0] == 0xED ||
+        (b[1] & 0xC0) != 0x80 || (b[2] & 0xC0) != 0x80)
         return utf8_decode_long(character, bytes, size);
-    *character = (unsigned char)bytes[0];
-    return 1;
+    *character = (b[0] & 0xFu) << 12 | (b[1] & 0x3Fu) << 6 | (b[2] & 0x3Fu);
+    return 3;
 }
 
 /* The end of a row of equal characters, of which the first, of `length` bytes, stands at `at`. */
