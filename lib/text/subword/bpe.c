@@ -293,27 +293,40 @@ static size_t run_end(const struct beginning *begin, size_t at, size_t size)
     return bpe->prefix.size && !at ? size : end;
 }
 
-/* The character that comes, and how many tokens it begins as: by bytes as many as it has where it
- * comes again. */
+/* The tokens that the character at hand begins as where it is known; else those of its bytes. */
+static bool find_tokens(struct beginning *begin, size_t at, size_t size, struct bpe_run *run)
+{
+    const struct bpe *bpe = begin->bpe;
+    bool known = true;
+    uint32_t id = 0;
+    size_t step = size / run->width;
+    for (size_t i = 0; known && i < run->width; i++) {
+        known = find_character(begin, at + i, at + i + step, &id);
+        run->unit[i] = (struct bpe_unit_token){id, (uint32_t)step};
+    }
+    for (size_t i = 0; !known && i < size; i++) {
+        id = bpe->by_characters ? bpe->fallback_ids[(unsigned char)begin->bytes[at + i]] : BPE_NONE;
+        if (id == BPE_NONE)
+            return false;
+        run->unit[i] = (struct bpe_unit_token){id, 1};
+    }
+    if (!known)
+        run->width = size;
+    return true;
+}
+
+/* The character that comes, and how often; by bytes it has as many tokens where it comes again. */
 static bool find_unit(struct beginning *begin, size_t at, struct bpe_run *run)
 {
     uint32_t c = 0;
-    uint32_t id = 0;
-    const char *bytes = begin->bytes;
     bool by_characters = begin->bpe->by_characters;
-    size_t size = utf8_decode(&c, bytes + at, begin->size - at); /* 0 within a character */
+    size_t size = utf8_decode(&c, begin->bytes + at, begin->size - at); /* 0 within a character */
     bool again = size && run_end(begin, at, size) > at + size;
     run->width = !by_characters && again ? size : 1;
     if (!by_characters && !again)
         size = 1;
-    size_t step = size / run->width;
-    for (size_t i = 0; i < run->width; i++) {
-        if (!find_character(begin, at + i, at + i + step, &id))
-            return false;
-        run->unit[i] = (struct bpe_unit_token){id, (uint32_t)step};
-    }
     run->count = (run_end(begin, at, size) - at) / size;
-    return true;
+    return find_tokens(begin, at, size, run);
 }
 
 /* True where a piece is a few runs of known characters, or of bytes. */

@@ -251,6 +251,8 @@ TEST(characters_in_a_row_are_what_the_slow_way_makes_of_their_bytes)
         open_affixed(&bpe, &words, letters[kind], round);
         if (round % 3 == 0)
             bpe.suffix.size = bpe.prefix.size = 0;
+        bpe.by_characters = round % 6 == 3; /* none of which is known */
+        memcpy(bpe.fallback_ids, bpe.byte_ids, sizeof bpe.fallback_ids);
         while (size + 4 <= TEXT_BYTES) {
             const char *character = characters[kind][(rand_r(&seed) >> 4) % 5];
             size_t count = 1 + (size_t)rand_r(&seed) % most;
