@@ -309,7 +309,7 @@ static size_t pass_plain_items(struct reader *in, bool is_object)
                 break;
             next += *next == ' ';
             const char *digits = next;
-            while (is_digit(*next) && next < end)
+            while (next < end && is_digit(*next))
                 next++;
             if (next == digits || (*digits == '0' && next > digits + 1))
                 break;
