@@ -3,7 +3,7 @@
 # moments; memory that does not grow with it.
 #
 #     sh tests/batch.sh [BUILD]
-#     BATCH_ITEMS=500 sh tests/batch.sh build/asan        (10000 items unless told otherwise)
+#     BATCH_ITEMS=500 sh tests/batch.sh build/asan        (4000 items unless told otherwise)
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -14,7 +14,7 @@ case ${1:-build} in
 esac
 attn=$build/attn-cli
 footprint=$build/footprint
-items=${BATCH_ITEMS:-10000}
+items=${BATCH_ITEMS:-4000}
 KILLS=20
 
 grammar=$(pwd)/data/fables.grammar
