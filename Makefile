@@ -245,7 +245,7 @@ INSTRUMENTED = -O2 -ftree-vectorize -march=native -g -fopenmp-simd -fno-math-err
 	-fno-trapping-math
 SANITIZED = BUILD=$(BUILD)/asan WERROR= CFLAGS='$(INSTRUMENTED) $(SANITIZE)'
 
-asan: ## all tests with the address and undefined-behaviour sanitizers, in BUILD/asan
+asan: ## what could go wrong in memory, with the address and undefined-behaviour sanitizers
 	@ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=16 BATCH_ITEMS=400 \
 		BREAK_EVERY=5 FLIPS_STRIDE=7 FAULT_EVERY=401 ENDURE_EVERY=31 \
 		RACE_ROUNDS=3 FUZZ_INPUTS=100 LONG_HAULS_FREE=1 CLI_SHARE=1/2 \

@@ -109,7 +109,7 @@ for kind in lines files sums; do
     rm -rf whole threads merged merged.* killed
 done
 
-flat() { # TEXTS OPTION...: no more than 2 MiB for all that what the first hundred do not take
+flat() { # TEXTS OPTION...: no more than 1 MiB for all that what the first hundred do not take
     texts=$1
     shift
     rm -rf few many
@@ -117,10 +117,10 @@ flat() { # TEXTS OPTION...: no more than 2 MiB for all that what the first hundr
     few=$("$footprint" "$attn" batch hundred.txt -q -o few/ "$@") || return 1
     many=$("$footprint" "$attn" batch "$texts" -q -o many/ "$@") || return 1
     echo "$few KiB for 100 items, $many KiB for $items"
-    [ $((many - few)) -le 2048 ]
+    [ $((many - few)) -le 1024 ]
 }
 
-if [ "$items" -lt 10000 ]; then
+if [ "$items" -lt 4000 ]; then
     for what in lines sums 'fables, files' 'fables, lines' 'fables, sums'; do
         leave_out "$what: $items items are too few to see memory grow"
     done
