@@ -11,6 +11,7 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/tally.sh
 # shellcheck source=tests/fuzz/inputs.sh
 . tests/fuzz/inputs.sh
+unset STAGES CLI_SHARE # of what is planted all is run
 
 tree=$scratch/tree
 mkdir -p "$tree/tests/cli/group" "$tree/build" "$tree/tests/page" "$tree/tmp -x"

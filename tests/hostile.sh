@@ -15,7 +15,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL # of a make that calls this
 build=${1:-build}
 LIMIT=900
 STAGES='cli unit unit-2 batch harness models figures install readme files machine things races'
-FEW='ATTN_UNIT_FEW=3 BREAK_EVERY=5 FAULT_EVERY=401 ENDURE_EVERY=31 BATCH_ITEMS=400
+FEW='ATTN_UNIT_FEW=2 BREAK_EVERY=5 FAULT_EVERY=401 ENDURE_EVERY=31 BATCH_ITEMS=400
     CLI_SHARE=2/2'
 
 case $scratch in *[[:space:]]*)
