@@ -7,19 +7,9 @@
 #include "base/heap.h"
 #include "format/json.h"
 
-#define TEXT(literal)               \
-    {                               \
-        literal, sizeof literal - 1 \
-    }
-
-struct text {
-    const char *bytes;
-    size_t size;
-};
-
 /* Long lists and texts are looked at in blocks: a text is judged in any place of one as by itself.
  * `*at` is where in it something is wrong. */
-static int check_at(struct text text, size_t before, size_t after, bool is_object, size_t *at)
+static int check_at(const char *text, size_t before, size_t after, bool is_object, size_t *at)
 {
     struct buf document = {0};
     struct err err = {0};
@@ -28,7 +18,7 @@ static int check_at(struct text text, size_t before, size_t after, bool is_objec
     for (size_t i = 0; i < before; i++)
         buf_char(&document, 'x');
     size_t start = document.size;
-    buf_bytes(&document, text.bytes, text.size);
+    buf_text(&document, text);
     for (size_t i = 0; i < after; i++)
         buf_char(&document, 'x');
     buf_text(&document, is_object ? "\": 3,\n  \"c\": 4}" : "\",\n  \"c\"]");
@@ -46,35 +36,35 @@ static int check_at(struct text text, size_t before, size_t after, bool is_objec
 
 TEST(a_text_is_judged_alike_in_every_place)
 {
-    static const struct text texts[] = {
-        TEXT("a"),
-        TEXT("\x7F"),
-        TEXT("\\n"),
-        TEXT("\xC2\x80"),
-        TEXT("\xDF\xBF"),
-        TEXT("\xE0\xA0\x80"),
-        TEXT("\xE1\x80\x80"),
-        TEXT("\xEC\xBF\xBF"),
-        TEXT("\xED\x9F\xBF"),
-        TEXT("\xEF\xBF\xBF"),
-        TEXT("\xF0\x90\x80\x80"),
-        TEXT("\x1F"),
-        TEXT("\x80"),
-        TEXT("\xBF"),
-        TEXT("\xC0\x80"),
-        TEXT("\xC1\xBF"),
-        TEXT("\xC2"),
-        TEXT("\xC2\x80\x80"),
-        TEXT("\xE0\x80\x80"),
-        TEXT("\xE1\x80"),
-        TEXT("\xE1"),
-        TEXT("\xE1\x80\xC2"),
-        TEXT("\xED\xA0\x80"),
-        TEXT("\xF4\x90\x80\x80"),
-        TEXT("\xF5"),
-        TEXT("\xFF"),
-        TEXT("\\x"),
-        TEXT("\xC2\xE1\x80\x80"),
+    static const char *const texts[] = {
+        "a",
+        "\x7F",
+        "\\n",
+        "\xC2\x80",
+        "\xDF\xBF",
+        "\xE0\xA0\x80",
+        "\xE1\x80\x80",
+        "\xEC\xBF\xBF",
+        "\xED\x9F\xBF",
+        "\xEF\xBF\xBF",
+        "\xF0\x90\x80\x80",
+        "\x1F",
+        "\x80",
+        "\xBF",
+        "\xC0\x80",
+        "\xC1\xBF",
+        "\xC2",
+        "\xC2\x80\x80",
+        "\xE0\x80\x80",
+        "\xE1\x80",
+        "\xE1",
+        "\xE1\x80\xC2",
+        "\xED\xA0\x80",
+        "\xF4\x90\x80\x80",
+        "\xF5",
+        "\xFF",
+        "\\x",
+        "\xC2\xE1\x80\x80",
     };
     enum { REFUSED = 11, PLACES = 40 };
     for (size_t i = 0; i < COUNT(texts); i++) {
