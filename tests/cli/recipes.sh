@@ -20,11 +20,6 @@ edit() { # FILE SCRIPT: change it with sed; a header must keep its length
     LC_ALL=C sed "$2" "$1" >edited && mv edited "$1"
 }
 
-# As many as take a second or two: instrumented programs are ten times as slow.
-seconds_of() { # COUNT
-    [ -z "${ASAN_OPTIONS-}" ] && echo "$1" || echo $(($1 / 10))
-}
-
 zeros() { # BYTES
     head -c "$1" /dev/zero
 }
