@@ -1,0 +1,61 @@
+#include "math/target.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+/* libxsmm's own names for LIBXSMM_TARGET. */
+static const struct target_row {
+    const char *name;
+    enum target target;
+} target_rows[] = {
+    {"generic", TARGET_C},  {"none", TARGET_C},   {"0", TARGET_C},       {"sse", TARGET_OLD},
+    {"sse3", TARGET_OLD},   {"wsm", TARGET_OLD},  {"sse4", TARGET_OLD},  {"snb", TARGET_OLD},
+    {"avx", TARGET_OLD},    {"hsw", TARGET_AVX2}, {"avx2", TARGET_AVX2}, {"skx", TARGET_AVX512},
+    {"clx", TARGET_AVX512}, {"cpx", TARGET_BF16},
+};
+
+#if defined(__x86_64__) && defined(__GNUC__)
+bool target_fuses(void)
+{
+    return __builtin_cpu_supports("fma");
+}
+
+static bool has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl");
+}
+
+/* libxsmm_cpuid tells the same, but asks the processor anew, and under a hypervisor each question
+ * is a trap. */
+static enum target best_target(void)
+{
+    if (!__builtin_cpu_supports("avx2") || !target_fuses())
+        return TARGET_OLD;
+    if (!has_avx512())
+        return TARGET_AVX2;
+    bool pairs = __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bf16");
+    return pairs ? TARGET_BF16 : TARGET_AVX512;
+}
+#else
+bool target_fuses(void)
+{
+    return true; /* or the C library knows better */
+}
+
+static enum target best_target(void)
+{
+    return TARGET_C;
+}
+#endif
+
+enum target target_choose(void)
+{
+    enum target target = best_target();
+    const char *wish = getenv("LIBXSMM_TARGET");
+    for (size_t i = 0; wish && i < sizeof target_rows / sizeof *target_rows; i++)
+        if (strcasecmp(wish, target_rows[i].name) == 0 && target_rows[i].target < target)
+            target = target_rows[i].target;
+    return target;
+}

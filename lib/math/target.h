@@ -1,0 +1,21 @@
+/* target.h: the instructions that products are made of. */
+#ifndef ATTN_MATH_TARGET_H
+#define ATTN_MATH_TARGET_H
+
+#include <stdbool.h>
+
+enum target {
+    TARGET_C,   /* plain C */
+    TARGET_OLD, /* the same, as if the processor had no fused multiply-add: it is computed */
+    TARGET_AVX2,
+    TARGET_AVX512,
+    TARGET_BF16, /* AVX-512 that multiplies pairs of bf16 numbers */
+};
+
+/* What this processor has, or less, where LIBXSMM_TARGET names less in libxsmm's words. */
+enum target target_choose(void);
+
+/* Does the processor multiply and add in one step? */
+bool target_fuses(void);
+
+#endif
