@@ -198,6 +198,7 @@ static int measure(struct job *job, struct err *err)
     if (heap_expect(made, job->folder.path, err)) /* packed, it is there twice */
         return -1;
     job->plan.threads = (size_t)options->model.threads;
+    job->plan.no_amx = options->model.no_amx;
     job->plan.rounds = (size_t)options->bench.repeat;
     progress_begin(&progress, NULL);
     job->plan.progress = &progress.sink;

@@ -253,7 +253,7 @@ static void note_work(const struct job *job)
         "second; cache %s, kept %s",
         text->prompt_count, steps, pool_threads(job->session.viewer.machine.pool),
         kernels_target(job->session.viewer.machine.kernels),
-        precision_name(job->session.viewer.model.weights.precision), 1e3 * (job->read - job->start),
+        viewer_precision(&job->session.viewer).text, 1e3 * (job->read - job->start),
         steps > 1 ? (double)(steps - 1) / rest : 0.0, cache, kept);
 }
 

@@ -206,8 +206,8 @@ static void note_work(const struct job *job, double seconds)
     size_t threads = pool_threads(viewer->machine.pool);
     print_note("%zu text%s through '%s' on %zu thread%s, %s kernels, %s: %.1f ms", texts,
                texts == 1 ? "" : "s", viewer->model.name, threads, threads == 1 ? "" : "s",
-               kernels_target(viewer->machine.kernels),
-               precision_name(viewer->model.weights.precision), 1e3 * seconds);
+               kernels_target(viewer->machine.kernels), viewer_precision(viewer).text,
+               1e3 * seconds);
 }
 
 static int run_all(struct job *job, struct err *err)

@@ -31,9 +31,10 @@ int session_open(struct session *session, struct err *err)
 {
     const struct options *options = session->options;
     struct viewer *viewer = &session->viewer;
-    if (session_open_model(session, err) || viewer_set_precision(viewer, session->precision, err) ||
+    if (session_open_model(session, err) ||
         inputs_set_tokenizer(viewer->tokenizer, &viewer->model.folder, &options->input, err))
         return -1;
+    viewer_set_precision(viewer, session->precision, !options->model.no_amx);
     print_note_of_tokenizer(viewer->tokenizer);
     if (options->input.ids && *viewer->why)
         print_note("%s: tokens are shown by their ids", viewer->why);

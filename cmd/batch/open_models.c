@@ -34,8 +34,8 @@ struct open_model *open_models_get(struct open_models *models, const struct opti
     if (!fresh || err->kind || viewer_open(&fresh->viewer, name, models->threads, err))
         return NULL;
     fresh->any_length = any_length;
-    if (viewer_set_precision(&fresh->viewer, precision, err) ||
-        (any_length && model_lift_context(&fresh->viewer.model, err))) {
+    viewer_set_precision(&fresh->viewer, precision, !models->no_amx);
+    if (any_length && model_lift_context(&fresh->viewer.model, err)) {
         viewer_release(&fresh->viewer);
         return NULL;
     }

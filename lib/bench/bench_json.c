@@ -49,6 +49,8 @@ int bench_json_write(struct stream *out, const struct bench_report *report, stru
     json_put_integer(&json, "parameters", report->parameters);
     json_put_text(&json, "processor", report->processor);
     json_put_text(&json, "kernels", report->kernels);
+    if (report->pairs)
+        json_put_text(&json, "bf16", report->pairs);
     json_put_integer(&json, "rounds", report->rounds);
     put_limits(&json, "one_thread", &report->alone);
     put_limits(&json, "all_threads", &report->together);

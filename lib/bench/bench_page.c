@@ -120,9 +120,10 @@ int bench_page_write(struct stream *out, const struct bench_report *report, stru
     char parameters[NUMBER_BYTES];
     label_excerpt(model, report->model, strlen(report->model));
     stream_format(out, "%s · %s parameters\n", model, grouped(parameters, report->parameters));
-    stream_format(out, "%s%s%zu thread%s · %s kernels · medians of %zu round%s\n",
+    stream_format(out, "%s%s%zu thread%s · %s kernels%s%s · medians of %zu round%s\n",
                   report->processor, *report->processor ? " · " : "", threads,
-                  threads == 1 ? "" : "s", report->kernels, report->rounds,
+                  threads == 1 ? "" : "s", report->kernels, report->pairs ? ", bf16 by " : "",
+                  report->pairs ? report->pairs : "", report->rounds,
                   report->rounds == 1 ? "" : "s");
     write_limits(&table, report);
     write_results(&table, report, PRECISION_FP32);

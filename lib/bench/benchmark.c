@@ -93,7 +93,8 @@ static void judge(const struct bench *bench, const struct task *task, struct ben
                   struct bracket before, struct bracket after)
 {
     struct work work = work_of(bench, task);
-    double products = task->precision == PRECISION_BF16 ? 2 : 1; /* for one of float32 */
+    enum pair_way way = kernels_pair_way(bench->subject.viewer.machine.kernels);
+    double products = task->precision == PRECISION_BF16 ? pair_way_products(way) : 1;
     double compute = products * (before.compute + after.compute) / 2;
     double memory = (before.memory + after.memory) / 2;
     sample->of_compute = work.operations / compute / sample->seconds;
@@ -282,10 +283,13 @@ static int make_report(struct bench_report *report, const struct bench *bench, s
     const struct task_list *tasks = &bench->tasks;
     struct bench_result *results = arena_alloc(arena, tasks->count, sizeof *results, err);
     double *sorted = arena_alloc(arena, rounds, sizeof *sorted, err);
+    struct kernels *kernels = bench->subject.viewer.machine.kernels;
+    bool bf16 = bench->plan->choice.precision == PRECISION_BF16;
     *report = (struct bench_report){
         .model = bench->plan->folder->path,
         .parameters = count_parameters(&bench->subject.viewer.model.weights),
-        .kernels = kernels_target(bench->subject.viewer.machine.kernels),
+        .kernels = kernels_target(kernels),
+        .pairs = bf16 ? pair_way_name(kernels_pair_way(kernels)) : NULL,
         .processor = find_processor(arena, err),
         .rounds = rounds,
         .results = results,
@@ -318,9 +322,10 @@ static int prepare(struct bench *bench, struct err *err)
     const struct bench_plan *plan = bench->plan;
     struct arena *arena = &bench->arena;
     const struct config *config = &bench->subject.viewer.model.config;
-    if (bench_subject_open(&bench->subject, plan->folder, plan->threads, err) ||
-        precision_check(plan->choice.precision, bench->subject.viewer.machine.kernels, err) ||
-        task_list_make(&bench->tasks, &plan->choice, config, arena, err) ||
+    if (bench_subject_open(&bench->subject, plan->folder, plan->threads, err))
+        return -1;
+    viewer_set_precision(&bench->subject.viewer, PRECISION_FP32, !plan->no_amx);
+    if (task_list_make(&bench->tasks, &plan->choice, config, arena, err) ||
         pool_open(&bench->alone, 1, err) || peak_memory_init(&bench->memory, arena, err))
         return -1;
     size_t samples = bench->tasks.count * plan->rounds;

@@ -173,6 +173,7 @@ struct bench_plan {
     size_t threads;              /* 0: one a processor */
     size_t rounds;
     struct task_choice choice;
+    bool no_amx;
     const struct progress_sink *progress; /* told what comes next; or NULL */
 };
 
@@ -186,7 +187,7 @@ struct bench_limits {
 /* A measurement, or the median of several. */
 struct bench_sample {
     double seconds;
-    double of_compute; /* the share of the machine's multiply-adds, of twice as many in bf16 */
+    double of_compute; /* the share of the multiply-adds that the machine can do */
     double of_memory;  /* the same of what memory gives; 0 where the weights fit the caches */
     double over;       /* in-place, capture: prefill of the same length takes 1; else 0 */
     double faster;     /* bf16: so many times as fast as float32; else 0 */
@@ -212,6 +213,7 @@ struct bench_report {
     const char *model;
     size_t parameters;
     const char *kernels;   /* their instruction set */
+    const char *pairs;     /* what multiplies in bf16; NULL: that is not asked for */
     const char *processor; /* "" where the system does not say */
     size_t rounds;
     struct bench_limits alone, together; /* one thread; all of them */

@@ -1,5 +1,7 @@
 #include "lens/viewer.h"
 
+#include <stdio.h>
+
 #include "lens/effective.h"
 #include "model/mechanism.h"
 
@@ -27,12 +29,24 @@ int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct
     return 0;
 }
 
-int viewer_set_precision(struct viewer *viewer, enum precision precision, struct err *err)
+void viewer_set_precision(struct viewer *viewer, enum precision precision, bool amx)
 {
-    if (precision_check(precision, viewer->machine.kernels, err))
-        return -1;
     viewer->model.weights.precision = precision;
-    return 0;
+    if (!amx)
+        kernels_leave_tiles(viewer->machine.kernels);
+}
+
+struct precision_words viewer_precision(const struct viewer *viewer)
+{
+    enum precision precision = viewer->model.weights.precision;
+    struct precision_words words = {0};
+    const char *name = precision_name(precision);
+    if (precision == PRECISION_FP32)
+        snprintf(words.text, sizeof words.text, "%s", name);
+    else
+        snprintf(words.text, sizeof words.text, "%s by %s", name,
+                 pair_way_name(kernels_pair_way(viewer->machine.kernels)));
+    return words;
 }
 
 int viewer_set_mechanism(struct viewer *viewer, const struct mechanism *mechanism, struct err *err)

@@ -55,9 +55,13 @@ struct look {
 int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err);
 void viewer_release(struct viewer *viewer);
 
-/* Make products of that precision from now on, of float32 unless told. Refused, as not
- * supported, where the processor has no instructions for it. */
-int viewer_set_precision(struct viewer *viewer, enum precision precision, struct err *err);
+/* Make products of that precision from now on, of float32 unless told; those of bf16 by AMX, if the
+ * processor has it and it may be used. What a note says of it: "fp32", "bf16 by amx". */
+void viewer_set_precision(struct viewer *viewer, enum precision precision, bool amx);
+struct precision_words {
+    char text[32];
+};
+struct precision_words viewer_precision(const struct viewer *viewer);
 
 /* Let the model attend in another way from now on; all zero: as it is. Refused as wrong usage: what
  * does not fit it. */

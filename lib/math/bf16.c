@@ -70,3 +70,26 @@ void bf16_put_second(uint32_t *restrict pairs, const float *restrict row, size_t
     for (size_t i = 0; i < count; i++)
         pairs[i] = (pairs[i] & 0xffff) | (uint32_t)bf16_round(row[i]) << 16;
 }
+
+FOR_EACH_ISA
+void bf16_round_row(float *restrict to, const float *restrict row, size_t count)
+{
+    for (size_t i = 0; i < count / 2; i++) {
+        to[2 * i] = bf16_value(bf16_round(row[2 * i + 1]));
+        to[2 * i + 1] = bf16_value(bf16_round(row[2 * i]));
+    }
+    if (count % 2) {
+        to[count - 1] = 0;
+        to[count] = bf16_value(bf16_round(row[count - 1]));
+    }
+}
+
+FOR_EACH_ISA
+void bf16_widen_pairs(float *restrict seconds, float *restrict firsts,
+                      const uint32_t *restrict pairs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        seconds[i] = bf16_value((uint16_t)(pairs[i] >> 16));
+        firsts[i] = bf16_value((uint16_t)pairs[i]);
+    }
+}

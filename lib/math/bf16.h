@@ -6,6 +6,8 @@
 #ifndef ATTN_MATH_BF16_H
 #define ATTN_MATH_BF16_H
 
+#include <float.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -28,6 +30,22 @@ static inline float bf16_value(uint16_t number)
     return value;
 }
 
+/* What instructions for bf16 make of subnormal numbers, which count as 0; of a pair. */
+static inline float flush_subnormal(float x)
+{
+    return fabsf(x) < FLT_MIN ? copysignf(0.0f, x) : x;
+}
+
+static inline float bf16_flushed_first(uint32_t pair)
+{
+    return flush_subnormal(bf16_value((uint16_t)pair));
+}
+
+static inline float bf16_flushed_second(uint32_t pair)
+{
+    return flush_subnormal(bf16_value((uint16_t)(pair >> 16)));
+}
+
 /* The pairs that so many numbers are: an odd one has 0 after it. */
 static inline size_t bf16_pairs(size_t count)
 {
@@ -40,5 +58,11 @@ void bf16_pair_row(uint32_t *restrict pairs, const float *restrict row, size_t c
 void bf16_pair_rows(uint32_t *restrict pairs, const float *restrict first,
                     const float *restrict second, size_t count);
 void bf16_put_second(uint32_t *restrict pairs, const float *restrict row, size_t count);
+
+/* A row of numbers rounded, pairs as floats, of each the second first. A row of pairs as two rows
+ * of floats: the second numbers, the first ones. */
+void bf16_round_row(float *restrict to, const float *restrict row, size_t count);
+void bf16_widen_pairs(float *restrict seconds, float *restrict firsts,
+                      const uint32_t *restrict pairs, size_t count);
 
 #endif

@@ -1,39 +1,22 @@
 #include "math/gemm.h"
 
 #include <assert.h>
-#include <stdint.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "math/bf16.h"
 #include "math/blocking.h"
 #include "math/isa.h"
 #include "math/kernel.h"
 #include "math/machine.h"
+#include "math/plan.h"
 #include "math/pool.h"
 #include "math/rows.h"
 
 enum {
-    TILE_ROWS = 64,    /* of one kernel call */
-    GROUP_ROWS = 192,  /* of one round: they stay in cache while panels come and go */
-    LARGE_GROUP = 512, /* the same in place and of pairs: the more rows share a panel the better */
-    FEW_ROWS = 8,      /* up to here reading W is all the work: whole rows of it, in order, */
-    SLAB_ROWS = 16,    /* so many at a time, */
-    SLAB_COLUMNS = 768,
-    IN_PLACE_CHUNK = 192, /* of the sum: rows of W that lie far apart fill no more of a cache */
-    MANY_ROWS = 384,      /* from here on it pays to copy a panel for one use, */
-    WIDE = 2560,
-    MANY_ROWS_WIDE = 192, /* the sooner the farther rows of W are apart */
-    STREAM_AHEAD = 2048,  /* floats that one row of y prefetches */
-    FEW_DOTS = 8,         /* rows that read W as [out, in] where it lies, */
-    DOTS_AT_ONCE = 192,   /* so many of its rows in a round */
-    PAIR_CHUNK = 384,     /* of the sum: a chunk of a panel stays in the second-level cache */
-    LINE_BYTES = 64,      /* of the caches */
-    USUAL_COLUMNS = 32,   /* with a number that is known, a loop has no rest */
+    USUAL_COLUMNS = 32,  /* with a number that is known, a loop has no rest */
+    STREAM_AHEAD = 2048, /* floats that one row of y prefetches */
 };
-
-_Static_assert(LARGE_GROUP *COPY_COLUMNS <= SUMS_ROOM && LARGE_GROUP * PAIR_COLUMNS <= SUMS_ROOM &&
-                   FEW_ROWS * SLAB_COLUMNS <= SUMS_ROOM,
-               "a panel's sums have room");
 
 /* --- the epilogue ----------------------------------------------------------------------------- */
 
@@ -89,63 +72,6 @@ static void epilogue_apply(const struct epilogue *epilogue, struct matrix sums, 
         add_rows(tile_of(epilogue->total, sums, at), sums);
 }
 
-/* --- the plan --------------------------------------------------------------------------------- */
-
-/* How W is worked through. */
-struct plan {
-    size_t panel_columns, first_columns; /* of the panels, and of the first of them */
-    size_t chunk;                        /* of the sum */
-    size_t group;                        /* rows of one round */
-    bool row;                            /* no panels, no kernels: W is read row by row */
-    bool copy;                           /* each panel is made contiguous before it is used */
-    bool prefetch;                       /* while a panel is used the next is prefetched */
-    bool groups_in_turn;                 /* all groups of a panel, then of the next; not all panels
-                                            of a group */
-};
-
-/* The columns of W that come before the first cache line that begins in a row, or a panel's. A
- * file aligns its tensors to 8 bytes; a vector that lies across two lines is read twice. */
-static size_t columns_to_line(const struct weight *w)
-{
-    size_t past = (uintptr_t)w->data % LINE_BYTES / sizeof(float);
-    bool rows_alike = w->stride * sizeof(float) % LINE_BYTES == 0;
-    return past > 0 && rows_alike ? LINE_BYTES / sizeof(float) - past : PANEL_COLUMNS;
-}
-
-/* The one place that decides. One row streams through W, which is all that memory can do, or reads
- * panels where there is nothing else. Panels are read once, in order. W in place, where it lies in
- * the file: few rows stream through it; many rows copy it panel by panel, because rows of W that
- * are kilobytes apart fall on the same few lines of the caches. What is prefetched is narrow: a
- * kernel asks for the whole of the next panel during its first rows. W as [out, in] is read row by
- * row for few rows, and transposed panel by panel for many; in bf16 it is widened, too. */
-static struct plan choose_plan(const struct weight *w, size_t rows, size_t threads)
-{
-    size_t part = (w->out + threads - 1) / threads;
-    part = part < SUMS_ROOM ? part : SUMS_ROOM;
-    struct plan one_row = {part, part, w->in, LARGE_GROUP, .row = true};
-    struct plan pairs = {PAIR_COLUMNS, PAIR_COLUMNS,     PAIR_CHUNK,
-                         LARGE_GROUP,  .prefetch = true, .groups_in_turn = true};
-    struct plan packed = {PANEL_COLUMNS, PANEL_COLUMNS, PANEL_ROWS, GROUP_ROWS, .prefetch = true};
-    struct plan slabs = {SLAB_COLUMNS, SLAB_COLUMNS, SLAB_ROWS, LARGE_GROUP, .row = false};
-    struct plan in_place = {PANEL_COLUMNS, columns_to_line(w), IN_PLACE_CHUNK, LARGE_GROUP,
-                            .prefetch = true};
-    struct plan copied = {COPY_COLUMNS, COPY_COLUMNS, PANEL_ROWS, LARGE_GROUP, .copy = true};
-    struct plan dots = {DOTS_AT_ONCE, DOTS_AT_ONCE, w->in, LARGE_GROUP, .row = true};
-    if (w->pairs)
-        return pairs;
-    if (w->rows.data && rows <= FEW_DOTS)
-        return dots;
-    if (rows == 1 && (w->data || w->halves))
-        return one_row;
-    if (w->panels)
-        return packed;
-    if (w->rows.data || w->halves)
-        return copied;
-    if (rows <= FEW_ROWS)
-        return slabs;
-    return rows < (w->stride < WIDE ? MANY_ROWS : MANY_ROWS_WIDE) ? in_place : copied;
-}
-
 /* --- the product ------------------------------------------------------------------------------ */
 
 /* Kernels of one size of tile and chunk: C = or C += , without and with prefetch. */
@@ -153,7 +79,8 @@ struct kernel_set {
     struct kernel forms[2][2];
 };
 
-/* Where W has pairs, so has x: as large as floats, and read by kernels alone. */
+/* Where W has pairs, so has x: as large as floats, and read by kernels alone. Unless they are
+ * widened: then both have floats, of each pair the second first, which are summed in this order. */
 struct product {
     struct matrix x;
     const struct weight *w;
@@ -200,7 +127,8 @@ static void fetch_kernels(struct kernels *kernels, struct product *p)
                               .a_stride = (int)(panels ? p->plan.panel_columns : p->w->stride),
                               .b_stride = (int)p->x.stride,
                               .c_stride = (int)p->plan.panel_columns,
-                              .pairs = p->w->pairs != NULL,
+                              .pairs = p->w->pairs && !p->plan.copy,
+                              .flushes = p->w->pairs && p->plan.copy,
                           });
 }
 
@@ -215,70 +143,100 @@ static const float *find_panel(const struct product *p, size_t panel, size_t chu
     return p->w->data + row * p->w->stride + column;
 }
 
-/* The chunk that this thread works on next, most likely: the panels between are the other threads'.
- * At the end it is one of the first: any will do. */
-static const float *find_next(const struct product *p, size_t panel, size_t chunk)
+/* One round: a group of rows by a few panels, [first, end). */
+struct round {
+    size_t group, first, end;
+};
+
+static struct round round_at(const struct product *p, size_t index)
 {
-    if (chunk + 1 < p->sum.count)
-        return find_panel(p, panel, chunk + 1);
-    size_t step = p->plan.groups_in_turn ? 1 : p->threads;
-    return find_panel(p, (panel + step) % p->columns.count, 0);
+    size_t groups = p->groups.count;
+    size_t blocks = (p->columns.count + p->plan.panels - 1) / p->plan.panels;
+    bool turn = p->plan.groups_in_turn;
+    size_t first = (turn ? index / groups : index % blocks) * p->plan.panels;
+    size_t end = num_min(first + p->plan.panels, p->columns.count);
+    return (struct round){turn ? index % groups : index / blocks, first, end};
 }
 
-/* One round: a panel, the rows of x that it is for, and the place of their sums in y. */
-struct round {
+/* What this thread works on next, most likely: the panels between are the other threads'. At the
+ * end it is one of the first: any will do. */
+static const float *find_next(const struct product *p, const struct round *round, size_t panel,
+                              size_t chunk)
+{
+    if (panel + 1 < round->end)
+        return find_panel(p, panel + 1, chunk);
+    if (chunk + 1 < p->sum.count)
+        return find_panel(p, round->first, chunk + 1);
+    size_t step = p->plan.groups_in_turn ? 1 : p->threads;
+    return find_panel(p, (round->first + step * p->plan.panels) % p->columns.count, 0);
+}
+
+/* A panel and the place of its sums, with those of all rows of a group, in y. */
+struct part {
+    const float *panel, *next; /* NULL: nothing is prefetched */
     struct matrix sums;
-    const float *x;
-    size_t panel;
     struct corner at;
+    size_t index; /* of the panel */
 };
 
 /* sums += x · chunk, a tile at a time. While the first tile is computed, what comes next is
- * prefetched. */
-static void multiply_chunk(const struct product *p, const struct round *round, const float *panel,
-                           size_t chunk)
+ * prefetched; or an equal share of it with each. */
+static void multiply_chunk(const struct product *p, const struct part *part, size_t chunk)
 {
-    const float *x = round->x + chunk * p->plan.chunk;
-    const float *next = p->plan.prefetch ? find_next(p, round->panel, chunk) : panel;
-    size_t tile = round->at.row / TILE_ROWS; /* groups are whole tiles */
-    for (size_t row = 0; row < round->sums.rows; row += TILE_ROWS, tile++) {
+    const float *x = p->x.data + part->at.row * p->x.stride + chunk * p->plan.chunk;
+    size_t tile = part->at.row / TILE_ROWS; /* groups are whole tiles */
+    size_t tiles = (part->sums.rows + TILE_ROWS - 1) / TILE_ROWS;
+    size_t share = p->plan.prefetch_shared ? p->plan.chunk * p->plan.panel_columns / tiles : 0;
+    for (size_t row = 0, i = 0; row < part->sums.rows; row += TILE_ROWS, i++) {
         const struct kernel_set *set =
-            &p->kernels[blocking_kind(&p->tiles, tile)][blocking_kind(&p->columns, round->panel)]
+            &p->kernels[blocking_kind(&p->tiles, tile + i)][blocking_kind(&p->columns, part->index)]
                        [blocking_kind(&p->sum, chunk)];
-        bool prefetch = p->plan.prefetch && row == 0;
-        struct matrix sums = matrix_rows(round->sums, row, blocking_size(&p->tiles, tile));
-        kernel_call(&set->forms[chunk > 0][prefetch], panel, x + row * p->x.stride, sums.data,
-                    next);
+        bool prefetch = part->next && (i == 0 || share > 0);
+        struct matrix sums = matrix_rows(part->sums, row, blocking_size(&p->tiles, tile + i));
+        struct kernel kernel = set->forms[chunk > 0][prefetch];
+        kernel.shape.prefetch = share > 0 ? (int)tiles : prefetch;
+        kernel_call(&kernel, part->panel, x + row * p->x.stride, sums.data,
+                    prefetch ? part->next + i * share : part->panel);
         if (chunk + 1 == p->sum.count)
             epilogue_apply(&p->epilogue, sums,
-                           (struct corner){round->at.row + row, round->at.column});
+                           (struct corner){part->at.row + row, part->at.column});
     }
 }
 
-static void compute_panel(void *context, size_t index, size_t thread)
+/* A chunk of a panel as kernels read it: where it lies, or made contiguous. */
+static const float *prepare_panel(const struct product *p, size_t thread, size_t panel,
+                                  size_t chunk)
+{
+    float *copy = p->copies[thread];
+    size_t column = blocking_start(&p->columns, panel);
+    struct weight_piece piece = {chunk * p->plan.chunk, blocking_size(&p->sum, chunk), column};
+    if (!p->plan.copy)
+        return find_panel(p, panel, chunk);
+    if (p->w->pairs)
+        pairs_widen(copy, p->w, piece);
+    else
+        weight_copy(copy, COPY_COLUMNS, p->w, piece);
+    return copy;
+}
+
+static void compute_panels(void *context, size_t index, size_t thread)
 {
     const struct product *p = context;
-    bool turn = p->plan.groups_in_turn;
-    size_t panel = turn ? index / p->groups.count : index % p->columns.count;
-    size_t group = turn ? index % p->groups.count : index / p->columns.count;
-    struct corner at = {blocking_start(&p->groups, group), blocking_start(&p->columns, panel)};
-    struct round round = {
-        .sums = {p->sums[thread], blocking_size(&p->groups, group),
-                 blocking_size(&p->columns, panel), p->plan.panel_columns},
-        .x = p->x.data + at.row * p->x.stride,
-        .panel = panel,
-        .at = at,
-    };
-    for (size_t chunk = 0; chunk < p->sum.count; chunk++) {
-        const float *found = p->copies[thread];
-        size_t rows = blocking_size(&p->sum, chunk);
-        if (p->plan.copy)
-            weight_copy(p->copies[thread], COPY_COLUMNS, p->w,
-                        (struct weight_piece){chunk * p->plan.chunk, rows, at.column});
-        else
-            found = find_panel(p, panel, chunk);
-        multiply_chunk(p, &round, found, chunk);
-    }
+    struct round round = round_at(p, index);
+    size_t row = blocking_start(&p->groups, round.group);
+    size_t rows = blocking_size(&p->groups, round.group);
+    for (size_t chunk = 0; chunk < p->sum.count; chunk++)
+        for (size_t panel = round.first; panel < round.end; panel++) {
+            float *sums = p->sums[thread] + (panel - round.first) * rows * p->plan.panel_columns;
+            struct part part = {
+                .panel = prepare_panel(p, thread, panel, chunk),
+                .next = p->plan.prefetch ? find_next(p, &round, panel, chunk) : NULL,
+                .sums = {sums, rows, blocking_size(&p->columns, panel), p->plan.panel_columns},
+                .at = {row, blocking_start(&p->columns, panel)},
+                .index = panel,
+            };
+            multiply_chunk(p, &part, chunk);
+        }
 }
 
 /* Columns of one row: sums += x[k] · row k of W, which may have to be widened. */
@@ -312,7 +270,7 @@ static void multiply(struct machine *machine, struct product *p)
     size_t rows = p->x.rows;
     p->threads = pool_threads(machine->pool);
     p->work = (double)rows * (double)p->w->out * (double)p->x.columns;
-    p->plan = choose_plan(p->w, rows, p->threads);
+    p->plan = plan_choose(machine, p->w, rows);
     if (p->w->pairs)
         p->x = round_input(machine, p->x);
     p->groups = blocking_of(rows, p->plan.group, p->plan.group);
@@ -323,13 +281,14 @@ static void multiply(struct machine *machine, struct product *p)
     p->sums = machine->sums;
     if (!p->plan.row)
         fetch_kernels(machine->kernels, p);
-    pool_run(machine->pool,
-             (struct loop){
-                 .rounds = p->groups.count * p->columns.count,
-                 .work = p->work,
-                 .round = p->plan.row ? compute_columns : compute_panel,
-             },
-             p);
+    pool_run(
+        machine->pool,
+        (struct loop){
+            .rounds = p->groups.count * ((p->columns.count + p->plan.panels - 1) / p->plan.panels),
+            .work = p->work,
+            .round = p->plan.row ? compute_columns : compute_panels,
+        },
+        p);
 }
 
 /* Does it have the shape of x · w? */

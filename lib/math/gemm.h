@@ -1,6 +1,6 @@
 /* gemm.h: y = x · W + b, the one product everything else is made of; and its weights.
  *
- * Row-major, X [T, in] times W [in, out] in panels of output columns (`choose_plan` in gemm.c).
+ * Row-major, X [T, in] times W [in, out] in panels of output columns (plan.h).
  * Whatever the plan, every element is one chain of fused multiply-adds in the order of k; of a
  * weight rounded to bf16 over pairs (kernel.h), x rounded into memory that the machine holds.
  *
@@ -10,6 +10,7 @@
 #ifndef ATTN_MATH_GEMM_H
 #define ATTN_MATH_GEMM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "math/activation.h"
@@ -103,6 +104,10 @@ void pairs_fill_rows(uint32_t *pairs, const struct weight *w, size_t row, const 
 void pairs_fill_column(uint32_t *pairs, const struct weight *w, size_t column,
                        const uint32_t *rounded);
 
+/* A piece of a panel of pairs, whose rows begin with a pair, as rows of floats [PAIR_COLUMNS], of
+ * each pair the second number's first. */
+void pairs_widen(float *to, const struct weight *w, struct weight_piece piece);
+
 /* --- products -------------------------------------------------------------------------------- */
 
 /* y [T, out] = activation(x [T, in] · w + bias). y and x must not overlap. */
@@ -121,8 +126,10 @@ void gemv(struct matrix y, struct matrix x, const struct weight *w, size_t colum
 void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows);
 
 /* The pairs that the machine must hold for products of x [rows, columns] with a rounded weight; and
- * x rounded into them, as rows of pairs. */
-size_t pairs_of_input(size_t rows, size_t columns);
+ * x rounded into them, as rows of pairs. Or as rows of floats, of each pair the second first, if
+ * that is how this machine multiplies so many rows. */
+size_t pairs_of_input(const struct machine *machine, size_t rows, size_t columns);
 struct matrix round_input(struct machine *machine, struct matrix x);
+bool input_widens(const struct machine *machine, size_t rows);
 
 #endif

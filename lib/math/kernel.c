@@ -6,7 +6,9 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/heap.h"
+#include "math/flush.h"
 #include "math/generator.h"
+#include "math/kernel_body.h"
 #include "math/target.h"
 
 enum {
@@ -22,7 +24,10 @@ struct entry {
 
 struct kernels {
     struct generator generator;
-    bool soft;     /* there is no fused multiply-add */
+    enum target target;
+    kernel_body *floats, *pairs; /* where there is no code; pairs: once their way is chosen */
+    enum pair_way way;
+    bool way_chosen, no_tiles;
     bool all_code; /* for little work, too */
     struct hash_index index;
     struct entry *entries; /* [count], with room for KERNELS_MAX */
@@ -35,8 +40,9 @@ int kernels_open(struct kernels **kernels, struct err *err)
     struct kernels *opened = heap_alloc(1, sizeof *opened, err);
     if (!opened)
         return -1;
-    opened->generator.target = target_choose();
-    opened->soft = !target_fuses() || opened->generator.target == TARGET_OLD;
+    opened->target = target_choose();
+    opened->generator.target = opened->target;
+    opened->floats = target_fuses() && opened->target != TARGET_OLD ? floats_plain : floats_softly;
     opened->entries = arena_room(&opened->arena, KERNELS_MAX, sizeof *opened->entries, err);
     if (!opened->entries || hash_index_init(&opened->index, KERNELS_MAX, &opened->arena, err)) {
         kernels_free(opened);
@@ -67,10 +73,66 @@ const char *kernels_target(struct kernels *kernels)
     return kernels->generator.target >= TARGET_AVX512 ? "avx512" : "avx2";
 }
 
-bool kernels_have_bf16(struct kernels *kernels)
+/* --- pairs ------------------------------------------------------------------------------------ */
+
+static const char *const way_names[PAIR_WAYS] = {
+    [PAIRS_BY_C] = "c",
+    [PAIRS_BY_FMA] = "fma",
+    [PAIRS_BY_DOT] = "vdpbf16ps",
+    [PAIRS_BY_TILES] = "amx",
+    [PAIRS_BY_TILES_IN_C] = "amx, in c",
+};
+
+/* C that multiplies pairs where there is no code. */
+static kernel_body *body_of_pairs(const struct kernels *kernels)
 {
-    return generator_can_write(&kernels->generator) && kernels->generator.target >= TARGET_BF16;
+    switch (kernels->way) {
+    case PAIRS_BY_FMA:
+    case PAIRS_BY_DOT:
+        return kernels->target >= TARGET_AVX512 ? pairs_avx512 : pairs_avx2;
+    case PAIRS_BY_TILES:
+        return tiles_amx;
+    case PAIRS_BY_TILES_IN_C:
+        return tiles_plain;
+    default:
+        return pairs_plain;
+    }
 }
+
+static enum pair_way choose_way(struct kernels *kernels)
+{
+    if (kernels->target >= TARGET_TILES && !kernels->no_tiles && tiles_ask())
+        return PAIRS_BY_TILES;
+    if (kernels->target == TARGET_BF16 && generator_can_write(&kernels->generator))
+        return PAIRS_BY_DOT;
+    return kernels->target >= TARGET_AVX2 ? PAIRS_BY_FMA : PAIRS_BY_C;
+}
+
+enum pair_way kernels_pair_way(struct kernels *kernels)
+{
+    if (!kernels->way_chosen)
+        kernels_set_pair_way(kernels, choose_way(kernels));
+    return kernels->way;
+}
+
+void kernels_leave_tiles(struct kernels *kernels)
+{
+    kernels->no_tiles = true;
+}
+
+void kernels_set_pair_way(struct kernels *kernels, enum pair_way way)
+{
+    kernels->way = way;
+    kernels->way_chosen = true;
+    kernels->pairs = body_of_pairs(kernels);
+}
+
+const char *pair_way_name(enum pair_way way)
+{
+    return way_names[way];
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
 
 const char *kernels_library(void)
 {
@@ -87,7 +149,7 @@ void kernels_begin(struct kernels *kernels)
     generator_forget(&kernels->generator);
 }
 
-_Static_assert(sizeof(struct kernel_shape) == 9 * sizeof(int), "a shape's bytes are its numbers");
+_Static_assert(sizeof(struct kernel_shape) == 11 * sizeof(int), "a shape's bytes are its numbers");
 
 /* The entry of a shape, which is new and without code the first time. */
 static struct entry *entry_of(struct kernels *kernels, const struct kernel_shape *shape)
@@ -101,16 +163,18 @@ static struct entry *entry_of(struct kernels *kernels, const struct kernel_shape
     assert(kernels->count < KERNELS_MAX);
     number = (uint32_t)kernels->count++;
     hash_put(&probe, number);
-    kernels->entries[number] = (struct entry){.kernel = {*shape, NULL, kernels->soft}};
+    kernel_body *body = shape->pairs ? kernels->pairs : kernels->floats;
+    kernels->entries[number] = (struct entry){.kernel = {*shape, NULL, body}};
     return &kernels->entries[number];
 }
 
 void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct kernel_shape *shape,
                  double work)
 {
+    bool dots = shape->pairs && kernels_pair_way(kernels) == PAIRS_BY_DOT;
     struct entry *entry = entry_of(kernels, shape);
     entry->work += work;
-    bool worth = kernels->all_code || entry->work >= WORK_FOR_CODE || shape->pairs; /* C is slow */
+    bool worth = shape->pairs ? dots : kernels->all_code || entry->work >= WORK_FOR_CODE;
     if (!entry->settled && worth) {
         if (generator_can_write(&kernels->generator))
             entry->kernel.code = generator_write(&kernels->generator, shape);
@@ -122,8 +186,11 @@ void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct ke
 void kernel_call(const struct kernel *kernel, const void *a, const void *b, float *c,
                  const void *next_a)
 {
+    unsigned usual = kernel->shape.flushes ? flush_begin() : 0;
     if (kernel->code)
         kernel->code(a, b, c, next_a, b, c);
     else
-        kernel_call_plain(kernel, a, b, c);
+        kernel->body(&kernel->shape, a, b, c, next_a);
+    if (kernel->shape.flushes)
+        flush_end(usual);
 }

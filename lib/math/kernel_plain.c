@@ -1,11 +1,9 @@
-#include "math/kernel.h"
-
-#include <float.h>
+/* kernel_plain.c: kernels of floats in plain C. */
 #include <math.h>
 #include <string.h>
 
-#include "math/bf16.h"
 #include "math/isa.h"
+#include "math/kernel_body.h"
 #include "math/portable_math.h"
 
 enum { WIDE = 4 * LANES };
@@ -47,6 +45,13 @@ static void multiply(const struct kernel_shape *shape, const float *a, const flo
     }
 }
 
+void floats_plain(const struct kernel_shape *shape, const void *a, const void *b, float *c,
+                  const void *next_a)
+{
+    (void)next_a;
+    multiply(shape, a, b, c);
+}
+
 FOR_EACH_ISA
 static void add_softly(float *restrict c, float b, const float *restrict a, int columns)
 {
@@ -54,60 +59,16 @@ static void add_softly(float *restrict c, float b, const float *restrict a, int 
         c[column] = soft_fmaf(b, a[column], c[column]);
 }
 
-static void multiply_softly(const struct kernel_shape *shape, const float *a, const float *b,
-                            float *c)
+void floats_softly(const struct kernel_shape *shape, const void *a, const void *b, float *c,
+                   const void *next_a)
 {
-    for (int row = 0; row < shape->n; row++, b += shape->b_stride, c += shape->c_stride) {
+    const float *rows = b;
+    (void)next_a;
+    for (int row = 0; row < shape->n; row++, rows += shape->b_stride, c += shape->c_stride) {
         if (!shape->accumulate)
             memset(c, 0, (size_t)shape->m * sizeof *c);
         for (int i = 0; i < shape->k; i++)
-            add_softly(c, b[i], a + (size_t)i * (size_t)shape->a_stride, shape->m);
+            add_softly(c, rows[i], (const float *)a + (size_t)i * (size_t)shape->a_stride,
+                       shape->m);
     }
-}
-
-/* What instructions for bf16 make of subnormal numbers. */
-static inline float flushed(float x)
-{
-    return fabsf(x) < FLT_MIN ? copysignf(0.0f, x) : x;
-}
-
-static inline float first_of(uint32_t pair)
-{
-    return flushed(bf16_value((uint16_t)pair));
-}
-
-static inline float second_of(uint32_t pair)
-{
-    return flushed(bf16_value((uint16_t)(pair >> 16)));
-}
-
-/* c += a pair of B times a row of A. */
-FOR_EACH_ISA
-static void add_pairs(float *restrict c, uint32_t b, const uint32_t *restrict a, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        float sum = flushed(fmaf(second_of(b), second_of(a[i]), flushed(c[i])));
-        c[i] = flushed(fmaf(first_of(b), first_of(a[i]), sum));
-    }
-}
-
-static void multiply_pairs(const struct kernel_shape *shape, const uint32_t *a, const uint32_t *b,
-                           float *c)
-{
-    for (int row = 0; row < shape->n; row++, b += shape->b_stride, c += shape->c_stride) {
-        if (!shape->accumulate)
-            memset(c, 0, (size_t)shape->m * sizeof *c);
-        for (int i = 0; i < shape->k; i++)
-            add_pairs(c, b[i], a + (size_t)i * (size_t)shape->a_stride, (size_t)shape->m);
-    }
-}
-
-void kernel_call_plain(const struct kernel *kernel, const void *a, const void *b, float *c)
-{
-    if (kernel->shape.pairs)
-        multiply_pairs(&kernel->shape, a, b, c);
-    else if (kernel->soft)
-        multiply_softly(&kernel->shape, a, b, c);
-    else
-        multiply(&kernel->shape, a, b, c);
 }

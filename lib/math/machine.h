@@ -10,7 +10,7 @@
 enum {
     COPY_COLUMNS = 64, /* of a panel that is copied for one use, */
     PANEL_ROWS = 768,  /* and its rows at most */
-    SUMS_ROOM = 512 * COPY_COLUMNS,
+    SUMS_ROOM = 1024 * COPY_COLUMNS,
 };
 
 struct machine {

@@ -1,7 +1,6 @@
 #include "math/precision.h"
 
 #include "base/names.h"
-#include "math/kernel.h"
 
 static const char *const names[PRECISIONS] = {"fp32", "bf16"};
 
@@ -24,13 +23,4 @@ int precision_choose(enum precision *precision, const char *option, const char *
         return -1;
     *precision = (enum precision)index;
     return 0;
-}
-
-int precision_check(enum precision precision, struct kernels *kernels, struct err *err)
-{
-    if (precision == PRECISION_FP32 || kernels_have_bf16(kernels))
-        return 0;
-    return err_unsupported(
-        err, "--precision bf16: expected a processor with AVX512_BF16, found %s kernels",
-        kernels_target(kernels));
 }

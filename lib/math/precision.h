@@ -4,16 +4,11 @@
 
 #include "base/err.h"
 
-struct kernels;
-
 enum precision { PRECISION_FP32, PRECISION_BF16, PRECISIONS };
 
 /* "fp32", "bf16"; the precision of such a name, any other is refused as the option's. */
 const char *precision_name(enum precision precision);
 int precision_choose(enum precision *precision, const char *option, const char *name,
                      struct err *err);
-
-/* Refuse, as not supported, what the kernels have no instructions for. */
-int precision_check(enum precision precision, struct kernels *kernels, struct err *err);
 
 #endif

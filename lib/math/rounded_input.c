@@ -7,23 +7,32 @@
 #include "math/machine.h"
 #include "math/pool.h"
 
-enum { ROUNDED_ROWS = 16 }; /* of x, by one thread at a time */
+enum {
+    ROUNDED_ROWS = 16, /* of x, by one thread at a time */
+    FEW_ROWS = 8,      /* up to here it is faster to widen numbers as they are used */
+};
 
-/* x rounded, as rows of pairs. */
+/* x rounded, as rows of pairs, or of floats. */
 struct rounding {
     struct matrix x;
     uint32_t *pairs;
+    float *floats;
     size_t stride;
 };
 
-static size_t stride_of_input(size_t columns)
+bool input_widens(const struct machine *machine, size_t rows)
 {
-    return matrix_stride(bf16_pairs(columns));
+    return rows > FEW_ROWS && kernels_pair_way(machine->kernels) == PAIRS_BY_FMA;
 }
 
-size_t pairs_of_input(size_t rows, size_t columns)
+static size_t stride_of_input(bool widens, size_t columns)
 {
-    return rows * stride_of_input(columns);
+    return matrix_stride(widens ? 2 * bf16_pairs(columns) : bf16_pairs(columns));
+}
+
+size_t pairs_of_input(const struct machine *machine, size_t rows, size_t columns)
+{
+    return rows * stride_of_input(input_widens(machine, rows), columns);
 }
 
 static void round_rows(void *context, size_t round, size_t thread)
@@ -31,19 +40,32 @@ static void round_rows(void *context, size_t round, size_t thread)
     const struct rounding *r = context;
     size_t first = round * ROUNDED_ROWS;
     (void)thread;
-    for (size_t row = first; row < r->x.rows && row < first + ROUNDED_ROWS; row++)
-        bf16_pair_row(r->pairs + row * r->stride, r->x.data + row * r->x.stride, r->x.columns);
+    for (size_t row = first; row < r->x.rows && row < first + ROUNDED_ROWS; row++) {
+        const float *from = r->x.data + row * r->x.stride;
+        if (r->floats)
+            bf16_round_row(r->floats + row * r->stride, from, r->x.columns);
+        else
+            bf16_pair_row(r->pairs + row * r->stride, from, r->x.columns);
+    }
 }
 
 struct matrix round_input(struct machine *machine, struct matrix x)
 {
-    struct rounding rounding = {x, machine->pairs, stride_of_input(x.columns)};
+    bool widens = input_widens(machine, x.rows);
+    float *floats = (float *)machine->pairs;
+    struct rounding rounding = {
+        .x = x,
+        .pairs = machine->pairs,
+        .floats = widens ? floats : NULL,
+        .stride = stride_of_input(widens, x.columns),
+    };
     struct loop loop = {
         .rounds = (x.rows + ROUNDED_ROWS - 1) / ROUNDED_ROWS,
         .work = (double)x.rows * (double)x.columns,
         .round = round_rows,
     };
-    assert(pairs_of_input(x.rows, x.columns) <= machine->pairs_held);
+    size_t columns = widens ? 2 * bf16_pairs(x.columns) : bf16_pairs(x.columns);
+    assert(pairs_of_input(machine, x.rows, x.columns) <= machine->pairs_held);
     pool_run(machine->pool, loop, &rounding);
-    return (struct matrix){(float *)machine->pairs, x.rows, bf16_pairs(x.columns), rounding.stride};
+    return (struct matrix){floats, x.rows, columns, rounding.stride};
 }

@@ -11,7 +11,7 @@ static const struct target_row {
     {"generic", TARGET_C},  {"none", TARGET_C},   {"0", TARGET_C},       {"sse", TARGET_OLD},
     {"sse3", TARGET_OLD},   {"wsm", TARGET_OLD},  {"sse4", TARGET_OLD},  {"snb", TARGET_OLD},
     {"avx", TARGET_OLD},    {"hsw", TARGET_AVX2}, {"avx2", TARGET_AVX2}, {"skx", TARGET_AVX512},
-    {"clx", TARGET_AVX512}, {"cpx", TARGET_BF16},
+    {"clx", TARGET_AVX512}, {"cpx", TARGET_BF16}, {"spr", TARGET_TILES},
 };
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -27,16 +27,33 @@ static bool has_avx512(void)
            __builtin_cpu_supports("avx512vl");
 }
 
+static bool has_tiles(void)
+{
+#ifdef __clang__
+    return false; /* its version 14 cannot ask */
+#else
+    return __builtin_cpu_supports("amx-bf16");
+#endif
+}
+
 /* libxsmm_cpuid tells the same, but asks the processor anew, and under a hypervisor each question
  * is a trap. */
-static enum target best_target(void)
+static enum target most(void)
 {
     if (!__builtin_cpu_supports("avx2") || !target_fuses())
         return TARGET_OLD;
     if (!has_avx512())
         return TARGET_AVX2;
     bool pairs = __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bf16");
+    if (pairs && has_tiles())
+        return TARGET_TILES;
     return pairs ? TARGET_BF16 : TARGET_AVX512;
+}
+
+/* Intel's vdpbf16ps takes longer than the multiply-adds that it stands for. */
+static bool dots_are_slow(void)
+{
+    return !__builtin_cpu_is("amd");
 }
 #else
 bool target_fuses(void)
@@ -44,18 +61,23 @@ bool target_fuses(void)
     return true; /* or the C library knows better */
 }
 
-static enum target best_target(void)
+static enum target most(void)
 {
     return TARGET_C;
+}
+
+static bool dots_are_slow(void)
+{
+    return true;
 }
 #endif
 
 enum target target_choose(void)
 {
-    enum target target = best_target();
+    enum target target = most();
     const char *wish = getenv("LIBXSMM_TARGET");
     for (size_t i = 0; wish && i < sizeof target_rows / sizeof *target_rows; i++)
-        if (strcasecmp(wish, target_rows[i].name) == 0 && target_rows[i].target < target)
-            target = target_rows[i].target;
-    return target;
+        if (strcasecmp(wish, target_rows[i].name) == 0 && target_rows[i].target <= target)
+            return target_rows[i].target;
+    return target == TARGET_BF16 && dots_are_slow() ? TARGET_AVX512 : target;
 }

@@ -9,7 +9,8 @@ enum target {
     TARGET_OLD, /* the same, as if the processor had no fused multiply-add: it is computed */
     TARGET_AVX2,
     TARGET_AVX512,
-    TARGET_BF16, /* AVX-512 that multiplies pairs of bf16 numbers */
+    TARGET_BF16,  /* AVX-512 with vdpbf16ps, and that is faster than floats, or asked for */
+    TARGET_TILES, /* AVX-512 with AMX, if the system's kernel grants it */
 };
 
 /* What this processor has, or less, where LIBXSMM_TARGET names less in libxsmm's words. */

@@ -98,6 +98,8 @@ void attention_bf16_context(const struct attention_head *head, const struct kern
                             size_t key, const uint32_t *weights, float *to)
 {
     const uint32_t *values = find_values(head, key) + key % KEY_PANEL / 2 * PAIR_COLUMNS;
+    struct kernel from_key = *kernel;
+    from_key.shape.begun = (int)(key / 2 % TILE_PAIRS); /* steps begin where the key alone says */
     for (size_t i = 0; i < head->v.columns; i += PAIR_COLUMNS, values += HEAD_PAIRS_APART)
-        kernel_call(kernel, values, weights, to + i, values);
+        kernel_call(&from_key, values, weights, to + i, values);
 }

@@ -46,7 +46,8 @@ int pass_hold_pairs(struct pass *pass)
     columns = columns > c->n_word ? columns : c->n_word;
     if (pass->weights->precision != PRECISION_BF16)
         return 0;
-    return machine_hold_pairs(pass->machine, pairs_of_input(rows, columns), pass->err);
+    return machine_hold_pairs(pass->machine, pairs_of_input(pass->machine, rows, columns),
+                              pass->err);
 }
 
 int pass_init(struct pass *pass)

@@ -32,10 +32,6 @@ pack() { # HEADER: a safetensors file: eight bytes of length, the header, standa
     cat
 }
 
-need_bf16() { # leaves the case out where the processor has no instructions for it
-    "$ATTN" run --ids 0 --precision bf16 >/dev/null 2>&1 || skip 'the processor has no AVX512_BF16'
-}
-
 word_model() { # FOLDER WORDS COUNT: a vocabulary, as a JSON array, that is all looked at evenly
     mkdir -p "$1"
     printf '%s\n' "$2" >"$1/vocab.json"

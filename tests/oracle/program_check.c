@@ -26,36 +26,17 @@ void tally_judge(struct tally *tally, const char *folder, const char *what, stru
     tell_progress((size_t)(tally->passed + tally->failed), 0);
 }
 
-static int start(const char *const *arguments, int *status, struct err *err)
+static int run(const char *const *arguments, struct err *err)
 {
     pid_t child = 0;
+    int status = 0;
     int cause = posix_spawn(&child, arguments[0], NULL, NULL, (char *const *)arguments, environ);
     if (cause)
         return err_set(err, "cannot run '%s': %s", arguments[0], strerror(cause));
-    while (waitpid(child, status, 0) < 0)
+    while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
             return err_set(err, "cannot wait for '%s': %s", arguments[0], strerror(errno));
-    return 0;
-}
-
-static int run(const char *const *arguments, struct err *err)
-{
-    int status = 0;
-    if (start(arguments, &status, err))
-        return -1;
     return status ? err_set(err, "expected status 0, found %#x", (unsigned)status) : 0;
-}
-
-bool program_supports(const struct question *question, struct err *err)
-{
-    enum { UNSUPPORTED = 4 };
-    int status = 0;
-    const char *precision = question->tolerance->precision;
-    const char *arguments[] = {question->program, "run",     "--ids",    "0",
-                               "--precision",     precision, "--output", question->path,
-                               "--format",        "json",    NULL};
-    return start(arguments, &status, err) == 0 &&
-           !(WIFEXITED(status) && WEXITSTATUS(status) == UNSUPPORTED);
 }
 
 static int parse(struct json **root, const char *path, struct err *err)

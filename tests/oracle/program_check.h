@@ -18,9 +18,6 @@ struct question {
     const char *path;                  /* of the file that is to hold the answer */
 };
 
-/* Does the program have the precision on this machine? */
-bool program_supports(const struct question *question, struct err *err);
-
 /* Run the program on the golden sentence: the ids, each tensor and how it goes on count one. */
 void program_check(struct tally *tally, const struct question *question,
                    const struct golden *golden);

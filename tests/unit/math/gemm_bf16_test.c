@@ -9,9 +9,11 @@
 #include "../rigs/dice.h"
 #include "../rigs/guarded.h"
 #include "../rigs/pair_judge.h"
+#include "../rigs/pair_ways.h"
 #include "../rigs/patience.h"
 #include "base/heap.h"
 #include "math/bf16.h"
+#include "math/isa.h"
 #include "math/kernel.h"
 #include "math/machine.h"
 #include "math/pool.h"
@@ -22,18 +24,20 @@ static const size_t depths[] = {1, 2, 3, 63, 64, 767, 768, 769, 770, 1537};
 
 enum { SIZE_MAX_HERE = 129, PAD = 3 };
 
-static struct pair_judge judge;
+static struct pair_judge judges[2]; /* of chains, of tiles */
 static struct guarded x_memory, y_memory, panel_memory, rounded_memory;
 static float bias[SIZE_MAX_HERE];
 
 static void open_judge(void)
 {
     uint32_t dice = 11;
-    pair_judge_open(&judge, SIZE_MAX_HERE, SIZE_MAX_HERE, depths, COUNT(depths));
-    x_memory = guarded_open(SIZE_MAX_HERE * (judge.depth + PAD));
+    for (size_t tiles = 0; tiles < 2; tiles++)
+        pair_judge_open(&judges[tiles], SIZE_MAX_HERE, SIZE_MAX_HERE, depths, COUNT(depths), tiles);
+    x_memory = guarded_open(SIZE_MAX_HERE * (judges->depth + PAD));
     y_memory = guarded_open(SIZE_MAX_HERE * (SIZE_MAX_HERE + PAD));
-    panel_memory = guarded_open(judge.depth * (SIZE_MAX_HERE + PAIR_COLUMNS));
-    rounded_memory = guarded_open(pairs_of_input(SIZE_MAX_HERE, judge.depth));
+    panel_memory = guarded_open(judges->depth * (SIZE_MAX_HERE + PAIR_COLUMNS));
+    rounded_memory = guarded_open(SIZE_MAX_HERE * (judges->depth + 2 * LANES));
+    ; /* floats at most */
     dice_fill(bias, COUNT(bias), &dice);
 }
 
@@ -43,17 +47,22 @@ static void close_judge(void)
     guarded_close(&y_memory);
     guarded_close(&panel_memory);
     guarded_close(&rounded_memory);
-    pair_judge_close(&judge);
+    for (size_t tiles = 0; tiles < 2; tiles++)
+        pair_judge_close(&judges[tiles]);
 }
 
 FIXTURE_ONCE(open_judge, close_judge)
 
-static void open_machine(struct machine *machine, const char *target, size_t threads)
+/* False: this processor has no such way. */
+static bool open_machine(struct machine *machine, const struct pair_case *way, size_t threads)
 {
     struct err err = {0};
-    if (target)
-        ck_assert_int_eq(setenv("LIBXSMM_TARGET", target, 1), 0);
+    ck_assert_int_eq(setenv("LIBXSMM_TARGET", way->target, 1), 0);
     ck_assert_msg(!machine_open(machine, threads, &err), "%s", err.text);
+    if (pair_way_take(way, machine->kernels))
+        return true;
+    machine_release(machine);
+    return false;
 }
 
 /* A product of the judge's numbers. */
@@ -70,8 +79,8 @@ static const uint32_t *filled(const struct weight *w)
     uint32_t *pairs = (void *)guarded_take(&panel_memory, pairs_size(w));
     memset(pairs, 0, pairs_size(w) * sizeof *pairs);
     for (size_t row = 0; row < w->in; row += 2) {
-        const float *first = judge.w + row * judge.columns;
-        pairs_fill_rows(pairs, w, row, first, row + 1 < w->in ? first + judge.columns : NULL);
+        const float *first = judges->w + row * judges->columns;
+        pairs_fill_rows(pairs, w, row, first, row + 1 < w->in ? first + judges->columns : NULL);
     }
     return pairs;
 }
@@ -102,9 +111,9 @@ static struct matrix product_of(struct machine *machine, const struct example *e
     struct matrix y = untouched_y(e);
     struct weight w = {.in = depth, .out = e->columns, .bias = e->bias};
     for (size_t row = 0; row < e->rows; row++)
-        memcpy(x.data + row * x.stride, judge.x + row * judge.depth, depth * sizeof *x.data);
+        memcpy(x.data + row * x.stride, judges->x + row * judges->depth, depth * sizeof *x.data);
     w.pairs = filled(&w);
-    machine->pairs_held = pairs_of_input(e->rows, depth);
+    machine->pairs_held = pairs_of_input(machine, e->rows, depth);
     machine->pairs = (void *)guarded_take(&rounded_memory, machine->pairs_held);
     linear(machine, y, x, &w, e->activation);
     machine->pairs = NULL;
@@ -127,30 +136,35 @@ static void check_untouched(struct matrix y)
 
 static void check_bits(struct machine *machine, const struct example *e)
 {
+    enum pair_way way = kernels_pair_way(machine->kernels);
+    const struct pair_judge *judge = &judges[pair_way_is_tiles(way)];
     struct matrix y = product_of(machine, e);
     float expected[SIZE_MAX_HERE];
     for (size_t row = 0; row < e->rows; row++) {
-        memcpy(expected, judge.from_zero[e->depth] + row * judge.columns, sizeof expected);
+        memcpy(expected, judge->from_zero[e->depth] + row * judge->columns, sizeof expected);
         struct matrix line = {expected, 1, e->columns, e->columns};
         activate(line, line, e->bias, e->activation);
         if (memcmp(expected, y.data + row * y.stride, e->columns * sizeof *expected) != 0)
             ck_abort_msg("%s, %zu threads: [%zu, %zu] x [%zu, %zu]: row %zu has other bits",
-                         kernels_target(machine->kernels), pool_threads(machine->pool), e->rows,
-                         depths[e->depth], depths[e->depth], e->columns, row);
+                         pair_way_name(way), pool_threads(machine->pool), e->rows, depths[e->depth],
+                         depths[e->depth], e->columns, row);
     }
     check_untouched(y);
 }
 
-/* Where there is no code plain C must do for all columns of a panel: a few cases show it. */
+/* Plain C must do for all columns of a panel: a few cases show it. */
 static size_t patient(const struct machine *machine, size_t few)
 {
-    return kernels_have_bf16(machine->kernels) ? one_of(few) : few;
+    enum pair_way way = kernels_pair_way(machine->kernels);
+    bool slow = way == PAIRS_BY_C || way == PAIRS_BY_TILES_IN_C;
+    return slow ? few : one_of(few);
 }
 
-TEST(every_size_is_one_chain_an_element)
+TEST_LOOP(every_size_has_the_bits_of_its_chains, COUNT(pair_ways))
 {
     struct machine machine;
-    open_machine(&machine, NULL, 1);
+    if (!open_machine(&machine, &pair_ways[_i], 1))
+        return;
     for (size_t depth = 0; depth < COUNT(depths); depth++)
         for (size_t i = 0; i < COUNT(sizes) * COUNT(sizes); i += patient(&machine, 67))
             check_bits(&machine, &(struct example){.rows = sizes[i / COUNT(sizes)],
@@ -160,24 +174,12 @@ TEST(every_size_is_one_chain_an_element)
     machine_release(&machine);
 }
 
-TEST(plain_c_has_the_same_bits)
-{
-    static const size_t few[] = {1, 13, 65};
-    struct machine machine;
-    open_machine(&machine, "generic", 1);
-    for (size_t i = 0; i < COUNT(few) * COUNT(few) * 4; i++)
-        check_bits(&machine, &(struct example){.rows = few[i % COUNT(few)],
-                                               .columns = few[i / COUNT(few) % COUNT(few)],
-                                               .depth = i / COUNT(few) / COUNT(few),
-                                               .pad = PAD});
-    machine_release(&machine);
-}
-
-TEST(threads_do_not_change_a_bit)
+TEST_LOOP(threads_do_not_change_a_bit, COUNT(pair_ways))
 {
     for (size_t threads = 2; threads <= 5; threads++) {
         struct machine machine;
-        open_machine(&machine, NULL, threads);
+        if (!open_machine(&machine, &pair_ways[_i], threads))
+            return;
         for (size_t i = 0; i < COUNT(sizes); i += patient(&machine, 8))
             check_bits(&machine, &(struct example){.rows = 129,
                                                    .columns = sizes[i],
@@ -189,10 +191,11 @@ TEST(threads_do_not_change_a_bit)
     }
 }
 
-TEST(bias_and_activation_follow_the_sum)
+TEST_LOOP(bias_and_activation_follow_the_sum, COUNT(pair_ways))
 {
     struct machine machine;
-    open_machine(&machine, NULL, 1);
+    if (!open_machine(&machine, &pair_ways[_i], 1))
+        return;
     for (int activation = 0; activation < ACTIVATION_COUNT; activation++)
         for (size_t i = 0; i < COUNT(sizes); i += patient(&machine, 8))
             check_bits(&machine, &(struct example){.rows = 65,
@@ -205,7 +208,7 @@ TEST(bias_and_activation_follow_the_sum)
 }
 
 /* Groups of rows: each row has the bits it has among sixteen. */
-TEST(the_number_of_rows_changes_no_bit)
+TEST_LOOP(the_number_of_rows_changes_no_bit, COUNT(pair_ways))
 {
     enum { ROWS = 600, IN = 101, OUT = 200, SOME = 16 };
     static const size_t counts[] = {1, 2, 7, 63, 64, 65, 511, 512, 513, 575, 576, 577, ROWS};
@@ -214,8 +217,9 @@ TEST(the_number_of_rows_changes_no_bit)
     struct weight weight = {.in = IN, .out = OUT, .pairs = pairs};
     struct machine machine;
     uint32_t dice = 5;
-    open_machine(&machine, NULL, 2);
-    ck_assert_int_eq(machine_hold_pairs(&machine, pairs_of_input(ROWS, IN), NULL), 0);
+    if (!open_machine(&machine, &pair_ways[_i], 2))
+        return;
+    ck_assert_int_eq(machine_hold_pairs(&machine, pairs_of_input(&machine, ROWS, IN), NULL), 0);
     dice_fill(x, COUNT(x), &dice);
     for (size_t row = 0; row < IN; row += 2) {
         dice_fill(w, COUNT(w), &dice);
@@ -251,7 +255,7 @@ TEST(a_matrix_and_its_transpose_fill_the_same_panels)
             float numbers[SIZE_MAX_HERE];
             uint32_t rounded[SIZE_MAX_HERE];
             for (size_t row = 0; row < w.in; row++)
-                numbers[row] = judge.w[row * judge.columns + column];
+                numbers[row] = judges->w[row * judges->columns + column];
             bf16_pair_row(rounded, numbers, w.in);
             pairs_fill_column(by_columns, &w, column, rounded);
         }
@@ -265,44 +269,47 @@ TEST(a_matrix_and_its_transpose_fill_the_same_panels)
 TEST(against_float32_only_the_roundings_remain)
 {
     size_t depth = COUNT(depths) - 1;
-    for (size_t at = 0; at < judge.rows * judge.columns; at++) {
-        const float *x = judge.x + at / judge.columns * judge.depth;
+    for (size_t at = 0; at < judges->rows * judges->columns; at++) {
+        const float *x = judges->x + at / judges->columns * judges->depth;
         double exact = 0;
         double bound = 0;
-        for (size_t k = 0; k < judge.depth; k++) {
-            double term = (double)x[k] * (double)judge.w[k * judge.columns + at % judge.columns];
+        for (size_t k = 0; k < judges->depth; k++) {
+            double term =
+                (double)x[k] * (double)judges->w[k * judges->columns + at % judges->columns];
             exact += term;
             bound += fabs(term);
         }
-        if (!(fabs(judge.from_zero[depth][at] - exact) <= bound * 1.01 / 128))
-            ck_abort_msg("element %zu is off by %g of %g", at, judge.from_zero[depth][at] - exact,
+        if (!(fabs(judges->from_zero[depth][at] - exact) <= bound * 1.01 / 128))
+            ck_abort_msg("element %zu is off by %g of %g", at, judges->from_zero[depth][at] - exact,
                          bound);
     }
 }
 
 /* What a residual stream gets: the sum, and y as it is without it. */
-TEST(a_total_grows_by_what_the_product_is)
+TEST_LOOP(a_total_grows_by_what_the_product_is, COUNT(pair_ways))
 {
     enum { DEPTH = 3 };
     struct machine machine;
-    open_machine(&machine, NULL, 2);
+    if (!open_machine(&machine, &pair_ways[_i], 2))
+        return;
     for (size_t i = 0; i < COUNT(sizes); i += patient(&machine, 4)) {
         struct example e = {.rows = 129, .columns = sizes[i], .depth = DEPTH, .bias = bias};
         static float total[SIZE_MAX_HERE * SIZE_MAX_HERE], y[SIZE_MAX_HERE * SIZE_MAX_HERE];
         struct matrix plain = product_of(&machine, &e);
         struct weight w = {.in = depths[DEPTH], .out = e.columns, .bias = bias};
-        struct matrix x = {judge.x, e.rows, w.in, judge.depth};
+        struct matrix x = {judges->x, e.rows, w.in, judges->depth};
         struct matrix to = {total, e.rows, e.columns, SIZE_MAX_HERE};
         w.pairs = filled(&w);
-        memcpy(total, judge.start, sizeof total);
-        ck_assert_int_eq(machine_hold_pairs(&machine, pairs_of_input(e.rows, w.in), NULL), 0);
+        memcpy(total, judges->start, sizeof total);
+        ck_assert_int_eq(machine_hold_pairs(&machine, pairs_of_input(&machine, e.rows, w.in), NULL),
+                         0);
         linear_add(&machine, to, (struct matrix){y, e.rows, e.columns, e.columns}, x, &w);
         for (size_t at = 0; at < e.rows * e.columns; at++) {
             size_t row = at / e.columns;
             size_t in_total = row * SIZE_MAX_HERE + at % e.columns;
             float expected = plain.data[row * plain.stride + at % e.columns];
             ck_assert_mem_eq(&y[at], &expected, sizeof expected);
-            expected += judge.start[in_total];
+            expected += judges->start[in_total];
             ck_assert_mem_eq(&total[in_total], &expected, sizeof expected);
         }
         heap_free(machine.pairs);
@@ -312,12 +319,13 @@ TEST(a_total_grows_by_what_the_product_is)
     machine_release(&machine);
 }
 
-TEST(no_rows_are_no_work)
+TEST_LOOP(no_rows_are_no_work, COUNT(pair_ways))
 {
     struct machine machine;
     static const uint32_t pairs[PAIR_COLUMNS];
     struct weight w = {.pairs = pairs, .in = 2, .out = 2};
-    open_machine(&machine, NULL, 2);
+    if (!open_machine(&machine, &pair_ways[_i], 2))
+        return;
     linear(&machine, (struct matrix){NULL, 0, 2, 2}, (struct matrix){NULL, 0, 2, 2}, &w,
            ACTIVATION_GELU);
     machine_release(&machine);
@@ -327,7 +335,7 @@ TEST(memory_for_what_is_rounded_is_kept_and_grows)
 {
     struct machine machine;
     struct err err = {0};
-    open_machine(&machine, NULL, 1);
+    ck_assert_msg(!machine_open(&machine, 1, &err), "%s", err.text);
     ck_assert_int_eq(machine_hold_pairs(&machine, 100, &err), 0);
     const uint32_t *held = machine.pairs;
     ck_assert_int_eq(machine_hold_pairs(&machine, 99, &err), 0);

@@ -26,30 +26,3 @@ TEST(what_is_no_name_finds_nothing)
         ck_assert_msg(precision_choose(&found, "--precision", words[i], NULL), "'%s'", words[i]);
     ck_assert_int_eq(found, PRECISION_BF16);
 }
-
-TEST(bf16_without_instructions_for_it_is_not_supported)
-{
-    static const char *const targets[] = {"generic", "hsw", "skx", "clx"};
-    for (size_t i = 0; i < COUNT(targets); i++) {
-        struct kernels *kernels = NULL;
-        struct err err = {0};
-        char expected[128] = "--precision bf16: expected a processor with AVX512_BF16, found ";
-        ck_assert_int_eq(setenv("LIBXSMM_TARGET", targets[i], 1), 0);
-        ck_assert_int_eq(kernels_open(&kernels, NULL), 0);
-        strcat(strcat(expected, kernels_target(kernels)), " kernels");
-        ck_assert_int_eq(precision_check(PRECISION_FP32, kernels, &err), 0);
-        ck_assert_int_eq(precision_check(PRECISION_BF16, kernels, &err), -1);
-        ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
-        ck_assert_str_eq(err.text, expected);
-        kernels_free(kernels);
-    }
-}
-
-TEST(bf16_is_there_where_its_instructions_are)
-{
-    struct kernels *kernels = NULL;
-    ck_assert_int_eq(kernels_open(&kernels, NULL), 0);
-    ck_assert_int_eq(precision_check(PRECISION_BF16, kernels, NULL) == 0,
-                     kernels_have_bf16(kernels));
-    kernels_free(kernels);
-}

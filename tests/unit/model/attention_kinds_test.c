@@ -9,6 +9,7 @@
 #include "../rigs/forward_rig.h"
 #include "../rigs/patience.h"
 #include "../rigs/reference_model.h"
+#include "../rigs/targets.h"
 #include "model/mechanism.h"
 
 /* clang-format off */
@@ -214,7 +215,7 @@ TEST_LOOP(every_instruction_set_gives_the_same_bits, PRECISIONS)
     static struct recording best, other;
     precision = (enum precision)_i;
     for (size_t k = 0; k < COUNT(few); k += one_of(2)) {
-        ck_assert_int_eq(unsetenv("LIBXSMM_TARGET"), 0);
+        take_best_target(precision);
         open_rig(causal_configs[1], few[k], 1);
         struct text text = {.ids = rig_ids(&model, 5, 130), .count = 130};
         run_texts(&best, &text, 1);

@@ -4,6 +4,7 @@
 
 #include "../unit.h"
 #include "../rigs/patience.h"
+#include "../rigs/targets.h"
 
 /* So wide that a single token is worth two threads: its projections, its MLP and its logits. */
 static const char wide[] = "{\"model_type\": \"gpt2\", \"n_layer\": 1, \"n_head\": 12, "
@@ -140,6 +141,7 @@ TEST_LOOP(a_text_may_grow_in_pieces_of_any_size, PRECISIONS)
 TEST_LOOP(processors_do_not_change_a_bit, PRECISIONS)
 {
     static const char *const targets[] = {"generic", "hsw", "skx"};
+    take_best_target((enum precision)_i);
     growth_open(&growth, growth_gpt2, 150, (enum precision)_i);
     for (size_t i = 0; i < COUNT(targets); i++)
         for (size_t threads = 1; threads <= 2; threads++) {

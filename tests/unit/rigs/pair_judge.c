@@ -41,29 +41,36 @@ static float add_pair(const struct pair_judge *judge, float sum, size_t row, siz
     return fmaf(x[k], w[k * judge->columns], sum);
 }
 
-/* The sums of one element, written down at every depth. */
-static void judge_element(struct pair_judge *judge, size_t row, size_t column)
+/* A sum of the first `depth` numbers, a pair at a time. */
+static float add_pairs(const struct pair_judge *judge, float sum, size_t row, size_t column,
+                       size_t depth)
 {
-    size_t at = row * judge->columns + column;
-    float from_zero = 0;
-    float from_start = judge->start[at];
-    size_t k = 0;
-    for (size_t i = 0; i < judge->depth_count; i++) {
-        size_t depth = judge->depths[i];
-        for (; k + 2 <= depth; k += 2) {
-            from_zero = add_pair(judge, from_zero, row, column, k, depth);
-            from_start = add_pair(judge, from_start, row, column, k, depth);
-        }
-        bool half = k < depth; /* a pair that is cut in two, and whole at the next depth */
-        judge->from_zero[i][at] =
-            half ? add_pair(judge, from_zero, row, column, k, depth) : from_zero;
-        judge->from_start[i][at] =
-            half ? add_pair(judge, from_start, row, column, k, depth) : from_start;
-    }
+    for (size_t k = 0; k < depth; k += 2)
+        sum = add_pair(judge, sum, row, column, k, depth);
+    return sum;
 }
 
+/* The same as tiles have it: sixteen pairs at a time, second and first numbers apart. */
+static float add_tiles(const struct pair_judge *judge, float sum, size_t row, size_t column,
+                       size_t depth)
+{
+    enum { STEP = 32 };
+    const float *x = judge->rounded_x + row * judge->depth;
+    const float *w = judge->rounded_w + column;
+    for (size_t step = 0; step < depth; step += STEP) {
+        float parts[2] = {0, 0};
+        for (size_t k = step; k < depth && k < step + STEP; k++)
+            parts[k % 2] = fmaf(x[k], w[k * judge->columns], parts[k % 2]);
+        sum += parts[0] + parts[1];
+    }
+    return sum;
+}
+
+typedef float add_up(const struct pair_judge *judge, float sum, size_t row, size_t column,
+                     size_t depth);
+
 void pair_judge_open(struct pair_judge *judge, size_t rows, size_t columns, const size_t *depths,
-                     size_t depth_count)
+                     size_t depth_count, bool tiles)
 {
     uint32_t dice = 1234567;
     *judge = (struct pair_judge){.rows = rows,
@@ -83,10 +90,14 @@ void pair_judge_open(struct pair_judge *judge, size_t rows, size_t columns, cons
     for (size_t i = 0; i < depth_count; i++) {
         judge->from_zero[i] = taken(judge, rows * columns);
         judge->from_start[i] = taken(judge, rows * columns);
+        for (size_t at = 0; at < rows * columns; at++) {
+            add_up *add = tiles ? add_tiles : add_pairs;
+            size_t row = at / columns;
+            size_t column = at % columns;
+            judge->from_zero[i][at] = add(judge, 0, row, column, depths[i]);
+            judge->from_start[i][at] = add(judge, judge->start[at], row, column, depths[i]);
+        }
     }
-    for (size_t row = 0; row < rows; row++)
-        for (size_t column = 0; column < columns; column++)
-            judge_element(judge, row, column);
 }
 
 void pair_judge_close(struct pair_judge *judge)

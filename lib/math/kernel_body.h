@@ -1,0 +1,22 @@
+/* kernel_body.h: kernels that are written in C, each for any shape. */
+#ifndef ATTN_MATH_KERNEL_BODY_H
+#define ATTN_MATH_KERNEL_BODY_H
+
+#include "math/kernel.h"
+
+/* Of floats, in plain C; the second fuses multiply and add by itself (portable_math.h). */
+kernel_body floats_plain;
+kernel_body floats_softly;
+
+/* Of pairs, in the order of vdpbf16ps: in plain C; and widened to floats on their way. */
+kernel_body pairs_plain;
+kernel_body pairs_avx2;
+kernel_body pairs_avx512;
+
+/* Of pairs, in the order of tdpbf16ps: TILE_PAIRS of a row at a time, their second numbers summed
+ * apart from the first. In plain C, or by AMX, which the kernel of the system must grant first. */
+kernel_body tiles_plain;
+kernel_body tiles_amx;
+bool tiles_ask(void);
+
+#endif

@@ -1,0 +1,175 @@
+/* pairs.c: products of pairs, each element a chain in the order of vdpbf16ps: of a pair the second
+ * product first, subnormal numbers 0. */
+#include <math.h>
+#include <string.h>
+
+#include "math/bf16.h"
+#include "math/flush.h"
+#include "math/isa.h"
+#include "math/kernel_body.h"
+
+/* --- in plain C ------------------------------------------------------------------------------- */
+
+/* c += a pair of B times a row of A. */
+FOR_EACH_ISA
+static void add_pairs(float *restrict c, uint32_t b, const uint32_t *restrict a, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        float sum = flush_subnormal(
+            fmaf(bf16_flushed_second(b), bf16_flushed_second(a[i]), flush_subnormal(c[i])));
+        c[i] = flush_subnormal(fmaf(bf16_flushed_first(b), bf16_flushed_first(a[i]), sum));
+    }
+}
+
+void pairs_plain(const struct kernel_shape *shape, const void *a, const void *b, float *c,
+                 const void *next_a)
+{
+    const uint32_t *rows = b;
+    (void)next_a;
+    for (int row = 0; row < shape->n; row++, rows += shape->b_stride, c += shape->c_stride) {
+        if (!shape->accumulate)
+            memset(c, 0, (size_t)shape->m * sizeof *c);
+        for (int i = 0; i < shape->k; i++)
+            add_pairs(c, rows[i], (const uint32_t *)a + (size_t)i * (size_t)shape->a_stride,
+                      (size_t)shape->m);
+    }
+}
+
+/* --- widened in registers --------------------------------------------------------------------- */
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+enum {
+    ROWS = 4,       /* that are summed side by side, */
+    WIDTH_MAX = 64, /* and columns, with AVX-512; with AVX2 */
+    LINE = 16,      /* which is what a cache line holds */
+};
+
+static ALWAYS_INLINE float first_of(uint32_t pair)
+{
+    return bf16_value((uint16_t)pair);
+}
+
+static ALWAYS_INLINE float second_of(uint32_t pair)
+{
+    uint32_t upper = pair & 0xffff0000;
+    float value = 0;
+    memcpy(&value, &upper, sizeof value);
+    return value;
+}
+
+/* Rows and columns of C, and the A of the next call, which may be prefetched. */
+struct part {
+    const struct kernel_shape *shape;
+    const uint32_t *a, *b;
+    float *c;
+    const char *next; /* NULL: it is not */
+};
+
+/* With numbers that are known, the sums stay in registers. */
+static ALWAYS_INLINE void add_tile(const struct part *part, size_t rows, size_t columns)
+{
+    const struct kernel_shape *shape = part->shape;
+    size_t a_stride = (size_t)shape->a_stride;
+    size_t b_stride = (size_t)shape->b_stride;
+    size_t c_stride = (size_t)shape->c_stride;
+    const uint32_t *restrict a = part->a;
+    float sums[ROWS][WIDTH_MAX];
+    for (size_t t = 0; t < rows; t++)
+        for (size_t i = 0; i < columns; i++)
+            sums[t][i] = shape->accumulate ? part->c[t * c_stride + i] : 0.0f;
+    for (size_t k = 0; k < (size_t)shape->k; k++, a += a_stride) {
+        for (size_t i = 0; part->next && i < columns; i += LINE)
+            __builtin_prefetch(part->next + (k * a_stride + i) * sizeof *a);
+        for (size_t t = 0; t < rows; t++) {
+            float second = second_of(part->b[t * b_stride + k]);
+            float first = first_of(part->b[t * b_stride + k]);
+            for (size_t i = 0; i < columns; i++)
+                sums[t][i] = fmaf(first, first_of(a[i]), fmaf(second, second_of(a[i]), sums[t][i]));
+        }
+    }
+    for (size_t t = 0; t < rows; t++)
+        for (size_t i = 0; i < columns; i++)
+            part->c[t * c_stride + i] = sums[t][i];
+}
+
+/* All rows of some columns; the first of them prefetch. */
+static ALWAYS_INLINE void add_columns(struct part part, size_t columns)
+{
+    size_t n = (size_t)part.shape->n;
+    size_t row = 0;
+    for (; row + ROWS <= n; row += ROWS, part.next = NULL) {
+        add_tile(&part, ROWS, columns);
+        part.b += ROWS * (size_t)part.shape->b_stride;
+        part.c += ROWS * (size_t)part.shape->c_stride;
+    }
+    for (; row < n; row++, part.next = NULL) {
+        add_tile(&part, 1, columns);
+        part.b += part.shape->b_stride;
+        part.c += part.shape->c_stride;
+    }
+}
+
+/* Columns from one on. */
+static ALWAYS_INLINE struct part part_at(const struct part *whole, size_t column)
+{
+    struct part part = *whole;
+    part.a += column;
+    part.c += column;
+    part.next += part.next ? column * sizeof *part.a : 0;
+    return part;
+}
+
+static ALWAYS_INLINE void add_all(const struct part *whole, size_t width)
+{
+    size_t m = (size_t)whole->shape->m;
+    size_t column = 0;
+    for (; column + width <= m; column += width)
+        add_columns(part_at(whole, column), width);
+    for (; column + LINE <= m; column += LINE)
+        add_columns(part_at(whole, column), LINE);
+    if (column < m)
+        add_columns(part_at(whole, column), m - column);
+}
+
+__attribute__((noinline, target("arch=x86-64-v4"))) static void add_avx512(const struct part *part)
+{
+    add_all(part, WIDTH_MAX);
+}
+
+__attribute__((noinline, target("arch=x86-64-v3"))) static void add_avx2(const struct part *part)
+{
+    add_all(part, LINE);
+}
+
+void pairs_avx512(const struct kernel_shape *shape, const void *a, const void *b, float *c,
+                  const void *next_a)
+{
+    unsigned usual = flush_begin();
+    add_avx512(&(struct part){shape, a, b, c, shape->prefetch ? next_a : NULL});
+    flush_end(usual);
+}
+
+void pairs_avx2(const struct kernel_shape *shape, const void *a, const void *b, float *c,
+                const void *next_a)
+{
+    unsigned usual = flush_begin();
+    add_avx2(&(struct part){shape, a, b, c, shape->prefetch ? next_a : NULL});
+    flush_end(usual);
+}
+#else
+void pairs_avx512(const struct kernel_shape *shape, const void *a, const void *b, float *c,
+                  const void *next_a)
+{
+    pairs_plain(shape, a, b, c, next_a);
+}
+
+void pairs_avx2(const struct kernel_shape *shape, const void *a, const void *b, float *c,
+                const void *next_a)
+{
+    pairs_plain(shape, a, b, c, next_a);
+}
+#endif

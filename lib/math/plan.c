@@ -1,0 +1,97 @@
+#include "math/plan.h"
+
+#include <stdint.h>
+
+#include "base/num.h"
+#include "math/bf16.h"
+#include "math/machine.h"
+
+enum {
+    GROUP_ROWS = 192,  /* of one round: they stay in cache while panels come and go */
+    LARGE_GROUP = 512, /* the same in place and of pairs: the more rows share a panel the better */
+    TILES_GROUP = 256, /* the same where panels go … */
+    TILES_PANELS = 4,  /* … so many at a time, */
+    TILES_CACHE = 512 * 1024, /* from where x is more than this */
+    FEW_ROWS = 8,   /* up to here reading W is all the work: whole rows of it, in order, */
+    SLAB_ROWS = 16, /* so many at a time, */
+    SLAB_COLUMNS = 768,
+    IN_PLACE_CHUNK = 192, /* of the sum: rows of W that lie far apart fill no more of a cache */
+    MANY_ROWS = 384,      /* from here on it pays to copy a panel for one use, */
+    WIDE = 2560,
+    MANY_ROWS_WIDE = 192, /* the sooner the farther rows of W are apart */
+    FEW_DOTS = 8,         /* rows that read W as [out, in] where it lies, */
+    DOTS_AT_ONCE = 192,   /* so many of its rows in a round */
+    PAIR_CHUNK = 384,     /* of the sum: a chunk of a panel stays in the second-level cache */
+    LINE_BYTES = 64,      /* of the caches */
+};
+
+_Static_assert(LARGE_GROUP *COPY_COLUMNS <= SUMS_ROOM && LARGE_GROUP * PAIR_COLUMNS <= SUMS_ROOM &&
+                   TILES_GROUP * TILES_PANELS * PAIR_COLUMNS <= SUMS_ROOM &&
+                   FEW_ROWS * SLAB_COLUMNS <= SUMS_ROOM,
+               "a panel's sums have room");
+_Static_assert(GROUP_ROWS % TILE_ROWS == 0 && LARGE_GROUP % TILE_ROWS == 0 &&
+                   TILES_GROUP % TILE_ROWS == 0 && PAIR_CHUNK % TILE_PAIRS == 0,
+               "groups are whole tiles, chunks whole steps");
+
+/* The columns of W that come before the first cache line that begins in a row, or a panel's. A
+ * file aligns its tensors to 8 bytes; a vector that lies across two lines is read twice. */
+static size_t columns_to_line(const struct weight *w)
+{
+    size_t past = (uintptr_t)w->data % LINE_BYTES / sizeof(float);
+    bool rows_alike = w->stride * sizeof(float) % LINE_BYTES == 0;
+    return past > 0 && rows_alike ? LINE_BYTES / sizeof(float) - past : PANEL_COLUMNS;
+}
+
+/* Panels of pairs by tiles. Those are so fast that x must not come from far for each panel: a few
+ * share it. Threads have as many rounds. */
+static struct plan plan_of_tiles(const struct weight *w, size_t rows, size_t threads)
+{
+    struct plan plan = {PAIR_COLUMNS, PAIR_COLUMNS, PAIR_CHUNK, LARGE_GROUP, .panels = 1};
+    size_t panels = (w->out + PAIR_COLUMNS - 1) / PAIR_COLUMNS;
+    plan.prefetch = plan.prefetch_shared = plan.groups_in_turn = true;
+    if (rows * w->in * BF16_BYTES > TILES_CACHE) {
+        size_t blocks = (panels + TILES_PANELS - 1) / TILES_PANELS;
+        blocks = (blocks + threads - 1) / threads * threads;
+        plan.panels = (panels + blocks - 1) / blocks;
+        plan.group = TILES_GROUP;
+    }
+    return plan;
+}
+
+/* One row streams through W, which is all that memory can do, or reads panels where there is
+ * nothing else. Panels are read once, in order. W in place, where it lies in the file: few rows
+ * stream through it; many rows copy it panel by panel, because rows of W that are kilobytes apart
+ * fall on the same few lines of the caches. What is prefetched is narrow: a kernel asks for the
+ * whole of the next panel during its first rows. W as [out, in] is read row by row for few rows,
+ * and transposed panel by panel for many; in bf16 it is widened, too, and so are pairs where that
+ * is the fastest way to multiply many of them. */
+struct plan plan_choose(const struct machine *machine, const struct weight *w, size_t rows)
+{
+    size_t threads = pool_threads(machine->pool);
+    size_t part = num_min((w->out + threads - 1) / threads, SUMS_ROOM);
+    struct plan one_row = {part, part, w->in, LARGE_GROUP, 1, .row = true};
+    struct plan dots = {DOTS_AT_ONCE, DOTS_AT_ONCE, w->in, LARGE_GROUP, 1, .row = true};
+    struct plan pairs = {PAIR_COLUMNS,     PAIR_COLUMNS,          PAIR_CHUNK, LARGE_GROUP, 1,
+                         .prefetch = true, .groups_in_turn = true};
+    struct plan packed = {PANEL_COLUMNS,   PANEL_COLUMNS, PANEL_ROWS, GROUP_ROWS, 1,
+                          .prefetch = true};
+    struct plan slabs = {SLAB_COLUMNS, SLAB_COLUMNS, SLAB_ROWS, LARGE_GROUP, 1, .row = false};
+    struct plan in_place = {PANEL_COLUMNS,   columns_to_line(w), IN_PLACE_CHUNK, LARGE_GROUP, 1,
+                            .prefetch = true};
+    struct plan copied = {COPY_COLUMNS, COPY_COLUMNS, PANEL_ROWS, LARGE_GROUP, 1, .copy = true};
+    if (w->pairs && kernels_pair_way(machine->kernels) == PAIRS_BY_TILES)
+        return plan_of_tiles(w, rows, threads);
+    if (w->pairs)
+        return input_widens(machine, rows) ? copied : pairs;
+    if (w->rows.data && rows <= FEW_DOTS)
+        return dots;
+    if (rows == 1 && (w->data || w->halves))
+        return one_row;
+    if (w->panels)
+        return packed;
+    if (w->rows.data || w->halves)
+        return copied;
+    if (rows <= FEW_ROWS)
+        return slabs;
+    return rows < (w->stride < WIDE ? MANY_ROWS : MANY_ROWS_WIDE) ? in_place : copied;
+}

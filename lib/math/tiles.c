@@ -1,0 +1,246 @@
+/* tiles.c: products of pairs by AMX: tiles of sixteen rows by sixteen columns, four at a time; and
+ * what that computes, in plain C. */
+#include <math.h>
+#include <string.h>
+
+#include "math/bf16.h"
+#include "math/isa.h"
+#include "math/kernel_body.h"
+
+/* --- in plain C ------------------------------------------------------------------------------- */
+
+enum { WIDE = 4 * LANES }; /* columns that are summed side by side */
+
+/* Second and first numbers of pairs, each by a chain of its own. */
+struct chains {
+    float seconds[WIDE], firsts[WIDE];
+};
+
+FOR_EACH_ISA
+static void add_pair(struct chains *chains, uint32_t b, const uint32_t *restrict a, size_t count)
+{
+    float second = bf16_flushed_second(b);
+    float first = bf16_flushed_first(b);
+    for (size_t i = 0; i < count; i++) {
+        chains->seconds[i] =
+            flush_subnormal(fmaf(second, bf16_flushed_second(a[i]), chains->seconds[i]));
+        chains->firsts[i] =
+            flush_subnormal(fmaf(first, bf16_flushed_first(a[i]), chains->firsts[i]));
+    }
+}
+
+static void add_step(float *c, const uint32_t *b, const uint32_t *a, size_t stride, size_t pairs,
+                     size_t count)
+{
+    struct chains chains = {{0}, {0}};
+    for (size_t i = 0; i < pairs; i++)
+        add_pair(&chains, b[i], a + i * stride, count);
+    for (size_t i = 0; i < count; i++) {
+        float both = flush_subnormal(chains.firsts[i] + chains.seconds[i]);
+        c[i] = flush_subnormal(flush_subnormal(c[i]) + both);
+    }
+}
+
+/* Pairs of the step that begins with pair `at`: the first step may have begun before the kernel. */
+static size_t step_at(const struct kernel_shape *shape, size_t at)
+{
+    size_t left = TILE_PAIRS - ((size_t)shape->begun + at) % TILE_PAIRS;
+    size_t rest = (size_t)shape->k - at;
+    return left < rest ? left : rest;
+}
+
+void tiles_plain(const struct kernel_shape *shape, const void *a, const void *b, float *c,
+                 const void *next_a)
+{
+    const uint32_t *rows = b;
+    size_t stride = (size_t)shape->a_stride;
+    size_t m = (size_t)shape->m;
+    (void)next_a;
+    for (int row = 0; row < shape->n; row++, rows += shape->b_stride, c += shape->c_stride) {
+        if (!shape->accumulate)
+            memset(c, 0, m * sizeof *c);
+        for (size_t column = 0; column < m; column += WIDE) {
+            const uint32_t *panel = (const uint32_t *)a + column;
+            size_t count = m - column < WIDE ? m - column : WIDE;
+            for (size_t i = 0, pairs; i < (size_t)shape->k; i += pairs) {
+                pairs = step_at(shape, i);
+                add_step(c + column, rows + i, panel + i * stride, stride, pairs, count);
+            }
+        }
+    }
+}
+
+/* --- by AMX ----------------------------------------------------------------------------------- */
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define IN_AMX __attribute__((target("amx-tile,amx-bf16")))
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+bool tiles_ask(void)
+{
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, TILE_DATA = 18 };
+    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, TILE_DATA) == 0;
+}
+
+enum { TILE = 16, LINE_BYTES = 64 }; /* rows and columns of a tile; of the caches */
+
+/* What the instruction ldtilecfg reads. */
+struct tile_shapes {
+    uint8_t palette, start;
+    uint8_t zero[14];
+    uint16_t row_bytes[16];
+    uint8_t rows[16];
+};
+
+_Static_assert(sizeof(struct tile_shapes) == 64, "the shapes of tiles are 64 bytes");
+
+/* Up to two tiles of rows by up to two of columns. */
+struct block {
+    const uint32_t *a, *b;
+    float *c;
+    size_t a_stride, b_stride, c_stride; /* in bytes */
+    size_t rows, columns;
+    bool accumulate;
+    const char *next; /* what is prefetched, so many lines a step */
+    size_t lines;
+};
+
+static size_t within_tile(size_t size, size_t tile)
+{
+    size_t rest = size > tile * TILE ? size - tile * TILE : 0;
+    return rest < TILE ? rest : TILE;
+}
+
+/* Tiles 0 to 3: sums; 4, 5: rows of B; 6, 7: columns of A. Sums become 0. */
+IN_AMX static void set_shapes(const struct block *block, size_t pairs)
+{
+    struct tile_shapes shapes = {.palette = 1};
+    for (size_t i = 0; i < 2; i++) {
+        size_t rows = within_tile(block->rows, i);
+        shapes.rows[4 + i] = (uint8_t)rows;
+        shapes.row_bytes[4 + i] = rows ? (uint16_t)(pairs * sizeof(uint32_t)) : 0;
+        for (size_t j = 0; j < 2; j++) {
+            size_t columns = within_tile(block->columns, j);
+            shapes.rows[2 * i + j] = columns ? (uint8_t)rows : 0;
+            shapes.row_bytes[2 * i + j] = rows ? (uint16_t)(columns * sizeof(float)) : 0;
+            shapes.rows[6 + j] = columns ? (uint8_t)pairs : 0;
+            shapes.row_bytes[6 + j] = (uint16_t)(columns * sizeof(float));
+        }
+    }
+    __asm__ volatile("ldtilecfg %0" : : "m"(shapes)); /* _tile_loadconfig says it reads 8 bytes */
+}
+
+/* Do something with each tile of sums and its place in C. The numbers of tiles are part of an
+ * instruction. */
+#define FOR_EACH_SUM(block, DO)                                                \
+    do {                                                                       \
+        float *low_ = (block)->c + TILE * ((block)->c_stride / sizeof(float)); \
+        DO(0, (block)->c, (block)->c_stride);                                  \
+        if ((block)->columns > TILE)                                           \
+            DO(1, (block)->c + TILE, (block)->c_stride);                       \
+        if ((block)->rows > TILE)                                              \
+            DO(2, low_, (block)->c_stride);                                    \
+        if ((block)->rows > TILE && (block)->columns > TILE)                   \
+            DO(3, low_ + TILE, (block)->c_stride);                             \
+    } while (0)
+
+IN_AMX static ALWAYS_INLINE void add_steps(struct block *block, size_t steps, size_t pairs,
+                                           bool two_rows, bool two_columns)
+{
+    size_t a_step = pairs * block->a_stride / sizeof *block->a;
+    size_t below = TILE * block->b_stride / sizeof *block->b;
+    for (size_t i = 0; i < steps; i++, block->a += a_step, block->b += pairs) {
+        _tile_loadd(6, block->a, block->a_stride);
+        _tile_loadd(4, block->b, block->b_stride);
+        _tile_dpbf16ps(0, 4, 6);
+        if (two_columns) {
+            _tile_loadd(7, block->a + TILE, block->a_stride);
+            _tile_dpbf16ps(1, 4, 7);
+        }
+        if (two_rows) {
+            _tile_loadd(5, block->b + below, block->b_stride);
+            _tile_dpbf16ps(2, 5, 6);
+        }
+        if (two_rows && two_columns)
+            _tile_dpbf16ps(3, 5, 7);
+        for (size_t line = 0; line < block->lines; line++, block->next += LINE_BYTES)
+            _mm_prefetch(block->next, _MM_HINT_T1);
+    }
+}
+
+/* The sums of steps of so many pairs each. */
+IN_AMX static void add_block(struct block *block, size_t steps, size_t pairs)
+{
+    if (steps == 0 || pairs == 0)
+        return;
+    set_shapes(block, pairs);
+    if (block->accumulate)
+        FOR_EACH_SUM(block, _tile_loadd);
+    if (block->rows > TILE && block->columns > TILE)
+        add_steps(block, steps, pairs, true, true);
+    else if (block->rows > TILE)
+        add_steps(block, steps, pairs, true, false);
+    else if (block->columns > TILE)
+        add_steps(block, steps, pairs, false, true);
+    else
+        add_steps(block, steps, pairs, false, false);
+    FOR_EACH_SUM(block, _tile_stored);
+    block->accumulate = true;
+}
+
+/* The end of a step that was begun before, whole steps, and the beginning of the last. */
+IN_AMX static void add_all(struct block block, const struct kernel_shape *shape)
+{
+    size_t first = shape->begun % TILE_PAIRS ? step_at(shape, 0) : 0;
+    size_t rest = (size_t)shape->k - first;
+    add_block(&block, 1, first);
+    add_block(&block, rest / TILE_PAIRS, TILE_PAIRS);
+    add_block(&block, 1, rest % TILE_PAIRS);
+}
+
+IN_AMX void tiles_amx(const struct kernel_shape *shape, const void *a, const void *b, float *c,
+                      const void *next_a)
+{
+    enum { BLOCK = 2 * TILE };
+    size_t n = (size_t)shape->n;
+    size_t m = (size_t)shape->m;
+    size_t blocks = ((n + BLOCK - 1) / BLOCK) * ((m + BLOCK - 1) / BLOCK);
+    size_t shares = blocks * (size_t)shape->prefetch;
+    size_t step_lines = TILE_PAIRS * (size_t)shape->a_stride * sizeof(uint32_t) / LINE_BYTES;
+    struct block block = {
+        .a_stride = (size_t)shape->a_stride * sizeof(uint32_t),
+        .b_stride = (size_t)shape->b_stride * sizeof(uint32_t),
+        .c_stride = (size_t)shape->c_stride * sizeof(float),
+        .next = next_a,
+        .lines = shape->prefetch ? (step_lines + shares - 1) / shares : 0,
+        .accumulate = shape->accumulate,
+    };
+    size_t ahead = block.lines * ((size_t)shape->k / TILE_PAIRS) * LINE_BYTES;
+    for (size_t column = 0; column < m; column += BLOCK) {
+        block.columns = m - column < BLOCK ? m - column : BLOCK;
+        for (size_t row = 0; row < n; row += BLOCK, block.next += ahead) {
+            block.rows = n - row < BLOCK ? n - row : BLOCK;
+            block.a = (const uint32_t *)a + column;
+            block.b = (const uint32_t *)b + row * (size_t)shape->b_stride;
+            block.c = c + row * (size_t)shape->c_stride + column;
+            add_all(block, shape);
+        }
+    }
+    _tile_release();
+}
+#else
+bool tiles_ask(void)
+{
+    return false;
+}
+
+void tiles_amx(const struct kernel_shape *shape, const void *a, const void *b, float *c,
+               const void *next_a)
+{
+    tiles_plain(shape, a, b, c, next_a);
+}
+#endif

@@ -1,0 +1,20 @@
+/* targets.h: the instruction set that the others are held against. */
+#ifndef ATTN_TESTS_TARGETS_H
+#define ATTN_TESTS_TARGETS_H
+
+#include <check.h>
+#include <stdlib.h>
+
+#include "math/precision.h"
+
+/* Kernels opened from now on take the best that this processor has; of bf16 without AMX, which sums
+ * in an order of its own. */
+static inline void take_best_target(enum precision precision)
+{
+    if (precision == PRECISION_BF16)
+        ck_assert_int_eq(setenv("LIBXSMM_TARGET", "cpx", 1), 0);
+    else
+        ck_assert_int_eq(unsetenv("LIBXSMM_TARGET"), 0);
+}
+
+#endif
