@@ -4,17 +4,19 @@
 #
 #     sudo sh tests/chroot.sh [SUITE]        bookworm (Debian 12) unless another is named
 #     sudo BASE=DIR sh tests/chroot.sh       keep the bare system in DIR, or begin with it
+#     sudo BASE=DIR USERS= sh tests/chroot.sh      no more than make it
 #
 # Needs debootstrap, git and 2 GB in TMPDIR; takes some eight minutes on two processors, and removes
 # all at the end. What is committed is what is tried. Packages come from where this machine gets its
 # own. Of the tests that are swept through fewer are run, of root's the stages where it could matter
-# who runs them; or all with FEW= in the environment.
+# who runs them, on objects that ada has compiled; or all with FEW= in the environment.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
 suite=${1:-bookworm}
 SWEPT='ATTN_UNIT_FEW=2 BREAK_EVERY=5 FLIPS_STRIDE=61 FAULT_EVERY=401 ENDURE_EVERY=31'
+USERS=${USERS-ada root}
 FEW=${FEW-$SWEPT THINGS_EVERY=61 BATCH_ITEMS=400 CLI_SHARE=1/2}
 
 do_without() { # WHY
@@ -39,6 +41,7 @@ finish() {
 }
 base=${BASE:-$scratch/base}
 root=$scratch/root
+objects=$scratch/objects.tar
 
 # Where this machine has its packages of Debian from, of what suites.
 # shellcheck disable=SC2016 # names of apt's own
@@ -81,11 +84,21 @@ shown() { # COMMAND...: what it prints is seen, and kept in $scratch/said; its s
     [ -e "$scratch/fine" ]
 }
 
+# What was compiled once is not compiled again, newer than the sources of another clone.
+keep_objects() {
+    (cd "$root$home/attn-cli" && find build -name '*.[od]' -o -name flags |
+        tar cf "$objects" -T -)
+}
+
+take_objects() {
+    [ ! -e "$objects" ] || tar xmf "$objects" -C "$root$home/attn-cli"
+}
+
 make_machine() { # USER HOME
     user=$1 home=$2 path=/usr/local/bin:/usr/bin:/bin
     [ "$user" != root ] || path=$path:/usr/local/sbin:/usr/sbin:/sbin
     cp -a "$base" "$root" && ours clone --quiet . "$root$home/attn-cli" &&
-        chroot "$root" chown -R "$user:" "$home/attn-cli" &&
+        take_objects && chroot "$root" chown -R "$user:" "$home/attn-cli" &&
         { [ "$user" != root ] || rm "$root/usr/bin/sudo"; }
 }
 
@@ -137,6 +150,7 @@ try_as() { # USER HOME VARIABLE=VALUE...
         grep '^[0-9]* passed, 0 failed\(, [0-9]* skipped\)\?$' "$scratch/said"
     took "make test ($(grep '^[0-9]* passed' "$scratch/said"))"
     check "$user: nothing is left in the source tree and in /tmp" leaves_nothing
+    [ -z "$FEW" ] || keep_objects
     rm -rf --one-file-system "$root"
 }
 
@@ -146,10 +160,12 @@ else
     echo "== debootstrap $suite"
     check 'a bare Debian' make_base
 fi
-if [ "$failed" = 0 ]; then
-    # shellcheck disable=SC2086 # a word a variable
-    try_as ada /home/ada $FEW
-    # shellcheck disable=SC2086
-    try_as root /root $FEW ${FEW:+"STAGES=cli batch models install readme files machine"}
-fi
+[ "$failed" = 0 ] || USERS=
+# shellcheck disable=SC2086 # a word a variable
+for user in $USERS; do
+    case $user in
+    root) try_as root /root $FEW ${FEW:+"STAGES=cli batch models install readme files machine"} ;;
+    *) try_as "$user" "/home/$user" $FEW ;;
+    esac
+done
 closing

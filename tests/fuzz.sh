@@ -98,6 +98,16 @@ keep() { # NAME
     inputs_pack "$kept"/* >"tests/fuzz/corpus/$1.inputs"
 }
 
+# Targets that are run stand side by side, each a call of this script.
+if [ "$action" = run ] && [ "$total" -gt 1 ]; then
+    for name in $names; do
+        echo "0 sh tests/fuzz.sh run '$build' $seconds $name"
+    done >"$scratch/lines"
+    side_by_side "$scratch/lines"
+    grep -h ' executions$' "$scratch"/lines.*
+    closing
+    exit
+fi
 for name in $names; do
     $action "$name"
     verdict "$name" $?

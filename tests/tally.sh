@@ -4,6 +4,7 @@
 #     . tests/tally.sh                    from the repository's root
 #     check 'two are two' [ 2 = 2 ]       passed; or failed, with what the command printed
 #     leave_out 'jq is not installed'     skipped; run.sh gathers what is not installed
+#     side_by_side "$scratch/lines"       each line of it, `STATUS COMMAND`, several at once
 #     closing                             the last line, `N passed, N failed`, and the status
 #
 # $scratch is a fresh folder, gone when the script ends, however it ends. A failure is printed when
@@ -58,6 +59,25 @@ check() { # WHAT COMMAND...: in this shell
     else
         fail "$checked" "$scratch/log"
     fi
+}
+
+# Each line of a file, `STATUS COMMAND`, in a shell of its own, as many at once as there are
+# processors: passed where it ends with that status. What the third prints is in FILE.3.
+side_by_side() { # FILE
+    awk '{ print NR }' "$1" | xargs -P "$(nproc 2>/dev/null || echo 2)" -I N sh -c '
+        line=$(sed -n "$1p" "$2")
+        (eval "${line#* }") >"$2.$1" 2>&1 </dev/null
+        echo $? >"$2.$1.status"' sh N "$1"
+    nth=0
+    while read -r expected command; do
+        nth=$((nth + 1))
+        status=$(cat "$1.$nth.status")
+        if [ "$status" = "$expected" ]; then
+            pass
+        else
+            fail "expected status $expected, found $status: $command" "$1.$nth"
+        fi
+    done <"$1"
 }
 
 same() { # WHAT EXPECTED FOUND
