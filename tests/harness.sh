@@ -135,6 +135,25 @@ else
     leave_out 'what a terminal is shown: none can be made here'
 fi
 
+# --- lines side by side ---------------------------------------------------------------------------
+
+cat >"$scratch/lines" <<'END'
+0 echo first; true
+3 echo "on  standard error" >&2; exit 3
+3 echo "a b"; exit 4
+0 sh -c 'kill -9 $$'
+END
+cat >"$scratch/expected" <<'END'
+failed: expected status 3, found 4: echo "a b"; exit 4
+    a b
+failed: expected status 0, found 137: sh -c 'kill -9 $$'
+2 passed, 2 failed
+END
+same 'a line that ends otherwise than it says has failed, with what it printed' \
+    "$(cat "$scratch/expected")" \
+    "$(sh -c '. tests/tally.sh; side_by_side "$1"; closing' sh "$scratch/lines" | grep -v Killed)"
+same 'and another is kept' 'on  standard error' "$(cat "$scratch/lines.2")"
+
 # --- inputs of fuzzing ----------------------------------------------------------------------------
 
 mkdir "$scratch/inputs"

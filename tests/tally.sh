@@ -64,10 +64,10 @@ check() { # WHAT COMMAND...: in this shell
 # Each line of a file, `STATUS COMMAND`, in a shell of its own, as many at once as there are
 # processors: passed where it ends with that status. What the third prints is in FILE.3.
 side_by_side() { # FILE
-    awk '{ print NR }' "$1" | xargs -P "$(nproc 2>/dev/null || echo 2)" -I N sh -c '
-        line=$(sed -n "$1p" "$2")
-        (eval "${line#* }") >"$2.$1" 2>&1 </dev/null
-        echo $? >"$2.$1.status"' sh N "$1"
+    awk '{ print NR }' "$1" | xargs -P "$(nproc 2>/dev/null || echo 2)" -n 1 sh -c '
+        line=$(sed -n "$2p" "$1")
+        (eval "${line#* }") >"$1.$2" 2>&1 </dev/null
+        echo $? >"$1.$2.status"' sh "$1"
     nth=0
     while read -r expected command; do
         nth=$((nth + 1))
