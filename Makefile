@@ -32,7 +32,9 @@ objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIB_OBJECTS  := $(call objects,$(wildcard lib/*.c lib/*/*.c lib/*/*/*.c) \
 	lib/model/bundled_models.c lib/draw/page_template.c)
 CMD_OBJECTS  := $(call objects,$(wildcard cmd/*.c cmd/*/*.c) cmd/completion_scripts.c)
-UNIT_OBJECTS := $(call objects,$(wildcard tests/unit/*.c tests/unit/*/*.c))
+UNIT_SUITES = *
+UNIT_OBJECTS := $(call objects,tests/unit/unit_main.c $(wildcard tests/unit/rigs/*.c \
+	$(UNIT_SUITES:%=tests/unit/%_test.c) $(UNIT_SUITES:%=tests/unit/*/%_test.c)))
 FUZZ_OBJECTS := $(call objects,$(wildcard tests/fuzz/*.c))
 FAULT_OBJECTS := $(call objects,$(wildcard tests/faults/*.c))
 ORACLE_OBJECTS := $(call objects,$(wildcard tests/oracle/*.c))
@@ -270,11 +272,12 @@ test-cluster: all ## experiments under GNU parallel, mpirun and Slurm, which it 
 	@sh tests/cluster.sh $(BUILD)
 
 # Code that was written at run time is not instrumented: that of libxsmm.
+THREADED = train_step attention forward batch cache gemm pool heap machine
 tsan: ## whatever shares threads under the thread sanitizer, in BUILD/tsan
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan WERROR= \
-		CFLAGS='$(INSTRUMENTED) -fsanitize=thread' \
+		CFLAGS='$(INSTRUMENTED) -fsanitize=thread' UNIT_SUITES='$(THREADED)' \
 		$(BUILD)/tsan/attn-cli $(BUILD)/tsan/unit
-	@sh tests/tsan.sh $(BUILD)/tsan
+	@sh tests/tsan.sh $(BUILD)/tsan $(THREADED)
 
 # Whatever makes calls fail, limits files or kills would do it to gcov's counts as well, which then
 # begin anew: tests leave that out where ASAN_OPTIONS or COVERAGE say that programs count.

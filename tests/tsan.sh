@@ -1,12 +1,13 @@
 #!/bin/sh
 # What shares threads, under the thread sanitizer: no two may touch the same memory unordered.
 #
-#     sh tests/tsan.sh [BUILD]
+#     sh tests/tsan.sh BUILD SUITE...
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
-build=${1:-build/tsan}
+build=$1
+shift
 export TSAN_OPTIONS=exitcode=99:second_deadlock_stack=1
 
 # Enough work that threads are woken: a batch of a thousand tokens, texts of a whole context.
@@ -18,8 +19,8 @@ export attn="$build/attn-cli" texts scratch
 export train="train -q --shape tiny --vocab $scratch/words/vocab.json --context 16 --batch 16 \
     --steps 2 --dropout 0.1 -t 4"
 lines=$scratch/lines
-for suite in train_step attention forward batch cache gemm pool heap machine; do
-    echo "0 \"$build/unit\" $suite"
+for suite in "$@"; do
+    echo "0 '$build/unit' $suite"
 done >"$lines"
 cat >>"$lines" <<'END'
 0 "$attn" batch "$texts" -m tiny -t 4 -o "$scratch/lines.jsonl"
