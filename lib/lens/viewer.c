@@ -14,19 +14,31 @@ enum {
     WEIGHTS_WORTH_SCREENING = 1 << 20, /* fewer stay in a cache */
 };
 
-int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err)
+static int open_viewer(struct viewer *viewer, const char *model, size_t threads, bool for_ids,
+                       struct err *err)
 {
     *viewer = (struct viewer){0};
     if (model_open(&viewer->model, model, err))
         return -1;
     const struct model *opened = &viewer->model;
-    if (tokenizer_open_if_known(&viewer->tokenizer, &opened->folder, viewer->why, err) ||
+    if ((for_ids ? tokenizer_open_for_ids : tokenizer_open_if_known)(
+            &viewer->tokenizer, &opened->folder, viewer->why, err) ||
         tokenizer_check_ids(viewer->tokenizer, &opened->folder, opened->config.vocab_size, err) ||
         machine_open(&viewer->machine, threads, err)) {
         viewer_release(viewer);
         return -1;
     }
     return 0;
+}
+
+int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err)
+{
+    return open_viewer(viewer, model, threads, false, err);
+}
+
+int viewer_open_for_ids(struct viewer *viewer, const char *model, size_t threads, struct err *err)
+{
+    return open_viewer(viewer, model, threads, true, err);
 }
 
 void viewer_set_precision(struct viewer *viewer, enum precision precision, bool amx)

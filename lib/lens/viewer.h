@@ -53,6 +53,9 @@ struct look {
 
 /* Open a model by name or path (NULL: the default) on `threads` threads (0: one a processor). */
 int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err);
+
+/* The same where ids are given: what cuts texts is read when one is. */
+int viewer_open_for_ids(struct viewer *viewer, const char *model, size_t threads, struct err *err);
 void viewer_release(struct viewer *viewer);
 
 /* Make products of that precision from now on, of float32 unless told; those of bf16 by AMX, if the

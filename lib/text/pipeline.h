@@ -39,6 +39,9 @@ int pipeline_open_json(struct pipeline *pipeline, const struct folder *folder, s
  * added_tokens.json, with `<|endoftext|>` for a special one. On failure nothing is held. */
 int pipeline_open_merges(struct pipeline *pipeline, const struct folder *folder, struct err *err);
 
+/* The same without merges.txt, for the words of ids alone: no text can be cut. */
+int pipeline_open_labels(struct pipeline *pipeline, const struct folder *folder, struct err *err);
+
 /* Read a model of SentencePiece's own, of either name. On failure nothing is held. */
 int pipeline_open_sentencepiece(struct pipeline *pipeline, const struct folder *folder,
                                 const char *name, struct err *err);

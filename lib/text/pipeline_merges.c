@@ -14,13 +14,34 @@ enum { DESCRIPTION_BYTES = 80 };
 /* The one token that every folder of GPT-2's kind has beside its vocabulary. */
 #define END_OF_TEXT "<|endoftext|>"
 
-static int read_words(void *context, const struct file *file, struct err *err)
+/* Words for labels: they can be looked for. */
+static int read_labels(void *context, const struct file *file, struct err *err)
 {
-    struct pipeline *pipeline = context;
+    struct word_table *table = &((struct pipeline *)context)->set.words;
     struct json_cursor words;
+    bool plain = true;
+    if (word_table_scan(table, &plain, file->bytes, file->size, err))
+        return -1;
+    if (plain)
+        return 0;
     if (json_cursor_open(&words, NULL, file->bytes, file->size, err))
         return -1;
-    return word_table_read(&pipeline->set.words, words, WORD_BYTES, file->size, err);
+    return word_table_read(table, words, WORD_BYTES, file->size, err);
+}
+
+static int read_words(void *context, const struct file *file, struct err *err)
+{
+    struct word_table *table = &((struct pipeline *)context)->set.words;
+    struct json_cursor words;
+    bool single = true;
+    if (read_labels(context, file, err) || (!table->slots && word_table_index(table, &single, err)))
+        return -1;
+    if (single)
+        return 0;
+    word_table_release(table); /* a closer look has the words of an error */
+    if (json_cursor_open(&words, NULL, file->bytes, file->size, err))
+        return -1;
+    return word_table_read(table, words, WORD_BYTES, file->size, err);
 }
 
 static int read_merges(void *context, const struct file *file, struct err *err)
@@ -158,6 +179,17 @@ int pipeline_open_merges(struct pipeline *pipeline, const struct folder *folder,
     *pipeline = (struct pipeline){0};
     if (folder_read(folder, "vocab.json", read_words, pipeline, err) ||
         folder_read(folder, "merges.txt", read_merges, pipeline, err) ||
+        find_added(pipeline, folder, err) || add_stages(pipeline, err)) {
+        pipeline_release(pipeline);
+        return -1;
+    }
+    return 0;
+}
+
+int pipeline_open_labels(struct pipeline *pipeline, const struct folder *folder, struct err *err)
+{
+    *pipeline = (struct pipeline){0};
+    if (folder_read(folder, "vocab.json", read_labels, pipeline, err) ||
         find_added(pipeline, folder, err) || add_stages(pipeline, err)) {
         pipeline_release(pipeline);
         return -1;

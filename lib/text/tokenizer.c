@@ -47,6 +47,8 @@ static int open_model(struct tokenizer *tokenizer, const struct folder *folder, 
 static int open_vocab(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
                       struct err *err)
 {
+    if (folder_has(folder, "merges.txt") && tokenizer->late)
+        return pipeline_open_labels(&tokenizer->pipeline, folder, err);
     if (folder_has(folder, "merges.txt"))
         return pipeline_open_merges(&tokenizer->pipeline, folder, err);
     tokenizer->is_words = true;
@@ -59,6 +61,9 @@ void tokenizer_free(struct tokenizer *tokenizer)
         return;
     vocabulary_release(&tokenizer->vocabulary);
     pipeline_release(&tokenizer->pipeline);
+    if (tokenizer->late)
+        pipeline_release(&tokenizer->late->pipeline);
+    heap_free(tokenizer->late);
     heap_free(tokenizer);
 }
 
@@ -99,7 +104,14 @@ static int finish(struct tokenizer *tokenizer, const struct folder *folder, stru
                              &pipeline->arena, err);
 }
 
-int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, struct err *err)
+/* Is it one of the two files of which a part is enough for labels? */
+static bool reads_late(const struct opener *opener, const struct folder *folder)
+{
+    return opener->open == open_vocab && folder_has(folder, "merges.txt");
+}
+
+static int open_first(struct tokenizer **tokenizer, const struct folder *folder, bool for_ids,
+                      struct err *err)
 {
     size_t i = 0;
     *tokenizer = NULL;
@@ -108,12 +120,16 @@ int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, st
     if (i == TOKENIZER_FILES)
         return rank_file_refuse_others(folder, err);
     struct tokenizer *opened = heap_alloc(1, sizeof *opened, err);
-    if (!opened)
-        return -1;
-    if (openers[i].open(opened, folder, openers[i].name, err)) {
+    bool late = for_ids && reads_late(&openers[i], folder);
+    if (opened && late)
+        opened->late = heap_alloc(1, sizeof *opened->late, err);
+    if (!opened || (late && !opened->late) ||
+        openers[i].open(opened, folder, openers[i].name, err)) {
         tokenizer_free(opened);
         return -1;
     }
+    if (late)
+        opened->late->folder = *folder;
     opened->file = openers[i].name;
     opened->set = opened->is_words ? &opened->vocabulary.set : &opened->pipeline.set;
     if (finish(opened, folder, err)) {
@@ -124,17 +140,34 @@ int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, st
     return 0;
 }
 
-int tokenizer_open_if_known(struct tokenizer **tokenizer, const struct folder *folder,
-                            char why[TOKENIZER_WHY_BYTES], struct err *err)
+int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, struct err *err)
+{
+    return open_first(tokenizer, folder, false, err);
+}
+
+static int open_if_known(struct tokenizer **tokenizer, const struct folder *folder, bool for_ids,
+                         char *why, struct err *err)
 {
     struct err found = {0};
     why[0] = '\0';
-    if (!tokenizer_open(tokenizer, folder, &found))
+    if (!open_first(tokenizer, folder, for_ids, &found))
         return 0;
     if (found.kind != ERR_UNSUPPORTED)
         return err_adopt(err, &found);
     strcpy(why, found.text);
     return 0;
+}
+
+int tokenizer_open_if_known(struct tokenizer **tokenizer, const struct folder *folder,
+                            char why[TOKENIZER_WHY_BYTES], struct err *err)
+{
+    return open_if_known(tokenizer, folder, false, why, err);
+}
+
+int tokenizer_open_for_ids(struct tokenizer **tokenizer, const struct folder *folder,
+                           char why[TOKENIZER_WHY_BYTES], struct err *err)
+{
+    return open_if_known(tokenizer, folder, true, why, err);
 }
 
 int tokenizer_check_ids(const struct tokenizer *tokenizer, const struct folder *folder,
@@ -253,12 +286,32 @@ int tokenizer_add_special(struct tokenizer *tokenizer, struct err *err)
 
 /* --- texts and ids ---------------------------------------------------------------------------- */
 
+/* What cuts texts. */
+static const struct pipeline *whole_pipeline(const struct tokenizer *tokenizer, struct err *err)
+{
+    struct late_pipeline *late = tokenizer->late;
+    if (!late)
+        return &tokenizer->pipeline;
+    if (late->opened)
+        return &late->pipeline;
+    if (pipeline_open_merges(&late->pipeline, &late->folder, err))
+        return NULL;
+    if (tokenizer_config_apply(&tokenizer->config, &late->pipeline, err)) {
+        pipeline_release(&late->pipeline);
+        return NULL;
+    }
+    late->opened = true;
+    return &late->pipeline;
+}
+
 static int encode_bare(const struct tokenizer *tokenizer, struct token_list *list,
                        const struct token_text *text, struct err *err)
 {
     if (tokenizer->is_words)
         return words_encode(&tokenizer->vocabulary, list, text->bytes, text->size, err);
-    struct encoder encoder = {.pipeline = &tokenizer->pipeline, .list = list};
+    struct encoder encoder = {.pipeline = whole_pipeline(tokenizer, err), .list = list};
+    if (!encoder.pipeline)
+        return -1;
     int failed = encoder_run(&encoder, text, err);
     encoder_release(&encoder);
     return failed;
@@ -321,7 +374,7 @@ int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list,
 
 bool tokenizer_knows_all(const struct tokenizer *tokenizer)
 {
-    return !tokenizer->is_words && pipeline_knows_all(&tokenizer->pipeline);
+    return !tokenizer->is_words && !tokenizer->late && pipeline_knows_all(&tokenizer->pipeline);
 }
 
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size)

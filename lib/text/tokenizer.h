@@ -41,6 +41,11 @@ enum { TOKENIZER_WHY_BYTES = ERR_TEXT_BYTES };
 int tokenizer_open_if_known(struct tokenizer **tokenizer, const struct folder *folder,
                             char why[TOKENIZER_WHY_BYTES], struct err *err);
 
+/* The same for ids: of vocab.json and merges.txt no more is read than labels need, until a text is
+ * cut, by one thread; the folder lives as long. */
+int tokenizer_open_for_ids(struct tokenizer **tokenizer, const struct folder *folder,
+                           char why[TOKENIZER_WHY_BYTES], struct err *err);
+
 /* True where the words of a vocab.json alone are the pieces of a byte-level BPE, so that a text is
  * cut otherwise than with its merges.txt. */
 bool tokenizer_lacks_merges(const struct tokenizer *tokenizer);

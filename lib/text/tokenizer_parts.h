@@ -4,16 +4,25 @@
 #ifndef ATTN_TEXT_TOKENIZER_PARTS_H
 #define ATTN_TEXT_TOKENIZER_PARTS_H
 
+#include "base/folder.h"
 #include "text/pipeline.h"
 #include "text/shown_tokens.h"
 #include "text/tokenizer_config.h"
 #include "text/words.h"
+
+/* What cuts texts where a tokenizer was opened for labels: read for the first text. */
+struct late_pipeline {
+    struct folder folder;
+    struct pipeline pipeline;
+    bool opened;
+};
 
 struct tokenizer {
     const char *file; /* with its words */
     bool is_words;    /* the one of these two that is filled */
     struct vocabulary vocabulary;
     struct pipeline pipeline;
+    struct late_pipeline *late;  /* NULL: the pipeline is whole */
     const struct token_set *set; /* of that one */
     struct shown_tokens shown;
     struct tokenizer_config config;

@@ -96,6 +96,56 @@ int word_table_enter(struct word_table *table, enum word_entered *entered, struc
     return 0;
 }
 
+int word_table_place(struct word_table *table, bool *free, struct word_place place, size_t id,
+                     struct err *err)
+{
+    if (make_room(table, id, err))
+        return -1;
+    *free = table->places[id].form == WORD_ABSENT;
+    if (*free)
+        table->places[id] = place;
+    return 0;
+}
+
+/* Room to find so many words. */
+static int make_slots(struct word_table *table, size_t most_words, struct err *err)
+{
+    size_t slots = 16;
+    while (slots < 2 * most_words)
+        slots *= 2;
+    table->mask = slots - 1;
+    table->slots = arena_alloc(&table->arena, slots, sizeof *table->slots, err);
+    return table->slots ? 0 : -1;
+}
+
+int word_table_index(struct word_table *table, bool *single, struct err *err)
+{
+    enum { AHEAD = 8 };
+    struct word_key keys[AHEAD]; /* a ring of words whose slots are on their way */
+    *single = true;
+    if (make_slots(table, table->most_words, err))
+        return -1;
+    for (size_t next = 0; *single && next < table->size + AHEAD; next++) {
+        struct word_place place =
+            next < AHEAD ? (struct word_place){0} : table->places[next - AHEAD];
+        if (place.form != WORD_ABSENT) {
+            struct word word = {table->bytes + place.start, place.size};
+            struct word_key *key = &keys[next % AHEAD];
+            struct word_slot *slot = find(table, word, key);
+            *single = !slot->kind;
+            *slot = (struct word_slot){key->first, key->rest,
+                                       (uint32_t)(next - AHEAD) << WORD_ID_SHIFT | key->kind};
+        }
+        if (next >= table->size || table->places[next].form == WORD_ABSENT)
+            continue;
+        place = table->places[next];
+        struct word word = {table->bytes + place.start, place.size};
+        keys[next % AHEAD] = word_key_near(word, place.form);
+        word_table_prefetch(table, &keys[next % AHEAD]);
+    }
+    return 0;
+}
+
 int word_table_begin(struct word_table *table, size_t most_words, size_t most_bytes,
                      struct err *err)
 {
@@ -103,14 +153,8 @@ int word_table_begin(struct word_table *table, size_t most_words, size_t most_by
         return err_set(err, "expected at most %d bytes of words, found %zu", WORD_BYTES_MAX,
                        most_bytes);
     table->most_words = most_words;
-    size_t slots = 16;
-    while (slots < 2 * most_words)
-        slots *= 2;
-    table->mask = slots - 1;
     table->bytes = arena_room(&table->arena, most_bytes + WORD_NEAR_BYTES, 1, err);
-    table->slots =
-        table->bytes ? arena_alloc(&table->arena, slots, sizeof *table->slots, err) : NULL;
-    return table->slots ? 0 : -1;
+    return table->bytes && !make_slots(table, most_words, err) ? 0 : -1;
 }
 
 int word_table_add(struct word_table *table, struct word word, size_t id, struct err *err)
@@ -154,9 +198,26 @@ void word_table_prefetch(const struct word_table *table, const struct word_key *
     __builtin_prefetch(&table->slots[key->hash & table->mask]);
 }
 
+/* Of a table that was not indexed. */
+static bool look_for(const struct word_table *table, struct word word, enum word_form form,
+                     uint32_t *id)
+{
+    for (size_t i = 0; i < table->size; i++) {
+        struct word_place place = table->places[i];
+        if (place.size != word.size || place.form != form ||
+            memcmp(table->bytes + place.start, word.bytes, word.size) != 0)
+            continue;
+        *id = (uint32_t)i;
+        return true;
+    }
+    return false;
+}
+
 bool word_table_find_key(const struct word_table *table, struct word word,
                          const struct word_key *key, uint32_t *id)
 {
+    if (!table->slots)
+        return look_for(table, word, key->kind & WORD_FORM_BITS, id);
     const struct word_slot *slot = find(table, word, key);
     if (!slot->kind)
         return false;

@@ -27,6 +27,8 @@ enum {
     WORD_BYTES_MAX = (1 << 30) - 1, /* of all words */
 };
 
+size_t word_table_id_limit(size_t file_bytes);
+
 enum word_form {
     WORD_ABSENT, /* no word has this id */
     WORD_BYTES,  /* written in the alphabet */
@@ -49,7 +51,13 @@ struct word_place {
 };
 
 /* What a word is found by: all bytes of a short one, so that nothing else has to be looked at. */
-enum { WORD_KEY_BYTES = 12, WORD_KEY_LONG = 0xFC, WORD_ID_SHIFT = 8, WORD_NEAR_BYTES = 16 };
+enum {
+    WORD_KEY_BYTES = 12,
+    WORD_KEY_LONG = 0xFC,
+    WORD_FORM_BITS = 3,
+    WORD_ID_SHIFT = 8,
+    WORD_NEAR_BYTES = 16,
+};
 
 struct word_key {
     uint64_t first; /* the first 8; of a long word a hash */
@@ -72,9 +80,9 @@ struct word_table {
     size_t room;
     char *bytes;
     size_t used_bytes;
-    double *scores; /* [room] by id, of ["word", -1.5]; NULL: there are none */
-    struct word_slot *slots;
-    size_t mask; /* slots - 1 */
+    double *scores;          /* [room] by id, of ["word", -1.5]; NULL: there are none */
+    struct word_slot *slots; /* NULL: it was not indexed */
+    size_t mask;             /* slots - 1 */
     struct arena arena;
 };
 
@@ -83,6 +91,14 @@ struct word_table {
  * proportion to the file; words that are empty; what stands twice. On failure nothing is held. */
 int word_table_read(struct word_table *table, struct json_cursor words, enum word_form form,
                     size_t file_bytes, struct err *err);
+
+/* The same of a file that was not checked, where it is {"word": id} in signs alone, as most are;
+ * else `*plain` is false, nothing is held, and word_table_read has to look closer. Until the table
+ * is indexed, a word is found by a look at all of them, and one that stands twice is not noticed;
+ * `*single` is false where one does. */
+int word_table_scan(struct word_table *table, bool *plain, const char *bytes, size_t size,
+                    struct err *err);
+int word_table_index(struct word_table *table, bool *single, struct err *err);
 
 /* The same from another kind of file: begin a table of the form that was set, with room for so many
  * words and bytes; then add word by word. Refused: one that stands twice, or is empty. */
@@ -96,6 +112,10 @@ enum word_entered { WORD_IS_NEW, WORD_IS_KNOWN, WORD_ID_IS_TAKEN };
 
 int word_table_enter(struct word_table *table, enum word_entered *entered, struct word_place place,
                      size_t id, const struct word_key *key, struct err *err);
+
+/* The same without a way to find the word; `*free` tells whether its id was. */
+int word_table_place(struct word_table *table, bool *free, struct word_place place, size_t id,
+                     struct err *err);
 
 void word_table_release(struct word_table *table);
 
@@ -174,6 +194,10 @@ size_t byte_alphabet_decode(char *out, size_t *out_size, const char *text, size_
  * quote or an escape, to what is no sign, or to the limit of what is written. */
 const char *word_signs_read(char **out, const char *limit, const char *text, const char *end,
                             enum word_form form);
+
+/* The same of the escape at `text`, of a document up to `end`: one sign more. False, and nothing
+ * moves, where that is no sign. */
+bool word_escape_read(char **out, const char **text, const char *end);
 
 /* The character that stands for a byte. */
 uint32_t byte_alphabet_sign(unsigned char byte);

@@ -235,6 +235,7 @@ TEST(broken_files_are_named)
          "'1'"},
         {"{\"a\": -1}", "",
          "'x/vocab.json': word 'a': expected an id from 0 to 10000000, found -1"},
+        {"{\"a\": 0, \"a\": 1}", "", "'x/vocab.json': word 'a' stands twice, with the ids 0 and 1"},
         {"{\"a\": 1}", "#version: 0.2\na b c\n",
          "'x/merges.txt': line 2: expected two tokens with a blank between them, found 'a␣b␣c'"},
     };

@@ -213,3 +213,95 @@ TEST(a_vocabulary_of_all_bytes_knows_every_text)
     expect_ids(tokenizer, "é\x01", "195 169 1");
     tokenizer_free(tokenizer);
 }
+
+/* --- for ids ---------------------------------------------------------------------------------- */
+
+static struct tokenizer *open_for_ids(const struct folder *folder)
+{
+    struct tokenizer *tokenizer = NULL;
+    struct err err = {0};
+    char why[TOKENIZER_WHY_BYTES];
+    ck_assert_msg(!tokenizer_open_for_ids(&tokenizer, folder, why, &err), "%s", err.text);
+    ck_assert_str_eq(why, "");
+    ck_assert_ptr_nonnull(tokenizer);
+    return tokenizer;
+}
+
+TEST(for_ids_the_words_are_those_of_a_whole_tokenizer_which_texts_still_get)
+{
+    const struct folder folder = {"test", gpt2_files, 2};
+    struct tokenizer *whole = open_files(gpt2_files, 2);
+    struct tokenizer *tokenizer = open_for_ids(&folder);
+    const char *words[4];
+    size_t sizes[4];
+    size_t size = 0;
+    ck_assert_str_eq(tokenizer_kind(tokenizer), tokenizer_kind(whole));
+    ck_assert_uint_eq(tokenizer_size(tokenizer), 4);
+    for (uint32_t id = 0; id < 4; id++) {
+        words[id] = tokenizer_token(tokenizer, id, &sizes[id]);
+        const char *word = tokenizer_token(whole, id, &size);
+        ck_assert_uint_eq(sizes[id], size);
+        ck_assert_mem_eq(words[id], word, size);
+    }
+    expect_ids(tokenizer, "hi<|endoftext|>i", "2 3 1");
+    expect_ids(tokenizer, "hhi", "0 2");
+    for (uint32_t id = 0; id < 4; id++)
+        ck_assert_ptr_eq(tokenizer_token(tokenizer, id, &size), words[id]);
+    tokenizer_free(tokenizer);
+    tokenizer_free(whole);
+}
+
+TEST(for_ids_merges_are_not_read_until_a_text_is_cut)
+{
+    const struct folder_file files[] = {gpt2_files[1], {"merges.txt", "h i h\n", 6}};
+    const struct folder folder = {"test", files, 2};
+    struct tokenizer *tokenizer = open_for_ids(&folder);
+    struct arena arena = {0};
+    struct tokens tokens = {0};
+    size_t size = 0;
+    ck_assert_mem_eq(tokenizer_token(tokenizer, 2, &size), "hi", 2);
+    for (int twice = 0; twice < 2; twice++) {
+        struct err err = {0};
+        ck_assert_int_eq(tokenizer_encode(tokenizer, &tokens, "hi", 2, &arena, &err), -1);
+        ck_assert_str_eq(err.text, "'test/merges.txt': line 1: expected two tokens with a blank "
+                                   "between them, found 'h␣i␣h'");
+    }
+    tokenizer_free(tokenizer);
+    arena_release(&arena);
+}
+
+TEST(for_ids_a_vocabulary_that_is_not_plain_is_looked_at_closer)
+{
+    static const char *const vocabularies[] = {"{\"a b\": 0, \"爱\": 1}", "[\"a b\", \"爱\"]"};
+    for (size_t i = 0; i < COUNT(vocabularies); i++) {
+        const struct folder_file files[] = {
+            {"vocab.json", vocabularies[i], strlen(vocabularies[i])}, gpt2_files[0]};
+        const struct folder folder = {"test", files, 2};
+        struct tokenizer *tokenizer = open_for_ids(&folder);
+        size_t size = 0;
+        ck_assert_mem_eq(tokenizer_token(tokenizer, 0, &size), "a b", 3);
+        ck_assert_mem_eq(tokenizer_token(tokenizer, 1, &size), "爱", 3);
+        tokenizer_free(tokenizer);
+    }
+}
+
+TEST(for_ids_an_allocation_that_fails_is_an_error)
+{
+    const struct folder folder = {"test", gpt2_files, 2};
+    struct arena arena = {0};
+    struct tokens tokens = {0};
+    int failed = -1;
+    for (size_t nth = 1; failed; nth++) {
+        struct tokenizer *tokenizer = NULL;
+        struct err err = {0};
+        char why[TOKENIZER_WHY_BYTES];
+        heap_fail_at(nth, 0);
+        failed = tokenizer_open_for_ids(&tokenizer, &folder, why, &err) ||
+                 tokenizer_encode(tokenizer, &tokens, "hi", 2, &arena, &err);
+        heap_fail_at(0, 0);
+        ck_assert(!failed || strstr(err.text, "out of memory"));
+        tokenizer_free(tokenizer);
+    }
+    ck_assert_uint_eq(tokens.count, 1);
+    arena_release(&arena);
+}

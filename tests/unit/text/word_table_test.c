@@ -232,3 +232,91 @@ TEST(an_allocation_that_fails_is_an_error)
     }
     ck_assert_uint_gt(nth, 3);
 }
+
+/* --- at a scan -------------------------------------------------------------------------------- */
+
+static bool scan(struct word_table *table, const char *json)
+{
+    bool plain = false;
+    ck_assert_int_eq(word_table_scan(table, &plain, json, strlen(json), NULL), 0);
+    return plain;
+}
+
+TEST(a_plain_vocabulary_is_scanned_and_words_are_found_before_and_after_it_is_indexed)
+{
+    static const char json[] =
+        " {\n\"!\" : 0,\"\\u0120the\":2, \"\\u00c4\\u0142\": 1,\t\"\\\"\\\\a\": 4, "
+        "\"Ġthe_longest_of_them\": 260000, \"<|endoftext|>\": 3\r} ";
+    struct word_table table = {0};
+    bool single = false;
+    ck_assert(scan(&table, json));
+    ck_assert_uint_eq(table.size, 260001);
+    ck_assert_ptr_null(table.slots);
+    for (int indexed = 0; indexed <= 1; indexed++) {
+        uint32_t id = 77;
+        expect_word(&table, 0, "!", 1, WORD_BYTES);
+        expect_word(&table, 1, "\xC4\xA0", 2, WORD_BYTES);
+        expect_word(&table, 2, " the", 4, WORD_BYTES);
+        expect_word(&table, 3, "<|endoftext|>", 13, WORD_BYTES);
+        expect_word(&table, 4, "\"\\a", 3, WORD_BYTES);
+        expect_word(&table, 260000, " the_longest_of_them", 20, WORD_BYTES);
+        ck_assert(!word_table_find(&table, "the", 3, WORD_BYTES, &id));
+        ck_assert(!word_table_find(&table, "!", 1, WORD_TEXT, &id));
+        ck_assert_uint_eq(id, 77);
+        if (!indexed)
+            ck_assert_int_eq(word_table_index(&table, &single, NULL), 0);
+    }
+    ck_assert(single);
+    word_table_release(&table);
+}
+
+TEST(what_is_not_plain_takes_a_closer_look)
+{
+    static const char *const documents[] = {
+        "",
+        "{",
+        "{}",
+        "[]",
+        "[\"a\"]",
+        "{\"a\": 0",
+        "{\"a\": 0,}",
+        "{\"a\": 0} 1",
+        "{\"a\": 0 \"b\": 1}",
+        "{\"a\" 0}",
+        "{\"a",
+        "{\"a\\\"",
+        "{\"a\\\": 0}",
+        "{\"\": 0}",
+        "{\"a b\": 0}",
+        "{\"\xE7\x88\xB1\": 0}",
+        "{\"\\u7231\": 0, \"b\": 1}",
+        "{\"\\u0020\": 0, \"b\": 1}",
+        "{\"\\u01g0\": 0, \"b\": 1}",
+        "{\"\\n     \": 0, \"b\": 1}",
+        "{\"\xC4\": 0}",
+        "{\"a\": -1}",
+        "{\"a\": 00}",
+        "{\"a\": 1.0}",
+        "{\"a\": 1e1}",
+        "{\"a\": }",
+        "{\"a\": \"0\"}",
+        "{\"a\": 400000}",
+        "{\"a\": 99999999999999999999}",
+        "{\"a\": 0, \"b\": 0}",
+    };
+    for (size_t i = 0; i < COUNT(documents); i++) {
+        struct word_table table = {0};
+        ck_assert_msg(!scan(&table, documents[i]), "%s", documents[i]);
+        ck_assert_ptr_null(table.places);
+    }
+}
+
+TEST(a_word_that_stands_twice_is_noticed_when_it_is_indexed)
+{
+    struct word_table table = {0};
+    bool single = true;
+    ck_assert(scan(&table, "{\"a\": 0, \"b\": 1, \"a\": 2}"));
+    ck_assert_int_eq(word_table_index(&table, &single, NULL), 0);
+    ck_assert(!single);
+    word_table_release(&table);
+}
