@@ -3,6 +3,8 @@
 
 #include "text/word_table.h"
 
+enum { LEAST_ENTRY_BYTES = 6 }; /* "a":0, */
+
 struct scan {
     struct word_table *table;
     const char *at;
@@ -38,11 +40,15 @@ static bool read_word(struct scan *scan, struct word_place *place)
     char *out = start;
     if (scan->at >= scan->last_quote || *scan->at != '"')
         return false;
-    scan->at++;
-    do
+    for (scan->at++; *scan->at != '"';) {
+        const char *before = scan->at;
+        if (*scan->at == '\\' && !word_escape_read(&out, &scan->at, scan->last_quote))
+            return false;
         scan->at = word_signs_read(&out, scan->limit, scan->at, scan->end, WORD_BYTES);
-    while (*scan->at == '\\' && word_escape_read(&out, &scan->at, scan->last_quote));
-    if (*scan->at != '"' || out == start)
+        if (scan->at == before)
+            return false;
+    }
+    if (out == start)
         return false;
     scan->at++;
     *place = (struct word_place){
@@ -69,25 +75,20 @@ static bool read_id(struct scan *scan, size_t *id)
 static int read_words(struct scan *scan, struct err *err)
 {
     struct word_place place;
+    size_t count = 0;
     size_t id = 0;
     bool free = true;
     if (!pass(scan, '{'))
         return 0;
     do {
+        count++;
         if (!read_word(scan, &place) || !pass(scan, ':') || !read_id(scan, &id))
             return 0;
         if (word_table_place(scan->table, &free, place, id, err))
             return -1;
     } while (free && pass(scan, ','));
+    scan->table->most_words = count; /* to be indexed */
     return free && pass(scan, '}') && scan->at == scan->end;
-}
-
-static size_t count_quotes(const char *bytes, size_t size)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < size; i++)
-        count += bytes[i] == '"';
-    return count;
 }
 
 int word_table_scan(struct word_table *table, bool *plain, const char *bytes, size_t size,
@@ -100,7 +101,7 @@ int word_table_scan(struct word_table *table, bool *plain, const char *bytes, si
         .last_quote = memrchr(bytes, '"', size),
         .id_limit = word_table_id_limit(size),
     };
-    *table = (struct word_table){.form = WORD_BYTES, .most_words = count_quotes(bytes, size) / 2};
+    *table = (struct word_table){.form = WORD_BYTES, .most_words = size / LEAST_ENTRY_BYTES};
     *plain = scan.last_quote && size <= WORD_BYTES_MAX;
     if (!*plain)
         return 0;
