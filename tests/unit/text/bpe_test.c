@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../rigs/patience.h"
 #include "../unit.h"
 #include "base/heap.h"
 
@@ -175,7 +176,7 @@ TEST(short_and_long_pieces_are_what_the_slow_way_makes_of_them)
     unsigned seed = 1;
     size_t merged = 0;
     struct bpe_piece piece = {0};
-    for (int round = 0; round < 200; round++) {
+    for (size_t round = 0; round < 200 / one_of(2); round++) {
         char text[TEXT_BYTES];
         struct bpe bpe;
         size_t most = round % 2 ? BPE_SHORT_TOKENS : TEXT_BYTES;
@@ -195,7 +196,7 @@ TEST(runs_are_what_the_slow_way_makes_of_them)
 {
     unsigned seed = 1;
     struct bpe_piece piece = {0};
-    for (int round = 0; round < 400; round++) {
+    for (size_t round = 0; round < 400 / one_of(2); round++) {
         char text[TEXT_BYTES];
         struct bpe bpe;
         size_t size = 0;
@@ -214,7 +215,8 @@ TEST(runs_are_what_the_slow_way_makes_of_them)
 }
 
 /* Tokens of four letters that go a piece on, or are its last, or both, and of the letters. */
-static void open_affixed(struct bpe *bpe, struct word_table *words, const char *letters, int round)
+static void open_affixed(struct bpe *bpe, struct word_table *words, const char *letters,
+                         size_t round)
 {
     bpe->words = words;
     *(round % 2 ? &bpe->suffix : &bpe->prefix) = (struct word){round % 2 ? "$" : "#", 1};
@@ -240,7 +242,7 @@ TEST(characters_in_a_row_are_what_the_slow_way_makes_of_their_bytes)
     unsigned seed = 1;
     size_t merged = 0;
     struct bpe_piece piece = {0};
-    for (int round = 0; round < 900; round++) {
+    for (size_t round = 0; round < 900 / one_of(2); round++) {
         char text[TEXT_BYTES];
         struct bpe bpe;
         struct word_table words = {.form = WORD_BYTES};
