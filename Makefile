@@ -241,8 +241,8 @@ test-page: $(BUILD)/attn-cli ## the page of --format html in Chromium, which it 
 
 # Instrumented code makes gcc warn of what cannot happen: warnings are for the other build. It has
 # no clones for several instruction sets: it is for those of this machine, or each multiply-add of
-# plain C is a call, and minutes become an hour. What is debugged has lines, which is all that reports
-# need: the rest is a sixth of the compiler's time.
+# plain C is a call, and minutes become an hour. Lines are all that reports need: the rest
+# of what debuggers know is a sixth of the compiler's time.
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 INSTRUMENTED = -O2 -ftree-vectorize -march=native -g1 -fopenmp-simd -fno-math-errno \
 	-fno-trapping-math

@@ -227,7 +227,7 @@ static struct tokenizer *open_for_ids(const struct folder *folder)
     return tokenizer;
 }
 
-TEST(for_ids_the_words_are_those_of_a_whole_tokenizer_which_texts_still_get)
+TEST(for_ids_words_are_the_same_and_texts_are_cut)
 {
     const struct folder folder = {"test", gpt2_files, 2};
     struct tokenizer *whole = open_files(gpt2_files, 2);
