@@ -1,7 +1,7 @@
 /* plan.h: how a product works through its weight: the one place that decides.
  *
- * W goes in panels of columns, the sum in chunks, x in groups of rows. A round is a group by a panel
- * or a few; within it, for each chunk, kernels take a tile of TILE_ROWS rows at a time.
+ * W goes in panels of columns, the sum in chunks, x in groups of rows. A round is a group by a
+ * panel or a few; within it, for each chunk, kernels take a tile of TILE_ROWS rows at a time.
  */
 #ifndef ATTN_MATH_PLAN_H
 #define ATTN_MATH_PLAN_H
