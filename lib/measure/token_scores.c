@@ -1,9 +1,11 @@
 #include "measure/token_scores.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "lens/continuation.h"
+#include "math/rows.h"
 #include "model/forward.h"
 #include "model/mechanism.h"
 
@@ -34,14 +36,20 @@ struct piece {
     const struct logits_work *work;
     struct matrix logits;
     size_t first;
+    atomic_bool unsound; /* some are no numbers */
 };
 
+/* They are looked through here, where a row stays in a cache for what is done with it. */
 static void see_row(void *context, size_t row, size_t thread)
 {
-    const struct piece *piece = context;
+    struct piece *piece = context;
     const float *logits = piece->logits.data + row * piece->logits.stride;
+    size_t words = piece->logits.columns;
     (void)thread;
-    piece->work->see(piece->work->context, piece->first + row, logits, piece->logits.columns);
+    if (first_nonfinite(logits, words) < words)
+        atomic_store(&piece->unsound, true);
+    else
+        piece->work->see(piece->work->context, piece->first + row, logits, words);
 }
 
 static int make_piece(const struct logits_work *work, size_t first, size_t count, struct err *err)
@@ -52,7 +60,7 @@ static int make_piece(const struct logits_work *work, size_t first, size_t count
     struct run run = {.machine = &viewer->machine,
                       .config = &viewer->model.config,
                       .weights = &viewer->model.weights};
-    struct piece piece = {work, {NULL, count, words, words}, first};
+    struct piece piece = {.work = work, .logits = {NULL, count, words, words}, .first = first};
     struct loop loop = {count, WORTH * (double)count * (double)words, see_row};
     piece.logits.data = arena_room(&viewer->scratch, count, words * sizeof *piece.logits.data, err);
     int failed = !piece.logits.data ||
@@ -60,6 +68,8 @@ static int make_piece(const struct logits_work *work, size_t first, size_t count
                                 work->normed, &viewer->scratch, err);
     if (!failed)
         pool_run(viewer->machine.pool, loop, &piece);
+    if (atomic_load(&piece.unsound))
+        failed = forward_logits_blame(&run, err);
     arena_clear(&viewer->scratch);
     return failed ? -1 : 0;
 }

@@ -37,9 +37,11 @@ int forward(const struct run *run, struct tap *tap, struct arena *arena, struct 
 
 /* Logits [T, V] of rows [T, C] that were kept of a pass, whatever layer they are of: through the
  * final norm, unless they are `normed` already, then as the pass makes its own, to the same bits.
- * The run needs no batch. What is no number is refused. */
+ * The run needs no batch. Whether they are numbers is left to whoever reads them next; where some
+ * are not, the failure names the parameter that caused it. */
 int forward_logits(const struct run *run, struct matrix logits, struct matrix stream, bool normed,
                    struct arena *arena, struct err *err);
+int forward_logits_blame(const struct run *run, struct err *err);
 
 /* Rows of the stream as they enter a layer, x [N, C], and what its heads give, context [N, H·dv].
  * The run's edits are made where all rows are of one token of a text whose length the edits have;

@@ -260,11 +260,11 @@ FOR_EACH_ISA
 size_t likelier(const float *logits, size_t count, uint32_t id)
 {
     float logit = logits[id];
-    size_t before = 0;
-    for (size_t i = 0; i < count; i++)
-        before += logits[i] > logit;
+    uint32_t before = 0; /* as ids */
     for (size_t i = 0; i < id; i++)
-        before += logits[i] == logit;
+        before += logits[i] >= logit;
+    for (size_t i = id; i < count; i++)
+        before += logits[i] > logit;
     return before;
 }
 
@@ -286,9 +286,9 @@ static size_t next_above(const float *logits, size_t at, size_t count, float lea
 {
     enum { PART = 64 };
     for (; at + PART <= count; at += PART) {
-        size_t above = 0;
+        uint32_t above = 0;
         for (size_t i = at; i < at + PART; i++)
-            above += logits[i] > least;
+            above |= logits[i] > least;
         if (above)
             break;
     }
