@@ -81,8 +81,8 @@ int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *
 int figure_write(struct stream *out, enum drawing_form form, const struct figure *figure,
                  struct err *err);
 
-/* What stands before pictures in SVG on a page for browsers. */
-void figure_begin_page(struct stream *out);
+/* What stands before pictures in SVG on a page for browsers; `title` names it. */
+void figure_begin_page(struct stream *out, const char *title);
 
 /* --- sections --------------------------------------------------------------------------------- */
 

@@ -7,16 +7,19 @@
 #include "draw/page_values.h"
 #include "write/format.h"
 
-void figure_begin_page(struct stream *out)
+void figure_begin_page(struct stream *out, const char *title)
 {
     static const char head[] = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
                                "<meta name=\"viewport\" content=\"width=device-width\">\n"
-                               "<title>attn-cli</title>\n"
+                               "<title>";
+    static const char look[] = "</title>\n"
                                "<style>svg { display: block; max-width: 100%; margin: 0 auto }\n"
                                "details { margin: 1em; overflow: auto; font: 14px sans-serif }\n"
                                "caption, th, td { padding: 1px 7px; text-align: right }\n"
                                "caption { text-align: left }</style>\n";
     stream_text(out, head);
+    page_put_text(out, title);
+    stream_text(out, look);
 }
 
 static void put_heading(struct stream *out, const char *scope, const char *text)
@@ -85,15 +88,29 @@ static void put_numbers(struct stream *out, const struct section *section)
     stream_text(out, "</details>\n");
 }
 
+/* "tiny · Life is short · fraction", or "tiny · score of 12 texts"; the user's own as it is. */
+static int begin_page(struct stream *out, const struct figure *figure, const struct report *report,
+                      const struct place *place, struct arena *arena, struct err *err)
+{
+    const char *own = place->style ? place->style->title : NULL;
+    const char *what = report->tensor_count ? report->tensors->made->tensor : "pictures";
+    const char *title =
+        own && *own ? own : arena_format(arena, err, "%s · %s", figure->title, what);
+    if (place->count > 1 && !(own && *own))
+        title = arena_format(arena, err, "%s · %s of %zu texts", report->model, what, place->count);
+    if (title)
+        figure_begin_page(out, title);
+    return title ? 0 : -1;
+}
+
 int figure_write_page(struct stream *out, const struct report *report, const struct place *place,
                       struct err *err)
 {
     struct arena arena = {0};
     struct figure figure;
     const struct style *style = place->style ? place->style : &style_default;
-    if (place->index == 0)
-        figure_begin_page(out);
     int failed = figure_plan(&figure, report, style, &arena, err) ||
+                 (place->index == 0 && begin_page(out, &figure, report, place, &arena, err)) ||
                  figure_write(out, DRAWING_SVG, &figure, err);
     for (size_t i = 0; !failed && i < figure.section_count; i++)
         put_numbers(out, &figure.sections[i]);

@@ -160,7 +160,7 @@ PICTURE(pdf, DRAWING_PDF)
 static int write_html(struct stream *out, const struct measured_list *list,
                       const struct place *place, struct err *err)
 {
-    figure_begin_page(out);
+    figure_begin_page(out, list->title);
     return write_picture(out, DRAWING_SVG, list, place->style, err);
 }
 
