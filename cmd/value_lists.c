@@ -67,12 +67,13 @@ ROWS(measured_formats, "Formats", NULL, measured_forms, measured_form_count, abo
 ROWS(reduction_formats, "Formats of reductions", NULL, measured_forms, measured_form_count, about)
 ROWS(palettes, "Palettes", NULL, palette_rows, palette_count, about)
 EACH(patterns, NULL, NULL, PATTERN_COUNT, splitter_patterns[index].name, NULL)
-ROWS(reductions, "Reductions", ", of each head over all texts", measure_rows, MEASURE_COUNT, about)
+ROWS(reductions, "Reductions", ", of each head over all texts, first queries included",
+     measure_rows, MEASURE_COUNT, about)
 ROWS(measurements, "Measurements", ", medians of all rounds", task_rows, TASK_KINDS, about)
 ROWS(attributions, "Parts", NULL, attribution_ways, ATTRIBUTION_WAYS, about)
 ROWS(patches, "Patches", NULL, patch_overs, PATCH_OVERS, about)
 ROWS(patch_numbers, NULL, NULL, patch_numbers, PATCH_NUMBERS, about)
-ROWS(scores, "Scores", NULL, score_rows, score_row_count, about)
+ROWS(scores, "Scores", ", of all queries but a text's first", score_rows, score_row_count, about)
 ROWS(attention_parts, NULL, NULL, attention_parts, attention_part_count, words)
 
 /* Names that need no explanation, with NULL after the last. */
