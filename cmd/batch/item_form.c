@@ -199,7 +199,7 @@ static int write_csv(struct stream *out, const struct item_measured *item, struc
 static void text_number(struct table *table, float value)
 {
     if (!isnan(value))
-        buf_format(&table->cell, "%.4f", (double)value);
+        buf_format(&table->cell, "%.4f", num_shown((double)value, 4));
     table_put(table);
 }
 

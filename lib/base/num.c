@@ -224,3 +224,12 @@ const char *num_size(char text[NUM_SIZE_BYTES], uint64_t bytes)
     snprintf(text, NUM_SIZE_BYTES, "%.1f %s", value, units[unit]);
     return text;
 }
+
+double num_shown(double value, int decimals)
+{
+    double half = 0.5; /* halfway, printf rounds to even: to 0 */
+    for (int i = 0; i < decimals; i++)
+        half /= 10;
+    bool is_zero = fabs(value) < half || (decimals == 0 && fabs(value) == half);
+    return is_zero ? 0 : value;
+}

@@ -46,4 +46,7 @@ void num_double(char text[NUM_DOUBLE_BYTES], double value);
 size_t num_count(char text[NUM_COUNT_BYTES], uint64_t count);
 const char *num_size(char text[NUM_SIZE_BYTES], uint64_t bytes);
 
+/* The value for printf with so many decimals; 0 for what would read -0.00. */
+double num_shown(double value, int decimals);
+
 #endif

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/num.h"
+
 /* --- cells ------------------------------------------------------------------------------------ */
 
 /* The one of two levels that is farther from the ramp's quiet end: its start, or its middle. */
@@ -56,7 +58,7 @@ static const double CAP = 0.36; /* half the height of a digit, of its size */
 
 static void write_number(char text[NUMBER_BYTES], float value, int decimals)
 {
-    snprintf(text, NUMBER_BYTES, "%.*f", decimals, (double)value);
+    snprintf(text, NUMBER_BYTES, "%.*f", decimals, num_shown((double)value, decimals));
 }
 
 /* The widest number is the lowest or the highest. */

@@ -1,5 +1,3 @@
-#include <math.h>
-
 #include "explain/steps.h"
 
 enum {
@@ -12,11 +10,11 @@ enum {
 static void write_number(struct buf *out, char how, const struct number *number)
 {
     char digits[NUMERAL_BYTES];
-    bool negative = signbit(number->value);
-    numeral_write(digits, number->numeral, how == 't' ? fabsf(number->value) : number->value);
+    numeral_write(digits, number->numeral, number->value);
+    bool negative = *digits == '-';
     if (how == 't')
         buf_text(out, negative ? " - " : " + ");
-    buf_format(out, how == 'f' && negative ? "(%s)" : "%s", digits);
+    buf_format(out, how == 'f' && negative ? "(%s)" : "%s", digits + (how == 't' && negative));
 }
 
 void formula_write(struct buf *out, const char *form, size_t key, const struct number *numbers)

@@ -13,20 +13,21 @@ enum { BEFORE_DECIMALS = 5 }; /* columns for the sign, the whole part and the po
 static const double powers[NUMERAL_DIGITS_MAX + 1] = {1,   1e1, 1e2, 1e3, 1e4,
                                                       1e5, 1e6, 1e7, 1e8, 1e9};
 
-/* "%.*f" of what is not too large, several times as fast. A float times a power of ten, of 24 and
- * of 21 bits at most, is exact in a double, so that there is one rounding, as in printf: to the
- * nearest, or to even. */
+/* "%.*f" of what is not too large, several times as fast, but no sign of what rounds to 0. A float
+ * times a power of ten, of 24 and of 21 bits at most, is exact in a double, so that there is one
+ * rounding, as in printf: to the nearest, or to even. */
 static size_t write_decimals(char text[NUMERAL_BYTES], int digits, float value)
 {
     char reversed[NUMERAL_BYTES];
     size_t size = 0;
     uint64_t rest = (uint64_t)llrint(fabs((double)value) * powers[digits]);
+    bool is_zero = rest == 0;
     for (int place = 0; place <= digits || rest > 0; place++, rest /= 10) {
         if (place == digits && digits > 0)
             reversed[size++] = '.';
         reversed[size++] = (char)('0' + rest % 10);
     }
-    if (signbit(value))
+    if (signbit(value) && !is_zero)
         reversed[size++] = '-';
     for (size_t i = 0; i < size; i++)
         text[i] = reversed[size - 1 - i];
@@ -41,8 +42,8 @@ size_t numeral_write(char text[NUMERAL_BYTES], struct numeral numeral, float val
         return write_decimals(text, digits, value);
     if (numeral.scientific)
         digits = digits > 2 ? digits - 2 : 1;
-    int size =
-        snprintf(text, NUMERAL_BYTES, numeral.scientific ? "%.*e" : "%.*f", digits, (double)value);
+    int size = snprintf(text, NUMERAL_BYTES, numeral.scientific ? "%.*e" : "%.*f", digits,
+                        value == 0 ? 0 : (double)value);
     return size > 0 ? (size_t)size : 0;
 }
 
@@ -66,21 +67,15 @@ struct numeral_range numeral_range_empty(void)
     return (struct numeral_range){.low = INFINITY, .high = -INFINITY};
 }
 
-/* -0 equals 0, and fminf may return either: the sign decides. */
-static bool is_below(float a, float b)
-{
-    return a < b || (a == b && signbit(a) && !signbit(b));
-}
-
 void numeral_range_add(struct numeral_range *range, float value)
 {
     if (!isfinite(value)) {
         range->infinite = true;
         return;
     }
-    if (is_below(value, range->low))
+    if (value < range->low)
         range->low = value;
-    if (is_below(range->high, value))
+    if (value > range->high)
         range->high = value;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/num.h"
 #include "math/rng.h"
 
 enum { NO_WORD = 0, RELATIONS_MAX = 4096, OFFSETS = 64 /* the farthest that is tried */ };
@@ -294,7 +295,8 @@ static void fill_row(const struct gold *gold, const struct gold_relation *relati
 static const char *cell_text(float value, size_t column, struct arena *arena, struct err *err)
 {
     bool whole = column != ACCURACY && column != RANDOM && column != BY_OFFSET;
-    return arena_format(arena, err, whole ? "%.0f" : "%.4f", (double)value);
+    return arena_format(arena, err, whole ? "%.0f" : "%.4f",
+                        num_shown((double)value, whole ? 0 : 4));
 }
 
 static int fill(struct sheet *sheets, const struct gold *gold, struct arena *arena, struct err *err)

@@ -1,3 +1,4 @@
+#include "base/num.h"
 #include "measure/head_scores.h"
 
 #include <math.h>
@@ -125,7 +126,8 @@ static size_t scores_that_fit(const struct scores *scores)
 static void write_number(char text[NUMBER_BYTES], const struct layout *layout, double value)
 {
     for (int digits = layout->digits; digits >= 0; digits--)
-        if ((size_t)snprintf(text, NUMBER_BYTES, "%.*f", digits, value) <= layout->width)
+        if ((size_t)snprintf(text, NUMBER_BYTES, "%.*f", digits, num_shown(value, digits)) <=
+            layout->width)
             break;
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/utf8.h"
 #include "lens/continuation.h"
 #include "measure/score_view.h"
@@ -42,7 +43,7 @@ static struct line line_at(const struct score_view *view, const struct scored_te
 
 static const char *write_number(char text[NUMBER_BYTES], double value)
 {
-    snprintf(text, NUMBER_BYTES, isnan(value) ? "" : "%.4f", value);
+    snprintf(text, NUMBER_BYTES, isnan(value) ? "" : "%.4f", num_shown(value, 4));
     return text;
 }
 
@@ -93,7 +94,7 @@ static void add_best(struct table *table, const struct score_view *view,
             label_token(&table->cell, &own, 1, 0);
         else
             buf_format(&table->cell, "%u", likely->id);
-        buf_format(&table->cell, " %.2f", (double)likely->logprob);
+        buf_format(&table->cell, " %.2f", num_shown((double)likely->logprob, 2));
     }
     table_put(table);
 }
@@ -187,7 +188,8 @@ static void write_sum(struct stream *out, const struct score_view *view,
 {
     stream_format(out, "%zu token%s scored", sum->tokens, sum->tokens == 1 ? "" : "s");
     if (sum->tokens)
-        stream_format(out, " · logprob %.4f · %.4f %s a token · perplexity %.4f", sum->logprob,
+        stream_format(out, " · logprob %.4f · %.4f %s a token · perplexity %.4f",
+                      num_shown(sum->logprob, 4),
                       score_surprisal(view, sum->logprob) / (double)sum->tokens, score_unit(view),
                       score_perplexity(sum));
     stream_char(out, '\n');

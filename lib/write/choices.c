@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/num.h"
 #include "write/json_report.h"
 #include "write/table.h"
 #include "text/label.h"
@@ -58,7 +59,7 @@ static void fit(struct table_column *columns, const struct choices *choices, str
         const struct likely *chosen = &choices->items[i].chosen;
         char number[NUMBER_BYTES];
         table_fit_number(&columns[ID], chosen->id);
-        snprintf(number, sizeof number, "%.4f", (double)chosen->logprob);
+        snprintf(number, sizeof number, "%.4f", num_shown((double)chosen->logprob, 4));
         table_fit(&columns[LOGPROB], number);
         buf_clear(text);
         add_visible(text, choices, i, chosen->id);
@@ -74,11 +75,11 @@ static void write_choice(struct table *table, const struct choices *choices, siz
     table_number(table, choice->chosen.id);
     add_visible(&table->cell, choices, index, choice->chosen.id);
     table_put(table);
-    table_format(table, "%.4f", (double)choice->chosen.logprob);
+    table_format(table, "%.4f", num_shown((double)choice->chosen.logprob, 4));
     for (size_t i = 0; i < choice->best_count; i++) {
         buf_text(&table->cell, i ? "  " : "");
         add_visible(&table->cell, choices, index, choice->best[i].id);
-        buf_format(&table->cell, " %.2f", (double)choice->best[i].logprob);
+        buf_format(&table->cell, " %.2f", num_shown((double)choice->best[i].logprob, 2));
     }
     table_put(table);
     table_end(table);

@@ -184,7 +184,8 @@ class MatrixView {
                 if (!level) continue;
                 const value =
                     data[(row + this.first) * tensor.columnCount + column + this.leftmost];
-                const text = Math.abs(value) < 100 ? value.toFixed(2) : value.toPrecision(3);
+                const shown = Math.abs(value) < 0.005 ? 0 : value;
+                const text = Math.abs(value) < 100 ? shown.toFixed(2) : value.toPrecision(3);
                 context.fillStyle = inkOn(ramp[level]);
                 context.fillText(
                     text,

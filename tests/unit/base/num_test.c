@@ -313,3 +313,20 @@ TEST(sizes_are_written_for_people)
         ck_assert_str_eq(num_size(text, cases[i].bytes), cases[i].text);
     }
 }
+
+TEST(what_rounds_to_zero_is_shown_without_a_sign)
+{
+    static const double values[] = {0,        -0.0, 0.004,  -0.004,  -0.00499,
+                                    -0.00501, -0.4, -0.501, -0.0625, -1e-9,
+                                    -5e-324,  0.06, -0.5,   -1,      1234.5};
+    for (size_t i = 0; i < COUNT(values); i++)
+        for (int decimals = 0; decimals <= 9; decimals++) {
+            char text[64];
+            char expected[64];
+            snprintf(expected, sizeof expected, "%.*f", decimals, values[i]);
+            if (*expected == '-' && strspn(expected, "-0.") == strlen(expected))
+                memmove(expected, expected + 1, strlen(expected));
+            snprintf(text, sizeof text, "%.*f", decimals, num_shown(values[i], decimals));
+            ck_assert_str_eq(text, expected);
+        }
+}

@@ -74,7 +74,7 @@ TEST(in_latex_infinity_is_a_sign_and_exponents_have_no_blanks)
 }
 
 /* Of all sizes, signs and numbers of decimals; many of these are halfway between two numerals. */
-TEST(decimals_are_those_of_printf)
+TEST(decimals_are_those_of_printf_but_nothing_is_minus_0)
 {
     static const float edges[] = {0,       -0.0f,   0.5f,        1.5f,   2.5f,
                                   -0.125f, 0.375f,  999.9995f,   1e6f,   999999.94f,
@@ -87,6 +87,8 @@ TEST(decimals_are_those_of_printf)
         struct numeral numeral = {.digits = (int)(i % (NUMERAL_DIGITS_MAX + 1))};
         for (int step = 0; step < 3; step++, value /= 97) {
             snprintf(expected, sizeof expected, "%.*f", numeral.digits, (double)value);
+            if (*expected == '-' && strspn(expected, "-0.") == strlen(expected))
+                memmove(expected, expected + 1, strlen(expected));
             ck_assert_uint_eq(numeral_write(text, numeral, value), strlen(expected));
             ck_assert_str_eq(text, expected);
         }
@@ -125,13 +127,13 @@ TEST(no_number_of_a_range_is_wider_than_it_says)
     }
 }
 
-TEST(a_minus_before_zero_has_its_column)
+TEST(zero_has_no_minus_and_no_column_for_one)
 {
     static const float zeros[2][2] = {{0, -0.0f}, {-0.0f, 0}};
     for (size_t i = 0; i < COUNT(zeros); i++) {
         struct numeral_range range = numeral_range_empty();
         numeral_range_add(&range, zeros[i][0]);
         numeral_range_add(&range, zeros[i][1]);
-        ck_assert_uint_eq(numeral_width(&range, numeral_of_range(&range, 4)), strlen("-0.0000"));
+        ck_assert_uint_eq(numeral_width(&range, numeral_of_range(&range, 4)), strlen("0.0000"));
     }
 }
