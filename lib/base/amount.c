@@ -36,13 +36,13 @@ double median(const double *first, size_t step_bytes, size_t count, double *sort
     return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 }
 
-const char *bar_draw(char bar[BAR_BYTES], double share)
+const char *bar_draw(char bar[BAR_BYTES], double share, int columns)
 {
     enum { EIGHTHS = 8 };
     static const char *const parts[EIGHTHS] = {" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-    int eighths = (int)lround(fmax(fmin(share, 1), 0) * BAR_COLUMNS * EIGHTHS);
+    int eighths = (int)lround(fmax(fmin(share, 1), 0) * columns * EIGHTHS);
     char *at = bar;
-    for (int column = 0; column < BAR_COLUMNS; column++, eighths -= EIGHTHS) {
+    for (int column = 0; column < columns; column++, eighths -= EIGHTHS) {
         const char *part = eighths >= EIGHTHS ? "█" : parts[eighths > 0 ? eighths : 0];
         at += snprintf(at, (size_t)(bar + BAR_BYTES - at), "%s", part);
     }

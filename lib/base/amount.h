@@ -22,8 +22,8 @@ double median(const double *first, size_t step_bytes, size_t count, double *sort
 
 enum { BAR_COLUMNS = 16, BAR_BYTES = 3 * BAR_COLUMNS + 1 };
 
-/* A bar in eighths of a column, ██████▊, blanks after it; shares are cut to 0 … 1. Returns `bar`.
- */
-const char *bar_draw(char bar[BAR_BYTES], double share);
+/* A bar in eighths of a column, ██████▊, blanks after it, BAR_COLUMNS wide at most; shares are cut
+ * to 0 … 1. Returns `bar`. */
+const char *bar_draw(char bar[BAR_BYTES], double share, int columns);
 
 #endif

@@ -10,6 +10,10 @@ static void put_limits(struct json_writer *json, const char *name,
     for (int form = 0; form < FMA_FORMS; form++)
         if (limits->fma[form] > 0)
             json_put_float(json, fma_rows[form].name, (float)limits->fma[form]);
+    for (int i = 0; i < PRECISIONS; i++)
+        if (limits->kernel[i] > 0)
+            json_put_float(json, i == PRECISION_FP32 ? "kernel" : "kernel_bf16",
+                           (float)limits->kernel[i]);
     json_put_float(json, "read", (float)limits->read);
     json_put_close(json, '}');
 }
@@ -31,6 +35,7 @@ static void put_result(struct json_writer *json, const struct bench_result *resu
         json_put_float(json, "operations", (float)result->work.operations);
         json_put_float(json, "bytes", (float)result->work.bytes);
         json_put_float(json, "of_compute", (float)median->of_compute);
+        json_put_float(json, "of_kernel", (float)median->of_kernel);
         json_put_float(json, "of_memory", (float)median->of_memory);
     }
     if (median->over > 0)

@@ -8,7 +8,7 @@
 #include "text/label.h"
 #include "write/table.h"
 
-enum { NUMBER_BYTES = AMOUNT_BYTES };
+enum { NUMBER_BYTES = AMOUNT_BYTES, SHARE_COLUMNS = 8 };
 
 /* "124,439,808" */
 static const char *grouped(char text[NUMBER_BYTES], size_t number)
@@ -56,20 +56,30 @@ static void write_limits(struct table *table, const struct bench_report *report)
         snprintf(name, sizeof name, "  compute, %s", fma_rows[form].name);
         write_limit(table, name, alone->fma[form], together->fma[form], "GFLOP/s");
     }
+    for (int precision = 0; precision < PRECISIONS; precision++)
+        if (alone->kernel[precision] > 0)
+            write_limit(table, precision == PRECISION_FP32 ? "  a kernel in cache" : "  in bf16",
+                        alone->kernel[precision], together->kernel[precision], "GFLOP/s");
     write_limit(table, "  memory, read", alone->read, together->read, "GB/s");
 }
 
 /* --- the model ------------------------------------------------------------------------------- */
 
-/* What binds is the limit that the task comes nearest to. */
+/* What binds is the limit that the task comes nearest to. Where that is not memory, there is also
+ * the share of what a kernel does in a cache. */
 static void write_share(struct table *table, const struct bench_sample *sample)
 {
     bool memory = sample->of_memory > sample->of_compute;
     double share = memory ? sample->of_memory : sample->of_compute;
     char bar[BAR_BYTES];
-    buf_format(&table->cell, "%s %3.0f %% %s", bar_draw(bar, share), 100 * share,
+    bool times = sample->over > 0 || sample->faster > 0;
+    buf_format(&table->cell, "%s %3.0f %% %s", bar_draw(bar, share, SHARE_COLUMNS), 100 * share,
                memory ? "memory" : "compute");
-    if (sample->over > 0 || sample->faster > 0)
+    if (!memory)
+        buf_format(&table->cell, " %4.0f %%", 100 * sample->of_kernel);
+    else if (times)
+        buf_format(&table->cell, "%8s", "");
+    if (times)
         buf_format(&table->cell, "  %.2f ×", sample->faster > 0 ? sample->faster : sample->over);
     table_put(table);
 }
@@ -103,7 +113,8 @@ static void write_results(struct table *table, const struct bench_report *report
         {"tokens", .width = 10},
         {"time", .width = 10},
         {"tokens/s", .width = 10},
-        {half ? "of what the machine can do     faster" : "of what the machine can do", .gap = 2},
+        {half ? "of what it can do   of kernel  faster" : "of what it can do   of kernel",
+         .gap = 2},
     };
     table_begin(table, columns, 5);
     table_titles(table);

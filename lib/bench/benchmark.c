@@ -16,6 +16,7 @@ struct bench {
     struct bench_subject subject;
     struct pool *alone;
     struct peak_memory memory;
+    struct peak_kernel kernel;
     enum fma_form best; /* the form with the highest peak */
     struct task_list tasks;
     struct bench_sample *samples;            /* [task][round] */
@@ -37,24 +38,37 @@ static void find_best_form(struct bench *bench)
     }
 }
 
-static void measure_limits(struct bench_limits *limits, struct pool *pool,
-                           struct peak_memory *memory)
+static double measure_kernel(struct bench *bench, struct pool *pool, enum precision precision)
+{
+    struct kernels *kernels = bench->subject.viewer.machine.kernels;
+    return precision <= bench->plan->choice.precision
+               ? peak_kernel(pool, kernels, &bench->kernel, precision)
+               : 0;
+}
+
+static void measure_limits(struct bench *bench, struct bench_limits *limits, struct pool *pool)
 {
     limits->threads = pool_threads(pool);
     for (int form = 0; form < FMA_FORMS; form++)
         limits->fma[form] = peak_fma(pool, (enum fma_form)form);
-    limits->read = peak_read(pool, memory);
+    for (int precision = 0; precision < PRECISIONS; precision++)
+        limits->kernel[precision] = measure_kernel(bench, pool, (enum precision)precision);
+    limits->read = peak_read(pool, &bench->memory);
 }
 
-/* What stands before and after each measurement: two of the limits, with all threads. */
+/* What stands before and after each measurement: some of the limits, with all threads. */
 struct bracket {
     double compute, memory;
+    double kernel[PRECISIONS];
 };
 
 static struct bracket measure_bracket(struct bench *bench)
 {
     struct pool *pool = bench->subject.viewer.machine.pool;
-    return (struct bracket){peak_fma(pool, bench->best), peak_read(pool, &bench->memory)};
+    struct bracket bracket = {peak_fma(pool, bench->best), peak_read(pool, &bench->memory), {0}};
+    for (int precision = 0; precision < PRECISIONS; precision++)
+        bracket.kernel[precision] = measure_kernel(bench, pool, (enum precision)precision);
+    return bracket;
 }
 
 /* --- measuring ------------------------------------------------------------------------------- */
@@ -96,8 +110,10 @@ static void judge(const struct bench *bench, const struct task *task, struct ben
     enum pair_way way = kernels_pair_way(bench->subject.viewer.machine.kernels);
     double products = task->precision == PRECISION_BF16 ? pair_way_products(way) : 1;
     double compute = products * (before.compute + after.compute) / 2;
+    double kernel = (before.kernel[task->precision] + after.kernel[task->precision]) / 2;
     double memory = (before.memory + after.memory) / 2;
     sample->of_compute = work.operations / compute / sample->seconds;
+    sample->of_kernel = work.operations / kernel / sample->seconds;
     if (work.bytes > (double)bench->memory.cache_bytes)
         sample->of_memory = work.bytes / memory / sample->seconds;
 }
@@ -131,8 +147,8 @@ static void tell(const struct bench *bench, size_t round, size_t index)
 /* The limits after one task are those before the next. */
 static int run_round(struct bench *bench, size_t round, struct err *err)
 {
-    measure_limits(&bench->alones[round], bench->alone, &bench->memory);
-    measure_limits(&bench->togethers[round], bench->subject.viewer.machine.pool, &bench->memory);
+    measure_limits(bench, &bench->alones[round], bench->alone);
+    measure_limits(bench, &bench->togethers[round], bench->subject.viewer.machine.pool);
     struct bracket before = measure_bracket(bench);
     for (size_t i = 0; i < bench->tasks.count; i++) {
         const struct task *task = &bench->tasks.items[i];
@@ -230,6 +246,7 @@ static struct bench_sample median_sample(const struct bench_sample *samples, siz
     return (struct bench_sample){
         .seconds = median(&samples->seconds, step, count, sorted),
         .of_compute = median(&samples->of_compute, step, count, sorted),
+        .of_kernel = median(&samples->of_kernel, step, count, sorted),
         .of_memory = median(&samples->of_memory, step, count, sorted),
         .over = median(&samples->over, step, count, sorted),
         .faster = median(&samples->faster, step, count, sorted),
@@ -243,6 +260,8 @@ static struct bench_limits median_limits(const struct bench_limits *limits, size
     struct bench_limits medians = {.threads = limits->threads};
     for (int form = 0; form < FMA_FORMS; form++)
         medians.fma[form] = median(&limits->fma[form], step, count, sorted);
+    for (int precision = 0; precision < PRECISIONS; precision++)
+        medians.kernel[precision] = median(&limits->kernel[precision], step, count, sorted);
     medians.read = median(&limits->read, step, count, sorted);
     return medians;
 }
@@ -326,7 +345,9 @@ static int prepare(struct bench *bench, struct err *err)
         return -1;
     viewer_set_precision(&bench->subject.viewer, PRECISION_FP32, !plan->no_amx);
     if (task_list_make(&bench->tasks, &plan->choice, config, arena, err) ||
-        pool_open(&bench->alone, 1, err) || peak_memory_init(&bench->memory, arena, err))
+        pool_open(&bench->alone, 1, err) || peak_memory_init(&bench->memory, arena, err) ||
+        peak_kernel_init(&bench->kernel, pool_threads(bench->subject.viewer.machine.pool), arena,
+                         err))
         return -1;
     size_t samples = bench->tasks.count * plan->rounds;
     bench->samples = arena_alloc(arena, samples, sizeof *bench->samples, err);

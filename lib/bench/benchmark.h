@@ -155,6 +155,19 @@ fma_loop *fma_loop_find(enum fma_form form);
 /* Floating-point operations a second on all threads of the pool, two a multiply-add; or 0. */
 double peak_fma(struct pool *pool, enum fma_form form);
 
+/* The same of one kernel (kernel.h) as products of packed weights call it, its operands in a cache:
+ * what is left of the limits above where memory is no matter. */
+struct peak_kernel {
+    struct kernel kernel;
+    uint32_t *weights, *inputs; /* floats, or pairs of bf16 */
+    float *sums;                /* of each thread its own */
+};
+
+int peak_kernel_init(struct peak_kernel *peak, size_t threads, struct arena *arena,
+                     struct err *err);
+double peak_kernel(struct pool *pool, struct kernels *kernels, struct peak_kernel *peak,
+                   enum precision precision);
+
 /* More memory than the caches hold; and bytes a second that all threads together read from it. */
 struct peak_memory {
     float *data;
@@ -182,12 +195,14 @@ struct bench_limits {
     size_t threads;
     double fma[FMA_FORMS]; /* 0: this processor does not have it */
     double read;
+    double kernel[PRECISIONS]; /* 0: it was not asked for */
 };
 
 /* A measurement, or the median of several. */
 struct bench_sample {
     double seconds;
     double of_compute; /* the share of the multiply-adds that the machine can do */
+    double of_kernel;  /* the same of what one kernel does in a cache, in the task's precision */
     double of_memory;  /* the same of what memory gives; 0 where the weights fit the caches */
     double over;       /* in-place, capture: prefill of the same length takes 1; else 0 */
     double faster;     /* bf16: so many times as fast as float32; else 0 */

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "math/avx512.h"
+#include "math/gemm.h"
 #include "math/isa.h"
 
 /* A limit is the best of a few short windows: whoever else has the processor for a while spoils
@@ -89,43 +90,102 @@ fma_loop *fma_loop_find(enum fma_form form)
 
 const struct fma_row fma_rows[FMA_FORMS] = {{"avx512", 16}, {"avx2", 8}, {"plain", 4}};
 
-struct fma_job {
-    fma_loop *loop;
+/* What is done again and again, on every thread. */
+struct rate_job {
+    void (*call)(const void *context, size_t thread);
+    const void *context;
     double begin, end; /* calls are counted between these moments, one a round at least */
     atomic_size_t calls;
 };
 
-static void repeat_loop(void *context, size_t round, size_t thread)
+static void repeat_call(void *context, size_t round, size_t thread)
 {
-    struct fma_job *job = context;
+    struct rate_job *job = context;
     size_t calls = 0;
-    (void)round, (void)thread;
+    (void)round;
     while (clock_seconds() < job->begin)
-        result = job->loop();
+        job->call(job->context, thread);
     do {
-        result = job->loop();
+        job->call(job->context, thread);
         calls++;
     } while (clock_seconds() < job->end);
     atomic_fetch_add(&job->calls, calls);
 }
 
-static double fma_window(struct pool *pool, enum fma_form form, fma_loop *loop)
+/* Calls a second, of all threads. */
+static double rate_of(struct pool *pool, void (*call)(const void *context, size_t thread),
+                      const void *context)
 {
     size_t threads = pool_threads(pool);
-    struct fma_job job = {.loop = loop, .begin = clock_seconds() + (threads > 1 ? SETTLING : 0)};
-    job.end = job.begin + WINDOW;
-    pool_run(pool, (struct loop){threads, ALL_THREADS, repeat_loop}, &job);
-    double operations = 2.0 * FMA_STEPS * FMA_CHAINS * fma_rows[form].lanes;
-    return operations * (double)job.calls / (clock_seconds() - job.begin);
+    double best = 0;
+    for (int i = 0; i < WINDOWS; i++) {
+        double begin = clock_seconds() + (threads > 1 ? SETTLING : 0);
+        struct rate_job job = {call, context, begin, begin + WINDOW, 0};
+        pool_run(pool, (struct loop){threads, ALL_THREADS, repeat_call}, &job);
+        best = fmax(best, (double)job.calls / (clock_seconds() - begin));
+    }
+    return best;
+}
+
+static void call_loop(const void *context, size_t thread)
+{
+    fma_loop *const *loop = context;
+    (void)thread;
+    result = (*loop)();
 }
 
 double peak_fma(struct pool *pool, enum fma_form form)
 {
     fma_loop *loop = fma_loop_find(form);
-    double best = 0;
-    for (int i = 0; loop && i < WINDOWS; i++)
-        best = fmax(best, fma_window(pool, form, loop));
-    return best;
+    double operations = 2.0 * FMA_STEPS * FMA_CHAINS * fma_rows[form].lanes;
+    return loop ? operations * rate_of(pool, call_loop, &loop) : 0;
+}
+
+/* --- a kernel --------------------------------------------------------------------------------- */
+
+/* Two bf16 numbers, about 1 each, or a float of about 1: none is subnormal, no sum is. */
+enum { ONES = 0x3f803f80, KERNEL_ROWS = 64, KERNEL_SUM = 256 };
+
+/* As `linear` asks for it, but of a shorter sum, so that all of it stays in the first two caches. */
+static struct kernel_shape shape_of(enum precision precision)
+{
+    bool pairs = precision == PRECISION_BF16;
+    int columns = pairs ? PAIR_COLUMNS : PANEL_COLUMNS;
+    return (struct kernel_shape){columns,    KERNEL_ROWS, KERNEL_SUM,    columns,
+                                 KERNEL_SUM, columns,     .pairs = pairs};
+}
+
+int peak_kernel_init(struct peak_kernel *peak, size_t threads, struct arena *arena, struct err *err)
+{
+    size_t weights = (size_t)PAIR_COLUMNS * KERNEL_SUM;
+    size_t inputs = (size_t)KERNEL_ROWS * KERNEL_SUM;
+    peak->weights = arena_alloc(arena, weights, sizeof *peak->weights, err);
+    peak->inputs = arena_alloc(arena, inputs, sizeof *peak->inputs, err);
+    peak->sums = arena_alloc(arena, threads, PAIR_COLUMNS * KERNEL_ROWS * sizeof(float), err);
+    if (!peak->weights || !peak->inputs || !peak->sums)
+        return -1;
+    for (size_t i = 0; i < weights; i++)
+        peak->weights[i] = ONES;
+    for (size_t i = 0; i < inputs; i++)
+        peak->inputs[i] = ONES;
+    return 0;
+}
+
+static void call_kernel(const void *context, size_t thread)
+{
+    const struct peak_kernel *peak = context;
+    kernel_call(&peak->kernel, peak->weights, peak->inputs,
+                peak->sums + thread * PAIR_COLUMNS * KERNEL_ROWS, peak->weights);
+}
+
+double peak_kernel(struct pool *pool, struct kernels *kernels, struct peak_kernel *peak,
+                   enum precision precision)
+{
+    struct kernel_shape shape = shape_of(precision);
+    double products = (double)shape.m * shape.n * shape.k * (shape.pairs ? 2 : 1);
+    kernels_begin(kernels);
+    kernels_get(kernels, &peak->kernel, &shape, ALL_THREADS);
+    return 2 * products * rate_of(pool, call_kernel, peak);
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */

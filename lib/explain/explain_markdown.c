@@ -55,7 +55,7 @@ static void add_title(struct buf *out, const struct explain_cell *cell)
 static void add_bar(struct buf *out, double share)
 {
     char bar[BAR_BYTES] = "";
-    bar_draw(bar, share);
+    bar_draw(bar, share, BAR_COLUMNS);
     bar[strcspn(bar, " ")] = '\0';
     buf_format(out, " %s |", bar);
 }

@@ -74,7 +74,7 @@ static void add_bar(struct page *page, const struct explain_cell *cell)
     char bar[BAR_BYTES];
     size_t width = page->table->width + EXPLAIN_GAP + BAR_COLUMNS;
     if (cell->line == LINE_ROW && (page->room == 0 || width <= page->room))
-        buf_format(&page->line, "  %s", bar_draw(bar, (double)cell->value));
+        buf_format(&page->line, "  %s", bar_draw(bar, (double)cell->value, BAR_COLUMNS));
 }
 
 static void add_cell(struct page *page, const struct explain_cell *cell)

@@ -28,34 +28,36 @@ TEST(a_page_is_written_to_the_byte)
                 "  compute, avx512             256 GFLOP/s    512 GFLOP/s\n"
                 "  compute, avx2               128 GFLOP/s    256 GFLOP/s\n"
                 "  compute, plain             48.5 GFLOP/s   96.0 GFLOP/s\n"
+                "  a kernel in cache           240 GFLOP/s    480 GFLOP/s\n"
                 "  memory, read                  39.2 GB/s      42.5 GB/s\n"
                 "\n"
-                "The model     tokens      time  tokens/s  of what the machine can do\n"
+                "The model     tokens      time  tokens/s  of what it can do   of kernel\n"
                 "  open                0.312 ms\n"
-                "  prefill          6   16.0 ms       375  ████████          50 % memory\n"
-                "  capture       1024    2.05 s       500  ██████████████▌   91 % compute  1.03 ×\n"
-                "  decode      64 + 1   12.5 ms        80  ██████████████    88 % memory\n"
-                "  batch     100 × 12   24.0 µs  50000000  ████████████████ 150 % compute\n");
+                "  prefill          6   16.0 ms       375  ████      50 % memory\n"
+                "  capture       1024    2.05 s       500  ███████▎  91 % compute   94 %  1.03 ×\n"
+                "  decode      64 + 1   12.5 ms        80  ███████   88 % memory\n"
+                "  batch     100 × 12   24.0 µs  50000000  ████████ 150 % compute  162 %\n");
 }
 
 TEST(what_was_measured_in_bf16_stands_apart)
 {
     struct bench_report report = example_bf16_report();
-    report.together = report.alone = (struct bench_limits){1, {0, 0, 1e9}, 5e8};
+    report.together = report.alone = (struct bench_limits){1, {0, 0, 1e9}, 5e8, {8e8}};
     expect_page(&report,
                 "models/⇥gpt2 · 124,439,808 parameters\n"
                 "AMD EPYC · 1 thread · avx512 kernels · medians of 5 rounds\n"
                 "\n"
                 "The machine                      1 thread\n"
                 "  compute, plain             1.00 GFLOP/s\n"
+                "  a kernel in cache         0.800 GFLOP/s\n"
                 "  memory, read                 0.500 GB/s\n"
                 "\n"
-                "The model     tokens      time  tokens/s  of what the machine can do\n"
-                "  prefill        256    250 ms      1024  ██████████████    88 % compute\n"
+                "The model     tokens      time  tokens/s  of what it can do   of kernel\n"
+                "  prefill        256    250 ms      1024  ███████   88 % compute   91 %\n"
                 "\n"
-                "In bf16       tokens      time  tokens/s  of what the machine can do     faster\n"
-                "  prefill        256    125 ms      2048  ████████████      75 % compute  1.88 ×\n"
-                "  decode      64 + 1   6.25 ms       160  ████████████      75 % memory  2.00 ×\n"
+                "In bf16       tokens      time  tokens/s  of what it can do   of kernel  faster\n"
+                "  prefill        256    125 ms      2048  ██████    75 % compute   84 %  1.88 ×\n"
+                "  decode      64 + 1   6.25 ms       160  ██████    75 % memory          2.00 ×\n"
                 "  off by 0.0041 at most in attention weights, 0.03 in logits up to 4.52\n");
 }
 
@@ -81,14 +83,16 @@ TEST(one_thread_needs_one_column_and_what_is_not_there_no_line)
     report.parameters = 999;
     report.processor = "";
     report.rounds = 1;
-    report.together = report.alone = (struct bench_limits){1, {0, 0, 1e9}, 5e8};
+    report.together = report.alone = (struct bench_limits){1, {0, 0, 1e9}, 5e8, {8e8}};
     report.result_count = 0;
-    expect_page(&report, "tiny · 999 parameters\n"
-                         "1 thread · avx512 kernels · medians of 1 round\n"
-                         "\n"
-                         "The machine                      1 thread\n"
-                         "  compute, plain             1.00 GFLOP/s\n"
-                         "  memory, read                 0.500 GB/s\n"
-                         "\n"
-                         "The model     tokens      time  tokens/s  of what the machine can do\n");
+    expect_page(&report,
+                "tiny · 999 parameters\n"
+                "1 thread · avx512 kernels · medians of 1 round\n"
+                "\n"
+                "The machine                      1 thread\n"
+                "  compute, plain             1.00 GFLOP/s\n"
+                "  a kernel in cache         0.800 GFLOP/s\n"
+                "  memory, read                 0.500 GB/s\n"
+                "\n"
+                "The model     tokens      time  tokens/s  of what it can do   of kernel\n");
 }

@@ -42,6 +42,8 @@ static void check_limits(const struct bench_limits *limits, size_t threads)
     ck_assert_uint_eq(limits->threads, threads);
     ck_assert_double_gt(limits->fma[FMA_PLAIN], 1e6);
     ck_assert_double_gt(limits->read, 1e6);
+    ck_assert_double_gt(limits->kernel[PRECISION_FP32], 1e6);
+    ck_assert_double_eq(limits->kernel[PRECISION_BF16], 0);
     for (int form = 0; form < FMA_FORMS; form++)
         ck_assert_int_eq(limits->fma[form] > 0, fma_loop_find((enum fma_form)form) != NULL);
 }
@@ -53,6 +55,7 @@ static void check_result(const struct bench_result *result)
     ck_assert_double_lt(result->median.seconds, 60);
     ck_assert_double_eq(result->median.of_memory, 0); /* tiny fits every cache */
     ck_assert_int_eq(result->median.of_compute > 0, is_pass);
+    ck_assert_int_eq(result->median.of_kernel > 0, is_pass);
     ck_assert_int_eq(bench_tokens_per_second(result) > 0, is_pass);
     bool is_other_way = result->task.kind == TASK_CAPTURE || result->task.kind == TASK_IN_PLACE;
     ck_assert_int_eq(result->median.over > 0, is_other_way);

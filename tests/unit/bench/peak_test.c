@@ -50,6 +50,25 @@ TEST(there_is_a_rate_for_what_the_processor_has)
     }
 }
 
+/* Ones, all of whose products have the same sum: a kernel that was called has written it. */
+TEST(a_kernel_is_called_and_has_a_rate)
+{
+    for (size_t threads = 1; threads <= 2; threads++) {
+        struct machine machine = {0};
+        struct arena arena = {0};
+        struct peak_kernel peak;
+        ck_assert_int_eq(machine_open(&machine, threads, NULL), 0);
+        ck_assert_int_eq(peak_kernel_init(&peak, threads, &arena, NULL), 0);
+        double rate = peak_kernel(machine.pool, machine.kernels, &peak, PRECISION_FP32);
+        ck_assert_msg(is_plausible(rate), "%g", rate);
+        ck_assert_float_gt(peak.sums[0], 255);
+        for (int i = 1; i < peak.kernel.shape.m * peak.kernel.shape.n; i++)
+            ck_assert_float_eq(peak.sums[i], peak.sums[0]);
+        arena_release(&arena);
+        machine_release(&machine);
+    }
+}
+
 TEST(memory_is_larger_than_the_cache_and_is_read)
 {
     struct arena arena = {0};
