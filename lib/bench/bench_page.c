@@ -58,7 +58,8 @@ static void write_limits(struct table *table, const struct bench_report *report)
     }
     for (int precision = 0; precision < PRECISIONS; precision++)
         if (alone->kernel[precision] > 0)
-            write_limit(table, precision == PRECISION_FP32 ? "  a kernel in cache" : "  in bf16",
+            write_limit(table,
+                        precision == PRECISION_FP32 ? "  a kernel in cache" : "  the same in bf16",
                         alone->kernel[precision], together->kernel[precision], "GFLOP/s");
     write_limit(table, "  memory, read", alone->read, together->read, "GB/s");
 }

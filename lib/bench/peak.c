@@ -146,7 +146,7 @@ double peak_fma(struct pool *pool, enum fma_form form)
 /* Two bf16 numbers, about 1 each, or a float of about 1: none is subnormal, no sum is. */
 enum { ONES = 0x3f803f80, KERNEL_ROWS = 64, KERNEL_SUM = 256 };
 
-/* As `linear` asks for it, but of a shorter sum, so that all of it stays in the first two caches. */
+/* As `linear` asks for it, but of a shorter sum: all of it stays in the first two caches. */
 static struct kernel_shape shape_of(enum precision precision)
 {
     bool pairs = precision == PRECISION_BF16;
