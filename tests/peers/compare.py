@@ -88,7 +88,8 @@ def main():
     print_line("", [peer.name for peer in peers])
     for name, method, argument in rows:
         measures = [getattr(peer, method, None) for peer in peers]
-        print_row(name, [m and functools.partial(m, argument) for m in measures])
+        print_row(name, [m and functools.partial(m, argument) for m in measures],
+                  len(rows))
     print()
     if any(method == "mean" for _, method, _ in rows):
         print_ideal(peers[0])

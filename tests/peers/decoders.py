@@ -104,7 +104,7 @@ def print_difference(name, ours, other):
     print_line(f"  {name}", [f"{difference.max():.1e}", f"{same:.0%}"])
 
 
-def compare(program, folder):
+def compare(program, folder, folder_count):
     config = read_config(folder)
     ids = [(7919 * i + 13) % config.vocab_size for i in range(TOKENS)]
     rows = [("float32", Ours(program, folder), "f32"),
@@ -118,7 +118,8 @@ def compare(program, folder):
         peers = [ours, llama, torch_peer if file == "f32" else None]
         print(name)
         for task in "prefill", "decode":
-            print_row(f"  {task}", [peer and getattr(peer, task) for peer in peers])
+            print_row(f"  {task}", [peer and getattr(peer, task) for peer in peers],
+                      folder_count * len(rows) * 2)
         llama.close()
     print_line(f"logits up to {numpy.abs(logits).max():.3g} of", ["off by", "same likeliest"])
     print_difference("PyTorch", logits, torch_peer.logits(ids[:CACHED]))
@@ -135,7 +136,7 @@ def main():
           f"\nand how many times as long others take: a text of {TOKENS} tokens, and one token "
           f"more\nwith {CACHED} in the cache and its logits.\n")
     for folder in folders:
-        compare(program, folder)
+        compare(program, folder, len(folders))
 
 
 main()

@@ -1,20 +1,42 @@
 """Tables of who takes how long: those who are compared are measured in turn."""
 import os
 import statistics
+import sys
+import time
 
 ROUNDS = int(os.environ.get("ROUNDS", 5))
+MINUTES = float(os.environ.get("MINUTES", 10))
 
 
 def print_line(name, columns):
     print(f"{name:28}" + "".join(f"{column:>13}" for column in columns), flush=True)
 
 
-def print_row(name, measures):
-    """One round that does not count, then ROUNDS of them; measures give seconds, None: no column.
-    The median of the first, and of how many times as long the others took in the same round."""
-    rounds = [[m and m() for m in measures] for _ in range(1 + ROUNDS)][1:]
+def tell(text):
+    """How far it is, on a terminal, in a line that the next one takes the place of."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def take_rounds(name, measures, seconds):
+    """One round that does not count, then ROUNDS of them: fewer, but one, where time is up."""
+    end = time.monotonic() + seconds
+    rounds = []
+    while len(rounds) <= ROUNDS and (len(rounds) < 2 or time.monotonic() < end):
+        tell(f"{name}: round {len(rounds)} of {ROUNDS}")
+        rounds.append([m and m() for m in measures])
+    tell("")
+    return rounds[1:]
+
+
+def print_row(name, measures, rows=1):
+    """Measures give seconds, None: no column; `rows` like this one share MINUTES. The median of the
+    first, and of how many times as long the others took in the same round."""
+    rounds = take_rounds(name.strip(), measures, 60 * MINUTES / rows)
     columns = [f"{1e3 * statistics.median(row[0] for row in rounds):.1f} ms"]
     for i in range(1, len(measures)):
         ratio = statistics.median(row[i] / row[0] for row in rounds) if measures[i] else None
         columns.append(f"{ratio:.2f} ×" if ratio else "")
+    if len(rounds) < ROUNDS:
+        columns.append(f"  {len(rounds)} of {ROUNDS} rounds")
     print_line(name, columns)

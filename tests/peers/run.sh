@@ -5,8 +5,9 @@
 #
 # PyTorch and numpy come from Debian (with OpenBLAS, without which they would multiply in plain
 # Fortran), ONNX Runtime and llama.cpp from npm. The model, the graphs made of it and node's modules
-# take 2.5 GB in BUILD/peers. ROUNDS=N: how often each is measured (5); ONLY=mean,head: those rows
-# alone; `mean` or `greedy` alone needs neither npm nor graphs; DEPS=0: install nothing.
+# take 2.5 GB in BUILD/peers. ROUNDS=N: how often each is measured (5), as long as all rows together
+# take MINUTES=N at most (10), and once at least; a terminal shows how far it is. ONLY=mean,head:
+# those rows alone; `mean` or `greedy` alone needs neither npm nor graphs; DEPS=0: install nothing.
 # SHAPES='smollm2-135m qwen2.5-0.5b': these beside llama.cpp in place of GPT-2, in twelve bytes
 # for each of their parameters.
 set -eu
