@@ -146,10 +146,11 @@ double peak_fma(struct pool *pool, enum fma_form form)
 /* Two bf16 numbers, about 1 each, or a float of about 1: none is subnormal, no sum is. */
 enum { ONES = 0x3f803f80, KERNEL_ROWS = 64, KERNEL_SUM = 256 };
 
-/* As `linear` asks for it, but of a shorter sum: all of it stays in the first two caches. */
-static struct kernel_shape shape_of(enum precision precision)
+/* As `linear` asks for it, but of a shorter sum: all of it stays in the first two caches. Pairs that
+ * are widened are floats. */
+static struct kernel_shape shape_of(enum precision precision, struct kernels *kernels)
 {
-    bool pairs = precision == PRECISION_BF16;
+    bool pairs = precision == PRECISION_BF16 && kernels_pair_way(kernels) != PAIRS_BY_FMA;
     int columns = pairs ? PAIR_COLUMNS : PANEL_COLUMNS;
     return (struct kernel_shape){columns,    KERNEL_ROWS, KERNEL_SUM,    columns,
                                  KERNEL_SUM, columns,     .pairs = pairs};
@@ -181,7 +182,7 @@ static void call_kernel(const void *context, size_t thread)
 double peak_kernel(struct pool *pool, struct kernels *kernels, struct peak_kernel *peak,
                    enum precision precision)
 {
-    struct kernel_shape shape = shape_of(precision);
+    struct kernel_shape shape = shape_of(precision, kernels);
     double products = (double)shape.m * shape.n * shape.k * (shape.pairs ? 2 : 1);
     kernels_begin(kernels);
     kernels_get(kernels, &peak->kernel, &shape, ALL_THREADS);
