@@ -348,8 +348,7 @@ int bpe_encode(const struct bpe *bpe, struct bpe_piece *piece, const char *bytes
 {
     struct beginning begin = {.bpe = bpe, .piece = piece, .bytes = bytes, .size = size};
     uint32_t id = 0;
-    struct bpe_runs runs;
-    piece->count = piece->dropped = 0;
+    piece->count = piece->dropped = piece->runs.count = piece->runs.at = 0;
     if (size > PIECE_BYTES_MAX)
         return err_set(err, "expected at most %d bytes in a row that nothing cuts, found %zu",
                        PIECE_BYTES_MAX, size);
@@ -359,11 +358,12 @@ int bpe_encode(const struct bpe *bpe, struct bpe_piece *piece, const char *bytes
         put(piece, id, 0, size);
         return 0;
     }
-    int joined = size > BPE_SHORT_TOKENS && find_runs(&begin, &runs)
-                     ? bpe_join_runs(bpe, piece, &runs, err)
-                     : 0;
-    if (joined)
-        return joined < 0 ? -1 : 0;
+    if (size > BPE_SHORT_TOKENS && find_runs(&begin, &piece->runs) &&
+        bpe_join_runs(bpe, &piece->runs)) {
+        bpe_go_on(piece);
+        return 0;
+    }
+    piece->runs.count = 0;
     if (bpe_piece_reserve(piece, size, err))
         return -1;
     begin_tokens(&begin);

@@ -114,32 +114,6 @@ struct bpe_token {
     uint32_t end;
 };
 
-/* What became of a piece. Use one for many pieces: its memory grows with the longest. */
-struct bpe_piece {
-    struct bpe_token *tokens;
-    size_t count;
-    size_t dropped; /* characters that had no entry, or of which a byte had none, … */
-    struct bpe_token dropped_first; /* … and where the first of them stands in the piece */
-    struct bpe_token short_tokens[BPE_SHORT_TOKENS];
-    struct bpe_token *long_tokens; /* [room] */
-    struct bpe_link *links;        /* [room] of a long piece */
-    size_t room;
-    struct bpe_queue *queue; /* of a long piece's pairs */
-    struct buf scratch;
-};
-
-/* True where a character of a piece may become no token. */
-bool bpe_drops(const struct bpe *bpe);
-
-/* Encode a piece of at least one byte. A short one is searched anew after every merge; a long one
- * keeps its pairs in a queue: n log n, and n where they come in order. */
-int bpe_encode(const struct bpe *bpe, struct bpe_piece *piece, const char *bytes, size_t size,
-               struct err *err);
-void bpe_piece_release(struct bpe_piece *piece);
-
-/* Make room for so many tokens. */
-int bpe_piece_reserve(struct bpe_piece *piece, size_t count, struct err *err);
-
 /* Equal tokens in a row, or the bytes of one character again and again; and a few runs in a row. */
 enum { BPE_RUNS_MAX = 64, BPE_UNIT_TOKENS = 4 };
 
@@ -157,13 +131,42 @@ struct bpe_run {
 struct bpe_runs {
     struct bpe_run items[BPE_RUNS_MAX];
     size_t count;
+    size_t at; /* those before it became tokens */
 };
 
-/* Add a run, which may go on with the last one; false where it cannot be one of them. Make the
- * piece's tokens of runs: 1, or 0 where that takes a look at each of them: bpe_run.c. */
+/* What became of a piece. Use one for many pieces: its memory grows with the longest. */
+struct bpe_piece {
+    struct bpe_token *tokens; /* [count] all, or of runs a portion */
+    size_t count;
+    struct bpe_runs runs;
+    size_t dropped; /* characters that had no entry, or of which a byte had none, … */
+    struct bpe_token dropped_first; /* … and where the first of them stands in the piece */
+    struct bpe_token short_tokens[BPE_SHORT_TOKENS];
+    struct bpe_token *long_tokens; /* [room] */
+    struct bpe_link *links;        /* [room] of a long piece */
+    size_t room;
+    struct bpe_queue *queue; /* of a long piece's pairs */
+    struct buf scratch;
+};
+
+/* True where a character of a piece may become no token. */
+bool bpe_drops(const struct bpe *bpe);
+
+/* Encode a piece of at least one byte. A short one is searched anew after every merge; a long one
+ * keeps its pairs in a queue: n log n, and n where they come in order. The second puts the tokens
+ * that come next in the place of those that were looked at; false: those were the last. */
+int bpe_encode(const struct bpe *bpe, struct bpe_piece *piece, const char *bytes, size_t size,
+               struct err *err);
+bool bpe_go_on(struct bpe_piece *piece);
+void bpe_piece_release(struct bpe_piece *piece);
+
+/* Make room for so many tokens. */
+int bpe_piece_reserve(struct bpe_piece *piece, size_t count, struct err *err);
+
+/* Add a run, which may go on with the last one; false where it cannot be one of them. Join them;
+ * false where that takes a look at each token: bpe_run.c. */
 bool bpe_runs_add(struct bpe_runs *runs, const struct bpe_run *run);
-int bpe_join_runs(const struct bpe *bpe, struct bpe_piece *piece, struct bpe_runs *runs,
-                  struct err *err);
+bool bpe_join_runs(const struct bpe *bpe, struct bpe_runs *runs);
 
 /* Join the piece's tokens, more than BPE_SHORT_TOKENS: bpe_long.c. */
 int bpe_join_long(const struct bpe *bpe, struct bpe_piece *piece, struct err *err);

@@ -163,31 +163,36 @@ static bool join(const struct bpe *bpe, struct bpe_runs *runs, const struct choi
     return fits;
 }
 
-int bpe_join_runs(const struct bpe *bpe, struct bpe_piece *piece, struct bpe_runs *runs,
-                  struct err *err)
+bool bpe_join_runs(const struct bpe *bpe, struct bpe_runs *runs)
 {
     struct choice best;
-    size_t total = 0;
     for (;;) {
         if (!choose(bpe, &best, runs))
-            return 0;
+            return false;
         if (best.rank == BPE_NONE)
-            break;
+            return true;
         if (!join(bpe, runs, &best))
-            return 0;
+            return false;
     }
-    for (size_t i = 0; i < runs->count; i++)
-        total += runs->items[i].count * runs->items[i].width;
-    if (bpe_piece_reserve(piece, total, err))
-        return -1;
-    uint32_t end = 0;
-    for (size_t i = 0; i < runs->count; i++)
-        for (size_t k = 0; k < runs->items[i].count; k++)
-            for (size_t j = 0; j < runs->items[i].width; j++) {
-                const struct bpe_unit_token *token = &runs->items[i].unit[j];
+}
+
+bool bpe_go_on(struct bpe_piece *piece)
+{
+    struct bpe_runs *runs = &piece->runs;
+    uint32_t end = piece->count ? piece->tokens[piece->count - 1].end : 0;
+    piece->tokens = piece->short_tokens;
+    piece->count = 0;
+    while (runs->at < runs->count) {
+        struct bpe_run *run = &runs->items[runs->at];
+        for (; run->count && piece->count + run->width <= BPE_SHORT_TOKENS; run->count--)
+            for (size_t i = 0; i < run->width; i++) {
                 uint32_t start = end;
-                end += token->size;
-                piece->tokens[piece->count++] = (struct bpe_token){token->id, start, end};
+                end += run->unit[i].size;
+                piece->tokens[piece->count++] = (struct bpe_token){run->unit[i].id, start, end};
             }
-    return 1;
+        if (run->count)
+            break;
+        runs->at++;
+    }
+    return piece->count;
 }

@@ -212,9 +212,11 @@ static int encode_part(const struct bpe *bpe, struct encoder *encoder, struct pa
         piece_entry_set(entry, bytes, size, piece->tokens, piece->count);
     if (piece->dropped)
         drop(encoder, part, piece);
-    for (size_t i = 0; i < piece->count; i++)
-        if (add(encoder, part, piece->tokens[i], err))
-            return -1;
+    do
+        for (size_t i = 0; i < piece->count; i++)
+            if (add(encoder, part, piece->tokens[i], err))
+                return -1;
+    while (bpe_go_on(piece));
     return 0;
 }
 

@@ -165,9 +165,14 @@ static size_t expect_slow(const struct bpe *bpe, struct bpe_piece *piece, const 
     struct bpe_token tokens[TEXT_BYTES];
     size_t count = slow_encode(bpe, tokens, text, size);
     ck_assert_int_eq(bpe_encode(bpe, piece, text, size, NULL), 0);
-    ck_assert_uint_eq(piece->count, count);
-    for (size_t i = 0; i < count; i++)
-        expect_token(piece->tokens[i], tokens[i]);
+    size_t seen = 0;
+    do
+        for (size_t i = 0; i < piece->count; i++, seen++) {
+            ck_assert_uint_lt(seen, count);
+            expect_token(piece->tokens[i], tokens[seen]);
+        }
+    while (bpe_go_on(piece));
+    ck_assert_uint_eq(seen, count);
     return count;
 }
 
@@ -299,9 +304,13 @@ TEST(a_megabyte_of_one_character_takes_no_second)
     memset(text, 'a', SIZE);
     open_letters(&bpe, few, COUNT(few));
     ck_assert_int_eq(bpe_encode(&bpe, &piece, text, SIZE, NULL), 0);
-    ck_assert_uint_eq(piece.count, SIZE / 4);
-    ck_assert_uint_eq(piece.tokens[SIZE / 4 - 1].id, 30);
-    ck_assert_uint_eq(piece.tokens[SIZE / 4 - 1].end, SIZE);
+    uint32_t end = 0;
+    do
+        for (size_t i = 0; i < piece.count; i++, end += 4)
+            expect_token(piece.tokens[i], (struct bpe_token){30, end, end + 4});
+    while (bpe_go_on(&piece));
+    ck_assert_uint_eq(end, SIZE);
+    ck_assert_uint_eq(piece.room, 0); /* tokens of a run come in portions */
     bpe_piece_release(&piece);
     heap_free(text);
     bpe_release(&bpe);
