@@ -83,10 +83,10 @@ static int next_literal(struct matcher_walk *walk, struct text_range *match)
 
 static int next_piece(struct matcher_walk *walk, struct text_range *match)
 {
-    if (walk->at == walk->splitter.size)
+    match->start = splitter_skip(&walk->splitter, walk->at);
+    if (match->start == walk->splitter.size)
         return 0;
-    match->start = walk->at;
-    match->end = walk->at = splitter_next(&walk->splitter, walk->at);
+    match->end = walk->at = splitter_next(&walk->splitter, match->start);
     return 1;
 }
 

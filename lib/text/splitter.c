@@ -181,12 +181,49 @@ static size_t llama3_end(struct splitter *splitter, size_t at)
     return lines_end(splitter, at);
 }
 
+/* --- CLIP ------------------------------------------------------------------------------------- */
+
+/* The length of a special token, which is cut out of the text already where it is not text. */
+static size_t special(const char *text, size_t size)
+{
+    static const char *const tokens[] = {"<|startoftext|>", "<|endoftext|>"};
+    for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
+        size_t length = strlen(tokens[i]);
+        if (size >= length && memcmp(text, tokens[i], length) == 0)
+            return length;
+    }
+    return 0;
+}
+
+static size_t clip_end(struct splitter *splitter, size_t at)
+{
+    size_t length = 0;
+    size_t last = 0;
+    const char *text = splitter->text + at;
+    size_t size = splitter->size - at;
+    size_t short_end = splitter->kind == SPLITTER_CLIP_SPECIAL ? special(text, size) : 0;
+    if (!short_end)
+        short_end = contraction(text, size);
+    if (short_end)
+        return at + short_end;
+    char class = class_at(splitter, at, &length);
+    return class == NUMBER ? at + length : run_end(splitter, at + length, class, &last);
+}
+
 /* --- all of them ------------------------------------------------------------------------------ */
+
+size_t splitter_skip(struct splitter *splitter, size_t at)
+{
+    size_t last = 0;
+    return splitter->kind < SPLITTER_CLIP ? at : run_end(splitter, at, SPACE, &last);
+}
 
 size_t splitter_next(struct splitter *splitter, size_t at)
 {
     assert(at < splitter->size);
-    return splitter->kind == SPLITTER_GPT2 ? gpt2_end(splitter, at) : llama3_end(splitter, at);
+    return splitter->kind == SPLITTER_GPT2   ? gpt2_end(splitter, at)
+           : splitter->kind >= SPLITTER_CLIP ? clip_end(splitter, at)
+                                             : llama3_end(splitter, at);
 }
 
 #define LLAMA3(numbers)                                                   \
@@ -207,8 +244,18 @@ const struct splitter_pattern splitter_patterns[PATTERN_COUNT] = {
                        SPLITTER_NONE},
 };
 
+#define CLIP "'s|'t|'re|'ve|'m|'ll|'d|[\\p{L}]+|[\\p{N}]|[^\\s\\p{L}\\p{N}]+"
+
+static const struct splitter_pattern clip_patterns[] = {
+    {"clip", CLIP, SPLITTER_CLIP},
+    {"clip", "<\\|startoftext\\|>|<\\|endoftext\\|>|" CLIP, SPLITTER_CLIP_SPECIAL},
+};
+
 const struct splitter_pattern *splitter_find(const char *pattern)
 {
+    for (size_t i = 0; i < sizeof clip_patterns / sizeof *clip_patterns; i++)
+        if (strcmp(pattern, clip_patterns[i].pattern) == 0)
+            return &clip_patterns[i];
     if (strcmp(pattern, "'(?:[sdmt]|ll|ve|re)" GPT2_REST) == 0)
         return &splitter_patterns[PATTERN_GPT2];
     for (size_t i = 0; i < PATTERN_COUNT; i++)

@@ -75,7 +75,15 @@ static int cut(struct cutting *cutting, struct matcher_walk *walk)
     return (at < size && add_part(cutting, rest, false)) || hand_on(cutting) ? -1 : 0;
 }
 
-/* A pattern by hand has a match everywhere: all of them stay, and nothing lies between. */
+/* Of a pattern by hand, do all matches stay, and nothing else? */
+static bool keeps_matches(const struct pre_tokenizer *step)
+{
+    enum splitter_kind kind = step->matcher.splitter;
+    bool has_gaps = kind >= SPLITTER_CLIP;
+    return kind && (step->inverted ? step->behavior == SPLIT_REMOVED
+                                   : step->behavior == SPLIT_ISOLATED && !has_gaps);
+}
+
 static int hand_on_all(const struct pre_tokenizer *step, struct encoder *encoder,
                        const struct text_piece *piece, struct err *err)
 {
@@ -83,7 +91,7 @@ static int hand_on_all(const struct pre_tokenizer *step, struct encoder *encoder
     size_t size = piece->range.end - offset;
     struct splitter splitter =
         splitter_of(step->matcher.splitter, piece->text->bytes + offset, size);
-    for (size_t at = 0, end; at < size; at = end) {
+    for (size_t at = 0, end; (at = splitter_skip(&splitter, at)) < size; at = end) {
         end = splitter_next(&splitter, at);
         struct text_piece part = {piece->text, {offset + at, offset + end}};
         if (encoder_pass(encoder, step->next, &part, err))
@@ -96,8 +104,7 @@ int pre_tokenizer_split(const struct pre_tokenizer *step, struct encoder *encode
                         const struct text_piece *piece, struct err *err)
 {
     struct text_range range = piece->range;
-    if (step->matcher.splitter &&
-        step->behavior == (step->inverted ? SPLIT_REMOVED : SPLIT_ISOLATED))
+    if (keeps_matches(step))
         return hand_on_all(step, encoder, piece, err);
     struct matcher_walk walk =
         matcher_walk(&step->matcher, piece->text->bytes + range.start, range.end - range.start);

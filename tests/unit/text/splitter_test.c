@@ -156,6 +156,10 @@ static const struct {
     {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| "
      "?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
      SPLITTER_QWEN2},
+    {"'s|'t|'re|'ve|'m|'ll|'d|[\\p{L}]+|[\\p{N}]|[^\\s\\p{L}\\p{N}]+", SPLITTER_CLIP},
+    {"<\\|startoftext\\|>|<\\|endoftext\\|>|'s|'t|'re|'ve|'m|'ll|'d|[\\p{L}]+|[\\p{N}]|"
+     "[^\\s\\p{L}\\p{N}]+",
+     SPLITTER_CLIP_SPECIAL},
 };
 
 static struct regex *open_regex(const char *pattern)
@@ -171,7 +175,7 @@ static void expect_matches(enum splitter_kind kind, const struct regex *regex, c
 {
     struct splitter splitter = splitter_of(kind, text, size);
     struct regex_walk walk = {.regex = regex, .text = text, .size = size};
-    for (size_t at = 0; at < size;) {
+    for (size_t at = 0; (at = splitter_skip(&splitter, at)) < size;) {
         struct text_range match;
         ck_assert_int_eq(regex_next(&walk, &match, NULL), 1);
         size_t end = splitter_next(&splitter, at);
@@ -179,6 +183,8 @@ static void expect_matches(enum splitter_kind kind, const struct regex *regex, c
                       end, match.end);
         at = end;
     }
+    struct text_range more;
+    ck_assert_int_eq(regex_next(&walk, &more, NULL), 0);
     regex_walk_release(&walk);
 }
 
@@ -221,11 +227,13 @@ TEST_LOOP(random_texts_are_cut_as_the_pattern_says, COUNT(patterns))
                                         "D",
                                         "VE",
                                         "\xC5\xBF",
-                                        "\xCC\x81"};
+                                        "\xCC\x81",
+                                        "<|startoftext|>",
+                                        "<|endoftext|>"};
     struct regex *regex = open_regex(patterns[_i].pattern);
     unsigned seed = 1;
     for (size_t round = 0; round < 100000; round += one_of(100)) {
-        char text[128] = "";
+        char text[256] = "";
         for (int left = rand_r(&seed) % 12; left >= 0; left--)
             strcat(text, parts[(size_t)(rand_r(&seed) >> 4) % COUNT(parts)]);
         expect_matches(patterns[_i].kind, regex, text, strlen(text));
