@@ -4,8 +4,25 @@
 
 #include "format/json.h"
 
+void matcher_set_kind(struct matcher *matcher, bool (*is)(uint32_t character))
+{
+    matcher->is = is;
+    for (uint32_t c = 0; c < sizeof matcher->ascii; c++)
+        matcher->ascii[c] = is(c);
+}
+
+static bool is_space(uint32_t c)
+{
+    return unicode_kind(c) == UNICODE_SPACE;
+}
+
 int matcher_set_pattern(struct matcher *matcher, const char *pattern, struct err *err)
 {
+    matcher->joins = strcmp(pattern, "\\s+") == 0;
+    if (matcher->joins) {
+        matcher_set_kind(matcher, is_space);
+        return 0;
+    }
     const struct splitter_pattern *known = splitter_find(pattern);
     matcher->pattern = known ? known->name : NULL;
     matcher->splitter = known ? known->kind : SPLITTER_NONE;
@@ -42,21 +59,42 @@ struct matcher_walk matcher_walk(const struct matcher *matcher, const char *text
     };
 }
 
+/* After the characters from `at` on that are such, or that are none. */
+static size_t pass_over(const struct matcher_walk *walk, size_t at, bool such)
+{
+    const struct matcher *matcher = walk->matcher;
+    const struct splitter *text = &walk->splitter;
+    uint32_t last = 0; /* of those beyond ASCII the one that was asked for */
+    bool last_is = false;
+    for (size_t length; at < text->size; at += length) {
+        uint32_t c = (unsigned char)text->text[at];
+        length = 1;
+        if (c < sizeof matcher->ascii) {
+            if (matcher->ascii[c] != such)
+                break;
+            continue;
+        }
+        length = utf8_decode(&c, text->text + at, text->size - at);
+        last_is = c == last ? last_is : matcher->is(c);
+        last = c;
+        if (last_is != such)
+            break;
+    }
+    return at;
+}
+
 static int next_character(struct matcher_walk *walk, struct text_range *match)
 {
+    uint32_t c = 0;
     const struct splitter *text = &walk->splitter;
-    bool (*is)(uint32_t) = walk->matcher->is;
-    for (size_t at = walk->at, end; at < text->size; at = end) {
-        uint32_t c = 0;
-        end = at + utf8_decode(&c, text->text + at, text->size - at);
-        if (!is(c))
-            continue;
-        *match = (struct text_range){at, end};
-        walk->at = end;
-        return 1;
-    }
-    walk->at = text->size;
-    return 0;
+    match->start = walk->at = pass_over(walk, walk->at, false);
+    if (walk->at == text->size)
+        return 0;
+    match->end = walk->matcher->joins
+                     ? pass_over(walk, walk->at, true)
+                     : walk->at + utf8_decode(&c, text->text + walk->at, text->size - walk->at);
+    walk->at = match->end;
+    return 1;
 }
 
 static int next_literal(struct matcher_walk *walk, struct text_range *match)

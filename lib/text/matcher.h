@@ -13,7 +13,9 @@
 struct json;
 
 struct matcher {
-    bool (*is)(uint32_t character); /* every such character is a match; else … */
+    bool (*is)(uint32_t character); /* every such character is a match, … */
+    bool ascii[128];                /* … which of ASCII are; … */
+    bool joins;                     /* … or several in a row are one; else … */
     const char *literal;            /* … this text; else … */
     size_t literal_size;
     enum splitter_kind splitter; /* … its pieces; else … */
@@ -29,11 +31,14 @@ struct matcher_walk {
 };
 
 /* Read `{"String": " "}` or `{"Regex": "\\s"}`; texts live as long as the arena. The second takes
- * a regular expression, which may be that of a splitter. */
+ * a regular expression, which may be that of a splitter, or `\s+`. */
 int matcher_read(struct matcher *matcher, const struct json *pattern, struct arena *arena,
                  struct err *err);
 int matcher_set_pattern(struct matcher *matcher, const char *pattern, struct err *err);
 void matcher_release(struct matcher *matcher);
+
+/* Look for characters. */
+void matcher_set_kind(struct matcher *matcher, bool (*is)(uint32_t character));
 
 struct matcher_walk matcher_walk(const struct matcher *matcher, const char *text, size_t size);
 

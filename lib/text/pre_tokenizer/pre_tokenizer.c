@@ -29,7 +29,7 @@ static int add_search(struct reading *reading, bool (*is)(uint32_t), enum split_
     struct pre_tokenizer *step = add_step(reading);
     if (!step)
         return -1;
-    step->matcher.is = is;
+    matcher_set_kind(&step->matcher, is);
     step->behavior = behavior;
     return 0;
 }
