@@ -97,26 +97,77 @@ static bool waits(const struct bpe *bpe, const struct choice *best, const struct
            (!is_first || bpe_rank(bpe, previous->unit[previous->width - 1].id, made) > best->rank);
 }
 
-/* Join the pair in every unit of a run, or in a run of one token. */
+enum { GROWTH_MAX = 256 };
+
+/* What comes of a token X in a row, from its left end: XX, and where that and another X have a
+ * lower rank than X and X, XXX, and so on, before the next two are joined. */
+struct growth {
+    uint32_t ids[GROWTH_MAX]; /* [count] of X, XX, … */
+    size_t count;
+};
+
+/* Does any of them go with the token before it first? */
+static bool stands_apart(const struct bpe *bpe, const struct growth *growth, uint32_t before,
+                         uint32_t rank)
+{
+    for (size_t i = 1; i < growth->count; i++)
+        if (bpe_rank(bpe, before, growth->ids[i]) <= rank)
+            return false;
+    return true;
+}
+
+/* False where what grows meets what stands before it, or takes too long. */
+static bool grow(const struct bpe *bpe, struct growth *growth, const struct choice *best,
+                 const struct bpe_runs *runs, uint32_t made)
+{
+    const struct bpe_run *run = &runs->items[best->run];
+    uint32_t rank = 0;
+    growth->ids[0] = best->left;
+    growth->ids[1] = made;
+    growth->count = 2;
+    while ((rank = bpe_rank(bpe, growth->ids[growth->count - 1], best->left)) < best->rank) {
+        if (growth->count == GROWTH_MAX)
+            return false;
+        growth->ids[growth->count] =
+            bpe_product(bpe, rank, growth->ids[growth->count - 1], best->left);
+        growth->count++;
+    }
+    uint32_t grown = growth->ids[growth->count - 1];
+    return rank > best->rank && stands_apart(bpe, growth, grown, best->rank) &&
+           (!best->run ||
+            stands_apart(bpe, growth, run[-1].unit[run[-1].width - 1].id, best->rank));
+}
+
+/* Join a run of one token with itself. */
+static bool join_row(const struct bpe *bpe, struct bpe_runs *joined, const struct bpe_runs *runs,
+                     const struct choice *best, uint32_t made)
+{
+    struct growth growth;
+    const struct bpe_run *run = &runs->items[best->run];
+    uint32_t size = run->unit[0].size;
+    if (!grow(bpe, &growth, best, runs, made))
+        return false;
+    size_t width = growth.count;
+    size_t rest = run->count % width;
+    struct bpe_run grown = {
+        {{growth.ids[width - 1], (uint32_t)width * size}}, 1, run->count / width};
+    struct bpe_run last = {{{growth.ids[rest ? rest - 1 : 0], (uint32_t)rest * size}}, 1, rest > 0};
+    return bpe_runs_add(joined, &grown) && bpe_runs_add(joined, &last);
+}
+
+/* Join the pair in every unit of a run. */
 static bool join_inside(const struct bpe *bpe, struct bpe_runs *joined, const struct bpe_runs *runs,
                         const struct choice *best, uint32_t made)
 {
     struct bpe_run run = runs->items[best->run];
     struct bpe_unit_token *left = &run.unit[best->place];
-    size_t rest = run.width > 1 ? 0 : run.count % 2;
-    if (!waits(bpe, best, runs, made))
+    if (best->left == best->right || !waits(bpe, best, runs, made))
         return false;
-    struct bpe_run odd = {{*left}, 1, rest};
-    if (run.width == 1) {
-        *left = (struct bpe_unit_token){made, 2 * left->size};
-        run.count /= 2;
-    } else {
-        *left = (struct bpe_unit_token){made, left->size + left[1].size};
-        run.width--;
-        for (size_t i = best->place + 1; i < run.width; i++)
-            run.unit[i] = run.unit[i + 1];
-    }
-    return bpe_runs_add(joined, &run) && bpe_runs_add(joined, &odd);
+    *left = (struct bpe_unit_token){made, left->size + left[1].size};
+    run.width--;
+    for (size_t i = best->place + 1; i < run.width; i++)
+        run.unit[i] = run.unit[i + 1];
+    return bpe_runs_add(joined, &run);
 }
 
 /* Units that begin one token later, so that the pair stands within them. */
@@ -153,11 +204,12 @@ static bool join(const struct bpe *bpe, struct bpe_runs *runs, const struct choi
             fits = bpe_runs_add(&joined, run);
         else if (best->is_last)
             fits = join_ends(&joined, &runs->items[i++], made);
-        else if (run->width > 1 && best->place + 1 == run->width)
+        else if (run->width == 1)
+            fits = join_row(bpe, &joined, runs, best, made);
+        else if (best->place + 1 == run->width)
             fits = rotate(&joined, run);
         else
-            fits = (run->width == 1 || best->left != best->right) &&
-                   join_inside(bpe, &joined, runs, best, made);
+            fits = join_inside(bpe, &joined, runs, best, made);
     }
     *runs = joined;
     return fits;

@@ -316,6 +316,32 @@ TEST(a_megabyte_of_one_character_takes_no_second)
     bpe_release(&bpe);
 }
 
+/* As llama-2's blanks: two are joined last of all, and take what follows before others begin. */
+TEST(a_megabyte_that_grows_from_its_left_end_takes_no_second)
+{
+    enum { SIZE = (1 << 20) + 2 };
+    static const struct bpe_merge merges[] = {{27, 0, 28}, {26, 0, 27}, {0, 0, 26}};
+    struct bpe bpe;
+    struct bpe_piece piece = {0};
+    char *text = heap_alloc(SIZE, 1, NULL);
+    memset(text, 'a', SIZE);
+    open_letters(&bpe, merges, COUNT(merges));
+    ck_assert_int_eq(bpe_encode(&bpe, &piece, text, SIZE, NULL), 0);
+    uint32_t end = 0;
+    do
+        for (size_t i = 0; i < piece.count; i++) {
+            uint32_t start = end;
+            end = end + 4 < SIZE ? end + 4 : SIZE;
+            expect_token(piece.tokens[i], (struct bpe_token){end < SIZE ? 28 : 26, start, end});
+        }
+    while (bpe_go_on(&piece));
+    ck_assert_uint_eq(end, SIZE);
+    ck_assert_uint_eq(piece.room, 0);
+    bpe_piece_release(&piece);
+    heap_free(text);
+    bpe_release(&bpe);
+}
+
 TEST(a_byte_without_a_token_is_dropped)
 {
     struct bpe bpe;
