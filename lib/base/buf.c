@@ -69,6 +69,24 @@ void buf_fill(struct buf *buf, char c, size_t count)
     buf->bytes[buf->size] = '\0';
 }
 
+void buf_repeat(struct buf *buf, const void *bytes, size_t size, size_t times)
+{
+    size_t total = 0;
+    size_t there = size;
+    if (!num_multiply(&total, size, times))
+        refuse(buf, SIZE_MAX);
+    else if (times)
+        buf_bytes(buf, bytes, size);
+    if (total <= size || !reserve(buf, total - size))
+        return;
+    for (size_t left = total - size, part; left; left -= part, there += part) {
+        part = left < there ? left : there;
+        memcpy(buf->bytes + buf->size, buf->bytes + buf->size - there, part);
+        buf->size += part;
+    }
+    buf->bytes[buf->size] = '\0';
+}
+
 void buf_format(struct buf *buf, const char *format, ...)
 {
     va_list args;

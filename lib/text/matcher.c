@@ -139,6 +139,14 @@ int matcher_next(struct matcher_walk *walk, struct text_range *match, struct err
     return regex_next(&walk->regex, match, err);
 }
 
+size_t matcher_row_end(struct matcher_walk *walk, const struct text_range *match)
+{
+    const struct splitter *text = &walk->splitter;
+    if (walk->matcher->literal && match->end > match->start)
+        walk->at = utf8_row_end(text->text, text->size, match->start, match->end - match->start);
+    return walk->matcher->literal ? walk->at : match->end;
+}
+
 void matcher_walk_release(struct matcher_walk *walk)
 {
     regex_walk_release(&walk->regex);

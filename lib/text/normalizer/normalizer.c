@@ -31,8 +31,10 @@ static int replace(const struct normalizer *step, struct text_rewriter *rewriter
     size_t at = 0;
     int found = 0;
     while ((found = matcher_next(&walk, &match, err)) > 0) {
+        size_t length = match.end - match.start;
         text_rewriter_keep(rewriter, at, match.start);
-        text_rewriter_replace(rewriter, match.start, match.end, step->content, step->content_size);
+        match.end = matcher_row_end(&walk, &match);
+        text_rewriter_replace_row(rewriter, match, length, step->content, step->content_size);
         at = match.end;
     }
     text_rewriter_keep(rewriter, at, in->size);
@@ -325,10 +327,11 @@ static void change_each(const struct normalizer *step, struct text_rewriter *rew
             written = changed;
             last = c;
         }
+        struct text_range row = {at, end};
         if (written == NORMALIZER_SAME)
             text_rewriter_keep(rewriter, at, end);
-        for (; written != NORMALIZER_SAME && at < end; at += length)
-            text_rewriter_replace(rewriter, at, at + length, bytes, (size_t)written);
+        else
+            text_rewriter_replace_row(rewriter, row, length, bytes, (size_t)written);
         at = end;
     }
 }
@@ -340,9 +343,8 @@ int normalize(const struct normalizer *steps, struct aligned_text *out,
     int turn = 0; /* the rewriter that does not hold the text as it is now */
     for (; steps; steps = steps->next) {
         struct text_rewriter *rewriter = &rewriters[turn];
-        text_rewriter_release(rewriter);
         *out = now;
-        rewriter->in = out;
+        text_rewriter_restart(rewriter, out);
         if (steps->row->change)
             change_each(steps, rewriter);
         else if (steps->row->apply(steps, rewriter, err))
@@ -351,6 +353,7 @@ int normalize(const struct normalizer *steps, struct aligned_text *out,
             return -1;
         turn = rewriter->changed ? !turn : turn;
     }
+    text_rewriter_release(&rewriters[turn]);
     *out = now;
     return 0;
 }

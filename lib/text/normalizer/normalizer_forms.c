@@ -4,6 +4,14 @@
 #include "base/unicode_form.h"
 #include "text/normalizer/normalizer.h"
 
+/* After the stretches that are as this one. The last may end elsewhere, as nothing like it comes
+ * after it. */
+static size_t again_end(const struct aligned_text *in, size_t at, size_t end)
+{
+    size_t row_end = utf8_row_end(in->bytes, in->size, at, end - at);
+    return row_end > end ? row_end - (end - at) : end;
+}
+
 int normalize_form(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
 {
     static const char *const names[] = {"NFC", "NFD", "NFKC", "NFKD"}; /* by enum unicode_form */
@@ -16,10 +24,13 @@ int normalize_form(const struct normalizer *step, struct text_rewriter *rewriter
         bool stays = false;
         end = unicode_form_end(form, in->bytes, in->size, at, &stays);
         buf_clear(&changed);
-        if (!stays && unicode_form_put(form, &changed, in->bytes + at, end - at))
-            text_rewriter_replace(rewriter, at, end, changed.bytes, changed.size);
-        else
+        if (stays || !unicode_form_put(form, &changed, in->bytes + at, end - at)) {
             text_rewriter_keep(rewriter, at, end);
+            continue;
+        }
+        struct text_range row = {at, again_end(in, at, end)};
+        text_rewriter_replace_row(rewriter, row, end - at, changed.bytes, changed.size);
+        end = row.end;
     }
     int failed = buf_check(&changed, err);
     buf_release(&changed);

@@ -62,10 +62,10 @@ int pre_tokenizer_sign(const struct pre_tokenizer *step, struct encoder *encoder
     if (prepended)
         text_rewriter_replace(&rewriter, at, at, step->sign, step->sign_size);
     for (size_t next; blank; at = next) {
-        size_t start = (size_t)(blank - bytes);
-        next = start + 1;
-        text_rewriter_keep(&rewriter, at, start);
-        text_rewriter_replace(&rewriter, start, next, step->sign, step->sign_size);
+        struct text_range row = {.start = (size_t)(blank - bytes)};
+        row.end = next = utf8_row_end(bytes, range.end, row.start, 1);
+        text_rewriter_keep(&rewriter, at, row.start);
+        text_rewriter_replace_row(&rewriter, row, 1, step->sign, step->sign_size);
         blank = memchr(bytes + next, ' ', range.end - next);
     }
     text_rewriter_keep(&rewriter, at, range.end);

@@ -64,6 +64,21 @@ TEST(more_of_a_character_than_there_is_room_for_is_refused_at_once)
     buf_release(&buf);
 }
 
+TEST(bytes_are_added_again_and_again)
+{
+    struct buf buf = {0};
+    buf_text(&buf, "<");
+    buf_repeat(&buf, "ab", 2, 5);
+    buf_repeat(&buf, "c", 1, 1);
+    buf_repeat(&buf, "d", 1, 0);
+    buf_repeat(&buf, "", 0, 9);
+    ck_assert_str_eq(buf.bytes, "<abababababc");
+    ck_assert_uint_eq(buf.size, 12);
+    buf_repeat(&buf, "ab", 2, SIZE_MAX);
+    ck_assert_int_eq(buf_check(&buf, NULL), -1);
+    buf_release(&buf);
+}
+
 TEST(a_cleared_buffer_keeps_its_memory)
 {
     struct buf buf = {0};

@@ -134,15 +134,40 @@ static struct text_range slow_place(const struct slow_text *text, size_t start, 
     return (struct text_range){text->places[start].start, text->places[end - 1].end};
 }
 
+/* Several times one to three bytes become others, or go; returns where the last one ends. */
+static size_t rewrite_row(struct text_rewriter *rewriter, const struct slow_text *in,
+                          struct slow_text *out, size_t at, unsigned *seed)
+{
+    size_t length = 1 + (size_t)rand_r(seed) % 3;
+    size_t size = (size_t)rand_r(seed) % 4;
+    size_t times = 1 + (size_t)rand_r(seed) % 5;
+    while (times && (at + times * length > in->size || out->size + times * size > BYTES_MAX))
+        times--;
+    if (!times)
+        return in->size;
+    text_rewriter_replace_row(rewriter, (struct text_range){at, at + times * length}, length, "xyz",
+                              size);
+    for (size_t end = at + times * length; at < end; at += length)
+        for (size_t i = 0; i < size; i++, out->size++) {
+            out->bytes[out->size] = "xyz"[i];
+            out->places[out->size] = slow_place(in, at, at + length);
+        }
+    return at;
+}
+
 /* Some bytes stay, some become others, some go, some come in. */
 static void rewrite(struct text_rewriter *rewriter, const struct slow_text *in,
                     struct slow_text *out, unsigned *seed)
 {
     out->size = 0;
     for (size_t at = 0, end; at < in->size; at = end) {
-        int what = rand_r(seed) % 5;
+        int what = rand_r(seed) % 6;
         end = at + 1 + (size_t)rand_r(seed) % 3;
         end = end < in->size ? end : in->size;
+        if (what == 5) {
+            end = rewrite_row(rewriter, in, out, at, seed);
+            continue;
+        }
         size_t count = what == 0 ? 0 : what == 1 ? 1 + (size_t)rand_r(seed) % 3 : end - at;
         if (out->size + count > BYTES_MAX)
             break;
