@@ -4,6 +4,8 @@
 
 enum { FIRST_ROOM = 32 };
 
+#define PLACE_MASK (((uint64_t)1 << 44) - 1) /* more bytes than a process can have */
+
 /* --- where bytes stood ------------------------------------------------------------------------ */
 
 /* The part in which a byte stands: from the last one found in growing steps, and then by halves. */
@@ -28,26 +30,36 @@ static const struct alignment *part_of(const struct aligned_text *text, size_t a
 }
 
 /* Whole units in so many bytes. */
-static size_t units(const struct alignment *part, size_t size)
+static size_t units(size_t unit, size_t size)
 {
-    return part->unit == 1 ? size : part->unit == 2 ? size / 2 : size / part->unit;
+    return unit == 1 ? size : unit == 2 ? size / 2 : size / unit;
 }
 
-static size_t start_of(const struct alignment *part, size_t at)
+static size_t given_of(const struct aligned_text *text, const struct alignment *part)
 {
-    return part->start + units(part, at - part->at) * part->given;
+    const struct wide_alignment *wide = text->wide;
+    if (part->given < ALIGNMENT_WIDE)
+        return part->given;
+    while (wide->at != part->at)
+        wide++;
+    return wide->given;
+}
+
+static size_t start_of(const struct aligned_text *text, const struct alignment *part, size_t at)
+{
+    return part->start + units(part->unit, at - part->at) * given_of(text, part);
 }
 
 struct text_range aligned_text_find(const struct aligned_text *text, struct text_range range,
                                     size_t *hint)
 {
     const struct alignment *part = part_of(text, range.start, hint);
-    struct text_range place = {.start = start_of(part, range.start)};
+    struct text_range place = {.start = start_of(text, part, range.start)};
     if (range.end) {
         bool same = range.end > range.start &&
                     (part + 1 == text->parts + text->part_count || range.end <= part[1].at);
         part = same ? part : part_of(text, range.end - 1, hint);
-        place.end = start_of(part, range.end - 1) + part->given;
+        place.end = start_of(text, part, range.end - 1) + given_of(text, part);
     }
     if (range.start == range.end) /* no byte: after the one before it, and not after the next */
         place.start = place.end = range.end && place.end < place.start ? place.end : place.start;
@@ -56,35 +68,79 @@ struct text_range aligned_text_find(const struct aligned_text *text, struct text
 
 /* --- a text that changes ---------------------------------------------------------------------- */
 
+/* A part before it is packed. */
+struct stretch {
+    size_t at, start, unit, given;
+};
+
 /* Does a part go on where the last one ends, in the same units? */
-static bool goes_on(const struct text_rewriter *rewriter, const struct alignment *part)
+static bool goes_on(const struct text_rewriter *rewriter, const struct stretch *part)
 {
     if (!rewriter->part_count)
         return false;
     const struct alignment *last = &rewriter->parts[rewriter->part_count - 1];
     return last->unit == part->unit && last->given == part->given && part->given &&
-           rewriter->next_at == part->at && rewriter->next_start == part->start;
+           part->given < ALIGNMENT_WIDE && rewriter->next_at == part->at &&
+           rewriter->next_start == part->start;
 }
 
-/* Add a part of `size` bytes. */
-static void add_part(struct text_rewriter *rewriter, struct alignment part, size_t size)
+/* Room for one more thing of a size; NULL where there is no memory. */
+static void *make_room(struct text_rewriter *rewriter, void *items, size_t count, size_t *room,
+                       size_t size)
+{
+    if (count < *room)
+        return items;
+    size_t larger = *room ? 2 * *room : FIRST_ROOM;
+    void *moved = heap_resize(items, larger, size, NULL);
+    rewriter->failed |= !moved;
+    *room = moved ? larger : *room;
+    return moved;
+}
+
+static void put_part(struct text_rewriter *rewriter, const struct stretch *part)
+{
+    bool is_wide = part->given >= ALIGNMENT_WIDE;
+    struct alignment *parts = make_room(rewriter, rewriter->parts, rewriter->part_count,
+                                        &rewriter->part_room, sizeof *parts);
+    if (!parts)
+        return;
+    rewriter->parts = parts;
+    if (is_wide) {
+        struct wide_alignment *wide = make_room(rewriter, rewriter->wide, rewriter->wide_count,
+                                                &rewriter->wide_room, sizeof *wide);
+        if (!wide)
+            return;
+        rewriter->wide = wide;
+        wide[rewriter->wide_count++] = (struct wide_alignment){part->at, part->given};
+    }
+    parts[rewriter->part_count++] = (struct alignment){
+        .at = part->at & PLACE_MASK,
+        .unit = part->unit & ALIGNMENT_WIDE,
+        .start = part->start & PLACE_MASK,
+        .given = is_wide ? ALIGNMENT_WIDE : part->given & ALIGNMENT_WIDE,
+    };
+}
+
+/* Add a part of `size` bytes; units that are too large for one are several, which stand for the
+ * same. */
+static void add_part(struct text_rewriter *rewriter, struct stretch part, size_t size)
 {
     bool joins = goes_on(rewriter, &part);
-    size_t count = size == part.unit ? 1 : units(&part, size);
+    size_t count = size == part.unit ? 1 : units(part.unit, size);
     rewriter->next_at = part.at + count * part.unit; /* which is not the end after half a unit */
     rewriter->next_start = part.start + count * part.given;
     if (joins)
         return;
-    if (rewriter->part_count == rewriter->part_room) {
-        size_t room = rewriter->part_room ? 2 * rewriter->part_room : FIRST_ROOM;
-        struct alignment *parts = heap_resize(rewriter->parts, room, sizeof *parts, NULL);
-        rewriter->failed |= !parts;
-        if (!parts)
-            return;
-        rewriter->parts = parts;
-        rewriter->part_room = room;
+    if (part.unit < ALIGNMENT_WIDE) {
+        put_part(rewriter, &part);
+        return;
     }
-    rewriter->parts[rewriter->part_count++] = part;
+    for (size_t at = 0, some; at < size; at += some) {
+        size_t left = part.unit - at % part.unit;
+        some = left < ALIGNMENT_WIDE ? left : ALIGNMENT_WIDE;
+        put_part(rewriter, &(struct stretch){part.at + at, part.start + at / part.unit * part.given,
+                                             some, part.given});
+    }
 }
 
 /* Copy bytes that stay, part by part of the text that they come from. */
@@ -94,10 +150,10 @@ static void copy(struct text_rewriter *rewriter, size_t start, size_t end)
     size_t at = rewriter->bytes.size;
     buf_bytes(&rewriter->bytes, in->bytes + start, end - start);
     if (start < end && !in->part_count)
-        add_part(rewriter, (struct alignment){at, in->start + start, 1, 1}, end - start);
+        add_part(rewriter, (struct stretch){at, in->start + start, 1, 1}, end - start);
     for (size_t from = start, next; in->part_count && from < end; from = next) {
         const struct alignment *part = part_of(in, from, &rewriter->hint);
-        size_t passed = units(part, from - part->at) * part->unit;
+        size_t passed = units(part->unit, from - part->at) * part->unit;
         size_t done = from - part->at - passed; /* a unit may be cut */
         next = part + 1 < in->parts + in->part_count ? part[1].at : in->size;
         if (done && from - done + part->unit < next)
@@ -106,7 +162,8 @@ static void copy(struct text_rewriter *rewriter, size_t start, size_t end)
         size_t unit = part->unit - done;
         unit = unit < next - from ? unit : next - from; /* what is left of one is one */
         add_part(rewriter,
-                 (struct alignment){at + (from - start), start_of(part, from), unit, part->given},
+                 (struct stretch){at + (from - start), start_of(in, part, from), unit,
+                                  given_of(in, part)},
                  next - from);
     }
 }
@@ -138,7 +195,7 @@ void text_rewriter_replace(struct text_rewriter *rewriter, size_t start, size_t 
     struct text_range range = {start, end};
     struct text_range place = aligned_text_place(rewriter->in, range, &rewriter->hint);
     add_part(rewriter,
-             (struct alignment){rewriter->bytes.size, place.start, size, place.end - place.start},
+             (struct stretch){rewriter->bytes.size, place.start, size, place.end - place.start},
              size);
     buf_bytes(&rewriter->bytes, bytes, size);
 }
@@ -152,14 +209,14 @@ static bool find_same(struct text_rewriter *rewriter, struct text_range range, s
         return true;
     const struct alignment *part = part_of(in, range.start, &rewriter->hint);
     bool is_last = part + 1 == in->parts + in->part_count;
-    *start = start_of(part, range.start);
+    *start = start_of(in, part, range.start);
     return part->unit == 1 && part->given == 1 && (is_last || range.end <= part[1].at);
 }
 
 void text_rewriter_replace_row(struct text_rewriter *rewriter, struct text_range row, size_t length,
                                const char *bytes, size_t size)
 {
-    struct alignment part = {.unit = size, .given = length};
+    struct stretch part = {.unit = size, .given = length};
     size_t times = length ? (row.end - row.start) / length : 1;
     copy_kept(rewriter);
     rewriter->changed = true;
@@ -185,7 +242,7 @@ void text_rewriter_replace_bytes(struct text_rewriter *rewriter, size_t start, c
         return;
     copy_kept(rewriter);
     rewriter->changed = true;
-    add_part(rewriter, (struct alignment){rewriter->bytes.size, in->start + start, unit, 1}, size);
+    add_part(rewriter, (struct stretch){rewriter->bytes.size, in->start + start, unit, 1}, size);
     buf_bytes(&rewriter->bytes, bytes, size);
 }
 
@@ -204,6 +261,7 @@ int text_rewriter_finish(struct text_rewriter *rewriter, struct aligned_text *ou
         .start = rewriter->in->start,
         .parts = rewriter->parts,
         .part_count = rewriter->part_count,
+        .wide = rewriter->wide,
     };
     return 0;
 }
@@ -215,6 +273,8 @@ void text_rewriter_restart(struct text_rewriter *rewriter, const struct aligned_
         .bytes = rewriter->bytes,
         .parts = rewriter->parts,
         .part_room = rewriter->part_room,
+        .wide = rewriter->wide,
+        .wide_room = rewriter->wide_room,
     };
     buf_clear(&fresh.bytes);
     *rewriter = fresh;
@@ -224,5 +284,6 @@ void text_rewriter_release(struct text_rewriter *rewriter)
 {
     buf_release(&rewriter->bytes);
     heap_free(rewriter->parts);
+    heap_free(rewriter->wide);
     *rewriter = (struct text_rewriter){0};
 }

@@ -21,10 +21,17 @@
  * from `start` on in a row: one byte for one is what stayed; three for one are blanks that became
  * ▁; a unit may stand for none. */
 struct alignment {
-    size_t at;
-    size_t start;
-    size_t unit;  /* of the text as it is, at least 1 */
-    size_t given; /* what each stood for in the text as given */
+    uint64_t at : 44;
+    uint64_t unit : 20; /* of the text as it is, at least 1 */
+    uint64_t start : 44;
+    uint64_t given : 20; /* what each stood for in the text as given; or ALIGNMENT_WIDE: … */
+};
+
+enum { ALIGNMENT_WIDE = (1 << 20) - 1 };
+
+/* … more than there are bits for: what a part stood for. */
+struct wide_alignment {
+    size_t at, given;
 };
 
 struct aligned_text {
@@ -32,7 +39,8 @@ struct aligned_text {
     size_t size;
     size_t start; /* where the first byte stood, when there are no parts */
     const struct alignment *parts;
-    size_t part_count; /* 0: byte for byte from `start` on */
+    size_t part_count;                 /* 0: byte for byte from `start` on */
+    const struct wide_alignment *wide; /* of those parts that are, in order */
 };
 
 /* A range of bytes. */
@@ -58,6 +66,8 @@ struct text_rewriter {
     struct buf bytes;
     struct alignment *parts;
     size_t part_count, part_room;
+    struct wide_alignment *wide;
+    size_t wide_count, wide_room;
     size_t next_at, next_start; /* where the last part ends, if it ends with a unit */
     size_t hint;
     struct text_range kept; /* what stays and was not copied yet */

@@ -104,9 +104,48 @@ TEST(a_text_may_become_empty)
     text_rewriter_release(&rewriter);
 }
 
+/* Megabytes become one character, one becomes megabytes, and what comes after them stays. */
+TEST(units_of_any_size_keep_their_places)
+{
+    enum { LARGE = 3 << 20 };
+    char *bytes = heap_alloc(2 * LARGE, 1, NULL);
+    memset(bytes, 'a', 2 * LARGE);
+    const struct aligned_text text = {.bytes = bytes, .size = 2 * LARGE, .start = 7};
+    struct text_rewriter first = {.in = &text};
+    struct aligned_text one;
+    text_rewriter_keep(&first, 0, 1);
+    text_rewriter_replace(&first, 1, LARGE, "x", 1);
+    text_rewriter_replace(&first, LARGE, 2 * LARGE - 1, "y", 1);
+    text_rewriter_keep(&first, 2 * LARGE - 1, 2 * LARGE);
+    ck_assert_int_eq(text_rewriter_finish(&first, &one, NULL), 0);
+    struct text_rewriter second = {.in = &one};
+    struct aligned_text two;
+    text_rewriter_keep(&second, 0, 1);
+    text_rewriter_replace_row(&second, (struct text_range){1, 3}, 1, bytes, LARGE);
+    text_rewriter_keep(&second, 3, 4);
+    ck_assert_int_eq(text_rewriter_finish(&second, &two, NULL), 0);
+    struct text_rewriter third = {.in = &two};
+    struct aligned_text three;
+    text_rewriter_keep(&third, LARGE - 9, two.size); /* from within a unit */
+    ck_assert_int_eq(text_rewriter_finish(&third, &three, NULL), 0);
+    expect_place(&one, 0, 2, 7, 7 + LARGE);
+    expect_place(&one, 2, 4, 7 + LARGE, 7 + 2 * LARGE);
+    expect_place(&two, 0, 2, 7, 7 + LARGE);
+    expect_place(&two, LARGE, LARGE + 1, 8, 7 + LARGE);
+    expect_place(&two, LARGE + 1, LARGE + 2, 7 + LARGE, 6 + 2 * LARGE);
+    expect_place(&two, 2 * LARGE, 2 * LARGE + 2, 7 + LARGE, 7 + 2 * LARGE);
+    expect_place(&three, 0, 9, 8, 7 + LARGE);
+    expect_place(&three, 9, 11, 8, 6 + 2 * LARGE);
+    expect_place(&three, three.size - 1, three.size, 6 + 2 * LARGE, 7 + 2 * LARGE);
+    text_rewriter_release(&third);
+    text_rewriter_release(&second);
+    text_rewriter_release(&first);
+    heap_free(bytes);
+}
+
 TEST(ranges_may_be_asked_for_in_any_order)
 {
-    static const struct alignment parts[] = {{0, 0, 1, 1}, {2, 5, 1, 4}, {3, 9, 1, 0}};
+    static const struct alignment parts[] = {{0, 1, 0, 1}, {2, 1, 5, 4}, {3, 1, 9, 0}};
     const struct aligned_text text = {.bytes = "abcd", .size = 4, .parts = parts, .part_count = 3};
     size_t hint = 0;
     static const struct text_range asked[] = {{3, 4}, {0, 1}, {1, 3}, {2, 3}, {0, 4}};
