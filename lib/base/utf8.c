@@ -163,6 +163,8 @@ static utf8proc_category_t category_of(uint32_t character)
 
 bool utf8_is_punctuation(uint32_t character)
 {
+    if (unicode_kind(character) == UNICODE_LETTER) /* as most are: in one look */
+        return false;
     utf8proc_category_t category = category_of(character);
     if (character == 0x166D || character == 0x111C9)
         return true; /* they were, then */
@@ -172,6 +174,8 @@ bool utf8_is_punctuation(uint32_t character)
 
 bool utf8_is_nonspacing(uint32_t character)
 {
+    if (unicode_kind(character) == UNICODE_LETTER) /* as most are: in one look */
+        return false;
     if (character == 0x1734 || character == 0x1171E)
         return true; /* they were, then */
     return category_of(character) == UTF8PROC_CATEGORY_MN && !unicode_is_after_8(character);
@@ -179,6 +183,8 @@ bool utf8_is_nonspacing(uint32_t character)
 
 bool utf8_is_other(uint32_t character)
 {
+    if (unicode_kind(character) == UNICODE_LETTER) /* as most are: in one look */
+        return false;
     utf8proc_category_t category = category_of(character);
     return (category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF ||
             category == UTF8PROC_CATEGORY_CO) &&

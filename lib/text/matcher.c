@@ -60,21 +60,20 @@ struct matcher_walk matcher_walk(const struct matcher *matcher, const char *text
 }
 
 /* After the characters from `at` on that are such, or that are none. */
-static size_t pass_over(const struct matcher_walk *walk, size_t at, bool such)
+static size_t pass_over(const struct matcher *matcher, const char *text, size_t size, size_t at,
+                        bool such)
 {
-    const struct matcher *matcher = walk->matcher;
-    const struct splitter *text = &walk->splitter;
     uint32_t last = 0; /* of those beyond ASCII the one that was asked for */
     bool last_is = false;
-    for (size_t length; at < text->size; at += length) {
-        uint32_t c = (unsigned char)text->text[at];
+    for (size_t length; at < size; at += length) {
+        uint32_t c = (unsigned char)text[at];
         length = 1;
         if (c < sizeof matcher->ascii) {
             if (matcher->ascii[c] != such)
                 break;
             continue;
         }
-        length = utf8_decode(&c, text->text + at, text->size - at);
+        length = utf8_decode(&c, text + at, size - at);
         last_is = c == last ? last_is : matcher->is(c);
         last = c;
         if (last_is != such)
@@ -83,16 +82,23 @@ static size_t pass_over(const struct matcher_walk *walk, size_t at, bool such)
     return at;
 }
 
+size_t matcher_find_kind(const struct matcher *matcher, const char *text, size_t size, size_t at)
+{
+    return pass_over(matcher, text, size, at, false);
+}
+
 static int next_character(struct matcher_walk *walk, struct text_range *match)
 {
     uint32_t c = 0;
     const struct splitter *text = &walk->splitter;
-    match->start = walk->at = pass_over(walk, walk->at, false);
-    if (walk->at == text->size)
+    size_t at = pass_over(walk->matcher, text->text, text->size, walk->at, false);
+    match->start = match->end = walk->at = at;
+    if (at == text->size)
         return 0;
-    match->end = walk->matcher->joins
-                     ? pass_over(walk, walk->at, true)
-                     : walk->at + utf8_decode(&c, text->text + walk->at, text->size - walk->at);
+    if (walk->matcher->joins)
+        match->end = pass_over(walk->matcher, text->text, text->size, at, true);
+    else
+        match->end += utf8_decode(&c, text->text + at, text->size - at);
     walk->at = match->end;
     return 1;
 }

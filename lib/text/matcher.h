@@ -37,8 +37,9 @@ int matcher_read(struct matcher *matcher, const struct json *pattern, struct are
 int matcher_set_pattern(struct matcher *matcher, const char *pattern, struct err *err);
 void matcher_release(struct matcher *matcher);
 
-/* Look for characters. */
+/* Look for characters; and where the first one stands from `at` on, or the size. */
 void matcher_set_kind(struct matcher *matcher, bool (*is)(uint32_t character));
+size_t matcher_find_kind(const struct matcher *matcher, const char *text, size_t size, size_t at);
 
 struct matcher_walk matcher_walk(const struct matcher *matcher, const char *text, size_t size);
 

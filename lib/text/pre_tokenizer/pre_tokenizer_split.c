@@ -104,10 +104,14 @@ int pre_tokenizer_split(const struct pre_tokenizer *step, struct encoder *encode
                         const struct text_piece *piece, struct err *err)
 {
     struct text_range range = piece->range;
+    const char *bytes = piece->text->bytes + range.start;
+    size_t size = range.end - range.start;
     if (keeps_matches(step))
         return hand_on_all(step, encoder, piece, err);
-    struct matcher_walk walk =
-        matcher_walk(&step->matcher, piece->text->bytes + range.start, range.end - range.start);
+    if (step->matcher.is && !step->inverted &&
+        matcher_find_kind(&step->matcher, bytes, size, 0) == size)
+        return encoder_pass(encoder, step->next, piece, err); /* whole */
+    struct matcher_walk walk = matcher_walk(&step->matcher, bytes, size);
     struct cutting cutting = {.step = step, .encoder = encoder, .piece = piece, .err = err};
     int failed = cut(&cutting, &walk);
     matcher_walk_release(&walk);
