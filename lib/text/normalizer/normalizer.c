@@ -313,27 +313,27 @@ static void change_each(const struct normalizer *step, struct text_rewriter *rew
     const unsigned char *text = (const unsigned char *)in->bytes;
     char bytes[NORMALIZER_BYTES]; /* what became of the last one that was asked for */
     uint32_t last = UINT32_MAX;
-    int changed = NORMALIZER_SAME;
-    for (size_t at = 0, end; at < in->size;) {
+    int written = NORMALIZER_SAME;
+    size_t done = 0;
+    for (size_t at = 0, length; at < in->size; at += length) {
         uint32_t c = 0;
-        int written = NORMALIZER_SAME;
-        size_t length = 1;
-        for (end = at; end < in->size && step->stays[text[end]]; end++)
-            ;
-        if (end == at) {
-            length = utf8_decode(&c, in->bytes + at, in->size - at);
-            end = utf8_row_end(in->bytes, in->size, at, length);
-            changed = c == last ? changed : step->row->change(bytes, c);
-            written = changed;
-            last = c;
-        }
-        struct text_range row = {at, end};
+        length = 1;
+        if (step->stays[text[at]])
+            continue;
+        length = utf8_decode(&c, in->bytes + at, in->size - at);
+        written = c == last ? written : step->row->change(bytes, c);
+        last = c;
         if (written == NORMALIZER_SAME)
-            text_rewriter_keep(rewriter, at, end);
-        else
-            text_rewriter_replace_row(rewriter, row, length, bytes, (size_t)written);
-        at = end;
+            continue;
+        struct text_range row = {at, utf8_row_end(in->bytes, in->size, at, length)};
+        if (done < at)
+            text_rewriter_keep(rewriter, done, at);
+        text_rewriter_replace_row(rewriter, row, length, bytes, (size_t)written);
+        done = row.end;
+        length = done - at;
     }
+    if (done < in->size)
+        text_rewriter_keep(rewriter, done, in->size);
 }
 
 int normalize(const struct normalizer *steps, struct aligned_text *out,
