@@ -191,6 +191,7 @@ struct piece_entry { /* 64 bytes, a cache line */
 struct piece_cache {
     struct piece_entry *entries; /* NULL: no memory for a cache, or no use for one */
     size_t mask;
+    struct piece_entry *last; /* that was asked for; NULL: none */
 };
 
 void piece_cache_init(struct piece_cache *cache, size_t text_size);
@@ -198,7 +199,7 @@ void piece_cache_release(struct piece_cache *cache);
 
 /* The entry on which a piece falls, or NULL when it is too long to be kept; whether the piece is
  * there; and to keep its tokens, unless they are too many. */
-struct piece_entry *piece_cache_at(const struct piece_cache *cache, const char *bytes, size_t size);
+struct piece_entry *piece_cache_at(struct piece_cache *cache, const char *bytes, size_t size);
 bool piece_entry_is(const struct piece_entry *entry, const char *bytes, size_t size);
 void piece_entry_set(struct piece_entry *entry, const char *bytes, size_t size,
                      const struct bpe_token *tokens, size_t count);

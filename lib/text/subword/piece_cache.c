@@ -28,16 +28,19 @@ void piece_cache_release(struct piece_cache *cache)
     *cache = (struct piece_cache){0};
 }
 
-struct piece_entry *piece_cache_at(const struct piece_cache *cache, const char *bytes, size_t size)
+struct piece_entry *piece_cache_at(struct piece_cache *cache, const char *bytes, size_t size)
 {
     if (!cache->entries || size > PIECE_ENTRY_BYTES)
         return NULL;
-    return &cache->entries[(hash_bytes(bytes, size) >> 32) & cache->mask];
+    if (!cache->last || !piece_entry_is(cache->last, bytes, size))
+        cache->last = &cache->entries[(hash_bytes(bytes, size) >> 32) & cache->mask];
+    return cache->last;
 }
 
 bool piece_entry_is(const struct piece_entry *entry, const char *bytes, size_t size)
 {
-    return entry->size == size && memcmp(entry->bytes, bytes, size) == 0;
+    return entry->size == size && entry->bytes[0] == bytes[0] && /* most often they are others */
+           (size == 1 || memcmp(entry->bytes, bytes, size) == 0);
 }
 
 void piece_entry_set(struct piece_entry *entry, const char *bytes, size_t size,
