@@ -7,6 +7,7 @@
 void matcher_set_kind(struct matcher *matcher, bool (*is)(uint32_t character))
 {
     matcher->is = is;
+    matcher->row = 1;
     for (uint32_t c = 0; c < sizeof matcher->ascii; c++)
         matcher->ascii[c] = is(c);
 }
@@ -16,13 +17,33 @@ static bool is_space(uint32_t c)
     return unicode_kind(c) == UNICODE_SPACE;
 }
 
+static bool is_ascii_digit(uint32_t c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Patterns that are characters in a row. */
+static bool set_row(struct matcher *matcher, const char *pattern)
+{
+    static const struct {
+        const char *pattern;
+        bool (*is)(uint32_t character);
+        size_t row;
+    } known[] = {{"\\s+", is_space, ROW_ALL}, {"[0-9][0-9][0-9]", is_ascii_digit, 3}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(pattern, known[i].pattern) != 0)
+            continue;
+        matcher_set_kind(matcher, known[i].is);
+        matcher->row = known[i].row;
+        return true;
+    }
+    return false;
+}
+
 int matcher_set_pattern(struct matcher *matcher, const char *pattern, struct err *err)
 {
-    matcher->joins = strcmp(pattern, "\\s+") == 0;
-    if (matcher->joins) {
-        matcher_set_kind(matcher, is_space);
+    if (set_row(matcher, pattern))
         return 0;
-    }
     const struct splitter_pattern *known = splitter_find(pattern);
     matcher->pattern = known ? known->name : NULL;
     matcher->splitter = known ? known->kind : SPLITTER_NONE;
@@ -59,13 +80,14 @@ struct matcher_walk matcher_walk(const struct matcher *matcher, const char *text
     };
 }
 
-/* After the characters from `at` on that are such, or that are none. */
-static size_t pass_over(const struct matcher *matcher, const char *text, size_t size, size_t at,
-                        bool such)
+/* After the characters from `at` on that are such, or that are none, so many of them at most. */
+static size_t pass_over(const struct matcher *matcher, const char *text, struct text_range range,
+                        bool such, size_t most)
 {
     uint32_t last = 0; /* of those beyond ASCII the one that was asked for */
     bool last_is = false;
-    for (size_t length; at < size; at += length) {
+    size_t at = range.start;
+    for (size_t length; most && at < range.end; at += length, most--) {
         uint32_t c = (unsigned char)text[at];
         length = 1;
         if (c < sizeof matcher->ascii) {
@@ -73,7 +95,7 @@ static size_t pass_over(const struct matcher *matcher, const char *text, size_t 
                 break;
             continue;
         }
-        length = utf8_decode(&c, text + at, size - at);
+        length = utf8_decode(&c, text + at, range.end - at);
         last_is = c == last ? last_is : matcher->is(c);
         last = c;
         if (last_is != such)
@@ -84,23 +106,23 @@ static size_t pass_over(const struct matcher *matcher, const char *text, size_t 
 
 size_t matcher_find_kind(const struct matcher *matcher, const char *text, size_t size, size_t at)
 {
-    return pass_over(matcher, text, size, at, false);
+    return pass_over(matcher, text, (struct text_range){at, size}, false, SIZE_MAX);
 }
 
 static int next_character(struct matcher_walk *walk, struct text_range *match)
 {
-    uint32_t c = 0;
+    const struct matcher *matcher = walk->matcher;
     const struct splitter *text = &walk->splitter;
-    size_t at = pass_over(walk->matcher, text->text, text->size, walk->at, false);
-    match->start = match->end = walk->at = at;
-    if (at == text->size)
-        return 0;
-    if (walk->matcher->joins)
-        match->end = pass_over(walk->matcher, text->text, text->size, at, true);
-    else
-        match->end += utf8_decode(&c, text->text + at, text->size - at);
-    walk->at = match->end;
-    return 1;
+    for (;;) {
+        size_t at = matcher_find_kind(matcher, text->text, text->size, walk->at);
+        struct text_range rest = {at, text->size};
+        walk->at = pass_over(matcher, text->text, rest, true, matcher->row);
+        *match = (struct text_range){at, walk->at};
+        if (at == text->size)
+            return 0;
+        if (matcher->row == 1 || matcher->row == ROW_ALL || walk->at - at == matcher->row)
+            return 1; /* rows that are counted are of ASCII */
+    }
 }
 
 static int next_literal(struct matcher_walk *walk, struct text_range *match)

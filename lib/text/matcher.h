@@ -12,10 +12,12 @@
 
 struct json;
 
+#define ROW_ALL SIZE_MAX
+
 struct matcher {
     bool (*is)(uint32_t character); /* every such character is a match, … */
     bool ascii[128];                /* … which of ASCII are; … */
-    bool joins;                     /* … or several in a row are one; else … */
+    size_t row;                     /* … or so many in a row; ROW_ALL: all; else … */
     const char *literal;            /* … this text; else … */
     size_t literal_size;
     enum splitter_kind splitter; /* … its pieces; else … */
@@ -31,7 +33,8 @@ struct matcher_walk {
 };
 
 /* Read `{"String": " "}` or `{"Regex": "\\s"}`; texts live as long as the arena. The second takes
- * a regular expression, which may be that of a splitter, or `\s+`. */
+ * a regular expression, which may be that of a splitter, `\s+` or
+ * `[0-9][0-9][0-9]`. */
 int matcher_read(struct matcher *matcher, const struct json *pattern, struct arena *arena,
                  struct err *err);
 int matcher_set_pattern(struct matcher *matcher, const char *pattern, struct err *err);
