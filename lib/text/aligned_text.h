@@ -29,7 +29,7 @@ struct alignment {
 
 enum { ALIGNMENT_WIDE = (1 << 20) - 1 };
 
-/* … more than there are bits for: what a part stood for. */
+/* … more than fits in. */
 struct wide_alignment {
     size_t at, given;
 };
@@ -40,7 +40,7 @@ struct aligned_text {
     size_t start; /* where the first byte stood, when there are no parts */
     const struct alignment *parts;
     size_t part_count;                 /* 0: byte for byte from `start` on */
-    const struct wide_alignment *wide; /* of those parts that are, in order */
+    const struct wide_alignment *wide; /* in order */
 };
 
 /* A range of bytes. */
