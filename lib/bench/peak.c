@@ -146,8 +146,8 @@ double peak_fma(struct pool *pool, enum fma_form form)
 /* Two bf16 numbers, about 1 each, or a float of about 1: none is subnormal, no sum is. */
 enum { ONES = 0x3f803f80, KERNEL_ROWS = 64, KERNEL_SUM = 256 };
 
-/* As `linear` asks for it, but of a shorter sum: all of it stays in the first two caches. Pairs that
- * are widened are floats. */
+/* As `linear` asks for it, but of a shorter sum: all of it stays in the first two caches. What is
+ * widened is floats. */
 static struct kernel_shape shape_of(enum precision precision, struct kernels *kernels)
 {
     bool pairs = precision == PRECISION_BF16 && kernels_pair_way(kernels) != PAIRS_BY_FMA;

@@ -273,7 +273,7 @@ TEST_LOOP(all_characters_are_of_the_class_that_the_pattern_finds, COUNT(patterns
     regex_free(regex);
 }
 
-/* --- row_patterns of characters in a row: matcher.h ------------------------------------------------ */
+/* --- characters in a row: matcher.h ----------------------------------------------------------- */
 
 static const char *const row_patterns[] = {"\\s+", "[0-9][0-9][0-9]"};
 
