@@ -161,7 +161,8 @@ static void check_softmax(const float *before, const float *after, size_t count)
     double total = 0;
     double sum = 0;
     for (size_t i = 0; i < count; i++)
-        max = fmax(max, before[i]);
+        if ((double)before[i] > max)
+            max = (double)before[i];
     for (size_t i = 0; i < count; i++)
         total += exp(before[i] - max);
     for (size_t i = 0; i < count; i++) {

@@ -229,9 +229,7 @@ static void expect_map(const struct instruments_golden *golden, const char *name
 {
     size_t cells = found.layers * found.columns;
     const float *expected = instruments_find(golden, name, 0) + skipped;
-    double most = 0;
-    for (size_t i = 0; i < cells; i++)
-        most = fmax(most, fabs((double)expected[i]));
+    double most = instruments_most(expected, cells);
     for (size_t i = 0; i < cells; i++)
         ck_assert_msg(fabs(found.logits[i] - (double)expected[i]) <= 1e-5 * most,
                       "%s %s[%zu]: expected %g, found %g", golden->path, name, i,

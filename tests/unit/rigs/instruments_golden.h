@@ -62,14 +62,22 @@ static inline void instruments_release(struct instruments_golden *golden)
     safetensors_release(&golden->tensors);
 }
 
+/* Without fmax, of which gcc 12 fails to make instructions of arm64. */
+static inline double instruments_most(const float *numbers, size_t count)
+{
+    double most = 0;
+    for (size_t i = 0; i < count; i++)
+        if (fabs((double)numbers[i]) > most)
+            most = fabs((double)numbers[i]);
+    return most;
+}
+
 /* Numbers are off by no more than a share of the tensor's largest. */
 static inline void instruments_expect(const struct instruments_golden *golden, const char *name,
                                       const float *found, size_t count, double share)
 {
     const float *expected = instruments_find(golden, name, count);
-    double most = 0;
-    for (size_t i = 0; i < count; i++)
-        most = fmax(most, fabs((double)expected[i]));
+    double most = instruments_most(expected, count);
     for (size_t i = 0; i < count; i++)
         ck_assert_msg(fabs((double)found[i] - (double)expected[i]) <= share * most,
                       "%s %s[%zu]: expected %g, found %g", golden->path, name, i,
