@@ -17,9 +17,12 @@ COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -ffp-contract=off $(WARNINGS) $(CPPFLAGS)
 
 # A static archive where there is one, so that the binary runs without; else the shared library.
 library = $(or $(call archive,$(1)),-l$(1))
-archive = $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a))
-LIBS = $(call library,xsmmgen) $(call library,utf8proc) $(call library,cjson) \
+archive = $(filter %/lib$(1).a,$(shell $(CC) -print-file-name=lib$(1).a))
+LIBS = $(if $(GENERATES),$(call library,xsmmgen)) $(call library,utf8proc) $(call library,cjson) \
 	$(call library,onig) -lpthread -ldl -lm
+# libxsmm generates machine code for x86-64; elsewhere kernels are our own.
+GENERATES = $(if $(filter x86_64%,$(machine)),$(findstring linux,$(machine)))
+machine = $(shell $(CC) -dumpmachine)
 TEST_LIBS = -lcheck $(call archive,subunit) $(call archive,rt)
 
 # Worked examples; the default, which is trained: in the binary it comes first; and `translate`,
@@ -339,6 +342,7 @@ BASH = $(ROOT)/share/bash-completion/completions
 ZSH  = $(ROOT)/share/zsh/site-functions
 FISH = $(ROOT)/share/fish/vendor_completions.d
 PKGS = $(ROOT)/lib/pkgconfig
+LIBRARIES = $(if $(GENERATES),-lxsmmgen) -lutf8proc -lcjson -lonig -lpthread -lm
 COMMANDS = $(shell sed -n 's/^    {"\([a-z]*\)", FOR_.*/\1/p' cmd/command.c)
 VERSION = $(shell sed -n 's/^.define ATTN_VERSION "\(.*\)"/\1/p' cmd/command.h)
 
@@ -359,7 +363,7 @@ install: all ## install to PREFIX (/usr/local), under DESTDIR
 		'Version: $(VERSION)' \
 		'Description: GPT-style decoder that shows what every attention head looks at' \
 		'Cflags: -I$${prefix}/include' \
-		'Libs: -L$${prefix}/lib -lattn -lxsmmgen -lutf8proc -lcjson -lonig -lpthread -lm' \
+		'Libs: -L$${prefix}/lib -lattn $(strip $(LIBRARIES))' \
 		>'$(PKGS)/attn.pc'
 	@$(if $(DESTDIR),:,sh data/after_install.sh '$(PREFIX)')
 

@@ -161,9 +161,11 @@ static void help_command_write(struct stream *out, const struct command *command
 static void version(struct stream *out)
 {
     struct kernels *kernels = NULL;
+    const char *library = kernels_library();
     stream_text(out, "attn-cli " ATTN_VERSION "\n");
     if (kernels_open(&kernels, NULL) == 0)
-        stream_format(out, "kernels: %s, %s\n", kernels_target(kernels), kernels_library());
+        stream_format(out, "kernels: %s%s%s\n", kernels_target(kernels), library ? ", " : "",
+                      library ? library : "");
     kernels_free(kernels);
     stream_format(out, "unicode: %s\n", unicode_version);
     stream_text(out, "built:   " COMPILER "\n");

@@ -1,5 +1,7 @@
 #include "math/generator.h"
 
+#ifdef GENERATES
+
 #include <libxsmm_generator.h>
 #include <libxsmm_cpuid.h>
 #include <libxsmm_version.h>
@@ -124,3 +126,40 @@ const char *generator_library(void)
 {
     return "libxsmm " LIBXSMM_CONFIG_VERSION;
 }
+
+#else
+
+bool generator_can_write(struct generator *generator)
+{
+    (void)generator;
+    return false;
+}
+
+void generator_release(struct generator *generator)
+{
+    (void)generator;
+}
+
+bool generator_has_room(const struct generator *generator, size_t kernels)
+{
+    (void)generator, (void)kernels;
+    return true;
+}
+
+void generator_forget(struct generator *generator)
+{
+    (void)generator;
+}
+
+kernel_code *generator_write(struct generator *generator, const struct kernel_shape *shape)
+{
+    (void)generator, (void)shape;
+    return NULL;
+}
+
+const char *generator_library(void)
+{
+    return NULL;
+}
+
+#endif

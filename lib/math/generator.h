@@ -14,6 +14,12 @@
 #include "math/kernel.h"
 #include "math/target.h"
 
+/* libxsmm writes for x86-64; elsewhere there is no generator, and no need of libxsmm. The Makefile
+ * and dependencies.sh ask the same of the compiler. */
+#if defined(__x86_64__) && defined(__linux__)
+#define GENERATES
+#endif
+
 struct generator {
     enum target target;           /* becomes TARGET_C where code cannot be run */
     unsigned char *written, *run; /* two views of the code; NULL: there is none yet */
@@ -31,7 +37,7 @@ void generator_forget(struct generator *generator);
 /* The code of a kernel; NULL: it declines. */
 kernel_code *generator_write(struct generator *generator, const struct kernel_shape *shape);
 
-/* The library that writes it, with its version. */
+/* The library that writes it, with its version; NULL: there is none. */
 const char *generator_library(void);
 
 #endif

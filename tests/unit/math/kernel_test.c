@@ -9,6 +9,7 @@
 #include "../rigs/patience.h"
 #include "../rigs/product_judge.h"
 #include "base/heap.h"
+#include "math/generator.h"
 
 enum { ROWS_MAX = 129, COLUMNS_MAX = 129, PAD = 5 };
 
@@ -234,7 +235,11 @@ TEST(a_wish_that_is_no_target_changes_nothing)
 
 TEST(the_library_says_its_version)
 {
+#ifdef GENERATES
     ck_assert_int_eq(strncmp(kernels_library(), "libxsmm 1.", 10), 0);
+#else
+    ck_assert_ptr_null(kernels_library());
+#endif
 }
 
 TEST(a_kernel_is_generated_once)
