@@ -10,10 +10,21 @@
 
 /* --- their names ------------------------------------------------------------------------------ */
 
-/* step8 before step64 before step512. */
+/* step8 before step64 before step512: of two numbers the shorter one comes first. */
 static int compare(const void *a, const void *b)
 {
-    return strverscmp(*(const char *const *)a, *(const char *const *)b);
+    static const char digits[] = "0123456789";
+    const char *one = *(const char *const *)a;
+    const char *other = *(const char *const *)b;
+    while (*one && *one == *other && !strchr(digits, *one))
+        one++, other++;
+    size_t size = strspn(one, digits);
+    size_t other_size = strspn(other, digits);
+    if (size && other_size && size != other_size)
+        return size < other_size ? -1 : 1;
+    if (size && size == other_size && memcmp(one, other, size) == 0)
+        return compare(&(const char *){one + size}, &(const char *){other + size});
+    return strcmp(one, other);
 }
 
 /* Add the directories below a folder, "pythia/", that fit a pattern. */

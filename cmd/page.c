@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/names.h"
 #include "base/num.h"
+#include "base/platform.h"
 #include "base/terminal.h"
 #include "base/transfer.h"
 #include "command.h"
@@ -190,7 +190,7 @@ void pager_begin(void)
 {
     if (!find_command() || !isatty(STDOUT_FILENO))
         return;
-    page = memfd_create("page", MFD_CLOEXEC);
+    page = platform_memory_file("page");
     if (page < 0)
         return;
     tty = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, FIRST_FREE);

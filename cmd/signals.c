@@ -130,7 +130,7 @@ static const struct answer {
     {SIGQUIT, take_course},   {SIGALRM, take_course},
     {SIGVTALRM, take_course}, {SIGPROF, take_course},
     {SIGUSR1, take_course},   {SIGUSR2, take_course},
-    {SIGPOLL, take_course},   {SIGILL, take_course},
+    {SIGIO, take_course},     {SIGILL, take_course},
     {SIGFPE, take_course},    {SIGSYS, take_course},
     {SIGTRAP, take_course},   {SIGABRT, take_course},
     {SIGSEGV, take_course},

@@ -13,6 +13,19 @@ BEGIN {
     speech = "(printf|fprintf|puts|putchar|perror|exit|abort)"
     process = "(_exit|fork|vfork|posix_spawn)"
     LONGEST_CHAIN = 10
+
+    # What macOS has, too, and what belongs to a library or a processor.
+    split("assert ctype errno float inttypes limits math setjmp signal stdarg stdatomic stdbool " \
+        "stddef stdint stdio stdlib string time dirent dlfcn fcntl fnmatch poll pthread strings " \
+        "unistd sys/file sys/ioctl sys/mman sys/resource sys/socket sys/stat sys/time sys/types " \
+        "sys/wait cjson/cJSON oniguruma utf8proc check libxsmm libxsmm_generator libxsmm_cpuid " \
+        "libxsmm_version arm_neon cpuid emmintrin immintrin xmmintrin", headers)
+    for (i in headers)
+        everywhere[headers[i] ".h"] = 1
+    linux = "(memfd_create|getrandom|getauxval|sched_[a-z]*affinity|sched_getcpu|renameat2|syncfs" \
+        "|prctl|close_range|mallopt|f?l?(get|set|list)xattr|memrchr|strverscmp|strchrnul|mempcpy" \
+        "|rawmemchr|pipe2|dup3|accept4|fallocate|posix_fallocate|posix_fadvise|mremap|qsort_r" \
+        "|secure_getenv|reallocarray|canonicalize_file_name|epoll_[a-z0-9]+|eventfd|syscall)"
 }
 
 FNR == 1 {
@@ -90,6 +103,8 @@ function chain(file,    i, length_here, longest) {
 }
 
 function check_foreign(file) {
+    if (!own && !(file in everywhere) && FILENAME != "lib/base/platform_linux.c")
+        fault(file " is not everywhere: it belongs to lib/base/platform_linux.c")
     if (file ~ /libxsmm/ && room != "math")
         fault(file " belongs to lib/math")
     if (file ~ /cJSON/ && FILENAME != "lib/format/json.c")
@@ -126,6 +141,8 @@ function check_foreign(file) {
         fault("only cmd prints and exits")
     if (room != "cmd" && FILENAME != "lib/draw/drawing_process.c" && calls(line, process))
         fault("other processes belong to lib/draw/drawing_process.c")
+    if (calls(line, linux) && FILENAME !~ /^lib\/(base\/platform_linux|math\/generator)\.c$/)
+        fault("what Linux alone has belongs to lib/base/platform_linux.c")
 }
 
 END {

@@ -79,6 +79,11 @@ lib/math/planted.c|    float *x = malloc(4);
 cmd/planted.c|    free (x);
 lib/write/planted.c|    /* kept */ x = strdup("free(") + 1;
 lib/write/planted.c|    fprintf(stderr, "no");
+lib/base/planted.c|#include <sys/prctl.h>
+lib/base/planted.c|#include <malloc.h>
+cmd/planted.c|    file = memfd_create("x", 0);
+lib/base/planted.c|    size = lgetxattr(path, name, value, size);
+lib/math/planted.c|    sched_setaffinity(0, sizeof one, &one);
 lib/base/planted.c|    exit(1);
 lib/base/planted.c|    _exit(1);
 lib/draw/planted.c|    pid = fork();
@@ -97,6 +102,9 @@ cmd/planted.c|#include "options.h"
 cmd/batch/planted.c|#include "../options.h"
 lib/math/planted.c|#include <libxsmm_generator.h>
 lib/base/unicode_form.c|#include <utf8proc.h>
+lib/base/platform_linux.c|#include <sys/prctl.h>
+lib/base/platform_linux.c|    file = memfd_create("x", 0);
+lib/base/planted.c|    platform_memory_file("memfd_create(");
 lib/text/regex.c|#include <oniguruma.h>
 lib/text/planted.c|    heap_free(x); /* never free(x) */
 lib/text/planted.c|    err_set(err, "malloc(%zu)", size);

@@ -11,6 +11,7 @@
 #include "base/heap.h"
 #include "base/mapping_list.h"
 #include "base/num.h"
+#include "base/platform.h"
 #include "base/replacement.h"
 #include "base/transfer.h"
 
@@ -94,7 +95,7 @@ static int map_descriptor(struct file *file, int descriptor, const char *path, s
     *file = (struct file){.bytes = bytes,
                           .size = size,
                           .origin = FILE_MAPPED,
-                          .version = {status.st_dev, status.st_ino, status.st_mtim}};
+                          .version = {status.st_dev, status.st_ino, platform_written(&status)}};
     mapping_list_add(bytes, size, path);
     return 0;
 }
@@ -149,8 +150,9 @@ bool file_has_changed(const struct file *file, const char *path)
     if (file->origin != FILE_MAPPED || stat(path, &status) || status.st_dev != version->device ||
         status.st_ino != version->inode)
         return false;
-    return status.st_mtim.tv_sec != version->modified.tv_sec ||
-           status.st_mtim.tv_nsec != version->modified.tv_nsec;
+    struct timespec written = platform_written(&status);
+    return written.tv_sec != version->modified.tv_sec ||
+           written.tv_nsec != version->modified.tv_nsec;
 }
 
 void file_release(struct file *file)

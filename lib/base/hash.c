@@ -1,27 +1,16 @@
 #include "base/hash.h"
 
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/random.h>
 
 #include "base/num.h"
+#include "base/platform.h"
 
 uint64_t hash_keys[2];
-
-/* The kernel hands every process sixteen random bytes, for where it has no others to give. */
-static void draw(uint64_t keys[2])
-{
-    const void *given = (const void *)getauxval(AT_RANDOM);
-    if (getrandom(keys, 2 * sizeof *keys, GRND_NONBLOCK) == (ssize_t)(2 * sizeof *keys))
-        return;
-    if (given)
-        memcpy(keys, given, 2 * sizeof *keys);
-}
 
 /* Odd, so that neither is 0. */
 __attribute__((constructor)) static void set_keys(void)
 {
-    draw(hash_keys);
+    platform_random(hash_keys, sizeof hash_keys);
     hash_keys[0] |= 1;
     hash_keys[1] |= 1;
 }

@@ -1,15 +1,14 @@
 #include "base/heap.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/num.h"
+#include "base/platform.h"
 
 enum {
     HUGE_BYTES = 4 * 1024 * 1024,
@@ -40,8 +39,7 @@ static void advise_huge(char *memory, size_t size)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t before = (uintptr_t)memory % page;
-    if (madvise(memory - before, (before + size + page - 1) / page * page, MADV_HUGEPAGE))
-        errno = 0;
+    platform_advise_huge(memory - before, (before + size + page - 1) / page * page);
 }
 
 /* New memory, zeroed; or memory resized. */
@@ -102,11 +100,9 @@ int heap_expect(size_t size_bytes, const char *what, struct err *err)
     return 0;
 }
 
-/* Whoever sets one of them has ended that both grow with the largest piece that was freed. */
 void heap_give_back(void)
 {
-    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
-    mallopt(M_TRIM_THRESHOLD, LARGE_BYTES);
+    platform_give_back(LARGE_BYTES);
 }
 
 void *heap_hook(size_t size)

@@ -7,11 +7,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/heap.h"
+#include "base/platform.h"
 
 /* --- what is read ----------------------------------------------------------------------------- */
 
@@ -79,32 +79,6 @@ int replacement_check_name(const char *path, struct err *err)
 
 /* --- after ------------------------------------------------------------------------------------ */
 
-struct attributes {
-    char names[XATTR_LIST_MAX]; /* each with its end */
-    char value[XATTR_SIZE_MAX];
-};
-
-/* A file system without attributes has none to keep. */
-static int keep_attributes(int descriptor, const char *path, struct err *err)
-{
-    if (llistxattr(path, NULL, 0) <= 0)
-        return 0;
-    struct attributes *kept = heap_alloc(1, sizeof *kept, err);
-    if (!kept)
-        return -1;
-    ssize_t size = llistxattr(path, kept->names, sizeof kept->names);
-    const char *end = kept->names + (size > 0 ? size : 0);
-    for (const char *name = kept->names; name < end; name += strlen(name) + 1) {
-        if (strncmp(name, "user.", 5) != 0 && strcmp(name, "system.posix_acl_access") != 0)
-            continue;
-        ssize_t length = lgetxattr(path, name, kept->value, sizeof kept->value);
-        if (length >= 0 && fsetxattr(descriptor, name, kept->value, (size_t)length, 0))
-            continue; /* as one that may not give the owner: the numbers count */
-    }
-    heap_free(kept);
-    return 0;
-}
-
 /* Who may not give a file to its group must not give that group's rights to another. */
 static mode_t keep_owner(int descriptor, const struct stat *old)
 {
@@ -131,7 +105,7 @@ int replacement_keep(int descriptor, const char *path, struct err *err)
     mode_t mode = stands ? keep_owner(descriptor, &old) : 0666 & ~mask;
     if (fchmod(descriptor, mode))
         errno = 0; /* a file system without permissions: nothing is lost */
-    return stands ? keep_attributes(descriptor, path, err) : 0;
+    return stands ? platform_keep_attributes(descriptor, path, err) : 0;
 }
 
 void replacement_keep_private(const char *path)

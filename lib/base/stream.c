@@ -13,12 +13,13 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/heap.h"
+#include "base/platform.h"
 #include "base/replacement.h"
 #include "base/transfer.h"
 
 enum {
     BUFFER_BYTES = 64 * 1024,
-    OPEN_MAX = 16, /* files being written at one time */
+    OPEN_FILES = 16, /* files being written at one time */
 };
 
 /* What follows a target's name. */
@@ -27,11 +28,11 @@ enum {
 #define ENDING ".tmp"
 
 /* What a signal handler must remove; a slot is NULL or a path that stays readable. */
-static char *volatile open_temporaries[OPEN_MAX];
+static char *volatile open_temporaries[OPEN_FILES];
 
 static int remember_temporary(char *path)
 {
-    for (int i = 0; i < OPEN_MAX; i++) {
+    for (int i = 0; i < OPEN_FILES; i++) {
         if (!open_temporaries[i]) {
             open_temporaries[i] = path;
             return 0;
@@ -42,14 +43,14 @@ static int remember_temporary(char *path)
 
 static void forget_temporary(const char *path)
 {
-    for (int i = 0; i < OPEN_MAX; i++)
+    for (int i = 0; i < OPEN_FILES; i++)
         if (open_temporaries[i] == path)
             open_temporaries[i] = NULL;
 }
 
 void stream_remove_temporaries(void)
 {
-    for (int i = 0; i < OPEN_MAX; i++) {
+    for (int i = 0; i < OPEN_FILES; i++) {
         const char *path = open_temporaries[i];
         if (path)
             unlink(path);
@@ -170,7 +171,8 @@ static int open_temporary(struct stream *stream, const char *path, struct err *e
     if (!stream->temporary)
         return -1;
     if (remember_temporary(stream->temporary)) { /* before it is there: a signal comes any time */
-        err_output(err, "cannot write '%s': expected at most %d files at one time", path, OPEN_MAX);
+        err_output(err, "cannot write '%s': expected at most %d files at one time", path,
+                   OPEN_FILES);
         goto failed;
     }
     stream->descriptor = mkostemps(stream->temporary, sizeof ENDING - 1, O_CLOEXEC);
@@ -295,7 +297,7 @@ void stream_sync_later(bool later)
 int stream_sync(const char *path, struct err *err)
 {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    int failed = descriptor < 0 || syncfs(descriptor);
+    int failed = descriptor < 0 || platform_sync(descriptor);
     if (failed)
         err_output(err, "cannot write '%s': %s", path, strerror(errno));
     if (descriptor >= 0)
@@ -308,7 +310,7 @@ int stream_sync(const char *path, struct err *err)
 static int rename_new(const char *from, const char *to)
 {
     struct stat status;
-    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+    if (platform_rename_new(from, to) == 0)
         return 0;
     if (errno != EINVAL && errno != ENOSYS)
         return -1;

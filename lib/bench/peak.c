@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/platform.h"
 #include "math/avx512.h"
 #include "math/gemm.h"
 #include "math/isa.h"
@@ -193,8 +193,8 @@ double peak_kernel(struct pool *pool, struct kernels *kernels, struct peak_kerne
 
 int peak_memory_init(struct peak_memory *memory, struct arena *arena, struct err *err)
 {
-    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    memory->cache_bytes = cache > 0 ? (size_t)cache : CACHE_UNKNOWN;
+    size_t cache = platform_cache_bytes();
+    memory->cache_bytes = cache ? cache : CACHE_UNKNOWN;
     size_t size = 2 * memory->cache_bytes;
     size = size < MEMORY_LEAST ? MEMORY_LEAST : size > MEMORY_MOST ? MEMORY_MOST : size;
     memory->size_bytes = size / WINDOW_BYTES * WINDOW_BYTES;

@@ -2,16 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/platform.h"
 #include "base/transfer.h"
 
 /* --- there ------------------------------------------------------------------------------------ */
@@ -37,7 +35,7 @@ static bool settle_in(int orders)
     if (silence < 0 || dup2(orders, STDIN_FILENO) < 0 || dup2(silence, STDOUT_FILENO) < 0 ||
         dup2(silence, STDERR_FILENO) < 0)
         return false;
-    close_range(STDERR_FILENO + 1, UINT_MAX, 0);
+    platform_close_from(STDERR_FILENO + 1);
     setrlimit(RLIMIT_CORE, &no_core);
     return true;
 }
@@ -95,8 +93,7 @@ static pid_t start(int orders, void (*serve)(void))
         answer_no_signals();
         drawing_process_progress();
         /* It ends with us: by a signal, because a library that spins does not listen. */
-        bool follows = prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
-        if (follows && settle_in(orders))
+        if (platform_end_with(parent) && settle_in(orders))
             serve();
         _exit(0);
     }
@@ -109,7 +106,7 @@ static pid_t start(int orders, void (*serve)(void))
 int drawing_process_start(struct drawing_process *process, void (*serve)(void), struct err *err)
 {
     int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+    if (platform_socket_pair(ends))
         return cannot_start(err);
     *process = (struct drawing_process){.socket = ends[0]};
     process->pid = start(ends[1], serve);
@@ -125,7 +122,7 @@ int drawing_process_start(struct drawing_process *process, void (*serve)(void), 
 static void send_all(struct drawing_process *process, const char *bytes, size_t size)
 {
     while (size > 0 && !process->failed) {
-        ssize_t sent = send(process->socket, bytes, size, MSG_NOSIGNAL);
+        ssize_t sent = platform_send(process->socket, bytes, size);
         process->failed = sent < 0 && errno != EINTR;
         bytes += sent > 0 ? sent : 0;
         size -= sent > 0 ? (size_t)sent : 0;

@@ -1,13 +1,13 @@
 #include "math/pool.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <unistd.h>
 
 #include "base/heap.h"
 #include "base/held_signals.h"
+#include "base/platform.h"
 
 static const double work_worth_threads = 500e3; /* about 10 µs: what waking a thread costs */
 
@@ -37,11 +37,7 @@ struct pool {
 
 size_t pool_processors(void)
 {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0)
-        return (size_t)CPU_COUNT(&set);
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 0 ? (size_t)online : 1;
+    return platform_processors();
 }
 
 int pool_open(struct pool **pool, size_t threads, struct err *err)
@@ -126,33 +122,15 @@ static void await_workers(struct pool *pool)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/* Move this thread to the processor `steps` after `from` among those it may use, and leave it free
- * again. Some systems wake a thread beside the one that wakes it and leave both on one processor
- * for tens of milliseconds while the next idles; a thread that has once been elsewhere is woken
- * there. */
-static void step_aside(int from, size_t steps)
-{
-    cpu_set_t allowed;
-    cpu_set_t one;
-    if (from < 0 || sched_getaffinity(0, sizeof allowed, &allowed) || CPU_COUNT(&allowed) < 2)
-        return;
-    int to = from;
-    while (steps > 0) {
-        to = (to + 1) % CPU_SETSIZE;
-        steps -= CPU_ISSET(to, &allowed) != 0;
-    }
-    CPU_ZERO(&one);
-    CPU_SET(to, &one);
-    sched_setaffinity(0, sizeof one, &one);
-    sched_setaffinity(0, sizeof allowed, &allowed);
-}
-
 static void *work(void *argument)
 {
     struct worker *worker = argument;
     struct pool *pool = worker->pool;
     size_t seen = 0;
-    step_aside(worker->started_from, worker->index);
+    /* Some systems wake a thread beside the one that wakes it and leave both on one processor for
+     * tens of milliseconds while the next idles; a thread that has once been elsewhere is woken
+     * there. */
+    platform_step_aside(worker->started_from, worker->index);
     for (;;) {
         seen = await_loop(pool, seen);
         if (atomic_load(&pool->closing))
@@ -171,7 +149,8 @@ static void start_workers(struct pool *pool)
     held_signals_begin(&before);
     while (pool->started + 1 < pool->threads) {
         struct worker *worker = &pool->workers[pool->started];
-        *worker = (struct worker){pool, .index = pool->started + 1, .started_from = sched_getcpu()};
+        *worker =
+            (struct worker){pool, .index = pool->started + 1, .started_from = platform_processor()};
         if (pthread_create(&worker->thread, NULL, work, worker))
             pool->threads = pool->started + 1;
         else

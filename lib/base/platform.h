@@ -1,0 +1,55 @@
+/* platform.h: what Linux has and POSIX has not. Elsewhere (macOS) it is done with what there is, or
+ * left out; who includes this need not know which. Nothing else calls Linux by name (a test looks).
+ */
+#ifndef ATTN_BASE_PLATFORM_H
+#define ATTN_BASE_PLATFORM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* Bytes that nobody can tell before; false: there are none, and `bytes` is as it was. */
+bool platform_random(void *bytes, size_t size);
+
+/* A file without a name, empty; -1 with errno. */
+int platform_memory_file(const char *name);
+
+/* Close all files from this one on. End when `parent` does; false: it has ended. */
+void platform_close_from(int first);
+bool platform_end_with(pid_t parent);
+
+/* Two ends for two processes, closed in a third program; and what is sent there, of which no signal
+ * comes. */
+int platform_socket_pair(int ends[2]);
+ssize_t platform_send(int socket, const void *bytes, size_t size);
+
+/* Write to disk what was written to the file system of this file. */
+int platform_sync(int descriptor);
+
+/* Rename, unless there is such a file (EEXIST); with ENOSYS or EINVAL where that cannot be done in
+ * one step. */
+int platform_rename_new(const char *from, const char *to);
+
+/* Give a file the extended attributes of another, and its access list. */
+int platform_keep_attributes(int descriptor, const char *path, struct err *err);
+
+/* When a file was last written. */
+struct timespec platform_written(const struct stat *status);
+
+/* Advice: that these pages be large, and that freed pieces of that size go back to the system. */
+void platform_advise_huge(void *pages, size_t size);
+void platform_give_back(size_t least);
+
+/* The largest cache; 0: unknown. */
+size_t platform_cache_bytes(void);
+
+/* The processors that we may use; the one that we are on, -1: unknown; and move this thread to the
+ * one that comes so many steps after another, and leave it free again. */
+size_t platform_processors(void);
+int platform_processor(void);
+void platform_step_aside(int from, size_t steps);
+
+#endif

@@ -1,0 +1,152 @@
+#include "base/platform.h"
+
+#ifdef __linux__
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <malloc.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+
+enum { GIVEN_BYTES = 16 }; /* that the kernel hands every process, for where it has no others */
+
+bool platform_random(void *bytes, size_t size)
+{
+    const void *given = (const void *)getauxval(AT_RANDOM);
+    if (getrandom(bytes, size, GRND_NONBLOCK) == (ssize_t)size)
+        return true;
+    if (!given || size > GIVEN_BYTES)
+        return false;
+    memcpy(bytes, given, size);
+    return true;
+}
+
+int platform_memory_file(const char *name)
+{
+    return memfd_create(name, MFD_CLOEXEC);
+}
+
+void platform_close_from(int first)
+{
+    close_range((unsigned)first, UINT_MAX, 0);
+}
+
+bool platform_end_with(pid_t parent)
+{
+    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
+}
+
+int platform_socket_pair(int ends[2])
+{
+    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends);
+}
+
+ssize_t platform_send(int socket, const void *bytes, size_t size)
+{
+    return send(socket, bytes, size, MSG_NOSIGNAL);
+}
+
+int platform_sync(int descriptor)
+{
+    return syncfs(descriptor);
+}
+
+int platform_rename_new(const char *from, const char *to)
+{
+    return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+}
+
+struct attributes {
+    char names[XATTR_LIST_MAX]; /* each with its end */
+    char value[XATTR_SIZE_MAX];
+};
+
+/* A file system without attributes has none to keep. */
+int platform_keep_attributes(int descriptor, const char *path, struct err *err)
+{
+    if (llistxattr(path, NULL, 0) <= 0)
+        return 0;
+    struct attributes *kept = heap_alloc(1, sizeof *kept, err);
+    if (!kept)
+        return -1;
+    ssize_t size = llistxattr(path, kept->names, sizeof kept->names);
+    const char *end = kept->names + (size > 0 ? size : 0);
+    for (const char *name = kept->names; name < end; name += strlen(name) + 1) {
+        if (strncmp(name, "user.", 5) != 0 && strcmp(name, "system.posix_acl_access") != 0)
+            continue;
+        ssize_t length = lgetxattr(path, name, kept->value, sizeof kept->value);
+        if (length >= 0 && fsetxattr(descriptor, name, kept->value, (size_t)length, 0))
+            continue; /* as one that may not give the owner: the numbers count */
+    }
+    heap_free(kept);
+    return 0;
+}
+
+struct timespec platform_written(const struct stat *status)
+{
+    return status->st_mtim;
+}
+
+void platform_advise_huge(void *pages, size_t size)
+{
+    if (madvise(pages, size, MADV_HUGEPAGE))
+        errno = 0;
+}
+
+/* Whoever sets one of them has ended that both grow with the largest piece that was freed. */
+void platform_give_back(size_t least)
+{
+    mallopt(M_MMAP_THRESHOLD, (int)least);
+    mallopt(M_TRIM_THRESHOLD, (int)least);
+}
+
+size_t platform_cache_bytes(void)
+{
+    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return cache > 0 ? (size_t)cache : 0;
+}
+
+size_t platform_processors(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        return (size_t)CPU_COUNT(&set);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (size_t)online : 1;
+}
+
+int platform_processor(void)
+{
+    return sched_getcpu();
+}
+
+void platform_step_aside(int from, size_t steps)
+{
+    cpu_set_t allowed;
+    cpu_set_t one;
+    if (from < 0 || sched_getaffinity(0, sizeof allowed, &allowed) || CPU_COUNT(&allowed) < 2)
+        return;
+    int to = from;
+    while (steps > 0) {
+        to = (to + 1) % CPU_SETSIZE;
+        steps -= CPU_ISSET(to, &allowed) != 0;
+    }
+    CPU_ZERO(&one);
+    CPU_SET(to, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    sched_setaffinity(0, sizeof allowed, &allowed);
+}
+
+#endif

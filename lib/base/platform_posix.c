@@ -1,0 +1,127 @@
+#include "base/platform.h"
+
+#ifndef __linux__
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+bool platform_random(void *bytes, size_t size)
+{
+    int source = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    ssize_t got = source < 0 ? -1 : read(source, bytes, size);
+    if (source >= 0)
+        close(source);
+    return got == (ssize_t)size;
+}
+
+int platform_memory_file(const char *name)
+{
+    char path[] = "/tmp/attn-cli-XXXXXX";
+    int file = mkstemp(path);
+    (void)name;
+    if (file < 0)
+        return -1;
+    unlink(path);
+    fcntl(file, F_SETFD, FD_CLOEXEC);
+    return file;
+}
+
+void platform_close_from(int first)
+{
+    long most = sysconf(_SC_OPEN_MAX);
+    for (int file = first; file < (most > 0 ? (int)most : _POSIX_OPEN_MAX); file++)
+        close(file);
+}
+
+/* It learns of the end when there is nothing more to read. */
+bool platform_end_with(pid_t parent)
+{
+    return getppid() == parent;
+}
+
+int platform_socket_pair(int ends[2])
+{
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+        return -1;
+    for (int i = 0; i < 2; i++) {
+        fcntl(ends[i], F_SETFD, FD_CLOEXEC);
+#ifdef SO_NOSIGPIPE
+        setsockopt(ends[i], SOL_SOCKET, SO_NOSIGPIPE, &(int){1}, sizeof(int));
+#endif
+    }
+    return 0;
+}
+
+ssize_t platform_send(int socket, const void *bytes, size_t size)
+{
+#ifdef MSG_NOSIGNAL
+    return send(socket, bytes, size, MSG_NOSIGNAL);
+#else
+    return send(socket, bytes, size, 0);
+#endif
+}
+
+int platform_sync(int descriptor)
+{
+    sync();
+    return fsync(descriptor);
+}
+
+int platform_rename_new(const char *from, const char *to)
+{
+    (void)from, (void)to;
+    errno = ENOSYS;
+    return -1;
+}
+
+int platform_keep_attributes(int descriptor, const char *path, struct err *err)
+{
+    (void)descriptor, (void)path, (void)err;
+    return 0;
+}
+
+struct timespec platform_written(const struct stat *status)
+{
+#ifdef __APPLE__
+    return status->st_mtimespec;
+#else
+    return status->st_mtim;
+#endif
+}
+
+void platform_advise_huge(void *pages, size_t size)
+{
+    (void)pages, (void)size;
+}
+
+void platform_give_back(size_t least)
+{
+    (void)least;
+}
+
+size_t platform_cache_bytes(void)
+{
+    return 0;
+}
+
+size_t platform_processors(void)
+{
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (size_t)online : 1;
+}
+
+int platform_processor(void)
+{
+    return -1;
+}
+
+void platform_step_aside(int from, size_t steps)
+{
+    (void)from, (void)steps;
+}
+
+#endif

@@ -1,0 +1,137 @@
+#include "base/platform.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../unit.h"
+#include "base/file.h"
+
+/* That for other systems, beside the one in use. */
+#undef __linux__
+#define platform_random posix_random
+#define platform_memory_file posix_memory_file
+#define platform_close_from posix_close_from
+#define platform_end_with posix_end_with
+#define platform_socket_pair posix_socket_pair
+#define platform_send posix_send
+#define platform_sync posix_sync
+#define platform_rename_new posix_rename_new
+#define platform_keep_attributes posix_keep_attributes
+#define platform_written posix_written
+#define platform_advise_huge posix_advise_huge
+#define platform_give_back posix_give_back
+#define platform_cache_bytes posix_cache_bytes
+#define platform_processors posix_processors
+#define platform_processor posix_processor
+#define platform_step_aside posix_step_aside
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#include "base/platform_posix.c"
+#undef platform_random
+#undef platform_memory_file
+#undef platform_close_from
+#undef platform_end_with
+#undef platform_socket_pair
+#undef platform_send
+#undef platform_sync
+#undef platform_written
+#undef platform_processors
+
+static const struct {
+    bool (*random)(void *bytes, size_t size);
+    int (*memory_file)(const char *name);
+    void (*close_from)(int first);
+    bool (*end_with)(pid_t parent);
+    int (*socket_pair)(int ends[2]);
+    ssize_t (*send)(int socket, const void *bytes, size_t size);
+    int (*sync)(int descriptor);
+    struct timespec (*written)(const struct stat *status);
+    size_t (*processors)(void);
+} platforms[] = {
+    {platform_random, platform_memory_file, platform_close_from, platform_end_with,
+     platform_socket_pair, platform_send, platform_sync, platform_written, platform_processors},
+    {posix_random, posix_memory_file, posix_close_from, posix_end_with, posix_socket_pair,
+     posix_send, posix_sync, posix_written, posix_processors},
+};
+
+TEST_LOOP(no_two_draws_are_alike, COUNT(platforms))
+{
+    unsigned char draws[2][16] = {{0}};
+    ck_assert(platforms[_i].random(draws[0], sizeof *draws));
+    ck_assert(platforms[_i].random(draws[1], sizeof *draws));
+    ck_assert_mem_ne(draws[0], draws[1], sizeof *draws);
+}
+
+TEST_LOOP(a_file_in_memory_has_no_name_and_goes_to_no_other_program, COUNT(platforms))
+{
+    char bytes[4] = "";
+    struct stat status;
+    int file = platforms[_i].memory_file("name");
+    ck_assert_int_ge(file, 0);
+    ck_assert(fcntl(file, F_GETFD) & FD_CLOEXEC);
+    ck_assert_int_eq(write(file, "text", 4), 4);
+    ck_assert_int_eq(pread(file, bytes, 4, 0), 4);
+    ck_assert_mem_eq(bytes, "text", 4);
+    ck_assert_int_eq(fstat(file, &status), 0);
+    ck_assert_uint_eq(status.st_nlink, 0);
+    ck_assert_int_eq(platforms[_i].sync(file), 0);
+    struct timespec written = platforms[_i].written(&status);
+    ck_assert_int_eq(written.tv_sec, status.st_mtime);
+    close(file);
+}
+
+TEST_LOOP(what_is_sent_arrives_and_no_signal_comes_where_nobody_reads, COUNT(platforms))
+{
+    int ends[2];
+    char bytes[4] = "";
+    ck_assert_int_eq(platforms[_i].socket_pair(ends), 0);
+    ck_assert(fcntl(ends[0], F_GETFD) & fcntl(ends[1], F_GETFD) & FD_CLOEXEC);
+    ck_assert_int_eq(platforms[_i].send(ends[0], "text", 4), 4);
+    ck_assert_int_eq(read(ends[1], bytes, 4), 4);
+    ck_assert_mem_eq(bytes, "text", 4);
+    close(ends[1]);
+    ck_assert_int_eq(platforms[_i].send(ends[0], "text", 4), -1);
+    ck_assert_int_eq(errno, EPIPE);
+    close(ends[0]);
+}
+
+TEST_LOOP(files_are_closed_from_one_on, COUNT(platforms))
+{
+    pid_t parent = getpid();
+    pid_t pid = fork();
+    if (pid == 0) {
+        bool follows = platforms[_i].end_with(parent) && !platforms[_i].end_with(parent + 1);
+        int kept = dup(STDIN_FILENO);
+        int closed = dup(STDIN_FILENO);
+        platforms[_i].close_from(closed);
+        _exit(follows && fcntl(kept, F_GETFD) >= 0 && fcntl(closed, F_GETFD) < 0 ? 0 : 1);
+    }
+    int status = 0;
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST_LOOP(there_is_a_processor, COUNT(platforms))
+{
+    ck_assert_uint_ge(platforms[_i].processors(), 1);
+}
+
+TEST(what_another_system_lacks_is_said_or_left_out)
+{
+    struct err err = {0};
+    errno = 0;
+    ck_assert_int_eq(posix_rename_new("a", "b"), -1);
+    ck_assert_int_eq(errno, ENOSYS);
+    ck_assert_int_eq(posix_keep_attributes(-1, "a", &err), 0);
+    ck_assert_uint_eq(posix_cache_bytes(), 0);
+    ck_assert_int_eq(posix_processor(), -1);
+    posix_step_aside(-1, 1);
+    posix_advise_huge(NULL, 0);
+    posix_give_back(0);
+}
