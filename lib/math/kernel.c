@@ -35,6 +35,13 @@ struct kernels {
     struct arena arena;
 };
 
+static kernel_body *body_of_floats(enum target target)
+{
+    if (!target_fuses() || target == TARGET_OLD)
+        return floats_softly;
+    return target == TARGET_NEON ? floats_neon : floats_plain;
+}
+
 int kernels_open(struct kernels **kernels, struct err *err)
 {
     struct kernels *opened = heap_alloc(1, sizeof *opened, err);
@@ -42,7 +49,7 @@ int kernels_open(struct kernels **kernels, struct err *err)
         return -1;
     opened->target = target_choose();
     opened->generator.target = opened->target;
-    opened->floats = target_fuses() && opened->target != TARGET_OLD ? floats_plain : floats_softly;
+    opened->floats = body_of_floats(opened->target);
     opened->entries = arena_room(&opened->arena, KERNELS_MAX, sizeof *opened->entries, err);
     if (!opened->entries || hash_index_init(&opened->index, KERNELS_MAX, &opened->arena, err)) {
         kernels_free(opened);
@@ -69,7 +76,7 @@ void kernels_write_all(struct kernels *kernels)
 const char *kernels_target(struct kernels *kernels)
 {
     if (!generator_can_write(&kernels->generator))
-        return "c";
+        return kernels->target == TARGET_NEON ? "neon" : "c";
     return kernels->generator.target >= TARGET_AVX512 ? "avx512" : "avx2";
 }
 

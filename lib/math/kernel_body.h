@@ -4,9 +4,11 @@
 
 #include "math/kernel.h"
 
-/* Of floats, in plain C; the second fuses multiply and add by itself (portable_math.h). */
+/* Of floats, in plain C; the second fuses multiply and add by itself (portable_math.h), the third
+ * takes instructions of arm64, where there are any. */
 kernel_body floats_plain;
 kernel_body floats_softly;
+kernel_body floats_neon;
 
 /* Of pairs, in the order of vdpbf16ps: in plain C; and widened to floats on their way. */
 kernel_body pairs_plain;

@@ -63,7 +63,11 @@ bool target_fuses(void)
 
 static enum target most(void)
 {
+#ifdef __ARM_NEON
+    return TARGET_NEON;
+#else
     return TARGET_C;
+#endif
 }
 
 static bool dots_are_slow(void)

@@ -5,8 +5,9 @@
 #include <stdbool.h>
 
 enum target {
-    TARGET_C,   /* plain C */
-    TARGET_OLD, /* the same, as if the processor had no fused multiply-add: it is computed */
+    TARGET_C,    /* plain C */
+    TARGET_OLD,  /* the same, as if the processor had no fused multiply-add: it is computed */
+    TARGET_NEON, /* those of arm64 */
     TARGET_AVX2,
     TARGET_AVX512,
     TARGET_BF16,  /* AVX-512 with vdpbf16ps, and that is faster than floats, or asked for */

@@ -199,23 +199,21 @@ TEST(a_target_is_chosen_by_libxsmms_names)
 {
     static const struct {
         const char *wish;
-        const char *target;
+        size_t target;
     } cases[] = {
-        {"generic", "c"}, {"none", "c"},   {"0", "c"},        {"sse", "c"},      {"sse3", "c"},
-        {"wsm", "c"},     {"sse4", "c"},   {"snb", "c"},      {"avx", "c"},      {"hsw", "avx2"},
-        {"avx2", "avx2"}, {"HSW", "avx2"}, {"skx", "avx512"}, {"clx", "avx512"},
+        {"generic", 0}, {"none", 0}, {"0", 0},   {"sse", 0},  {"sse3", 0}, {"wsm", 0}, {"sse4", 0},
+        {"snb", 0},     {"avx", 0},  {"hsw", 1}, {"avx2", 1}, {"HSW", 1},  {"skx", 2}, {"clx", 2},
     };
-    static const char *const rising[] = {"c", "avx2", "avx512"};
     struct kernels *best = opened(NULL);
+    bool arm = strcmp(kernels_target(best), "neon") == 0;
+    const char *rising[] = {"c", arm ? "neon" : "avx2", "avx512"};
     size_t highest = 0;
     while (strcmp(rising[highest], kernels_target(best)) != 0)
         highest++;
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct kernels *kernels = opened(cases[i].wish);
-        size_t wish = 0;
-        while (strcmp(rising[wish], cases[i].target) != 0)
-            wish++;
-        ck_assert_str_eq(kernels_target(kernels), rising[wish < highest ? wish : highest]);
+        size_t target = cases[i].target;
+        ck_assert_str_eq(kernels_target(kernels), rising[target < highest ? target : highest]);
         kernels_free(kernels);
     }
     kernels_free(best);
@@ -242,6 +240,11 @@ TEST(the_library_says_its_version)
 #endif
 }
 
+static bool generates(struct kernels *kernels)
+{
+    return strncmp(kernels_target(kernels), "avx", 3) == 0;
+}
+
 TEST(a_kernel_is_generated_once)
 {
     struct kernels *kernels = opened(NULL);
@@ -252,7 +255,7 @@ TEST(a_kernel_is_generated_once)
     kernels_begin(kernels);
     kernels_get(kernels, &second, &shape, 0);
     ck_assert_mem_eq(&first, &second, sizeof first);
-    ck_assert_int_eq(first.code != NULL, strcmp(kernels_target(kernels), "c") != 0);
+    ck_assert_int_eq(first.code != NULL, generates(kernels));
     kernels_free(kernels);
 }
 
@@ -269,7 +272,7 @@ TEST(code_is_written_when_there_is_work_for_it)
         struct kernel kernel;
         kernels_begin(kernels);
         kernels_get(kernels, &kernel, &shape, work[i]);
-        if (strcmp(kernels_target(kernels), "c") != 0)
+        if (generates(kernels))
             ck_assert_int_eq(kernel.code != NULL, i == COUNT(work) - 1);
         const float *a = laid_out(&a_memory, judge.w, COLUMNS_MAX, 63, 17, 17);
         const float *b = laid_out(&b_memory, judge.x, judge.depth, 5, 63, 63);
