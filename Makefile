@@ -130,7 +130,7 @@ $(BUILD)/flags: FORCE
 # Looked for before anything is compiled; only `run` and the tests install, all that they need at
 # once, so that a password is asked for once.
 ACTION = check
-run test test-all test-cluster test-page: ACTION = install
+run test test-all test-cluster test-page arm64: ACTION = install
 test: SET = tests
 test-all: SET = everything
 SETUP = CC='$(CC)' CPPFLAGS='$(CPPFLAGS)' LDFLAGS='$(LDFLAGS)' sh ./dependencies.sh $(ACTION)
@@ -292,6 +292,11 @@ coverage: ## which lines of lib no test reaches, of those that handle errors, wi
 		CFLAGS='-O0 -g -fopenmp-simd --coverage -fprofile-update=atomic' test || true
 	@sh tests/coverage.sh $(BUILD)/coverage
 
+# By a cross compiler, of Debian's libraries for arm64, which it fetches; qemu runs it.
+arm64: ## build for arm64, and run tests of that in qemu; installs what it needs
+	@$(SETUP) arm64 || true # what is not there is left out, and said
+	+@MAKE='$(MAKE)' sh tests/arm64.sh $(BUILD)/arm64
+
 VALGRIND_EVERY = 1
 valgrind: $(TEST_PROGRAMS) ## unit tests and a few command lines under valgrind
 	@sh tests/valgrind.sh $(BUILD) $(VALGRIND_EVERY)
@@ -383,5 +388,5 @@ help: ## show this
 .PHONY: all run test test-all test-hostile test-bare test-faults test-cluster test-page asan tsan
 .PHONY: coverage valgrind format format-check models endure bench-peers pictures tiny install
 .PHONY: test-things uninstall clean help fuzzers fuzz fuzz-structured long-hauls FORCE
-.PHONY: bench-tokenizers check-published
+.PHONY: bench-tokenizers check-published arm64
 .DELETE_ON_ERROR:

@@ -6,6 +6,8 @@
 #     ./dependencies.sh check cluster    those, and the schedulers of `make test-cluster`
 #     ./dependencies.sh check fuzzing    what `make fuzz` builds with, CC being clang
 #     ./dependencies.sh check page       a browser, and what steers it, for `make test-page`
+#     ./dependencies.sh check arm64      what `make arm64` builds and runs with; its libraries are
+#     ./dependencies.sh packages tests   of these packages of Debian, which it gets by itself
 #     ./dependencies.sh install [...]    the same, but install with apt-get what is missing; also
 #                                        `everything`: all that any test makes use of
 #
@@ -49,6 +51,8 @@ rsvg-convert|program rsvg-convert||librsvg2-bin|librsvg2-tools|librsvg
 pdftotext|program pdftotext||poppler-utils|poppler-utils|poppler
 clang-format|program clang-format||clang-format|clang-tools-extra|clang-format
 headers of pango|headers pangocairo||pkg-config libpango1.0-dev|pango-devel|pango'
+needed_by_arm64='qemu|program qemu-aarch64 qemu-aarch64-static||qemu-user|qemu-user|-
+gcc for arm64|program aarch64-linux-gnu-gcc||gcc-aarch64-linux-gnu libc6-dev-arm64-cross|-|-'
 needed_by_clusters='Slurm|program slurmctld||slurmctld slurmd slurm-client munge|slurm-slurmd|-
 Open MPI|program mpirun||openmpi-bin|openmpi|open-mpi
 GNU parallel|program parallel||parallel|parallel|parallel'
@@ -181,7 +185,15 @@ fuzzing)
 $needed_by_fuzzing"
     verdict='Nothing can be fuzzed.'
     ;;
+arm64)
+    rows=$needed_by_arm64 wants=''
+    verdict='Nothing can be built for arm64.'
+    ;;
 esac
+if [ "${1-}" = packages ]; then
+    column 4 "$(printf '%s\n' "$rows" | awk -F '|' '$3')"
+    exit
+fi
 
 without_root='' tried='' sudo='' lacking=''
 missing=$(look "$rows")

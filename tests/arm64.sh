@@ -1,0 +1,120 @@
+#!/bin/sh
+# Build for arm64 with a cross compiler, and run tests of that in qemu's user mode.
+#
+#     sh tests/arm64.sh [BUILD]              what continuous integration has the time for
+#     CLI='*/*' GOLDEN= UNIT=kernel BITS=tiny sh tests/arm64.sh
+#
+# BUILD/sysroot holds Debian's libraries for arm64, BUILD/run what the tests start: scripts in the
+# programs' places, as the kernel here knows nothing of arm64. In qemu all takes ten times as long.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
+build=${1:-build/arm64}
+UNIT=${UNIT-kernel kernel_pairs gemm gemm_edges gemm_bf16 gemv rows softmax exp log tanh bf16 \
+    transpose weight rotary rng rng_uniform tensor pool platform json sha256 golden_tokenizers}
+GOLDEN=${GOLDEN-life mha llama}
+BITS=${BITS-tiny life life-causal life-4-heads life-grouped journey tests/golden/gpt2-* \
+    tests/golden/gqa tests/golden/multi-query tests/golden/uneven tests/golden-families/*}
+CLI=${CLI-run/*}
+sysroot=$build/sysroot
+compiler="aarch64-linux-gnu-gcc --sysroot=$sysroot"
+
+do_without() { # WHY
+    leave_out "arm64: $1"
+    closing
+    exit
+}
+
+# apt-get with lists and a state of its own, in which nothing is installed: this system's stay as
+# they are, and nobody has to be root.
+apt() {
+    apt-get -q -o APT::Architecture=arm64 -o APT::Architectures::=arm64 -o APT::Sandbox::User= \
+        -o Dir::State="$fetched/state" -o Dir::State::status="$fetched/status" \
+        -o Dir::Cache="$fetched/cache" "$@"
+}
+
+# The libraries, and what they need: 3 MB, after lists of 9 MB.
+fill_sysroot() {
+    fetched=$(mkdir -p "$sysroot.part" && cd "$sysroot.part" && pwd) || return
+    mkdir -p "$fetched/state/lists/partial" "$fetched/cache/archives/partial"
+    : >"$fetched/status"
+    packages=$(CC=$compiler sh dependencies.sh packages tests)
+    # shellcheck disable=SC2086 # several
+    apt update && apt -y --no-install-recommends --download-only install $packages || return
+    for package in "$fetched"/cache/archives/*.deb; do
+        dpkg-deb -x "$package" "$fetched/root" || return
+    done
+    mv "$fetched/root" "$sysroot" && rm -rf "$sysroot.part"
+}
+
+# A script for each program, by its place from anywhere.
+wrap() { # PROGRAM...
+    mkdir -p "$build/run"
+    for program in "$@"; do
+        # shellcheck disable=SC2016 # for the script
+        printf '#!/bin/sh\nhere=${0%%/*}/..\nexec %s -L "$here/sysroot" "$here/%s" "$@"\n' \
+            "$emulator" "$program" >"$build/run/$program" &&
+            chmod +x "$build/run/$program" || return
+    done
+}
+
+# A command whose closing line is added to ours.
+stage() { # WHAT COMMAND...
+    staged=$1
+    shift
+    "$@" >"$scratch/stage" 2>&1 </dev/null
+    ended=$?
+    counts=$(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed.*/\1 \2/p' "$scratch/stage" | tail -n 1)
+    failures=${counts#* }
+    passed=$((passed + ${counts% *})) failed=$((failed + failures))
+    if [ "$ended" != 0 ] || [ -z "$counts" ]; then
+        sed '/^[0-9]* passed/d' "$scratch/stage"
+        [ "${failures:-0}" != 0 ] || fail "$staged: it ended with status $ended"
+    fi
+}
+
+# What it writes of a model is what the program for this processor writes.
+same_bits() { # MODEL OPTION...
+    for program in "$native" "$build/run/attn-cli"; do
+        "$program" run -m "$@" --show all -o "$scratch/bits.safetensors" --force || return
+        cksum <"$scratch/bits.safetensors" >>"$scratch/bits"
+    done
+    [ "$(uniq "$scratch/bits" | wc -l)" = 1 ]
+}
+
+command -v aarch64-linux-gnu-gcc >/dev/null || do_without 'its gcc is not installed'
+emulator=$(command -v qemu-aarch64 || command -v qemu-aarch64-static) ||
+    do_without 'qemu is not installed'
+command -v apt-get >/dev/null ||
+    do_without 'its libraries come from Debian by apt-get, which is not here'
+if [ ! -d "$sysroot" ] && ! fill_sysroot >"$scratch/log" 2>&1; then
+    tail -n 3 "$scratch/log"
+    do_without 'its libraries cannot be fetched'
+fi
+
+# shellcheck disable=SC2086 # it may have options
+check 'it builds' ${MAKE:-make} --no-print-directory BUILD="$build" DEPS=0 CC="$compiler" \
+    AR=aarch64-linux-gnu-ar OBJCOPY=aarch64-linux-gnu-objcopy CPPFLAGS= LDFLAGS= \
+    all "$build/unit" "$build/oracle"
+check 'scripts stand for its programs' wrap attn-cli unit oracle
+export CK_DEFAULT_TIMEOUT="${CK_DEFAULT_TIMEOUT:-600}" ATTN_UNIT_FEW="${ATTN_UNIT_FEW:-2}"
+
+native=${build%/*}/attn-cli
+for model in $BITS; do
+    if [ -x "$native" ]; then
+        : >"$scratch/bits"
+        check "$model has the bits that it has here" same_bits "$model" --ids 1,2,3,4,5
+    else
+        leave_out "the bits of $model: there is no $native"
+    fi
+done
+# shellcheck disable=SC2086 # several
+stage unit "$build/run/unit" $UNIT
+for model in $GOLDEN; do
+    stage "oracle $model" "$build/run/oracle" "$build/run/attn-cli" tests/golden*/"$model"
+done
+for pattern in $CLI; do
+    stage "cli $pattern" sh tests/cli.sh "$build/run" "$pattern"
+done
+closing
