@@ -17,12 +17,19 @@
 # elsewhere.
 set -u
 
+# libxsmm generates machine code for x86-64; elsewhere kernels are our own.
+generator='libxsmm|libxsmm_generator.h|-lxsmmgen|libxsmm-dev|libxsmm-devel|-
+'
+case $(${CC:-cc} -dumpmachine 2>/dev/null || uname -ms) in
+x86_64*linux* | 'Linux x86_64' | '') ;;
+*) generator='' ;;
+esac
+
 # name | what to look for | library | apt | dnf | brew ("-": no such package)
-needed='C compiler|stdio.h||gcc libc6-dev|gcc|-
-libxsmm|libxsmm_generator.h|-lxsmmgen|libxsmm-dev|libxsmm-devel|-
-cJSON|cjson/cJSON.h|-lcjson|libcjson-dev|cjson-devel|cjson
+needed="C compiler|stdio.h||gcc libc6-dev|gcc|-
+${generator}cJSON|cjson/cJSON.h|-lcjson|libcjson-dev|cjson-devel|cjson
 utf8proc|utf8proc.h|-lutf8proc|libutf8proc-dev|utf8proc-devel|utf8proc
-Oniguruma|oniguruma.h|-lonig|libonig-dev|oniguruma-devel|oniguruma'
+Oniguruma|oniguruma.h|-lonig|libonig-dev|oniguruma-devel|oniguruma"
 wanted='pango and cairo|library libpangocairo-1.0.so.0||libpangocairo-1.0-0|pango|pango'
 needed_by_tests='Check|check.h|-lcheck|check libsubunit-dev|check-devel|check'
 # Small enough to be installed unasked; the others come with `make test-all`.
@@ -58,12 +65,6 @@ Open MPI|program mpirun||openmpi-bin|openmpi|open-mpi
 GNU parallel|program parallel||parallel|parallel|parallel'
 fuzzing='-fsanitize=fuzzer-no-link,address'
 needed_by_fuzzing="libFuzzer|stddef.h|$fuzzing|clang libclang-rt-14-dev|clang compiler-rt|llvm"
-
-# libxsmm generates machine code for x86-64; elsewhere kernels are our own.
-case $(${CC:-cc} -dumpmachine 2>/dev/null || uname -ms) in
-x86_64*linux* | 'Linux x86_64' | '') ;;
-*) needed=$(printf '%s\n' "$needed" | grep -v '^libxsmm|') ;;
-esac
 
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
@@ -128,6 +129,10 @@ explain() {
         printf '  Debian, Ubuntu  apt-get install %s\n' "$(column 4 "$missing")"
         printf '  Fedora, EPEL    dnf install %s\n' "$(column 5 "$missing")"
         printf '  macOS           brew install %s\n' "$(column 6 "$missing")"
+        # Where the compiler does not look by itself.
+        # shellcheck disable=SC2016 # for who reads it
+        [ "$(uname 2>/dev/null)" != Darwin ] || printf '                  then make %s %s\n' \
+            'CPPFLAGS=-I$(brew --prefix)/include' 'LDFLAGS=-L$(brew --prefix)/lib'
         case $missing in *libxsmm*)
             printf '                  libxsmm 1.17 from https://github.com/libxsmm/libxsmm\n' ;;
         esac

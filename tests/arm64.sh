@@ -98,6 +98,8 @@ check 'it builds' ${MAKE:-make} --no-print-directory BUILD="$build" DEPS=0 CC="$
     AR=aarch64-linux-gnu-ar OBJCOPY=aarch64-linux-gnu-objcopy CPPFLAGS= LDFLAGS= \
     all "$build/unit" "$build/oracle"
 check 'scripts stand for its programs' wrap attn-cli unit oracle
+same 'its kernels are of its own instructions' 'kernels: neon' \
+    "$("$build/run/attn-cli" --version | grep kernels)"
 export CK_DEFAULT_TIMEOUT="${CK_DEFAULT_TIMEOUT:-600}" ATTN_UNIT_FEW="${ATTN_UNIT_FEW:-2}"
 
 native=${build%/*}/attn-cli

@@ -209,6 +209,12 @@ same 'sudo is asked once' asked "$(cat "$scratch/asked")"
 check 'DEPS=0 installs nothing' says '(DEPS=0: never)' env DEPS=0
 same 'and does not ask' asked "$(cat "$scratch/asked")"
 rm "$scratch/bin/sudo"
+fake uname 'echo Darwin arm64'
+homebrew='brew install cjson utf8proc oniguruma check'
+check 'macOS has names of its own, and does without libxsmm' says "$homebrew" env
+fake uname 'echo Darwin'
+check 'and another place' says 'make CPPFLAGS=-I$(brew' env
+rm "$scratch/bin/uname"
 check 'without sudo, root is named' says 'there is no sudo: run that line as root' env
 check 'nothing is left' leaves_nothing
 closing
