@@ -94,9 +94,68 @@ IN_AVX2 static size_t transpose_avx2(float *to, size_t stride, const struct numb
 transpose_loop *transpose_find(enum transpose_form form)
 {
     transpose_loop *const loops[TRANSPOSE_FORMS] = {has_avx512() ? transpose_avx512 : NULL,
-                                                    has_avx2() ? transpose_avx2 : NULL,
+                                                    has_avx2() ? transpose_avx2 : NULL, NULL,
                                                     transpose_plain};
     return loops[form];
+}
+
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
+
+enum { QUARTER_LANES = LANES / 4 };
+
+/* In place: rows become columns. */
+static inline void transpose_registers_neon(uint32x4_t a[QUARTER_LANES])
+{
+    uint64x2_t even[] = {vreinterpretq_u64_u32(vtrn1q_u32(a[0], a[1])),
+                         vreinterpretq_u64_u32(vtrn1q_u32(a[2], a[3]))};
+    uint64x2_t odd[] = {vreinterpretq_u64_u32(vtrn2q_u32(a[0], a[1])),
+                        vreinterpretq_u64_u32(vtrn2q_u32(a[2], a[3]))};
+    a[0] = vreinterpretq_u32_u64(vtrn1q_u64(even[0], even[1]));
+    a[1] = vreinterpretq_u32_u64(vtrn1q_u64(odd[0], odd[1]));
+    a[2] = vreinterpretq_u32_u64(vtrn2q_u64(even[0], even[1]));
+    a[3] = vreinterpretq_u32_u64(vtrn2q_u64(odd[0], odd[1]));
+}
+
+static inline void store_quarter(float *to, size_t stride, const uint32x4_t words[QUARTER_LANES],
+                                 size_t bytes)
+{
+    for (size_t k = 0; k < QUARTER_LANES; k++) {
+        uint32x4_t pair = words[k];
+        if (bytes == FLOAT_BYTES) {
+            vst1q_f32(to + k * stride, vreinterpretq_f32_u32(pair));
+            continue;
+        }
+        uint32x4_t upper = vandq_u32(pair, vdupq_n_u32(0xffff0000));
+        vst1q_f32(to + 2 * k * stride, vreinterpretq_f32_u32(vshlq_n_u32(pair, 16)));
+        vst1q_f32(to + (2 * k + 1) * stride, vreinterpretq_f32_u32(upper));
+    }
+}
+
+static size_t transpose_neon(float *to, size_t stride, const struct number_rows *rows, size_t count)
+{
+    size_t step = QUARTER_LANES * LANE_BYTES / rows->bytes;
+    size_t i = 0;
+    for (; i + step <= count; i += step) {
+        if (i % (LANES / QUARTER_LANES * step) == 0) /* once a cache line */
+            prefetch_rows(rows, i * rows->bytes, count * rows->bytes);
+        for (size_t row = 0; row < LANES; row += QUARTER_LANES) {
+            uint32x4_t words[QUARTER_LANES];
+            for (size_t k = 0; k < QUARTER_LANES; k++)
+                words[k] = vreinterpretq_u32_u8(
+                    vld1q_u8((const uint8_t *)rows->at[row + k] + i * rows->bytes));
+            transpose_registers_neon(words);
+            store_quarter(to + i * stride + row, stride, words, rows->bytes);
+        }
+    }
+    return i;
+}
+
+transpose_loop *transpose_find(enum transpose_form form)
+{
+    return form == TRANSPOSE_NEON    ? transpose_neon
+           : form == TRANSPOSE_PLAIN ? transpose_plain
+                                     : NULL;
 }
 #else
 transpose_loop *transpose_find(enum transpose_form form)

@@ -29,7 +29,13 @@ static inline IN_AVX512 void load_words(__m512 words[LANES], const struct number
 typedef size_t transpose_loop(float *to, size_t stride, const struct number_rows *rows,
                               size_t count);
 
-enum transpose_form { TRANSPOSE_AVX512, TRANSPOSE_AVX2, TRANSPOSE_PLAIN, TRANSPOSE_FORMS };
+enum transpose_form {
+    TRANSPOSE_AVX512,
+    TRANSPOSE_AVX2,
+    TRANSPOSE_NEON,
+    TRANSPOSE_PLAIN,
+    TRANSPOSE_FORMS,
+};
 
 /* The loop of a form; NULL where the processor has none. */
 transpose_loop *transpose_find(enum transpose_form form);
