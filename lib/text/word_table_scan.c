@@ -91,6 +91,14 @@ static int read_words(struct scan *scan, struct err *err)
     return free && pass(scan, '}') && scan->at == scan->end;
 }
 
+/* NULL: there is none. */
+static const char *find_last_quote(const char *bytes, size_t size)
+{
+    while (size > 0 && bytes[size - 1] != '"')
+        size--;
+    return size > 0 ? bytes + size - 1 : NULL;
+}
+
 int word_table_scan(struct word_table *table, bool *plain, const char *bytes, size_t size,
                     struct err *err)
 {
@@ -98,7 +106,7 @@ int word_table_scan(struct word_table *table, bool *plain, const char *bytes, si
         .table = table,
         .at = bytes,
         .end = bytes + size,
-        .last_quote = memrchr(bytes, '"', size),
+        .last_quote = find_last_quote(bytes, size),
         .id_limit = word_table_id_limit(size),
     };
     *table = (struct word_table){.form = WORD_BYTES, .most_words = size / LEAST_ENTRY_BYTES};

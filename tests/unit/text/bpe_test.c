@@ -9,12 +9,10 @@
 
 enum { TEXT_BYTES = 600 };
 
-/* What is added to the id of a, b, c or d, where they are last or go a piece on; as far as there is
- * something written for that. */
+/* What is added to the id of a, b, c or d, where they are last or go a piece on. */
 enum { LATER = 18, LAST = 22 };
 
-/* Tokens are their bytes' ids in a row of letters: a is 0, b is 1, …, and what merges make follows
- * from 26 on. */
+/* Tokens are their bytes' ids: a is 0, b is 1, …, and what merges make follows from 26 on. */
 static void open_letters(struct bpe *bpe, const struct bpe_merge *merges, size_t count)
 {
     ck_assert_int_eq(bpe_init(bpe, count, NULL), 0);
