@@ -4,8 +4,6 @@
 
 enum { FIRST_ROOM = 32 };
 
-#define PLACE_MASK (((uint64_t)1 << 44) - 1) /* more bytes than a process can have */
-
 /* --- where bytes stood ------------------------------------------------------------------------ */
 
 /* The part in which a byte stands: from the last one found in growing steps, and then by halves. */
@@ -35,31 +33,21 @@ static size_t units(size_t unit, size_t size)
     return unit == 1 ? size : unit == 2 ? size / 2 : size / unit;
 }
 
-static size_t given_of(const struct aligned_text *text, const struct alignment *part)
+static size_t start_of(const struct alignment *part, size_t at)
 {
-    const struct wide_alignment *wide = text->wide;
-    if (part->given < ALIGNMENT_WIDE)
-        return part->given;
-    while (wide->at != part->at)
-        wide++;
-    return wide->given;
-}
-
-static size_t start_of(const struct aligned_text *text, const struct alignment *part, size_t at)
-{
-    return part->start + units(part->unit, at - part->at) * given_of(text, part);
+    return part->start + units(part->unit, at - part->at) * part->given;
 }
 
 struct text_range aligned_text_find(const struct aligned_text *text, struct text_range range,
                                     size_t *hint)
 {
     const struct alignment *part = part_of(text, range.start, hint);
-    struct text_range place = {.start = start_of(text, part, range.start)};
+    struct text_range place = {.start = start_of(part, range.start)};
     if (range.end) {
         bool same = range.end > range.start &&
                     (part + 1 == text->parts + text->part_count || range.end <= part[1].at);
         part = same ? part : part_of(text, range.end - 1, hint);
-        place.end = start_of(text, part, range.end - 1) + given_of(text, part);
+        place.end = start_of(part, range.end - 1) + part->given;
     }
     if (range.start == range.end) /* no byte: after the one before it, and not after the next */
         place.start = place.end = range.end && place.end < place.start ? place.end : place.start;
@@ -68,7 +56,7 @@ struct text_range aligned_text_find(const struct aligned_text *text, struct text
 
 /* --- a text that changes ---------------------------------------------------------------------- */
 
-/* A part before it is packed. */
+/* A part of any size. */
 struct stretch {
     size_t at, start, unit, given;
 };
@@ -80,49 +68,10 @@ static bool goes_on(const struct text_rewriter *rewriter, const struct stretch *
         return false;
     const struct alignment *last = &rewriter->parts[rewriter->part_count - 1];
     return last->unit == part->unit && last->given == part->given && part->given &&
-           part->given < ALIGNMENT_WIDE && rewriter->next_at == part->at &&
-           rewriter->next_start == part->start;
+           rewriter->next_at == part->at && rewriter->next_start == part->start;
 }
 
-/* Room for one more thing of a size; NULL where there is no memory. */
-static void *make_room(struct text_rewriter *rewriter, void *items, size_t count, size_t *room,
-                       size_t size)
-{
-    if (count < *room)
-        return items;
-    size_t larger = *room ? 2 * *room : FIRST_ROOM;
-    void *moved = heap_resize(items, larger, size, NULL);
-    rewriter->failed |= !moved;
-    *room = moved ? larger : *room;
-    return moved;
-}
-
-static void put_part(struct text_rewriter *rewriter, const struct stretch *part)
-{
-    bool is_wide = part->given >= ALIGNMENT_WIDE;
-    struct alignment *parts = make_room(rewriter, rewriter->parts, rewriter->part_count,
-                                        &rewriter->part_room, sizeof *parts);
-    if (!parts)
-        return;
-    rewriter->parts = parts;
-    if (is_wide) {
-        struct wide_alignment *wide = make_room(rewriter, rewriter->wide, rewriter->wide_count,
-                                                &rewriter->wide_room, sizeof *wide);
-        if (!wide)
-            return;
-        rewriter->wide = wide;
-        wide[rewriter->wide_count++] = (struct wide_alignment){part->at, part->given};
-    }
-    parts[rewriter->part_count++] = (struct alignment){
-        .at = part->at & PLACE_MASK,
-        .unit = part->unit & ALIGNMENT_WIDE,
-        .start = part->start & PLACE_MASK,
-        .given = is_wide ? ALIGNMENT_WIDE : part->given & ALIGNMENT_WIDE,
-    };
-}
-
-/* Add a part of `size` bytes; units that are too large for one are several, which stand for the
- * same. */
+/* Add a part of `size` bytes. */
 static void add_part(struct text_rewriter *rewriter, struct stretch part, size_t size)
 {
     bool joins = goes_on(rewriter, &part);
@@ -131,16 +80,20 @@ static void add_part(struct text_rewriter *rewriter, struct stretch part, size_t
     rewriter->next_start = part.start + count * part.given;
     if (joins)
         return;
-    if (part.unit < ALIGNMENT_WIDE) {
-        put_part(rewriter, &part);
-        return;
+    size_t larger = part.unit > part.given ? part.unit : part.given;
+    if (larger > UINT32_MAX)
+        rewriter->too_large = larger;
+    if (rewriter->part_count == rewriter->part_room) {
+        size_t room = rewriter->part_room ? 2 * rewriter->part_room : FIRST_ROOM;
+        struct alignment *parts = heap_resize(rewriter->parts, room, sizeof *parts, NULL);
+        rewriter->failed |= !parts;
+        if (!parts)
+            return;
+        rewriter->parts = parts;
+        rewriter->part_room = room;
     }
-    for (size_t at = 0, some; at < size; at += some) {
-        size_t left = part.unit - at % part.unit;
-        some = left < ALIGNMENT_WIDE ? left : ALIGNMENT_WIDE;
-        put_part(rewriter, &(struct stretch){part.at + at, part.start + at / part.unit * part.given,
-                                             some, part.given});
-    }
+    rewriter->parts[rewriter->part_count++] =
+        (struct alignment){part.at, part.start, (uint32_t)part.unit, (uint32_t)part.given};
 }
 
 /* Copy bytes that stay, part by part of the text that they come from. */
@@ -162,8 +115,7 @@ static void copy(struct text_rewriter *rewriter, size_t start, size_t end)
         size_t unit = part->unit - done;
         unit = unit < next - from ? unit : next - from; /* what is left of one is one */
         add_part(rewriter,
-                 (struct stretch){at + (from - start), start_of(in, part, from), unit,
-                                  given_of(in, part)},
+                 (struct stretch){at + (from - start), start_of(part, from), unit, part->given},
                  next - from);
     }
 }
@@ -209,7 +161,7 @@ static bool find_same(struct text_rewriter *rewriter, struct text_range range, s
         return true;
     const struct alignment *part = part_of(in, range.start, &rewriter->hint);
     bool is_last = part + 1 == in->parts + in->part_count;
-    *start = start_of(in, part, range.start);
+    *start = start_of(part, range.start);
     return part->unit == 1 && part->given == 1 && (is_last || range.end <= part[1].at);
 }
 
@@ -255,13 +207,15 @@ int text_rewriter_finish(struct text_rewriter *rewriter, struct aligned_text *ou
     copy_kept(rewriter);
     if (rewriter->failed || rewriter->bytes.out_of_memory)
         return err_memory(err, rewriter->bytes.size);
+    if (rewriter->too_large)
+        return err_set(err, "expected at most %u bytes that become one thing, found %zu",
+                       UINT32_MAX, rewriter->too_large);
     *out = (struct aligned_text){
         .bytes = rewriter->bytes.bytes ? rewriter->bytes.bytes : "",
         .size = rewriter->bytes.size,
         .start = rewriter->in->start,
         .parts = rewriter->parts,
         .part_count = rewriter->part_count,
-        .wide = rewriter->wide,
     };
     return 0;
 }
@@ -273,8 +227,6 @@ void text_rewriter_restart(struct text_rewriter *rewriter, const struct aligned_
         .bytes = rewriter->bytes,
         .parts = rewriter->parts,
         .part_room = rewriter->part_room,
-        .wide = rewriter->wide,
-        .wide_room = rewriter->wide_room,
     };
     buf_clear(&fresh.bytes);
     *rewriter = fresh;
@@ -284,6 +236,5 @@ void text_rewriter_release(struct text_rewriter *rewriter)
 {
     buf_release(&rewriter->bytes);
     heap_free(rewriter->parts);
-    heap_free(rewriter->wide);
     *rewriter = (struct text_rewriter){0};
 }

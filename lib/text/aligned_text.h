@@ -21,17 +21,10 @@
  * from `start` on in a row: one byte for one is what stayed; three for one are blanks that became
  * ▁; a unit may stand for none. */
 struct alignment {
-    uint64_t at : 44;
-    uint64_t unit : 20; /* of the text as it is, at least 1 */
-    uint64_t start : 44;
-    uint64_t given : 20; /* what each stood for in the text as given; or ALIGNMENT_WIDE: … */
-};
-
-enum { ALIGNMENT_WIDE = (1 << 20) - 1 };
-
-/* … more than fits in. */
-struct wide_alignment {
-    size_t at, given;
+    size_t at;
+    size_t start;
+    uint32_t unit;  /* of the text as it is, at least 1 */
+    uint32_t given; /* what each stood for in the text as given */
 };
 
 struct aligned_text {
@@ -39,8 +32,7 @@ struct aligned_text {
     size_t size;
     size_t start; /* where the first byte stood, when there are no parts */
     const struct alignment *parts;
-    size_t part_count;                 /* 0: byte for byte from `start` on */
-    const struct wide_alignment *wide; /* in order */
+    size_t part_count; /* 0: byte for byte from `start` on */
 };
 
 /* A range of bytes. */
@@ -66,13 +58,12 @@ struct text_rewriter {
     struct buf bytes;
     struct alignment *parts;
     size_t part_count, part_room;
-    struct wide_alignment *wide;
-    size_t wide_count, wide_room;
     size_t next_at, next_start; /* where the last part ends, if it ends with a unit */
     size_t hint;
     struct text_range kept; /* what stays and was not copied yet */
     bool changed;
     bool failed;
+    size_t too_large; /* bytes that stand for one thing, or it for them */
 };
 
 /* The bytes [start, end) stay; or become others, none of them it may be; or others come in, where

@@ -131,7 +131,7 @@ TEST(the_second_pass_looks_for_what_a_token_was_normalized_to)
 /* A text that was changed: `ab` for what stood at 10 to 16, a byte for three. */
 TEST(tokens_stand_where_their_bytes_stood_in_the_text_as_given)
 {
-    static const struct alignment parts[] = {{0, 1, 10, 3}, {2, 1, 16, 1}};
+    static const struct alignment parts[] = {{0, 10, 1, 3}, {2, 16, 1, 1}};
     static const struct added_token items[] = {
         {.bytes = "b", .size = 1, .id = 1, .normalized = true},
         {.bytes = "bxa", .size = 3, .id = 2, .normalized = true}};

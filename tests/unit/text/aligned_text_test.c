@@ -143,9 +143,26 @@ TEST(units_of_any_size_keep_their_places)
     heap_free(bytes);
 }
 
+TEST(what_four_gigabytes_become_is_refused)
+{
+    const size_t size = (size_t)UINT32_MAX + 1;
+    const struct aligned_text text = {.bytes = "", .size = size}; /* of which none is read */
+    for (size_t more = 0; more < 2; more++) {
+        struct err err = {0};
+        struct aligned_text out;
+        struct text_rewriter rewriter = {.in = &text};
+        text_rewriter_replace(&rewriter, 0, size - 1 + more, "x", 1);
+        ck_assert_int_eq(text_rewriter_finish(&rewriter, &out, &err), more ? -1 : 0);
+        if (more)
+            ck_assert_str_eq(err.text, "expected at most 4294967295 bytes that become one thing, "
+                                       "found 4294967296");
+        text_rewriter_release(&rewriter);
+    }
+}
+
 TEST(ranges_may_be_asked_for_in_any_order)
 {
-    static const struct alignment parts[] = {{0, 1, 0, 1}, {2, 1, 5, 4}, {3, 1, 9, 0}};
+    static const struct alignment parts[] = {{0, 0, 1, 1}, {2, 5, 1, 4}, {3, 9, 1, 0}};
     const struct aligned_text text = {.bytes = "abcd", .size = 4, .parts = parts, .part_count = 3};
     size_t hint = 0;
     static const struct text_range asked[] = {{3, 4}, {0, 1}, {1, 3}, {2, 3}, {0, 4}};
