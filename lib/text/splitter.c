@@ -212,10 +212,10 @@ static size_t clip_end(struct splitter *splitter, size_t at)
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
-size_t splitter_skip(struct splitter *splitter, size_t at)
+size_t splitter_blanks_end(struct splitter *splitter, size_t at)
 {
     size_t last = 0;
-    return splitter->kind < SPLITTER_CLIP ? at : run_end(splitter, at, SPACE, &last);
+    return run_end(splitter, at, SPACE, &last);
 }
 
 size_t splitter_next(struct splitter *splitter, size_t at)

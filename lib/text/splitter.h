@@ -41,7 +41,13 @@ struct splitter splitter_of(enum splitter_kind kind, const char *text, size_t si
 
 /* Where the next piece begins, from `at` on; and the end of the piece that begins at `at`, which is
  * before the end. */
-size_t splitter_skip(struct splitter *splitter, size_t at);
+size_t splitter_blanks_end(struct splitter *splitter, size_t at);
+
+static inline size_t splitter_skip(struct splitter *splitter, size_t at)
+{
+    return splitter->kind < SPLITTER_CLIP ? at : splitter_blanks_end(splitter, at);
+}
+
 size_t splitter_next(struct splitter *splitter, size_t at);
 
 /* The patterns that have a name: those above, and that of o200k, which no splitter knows. */
