@@ -43,6 +43,12 @@ struct timespec platform_written(const struct stat *status);
 void platform_advise_huge(void *pages, size_t size);
 void platform_give_back(size_t least);
 
+/* The last such byte, or NULL. */
+const char *platform_last_byte(const char *bytes, char byte, size_t size);
+
+/* May this process use the tiles of AMX? From then on it may, where it answers so. */
+bool platform_grants_tiles(void);
+
 /* The largest cache; 0: unknown. */
 size_t platform_cache_bytes(void);
 

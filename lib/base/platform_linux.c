@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -111,6 +112,24 @@ void platform_give_back(size_t least)
     mallopt(M_MMAP_THRESHOLD, (int)least);
     mallopt(M_TRIM_THRESHOLD, (int)least);
 }
+
+const char *platform_last_byte(const char *bytes, char byte, size_t size)
+{
+    return memrchr(bytes, byte, size);
+}
+
+#ifdef __x86_64__
+bool platform_grants_tiles(void)
+{
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, TILE_DATA = 18 };
+    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, TILE_DATA) == 0;
+}
+#else
+bool platform_grants_tiles(void)
+{
+    return false;
+}
+#endif
 
 size_t platform_cache_bytes(void)
 {

@@ -103,6 +103,19 @@ void platform_give_back(size_t least)
     (void)least;
 }
 
+const char *platform_last_byte(const char *bytes, char byte, size_t size)
+{
+    while (size > 0)
+        if (bytes[--size] == byte)
+            return bytes + size;
+    return NULL;
+}
+
+bool platform_grants_tiles(void)
+{
+    return false;
+}
+
 size_t platform_cache_bytes(void)
 {
     return 0;

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/num.h"
+#include "base/platform.h"
 
 static const char *const options[] = {"--edit", "--ablate", "--knockout"};
 
@@ -179,14 +180,6 @@ static int check_seen(const struct edit *edit, const struct edit_reader *reader,
                      reader->words, (int)piece.size, piece.at);
 }
 
-static const char *last_colon(const char *at, const char *end)
-{
-    while (end > at)
-        if (*--end == ':')
-            return end;
-    return NULL;
-}
-
 /* 4:2, or 9:4:2, or 9.6:4:2 */
 static int read_knockout_of(struct edit *edit, const struct edit_reader *reader,
                             struct edit_piece piece)
@@ -194,8 +187,9 @@ static int read_knockout_of(struct edit *edit, const struct edit_reader *reader,
     static const struct edit_axis query = {"query", 0};
     static const struct edit_axis key = {"key", 0};
     const char *end = piece.at + piece.size;
-    const char *second = last_colon(piece.at, end);
-    const char *first = second ? last_colon(piece.at, second) : NULL;
+    const char *second = platform_last_byte(piece.at, ':', piece.size);
+    const char *first =
+        second ? platform_last_byte(piece.at, ':', (size_t)(second - piece.at)) : NULL;
     const char *at = first ? first + 1 : piece.at;
     if (!second)
         return err_usage(reader->err, "%s: expected QUERY:KEY as 4:2, found '%.*s'", reader->words,

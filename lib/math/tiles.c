@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/platform.h"
 #include "math/bf16.h"
 #include "math/isa.h"
 #include "math/kernel_body.h"
@@ -74,16 +75,13 @@ void tiles_plain(const struct kernel_shape *shape, const void *a, const void *b,
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #include <immintrin.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define IN_AMX __attribute__((target("amx-tile,amx-bf16")))
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 bool tiles_ask(void)
 {
-    enum { ARCH_REQ_XCOMP_PERM = 0x1023, TILE_DATA = 18 };
-    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, TILE_DATA) == 0;
+    return platform_grants_tiles();
 }
 
 enum { TILE = 16, LINE_BYTES = 64 }; /* rows and columns of a tile; of the caches */

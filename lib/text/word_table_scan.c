@@ -1,6 +1,7 @@
 /* word_table_scan.c: a vocabulary of JSON as most are written, checked and read in one go. */
 #include <string.h>
 
+#include "base/platform.h"
 #include "text/word_table.h"
 
 enum { LEAST_ENTRY_BYTES = 6 }; /* "a":0, */
@@ -91,14 +92,6 @@ static int read_words(struct scan *scan, struct err *err)
     return free && pass(scan, '}') && scan->at == scan->end;
 }
 
-/* NULL: there is none. */
-static const char *find_last_quote(const char *bytes, size_t size)
-{
-    while (size > 0 && bytes[size - 1] != '"')
-        size--;
-    return size > 0 ? bytes + size - 1 : NULL;
-}
-
 int word_table_scan(struct word_table *table, bool *plain, const char *bytes, size_t size,
                     struct err *err)
 {
@@ -106,7 +99,7 @@ int word_table_scan(struct word_table *table, bool *plain, const char *bytes, si
         .table = table,
         .at = bytes,
         .end = bytes + size,
-        .last_quote = find_last_quote(bytes, size),
+        .last_quote = platform_last_byte(bytes, '"', size),
         .id_limit = word_table_id_limit(size),
     };
     *table = (struct word_table){.form = WORD_BYTES, .most_words = size / LEAST_ENTRY_BYTES};

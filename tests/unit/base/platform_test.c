@@ -28,6 +28,8 @@
 #define platform_advise_huge posix_advise_huge
 #define platform_give_back posix_give_back
 #define platform_cache_bytes posix_cache_bytes
+#define platform_last_byte posix_last_byte
+#define platform_grants_tiles posix_grants_tiles
 #define platform_processors posix_processors
 #define platform_processor posix_processor
 #define platform_step_aside posix_step_aside
@@ -41,6 +43,7 @@
 #undef platform_send
 #undef platform_sync
 #undef platform_written
+#undef platform_last_byte
 #undef platform_processors
 
 static const struct {
@@ -52,12 +55,14 @@ static const struct {
     ssize_t (*send)(int socket, const void *bytes, size_t size);
     int (*sync)(int descriptor);
     struct timespec (*written)(const struct stat *status);
+    const char *(*last_byte)(const char *bytes, char byte, size_t size);
     size_t (*processors)(void);
 } platforms[] = {
     {platform_random, platform_memory_file, platform_close_from, platform_end_with,
-     platform_socket_pair, platform_send, platform_sync, platform_written, platform_processors},
+     platform_socket_pair, platform_send, platform_sync, platform_written, platform_last_byte,
+     platform_processors},
     {posix_random, posix_memory_file, posix_close_from, posix_end_with, posix_socket_pair,
-     posix_send, posix_sync, posix_written, posix_processors},
+     posix_send, posix_sync, posix_written, posix_last_byte, posix_processors},
 };
 
 TEST_LOOP(no_two_draws_are_alike, COUNT(platforms))
@@ -117,6 +122,16 @@ TEST_LOOP(files_are_closed_from_one_on, COUNT(platforms))
     ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+TEST_LOOP(the_last_byte_of_several_is_found, COUNT(platforms))
+{
+    static const char text[] = "9:4:2";
+    ck_assert_ptr_eq(platforms[_i].last_byte(text, ':', 5), text + 3);
+    ck_assert_ptr_eq(platforms[_i].last_byte(text, ':', 3), text + 1);
+    ck_assert_ptr_eq(platforms[_i].last_byte(text, '9', 5), text);
+    ck_assert_ptr_null(platforms[_i].last_byte(text, ':', 1));
+    ck_assert_ptr_null(platforms[_i].last_byte(text, ':', 0));
+}
+
 TEST_LOOP(there_is_a_processor, COUNT(platforms))
 {
     ck_assert_uint_ge(platforms[_i].processors(), 1);
@@ -131,6 +146,7 @@ TEST(what_another_system_lacks_is_said_or_left_out)
     ck_assert_int_eq(posix_keep_attributes(-1, "a", &err), 0);
     ck_assert_uint_eq(posix_cache_bytes(), 0);
     ck_assert_int_eq(posix_processor(), -1);
+    ck_assert(!posix_grants_tiles());
     posix_step_aside(-1, 1);
     posix_advise_huge(NULL, 0);
     posix_give_back(0);
