@@ -18,19 +18,22 @@ enum {
 
 /* What LIBXSMM_TARGET may say. NULL: nothing; the processor has the word. "snb": C that has to do
  * without fused multiply-adds. */
-static const char *const targets[] = {NULL, "hsw", "snb", "generic"};
+static const char *const targets[] = {NULL, "cpx", "hsw", "snb", "generic"};
 
-/* What weights are read from. Where a processor has no instructions for bf16 plain C computes what
- * they would. */
+/* Orders in which products are summed: each has bits of its own. */
+enum order { ORDER_FP32, ORDER_BF16, ORDER_TILES, ORDERS };
+
+/* What weights are read from. */
 static const struct storage {
     const char *name;
     bool packed;
-    enum precision precision;
+    enum order order;
     const struct tolerance *tolerance;
 } storages[] = {
-    {"in place", false, PRECISION_FP32, &tolerance_fp32},
-    {"packed", true, PRECISION_FP32, &tolerance_fp32},
-    {"bf16", false, PRECISION_BF16, &tolerance_bf16},
+    {"in place", false, ORDER_FP32, &tolerance_fp32},
+    {"packed", true, ORDER_FP32, &tolerance_fp32},
+    {"bf16", false, ORDER_BF16, &tolerance_bf16},
+    {"tiles", false, ORDER_TILES, &tolerance_bf16},
 };
 
 /* A golden model with its two texts. */
@@ -175,7 +178,8 @@ static int check_subject(const struct path *path, struct text_pair *pair, double
 {
     pair->model.weights.packing = path->storage->packed;
     pair->model.weights.packing_words = path->storage->packed;
-    pair->model.weights.precision = path->storage->precision;
+    bool fp32 = path->storage->order == ORDER_FP32;
+    pair->model.weights.precision = fp32 ? PRECISION_FP32 : PRECISION_BF16;
     int failed = check_text(path, pair, &pair->sentence, worst, err) ||
                  (path->way->far && check_text(path, pair, &pair->context, worst, err));
     return failed ? err_prefix(err, "%s", pair->golden->folder) : 0;
@@ -202,12 +206,12 @@ static void check_path(struct tally *tally, const struct path *path, struct text
     tally_judge(tally, "path", name, &err);
 }
 
-static void check_machine(struct tally *tally, struct machine *machine, enum precision precision,
+static void check_machine(struct tally *tally, struct machine *machine, enum order order,
                           struct text_pair *pairs, size_t count)
 {
     for (size_t i = 0; i < sizeof storages / sizeof *storages; i++)
         for (size_t way = 0; way < sizeof ways / sizeof *ways; way++)
-            if (storages[i].precision == precision)
+            if (storages[i].order == order)
                 check_path(tally, &(struct path){machine, &storages[i], &ways[way]}, pairs, count);
 }
 
@@ -229,26 +233,36 @@ static void release_subject(struct text_pair *pair)
     model_release(&pair->model);
 }
 
-static int set_target(const char *target)
+/* Without tiles, or with those alone: in C, where the processor has none. */
+static int open_machine(struct machine *machine, const char *target, enum order order,
+                        size_t threads, struct err *err)
 {
-    return target ? setenv("LIBXSMM_TARGET", target, 1) : unsetenv("LIBXSMM_TARGET");
+    if ((target ? setenv("LIBXSMM_TARGET", target, 1) : unsetenv("LIBXSMM_TARGET")) ||
+        machine_open(machine, threads, err))
+        return -1;
+    kernels_write_all(machine->kernels);
+    if (order != ORDER_TILES)
+        kernels_leave_tiles(machine->kernels);
+    else if (!pair_way_is_tiles(kernels_pair_way(machine->kernels)))
+        kernels_set_pair_way(machine->kernels, PAIRS_BY_TILES_IN_C);
+    return 0;
 }
 
-/* All paths of a precision: the first one gives the bits that the others must have. */
-static void check_precision(struct tally *tally, enum precision precision,
-                            const struct golden *goldens, size_t count)
+/* All paths of an order: the first one gives the bits that the others must have. */
+static void check_order(struct tally *tally, enum order order, const struct golden *goldens,
+                        size_t count)
 {
     static struct err err;
     struct text_pair *pairs = heap_alloc(count, sizeof *pairs, &err);
+    size_t target_count = order == ORDER_TILES ? 1 : sizeof targets / sizeof *targets;
     for (size_t i = 0; i < count && err.kind == ERR_NONE; i++)
         open_subject(&pairs[i], &goldens[i], &err);
-    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+    for (size_t i = 0; i < target_count; i++)
         for (size_t threads = 1; threads <= THREADS && err.kind == ERR_NONE; threads++) {
             struct machine machine;
-            if (set_target(targets[i]) || machine_open(&machine, threads, &err))
+            if (open_machine(&machine, targets[i], order, threads, &err))
                 break;
-            kernels_write_all(machine.kernels);
-            check_machine(tally, &machine, precision, pairs, count);
+            check_machine(tally, &machine, order, pairs, count);
             machine_release(&machine);
         }
     if (err.kind != ERR_NONE)
@@ -260,6 +274,6 @@ static void check_precision(struct tally *tally, enum precision precision,
 
 void path_check(struct tally *tally, const struct golden *goldens, size_t count)
 {
-    for (int precision = 0; precision < PRECISIONS; precision++)
-        check_precision(tally, (enum precision)precision, goldens, count);
+    for (int order = 0; order < ORDERS; order++)
+        check_order(tally, (enum order)order, goldens, count);
 }
