@@ -40,20 +40,18 @@ void pairs_plain(const struct kernel_shape *shape, const void *a, const void *b,
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-
 enum {
     ROWS = 4,       /* that are summed side by side, */
     WIDTH_MAX = 64, /* and columns, with AVX-512; with AVX2 */
     LINE = 16,      /* which is what a cache line holds */
 };
 
-static ALWAYS_INLINE float first_of(uint32_t pair)
+static inline float first_of(uint32_t pair)
 {
     return bf16_value((uint16_t)pair);
 }
 
-static ALWAYS_INLINE float second_of(uint32_t pair)
+static inline float second_of(uint32_t pair)
 {
     uint32_t upper = pair & 0xffff0000;
     float value = 0;
@@ -70,7 +68,7 @@ struct part {
 };
 
 /* With numbers that are known, the sums stay in registers. */
-static ALWAYS_INLINE void add_tile(const struct part *part, size_t rows, size_t columns)
+static inline void add_tile(const struct part *part, size_t rows, size_t columns)
 {
     const struct kernel_shape *shape = part->shape;
     size_t a_stride = (size_t)shape->a_stride;
@@ -97,7 +95,7 @@ static ALWAYS_INLINE void add_tile(const struct part *part, size_t rows, size_t 
 }
 
 /* All rows of some columns; the first of them prefetch. */
-static ALWAYS_INLINE void add_columns(struct part part, size_t columns)
+static inline void add_columns(struct part part, size_t columns)
 {
     size_t n = (size_t)part.shape->n;
     size_t row = 0;
@@ -114,7 +112,7 @@ static ALWAYS_INLINE void add_columns(struct part part, size_t columns)
 }
 
 /* Columns from one on. */
-static ALWAYS_INLINE struct part part_at(const struct part *whole, size_t column)
+static inline struct part part_at(const struct part *whole, size_t column)
 {
     struct part part = *whole;
     part.a += column;
@@ -123,7 +121,7 @@ static ALWAYS_INLINE struct part part_at(const struct part *whole, size_t column
     return part;
 }
 
-static ALWAYS_INLINE void add_all(const struct part *whole, size_t width)
+static inline void add_all(const struct part *whole, size_t width)
 {
     size_t m = (size_t)whole->shape->m;
     size_t column = 0;
