@@ -59,8 +59,10 @@ int viewer_open_for_ids(struct viewer *viewer, const char *model, size_t threads
 void viewer_release(struct viewer *viewer);
 
 /* Make products of that precision from now on, of float32 unless told; those of bf16 by AMX, if the
- * processor has it and it may be used. What a note says of it: "fp32", "bf16 by amx". */
+ * processor has it and it may be used. */
 void viewer_set_precision(struct viewer *viewer, enum precision precision, bool amx);
+
+/* What a note says of it: "fp32", "bf16 by amx". */
 struct precision_words {
     char text[32];
 };

@@ -148,10 +148,16 @@ struct round {
     size_t group, first, end;
 };
 
+/* Into how many rounds the panels of a group go. */
+static size_t rounds_of_group(const struct product *p)
+{
+    return (p->columns.count + p->plan.panels - 1) / p->plan.panels;
+}
+
 static struct round round_at(const struct product *p, size_t index)
 {
     size_t groups = p->groups.count;
-    size_t blocks = (p->columns.count + p->plan.panels - 1) / p->plan.panels;
+    size_t blocks = rounds_of_group(p);
     bool turn = p->plan.groups_in_turn;
     size_t first = (turn ? index / groups : index % blocks) * p->plan.panels;
     size_t end = num_min(first + p->plan.panels, p->columns.count);
@@ -281,14 +287,13 @@ static void multiply(struct machine *machine, struct product *p)
     p->sums = machine->sums;
     if (!p->plan.row)
         fetch_kernels(machine->kernels, p);
-    pool_run(
-        machine->pool,
-        (struct loop){
-            .rounds = p->groups.count * ((p->columns.count + p->plan.panels - 1) / p->plan.panels),
-            .work = p->work,
-            .round = p->plan.row ? compute_columns : compute_panels,
-        },
-        p);
+    pool_run(machine->pool,
+             (struct loop){
+                 .rounds = p->groups.count * rounds_of_group(p),
+                 .work = p->work,
+                 .round = p->plan.row ? compute_columns : compute_panels,
+             },
+             p);
 }
 
 /* Does it have the shape of x · w? */
