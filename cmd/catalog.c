@@ -97,8 +97,8 @@ const struct option_row *option_walk_next(struct option_walk *walk, const char *
 {
     int command = walk->command->bit;
     size_t count = 0;
-    for (size_t i = 0; i < option_count; i++)
-        count += option_serves(&option_rows[i], command);
+    for (size_t i = 0; i < option_count(); i++)
+        count += option_serves(option_at(i), command);
     for (; walk->group < GROUPS; walk->group++, walk->place = 0) {
         const struct group *group = &groups[walk->group];
         bool serves = group->commands & command;

@@ -258,9 +258,9 @@ static void write_commands(struct stream *out, const struct shell_form *form)
         const struct command *command = &command_rows[i];
         if (form->command)
             form->command(out, command);
-        for (size_t k = 0; k < option_count; k++)
-            if (option_serves(&option_rows[k], command->bit))
-                form->option(out, &option_rows[k], command);
+        for (size_t k = 0; k < option_count(); k++)
+            if (option_serves(option_at(k), command->bit))
+                form->option(out, option_at(k), command);
         if (form->operands)
             form->operands(out, command);
     }
@@ -272,9 +272,9 @@ static void write_words(struct stream *out, const struct shell_form *form)
     (void)form;
     for (size_t i = 0; i < command_count; i++) {
         stream_format(out, "    %s) words='", command_rows[i].name);
-        for (size_t k = 0; k < option_count; k++)
-            if (option_serves(&option_rows[k], command_rows[i].bit))
-                stream_format(out, "--%s ", option_rows[k].name);
+        for (size_t k = 0; k < option_count(); k++)
+            if (option_serves(option_at(k), command_rows[i].bit))
+                stream_format(out, "--%s ", option_at(k)->name);
         stream_text(out, "' ;;\n");
     }
     stream_text(out, "    '') words='");

@@ -1,4 +1,4 @@
-/* option_row.h: how the rows of the table of options are written: a macro a kind of value. What
+/* option_row.h: how rows of the table of options are written: a macro a kind of value. What
  * follows the field is the same for all: the commands that have the option, by sets of them that
  * have several in common, the range of a number, and the line of its help.
  *
@@ -25,6 +25,15 @@
     ROW(name, letter, OPTION_NUMBER, value, field, commands, min, max, about)
 #define REAL(name, letter, value, field, commands, min, max, about) \
     ROW(name, letter, OPTION_REAL, value, field, commands, min, max, about)
+
+/* The table is in parts, a file of cmd/option_rows each, in the order in which help goes. */
+struct option_rows {
+    const struct option_row *items;
+    size_t count;
+};
+
+extern const struct option_rows input_options, score_options, attend_options, output_options,
+    batch_options, process_options, instrument_options, train_options;
 
 /* --- sets of commands ------------------------------------------------------------------------- */
 

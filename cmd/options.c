@@ -30,8 +30,8 @@ bool option_serves(const struct option_row *row, int commands)
 
 const struct option_row *option_find(int commands, const char *name, size_t size)
 {
-    for (size_t i = 0; i < option_count; i++) {
-        const struct option_row *row = &option_rows[i];
+    for (size_t i = 0; i < option_count(); i++) {
+        const struct option_row *row = option_at(i);
         if (option_serves(row, commands) && strlen(row->name) == size &&
             memcmp(row->name, name, size) == 0)
             return row;
@@ -41,9 +41,9 @@ const struct option_row *option_find(int commands, const char *name, size_t size
 
 const struct option_row *option_find_letter(int commands, char letter)
 {
-    for (size_t i = 0; letter && i < option_count; i++)
-        if (option_rows[i].letter == letter && option_serves(&option_rows[i], commands))
-            return &option_rows[i];
+    for (size_t i = 0; letter && i < option_count(); i++)
+        if (option_at(i)->letter == letter && option_serves(option_at(i), commands))
+            return option_at(i);
     return NULL;
 }
 
@@ -374,8 +374,8 @@ void settings_value(struct buf *out, const struct option_row *row, const struct 
 
 bool settings_agree(const struct options *a, const struct options *b, bool only_computed)
 {
-    for (size_t i = 0; i < option_count; i++) {
-        const struct option_row *row = &option_rows[i];
+    for (size_t i = 0; i < option_count(); i++) {
+        const struct option_row *row = option_at(i);
         bool counts = (only_computed ? settings_compute : settings_may_vary)(row);
         if (counts && !settings_same(row, a, b))
             return false;

@@ -218,8 +218,9 @@ struct option_row {
     const char *about;
 };
 
-extern const struct option_row option_rows[];
-extern const size_t option_count;
+/* The table of all options: its rows, from 0. */
+size_t option_count(void);
+const struct option_row *option_at(size_t index);
 
 /* Read what follows the command's name. Texts are borrowed from `arguments`. Errors are usage. */
 int options_parse(struct options *options, int command, char **arguments, struct arena *arena,

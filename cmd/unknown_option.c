@@ -108,9 +108,9 @@ static struct nearest nearest_option(int command, const char *name, size_t size)
 {
     struct nearest nearest;
     nearest_begin(&nearest, name, size);
-    for (size_t i = 0; i < option_count; i++)
-        if (option_serves(&option_rows[i], command))
-            nearest_offer(&nearest, option_rows[i].name);
+    for (size_t i = 0; i < option_count(); i++)
+        if (option_serves(option_at(i), command))
+            nearest_offer(&nearest, option_at(i)->name);
     return nearest;
 }
 

@@ -146,13 +146,12 @@ LIST(shapes, "Shapes", NULL)
 /* Options that an item of a batch may have for itself, each once. */
 static bool settings_at(struct value *value, size_t index)
 {
-    for (size_t i = 0; i < option_count; i++) {
-        if (!settings_may_vary(&option_rows[i]) || !option_serves(&option_rows[i], FOR_ITEM) ||
-            index--)
+    for (size_t i = 0; i < option_count(); i++) {
+        if (!settings_may_vary(option_at(i)) || !option_serves(option_at(i), FOR_ITEM) || index--)
             continue;
-        value->name = option_rows[i].name;
+        value->name = option_at(i)->name;
         value->end = '=';
-        value->about = option_rows[i].about;
+        value->about = option_at(i)->about;
         return true;
     }
     return false;

@@ -80,8 +80,8 @@ static void add_command(struct buf *out, const struct options *options, const ch
     int commands = FOR_BATCH | options_instrument(options);
     buf_text(out, "[\"attn-cli\", \"batch\", ");
     add_text(out, path);
-    for (size_t i = 0; i < option_count; i++) {
-        const struct option_row *row = &option_rows[i];
+    for (size_t i = 0; i < option_count(); i++) {
+        const struct option_row *row = option_at(i);
         if (option_serves(row, commands) && !(row->commands & PROCESS) &&
             !settings_same(row, options, &none))
             add_words(out, row, options);
@@ -307,8 +307,8 @@ static int check_kept(const struct options *options, struct err *err)
 {
     struct options none = OPTIONS_DEFAULT;
     int commands = FOR_BATCH | options_instrument(options);
-    for (size_t i = 0; i < option_count; i++) {
-        const struct option_row *row = &option_rows[i];
+    for (size_t i = 0; i < option_count(); i++) {
+        const struct option_row *row = option_at(i);
         if (option_serves(row, commands) && (row->commands & PROCESS) &&
             !settings_same(row, options, &none))
             return err_set(err, "expected the command of a batch without --%s", row->name);

@@ -91,9 +91,9 @@ static int choose_reading(struct open_model *model, const struct options *option
 /* All that values which edits take depend on. */
 static void write_key(struct buf *key, const struct options *options)
 {
-    for (size_t i = 0; i < option_count; i++)
-        if (settings_compute(&option_rows[i])) {
-            settings_value(key, &option_rows[i], options);
+    for (size_t i = 0; i < option_count(); i++)
+        if (settings_compute(option_at(i))) {
+            settings_value(key, option_at(i), options);
             buf_char(key, '\n');
         }
 }

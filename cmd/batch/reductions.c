@@ -56,8 +56,8 @@ static int copy_list(struct texts *texts, struct arena *arena, struct err *err)
 /* Texts of options live as long as their job: those of a group are copied. */
 static int copy_texts(struct options *copy, struct arena *arena, struct err *err)
 {
-    for (size_t i = 0; i < option_count; i++) {
-        const struct option_row *row = &option_rows[i];
+    for (size_t i = 0; i < option_count(); i++) {
+        const struct option_row *row = option_at(i);
         void *field = (char *)copy + row->offset;
         int failed = 0;
         if (row->kind == OPTION_TEXT && settings_compute(row))
@@ -143,9 +143,9 @@ static bool makes_a_difference(const struct option_row *row, const struct reduct
 static int list_settings(struct reduction_group *group, struct reductions *reductions,
                          struct err *err)
 {
-    group->settings = arena_alloc(&reductions->arena, option_count, sizeof *group->settings, err);
-    for (size_t i = 0; i < option_count && group->settings; i++) {
-        const struct option_row *row = &option_rows[i];
+    group->settings = arena_alloc(&reductions->arena, option_count(), sizeof *group->settings, err);
+    for (size_t i = 0; i < option_count() && group->settings; i++) {
+        const struct option_row *row = option_at(i);
         if (!makes_a_difference(row, reductions))
             continue;
         struct buf text = {0};

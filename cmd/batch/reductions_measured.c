@@ -48,11 +48,11 @@ static bool is_column(const struct reductions *reductions, const struct option_r
 static int add_columns(struct measured *measured, const struct reductions *reductions,
                        const struct reduction_group *group, struct arena *arena, struct err *err)
 {
-    struct measured_column *columns = arena_alloc(arena, option_count, sizeof *columns, err);
+    struct measured_column *columns = arena_alloc(arena, option_count(), sizeof *columns, err);
     measured->columns = columns;
-    for (size_t i = 0; i < option_count && columns; i++) {
-        const char *name = option_rows[i].name;
-        if (is_column(reductions, &option_rows[i]))
+    for (size_t i = 0; i < option_count() && columns; i++) {
+        const char *name = option_at(i)->name;
+        if (is_column(reductions, option_at(i)))
             columns[measured->column_count++] =
                 (struct measured_column){name, value_of(group, name)};
     }

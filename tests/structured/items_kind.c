@@ -38,7 +38,7 @@ static const char lines[] = "Life is short\neat dessert first\n  Life   is\n\nsh
 static const char *field_name(struct made *made)
 {
     for (;;) {
-        const struct option_row *row = &option_rows[made_below(made, option_count)];
+        const struct option_row *row = option_at(made_below(made, option_count()));
         if (option_serves(row, FOR_ITEM))
             return row->name;
     }

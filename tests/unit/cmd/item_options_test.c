@@ -61,8 +61,8 @@ TEST(what_an_item_may_not_set_is_named)
 TEST(batch_and_its_items_have_what_run_has_unless_the_row_says_no)
 {
     size_t inherited = 0;
-    for (size_t i = 0; i < option_count; i++) {
-        const struct option_row *row = &option_rows[i];
+    for (size_t i = 0; i < option_count(); i++) {
+        const struct option_row *row = option_at(i);
         if (!(row->commands & FOR_RUN) || row->commands == FOR_ALL)
             continue;
         ck_assert_int_eq(option_serves(row, FOR_BATCH), !(row->commands & NOT_BATCH));

@@ -2,6 +2,14 @@
  */
 #include "../../../cmd/options.c"
 #include "../../../cmd/option_table.c"
+#include "../../../cmd/option_rows/input_options.c"
+#include "../../../cmd/option_rows/score_options.c"
+#include "../../../cmd/option_rows/attend_options.c"
+#include "../../../cmd/option_rows/output_options.c"
+#include "../../../cmd/option_rows/batch_options.c"
+#include "../../../cmd/option_rows/process_options.c"
+#include "../../../cmd/option_rows/instrument_options.c"
+#include "../../../cmd/option_rows/train_options.c"
 #include "../../../cmd/unknown_option.c"
 
 #include <stdio.h>
@@ -198,20 +206,17 @@ TEST(what_is_wrong_is_said)
 
 TEST(every_option_of_the_table_is_known_to_its_commands)
 {
-    for (size_t i = 0; i < option_count; i++) {
-        char name[64], letter[] = {'-', option_rows[i].letter, '\0'};
-        snprintf(name, sizeof name, "--%s", option_rows[i].name);
-        ck_assert(option_is_known(option_rows[i].commands, name));
-        ck_assert(!letter[1] || option_is_known(option_rows[i].commands, letter));
+    for (size_t i = 0; i < option_count(); i++) {
+        char name[64], letter[] = {'-', option_at(i)->letter, '\0'};
+        snprintf(name, sizeof name, "--%s", option_at(i)->name);
+        ck_assert(option_is_known(option_at(i)->commands, name));
+        ck_assert(!letter[1] || option_is_known(option_at(i)->commands, letter));
     }
     ck_assert(option_is_known(FOR_RUN, "--model=life"));
     ck_assert(option_is_known(FOR_RUN, "-mlife"));
-    ck_assert(!option_is_known(FOR_RUN, "--decode"));
-    ck_assert(!option_is_known(FOR_RUN, "-n"));
-    ck_assert(!option_is_known(FOR_ALL, "-"));
-    ck_assert(!option_is_known(FOR_ALL, "--"));
-    ck_assert(!option_is_known(FOR_ALL, "--mode"));
-    ck_assert(!option_is_known(FOR_ALL, "--models"));
+    static const char *const unknown[] = {"--decode", "-n", "-", "--", "--mode", "--models"};
+    for (size_t i = 0; i < COUNT(unknown); i++)
+        ck_assert(!option_is_known(FOR_RUN, unknown[i]));
 }
 
 TEST(what_others_call_an_option_is_known)
@@ -300,15 +305,15 @@ TEST(words_of_any_length_are_compared)
 /* One name or letter means one thing in a command, and its field has the kind's type. */
 TEST(the_table_is_sound)
 {
-    for (size_t i = 0; i < option_count; i++) {
-        const struct option_row *row = &option_rows[i];
+    for (size_t i = 0; i < option_count(); i++) {
+        const struct option_row *row = option_at(i);
         ck_assert(row->about && *row->about);
         ck_assert_int_eq(row->argument == NULL, row->kind == OPTION_FLAG);
         ck_assert_int_eq(row->min < row->max,
                          row->kind == OPTION_NUMBER || row->kind == OPTION_REAL);
         ck_assert_uint_lt(strlen(row->name), WORD_BYTES);
         for (size_t k = 0; k < i; k++) {
-            const struct option_row *other = &option_rows[k];
+            const struct option_row *other = option_at(k);
             if (!(row->commands & other->commands & ~(NOT_BATCH | NOT_ITEM)))
                 continue; /* where an option is not is no command */
             ck_assert_str_ne(row->name, other->name);

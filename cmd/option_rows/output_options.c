@@ -1,0 +1,57 @@
+/* Rows of the table of options: what is shown of a pass, in what form, and how it looks. */
+#include "../option_row.h"
+
+#include "lens/sheet.h"
+
+static const struct option_row output_rows[] = {
+    STRING("show", 0, "LIST", select.show, FOR_RUN | VIEW,
+           "tokens, weights, context, … or all: see Tensors (default: by the format)"),
+    STRING("show", 0, "LIST", select.show, FOR_GENERATE,
+           "tokens, weights, context, … of the whole text in place of the text: see Tensors"),
+    STRING("layer", 0, "LIST", select.layer, FOR_RUN | FOR_GENERATE | VIEW,
+           "layers: 0,3-5, -1 for the last, or all (default: by the format)"),
+    STRING("head", 0, "LIST", select.head, FOR_RUN | FOR_GENERATE | FOR_COMPARE | VIEW,
+           "heads: as layers (default: all)"),
+    STRING("mean", 0, "LIST", select.mean, OF_REPORTS,
+           "the mean over heads, layers or heads,layers in place of them"),
+    FLAG("words", 0, select.words, OF_REPORTS,
+         "pieces of words merged: looking is their mean, being looked at their sum"),
+    FLAG("hide-first", 0, select.hide_first, OF_REPORTS,
+         "leave out the first token, which many heads look at for want of anything else"),
+    STRING("layer", 0, "N", select.layer, FOR_EXPLAIN, "one layer, -1 for the last (default: 0)"),
+    STRING("head", 0, "N", select.head, FOR_EXPLAIN, "one head, -1 for the last (default: 0)"),
+    STRING("format", 0, "FORMAT", output.format,
+           LOOKING | FOR_COMPARE | FOR_HEADS | NOT_BATCH | NOT_ITEM,
+           "how to write it (default: by the ending of -o, else text)"),
+    STRING("format", 0, "FORMAT", output.format, FOR_BATCH | FOR_ITEM | VIEW,
+           "how to write it (default: jsonl; reductions: by the ending of -o, else text)"),
+    STRING("format", 0, "FORMAT", output.format, FOR_TOKENIZE | FOR_INFO, "text (default) or json"),
+    STRING("format", 0, "FORMAT", output.format, FOR_BENCH,
+           "text (default) or json; of --attention also svg, png or pdf"),
+    STRING("output", 'o', "PATH", output.path,
+           FOR_RUN | FOR_GENERATE | INSTRUMENTS | NOT_BATCH | NOT_ITEM,
+           "a file, or a folder for a file each (default: standard output)"),
+    STRING(
+        "view", 0, "VIEW", looks.view, OF_REPORTS | INSTRUMENTS,
+        "pictures: matrix, bars of what is farthest from 0; of attention lines, or overlay, those "
+        "of all heads in one (default: what suits the numbers)"),
+    STRING("style", 0, "STYLE", looks.cells, COLOURED,
+           "what stands in a cell: numbers, heat or both (default: what there is room for)"),
+    STRING("color-scale", 0, "KIND", looks.color_scale, COLOURED,
+           "from numbers to colours: linear (default), sqrt or log, which lift what is small"),
+    STRING(
+        "range", 0, "RANGE", looks.range, OF_REPORTS | FOR_HEADS | FOR_ATTRIBUTE | FOR_PATCH,
+        "what has all colours to itself: all (default), each head, each row, or numbers LOW:HIGH"),
+    STRING("palette", 0, "NAME", looks.palette, COLOURED,
+           "the colours: see Palettes (default: by the signs of the numbers)"),
+    STRING("color", 0, "WHEN", looks.color, COLOURED | NOT_ITEM,
+           "colours in text: auto (default), always or never"),
+    STRING("title", 0, "TEXT", looks.title, COLOURED,
+           "what stands above a picture (default: the model and the sentence; '': nothing)"),
+    STRING("output", 'o', "DIR", output.path, FOR_INIT, "the directory to write"),
+    STRING("output", 'o', "FILE", output.path, FOR_EXPLAIN, "a file (default: standard output)"),
+    INTEGER("digits", 0, "N", explain.digits, FOR_EXPLAIN, 1, NUMERAL_DIGITS_MAX,
+            "decimals of all numbers (default: 4)"),
+};
+
+const struct option_rows output_options = {output_rows, sizeof output_rows / sizeof *output_rows};

@@ -1,0 +1,65 @@
+/* Rows of the table of options: measuring this machine, and how any command runs on it. */
+#include "../option_row.h"
+
+#include <limits.h>
+
+#include "math/pool.h"
+
+static const struct option_row process_rows[] = {
+    STRING("attention", 0, "LIST", mechanism.attention, FOR_BENCH,
+           "in place of all else: how attention grows with a text: dense,window:64: see Attention; "
+           "of a head of 64 where no model is named"),
+    STRING("output", 'o', "PATH", output.path, FOR_BENCH,
+           "a file for --attention, also a picture (default: standard output)"),
+    INTEGER("seed", 0, "N", mechanism.seed, FOR_BENCH, 0, LLONG_MAX,
+            "what random keys of --attention are drawn by (default: 0)"),
+    FLAG("json", 0, output.json, FOR_BENCH, "the same as --format json"),
+    STRING("shape", 0, "NAME", bench.shape, FOR_BENCH,
+           "in place of a model: one of this shape with random weights, made in memory"),
+    STRING(
+        "tokens", 'n', "LIST", bench.lengths, FOR_BENCH,
+        "lengths of the texts (default: 6,64,256,1024, of --attention 256,512,1024,2048,4096, up "
+        "to the context)"),
+    INTEGER("repeat", 0, "N", bench.repeat, FOR_BENCH, 1, 1000,
+            "rounds in which everything is measured once (default: 5)"),
+    STRING("only", 0, "LIST", bench.only, FOR_BENCH,
+           "what to measure: see Measurements (default: all of it)"),
+    STRING("save", 0, "DIR", bench.save, FOR_BENCH,
+           "write the model of --shape there, for other programs, and measure nothing"),
+    INTEGER("threads", 't', "N", model.threads,
+            LOOKING | FOR_HEADS | FOR_TRAIN | NOT_ITEM | PROCESS, 1, POOL_THREADS_MAX,
+            "threads (default: one a processor); results do not depend on it"),
+    INTEGER("threads", 't', "N", model.threads, FOR_BENCH | FOR_COMPARE, 1, POOL_THREADS_MAX,
+            "threads (default: one a processor)"),
+    STRING("precision", 0, "NAME", model.precision, ATTENDING & ~FOR_EXPLAIN,
+           "of what is multiplied: fp32 (default), or bf16: faster, less exact"),
+    STRING("precision", 0, "NAME", model.precision, FOR_BENCH,
+           "fp32 (default), or bf16: measure prefill, decode and batch with that, too"),
+    FLAG("no-amx", 0, model.no_amx, (ATTENDING & ~FOR_EXPLAIN & ~FOR_ITEM) | FOR_BENCH,
+         "bf16: the bits of processors without AMX, whose tiles sum in another order"),
+    INTEGER("width", 0, "N", looks.width, LOOKING | FOR_LESSON | FOR_HEADS | VIEW, 20, 100000,
+            "columns of a text page (default: the terminal's, else 80)"),
+    FLAG("full", 0, looks.full, COLOURED, "text: leave nothing out, however wide or long"),
+    FLAG("full", 0, looks.full, FOR_EXPLAIN,
+         "nothing left out: whole vectors, all keys, and the matrices that each number follows "
+         "from; json has them anyway"),
+    INTEGER("tokens", 'n', "N", tokens.sizes, FOR_INFO, 1, 100000000,
+            "sizes for a text of N tokens"),
+    FLAG("hash", 0, tokens.hash, FOR_INFO,
+         "a hash of all tensors, too: checkpoints that share it have equal weights"),
+    FLAG("list", 0, learn.list, FOR_LESSON, "the steps with their command lines, and no more"),
+    FLAG("man", 0, learn.man, FOR_HELP,
+         "a page of the manual, for man: that of a command, or of all"),
+    STRING("completion", 0, "SHELL", learn.completion, FOR_HELP,
+           "a completion script for bash, zsh or fish"),
+    FLAG("quiet", 'q', quiet,
+         LOOKING | FOR_TOKENIZE | FOR_INIT | FOR_COMPARE | FOR_VOCAB | NOT_BATCH | NOT_ITEM,
+         "no notes on standard error"),
+    FLAG("quiet", 'q', quiet, FOR_BATCH | PROCESS, "no notes, and do not show how far it is"),
+    FLAG("quiet", 'q', quiet, FOR_BENCH | FOR_HEADS, "do not show how far it is"),
+    FLAG("verbose", 'v', verbose, FOR_RUN | FOR_GENERATE | FOR_PATCH | NOT_BATCH | NOT_ITEM,
+         "say what was run, on what, and how long it took"),
+};
+
+const struct option_rows process_options = {process_rows,
+                                            sizeof process_rows / sizeof *process_rows};

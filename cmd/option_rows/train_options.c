@@ -1,0 +1,74 @@
+/* Rows of the table of options: models that learn, vocabularies and texts for them. */
+#include "../option_row.h"
+
+#include <limits.h>
+
+#include "text/subword/bpe_learn.h"
+
+static const struct option_row train_rows[] = {
+    STRINGS("data", 'd', "FILE", train.data, FOR_TRAIN,
+            "a text to learn from, a line or more a text; may be given several times; the last 2 % "
+            "of all lines are held out"),
+    STRING("config", 0, "FILE", make.config, FOR_TRAIN,
+           "a new model of the sizes of a config.json; with --vocab"),
+    STRING("shape", 0, "NAME", make.shape, FOR_TRAIN,
+           "a new model of the sizes of a well-known one; with --vocab"),
+    STRINGS("set", 0, "LIST", make.sets, FOR_TRAIN,
+            "other values in their config: n_layer=2,n_head=4"),
+    STRING("vocab", 0, "FILE", make.vocab, FOR_TRAIN,
+           "the vocabulary of a new model, a vocab.json"),
+    STRING("model", 'm', "DIR|NAME", model.name, FOR_TRAIN,
+           "begin with the weights of a model that is there"),
+    STRING("resume", 0, "DIR", train.resume, FOR_TRAIN,
+           "go on with a training that was saved there, to the same bits; its settings hold"),
+    STRING("output", 'o', "DIR", output.path, FOR_TRAIN,
+           "the directory to write (default: that of --resume)"),
+    INTEGER("steps", 0, "N", train.settings.steps, FOR_TRAIN, 1, 1000000000,
+            "how often the weights change (default: 1000)"),
+    INTEGER("batch", 0, "N", train.settings.texts, FOR_TRAIN, 1, 1000000,
+            "texts of a batch (default: 32)"),
+    INTEGER("context", 0, "N", train.settings.tokens, FOR_TRAIN, 1, 1000000,
+            "tokens of a text (default: the model's positions, at most 128)"),
+    INTEGER("accumulate", 0, "N", train.settings.accumulate, FOR_TRAIN, 1, 1000000,
+            "batches of a step (default: 1)"),
+    REAL("rate", 0, "R", train.settings.rate, FOR_TRAIN, 0, 1000,
+         "the highest rate of AdamW, whose β₁ is 0.9, β₂ 0.99 and ε 1e-8 (default: 0.001)"),
+    INTEGER("warmup", 0, "N", train.settings.warmup, FOR_TRAIN, 0, 1000000000,
+            "steps in which the rate rises, before it falls as a cosine to a tenth of --rate "
+            "(default: a twentieth)"),
+    REAL("decay", 0, "D", train.settings.decay, FOR_TRAIN, 0, 1000,
+         "the decay of matrices (default: 0.1)"),
+    REAL("clip", 0, "G", train.settings.clip, FOR_TRAIN, 0, 1000000,
+         "the largest norm of a step's gradients; 0: any (default: 1)"),
+    REAL("dropout", 0, "P", train.settings.dropout, FOR_TRAIN, 0, 1,
+         "the part that is dropped of attention, embeddings and the residual stream (default: 0)"),
+    REAL(
+        "drills", 0, "P", train.settings.drills, FOR_TRAIN, 0, 1,
+        "the part of texts that are random tokens, repeated: they make induction pay (default: 0)"),
+    INTEGER("save-every", 0, "N", train.settings.save_every, FOR_TRAIN, 1, 1000000000,
+            "save the training at every Nth step (default: at powers of two)"),
+    INTEGER("seed", 0, "N", train.seed, FOR_TRAIN, 0, 9007199254740991,
+            "of the first weights, the order of texts and dropout (default: 0)"),
+    FLAG("force", 0, output.force, FOR_BENCH, "with --save: replace files of the same names"),
+    FLAG("force", 0, output.force,
+         FOR_INIT | FOR_TRAIN | FOR_VOCAB | FOR_RUN | FOR_GENERATE | FOR_ATTRIBUTE | FOR_PATCH |
+             NOT_BATCH | NOT_ITEM,
+         "replace files of the same names in a folder"),
+    FLAG("quiet", 'q', quiet, FOR_TRAIN, "say nothing on the way"),
+    INTEGER("size", 0, "N", make.size, FOR_VOCAB, BPE_LEARN_BYTES, BPE_LEARN_MAX,
+            "byte-level BPE of N tokens, at least 256 (default: a list of words)"),
+    STRING(
+        "pattern", 0, "NAME|REGEX", make.pattern, FOR_VOCAB,
+        "with --size: how texts are cut into pieces, as gpt2, llama3, qwen2 and o200k do, or by a "
+        "regular expression; a tokenizer.json is written"),
+    STRING("output", 'o', "DIR", output.path, FOR_VOCAB,
+           "where vocab.json, and merges.txt of BPE, or tokenizer.json, are written"),
+    INTEGER("count", 'n', "N", corpus.count, FOR_CORPUS, 1, 1000000000,
+            "so many texts (default: 1)"),
+    INTEGER("seed", 0, "N", corpus.seed, FOR_CORPUS, 0, LLONG_MAX,
+            "other texts for every seed, the same on every machine (default: 0)"),
+    STRING("rule", 0, "NAME", corpus.rule, FOR_CORPUS, "texts of this rule (default: the first)"),
+    FLAG("help", 'h', help, FOR_ALL, "this help"),
+};
+
+const struct option_rows train_options = {train_rows, sizeof train_rows / sizeof *train_rows};
