@@ -102,6 +102,7 @@ struct block {
     float *c;
     size_t a_stride, b_stride, c_stride; /* in bytes */
     size_t rows, columns;
+    size_t shaped[3]; /* rows, columns and pairs that the tiles have the shapes for */
     bool accumulate;
     const char *next; /* what is prefetched, so many lines a step */
     size_t lines;
@@ -113,10 +114,14 @@ static size_t within_tile(size_t size, size_t tile)
     return rest < TILE ? rest : TILE;
 }
 
-/* Tiles 0 to 3: sums; 4, 5: rows of B; 6, 7: columns of A. Sums become 0. */
-IN_AMX static void set_shapes(const struct block *block, size_t pairs)
+/* Tiles 0 to 3: sums; 4, 5: rows of B; 6, 7: columns of A. Most blocks of a product are alike. */
+IN_AMX static void set_shapes(struct block *block, size_t pairs)
 {
+    size_t shaped[3] = {block->rows, block->columns, pairs};
     struct tile_shapes shapes = {.palette = 1};
+    if (memcmp(block->shaped, shaped, sizeof shaped) == 0)
+        return;
+    memcpy(block->shaped, shaped, sizeof shaped);
     for (size_t i = 0; i < 2; i++) {
         size_t rows = within_tile(block->rows, i);
         shapes.rows[4 + i] = (uint8_t)rows;
@@ -132,19 +137,25 @@ IN_AMX static void set_shapes(const struct block *block, size_t pairs)
     __asm__ volatile("ldtilecfg %0" : : "m"(shapes)); /* _tile_loadconfig says it reads 8 bytes */
 }
 
+static inline float *sums_at(const struct block *block, size_t row, size_t column)
+{
+    return block->c + row * (block->c_stride / sizeof(float)) + column;
+}
+
 /* Do something with each tile of sums and its place in C. The numbers of tiles are part of an
  * instruction. */
-#define FOR_EACH_SUM(block, DO)                                                \
-    do {                                                                       \
-        float *low_ = (block)->c + TILE * ((block)->c_stride / sizeof(float)); \
-        DO(0, (block)->c, (block)->c_stride);                                  \
-        if ((block)->columns > TILE)                                           \
-            DO(1, (block)->c + TILE, (block)->c_stride);                       \
-        if ((block)->rows > TILE)                                              \
-            DO(2, low_, (block)->c_stride);                                    \
-        if ((block)->rows > TILE && (block)->columns > TILE)                   \
-            DO(3, low_ + TILE, (block)->c_stride);                             \
+#define FOR_EACH_SUM(block, DO)                                   \
+    do {                                                          \
+        DO(0, sums_at(block, 0, 0), (block)->c_stride);           \
+        if ((block)->columns > TILE)                              \
+            DO(1, sums_at(block, 0, TILE), (block)->c_stride);    \
+        if ((block)->rows > TILE)                                 \
+            DO(2, sums_at(block, TILE, 0), (block)->c_stride);    \
+        if ((block)->rows > TILE && (block)->columns > TILE)      \
+            DO(3, sums_at(block, TILE, TILE), (block)->c_stride); \
     } while (0)
+
+#define SET_TO_ZERO(tile, sums, stride) _tile_zero(tile)
 
 IN_AMX static ALWAYS_INLINE void add_steps(struct block *block, size_t steps, size_t pairs,
                                            bool two_rows, bool two_columns)
@@ -178,6 +189,8 @@ IN_AMX static void add_block(struct block *block, size_t steps, size_t pairs)
     set_shapes(block, pairs);
     if (block->accumulate)
         FOR_EACH_SUM(block, _tile_loadd);
+    else
+        FOR_EACH_SUM(block, SET_TO_ZERO);
     if (block->rows > TILE && block->columns > TILE)
         add_steps(block, steps, pairs, true, true);
     else if (block->rows > TILE)
@@ -191,13 +204,14 @@ IN_AMX static void add_block(struct block *block, size_t steps, size_t pairs)
 }
 
 /* The end of a step that was begun before, whole steps, and the beginning of the last. */
-IN_AMX static void add_all(struct block block, const struct kernel_shape *shape)
+IN_AMX static void add_all(struct block *block, const struct kernel_shape *shape)
 {
     size_t first = shape->begun % TILE_PAIRS ? step_at(shape, 0) : 0;
     size_t rest = (size_t)shape->k - first;
-    add_block(&block, 1, first);
-    add_block(&block, rest / TILE_PAIRS, TILE_PAIRS);
-    add_block(&block, 1, rest % TILE_PAIRS);
+    block->accumulate = shape->accumulate;
+    add_block(block, 1, first);
+    add_block(block, rest / TILE_PAIRS, TILE_PAIRS);
+    add_block(block, 1, rest % TILE_PAIRS);
 }
 
 IN_AMX void tiles_amx(const struct kernel_shape *shape, const void *a, const void *b, float *c,
@@ -215,17 +229,15 @@ IN_AMX void tiles_amx(const struct kernel_shape *shape, const void *a, const voi
         .c_stride = (size_t)shape->c_stride * sizeof(float),
         .next = next_a,
         .lines = shape->prefetch ? (step_lines + shares - 1) / shares : 0,
-        .accumulate = shape->accumulate,
     };
-    size_t ahead = block.lines * ((size_t)shape->k / TILE_PAIRS) * LINE_BYTES;
     for (size_t column = 0; column < m; column += BLOCK) {
         block.columns = m - column < BLOCK ? m - column : BLOCK;
-        for (size_t row = 0; row < n; row += BLOCK, block.next += ahead) {
+        for (size_t row = 0; row < n; row += BLOCK) {
             block.rows = n - row < BLOCK ? n - row : BLOCK;
             block.a = (const uint32_t *)a + column;
             block.b = (const uint32_t *)b + row * (size_t)shape->b_stride;
             block.c = c + row * (size_t)shape->c_stride + column;
-            add_all(block, shape);
+            add_all(&block, shape);
         }
     }
     _tile_release();
