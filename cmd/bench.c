@@ -180,7 +180,9 @@ static int find_folder(struct job *job, struct err *err)
     bool named = options->input.operands.count || chosen_model(options->model.name);
     job->plan.folder = &job->folder;
     if (!options->bench.shape && (!options->mechanism.attention || named))
-        return only_model(&name, options, err) || model_find(&job->folder, name, err) ? -1 : 0;
+        return only_model(&name, options, err) || model_find(&job->folder, name, &job->arena, err)
+                   ? -1
+                   : 0;
     if (options->bench.shape ? shape_make(&job->new_model, options->bench.shape, err)
                              : shape_make_head(&job->new_model, err))
         return -1;

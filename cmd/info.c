@@ -187,12 +187,20 @@ static void write_memory(struct stream *out, const struct facts *facts)
                       num_size(size, facts->converted_bytes));
 }
 
+/* Is it elsewhere than where its name leads? */
+static bool was_searched(const struct model *model)
+{
+    return !model->folder.files && strcmp(model->folder.path, model->name) != 0;
+}
+
 static int write_summary(struct stream *out, const struct facts *facts, struct err *err)
 {
     char weights[NUM_SIZE_BYTES];
     stream_text(out, "model          ");
     label_write_line(out, facts->model->name, strlen(facts->model->name));
     stream_text(out, facts->model->folder.files ? " (in the binary)\n" : "\n");
+    if (was_searched(facts->model))
+        stream_format(out, "found in       %s\n", facts->model->folder.path);
     if (write_config(out, facts, err) || tokenizer_info_write(&facts->tokenizer, out, err))
         return -1;
     stream_format(out, "parameters     %zu, %s, %s of weights in %s\n", facts->parameters,
@@ -202,6 +210,13 @@ static int write_summary(struct stream *out, const struct facts *facts, struct e
         stream_format(out, "hash           %s\n", facts->hash);
     write_memory(out, facts);
     return 0;
+}
+
+static void put_name(struct json_writer *json, const struct model *model)
+{
+    json_put_text(json, "model", model->name);
+    if (was_searched(model))
+        json_put_text(json, "folder", model->folder.path);
 }
 
 static void put_file(struct json_writer *json, const struct facts *facts)
@@ -255,7 +270,7 @@ static int write_json(struct stream *out, const struct facts *facts, struct err 
     };
     struct json_writer json = {.stream = out};
     json_put_open(&json, NULL, '{');
-    json_put_text(&json, "model", facts->model->name);
+    put_name(&json, facts->model);
     json_put_text(&json, "model_type", config_kind_name(c));
     json_put_bool(&json, "causal", c->causal);
     json_put_bool(&json, "cross", c->cross);
@@ -308,23 +323,30 @@ static int write_info(size_t columns, bool json, const struct facts *facts, stru
 }
 
 /* A folder of a tokenizer alone has a page, too; 0 and no `found` where there is no tokenizer. */
+static int show_alone(bool *found, const struct folder *folder, const struct options *options,
+                      bool json, struct err *err)
+{
+    struct tokenizer *tokenizer = NULL;
+    struct tokenizer_info info = {0};
+    int failed = tokenizer_open(&tokenizer, folder, err);
+    *found = tokenizer;
+    print_note_of_tokenizer(tokenizer);
+    failed = failed ||
+             (*found && (tokenizer_info_init(&info, tokenizer, folder, err) ||
+                         tokenizer_info_alone(&info, page_columns(&options->looks), json, err)));
+    tokenizer_free(tokenizer);
+    return failed ? -1 : 0;
+}
+
 static int try_alone(bool *found, const char *name, const struct options *options, bool json,
                      struct err *err)
 {
     struct folder folder = {0};
-    struct tokenizer *tokenizer = NULL;
-    struct tokenizer_info info = {0};
-    if (model_find(&folder, name, err))
-        return -1;
-    if (folder_has(&folder, "config.json"))
-        return 0;
-    int failed = tokenizer_open(&tokenizer, &folder, err);
-    *found = tokenizer;
-    print_note_of_tokenizer(tokenizer);
-    failed = failed ||
-             (*found && (tokenizer_info_init(&info, tokenizer, &folder, err) ||
-                         tokenizer_info_alone(&info, page_columns(&options->looks), json, err)));
-    tokenizer_free(tokenizer);
+    struct arena arena = {0};
+    int failed =
+        model_find(&folder, name, &arena, err) ||
+        (!folder_has(&folder, "config.json") && show_alone(found, &folder, options, json, err));
+    arena_release(&arena);
     return failed ? -1 : 0;
 }
 

@@ -75,7 +75,7 @@ static int find_config(struct job *job, struct err *err)
     job->model.label = job->options->make.config;
     if (job->model.label)
         return file_map(&job->model.config, job->model.label, err);
-    if (model_find(&job->like, name, err) ||
+    if (model_find(&job->like, name, &job->model.arena, err) ||
         folder_open(&job->model.config, &job->like, "config.json", err))
         return -1;
     job->model.label = arena_format(&job->model.arena, err, "%s/config.json", name);

@@ -354,7 +354,7 @@ static int check_options(struct job *job, struct err *err)
 
 static int open_tokenizer(struct job *job, struct err *err)
 {
-    if (model_find(&job->folder, chosen_model(job->options->model.name), err) ||
+    if (model_find(&job->folder, chosen_model(job->options->model.name), &job->arena, err) ||
         tokenizer_open(&job->tokenizer, &job->folder, err))
         return -1;
     if (!job->tokenizer)

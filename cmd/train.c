@@ -367,7 +367,8 @@ int train_command(const struct options *options, struct err *err)
     static struct job job;
     const char *name = options->train.resume ? options->train.resume : options->model.name;
     job = (struct job){.options = options, .model.options = options};
-    int failed = check_options(&job, err) || (name && model_find(&job.source, name, err)) ||
+    int failed = check_options(&job, err) ||
+                 (name && model_find(&job.source, name, &job.model.arena, err)) ||
                  take_settings(&job, err) ||
                  new_words_find(&job.model.words, options, name ? &job.source : NULL, err);
     failed = failed || open_model(&job, err) || read_texts(&job, err) || open_course(&job, err) ||

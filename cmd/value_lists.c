@@ -197,6 +197,9 @@ WORDS(statuses, "Exit status", {"0", "done"},
       {"3", "bad input"}, {"4", "a model that is not supported"},
       {"5", "a result could not be written"}, {"130", "interrupted"})
 WORDS(variables, "Environment", {"ATTN_MODEL", "the model, where --model names none"},
+      {"ATTN_MODEL_PATH", "folders, with : between them, in which models are looked for by name"},
+      {"HF_HUB_CACHE", "the Hugging Face Hub's cache, where they are looked for next; else "
+                       "below HF_HOME, XDG_CACHE_HOME/huggingface or ~/.cache/huggingface"},
       {"ATTN_PAGER", "what shows help and lessons that are longer than the terminal, before PAGER, "
                      "else less; empty or cat: nothing does"},
       {"COLUMNS", "the width of a text page on a terminal"},

@@ -56,7 +56,8 @@ ln -s "$(pwd)" "$scratch/root"
 ROOT=../root
 export ROOT ATTN
 export LC_ALL=C.UTF-8 TERM=dumb COLUMNS=80
-unset ATTN_MODEL NO_COLOR LIBXSMM_TARGET 2>/dev/null
+unset ATTN_MODEL ATTN_MODEL_PATH NO_COLOR LIBXSMM_TARGET 2>/dev/null
+export HF_HUB_CACHE=/dev/null/none # no model of whoever runs this
 
 # Every case may use what each system has; the rest is what it must `need`, so that it is left out
 # where that is missing, and not run into its absence.

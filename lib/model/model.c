@@ -1,12 +1,13 @@
 #include "model/model.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/names.h"
+#include "model/hub.h"
 #include "model/parameter_table.h"
 
 const struct folder *bundled_find(const char *name)
@@ -15,79 +16,6 @@ const struct folder *bundled_find(const char *name)
         if (strcmp(bundled_models[i].path, name) == 0)
             return &bundled_models[i];
     return NULL;
-}
-
-/* Those that had their names before names had owners. */
-static const struct owner_row {
-    const char *model, *owner;
-} owners[] = {
-    {"gpt2", "openai-community"},       {"gpt2-medium", "openai-community"},
-    {"gpt2-large", "openai-community"}, {"gpt2-xl", "openai-community"},
-    {"distilgpt2", "distilbert"},
-};
-
-static const char *const addresses[] = {"https://", "http://", "www.", "huggingface.co/", "hf.co/"};
-
-static const char part_characters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                      "0123456789._-";
-
-/* Past the Hub's own name; `text` itself where it is no address. */
-static const char *skip_address(const char *text)
-{
-    for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++)
-        if (strncmp(text, addresses[i], strlen(addresses[i])) == 0)
-            text += strlen(addresses[i]);
-    return text;
-}
-
-static const struct owner_row *find_owner(const char *model, size_t size)
-{
-    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++)
-        if (strlen(owners[i].model) == size && memcmp(owners[i].model, model, size) == 0)
-            return &owners[i];
-    return NULL;
-}
-
-/* The bytes of `owner/model` with which a path begins; 0: it does not. */
-static size_t size_of_name(const char *path)
-{
-    size_t owner = path[0] == '.' ? 0 : strspn(path, part_characters);
-    size_t model = owner && path[owner] == '/' ? strspn(path + owner + 1, part_characters) : 0;
-    size_t size = owner + 1 + model;
-    return model && size < HUB_NAME_BYTES ? size : 0;
-}
-
-/* A path into a directory that is there is none of the Hub's. */
-static bool is_local(const char *name)
-{
-    char owner[HUB_NAME_BYTES];
-    snprintf(owner, sizeof owner, "%.*s", (int)strcspn(name, "/"), name);
-    return file_is_directory(owner);
-}
-
-bool hub_name_read(char name[HUB_NAME_BYTES], const char *text)
-{
-    const char *path = skip_address(text);
-    bool is_address = path != text;
-    if (strncmp(path, "./", 2) == 0 && !strchr(path + 2, '/')) /* the folder that is to come */
-        path += 2;
-    size_t first = strcspn(path, "/");
-    const struct owner_row *row = is_address || !path[first] ? find_owner(path, first) : NULL;
-    if (row) {
-        snprintf(name, HUB_NAME_BYTES, "%s/%s", row->owner, row->model);
-        return true;
-    }
-    size_t size = size_of_name(path);
-    snprintf(name, HUB_NAME_BYTES, "%.*s", (int)size, path);
-    if (is_address)
-        return size > 0; /* it may go on, with /tree/main */
-    return size && !path[size] && !is_local(name);
-}
-
-const char *hub_name_model(const char *name)
-{
-    const char *slash = strchr(name, '/');
-    return slash ? slash + 1 : name;
 }
 
 static int found_file(const char *known, const char *name, struct err *err)
@@ -102,15 +30,16 @@ static int found_file(const char *known, const char *name, struct err *err)
 
 static int found_nothing(const char *known, const char *name, struct names names, struct err *err)
 {
-    char hub[HUB_NAME_BYTES];
     char guess[NAMES_GUESS_BYTES];
-    if (hub_name_read(hub, name))
+    struct hub_name hub;
+    if (hub_guess(&hub, name))
         return err_set(
             err,
-            "'%s': expected a model directory or a bundled model (%s), found nothing: "
-            "'hf download %s --include \"*.json\" \"*.txt\" \"*.safetensors\" --local-dir %s' "
-            "gets one from the Hugging Face Hub",
-            name, known, hub, hub_name_model(hub));
+            "'%s': expected a model directory or a bundled model (%s), found nothing, nor '%s' in "
+            "the cache of the Hugging Face Hub: 'hf download %s%s%s --include \"*.json\" \"*.txt\" "
+            "\"*.model\" \"*.safetensors\"' puts it there, for --model %s%s%s",
+            name, known, hub.model, hub.model, *hub.revision ? " --revision " : "", hub.revision,
+            hub.model, *hub.revision ? "@" : "", hub.revision);
     return err_set(err, "'%s': expected a model directory or a bundled model (%s), found nothing%s",
                    name, known, names_guess(guess, names_nearest(names, name, strlen(name))));
 }
@@ -130,20 +59,45 @@ static int unknown_model(const char *name, struct err *err)
     return -1;
 }
 
-int model_find(struct folder *folder, const char *name, struct err *err)
+/* In the folders of ATTN_MODEL_PATH, with colons between them; *path stays NULL: in none. */
+static int find_in_folders(const char **path, const char *name, struct arena *arena,
+                           struct err *err)
+{
+    const char *folder = getenv("ATTN_MODEL_PATH");
+    bool is_path = name[0] == '/' || name[0] == '.' || !*name;
+    while (folder && *folder && !is_path) {
+        size_t size = strcspn(folder, ":");
+        const char *inside = arena_format(arena, err, "%.*s/%s", (int)size, folder, name);
+        if (!inside)
+            return -1;
+        if (size && file_is_directory(inside)) {
+            *path = inside;
+            return 0;
+        }
+        folder += size + (folder[size] == ':');
+    }
+    return 0;
+}
+
+int model_find(struct folder *folder, const char *name, struct arena *arena, struct err *err)
 {
     const struct folder *bundled = bundled_find(name ? name : bundled_default);
+    const char *path = NULL;
     if (bundled) {
         *folder = *bundled;
         return 0;
     }
     errno = 0;
-    if (!file_is_directory(name))
-        return errno && !file_is_absent()
-                   ? err_set(err, "cannot look at '%s': %s", name, strerror(errno))
-                   : unknown_model(name, err);
-    *folder = (struct folder){.path = name};
-    return 0;
+    if (file_is_directory(name))
+        path = name;
+    else if (errno && !file_is_absent())
+        return err_set(err, "cannot look at '%s': %s", name, strerror(errno));
+    if (!path && find_in_folders(&path, name, arena, err))
+        return -1;
+    if (!path && hub_find(&path, name, arena, err))
+        return -1;
+    *folder = (struct folder){.path = path};
+    return path ? 0 : unknown_model(name, err);
 }
 
 static int open_files(struct model *model, struct err *err)
@@ -159,7 +113,11 @@ static int open_files(struct model *model, struct err *err)
 int model_open(struct model *model, const char *name, struct err *err)
 {
     *model = (struct model){.name = name ? name : bundled_default};
-    return model_find(&model->folder, name, err) ? -1 : open_files(model, err);
+    if (model_find(&model->folder, name, &model->arena, err)) {
+        model_release(model);
+        return -1;
+    }
+    return open_files(model, err);
 }
 
 int model_open_folder(struct model *model, const struct folder *folder, struct err *err)
@@ -171,6 +129,7 @@ int model_open_folder(struct model *model, const struct folder *folder, struct e
 void model_release(struct model *model)
 {
     weights_release(&model->weights);
+    arena_release(&model->arena);
     *model = (struct model){0};
 }
 

@@ -7,6 +7,7 @@
 #ifndef ATTN_MODEL_MODEL_H
 #define ATTN_MODEL_MODEL_H
 
+#include "base/arena.h"
 #include "base/folder.h"
 #include "model/config.h"
 #include "model/weights.h"
@@ -23,14 +24,16 @@ const struct folder *bundled_find(const char *name);
 struct model {
     const char *name; /* as it was given; borrowed */
     struct folder folder;
+    struct arena arena; /* has the folder's path, where it was searched for */
     struct config config;
     struct weights weights;
     size_t context; /* its context, where that was lifted; 0: it was not */
 };
 
-/* The folder that a name stands for: a bundled model, else a directory; NULL: the default model.
- * The name must outlive the folder. Errors list the bundled names. */
-int model_find(struct folder *folder, const char *name, struct err *err);
+/* The folder that a name stands for: a bundled model, else a directory, else one of that name in a
+ * folder of ATTN_MODEL_PATH, else what the Hugging Face Hub's cache has of it (hub.h); NULL: the
+ * default model. Name and arena must outlive the folder. Errors list the bundled names. */
+int model_find(struct folder *folder, const char *name, struct arena *arena, struct err *err);
 
 /* Open config and weights, of a name or of a folder, which must outlive the model; `model` must not
  * move while it is open. On failure nothing is held. */
@@ -45,13 +48,5 @@ int model_lift_context(struct model *model, struct err *err);
 /* Should the model have a matrix of its own that makes logits, and has none? The token embedding is
  * taken instead; `head` is what is missing. */
 bool model_lacks_head(const struct model *model, struct parameter_info *head);
-
-enum { HUB_NAME_BYTES = 128 }; /* the Hub allows 96 characters after the owner's name */
-
-/* The Hugging Face Hub's name of a model, from `owner/model`, its page's address or a well-known
- * model's name; false for anything else, and for paths into a directory that is there. And what
- * stands after the owner's name. */
-bool hub_name_read(char name[HUB_NAME_BYTES], const char *text);
-const char *hub_name_model(const char *name);
 
 #endif

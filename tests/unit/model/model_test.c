@@ -9,15 +9,29 @@
 #include "base/heap.h"
 
 static struct folder folder;
+static struct arena arena;
 static struct err err;
 
 static void find(const char *name)
 {
     err = (struct err){0};
-    ck_assert_msg(!model_find(&folder, name, &err), "%s", err.text);
+    ck_assert_msg(!model_find(&folder, name, &arena, &err), "%s", err.text);
 }
 
-FIXTURE(scratch_enter, scratch_leave)
+static void enter(void)
+{
+    scratch_enter();
+    setenv("HF_HUB_CACHE", "hub", 1);
+    unsetenv("ATTN_MODEL_PATH");
+}
+
+static void leave(void)
+{
+    arena_release(&arena);
+    scratch_leave();
+}
+
+FIXTURE(enter, leave)
 
 TEST(no_name_finds_the_default_model)
 {
@@ -49,7 +63,7 @@ static void expect_refusal(const char *name, const char *found)
              "'%s': expected a model directory or a bundled model (%s), found %s", name, list,
              found);
     err = (struct err){0};
-    ck_assert_int_eq(model_find(&folder, name, &err), -1);
+    ck_assert_int_eq(model_find(&folder, name, &arena, &err), -1);
     ck_assert_str_eq(err.text, expected);
     ck_assert_int_eq(err.kind, ERR_INPUT);
 }

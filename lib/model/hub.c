@@ -1,0 +1,209 @@
+#include "model/hub.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+/* Those that had their names before names had owners. */
+static const struct owner_row {
+    const char *model, *owner;
+} owners[] = {
+    {"gpt2", "openai-community"},       {"gpt2-medium", "openai-community"},
+    {"gpt2-large", "openai-community"}, {"gpt2-xl", "openai-community"},
+    {"distilgpt2", "distilbert"},
+};
+
+static const char *const addresses[] = {"https://", "http://", "www.", "huggingface.co/", "hf.co/"};
+
+static const char part_characters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                      "0123456789._-";
+
+static const struct owner_row *find_owner(const char *model)
+{
+    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++)
+        if (strcmp(owners[i].model, model) == 0)
+            return &owners[i];
+    return NULL;
+}
+
+/* The bytes of `model` or `owner/model` with which a text begins; 0: it does not. */
+static size_t size_of_model(const char *text)
+{
+    size_t size = *text == '.' ? 0 : strspn(text, part_characters);
+    size_t rest = size && text[size] == '/' ? strspn(text + size + 1, part_characters) : 0;
+    return rest ? size + 1 + rest : size;
+}
+
+/* Which may be in parts, refs/pr/1, but leads nowhere else. */
+static bool is_revision(const char *text)
+{
+    const char *end = text;
+    while (*end && (strchr(part_characters, *end) || *end == '/'))
+        end++;
+    return *text && !*end && *text != '/' && !strstr(text, "..") && end - text < HUB_REVISION_BYTES;
+}
+
+/* False: the text is no name. */
+static bool read_name(struct hub_name *name, const char *text)
+{
+    size_t size = size_of_model(text);
+    const char *revision = text[size] == '@' ? text + size + 1 : "";
+    if (!size || size >= HUB_NAME_BYTES ||
+        (text[size] == '@' ? !is_revision(revision) : text[size]))
+        return false;
+    snprintf(name->model, sizeof name->model, "%.*s", (int)size, text);
+    snprintf(name->revision, sizeof name->revision, "%s", revision);
+    return true;
+}
+
+/* Past the Hub's own name; `text` itself where it is no address. */
+static const char *skip_address(const char *text)
+{
+    for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++)
+        if (strncmp(text, addresses[i], strlen(addresses[i])) == 0)
+            text += strlen(addresses[i]);
+    return text;
+}
+
+/* An address may go on, with /tree/main. */
+static bool read_address(struct hub_name *name, const char *path)
+{
+    size_t size = size_of_model(path);
+    size_t first = strcspn(path, "/");
+    *name = (struct hub_name){0};
+    snprintf(name->model, sizeof name->model, "%.*s", (int)first, path);
+    if (find_owner(name->model))
+        return true;
+    snprintf(name->model, sizeof name->model, "%.*s", (int)size, path);
+    return size > first && size < HUB_NAME_BYTES;
+}
+
+/* A path into a directory that is there is none of the Hub's. */
+static bool is_local(const char *model)
+{
+    char owner[HUB_NAME_BYTES];
+    snprintf(owner, sizeof owner, "%.*s", (int)strcspn(model, "/"), model);
+    return file_is_directory(owner);
+}
+
+bool hub_guess(struct hub_name *name, const char *text)
+{
+    const char *path = skip_address(text);
+    bool is_address = path != text;
+    if (strncmp(path, "./", 2) == 0 && !strchr(path + 2, '/')) /* the folder that is to come */
+        path += 2;
+    if (!(is_address ? read_address : read_name)(name, path))
+        return false;
+    const struct owner_row *row = find_owner(name->model);
+    if (row)
+        snprintf(name->model, sizeof name->model, "%s/%s", row->owner, row->model);
+    return row || (strchr(name->model, '/') && (is_address || !is_local(name->model)));
+}
+
+/* --- the cache -------------------------------------------------------------------------------- */
+
+/* What says where it is, the first that does. */
+static const struct cache_row {
+    const char *variable, *folder;
+} caches[] = {
+    {"HF_HUB_CACHE", ""},
+    {"HUGGINGFACE_HUB_CACHE", ""},
+    {"HF_HOME", "/hub"},
+    {"XDG_CACHE_HOME", "/huggingface/hub"},
+    {"HOME", "/.cache/huggingface/hub"},
+};
+
+enum { COMMIT_BYTES = 128 }; /* that a branch may be: a commit's name has 40 */
+
+/* *path stays as it is: nothing says where the cache is. */
+static int find_cache(const char **path, struct arena *arena, struct err *err)
+{
+    const char *home = getenv("HOME");
+    for (size_t i = 0; i < sizeof caches / sizeof *caches; i++) {
+        const char *value = getenv(caches[i].variable);
+        if (!value || !*value)
+            continue;
+        bool at_home = home && value[0] == '~' && value[1] == '/';
+        *path = arena_format(arena, err, "%s%s%s", at_home ? home : "", value + at_home,
+                             caches[i].folder);
+        return *path ? 0 : -1;
+    }
+    return 0;
+}
+
+/* A branch or a tag is a file that names a commit; else the revision is one. */
+static int read_commit(char commit[COMMIT_BYTES], const char *folder, const char *revision,
+                       struct arena *arena, struct err *err)
+{
+    struct file file = {0};
+    const char *path = arena_format(arena, err, "%s/refs/%s", folder, revision);
+    snprintf(commit, COMMIT_BYTES, "%s", revision);
+    if (!path)
+        return -1;
+    if (!file_exists(path) || file_is_directory(path))
+        return 0;
+    if (file_map_regular(&file, path, err))
+        return -1;
+    size_t size = file.size < COMMIT_BYTES ? file.size : 0;
+    while (size && strchr("\r\n ", file.bytes[size - 1]))
+        size--;
+    snprintf(commit, COMMIT_BYTES, "%.*s", (int)size, size ? file.bytes : "");
+    file_release(&file);
+    if (is_revision(commit) && !strchr(commit, '/'))
+        return 0;
+    return err_set(err, "'%s': expected the name of a commit, found '%s'", path, commit);
+}
+
+/* models--owner--model of the cache. */
+static const char *folder_of(const char *cache, const char *model, struct arena *arena,
+                             struct err *err)
+{
+    size_t owner = strcspn(model, "/");
+    bool has_owner = model[owner];
+    return arena_format(arena, err, "%s/models--%.*s%s%s", cache, (int)owner, model,
+                        has_owner ? "--" : "", has_owner ? model + owner + 1 : "");
+}
+
+static int find_snapshot(const char **path, const char *folder, const struct hub_name *name,
+                         struct arena *arena, struct err *err)
+{
+    const char *revision = *name->revision ? name->revision : "main";
+    char commit[COMMIT_BYTES];
+    if (read_commit(commit, folder, revision, arena, err))
+        return -1;
+    const char *snapshot = arena_format(arena, err, "%s/snapshots/%s", folder, commit);
+    if (!snapshot)
+        return -1;
+    if (!file_is_directory(snapshot))
+        return err_set(err,
+                       "'%s': expected revision '%s' of it, as '%s', found nothing: 'hf "
+                       "download %s --revision %s' gets it",
+                       folder, revision, snapshot, name->model, revision);
+    *path = snapshot;
+    return 0;
+}
+
+int hub_find(const char **path, const char *text, struct arena *arena, struct err *err)
+{
+    struct hub_name name;
+    const char *cache = NULL;
+    if (!read_name(&name, text))
+        return 0;
+    if (find_cache(&cache, arena, err))
+        return -1;
+    const struct owner_row *row = find_owner(name.model);
+    for (int owned = 0; cache && owned <= (row != NULL); owned++) {
+        if (owned)
+            snprintf(name.model, sizeof name.model, "%s/%s", row->owner, row->model);
+        const char *folder = folder_of(cache, name.model, arena, err);
+        if (!folder)
+            return -1;
+        if (file_is_directory(folder))
+            return find_snapshot(path, folder, &name, arena, err);
+    }
+    return 0;
+}
