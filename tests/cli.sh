@@ -1,7 +1,7 @@
 #!/bin/sh
 # Run the command-line cases: a folder a case, tests/cli/GROUP/CASE/.
 #
-#     sh tests/cli.sh [BUILD [PATTERN]]           cases whose GROUP/CASE matches the shell pattern
+#     sh tests/cli.sh [BUILD [PATTERN...]]        cases whose GROUP/CASE matches a shell pattern
 #     UPDATE=1 sh tests/cli.sh build 'run/*'      write what happens now as what is expected
 #
 # As many processes as there are processors take every so many-th case each: CLI_SHARE=1/2.
@@ -18,10 +18,11 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=${1:-build}
-pattern=${2:-*}
+[ $# = 0 ] || shift
+[ $# != 0 ] || set -- '*'
 
 # Not in the background, where interrupts are ignored. A share that ends early has failed.
-in_shares() { # COUNT ARGUMENT...
+in_shares() { # COUNT BUILD PATTERN...
     count=$1
     shift
     seq "$count" | xargs -P "$count" -I {} env "CLI_SHARE={}/$count" sh tests/cli.sh "$@" |
@@ -36,7 +37,7 @@ in_shares() { # COUNT ARGUMENT...
 }
 
 if [ -z "${CLI_SHARE-}" ]; then
-    in_shares "$(nproc 2>/dev/null || echo 1)" "$build" "$pattern"
+    in_shares "$(nproc 2>/dev/null || echo 1)" "$build" "$@"
     exit
 fi
 share=${CLI_SHARE%/*} shares=${CLI_SHARE#*/} number=0
@@ -113,7 +114,7 @@ run_case() {
     # shellcheck disable=SC1091
     (
         cd "$scratch/here" && PATH=$scratch/basic:$scratch/needed && . "$CASE/cmd"
-    ) >"$scratch/out" 2>"$scratch/err" </dev/null
+    ) >"$scratch/out" 2>"$scratch/err" </dev/null 3<&-
     status=$?
     [ $status = 0 ] || printf '[%d]\n' $status >>"$scratch/err"
 }
@@ -167,17 +168,25 @@ try_case() {
     closing
     exit
 }
-# shellcheck disable=SC2254 # it is a pattern
-for CASE in "$cases"/*/*/; do
-    name=${CASE#"$cases/"}
-    case ${name%/} in $pattern) total=$((total + 1)) ;; esac
-done
-total=$(((total + shares - 1) / shares))
+
+matches() { # NAME PATTERN...
+    matched=$1
+    shift
+    for pattern in "$@"; do
+        # shellcheck disable=SC2254 # it is a pattern
+        case $matched in $pattern) return 0 ;; esac
+    done
+    return 1
+}
+
 for CASE in "$cases"/*/*/; do
     CASE=${CASE%/}
+    matches "${CASE#"$cases/"}" "$@" && printf '%s\n' "$CASE"
+done >"$scratch/chosen"
+total=$((($(wc -l <"$scratch/chosen") + shares - 1) / shares))
+while read -r CASE <&3; do
     name=${CASE#"$cases/"}
-    # shellcheck disable=SC2254
-    case $name in $pattern) number=$((number + 1)) ;; *) continue ;; esac
+    number=$((number + 1))
     [ $((number % shares + 1)) != "$share" ] || try_case
-done
+done 3<"$scratch/chosen"
 closing

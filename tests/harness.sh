@@ -43,8 +43,8 @@ plant() { # CASE COMMAND: expects `fine`
 }
 
 # What cli.sh said of the planted cases, in a line: failures in the order of names, and the counts.
-found() {
-    in_tree sh tests/cli.sh build | sed -n 's/^\(failed: group\/[a-z_]*\).*/\1/p; /passed/p' |
+found() { # [PATTERN...]
+    in_tree sh tests/cli.sh build "$@" | sed -n 's/^\(failed: group\/[a-z_]*\).*/\1/p; /passed/p' |
         LC_ALL=C sort -k 1.1,1.1r -k 2 | tr '\n' ';'
     rm -rf "$tree/tests/cli/group"/*
 }
@@ -74,6 +74,13 @@ rm "$tree/tests/cli/group/refuses_more/out"
 plant refuses_unheard 'echo fine; exit 3'
 same 'the exit status stands below what a case says on standard error' \
     'failed: group/refuses_more;failed: group/refuses_unheard;1 passed, 2 failed;' "$(found)"
+
+plant one 'echo none'
+plant two 'echo none'
+plant three 'echo none'
+same 'cases are chosen by several patterns, each once' \
+    'failed: group/one;failed: group/two;0 passed, 2 failed;' \
+    "$(found 'group/o*' group/two '*/one')"
 
 plant path '[ "$(cd "$ROOT" && pwd -P)" = "$(cd "${ATTN%/*}/.." && pwd -P)" ] && echo fine
 case $ROOT in *[!a-z./]*) echo "a name of its own: $ROOT" ;; esac'
