@@ -99,22 +99,21 @@ fi
 check 'it builds' ${MAKE:-make} --no-print-directory BUILD="$build" DEPS=0 CC="$compiler" \
     AR=aarch64-linux-gnu-ar OBJCOPY=aarch64-linux-gnu-objcopy CPPFLAGS= LDFLAGS= \
     all "$build/unit" "$build/oracle"
+native=${build%/*}/attn-cli
+# shellcheck disable=SC2086 # it may have options
+check 'it builds for this processor' ${MAKE:-make} --no-print-directory BUILD="${build%/*}" DEPS=0 \
+    "$native"
 check 'scripts stand for its programs' wrap attn-cli unit oracle
 same 'its kernels are of its own instructions' 'kernels: neon' \
     "$("$build/run/attn-cli" --version | grep kernels)"
 export CK_DEFAULT_TIMEOUT="${CK_DEFAULT_TIMEOUT:-600}" ATTN_UNIT_FEW="${ATTN_UNIT_FEW:-2}"
 
-native=${build%/*}/attn-cli
 for model in $BITS; do
-    if [ -x "$native" ]; then
-        for precision in fp32 bf16; do
-            : >"$scratch/bits"
-            check "$precision of $model has the bits that it has here" \
-                same_bits "$model" --ids 1,2,3,4,5 --precision $precision
-        done
-    else
-        leave_out "the bits of $model: there is no $native"
-    fi
+    for precision in fp32 bf16; do
+        : >"$scratch/bits"
+        check "$precision of $model has the bits that it has here" \
+            same_bits "$model" --ids 1,2,3,4,5 --precision $precision
+    done
 done
 # shellcheck disable=SC2086 # several
 stage unit "$build/run/unit" $UNIT
