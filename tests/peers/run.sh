@@ -25,8 +25,10 @@ needs_node() {
     [ -n "${SHAPES-}" ] || { [ "${ONLY-}" != mean ] && [ "${ONLY-}" != greedy ]; }
 }
 
+# PyTorch alone would come with reference BLAS, which takes ten times as long.
 have_packages() {
-    "$python" -c 'import torch, numpy' 2>/dev/null || return
+    "$python" -c 'import torch, numpy; exit("openblas" not in open("/proc/self/maps").read())' \
+        2>/dev/null || return
     needs_node || return 0
     command -v node >/dev/null && command -v npm >/dev/null
 }
@@ -50,6 +52,16 @@ install_modules() {
     (cd "$peers" && npm ci --silent --no-audit --no-fund --ignore-scripts)
 }
 
+# A processor younger than OpenBLAS gets what was for one of 2004.
+choose_kernels() {
+    OPENBLAS_VERBOSE=2 "$python" -c 'import numpy' 2>&1 | grep -qx 'Core: Prescott' || return 0
+    for pair in avx512dq:SkylakeX avx2:Haswell; do
+        grep -qw "${pair%:*}" /proc/cpuinfo || continue
+        export OPENBLAS_CORETYPE="${pair#*:}"
+        return
+    done
+}
+
 # The model again, with a vocabulary: w0, w1, … for its 50,257 ids.
 make_words() {
     mkdir -p "$peers/words"
@@ -65,6 +77,7 @@ make_shape() {
 }
 
 have_packages || install_packages
+choose_kernels
 module=onnxruntime-node
 [ -z "${SHAPES-}" ] || module=@node-llama-cpp/linux-x64
 ! needs_node || [ -d "$peers/node_modules/$module" ] || install_modules
