@@ -7,7 +7,7 @@
 #include "base/names.h"
 #include "base/num.h"
 #include "base/stream.h"
-#include "bench/benchmark.h"
+#include "bench/bench_compare.h"
 #include "bench/growth.h"
 #include "command.h"
 #include "model/model.h"
@@ -46,7 +46,8 @@ struct job {
     size_t lengths[LENGTHS_MAX];
     struct bench_plan plan;
     bool json;
-    const struct form *form; /* of --attention */
+    struct bench_report earlier; /* of --compare */
+    const struct form *form;     /* of --attention */
     struct arena arena;
 };
 
@@ -58,6 +59,7 @@ static int choose_form(struct job *job, struct err *err)
     static const struct format_table table = FORMAT_TABLE(forms, FORMS);
     const struct options *options = job->options;
     const char *other = options->bench.only        ? "only"
+                        : options->bench.compare   ? "compare"
                         : options->bench.save      ? "save"
                         : options->model.precision ? "precision"
                                                    : NULL;
@@ -155,6 +157,8 @@ static int check_options(struct job *job, struct err *err)
         return err_usage(err, "--shape: stands in place of a model, found '%s' as well",
                          options->model.name ? options->model.name
                                              : options->input.operands.items[0]);
+    if (options->bench.save && options->bench.compare)
+        return err_usage(err, "--compare: expected no --save beside it, which measures nothing");
     if (options->bench.save && !options->bench.shape)
         return err_usage(err, "--save: writes the model of --shape, found no --shape");
     if (options->output.force && !options->bench.save)
@@ -194,18 +198,25 @@ static int measure(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     struct bench_report report;
+    struct bench_compared compared;
     struct progress progress;
     struct stream out = {0};
     size_t made = options->bench.shape ? job->new_model.files[0].size : 0;
     if (heap_expect(made, job->folder.path, err)) /* packed, it is there twice */
         return -1;
     job->plan.threads = (size_t)options->model.threads;
+    job->plan.version = ATTN_VERSION;
     job->plan.no_amx = options->model.no_amx;
     job->plan.rounds = (size_t)options->bench.repeat;
     progress_begin(&progress, NULL);
     job->plan.progress = &progress.sink;
     int failed = benchmark(&report, &job->plan, &job->arena, err);
     progress_end(&progress);
+    if (!failed && options->bench.compare) {
+        failed = bench_compare(&compared, options->bench.compare, &job->earlier, &report,
+                               &job->arena, err);
+        report.compared = &compared;
+    }
     if (failed || stream_to(&out, STDOUT_FILENO, err))
         return -1;
     failed = (job->json ? bench_json_write : bench_page_write)(&out, &report, err);
@@ -218,6 +229,8 @@ int bench_command(const struct options *options, struct err *err)
     int failed = check_options(&job, err) || read_lengths(&job, err) || read_only(&job, err) ||
                  (options->bench.save &&
                   target_folder_check(options->bench.save, options->output.force, err));
+    failed = failed || (options->bench.compare &&
+                        bench_json_read(&job.earlier, options->bench.compare, &job.arena, err));
     failed = failed || find_folder(&job, err);
     if (!failed && options->mechanism.attention)
         failed = measure_growth(&job, err);

@@ -60,7 +60,7 @@ static const struct group {
     {"What is looked at", FOR_LENS, {"site", "layer", "target", "show", "top-k"}},
     {"What is measured",
      FOR_BENCH,
-     {"tokens", "only", "attention", "seed", "repeat", "precision", "no-amx"}},
+     {"tokens", "only", "attention", "seed", "repeat", "compare", "precision", "no-amx"}},
     {"What is shown",
      ~(FOR_EXPLAIN | FOR_BENCH | FOR_LENS),
      {"show", "layer", "head", "mean", "words", "hide-first", "reduce", "per-item", "score", "sort",

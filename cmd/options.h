@@ -163,7 +163,7 @@ struct options {
     struct make_options make;
     struct train_options train;
     struct {
-        const char *lengths, *only, *save, *shape;
+        const char *lengths, *only, *compare, *save, *shape;
         long long repeat; /* of compare, too */
     } bench;
     struct {

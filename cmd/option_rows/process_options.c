@@ -24,6 +24,10 @@ static const struct option_row process_rows[] = {
             "rounds in which everything is measured once (default: 5)"),
     STRING("only", 0, "LIST", bench.only, FOR_BENCH,
            "what to measure: see Measurements (default: all of it)"),
+    STRING(
+        "compare", 0, "FILE", bench.compare, FOR_BENCH,
+        "hold it against an earlier run, which --format json has written; whatever is found, the "
+        "exit status is 0"),
     STRING("save", 0, "DIR", bench.save, FOR_BENCH,
            "write the model of --shape there, for other programs, and measure nothing"),
     INTEGER("threads", 't', "N", model.threads,

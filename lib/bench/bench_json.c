@@ -1,4 +1,4 @@
-#include "bench/benchmark.h"
+#include "bench/bench_compare.h"
 #include "bench/growth.h"
 #include "format/json_writer.h"
 
@@ -18,7 +18,7 @@ static void put_limits(struct json_writer *json, const char *name,
     json_put_close(json, '}');
 }
 
-static void put_result(struct json_writer *json, const struct bench_result *result)
+static void put_result(struct json_writer *json, const struct bench_result *result, size_t rounds)
 {
     const struct pass_size *size = &result->task.size;
     const struct bench_sample *median = &result->median;
@@ -42,6 +42,10 @@ static void put_result(struct json_writer *json, const struct bench_result *resu
         json_put_float(json, "over", (float)median->over);
     if (median->faster > 0)
         json_put_float(json, "faster", (float)median->faster);
+    json_put_open(json, "each", '[');
+    for (size_t round = 0; round < rounds; round++)
+        json_put_float(json, NULL, (float)result->each[round]);
+    json_put_close(json, ']');
     json_put_close(json, '}');
 }
 
@@ -50,6 +54,7 @@ int bench_json_write(struct stream *out, const struct bench_report *report, stru
     (void)err;
     struct json_writer json = {.stream = out};
     json_put_open(&json, NULL, '{');
+    json_put_text(&json, "version", report->version);
     json_put_text(&json, "model", report->model);
     json_put_integer(&json, "parameters", report->parameters);
     json_put_text(&json, "processor", report->processor);
@@ -61,7 +66,7 @@ int bench_json_write(struct stream *out, const struct bench_report *report, stru
     put_limits(&json, "all_threads", &report->together);
     json_put_open(&json, "results", '[');
     for (size_t i = 0; i < report->result_count; i++)
-        put_result(&json, &report->results[i]);
+        put_result(&json, &report->results[i], report->rounds);
     json_put_close(&json, ']');
     const struct deviation *deviation = &report->deviation;
     if (deviation->tokens) {
@@ -72,6 +77,8 @@ int bench_json_write(struct stream *out, const struct bench_report *report, stru
         json_put_float(&json, "largest_logit", (float)deviation->largest_logit);
         json_put_close(&json, '}');
     }
+    if (report->compared)
+        bench_compared_json(&json, report->compared);
     json_put_close(&json, '}');
     stream_char(out, '\n');
     return 0;

@@ -1,4 +1,4 @@
-#include "bench/benchmark.h"
+#include "bench/bench_compare.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -148,5 +148,7 @@ int bench_page_write(struct stream *out, const struct bench_report *report, stru
                           deviation->largest_logit);
         stream_char(out, '\n');
     }
-    return table_close(&table, err);
+    if (table_close(&table, err))
+        return -1;
+    return report->compared ? bench_compared_page(out, report->compared, err) : 0;
 }

@@ -295,6 +295,16 @@ static const char *find_processor(struct arena *arena, struct err *err)
     return name;
 }
 
+static const double *copy_seconds(const struct bench *bench, size_t task, struct arena *arena,
+                                  struct err *err)
+{
+    size_t rounds = bench->plan->rounds;
+    double *each = arena_alloc(arena, rounds, sizeof *each, err);
+    for (size_t round = 0; each && round < rounds; round++)
+        each[round] = sample_at(bench, task, round)->seconds;
+    return each;
+}
+
 static int make_report(struct bench_report *report, const struct bench *bench, struct arena *arena,
                        struct err *err)
 {
@@ -305,6 +315,7 @@ static int make_report(struct bench_report *report, const struct bench *bench, s
     struct kernels *kernels = bench->subject.viewer.machine.kernels;
     bool bf16 = bench->plan->choice.precision == PRECISION_BF16;
     *report = (struct bench_report){
+        .version = bench->plan->version,
         .model = bench->plan->folder->path,
         .parameters = count_parameters(&bench->subject.viewer.model.weights),
         .kernels = kernels_target(kernels),
@@ -319,12 +330,16 @@ static int make_report(struct bench_report *report, const struct bench *bench, s
     report->alone = median_limits(bench->alones, rounds, sorted);
     report->together = median_limits(bench->togethers, rounds, sorted);
     report->deviation = bench->deviation;
-    for (size_t i = 0; i < tasks->count; i++)
+    for (size_t i = 0; i < tasks->count; i++) {
         results[i] = (struct bench_result){
             .task = tasks->items[i],
             .work = work_of(bench, &tasks->items[i]),
             .median = median_sample(sample_at(bench, i, 0), rounds, sorted),
+            .each = copy_seconds(bench, i, arena, err),
         };
+        if (!results[i].each)
+            return -1;
+    }
     return 0;
 }
 

@@ -187,6 +187,7 @@ struct bench_plan {
     size_t rounds;
     struct task_choice choice;
     bool no_amx;
+    const char *version;                  /* of the program: the report has it */
     const struct progress_sink *progress; /* told what comes next; or NULL */
 };
 
@@ -212,6 +213,7 @@ struct bench_result {
     struct task task;
     struct work work;
     struct bench_sample median;
+    const double *each; /* [rounds] seconds, in their order */
 };
 
 enum { DEVIATION_TOKENS = 256 }; /* of the text, or as many as the model takes */
@@ -225,6 +227,7 @@ struct deviation {
 };
 
 struct bench_report {
+    const char *version;
     const char *model;
     size_t parameters;
     const char *kernels;   /* their instruction set */
@@ -235,6 +238,7 @@ struct bench_report {
     const struct bench_result *results;  /* [result_count] */
     size_t result_count;
     struct deviation deviation; /* of bf16 from float32; no tokens where nothing is in bf16 */
+    const struct bench_compared *compared; /* with an earlier one (bench_compare.h); or NULL */
 };
 
 /* Measure. What the report points to is the folder's and the arena's. */
@@ -248,5 +252,14 @@ double bench_tokens_per_second(const struct bench_result *result);
 /* As a page for people, 80 columns wide; as one JSON object, in seconds, operations and bytes. */
 int bench_page_write(struct stream *out, const struct bench_report *report, struct err *err);
 int bench_json_write(struct stream *out, const struct bench_report *report, struct err *err);
+
+enum { BENCH_ROUNDS_MAX = 1000 };
+
+/* That object, read again, without its deviation; its texts and rows are the arena's. The second
+ * reads a file, whose path errors begin with. */
+int bench_json_parse(struct bench_report *report, const char *bytes, size_t size,
+                     struct arena *arena, struct err *err);
+int bench_json_read(struct bench_report *report, const char *path, struct arena *arena,
+                    struct err *err);
 
 #endif
