@@ -19,6 +19,7 @@
 #include "manifest.h"
 #include "shard.h"
 #include "store.h"
+#include "sum_order.h"
 
 enum { COPY_BYTES = 8 * 1024 }; /* of a stack, which may be small */
 
@@ -42,11 +43,17 @@ static int check_head(const struct merging *merging, const struct record *shard,
                       struct err *err)
 {
     char expected[64];
-    for (size_t i = 0; i + 1 < HEAD_LINES_MAX; i++)
-        if (shard->line_count != HEAD_LINES_MAX ||
-            strcmp(shard->lines[i], merging->first.lines[i]) != 0)
-            return err_set(err, "'%s': expected a shard of the same batch as '%s', found another",
-                           shard->folder, merging->first.folder);
+    const struct record *first = &merging->first;
+    for (size_t i = 0; i + 1 < HEAD_LINES_MAX; i++) {
+        const char *line = shard->line_count == HEAD_LINES_MAX ? shard->lines[i] : "";
+        size_t size = strlen(line);
+        if (strcmp(line, first->lines[i]) == 0)
+            continue;
+        if (size == strlen(first->lines[i]) && sum_order_is_all(first->lines[i], line, size))
+            return sum_order_refuse_shard(shard->folder, line, first->folder, err);
+        return err_set(err, "'%s': expected a shard of the same batch as '%s', found another",
+                       shard->folder, first->folder);
+    }
     snprintf(expected, sizeof expected, " \"shard\": {\"index\": %zu, \"of\": %zu},\n", index + 1,
              merging->shards.count);
     if (strcmp(shard->lines[HEAD_LINES_MAX - 1], expected) != 0)

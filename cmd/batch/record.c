@@ -10,6 +10,7 @@
 #include "base/transfer.h"
 #include "journal.h"
 #include "store_plan.h"
+#include "sum_order.h"
 
 enum {
     BEGINNING_BYTES = 256,
@@ -253,12 +254,15 @@ int record_check_head(struct record *record, const struct journal_head *head, st
         bool opens = more && i == 0 && reader->size == 1 && *reader->line == '{'; /* a manifest */
         if (opens && line_reader_next(reader, &more, err))
             return -1;
-        if (!more || reader->size + 1 != size || !reader->whole ||
-            memcmp(reader->line, head->lines[i], reader->size) != 0)
-            return err_usage(err,
-                             "'%s': expected the same %s as when it was begun, found another: "
-                             "--force begins anew",
-                             record->path, head->names[i]);
+        bool is_whole = more && reader->size + 1 == size && reader->whole;
+        if (is_whole && memcmp(reader->line, head->lines[i], reader->size) == 0)
+            continue;
+        if (is_whole && sum_order_is_all(head->lines[i], reader->line, reader->size))
+            return sum_order_refuse(record->path, reader->line, reader->size, err);
+        return err_usage(err,
+                         "'%s': expected the same %s as when it was begun, found another: "
+                         "--force begins anew",
+                         record->path, head->names[i]);
     }
     return 0;
 }
