@@ -30,7 +30,21 @@ static inline float bf16_value(uint16_t number)
     return value;
 }
 
-/* What instructions for bf16 make of subnormal numbers, which count as 0; of a pair. */
+/* The numbers of a pair. */
+static inline float bf16_first(uint32_t pair)
+{
+    return bf16_value((uint16_t)pair);
+}
+
+static inline float bf16_second(uint32_t pair)
+{
+    uint32_t upper = pair & 0xffff0000;
+    float value = 0;
+    memcpy(&value, &upper, sizeof value);
+    return value;
+}
+
+/* What instructions for bf16 make of subnormal numbers, which count as 0. */
 static inline float flush_subnormal(float x)
 {
     return fabsf(x) < FLT_MIN ? copysignf(0.0f, x) : x;
@@ -38,12 +52,12 @@ static inline float flush_subnormal(float x)
 
 static inline float bf16_flushed_first(uint32_t pair)
 {
-    return flush_subnormal(bf16_value((uint16_t)pair));
+    return flush_subnormal(bf16_first(pair));
 }
 
 static inline float bf16_flushed_second(uint32_t pair)
 {
-    return flush_subnormal(bf16_value((uint16_t)(pair >> 16)));
+    return flush_subnormal(bf16_second(pair));
 }
 
 /* The pairs that so many numbers are: an odd one has 0 after it. */

@@ -105,8 +105,8 @@ static void fetch_set(struct kernels *kernels, const struct product *p, struct k
 {
     if (shape.m == 0 || shape.n == 0 || shape.k == 0)
         return;
-    if (shape.pairs)
-        shape.m = PAIR_COLUMNS; /* a panel's last columns may be none of y's */
+    if (shape.pairs) /* a panel's last columns may be none of y's */
+        shape.m = (shape.m + PAIR_COLUMNS - 1) / PAIR_COLUMNS * PAIR_COLUMNS;
     for (shape.accumulate = 0; shape.accumulate <= (p->sum.count > 1); shape.accumulate++)
         for (shape.prefetch = 0; shape.prefetch <= p->plan.prefetch; shape.prefetch++)
             kernels_get(kernels, &set->forms[shape.accumulate][shape.prefetch], &shape, p->work);
@@ -129,6 +129,7 @@ static void fetch_kernels(struct kernels *kernels, struct product *p)
                               .c_stride = (int)p->plan.panel_columns,
                               .pairs = p->w->pairs && !p->plan.copy,
                               .flushes = p->w->pairs && p->plan.copy,
+                              .panels = p->plan.side_by_side,
                           });
 }
 
@@ -139,7 +140,7 @@ static const float *find_panel(const struct product *p, size_t panel, size_t chu
     size_t column = blocking_start(&p->columns, panel);
     const float *packed = packed_panels(p->w);
     if (packed)
-        return packed + column * p->x.columns + row * p->plan.panel_columns;
+        return packed + column * p->sum.size + row * p->plan.panel_columns;
     return p->w->data + row * p->w->stride + column;
 }
 
@@ -282,7 +283,8 @@ static void multiply(struct machine *machine, struct product *p)
     p->groups = blocking_of(rows, p->plan.group, p->plan.group);
     p->tiles = blocking_of(rows, TILE_ROWS, TILE_ROWS);
     p->columns = blocking_of(p->w->out, p->plan.panel_columns, p->plan.first_columns);
-    p->sum = blocking_of(p->x.columns, p->plan.chunk, p->plan.chunk);
+    p->sum = blocking_of(p->plan.side_by_side ? p->x.columns / 2 : p->x.columns, p->plan.chunk,
+                         p->plan.chunk);
     p->copies = machine->panels;
     p->sums = machine->sums;
     if (!p->plan.row)

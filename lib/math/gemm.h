@@ -127,9 +127,9 @@ void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows)
 
 /* The pairs that the machine must hold for products of x [rows, columns] with a rounded weight; and
  * x rounded into them, as rows of pairs. Or as rows of floats, of each pair the second first, if
- * that is how this machine multiplies so many rows. */
+ * that is how this machine multiplies. */
 size_t pairs_of_input(const struct machine *machine, size_t rows, size_t columns);
 struct matrix round_input(struct machine *machine, struct matrix x);
-bool input_widens(const struct machine *machine, size_t rows);
+bool input_widens(const struct machine *machine);
 
 #endif

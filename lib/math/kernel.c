@@ -25,7 +25,8 @@ struct entry {
 struct kernels {
     struct generator generator;
     enum target target;
-    kernel_body *floats, *pairs; /* where there is no code; pairs: once their way is chosen */
+    kernel_body *floats;              /* where there is no code; */
+    kernel_body *pairs, *pair_panels; /* once their way is chosen */
     enum pair_way way;
     bool way_chosen, no_tiles;
     bool all_code; /* for little work, too */
@@ -132,6 +133,7 @@ void kernels_set_pair_way(struct kernels *kernels, enum pair_way way)
     kernels->way = way;
     kernels->way_chosen = true;
     kernels->pairs = body_of_pairs(kernels);
+    kernels->pair_panels = kernels->target >= TARGET_AVX512 ? pair_panels_avx512 : pair_panels_avx2;
 }
 
 const char *pair_way_name(enum pair_way way)
@@ -156,7 +158,7 @@ void kernels_begin(struct kernels *kernels)
     generator_forget(&kernels->generator);
 }
 
-_Static_assert(sizeof(struct kernel_shape) == 11 * sizeof(int), "a shape's bytes are its numbers");
+_Static_assert(sizeof(struct kernel_shape) == 12 * sizeof(int), "a shape's bytes are its numbers");
 
 /* The entry of a shape, which is new and without code the first time. */
 static struct entry *entry_of(struct kernels *kernels, const struct kernel_shape *shape)
@@ -170,7 +172,9 @@ static struct entry *entry_of(struct kernels *kernels, const struct kernel_shape
     assert(kernels->count < KERNELS_MAX);
     number = (uint32_t)kernels->count++;
     hash_put(&probe, number);
-    kernel_body *body = shape->pairs ? kernels->pairs : kernels->floats;
+    kernel_body *body = shape->panels  ? kernels->pair_panels
+                        : shape->pairs ? kernels->pairs
+                                       : kernels->floats;
     kernels->entries[number] = (struct entry){.kernel = {*shape, NULL, body}};
     return &kernels->entries[number];
 }

@@ -15,6 +15,10 @@ kernel_body pairs_plain;
 kernel_body pairs_avx2;
 kernel_body pairs_avx512;
 
+/* Of panels of pairs, with floats. */
+kernel_body pair_panels_avx2;
+kernel_body pair_panels_avx512;
+
 /* Of pairs, in the order of tdpbf16ps: TILE_PAIRS of a row at a time, their second numbers summed
  * apart from the first. In plain C, or by AMX, which the kernel of the system must grant first. */
 kernel_body tiles_plain;

@@ -46,19 +46,6 @@ enum {
     LINE = 16,      /* which is what a cache line holds */
 };
 
-static inline float first_of(uint32_t pair)
-{
-    return bf16_value((uint16_t)pair);
-}
-
-static inline float second_of(uint32_t pair)
-{
-    uint32_t upper = pair & 0xffff0000;
-    float value = 0;
-    memcpy(&value, &upper, sizeof value);
-    return value;
-}
-
 /* Rows and columns of C, and the A of the next call, which may be prefetched. */
 struct part {
     const struct kernel_shape *shape;
@@ -83,10 +70,11 @@ static inline void add_tile(const struct part *part, size_t rows, size_t columns
         for (size_t i = 0; part->next && i < columns; i += LINE)
             __builtin_prefetch(part->next + (k * a_stride + i) * sizeof *a);
         for (size_t t = 0; t < rows; t++) {
-            float second = second_of(part->b[t * b_stride + k]);
-            float first = first_of(part->b[t * b_stride + k]);
+            float second = bf16_second(part->b[t * b_stride + k]);
+            float first = bf16_first(part->b[t * b_stride + k]);
             for (size_t i = 0; i < columns; i++)
-                sums[t][i] = fmaf(first, first_of(a[i]), fmaf(second, second_of(a[i]), sums[t][i]));
+                sums[t][i] =
+                    fmaf(first, bf16_first(a[i]), fmaf(second, bf16_second(a[i]), sums[t][i]));
         }
     }
     for (size_t t = 0; t < rows; t++)

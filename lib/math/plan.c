@@ -11,6 +11,7 @@ enum {
     LARGE_GROUP = 512, /* the same in place and of pairs: the more rows share a panel the better */
     TILES_GROUP = 256, /* the same where panels go … */
     TILES_PANELS = 4,  /* … so many at a time, */
+    PANELS_SIDE_BY_SIDE = 4,  /* for few rows: streams of memory */
     TILES_CACHE = 512 * 1024, /* from where x is more than this */
     FEW_ROWS = 8,   /* up to here reading W is all the work: whole rows of it, in order, */
     SLAB_ROWS = 16, /* so many at a time, */
@@ -27,6 +28,7 @@ enum {
 
 _Static_assert(LARGE_GROUP *COPY_COLUMNS <= SUMS_ROOM && LARGE_GROUP * PAIR_COLUMNS <= SUMS_ROOM &&
                    TILES_GROUP * TILES_PANELS * PAIR_COLUMNS <= SUMS_ROOM &&
+                   FEW_ROWS * PANELS_SIDE_BY_SIDE * PAIR_COLUMNS <= SUMS_ROOM &&
                    FEW_ROWS * SLAB_COLUMNS <= SUMS_ROOM,
                "a panel's sums have room");
 _Static_assert(GROUP_ROWS % TILE_ROWS == 0 && LARGE_GROUP % TILE_ROWS == 0 &&
@@ -42,20 +44,33 @@ static size_t columns_to_line(const struct weight *w)
     return past > 0 && rows_alike ? LINE_BYTES / sizeof(float) - past : PANEL_COLUMNS;
 }
 
+/* The panels of pairs that go together, at most so many: threads have as many rounds. */
+static size_t panels_together(const struct weight *w, size_t most, size_t threads)
+{
+    size_t panels = (w->out + PAIR_COLUMNS - 1) / PAIR_COLUMNS;
+    size_t rounds = (panels + most - 1) / most;
+    rounds = (rounds + threads - 1) / threads * threads;
+    return (panels + rounds - 1) / rounds;
+}
+
 /* Panels of pairs by tiles. Those are so fast that x must not come from far for each panel: a few
- * share it. Threads have as many rounds. */
+ * share it. */
 static struct plan plan_of_tiles(const struct weight *w, size_t rows, size_t threads)
 {
     struct plan plan = {PAIR_COLUMNS, PAIR_COLUMNS, PAIR_CHUNK, LARGE_GROUP, .panels = 1};
-    size_t panels = (w->out + PAIR_COLUMNS - 1) / PAIR_COLUMNS;
     plan.prefetch = plan.prefetch_shared = plan.groups_in_turn = true;
     if (rows * w->in * BF16_BYTES > TILES_CACHE) {
-        size_t blocks = (panels + TILES_PANELS - 1) / TILES_PANELS;
-        blocks = (blocks + threads - 1) / threads * threads;
-        plan.panels = (panels + blocks - 1) / blocks;
+        plan.panels = panels_together(w, TILES_PANELS, threads);
         plan.group = TILES_GROUP;
     }
     return plan;
+}
+
+/* A few rows of pairs, widened on their way. */
+static struct plan plan_side_by_side(const struct weight *w, size_t threads)
+{
+    size_t columns = PAIR_COLUMNS * panels_together(w, PANELS_SIDE_BY_SIDE, threads);
+    return (struct plan){columns, columns, bf16_pairs(w->in), LARGE_GROUP, 1, .side_by_side = true};
 }
 
 /* One row streams through W, which is all that memory can do, or reads panels where there is
@@ -81,8 +96,10 @@ struct plan plan_choose(const struct machine *machine, const struct weight *w, s
     struct plan copied = {COPY_COLUMNS, COPY_COLUMNS, PANEL_ROWS, LARGE_GROUP, 1, .copy = true};
     if (w->pairs && kernels_pair_way(machine->kernels) == PAIRS_BY_TILES)
         return plan_of_tiles(w, rows, threads);
+    if (w->pairs && !input_widens(machine))
+        return pairs;
     if (w->pairs)
-        return input_widens(machine, rows) ? copied : pairs;
+        return rows > FEW_ROWS ? copied : plan_side_by_side(w, threads);
     if (w->rows.data && rows <= FEW_DOTS)
         return dots;
     if (rows == 1 && (w->data || w->halves))

@@ -16,6 +16,7 @@ struct plan {
     size_t group;                        /* rows of one round */
     size_t panels;                       /* of one round: x is read once for all of them */
     bool row;                            /* no panels, no kernels: W is read row by row */
+    bool side_by_side;                   /* a panel is several of pairs, x is floats */
     bool copy;                           /* each panel is made contiguous before it is used */
     bool prefetch;                       /* while a panel is used the next is prefetched, */
     bool prefetch_shared;                /* a share of it with every tile */

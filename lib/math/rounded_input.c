@@ -9,7 +9,6 @@
 
 enum {
     ROUNDED_ROWS = 16, /* of x, by one thread at a time */
-    FEW_ROWS = 8,      /* up to here it is faster to widen numbers as they are used */
 };
 
 /* x rounded, as rows of pairs, or of floats. */
@@ -20,9 +19,9 @@ struct rounding {
     size_t stride;
 };
 
-bool input_widens(const struct machine *machine, size_t rows)
+bool input_widens(const struct machine *machine)
 {
-    return rows > FEW_ROWS && kernels_pair_way(machine->kernels) == PAIRS_BY_FMA;
+    return kernels_pair_way(machine->kernels) == PAIRS_BY_FMA;
 }
 
 static size_t stride_of_input(bool widens, size_t columns)
@@ -32,7 +31,7 @@ static size_t stride_of_input(bool widens, size_t columns)
 
 size_t pairs_of_input(const struct machine *machine, size_t rows, size_t columns)
 {
-    return rows * stride_of_input(input_widens(machine, rows), columns);
+    return rows * stride_of_input(input_widens(machine), columns);
 }
 
 static void round_rows(void *context, size_t round, size_t thread)
@@ -51,7 +50,7 @@ static void round_rows(void *context, size_t round, size_t thread)
 
 struct matrix round_input(struct machine *machine, struct matrix x)
 {
-    bool widens = input_widens(machine, x.rows);
+    bool widens = input_widens(machine);
     float *floats = (float *)machine->pairs;
     struct rounding rounding = {
         .x = x,

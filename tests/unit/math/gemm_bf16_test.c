@@ -210,10 +210,11 @@ TEST_LOOP(bias_and_activation_follow_the_sum, COUNT(pair_ways))
 /* Groups of rows: each row has the bits it has among sixteen. */
 TEST_LOOP(the_number_of_rows_changes_no_bit, COUNT(pair_ways))
 {
-    enum { ROWS = 600, IN = 101, OUT = 200, SOME = 16 };
-    static const size_t counts[] = {1, 2, 7, 63, 64, 65, 511, 512, 513, 575, 576, 577, ROWS};
+    enum { ROWS = 600, IN = 101, OUT = 450, SOME = 16 };
+    static const size_t counts[] = {1,  2,   3,   7,   8,   9,   63,  64,
+                                    65, 511, 512, 513, 575, 576, 577, ROWS};
     static float x[ROWS * IN], y[ROWS * OUT], judged[ROWS * OUT], w[2 * OUT];
-    static uint32_t pairs[(IN + 1) / 2 * 256];
+    static uint32_t pairs[(IN + 1) / 2 * 512];
     struct weight weight = {.in = IN, .out = OUT, .pairs = pairs};
     struct machine machine;
     uint32_t dice = 5;
