@@ -6,7 +6,7 @@
 
 const struct command_group command_groups[] = {
     {"look", FOR_RUN | FOR_EXPLAIN | FOR_BATCH | FOR_MERGE | FOR_GENERATE | FOR_SCORE | FOR_LENS |
-                 FOR_TOKENIZE},
+                 FOR_PAGE | FOR_TOKENIZE},
     {"compare", FOR_INFO | FOR_COMPARE | FOR_HEADS | FOR_ATTRIBUTE | FOR_PATCH | FOR_BENCH},
     {"make", FOR_INIT | FOR_TRAIN | FOR_CORPUS | FOR_VOCAB},
     {"learn", FOR_LESSON | FOR_HELP},
@@ -73,7 +73,7 @@ static const struct group {
     {"Ways to attend",
      ~(FOR_BENCH | FOR_TRAIN),
      {"attention", "mask-method", "scale", "temperature", "dropout", "without"}},
-    {"Ways to attend", FOR_RUN | FOR_EXPLAIN | FOR_BATCH | FOR_COMPARE, {"seed"}},
+    {"Ways to attend", FOR_RUN | FOR_EXPLAIN | FOR_BATCH | FOR_COMPARE | FOR_PAGE, {"seed"}},
     {"What is changed on its way", ~FOR_PATCH, {"edit", "ablate", "knockout", "from", "reference"}},
     {"What is changed on its way", FOR_PATCH, {"edit", "ablate", "knockout", "reference"}},
     {"Many runs",

@@ -56,6 +56,11 @@ const struct command command_rows[] = {
      "attn-cli lens \"Life is short\" --site attn_out --layer -1 --format json\n"
      "attn-cli lens \"Life is short, eat dessert first\" -o lens.svg\n",
      lens_command},
+    {"page", FOR_PAGE, "a page to look around in, in any browser", "[TEXT]...",
+     "attn-cli page \"Life is short, eat dessert first\" -o page.html\n"
+     "attn-cli page -m tiny -m life-causal -s \"Life is short\" --show all -o two.html\n"
+     "attn-cli page -s \"Life is short\" --layer 1 --view lines > lines.html\n",
+     page_command},
     {"tokenize", FOR_TOKENIZE, "show a text's tokens: ids, words, places; and back", "[TEXT]...",
      "attn-cli tokenize \"Life is short, eat dessert first\"\n"
      "echo \"Life is short\" | attn-cli tokenize --ids\n"
@@ -130,7 +135,7 @@ const struct command command_rows[] = {
      "attn-cli lesson all\n"
      "attn-cli lesson --list\n",
      lesson_command},
-    {"help", FOR_HELP, "show the commands, or all about one", "[COMMAND]",
+    {"help", FOR_HELP, "show the commands, or all about one: attn-cli help run", "[COMMAND]",
      "attn-cli help run\n"
      "attn-cli help --man run | man -l -\n"
      "eval \"$(attn-cli help --completion bash)\"\n",

@@ -39,6 +39,7 @@ int merge_command(const struct options *options, struct err *err);
 int generate_command(const struct options *options, struct err *err);
 int score_command(const struct options *options, struct err *err);
 int lens_command(const struct options *options, struct err *err);
+int page_command(const struct options *options, struct err *err);
 int tokenize_command(const struct options *options, struct err *err);
 int info_command(const struct options *options, struct err *err);
 int init_command(const struct options *options, struct err *err);

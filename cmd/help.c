@@ -140,8 +140,6 @@ static void overview(struct stream *out)
                      "  attn-cli run --sentence \"Life is short, eat dessert first\"\n");
     for (size_t i = 0; i < command_group_count; i++)
         write_commands(out, &command_groups[i]);
-    stream_text(out, "'attn-cli help COMMAND' tells all about one, 'attn-cli lesson' begins a "
-                     "tour.\n");
 }
 
 static void help_command_write(struct stream *out, const struct command *command)

@@ -44,14 +44,16 @@ enum { OF_REPORTS = FOR_RUN | FOR_GENERATE | VIEW };
 enum { COLOURED = OF_REPORTS | FOR_HEADS | INSTRUMENTS };
 
 /* Who looks at texts; and attends as options say. */
-enum { ATTENDING = FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_SCORE | FOR_LENS | FOR_PATCH };
+enum {
+    ATTENDING = FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_SCORE | FOR_LENS | FOR_PATCH | FOR_PAGE
+};
 enum { LOOKING = ATTENDING | FOR_ATTRIBUTE };
 
 /* Who asks it of one text at a time, but takes several. */
-enum { TEXT_ALONE = INSTRUMENTS & ~FOR_PATCH };
+enum { TEXT_ALONE = (INSTRUMENTS & ~FOR_PATCH) | FOR_PAGE };
 
 /* Whose passes can be edited; who sets models beside each other. */
 enum { EDITED = ATTENDING | FOR_HEADS | FOR_COMPARE };
-enum { SEVERAL_MODELS = FOR_SCORE | FOR_LENS | FOR_HEADS | FOR_COMPARE };
+enum { SEVERAL_MODELS = FOR_SCORE | FOR_LENS | FOR_HEADS | FOR_COMPARE | FOR_PAGE };
 
 #endif

@@ -329,11 +329,11 @@ enum { REPORTS = FOR_RUN | FOR_GENERATE | FOR_BATCH };
 
 const struct value_use value_uses[] = {
     {"attention",
-     FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_BATCH | FOR_SCORE | FOR_LENS | FOR_PATCH,
+     FOR_RUN | FOR_EXPLAIN | FOR_GENERATE | FOR_BATCH | FOR_SCORE | FOR_LENS | FOR_PATCH | FOR_PAGE,
      &list_attention, "+", false},
     {"attention", FOR_COMPARE | FOR_BENCH, &list_attention, ",+", false},
     {"edit", FOR_ALL, &list_edits, NULL, true},
-    {"show", REPORTS, &list_tensors, ",", false},
+    {"show", REPORTS | FOR_PAGE, &list_tensors, ",", false},
     {"show", FOR_RUN | FOR_BATCH, &list_defaults, NULL, true},
     {"show", FOR_GENERATE, &list_layer_defaults, NULL, true},
     {"format", REPORTS | INSTRUMENTS, &list_formats, NULL, false},

@@ -263,6 +263,7 @@ try compare -m "$in/school" -m "$in/school" -s 'Anna is old' --format csv
 for format in text csv json svg html; do
     try lens -m "$in/school" 'Anna is old' --target Anna --show best,kl --format $format -o here
 done
+try page -m "$in/scho*" -m "$in/school" 'Anna is old' -o here.html
 for by in part source neuron; do
     try attribute -m "$in/school" -s 'Anna is' --by $by --answer 'old:is' --format json -o here
 done

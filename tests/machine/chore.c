@@ -157,6 +157,7 @@ const struct chore chores[] = {
      .line = "lens -q 'Life is short' --format json",
      .output = "disk/out.json",
      .prints = true},
+    {.name = "page", .line = "page -q 'Life is short'", .output = "disk/out.html", .prints = true},
     {.name = "attribute json",
      .line = "attribute -q -s Life --format json",
      .output = "disk/out.json",

@@ -39,6 +39,7 @@ static const char *const single[] = {
     "score -q -m ../../in/small Anna --format svg -o ",
     "lens -q -m ../../in/small Anna --format json -o ",
     "corpus ../../in/grammar -o ",
+    "page -q -m ../../in/small Anna -o ",
 };
 
 static const struct place {

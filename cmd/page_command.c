@@ -1,0 +1,117 @@
+/* page_command.c: `attn-cli page`: texts as one page to look around in, with all that such a page
+ * can tell besides its tensors. */
+#include "lens/effective.h"
+#include "command.h"
+#include "output.h"
+#include "progress.h"
+#include "session.h"
+
+struct job {
+    const struct options *options;
+    struct session session;
+    struct model_list models;
+    struct request request;
+    struct style style;
+    struct output output;
+    struct place place;
+    struct arena kept; /* what is not a model's own */
+    struct arena one;  /* one text's: memory does not grow with their number */
+};
+
+/* What is asked for, before there is a model. */
+static int prepare(struct job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    struct output_options output = options->output;
+    output.format = "html";
+    if (session_read_options(&job->session, err) || output_choose(&job->output, &output, err) ||
+        looks_read(&job->style, options, err) ||
+        model_list_read(&job->models, options, &job->kept, err) ||
+        inputs_open(&job->session.inputs, &options->input, INPUTS_SOME, err))
+        return -1;
+    if (job->output.to_folder)
+        return err_usage(err, "--output: expected a file, found the folder '%s'", job->output.path);
+    size_t texts = job->session.inputs.count;
+    job->place = page_place(&options->looks, &job->style);
+    job->place.count = texts * (job->models.hashes ? job->models.names.count : 1);
+    job->place.sentences = texts;
+    return 0;
+}
+
+static int open_model(struct job *job, struct err *err)
+{
+    struct session *session = &job->session;
+    struct viewer *viewer = &session->viewer;
+    struct request *request = &job->request;
+    return session_open(session, err) ||
+                   request_make(request, job->options, job->output.format, viewer, &session->arena,
+                                err) ||
+                   viewer_set_mechanism(viewer, &request->mechanism, err) ||
+                   session_edit(session, err) ||
+                   inputs_check_source(&job->options->input, &viewer->model, err) ||
+                   output_check_selection(&job->output, &request->selection, err)
+               ? -1
+               : 0;
+}
+
+/* All texts must be sound before the first is looked at: no page stops half-way. */
+static int read_texts(void *context, struct err *err)
+{
+    struct job *job = context;
+    size_t tokens = 0;
+    if (open_model(job, err))
+        return -1;
+    for (size_t i = 0; i < job->session.inputs.count; i++) {
+        struct text_pair pair;
+        arena_clear(&job->one);
+        if (session_read(&job->session, &pair, i, &job->one, err))
+            return -1;
+        if (effective_check(&job->request.selection, pair.sentence.count, err))
+            return inputs_blame(&job->session.inputs, i, err);
+        session_count_dropped(&job->session, &pair, i);
+        tokens += pair.sentence.count;
+    }
+    viewer_expect(&job->session.viewer, tokens);
+    session_note_dropped(&job->session);
+    return 0;
+}
+
+static int look_at(void *context, size_t *done, struct err *err)
+{
+    struct job *job = context;
+    struct viewer *viewer = &job->session.viewer;
+    size_t index = (*done)++;
+    struct text_pair pair;
+    struct report report;
+    const struct look look = {&job->request.selection, &pair, 1, index, &report};
+    arena_clear(&job->one);
+    if (session_read(&job->session, &pair, index, &job->one, err) ||
+        viewer_look(viewer, &look, &job->one, err))
+        return -1;
+    if (derive(&report, &job->request.derivation, viewer->tokenizer, &job->one, err))
+        return inputs_blame(&job->session.inputs, index, err);
+    job->place.index = job->models.open * job->session.inputs.count + index;
+    return output_open(&job->output, err) || output_write(&job->output, &report, &job->place, err)
+               ? -1
+               : 0;
+}
+
+static int look(void *context, struct err *err)
+{
+    struct job *job = context;
+    return progress_over_texts(job->session.inputs.count, job->options->output.path, look_at, job,
+                               err);
+}
+
+int page_command(const struct options *options, struct err *err)
+{
+    struct job job = {.options = options, .session.options = options};
+    const struct model_turn turn = {&job.session, read_texts, look, &job};
+    int failed = prepare(&job, err) || model_list_each(&job.models, &turn, err) ||
+                 output_commit(&job.output, err);
+    output_discard(&job.output);
+    session_release(&job.session);
+    arena_release(&job.kept);
+    arena_release(&job.one);
+    return failed ? -1 : 0;
+}
