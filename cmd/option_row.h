@@ -33,7 +33,7 @@ struct option_rows {
 };
 
 extern const struct option_rows input_options, score_options, attend_options, output_options,
-    batch_options, process_options, instrument_options, train_options;
+    batch_options, process_options, instrument_options, page_options, train_options;
 
 /* --- sets of commands ------------------------------------------------------------------------- */
 

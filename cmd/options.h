@@ -183,6 +183,11 @@ struct options {
     struct {
         const char *answer, *position, *by;
     } attribute; /* the first two of patch, too */
+    struct {     /* what a page holds besides tensors */
+        const char *explain;
+        long long top_k;
+        bool lens, unedited;
+    } page;
     struct {
         const char *clean, *corrupt, *over, *from, *to;
         bool noise, denoise;

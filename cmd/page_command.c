@@ -3,6 +3,7 @@
 #include "lens/effective.h"
 #include "command.h"
 #include "output.h"
+#include "page_parts.h"
 #include "progress.h"
 #include "session.h"
 
@@ -14,6 +15,7 @@ struct job {
     struct style style;
     struct output output;
     struct place place;
+    struct page_source source;
     struct arena kept; /* what is not a model's own */
     struct arena one;  /* one text's: memory does not grow with their number */
 };
@@ -35,6 +37,8 @@ static int prepare(struct job *job, struct err *err)
     job->place = page_place(&options->looks, &job->style);
     job->place.count = texts * (job->models.hashes ? job->models.names.count : 1);
     job->place.sentences = texts;
+    job->source = (struct page_source){
+        .options = options, .viewer = &job->session.viewer, .texts = job->place.count};
     return 0;
 }
 
@@ -49,7 +53,8 @@ static int open_model(struct job *job, struct err *err)
                    viewer_set_mechanism(viewer, &request->mechanism, err) ||
                    session_edit(session, err) ||
                    inputs_check_source(&job->options->input, &viewer->model, err) ||
-                   output_check_selection(&job->output, &request->selection, err)
+                   output_check_selection(&job->output, &request->selection, err) ||
+                   page_explained_read(&job->source, &session->arena, err)
                ? -1
                : 0;
 }
@@ -76,6 +81,19 @@ static int read_texts(void *context, struct err *err)
     return 0;
 }
 
+/* What is told of a text besides its tensors. */
+static int find_facts(struct job *job, struct page_facts *facts, const struct text_pair *pair,
+                      struct err *err)
+{
+    *facts = (struct page_facts){.config = &job->session.viewer.model.config,
+                                 .sentence = &pair->sentence,
+                                 .source = &pair->source};
+    return page_words_find(facts, job->options, &job->one, err) ||
+                   page_explained_find(facts, &job->source, pair, &job->one, err)
+               ? -1
+               : 0;
+}
+
 static int look_at(void *context, size_t *done, struct err *err)
 {
     struct job *job = context;
@@ -83,11 +101,13 @@ static int look_at(void *context, size_t *done, struct err *err)
     size_t index = (*done)++;
     struct text_pair pair;
     struct report report;
+    struct page_facts facts;
     const struct look look = {&job->request.selection, &pair, 1, index, &report};
     arena_clear(&job->one);
     if (session_read(&job->session, &pair, index, &job->one, err) ||
-        viewer_look(viewer, &look, &job->one, err))
+        viewer_look(viewer, &look, &job->one, err) || find_facts(job, &facts, &pair, err))
         return -1;
+    job->place.page = &facts;
     if (derive(&report, &job->request.derivation, viewer->tokenizer, &job->one, err))
         return inputs_blame(&job->session.inputs, index, err);
     job->place.index = job->models.open * job->session.inputs.count + index;

@@ -19,6 +19,8 @@
 #include "write/style.h"
 #include "lens/report.h"
 
+struct page_facts; /* of draw/page_facts.h */
+
 struct place {
     size_t index;      /* which report of this stream … */
     size_t count;      /* … of how many */
@@ -29,6 +31,7 @@ struct place {
     bool show_tokens;  /* text: the table of tokens comes first */
     const char *first_members; /* json: put before all others, each with its comma; NULL: none */
     const struct style *style; /* pictures: how they look; NULL: as usual */
+    const struct page_facts *page; /* html: what is told besides the tensors; NULL: nothing */
 };
 
 /* How many sentences there are, and which of them this one is. */

@@ -5,162 +5,33 @@
 //
 // FOLDER holds node_modules with playwright-core; see run.sh.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
-
-const { chromium } = createRequire(`${process.env.MODULES}/`)('playwright-core');
-
-const [attn, executablePath] = process.argv.slice(2);
-const FLAGS = [
-    '--headless',
-    '--no-sandbox',
-    '--disable-gpu',
-    '--disable-quic',
-    '--no-first-run',
-    '--disable-background-networking',
-    '--disable-component-update',
-    '--disable-sync',
-];
-const LIFE = 'Life is short, eat dessert first';
-const VIEWS = ['matrix', 'lines', 'model', 'text', 'space', 'bars', 'table'];
-const ODD = ['我', '🍰', 'مرحبا', '</script><b>', '&', '"', '\u2028', 'Life', 'is'];
-
-const scratch = mkdtempSync(join(tmpdir(), 'attn-page-'));
-process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
-// A browser writes to one's home, which may be nobody's.
-const browser = await chromium.launch({
-    executablePath,
-    args: FLAGS,
-    env: { ...process.env, HOME: scratch },
-});
-let passed = 0;
-let failed = 0;
-let skipped = 0;
-
-// --- the tests' tools ------------------------------------------------------------------------------
-
-function same(expected, found, what = '') {
-    const [a, b] = [JSON.stringify(expected), JSON.stringify(found)];
-    if (a === b) return;
-    let at = 0; // of long ones, what differs first
-    while (a[at] === b[at]) at += 1;
-    const part = (text) => text.slice(Math.max(at - 40, 0), at + 80);
-    throw new Error(`${what}\n    expected ${part(a)}\n    found    ${part(b)}`);
-}
-
-function yes(fact, what) {
-    if (!fact) throw new Error(what);
-}
-
-async function test(name, body) {
-    try {
-        await body();
-        passed += 1;
-    } catch (error) {
-        failed += 1;
-        console.log(`failed: ${name}: ${error.message}`);
-    }
-}
-
-const run = (...args) => execFileSync(attn, ['run', '-q', ...args], { maxBuffer: 2 ** 30 });
-const json = (...args) => JSON.parse(run(...args, '--format', 'json').toString());
-let pages = 0;
-
-function write(...args) {
-    const path = join(scratch, `${pages++}.html`);
-    run(...args, '-o', path);
-    return path;
-}
-
-// A model whose words are those given, all looked at alike; it has no weights but the words' own.
-function wordModel(name, words) {
-    const folder = join(scratch, name);
-    const header = JSON.stringify({
-        'wte.weight': {
-            dtype: 'F32',
-            shape: [words.length, 2],
-            data_offsets: [0, 8 * words.length],
-        },
-    });
-    const data = Buffer.alloc(8 + header.length + 8 * words.length);
-    data.writeBigUInt64LE(BigInt(header.length));
-    data.write(header, 8);
-    for (let i = 0; i < 2 * words.length; i++)
-        data.writeFloatLE(Math.sin(i + 1), 8 + header.length + 4 * i);
-    mkdirSync(folder);
-    writeFileSync(join(folder, 'model.safetensors'), data);
-    writeFileSync(join(folder, 'vocab.json'), JSON.stringify(words));
-    writeFileSync(
-        join(folder, 'config.json'),
-        JSON.stringify({
-            model_type: 'attention',
-            vocab_size: words.length,
-            n_embd: 2,
-            projections: false,
-        }),
-    );
-    return folder;
-}
-
-// Open a page that must say nothing on the console and ask for nothing but itself.
-async function open(path, options = {}) {
-    const context = await browser.newContext({
-        viewport: { width: 1200, height: 900 },
-        colorScheme: 'light',
-        ...options,
-    });
-    context.setDefaultTimeout(120000); // a machine may be busy
-    const page = await context.newPage();
-    const faults = [];
-    page.on('console', (message) => faults.push(`console: ${message.text()}`));
-    page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
-    page.on('request', (request) => faults.push(request.url()));
-    await page.goto(pathToFileURL(path).href);
-    same(pathToFileURL(path).href, faults.shift(), 'the page itself');
-    return {
-        page,
-        close: async () => {
-            await context.close();
-            same([], faults, 'what the page said or asked for');
-        },
-    };
-}
-
-async function withPage(path, body, options) {
-    const { page, close } = await open(path, options);
-    await body(page);
-    await close();
-}
-
-const readout = (page) => page.locator('#readout').innerText();
-const plot = (page, at = 0) => page.locator('.plot canvas').nth(at);
-
-// Point everywhere on a matrix; what the page says of each cell, by "row column".
-async function readMatrix(page, step = 9) {
-    const box = await plot(page).boundingBox();
-    const found = new Map();
-    for (let y = box.y + 2; y < Math.min(box.y + box.height, 830); y += step)
-        for (let x = box.x + 2; x < Math.min(box.x + box.width, 1190); x += step) {
-            await page.mouse.move(x, y);
-            const text = await readout(page);
-            const parts = /^(\S+) \w+ (\d+)(?: “.*?”)? → \w+ (\d+)/s.exec(text);
-            if (parts) found.set(`${parts[2]} ${parts[3]}`, parts[1]);
-        }
-    return found;
-}
-
-// The numbers of a table, '' where there are none.
-const readTable = (page) =>
-    page.$$eval('tbody tr', (rows) =>
-        rows.map((row) => [...row.querySelectorAll('td')].map((cell) => cell.textContent)),
-    );
-
-const causal = (matrix) =>
-    matrix.map((row, at) => row.map((value, column) => (column > at ? '' : String(value))));
+import {
+    LIFE,
+    ODD,
+    VIEWS,
+    attn,
+    browser,
+    causal,
+    counts,
+    json,
+    open,
+    plot,
+    readMatrix,
+    readTable,
+    readout,
+    run,
+    same,
+    scratch,
+    test,
+    withPage,
+    wordModel,
+    write,
+    yes,
+} from './harness.mjs';
 
 // --- numbers ---------------------------------------------------------------------------------------
 
@@ -736,14 +607,7 @@ await test('one token, cross-attention and bare vectors are shown', async () => 
     const pagesOf = [
         write('-s', 'Life'),
         write('-s', 'Life', '--show', 'embedding'),
-        write(
-            '-m',
-            'life-cross',
-            '-s',
-            'Life is',
-            '--source',
-            'short dessert first',
-        ),
+        write('-m', 'life-cross', '-s', 'Life is', '--source', 'short dessert first'),
         write('-s', LIFE, '--layer', '0', '--head', '2', '--show', 'all'),
     ];
     for (const path of pagesOf)
@@ -861,7 +725,7 @@ try {
     });
 } catch (error) {
     if (error.code !== 'ENOENT') throw error;
-    skipped += 1;
+    counts.skipped += 1;
     console.log('skipped: pages on paper: pdftoppm is not installed');
 }
 
@@ -969,10 +833,13 @@ try {
         ));
 } catch (error) {
     if (error.code !== 'ENOENT') throw error;
-    skipped += 1;
+    counts.skipped += 1;
     console.log('skipped: SVG in Chromium and rsvg: rsvg-convert is not installed');
 }
 
+await import('./why.mjs');
+
 await browser.close();
+const { passed, failed, skipped } = counts;
 console.log(`${passed} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ''}`);
 process.exit(failed ? 1 : 0);

@@ -136,7 +136,36 @@ class Sentence {
     constructor(json) {
         Object.assign(this, json);
         this.tensors = json.tensors.map((spec) => new Tensor(spec, this));
+        this.explainedTensors = (json.explained || []).map((spec) => new Tensor(spec, this));
         this.kinds = [...new Set(this.tensors.map((tensor) => tensor.tensor))];
+    }
+
+    // What explains the cells of a head, by names without the attention's: q, k, v, scores, …; null
+    // where the page does not hold it.
+    explainedHead(tensor, head) {
+        const found = {};
+        const prefix = /^(enc\.|cross_)?/.exec(tensor.tensor)[0];
+        for (const other of this.explainedTensors) {
+            if (other.layer !== tensor.layer || !other.tensor.startsWith(prefix)) continue;
+            const name = other.tensor.slice(prefix.length);
+            if (/^(enc\.|cross_)/.test(name)) continue;
+            const ofKeys = ['k_pre', 'k', 'v'].includes(name);
+            const wanted = ofKeys ? Math.floor(head / this.attention.queries_of_a_key) : head;
+            const index = other.heads.indexOf(wanted);
+            if (index >= 0) found[name] = { tensor: other, index };
+        }
+        return head !== null && found.weights && found.q && found.k ? found : null;
+    }
+
+    // The tokens that look, in an attention; words on the axes may be fewer.
+    tokenCount(tensor) {
+        const prefix = /^(enc\.|cross_)?/.exec(tensor.tensor)[0];
+        return prefix === 'enc.' ? this.tokens[1] : this.tokens[0];
+    }
+
+    // Heads of all layers.
+    headCount() {
+        return this.attention.layers * this.attention.heads;
     }
 
     of(kind) {

@@ -6,7 +6,7 @@ set -eu
 cd "$(dirname "$0")"
 
 scripts='data.js tone.js paint.js matrix.js lines.js model.js text.js axes.js space.js bars.js
-    table.js main.js fields.js keys.js'
+    table.js commands.js explain.js why.js main.js fields.js keys.js'
 
 before() {
     printf '<style>\n'

@@ -35,6 +35,7 @@ class LinesView {
     }
 
     build(parent) {
+        const { beside } = this;
         const plot = document.createElement('div');
         plot.className = 'plot';
         const sheet = document.createElement('div');
@@ -42,11 +43,13 @@ class LinesView {
         sheet.style.width = `${this.across}px`;
         sheet.style.height = `${this.down}px`;
         [this.canvas, this.context] = sharpCanvas(this.across, this.down);
+        this.canvas.tabIndex = beside ? -1 : 0;
         this.canvas.setAttribute('role', 'img');
         this.canvas.setAttribute(
             'aria-label',
             `${this.tensor.tensor}, ${this.tensor.layerName()}: ` +
-                `lines from ${this.tensor.rows} to ${this.tensor.columns}; Table says the same`,
+                `lines from ${this.tensor.rows} to ${this.tensor.columns}; arrow keys go from ` +
+                'token to token, Enter keeps the strongest line; Table says the same',
         );
         this.canvas.addEventListener('mousemove', (event) =>
             this.draw(this.tokenAt(event) || state.token),
@@ -57,6 +60,11 @@ class LinesView {
         });
         this.canvas.addEventListener('click', (event) => {
             const token = this.tokenAt(event);
+            const stroke = token || this.beside ? null : this.strokeAt(event);
+            if (stroke && explainsCells()) {
+                keepCell({ row: stroke.row, column: stroke.column });
+                return;
+            }
             const same =
                 token &&
                 state.token &&
@@ -65,6 +73,7 @@ class LinesView {
             state.token = same ? null : token;
             this.draw(state.token);
         });
+        this.canvas.addEventListener('keydown', (event) => this.key(event));
         sheet.append(this.canvas);
         plot.append(sheet);
         parent.append(plot);
@@ -91,6 +100,53 @@ class LinesView {
 
     y(index) {
         return this.top + this.pitch * (index + 0.5);
+    }
+
+    // The strongest of the lines that pass there.
+    strokeAt(event) {
+        const x = (event.offsetX - this.x1) / this.span;
+        if (x < 0 || x > 1) return null;
+        // a line's height at x: its curve is the same for all, from 0 to 1
+        let [low, high] = [0, 1];
+        for (let i = 0; i < 20; i++) {
+            const t = (low + high) / 2;
+            const at = 1.5 * t * (1 - t) ** 2 + 1.5 * t * t * (1 - t) + t ** 3;
+            if (at < x) low = t;
+            else high = t;
+        }
+        const rise = 3 * low * low * (1 - low) + low ** 3;
+        const shown = state.token
+            ? this.strokes.filter((one) => one[state.token.side] === state.token.index)
+            : this.strongest;
+        const near = shown.filter((one) => {
+            const [from, to] = [this.y(one.row - this.first), this.y(one.column - this.leftmost)];
+            return Math.abs(from + rise * (to - from) - event.offsetY) < 5;
+        });
+        return near.at(-1) || null;
+    }
+
+    // From token to token, from side to side; the strongest line of one is kept.
+    key(event) {
+        const token = this.token || { side: 'row', index: this.first };
+        const count = token.side === 'row' ? this.rows + this.first : this.columns + this.leftmost;
+        const least = token.side === 'row' ? this.first : this.leftmost;
+        const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+        const side = { ArrowLeft: 'row', ArrowRight: 'column' }[event.key];
+        if (event.key === 'Enter' && this.token && explainsCells()) {
+            const mine = this.strokes.filter((one) => one[token.side] === token.index).at(-1);
+            if (mine) keepCell({ row: mine.row, column: mine.column });
+            return;
+        }
+        if (!by && !side) return;
+        event.preventDefault();
+        event.stopPropagation();
+        const index = this.token ? token.index + (by || 0) : token.index;
+        const most = side === 'column' ? this.columns + this.leftmost : count;
+        state.token = {
+            side: side || token.side,
+            index: Math.min(Math.max(index, least), most - 1),
+        };
+        this.draw(state.token);
     }
 
     tokenAt(event) {

@@ -166,6 +166,7 @@ function settle() {
 
 function draw() {
     settle();
+    keepRoomForWhy();
     state.previewed = state.head;
     showViews();
     showFields();
@@ -174,6 +175,7 @@ function draw() {
     byId('detail').hidden = !(state.view === 'model' && state.opened);
     drawStage();
     drawDetail();
+    drawWhy();
     drawLegend();
     byId('title').textContent = look.title || current().model.replace(/^.*\/(?=.)/, '');
     byId('origin').textContent = current().title;

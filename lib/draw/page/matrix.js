@@ -17,6 +17,7 @@ class MatrixView {
     // `room`: how wide it may become, in points.
     constructor(parent, tensor, index, room) {
         Object.assign(this, { tensor, index });
+        this.explains = explainsCells() && parent.id === 'stage';
         this.first = firstShown(tensor);
         this.leftmost = firstColumn(tensor);
         const above = parent.getBoundingClientRect().top + window.scrollY;
@@ -227,7 +228,8 @@ class MatrixView {
         const same =
             cell && state.kept && cell.row === state.kept.row && cell.column === state.kept.column;
         state.kept = same ? null : cell;
-        this.point(state.kept || cell);
+        if (this.explains) keepCell(state.kept);
+        else this.point(state.kept || cell);
     }
 
     key(event) {

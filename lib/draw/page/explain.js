@@ -1,0 +1,130 @@
+// Why this number: a cell of attention step by step, from query and key to what it adds. All that
+// is multiplied is exact; products are rounded to float32, as the program adds them.
+
+const WHY_TENSORS = /^(enc\.|cross_)?(scores|softmax|masked|weights|context)$/;
+
+function exact(value) {
+    if (Number.isNaN(value)) return '';
+    return value === -Infinity ? '-inf' : shortest(value);
+}
+
+function phi(value) {
+    return Math.fround(value > 0 ? value + 1 : Math.exp(value));
+}
+
+// What ALiBi adds to a key's score, as lib/explain/steps_scores.c has it.
+function biasOf(ways, head, key) {
+    const slope = ways.slopes[head];
+    return ways.alibi === 'bloom' ? Math.fround(Math.fround(slope) * key) : null;
+}
+
+class Why {
+    // Of the row of a tensor, and a column that may be a key; null where the page has no numbers.
+    constructor(tensor, index, cell) {
+        const head = tensor.heads ? tensor.heads[index] : null;
+        this.row = cell.row;
+        this.numbers = tensor.sentence.explainedHead(tensor, head);
+        this.ways = tensor.sentence.attention;
+        this.layer = tensor.layer;
+        this.head = head;
+        this.tensor = tensor;
+        if (!this.numbers) return;
+        this.key = tensor.columns === 'key' ? cell.column : this.strongest();
+        this.dim = tensor.columns === 'key' ? null : cell.column;
+    }
+
+    strongest() {
+        const weights = this.of('weights', this.row);
+        return weights.reduce((best, value, at) => (value > weights[best] ? at : best), 0);
+    }
+
+    // A row of one of the head's tensors; null where there is none.
+    of(name, row) {
+        const found = this.numbers[name];
+        if (!found) return null;
+        const { tensor, index } = found;
+        const from = row * tensor.columnCount;
+        return tensor.matrix(index).subarray(from, from + tensor.columnCount);
+    }
+
+    // What is multiplied: queries and keys, in linear attention what φ makes of them.
+    pair() {
+        const rows = [this.of('q', this.row), this.of('k', this.key)];
+        return this.ways.linear ? rows.map((row) => row.map(phi)) : rows;
+    }
+
+    products() {
+        const [q, k] = this.pair();
+        return q.map((value, i) => Math.fround(value * k[i]));
+    }
+
+    get score() {
+        return this.of('scores', this.row)[this.key];
+    }
+
+    get masked() {
+        return this.of('masked', this.row)[this.key];
+    }
+
+    get weight() {
+        return this.of('weights', this.row)[this.key];
+    }
+
+    get hidden() {
+        return this.masked === -Infinity || Number.isNaN(this.masked);
+    }
+
+    // From the score to what the softmax takes: a name, a formula, a number.
+    bends() {
+        const { ways, layer, head, key } = this;
+        if (ways.linear) return [];
+        const scale = Math.fround(ways.scales[layer]);
+        let value = Math.fround(this.score * scale);
+        const steps = [['scaled', `${exact(this.score)} × ${exact(scale)}`, value]];
+        if (ways.cap > 0) {
+            const cap = Math.fround(ways.cap);
+            value = Math.fround(cap * Math.tanh(value / cap));
+            steps.push(['capped', `${exact(cap)} · tanh(scaled / ${exact(cap)})`, value]);
+        }
+        if (ways.slopes[head] > 0) {
+            const bias = biasOf(ways, head, key);
+            const words = `+ ALiBi: slope ${exact(Math.fround(ways.slopes[head]))}, key ${key}`;
+            if (bias !== null) value = Math.fround(value + bias);
+            steps.push(['moved', words, bias === null ? NaN : value]);
+        }
+        if (ways.temperature > 0)
+            steps.push(['cooled', `/ temperature ${exact(Math.fround(ways.temperature))}`, NaN]);
+        return steps;
+    }
+
+    // Of every key: masked, e^(masked - max), weight.
+    softmax() {
+        const masked = this.of(this.ways.renormalise ? 'softmax' : 'masked', this.row);
+        const weights = this.of('weights', this.row);
+        const seen = [...masked].filter(Number.isFinite);
+        const most = Math.max(...seen);
+        return [...weights].map((weight, key) => ({
+            key,
+            masked: masked[key],
+            power: this.ways.linear || this.ways.renormalise ? NaN : Math.exp(masked[key] - most),
+            weight,
+        }));
+    }
+
+    // The line that prints the same on a terminal.
+    command() {
+        const part = { 'enc.': 'encoder', cross_: 'cross' }[this.prefix()];
+        const labels = this.numbers.weights.tensor.labels('row') || [];
+        const place = String(this.row); // or with the token, where another reads like a place
+        const token = labels.includes(place) ? `${place}:${labels[this.row]}` : place;
+        return commandOf(this.tensor.sentence, 'explain', [
+            ...['--layer', String(this.layer), '--head', String(this.head)],
+            ...['--token', token, '--full'],
+            ...(part ? ['--attention-of', part] : []),
+        ]);
+    }
+
+    prefix() {
+        return WHY_TENSORS.exec(this.tensor.tensor)?.[1] || '';
+    }
+}

@@ -1,0 +1,74 @@
+#include "draw/page_facts.h"
+
+#include "draw/page_tensor.h"
+#include "model/attention_strip.h"
+#include "model/mechanism.h"
+
+/* How a score becomes a weight. */
+static void put_attention(struct json_writer *json, const struct config *config)
+{
+    static const char *const alibis[] = {"", "bloom", "falcon"};
+    const struct mechanism *mechanism = &config->mechanism;
+    size_t layers =
+        config->n_layer > config->n_encoder_layer ? config->n_layer : config->n_encoder_layer;
+    bool cools =
+        mechanism->temperature > 0 && (config->score_cap > 0 || attention_slope(config, 0) > 0);
+    json_put_open(json, "\nattention", '{');
+    json_put_bool(json, "linear", mechanism->kind == ATTENTION_LINEAR);
+    json_put_bool(json, "renormalise", mechanism->renormalise);
+    json_put_integer(json, "layers", (long long)config->n_layer);
+    json_put_integer(json, "heads", (long long)config->n_head);
+    json_put_integer(json, "queries_of_a_key", (long long)(config->n_head / config->n_kv_head));
+    json_put_integer(json, "width", (long long)config->d_k);
+    json_put_open(json, "scales", '[');
+    for (size_t layer = 0; layer < layers; layer++)
+        json_put_float(json, NULL,
+                       cools ? mechanism_base_scale(config, layer)
+                             : mechanism_scale(config, layer));
+    json_put_close(json, ']');
+    json_put_float(json, "cap", config->score_cap);
+    json_put_text(json, "alibi", alibis[config->alibi]);
+    json_put_open(json, "slopes", '[');
+    for (size_t head = 0; head < config->n_head; head++)
+        json_put_float(json, NULL, attention_slope(config, head));
+    json_put_close(json, ']');
+    json_put_float(json, "temperature", cools ? mechanism->temperature : 0);
+    json_put_float(json, "dropout", mechanism->dropout);
+    json_put_close(json, '}');
+}
+
+static void put_explained(struct json_writer *json, const struct page_facts *facts)
+{
+    const struct report *report = facts->explained;
+    json_put_integer(json, "\nexplained_bytes", (long long)facts->explained_bytes);
+    json_put_open(json, "\nexplained", '[');
+    for (size_t i = 0; report && i < report->tensor_count; i++)
+        page_tensor_put(json, report, &report->tensors[i], true);
+    json_put_close(json, ']');
+}
+
+/* What a command line says to look at it again: the text, or the ids that were given. */
+static void put_text(struct json_writer *json, const struct tokenized *sentence)
+{
+    if (sentence->text) {
+        json_put_bytes(json, "\ntext", sentence->text, sentence->size);
+        return;
+    }
+    json_put_open(json, "\nids", '[');
+    for (size_t i = 0; i < sentence->count; i++)
+        json_put_integer(json, NULL, sentence->tokens[i].id);
+    json_put_close(json, ']');
+}
+
+void page_facts_put(struct json_writer *json, const struct page_facts *facts)
+{
+    put_text(json, facts->sentence);
+    const size_t tokens[] = {facts->sentence->count, facts->source ? facts->source->count : 0};
+    json_put_integers(json, "\ntokens", tokens, 2);
+    put_attention(json, facts->config);
+    put_explained(json, facts);
+    json_put_open(json, "\ncommand", '[');
+    for (size_t i = 0; i < facts->command_count; i++)
+        json_put_text(json, NULL, facts->command[i]);
+    json_put_close(json, ']');
+}

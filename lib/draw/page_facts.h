@@ -1,0 +1,33 @@
+/* page_facts.h: what the page of html_report.c tells of a text besides its tensors. It is found by
+ * others (cmd/page_command.c) and only written here: NULL and 0 are what was not asked for.
+ *
+ *     struct page_facts facts = {.config = &model.config, .explained = &report};
+ *     struct place place = {.page = &facts, .count = 1};
+ *     html_report_write(&stream, &report, &place, err);
+ */
+#ifndef ATTN_DRAW_PAGE_FACTS_H
+#define ATTN_DRAW_PAGE_FACTS_H
+
+#include "format/json_writer.h"
+#include "lens/report.h"
+#include "model/config.h"
+
+struct page_facts {
+    const struct config *config;               /* of the model, as it attends */
+    const struct tokenized *sentence, *source; /* tokens, whatever stands on axes; NULL: none */
+
+    /* Exact queries, keys, values and all that comes of them, of heads whose cells are explained;
+     * and how many bytes of a page those of all heads take. */
+    const struct report *explained;
+    size_t explained_bytes;
+
+    /* The words of a command line that looks at the same model in the same way, but for the model,
+     * the text and what is shown. */
+    const char *const *command;
+    size_t command_count;
+};
+
+/* As members of the object that is open. */
+void page_facts_put(struct json_writer *json, const struct page_facts *facts);
+
+#endif
