@@ -8,8 +8,8 @@ void matcher_set_kind(struct matcher *matcher, bool (*is)(uint32_t character))
 {
     matcher->is = is;
     matcher->row = 1;
-    for (uint32_t c = 0; c < sizeof matcher->ascii; c++)
-        matcher->ascii[c] = is(c);
+    for (uint32_t c = 0; c < sizeof matcher->near; c++)
+        matcher->near[c] = is(c);
 }
 
 static bool is_space(uint32_t c)
@@ -84,21 +84,24 @@ struct matcher_walk matcher_walk(const struct matcher *matcher, const char *text
 static size_t pass_over(const struct matcher *matcher, const char *text, struct text_range range,
                         bool such, size_t most)
 {
-    uint32_t last = 0; /* of those beyond ASCII the one that was asked for */
+    uint32_t last = 0; /* of those of more than two bytes the one that was asked for */
     bool last_is = false;
     size_t at = range.start;
     for (size_t length; most && at < range.end; at += length, most--) {
         uint32_t c = (unsigned char)text[at];
-        length = 1;
-        if (c < sizeof matcher->ascii) {
-            if (matcher->ascii[c] != such)
-                break;
-            continue;
+        bool is = false;
+        length = c < 0x80 ? 1 : 2;
+        if (c < 0x80) {
+            is = matcher->near[c];
+        } else if (c < 0xE0) {
+            is = matcher->near[(c & 0x1F) << 6 | ((unsigned char)text[at + 1] & 0x3F)];
+        } else {
+            length = utf8_decode(&c, text + at, range.end - at);
+            last_is = c == last ? last_is : matcher->is(c);
+            last = c;
+            is = last_is;
         }
-        length = utf8_decode(&c, text + at, range.end - at);
-        last_is = c == last ? last_is : matcher->is(c);
-        last = c;
-        if (last_is != such)
+        if (is != such)
             break;
     }
     return at;

@@ -16,7 +16,7 @@ struct json;
 
 struct matcher {
     bool (*is)(uint32_t character); /* every such character is a match, … */
-    bool ascii[128];                /* … which of ASCII are; … */
+    bool near[0x800];               /* … which of one or two bytes are; … */
     size_t row;                     /* … or so many in a row; ROW_ALL: all; else … */
     const char *literal;            /* … this text; else … */
     size_t literal_size;
