@@ -19,6 +19,7 @@ struct charsmap {
     const char *texts; /* what characters become */
     size_t text_bytes;
     bool stays[256]; /* ASCII that is no entry; but for \r, which \n may make longer */
+    bool alone[256]; /* … that stays, whatever of ASCII comes after it */
 };
 
 /* --- the trie --------------------------------------------------------------------------------- */
@@ -94,6 +95,21 @@ static int read_bytes(struct charsmap *map, const unsigned char *bytes, size_t s
     return map->texts ? 0 : -1;
 }
 
+/* Is an entry nothing but this byte, or does one go on from it in ASCII? */
+static bool begins_entry(const struct charsmap *map, unsigned char byte)
+{
+    uint32_t unit = map->unit_count ? map->units[0] : 0;
+    size_t node = offset_of(unit);
+    if (!step_to(map, &node, byte, &unit))
+        return false;
+    bool found = unit >> 8 & 1;
+    for (unsigned char next = 1; !found && next < 0x80; next++) {
+        size_t after = node;
+        found = step_to(map, &after, next, &unit);
+    }
+    return found;
+}
+
 int charsmap_read(const struct charsmap **charsmap, const unsigned char *bytes, size_t size,
                   struct arena *arena, struct err *err)
 {
@@ -106,6 +122,7 @@ int charsmap_read(const struct charsmap **charsmap, const unsigned char *bytes, 
         size_t taken = 0;
         size_t found = 0;
         map->stays[byte] = c != '\r' && !find(map, &c, 1, false, &taken, &found);
+        map->alone[byte] = !begins_entry(map, (unsigned char)byte);
     }
     return 0;
 }
@@ -137,16 +154,26 @@ static size_t place_of(const struct text_rewriter *rewriter, size_t start)
     return none_stayed ? 0 : start;
 }
 
-/* Map the characters of a range as one, by the shortest entry; false where there is none. */
-static bool map_range(const struct charsmap *map, struct text_rewriter *rewriter, size_t start,
-                      size_t end)
+/* Map the characters of a range as one, by the shortest entry, and those after it that are as they,
+ * but for the last, which may be another grapheme; returns the end, 0 where there is no entry. */
+static size_t map_range(const struct charsmap *map, struct text_rewriter *rewriter, size_t start,
+                        size_t end)
 {
+    const struct aligned_text *in = rewriter->in;
     size_t size = 0;
     size_t taken = 0;
-    const char *found = find(map, rewriter->in->bytes + start, end - start, false, &taken, &size);
-    if (found)
-        text_rewriter_replace(rewriter, place_of(rewriter, start), end, found, size);
-    return found;
+    size_t length = end - start;
+    const char *found = find(map, in->bytes + start, length, false, &taken, &size);
+    if (!found)
+        return 0;
+    text_rewriter_replace(rewriter, place_of(rewriter, start), end, found, size);
+    if (place_of(rewriter, start) != start)
+        return end;
+    struct text_range rest = {end, utf8_row_end(in->bytes, in->size, start, length) - length};
+    if (rest.start >= rest.end)
+        return end;
+    text_rewriter_replace_row(rewriter, rest, length, found, size);
+    return rest.end;
 }
 
 /* The end of ASCII that stays, and that nothing combines with. */
@@ -156,6 +183,27 @@ static size_t plain_end(const struct charsmap *map, const struct aligned_text *i
     while (at + 1 < in->size && map->stays[text[at]] && text[at + 1] < 0x80)
         at++;
     return at;
+}
+
+/* Map the characters of a range one by one. */
+static void map_each(const struct charsmap *map, struct text_rewriter *rewriter, size_t start,
+                     size_t end)
+{
+    const char *bytes = rewriter->in->bytes;
+    for (size_t at = start, length; at < end; at += length) {
+        uint32_t character = 0;
+        size_t size = 0;
+        size_t taken = 0;
+        length = utf8_decode(&character, bytes + at, end - at);
+        size_t place = place_of(rewriter, at);
+        const char *found = find(map, bytes + at, length, false, &taken, &size);
+        if (found)
+            text_rewriter_replace(rewriter, place, at + length, found, size);
+        else if (place == at)
+            text_rewriter_keep(rewriter, at, at + length);
+        else
+            text_rewriter_replace(rewriter, 0, at + length, bytes + at, length);
+    }
 }
 
 int normalize_charsmap(const struct normalizer *step, struct text_rewriter *rewriter,
@@ -172,18 +220,11 @@ int normalize_charsmap(const struct normalizer *step, struct text_rewriter *rewr
         if (end > at)
             continue;
         end = at + utf8_grapheme(in->bytes + at, in->size - at);
-        if (end - at < GRAPHEME_BYTES && map_range(map, rewriter, at, end))
-            continue;
-        for (size_t c = at, length; c < end; c += length) {
-            uint32_t character = 0;
-            length = utf8_decode(&character, in->bytes + c, end - c);
-            if (map_range(map, rewriter, c, c + length))
-                continue;
-            if (place_of(rewriter, c) == c)
-                text_rewriter_keep(rewriter, c, c + length);
-            else
-                text_rewriter_replace(rewriter, 0, c + length, in->bytes + c, length);
-        }
+        size_t mapped = end - at < GRAPHEME_BYTES ? map_range(map, rewriter, at, end) : 0;
+        if (mapped)
+            end = mapped;
+        else
+            map_each(map, rewriter, at, end);
     }
     return 0;
 }
@@ -211,6 +252,17 @@ static struct unit next_unit(const struct normalizer *step, const char *bytes, s
     return (struct unit){bytes, unit.size, unit.size, false};
 }
 
+/* The end of ASCII that nothing maps or defines. */
+static size_t alone_end(const struct normalizer *step, const struct aligned_text *in, size_t at)
+{
+    const unsigned char *text = (const unsigned char *)in->bytes;
+    const bool *defined = step->kept->begins[true];
+    while (at + 1 < in->size && text[at] > ' ' && text[at] < 0x80 && text[at + 1] < 0x80 &&
+           !defined[text[at]] && (!step->charsmap || step->charsmap->alone[text[at]]))
+        at++;
+    return at;
+}
+
 int normalize_charsmap_longest(const struct normalizer *step, struct text_rewriter *rewriter,
                                struct err *err)
 {
@@ -218,6 +270,13 @@ int normalize_charsmap_longest(const struct normalizer *step, struct text_rewrit
     bool after_blank = true;
     (void)err;
     for (size_t at = 0; at < in->size;) {
+        size_t end = alone_end(step, in, at);
+        if (end > at) {
+            text_rewriter_keep(rewriter, at, end);
+            after_blank = false;
+            at = end;
+            continue;
+        }
         struct unit unit = next_unit(step, in->bytes + at, in->size - at);
         size_t gone = 0;
         while (step->collapses && after_blank && gone < unit.size && unit.bytes[gone] == ' ')

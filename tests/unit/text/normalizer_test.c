@@ -109,6 +109,7 @@ TEST(a_map_of_characters_is_a_trie)
     } maps[] = {
         {0, "xAA\xCC\x81", "x:0-1 b:1-2 c:1-2 b:2-5 c:2-5"},
         {1, "xAA\xCC\x81", "x:0-1 c:1-2 c:2-5"},
+        {0, "xAAAA\xCC\x81", "x:0-1 b:1-2 c:1-2 b:2-3 c:2-3 b:3-4 c:3-4 b:4-7 c:4-7"},
         {2, "xAA\xCC\x81", "x:0-1"},
         {2, "AAxAy", "x:0-3 y:4-5"}, /* the text still begins where it did */
         {99, "xAA\xCC\x81", "x:0-1 A:1-2 A:2-3 \xCC\x81:3-5"}, /* beyond all texts: no entry */
