@@ -192,7 +192,7 @@ static int print_text(struct printer *printer, const struct input *input, struct
     static const char *const ends[] = {[MODE_TABLE] = "", [MODE_JSON] = "]}\n", [MODE_IDS] = "\n"};
     const struct token_sink sink = {print_tokens, printer};
     const struct job *job = printer->job;
-    struct token_list list = {.sink = &sink};
+    struct token_list list = {.sink = &sink, .only_ids = job->mode == MODE_IDS};
     int failed = 0;
     begin_text(printer);
     if (job->keeps_ids) {
@@ -289,7 +289,7 @@ static int read_text(struct job *job, size_t index, struct dropped *dropped, str
     const struct input *input = &job->inputs[index];
     struct first_look look = {job, &job->tallies[index]};
     const struct token_sink sink = {look_at_tokens, &look};
-    struct token_list list = {.sink = &sink};
+    struct token_list list = {.sink = &sink, .only_ids = job->mode == MODE_IDS};
     int failed = tokenizer_stream(job->tokenizer, &list, input->text, input->size, err);
     struct tokenized tokenized = {
         .text = input->text,

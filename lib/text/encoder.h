@@ -12,6 +12,11 @@
 
 #include "text/pipeline.h"
 
+struct unigram_entry {
+    double score;
+    uint32_t id, size;
+};
+
 /* Unigram's best ways to the places of a piece: their sums, of the last places alone, and the last
  * step of each. */
 struct best_ways {
@@ -19,9 +24,14 @@ struct best_ways {
     size_t mask;
     uint32_t *steps; /* [room] by place: an entry, or BPE_NONE, a character that is none */
     size_t room;
-    struct bpe_token *entries; /* [count] those that begin at the last place, */
+
+    /* The entries that begin at the last place, where a character of `length` bytes stands, and the
+     * bytes there that say so; SIZE_MAX: all to the end of the text. */
+    struct unigram_entry *entries; /* [count] */
     size_t count;
-    size_t place, seen; /* and the bytes there that say so; SIZE_MAX: all to the end of the text */
+    size_t place, seen, length;
+    bool known;           /* the character alone is one of them */
+    size_t shift, as_far; /* so far bytes are those that stand so much before them */
 };
 
 struct encoder {
@@ -51,7 +61,9 @@ static inline int encoder_add(struct encoder *encoder, const struct text_piece *
                               size_t start, size_t end, struct err *err)
 {
     struct text_range range = {piece->range.start + start, piece->range.start + end};
-    struct text_range place = aligned_text_place(piece->text, range, &encoder->hint);
+    struct text_range place = {0};
+    if (!encoder->list->only_ids)
+        place = aligned_text_place(piece->text, range, &encoder->hint);
     return token_list_add(encoder->list, (struct token){id, place.start, place.end}, err);
 }
 

@@ -39,6 +39,7 @@ struct token_list {
     size_t count;
     size_t room;
     const struct token_sink *sink;
+    bool only_ids;        /* where tokens stand is not asked for: they have no place */
     size_t dropped_count; /* as in struct tokens */
     struct token dropped_first;
 };

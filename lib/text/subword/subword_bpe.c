@@ -175,8 +175,13 @@ static inline size_t place_of(struct part *part, size_t byte)
 
 static int add(struct encoder *encoder, struct part *part, struct bpe_token token, struct err *err)
 {
-    size_t start = place_of(part, token.start);
-    return encoder_add(encoder, part->piece, token.id, start, place_of(part, token.end), err);
+    size_t start = 0;
+    size_t end = 0;
+    if (!encoder->list->only_ids) {
+        start = place_of(part, token.start);
+        end = place_of(part, token.end);
+    }
+    return encoder_add(encoder, part->piece, token.id, start, end, err);
 }
 
 static int add_known(struct encoder *encoder, struct part *part, const struct piece_entry *entry,

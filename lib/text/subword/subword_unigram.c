@@ -71,17 +71,34 @@ static void offer(struct best_ways *ways, double score, size_t end, uint32_t id)
     ways->steps[end] = id;
 }
 
+/* Do the bytes that say which entries begin at the last place stand at this one, too? */
+static bool stand_again(struct best_ways *ways, const char *bytes, size_t size, size_t at)
+{
+    size_t shift = at - ways->place;
+    if (ways->seen > size - at)
+        return false;
+    if (shift != ways->shift || at >= ways->as_far) {
+        ways->shift = shift;
+        for (ways->as_far = at; ways->as_far < size; ways->as_far++)
+            if (bytes[ways->as_far] != bytes[ways->as_far - shift])
+                break;
+    }
+    return at + ways->seen <= ways->as_far;
+}
+
 /* Find the entries that begin at a place: those of the last place where the same bytes stand there,
  * as in a row of dots, which may be long entries. */
 static void find_entries(const struct subword *model, struct best_ways *ways, const char *bytes,
                          size_t size, size_t at)
 {
     uint32_t node = 0;
-    size_t last = ways->place;
+    uint32_t c = 0;
+    bool again = stand_again(ways, bytes, size, at);
     ways->place = at;
-    if (ways->seen <= size - at && bytes[last] == bytes[at] &&
-        memcmp(bytes + last, bytes + at, ways->seen) == 0)
+    if (again)
         return;
+    ways->length = utf8_decode(&c, bytes + at, size - at);
+    ways->known = false;
     ways->count = 0;
     ways->seen = SIZE_MAX;
     for (size_t end = at; end < size;) {
@@ -91,8 +108,11 @@ static void find_entries(const struct subword *model, struct best_ways *ways, co
             break;
         }
         uint32_t id = model->trie.ids[node];
-        if (id != WORD_TRIE_NONE && model->scores[id] != SUBWORD_ABSENT)
-            ways->entries[ways->count++] = (struct bpe_token){id, 0, (uint32_t)(end - at)};
+        if (id == WORD_TRIE_NONE || model->scores[id] == SUBWORD_ABSENT)
+            continue;
+        ways->entries[ways->count++] =
+            (struct unigram_entry){model->scores[id], id, (uint32_t)(end - at)};
+        ways->known |= end - at == ways->length;
     }
 }
 
@@ -101,20 +121,16 @@ static void find_entries(const struct subword *model, struct best_ways *ways, co
 static size_t go_on(const struct subword *model, struct best_ways *ways, const char *bytes,
                     size_t size, size_t at)
 {
-    uint32_t c = 0;
     double score = ways->sums[at & ways->mask];
-    size_t length = utf8_decode(&c, bytes + at, size - at);
-    bool known = false; /* the character alone is an entry */
     find_entries(model, ways, bytes, size, at);
     ways->sums[at & ways->mask] = NAN;
     for (size_t i = 0; i < ways->count; i++) {
-        const struct bpe_token *entry = &ways->entries[i];
-        offer(ways, sum(model, score, model->scores[entry->id]), at + entry->end, entry->id);
-        known |= entry->end == length;
+        const struct unigram_entry *entry = &ways->entries[i];
+        offer(ways, sum(model, score, entry->score), at + entry->size, entry->id);
     }
-    if (!known)
-        offer(ways, sum(model, score, model->unknown_score), at + length, BPE_NONE);
-    return at + length;
+    if (!ways->known)
+        offer(ways, sum(model, score, model->unknown_score), at + ways->length, BPE_NONE);
+    return at + ways->length;
 }
 
 /* Sums are kept as far as the longest step leads. */
@@ -137,28 +153,48 @@ static int begin(const struct subword *model, struct best_ways *ways, size_t siz
     ways->mask = window - 1;
     ways->place = 0;
     ways->seen = SIZE_MAX;
+    ways->shift = ways->as_far = 0;
     for (size_t i = 1; i < window && i <= size; i++)
         ways->sums[i] = NAN;
     ways->sums[0] = 0;
     return 0;
 }
 
+/* The tokens of a piece, which a cache gets where it has an entry for it. */
+struct kept_tokens {
+    struct piece_entry *entry; /* NULL: none */
+    struct bpe_token tokens[PIECE_ENTRY_BYTES];
+    size_t count;
+};
+
+static inline int add(struct encoder *encoder, const struct text_piece *piece,
+                      struct kept_tokens *kept, struct token token, struct err *err)
+{
+    if (kept->entry)
+        kept->tokens[kept->count++] =
+            (struct bpe_token){token.id, (uint32_t)token.start, (uint32_t)token.end};
+    return encoder_add(encoder, piece, token.id, token.start, token.end, err);
+}
+
 /* Bytes of the piece that are no entry. */
 static int add_unknown(const struct subword *model, struct encoder *encoder,
-                       const struct text_piece *piece, struct text_range range, struct err *err)
+                       const struct text_piece *piece, struct text_range range,
+                       struct kept_tokens *kept, struct err *err)
 {
     char shown[LABEL_EXCERPT_BYTES];
     const char *bytes = piece->text->bytes + piece->range.start;
-    uint32_t id = model->unknown;
+    struct token token = {model->unknown, range.start, range.end};
     bool all = true; /* every byte has a token */
     for (size_t i = range.start; i < range.end; i++)
         all = all && model->byte_ids[(unsigned char)bytes[i]] != BPE_NONE;
-    for (size_t i = range.start; all && i < range.end; i++)
-        if (encoder_add(encoder, piece, model->byte_ids[(unsigned char)bytes[i]], i, i + 1, err))
+    for (size_t i = range.start; all && i < range.end; i++) {
+        struct token byte = {model->byte_ids[(unsigned char)bytes[i]], i, i + 1};
+        if (add(encoder, piece, kept, byte, err))
             return -1;
+    }
     if (all)
         return 0;
-    if (id == BPE_NONE) {
+    if (token.id == BPE_NONE) {
         struct text_range whole = {piece->range.start + range.start,
                                    piece->range.start + range.end};
         return err_set(err,
@@ -167,7 +203,7 @@ static int add_unknown(const struct subword *model, struct encoder *encoder,
                        label_excerpt(shown, bytes + range.start, range.end - range.start),
                        aligned_text_place(piece->text, whole, &encoder->hint).start);
     }
-    return encoder_add(encoder, piece, id, range.start, range.end, err);
+    return add(encoder, piece, kept, token, err);
 }
 
 /* Where a step that ends at `end` begins. */
@@ -201,13 +237,12 @@ static size_t end_of(const struct subword *model, const char *bytes, size_t size
                                 : model->words->places[id].size);
 }
 
-/* Add the tokens from a step on; `entry`, which may be NULL, gets them where all are known. */
+/* Add the tokens from a step on; `entry`, which may be NULL, gets them. */
 static int add_steps(const struct subword *model, struct encoder *encoder,
                      const struct text_piece *piece, size_t step, struct piece_entry *entry,
                      struct err *err)
 {
-    struct bpe_token tokens[PIECE_ENTRY_BYTES];
-    size_t count = 0;
+    struct kept_tokens kept = {.entry = entry};
     const uint32_t *steps = encoder->ways.steps;
     const char *bytes = piece->text->bytes + piece->range.start;
     size_t size = piece->range.end - piece->range.start;
@@ -217,15 +252,13 @@ static int add_steps(const struct subword *model, struct encoder *encoder,
         while (id == BPE_NONE && model->fuses_unknown && end < size && steps[step] == BPE_NONE)
             end = end_of(model, bytes, size, end, steps[step++]);
         struct text_range range = {at, end};
-        entry = id == BPE_NONE ? NULL : entry;
-        if (entry)
-            tokens[count++] = (struct bpe_token){id, (uint32_t)at, (uint32_t)end};
-        if (id == BPE_NONE ? add_unknown(model, encoder, piece, range, err)
-                           : encoder_add(encoder, piece, id, at, end, err))
+        struct token token = {id, at, end};
+        if (id == BPE_NONE ? add_unknown(model, encoder, piece, range, &kept, err)
+                           : add(encoder, piece, &kept, token, err))
             return -1;
     }
     if (entry)
-        piece_entry_set(entry, bytes, size, tokens, count);
+        piece_entry_set(entry, bytes, size, kept.tokens, kept.count);
     return 0;
 }
 
