@@ -122,6 +122,36 @@ TEST(a_map_of_characters_is_a_trie)
     }
 }
 
+/* Of one entry, "AB"; the children of its "A" begin at 512, its value stands at 768. */
+TEST(what_sentencepiece_maps_is_looked_for_in_ascii_too)
+{
+    static unsigned char map[4 + 4 * 769 + 3];
+    static const struct added_token item = {.bytes = "xAB", .size = 3, .normalized = true};
+    const struct aligned_text given = {.bytes = "zABAxABxA", .size = 9};
+    struct added_tokens kept;
+    struct sentencepiece_rules rules = {
+        .kept = &kept, .charsmap = map, .charsmap_size = sizeof map};
+    struct normalizer *steps = NULL;
+    struct text_rewriter rewriters[2] = {0};
+    struct aligned_text normal;
+    struct arena arena = {0};
+    write_unit(map, 4 * 769);
+    write_unit(map + 4, 256u << 10);
+    write_unit(map + 4 + 4 * (256 ^ 'A'), (256 ^ 'A' ^ 512u) << 10 | 'A');
+    write_unit(map + 4 + 4 * (512 ^ 'B'), (512 ^ 'B' ^ 768u) << 10 | 1u << 8 | 'B');
+    write_unit(map + 4 + 4 * 768, 1u << 31);
+    memcpy(map + 4 + 4 * 769, "c", 2);
+    ck_assert_int_eq(added_tokens_init(&kept, &item, 1, &arena, NULL), 0);
+    ck_assert_int_eq(normalizers_sentencepiece(&steps, &rules, &arena, NULL), 0);
+    ck_assert_int_eq(normalize(steps, &normal, &given, rewriters, NULL), 0);
+    ck_assert_int_eq(normal.size, 8);
+    ck_assert_mem_eq(normal.bytes, "zcAxABxA", 8);
+    text_rewriter_release(&rewriters[0]);
+    text_rewriter_release(&rewriters[1]);
+    normalizers_release(steps);
+    arena_release(&arena);
+}
+
 /* --- refusals --------------------------------------------------------------------------------- */
 
 #define NORMAL(value)         \
