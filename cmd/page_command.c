@@ -89,7 +89,8 @@ static int find_facts(struct job *job, struct page_facts *facts, const struct te
                                  .sentence = &pair->sentence,
                                  .source = &pair->source};
     return page_words_find(facts, job->options, &job->one, err) ||
-                   page_explained_find(facts, &job->source, pair, &job->one, err)
+                   page_explained_find(facts, &job->source, pair, &job->one, err) ||
+                   page_next_find(facts, &job->source, pair, &job->one, err)
                ? -1
                : 0;
 }

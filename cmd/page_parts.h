@@ -13,6 +13,8 @@
 #include "lens/viewer.h"
 #include "options.h"
 
+enum { PAGE_NEXT_BEST = 50 }; /* likeliest tokens at each place, unless told */
+
 struct page_source {
     const struct options *options;
     struct viewer *viewer; /* it attends, and edits, as they say */
@@ -27,6 +29,10 @@ struct page_source {
 int page_explained_read(struct page_source *source, struct arena *arena, struct err *err);
 int page_explained_find(struct page_facts *facts, const struct page_source *source,
                         const struct text_pair *pair, struct arena *arena, struct err *err);
+
+/* --top-k and --lens: what comes next (page_next.c). */
+int page_next_find(struct page_facts *facts, const struct page_source *source,
+                   const struct text_pair *pair, struct arena *arena, struct err *err);
 
 /* The words of the command line that are neither text nor what is shown (page_words.c). */
 int page_words_find(struct page_facts *facts, const struct options *options, struct arena *arena,

@@ -5,6 +5,9 @@ static const struct option_row page_rows[] = {
     STRING("explain", 0, "LIST", page.explain, FOR_PAGE,
            "the heads whose cells the page explains, by exact queries, keys and values: 0.1,1.3 "
            "(LAYER.HEAD), all or none (default: all, where that is no more than 1 MB)"),
+    INTEGER("top-k", 0, "K", page.top_k, FOR_PAGE, 0, 1000,
+            "the K likeliest tokens after each one (default: 50; 0: none)"),
+    FLAG("lens", 0, page.lens, FOR_PAGE, "what every layer would say comes next, too"),
 };
 
 const struct option_rows page_options = {page_rows, sizeof page_rows / sizeof *page_rows};

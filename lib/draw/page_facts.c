@@ -1,6 +1,7 @@
 #include "draw/page_facts.h"
 
 #include "draw/page_tensor.h"
+#include "draw/page_values.h"
 #include "model/attention_strip.h"
 #include "model/mechanism.h"
 
@@ -47,6 +48,58 @@ static void put_explained(struct json_writer *json, const struct page_facts *fac
     json_put_close(json, ']');
 }
 
+static void put_exact(struct json_writer *json, const char *name, const float *values, size_t count,
+                      size_t stride)
+{
+    struct page_exact exact = {.out = json->stream};
+    json_put_raw(json, name, "\"");
+    for (size_t i = 0; i < count; i++)
+        page_exact_put(&exact, values[i * stride]);
+    page_exact_end(&exact);
+    stream_char(json->stream, '"');
+}
+
+static void put_next_layer(struct json_writer *json, const struct page_next_layer *layer,
+                           size_t tokens)
+{
+    size_t count = tokens * layer->best_count;
+    json_put_open(json, "\n", '{');
+    json_put_integer(json, "layer", (long long)layer->layer);
+    json_put_integer(json, "count", (long long)layer->best_count);
+    json_put_open(json, "ids", '[');
+    json->compact = true;
+    for (size_t i = 0; i < count; i++)
+        json_put_integer(json, NULL, layer->best[i].id);
+    json->compact = false;
+    json_put_close(json, ']');
+    put_exact(json, "logprobs", &layer->best->logprob, count,
+              sizeof *layer->best / sizeof layer->best->logprob);
+    put_exact(json, "came", layer->came, tokens, 1);
+    put_exact(json, "entropies", layer->entropies, tokens, 1);
+    json_put_integers(json, "ranks", layer->ranks, tokens);
+    json_put_close(json, '}');
+}
+
+/* What comes next, and what all tokens that are named there are called. */
+static void put_next(struct json_writer *json, const struct page_next *next)
+{
+    json_put_open(json, "\nnext", '{');
+    json_put_integer(json, "vocabulary", (long long)next->vocabulary);
+    json_put_open(json, "layers", '[');
+    for (size_t i = 0; i < next->layer_count; i++)
+        put_next_layer(json, &next->layers[i], next->token_count);
+    json_put_close(json, ']');
+    json_put_open(json, "\nnames", '[');
+    json->compact = true;
+    for (size_t i = 0; i < next->name_count; i++) {
+        json_put_integer(json, NULL, next->named[i]);
+        json_put_text(json, NULL, next->names[i].text);
+    }
+    json->compact = false;
+    json_put_close(json, ']');
+    json_put_close(json, '}');
+}
+
 /* What a command line says to look at it again: the text, or the ids that were given. */
 static void put_text(struct json_writer *json, const struct tokenized *sentence)
 {
@@ -67,6 +120,8 @@ void page_facts_put(struct json_writer *json, const struct page_facts *facts)
     json_put_integers(json, "\ntokens", tokens, 2);
     put_attention(json, facts->config);
     put_explained(json, facts);
+    if (facts->next)
+        put_next(json, facts->next);
     json_put_open(json, "\ncommand", '[');
     for (size_t i = 0; i < facts->command_count; i++)
         json_put_text(json, NULL, facts->command[i]);

@@ -9,8 +9,26 @@
 #define ATTN_DRAW_PAGE_FACTS_H
 
 #include "format/json_writer.h"
+#include "lens/continuation.h"
 #include "lens/report.h"
 #include "model/config.h"
+
+/* What a layer, read as if it were the last, says that comes after each token. */
+struct page_next_layer {
+    size_t layer, best_count;
+    const struct likely *best; /* [tokens, best_count] the likeliest first */
+    const float *came;         /* [tokens] of the token that came; NaN after the last */
+    const float *entropies;    /* [tokens] in nats */
+    const size_t *ranks;       /* [tokens] of the token that came; 0 */
+};
+
+struct page_next {
+    const struct page_next_layer *layers; /* [layer_count] the last is the model's own word */
+    size_t layer_count, token_count, vocabulary;
+    const uint32_t *named; /* [name_count] the ids that stand there … */
+    const struct label *names;
+    size_t name_count;
+};
 
 struct page_facts {
     const struct config *config;               /* of the model, as it attends */
@@ -20,6 +38,8 @@ struct page_facts {
      * and how many bytes of a page those of all heads take. */
     const struct report *explained;
     size_t explained_bytes;
+
+    const struct page_next *next; /* NULL: nothing comes next, or it was not asked for */
 
     /* The words of a command line that looks at the same model in the same way, but for the model,
      * the text and what is shown. */

@@ -1,5 +1,5 @@
-/* page_tensor.h: a tensor of a report as JSON for the page of html_report.c, which data.js reads: its
- * place, its axes by the names of their labels, and its numbers as one text. */
+/* page_tensor.h: a tensor of a report as JSON for the page of html_report.c, which data.js reads:
+ * its place, its axes by the names of their labels, and its numbers as one text. */
 #ifndef ATTN_DRAW_PAGE_TENSOR_H
 #define ATTN_DRAW_PAGE_TENSOR_H
 

@@ -838,6 +838,7 @@ try {
 }
 
 await import('./why.mjs');
+await import('./next.mjs');
 
 await browser.close();
 const { passed, failed, skipped } = counts;

@@ -137,6 +137,7 @@ class Sentence {
         Object.assign(this, json);
         this.tensors = json.tensors.map((spec) => new Tensor(spec, this));
         this.explainedTensors = (json.explained || []).map((spec) => new Tensor(spec, this));
+        this.next = json.next ? new NextTokens(json.next) : null;
         this.kinds = [...new Set(this.tensors.map((tensor) => tensor.tensor))];
     }
 

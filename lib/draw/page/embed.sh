@@ -5,8 +5,8 @@
 set -eu
 cd "$(dirname "$0")"
 
-scripts='data.js tone.js paint.js matrix.js lines.js model.js text.js axes.js space.js bars.js
-    table.js commands.js explain.js why.js main.js fields.js keys.js'
+scripts='next_tokens.js data.js tone.js paint.js matrix.js lines.js model.js text.js axes.js space.js
+    bars.js table.js commands.js explain.js why.js next.js main.js fields.js keys.js'
 
 before() {
     printf '<style>\n'

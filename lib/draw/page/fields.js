@@ -45,7 +45,7 @@ function drawLegend() {
     const several = state.view === 'lines' && shownHeads().length > 1;
     const legend = byId('legend');
     legend.replaceChildren();
-    legend.hidden = several || ['space', 'bars', 'table'].includes(state.view);
+    legend.hidden = several || ['space', 'bars', 'table', 'next'].includes(state.view);
     if (legend.hidden) return;
     const canvas = document.createElement('canvas');
     canvas.width = 255;
@@ -107,7 +107,7 @@ function showViews() {
             tab.id = `view-${one.id}`;
             tab.disabled = !current().kinds.some(one.fits);
             tab.title = tab.disabled
-                ? 'Nothing in this page can be shown so: see --show'
+                ? 'Nothing in this page can be shown so: see --show, and page --help'
                 : `${at + 1}`;
             tab.addEventListener('click', () => set({ view: one.id }));
             return tab;

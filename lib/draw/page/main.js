@@ -31,6 +31,9 @@ const state = {
     opened: false,
     turned: [0.7, 0.35],
     zoom: 1,
+    temperature: 1,
+    topK: 0,
+    topP: 1,
     printing: false,
 };
 
@@ -46,6 +49,7 @@ const VIEWS = [
     },
     { id: 'bars', name: 'Bars', ofAll: true, fits: () => true },
     { id: 'table', name: 'Table', fits: () => true },
+    { id: 'next', name: 'Next token', ofAll: true, fits: () => Boolean(current().next) },
 ];
 
 function current() {
@@ -144,6 +148,8 @@ function drawStage(head = state.head) {
         new SpaceView(stage, tensor, head, room);
     } else if (state.view === 'bars') {
         drawBars(stage, current().of(state.kind));
+    } else if (state.view === 'next') {
+        new NextView(stage, current());
     } else {
         drawTable(stage, tensor, head);
     }
@@ -193,5 +199,8 @@ function set(changes) {
     if (focused && byId(focused)) byId(focused).focus();
     else if (head) document.querySelector(`.head[data-head="${head.dataset.head}"]`)?.focus();
 }
+
+// To be kept in the page's address.
+function rememberState() {}
 
 const prefersDark = window.matchMedia('(prefers-color-scheme: dark)');
