@@ -50,4 +50,9 @@ struct page_facts {
 /* As members of the object that is open. */
 void page_facts_put(struct json_writer *json, const struct page_facts *facts);
 
+/* A report, and what is told besides unless NULL, as JSON in which nothing ends an element of HTML;
+ * its numbers exact or short (page_sentence.c). */
+int page_sentence_put(struct stream *out, const struct report *report, bool exact,
+                      const struct page_facts *facts, struct err *err);
+
 #endif
