@@ -130,7 +130,7 @@ $(BUILD)/flags: FORCE
 # Looked for before anything is compiled; only `run` and the tests install, all that they need at
 # once, so that a password is asked for once.
 ACTION = check
-run test test-all test-cluster test-page arm64: ACTION = install
+run test test-all test-cluster test-page arm64 wasm: ACTION = install
 test: SET = tests
 test-all: SET = everything
 SETUP = CC='$(CC)' CPPFLAGS='$(CPPFLAGS)' LDFLAGS='$(LDFLAGS)' sh ./dependencies.sh $(ACTION)
@@ -297,6 +297,20 @@ arm64: ## build for arm64, and run tests of that in qemu; installs what it needs
 	@$(SETUP) arm64 || true # what is not there is left out, and said
 	+@MAKE='$(MAKE)' sh tests/arm64.sh $(BUILD)/arm64
 
+# What the engine is made of: the core, and what writes a page's numbers.
+WASM_FILES = $(filter-out %/target_folder.c,$(wildcard $(patsubst %,lib/%/*.c,base format text \
+	text/* math model model/* lens live))) lib/write/json_report.c \
+	$(patsubst %,lib/draw/page_%.c,sentence facts tensor values)
+
+$(BUILD)/live.wasm: $(call objects,$(WASM_FILES))
+	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) -mexec-model=reactor -Wl,--strip-all \
+		-Wl,-z,stack-size=1048576 $^ -lwasi-emulated-mman -lutf8proc -lcjson -lonig -o $@
+
+# By clang, with libraries that it compiles from Debian's sources, which it fetches.
+wasm: ## compile the engine for browsers, for live pages; installs what it needs
+	@$(SETUP) wasm || true # what is not there is left out, and said
+	+@MAKE='$(MAKE)' sh lib/live/build.sh $(BUILD)/wasm
+
 VALGRIND_EVERY = 1
 valgrind: $(TEST_PROGRAMS) ## unit tests and a few command lines under valgrind
 	@sh tests/valgrind.sh $(BUILD) $(VALGRIND_EVERY)
@@ -388,5 +402,5 @@ help: ## show this
 .PHONY: all run test test-all test-hostile test-bare test-faults test-cluster test-page asan tsan
 .PHONY: coverage valgrind format format-check models endure bench-peers pictures tiny install
 .PHONY: test-things uninstall clean help fuzzers fuzz fuzz-structured long-hauls FORCE
-.PHONY: bench-tokenizers check-published arm64
+.PHONY: bench-tokenizers check-published arm64 wasm
 .DELETE_ON_ERROR:

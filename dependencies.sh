@@ -6,6 +6,7 @@
 #     ./dependencies.sh check cluster    those, and the schedulers of `make test-cluster`
 #     ./dependencies.sh check fuzzing    what `make fuzz` builds with, CC being clang
 #     ./dependencies.sh check page       a browser, and what steers it, for `make test-page`
+#     ./dependencies.sh check wasm       what `make wasm` compiles with
 #     ./dependencies.sh check arm64      what `make arm64` builds and runs with; its libraries are
 #     ./dependencies.sh packages tests   of these packages of Debian, which it gets by itself
 #     ./dependencies.sh install [...]    the same, but install with apt-get what is missing; also
@@ -60,6 +61,12 @@ clang-format|program clang-format||clang-format|clang-tools-extra|clang-format
 headers of pango|headers pangocairo||pkg-config libpango1.0-dev|pango-devel|pango'
 needed_by_arm64='qemu|program qemu-aarch64 qemu-aarch64-static||qemu-user|qemu-user|-
 gcc for arm64|program aarch64-linux-gnu-gcc||gcc-aarch64-linux-gnu libc6-dev-arm64-cross|-|-'
+needed_by_wasm='clang|program clang||clang|-|-
+lld|program wasm-ld||lld|-|-
+llvm|program llvm-ar||llvm|-|-
+C library of WebAssembly|file /usr/lib/wasm32-wasi/libc.a||wasi-libc|-|-
+compiler-rt of WebAssembly|file /usr/lib/llvm-*/lib/clang/*/lib/wasi||libclang-rt-14-dev-wasm32|-|-
+dpkg-source|program dpkg-source||dpkg-dev|-|-'
 needed_by_clusters='Slurm|program slurmctld||slurmctld slurmd slurm-client munge|slurm-slurmd|-
 Open MPI|program mpirun||openmpi-bin|openmpi|open-mpi
 GNU parallel|program parallel||parallel|parallel|parallel'
@@ -106,6 +113,7 @@ is_there() { # WHAT LIBRARY
     "program "*) is_found ${1#program } ;;
     "library "*) loads "${1#library }" ;;
     "python "*) imports "${1#python }" ;;
+    "file "*) ls -d ${1#file } >/dev/null 2>&1 ;;
     "headers "*) pkg-config --exists "${1#headers }" 2>/dev/null ;;
     *) links "$1" "$2" ;;
     esac
@@ -189,6 +197,10 @@ fuzzing)
     rows="$rows
 $needed_by_fuzzing"
     verdict='Nothing can be fuzzed.'
+    ;;
+wasm)
+    rows=$needed_by_wasm wants=''
+    verdict='No engine can be compiled for browsers.'
     ;;
 arm64)
     rows=$needed_by_arm64 wants=''

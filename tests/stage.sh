@@ -37,6 +37,7 @@ races    sh tests/races.sh "$build" "${RACE_ROUNDS:-7}"
 hauls    sh tests/long_hauls.sh "$build"
 readers  sh tests/readers.sh "$build"
 pictures sh tests/pictures.sh "$build"
+live     sh tests/live/run.sh "$build"
 page     sh tests/page/run.sh "$build" "${PAGE-}"
 END
 }

@@ -14,12 +14,9 @@ enum {
     WEIGHTS_WORTH_SCREENING = 1 << 20, /* fewer stay in a cache */
 };
 
-static int open_viewer(struct viewer *viewer, const char *model, size_t threads, bool for_ids,
-                       struct err *err)
+/* What a model that is open takes besides. */
+static int complete(struct viewer *viewer, size_t threads, bool for_ids, struct err *err)
 {
-    *viewer = (struct viewer){0};
-    if (model_open(&viewer->model, model, err))
-        return -1;
     const struct model *opened = &viewer->model;
     if ((for_ids ? tokenizer_open_for_ids : tokenizer_open_if_known)(
             &viewer->tokenizer, &opened->folder, viewer->why, err) ||
@@ -31,9 +28,24 @@ static int open_viewer(struct viewer *viewer, const char *model, size_t threads,
     return 0;
 }
 
+static int open_viewer(struct viewer *viewer, const char *model, size_t threads, bool for_ids,
+                       struct err *err)
+{
+    *viewer = (struct viewer){0};
+    return model_open(&viewer->model, model, err) ? -1 : complete(viewer, threads, for_ids, err);
+}
+
 int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err)
 {
     return open_viewer(viewer, model, threads, false, err);
+}
+
+int viewer_open_folder(struct viewer *viewer, const struct folder *folder, size_t threads,
+                       struct err *err)
+{
+    *viewer = (struct viewer){0};
+    return model_open_folder(&viewer->model, folder, err) ? -1
+                                                          : complete(viewer, threads, false, err);
 }
 
 int viewer_open_for_ids(struct viewer *viewer, const char *model, size_t threads, struct err *err)

@@ -56,6 +56,10 @@ int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct
 
 /* The same where ids are given: what cuts texts is read when one is. */
 int viewer_open_for_ids(struct viewer *viewer, const char *model, size_t threads, struct err *err);
+
+/* The model whose files a folder holds, which must outlive the viewer. */
+int viewer_open_folder(struct viewer *viewer, const struct folder *folder, size_t threads,
+                       struct err *err);
 void viewer_release(struct viewer *viewer);
 
 /* Make products of that precision from now on, of float32 unless told; those of bf16 by AMX, if the

@@ -1,0 +1,100 @@
+// attn-cli's own C, compiled for browsers (lib/live): a model, and a sentence's JSON for a text.
+//
+//     const engine = await Engine.open(moduleBytes, 'tiny', [['config.json', [bytes, …]], …]);
+//     const json = engine.run('Life is short', { show: 'weights', temperature: 2 });
+
+const NO_SUCH_FILE = 8; // WASI's EBADF: there is no file but what is written to
+
+class Engine {
+    static async open(bytes, name, files) {
+        const engine = new Engine();
+        const { instance } = await WebAssembly.instantiate(bytes, engine.imports());
+        engine.calls = instance.exports;
+        engine.calls._initialize();
+        for (const [file, parts] of files) engine.keep(file, parts);
+        if (engine.calls.live_begin(engine.text(name))) throw new Error(engine.why());
+        return engine;
+    }
+
+    // Numbers that were written are one list of bytes, in parts; all else fails.
+    imports() {
+        this.written = [];
+        const calls = {
+            fd_write: (_, list, count, size) => this.write(list, count, size),
+            environ_sizes_get: (count, size) => this.put(count, 0) + this.put(size, 0),
+            environ_get: () => 0,
+            proc_exit: (status) => {
+                throw new Error(`the engine ended with status ${status}`);
+            },
+        };
+        const missing = { get: (known, name) => known[name] || (() => NO_SUCH_FILE) };
+        return { wasi_snapshot_preview1: new Proxy(calls, missing) };
+    }
+
+    get memory() {
+        return this.calls.memory.buffer; // another one when it has grown
+    }
+
+    put(at, value) {
+        new DataView(this.memory).setUint32(at, value, true);
+        return 0;
+    }
+
+    write(list, count, size) {
+        const view = new DataView(this.memory);
+        let total = 0;
+        for (let i = 0; i < count; i++) {
+            const at = view.getUint32(list + 8 * i, true);
+            const length = view.getUint32(list + 8 * i + 4, true);
+            this.written.push(new Uint8Array(this.memory, at, length).slice());
+            total += length;
+        }
+        return this.put(size, total);
+    }
+
+    take(size) {
+        const at = this.calls.live_take(size);
+        if (!at) throw new Error(`the engine has no room for ${size} bytes`);
+        return at;
+    }
+
+    // Bytes with a 0 after them.
+    text(text) {
+        const bytes = new TextEncoder().encode(text);
+        const at = this.take(bytes.length + 1);
+        new Uint8Array(this.memory).set(bytes, at);
+        return at;
+    }
+
+    keep(name, parts) {
+        const size = parts.reduce((sum, part) => sum + part.length, 0);
+        const start = this.take(size);
+        let at = start;
+        for (const part of parts) {
+            new Uint8Array(this.memory).set(part, at);
+            at += part.length;
+        }
+        if (this.calls.live_file(this.text(name), start, size))
+            throw new Error(`the engine has no room for one more file, '${name}'`);
+    }
+
+    why() {
+        const bytes = new Uint8Array(this.memory, this.calls.live_why());
+        return new TextDecoder().decode(bytes.slice(0, bytes.indexOf(0)));
+    }
+
+    // The JSON of a text; what cannot be run is an error, with the program's own words.
+    run(text, { show = 'weights', edits = '', temperature = 0 } = {}) {
+        this.written.length = 0;
+        const size = new TextEncoder().encode(text).length;
+        const taken = [text, show, edits].map((one) => this.text(one));
+        const failed = this.calls.live_run(taken[0], size, taken[1], taken[2], temperature);
+        for (const one of taken) this.calls.live_give_back(one);
+        if (failed) throw new Error(this.why());
+        const decoder = new TextDecoder();
+        return (
+            this.written.map((part) => decoder.decode(part, { stream: true })).join('') +
+            decoder.decode()
+        );
+    }
+}

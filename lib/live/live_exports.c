@@ -1,0 +1,71 @@
+/* live_exports.c: what a page calls in the engine that `make wasm` compiles, and what it is linked
+ * with there: no bundled model. Texts end with a 0; what is written goes to standard output. */
+#include "live/live.h"
+
+#ifdef __wasm__
+
+#include "base/heap.h"
+#include "model/model.h"
+
+/* Declared with its name outside, and defined. */
+#define EXPORT(type, name, ...)                                 \
+    __attribute__((export_name(#name))) type name(__VA_ARGS__); \
+    type name(__VA_ARGS__)
+
+enum { FILES_MAX = 16, STANDARD_OUTPUT = 1 };
+
+const struct folder bundled_models[] = {{0}};
+const size_t bundled_count = 0;
+const char bundled_default[] = "";
+
+static struct folder_file files[FILES_MAX];
+static struct folder folder = {.files = files};
+static struct live *opened;
+static struct err err;
+
+/* Memory that the page fills: zeroed, and NULL when there is none. */
+EXPORT(void *, live_take, size_t size)
+{
+    return heap_alloc(size, 1, NULL);
+}
+
+EXPORT(void, live_give_back, void *memory)
+{
+    heap_free(memory);
+}
+
+/* A file of the model, whose name and bytes stay. */
+EXPORT(int, live_file, const char *name, const char *bytes, size_t size)
+{
+    if (folder.file_count == FILES_MAX)
+        return -1;
+    files[folder.file_count++] = (struct folder_file){name, bytes, size};
+    return 0;
+}
+
+EXPORT(int, live_begin, const char *name)
+{
+    err = (struct err){0};
+    folder.path = name;
+    return live_open(&opened, &folder, &err);
+}
+
+EXPORT(int, live_run, const char *text, size_t size, const char *show, const char *edits,
+       float temperature)
+{
+    struct live_wish wish = {text, size, show, edits, temperature};
+    struct stream out = {0};
+    err = (struct err){0};
+    if (stream_to(&out, STANDARD_OUTPUT, &err))
+        return -1;
+    int failed = live_write(opened, &out, &wish, &err);
+    return stream_end(&out, failed, &err);
+}
+
+/* Why the last call failed. */
+EXPORT(const char *, live_why, void)
+{
+    return err.text;
+}
+
+#endif

@@ -1,0 +1,26 @@
+/* lacks.h: what POSIX has and WASI lacks, for where there are no links, no signals and one thread;
+ * build.sh has it included before everything. And fmaf, for which WebAssembly has no instruction:
+ * the same bits in plain arithmetic, of which compilers make vectors. */
+#ifndef ATTN_WASI_LACKS_H
+#define ATTN_WASI_LACKS_H
+
+#include <__typedef_sigset_t.h>
+#include <stddef.h>
+
+#include "math/portable_math.h"
+
+#define fmaf soft_fmaf
+
+#define F_DUPFD_CLOEXEC 1030 /* refused */
+
+static inline char *realpath(const char *path, char *resolved)
+{
+    (void)path, (void)resolved;
+    return NULL;
+}
+
+#define sigfillset(set) ((void)(set))
+#define sigdelset(set, signal) ((void)(signal))
+#define pthread_sigmask(how, set, before) ((void)(set), (void)(before))
+
+#endif

@@ -1,0 +1,32 @@
+/* pthread.h: of one thread, for WASI, which has no others: none can be started, and a pool does
+ * without (lib/math/pool.c). */
+#ifndef ATTN_WASI_PTHREAD_H
+#define ATTN_WASI_PTHREAD_H
+
+#include <errno.h>
+#include <sys/types.h> /* the names of types are there */
+
+#define PTHREAD_ONCE_INIT 0
+
+#define pthread_create(thread, attributes, start, argument) \
+    ((void)(start), (void)(argument), EAGAIN)
+#define pthread_join(thread, result) ((void)(thread))
+#define pthread_mutex_init(mutex, attributes) ((void)(mutex))
+#define pthread_mutex_destroy(mutex) ((void)(mutex))
+#define pthread_mutex_lock(mutex) ((void)(mutex))
+#define pthread_mutex_unlock(mutex) ((void)(mutex))
+#define pthread_cond_init(condition, attributes) ((void)(condition))
+#define pthread_cond_destroy(condition) ((void)(condition))
+#define pthread_cond_wait(condition, mutex) ((void)(condition))
+#define pthread_cond_signal(condition) ((void)(condition))
+#define pthread_cond_broadcast(condition) ((void)(condition))
+
+static inline int pthread_once(pthread_once_t *once, void (*begin)(void))
+{
+    if (!*once)
+        begin();
+    *once = 1;
+    return 0;
+}
+
+#endif

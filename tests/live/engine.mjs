@@ -1,0 +1,147 @@
+// The engine of live pages in node: what it says of a text is, byte for byte, what the program writes
+// into a page, and what it refuses it refuses in the same words.
+//
+//     node tests/live/engine.mjs ATTN_CLI MODULE SCRATCH
+import { execFileSync } from 'node:child_process';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+
+const [attn, modulePath, scratch] = process.argv.slice(2);
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const source = readFileSync(join(root, 'lib/draw/page/engine.js'), 'utf8');
+const Engine = new Function(`${source}; return Engine;`)();
+const bytes = readFileSync(modulePath);
+const CASES = join(root, 'tests/tokenizers/llama-3-like/cases.jsonl'); // in every alphabet
+const SENTENCES = [
+    ...readFileSync(join(root, 'data/experiments/sentences.txt'), 'utf8').split('\n'),
+    ...readFileSync(CASES, 'utf8')
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line).text),
+]
+    .filter((text) => text.length && text.length < 100 && !text.includes('\0'))
+    .slice(0, 50);
+const LIFE = 'Life is short, eat dessert first';
+const TINY = join(root, 'models/tiny');
+let passed = 0;
+let failed = 0;
+
+async function test(name, body) {
+    try {
+        await body();
+        passed += 1;
+    } catch (error) {
+        failed += 1;
+        console.log(`failed: ${name}: ${error.message}`);
+    }
+}
+
+function same(expected, found) {
+    if (expected === found) return;
+    let at = 0;
+    while (at < expected.length && expected[at] === found[at]) at += 1;
+    const part = (text) => text.slice(Math.max(at - 60, 0), at + 60);
+    throw new Error(`at ${at}\n    expected ${part(expected)}\n    found    ${part(found)}`);
+}
+
+function open(folder, name = folder) {
+    const files = readdirSync(folder)
+        .filter((file) => /\.(json|txt|model|safetensors)$/.test(file))
+        .map((file) => [file, [readFileSync(join(folder, file))]]);
+    return Engine.open(bytes, name, files);
+}
+
+// The sentences of a page that the program writes, which has exact numbers where there are few.
+function written(model, texts, show, ...options) {
+    const all = [...texts.flatMap((text) => ['-s', text]), '--show', show];
+    const page = execFileSync(
+        attn,
+        ['run', '-q', '-m', model, ...all, '--format', 'html', ...options],
+        { maxBuffer: 2 ** 30 },
+    ).toString();
+    const pieces = page.split('<script type="application/json" class="sentence">').slice(1);
+    return pieces.map((piece) => piece.slice(0, piece.indexOf('</script>')));
+}
+
+const tiny = await open(TINY, 'tiny');
+
+await test('fifty sentences have the bits that they have in the program', () => {
+    if (SENTENCES.length !== 50) throw new Error(`found ${SENTENCES.length} sentences`);
+    for (let at = 0; at < SENTENCES.length; at += 10) {
+        const few = SENTENCES.slice(at, at + 10);
+        const expected = written('tiny', few, 'weights');
+        few.forEach((text, i) => same(expected[i], tiny.run(text)));
+    }
+});
+
+await test('so have all tensors', () =>
+    same(written('tiny', [LIFE], 'all')[0], tiny.run(LIFE, { show: 'all' })));
+
+await test('a head that is switched off is one of --ablate', () => {
+    const off = tiny.run(LIFE, { edits: 'h.0.context[head=1] = 0', show: 'weights,logits' });
+    same(written('tiny', [LIFE], 'weights,logits', '--ablate', '0.1')[0], off);
+    if (off === tiny.run(LIFE, { show: 'weights,logits' })) throw new Error('nothing changed');
+});
+
+await test('a temperature is that of --temperature, and goes again', () => {
+    const before = tiny.run(LIFE);
+    const expected = written('tiny', [LIFE], 'weights', '--temperature', '2')[0];
+    same(expected, tiny.run(LIFE, { temperature: 2 }));
+    same(before, tiny.run(LIFE));
+});
+
+await test('what cannot be run is said, and the next text runs', () => {
+    const say = (text, options) => {
+        try {
+            tiny.run(text, options);
+        } catch (error) {
+            return error.message;
+        }
+        return 'nothing';
+    };
+    same('the text is empty: expected at least one token', say(''));
+    same(
+        'edits: expected numbers, found values of other texts',
+        say(LIFE, { edits: 'h.0.context = mean' }),
+    );
+    if (!say(LIFE, { show: 'wieghts' }).includes("did you mean 'weights'")) throw new Error('show');
+    if (!say('Life '.repeat(2000)).includes('tokens')) throw new Error('length');
+    same(written('tiny', [LIFE], 'weights')[0], tiny.run(LIFE));
+});
+
+await test('a file that is broken is refused', async () => {
+    const why = await Engine.open(bytes, 'none', [['config.json', [Buffer.from('{')]]]).then(
+        () => 'nothing',
+        (error) => error.message,
+    );
+    if (!why.startsWith("'none/config.json': ")) throw new Error(why);
+});
+
+for (const model of ['life', 'life-causal', 'life-grouped'])
+    await test(`${model} has its bits`, async () => {
+        const engine = await open(join(root, 'models', model), model);
+        same(written(model, [LIFE], 'all')[0], engine.run(LIFE, { show: 'all' }));
+    });
+
+// Patterns that are left to Oniguruma, and norms, rotations and gates of other families.
+for (const [like, vocab] of [
+    ['gpt2', 'llama-3-like'],
+    ['tiny', 'qwen2-like'],
+])
+    await test(`a fresh model with the tokenizer of ${vocab} has its bits`, async () => {
+        const folder = join(scratch, vocab);
+        const tokenizer = join(root, 'tests/tokenizers', vocab, 'tokenizer.json');
+        const sizes = 'n_layer=2,n_embd=64,n_head=4';
+        execFileSync(attn, [
+            ...['init', '-q', '--shape', like, '--set', sizes, '--vocab', tokenizer, '-o', folder],
+        ]);
+        const engine = await open(folder);
+        const texts = SENTENCES.slice(0, 20);
+        const expected = written(folder, texts, 'weights,mlp_out');
+        texts.forEach((text, at) => same(expected[at], engine.run(text, { show: 'weights,mlp_out' })));
+    });
+
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed ? 1 : 0;

@@ -1,0 +1,19 @@
+#!/bin/sh
+# The engine of live pages, as `make wasm` has compiled it, in node.
+#
+#     sh tests/live/run.sh [BUILD]
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
+build=${1:-build}
+
+do_without() { # WHY
+    leave_out "the engine of live pages: $1"
+    closing
+    exit
+}
+
+[ -f "$build/wasm/live.wasm" ] || do_without 'it is not compiled (make wasm compiles it)'
+command -v node >/dev/null || do_without 'node is not installed'
+node tests/live/engine.mjs "$build/attn-cli" "$build/wasm/live.wasm" "$scratch"

@@ -1,0 +1,110 @@
+#include "live/live.h"
+
+#include <string.h>
+
+#include "../unit.h"
+#include "../rigs/scratch.h"
+#include "base/file.h"
+#include "model/model.h"
+
+static struct live *live;
+static struct err err;
+
+static void enter(void)
+{
+    scratch_enter();
+    err = (struct err){0};
+    ck_assert_msg(!live_open(&live, bundled_find("tiny"), &err), "%s", err.text);
+}
+
+static void leave(void)
+{
+    live_close(live);
+    scratch_leave();
+}
+
+FIXTURE(enter, leave)
+
+/* What is written of a wish; released by the caller. */
+static struct file write_wish(struct live_wish wish)
+{
+    static char name[] = "a.json"; /* another one each: what is read is not replaced */
+    struct stream out = {0};
+    struct file file = {0};
+    wish.size = strlen(wish.text);
+    name[0]++;
+    ck_assert(!stream_open(&out, name, &err));
+    int failed = live_write(live, &out, &wish, &err);
+    ck_assert_msg(!stream_end(&out, failed, &err), "%s", err.text);
+    ck_assert(!file_map(&file, name, &err));
+    return file;
+}
+
+static bool is_same(struct live_wish one, struct live_wish other)
+{
+    struct file a = write_wish(one);
+    struct file b = write_wish(other);
+    bool same = a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
+    file_release(&a);
+    file_release(&b);
+    return same;
+}
+
+TEST(a_wish_leaves_nothing_for_the_next)
+{
+    const struct live_wish plain = {.text = "Life is short"};
+    const struct live_wish usual = {.text = "Life is short", .show = "weights"};
+    const struct live_wish warm = {.text = "Life is short", .temperature = 2};
+    const struct live_wish edited = {.text = "Life is short",
+                                     .edits = "h.0.context[head=1] = 0; h.0.q[head=2] * 0.5"};
+    ck_assert(is_same(plain, usual));
+    ck_assert(!is_same(plain, warm));
+    ck_assert(!is_same(plain, edited));
+    ck_assert(is_same(plain, usual));
+}
+
+TEST(what_was_asked_for_is_written)
+{
+    struct file file = write_wish((struct live_wish){.text = "Life is", .show = "q,ln_f"});
+    ck_assert(file.size > 0 && file.bytes[0] == '{');
+    ck_assert(strstr(file.bytes, "\"labels\": {\"sentence\": [\"Life\",\"␣is\"]}"));
+    ck_assert(strstr(file.bytes, "{\"tensor\": \"q\", \"layer\": 1, \"heads\": [0, 1, 2, 3]"));
+    ck_assert(strstr(file.bytes, "{\"tensor\": \"ln_f\""));
+    ck_assert(!strstr(file.bytes, "\"tensor\": \"weights\""));
+    file_release(&file);
+}
+
+TEST(what_cannot_be_run_is_refused)
+{
+    static const struct {
+        struct live_wish wish;
+        const char *message;
+    } cases[] = {
+        {{.text = ""}, "the text is empty: expected at least one token"},
+        {{.text = "is", .show = "wieghts"}, "did you mean 'weights'"},
+        {{.text = "is", .edits = "h.0.context = mean"}, "found values of other texts"},
+        {{.text = "is", .edits = "h.7.context = 0"}, "layer"},
+        {{.text = "is", .edits = "h.0.context[token=3] = 0"}, "token"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct live_wish wish = cases[i].wish;
+        struct stream out = {0};
+        err = (struct err){0};
+        wish.size = strlen(wish.text);
+        ck_assert(!stream_open(&out, "refused.json", &err));
+        ck_assert_int_eq(live_write(live, &out, &wish, &err), -1);
+        ck_assert_msg(strstr(err.text, cases[i].message), "%s", err.text);
+        stream_discard(&out);
+    }
+    ck_assert(is_same((struct live_wish){.text = "is"}, (struct live_wish){.text = "is"}));
+}
+
+TEST(a_folder_without_a_model_is_refused)
+{
+    const struct folder_file config = {"config.json", "{", 1};
+    const struct folder folder = {"none", &config, 1};
+    struct live *none = NULL;
+    ck_assert_int_eq(live_open(&none, &folder, &err), -1);
+    ck_assert_msg(strstr(err.text, "'none/config.json': "), "%s", err.text);
+    ck_assert_ptr_null(none);
+}
