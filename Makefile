@@ -104,9 +104,11 @@ $(BUILD)/lib/model/bundled_models.c: models/embed.sh $(MODEL_FILES)
 	$(call SAY,embed,models) sh models/embed.sh $(BUNDLED) >$@.part; mv $@.part $@
 
 # The page of --format html, in the same way.
-$(BUILD)/lib/draw/page_template.c: lib/draw/page/embed.sh $(wildcard lib/draw/page/*)
+# The engine of live pages is in it where `make wasm` has compiled one.
+ENGINE = $(wildcard $(BUILD)/wasm/live.wasm)
+$(BUILD)/lib/draw/page_template.c: lib/draw/page/embed.sh $(wildcard lib/draw/page/*) $(ENGINE)
 	@mkdir -p $(@D)
-	$(call SAY,embed,page) sh $< >$@.part; mv $@.part $@
+	$(call SAY,embed,page) sh $< $(ENGINE) >$@.part; mv $@.part $@
 
 # The scripts of help --completion, too.
 $(BUILD)/cmd/completion_scripts.c: cmd/completion/embed.sh $(wildcard cmd/completion/*)
@@ -310,6 +312,7 @@ $(BUILD)/live.wasm: $(call objects,$(WASM_FILES))
 wasm: ## compile the engine for browsers, for live pages; installs what it needs
 	@$(SETUP) wasm || true # what is not there is left out, and said
 	+@MAKE='$(MAKE)' sh lib/live/build.sh $(BUILD)/wasm
+	+@$(MAKE) --no-print-directory all
 
 VALGRIND_EVERY = 1
 valgrind: $(TEST_PROGRAMS) ## unit tests and a few command lines under valgrind

@@ -185,6 +185,7 @@ struct options {
     } attribute; /* the first two of patch, too */
     struct {     /* what a page holds besides tensors */
         const char *explain;
+        bool live;
         long long top_k;
         bool lens, unedited;
     } page;

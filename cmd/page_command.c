@@ -26,8 +26,8 @@ static int prepare(struct job *job, struct err *err)
     const struct options *options = job->options;
     struct output_options output = options->output;
     output.format = "html";
-    if (session_read_options(&job->session, err) || output_choose(&job->output, &output, err) ||
-        looks_read(&job->style, options, err) ||
+    if ((options->page.live && page_live_check(err)) || session_read_options(&job->session, err) ||
+        output_choose(&job->output, &output, err) || looks_read(&job->style, options, err) ||
         model_list_read(&job->models, options, &job->kept, err) ||
         inputs_open(&job->session.inputs, &options->input, INPUTS_SOME, err))
         return -1;
@@ -82,6 +82,28 @@ static int read_texts(void *context, struct err *err)
 }
 
 /* What is told of a text besides its tensors. */
+/* A live page has fields for what it can change, and would not keep the rest. */
+static int find_live(const struct job *job, struct page_facts *facts, struct err *err)
+{
+    const struct derivation *how = &job->request.derivation;
+    if (!job->options->page.live)
+        return 0;
+    if (job->place.count != 1)
+        return err_usage(err, "--live: expected one text and one model, found %zu pages",
+                         job->place.count);
+    if (facts->command_count)
+        return err_usage(err, "--live: expected no %s: the page begins with the model as it is",
+                         facts->command[0]);
+    if (!facts->sentence->text || facts->source->count)
+        return err_usage(err, "--live: expected a model that reads one text, found %s",
+                         facts->source->count ? "a source" : "ids");
+    if (how->words || how->mean_of_heads || how->mean_of_layers || how->hide_first ||
+        job->options->select.layer || job->options->select.head)
+        return err_usage(err, "--live: expected all layers, heads and tokens, as they are");
+    facts->live = &job->session.viewer.model.folder;
+    return 0;
+}
+
 static int find_facts(struct job *job, struct page_facts *facts, const struct text_pair *pair,
                       struct err *err)
 {
@@ -90,7 +112,8 @@ static int find_facts(struct job *job, struct page_facts *facts, const struct te
                                  .source = &pair->source};
     return page_words_find(facts, job->options, &job->one, err) ||
                    page_explained_find(facts, &job->source, pair, &job->one, err) ||
-                   page_next_find(facts, &job->source, pair, &job->one, err)
+                   page_next_find(facts, &job->source, pair, &job->one, err) ||
+                   find_live(job, facts, err)
                ? -1
                : 0;
 }

@@ -68,7 +68,7 @@ static void put_look(struct stream *out, const struct style *style)
 }
 
 static int put_head(struct stream *out, const struct report *report, const struct style *style,
-                    struct err *err)
+                    const struct folder *live, struct err *err)
 {
     struct buf title = {0};
     figure_title(&title, report, style);
@@ -79,7 +79,8 @@ static int put_head(struct stream *out, const struct report *report, const struc
     stream_text(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-                     "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>");
+                     "style-src 'unsafe-inline'; script-src 'unsafe-inline'");
+    stream_text(out, live ? " 'wasm-unsafe-eval'\">\n<title>" : "\">\n<title>");
     page_put_text(out, title.bytes ? title.bytes : "");
     stream_text(out, "</title>\n");
     buf_release(&title);
@@ -88,18 +89,28 @@ static int put_head(struct stream *out, const struct report *report, const struc
     return 0;
 }
 
+static int put_end(struct stream *out, const struct folder *live, struct err *err)
+{
+    if (live && page_live_put(out, live, err))
+        return -1;
+    stream_bytes(out, page_behind.bytes, page_behind.size);
+    if (live)
+        stream_bytes(out, page_live.bytes, page_live.size);
+    stream_bytes(out, page_end.bytes, page_end.size);
+    return 0;
+}
+
 int html_report_write(struct stream *out, const struct report *report, const struct place *place,
                       struct err *err)
 {
     const struct style *style = place->style ? place->style : &style_default;
+    const struct folder *live = place->page ? place->page->live : NULL;
     bool exact = page_count_numbers(report) <= EXACT_MOST / place->count;
-    if (place->index == 0 && put_head(out, report, style, err))
+    if (place->index == 0 && put_head(out, report, style, live, err))
         return -1;
     stream_text(out, "<script type=\"application/json\" class=\"sentence\">");
     if (page_sentence_put(out, report, exact, place->page, err))
         return -1;
     stream_text(out, "</script>\n");
-    if (place->index + 1 == place->count)
-        stream_bytes(out, page_behind.bytes, page_behind.size);
-    return 0;
+    return place->index + 1 == place->count ? put_end(out, live, err) : 0;
 }

@@ -8,6 +8,7 @@
 #ifndef ATTN_DRAW_PAGE_FACTS_H
 #define ATTN_DRAW_PAGE_FACTS_H
 
+#include "base/folder.h"
 #include "format/json_writer.h"
 #include "lens/continuation.h"
 #include "lens/report.h"
@@ -45,6 +46,9 @@ struct page_facts {
      * the text and what is shown. */
     const char *const *command;
     size_t command_count;
+
+    /* The files of the model, for a page that runs it; NULL: it is not live. */
+    const struct folder *live;
 };
 
 /* As members of the object that is open. */
@@ -54,5 +58,9 @@ void page_facts_put(struct json_writer *json, const struct page_facts *facts);
  * its numbers exact or short (page_sentence.c). */
 int page_sentence_put(struct stream *out, const struct report *report, bool exact,
                       const struct page_facts *facts, struct err *err);
+
+/* Refuse a live page where there is no engine; and write what such a page holds (page_live.c). */
+int page_live_check(struct err *err);
+int page_live_put(struct stream *out, const struct folder *folder, struct err *err);
 
 #endif

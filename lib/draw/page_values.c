@@ -88,15 +88,25 @@ static void put_three(struct page_exact *exact)
     exact->held_count = 0;
 }
 
+static void put_byte(struct page_exact *exact, unsigned char byte)
+{
+    exact->held[exact->held_count++] = byte;
+    if (exact->held_count == 3)
+        put_three(exact);
+}
+
 void page_exact_put(struct page_exact *exact, float value)
 {
     uint32_t bits = 0;
     memcpy(&bits, &value, sizeof bits);
-    for (int byte = 0; byte < 4; byte++) {
-        exact->held[exact->held_count++] = (unsigned char)(bits >> (8 * byte));
-        if (exact->held_count == 3)
-            put_three(exact);
-    }
+    for (int byte = 0; byte < 4; byte++)
+        put_byte(exact, (unsigned char)(bits >> (8 * byte)));
+}
+
+void page_exact_bytes(struct page_exact *exact, const char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        put_byte(exact, (unsigned char)bytes[i]);
 }
 
 void page_exact_end(struct page_exact *exact)

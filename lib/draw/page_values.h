@@ -32,7 +32,10 @@ struct page_part {
 };
 
 extern const struct page_part page_before; /* from <style> to the last field */
-extern const struct page_part page_behind; /* from <script> to </html> */
+extern const struct page_part page_behind; /* from <script> to the last of what draws */
+extern const struct page_part page_live; /* of live pages, after that: what runs their engine … */
+extern const struct page_part page_module; /* … which is this, by gzip; without bytes: none */
+extern const struct page_part page_end;    /* to </html> */
 
 /* How the numbers of a tensor are written short. */
 struct page_short {
@@ -51,6 +54,7 @@ struct page_exact {
 };
 
 void page_exact_put(struct page_exact *exact, float value);
+void page_exact_bytes(struct page_exact *exact, const char *bytes, size_t size);
 void page_exact_end(struct page_exact *exact);
 
 /* Text of HTML itself. */

@@ -1,8 +1,11 @@
 #!/bin/sh
 # Print C that holds the page of html_report.c: what stands before its data, and what stands after.
 #
-#     sh lib/draw/page/embed.sh >build/lib/draw/page_template.c
+#     sh lib/draw/page/embed.sh [MODULE] >build/lib/draw/page_template.c
+#
+# MODULE is the engine of live pages, as `make wasm` compiles it; without it there are none.
 set -eu
+module=${1:+$(cd "$(dirname "$1")" && pwd)/$(basename "$1")}
 cd "$(dirname "$0")"
 
 scripts='next_tokens.js data.js tone.js paint.js matrix.js lines.js model.js text.js axes.js space.js
@@ -19,6 +22,13 @@ behind() {
     printf "<script>\n(() => {\n'use strict';\n"
     # shellcheck disable=SC2086 # a word a file
     cat $scripts
+}
+
+live() {
+    cat engine.js live.js
+}
+
+end() {
     printf '})();\n</script>\n</body>\n</html>\n'
 }
 
@@ -32,3 +42,10 @@ printf '/* Made by lib/draw/page/embed.sh from the files beside it. */\n'
 printf '#include "draw/page_values.h"\n'
 before | print_part before
 behind | print_part behind
+live | print_part live
+end | print_part end
+if [ -n "$module" ]; then
+    gzip -9 -n -c "$module" | print_part module
+else
+    printf '\nconst struct page_part page_module = {"", 0};\n'
+fi
