@@ -839,6 +839,7 @@ try {
 
 await import('./why.mjs');
 await import('./next.mjs');
+await import('./live.mjs');
 
 await browser.close();
 const { passed, failed, skipped } = counts;

@@ -4,7 +4,7 @@
 const LIVE_AT_ONCE = 50; // milliseconds of the last run: what takes longer waits for a pause
 const LIVE_PAUSE = 300;
 
-const live = { engine: null, off: new Map(), waiting: 0, took: 0 };
+const live = { engine: null, off: new Map(), waiting: 0, took: 0, runs: 0 };
 
 // --- what the page holds ---------------------------------------------------------------------
 
@@ -54,7 +54,8 @@ function runLive() {
         byId('live-text').setAttribute('aria-invalid', 'true');
         note.textContent = error.message;
     }
-    note.dataset.text = text;
+    live.runs += 1;
+    Object.assign(note.dataset, { text, runs: live.runs });
     showLiveWords();
 }
 
@@ -105,9 +106,9 @@ function showLiveWords() {
         ['live-other', 1],
     ]) {
         const field = byId(id);
-        const chosen = Math.min(field.options.length ? field.selectedIndex : usual, words.length - 1);
+        const chosen = field.options.length ? field.selectedIndex : usual;
         field.replaceChildren(...words.map((word, at) => new Option(word.text, at)));
-        field.selectedIndex = chosen;
+        field.selectedIndex = Math.min(chosen, words.length - 1);
     }
     byId('live-swap').disabled = words.length < 2;
 }
