@@ -103,11 +103,21 @@ struct output_options {
     bool json, force;
 };
 
+/* The form of a figure for a paper. */
+struct figure_options {
+    const char *width, *font, *row_title, *column_title, *bar_title, *panel_labels, *mask;
+    struct texts marks;
+    double font_size, threshold;
+    long long dpi, top;
+    bool untitled, transparent, unpooled;
+};
+
 /* How pages and pictures look. */
 struct looks_options {
     const char *view, *cells, *color_scale, *range, *palette, *color, *title;
     long long width;
     bool full;
+    struct figure_options figure;
 };
 
 struct generate_options {

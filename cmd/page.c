@@ -124,13 +124,15 @@ int looks_read(struct style *style, const struct options *options, struct err *e
     const struct style_words words = {options->looks.color_scale, options->looks.range,
                                       options->looks.view, options->looks.cells,
                                       options->looks.palette};
-    if (style_read(style, &words, err))
+    if (style_read(style, &words, err) ||
+        figure_options_read(&style->form, &options->looks.figure, err))
         return -1;
     return read_colour(style, options, err);
 }
 
 void looks_note(const struct looks_options *options, const struct format *format)
 {
+    const struct figure_options *figure = &options->figure;
     const struct {
         const char *name;
         bool given;
@@ -142,6 +144,15 @@ void looks_note(const struct looks_options *options, const struct format *format
         {"range", options->range, LOOKS_COLOURS},
         {"palette", options->palette, LOOKS_COLOURS},
         {"title", options->title, LOOKS_TITLE},
+        {"figure-width", figure->width, LOOKS_FIGURE},
+        {"font", figure->font, LOOKS_FONT},
+        {"font-size", figure->font_size > 0, LOOKS_FIGURE},
+        {"dpi", figure->dpi, LOOKS_PIXELS},
+        {"no-title", figure->untitled, LOOKS_FIGURE},
+        {"x-title", figure->column_title, LOOKS_FIGURE},
+        {"y-title", figure->row_title, LOOKS_FIGURE},
+        {"bar-title", figure->bar_title, LOOKS_FIGURE},
+        {"transparent", figure->transparent, LOOKS_FIGURE},
         {"color", options->color && strcmp(options->color, "always") == 0, LOOKS_TERMINAL},
         {"width", options->width > 0, LOOKS_TERMINAL},
     };

@@ -65,6 +65,7 @@ ROWS(explain_formats, "Formats", NULL, explain_formats, explain_format_count, ab
 ROWS(compare_formats, "Formats", NULL, comparison_formats, comparison_format_count, about)
 ROWS(measured_formats, "Formats", NULL, measured_forms, measured_form_count, about)
 ROWS(reduction_formats, "Formats of reductions", NULL, measured_forms, measured_form_count, about)
+ROWS(venues, "Venues", ", by their style files", venue_rows, venue_count, about)
 ROWS(palettes, "Palettes", NULL, palette_rows, palette_count, about)
 EACH(patterns, NULL, NULL, PATTERN_COUNT, splitter_patterns[index].name, NULL)
 ROWS(reductions, "Reductions", ", of each head over all texts, first queries included",
@@ -344,6 +345,7 @@ const struct value_use value_uses[] = {
     {"format", FOR_HEADS, &list_measured_formats, NULL, false},
     {"format", FOR_BENCH, &list_bench_formats, NULL, false},
     {"palette", FOR_ALL, &list_palettes, NULL, false},
+    {"figure-width", FOR_ALL, &list_venues, NULL, false},
     {"reduce", FOR_ALL, &list_reductions, ",", false},
     {"only", FOR_ALL, &list_measurements, ",", false},
     {"by", FOR_ALL, &list_attributions, NULL, false},

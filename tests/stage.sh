@@ -38,6 +38,7 @@ hauls    sh tests/long_hauls.sh "$build"
 readers  sh tests/readers.sh "$build"
 pictures sh tests/pictures.sh "$build"
 live     sh tests/live/run.sh "$build"
+papers   sh tests/papers.sh "$build"
 page     sh tests/page/run.sh "$build" "${PAGE-}"
 END
 }

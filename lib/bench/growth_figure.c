@@ -83,7 +83,8 @@ int growth_figure_write(struct stream *out, enum drawing_form form, const struct
     struct drawing drawing;
     int failed = make_figure(&figure, growth, &arena, err);
     if (!failed) {
-        struct drawing_page page = {figure.plot.width, figure.plot.height, figure.plot.title};
+        const struct drawing_page page = {
+            .width = figure.plot.width, .height = figure.plot.height, .title = figure.plot.title};
         failed = drawing_begin(&drawing, form, out, &page, err);
     }
     if (!failed) {

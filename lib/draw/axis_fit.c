@@ -25,6 +25,15 @@ size_t cells_count(size_t size, size_t step)
     return step ? (size + step - 1) / step : 0;
 }
 
+struct axis_fit axis_fit_print(size_t size, double length, double largest, bool pools)
+{
+    double room = fmax(fmin(floor(length / SMALLEST), CELLS_MAX), 1);
+    struct axis_fit fit = {.step = pools ? cells_step(size, (size_t)room) : 1, .every = 1};
+    fit.cells = cells_count(size, fit.step);
+    fit.pitch = fmin(fmax(length, SMALLEST) / (double)fit.cells, largest);
+    return fit;
+}
+
 struct axis_fit axis_fit_cells(size_t size, double length, double largest)
 {
     double room = fmin(floor(length / SMALLEST), CELLS_MAX);
@@ -61,7 +70,8 @@ static double widest(const struct axis *axis, const struct axis_fit *fit)
 
 static void choose_size(struct axis_fit *fit)
 {
-    fit->size = fmin(fmax(LABEL_SHARE * fit->pitch, LABEL_LEAST), LABEL_MOST);
+    fit->size =
+        fit->print > 0 ? fit->print : fmin(fmax(LABEL_SHARE * fit->pitch, LABEL_LEAST), LABEL_MOST);
 }
 
 /* Let labels `apart` points from each other, thinned out where cells are closer. */

@@ -16,6 +16,7 @@ struct axis_fit {
     size_t cells; /* how many cells that makes */
     double pitch; /* from one cell to the next */
     double size;  /* of the labels; 0: there are none */
+    double print; /* the size that they have on paper; 0: by the pitch */
     size_t every; /* every so many cells have one */
     double turn;  /* of column labels: 0, -45 or -90 degrees */
     double label; /* how wide one may be: what is wider is shortened */
@@ -31,6 +32,9 @@ size_t cells_count(size_t size, size_t step);
 /* Fit so many places into `length`, no cell larger than `largest`. Pitches are multiples of a
  * screen's half pixel, so that cells are equally large there. */
 struct axis_fit axis_fit_cells(size_t size, double length, double largest);
+
+/* The same for print, where no pixel counts; `pools`: cells may be shared. */
+struct axis_fit axis_fit_print(size_t size, double length, double largest, bool pools);
 
 /* The next such multiple from a length on, for what stands before cells. */
 double axis_fit_snap(double length);

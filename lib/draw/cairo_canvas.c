@@ -6,11 +6,10 @@
 
 #include "draw/drawing_process.h"
 
-static const double PIXELS = 192.0 / 72; /* of a PNG, in a point */
+enum { USUAL_DPI = 192 };
 
 enum { LARGEST = 32000 }; /* pixels: cairo's images end there */
-
-static const char fonts[] = "Helvetica, Arial, DejaVu Sans, Noto Sans, sans-serif";
+static const double ROUNDING = 1e-6;
 
 static void set_colour(struct cairo_canvas *to, struct colour colour, double opacity)
 {
@@ -180,15 +179,16 @@ struct stretch {
 /* Never beyond the image. */
 static struct stretch stretch_of(double start, double pitch, size_t index, long most)
 {
-    long first = lround(PIXELS * (start + pitch * (double)index));
-    long end = lround(PIXELS * (start + pitch * (double)(index + 1)));
+    long first = lround(start + pitch * (double)index);
+    long end = lround(start + pitch * (double)(index + 1));
     return (struct stretch){first < 0 ? 0 : first, end > most ? most : end};
 }
 
 static void fill_pixels(unsigned char *pixels, size_t stride, struct stretch x, struct stretch y,
                         struct colour colour)
 {
-    uint32_t pixel = (uint32_t)colour.red << 16 | (uint32_t)colour.green << 8 | colour.blue;
+    uint32_t pixel =
+        0xff000000U | (uint32_t)colour.red << 16 | (uint32_t)colour.green << 8 | colour.blue;
     for (long row = y.first; row < y.end; row++)
         for (long column = x.first; column < x.end; column++)
             memcpy(pixels + (size_t)row * stride + 4 * (size_t)column, &pixel, sizeof pixel);
@@ -199,15 +199,16 @@ static void draw_pixels(struct cairo_canvas *to, const struct draw_command *cell
 {
     const unsigned char *levels = cells->data;
     struct box box = cells->box;
-    double width = box.width / (double)cells->columns;
-    double height = box.height / (double)cells->rows;
+    double width = to->pixels * box.width / (double)cells->columns;
+    double height = to->pixels * box.height / (double)cells->rows;
     to->lib->cairo_surface_flush(to->surface);
     unsigned char *pixels = to->lib->cairo_image_surface_get_data(to->surface);
     size_t stride = (size_t)to->lib->cairo_image_surface_get_stride(to->surface);
     for (size_t i = 0; i < cells->rows * cells->columns && pixels; i++)
         if (levels[i])
-            fill_pixels(pixels, stride, stretch_of(box.x, width, i % cells->columns, to->across),
-                        stretch_of(box.y, height, i / cells->columns, to->down),
+            fill_pixels(pixels, stride,
+                        stretch_of(to->pixels * box.x, width, i % cells->columns, to->across),
+                        stretch_of(to->pixels * box.y, height, i / cells->columns, to->down),
                         cells->ramp->colours[levels[i]]);
     to->lib->cairo_surface_mark_dirty(to->surface);
 }
@@ -263,18 +264,40 @@ static void draw(struct canvas *canvas, const struct draw_command *command)
     }
 }
 
+enum { PNG_HEADER_BYTES = 33 }; /* its signature and its first chunk */
+
+/* How many pixels are an inch: a chunk that cairo does not write. */
+static void add_density(struct cairo_canvas *to)
+{
+    uint32_t density = (uint32_t)lround((double)to->dpi / 0.0254); /* of a metre */
+    unsigned char chunk[] = {0, 0, 0, 9, 'p', 'H', 'Y', 's', 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0};
+    uint32_t crc = 0xffffffffU;
+    for (int i = 0; i < 8; i++)
+        chunk[8 + i] = (unsigned char)(density >> (24 - 8 * (i % 4)));
+    for (int i = 4; i < 17; i++) {
+        crc ^= chunk[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? 0xedb88320U : 0);
+    }
+    for (int i = 0; i < 4; i++)
+        chunk[17 + i] = (unsigned char)(~crc >> (24 - 8 * i));
+    buf_bytes(to->out, chunk, sizeof chunk);
+}
+
 static unsigned write_bytes(void *closure, const unsigned char *data, unsigned length)
 {
-    struct buf *out = closure;
+    struct cairo_canvas *to = closure;
     drawing_process_progress(); /* a large one takes long */
-    buf_bytes(out, data, length);
-    return out->out_of_memory ? CAIRO_WRITE_FAILED : 0;
+    buf_bytes(to->out, data, length);
+    if (to->form == DRAWING_PNG && to->out->size == PNG_HEADER_BYTES)
+        add_density(to);
+    return to->out->out_of_memory ? CAIRO_WRITE_FAILED : 0;
 }
 
 static void open_pdf(struct cairo_canvas *to, const struct drawing_page *page)
 {
-    to->surface = to->lib->cairo_pdf_surface_create_for_stream(write_bytes, to->out, page->width,
-                                                               page->height);
+    to->surface =
+        to->lib->cairo_pdf_surface_create_for_stream(write_bytes, to, page->width, page->height);
     to->lib->cairo_pdf_surface_set_metadata(to->surface, CAIRO_TITLE, page->title);
     /* The same input gives the same bytes: not the time of day. */
     to->lib->cairo_pdf_surface_set_metadata(to->surface, CAIRO_CREATION_DATE, "");
@@ -282,8 +305,8 @@ static void open_pdf(struct cairo_canvas *to, const struct drawing_page *page)
 
 static int open_png(struct cairo_canvas *to, const struct drawing_page *page, struct err *err)
 {
-    double width = ceil(page->width * PIXELS);
-    double height = ceil(page->height * PIXELS);
+    double width = ceil(page->width * to->pixels - ROUNDING);
+    double height = ceil(page->height * to->pixels - ROUNDING);
     to->across = (long)width;
     to->down = (long)height;
     if (fmax(width, height) > LARGEST)
@@ -291,30 +314,9 @@ static int open_png(struct cairo_canvas *to, const struct drawing_page *page, st
                           "--format png: expected at most %d pixels a side, found %.0f: choose "
                           "fewer layers or heads, or write svg or pdf",
                           LARGEST, fmax(width, height));
-    to->surface = to->lib->cairo_image_surface_create(CAIRO_RGB24, (int)width, (int)height);
+    to->surface = to->lib->cairo_image_surface_create(
+        page->transparent ? CAIRO_ARGB32 : CAIRO_RGB24, (int)width, (int)height);
     return 0;
-}
-
-/* Letters stand where their font wants them, not on whole pixels: at sizes of a few points that
- * would tear words apart, and a PDF has no pixels. False: without a single font pango draws boxes
- * in place of letters, and says that it did well. */
-static bool open_letters(struct cairo_canvas *to)
-{
-    const struct cairo_library *lib = to->lib;
-    struct _cairo_font_options *options = lib->cairo_font_options_create();
-    to->layout = lib->pango_cairo_create_layout(to->cairo);
-    struct _PangoContext *context = lib->pango_layout_get_context(to->layout);
-    lib->cairo_font_options_set_hint_style(options, CAIRO_HINT_NONE);
-    lib->cairo_font_options_set_hint_metrics(options, CAIRO_HINT_NONE);
-    lib->pango_cairo_context_set_font_options(context, options);
-    lib->pango_context_set_round_glyph_positions(context, false);
-    lib->cairo_font_options_destroy(options);
-    lib->pango_layout_set_auto_dir(to->layout, false);
-    to->font = lib->pango_font_description_new();
-    lib->pango_font_description_set_family(to->font, fonts);
-    lib->pango_layout_set_font_description(to->layout, to->font);
-    lib->pango_layout_set_text(to->layout, "x", 1);
-    return lib->pango_layout_get_unknown_glyphs_count(to->layout) == 0;
 }
 
 static void give_back(struct cairo_canvas *to)
@@ -332,6 +334,8 @@ int cairo_begin(struct cairo_canvas *to, enum drawing_form form, struct buf *out
     to->lib = cairo_library_load(err);
     if (!to->lib)
         return -1;
+    to->dpi = page->dpi ? page->dpi : USUAL_DPI;
+    to->pixels = (double)to->dpi / 72;
     if (form == DRAWING_PNG && open_png(to, page, err))
         return -1;
     cairo_library_check(NULL); /* not what was said of another picture */
@@ -339,14 +343,14 @@ int cairo_begin(struct cairo_canvas *to, enum drawing_form form, struct buf *out
         open_pdf(to, page);
     to->cairo = to->lib->cairo_create(to->surface);
     if (form == DRAWING_PNG)
-        to->lib->cairo_scale(to->cairo, PIXELS, PIXELS);
-    if (!open_letters(to)) {
+        to->lib->cairo_scale(to->cairo, to->pixels, to->pixels);
+    if (cairo_letters_open(to, page->font, err)) {
         give_back(to);
-        return err_output(err, "png and pdf need a font, and none can be read: install one "
-                               "(Debian: fonts-dejavu-core) or write svg");
+        return -1;
     }
     struct box all = {0, 0, page->width + 1, page->height + 1}; /* the last pixels, too */
-    fill_box(to, all, colour_of_hex(0xffffff));
+    if (!page->transparent)
+        fill_box(to, all, colour_of_hex(0xffffff));
     return 0;
 }
 
@@ -354,7 +358,7 @@ int cairo_end(struct cairo_canvas *to, struct err *err)
 {
     unsigned status = to->lib->cairo_status(to->cairo);
     if (!status && to->form == DRAWING_PNG)
-        status = to->lib->cairo_surface_write_to_png_stream(to->surface, write_bytes, to->out);
+        status = to->lib->cairo_surface_write_to_png_stream(to->surface, write_bytes, to);
     to->lib->cairo_surface_finish(to->surface);
     if (!status)
         status = to->lib->cairo_surface_status(to->surface);

@@ -20,16 +20,22 @@ struct cairo_canvas {
     const struct cairo_library *lib;
     enum drawing_form form;
     struct buf *out;
-    long across, down; /* pixels of a PNG */
+    long across, down; /* pixels of a PNG … */
+    long long dpi;     /* … in an inch … */
+    double pixels;     /* … in a point */
     struct _cairo_surface *surface;
     struct _cairo *cairo;
     struct _PangoLayout *layout;
     struct _PangoFontDescription *font;
 };
 
-/* A PNG has 192 pixels to an inch, two to a pixel of the web. */
+/* A PNG has 192 pixels to an inch, two to a pixel of the web, unless the page says otherwise. */
 int cairo_begin(struct cairo_canvas *cairo, enum drawing_form form, struct buf *out,
                 const struct drawing_page *page, struct err *err);
+
+/* The letters of one that is begun: those of a family, or NULL, before any other (cairo_letters.c).
+ * A family that is not there is refused. */
+int cairo_letters_open(struct cairo_canvas *to, const char *family, struct err *err);
 
 /* How high the lines of a DRAW_HEIGHT are. */
 double cairo_text_height(struct cairo_canvas *cairo, const struct draw_command *command);

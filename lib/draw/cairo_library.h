@@ -21,11 +21,13 @@ struct _cairo;
 struct _cairo_surface;
 struct _cairo_font_options;
 struct _PangoContext;
+struct _PangoFont;
 struct _PangoLayout;
 struct _PangoFontDescription;
 struct _GLogField;
 
 enum {
+    CAIRO_ARGB32 = 0,
     CAIRO_RGB24 = 1,
     CAIRO_CREATION_DATE = 5,
     CAIRO_TITLE = 0,
@@ -87,6 +89,10 @@ typedef unsigned (*cairo_log_writer)(int level, const struct _GLogField *, size_
     F(void, pango_layout_get_size, (struct _PangoLayout *, int *width, int *height))            \
     F(int, pango_layout_get_unknown_glyphs_count, (struct _PangoLayout *))                      \
     F(struct _PangoContext *, pango_layout_get_context, (struct _PangoLayout *))                \
+    F(struct _PangoFont *, pango_context_load_font,                                             \
+      (struct _PangoContext *, const struct _PangoFontDescription *))                           \
+    F(struct _PangoFontDescription *, pango_font_describe, (struct _PangoFont *))               \
+    F(const char *, pango_font_description_get_family, (const struct _PangoFontDescription *))  \
     F(void, pango_context_set_round_glyph_positions, (struct _PangoContext *, int))             \
     F(void, pango_cairo_context_set_font_options,                                               \
       (struct _PangoContext *, const struct _cairo_font_options *))                             \

@@ -77,7 +77,7 @@ enum draw_verb {
     DRAW_TURN_PAGE,
     /* what its process is told besides */
     DRAW_LOAD,
-    DRAW_BEGIN, /* data: the page's title */
+    DRAW_BEGIN, /* data: the page's title, and its font */
     DRAW_END,
 };
 
@@ -86,6 +86,8 @@ enum draw_verb {
 struct draw_command {
     enum draw_verb verb;
     int form; /* of a page: enum drawing_form */
+    long long dpi;
+    bool transparent;
     struct box box;
     struct point at;
     struct colour colour; /* of a box, a pen or letters */
@@ -150,8 +152,8 @@ struct draw_command draw_letters(enum draw_verb verb, const char *text,
 
 /* Pictures as SVG, written by ourselves: texts stay texts, cells stay shapes. Failures stick to the
  * stream. */
-void svg_begin(struct canvas *svg, struct stream *out, double width, double height,
-               const char *title);
+struct drawing_page;
+void svg_begin(struct canvas *svg, struct stream *out, const struct drawing_page *page);
 void svg_end(struct canvas *svg);
 
 #endif

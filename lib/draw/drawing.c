@@ -31,7 +31,16 @@ struct server {
 
 static void begin(struct server *server, const struct draw_command *command)
 {
-    const struct drawing_page page = {command->width, command->height, command->data};
+    const char *title = command->data;
+    const char *font = title + strlen(title) + 1;
+    const struct drawing_page page = {
+        .width = command->width,
+        .height = command->height,
+        .title = title,
+        .font = *font ? font : NULL,
+        .dpi = command->dpi,
+        .transparent = command->transparent,
+    };
     buf_clear(&server->picture);
     server->begun = !cairo_begin(&server->cairo, (enum drawing_form)command->form, &server->picture,
                                  &page, &server->answer.err);
@@ -148,6 +157,26 @@ static int demand(struct drawing *drawing, const struct draw_command *command, s
     return drawing->err.kind ? err_adopt(err, &drawing->err) : 0;
 }
 
+static int demand_page(struct drawing *drawing, const struct drawing_page *page, struct err *err)
+{
+    struct buf texts = {0};
+    buf_bytes(&texts, page->title, strlen(page->title) + 1);
+    buf_text(&texts, page->font ? page->font : "");
+    const struct draw_command command = {
+        .verb = DRAW_BEGIN,
+        .form = (int)drawing->form,
+        .width = page->width,
+        .height = page->height,
+        .dpi = page->dpi,
+        .transparent = page->transparent,
+        .data = texts.bytes,
+        .data_size = texts.size + 1,
+    };
+    int failed = buf_check(&texts, err) || demand(drawing, &command, err);
+    buf_release(&texts);
+    return failed ? -1 : 0;
+}
+
 int drawing_check(struct err *err)
 {
     struct drawing drawing = {0};
@@ -157,21 +186,13 @@ int drawing_check(struct err *err)
 int drawing_begin(struct drawing *drawing, enum drawing_form form, struct stream *out,
                   const struct drawing_page *page, struct err *err)
 {
-    const struct draw_command command = {
-        .verb = DRAW_BEGIN,
-        .form = (int)form,
-        .width = page->width,
-        .height = page->height,
-        .data = page->title,
-        .data_size = strlen(page->title) + 1,
-    };
     *drawing = (struct drawing){.canvas = {send, out}, .form = form};
     if (form == DRAWING_SVG) {
-        svg_begin(&drawing->canvas, out, page->width, page->height, page->title);
+        svg_begin(&drawing->canvas, out, page);
         return 0;
     }
     stream_binary(out);
-    return demand(drawing, &command, err);
+    return demand_page(drawing, page, err);
 }
 
 int drawing_end(struct drawing *drawing, struct err *err)

@@ -4,7 +4,7 @@
  * (drawing_process.h), of which there is one for all pictures.
  *
  *     struct drawing drawing;
- *     struct drawing_page page = {504, 300, "life · Life is short"};
+ *     struct drawing_page page = {.width = 504, .height = 300, .title = "life · Life is short"};
  *     if (drawing_begin(&drawing, DRAWING_PNG, &stream, &page, err)) ...
  *     figure_draw(&figure, &drawing.canvas, err);
  *     if (drawing_end(&drawing, err)) ...
@@ -19,6 +19,9 @@ enum drawing_form { DRAWING_SVG, DRAWING_PNG, DRAWING_PDF };
 struct drawing_page {
     double width, height; /* points */
     const char *title;
+    const char *font; /* a family before all others; NULL: none */
+    long long dpi;    /* of a PNG; 0: as usual */
+    bool transparent; /* no ground */
 };
 
 struct drawing {

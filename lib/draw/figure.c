@@ -6,12 +6,10 @@
 #include "text/label.h"
 #include "write/format.h"
 
-static const double MARGIN = 12;
-static const double TITLE_ROOM = 15;
+static const double MARGIN = 12, PRINT_MARGIN = 1;
 static const double NARROWEST = 252; /* a title needs no picture to have room */
 static const double WIDEST = 504;    /* two columns of a paper */
 static const double SECTION_GAP = 16;
-static const struct lettering title_letters = {.size = 9.5, .colour = {0, 0, 0}, .bold = true};
 static const double BOLD = 1.16; /* wider than the letters that widths are known of */
 
 static bool has_title(const struct style *style)
@@ -32,10 +30,10 @@ static double about_width(const struct report *report, const struct style *style
     static const char gap[] = " ·  · …";
     if (!report->about || style->title)
         return 0;
-    double least = letters_width(model_name(report), title_letters.size) +
-                   letters_width(gap, title_letters.size) +
-                   letters_width(report->about, title_letters.size);
-    double whole = 1 + letters_width(title, title_letters.size); /* room for rounding */
+    double size = type_size(&style->form, TYPE_TITLE);
+    double least = letters_width(model_name(report), size) + letters_width(gap, size) +
+                   letters_width(report->about, size);
+    double whole = 1 + letters_width(title, size); /* room for rounding */
     return fmax(2 * MARGIN + BOLD * least, fmin(2 * MARGIN + BOLD * whole, WIDEST));
 }
 
@@ -57,16 +55,22 @@ void figure_title(struct buf *out, const struct report *report, const struct sty
 static int plan(struct figure *figure, const struct section_sheets *kinds, size_t count,
                 const struct style *style, struct arena *arena, struct err *err)
 {
-    figure->title_room = style->title && !*style->title ? 0 : TITLE_ROOM;
-    figure->width = NARROWEST;
-    figure->height = 2 * MARGIN + figure->title_room;
+    const struct figure_form *form = &style->form;
+    bool untitled = form->untitled || (style->title && !*style->title);
+    figure->form = form;
+    figure->margin = form->width > 0 ? PRINT_MARGIN : MARGIN;
+    figure->title_room = untitled ? 0 : type_line(form, TYPE_TITLE);
+    figure->width = form->width > 0 ? form->width : NARROWEST;
+    figure->height = 2 * figure->margin + figure->title_room;
+    double room = (form->width > 0 ? form->width : WIDEST) - 2 * figure->margin;
     figure->sections = arena_alloc(arena, count, sizeof *figure->sections, err);
     for (size_t i = 0; i < count && figure->sections; i++) {
         struct section *section = &figure->sections[i];
-        if (section_plan(section, &kinds[i], style, arena, err))
+        if (section_plan(section, &kinds[i], style, room, arena, err))
             return -1;
         figure->height += section->height + (i ? SECTION_GAP : 0);
-        figure->width = fmax(figure->width, section->width + 2 * MARGIN);
+        if (form->width <= 0)
+            figure->width = fmax(figure->width, section->width + 2 * MARGIN);
         figure->section_count++;
     }
     return figure->sections ? 0 : -1;
@@ -107,7 +111,8 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
     gather_made(kinds, &count, report);
     if (!figure->title || plan(figure, kinds, count, style, arena, err))
         return -1;
-    figure->width = fmax(figure->width, about_width(report, style, figure->title));
+    if (style->form.width <= 0)
+        figure->width = fmax(figure->width, about_width(report, style, figure->title));
     return 0;
 }
 
@@ -124,11 +129,12 @@ int figure_plan_sheets(struct figure *figure, const char *title, const struct se
 
 int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err)
 {
-    struct point corner = {MARGIN, MARGIN + figure->title_room};
-    struct point title = {MARGIN, MARGIN + title_letters.size - 1};
-    double room = (figure->width - 2 * MARGIN) / BOLD;
+    const struct lettering letters = {.size = type_size(figure->form, TYPE_TITLE), .bold = true};
+    struct point corner = {figure->margin, figure->margin + figure->title_room};
+    struct point title = {figure->margin, figure->margin + letters.size - 1};
+    double room = (figure->width - 2 * figure->margin) / BOLD;
     if (figure->title_room > 0 && *figure->title &&
-        canvas_text_fit(canvas, title, figure->title, room, &title_letters, err))
+        canvas_text_fit(canvas, title, figure->title, room, &letters, err))
         return -1;
     for (size_t i = 0; i < figure->section_count; i++) {
         if (section_draw(&figure->sections[i], canvas, corner, err))
@@ -142,7 +148,14 @@ int figure_write(struct stream *out, enum drawing_form form, const struct figure
                  struct err *err)
 {
     struct drawing drawing;
-    struct drawing_page page = {figure->width, figure->height, figure->title};
+    const struct drawing_page page = {
+        .width = figure->width,
+        .height = figure->height,
+        .title = figure->title,
+        .font = figure->form->font,
+        .dpi = figure->form->dpi,
+        .transparent = figure->form->transparent,
+    };
     if (drawing_begin(&drawing, form, out, &page, err))
         return -1;
     int failed = figure_draw(figure, &drawing.canvas, err);

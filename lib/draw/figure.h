@@ -11,11 +11,12 @@
 
 #include "draw/axis_fit.h"
 #include "draw/drawing.h"
+#include "draw/type_size.h"
 #include "lens/report.h"
 #include "lens/strongest.h"
 #include "write/style.h"
 
-enum { SECTION_NOTES_MAX = 7 };
+enum { SECTION_NOTES_MAX = 32 }; /* lines */
 
 enum section_kind { KIND_MATRIX, KIND_LINES, KIND_OVERLAY, KIND_TEXT, KIND_BARS };
 
@@ -40,9 +41,12 @@ struct section {
     struct tones tones;
     struct ramp ramp;
     struct axis_fit rows, columns;
-    struct box area;      /* of cells or lines, from a panel's corner */
-    double panel_width;   /* from one panel to the next … */
-    double panel_height;  /* … and to the one below */
+    const char *row_title, *column_title, *bar_title; /* NULL: none */
+    double room;                                      /* that it may take across */
+    double head;                                      /* what its subtitle takes */
+    struct box area;                                  /* of cells or lines, from a panel's corner */
+    double panel_width;                               /* from one panel to the next … */
+    double panel_height;                              /* … and to the one below */
     double left, top;     /* room for what stands beside and above all panels */
     double foot;          /* where the scale stands, below them */
     double width, height; /* of all, with titles and the scale */
@@ -60,6 +64,8 @@ struct figure {
     struct section *sections;
     size_t section_count;
     double width, height; /* points */
+    double margin;
+    const struct figure_form *form;
 };
 
 /* Append the title: the one that was given, where it is not empty; else the model's name and the
@@ -91,9 +97,17 @@ void figure_begin_page(struct stream *out, const char *title);
 int section_gather(struct section_sheets *what, const struct report *report, enum site site,
                    struct arena *arena, struct err *err);
 
-/* Lay out sheets that live as long as the section, in memory of the arena. */
+/* Lay out sheets that live as long as the section, in memory of the arena; `room` is what it may
+ * take across. */
 int section_plan(struct section *section, const struct section_sheets *what,
-                 const struct style *style, struct arena *arena, struct err *err);
+                 const struct style *style, double room, struct arena *arena, struct err *err);
+
+/* All measures of a section whose sheets, kind, tones and titles are known, but for those of its
+ * foot (section_fit.c). */
+void section_fit(struct section *section);
+
+/* Where widths are those of a paper: nothing may be wider, and no pixel counts. */
+bool section_is_printed(const struct section *section);
 
 int section_draw(const struct section *section, struct canvas *canvas, struct point corner,
                  struct err *err);
@@ -119,7 +133,7 @@ int panel_draw(const struct section *section, size_t index, struct canvas *canva
 /* A sheet's rows as a text of lines that are so wide, each on the colour of its number; how high
  * that is. */
 void running_text_draw(const struct section *section, struct canvas *canvas, struct point corner);
-double running_text_height(const struct sheet *sheet, double room);
+double running_text_height(const struct section *section, double room);
 
 /* The strongest numbers of a section as bars on either side of 0 (bars.c). */
 int bars_fit(struct section *section, struct arena *arena, struct err *err);
@@ -130,9 +144,15 @@ int bars_draw(const struct section *section, struct canvas *canvas, struct point
  * they get. */
 bool panel_has_numbers(const struct section *section, int *decimals);
 
+/* Lines of notes below all else (section_notes.c): made when all but these is known. */
+int section_notes_make(struct section *section, struct arena *arena, struct err *err);
+double section_notes_height(const struct section *section);
+void section_notes_draw(const struct section *section, struct canvas *canvas, struct point corner);
+
 /* What stands below: which colour is which number, or which head, and what else one must know; fit
  * it to a section whose other measures are known. */
 int scale_bar_fit(struct section *section, struct arena *arena, struct err *err);
-void scale_bar_draw(const struct section *section, struct canvas *canvas, struct point corner);
+int scale_bar_draw(const struct section *section, struct canvas *canvas, struct point corner,
+                   struct err *err);
 
 #endif

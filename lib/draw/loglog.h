@@ -5,7 +5,7 @@
  *     struct loglog_panel panels[] = {{"time", lines, 3, tick_label}};
  *     struct loglog plot = {"attention", "tokens", x, 5, panels, 1};
  *     loglog_fit(&plot);
- *     svg_begin(&svg, out, plot.width, plot.height, plot.title);
+ *     svg_begin(&svg, out, &page);
  *     if (loglog_draw(&plot, &svg.canvas, err)) ...
  */
 #ifndef ATTN_DRAW_LOGLOG_H

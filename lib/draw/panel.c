@@ -50,9 +50,9 @@ int cells_make(struct cells *cells, const struct sheet *sheet, const struct tone
 
 enum { NUMBER_BYTES = 64 }; /* the longest float32 with its decimals has 45 */
 
-static const double NUMBER_SIZE = 6;
-static const double TEXT_LEAST = 14; /* a narrower cell has no room for words */
-static const double HATCHED = 60;    /* in smaller pictures a hatching would be all one sees */
+static const double NUMBER_LEAST = 5; /* in print, where the figure's letters have no room */
+static const double TEXT_LEAST = 14;  /* a narrower cell has no room for words */
+static const double HATCHED = 60;     /* in smaller pictures a hatching would be all one sees */
 static const uint32_t EMPTY = 0xececec;
 static const double CAP = 0.36; /* half the height of a digit, of its size */
 
@@ -61,18 +61,22 @@ static void write_number(char text[NUMBER_BYTES], float value, int decimals)
     snprintf(text, NUMBER_BYTES, "%.*f", decimals, num_shown((double)value, decimals));
 }
 
-/* The widest number is the lowest or the highest. */
-static bool fits(const struct section *section, int decimals)
+/* The size of letters at which the widest number, the lowest or the highest, has room; 0: none. */
+static double number_size(const struct section *section, int decimals)
 {
+    double most = type_size(&section->style->form, TYPE_NUMBER);
+    double least = fmin(most, section_is_printed(section) ? NUMBER_LEAST : most);
+    double size = fmin(most, section->rows.pitch - 3);
     if (section->sheets->texts)
-        return TEXT_LEAST <= section->columns.pitch && NUMBER_SIZE + 3 <= section->rows.pitch;
+        return TEXT_LEAST <= section->columns.pitch && size >= least ? size : 0;
     char low[NUMBER_BYTES];
     char high[NUMBER_BYTES];
     struct extent extent = section->tones.found;
     write_number(low, extent.low, decimals);
     write_number(high, extent.high, decimals);
-    double width = fmax(letters_width(low, NUMBER_SIZE), letters_width(high, NUMBER_SIZE));
-    return width + 2.5 <= section->columns.pitch && NUMBER_SIZE + 3 <= section->rows.pitch;
+    double width = fmax(letters_width(low, 1), letters_width(high, 1));
+    size = fmin(size, (section->columns.pitch - 2.5) / width);
+    return size >= least ? size : 0;
 }
 
 /* Two decimals, fewer of large numbers; none where they do not fit or would all look like 0. */
@@ -84,7 +88,7 @@ bool panel_has_numbers(const struct section *section, int *decimals)
     *decimals = section->sheets->whole ? 0 : largest < 10 ? 2 : largest < 100 ? 1 : 0;
     bool tells = section->sheets->texts || largest >= 0.1f || largest == 0;
     return single && section->style->cells != CELLS_HEAT && extent.low <= extent.high && tells &&
-           fits(section, *decimals);
+           number_size(section, *decimals) > 0;
 }
 
 static int draw_numbers(const struct section *section, const struct sheet *sheet,
@@ -92,16 +96,17 @@ static int draw_numbers(const struct section *section, const struct sheet *sheet
                         struct err *err)
 {
     int decimals = 0;
-    struct lettering lettering = {.size = NUMBER_SIZE, .anchor = ANCHOR_MIDDLE};
+    struct lettering lettering = {.anchor = ANCHOR_MIDDLE};
     bool heat = section->style->cells != CELLS_NUMBERS;
     char text[NUMBER_BYTES];
     panel_has_numbers(section, &decimals);
+    lettering.size = number_size(section, decimals);
     for (size_t r = 0; r < sheet->rows.size; r++) {
         for (size_t c = 0; c < sheet->columns.size && !sheet_hides(sheet, r, c); c++) {
             unsigned level = cells->levels[r * cells->columns + c];
             struct point at = {area.x + section->columns.pitch * ((double)c + 0.5),
                                area.y + section->rows.pitch * ((double)r + 0.5) +
-                                   CAP * NUMBER_SIZE};
+                                   CAP * lettering.size};
             if (level == 0)
                 continue;
             lettering.colour =
@@ -210,7 +215,12 @@ static int draw_all_lines(const struct section *section, const struct sheet *she
 
 enum { NAME_BYTES = 64 };
 
-static const struct lettering panel_name = {.size = 7, .colour = {0x11, 0x11, 0x11}};
+static struct lettering letters_of_name(const struct section *section)
+{
+    return (struct lettering){.size = type_size(&section->style->form, TYPE_NAME),
+                              .colour = {0x11, 0x11, 0x11}};
+}
+
 static const struct pen panel_border = {{0xbb, 0xbb, 0xbb}, 0.5, 1};
 static const double NAME_GAP = 3;
 
@@ -241,8 +251,12 @@ static void name_panel(char name[NAME_BYTES], const struct section *section,
                        const struct sheet *sheet)
 {
     bool heads = section->layers == 1 && section->kind != KIND_OVERLAY;
-    int size = snprintf(name, NAME_BYTES, heads ? "head %d" : "layer %d",
-                        heads ? sheet->head : sheet->layer);
+    int number = heads ? sheet->head : sheet->layer;
+    int size = snprintf(name, NAME_BYTES, heads ? "head %d" : "layer %d", number);
+    double room = section->panel_width - NAME_GAP;
+    if (section_is_printed(section) &&
+        letters_width(name, type_size(&section->style->form, TYPE_NAME)) > room)
+        size = snprintf(name, NAME_BYTES, "%d", number);
     struct extent extent = extent_of_sheet(sheet);
     if (section->style->range == RANGE_HEAD && section->kind != KIND_OVERLAY && size > 0)
         snprintf(name + size, (size_t)(NAME_BYTES - size), " · up to %.2g",
@@ -254,13 +268,15 @@ static int draw_name(const struct section *section, const struct spot *spot, con
                      struct canvas *canvas, struct err *err)
 {
     char name[NAME_BYTES];
+    const struct lettering letters = letters_of_name(section);
+    double room = section->panel_width - NAME_GAP;
     bool labelled = spot->row == 0 && section->kind == KIND_MATRIX;
     double y = spot->area.y - (labelled ? section->columns.room : 0) - NAME_GAP;
     name_panel(name, section, spot->sheet);
     if (given && !*given)
         return 0;
     return canvas_text_fit(canvas, (struct point){spot->area.x, y}, given ? given : name,
-                           given ? section->panel_width - NAME_GAP : 1e9, &panel_name, err);
+                           given || section_is_printed(section) ? room : 1e9, &letters, err);
 }
 
 /* The numbers of heads above the first row, those of layers beside the first column. */
@@ -268,18 +284,22 @@ static void draw_names_of_grid(const struct section *section, const struct spot 
                                struct canvas *canvas)
 {
     char name[NAME_BYTES];
-    struct lettering lettering = panel_name;
+    struct lettering lettering = letters_of_name(section);
     struct box area = spot->area;
     lettering.anchor = ANCHOR_MIDDLE;
     if (spot->row == 0) {
         double labels = section->kind == KIND_MATRIX ? section->columns.room : 0;
-        snprintf(name, sizeof name, spot->column ? "%d" : "head %d", spot->sheet->head);
+        bool whole = !spot->column && (!section_is_printed(section) ||
+                                       letters_width("head 0", lettering.size) <= area.width);
+        snprintf(name, sizeof name, whole ? "head %d" : "%d", spot->sheet->head);
         canvas_text(canvas, (struct point){area.x + area.width / 2, area.y - labels - NAME_GAP},
                     name, &lettering);
     }
     if (spot->column == 0) {
+        bool whole = !spot->row && (!section_is_printed(section) ||
+                                    letters_width("layer 0", lettering.size) <= area.height);
         lettering.turn = -90;
-        snprintf(name, sizeof name, spot->row ? "%d" : "layer %d", spot->sheet->layer);
+        snprintf(name, sizeof name, whole ? "layer %d" : "%d", spot->sheet->layer);
         canvas_text(
             canvas,
             (struct point){area.x - section->rows.room - NAME_GAP, area.y + area.height / 2}, name,

@@ -8,43 +8,9 @@
 enum { TICKS_MAX = 7, NUMBER_BYTES = 32, STEPS = 64 };
 
 static const double BAR_WIDTH = 138, BAR_HEIGHT = 6;
-static const double TICK = 2, TICK_ROOM = 9;
-static const double NOTE_ROOM = 9;
-static const struct lettering number = {.size = 6, .colour = {0x33, 0x33, 0x33}};
-static const struct lettering note = {.size = 6, .colour = {0x66, 0x66, 0x66}};
+static const double BAR_SHARE = 0.6; /* the most of a printed width; its title has the rest */
+static const double TICK = 2;
 static const struct pen edge = {{0x99, 0x99, 0x99}, 0.4, 1};
-
-/* --- notes ------------------------------------------------------------------------------------ */
-
-/* What must be said besides, a line each. */
-static int write_notes(struct section *section, struct arena *arena, struct err *err)
-{
-    size_t rows = section->rows.step;
-    size_t columns = section->columns.step;
-    bool lines = section->kind == KIND_LINES || section->kind == KIND_OVERLAY;
-    bool wanted = section->style->cells == CELLS_NUMBERS || section->style->cells == CELLS_BOTH;
-    int decimals = 0;
-    const char **next = section->notes;
-    if (section->note)
-        *next++ = section->note;
-    if (section->style->range == RANGE_HEAD && section->panels > 1)
-        *next++ = "every head has its own range";
-    if (section->style->range == RANGE_ROW)
-        *next++ = "every row has its own range";
-    if ((rows > 1 || columns > 1) &&
-        !(*next++ = arena_format(arena, err, "a %s stands for the largest of %zu × %zu numbers",
-                                 lines ? "line" : "cell", rows, columns)))
-        return -1;
-    if (wanted && !lines && !panel_has_numbers(section, &decimals))
-        *next++ = "the cells have no room for numbers";
-    if (lines && !(*next++ = arena_format(arena, err, "no line below %.0f %% of the highest",
-                                          100 * PANEL_LINES_LEAST)))
-        return -1;
-    if (section->first_hidden)
-        *next++ = "the first token is hidden";
-    section->note_count = (size_t)(next - section->notes);
-    return 0;
-}
 
 /* --- the scale -------------------------------------------------------------------------------- */
 
@@ -92,19 +58,32 @@ static struct ticks choose_ticks(const struct tone *tone)
     return ticks;
 }
 
-static void draw_tick(struct canvas *canvas, struct box bar, double share, const char *text)
+static struct lettering letters_of(const struct section *section)
 {
-    struct lettering lettering = number;
+    return (struct lettering){.size = type_size(&section->style->form, TYPE_NUMBER),
+                              .colour = {0x33, 0x33, 0x33}};
+}
+
+static double line_of(const struct section *section)
+{
+    return type_line(&section->style->form, TYPE_NUMBER);
+}
+
+static void draw_tick(const struct section *section, struct canvas *canvas, struct box bar,
+                      double share, const char *text)
+{
+    struct lettering lettering = letters_of(section);
     double x = bar.x + share * bar.width;
     double below = bar.y + bar.height;
     struct stroke stroke = {{x, below}, {x, below + TICK}};
     lettering.anchor = ANCHOR_MIDDLE;
     canvas_strokes(canvas, &stroke, 1, &edge);
-    canvas_text(canvas, (struct point){x, below + TICK_ROOM}, text, &lettering);
+    canvas_text(canvas, (struct point){x, below + line_of(section)}, text, &lettering);
 }
 
 /* The numbers below a bar, and where they stand: one that would touch another is left out. */
 struct tick_row {
+    const struct section *section;
     struct canvas *canvas;
     struct box bar;
     double taken[2 * TICKS_MAX + 2][2];
@@ -114,8 +93,8 @@ struct tick_row {
 static void put_tick(struct tick_row *row, double share, const char *sign, float value)
 {
     char text[NUMBER_BYTES];
-    snprintf(text, sizeof text, "%s%g", sign, (double)value);
-    double half = letters_width(text, number.size) / 2 + 1.5;
+    snprintf(text, sizeof text, "%s%.3g", sign, (double)value);
+    double half = letters_width(text, type_size(&row->section->style->form, TYPE_NUMBER)) / 2 + 1.5;
     double from = share * row->bar.width - half;
     double to = from + 2 * half;
     for (size_t i = 0; i < row->count; i++)
@@ -123,18 +102,19 @@ static void put_tick(struct tick_row *row, double share, const char *sign, float
             return;
     row->taken[row->count][0] = from;
     row->taken[row->count++][1] = to;
-    draw_tick(row->canvas, row->bar, share, text);
+    draw_tick(row->section, row->canvas, row->bar, share, text);
 }
 
-/* An end that stands for what lies beyond it, too, says so. */
-static void draw_ticks(const struct tones *tones, struct canvas *canvas, struct box bar)
+/* Both ends have their numbers; one that stands for what lies beyond it, too, says so. */
+static void draw_ticks(const struct section *section, struct canvas *canvas, struct box bar)
 {
+    const struct tones *tones = &section->tones;
     struct ticks ticks = choose_ticks(&tones->whole);
     struct extent ends = tone_ends(&tones->whole);
-    struct tick_row row = {.canvas = canvas, .bar = bar};
-    if (*tones_below(tones))
+    struct tick_row row = {.section = section, .canvas = canvas, .bar = bar};
+    if (ticks.count && (ends.low < 0 || *tones_below(tones)))
         put_tick(&row, 0, tones_below(tones), ends.low);
-    if (*tones_above(tones))
+    if (ticks.count)
         put_tick(&row, 1, tones_above(tones), ends.high);
     for (size_t i = 0; i < ticks.count; i++)
         put_tick(&row, (double)tone_share(&tones->whole, ticks.values[i]), "", ticks.values[i]);
@@ -147,9 +127,9 @@ static void draw_ends(const struct section *section, struct canvas *canvas, stru
     const char *high =
         section->style->range == RANGE_ROW ? "highest of the row" : "highest of the head";
     if (two_sided)
-        draw_tick(canvas, bar, 0.5, "0");
-    draw_tick(canvas, bar, two_sided ? 1 : 0, two_sided ? "largest" : "0");
-    draw_tick(canvas, bar, two_sided ? 0 : 1, two_sided ? "-largest" : high);
+        draw_tick(section, canvas, bar, 0.5, "0");
+    draw_tick(section, canvas, bar, two_sided ? 1 : 0, two_sided ? "largest" : "0");
+    draw_tick(section, canvas, bar, two_sided ? 0 : 1, two_sided ? "-largest" : high);
 }
 
 static void draw_bar(const struct section *section, struct canvas *canvas, struct box bar)
@@ -165,30 +145,37 @@ static void draw_bar(const struct section *section, struct canvas *canvas, struc
     if (own_ranges)
         draw_ends(section, canvas, bar);
     else
-        draw_ticks(&section->tones, canvas, bar);
+        draw_ticks(section, canvas, bar);
 }
 
 /* --- the heads of an overlay ------------------------------------------------------------------ */
 
-static const double LEGEND_PITCH = 42, LEGEND_MARK = 6;
+static const double LEGEND_PITCH = 7; /* in sizes of letters, as are these */
+static const double LEGEND_MARK = 1;
+
+static double legend_pitch(const struct section *section)
+{
+    return LEGEND_PITCH * type_size(&section->style->form, TYPE_NUMBER);
+}
 
 static size_t legend_across(const struct section *section)
 {
-    return num_min((size_t)(section->width / LEGEND_PITCH), section->heads);
+    double width = section_is_printed(section) ? section->room : section->width;
+    return num_min(num_max((size_t)(width / legend_pitch(section)), 1), section->heads);
 }
 
 static void draw_legend(const struct section *section, struct canvas *canvas, struct point corner)
 {
+    const struct lettering letters = letters_of(section);
     size_t across = legend_across(section);
+    double mark = LEGEND_MARK * letters.size;
     for (size_t i = 0; i < section->heads; i++) {
         char name[NUMBER_BYTES];
-        double x = corner.x + LEGEND_PITCH * (double)(i % across);
-        double y = corner.y + NOTE_ROOM * (double)(i / across);
+        double x = corner.x + legend_pitch(section) * (double)(i % across);
+        double y = corner.y + line_of(section) * (double)(i / across);
         snprintf(name, sizeof name, "head %d", section->sheets[i].head);
-        canvas_rect(canvas, (struct box){x, y, LEGEND_MARK, LEGEND_MARK},
-                    palette_line(i, section->heads));
-        canvas_text(canvas, (struct point){x + LEGEND_MARK + 3, y + LEGEND_MARK - 0.5}, name,
-                    &number);
+        canvas_rect(canvas, (struct box){x, y, mark, mark}, palette_line(i, section->heads));
+        canvas_text(canvas, (struct point){x + mark + 3, y + mark - 0.5}, name, &letters);
     }
 }
 
@@ -204,30 +191,55 @@ static double height_of_scale(const struct section *section)
 {
     size_t across = legend_across(section);
     if (section->kind == KIND_OVERLAY)
-        return NOTE_ROOM * (double)((section->heads + across - 1) / across);
-    return has_bar(section) ? BAR_HEIGHT + TICK_ROOM + 1 : 0;
+        return line_of(section) * (double)((section->heads + across - 1) / across);
+    return has_bar(section) ? BAR_HEIGHT + line_of(section) + 1 : 0;
 }
 
 int scale_bar_fit(struct section *section, struct arena *arena, struct err *err)
 {
-    if (write_notes(section, arena, err))
+    double size = type_size(&section->style->form, TYPE_NUMBER);
+    if (section_notes_make(section, arena, err))
         return -1;
-    if (section->note) /* the others are short */
-        section->width = fmax(section->width, letters_width(section->note, note.size));
-    double height = height_of_scale(section) + NOTE_ROOM * (double)section->note_count + 3;
+    if (section->bar_title && has_bar(section) && !section_is_printed(section))
+        section->width = fmax(section->width, section->left + BAR_WIDTH + 2 * size +
+                                                  letters_width(section->bar_title, size));
+    double height = height_of_scale(section) + section_notes_height(section) + 3;
     section->height = section->foot + height;
     return 0;
 }
 
-void scale_bar_draw(const struct section *section, struct canvas *canvas, struct point corner)
+/* Beside the bar, on a line with its numbers' upper ends. */
+static int draw_title(const struct section *section, struct canvas *canvas, struct box bar,
+                      struct err *err)
 {
-    double y = corner.y + height_of_scale(section);
-    struct box bar = {corner.x + section->left, corner.y, BAR_WIDTH, BAR_HEIGHT};
-    if (section->kind == KIND_OVERLAY)
+    const struct lettering letters = letters_of(section);
+    double x = bar.x + bar.width + 2 * letters.size; /* clear of the last number */
+    double room = section->room - section->left - bar.width - 2 * letters.size;
+    struct point at = {x, bar.y + bar.height};
+    return section->bar_title && room > 2 * letters.size
+               ? canvas_text_fit(canvas, at, section->bar_title, room, &letters, err)
+               : 0;
+}
+
+static struct box place_bar(const struct section *section, struct point corner)
+{
+    double share = BAR_SHARE * (section->room - section->left);
+    double width = section_is_printed(section) ? fmin(BAR_WIDTH, share) : BAR_WIDTH;
+    return (struct box){corner.x + section->left, corner.y, width, BAR_HEIGHT};
+}
+
+int scale_bar_draw(const struct section *section, struct canvas *canvas, struct point corner,
+                   struct err *err)
+{
+    struct box bar = place_bar(section, corner);
+    int failed = 0;
+    if (section->kind == KIND_OVERLAY) {
         draw_legend(section, canvas, corner);
-    else if (has_bar(section))
+    } else if (has_bar(section)) {
         draw_bar(section, canvas, bar);
-    for (size_t i = 0; i < section->note_count; i++)
-        canvas_text(canvas, (struct point){corner.x, y + NOTE_ROOM * (double)(i + 1)},
-                    section->notes[i], &note);
+        failed = draw_title(section, canvas, bar, err);
+    }
+    section_notes_draw(section, canvas,
+                       (struct point){corner.x, corner.y + height_of_scale(section)});
+    return failed;
 }

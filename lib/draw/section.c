@@ -44,173 +44,17 @@ static enum section_kind choose_kind(const struct section *section)
     return view == VIEW_OVERLAY && section->heads > 1 ? KIND_OVERLAY : KIND_LINES;
 }
 
-/* --- how panels are arranged ------------------------------------------------------------------ */
-
-static const double PAGE = 480; /* points across: two columns of a paper, without the margin */
-static const double TALLEST = 520;
-static const double NARROWEST = 228;
-static const double SUBTITLE = 15;
-static const double FOOT_GAP = 2;
-static const double PANEL_TITLE = 11.25;
-static const double NAME_SIZE = 7;       /* of letters, in the name of a panel */
-static const double LAYER_NAMES = 15.75; /* beside a row of panels, and above a column of them */
-static const double HEAD_NAMES = 11.25;
-static const double GAP = 9, GAP_OF_MANY = 4.875, MANY = 8; /* between panels */
-static const double LINES_ALONE = 150, LINES_LARGEST = 11;
-static const double CELL_LARGEST = 25, ROW_LARGEST = 15, TEXT_LARGEST = 44;
-static const double LABELS_ALONE = 110, LABELS_OF_MANY = 56; /* the most room for labels */
-static const double LABELLED = 6.25;    /* the smallest pitch at which every place has a label */
-static const double LABELLED_AXIS = 84; /* a shorter one has all its labels, or none */
-
-/* So many in a row that the whole is a bit wider than high, and its last row as full as can be. */
-static size_t choose_across(size_t panels)
+bool section_is_printed(const struct section *section)
 {
-    size_t first = (size_t)ceil(sqrt((double)panels));
-    size_t best = panels;
-    size_t least = panels;
-    if (panels <= 4)
-        return panels;
-    for (size_t across = first; across <= first + first / 2; across++) {
-        size_t blanks = (across - panels % across) % across;
-        if (blanks < least) {
-            least = blanks;
-            best = across;
-        }
-    }
-    return best;
+    return section->style->form.width > 0;
 }
 
-/* --- how large things are --------------------------------------------------------------------- */
-
-static double gap_of(const struct section *section)
+static double line_of(const struct section *section, enum type_kind kind)
 {
-    return (double)section->across > MANY ? GAP_OF_MANY : GAP;
-}
-
-/* What a panel may take across, when so much is taken by what stands beside all of them. */
-static double panel_share(const struct section *section, double beside)
-{
-    return (PAGE - beside) / (double)section->across - gap_of(section);
-}
-
-/* Cells of queries and keys are square, lines of both as far apart: they share their steps. */
-static void fit(struct section *section, double across)
-{
-    size_t rows = section->sheets->rows.size;
-    size_t columns = section->sheets->columns.size;
-    size_t most = rows > columns ? rows : columns;
-    bool square = strcmp(section->sheets->columns.name, "key") == 0;
-    /* panels that stand in one row may be as high as their labels need */
-    double tallest = section->panels == 1 ? TALLEST
-                     : section->panels > section->across
-                         ? across
-                         : fmin(fmax(LABELLED * (double)rows, across), TALLEST);
-    if (section->kind == KIND_MATRIX && !square) {
-        double largest = section->sheets->texts ? TEXT_LARGEST : CELL_LARGEST;
-        section->columns = axis_fit_cells(columns, across, largest);
-        section->rows = axis_fit_cells(rows, tallest, ROW_LARGEST);
-        return;
-    }
-    section->rows = section->kind == KIND_MATRIX ? axis_fit_cells(most, across, CELL_LARGEST)
-                                                 : axis_fit_cells(most, tallest, LINES_LARGEST);
-    section->columns = section->rows;
-    section->rows.cells = cells_count(rows, section->rows.step);
-    section->columns.cells = cells_count(columns, section->columns.step);
-}
-
-/* In small panels only where all have room; in larger ones every few. */
-static bool has_labels(const struct section *section, const struct axis_fit *fit)
-{
-    return section->panels == 1 || fit->pitch >= LABELLED || axis_fit_length(fit) >= LABELLED_AXIS;
-}
-
-static void fit_labels(struct section *section)
-{
-    const struct sheet *sheet = section->sheets;
-    double room = section->panels == 1 ? LABELS_ALONE : LABELS_OF_MANY;
-    if (has_labels(section, &section->rows))
-        axis_fit_rows(&section->rows, &sheet->rows, room);
-    if (!has_labels(section, &section->columns))
-        return;
-    if (section->kind == KIND_MATRIX)
-        axis_fit_columns(&section->columns, &sheet->columns, room);
-    else
-        axis_fit_rows(&section->columns, &sheet->columns, room);
-}
-
-/* What labels take at the right of the last panel. */
-static double right_room(const struct section *section)
-{
-    return section->kind == KIND_MATRIX ? section->columns.over : section->columns.room;
-}
-
-/* Labels take room from panels, and small panels lose their labels: twice is enough. */
-static void measure_panels(struct section *section)
-{
-    double names = section->by_layer ? LAYER_NAMES : 0;
-    double share = panel_share(section, names);
-    fit(section, share);
-    fit_labels(section);
-    share = panel_share(section, names + axis_fit_snap(section->rows.room) + right_room(section));
-    fit(section, share);
-    fit_labels(section);
-    section->area.width = section->kind == KIND_MATRIX ? axis_fit_length(&section->columns)
-                          : section->panels == 1       ? LINES_ALONE
-                                                       : share;
-    section->area.height =
-        fmax(axis_fit_length(&section->rows),
-             section->kind == KIND_MATRIX ? 0 : axis_fit_length(&section->columns));
-}
-
-/* From one panel to the next: names have room, as far as all panels fit into the page. */
-static double panel_step(const struct section *section)
-{
-    double step = section->area.width + gap_of(section);
-    double widest = 0;
-    for (size_t i = 0; section->names && i < section->panels; i++)
-        widest = fmax(widest, letters_width(section->names[i], NAME_SIZE) + gap_of(section));
-    double most = (PAGE - axis_fit_snap(section->rows.room)) / (double)section->across;
-    return fmax(step, fmin(widest, most));
-}
-
-/* Lines of a text, as wide as the page. */
-static void fit_text(struct section *section)
-{
-    section->panels = section->across = 1;
-    section->rows.step = section->columns.step = 1;
-    section->width = section->area.width = PAGE;
-    section->area.height = running_text_height(section->sheets, PAGE);
-    section->top = SUBTITLE;
-    section->foot = section->top + section->area.height + GAP_OF_MANY;
-}
-
-/* All measures of a section whose sheets, kind and tones are known: as wide as two columns of a
- * paper at most, cells of one measure everywhere, labels where they can be read. */
-static void fit_section(struct section *section)
-{
-    size_t heads = section->kind == KIND_OVERLAY ? 1 : section->heads;
-    section->panels = section->layers * heads;
-    section->by_layer = section->layers > 1 && heads > 1;
-    section->across = section->by_layer ? heads : choose_across(section->panels);
-    measure_panels(section);
-    bool named = section->panels > 1 && !section->by_layer;
-    bool matrix = section->kind == KIND_MATRIX;
-    size_t down = (section->panels + section->across - 1) / section->across;
-    section->left = axis_fit_snap(section->rows.room) + (section->by_layer ? LAYER_NAMES : 0);
-    section->top = SUBTITLE + (matrix ? axis_fit_snap(section->columns.room) : 0) +
-                   (section->by_layer ? HEAD_NAMES : 0);
-    section->area.y = named ? PANEL_TITLE : 0;
-    section->panel_width = panel_step(section);
-    section->panel_height = section->area.y + section->area.height + gap_of(section);
-    section->width =
-        section->left + (double)section->across * section->panel_width + right_room(section);
-    section->width = fmax(section->width, NARROWEST);
-    section->foot = section->top + (double)down * section->panel_height + FOOT_GAP;
+    return type_line(&section->style->form, kind);
 }
 
 /* --- what it is called ------------------------------------------------------------------------ */
-
-static const struct lettering subtitle = {.size = 7.5, .colour = {0x55, 0x55, 0x55}};
 
 static void add_part(struct buf *text, const char *part)
 {
@@ -248,9 +92,34 @@ static void describe(struct buf *text, const struct section *section, const char
         buf_format(text, ", colours: %s", sheet->beside_texts);
 }
 
-int section_plan(struct section *section, const struct section_sheets *what,
-                 const struct style *style, struct arena *arena, struct err *err)
+/* A title that is wanted; that is not, as the subtitle says it; and where there is no subtitle. */
+static const char *choose_title(const struct section *section, const char *given, const char *usual)
 {
+    if (given)
+        return *given ? given : NULL;
+    return section->style->form.untitled ? usual : NULL;
+}
+
+static void name_axes(struct section *section)
+{
+    const struct figure_form *form = &section->style->form;
+    const struct sheet *sheet = section->sheets;
+    bool has_axes = section->kind != KIND_BARS && section->kind != KIND_TEXT;
+    if (has_axes) {
+        section->row_title = choose_title(section, form->row_title, sheet->rows.name);
+        section->column_title = choose_title(section, form->column_title, sheet->columns.name);
+    }
+    section->bar_title = sheet->tensor;
+    if (section->kind == KIND_TEXT)
+        section->bar_title = sheet->columns.labels[0].text;
+    if (form->bar_title)
+        section->bar_title = *form->bar_title ? form->bar_title : NULL;
+}
+
+int section_plan(struct section *section, const struct section_sheets *what,
+                 const struct style *style, double room, struct arena *arena, struct err *err)
+{
+    const struct figure_form *form = &style->form;
     struct buf text = {0};
     *section = (struct section){
         .style = style,
@@ -260,14 +129,15 @@ int section_plan(struct section *section, const struct section_sheets *what,
         .names = what->names,
         .note = what->note,
         .first_hidden = what->first_hidden,
+        .room = room,
+        .head = form->untitled ? 0 : type_line(form, TYPE_SUBTITLE),
     };
     section->tones = tones_make(section->sheets, section->layers * section->heads, style, false);
     ramp_make(&section->ramp, section->tones.palette);
     section->kind = choose_kind(section);
-    if (section->kind == KIND_TEXT)
-        fit_text(section);
-    else if (section->kind != KIND_BARS)
-        fit_section(section);
+    name_axes(section);
+    if (section->kind != KIND_BARS)
+        section_fit(section);
     if (section->kind == KIND_BARS ? bars_fit(section, arena, err)
                                    : scale_bar_fit(section, arena, err))
         return -1;
@@ -276,24 +146,62 @@ int section_plan(struct section *section, const struct section_sheets *what,
     section->subtitle = buf_keep(&text, arena, err);
     if (!section->subtitle)
         return -1;
-    section->width = fmax(section->width, letters_width(section->subtitle, subtitle.size));
+    if (!section_is_printed(section) && !form->untitled)
+        section->width =
+            fmax(section->width, letters_width(section->subtitle, type_size(form, TYPE_SUBTITLE)));
     return 0;
 }
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
+/* Along the left of all panels; above them, or where columns have lines along their right. */
+static int draw_axis_titles(const struct section *section, struct canvas *canvas,
+                            struct point corner, struct err *err)
+{
+    double line = line_of(section, TYPE_NAME);
+    double size = type_size(&section->style->form, TYPE_NAME);
+    size_t down = (section->panels + section->across - 1) / section->across;
+    double width = section->area.width + section->panel_width * (double)(section->across - 1);
+    double first = corner.y + section->top + section->area.y;
+    double height = section->area.height + section->panel_height * (double)(down - 1);
+    struct lettering letters = {
+        .size = size, .colour = {0x11, 0x11, 0x11}, .anchor = ANCHOR_MIDDLE, .turn = -90};
+    struct point left = {corner.x + size, first + height / 2};
+    struct point above = {corner.x + section->left + width / 2, corner.y + section->head + size};
+    struct point right = {corner.x + section->left + width + section->columns.room + line - 2,
+                          left.y};
+    bool matrix = section->kind == KIND_MATRIX;
+    if (section->row_title &&
+        canvas_text_fit(canvas, left, section->row_title, height, &letters, err))
+        return -1;
+    letters.turn = matrix ? 0 : -90;
+    return section->column_title
+               ? canvas_text_fit(canvas, matrix ? above : right, section->column_title,
+                                 matrix ? width : height, &letters, err)
+               : 0;
+}
+
 int section_draw(const struct section *section, struct canvas *canvas, struct point corner,
                  struct err *err)
 {
-    canvas_text(canvas, (struct point){corner.x, corner.y + subtitle.size}, section->subtitle,
-                &subtitle);
+    const struct figure_form *form = &section->style->form;
+    const struct lettering letters = {.size = type_size(form, TYPE_SUBTITLE),
+                                      .colour = {0x55, 0x55, 0x55}};
+    double room = section_is_printed(section) ? section->room : 1e9;
+    if (!form->untitled &&
+        canvas_text_fit(canvas, (struct point){corner.x, corner.y + letters.size},
+                        section->subtitle, room, &letters, err))
+        return -1;
     if (section->kind == KIND_BARS)
-        return bars_draw(section, canvas, (struct point){corner.x, corner.y + SUBTITLE}, err);
+        return bars_draw(section, canvas, (struct point){corner.x, corner.y + section->head}, err);
     if (section->kind == KIND_TEXT)
         running_text_draw(section, canvas, (struct point){corner.x, corner.y + section->top});
     for (size_t i = 0; section->kind != KIND_TEXT && i < section->panels; i++)
         if (panel_draw(section, i, canvas, corner, err))
             return -1;
-    scale_bar_draw(section, canvas, (struct point){corner.x, corner.y + section->foot});
-    return 0;
+    return draw_axis_titles(section, canvas, corner, err) ||
+                   scale_bar_draw(section, canvas,
+                                  (struct point){corner.x, corner.y + section->foot}, err)
+               ? -1
+               : 0;
 }

@@ -1,4 +1,4 @@
-#include "draw/canvas.h"
+#include "draw/drawing.h"
 
 #include <math.h>
 #include <string.h>
@@ -60,6 +60,17 @@ static void put_text(struct stream *out, const char *text)
             stream_bytes(out, text + at, length);
         at += length ? length : 1;
     }
+}
+
+/* A family in front of all others, in the quotes of CSS within those of XML. */
+static void put_fonts(struct stream *out, const char *font)
+{
+    if (font) {
+        stream_char(out, '\'');
+        put_text(out, font); /* without quotes: figure_form_read_font */
+        stream_text(out, "', ");
+    }
+    stream_text(out, fonts);
 }
 
 static void put_title(struct stream *out, const char *title)
@@ -230,17 +241,21 @@ static void put_hatching(struct stream *out)
     stream_text(out, "</pattern></defs>\n");
 }
 
-void svg_begin(struct canvas *svg, struct stream *out, double width, double height,
-               const char *title)
+void svg_begin(struct canvas *svg, struct stream *out, const struct drawing_page *page)
 {
+    double width = page->width;
+    double height = page->height;
     *svg = (struct canvas){draw, out};
     stream_text(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\"");
     put(out, " width=\"#pt\" height=\"#pt\" viewBox=\"0 0 # #",
         (double[]){width, height, width, height});
-    stream_format(out, "\" font-family=\"%s\">\n", fonts);
-    put_title(out, title);
+    stream_text(out, "\" font-family=\"");
+    put_fonts(out, page->font);
+    stream_text(out, "\">\n");
+    put_title(out, page->title);
     put_hatching(out);
-    canvas_rect(svg, (struct box){0, 0, width, height}, colour_of_hex(0xffffff));
+    if (!page->transparent)
+        canvas_rect(svg, (struct box){0, 0, width, height}, colour_of_hex(0xffffff));
 }
 
 void svg_end(struct canvas *svg)

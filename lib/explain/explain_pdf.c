@@ -328,7 +328,8 @@ static int begin_document(struct page *page, struct stream *out, const struct re
     struct buf facts = {0};
     struct buf title = {0};
     tokenized_visible(&title, &report->sentence);
-    const struct drawing_page a4 = {PAGE_WIDTH, BOTTOM + MARGIN, title.size ? title.bytes : ""};
+    const struct drawing_page a4 = {
+        .width = PAGE_WIDTH, .height = BOTTOM + MARGIN, .title = title.size ? title.bytes : ""};
     int failed =
         buf_check(&title, err) || drawing_begin(&page->drawing, DRAWING_PDF, out, &a4, err);
     buf_release(&title);

@@ -55,6 +55,11 @@ enum format_looks {
     LOOKS_COLOURS = 4,   /* --color-scale, --range, --palette */
     LOOKS_TITLE = 8,     /* --title */
     LOOKS_TERMINAL = 16, /* --color, --width */
+    LOOKS_FIGURE = 32,   /* --figure-width and all else of figures for papers, but for: */
+    LOOKS_FONT = 64,     /* --font */
+    LOOKS_PIXELS = 128,  /* --dpi */
+
+    LOOKS_PICTURE = LOOKS_VIEW | LOOKS_CELLS | LOOKS_COLOURS | LOOKS_TITLE | LOOKS_FIGURE,
 };
 
 typedef int report_writer(struct stream *out, const struct report *report,

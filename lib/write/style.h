@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "lens/sheet.h"
+#include "write/figure_form.h"
 #include "write/palette.h"
 
 /* How numbers become colours. */
@@ -44,7 +45,8 @@ struct style {
     const char *title;             /* NULL: the model and the sentence */
     bool hide_first;               /* for pages that can show and hide it */
     enum style_depth depth;
-    bool dark; /* of a terminal: its ground */
+    bool dark;               /* of a terminal: its ground */
+    struct figure_form form; /* of a paper */
 };
 
 extern const struct style style_default;

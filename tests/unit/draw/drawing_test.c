@@ -40,7 +40,7 @@ TEST(a_picture_of_too_many_pixels_is_refused)
 {
     struct stream out = {0};
     struct drawing drawing;
-    struct drawing_page page = {100, 12001, "tall"};
+    struct drawing_page page = {.width = 100, .height = 12001, .title = "tall"};
     struct err err = {0};
     if (!can_draw())
         return;
@@ -58,7 +58,7 @@ TEST(cells_do_not_leave_an_image)
     struct stream out = {0};
     struct drawing drawing;
     struct ramp ramp = {0};
-    struct drawing_page page = {10, 10, "small"};
+    struct drawing_page page = {.width = 10, .height = 10, .title = "small"};
     if (!can_draw())
         return;
     memory_stream_open(&out);
@@ -72,7 +72,7 @@ TEST(cells_do_not_leave_an_image)
 
 TEST(what_pango_remarks_is_an_error_of_that_picture)
 {
-    struct drawing_page page = {50, 50, "ugly"};
+    struct drawing_page page = {.width = 50, .height = 50, .title = "ugly"};
     struct err err = {0};
     if (!can_draw())
         return;

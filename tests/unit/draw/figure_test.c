@@ -38,6 +38,21 @@ TEST(everything_has_its_place_in_every_view)
             }
 }
 
+TEST(a_printed_figure_keeps_its_width_in_every_view)
+{
+    static const double widths[] = {100, 160, 234, 396};
+    const struct report *const reports[] = {&fixture_plain,    &fixture_odd,   &fixture_layers,
+                                            &fixture_selected, &fixture_cross, NULL};
+    for (size_t i = 0; reports[i]; i++)
+        for (int view = VIEW_MATRIX; view <= VIEW_BARS; view++)
+            for (size_t w = 0; w < COUNT(widths); w++) {
+                struct style style = {.view = (enum style_view)view,
+                                      .form = {.width = widths[w], .font_size = 7}};
+                draw(reports[i], &style);
+                ck_assert_double_eq(witness.width, widths[w]);
+            }
+}
+
 TEST(texts_of_every_length_have_room)
 {
     for (size_t tokens = 1; tokens <= FIXTURE_LONG_MAX; tokens++)

@@ -102,7 +102,9 @@ TEST(a_power_is_straight_and_its_slope_is_the_power)
     struct err err = {0};
     struct loglog plot = plot_of(5, 1);
     memory_stream_open(&out);
-    svg_begin(&svg, &out, plot.width, plot.height, plot.title);
+    svg_begin(
+        &svg, &out,
+        &(struct drawing_page){.width = plot.width, .height = plot.height, .title = plot.title});
     ck_assert_int_eq(loglog_draw(&plot, &svg, &err), 0);
     svg_end(&svg);
     stream_char(&out, '\0');

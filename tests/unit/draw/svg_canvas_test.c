@@ -1,4 +1,4 @@
-#include "draw/canvas.h"
+#include "draw/drawing.h"
 
 #include <string.h>
 
@@ -19,7 +19,8 @@ static const char *draw(drawing put)
     struct stream out = {0};
     struct canvas svg;
     memory_stream_open(&out);
-    svg_begin(&svg, &out, 30, 20, "<Life & \"more\">");
+    svg_begin(&svg, &out,
+              &(struct drawing_page){.width = 30, .height = 20, .title = "<Life & \"more\">"});
     put(&svg);
     svg_end(&svg);
     struct file file = memory_stream_take(&out);

@@ -1,0 +1,187 @@
+#include "write/figure_form.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "base/num.h"
+
+#define INCHES(inches) (72.0 * (inches))
+#define CENTIMETRES(cm) (72.0 * (cm) / 2.54)
+
+static const double LETTERS = 7; /* between Nature's least and most, 5 and 7 points */
+static const double NARROWEST = 72, WIDEST = 2880, ROUNDING = 1e-6;
+
+const struct venue venue_rows[] = {
+    /* acl.sty: a4paper, margin=2.5cm, \columnsep 0.6cm: (21 - 5 - 0.6) / 2 */
+    {"acl", "a column of ACL, EMNLP, NAACL: 7.7 cm", CENTIMETRES(7.7)},
+    {"acl-wide", "both: 16 cm", CENTIMETRES(16)},
+    /* neurips_2024.sty and iclr2025_conference.sty: textwidth=5.5in */
+    {"neurips", "the text of NeurIPS: 5.5 in", INCHES(5.5)},
+    {"iclr", "the text of ICLR: 5.5 in", INCHES(5.5)},
+    /* icml2025.sty: \textwidth 6.75in, \columnsep 0.25in: (6.75 - 0.25) / 2 */
+    {"icml", "a column of ICML: 3.25 in", INCHES(3.25)},
+    {"icml-wide", "both: 6.75 in", INCHES(6.75)},
+    /* research-figure-guide.nature.com, building and exporting figure panels */
+    {"nature", "a column of Nature: 89 mm", CENTIMETRES(8.9)},
+    {"nature-wide", "both: 183 mm", CENTIMETRES(18.3)},
+};
+
+const size_t venue_count = sizeof venue_rows / sizeof *venue_rows;
+
+const char *const figure_mask_names[] = {"hatch", "blank", "triangle", NULL};
+
+/* --- width ------------------------------------------------------------------------------------ */
+
+static bool read_length(double *points, const char *text)
+{
+    static const struct {
+        const char *name;
+        double points;
+    } units[] = {
+        {"in", INCHES(1)}, {"cm", CENTIMETRES(1)}, {"mm", CENTIMETRES(0.1)}, {"pt", 1}, {"bp", 1}};
+    char number[NUM_DOUBLE_BYTES];
+    size_t size = strspn(text, "0123456789.");
+    if (size == 0 || size >= sizeof number)
+        return false;
+    memcpy(number, text, size);
+    number[size] = '\0';
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(text + size, units[i].name) == 0 && num_parse_double(number, 0, 1e6, points)) {
+            *points *= units[i].points;
+            return true;
+        }
+    return false;
+}
+
+int figure_form_read_width(struct figure_form *form, const char *text, struct err *err)
+{
+    size_t venue = 0;
+    double points = 0;
+    if (!read_length(&points, text)) {
+        if (strchr("0123456789.-+", *text))
+            return err_usage(err,
+                             "--figure-width: expected a number with in, cm, mm or pt, as 3.25in, "
+                             "or the name of a venue, as icml, found '%s'",
+                             text);
+        if (names_choose(&venue, NAMES(venue_rows, venue_count), "--figure-width", text, err))
+            return -1;
+        points = venue_rows[venue].width;
+    }
+    if (points < NARROWEST - ROUNDING || points > WIDEST + ROUNDING)
+        return err_usage(err, "--figure-width: expected 1 to 40 inches, found '%s'", text);
+    form->width = points;
+    if (form->font_size <= 0)
+        form->font_size = LETTERS;
+    return 0;
+}
+
+int figure_form_read_mask(struct figure_form *form, const char *name, struct err *err)
+{
+    const struct names names = {figure_mask_names, MASK_TRIANGLE + 1, sizeof *figure_mask_names,
+                                NULL};
+    size_t mask = MASK_HATCH;
+    if (names_choose(&mask, names, "--mask", name, err))
+        return -1;
+    form->mask = (enum figure_mask)mask;
+    return 0;
+}
+
+/* --- labels of panels ------------------------------------------------------------------------- */
+
+enum { AROUND_MAX = 8 }; /* bytes of a pattern */
+
+static const char *letter_of(const char *pattern)
+{
+    return strpbrk(pattern, "aA1");
+}
+
+int figure_form_read_labels(struct figure_form *form, const char *text, struct err *err)
+{
+    const char *letter = letter_of(text);
+    if (!letter || letter_of(letter + 1) || strlen(text) > AROUND_MAX)
+        return err_usage(err,
+                         "--panel-labels: expected a, A or 1 once, alone or as in (a), and at most "
+                         "%d bytes, found '%s'",
+                         AROUND_MAX, text);
+    form->panel_labels = text;
+    return 0;
+}
+
+const char *figure_form_label(char label[PANEL_LABEL_BYTES], const struct figure_form *form,
+                              size_t panel)
+{
+    const char *letter = letter_of(form->panel_labels);
+    int before = (int)(letter - form->panel_labels);
+    char second[] = {(char)(*letter + (int)(panel % 26)), '\0'};
+    char first[] = {panel < 26 ? '\0' : (char)(*letter + (int)(panel / 26 - 1) % 26), '\0'};
+    if (*letter == '1')
+        snprintf(label, PANEL_LABEL_BYTES, "%.*s%u%s", before, form->panel_labels,
+                 (unsigned)(panel + 1), letter + 1);
+    else
+        snprintf(label, PANEL_LABEL_BYTES, "%.*s%s%s%s", before, form->panel_labels, first, second,
+                 letter + 1);
+    return label;
+}
+
+/* --- marks ------------------------------------------------------------------------------------ */
+
+/* A whole number at `*at`, which goes on to what follows it; false where there is none. */
+static bool read_number(size_t *number, const char **at)
+{
+    char *end = NULL;
+    if (**at < '0' || **at > '9')
+        return false;
+    *number = strtoul(*at, &end, 10);
+    bool sound = end - *at <= 9;
+    *at = end;
+    return sound;
+}
+
+/* LAYER.HEAD:ROW:COLUMN, without its head, or without both. */
+static bool read_mark(struct cell_mark *mark, const char **at)
+{
+    size_t numbers[3] = {0};
+    size_t head = 0;
+    size_t count = 0;
+    bool has_head = false;
+    while (count < 3) {
+        if (!read_number(&numbers[count++], at))
+            return false;
+        if (count == 1 && **at == '.') {
+            (*at)++;
+            has_head = true;
+            if (!read_number(&head, at))
+                return false;
+        }
+        if (**at != ':')
+            break;
+        (*at)++;
+    }
+    bool has_layer = count == 3;
+    if (count < 2 || (has_head && !has_layer) || (**at && **at != ','))
+        return false;
+    *mark = (struct cell_mark){has_layer ? (int)numbers[0] : -1, has_head ? (int)head : -1,
+                               numbers[count - 2], numbers[count - 1]};
+    return true;
+}
+
+int figure_form_read_marks(struct figure_form *form, const char *list, struct err *err)
+{
+    const char *at = list;
+    for (;; at++) {
+        struct cell_mark mark;
+        if (!read_mark(&mark, &at))
+            return err_usage(err,
+                             "--mark: expected ROW:COLUMN, as 4:2, with a layer or head before it, "
+                             "as 0:4:2 or 0.1:4:2, found '%s'",
+                             list);
+        if (form->mark_count == FIGURE_MARKS_MAX)
+            return err_usage(err, "--mark: expected at most %d cells, found more",
+                             FIGURE_MARKS_MAX);
+        form->marks[form->mark_count++] = mark;
+        if (!*at)
+            return 0;
+    }
+}

@@ -1,0 +1,264 @@
+#!/bin/sh
+# Figures for papers, measured: how wide they are, how large and of which font their letters, what
+# is drawn in them. SVG by itself; PDF by poppler, PNG by python, TikZ by pdflatex, each where it
+# is installed.
+#
+#     sh tests/papers.sh [BUILD]
+set -u
+cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
+build=${1:-build}
+
+case $build in
+/*) attn=$build/attn-cli ;;
+*) attn=$(pwd)/$build/attn-cli ;;
+esac
+export LC_ALL=C.UTF-8
+cd "$scratch" || exit 1
+
+text='Life is short, eat dessert first'
+
+is() { # EXPECTED FOUND
+    [ "$1" = "$2" ] || {
+        printf 'expected: %s\nfound:    %s\n' "$1" "$2"
+        return 1
+    }
+}
+
+has() {
+    command -v "$1" >/dev/null 2>&1
+}
+
+figure() { # FILE OPTIONS...
+    file=$1
+    shift
+    "$attn" run -q "$text" "$@" -o "$file"
+}
+
+# --- SVG: all of it can be counted ----------------------------------------------------------------
+
+width_of() { # FILE.svg: points
+    sed -n 's/^<svg.* width="\([0-9.]*\)pt".*/\1/p' "$1"
+}
+
+sizes_of() { # FILE.svg: sizes of letters, each once
+    sed -n 's/^<text.* font-size="\([0-9.]*\)".*/\1/p' "$1" | sort -n | uniq | tr '\n' ' '
+}
+
+texts_of() { # FILE.svg
+    sed -n 's/^<text[^>]*>\(.*\)<.text>$/\1/p' "$1"
+}
+
+is_wide() { # WIDTH POINTS
+    figure wide.svg --layer 0 --head 1 --figure-width "$1" && is "$2" "$(width_of wide.svg)"
+}
+
+while read -r width points; do
+    check "$width is $points points" is_wide "$width" "$points"
+done <<'END'
+3.25in 234
+8.9cm 252.283
+89mm 252.283
+234pt 234
+acl 218.268
+acl-wide 453.543
+neurips 396
+iclr 396
+icml 234
+icml-wide 486
+nature 252.283
+nature-wide 518.74
+END
+
+# Nothing stands outside of a page that was not asked for its width.
+fits_everywhere() {
+    for view in matrix lines overlay bars; do
+        for width in 1in 2in icml neurips; do
+            figure fit.svg --view "$view" --figure-width "$width" || return 1
+            is "${points:=$(width_of fit.svg)}" "$(width_of fit.svg)" || return 1
+            python3 - fit.svg <<'END' || return 1
+import re, sys
+svg = open(sys.argv[1]).read()
+width = float(re.search(r' width="([\d.]+)pt"', svg).group(1))
+for x, w in re.findall(r'<rect x="([\d.-]+)" y="[\d.-]+" width="([\d.]+)"', svg):
+    assert -0.01 <= float(x) and float(x) + float(w) <= width + 0.01, (x, w, width)
+END
+            points=
+        done
+    done
+}
+
+if has python3; then
+    check 'every view has the width' fits_everywhere
+fi
+
+has_sizes() { # SIZES OPTIONS...
+    sizes=$1
+    shift
+    figure sizes.svg "$@" && is "$sizes" "$(sizes_of sizes.svg)"
+}
+
+# "1.00" is 2.226 sizes wide, of letters as wide as DejaVu's; 2.5 points are left.
+numbers_fit() {
+    figure fit.svg --layer 0 --head 1 --figure-width 2.4in --font-size 8 || return 1
+    pitch=$(sed -n 's/.*scale(\([0-9.]*\) .*/\1/p' fit.svg | head -n 1)
+    is "$(echo "$pitch" | awk '{ printf "%.2f\n", ($1 - 2.5) / 2.226 }')" \
+        "$(sizes_of fit.svg | awk '{ printf "%.2f\n", $1 }')"
+}
+
+check 'letters of a column are of 7 points' has_sizes '7 ' --layer 0 --head 1 --figure-width icml
+check 'letters of 9 points' has_sizes '9 ' --font-size 9 --view lines --layer 0 --head 1
+check 'numbers in cells are as large as they have room' numbers_fit
+check 'as usual' has_sizes '6 7.5 9.5 ' --layer 0 --head 1
+
+is_untitled() {
+    figure untitled.svg --layer 0 --head 1 --no-title &&
+        is "$(printf 'key\nquery\nweights')" \
+            "$(texts_of untitled.svg | grep -e tiny -e rows: -e key -e query -e weights | sort)"
+}
+
+has_titles() {
+    figure titles.svg --layer 0 --head 1 --x-title 'looked at' --y-title looking \
+        --bar-title share &&
+        is "$(printf 'looked at\nlooking\nshare')" \
+            "$(texts_of titles.svg | grep -x -e 'looked at' -e looking -e share -e weights | sort)"
+}
+
+has_no_titles() {
+    figure none.svg --layer 0 --head 1 --no-title --x-title '' --y-title '' --bar-title '' &&
+        ! texts_of none.svg | grep -e key -e query -e weights
+}
+
+# Without its titles a figure is lower by the room that they had.
+is_lower() {
+    figure whole.svg --layer 0 --head 1 && figure bare.svg --layer 0 --head 1 --title '' &&
+        is 15 "$(sed -n 's/^<svg.* height="\([0-9.]*\)pt".*/\1/p' whole.svg bare.svg |
+            awk 'NR == 1 { high = $1 } END { print high - $1 }')"
+}
+
+check 'no title' is_untitled
+check 'titles of axes and of the bar' has_titles
+check 'titles that are blank' has_no_titles
+check 'a title that is blank leaves no room' is_lower
+
+grounds() { # COUNT OPTIONS...
+    count=$1
+    shift
+    figure ground.svg --layer 0 --head 1 "$@" &&
+        is "$count" "$(grep -c '^<rect x="0" y="0".*fill="#ffffff"' ground.svg)"
+}
+
+check 'a ground' grounds 1
+check 'no ground' grounds 0 --transparent
+
+names_font() {
+    figure font.svg --font 'A & B <C>' &&
+        grep -qF "font-family=\"'A &amp; B &lt;C&gt;', Helvetica," font.svg
+}
+
+check 'the letters of an SVG' names_font
+
+# --- PDF ------------------------------------------------------------------------------------------
+
+page_of() { # FILE.pdf
+    pdfinfo "$1" | sed -n 's/^Page size: *\([0-9.]*\) x.*/\1/p'
+}
+
+fonts_of() { # FILE.pdf
+    pdffonts "$1" | sed -n '3,$s/^[A-Z]*+\([^ ]*\).*/\1/p' | sort -u | tr '\n' ' '
+}
+
+# The letters of a word on its page are as high, ascent and descent together, in proportion to their
+# size: twice the size is twice the height.
+height_of_word() { # FILE.pdf WORD
+    pdftotext -bbox "$1" - |
+        sed -n 's/.*yMin="\([0-9.]*\)".* yMax="\([0-9.]*\)">\(.*\)<.word>/\1 \2 \3/p' |
+        awk -v word="$2" '$3 == word { printf "%.1f\n", $2 - $1; exit }'
+}
+
+doubles() {
+    figure small.pdf --layer 0 --head 1 --no-title --font-size 6 &&
+        figure large.pdf --layer 0 --head 1 --no-title --font-size 12 &&
+        is "$(height_of_word large.pdf weights)" \
+            "$(height_of_word small.pdf weights | awk '{ printf "%.1f\n", 2 * $1 }')"
+}
+
+pdf_is_wide() {
+    figure wide.pdf --figure-width nature --no-title && is 252.283 "$(page_of wide.pdf)"
+}
+
+pdf_has_font() {
+    figure font.pdf --font 'DejaVu Serif' --layer 0 --head 1 --no-title --words &&
+        is 'DejaVuSerif ' "$(fonts_of font.pdf)"
+}
+
+refuses_font() {
+    figure no.pdf --font 'No Such Letters' 2>message
+    is "5 attn-cli: error: --font: expected a family of letters that is installed, found 'No Such \
+Letters': 'fc-list : family' lists them, svg takes any" "$? $(cat message)" && ! [ -e no.pdf ]
+}
+
+# Pixels across, pixels of a metre, the kind of its colours, and how opaque its corner is.
+facts_of() { # FILE.png
+    python3 - "$1" <<'END'
+import struct, sys, zlib
+data = open(sys.argv[1], "rb").read()
+at, pixels, density = 8, b"", None
+while at < len(data):
+    size, kind = struct.unpack(">I4s", data[at:at + 8])
+    body = data[at + 8:at + 8 + size]
+    assert zlib.crc32(kind + body) == struct.unpack(">I", data[at + 8 + size:at + 12 + size])[0]
+    if kind == b"IHDR":
+        width, height, depth, colour = struct.unpack(">IIBB", body[:10])
+    if kind == b"pHYs":
+        density = struct.unpack(">IIB", body)
+    pixels += body if kind == b"IDAT" else b""
+    at += 12 + size
+first = zlib.decompress(pixels)[1:5]
+density = density or (0, 0, 0)
+print(width, density[0], density[1], density[2], colour, first[3] if colour == 6 else 255)
+END
+}
+
+# What lies below a figure shines through its corner, or does not.
+shines() { # ALPHA OPTIONS...
+    alpha=$1
+    shift
+    figure ground.pdf --layer 0 --head 1 "$@" &&
+        pdftocairo -r 20 -png -transp -singlefile ground.pdf ground &&
+        is "$alpha" "$(facts_of ground.png | cut -d ' ' -f 6)"
+}
+
+if ! figure probe.pdf 2>message; then
+    leave_out 'PNG and PDF: pango and cairo are not installed'
+elif has pdfinfo && has pdffonts && has pdftotext; then
+    check 'a PDF is as wide' pdf_is_wide
+    check 'letters of a PDF are as large' doubles
+    fc-list 2>/dev/null | grep -q 'DejaVu Serif' && check 'the font of a PDF' pdf_has_font
+    check 'a font that is not there' refuses_font
+    if has python3; then
+        check 'a PDF has a ground' shines 255
+        check 'a PDF without a ground' shines 0 --transparent
+    fi
+else
+    leave_out 'PDF: pdfinfo, pdffonts or pdftotext is not installed'
+fi
+
+# --- PNG ------------------------------------------------------------------------------------------
+
+png_has() { # FACTS OPTIONS...
+    facts=$1
+    shift
+    figure facts.png --layer 0 --head 1 "$@" && is "$facts" "$(facts_of facts.png)"
+}
+
+if [ -e probe.pdf ] && has python3; then
+    check 'a PNG of 300 dots an inch' png_has '975 11811 11811 1 2 255' --dpi 300 \
+        --figure-width icml
+    check 'a PNG of 600' png_has '1950 23622 23622 1 2 255' --dpi 600 --figure-width icml
+    check 'a PNG of 192' png_has '624 7559 7559 1 2 255' --figure-width icml
+    check 'a PNG without a ground' png_has '624 7559 7559 1 6 0' --figure-width icml --transparent
+fi
+
+closing
