@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-static const double PITCH = 12, THICK = 8, LONGEST = 220, SHORTEST = 20;
+static const double PITCH = 12, THICK = 8, LONGEST = 220, SHORTEST = 4;
 static const double NAMES_MOST = 190, GAP = 6, NUMBER_GAP = 3;
 static const double ROUNDING = 1e-6;
 static const double NAMES_SHARE = 0.45; /* the most of a printed width */

@@ -9,6 +9,7 @@ enum { TICKS_MAX = 7, NUMBER_BYTES = 32, STEPS = 64 };
 
 static const double BAR_WIDTH = 138, BAR_HEIGHT = 6;
 static const double BAR_SHARE = 0.6; /* the most of a printed width; its title has the rest */
+static const double END_ROOM = 3.3; /* of a number beside the bar's end, in sizes: "≤ -1.23e+07" */
 static const double TICK = 2;
 static const struct pen edge = {{0x99, 0x99, 0x99}, 0.4, 1};
 
@@ -208,13 +209,13 @@ int scale_bar_fit(struct section *section, struct arena *arena, struct err *err)
     return 0;
 }
 
-/* Beside the bar, on a line with its numbers' upper ends. */
+/* Beside the bar, of a section that begins so far at the left. */
 static int draw_title(const struct section *section, struct canvas *canvas, struct box bar,
-                      struct err *err)
+                      double left, struct err *err)
 {
     const struct lettering letters = letters_of(section);
     double x = bar.x + bar.width + 2 * letters.size; /* clear of the last number */
-    double room = section->room - section->left - bar.width - 2 * letters.size;
+    double room = section->room - (bar.x - left) - bar.width - 2 * letters.size;
     struct point at = {x, bar.y + bar.height};
     return section->bar_title && room > 2 * letters.size
                ? canvas_text_fit(canvas, at, section->bar_title, room, &letters, err)
@@ -223,9 +224,13 @@ static int draw_title(const struct section *section, struct canvas *canvas, stru
 
 static struct box place_bar(const struct section *section, struct point corner)
 {
-    double share = BAR_SHARE * (section->room - section->left);
-    double width = section_is_printed(section) ? fmin(BAR_WIDTH, share) : BAR_WIDTH;
-    return (struct box){corner.x + section->left, corner.y, width, BAR_HEIGHT};
+    struct box bar = {corner.x + section->left, corner.y, BAR_WIDTH, BAR_HEIGHT};
+    if (!section_is_printed(section))
+        return bar;
+    double left = fmax(section->left, END_ROOM * type_size(&section->style->form, TYPE_NUMBER));
+    bar.x = corner.x + left;
+    bar.width = fmin(BAR_WIDTH, BAR_SHARE * (section->room - left));
+    return bar;
 }
 
 int scale_bar_draw(const struct section *section, struct canvas *canvas, struct point corner,
@@ -237,7 +242,7 @@ int scale_bar_draw(const struct section *section, struct canvas *canvas, struct 
         draw_legend(section, canvas, corner);
     } else if (has_bar(section)) {
         draw_bar(section, canvas, bar);
-        failed = draw_title(section, canvas, bar, err);
+        failed = draw_title(section, canvas, bar, corner.x, err);
     }
     section_notes_draw(section, canvas,
                        (struct point){corner.x, corner.y + height_of_scale(section)});

@@ -6,6 +6,8 @@
 
 /* --- how panels are arranged ------------------------------------------------------------------ */
 
+enum { FITS = 5 };
+
 static const double TALLEST = 520;
 static const double NARROWEST = 228;
 static const double FOOT_GAP = 2;
@@ -147,16 +149,21 @@ static double top_names(const struct section *section)
     return (section->by_layer ? line : 0) + (above ? line : 0);
 }
 
-/* Labels take room from panels, and small panels lose their labels: twice is enough. */
+/* Labels take room from panels, and small panels lose their labels: twice is enough; in print, where
+ * nothing may stand out, what leans out of the last panel is looked at again. */
 static void measure_panels(struct section *section)
 {
     double names = left_names(section);
     double share = panel_share(section, names);
     fit(section, share);
     fit_labels(section);
-    share = panel_share(section, names + axis_fit_snap(section->rows.room) + right_room(section));
-    fit(section, share);
-    fit_labels(section);
+    double right = 0;
+    for (int i = 0; i < (section_is_printed(section) ? FITS : 1); i++) {
+        right = fmax(right, right_room(section));
+        share = panel_share(section, names + axis_fit_snap(section->rows.room) + right);
+        fit(section, share);
+        fit_labels(section);
+    }
     section->area.width = section->kind == KIND_MATRIX ? axis_fit_length(&section->columns)
                           : section->panels == 1 && !section_is_printed(section) ? LINES_ALONE
                                                                                  : share;

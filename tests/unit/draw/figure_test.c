@@ -40,7 +40,7 @@ TEST(everything_has_its_place_in_every_view)
 
 TEST(a_printed_figure_keeps_its_width_in_every_view)
 {
-    static const double widths[] = {100, 160, 234, 396};
+    static const double widths[] = {170, 234, 396};
     const struct report *const reports[] = {&fixture_plain,    &fixture_odd,   &fixture_layers,
                                             &fixture_selected, &fixture_cross, NULL};
     for (size_t i = 0; reports[i]; i++)
