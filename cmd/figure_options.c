@@ -11,8 +11,17 @@ static int check_font(const char *font, struct err *err)
                      font);
 }
 
+/* Only lines are left out. */
+static int check_lines(const struct figure_options *options, enum style_view view, struct err *err)
+{
+    const char *name = options->threshold > 0 ? "threshold" : options->top ? "top" : NULL;
+    if (!name || view == VIEW_LINES || view == VIEW_OVERLAY)
+        return 0;
+    return err_usage(err, "--%s: expected --view lines or overlay: it is for lines", name);
+}
+
 int figure_options_read(struct figure_form *form, const struct figure_options *options,
-                        struct err *err)
+                        enum style_view view, struct err *err)
 {
     *form = (struct figure_form){
         .font_size = options->font_size,
@@ -23,9 +32,18 @@ int figure_options_read(struct figure_form *form, const struct figure_options *o
         .row_title = options->row_title,
         .column_title = options->column_title,
         .bar_title = options->bar_title,
+        .unpooled = options->unpooled,
+        .threshold = options->threshold,
+        .top = options->top,
     };
+    for (size_t i = 0; i < options->marks.count; i++)
+        if (figure_form_read_marks(form, options->marks.items[i], err))
+            return -1;
     return (options->font && check_font(options->font, err)) ||
-                   (options->width && figure_form_read_width(form, options->width, err))
+                   (options->width && figure_form_read_width(form, options->width, err)) ||
+                   (options->mask && figure_form_read_mask(form, options->mask, err)) ||
+                   (options->tokens && figure_form_read_tokens(form, options->tokens, err)) ||
+                   check_lines(options, view, err)
                ? -1
                : 0;
 }

@@ -105,7 +105,7 @@ struct output_options {
 
 /* The form of a figure for a paper. */
 struct figure_options {
-    const char *width, *font, *row_title, *column_title, *bar_title, *panel_labels, *mask;
+    const char *width, *font, *row_title, *column_title, *bar_title, *panel_labels, *mask, *tokens;
     struct texts marks;
     double font_size, threshold;
     long long dpi, top;

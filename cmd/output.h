@@ -105,7 +105,7 @@ int looks_read(struct style *style, const struct options *options, struct err *e
 
 /* Those of figures for papers among them (figure_options.c). */
 int figure_options_read(struct figure_form *form, const struct figure_options *options,
-                        struct err *err);
+                        enum style_view view, struct err *err);
 
 /* Say of each of them that was given, and of --width, where the format makes nothing of it. */
 void looks_note(const struct looks_options *options, const struct format *format);

@@ -125,7 +125,7 @@ int looks_read(struct style *style, const struct options *options, struct err *e
                                       options->looks.view, options->looks.cells,
                                       options->looks.palette};
     if (style_read(style, &words, err) ||
-        figure_options_read(&style->form, &options->looks.figure, err))
+        figure_options_read(&style->form, &options->looks.figure, style->view, err))
         return -1;
     return read_colour(style, options, err);
 }
@@ -153,6 +153,12 @@ void looks_note(const struct looks_options *options, const struct format *format
         {"y-title", figure->row_title, LOOKS_FIGURE},
         {"bar-title", figure->bar_title, LOOKS_FIGURE},
         {"transparent", figure->transparent, LOOKS_FIGURE},
+        {"token-range", figure->tokens, LOOKS_FIGURE},
+        {"mask", figure->mask, LOOKS_FIGURE},
+        {"no-pool", figure->unpooled, LOOKS_FIGURE},
+        {"mark", figure->marks.count > 0, LOOKS_FIGURE},
+        {"threshold", figure->threshold > 0, LOOKS_FIGURE},
+        {"top", figure->top > 0, LOOKS_FIGURE},
         {"color", options->color && strcmp(options->color, "always") == 0, LOOKS_TERMINAL},
         {"width", options->width > 0, LOOKS_TERMINAL},
     };

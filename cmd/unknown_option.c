@@ -53,7 +53,6 @@ static const struct alias {
     {"mean", "average", NULL},
     {"source", "context-sentence src encoder-input", NULL},
     {"precision", "dtype", NULL},
-    {"mask-method", "mask", NULL},
     {"temperature", "softmax-temperature", NULL},
     {"model", "checkpoint model-name model-path model-dir pretrained", NULL},
     {"threads", "jobs workers cores num-threads n-threads", NULL},

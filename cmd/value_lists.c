@@ -90,6 +90,7 @@ PLAIN_NAMES(views, style_view_names)
 PLAIN_NAMES(cells, style_cells_names)
 PLAIN_NAMES(colour_scales, style_scale_names)
 PLAIN_NAMES(ranges, style_range_names)
+PLAIN_NAMES(masks, figure_mask_names)
 
 static bool models_at(struct value *value, size_t index)
 {
@@ -378,6 +379,7 @@ const struct value_use value_uses[] = {
     {"view", FOR_ALL, &list_views, NULL, false},
     {"style", FOR_ALL, &list_cells, NULL, false},
     {"color-scale", FOR_ALL, &list_colour_scales, NULL, false},
+    {"mask", FOR_ALL, &list_masks, NULL, false},
     {"range", FOR_ALL, &list_ranges, NULL, false},
     {"color", FOR_ALL, &list_colors, NULL, false},
     {"shard", FOR_ALL, &list_shards, NULL, false},

@@ -159,6 +159,112 @@ names_font() {
 
 check 'the letters of an SVG' names_font
 
+# --- what is drawn --------------------------------------------------------------------------------
+
+numbers() { # the weights of a head, the future left out, as a CSV has them
+    "$attn" run -q "$text" --layer 0 --head "$1" --format tidy | tail -n +2 | sed 's/.*,//'
+}
+
+strokes_of() { # FILE.svg: lines from a query to a key, level or bent, without the ticks of a bar
+    sed -n 's/^<path d="\(M[^"]*\)" fill="none" stroke="#\([0-9a-f]*\)".*/\2 \1/p' "$1" |
+        grep -v '^999999' | tr -cd M | wc -c | tr -d ' '
+}
+
+above() { # WEIGHT
+    figure above.svg --layer 0 --head 2 --view lines --threshold "$1" &&
+        is "$(numbers 2 | awk -v least="$1" '$1 >= least' | wc -l)" "$(strokes_of above.svg)"
+}
+
+strongest() { # COUNT HEADS
+    figure top.svg --layer 0 --head "0-$(($2 - 1))" --view overlay --top "$1" &&
+        is $(($1 * $2)) "$(strokes_of top.svg)"
+}
+
+check 'lines above a threshold' above 0.2
+check 'lines above another' above 0.05
+check 'the strongest lines of a head' strongest 3 1
+check 'the strongest lines of four heads' strongest 2 4
+
+# Four heads look at one key in one row, and each line begins elsewhere.
+lines_stand_apart() {
+    figure apart.svg --layer 0 --view overlay --top 1 &&
+        is 4 "$(sed -n 's/^<path d="M\([^LC]*\).*/\1/p' apart.svg | sort -u | wc -l | tr -d ' ')"
+}
+
+check 'lines of heads stand apart' lines_stand_apart
+
+masked() { # HATCHES FRAMES STEPS OPTIONS...
+    counts="$1 $2 $3"
+    shift 3
+    figure mask.svg --layer 0 --head 1 "$@" &&
+        is "$counts" "$(grep -c 'fill="url(#nothing)"' mask.svg) $(grep -c \
+            '^<rect.* fill="none" stroke="#bbbbbb"' mask.svg) $(sed -n \
+            's/^<path d="\(M[^"]*\)" fill="none" stroke="#bbbbbb".*/\1/p' mask.svg | tr -cd L |
+            wc -c | tr -d ' ')"
+}
+
+check 'the future is hatched' masked 1 1 0
+check 'the future is blank' masked 0 1 0 --mask blank
+check 'the future is not there' masked 0 0 16 --mask triangle
+
+marked() { # COUNT OPTIONS...
+    count=$1
+    shift
+    figure mark.svg "$@" && is "$count" "$(grep -c '^<rect.* stroke="#d94801"' mark.svg)"
+}
+
+check 'a cell in every head' marked 8 --mark 4:2
+check 'cells in a layer and a head' marked 5 --mark 0:4:2,1.3:5:0
+check 'a cell of a part of the text' marked 1 --layer 0 --head 0 --mark 5:4 --token-range 4-6
+
+# Where the frame is: around the fifth row's third cell, in steps of the cells.
+mark_stands() {
+    figure mark.svg --layer 0 --head 0 --mark 4:2 --figure-width icml
+    pitch=$(sed -n 's/.*scale(\([0-9.]*\) .*/\1/p' mark.svg | head -n 1)
+    corner=$(sed -n 's/.*translate(\([0-9. ]*\)) scale.*/\1/p' mark.svg | head -n 1)
+    frame=$(sed -n 's/^<rect x="\([0-9.]*\)" y="\([0-9.]*\)".* stroke="#d94801".*/\1 \2/p' mark.svg)
+    is '2 4' "$(echo "$corner $pitch $frame" |
+        awk '{ printf "%d %d\n", ($4 - $1) / $3, ($5 - $2) / $3 }')"
+}
+
+check 'a mark is at its cell' mark_stands
+
+shows_part() {
+    figure part.svg --layer 0 --head 1 --token-range 2-4 --no-title &&
+        is '2 2 2 0' "$(for token in short , eat Life; do
+            texts_of part.svg | grep -c -x -e "␣$token" -e "$token"
+        done | tr '\n' ' ' | sed 's/ $//')" &&
+        is "$("$attn" run -q "$text" --layer 0 --head 1 --format csv |
+            awk -F , 'NR == 6 { printf "%.2f %.2f %.2f\n", $4, $5, $6 }')" \
+            "$(texts_of part.svg | grep '^[01]\.[0-9][0-9]$' | tail -n 3 | tr '\n' ' ' |
+                sed 's/ $//')"
+}
+
+check 'a part of the text' shows_part
+
+# Of sixty tokens in panels of half an inch, two share a cell; or none.
+cells_of() { # FILE.svg: the smallest cell's width, in halves of a thousandth
+    sed -n 's/.*scale(\([0-9.]*\) .*/\1/p' "$1" | sort -n | head -n 1
+}
+
+is_not_pooled() {
+    long=$(awk 'BEGIN { for (i = 0; i < 60; i++) printf "the " }')
+    "$attn" run -q "$long" --figure-width 1in -o pooled.svg || return 1
+    "$attn" run -q "$long" --figure-width 1in --no-pool -o single.svg || return 1
+    grep -q 'stands for' pooled.svg && ! grep -q 'stands for' single.svg &&
+        awk -v a="$(cells_of pooled.svg)" -v b="$(cells_of single.svg)" 'BEGIN { exit a < 1.9 * b }'
+}
+
+wants_pixels() {
+    "$attn" run -q "$long" --figure-width 1in --no-pool --dpi 72 -o single.png 2>message
+    is 2 $? || return 1
+    dpi=$(sed -n 's/.*--no-pool: expected cells of at least a pixel, found 0.*--dpi \([0-9]*\) .*/\1/p' message)
+    [ "$dpi" ] && ! [ -e single.png ] &&
+        "$attn" run -q "$long" --figure-width 1in --no-pool --dpi "$dpi" -o single.png
+}
+
+check 'every number has a cell' is_not_pooled
+
 # --- PDF ------------------------------------------------------------------------------------------
 
 page_of() { # FILE.pdf
@@ -254,6 +360,7 @@ png_has() { # FACTS OPTIONS...
 }
 
 if [ -e probe.pdf ] && has python3; then
+    check 'cells of less than a pixel' wants_pixels
     check 'a PNG of 300 dots an inch' png_has '975 11811 11811 1 2 255' --dpi 300 \
         --figure-width icml
     check 'a PNG of 600' png_has '1950 23622 23622 1 2 255' --dpi 600 --figure-width icml

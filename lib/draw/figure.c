@@ -51,6 +51,43 @@ void figure_title(struct buf *out, const struct report *report, const struct sty
     tokenized_visible(out, &report->sentence);
 }
 
+/* A mark that no picture has is a slip. */
+static int check_marks(const struct figure *figure, const struct figure_form *form, struct err *err)
+{
+    for (size_t m = 0; m < form->mark_count; m++) {
+        bool found = false;
+        for (size_t i = 0; i < figure->section_count; i++) {
+            const struct section *section = &figure->sections[i];
+            for (size_t k = 0; k < section->layers * section->heads; k++)
+                found |= section->kind == KIND_MATRIX &&
+                         cell_is_marked(&form->marks[m], &section->sheets[k]);
+        }
+        if (!found)
+            return err_usage(err,
+                             "--mark: expected a cell of a matrix that is drawn, as ROW:COLUMN, "
+                             "found %zu:%zu",
+                             form->marks[m].row, form->marks[m].column);
+    }
+    return 0;
+}
+
+/* Cells of less than a pixel would hide each other. */
+static int check_pixels(const struct figure *figure, struct err *err)
+{
+    double dpi = figure->form->dpi ? (double)figure->form->dpi : 192;
+    double least = INFINITY;
+    for (size_t i = 0; i < figure->section_count; i++)
+        if (figure->sections[i].kind == KIND_MATRIX)
+            least = fmin(least,
+                         fmin(figure->sections[i].rows.pitch, figure->sections[i].columns.pitch));
+    if (!figure->form->unpooled || least * dpi >= 72)
+        return 0;
+    return err_usage(err,
+                     "--no-pool: expected cells of at least a pixel, found %.2f: give --dpi %.0f "
+                     "or more, or write svg or pdf",
+                     least * dpi / 72, ceil(72 / least));
+}
+
 /* Lay out sections below each other. */
 static int plan(struct figure *figure, const struct section_sheets *kinds, size_t count,
                 const struct style *style, struct arena *arena, struct err *err)
@@ -73,7 +110,7 @@ static int plan(struct figure *figure, const struct section_sheets *kinds, size_
             figure->width = fmax(figure->width, section->width + 2 * MARGIN);
         figure->section_count++;
     }
-    return figure->sections ? 0 : -1;
+    return figure->sections ? check_marks(figure, form, err) : -1;
 }
 
 /* Sheets that were made are a section each, but for those of several layers, side by side. */
@@ -104,7 +141,7 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
     if (!kinds)
         return -1;
     for (int site = 0; site < SITE_ALL; site++) {
-        if (section_gather(&kinds[count], report, (enum site)site, arena, err))
+        if (section_gather(&kinds[count], report, (enum site)site, &style->form, arena, err))
             return -1;
         count += kinds[count].layers > 0;
     }
@@ -148,6 +185,8 @@ int figure_write(struct stream *out, enum drawing_form form, const struct figure
                  struct err *err)
 {
     struct drawing drawing;
+    if (form == DRAWING_PNG && check_pixels(figure, err))
+        return -1;
     const struct drawing_page page = {
         .width = figure->width,
         .height = figure->height,

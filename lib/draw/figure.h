@@ -27,7 +27,7 @@ struct section_sheets {
     const char *const *names; /* [layers, heads] where they are no layers and heads; else NULL */
     const char *of;           /* what they are of, for the subtitle; NULL: nothing to say */
     const char *note;         /* a line below; NULL: none */
-    bool first_hidden;
+    bool first_hidden, cropped;
 };
 
 struct section {
@@ -50,7 +50,7 @@ struct section {
     double left, top;     /* room for what stands beside and above all panels */
     double foot;          /* where the scale stands, below them */
     double width, height; /* of all, with titles and the scale */
-    bool first_hidden;
+    bool first_hidden, cropped;
     const char *subtitle, *note;
     const char *notes[SECTION_NOTES_MAX]; /* lines below */
     size_t note_count;
@@ -95,7 +95,7 @@ void figure_begin_page(struct stream *out, const char *title);
 /* The sheets of a site in all layers of a report, in memory of the arena; no layers: it has none.
  * Those that are no site's are kinds of their own. */
 int section_gather(struct section_sheets *what, const struct report *report, enum site site,
-                   struct arena *arena, struct err *err);
+                   const struct figure_form *form, struct arena *arena, struct err *err);
 
 /* Lay out sheets that live as long as the section, in memory of the arena; `room` is what it may
  * take across. */
@@ -129,6 +129,13 @@ int cells_make(struct cells *cells, const struct sheet *sheet, const struct tone
 /* Draw panel `index`, cells or lines with what stands around them; the corner is the section's. */
 int panel_draw(const struct section *section, size_t index, struct canvas *canvas,
                struct point corner, struct err *err);
+
+/* Attention as lines in an area; of an overlay the sheets of all heads. */
+int panel_lines_draw(const struct section *section, const struct sheet *sheet,
+                     struct canvas *canvas, struct box area, struct err *err);
+
+/* Whether a mark is one of a sheet's cells. */
+bool cell_is_marked(const struct cell_mark *mark, const struct sheet *sheet);
 
 /* A sheet's rows as a text of lines that are so wide, each on the colour of its number; how high
  * that is. */

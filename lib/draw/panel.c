@@ -121,6 +121,17 @@ static int draw_numbers(const struct section *section, const struct sheet *sheet
     return 0;
 }
 
+/* What lies below cells, and is seen where there are none. */
+static void draw_nothing(const struct section *section, struct canvas *canvas, struct box area)
+{
+    if (section->style->form.mask != MASK_HATCH)
+        return;
+    if (fmin(area.width, area.height) < HATCHED)
+        canvas_rect(canvas, area, colour_of_hex(EMPTY));
+    else
+        canvas_hatch(canvas, area);
+}
+
 static int draw_heat(const struct section *section, const struct sheet *sheet,
                      struct canvas *canvas, struct box area, struct err *err)
 {
@@ -134,79 +145,10 @@ static int draw_heat(const struct section *section, const struct sheet *sheet,
         return -1;
     }
     if (section->style->cells != CELLS_NUMBERS || !numbers) {
-        if (fmin(area.width, area.height) < HATCHED)
-            canvas_rect(canvas, area, colour_of_hex(EMPTY));
-        else
-            canvas_hatch(canvas, area);
+        draw_nothing(section, canvas, area);
         canvas_cells(canvas, area, &cells, &section->ramp);
     }
     int failed = numbers && draw_numbers(section, sheet, &cells, canvas, area, err);
-    arena_release(&arena);
-    return failed ? -1 : 0;
-}
-
-/* --- lines ------------------------------------------------------------------------------------ */
-
-enum { PENS = 16 }; /* lines of about one weight are drawn with one pen */
-
-static const double THINNEST = 0.3, WIDEST = 1.9;
-
-/* The strokes whose levels belong to a pen. */
-static size_t collect(struct stroke *strokes, const struct section *section,
-                      const struct cells *cells, struct box area, unsigned pen)
-{
-    double pitch = section->rows.pitch;
-    size_t count = 0;
-    for (size_t r = 0; r < cells->rows; r++) {
-        for (size_t c = 0; c < cells->columns; c++) {
-            unsigned level = cells->levels[r * cells->columns + c];
-            if (level < PANEL_LINES_LEAST * RAMP_LEVELS || level * PENS / RAMP_LEVELS != pen)
-                continue;
-            strokes[count++] = (struct stroke){
-                {area.x, area.y + pitch * ((double)r + 0.5)},
-                {area.x + area.width, area.y + pitch * ((double)c + 0.5)},
-            };
-        }
-    }
-    return count;
-}
-
-/* Alone, lines have the colours of the palette; of several heads, each its own. */
-static struct pen choose_pen(const struct section *section, size_t head, unsigned pen)
-{
-    double share = (pen + 0.5) / PENS;
-    double slim = fmin(section->rows.pitch / 8, 1);
-    struct pen chosen = {.width = slim * (THINNEST + share * (WIDEST - THINNEST)), .opacity = 1};
-    if (section->kind == KIND_OVERLAY) {
-        chosen.colour = palette_line(head, section->heads);
-        chosen.opacity = 0.1 + 0.75 * share;
-    } else {
-        chosen.colour = section->ramp.colours[(unsigned)(share * (RAMP_LEVELS - 1))];
-    }
-    return chosen;
-}
-
-/* Attention as lines, from queries at the left to keys at the right: the more weight, the darker
- * and wider. Strong lines come last, over the weak ones, whatever their head. */
-static int draw_all_lines(const struct section *section, const struct sheet *sheet,
-                          struct canvas *canvas, struct box area, struct err *err)
-{
-    struct arena arena = {0};
-    size_t heads = section->kind == KIND_OVERLAY ? section->heads : 1;
-    size_t most = section->rows.cells * section->columns.cells; /* of a head */
-    struct cell_room room = {section->rows.cells, section->columns.cells};
-    struct cells *cells = arena_alloc(&arena, heads, sizeof *cells, err);
-    struct stroke *strokes = arena_alloc(&arena, most, sizeof *strokes, err);
-    int failed = !cells || !strokes;
-    for (size_t head = 0; head < heads && !failed; head++)
-        failed = cells_make(&cells[head], &sheet[head], &section->tones, room, &arena, err);
-    for (size_t i = 0; i < PENS * heads && !failed; i++) {
-        unsigned rank = (unsigned)(i / heads);
-        size_t count = collect(strokes, section, &cells[i % heads], area, rank);
-        struct pen pen = choose_pen(section, i % heads, rank);
-        if (count)
-            canvas_strokes(canvas, strokes, count, &pen);
-    }
     arena_release(&arena);
     return failed ? -1 : 0;
 }
@@ -326,16 +268,79 @@ static int draw_labels(const struct section *section, const struct spot *spot, b
                 : 0;
 }
 
+/* Around all cells; or around those that can be seen alone, in steps. */
+static int draw_border(const struct section *section, const struct spot *spot,
+                       struct canvas *canvas, struct err *err)
+{
+    struct box area = spot->area;
+    size_t rows = section->rows.cells;
+    size_t count = 0;
+    struct arena arena = {0};
+    if (section->style->form.mask != MASK_TRIANGLE || !spot->sheet->causal) {
+        canvas_frame(canvas, area, &panel_border);
+        return 0;
+    }
+    struct point *points = arena_alloc(&arena, 2 * rows + 3, sizeof *points, err);
+    for (size_t row = 0; points && row < rows; row++) {
+        double right =
+            area.x + section->columns.pitch * (double)num_min(row + 1, section->columns.cells);
+        double top = area.y + section->rows.pitch * (double)row;
+        points[count++] = (struct point){right, top};
+        points[count++] = (struct point){right, top + section->rows.pitch};
+    }
+    if (points) {
+        points[count++] = (struct point){area.x, area.y + area.height};
+        points[count++] = (struct point){area.x, area.y};
+        points[count] = points[0];
+        canvas_path(canvas, points, count + 1, &panel_border);
+    }
+    arena_release(&arena);
+    return points ? 0 : -1;
+}
+
+bool cell_is_marked(const struct cell_mark *mark, const struct sheet *sheet)
+{
+    return (mark->layer < 0 || mark->layer == sheet->layer) &&
+           (mark->head < 0 || mark->head == sheet->head) && mark->row >= sheet->rows.first &&
+           mark->row - sheet->rows.first < sheet->rows.size &&
+           mark->column >= sheet->columns.first &&
+           mark->column - sheet->columns.first < sheet->columns.size;
+}
+
+/* Frames within cells: what is beside them stays as it is. */
+static void draw_marks(const struct section *section, const struct spot *spot,
+                       struct canvas *canvas)
+{
+    static const double least = 3; /* of a frame in small cells */
+    const struct figure_form *form = &section->style->form;
+    for (size_t i = 0; i < form->mark_count; i++) {
+        const struct cell_mark *mark = &form->marks[i];
+        if (!cell_is_marked(mark, spot->sheet))
+            continue;
+        double width = fmin(1.2, section->rows.pitch / 5);
+        struct pen pen = {{0xd9, 0x48, 0x01}, width, 1};
+        size_t row = (mark->row - spot->sheet->rows.first) / section->rows.step;
+        size_t column = (mark->column - spot->sheet->columns.first) / section->columns.step;
+        struct box box = {spot->area.x + section->columns.pitch * (double)column + width / 2,
+                          spot->area.y + section->rows.pitch * (double)row + width / 2,
+                          fmax(section->columns.pitch - width, least),
+                          fmax(section->rows.pitch - width, least)};
+        box.x = fmin(box.x, spot->area.x + spot->area.width - box.width);
+        box.y = fmin(box.y, spot->area.y + spot->area.height - box.height);
+        canvas_frame(canvas, box, &pen);
+    }
+}
+
 static int draw_content(const struct section *section, const struct spot *spot,
                         struct canvas *canvas, struct err *err)
 {
     if (section->kind == KIND_MATRIX) {
         if (draw_heat(section, spot->sheet, canvas, spot->area, err))
             return -1;
-        canvas_frame(canvas, spot->area, &panel_border);
-        return 0;
+        draw_marks(section, spot, canvas);
+        return draw_border(section, spot, canvas, err);
     }
-    return draw_all_lines(section, spot->sheet, canvas, spot->area, err);
+    return panel_lines_draw(section, spot->sheet, canvas, spot->area, err);
 }
 
 int panel_draw(const struct section *section, size_t index, struct canvas *canvas,

@@ -10,10 +10,51 @@ static bool is_of(const struct kept *kept, enum site site)
     return !kept->made && kept->site == site;
 }
 
+/* The part of an axis that is shown, from a place on. */
+static int crop_axis(struct axis *axis, size_t *skipped, const struct figure_form *form,
+                     struct err *err)
+{
+    size_t end = axis->first + axis->size;
+    if (form->last_token >= end || form->last_token < axis->first)
+        return err_usage(err, "--token-range: expected tokens from %zu to %zu, found %zu",
+                         axis->first, end - 1, form->last_token);
+    size_t first = form->first_token > axis->first ? form->first_token : axis->first;
+    *skipped = first - axis->first;
+    axis->labels += *skipped;
+    axis->size = form->last_token + 1 - first;
+    axis->first = first;
+    return 0;
+}
+
+/* Cut the tokens of the sentence that are not to be shown from a sheet. */
+static int crop(struct sheet *sheet, const struct report *report, enum site site,
+                const struct figure_form *form, struct arena *arena, struct err *err)
+{
+    enum site_part part = site_rows[site].part;
+    const struct tokenized *sentence = &report->sentence;
+    bool has_rows = strcmp(sheet->rows.name, "key") == 0 ? report_keys(report, part) == sentence
+                                                         : report_queries(report, part) == sentence;
+    bool has_columns =
+        strcmp(sheet->columns.name, "key") == 0 && report_keys(report, part) == sentence;
+    struct sheet whole = *sheet;
+    size_t row = 0;
+    size_t column = 0;
+    if ((has_rows && crop_axis(&sheet->rows, &row, form, err)) ||
+        (has_columns && crop_axis(&sheet->columns, &column, form, err)))
+        return -1;
+    float *values = arena_alloc(arena, sheet->rows.size * sheet->columns.size, sizeof *values, err);
+    sheet->values = values;
+    for (size_t r = 0; values && r < sheet->rows.size; r++, values += sheet->columns.size)
+        memcpy(values, whole.values + (row + r) * whole.columns.size + column,
+               sheet->columns.size * sizeof *values);
+    return sheet->values ? 0 : -1;
+}
+
 int section_gather(struct section_sheets *what, const struct report *report, enum site site,
-                   struct arena *arena, struct err *err)
+                   const struct figure_form *form, struct arena *arena, struct err *err)
 {
     struct sheet *sheets = NULL;
+    bool cropped = form->has_token_range;
     *what = (struct section_sheets){.first_hidden = report->first_shown > 0};
     for (size_t i = 0; i < report->tensor_count; i++) {
         if (!is_of(&report->tensors[i], site))
@@ -26,6 +67,10 @@ int section_gather(struct section_sheets *what, const struct report *report, enu
     for (size_t i = 0; i < report->tensor_count && sheets; i++)
         for (size_t head = 0; is_of(&report->tensors[i], site) && head < what->heads; head++)
             *sheets++ = kept_sheet(report, &report->tensors[i], head);
+    what->cropped = cropped;
+    for (size_t i = 0; cropped && sheets && i < what->layers * what->heads; i++)
+        if (crop(&sheets[-1 - (ptrdiff_t)i], report, site, form, arena, err))
+            return -1;
     return what->layers && !what->sheets ? -1 : 0;
 }
 
@@ -129,6 +174,7 @@ int section_plan(struct section *section, const struct section_sheets *what,
         .names = what->names,
         .note = what->note,
         .first_hidden = what->first_hidden,
+        .cropped = what->cropped,
         .room = room,
         .head = form->untitled ? 0 : type_line(form, TYPE_SUBTITLE),
     };

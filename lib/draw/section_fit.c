@@ -149,8 +149,8 @@ static double top_names(const struct section *section)
     return (section->by_layer ? line : 0) + (above ? line : 0);
 }
 
-/* Labels take room from panels, and small panels lose their labels: twice is enough; in print, where
- * nothing may stand out, what leans out of the last panel is looked at again. */
+/* Labels take room from panels, and small panels lose their labels: twice is enough; in print,
+ * where nothing may stand out, what leans out of the last panel is looked at again. */
 static void measure_panels(struct section *section)
 {
     double names = left_names(section);

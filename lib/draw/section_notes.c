@@ -52,6 +52,7 @@ int section_notes_make(struct section *section, struct arena *arena, struct err 
     size_t columns = section->columns.step;
     bool lines = section->kind == KIND_LINES || section->kind == KIND_OVERLAY;
     bool wanted = section->style->cells == CELLS_NUMBERS || section->style->cells == CELLS_BOTH;
+    const struct figure_form *form = &section->style->form;
     int decimals = 0;
     int failed = section->note && add_note(section, section->note, arena, err);
     if (section->style->range == RANGE_HEAD && section->panels > 1)
@@ -66,11 +67,23 @@ int section_notes_make(struct section *section, struct arena *arena, struct err 
                      arena, err);
     if (wanted && !lines && !panel_has_numbers(section, &decimals))
         failed |= add_note(section, "the cells have no room for numbers", arena, err);
-    if (lines)
+    if (lines && form->threshold > 0)
+        failed |= add_note(section, arena_format(arena, err, "no line below %g", form->threshold),
+                           arena, err);
+    else if (lines)
         failed |= add_note(section,
                            arena_format(arena, err, "no line below %.0f %% of the highest",
                                         100 * PANEL_LINES_LEAST),
                            arena, err);
+    if (lines && form->top)
+        failed |= add_note(
+            section, arena_format(arena, err, "the %lld strongest lines of a head", form->top),
+            arena, err);
+    if (section->cropped)
+        failed |= add_note(
+            section,
+            arena_format(arena, err, "tokens %zu to %zu", form->first_token, form->last_token),
+            arena, err);
     if (section->first_hidden)
         failed |= add_note(section, "the first token is hidden", arena, err);
     if (section->note && !section_is_printed(section)) /* the others are short */

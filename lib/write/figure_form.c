@@ -125,7 +125,7 @@ const char *figure_form_label(char label[PANEL_LABEL_BYTES], const struct figure
     return label;
 }
 
-/* --- marks ------------------------------------------------------------------------------------ */
+/* --- tokens and marks ------------------------------------------------------------------------- */
 
 /* A whole number at `*at`, which goes on to what follows it; false where there is none. */
 static bool read_number(size_t *number, const char **at)
@@ -137,6 +137,24 @@ static bool read_number(size_t *number, const char **at)
     bool sound = end - *at <= 9;
     *at = end;
     return sound;
+}
+
+int figure_form_read_tokens(struct figure_form *form, const char *text, struct err *err)
+{
+    const char *at = text;
+    bool sound = read_number(&form->first_token, &at);
+    form->last_token = form->first_token;
+    if (sound && *at == '-') {
+        at++;
+        sound = read_number(&form->last_token, &at);
+    }
+    if (!sound || *at || form->first_token > form->last_token)
+        return err_usage(err,
+                         "--token-range: expected the places of the first and the last token, as "
+                         "3-12, found '%s'",
+                         text);
+    form->has_token_range = true;
+    return 0;
 }
 
 /* LAYER.HEAD:ROW:COLUMN, without its head, or without both. */

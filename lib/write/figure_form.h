@@ -33,6 +33,8 @@ struct figure_form {
     const char *row_title, *column_title, *bar_title; /* NULL: as usual; "": none */
     const char *panel_labels;                         /* "(a)"; NULL: none */
     enum figure_mask mask;
+    bool has_token_range; /* only tokens from the first to the last of these */
+    size_t first_token, last_token;
     double threshold; /* lines of less weight are not drawn … */
     long long top;    /* … nor, of a head, those after so many; 0: all */
     struct cell_mark marks[FIGURE_MARKS_MAX];
@@ -57,6 +59,8 @@ extern const char *const figure_mask_names[];
 int figure_form_read_width(struct figure_form *form, const char *text, struct err *err);
 int figure_form_read_labels(struct figure_form *form, const char *text, struct err *err);
 int figure_form_read_marks(struct figure_form *form, const char *list, struct err *err);
+/* 3-12, or 3. */
+int figure_form_read_tokens(struct figure_form *form, const char *text, struct err *err);
 int figure_form_read_mask(struct figure_form *form, const char *name, struct err *err);
 
 enum { PANEL_LABEL_BYTES = 24 };
