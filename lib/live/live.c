@@ -8,7 +8,7 @@
 #include "lens/viewer.h"
 #include "model/mechanism.h"
 
-enum { CLOSE_NUMBERS = 250000 }; /* that explain the cells of a text: 1.3 MB */
+enum { CELLS_MAX = 250000 }; /* numbers that explain the cells of a text: 1.3 MB */
 
 static const char usual[] = "weights";
 
@@ -61,30 +61,36 @@ static int read_selection(struct selection *selection, const char *show, struct 
                : 0;
 }
 
-/* What the cells of all heads are explained with, as cmd/page_explained.c has it, unless that is
- * too much for every letter that is typed. */
-static int look_closely(const struct report **closer, struct live *live,
-                        const struct text_pair *pair, struct err *err)
+/* What the cells of all heads are explained with, as cmd/page_explained.c has it; nothing where that
+ * is too much for every letter that is typed. */
+static uint64_t sites_of_cells(const struct config *config, size_t tokens)
 {
     static const enum site sites[] = {SITE_Q_PRE,   SITE_K_PRE,  SITE_Q,       SITE_K,
                                       SITE_V,       SITE_SCORES, SITE_SOFTMAX, SITE_MASKED,
                                       SITE_WEIGHTS, SITE_CONTEXT};
-    const struct config *config = &live->viewer.model.config;
-    struct selection selection = {0};
-    struct report *report = arena_alloc(&live->arena, 1, sizeof *report, err);
-    const struct look look = {&selection, pair, 1, 0, report};
-    size_t tokens = pair->sentence.count;
+    uint64_t all = 0;
     size_t numbers = config->n_layer * config->n_head * tokens * 5 * (config->d_k + tokens);
-    if (!report || read_selection(&selection, NULL, live, err))
-        return -1;
-    if (numbers > CLOSE_NUMBERS || config->n_encoder_layer)
+    if (numbers > CELLS_MAX || config->n_encoder_layer)
         return 0;
-    selection.sites = 0;
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
         if (site_exists(config, sites[i]))
-            selection.sites |= site_bit(sites[i]);
-    *closer = report;
-    return viewer_look(&live->viewer, &look, &live->arena, err);
+            all |= site_bit(sites[i]);
+    return all;
+}
+
+/* The part of a report that is of these sites. */
+static int choose_sites(struct report *part, const struct report *report, uint64_t sites,
+                        struct arena *arena, struct err *err)
+{
+    struct kept *tensors = arena_alloc(arena, report->tensor_count, sizeof *tensors, err);
+    size_t count = 0;
+    for (size_t i = 0; tensors && i < report->tensor_count; i++)
+        if (sites & site_bit(report->tensors[i].site))
+            tensors[count++] = report->tensors[i];
+    *part = *report;
+    part->tensors = tensors;
+    part->tensor_count = count;
+    return tensors ? 0 : -1;
 }
 
 /* The words of a command line that gives the same. */
@@ -108,23 +114,29 @@ static int find_words(struct page_facts *facts, const struct live_wish *wish, st
     return 0;
 }
 
-/* Look at a text that was read, and write what is seen. */
+/* Look at a text that was read, in one pass, and write what is seen. */
 static int write_look(struct live *live, struct stream *out, const struct live_wish *wish,
-                      const struct selection *selection, const struct text_pair *pair,
-                      struct err *err)
+                      struct selection selection, const struct text_pair *pair, struct err *err)
 {
+    const struct config *config = &live->viewer.model.config;
+    const uint64_t shown = selection.sites;
+    const uint64_t explained = sites_of_cells(config, pair->sentence.count);
     struct report report;
-    struct page_facts facts = {
-        .config = &live->viewer.model.config, .sentence = &pair->sentence, .source = &pair->source};
-    struct look look = {.selection = selection, .pairs = pair, .count = 1, .reports = &report};
-    if (edits_check_text(live->viewer.edits, &live->viewer.model.config, pair->sentence.count, 0,
-                         err) ||
-        effective_check(selection, pair->sentence.count, err) ||
+    struct report parts[2];
+    struct page_facts facts = {.config = config,
+                               .sentence = &pair->sentence,
+                               .source = &pair->source,
+                               .explained = explained ? &parts[1] : NULL};
+    struct look look = {.selection = &selection, .pairs = pair, .count = 1, .reports = &report};
+    selection.sites |= explained;
+    if (edits_check_text(live->viewer.edits, config, pair->sentence.count, 0, err) ||
+        effective_check(&selection, pair->sentence.count, err) ||
         viewer_look(&live->viewer, &look, &live->arena, err) ||
-        look_closely(&facts.explained, live, pair, err) ||
+        choose_sites(&parts[0], &report, shown, &live->arena, err) ||
+        choose_sites(&parts[1], &report, explained, &live->arena, err) ||
         find_words(&facts, wish, &live->arena, err))
         return -1;
-    return page_sentence_put(out, &report, true, &facts, err);
+    return page_sentence_put(out, &parts[0], true, &facts, err);
 }
 
 int live_write(struct live *live, struct stream *out, const struct live_wish *wish, struct err *err)
@@ -141,7 +153,7 @@ int live_write(struct live *live, struct stream *out, const struct live_wish *wi
         viewer_read(viewer, &pair, &input, NULL, &live->arena, err))
         return -1;
     viewer->edits = list.edits.count ? &list.edits : NULL;
-    int failed = write_look(live, out, wish, &selection, &pair, err);
+    int failed = write_look(live, out, wish, selection, &pair, err);
     viewer->edits = NULL;
     return failed;
 }
