@@ -15,7 +15,7 @@ import sys
 import numpy
 
 from peers import Numpy, OnnxRuntime, Ours, PyTorch, process, texts_of
-from rounds import ROUNDS, print_line, print_row
+from rounds import MINUTES, ROUNDS, print_line, print_row, take_rounds
 
 ONLY = os.environ.get("ONLY", "").split(",") if os.environ.get("ONLY") else None
 TINY_ROUNDS = 20 * ROUNDS
@@ -63,12 +63,13 @@ def print_tiny(program):
     print_line("  as long as /bin/true", [f"{ratio:.2f} ×", f"({1e3 * least:.2f} ms)"])
 
 
-def print_ideal(ours):
+def print_ideal(ours, rows):
     """The mean attention of texts of 4 to 40 tokens beside a prefill without any waste."""
-    ours.mean(1000)
-    ratios = [ours.mean(1000) / ours.ideal_mean(1000) for _ in range(ROUNDS)]
+    measures = [lambda: ours.mean(1000), lambda: ours.ideal_mean(1000)]
+    rounds = take_rounds("ideal prefill", measures, 60 * MINUTES / rows)
+    ratio = statistics.median(mean / ideal for mean, ideal in rounds)
     print_line("mean attention, 1000 texts", [""])
-    print_line("  as long as ideal prefill", [f"{statistics.median(ratios):.2f} ×"])
+    print_line("  as long as ideal prefill", [f"{ratio:.2f} ×"])
 
 
 def serves(peer, rows):
@@ -89,10 +90,10 @@ def main():
     for name, method, argument in rows:
         measures = [getattr(peer, method, None) for peer in peers]
         print_row(name, [m and functools.partial(m, argument) for m in measures],
-                  len(rows))
+                  len(rows) + 1)
     print()
     if any(method == "mean" for _, method, _ in rows):
-        print_ideal(peers[0])
+        print_ideal(peers[0], len(rows) + 1)
     if any(method == "greedy" for _, method, _ in rows):
         print_tokens(peers[0], peers[1])
     if not ONLY:

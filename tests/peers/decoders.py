@@ -16,7 +16,8 @@ import time
 import numpy
 import torch
 
-from checkpoint import map_tensors, read_config
+from checkpoint import read_config
+from gpt2 import GPT2
 from llama import Llama
 from rounds import ROUNDS, print_line, print_row
 
@@ -80,7 +81,8 @@ class LlamaCpp:
 
 class PyTorch:
     def __init__(self, folder, ids):
-        self.model, self.ids = Llama(folder), torch.tensor([ids])
+        gpt2 = read_config(folder).model_type == "gpt2"
+        self.model, self.ids = (GPT2 if gpt2 else Llama)(folder), torch.tensor([ids])
 
     def prefill(self):
         start = time.perf_counter()
@@ -88,9 +90,9 @@ class PyTorch:
         return time.perf_counter() - start
 
     def decode(self):
-        _, presents = self.model(self.ids[:, :CACHED])
+        *_, presents = self.model(self.ids[:, :CACHED])
         start = time.perf_counter()
-        x, _ = self.model(self.ids[:, CACHED : CACHED + 1], presents)
+        x, *_ = self.model(self.ids[:, CACHED : CACHED + 1], presents)
         self.model.unembed(x)
         return time.perf_counter() - start
 
@@ -108,6 +110,7 @@ def compare(program, folder, folder_count):
     config = read_config(folder)
     ids = [(7919 * i + 13) % config.vocab_size for i in range(TOKENS)]
     rows = [("float32", Ours(program, folder), "f32"),
+            ("float32 beside F16", Ours(program, folder), "f16"),
             ("a BF16 file", Ours(program, f"{folder}/bf16"), "bf16"),
             ("the same, products in bf16", Ours(program, f"{folder}/bf16", "bf16"), "bf16")]
     torch_peer = PyTorch(folder, ids)

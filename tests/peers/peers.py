@@ -61,7 +61,7 @@ def process(*command):
 class Peer:
     def __init__(self, folder):
         self.folder, self.model = folder, f"{folder}/gpt2"
-        self.out = f"{folder}/out"
+        self.out = f"{folder}/out/{type(self).__name__}"
         os.makedirs(self.out, exist_ok=True)
 
     def ids_file(self, count):
@@ -103,7 +103,8 @@ class Ours(Peer):
 
     def head(self, count):
         """One text by its ids; many as sentences, which are tokenized, too."""
-        chosen = ["--layer", LAYER, "--head", HEAD, "--format", "csv", "-o", f"{self.out}/"]
+        chosen = ["--layer", LAYER, "--head", HEAD, "--format", "csv", "-o", f"{self.out}/",
+                  "--force"]
         if count == 1:
             ids = ",".join(map(str, head_texts(1)[0]))
             return self.run("-m", self.model, "--ids", ids, *chosen)
@@ -125,7 +126,7 @@ class Ours(Peer):
     def outputs(self, text):
         path = f"{self.out}/ours.safetensors"
         self.run("-m", self.model, "--ids", ",".join(map(str, text)), "--show", "weights,logits",
-                 "--layer", "all", "-o", path)
+                 "--layer", "all", "-o", path, "--force")
         tensors = map_tensors(path)
         weights = [tensors[f"h.{layer}.weights"] for layer in range(len(tensors) - 1)]
         return tensors["logits"], numpy.stack(weights)

@@ -19,14 +19,18 @@ def tell(text):
 
 
 def take_rounds(name, measures, seconds):
-    """One round that does not count, then ROUNDS of them: fewer, but one, where time is up."""
-    end = time.monotonic() + seconds
+    """One round that does not count, then ROUNDS of them: fewer where time is up, and the first alone
+    where another would go beyond it."""
+    start = time.monotonic()
     rounds = []
-    while len(rounds) <= ROUNDS and (len(rounds) < 2 or time.monotonic() < end):
+    while len(rounds) <= ROUNDS:
+        taken = time.monotonic() - start
+        if rounds and taken * (1 + 1 / len(rounds)) > seconds:
+            break
         tell(f"{name}: round {len(rounds)} of {ROUNDS}")
         rounds.append([m and m() for m in measures])
     tell("")
-    return rounds[1:]
+    return rounds[1:] or rounds
 
 
 def print_row(name, measures, rows=1):

@@ -8,8 +8,8 @@
 # take 2.5 GB in BUILD/peers. ROUNDS=N: how often each is measured (5), as long as all rows together
 # take MINUTES=N at most (10), and once at least; a terminal shows how far it is. ONLY=mean,head:
 # those rows alone; `mean` or `greedy` alone needs neither npm nor graphs; DEPS=0: install nothing.
-# SHAPES='smollm2-135m qwen2.5-0.5b': these beside llama.cpp in place of GPT-2, in twelve bytes
-# for each of their parameters.
+# SHAPES='gpt2 smollm2-135m qwen2.5-0.5b': these beside llama.cpp, in fourteen bytes for each of
+# their parameters.
 set -eu
 cd "$(dirname "$0")/../.."
 build=${1:-build}
@@ -71,7 +71,8 @@ make_words() {
 
 # For llama.cpp, too, and in BF16.
 make_shape() {
-    [ -f "$1/bf16/model.safetensors" ] && return
+    [ ! -f "$1/bf16/model.safetensors" ] || [ ! -f "$1/f16.gguf" ] || return 0
+    mkdir -p "$peers/shapes"
     "$build/attn-cli" bench --shape "$2" --force --save "$1"
     "$python" tests/peers/gguf.py "$1" "$1"
 }
@@ -84,8 +85,8 @@ module=onnxruntime-node
 if [ -n "${SHAPES-}" ]; then
     set --
     for shape in $SHAPES; do
-        make_shape "$peers/$shape" "$shape"
-        set -- "$@" "$peers/$shape"
+        make_shape "$peers/shapes/$shape" "$shape"
+        set -- "$@" "$peers/shapes/$shape"
     done
     exec "$python" tests/peers/decoders.py "$build/attn-cli" "$@"
 fi
