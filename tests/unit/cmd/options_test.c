@@ -6,6 +6,7 @@
 #include "../../../cmd/option_rows/score_options.c"
 #include "../../../cmd/option_rows/attend_options.c"
 #include "../../../cmd/option_rows/output_options.c"
+#include "../../../cmd/option_rows/page_options.c"
 #include "../../../cmd/option_rows/batch_options.c"
 #include "../../../cmd/option_rows/process_options.c"
 #include "../../../cmd/option_rows/instrument_options.c"
