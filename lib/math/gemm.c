@@ -133,6 +133,12 @@ static void fetch_kernels(struct kernels *kernels, struct product *p)
                           });
 }
 
+/* How many numbers of a panel stand in one float's place, if that is made of pairs. */
+static size_t numbers_of_float(const struct product *p)
+{
+    return p->w->pairs && p->plan.copy ? 2 : 1;
+}
+
 /* A chunk of a panel where it lies. */
 static const float *find_panel(const struct product *p, size_t panel, size_t chunk)
 {
@@ -140,7 +146,7 @@ static const float *find_panel(const struct product *p, size_t panel, size_t chu
     size_t column = blocking_start(&p->columns, panel);
     const float *packed = packed_panels(p->w);
     if (packed)
-        return packed + column * p->sum.size + row * p->plan.panel_columns;
+        return packed + (column * p->sum.size + row * p->plan.panel_columns) / numbers_of_float(p);
     return p->w->data + row * p->w->stride + column;
 }
 
@@ -193,7 +199,8 @@ static void multiply_chunk(const struct product *p, const struct part *part, siz
     const float *x = p->x.data + part->at.row * p->x.stride + chunk * p->plan.chunk;
     size_t tile = part->at.row / TILE_ROWS; /* groups are whole tiles */
     size_t tiles = (part->sums.rows + TILE_ROWS - 1) / TILE_ROWS;
-    size_t share = p->plan.prefetch_shared ? p->plan.chunk * p->plan.panel_columns / tiles : 0;
+    size_t shares = tiles * numbers_of_float(p);
+    size_t share = p->plan.prefetch_shared ? p->plan.chunk * p->plan.panel_columns / shares : 0;
     for (size_t row = 0, i = 0; row < part->sums.rows; row += TILE_ROWS, i++) {
         const struct kernel_set *set =
             &p->kernels[blocking_kind(&p->tiles, tile + i)][blocking_kind(&p->columns, part->index)]
@@ -201,7 +208,7 @@ static void multiply_chunk(const struct product *p, const struct part *part, siz
         bool prefetch = part->next && (i == 0 || share > 0);
         struct matrix sums = matrix_rows(part->sums, row, blocking_size(&p->tiles, tile + i));
         struct kernel kernel = set->forms[chunk > 0][prefetch];
-        kernel.shape.prefetch = share > 0 ? (int)tiles : prefetch;
+        kernel.shape.prefetch = share > 0 ? (int)shares : prefetch;
         kernel_call(&kernel, part->panel, x + row * p->x.stride, sums.data,
                     prefetch ? part->next + i * share : part->panel);
         if (chunk + 1 == p->sum.count)

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/heap.h"
+#include "math/avx512.h"
 #include "math/flush.h"
 #include "math/generator.h"
 #include "math/kernel_body.h"
@@ -160,6 +161,27 @@ void kernels_begin(struct kernels *kernels)
 
 _Static_assert(sizeof(struct kernel_shape) == 12 * sizeof(int), "a shape's bytes are its numbers");
 
+static bool suits_avx512(const struct kernels *kernels, const struct kernel_shape *shape)
+{
+    return kernels_prefetch_evenly(kernels) && !shape->pairs && shape->m % PANEL_FLOATS == 0 &&
+           shape->a_stride == shape->m;
+}
+
+bool kernels_prefetch_evenly(const struct kernels *kernels)
+{
+    return kernels->target >= TARGET_AVX512 && has_avx512();
+}
+
+/* C that computes a shape. */
+static kernel_body *find_body(const struct kernels *kernels, const struct kernel_shape *shape)
+{
+    if (shape->panels)
+        return kernels->pair_panels;
+    if (shape->pairs)
+        return kernels->pairs;
+    return suits_avx512(kernels, shape) ? floats_avx512 : kernels->floats;
+}
+
 /* The entry of a shape, which is new and without code the first time. */
 static struct entry *entry_of(struct kernels *kernels, const struct kernel_shape *shape)
 {
@@ -172,10 +194,7 @@ static struct entry *entry_of(struct kernels *kernels, const struct kernel_shape
     assert(kernels->count < KERNELS_MAX);
     number = (uint32_t)kernels->count++;
     hash_put(&probe, number);
-    kernel_body *body = shape->panels  ? kernels->pair_panels
-                        : shape->pairs ? kernels->pairs
-                                       : kernels->floats;
-    kernels->entries[number] = (struct entry){.kernel = {*shape, NULL, body}};
+    kernels->entries[number] = (struct entry){.kernel = {*shape, NULL, find_body(kernels, shape)}};
     return &kernels->entries[number];
 }
 
@@ -185,6 +204,8 @@ void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct ke
     bool dots = shape->pairs && kernels_pair_way(kernels) == PAIRS_BY_DOT;
     struct entry *entry = entry_of(kernels, shape);
     entry->work += work;
+    if (entry->kernel.body == floats_avx512)
+        entry->settled = true;
     bool worth = shape->pairs ? dots : kernels->all_code || entry->work >= WORK_FOR_CODE;
     if (!entry->settled && worth) {
         if (generator_can_write(&kernels->generator))

@@ -70,6 +70,9 @@ void kernels_write_all(struct kernels *kernels);
 const char *kernels_target(struct kernels *kernels);
 const char *kernels_library(void);
 
+/* Is a share of what is prefetched asked for evenly, while panels of floats are multiplied? */
+bool kernels_prefetch_evenly(const struct kernels *kernels);
+
 /* What multiplies pairs here. Nothing that fuses is slower with them than with floats. */
 enum pair_way {
     PAIRS_BY_C,

@@ -10,6 +10,10 @@ kernel_body floats_plain;
 kernel_body floats_softly;
 kernel_body floats_neon;
 
+/* By AVX-512, of A that is a panel, without gaps, of whole PANEL_FLOATS. */
+enum { PANEL_FLOATS = 32 };
+kernel_body floats_avx512;
+
 /* Of pairs, in the order of vdpbf16ps: in plain C; and widened to floats on their way. */
 kernel_body pairs_plain;
 kernel_body pairs_avx2;

@@ -7,7 +7,7 @@
 #include "math/machine.h"
 
 enum {
-    GROUP_ROWS = 192,  /* of one round: they stay in cache while panels come and go */
+    GROUP_ROWS = 256,  /* of one round: they stay in cache while panels come and go */
     LARGE_GROUP = 512, /* the same in place and of pairs: the more rows share a panel the better */
     TILES_GROUP = 256, /* the same where panels go … */
     TILES_PANELS = 4,  /* … so many at a time, */
@@ -66,6 +66,14 @@ static struct plan plan_of_tiles(const struct weight *w, size_t rows, size_t thr
     return plan;
 }
 
+/* Whole tiles, about as many for each group. */
+static size_t even_group(size_t rows)
+{
+    size_t groups = num_max(1, (rows + GROUP_ROWS - 1) / GROUP_ROWS);
+    size_t tiles = (rows + groups * TILE_ROWS - 1) / (groups * TILE_ROWS);
+    return num_max(1, tiles) * TILE_ROWS;
+}
+
 /* A few rows of pairs, widened on their way. */
 static struct plan plan_side_by_side(const struct weight *w, size_t threads)
 {
@@ -88,12 +96,14 @@ struct plan plan_choose(const struct machine *machine, const struct weight *w, s
     struct plan dots = {DOTS_AT_ONCE, DOTS_AT_ONCE, w->in, LARGE_GROUP, 1, .row = true};
     struct plan pairs = {PAIR_COLUMNS,     PAIR_COLUMNS,          PAIR_CHUNK, LARGE_GROUP, 1,
                          .prefetch = true, .groups_in_turn = true};
-    struct plan packed = {PANEL_COLUMNS,   PANEL_COLUMNS, PANEL_ROWS, GROUP_ROWS, 1,
+    struct plan packed = {PANEL_COLUMNS,   PANEL_COLUMNS, PANEL_ROWS, even_group(rows), 1,
                           .prefetch = true};
     struct plan slabs = {SLAB_COLUMNS, SLAB_COLUMNS, SLAB_ROWS, LARGE_GROUP, 1, .row = false};
     struct plan in_place = {PANEL_COLUMNS,   columns_to_line(w), IN_PLACE_CHUNK, LARGE_GROUP, 1,
                             .prefetch = true};
     struct plan copied = {COPY_COLUMNS, COPY_COLUMNS, PANEL_ROWS, LARGE_GROUP, 1, .copy = true};
+    packed.prefetch_shared = kernels_prefetch_evenly(machine->kernels);
+    copied.prefetch = copied.prefetch_shared = w->pairs && packed.prefetch_shared;
     if (w->pairs && kernels_pair_way(machine->kernels) == PAIRS_BY_TILES)
         return plan_of_tiles(w, rows, threads);
     if (w->pairs && !input_widens(machine))
