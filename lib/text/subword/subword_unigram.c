@@ -56,19 +56,23 @@ int subword_read_unigram(struct subword *model, const struct subword_source *sou
 
 enum { LEAST_WINDOW = 8 }; /* more than a character's bytes */
 
-static double sum(const struct subword *model, double a, double b)
-{
-    return model->is_single ? (double)((float)a + (float)b) : a + b;
-}
-
-/* A step to a place, which is taken when it is the best so far. */
-static void offer(struct best_ways *ways, double score, size_t end, uint32_t id)
+/* A step to a place, which is taken when it is the best so far. SentencePiece keeps float32, and
+ * holds against it what was not rounded yet. */
+static void offer(const struct subword *model, struct best_ways *ways, double score, size_t end,
+                  uint32_t id)
 {
     double *best = &ways->sums[end & ways->mask];
     if (score <= *best) /* which is no number where no step led to */
         return;
-    *best = score;
+    *best = model->is_single ? (double)(float)score : score;
     ways->steps[end] = id;
+}
+
+/* By an unknown character; SentencePiece adds its score in float32. */
+static double unknown_sum(const struct subword *model, double score)
+{
+    double sum = score + model->unknown_score;
+    return model->is_single ? (double)(float)sum : sum;
 }
 
 /* Do the bytes that say which entries begin at the last place stand at this one, too? */
@@ -126,10 +130,10 @@ static size_t go_on(const struct subword *model, struct best_ways *ways, const c
     ways->sums[at & ways->mask] = NAN;
     for (size_t i = 0; i < ways->count; i++) {
         const struct unigram_entry *entry = &ways->entries[i];
-        offer(ways, sum(model, score, entry->score), at + entry->size, entry->id);
+        offer(model, ways, score + entry->score, at + entry->size, entry->id);
     }
     if (!ways->known)
-        offer(ways, sum(model, score, model->unknown_score), at + ways->length, BPE_NONE);
+        offer(model, ways, unknown_sum(model, score), at + ways->length, BPE_NONE);
     return at + ways->length;
 }
 
