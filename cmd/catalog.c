@@ -88,7 +88,7 @@ static const struct group {
     {"Figures for papers",
      FOR_ALL,
      {"figure-width", "font", "font-size", "dpi", "no-title", "x-title", "y-title", "bar-title",
-      "transparent", "token-range", "mask", "no-pool", "mark", "threshold", "top"}},
+      "transparent", "panel-labels", "token-range", "mask", "no-pool", "mark", "threshold", "top"}},
     {"Running", ~FOR_BENCH, {"precision", "no-amx"}},
     {"Running", FOR_COMPARE, {"repeat"}},
     {"Running",

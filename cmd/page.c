@@ -153,6 +153,7 @@ void looks_note(const struct looks_options *options, const struct format *format
         {"y-title", figure->row_title, LOOKS_FIGURE},
         {"bar-title", figure->bar_title, LOOKS_FIGURE},
         {"transparent", figure->transparent, LOOKS_FIGURE},
+        {"panel-labels", figure->panel_labels, LOOKS_FIGURE},
         {"token-range", figure->tokens, LOOKS_FIGURE},
         {"mask", figure->mask, LOOKS_FIGURE},
         {"no-pool", figure->unpooled, LOOKS_FIGURE},

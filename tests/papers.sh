@@ -217,6 +217,44 @@ check 'a cell in every head' marked 8 --mark 4:2
 check 'cells in a layer and a head' marked 5 --mark 0:4:2,1.3:5:0
 check 'a cell of a part of the text' marked 1 --layer 0 --head 0 --mark 5:4 --token-range 4-6
 
+labelled() { # LABELS OPTIONS...
+    labels=$1
+    shift
+    figure labels.svg "$@" &&
+        is "$labels" "$(sed -n 's/^<text.* font-weight="bold">\(.*\)<.text>$/\1/p' labels.svg |
+            grep -v tiny | tr '\n' ' ')"
+}
+
+check 'a label of each panel' labelled '(a) (b) (c) (d) ' --layer 0 --panel-labels '(a)'
+check 'a label of a grid' labelled 'A B ' --show k,weights --layer 0-1 --head 0-1 --panel-labels A
+check 'a label of one panel' labelled '1 ' --layer 0 --head 0 --panel-labels 1
+
+# An encoder and its decoder: three matrices in a row on one range, with one bar.
+is_one_figure() {
+    "$attn" run -q -m translate '<s> le petit chat' --source 'the small cat' --layer 0 --head 0 \
+        --figure-width neurips --no-title --panel-labels a -o one.svg &&
+        is '3 1 396' "$(texts_of one.svg | grep -c -x '[abc]') $(texts_of one.svg |
+            grep -c weights) $(width_of one.svg)"
+}
+
+has_one_bar() {
+    "$attn" run -q -m translate '<s> le petit chat' --source 'the small cat' -o bars.svg &&
+        is '1 1' "$(texts_of bars.svg | grep -c -x 0.2) $(grep -c \
+            '<title>translate .* source: the small cat</title>' bars.svg)"
+}
+
+check 'an encoder and its decoder beside each other' is_one_figure
+check 'an encoder and its decoder have one bar' has_one_bar
+
+indices() { # the numbers on the axes of a long text, each once
+    long=$(awk 'BEGIN { for (i = 0; i < 60; i++) printf "the " }')
+    "$attn" run -q "$long" --layer 0 --head 0 --figure-width icml --bar-title '' -o ticks.svg &&
+        texts_of ticks.svg | grep -x '[0-9]*' | sort -n | uniq | tr '\n' ' '
+}
+
+check 'ticks are at whole steps' is '0 1 5 10 15 20 25 30 35 40 45 50 55 60 ' \
+    "$(indices)"
+
 # Where the frame is: around the fifth row's third cell, in steps of the cells.
 mark_stands() {
     figure mark.svg --layer 0 --head 0 --mark 4:2 --figure-width icml
@@ -258,7 +296,7 @@ is_not_pooled() {
 wants_pixels() {
     "$attn" run -q "$long" --figure-width 1in --no-pool --dpi 72 -o single.png 2>message
     is 2 $? || return 1
-    dpi=$(sed -n 's/.*--no-pool: expected cells of at least a pixel, found 0.*--dpi \([0-9]*\) .*/\1/p' message)
+    dpi=$(sed -n 's/.*cells of at least a pixel, found 0.*--dpi \([0-9]*\) .*/\1/p' message)
     [ "$dpi" ] && ! [ -e single.png ] &&
         "$attn" run -q "$long" --figure-width 1in --no-pool --dpi "$dpi" -o single.png
 }

@@ -68,6 +68,8 @@ static const struct option_row output_rows[] = {
     STRING("bar-title", 0, "TEXT", looks.figure.bar_title, COLOURED,
            "what the colours are, beside their bar (default: the tensor; '': none)"),
     FLAG("transparent", 0, looks.figure.transparent, COLOURED, "a picture without a ground"),
+    STRING("panel-labels", 0, "A", looks.figure.panel_labels, COLOURED,
+           "a letter at each panel: a, A, 1, or with what stands around it: (a)"),
     STRING("token-range", 0, "N-N", looks.figure.tokens, OF_REPORTS,
            "in pictures only tokens 3-12 of the sentence, or words with --words; from 0 on"),
     STRING("mask", 0, "LOOK", looks.figure.mask, COLOURED,

@@ -1,6 +1,7 @@
 #include "draw/axis_fit.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const double GRID = 0.375;    /* half a pixel of a screen with 96 in an inch */
@@ -54,17 +55,37 @@ double axis_fit_length(const struct axis_fit *fit)
     return fit->pitch * (double)fit->cells;
 }
 
-static const char *label_of(const struct axis *axis, const struct axis_fit *fit, size_t cell)
+enum { PLACE_BYTES = 24 };
+
+/* The label of a place, in some room: its own; the number of one that has not all beside it. */
+static const char *label_of(char room[PLACE_BYTES], const struct axis *axis,
+                            const struct axis_fit *fit, size_t place)
 {
-    return axis->labels[cell * fit->step].text;
+    const struct label *label = &axis->labels[place - axis->first];
+    if (fit->every == 1 || strcmp(label->text, label->exact) == 0)
+        return label->text;
+    snprintf(room, PLACE_BYTES, "%zu", place);
+    return room;
+}
+
+/* The first of the places that have labels. */
+static size_t first_place(const struct axis *axis, const struct axis_fit *fit)
+{
+    return (axis->first + fit->every - 1) / fit->every * fit->every;
+}
+
+static size_t cell_of(const struct axis *axis, const struct axis_fit *fit, size_t place)
+{
+    return (place - axis->first) / fit->step;
 }
 
 /* The widest of the labels that are shown, at their size. */
 static double widest(const struct axis *axis, const struct axis_fit *fit)
 {
+    char room[PLACE_BYTES];
     double most = 0;
-    for (size_t cell = 0; cell < fit->cells; cell += fit->every)
-        most = fmax(most, letters_width(label_of(axis, fit, cell), fit->size));
+    for (size_t p = first_place(axis, fit); p < axis->first + axis->size; p += fit->every)
+        most = fmax(most, letters_width(label_of(room, axis, fit, p), fit->size));
     return most;
 }
 
@@ -77,7 +98,16 @@ static void choose_size(struct axis_fit *fit)
 /* Let labels `apart` points from each other, thinned out where cells are closer. */
 static void thin_out(struct axis_fit *fit, double apart)
 {
-    fit->every = (size_t)fmax(ceil(apart / fit->pitch), 1);
+    static const size_t steps[] = {1, 2, 5};
+    double least = apart / fit->pitch * (double)fit->step;
+    size_t power = 1;
+    fit->every = 1;
+    if (fit->pitch >= apart && fit->step == 1)
+        return;
+    for (size_t i = 0; (double)fit->every < least || fit->every < fit->step; i++) {
+        power *= i && i % 3 == 0 ? 10 : 1;
+        fit->every = steps[i % 3] * power;
+    }
 }
 
 void axis_fit_rows(struct axis_fit *fit, const struct axis *axis, double room)
@@ -98,10 +128,12 @@ static bool has_numbers(const struct axis *axis)
 /* Slanted labels lean to the right, the last one beyond its cell. */
 static double overhang(const struct axis *axis, const struct axis_fit *fit, double width)
 {
+    char room[PLACE_BYTES];
     double most = axis_fit_length(fit);
-    for (size_t cell = 0; cell < fit->cells; cell += fit->every) {
-        double label = fmin(letters_width(label_of(axis, fit, cell), fit->size), width);
-        most = fmax(most, fit->pitch * ((double)cell + 0.5) + SLANT * label + fit->size / 2);
+    for (size_t p = first_place(axis, fit); p < axis->first + axis->size; p += fit->every) {
+        double label = fmin(letters_width(label_of(room, axis, fit, p), fit->size), width);
+        double middle = fit->pitch * ((double)cell_of(axis, fit, p) + 0.5);
+        most = fmax(most, middle + SLANT * label + fit->size / 2);
     }
     return most - axis_fit_length(fit);
 }
@@ -112,12 +144,17 @@ void axis_fit_columns(struct axis_fit *fit, const struct axis *axis, double room
     fit->every = 1;
     double width = widest(axis, fit);
     if (width + 2 <= fit->pitch || has_numbers(axis)) {
-        thin_out(fit, width + 4);
+        thin_out(fit, width + (has_numbers(axis) ? 4 : 2));
+        fit->room = LINE * fit->size;
+        return;
+    }
+    thin_out(fit, LINE * fit->size);
+    if (fit->every > 1) { /* numbers, which lie level */
+        thin_out(fit, widest(axis, fit) + 4);
         fit->room = LINE * fit->size;
         return;
     }
     fit->turn = fit->pitch >= LINE * fit->size / SLANT ? -45 : -90;
-    thin_out(fit, LINE * fit->size);
     fit->label = fmin(width, room - LABEL_GAP);
     width = fit->label + LABEL_GAP;
     fit->room = fit->turn == -45 ? SLANT * width + fit->size / 2 : width;
@@ -130,11 +167,13 @@ int axis_draw_rows(struct canvas *canvas, const struct axis *axis, const struct 
                    struct point corner, enum anchor anchor, struct err *err)
 {
     struct lettering lettering = {.size = fit->size, .colour = label_colour, .anchor = anchor};
+    char text[PLACE_BYTES];
     double x = corner.x + (anchor == ANCHOR_END ? -LABEL_GAP : LABEL_GAP);
+    size_t end = fit->size > 0 ? axis->first + axis->size : 0;
     int failed = 0;
-    for (size_t cell = 0; cell < fit->cells && fit->size > 0 && !failed; cell += fit->every) {
-        double y = corner.y + fit->pitch * ((double)cell + 0.5) + CAP * fit->size;
-        failed = canvas_text_fit(canvas, (struct point){x, y}, label_of(axis, fit, cell),
+    for (size_t p = first_place(axis, fit); p < end && !failed; p += fit->every) {
+        double y = corner.y + fit->pitch * ((double)cell_of(axis, fit, p) + 0.5) + CAP * fit->size;
+        failed = canvas_text_fit(canvas, (struct point){x, y}, label_of(text, axis, fit, p),
                                  fit->label, &lettering, err);
     }
     return failed;
@@ -147,12 +186,14 @@ int axis_draw_columns(struct canvas *canvas, const struct axis *axis, const stru
     bool level = fit->turn == 0;
     bool slanted = fit->turn == -45;
     double sink = slanted ? SLANT * CAP * fit->size : CAP * fit->size;
+    char text[PLACE_BYTES];
+    size_t end = fit->size > 0 ? axis->first + axis->size : 0;
     int failed = 0;
     lettering.anchor = level ? ANCHOR_MIDDLE : ANCHOR_START;
-    for (size_t cell = 0; cell < fit->cells && fit->size > 0 && !failed; cell += fit->every) {
-        double x = corner.x + fit->pitch * ((double)cell + 0.5);
+    for (size_t p = first_place(axis, fit); p < end && !failed; p += fit->every) {
+        double x = corner.x + fit->pitch * ((double)cell_of(axis, fit, p) + 0.5);
         struct point at = {level ? x : x + sink, corner.y - (level ? 2 : LABEL_GAP)};
-        failed = canvas_text_fit(canvas, at, label_of(axis, fit, cell), level ? 1e9 : fit->label,
+        failed = canvas_text_fit(canvas, at, label_of(text, axis, fit, p), level ? 1e9 : fit->label,
                                  &lettering, err);
     }
     return failed;

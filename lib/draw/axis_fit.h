@@ -1,5 +1,5 @@
 /* axis_fit.h: an axis brought to a length: how far apart its places stand, how many share a cell,
- * and which of them still have room for a label.
+ * and which of them still have room for a label. Where not all have, these are their numbers.
  *
  *     struct axis_fit fit = axis_fit_cells(axis.size, 200, 24);
  *     axis_fit_rows(&fit, &axis, 60);                  (labels at the left, 60 points at most)
@@ -17,7 +17,7 @@ struct axis_fit {
     double pitch; /* from one cell to the next */
     double size;  /* of the labels; 0: there are none */
     double print; /* the size that they have on paper; 0: by the pitch */
-    size_t every; /* every so many cells have one */
+    size_t every; /* places at multiples of this have one: 1, 2 or 5 times a power of ten */
     double turn;  /* of column labels: 0, -45 or -90 degrees */
     double label; /* how wide one may be: what is wider is shortened */
     double room;  /* that the labels take across the axis */

@@ -10,7 +10,8 @@ static const double MARGIN = 12, PRINT_MARGIN = 1;
 static const double NARROWEST = 252; /* a title needs no picture to have room */
 static const double WIDEST = 504;    /* two columns of a paper */
 static const double SECTION_GAP = 16;
-static const double BOLD = 1.16; /* wider than the letters that widths are known of */
+static const double SECTION_LEAST = 75; /* of one beside others */
+static const double BOLD = 1.16;        /* wider than the letters that widths are known of */
 
 static bool has_title(const struct style *style)
 {
@@ -49,6 +50,10 @@ void figure_title(struct buf *out, const struct report *report, const struct sty
         return;
     buf_text(out, " · ");
     tokenized_visible(out, &report->sentence);
+    if (report->source.count) {
+        buf_text(out, " · source: ");
+        tokenized_visible(out, &report->source);
+    }
 }
 
 /* A mark that no picture has is a slip. */
@@ -88,29 +93,101 @@ static int check_pixels(const struct figure *figure, struct err *err)
                      least * dpi / 72, ceil(72 / least));
 }
 
-/* Lay out sections below each other. */
+/* --- attentions of one model, which share a bar ----------------------------------------------- */
+
+static bool is_attention(const struct section_sheets *kind)
+{
+    const char *name = kind->sheets->tensor;
+    size_t size = strlen(name);
+    return size >= 7 && strcmp(name + size - 7, "weights") == 0 &&
+           strcmp(kind->sheets->columns.name, "key") == 0;
+}
+
+/* The style of several attentions: one range for all of them, unless another was asked for. */
+static const struct style *share_range(const struct section_sheets *kinds, size_t count,
+                                       const struct style *style, struct arena *arena,
+                                       struct err *err)
+{
+    struct extent whole = {0, 0};
+    size_t shared = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_attention(&kinds[i]))
+            continue;
+        struct tones tones =
+            tones_make(kinds[i].sheets, kinds[i].layers * kinds[i].heads, style, false);
+        whole = extent_join(whole, tones.found);
+        shared++;
+    }
+    if (shared < 2 || style->range != RANGE_ALL || style_has_bounds(style) || whole.low < 0)
+        return style;
+    struct style *common = arena_alloc(arena, 1, sizeof *common, err);
+    if (common) {
+        *common = *style;
+        common->bounds = whole;
+    }
+    return common;
+}
+
+/* Whether one comes after this one. */
+static bool more_attention(const struct section_sheets *kinds, size_t count, size_t index)
+{
+    bool more = false;
+    for (size_t i = index + 1; i < count; i++)
+        more = more || is_attention(&kinds[i]);
+    return more;
+}
+
+/* In print single heads of an encoder and its decoder stand side by side. */
+static bool in_a_row(const struct section_sheets *kinds, size_t count, const struct style *style,
+                     double room)
+{
+    bool fits = style->form.width > 0 && count > 1 && room >= SECTION_LEAST * (double)count &&
+                (style->view == VIEW_FIT || style->view == VIEW_MATRIX);
+    for (size_t i = 0; i < count; i++)
+        fits = fits && is_attention(&kinds[i]) && kinds[i].layers * kinds[i].heads == 1;
+    return fits;
+}
+
+/* Lay out sections below each other, or beside each other. */
 static int plan(struct figure *figure, const struct section_sheets *kinds, size_t count,
                 const struct style *style, struct arena *arena, struct err *err)
 {
     const struct figure_form *form = &style->form;
     bool untitled = form->untitled || (style->title && !*style->title);
+    size_t labels = 0;
     figure->form = form;
     figure->margin = form->width > 0 ? PRINT_MARGIN : MARGIN;
     figure->title_room = untitled ? 0 : type_line(form, TYPE_TITLE);
     figure->width = form->width > 0 ? form->width : NARROWEST;
     figure->height = 2 * figure->margin + figure->title_room;
+    struct point at = {figure->margin, figure->margin + figure->title_room};
     double room = (form->width > 0 ? form->width : WIDEST) - 2 * figure->margin;
+    bool row = in_a_row(kinds, count, style, room);
+    const struct style *common = share_range(kinds, count, style, arena, err);
     figure->sections = arena_alloc(arena, count, sizeof *figure->sections, err);
-    for (size_t i = 0; i < count && figure->sections; i++) {
+    if (!common || !figure->sections)
+        return -1;
+    if (row)
+        room = (room - SECTION_GAP * (double)(count - 1)) / (double)count;
+    for (size_t i = 0; i < count; i++) {
         struct section *section = &figure->sections[i];
-        if (section_plan(section, &kinds[i], style, room, arena, err))
+        struct section_sheets what = kinds[i];
+        bool attention = is_attention(&what);
+        what.shares_range = common != style && attention;
+        what.barless = what.shares_range && more_attention(kinds, count, i);
+        if (section_plan(section, &what, attention ? common : style, room, arena, err))
             return -1;
-        figure->height += section->height + (i ? SECTION_GAP : 0);
+        section->at = at;
+        section->first_label = labels;
+        labels += section_labels(section);
+        figure->height = fmax(figure->height, at.y + section->height + figure->margin);
+        at.x += row ? room + SECTION_GAP : 0;
+        at.y += row ? 0 : section->height + SECTION_GAP;
         if (form->width <= 0)
             figure->width = fmax(figure->width, section->width + 2 * MARGIN);
         figure->section_count++;
     }
-    return figure->sections ? check_marks(figure, form, err) : -1;
+    return check_marks(figure, form, err);
 }
 
 /* Sheets that were made are a section each, but for those of several layers, side by side. */
@@ -167,16 +244,14 @@ int figure_plan_sheets(struct figure *figure, const char *title, const struct se
 int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err)
 {
     const struct lettering letters = {.size = type_size(figure->form, TYPE_TITLE), .bold = true};
-    struct point corner = {figure->margin, figure->margin + figure->title_room};
     struct point title = {figure->margin, figure->margin + letters.size - 1};
     double room = (figure->width - 2 * figure->margin) / BOLD;
     if (figure->title_room > 0 && *figure->title &&
         canvas_text_fit(canvas, title, figure->title, room, &letters, err))
         return -1;
     for (size_t i = 0; i < figure->section_count; i++) {
-        if (section_draw(&figure->sections[i], canvas, corner, err))
+        if (section_draw(&figure->sections[i], canvas, figure->sections[i].at, err))
             return -1;
-        corner.y += figure->sections[i].height + SECTION_GAP;
     }
     return 0;
 }

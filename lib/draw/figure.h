@@ -28,6 +28,7 @@ struct section_sheets {
     const char *of;           /* what they are of, for the subtitle; NULL: nothing to say */
     const char *note;         /* a line below; NULL: none */
     bool first_hidden, cropped;
+    bool barless, shares_range; /* another section has the bar; and the same range */
 };
 
 struct section {
@@ -42,14 +43,17 @@ struct section {
     struct ramp ramp;
     struct axis_fit rows, columns;
     const char *row_title, *column_title, *bar_title; /* NULL: none */
-    double room;                                      /* that it may take across */
-    double head;                                      /* what its subtitle takes */
-    struct box area;                                  /* of cells or lines, from a panel's corner */
-    double panel_width;                               /* from one panel to the next … */
-    double panel_height;                              /* … and to the one below */
-    double left, top;     /* room for what stands beside and above all panels */
-    double foot;          /* where the scale stands, below them */
-    double width, height; /* of all, with titles and the scale */
+    size_t first_label;                               /* of panels, all sections counted */
+    bool barless, shares_range; /* another section has the bar; and the same range */
+    struct point at;            /* its corner in the figure */
+    double room;                /* that it may take across */
+    double head;                /* what its subtitle takes */
+    struct box area;            /* of cells or lines, from a panel's corner */
+    double panel_width;         /* from one panel to the next … */
+    double panel_height;        /* … and to the one below */
+    double left, top;           /* room for what stands beside and above all panels */
+    double foot;                /* where the scale stands, below them */
+    double width, height;       /* of all, with titles and the scale */
     bool first_hidden, cropped;
     const char *subtitle, *note;
     const char *notes[SECTION_NOTES_MAX]; /* lines below */
@@ -105,6 +109,15 @@ int section_plan(struct section *section, const struct section_sheets *what,
 /* All measures of a section whose sheets, kind, tones and titles are known, but for those of its
  * foot (section_fit.c). */
 void section_fit(struct section *section);
+
+/* How many panels have labels, "(a)": each, or the section alone. And whether a label of the
+ * section stands before its subtitle. */
+size_t section_labels(const struct section *section);
+bool section_has_own_label(const struct section *section);
+
+/* A label in bold letters at a point; how wide it is, with a gap after it. */
+double section_draw_label(const struct section *section, size_t panel, struct canvas *canvas,
+                          struct point at);
 
 /* Where widths are those of a paper: nothing may be wider, and no pixel counts. */
 bool section_is_printed(const struct section *section);

@@ -206,8 +206,8 @@ static void name_panel(char name[NAME_BYTES], const struct section *section,
 }
 
 /* Above the labels where there are any. */
-static int draw_name(const struct section *section, const struct spot *spot, const char *given,
-                     struct canvas *canvas, struct err *err)
+static int draw_name(const struct section *section, const struct spot *spot, size_t index,
+                     const char *given, struct canvas *canvas, struct err *err)
 {
     char name[NAME_BYTES];
     const struct lettering letters = letters_of_name(section);
@@ -215,9 +215,13 @@ static int draw_name(const struct section *section, const struct spot *spot, con
     bool labelled = spot->row == 0 && section->kind == KIND_MATRIX;
     double y = spot->area.y - (labelled ? section->columns.room : 0) - NAME_GAP;
     name_panel(name, section, spot->sheet);
-    if (given && !*given)
+    double x = spot->area.x;
+    if (section->style->form.panel_labels)
+        x += section_draw_label(section, index, canvas, (struct point){x, y});
+    if (section->panels == 1 || (given && !*given))
         return 0;
-    return canvas_text_fit(canvas, (struct point){spot->area.x, y}, given ? given : name,
+    room -= x - spot->area.x;
+    return canvas_text_fit(canvas, (struct point){x, y}, given ? given : name,
                            given || section_is_printed(section) ? room : 1e9, &letters, err);
 }
 
@@ -355,8 +359,8 @@ int panel_draw(const struct section *section, size_t index, struct canvas *canva
     canvas_open(canvas, given ? given : sheet_title(title, spot.sheet));
     if (section->by_layer)
         draw_names_of_grid(section, &spot, canvas);
-    else if (section->panels > 1)
-        failed = draw_name(section, &spot, given, canvas, err);
+    else if (section->panels > 1 || section->style->form.panel_labels)
+        failed = draw_name(section, &spot, index, given, canvas, err);
     failed = failed || draw_labels(section, &spot, last, canvas, err) ||
              draw_content(section, &spot, canvas, err);
     canvas_close(canvas);

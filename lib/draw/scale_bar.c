@@ -8,7 +8,7 @@
 enum { TICKS_MAX = 7, NUMBER_BYTES = 32, STEPS = 64 };
 
 static const double BAR_WIDTH = 138, BAR_HEIGHT = 6;
-static const double BAR_SHARE = 0.6; /* the most of a printed width; its title has the rest */
+static const double BAR_LEAST = 0.4; /* of a printed width; its title may have the rest */
 static const double END_ROOM = 3.3; /* of a number beside the bar's end, in sizes: "≤ -1.23e+07" */
 static const double TICK = 2;
 static const struct pen edge = {{0x99, 0x99, 0x99}, 0.4, 1};
@@ -184,8 +184,9 @@ static void draw_legend(const struct section *section, struct canvas *canvas, st
 static bool has_bar(const struct section *section)
 {
     int decimals = 0;
-    return section->kind != KIND_MATRIX || section->style->cells != CELLS_NUMBERS ||
-           !panel_has_numbers(section, &decimals);
+    return !section->barless &&
+           (section->kind != KIND_MATRIX || section->style->cells != CELLS_NUMBERS ||
+            !panel_has_numbers(section, &decimals));
 }
 
 static double height_of_scale(const struct section *section)
@@ -229,7 +230,10 @@ static struct box place_bar(const struct section *section, struct point corner)
         return bar;
     double left = fmax(section->left, END_ROOM * type_size(&section->style->form, TYPE_NUMBER));
     bar.x = corner.x + left;
-    bar.width = fmin(BAR_WIDTH, BAR_SHARE * (section->room - left));
+    double size = type_size(&section->style->form, TYPE_NUMBER);
+    double title = section->bar_title ? letters_width(section->bar_title, size) : 0;
+    double room = section->room - left;
+    bar.width = fmin(BAR_WIDTH, fmax(BAR_LEAST * room, room - title - 2.1 * size));
     return bar;
 }
 

@@ -157,6 +157,8 @@ static void name_axes(struct section *section)
     section->bar_title = sheet->tensor;
     if (section->kind == KIND_TEXT)
         section->bar_title = sheet->columns.labels[0].text;
+    if (section->shares_range) /* one bar for enc.weights, weights, cross_weights */
+        section->bar_title = "weights";
     if (form->bar_title)
         section->bar_title = *form->bar_title ? form->bar_title : NULL;
 }
@@ -175,6 +177,8 @@ int section_plan(struct section *section, const struct section_sheets *what,
         .note = what->note,
         .first_hidden = what->first_hidden,
         .cropped = what->cropped,
+        .barless = what->barless,
+        .shares_range = what->shares_range,
         .room = room,
         .head = form->untitled ? 0 : type_line(form, TYPE_SUBTITLE),
     };
@@ -182,6 +186,9 @@ int section_plan(struct section *section, const struct section_sheets *what,
     ramp_make(&section->ramp, section->tones.palette);
     section->kind = choose_kind(section);
     name_axes(section);
+    section->by_layer = section->layers > 1 && section->heads > 1 && section->kind != KIND_OVERLAY;
+    if (section_has_own_label(section))
+        section->head = type_line(form, TYPE_SUBTITLE);
     if (section->kind != KIND_BARS)
         section_fit(section);
     if (section->kind == KIND_BARS ? bars_fit(section, arena, err)
@@ -196,6 +203,31 @@ int section_plan(struct section *section, const struct section_sheets *what,
         section->width =
             fmax(section->width, letters_width(section->subtitle, type_size(form, TYPE_SUBTITLE)));
     return 0;
+}
+
+/* --- labels of panels ------------------------------------------------------------------------- */
+
+bool section_has_own_label(const struct section *section)
+{
+    return section->style->form.panel_labels &&
+           (section->by_layer || section->kind == KIND_BARS || section->kind == KIND_TEXT);
+}
+
+size_t section_labels(const struct section *section)
+{
+    return section_has_own_label(section) ? 1 : section->panels;
+}
+
+double section_draw_label(const struct section *section, size_t panel, struct canvas *canvas,
+                          struct point at)
+{
+    static const double bold = 1.16; /* wider than other letters */
+    const struct figure_form *form = &section->style->form;
+    const struct lettering letters = {.size = type_size(form, TYPE_NAME), .bold = true};
+    char label[PANEL_LABEL_BYTES];
+    figure_form_label(label, form, section->first_label + panel);
+    canvas_text(canvas, at, label, &letters);
+    return bold * letters_width(label, letters.size) + letters.size / 2;
 }
 
 /* --- drawing ---------------------------------------------------------------------------------- */
@@ -234,9 +266,11 @@ int section_draw(const struct section *section, struct canvas *canvas, struct po
     const struct lettering letters = {.size = type_size(form, TYPE_SUBTITLE),
                                       .colour = {0x55, 0x55, 0x55}};
     double room = section_is_printed(section) ? section->room : 1e9;
-    if (!form->untitled &&
-        canvas_text_fit(canvas, (struct point){corner.x, corner.y + letters.size},
-                        section->subtitle, room, &letters, err))
+    struct point first = {corner.x, corner.y + letters.size};
+    if (section_has_own_label(section))
+        first.x += section_draw_label(section, 0, canvas, first);
+    if (!form->untitled && canvas_text_fit(canvas, first, section->subtitle,
+                                           room - (first.x - corner.x), &letters, err))
         return -1;
     if (section->kind == KIND_BARS)
         return bars_draw(section, canvas, (struct point){corner.x, corner.y + section->head}, err);

@@ -201,10 +201,10 @@ static void fit_panels(struct section *section)
 {
     size_t heads = section->kind == KIND_OVERLAY ? 1 : section->heads;
     section->panels = section->layers * heads;
-    section->by_layer = section->layers > 1 && heads > 1;
     section->across = section->by_layer ? heads : choose_across(section);
     measure_panels(section);
-    bool named = section->panels > 1 && !section->by_layer;
+    bool labelled = section->style->form.panel_labels != NULL;
+    bool named = (section->panels > 1 || labelled) && !section->by_layer;
     bool matrix = section->kind == KIND_MATRIX;
     size_t down = (section->panels + section->across - 1) / section->across;
     section->left = axis_fit_snap(section->rows.room) + left_names(section);
