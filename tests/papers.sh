@@ -1,7 +1,6 @@
 #!/bin/sh
 # Figures for papers, measured: how wide they are, how large and of which font their letters, what
-# is drawn in them. SVG by itself; PDF by poppler, PNG by python, TikZ by pdflatex, each where it
-# is installed.
+# is drawn in them. SVG by itself; PDF by poppler, PNG by python, each where it is installed.
 #
 #     sh tests/papers.sh [BUILD]
 set -u
@@ -282,7 +281,7 @@ check 'a part of the text' shows_part
 
 # Of sixty tokens in panels of half an inch, two share a cell; or none.
 cells_of() { # FILE.svg: the smallest cell's width, in halves of a thousandth
-    sed -n 's/.*scale(\([0-9.]*\) .*/\1/p' "$1" | sort -n | head -n 1
+    sed -n 's/.*scale(\([0-9.]*\) \1).*/\1/p' "$1" | sort -n | head -n 1 # squares: not the bar
 }
 
 is_not_pooled() {
