@@ -34,8 +34,14 @@ static int prepare(struct job *job, struct err *err)
     if (job->output.to_folder)
         return err_usage(err, "--output: expected a file, found the folder '%s'", job->output.path);
     size_t texts = job->session.inputs.count;
+    const struct edit_options *edit = &options->edit;
+    if (options->page.unedited && !edit->edits.count && !edit->ablations.count &&
+        !edit->knockouts.count)
+        return err_usage(err, "--unedited: expected --edit, --ablate or --knockout beside it, "
+                              "found none");
     job->place = page_place(&options->looks, &job->style);
-    job->place.count = texts * (job->models.hashes ? job->models.names.count : 1);
+    job->place.count = texts * (options->page.unedited ? 2 : 1) *
+                       (job->models.hashes ? job->models.names.count : 1);
     job->place.sentences = texts;
     job->source = (struct page_source){
         .options = options, .viewer = &job->session.viewer, .texts = job->place.count};
@@ -118,26 +124,44 @@ static int find_facts(struct job *job, struct page_facts *facts, const struct te
                : 0;
 }
 
+/* One run of a text: `name` says which, of an edited and an unedited one. */
+static int look_once(struct job *job, const struct text_pair *pair, size_t index, const char *name,
+                     struct err *err)
+{
+    struct viewer *viewer = &job->session.viewer;
+    struct report report;
+    struct page_facts facts;
+    const struct look look = {&job->request.selection, pair, 1, index, &report};
+    if (viewer_look(viewer, &look, &job->one, err) || find_facts(job, &facts, pair, err))
+        return -1;
+    facts.run = name;
+    if (!viewer->edits)
+        facts.command_count = facts.unedited_count;
+    job->place.page = &facts;
+    if (derive(&report, &job->request.derivation, viewer->tokenizer, &job->one, err))
+        return inputs_blame(&job->session.inputs, index, err);
+    if (output_open(&job->output, err) || output_write(&job->output, &report, &job->place, err))
+        return -1;
+    job->place.index++;
+    return 0;
+}
+
 static int look_at(void *context, size_t *done, struct err *err)
 {
     struct job *job = context;
     struct viewer *viewer = &job->session.viewer;
+    const struct edits *edits = viewer->edits;
     size_t index = (*done)++;
     struct text_pair pair;
-    struct report report;
-    struct page_facts facts;
-    const struct look look = {&job->request.selection, &pair, 1, index, &report};
     arena_clear(&job->one);
-    if (session_read(&job->session, &pair, index, &job->one, err) ||
-        viewer_look(viewer, &look, &job->one, err) || find_facts(job, &facts, &pair, err))
+    if (session_read(&job->session, &pair, index, &job->one, err))
         return -1;
-    job->place.page = &facts;
-    if (derive(&report, &job->request.derivation, viewer->tokenizer, &job->one, err))
-        return inputs_blame(&job->session.inputs, index, err);
-    job->place.index = job->models.open * job->session.inputs.count + index;
-    return output_open(&job->output, err) || output_write(&job->output, &report, &job->place, err)
-               ? -1
-               : 0;
+    if (!job->options->page.unedited)
+        return look_once(job, &pair, index, NULL, err);
+    viewer->edits = NULL;
+    int failed = look_once(job, &pair, index, "unedited", err);
+    viewer->edits = edits;
+    return failed || look_once(job, &pair, index, "edited", err) ? -1 : 0;
 }
 
 static int look(void *context, struct err *err)

@@ -5,13 +5,13 @@
 #include <string.h>
 
 /* Those of the model, of texts and of what is shown are the page's to add. */
-static const char *const told[] = {"attention",   "mask-method", "scale",         "temperature",
-                                   "dropout",     "without",     "seed",          "edit",
-                                   "ablate",      "knockout",    "from",          "reference",
-                                   "source",      "precision",   "no-amx",        "bos",
-                                   "add-special", "no-special",  "beyond-context"};
+static const char *const told[] = {"attention",  "mask-method",    "scale",    "temperature",
+                                   "dropout",    "without",        "seed",     "source",
+                                   "precision",  "no-amx",         "bos",      "add-special",
+                                   "no-special", "beyond-context", "edit",     "ablate",
+                                   "knockout",   "from",           "reference"};
 
-enum { TOLD = sizeof told / sizeof *told };
+enum { TOLD = sizeof told / sizeof *told, EDITS = 5 /* the last of them */ };
 
 static int add_value(struct texts *words, const struct option_row *row,
                      const struct options *options, struct arena *arena, struct err *err)
@@ -48,6 +48,8 @@ int page_words_find(struct page_facts *facts, const struct options *options, str
 {
     struct texts words = {0};
     for (size_t i = 0; i < TOLD; i++) {
+        if (i == TOLD - EDITS)
+            facts->unedited_count = words.count;
         const struct option_row *row = option_find(FOR_PAGE, told[i], strlen(told[i]));
         if (row && options_are_given(options, told[i]) &&
             add_option(&words, row, options, arena, err))

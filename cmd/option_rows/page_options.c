@@ -11,6 +11,8 @@ static const struct option_row page_rows[] = {
     FLAG("live", 0, page.live, FOR_PAGE,
          "the page holds the model, and runs it: on a text that is typed into it, with heads "
          "switched off, at a temperature"),
+    FLAG("unedited", 0, page.unedited, FOR_PAGE,
+         "every text twice, without what --edit and its like change, and with it"),
 };
 
 const struct option_rows page_options = {page_rows, sizeof page_rows / sizeof *page_rows};

@@ -79,7 +79,7 @@ static int put_head(struct stream *out, const struct report *report, const struc
     stream_text(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-                     "style-src 'unsafe-inline'; script-src 'unsafe-inline'");
+                     "style-src 'unsafe-inline'; img-src data:; script-src 'unsafe-inline'");
     stream_text(out, live ? " 'wasm-unsafe-eval'\">\n<title>" : "\">\n<title>");
     page_put_text(out, title.bytes ? title.bytes : "");
     stream_text(out, "</title>\n");

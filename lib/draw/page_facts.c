@@ -115,6 +115,8 @@ static void put_text(struct json_writer *json, const struct tokenized *sentence)
 
 void page_facts_put(struct json_writer *json, const struct page_facts *facts)
 {
+    if (facts->run)
+        json_put_text(json, "\nrun", facts->run);
     put_text(json, facts->sentence);
     const size_t tokens[] = {facts->sentence->count, facts->source ? facts->source->count : 0};
     json_put_integers(json, "\ntokens", tokens, 2);

@@ -45,7 +45,8 @@ struct page_facts {
     /* The words of a command line that looks at the same model in the same way, but for the model,
      * the text and what is shown. */
     const char *const *command;
-    size_t command_count;
+    size_t command_count, unedited_count; /* … and without edits, which come last */
+    const char *run;                      /* "edited" or not, where a page has both; else NULL */
 
     /* The files of the model, for a page that runs it; NULL: it is not live. */
     const struct folder *live;

@@ -840,6 +840,8 @@ try {
 await import('./why.mjs');
 await import('./next.mjs');
 await import('./live.mjs');
+await import('./save.mjs');
+await import('./compare.mjs');
 
 await browser.close();
 const { passed, failed, skipped } = counts;

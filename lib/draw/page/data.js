@@ -164,6 +164,13 @@ class Sentence {
         return prefix === 'enc.' ? this.tokens[1] : this.tokens[0];
     }
 
+    // Of several models, or runs, which one it is.
+    name() {
+        const models = new Set(sentences.map((one) => one.model));
+        const model = models.size > 1 ? ` · ${this.model.replace(/^.*\/(?=.)/, '')}` : '';
+        return `${this.title}${model}${this.run ? ` · ${this.run}` : ''}`;
+    }
+
     // Heads of all layers.
     headCount() {
         return this.attention.layers * this.attention.heads;

@@ -45,7 +45,7 @@ function drawLegend() {
     const several = state.view === 'lines' && shownHeads().length > 1;
     const legend = byId('legend');
     legend.replaceChildren();
-    legend.hidden = several || ['space', 'bars', 'table', 'next'].includes(state.view);
+    legend.hidden = several || ['space', 'bars', 'table', 'next', 'compare'].includes(state.view);
     if (legend.hidden) return;
     const canvas = document.createElement('canvas');
     canvas.width = 255;
@@ -144,7 +144,7 @@ function showFields() {
     byId('theme').textContent = state.theme[0].toUpperCase() + state.theme.slice(1);
     fill(
         byId('sentence'),
-        sentences.map((one, at) => [at, `${at}: ${one.title.slice(0, 60)}`]),
+        sentences.map((one, at) => [at, `${at}: ${one.name().slice(0, 80)}`]),
         state.sentence,
     );
 }

@@ -43,6 +43,7 @@ const KEYS = {
     d: () => set({ theme: step(THEMES, state.theme, 1) }),
     '[': () => stepSentence(-1),
     ']': () => stepSentence(1),
+    w: openSave,
     '?': () => byId('keys').showModal(),
     Escape: letGo,
 };
@@ -92,6 +93,8 @@ function start() {
     if (look.view === 'overlay' && attention)
         state.lineHeads = new Set(Array(current().of(attention)[0].shape[0]).keys());
     listen();
+    listenToSave();
+    listenToAddress();
     draw();
 }
 

@@ -31,10 +31,15 @@ const state = {
     opened: false,
     turned: [0.7, 0.35],
     zoom: 1,
+    sides: [
+        { sentence: 0, layer: 0, head: 0 },
+        { sentence: sentences.length > 1 ? 1 : 0, layer: 0, head: sentences.length > 1 ? 0 : 1 },
+    ],
     temperature: 1,
     topK: 0,
     topP: 1,
     printing: false,
+    recording: false,
 };
 
 const VIEWS = [
@@ -50,6 +55,7 @@ const VIEWS = [
     { id: 'bars', name: 'Bars', ofAll: true, fits: () => true },
     { id: 'table', name: 'Table', fits: () => true },
     { id: 'next', name: 'Next token', ofAll: true, fits: () => Boolean(current().next) },
+    { id: 'compare', name: 'Compare', ofAll: true, fits: () => true },
 ];
 
 function current() {
@@ -150,6 +156,8 @@ function drawStage(head = state.head) {
         drawBars(stage, current().of(state.kind));
     } else if (state.view === 'next') {
         new NextView(stage, current());
+    } else if (state.view === 'compare') {
+        new CompareView(stage, room);
     } else {
         drawTable(stage, tensor, head);
     }
@@ -185,6 +193,7 @@ function draw() {
     drawLegend();
     byId('title').textContent = look.title || current().model.replace(/^.*\/(?=.)/, '');
     byId('origin').textContent = current().title;
+    rememberState();
 }
 
 function set(changes) {
@@ -199,8 +208,5 @@ function set(changes) {
     if (focused && byId(focused)) byId(focused).focus();
     else if (head) document.querySelector(`.head[data-head="${head.dataset.head}"]`)?.focus();
 }
-
-// To be kept in the page's address.
-function rememberState() {}
 
 const prefersDark = window.matchMedia('(prefers-color-scheme: dark)');

@@ -20,7 +20,8 @@ class MatrixView {
         this.explains = explainsCells() && parent.id === 'stage';
         this.first = firstShown(tensor);
         this.leftmost = firstColumn(tensor);
-        const above = parent.getBoundingClientRect().top + window.scrollY;
+        const stage = parent.closest('#stage') || parent;
+        const above = stage.getBoundingClientRect().top + window.scrollY;
         const named = tensor.labels('column');
         const labels = named ? labelRoom(tensor, 'column', this.leftmost, 130) : 22;
         this.measure(room, Math.max(window.innerHeight - above - labels - BELOW, 160));
@@ -234,10 +235,8 @@ class MatrixView {
 
     key(event) {
         const steps = {
-            ArrowLeft: [0, -1],
-            ArrowRight: [0, 1],
-            ArrowUp: [-1, 0],
-            ArrowDown: [1, 0],
+            ...{ ArrowLeft: [0, -1], ArrowRight: [0, 1] },
+            ...{ ArrowUp: [-1, 0], ArrowDown: [1, 0] },
         };
         const step = steps[event.key];
         if (event.key === 'Enter' && this.pointed) this.keep(this.pointed);
@@ -268,7 +267,8 @@ class MatrixView {
     point(cell) {
         const { overContext: context, cells } = this;
         // in print, Chromium clears what lies below, too; and there the canvas is new
-        if (!state.printing) context.clearRect(0, 0, this.across + 2, this.down + 2);
+        if (!state.printing && !state.recording)
+            context.clearRect(0, 0, this.across + 2, this.down + 2);
         const seen =
             cell &&
             cell.row >= this.first &&

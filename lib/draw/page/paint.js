@@ -29,7 +29,8 @@ function sharpCanvas(width, height, className = '') {
     canvas.style.width = `${width}px`;
     canvas.style.height = `${height}px`;
     canvas.className = className;
-    const context = canvas.getContext('2d');
+    if (state.recording) canvas.recorder = new SvgContext(canvas);
+    const context = canvas.recorder || canvas.getContext('2d');
     context.scale(pixels, pixels);
     return [canvas, context];
 }

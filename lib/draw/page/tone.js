@@ -39,6 +39,7 @@ function extentOfMatrix(tensor, index, extent) {
 const extents = new Map();
 
 function extentOfKind(tensor) {
+    if (tensor.own) return extentOfMatrix(tensor, 0);
     const key = `${sentences.indexOf(tensor.sentence)} ${tensor.tensor} ${state.hideFirst}`;
     if (!extents.has(key)) {
         let extent;
@@ -73,11 +74,12 @@ class Tone {
 
 function isTwoSided(tensor) {
     const chosen = look.palettes[state.palette];
+    if (tensor.own) return true;
     return chosen ? chosen.two_sided : extentOfKind(tensor).low < 0;
 }
 
 function toneOf(tensor, index) {
-    if (state.range === 'bounds') return new Tone(look.bounds, isTwoSided(tensor));
+    if (state.range === 'bounds' && !tensor.own) return new Tone(look.bounds, isTwoSided(tensor));
     const extent = state.range === 'all' ? extentOfKind(tensor) : extentOfMatrix(tensor, index);
     return new Tone(extent, isTwoSided(tensor));
 }
@@ -108,9 +110,10 @@ const ramps = new Map();
 // [level] = [red, green, blue]
 function rampOf(tensor) {
     const two = isTwoSided(tensor);
-    const name = look.palettes[state.palette]
-        ? state.palette
-        : look.defaults[two ? 1 : 0][isDark() ? 1 : 0];
+    const name =
+        look.palettes[state.palette] && !tensor.own
+            ? state.palette
+            : look.defaults[two ? 1 : 0][isDark() ? 1 : 0];
     if (!ramps.has(name)) {
         const hex = look.palettes[name].colours;
         const ramp = [[0, 0, 0]];

@@ -233,6 +233,7 @@ function keepCell(cell) {
     keepRoomForWhy();
     drawStage();
     drawWhy();
+    rememberState();
     if (inStage) byId('stage').querySelector('canvas[tabindex]')?.focus();
     if (inPanel) (byId('why').querySelector('[aria-current] button') || byId('why')).focus();
 }

@@ -1,0 +1,128 @@
+// What is taken away: pictures, numbers, command lines, addresses.
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+    LIFE,
+    attn,
+    plot,
+    readout,
+    run,
+    same,
+    scratch,
+    test,
+    withPage,
+    writePage,
+    yes,
+} from './harness.mjs';
+
+// What a button of the dialog gives, as a file; blobs are the page's own.
+async function take(page, kind) {
+    const coming = page.waitForEvent('download');
+    await page.keyboard.press('w');
+    await page.click(`#save-${kind}`);
+    const path = join(scratch, `taken.${kind}`);
+    await (await coming).saveAs(path);
+    return readFileSync(path);
+}
+
+const ODD_TEXT = `it's "short", $HOME`;
+
+await test('CSV is that of the command line, byte for byte', () =>
+    withPage(writePage('-s', ODD_TEXT, '--show', 'weights,masked,context'), async (page) => {
+        for (const [tensor, layer, head] of [
+            ['weights', 0, 1],
+            ['masked', 1, 3],
+            ['context', 0, 2],
+        ]) {
+            await page.selectOption('#tensor', tensor);
+            await page.selectOption('#layer', String(layer));
+            await page.click(`.head[data-head="${head}"]`);
+            const where = ['--show', tensor, '--layer', `${layer}`, '--head', `${head}`];
+            const expected = run('-s', ODD_TEXT, ...where, '--format', 'csv').toString();
+            same(expected, (await take(page, 'csv')).toString());
+        }
+    }));
+
+await test('SVG has the cells that are shown, PNG twice its points', () =>
+    withPage(writePage('-s', LIFE), async (page) => {
+        await page.keyboard.press('ArrowRight');
+        const svg = (await take(page, 'svg')).toString();
+        execFileSync('xmllint', ['--noout', join(scratch, 'taken.svg')]);
+        const numbers = [...svg.matchAll(/>(\d\.\d\d)<\/text>/g)].map((found) => found[1]);
+        const weights = JSON.parse(run('-s', LIFE, '--format', 'json')).tensors['h.0.weights'][1];
+        const expected = weights.flatMap((row, at) => row.slice(0, at + 1));
+        same(
+            expected.map((value) => value.toFixed(2)),
+            numbers,
+        );
+        const size = /width="(\d+)" height="(\d+)"/.exec(svg);
+        const png = await take(page, 'png');
+        same('PNG', png.subarray(1, 4).toString());
+        same([2 * size[1], 2 * size[2]], [png.readUInt32BE(16), png.readUInt32BE(20)]);
+    }));
+
+await test('every view is a picture', () =>
+    withPage(writePage('-s', LIFE, '--show', 'weights,context'), async (page) => {
+        for (const tab of await page.$$eval('nav button', (all) => all.map((one) => one.id))) {
+            await page.click(`#${tab}`);
+            const svg = (await take(page, 'svg')).toString();
+            execFileSync('xmllint', ['--noout', join(scratch, 'taken.svg')]);
+            yes((svg.match(/<(rect|path|text)/g) || []).length > 5, `${tab} is empty`);
+        }
+    }));
+
+await test('the command line makes what is shown', () =>
+    withPage(writePage('-s', ODD_TEXT, '--scale', '0.25', '--ablate', '0.1'), async (page) => {
+        await page.selectOption('#layer', '1');
+        await page.click('.head[data-head="2"]');
+        await page.click('#view-table');
+        await page.keyboard.press('w');
+        const line = await page.locator('#save code').innerText();
+        await page.keyboard.press('Escape');
+        const made = execFileSync('sh', ['-c', line.replace('attn-cli', `${attn}`)]).toString();
+        same(made, (await take(page, 'csv')).toString());
+        await page.click('#view-lines');
+        await page.keyboard.press('s');
+        await page.click('#take');
+        const drawn = await page.locator('#save code').innerText();
+        execFileSync('sh', ['-c', drawn.replace('attn-cli', attn)], { cwd: scratch });
+        yes(readFileSync(join(scratch, 'picture.svg')).includes('<svg'), drawn);
+        yes(drawn.includes('--view lines --color-scale sqrt'), drawn);
+    }));
+
+await test('an address opens the same view again', async () => {
+    const path = writePage('-s', LIFE, '-s', 'Life is Life');
+    let hash = '';
+    let said = '';
+    await withPage(path, async (page) => {
+        same('', await page.evaluate(() => location.hash));
+        await page.selectOption('#sentence', '1');
+        await page.selectOption('#layer', '1');
+        await page.click('.head[data-head="3"]');
+        await page.selectOption('#scale', 'log');
+        await plot(page).focus();
+        for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown', 'Enter'])
+            await page.keyboard.press(key);
+        said = await readout(page);
+        yes(said.startsWith('0.'), said);
+        hash = await page.evaluate(() => location.hash);
+        await page.evaluate((old) => {
+            location.hash = 'layer=0&head=7&view=nonsense&sentence=9&scale=x';
+            setTimeout(() => (location.hash = old), 100);
+        }, hash);
+        await page.waitForTimeout(300);
+        same(said, await readout(page));
+        await page.evaluate(() => window.history.replaceState(null, '', '#'));
+    });
+    await withPage(`${path}`, async (page) => {
+        await page.evaluate((old) => (location.hash = old), hash);
+        await page.waitForTimeout(100);
+        same(
+            ['1', '1', 'log'],
+            await page.$$eval('#sentence, #layer, #scale', (all) => all.map((one) => one.value)),
+        );
+        same(said, await readout(page));
+        yes(await page.isVisible('#why'), 'the cell is not explained');
+    });
+});
