@@ -42,7 +42,7 @@ export function same(expected, found, what = '') {
     if (a === b) return;
     let at = 0; // of long ones, what differs first
     while (a[at] === b[at]) at += 1;
-    const part = (text) => text.slice(Math.max(at - 40, 0), at + 80);
+    const part = (text) => text.slice(Math.max(at - 40, 0), at + 160);
     throw new Error(`${what}\n    expected ${part(a)}\n    found    ${part(b)}`);
 }
 

@@ -842,6 +842,7 @@ await import('./next.mjs');
 await import('./live.mjs');
 await import('./save.mjs');
 await import('./compare.mjs');
+await import('./access.mjs');
 
 await browser.close();
 const { passed, failed, skipped } = counts;

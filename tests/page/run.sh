@@ -35,7 +35,7 @@ leave_out() { # WHY
     exit 0
 }
 
-if [ "${2-}" = modules ] && [ ! -d "$MODULES/node_modules/playwright-core" ] &&
+if [ "${2-}" = modules ] && { [ ! -d "$MODULES/node_modules/playwright-core" ] || [ ! -d "$MODULES/node_modules/axe-core" ]; } &&
     command -v npm >/dev/null; then
     install_modules || leave_out 'npm cannot fetch playwright-core'
 fi
