@@ -35,8 +35,11 @@ leave_out() { # WHY
     exit 0
 }
 
-if [ "${2-}" = modules ] && { [ ! -d "$MODULES/node_modules/playwright-core" ] || [ ! -d "$MODULES/node_modules/axe-core" ]; } &&
-    command -v npm >/dev/null; then
+has_modules() {
+    [ -d "$MODULES/node_modules/playwright-core" ] && [ -d "$MODULES/node_modules/axe-core" ]
+}
+
+if [ "${2-}" = modules ] && ! has_modules && command -v npm >/dev/null; then
     install_modules || leave_out 'npm cannot fetch playwright-core'
 fi
 find_browser || leave_out 'Chromium is not installed'
