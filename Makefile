@@ -315,6 +315,7 @@ wasm: ## compile the engine for browsers, for live pages; installs what it needs
 	@$(SETUP) wasm || true # what is not there is left out, and said
 	+@MAKE='$(MAKE)' sh lib/live/build.sh $(BUILD)/wasm
 	+@$(MAKE) --no-print-directory all
+	@sh tests/live/run.sh $(BUILD)
 
 VALGRIND_EVERY = 1
 valgrind: $(TEST_PROGRAMS) ## unit tests and a few command lines under valgrind

@@ -67,6 +67,7 @@ function written(model, text, show, ...options) {
         attn,
         [
             ...['page', '-q', '-m', model, '-s', text, '--show', show, '--explain', 'all'],
+            ...['--top-k', '0'],
             ...['-o', '/dev/stdout', ...options],
         ],
         { maxBuffer: 2 ** 30 },
