@@ -61,8 +61,8 @@ static int read_selection(struct selection *selection, const char *show, struct 
                : 0;
 }
 
-/* What the cells of all heads are explained with, as cmd/page_explained.c has it; nothing where that
- * is too much for every letter that is typed. */
+/* What the cells of all heads are explained with, as cmd/page_explained.c has it; nothing where
+ * that is too much for every letter that is typed. */
 static uint64_t sites_of_cells(const struct config *config, size_t tokens)
 {
     static const enum site sites[] = {SITE_Q_PRE,   SITE_K_PRE,  SITE_Q,       SITE_K,
