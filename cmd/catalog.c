@@ -65,7 +65,7 @@ static const struct group {
      ~(FOR_EXPLAIN | FOR_BENCH | FOR_LENS),
      {"show", "layer", "head", "mean", "words", "hide-first", "reduce", "per-item", "score", "sort",
       "map", "null", "pairs", "needle", "composition", "gold"}},
-    {"What a page holds besides", FOR_PAGE, {"explain", "top-k", "lens", "unedited"}},
+    {"What a page holds besides", FOR_PAGE, {"explain", "top-k", "lens", "unedited", "live"}},
     {"What is shown", FOR_INFO, {"tokens", "hash"}},
     {"Training",
      FOR_TRAIN,

@@ -25,15 +25,16 @@ static const char *model_name(const struct report *report)
     return slash && slash[1] ? slash + 1 : report->model;
 }
 
-/* What all is about is not cut from the title: the text, after it, may be where the page ends. */
-static double about_width(const struct report *report, const struct style *style, const char *title)
+/* What all is about is not cut from the title: the text, after it, may be where the page ends. Nor
+ * is the second of two texts, up to a usual page's width. */
+static double told_width(const struct report *report, const struct style *style, const char *title)
 {
     static const char gap[] = " ·  · …";
-    if (!report->about || style->title)
+    if ((!report->about && !report->source.count) || style->title)
         return 0;
     double size = type_size(&style->form, TYPE_TITLE);
     double least = letters_width(model_name(report), size) + letters_width(gap, size) +
-                   letters_width(report->about, size);
+                   (report->about ? letters_width(report->about, size) : 0);
     double whole = 1 + letters_width(title, size); /* room for rounding */
     return fmax(2 * MARGIN + BOLD * least, fmin(2 * MARGIN + BOLD * whole, WIDEST));
 }
@@ -226,7 +227,7 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
     if (!figure->title || plan(figure, kinds, count, style, arena, err))
         return -1;
     if (style->form.width <= 0)
-        figure->width = fmax(figure->width, about_width(report, style, figure->title));
+        figure->width = fmax(figure->width, told_width(report, style, figure->title));
     return 0;
 }
 

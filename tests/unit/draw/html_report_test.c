@@ -133,7 +133,9 @@ TEST(a_page_is_whole_and_alone)
     ck_assert_int_eq(strncmp(page, "<!doctype html>\n<html lang=\"en\">", 32), 0);
     ck_assert_str_eq(page + fixture_size() - 8, "</html>\n");
     ck_assert_str_eq(between(page, "<title>", "</title>"), "life · Life is Life");
-    ck_assert_uint_eq(count(page, "http"), 1); /* http-equiv, which forbids all requests */
+    /* http-equiv, which forbids all requests, and the name of a format of pictures */
+    ck_assert_uint_eq(count(page, "http"), 2);
+    ck_assert_uint_eq(count(page, "<svg xmlns=\"http://www.w3.org/2000/svg\""), 1);
     ck_assert_uint_eq(count(page, "default-src 'none'"), 1);
     ck_assert_uint_eq(count(page, "json\" class=\"sentence\""), 1);
 }
