@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.." || exit 1
 unset STAGES CLI_SHARE # of what is planted all is run
 
 tree=$scratch/tree
-mkdir -p "$tree/tests/cli/group" "$tree/build" "$tree/tests/page" "$tree/tmp -x"
+mkdir -p "$tree/tests/cli/group" "$tree/build" "$tree/tests/page" "$tree/tests/live" "$tree/tmp -x"
 cp tests/cli.sh tests/run.sh tests/stage.sh tests/tally.sh tests/readme.sh "$tree/tests"
 cp tests/cli/recipes.sh "$tree/tests/cli"
 printf '#!/bin/sh\n' >"$tree/build/attn-cli"

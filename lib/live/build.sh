@@ -4,6 +4,8 @@
 #
 #     sh lib/live/build.sh [BUILD]
 #
+# The status is 69 where it cannot be compiled here for want of something.
+#
 # BUILD/sysroot holds the libraries. Nothing is installed, and nobody has to be root.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -13,7 +15,7 @@ flags='-O3 -msimd128'
 
 do_without() { # WHY
     printf 'the engine of live pages is not compiled: %s\n' "$1" >&2
-    exit 1
+    exit 69 # EX_UNAVAILABLE, which no compiler says
 }
 
 # apt-get with lists and a state of its own: this system's stay as they are.
@@ -81,9 +83,13 @@ fill_sysroot() {
             unicode_fold1_key.c unicode_fold2_key.c unicode_fold3_key.c unicode_unfold_key.c)
 }
 
-command -v clang wasm-ld llvm-ar >/dev/null || do_without 'clang and lld are not installed'
-command -v apt-get dpkg-source >/dev/null ||
-    do_without 'its libraries come from Debian by apt-get source, which is not here'
+for tool in clang wasm-ld llvm-ar; do
+    command -v $tool >/dev/null || do_without "$tool is not installed"
+done
+for tool in apt-get dpkg-source; do
+    command -v $tool >/dev/null ||
+        do_without "its libraries come from Debian by $tool, which is not here"
+done
 if [ ! -d "$build/sysroot" ]; then
     rm -rf "$build.part"
     mkdir -p "$build.part"
