@@ -49,7 +49,8 @@ const char *platform_last_byte(const char *bytes, char byte, size_t size);
 /* May this process use the tiles of AMX? From then on it may, where it answers so. */
 bool platform_grants_tiles(void);
 
-/* The largest cache; 0: unknown. */
+/* A core's second-level cache, and the largest cache; 0: unknown. */
+size_t platform_core_cache_bytes(void);
 size_t platform_cache_bytes(void);
 
 /* The processors that we may use; the one that we are on, -1: unknown; and move this thread to the

@@ -131,10 +131,20 @@ bool platform_grants_tiles(void)
 }
 #endif
 
+static size_t size_of_cache(int which)
+{
+    long cache = sysconf(which);
+    return cache > 0 ? (size_t)cache : 0;
+}
+
+size_t platform_core_cache_bytes(void)
+{
+    return size_of_cache(_SC_LEVEL2_CACHE_SIZE);
+}
+
 size_t platform_cache_bytes(void)
 {
-    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    return cache > 0 ? (size_t)cache : 0;
+    return size_of_cache(_SC_LEVEL3_CACHE_SIZE);
 }
 
 size_t platform_processors(void)

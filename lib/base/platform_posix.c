@@ -116,6 +116,11 @@ bool platform_grants_tiles(void)
     return false;
 }
 
+size_t platform_core_cache_bytes(void)
+{
+    return 0;
+}
+
 size_t platform_cache_bytes(void)
 {
     return 0;

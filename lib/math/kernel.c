@@ -6,7 +6,6 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/heap.h"
-#include "math/avx512.h"
 #include "math/flush.h"
 #include "math/generator.h"
 #include "math/kernel_body.h"
@@ -169,7 +168,7 @@ static bool suits_avx512(const struct kernels *kernels, const struct kernel_shap
 
 bool kernels_prefetch_evenly(const struct kernels *kernels)
 {
-    return kernels->target >= TARGET_AVX512 && has_avx512();
+    return kernels->target >= TARGET_AVX512 && target_stalls_on_bursts();
 }
 
 /* C that computes a shape. */

@@ -3,11 +3,13 @@
 #include <stdint.h>
 
 #include "base/num.h"
+#include "base/platform.h"
 #include "math/bf16.h"
 #include "math/machine.h"
 
 enum {
-    GROUP_ROWS = 256,  /* of one round: they stay in cache while panels come and go */
+    GROUP_ROWS = 192,  /* of one round: they stay in cache while panels come and go; */
+    GROUP_MOST = 256,  /* more where a core's cache is large */
     LARGE_GROUP = 512, /* the same in place and of pairs: the more rows share a panel the better */
     TILES_GROUP = 256, /* the same where panels go … */
     TILES_PANELS = 4,  /* … so many at a time, */
@@ -31,8 +33,9 @@ _Static_assert(LARGE_GROUP *COPY_COLUMNS <= SUMS_ROOM && LARGE_GROUP * PAIR_COLU
                    FEW_ROWS * PANELS_SIDE_BY_SIDE * PAIR_COLUMNS <= SUMS_ROOM &&
                    FEW_ROWS * SLAB_COLUMNS <= SUMS_ROOM,
                "a panel's sums have room");
-_Static_assert(GROUP_ROWS % TILE_ROWS == 0 && LARGE_GROUP % TILE_ROWS == 0 &&
-                   TILES_GROUP % TILE_ROWS == 0 && PAIR_CHUNK % TILE_PAIRS == 0,
+_Static_assert(GROUP_ROWS % TILE_ROWS == 0 && GROUP_MOST % TILE_ROWS == 0 &&
+                   LARGE_GROUP % TILE_ROWS == 0 && TILES_GROUP % TILE_ROWS == 0 &&
+                   PAIR_CHUNK % TILE_PAIRS == 0,
                "groups are whole tiles, chunks whole steps");
 
 /* The columns of W that come before the first cache line that begins in a row, or a panel's. A
@@ -66,10 +69,19 @@ static struct plan plan_of_tiles(const struct weight *w, size_t rows, size_t thr
     return plan;
 }
 
+/* The rows of x, of a chunk's length, that fill five eighths of a core's cache. */
+static size_t rows_of_cache(void)
+{
+    size_t row = PANEL_ROWS * sizeof(float);
+    size_t rows = platform_core_cache_bytes() / 8 * 5 / row / TILE_ROWS * TILE_ROWS;
+    return rows ? num_min(rows, GROUP_MOST) : GROUP_ROWS;
+}
+
 /* Whole tiles, about as many for each group. */
 static size_t even_group(size_t rows)
 {
-    size_t groups = num_max(1, (rows + GROUP_ROWS - 1) / GROUP_ROWS);
+    size_t most = rows_of_cache();
+    size_t groups = num_max(1, (rows + most - 1) / most);
     size_t tiles = (rows + groups * TILE_ROWS - 1) / (groups * TILE_ROWS);
     return num_max(1, tiles) * TILE_ROWS;
 }

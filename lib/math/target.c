@@ -55,6 +55,11 @@ static bool dots_are_slow(void)
 {
     return !__builtin_cpu_is("amd");
 }
+
+bool target_stalls_on_bursts(void)
+{
+    return !__builtin_cpu_is("amd");
+}
 #else
 bool target_fuses(void)
 {
@@ -73,6 +78,11 @@ static enum target most(void)
 static bool dots_are_slow(void)
 {
     return true;
+}
+
+bool target_stalls_on_bursts(void)
+{
+    return false;
 }
 #endif
 
