@@ -6,10 +6,6 @@
 
 enum { USUAL_BYTES = 1000000 }; /* of a page, for what nobody asked for */
 
-static const enum site sites[] = {SITE_Q_PRE,   SITE_K_PRE,  SITE_Q,       SITE_K,
-                                  SITE_V,       SITE_SCORES, SITE_SOFTMAX, SITE_MASKED,
-                                  SITE_WEIGHTS, SITE_CONTEXT};
-
 static size_t layers_of(const struct config *config)
 {
     return config->n_layer > config->n_encoder_layer ? config->n_layer : config->n_encoder_layer;
@@ -59,25 +55,11 @@ int page_explained_read(struct page_source *source, struct arena *arena, struct 
 
 /* --- what they take --------------------------------------------------------------------------- */
 
-/* The sites of every attention that the model has. */
-static uint64_t sites_of(const struct config *config)
-{
-    uint64_t all = 0;
-    for (int part = PART_SENTENCE; part <= (config->n_encoder_layer ? PART_CROSS : PART_SENTENCE);
-         part++)
-        for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
-            enum site site = site_of((enum site_part)part, sites[i]);
-            if (site_rows[site].part == (enum site_part)part && site_exists(config, site))
-                all |= site_bit(site);
-        }
-    return all;
-}
-
 /* Four letters for three bytes of the numbers that are seen, in all layers. */
 static size_t bytes_of_all(const struct config *config, const struct text_pair *pair)
 {
     size_t queries = pair->sentence.count;
-    uint64_t all = sites_of(config);
+    uint64_t all = page_explained_sites(config);
     size_t bytes = 0;
     for (int i = 0; i < SITE_ALL; i++) {
         enum site site = (enum site)i;
@@ -149,7 +131,7 @@ static int select_heads(struct selection *selection, const struct page_source *s
         decoder += layers[i] < config->n_layer;
         encoder += layers[i] < config->n_encoder_layer;
     }
-    *selection = (struct selection){.sites = count ? sites_of(config) : 0,
+    *selection = (struct selection){.sites = count ? page_explained_sites(config) : 0,
                                     .layers = {layers, decoder},
                                     .encoder_layers = {layers, encoder}};
     return 0;

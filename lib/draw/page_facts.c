@@ -113,6 +113,24 @@ static void put_text(struct json_writer *json, const struct tokenized *sentence)
     json_put_close(json, ']');
 }
 
+/* Of the attention of a text; others are like it. */
+static const enum site explained_sites[] = {SITE_Q_PRE,   SITE_K_PRE,  SITE_Q,       SITE_K,
+                                            SITE_V,       SITE_SCORES, SITE_SOFTMAX, SITE_MASKED,
+                                            SITE_WEIGHTS, SITE_CONTEXT};
+
+uint64_t page_explained_sites(const struct config *config)
+{
+    enum site_part last = config->n_encoder_layer ? PART_CROSS : PART_SENTENCE;
+    uint64_t all = 0;
+    for (int part = PART_SENTENCE; part <= (int)last; part++)
+        for (size_t i = 0; i < sizeof explained_sites / sizeof *explained_sites; i++) {
+            enum site site = site_of((enum site_part)part, explained_sites[i]);
+            if (site_rows[site].part == (enum site_part)part && site_exists(config, site))
+                all |= site_bit(site);
+        }
+    return all;
+}
+
 void page_facts_put(struct json_writer *json, const struct page_facts *facts)
 {
     if (facts->run)

@@ -52,6 +52,9 @@ struct page_facts {
     const struct folder *live;
 };
 
+/* What cells of attention are explained with, of every attention that the model has. */
+uint64_t page_explained_sites(const struct config *config);
+
 /* As members of the object that is open. */
 void page_facts_put(struct json_writer *json, const struct page_facts *facts);
 

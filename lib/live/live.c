@@ -61,21 +61,13 @@ static int read_selection(struct selection *selection, const char *show, struct 
                : 0;
 }
 
-/* What the cells of all heads are explained with, as cmd/page_explained.c has it; nothing where
- * that is too much for every letter that is typed. */
+/* What the cells of all heads are explained with; nothing where that is too much for every letter
+ * that is typed. */
 static uint64_t sites_of_cells(const struct config *config, size_t tokens)
 {
-    static const enum site sites[] = {SITE_Q_PRE,   SITE_K_PRE,  SITE_Q,       SITE_K,
-                                      SITE_V,       SITE_SCORES, SITE_SOFTMAX, SITE_MASKED,
-                                      SITE_WEIGHTS, SITE_CONTEXT};
-    uint64_t all = 0;
     size_t numbers = config->n_layer * config->n_head * tokens * 5 * (config->d_k + tokens);
-    if (numbers > CELLS_MAX || config->n_encoder_layer)
-        return 0;
-    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
-        if (site_exists(config, sites[i]))
-            all |= site_bit(sites[i]);
-    return all;
+    bool is_much = numbers > CELLS_MAX || config->n_encoder_layer;
+    return is_much ? 0 : page_explained_sites(config);
 }
 
 /* The part of a report that is of these sites. */

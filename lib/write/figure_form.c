@@ -17,7 +17,7 @@ const struct venue venue_rows[] = {
     /* acl.sty: a4paper, margin=2.5cm, \columnsep 0.6cm: (21 - 5 - 0.6) / 2 */
     {"acl", "a column of ACL, EMNLP, NAACL: 7.7 cm", CENTIMETRES(7.7)},
     {"acl-wide", "both: 16 cm", CENTIMETRES(16)},
-    /* neurips_2024.sty and iclr2025_conference.sty: textwidth=5.5in */
+    /* neurips_2026.sty and iclr2025_conference.sty: textwidth=5.5in */
     {"neurips", "the text of NeurIPS: 5.5 in", INCHES(5.5)},
     {"iclr", "the text of ICLR: 5.5 in", INCHES(5.5)},
     /* icml2025.sty: \textwidth 6.75in, \columnsep 0.25in: (6.75 - 0.25) / 2 */

@@ -28,6 +28,7 @@
 #define platform_advise_huge posix_advise_huge
 #define platform_give_back posix_give_back
 #define platform_cache_bytes posix_cache_bytes
+#define platform_core_cache_bytes posix_core_cache_bytes
 #define platform_last_byte posix_last_byte
 #define platform_grants_tiles posix_grants_tiles
 #define platform_processors posix_processors
@@ -145,6 +146,7 @@ TEST(what_another_system_lacks_is_said_or_left_out)
     ck_assert_int_eq(errno, ENOSYS);
     ck_assert_int_eq(posix_keep_attributes(-1, "a", &err), 0);
     ck_assert_uint_eq(posix_cache_bytes(), 0);
+    ck_assert_uint_eq(posix_core_cache_bytes(), 0);
     ck_assert_int_eq(posix_processor(), -1);
     ck_assert(!posix_grants_tiles());
     posix_step_aside(-1, 1);
