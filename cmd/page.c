@@ -1,306 +1,185 @@
-#include "output.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "base/buf.h"
-#include "base/names.h"
-#include "base/num.h"
-#include "base/platform.h"
-#include "base/terminal.h"
-#include "base/transfer.h"
+/* page.c: `attn-cli page`: texts as one page to look around in, with all that such a page
+ * can tell besides its tensors. */
+#include "lens/effective.h"
 #include "command.h"
+#include "output.h"
+#include "page_parts.h"
+#include "progress.h"
+#include "session.h"
 
-enum {
-    PAGE_COLUMNS = 80, /* where no option says otherwise */
-    PAGE_LINES = 24,
-    NARROWEST = 20,
-    WIDEST = 100000,
-    BLOCK = 4096,
-    FIRST_FREE = 3,     /* a descriptor above the standard ones */
-    NOT_EXECUTED = 126, /* of a shell: the command did not begin … */
-    NOT_FOUND = 127,    /* … or is not there */
+struct job {
+    const struct options *options;
+    struct session session;
+    struct model_list models;
+    struct request request;
+    struct style style;
+    struct output output;
+    struct place place;
+    struct page_source source;
+    struct arena kept; /* what is not a model's own */
+    struct arena one;  /* one text's: memory does not grow with their number */
 };
 
-/* While standard output is a page: the terminal that it was, and the page; else -1. */
-static int tty = -1;
-static int page = -1;
-
-/* Where what is written will stand. */
-static int page_terminal(void)
+/* What is asked for, before there is a model. */
+static int prepare(struct job *job, struct err *err)
 {
-    return tty >= 0 ? tty : STDOUT_FILENO;
+    const struct options *options = job->options;
+    struct output_options output = options->output;
+    output.format = "html";
+    if ((options->page.live && page_live_check(err)) || session_read_options(&job->session, err) ||
+        output_choose(&job->output, &output, err) || looks_read(&job->style, options, err) ||
+        model_list_read(&job->models, options, &job->kept, err) ||
+        inputs_open(&job->session.inputs, &options->input, INPUTS_SOME, err))
+        return -1;
+    if (job->output.to_folder)
+        return err_usage(err, "--output: expected a file, found the folder '%s'", job->output.path);
+    size_t texts = job->session.inputs.count;
+    const struct edit_options *edit = &options->edit;
+    if (options->page.unedited && !edit->edits.count && !edit->ablations.count &&
+        !edit->knockouts.count)
+        return err_usage(err, "--unedited: expected --edit, --ablate or --knockout beside it, "
+                              "found none");
+    job->place = page_place(&options->looks, &job->style);
+    job->place.count = texts * (options->page.unedited ? 2 : 1) *
+                       (job->models.hashes ? job->models.names.count : 1);
+    job->place.sentences = texts;
+    job->source = (struct page_source){
+        .options = options, .viewer = &job->session.viewer, .texts = job->place.count};
+    return 0;
 }
 
-size_t page_columns(const struct looks_options *options)
+static int open_model(struct job *job, struct err *err)
 {
-    struct winsize window;
-    long long columns = 0;
-    const char *environment = getenv("COLUMNS");
-    if (options->full)
+    struct session *session = &job->session;
+    struct viewer *viewer = &session->viewer;
+    struct request *request = &job->request;
+    return session_open(session, err) ||
+                   request_make(request, job->options, job->output.format, viewer, &session->arena,
+                                err) ||
+                   viewer_set_mechanism(viewer, &request->mechanism, err) ||
+                   session_edit(session, err) ||
+                   inputs_check_source(&job->options->input, &viewer->model, err) ||
+                   output_check_selection(&job->output, &request->selection, err) ||
+                   page_explained_read(&job->source, &session->arena, err)
+               ? -1
+               : 0;
+}
+
+/* All texts must be sound before the first is looked at: no page stops half-way. */
+static int read_texts(void *context, struct err *err)
+{
+    struct job *job = context;
+    size_t tokens = 0;
+    if (open_model(job, err))
+        return -1;
+    for (size_t i = 0; i < job->session.inputs.count; i++) {
+        struct text_pair pair;
+        arena_clear(&job->one);
+        if (session_read(&job->session, &pair, i, &job->one, err))
+            return -1;
+        if (effective_check(&job->request.selection, pair.sentence.count, err))
+            return inputs_blame(&job->session.inputs, i, err);
+        session_count_dropped(&job->session, &pair, i);
+        tokens += pair.sentence.count;
+    }
+    viewer_expect(&job->session.viewer, tokens);
+    session_note_dropped(&job->session);
+    return 0;
+}
+
+/* What is told of a text besides its tensors. */
+/* A live page has fields for what it can change, and would not keep the rest. */
+static int find_live(const struct job *job, struct page_facts *facts, struct err *err)
+{
+    const struct derivation *how = &job->request.derivation;
+    if (!job->options->page.live)
         return 0;
-    if (options->width)
-        return (size_t)options->width;
-    if (isatty(page_terminal()) && environment &&
-        num_parse_integer(environment, NARROWEST, WIDEST, &columns))
-        return (size_t)columns;
-    if (ioctl(page_terminal(), TIOCGWINSZ, &window) == 0 && window.ws_col >= NARROWEST)
-        return window.ws_col;
-    return PAGE_COLUMNS;
-}
-
-size_t page_lines(const struct looks_options *options)
-{
-    return options->full ? 0 : PAGE_LINES;
-}
-
-struct place page_place(const struct looks_options *options, const struct style *style)
-{
-    return (struct place){
-        .count = 1,
-        .columns = page_columns(options),
-        .lines = page_lines(options),
-        .style = style,
-    };
-}
-
-/* --- colours ---------------------------------------------------------------------------------- */
-
-static bool contains(const char *text, const char *part)
-{
-    return text && strstr(text, part);
-}
-
-/* What the terminal says of itself. */
-static enum style_depth depth_of_terminal(void)
-{
-    const char *terminal = getenv("TERM");
-    const char *colours = getenv("COLORTERM");
-    if (contains(colours, "truecolor") || contains(colours, "24bit") ||
-        contains(terminal, "-direct"))
-        return DEPTH_FULL;
-    return contains(terminal, "256color") ? DEPTH_256 : DEPTH_16;
-}
-
-/* https://no-color.org: any value but none. */
-static bool wants_colour(const struct options *options)
-{
-    const char *terminal = getenv("TERM");
-    const char *refused = getenv("NO_COLOR");
-    return !options->output.path && isatty(page_terminal()) && !(refused && *refused) && terminal &&
-           *terminal && strcmp(terminal, "dumb") != 0;
-}
-
-static int read_colour(struct style *style, const struct options *options, struct err *err)
-{
-    enum { AUTO, ALWAYS, NEVER };
-    static const char *const times[] = {[AUTO] = "auto", [ALWAYS] = "always", [NEVER] = "never"};
-    static const struct synonym synonyms[] = {{"on", "always"}, {"yes", "always"}, {"off", "never"},
-                                              {"no", "never"},  {"none", "never"}, {NULL, NULL}};
-    struct names names = NAMES_LIST(times);
-    size_t when = AUTO;
-    names.synonyms = synonyms;
-    if (options->looks.color && names_choose(&when, names, "--color", options->looks.color, err))
-        return -1;
-    bool coloured = when == ALWAYS || (when == AUTO && wants_colour(options));
-    style->depth = coloured ? depth_of_terminal() : DEPTH_NONE;
+    if (job->place.count != 1)
+        return err_usage(err, "--live: expected one text and one model, found %zu pages",
+                         job->place.count);
+    if (facts->command_count)
+        return err_usage(err, "--live: expected no %s: the page begins with the model as it is",
+                         facts->command[0]);
+    if (!facts->sentence->text || facts->source->count)
+        return err_usage(err, "--live: expected a model that reads one text, found %s",
+                         facts->source->count ? "a source" : "ids");
+    if (how->words || how->mean_of_heads || how->mean_of_layers || how->hide_first ||
+        job->options->select.layer || job->options->select.head)
+        return err_usage(err, "--live: expected all layers, heads and tokens, as they are");
+    facts->live = &job->session.viewer.model.folder;
     return 0;
 }
 
-int looks_read(struct style *style, const struct options *options, struct err *err)
+static int find_facts(struct job *job, struct page_facts *facts, const struct text_pair *pair,
+                      struct err *err)
 {
-    const char *colours = getenv("COLORFGBG"); /* it ends in the ground's: 7 and 15 are white */
-    const char *ground = colours ? strrchr(colours, ';') : NULL;
-    *style = (struct style){
-        .title = options->looks.title,
-        .hide_first = options->select.hide_first,
-        .dark = !ground || (strcmp(ground, ";7") != 0 && strcmp(ground, ";15") != 0),
-    };
-    const struct style_words words = {options->looks.color_scale, options->looks.range,
-                                      options->looks.view, options->looks.cells,
-                                      options->looks.palette};
-    if (style_read(style, &words, err) ||
-        figure_options_read(&style->form, &options->looks.figure, style->view, err))
+    *facts = (struct page_facts){.config = &job->session.viewer.model.config,
+                                 .sentence = &pair->sentence,
+                                 .source = &pair->source};
+    return page_words_find(facts, job->options, &job->one, err) ||
+                   page_explained_find(facts, &job->source, pair, &job->one, err) ||
+                   page_next_find(facts, &job->source, pair, &job->one, err) ||
+                   find_live(job, facts, err)
+               ? -1
+               : 0;
+}
+
+/* One run of a text: `name` says which, of an edited and an unedited one. */
+static int look_once(struct job *job, const struct text_pair *pair, size_t index, const char *name,
+                     struct err *err)
+{
+    struct viewer *viewer = &job->session.viewer;
+    struct report report;
+    struct page_facts facts;
+    const struct look look = {&job->request.selection, pair, 1, index, &report};
+    if (viewer_look(viewer, &look, &job->one, err) || find_facts(job, &facts, pair, err))
         return -1;
-    return read_colour(style, options, err);
-}
-
-void looks_note(const struct looks_options *options, const struct format *format)
-{
-    const struct figure_options *figure = &options->figure;
-    const struct {
-        const char *name;
-        bool given;
-        unsigned looks;
-    } rows[] = {
-        {"view", options->view, LOOKS_VIEW},
-        {"style", options->cells, LOOKS_CELLS},
-        {"color-scale", options->color_scale, LOOKS_COLOURS},
-        {"range", options->range, LOOKS_COLOURS},
-        {"palette", options->palette, LOOKS_COLOURS},
-        {"title", options->title, LOOKS_TITLE},
-        {"figure-width", figure->width, LOOKS_FIGURE},
-        {"font", figure->font, LOOKS_FONT},
-        {"font-size", figure->font_size > 0, LOOKS_FIGURE},
-        {"dpi", figure->dpi, LOOKS_PIXELS},
-        {"no-title", figure->untitled, LOOKS_FIGURE},
-        {"x-title", figure->column_title, LOOKS_FIGURE},
-        {"y-title", figure->row_title, LOOKS_FIGURE},
-        {"bar-title", figure->bar_title, LOOKS_FIGURE},
-        {"transparent", figure->transparent, LOOKS_FIGURE},
-        {"panel-labels", figure->panel_labels, LOOKS_FIGURE},
-        {"token-range", figure->tokens, LOOKS_FIGURE},
-        {"mask", figure->mask, LOOKS_FIGURE},
-        {"no-pool", figure->unpooled, LOOKS_FIGURE},
-        {"mark", figure->marks.count > 0, LOOKS_FIGURE},
-        {"threshold", figure->threshold > 0, LOOKS_FIGURE},
-        {"top", figure->top > 0, LOOKS_FIGURE},
-        {"color", options->color && strcmp(options->color, "always") == 0, LOOKS_TERMINAL},
-        {"width", options->width > 0, LOOKS_TERMINAL},
-    };
-    struct buf idle = {0};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (!rows[i].given || format->looks & rows[i].looks)
-            continue;
-        const char *gap = "";
-        buf_format(&idle, "%s--%s (for ", idle.size ? ", " : "", rows[i].name);
-        for (size_t k = 0; k < format_count; k++) {
-            if (!(format_rows[k].looks & rows[i].looks))
-                continue;
-            buf_format(&idle, "%s%s", gap, format_rows[k].name);
-            gap = ", ";
-        }
-        buf_char(&idle, ')');
-    }
-    if (idle.size && !idle.out_of_memory)
-        print_note("no effect on --format %s: %s", format->name, idle.bytes);
-    buf_release(&idle);
-}
-
-/* --- the pager -------------------------------------------------------------------------------- */
-
-/* The shell's command; NULL: there shall be none. Nothing is said where less is not installed. */
-static const char *find_command(void)
-{
-    const char *type = getenv("TERM");
-    const char *command = getenv("ATTN_PAGER");
-    if (!command)
-        command = getenv("PAGER");
-    if (!type || strcmp(type, "dumb") == 0)
-        return NULL;
-    if (!command)
-        return "command -v less >/dev/null 2>&1 || exit 127; exec less";
-    return command[strspn(command, " ")] && strcmp(command, "cat") != 0 ? command : NULL;
-}
-
-static void close_page(void)
-{
-    close(page);
-    page = -1;
-}
-
-void pager_begin(void)
-{
-    if (!find_command() || !isatty(STDOUT_FILENO))
-        return;
-    page = platform_memory_file("page");
-    if (page < 0)
-        return;
-    tty = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, FIRST_FREE);
-    if (tty >= 0 && dup2(page, STDOUT_FILENO) >= 0) {
-        terminal_stands_in(STDOUT_FILENO);
-        return;
-    }
-    if (tty >= 0)
-        close(tty);
-    tty = -1;
-    close_page();
-}
-
-/* The lines that a page takes on the terminal. */
-struct measure {
-    size_t columns; /* of the terminal */
-    size_t lines, column;
-    bool escaped; /* within what sets a colour */
-};
-
-static void measure_byte(struct measure *measure, unsigned char byte)
-{
-    bool goes_on = (byte & 0xc0) == 0x80; /* within a character of several bytes */
-    if (byte == '\n') {
-        measure->lines += 1 + (measure->column ? (measure->column - 1) / measure->columns : 0);
-        measure->column = 0;
-    } else if (measure->escaped) {
-        measure->escaped = byte == '[' || byte == ';' || (byte >= '0' && byte <= '9');
-    } else if (byte == '\x1b') {
-        measure->escaped = true;
-    } else if (!goes_on) {
-        measure->column++;
-    }
-}
-
-/* A prompt wants a line, too. */
-static bool is_long(void)
-{
-    struct winsize window = {0};
-    unsigned char bytes[BLOCK];
-    ssize_t size = 0;
-    ioctl(STDOUT_FILENO, TIOCGWINSZ, &window);
-    struct measure measure = {.columns = window.ws_col ? window.ws_col : PAGE_COLUMNS};
-    for (off_t at = 0; (size = pread(page, bytes, sizeof bytes, at)) > 0; at += size)
-        for (ssize_t i = 0; i < size; i++)
-            measure_byte(&measure, bytes[i]);
-    return measure.lines >= (window.ws_row ? window.ws_row : (size_t)PAGE_LINES);
-}
-
-/* False where the pager did not begin. It reads the page as its standard input, to the end or not:
- * there is no pipe that it could close too early. */
-static bool show_by(const char *command)
-{
-    int input = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, FIRST_FREE);
-    if (input < 0)
-        return false;
-    bool begun = false;
-    if (setenv("LESS", "FRX", 0) == 0 && lseek(page, 0, SEEK_SET) == 0 &&
-        dup2(page, STDIN_FILENO) >= 0) {
-        int status = system(command);
-        bool ended = status != -1 && WIFEXITED(status);
-        begun =
-            status != -1 &&
-            !(ended && (WEXITSTATUS(status) == NOT_EXECUTED || WEXITSTATUS(status) == NOT_FOUND));
-        dup2(input, STDIN_FILENO);
-    }
-    close(input);
-    return begun;
-}
-
-/* Not by a stream, which has made all of it fit for a terminal when it wrote the page. */
-static int show_plainly(struct err *err)
-{
-    char bytes[BLOCK];
-    ssize_t size = 0;
-    for (off_t at = 0; (size = pread(page, bytes, sizeof bytes, at)) > 0; at += size)
-        if (transfer_write(STDOUT_FILENO, bytes, (size_t)size))
-            return err_output(err, "cannot write 'standard output': %s", strerror(errno));
+    facts.run = name;
+    if (!viewer->edits)
+        facts.command_count = facts.unedited_count;
+    job->place.page = &facts;
+    if (derive(&report, &job->request.derivation, viewer->tokenizer, &job->one, err))
+        return inputs_blame(&job->session.inputs, index, err);
+    if (output_open(&job->output, err) || output_write(&job->output, &report, &job->place, err))
+        return -1;
+    job->place.index++;
     return 0;
 }
 
-int pager_end(int failed, struct err *err)
+static int look_at(void *context, size_t *done, struct err *err)
 {
-    struct err ignored;
-    if (page < 0)
-        return failed;
-    dup2(tty, STDOUT_FILENO);
-    close(tty);
-    tty = -1;
-    terminal_stands_in(-1);
-    if (!(is_long() && show_by(find_command())) && show_plainly(failed ? &ignored : err))
-        failed = -1;
-    close_page();
-    return failed;
+    struct job *job = context;
+    struct viewer *viewer = &job->session.viewer;
+    const struct edits *edits = viewer->edits;
+    size_t index = (*done)++;
+    struct text_pair pair;
+    arena_clear(&job->one);
+    if (session_read(&job->session, &pair, index, &job->one, err))
+        return -1;
+    if (!job->options->page.unedited)
+        return look_once(job, &pair, index, NULL, err);
+    viewer->edits = NULL;
+    int failed = look_once(job, &pair, index, "unedited", err);
+    viewer->edits = edits;
+    return failed || look_once(job, &pair, index, "edited", err) ? -1 : 0;
+}
+
+static int look(void *context, struct err *err)
+{
+    struct job *job = context;
+    return progress_over_texts(job->session.inputs.count, job->options->output.path, look_at, job,
+                               err);
+}
+
+int page_command(const struct options *options, struct err *err)
+{
+    struct job job = {.options = options, .session.options = options};
+    const struct model_turn turn = {&job.session, read_texts, look, &job};
+    int failed = prepare(&job, err) || model_list_each(&job.models, &turn, err) ||
+                 output_commit(&job.output, err);
+    output_discard(&job.output);
+    session_release(&job.session);
+    arena_release(&job.kept);
+    arena_release(&job.one);
+    return failed ? -1 : 0;
 }

@@ -1,4 +1,4 @@
-/* page_parts.h: what `attn-cli page` finds besides tensors, each part in a file; page_command.c
+/* page_parts.h: what `attn-cli page` finds besides tensors, each part in a file; page.c
  * asks for them, a text at a time. What they find is the arena's.
  *
  *     struct page_source source = {.options = options, .viewer = &viewer, .texts = 2};

@@ -1,5 +1,5 @@
 /* page_facts.h: what the page of html_report.c tells of a text besides its tensors. It is found by
- * others (cmd/page_command.c) and only written here: NULL and 0 are what was not asked for.
+ * others (cmd/page.c) and only written here: NULL and 0 are what was not asked for.
  *
  *     struct page_facts facts = {.config = &model.config, .explained = &report};
  *     struct place place = {.page = &facts, .count = 1};
