@@ -87,7 +87,6 @@ static int read_texts(void *context, struct err *err)
     return 0;
 }
 
-/* What is told of a text besides its tensors. */
 /* A live page has fields for what it can change, and would not keep the rest. */
 static int find_live(const struct job *job, struct page_facts *facts, struct err *err)
 {
@@ -110,6 +109,7 @@ static int find_live(const struct job *job, struct page_facts *facts, struct err
     return 0;
 }
 
+/* What is told of a text besides its tensors. */
 static int find_facts(struct job *job, struct page_facts *facts, const struct text_pair *pair,
                       struct err *err)
 {

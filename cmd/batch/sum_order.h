@@ -3,7 +3,7 @@
  * model in bf16, and heads that differ in nothing else are refused with the way out.
  *
  *     if (sum_order_is_all(head, found, size))
- *         return sum_order_refuse(path, found, err);
+ *         return sum_order_refuse(path, found, size, err);
  */
 #ifndef ATTN_CMD_SUM_ORDER_H
 #define ATTN_CMD_SUM_ORDER_H
