@@ -86,19 +86,19 @@ static int choose_sites(struct report *part, const struct report *report, uint64
 }
 
 /* The words of a command line that gives the same. */
-static int find_words(struct page_facts *facts, const struct live_wish *wish, struct arena *arena,
-                      struct err *err)
+static int find_words(struct page_facts *facts, const struct live_request *request,
+                      struct arena *arena, struct err *err)
 {
     const char **words = arena_alloc(arena, 4, sizeof *words, err);
     char *temperature = words ? arena_room(arena, NUM_FLOAT_BYTES, 1, err) : NULL;
     if (!temperature)
         return -1;
-    if (wish->edits && *wish->edits) {
+    if (request->edits && *request->edits) {
         words[facts->command_count++] = "--edit";
-        words[facts->command_count++] = wish->edits;
+        words[facts->command_count++] = request->edits;
     }
-    if (wish->temperature > 0) {
-        num_float(temperature, wish->temperature);
+    if (request->temperature > 0) {
+        num_float(temperature, request->temperature);
         words[facts->command_count++] = "--temperature";
         words[facts->command_count++] = temperature;
     }
@@ -107,7 +107,7 @@ static int find_words(struct page_facts *facts, const struct live_wish *wish, st
 }
 
 /* Look at a text that was read, in one pass, and write what is seen. */
-static int write_look(struct live *live, struct stream *out, const struct live_wish *wish,
+static int write_look(struct live *live, struct stream *out, const struct live_request *request,
                       struct selection selection, const struct text_pair *pair, struct err *err)
 {
     const struct config *config = &live->viewer.model.config;
@@ -126,26 +126,28 @@ static int write_look(struct live *live, struct stream *out, const struct live_w
         viewer_look(&live->viewer, &look, &live->arena, err) ||
         choose_sites(&parts[0], &report, shown, &live->arena, err) ||
         choose_sites(&parts[1], &report, explained, &live->arena, err) ||
-        find_words(&facts, wish, &live->arena, err))
+        find_words(&facts, request, &live->arena, err))
         return -1;
     return page_sentence_put(out, &parts[0], true, &facts, err);
 }
 
-int live_write(struct live *live, struct stream *out, const struct live_wish *wish, struct err *err)
+int live_write(struct live *live, struct stream *out, const struct live_request *request,
+               struct err *err)
 {
     struct viewer *viewer = &live->viewer;
-    struct mechanism mechanism = {.temperature = wish->temperature};
+    struct mechanism mechanism = {.temperature = request->temperature};
     struct edit_list list = {.config = &viewer->model.config, .arena = &live->arena};
     struct selection selection = {0};
     struct text_pair pair;
-    struct input input = {.text = wish->text, .size = wish->size};
+    struct input input = {.text = request->text, .size = request->size};
     arena_clear(&live->arena);
     if (viewer_set_mechanism(viewer, &mechanism, err) ||
-        read_selection(&selection, wish->show, live, err) || read_edits(&list, wish->edits, err) ||
+        read_selection(&selection, request->show, live, err) ||
+        read_edits(&list, request->edits, err) ||
         viewer_read(viewer, &pair, &input, NULL, &live->arena, err))
         return -1;
     viewer->edits = list.edits.count ? &list.edits : NULL;
-    int failed = write_look(live, out, wish, selection, &pair, err);
+    int failed = write_look(live, out, request, selection, &pair, err);
     viewer->edits = NULL;
     return failed;
 }

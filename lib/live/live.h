@@ -2,8 +2,8 @@
  * (draw/page_facts.h), with exact numbers.
  *
  *     struct live *live = NULL;
- *     struct live_wish wish = {.text = "Life is short", .size = 13, .show = "weights"};
- *     if (live_open(&live, &folder, err) || live_write(live, &out, &wish, err)) ...
+ *     struct live_request request = {.text = "Life is short", .size = 13, .show = "weights"};
+ *     if (live_open(&live, &folder, err) || live_write(live, &out, &request, err)) ...
  *     live_close(live);
  *
  * `make wasm` compiles it, and what it stands on, for browsers, where live_exports.c is its door.
@@ -21,7 +21,7 @@ struct live;
 int live_open(struct live **live, const struct folder *folder, struct err *err);
 void live_close(struct live *live);
 
-struct live_wish {
+struct live_request {
     const char *text;
     size_t size;
     const char *show;  /* as --show has it; NULL: the page's usual */
@@ -30,7 +30,7 @@ struct live_wish {
 };
 
 /* Run the model on a text, and write what was asked for. */
-int live_write(struct live *live, struct stream *out, const struct live_wish *wish,
+int live_write(struct live *live, struct stream *out, const struct live_request *request,
                struct err *err);
 
 #endif

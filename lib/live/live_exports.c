@@ -24,12 +24,12 @@ static struct live *opened;
 static struct err err;
 
 /* Memory that the page fills: zeroed, and NULL when there is none. */
-EXPORT(void *, live_take, size_t size)
+EXPORT(void *, live_alloc, size_t size)
 {
     return heap_alloc(size, 1, NULL);
 }
 
-EXPORT(void, live_give_back, void *memory)
+EXPORT(void, live_free, void *memory)
 {
     heap_free(memory);
 }
@@ -53,17 +53,17 @@ EXPORT(int, live_begin, const char *name)
 EXPORT(int, live_run, const char *text, size_t size, const char *show, const char *edits,
        float temperature)
 {
-    struct live_wish wish = {text, size, show, edits, temperature};
+    struct live_request request = {text, size, show, edits, temperature};
     struct stream out = {0};
     err = (struct err){0};
     if (stream_to(&out, STANDARD_OUTPUT, &err))
         return -1;
-    int failed = live_write(opened, &out, &wish, &err);
+    int failed = live_write(opened, &out, &request, &err);
     return stream_end(&out, failed, &err);
 }
 
 /* Why the last call failed. */
-EXPORT(const char *, live_why, void)
+EXPORT(const char *, live_error, void)
 {
     return err.text;
 }

@@ -53,7 +53,7 @@ class Engine {
     }
 
     take(size) {
-        const at = this.calls.live_take(size);
+        const at = this.calls.live_alloc(size);
         if (!at) throw new Error(`the engine has no room for ${size} bytes`);
         return at;
     }
@@ -79,7 +79,7 @@ class Engine {
     }
 
     why() {
-        const bytes = new Uint8Array(this.memory, this.calls.live_why());
+        const bytes = new Uint8Array(this.memory, this.calls.live_error());
         return new TextDecoder().decode(bytes.slice(0, bytes.indexOf(0)));
     }
 
@@ -89,7 +89,7 @@ class Engine {
         const size = new TextEncoder().encode(text).length;
         const taken = [text, show, edits].map((one) => this.text(one));
         const failed = this.calls.live_run(taken[0], size, taken[1], taken[2], temperature);
-        for (const one of taken) this.calls.live_give_back(one);
+        for (const one of taken) this.calls.live_free(one);
         if (failed) throw new Error(this.why());
         const decoder = new TextDecoder();
         return (

@@ -25,25 +25,25 @@ static void leave(void)
 
 FIXTURE(enter, leave)
 
-/* What is written of a wish; released by the caller. */
-static struct file write_wish(struct live_wish wish)
+/* What is written of a request; released by the caller. */
+static struct file write_request(struct live_request request)
 {
     static char name[] = "a.json"; /* another one each: what is read is not replaced */
     struct stream out = {0};
     struct file file = {0};
-    wish.size = strlen(wish.text);
+    request.size = strlen(request.text);
     name[0]++;
     ck_assert(!stream_open(&out, name, &err));
-    int failed = live_write(live, &out, &wish, &err);
+    int failed = live_write(live, &out, &request, &err);
     ck_assert_msg(!stream_end(&out, failed, &err), "%s", err.text);
     ck_assert(!file_map(&file, name, &err));
     return file;
 }
 
-static bool is_same(struct live_wish one, struct live_wish other)
+static bool is_same(struct live_request one, struct live_request other)
 {
-    struct file a = write_wish(one);
-    struct file b = write_wish(other);
+    struct file a = write_request(one);
+    struct file b = write_request(other);
     bool same = a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
     file_release(&a);
     file_release(&b);
@@ -52,11 +52,11 @@ static bool is_same(struct live_wish one, struct live_wish other)
 
 TEST(a_wish_leaves_nothing_for_the_next)
 {
-    const struct live_wish plain = {.text = "Life is short"};
-    const struct live_wish usual = {.text = "Life is short", .show = "weights"};
-    const struct live_wish warm = {.text = "Life is short", .temperature = 2};
-    const struct live_wish edited = {.text = "Life is short",
-                                     .edits = "h.0.context[head=1] = 0; h.0.q[head=2] * 0.5"};
+    const struct live_request plain = {.text = "Life is short"};
+    const struct live_request usual = {.text = "Life is short", .show = "weights"};
+    const struct live_request warm = {.text = "Life is short", .temperature = 2};
+    const struct live_request edited = {.text = "Life is short",
+                                        .edits = "h.0.context[head=1] = 0; h.0.q[head=2] * 0.5"};
     ck_assert(is_same(plain, usual));
     ck_assert(!is_same(plain, warm));
     ck_assert(!is_same(plain, edited));
@@ -65,7 +65,7 @@ TEST(a_wish_leaves_nothing_for_the_next)
 
 TEST(what_was_asked_for_is_written)
 {
-    struct file file = write_wish((struct live_wish){.text = "Life is", .show = "q,ln_f"});
+    struct file file = write_request((struct live_request){.text = "Life is", .show = "q,ln_f"});
     ck_assert(file.size > 0 && file.bytes[0] == '{');
     ck_assert(strstr(file.bytes, "\"labels\": {\"sentence\": [\"Life\",\"␣is\"]}"));
     ck_assert(strstr(file.bytes, "{\"tensor\": \"q\", \"layer\": 1, \"heads\": [0, 1, 2, 3]"));
@@ -80,7 +80,7 @@ TEST(what_was_asked_for_is_written)
 TEST(what_cannot_be_run_is_refused)
 {
     static const struct {
-        struct live_wish wish;
+        struct live_request request;
         const char *message;
     } cases[] = {
         {{.text = ""}, "the text is empty: expected at least one token"},
@@ -90,16 +90,16 @@ TEST(what_cannot_be_run_is_refused)
         {{.text = "is", .edits = "h.0.context[token=3] = 0"}, "token"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct live_wish wish = cases[i].wish;
+        struct live_request request = cases[i].request;
         struct stream out = {0};
         err = (struct err){0};
-        wish.size = strlen(wish.text);
+        request.size = strlen(request.text);
         ck_assert(!stream_open(&out, "refused.json", &err));
-        ck_assert_int_eq(live_write(live, &out, &wish, &err), -1);
+        ck_assert_int_eq(live_write(live, &out, &request, &err), -1);
         ck_assert_msg(strstr(err.text, cases[i].message), "%s", err.text);
         stream_discard(&out);
     }
-    ck_assert(is_same((struct live_wish){.text = "is"}, (struct live_wish){.text = "is"}));
+    ck_assert(is_same((struct live_request){.text = "is"}, (struct live_request){.text = "is"}));
 }
 
 TEST(a_folder_without_a_model_is_refused)
