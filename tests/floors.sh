@@ -13,8 +13,8 @@ reading=$(pwd)/tests/reading.awk
 copy=$scratch/copy
 mkdir "$copy"
 
-faults_in() { # DIR: a line a fault; nothing when the tree is clean
-    (cd "$1" && find cmd lib -name '*.[ch]' | sort | xargs awk -f "$rules")
+faults_in() { # DIR PATH...: a line a fault; nothing when what is there is clean
+    (cd "$1" && shift && find "$@" -name '*.[ch]' | sort -u | xargs awk -f "$rules")
 }
 
 faults_of_reading() { # DIR PAGE
@@ -29,17 +29,20 @@ judge() { # SUCCESS WHAT
     fi
 }
 
-# A copy of the tree with a line more in FILE: sets `faults` to what is found there.
-plant() { # FILE LINE
-    printf '%s\n' "$2" >>"$copy/$1"
-    faults=$(faults_in "$copy" | grep "^$1:")
-    rm "$copy/$1"
-    [ ! -f "$1" ] || cat "$1" >"$copy/$1"
+# A copy of the tree with a line more in FILE: sets `faults` to what is found there, in that file
+# alone or with others.
+plant() { # FILE LINE [PATH...]
+    file=$1
+    printf '%s\n' "$2" >>"$copy/$file"
+    shift 2
+    faults=$(faults_in "$copy" "$file" "$@" | grep "^$file:")
+    rm "$copy/$file"
+    [ ! -f "$file" ] || cat "$file" >"$copy/$file"
 }
 
 cp -R cmd lib "$copy"
 chmod -R u+w "$copy"
-faults=$(faults_in .)
+faults=$(faults_in . cmd lib)
 [ -z "$faults" ]
 judge $? "$faults"
 
@@ -119,9 +122,9 @@ while [ $i -gt 0 ]; do
     printf '#include "base/planted_%d.h"\n' $((i + 1)) >"$copy/lib/base/planted_$i.h"
     i=$((i - 1))
 done
-plant lib/base/planted.c '#include "base/planted_2.h"'
+plant lib/base/planted.c '#include "base/planted_2.h"' lib
 judge "${#faults}" "wrongly found: ten headers in a chain: $faults"
-plant lib/base/planted.c '#include "base/planted_1.h"'
+plant lib/base/planted.c '#include "base/planted_1.h"' lib
 [ -n "$faults" ]
 judge $? 'not found: eleven headers in a chain'
 rm "$copy"/lib/base/planted_*.h
