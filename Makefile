@@ -301,10 +301,11 @@ arm64: ## build for arm64, and run tests of that in qemu; installs what it needs
 	@$(SETUP) arm64 || true # what is not there is left out, and said
 	+@MAKE='$(MAKE)' sh tests/arm64.sh $(BUILD)/arm64
 
-# What the engine is made of: the core, and what writes a page's numbers.
+# What the engine is made of: the core, what comes next, and what writes a page's numbers.
 WASM_FILES = $(filter-out %/target_folder.c,$(wildcard $(patsubst %,lib/%/*.c,base format text \
 	text/* math model model/* lens live))) lib/write/json_report.c \
-	$(patsubst %,lib/draw/page_%.c,sentence facts tensor values)
+	$(patsubst %,lib/draw/page_%.c,sentence facts tensor values) \
+	$(patsubst %,lib/measure/%.c,logit_lens next_tokens text_origin token_scores)
 
 $(BUILD)/live.wasm: $(call objects,$(WASM_FILES))
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) -mexec-model=reactor -Wl,--strip-all \

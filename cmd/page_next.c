@@ -1,113 +1,20 @@
 /* page_next.c: what comes next after every token, at the end of the model and at its layers. */
-#include "measure/logit_lens.h"
+#include "measure/next_tokens.h"
 #include "page_parts.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-enum { LENS_LISTED = 3 }; /* likeliest tokens of a layer that is not the last */
-
-static int compare_ids(const void *a, const void *b)
-{
-    uint32_t one = *(const uint32_t *)a;
-    uint32_t other = *(const uint32_t *)b;
-    return (one > other) - (one < other);
-}
-
-/* What the ids are called, each once. */
-static int name_ids(struct page_next *next, const struct viewer *viewer, struct arena *arena,
-                    struct err *err)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < next->layer_count; i++)
-        count += next->layers[i].best_count * next->token_count;
-    uint32_t *ids = arena_alloc(arena, count, sizeof *ids, err);
-    struct label *names = arena_alloc(arena, count, sizeof *names, err);
-    if (!ids || !names)
-        return -1;
-    count = 0;
-    for (size_t i = 0; i < next->layer_count; i++)
-        for (size_t k = 0; k < next->layers[i].best_count * next->token_count; k++)
-            ids[count++] = next->layers[i].best[k].id;
-    qsort(ids, count, sizeof *ids, compare_ids);
-    for (size_t i = 0; i < count; i++) {
-        if (i > 0 && ids[i] == ids[next->name_count - 1])
-            continue;
-        ids[next->name_count] = ids[i];
-        if (label_of_word(&names[next->name_count++], viewer->tokenizer, ids[i], arena, err))
-            return -1;
-    }
-    next->named = ids;
-    next->names = names;
-    return 0;
-}
-
-/* One layer's part of the lens. */
-static int take_layer(struct page_next_layer *to, const struct logit_lens *lens, size_t layer,
-                      struct arena *arena, struct err *err)
-{
-    size_t count = lens->tokens;
-    bool last = layer + 1 == lens->layers.count;
-    const struct lens_cell *cells = lens->cells + layer * count;
-    size_t best_count = last || lens->best_count < LENS_LISTED ? lens->best_count : LENS_LISTED;
-    struct likely *best = arena_alloc(arena, count * best_count, sizeof *best, err);
-    float *came = arena_alloc(arena, count, sizeof *came, err);
-    float *entropies = arena_alloc(arena, count, sizeof *entropies, err);
-    size_t *ranks = arena_alloc(arena, count, sizeof *ranks, err);
-    if (!best || !came || !entropies || !ranks)
-        return -1;
-    for (size_t i = 0; i < count; i++) {
-        memcpy(best + i * best_count, cells[i].best, best_count * sizeof *best);
-        came[i] = cells[i].target;
-        entropies[i] = cells[i].entropy;
-        ranks[i] = cells[i].rank;
-    }
-    *to = (struct page_next_layer){
-        lens->layers.items[layer], best_count, best, came, entropies, ranks};
-    return 0;
-}
-
-/* All layers, or the last. */
-static int choose_layers(struct layers *layers, const struct page_source *source,
-                         struct arena *arena, struct err *err)
-{
-    size_t all = source->viewer->model.config.n_layer;
-    size_t count = source->options->page.lens ? all : 1;
-    size_t *items = arena_alloc(arena, count, sizeof *items, err);
-    for (size_t i = 0; items && i < count; i++)
-        items[i] = all - count + i;
-    *layers = (struct layers){items, count};
-    return items ? 0 : -1;
-}
 
 int page_next_find(struct page_facts *facts, const struct page_source *source,
                    const struct text_pair *pair, struct arena *arena, struct err *err)
 {
     struct err none = {0};
     struct logit_lens lens;
-    struct lens_plan plan = {.viewer = source->viewer, .target = -1};
-    struct page_next *next = arena_alloc(arena, 1, sizeof *next, err);
-    bool given = options_are_given(source->options, "top-k");
-    plan.best_count = given ? (size_t)source->options->page.top_k : PAGE_NEXT_BEST;
-    if (!next)
-        return -1;
+    struct lens_plan plan = {.viewer = source->viewer, .best_count = PAGE_NEXT_BEST};
+    if (options_are_given(source->options, "top-k"))
+        plan.best_count = (size_t)source->options->page.top_k;
     if (!plan.best_count || text_origin_check(source->viewer, &none))
         return 0; /* it is no decoder: nothing comes next */
-    const struct config *config = &source->viewer->model.config;
-    if (lens_find_site(&plan.site, NULL, config, err) ||
-        choose_layers(&plan.layers, source, arena, err) ||
-        lens_look(&lens, &plan, pair, arena, err))
-        return -1;
-    struct page_next_layer *layers = arena_alloc(arena, lens.layers.count, sizeof *layers, err);
-    if (!layers)
-        return -1;
-    for (size_t i = 0; i < lens.layers.count; i++)
-        if (take_layer(&layers[i], &lens, i, arena, err))
-            return -1;
-    *next = (struct page_next){.layers = layers,
-                               .layer_count = lens.layers.count,
-                               .token_count = lens.tokens,
-                               .vocabulary = config->vocab_size};
-    facts->next = next;
-    return name_ids(next, source->viewer, arena, err);
+    return next_tokens_plan(&plan, source->options->page.lens, arena, err) ||
+                   lens_look(&lens, &plan, pair, arena, err) ||
+                   next_tokens_of_lens(&facts->next, &lens, source->viewer, arena, err)
+               ? -1
+               : 0;
 }

@@ -7,7 +7,7 @@ BEGIN {
     # The core, the pictures that any wing may ask for, the wings side by side, who knows them all.
     split("base format text math model lens write draw explain measure train bench live attn cmd",
         rooms)
-    split("1    2      3    3    4     5    6     7    8       8       8     8     8    9    10",
+    split("1    2      3    3    4     5    6     7    8       8       8     8     9    9    10",
         floors)
     for (i in rooms)
         floor[rooms[i]] = floors[i] # attn: lib/attn.h, the public face

@@ -6,6 +6,7 @@
 #include "lens/edit_list.h"
 #include "lens/effective.h"
 #include "lens/viewer.h"
+#include "measure/next_tokens.h"
 #include "model/mechanism.h"
 
 enum { CELLS_MAX = 250000 }; /* numbers that explain the cells of a text: 1.3 MB */
@@ -106,6 +107,29 @@ static int find_words(struct page_facts *facts, const struct live_request *reque
     return 0;
 }
 
+/* What comes next is what a lens at the last layer sees; no encoder has it, nor who looks ahead. */
+static int plan_next(struct lens_plan *plan, struct live *live, size_t best_count, struct err *err)
+{
+    struct err none = {0};
+    *plan = (struct lens_plan){.viewer = &live->viewer};
+    if (!best_count || text_origin_check(&live->viewer, &none))
+        return 0;
+    plan->best_count = best_count;
+    return next_tokens_plan(plan, false, &live->arena, err);
+}
+
+static int find_next(struct page_facts *facts, const struct lens_plan *plan,
+                     const struct report *report, struct arena *arena, struct err *err)
+{
+    struct logit_lens lens;
+    if (!plan->best_count)
+        return 0;
+    return lens_of_report(&lens, plan, report, facts->sentence, arena, err) ||
+                   next_tokens_of_lens(&facts->next, &lens, plan->viewer, arena, err)
+               ? -1
+               : 0;
+}
+
 /* Look at a text that was read, in one pass, and write what is seen. */
 static int write_look(struct live *live, struct stream *out, const struct live_request *request,
                       struct selection selection, const struct text_pair *pair, struct err *err)
@@ -115,17 +139,21 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
     const uint64_t explained = sites_of_cells(config, pair->sentence.count);
     struct report report;
     struct report parts[2];
+    struct lens_plan plan;
     struct page_facts facts = {.config = config,
                                .sentence = &pair->sentence,
                                .source = &pair->source,
                                .explained = explained ? &parts[1] : NULL};
     struct look look = {.selection = &selection, .pairs = pair, .count = 1, .reports = &report};
-    selection.sites |= explained;
+    if (plan_next(&plan, live, request->next, err))
+        return -1;
+    selection.sites |= explained | (plan.best_count ? lens_sites(&plan) : 0);
     if (edits_check_text(live->viewer.edits, config, pair->sentence.count, 0, err) ||
         effective_check(&selection, pair->sentence.count, err) ||
         viewer_look(&live->viewer, &look, &live->arena, err) ||
         choose_sites(&parts[0], &report, shown, &live->arena, err) ||
         choose_sites(&parts[1], &report, explained, &live->arena, err) ||
+        find_next(&facts, &plan, &report, &live->arena, err) ||
         find_words(&facts, request, &live->arena, err))
         return -1;
     return page_sentence_put(out, &parts[0], true, &facts, err);

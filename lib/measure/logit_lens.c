@@ -156,26 +156,34 @@ static int look_at_all(struct lens_work *work, const struct report *report, stru
     return 0;
 }
 
+uint64_t lens_sites(const struct lens_plan *plan)
+{
+    return site_bit(plan->site) | site_bit(logits_site(&plan->viewer->model.config));
+}
+
+int lens_of_report(struct logit_lens *lens, const struct lens_plan *plan,
+                   const struct report *report, const struct tokenized *sentence,
+                   struct arena *arena, struct err *err)
+{
+    size_t words = plan->viewer->model.config.vocab_size;
+    size_t best_count = plan->best_count < words ? plan->best_count : words;
+    *lens = (struct logit_lens){plan->site, plan->layers, sentence->count, best_count, NULL};
+    lens->cells =
+        arena_alloc(arena, plan->layers.count, lens->tokens * sizeof *lens->cells, err);
+    struct lens_work work = {
+        .lens = lens, .sentence = sentence, .target = plan->target, .words = words};
+    return lens->cells ? look_at_all(&work, report, plan->viewer, arena, err) : -1;
+}
+
 int lens_look(struct logit_lens *lens, const struct lens_plan *plan, const struct text_pair *pair,
               struct arena *arena, struct err *err)
 {
-    struct viewer *viewer = plan->viewer;
-    const struct config *config = &viewer->model.config;
-    struct selection selection = {.sites = site_bit(plan->site) | site_bit(logits_site(config))};
+    struct selection selection = {.sites = lens_sites(plan)};
     struct report report;
     struct look look = {&selection, pair, 1, 0, &report};
-    size_t tokens = pair->sentence.count;
-    *lens = (struct logit_lens){plan->site, plan->layers, tokens, plan->best_count, NULL};
-    if (lens->best_count > config->vocab_size)
-        lens->best_count = config->vocab_size;
-    lens->cells = arena_alloc(arena, plan->layers.count, tokens * sizeof *lens->cells, err);
-    struct lens_work work = {.lens = lens,
-                             .sentence = &pair->sentence,
-                             .target = plan->target,
-                             .words = config->vocab_size};
-    return !lens->cells || selection_layers(&selection, NULL, config, arena, err) ||
-                   viewer_look(viewer, &look, arena, err) ||
-                   look_at_all(&work, &report, viewer, arena, err)
+    return selection_layers(&selection, NULL, &plan->viewer->model.config, arena, err) ||
+                   viewer_look(plan->viewer, &look, arena, err) ||
+                   lens_of_report(lens, plan, &report, &pair->sentence, arena, err)
                ? -1
                : 0;
 }

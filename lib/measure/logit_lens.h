@@ -45,6 +45,12 @@ int lens_find_site(enum site *site, const char *name, const struct config *confi
 int lens_look(struct logit_lens *lens, const struct lens_plan *plan, const struct text_pair *pair,
               struct arena *arena, struct err *err);
 
+/* The same of a look that was taken at these sites, and maybe others, of all layers. */
+uint64_t lens_sites(const struct lens_plan *plan);
+int lens_of_report(struct logit_lens *lens, const struct lens_plan *plan,
+                   const struct report *report, const struct tokenized *sentence,
+                   struct arena *arena, struct err *err);
+
 /* --- as sheets, layers by tokens -------------------------------------------------------------- */
 
 enum lens_number {

@@ -84,11 +84,11 @@ class Engine {
     }
 
     // The JSON of a text; what cannot be run is an error, with the program's own words.
-    run(text, { show = 'weights', edits = '', temperature = 0 } = {}) {
+    run(text, { show = 'weights', edits = '', temperature = 0, next = 0 } = {}) {
         this.written.length = 0;
         const size = new TextEncoder().encode(text).length;
         const taken = [text, show, edits].map((one) => this.text(one));
-        const failed = this.calls.live_run(taken[0], size, taken[1], taken[2], temperature);
+        const failed = this.calls.live_run(taken[0], size, ...taken.slice(1), temperature, next);
         for (const one of taken) this.calls.live_free(one);
         if (failed) throw new Error(this.why());
         const decoder = new TextDecoder();

@@ -42,6 +42,7 @@ function runLive() {
             show: live.show,
             edits: [...live.off.values()].join('; '),
             temperature: warmth === 1 ? 0 : warmth,
+            next: live.next,
         });
         sentences[state.sentence] = new Sentence(JSON.parse(json));
         extents.clear(); // of the one before
@@ -136,6 +137,7 @@ async function startLive() {
     byId('live').hidden = false;
     byId('live-text').value = current().text;
     live.show = current().kinds.join(',');
+    live.next = current().next ? current().next.last.count : 0;
     try {
         const bytes = await unpacked(bytesOf(module));
         live.engine = await Engine.open(bytes, current().model, heldFiles());

@@ -50,7 +50,7 @@ static bool is_same(struct live_request one, struct live_request other)
     return same;
 }
 
-TEST(a_wish_leaves_nothing_for_the_next)
+TEST(a_request_leaves_nothing_for_the_next)
 {
     const struct live_request plain = {.text = "Life is short"};
     const struct live_request usual = {.text = "Life is short", .show = "weights"};
