@@ -21,10 +21,16 @@ static bool is_of_stream(const struct config *config, enum site site)
            site_size(&floats, config, site, config->n_head, 1, 1) && floats == config->n_embd;
 }
 
+/* What leaves a layer. */
+static enum site site_of_output(const struct config *config)
+{
+    return config->norm_first ? SITE_RESID_POST : SITE_LN_2;
+}
+
 int lens_find_site(enum site *site, const char *name, const struct config *config, struct err *err)
 {
     struct buf known = {0};
-    *site = config->norm_first ? SITE_RESID_POST : SITE_LN_2;
+    *site = site_of_output(config);
     if (!name || (site_find(name, strlen(name), site) && is_of_stream(config, *site)))
         return 0;
     for (int i = 0; i < SITE_COUNT; i++)
@@ -99,6 +105,13 @@ static void see_cell(void *context, size_t row, const float *logits, size_t coun
     };
 }
 
+/* Of what leaves the last layer: both. */
+static void keep_and_see(void *context, size_t row, const float *logits, size_t count)
+{
+    keep_last(context, row, logits, count);
+    see_cell(context, row, logits, count);
+}
+
 /* --- all layers, some tokens at a time -------------------------------------------------------- */
 
 /* What was kept of a site, [T, C]. */
@@ -118,14 +131,20 @@ static int look_at_tokens(struct lens_work *work, const struct report *report, s
     const struct config *config = &viewer->model.config;
     const struct logit_lens *lens = work->lens;
     enum site end = logits_site(config);
+    size_t last = config->n_layer - 1;
+    size_t left = lens->layers.count; /* layers whose logits are not the model's own */
     struct logits_work logits = {
         .viewer = viewer, .context = work, .normed = true, .see = keep_last};
-    logits.rows = matrix_rows(find(report, end, config->n_layer - 1), work->first, count);
+    if (lens->layers.items[left - 1] == last && lens->site == site_of_output(config)) {
+        work->layer = --left;
+        logits.see = keep_and_see;
+    }
+    logits.rows = matrix_rows(find(report, end, last), work->first, count);
     if (logits_of_rows(&logits, err))
         return -1;
     logits.normed = false;
     logits.see = see_cell;
-    for (work->layer = 0; work->layer < lens->layers.count; work->layer++) {
+    for (work->layer = 0; work->layer < left; work->layer++) {
         struct matrix rows = find(report, lens->site, lens->layers.items[work->layer]);
         logits.rows = matrix_rows(rows, work->first, count);
         if (logits_of_rows(&logits, err))
@@ -168,8 +187,7 @@ int lens_of_report(struct logit_lens *lens, const struct lens_plan *plan,
     size_t words = plan->viewer->model.config.vocab_size;
     size_t best_count = plan->best_count < words ? plan->best_count : words;
     *lens = (struct logit_lens){plan->site, plan->layers, sentence->count, best_count, NULL};
-    lens->cells =
-        arena_alloc(arena, plan->layers.count, lens->tokens * sizeof *lens->cells, err);
+    lens->cells = arena_alloc(arena, plan->layers.count, lens->tokens * sizeof *lens->cells, err);
     struct lens_work work = {
         .lens = lens, .sentence = sentence, .target = plan->target, .words = words};
     return lens->cells ? look_at_all(&work, report, plan->viewer, arena, err) : -1;
