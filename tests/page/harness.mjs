@@ -171,3 +171,34 @@ export function writePage(...args) {
     execFileSync(attn, ['page', '-q', ...args, '-o', path]);
     return path;
 }
+
+// --- next tokens -----------------------------------------------------------------------------
+
+export const cards = (page) =>
+    page.$$eval('.card', (all) =>
+        all.map((card) => ({
+            came: card.querySelector('.came').textContent,
+            names: [...card.querySelectorAll('li span')].map((one) => one.textContent),
+            shares: [...card.querySelectorAll('li b')].map((one) => one.textContent),
+            rest: card.querySelector('.rest').textContent,
+        })),
+    );
+export const percent = (share) => (share < 0.00005 ? '< 0.01 %' : `${(100 * share).toFixed(2)} %`);
+
+// The ten likeliest after each token that is shown, and the ranks of those that came.
+export async function sameAsScore(page, text) {
+    const found = await cards(page);
+    const scored = attnJson('score', '-q', text, '--top-k', '10').scores;
+    same(scored.length, found.length);
+    scored.slice(1).forEach((token, i) => {
+        same(`rank ${token.rank} · log p ${token.logprob}`, found[i + 1].came);
+        same(
+            token.best.map((one) => one.text.replaceAll(' ', '␣').replace('\n', '↵')),
+            found[i].names,
+        );
+        same(
+            token.best.map((one) => percent(Math.exp(one.logprob))),
+            found[i].shares,
+        );
+    });
+}

@@ -5,7 +5,18 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
-import { LIFE, attn, counts, json, same, scratch, test, withPage, yes } from './harness.mjs';
+import {
+    LIFE,
+    attn,
+    counts,
+    json,
+    same,
+    sameAsScore,
+    scratch,
+    test,
+    withPage,
+    yes,
+} from './harness.mjs';
 
 const MOST_BYTES = 3e6;
 const MOST_MILLISECONDS = Number(process.env.PAGE_KEYSTROKE || 30);
@@ -127,6 +138,16 @@ if (write()) {
             await anew(page, () => page.fill('#live-temperature', '2'));
             const [one] = [json('-s', LIFE, '--temperature', '2')].flat();
             same(rowsOf(one.tensors['h.0.weights'][3]), await weights(page, 0, 3));
+        }));
+
+    await test('what comes next is that of the text that was typed', () =>
+        withPage(path, async (page) => {
+            await started(page);
+            await page.click('#view-next');
+            const text = 'The old man ran to the little house';
+            await page.fill('#live-text', text);
+            await settled(page, text);
+            await sameAsScore(page, text);
         }));
 
     await test('two words are swapped', () =>

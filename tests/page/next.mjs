@@ -1,37 +1,25 @@
 // What comes next: the page's numbers are those of lens, score and generate.
 import { join } from 'node:path';
 import process from 'node:process';
-import { LIFE, attnJson, same, test, withPage, writePage, yes } from './harness.mjs';
+import {
+    LIFE,
+    attnJson,
+    cards,
+    percent,
+    same,
+    sameAsScore,
+    test,
+    withPage,
+    writePage,
+    yes,
+} from './harness.mjs';
 
-const cards = (page) =>
-    page.$$eval('.card', (all) =>
-        all.map((card) => ({
-            came: card.querySelector('.came').textContent,
-            names: [...card.querySelectorAll('li span')].map((one) => one.textContent),
-            shares: [...card.querySelectorAll('li b')].map((one) => one.textContent),
-            rest: card.querySelector('.rest').textContent,
-        })),
-    );
-const percent = (share) => (share < 0.00005 ? '< 0.01 %' : `${(100 * share).toFixed(2)} %`);
 const slide = async (page, name, value) => page.fill(`#slider-${name}`, String(value));
 
 await test('the ten likeliest tokens, and the rank of the one that came', () =>
     withPage(writePage('-s', LIFE), async (page) => {
         await page.keyboard.press('8');
-        const found = await cards(page);
-        const scored = attnJson('score', '-q', LIFE, '--top-k', '10').scores;
-        same(scored.length, found.length);
-        scored.slice(1).forEach((token, i) => {
-            same(`rank ${token.rank} · log p ${token.logprob}`, found[i + 1].came);
-            same(
-                token.best.map((one) => one.text.replaceAll(' ', '␣').replace('\n', '↵')),
-                found[i].names,
-            );
-            same(
-                token.best.map((one) => percent(Math.exp(one.logprob))),
-                found[i].shares,
-            );
-        });
+        await sameAsScore(page, LIFE);
     }));
 
 await test('temperature, top-k and top-p draw as the sampler does', async () => {
