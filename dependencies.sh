@@ -53,6 +53,7 @@ PyTorch|python torch||python3-torch|python3-torch|pytorch
 R|program Rscript||r-base-core|R-core|r
 gnuplot|program gnuplot||gnuplot-nox|gnuplot|gnuplot
 pdflatex|program pdflatex||texlive-latex-base texlive-latex-recommended lmodern|texlive-latex|-
+TikZ|file /usr/share/tex*/texmf-dist/tex/latex/pgf/*/tikz.sty||texlive-pictures|texlive-pgf|-
 pandoc|program pandoc||pandoc|pandoc|pandoc
 xmllint|program xmllint||libxml2-utils|libxml2|libxml2
 rsvg-convert|program rsvg-convert||librsvg2-bin|librsvg2-tools|librsvg

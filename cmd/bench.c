@@ -33,6 +33,7 @@ static const struct form {
     {"text", ".txt", false, NULL, growth_page_write, 0},
     {"json", ".json", false, NULL, growth_json_write, 0},
     {"svg", ".svg", false, NULL, NULL, DRAWING_SVG},
+    {"tex", ".tex", false, NULL, NULL, DRAWING_TEX},
     {"png", ".png", true, drawing_check, NULL, DRAWING_PNG},
     {"pdf", ".pdf", true, drawing_check, NULL, DRAWING_PDF},
 };

@@ -21,14 +21,15 @@ int output_to(struct stream *out, const char *path, struct err *err)
 
 /* What others write, or call what we write; of several the first that the table has. */
 static const struct synonym synonyms[] = {
-    {"jpg", "png"},         {"jpeg", "png"},       {"gif", "png"},         {"bmp", "png"},
-    {"tif", "png"},         {"tiff", "png"},       {"webp", "png"},        {"eps", "pdf"},
-    {"ps", "pdf"},          {"htm", "html"},       {"md", "markdown"},     {"tex", "latex"},
-    {"txt", "text"},        {"plain", "text"},     {"table", "text"},      {"tsv", "csv"},
-    {"xls", "csv"},         {"xlsx", "csv"},       {"dat", "csv"},         {"long", "tidy"},
-    {"ndjson", "jsonl"},    {"yaml", "json"},      {"numpy", "npy"},       {"npz", "npy"},
-    {"pkl", "npy"},         {"pt", "safetensors"}, {"pth", "safetensors"}, {"h5", "safetensors"},
-    {"bin", "safetensors"}, {NULL, NULL}};
+    {"jpg", "png"},        {"jpeg", "png"},        {"gif", "png"},        {"bmp", "png"},
+    {"tif", "png"},        {"tiff", "png"},        {"webp", "png"},       {"eps", "pdf"},
+    {"ps", "pdf"},         {"htm", "html"},        {"md", "markdown"},    {"tex", "latex"},
+    {"latex", "tex"},      {"tikz", "tex"},        {"pgf", "tex"},        {"txt", "text"},
+    {"plain", "text"},     {"table", "text"},      {"tsv", "csv"},        {"xls", "csv"},
+    {"xlsx", "csv"},       {"dat", "csv"},         {"long", "tidy"},      {"ndjson", "jsonl"},
+    {"yaml", "json"},      {"numpy", "npy"},       {"npz", "npy"},        {"pkl", "npy"},
+    {"pt", "safetensors"}, {"pth", "safetensors"}, {"h5", "safetensors"}, {"bin", "safetensors"},
+    {NULL, NULL}};
 
 static struct names names_of(const struct format_table *table)
 {

@@ -302,6 +302,113 @@ wants_pixels() {
 
 check 'every number has a cell' is_not_pooled
 
+# --- TikZ -----------------------------------------------------------------------------------------
+
+# Every text of the SVG stands where the TikZ has it, of the same size and colour.
+same_texts() { # OPTIONS...
+    figure both.svg "$@" && figure both.tex "$@" || return 1
+    sed -n -e 's/^<text x="\([^"]*\)" y="\([^"]*\)"/\1 \2 0/' \
+        -e 's/^<text transform="translate(\([^ ]*\) \([^)]*\)) rotate(\([^)]*\))"/\1 \2 \3/' \
+        -e 's/^\([0-9. -]*\) font-size="\([^"]*\)" fill="#\([^"]*\)".*/\1 \2 \3/p' \
+        both.svg >expected
+    sed -n 's/^.attntext{[^x]*x=\(.*\)bp,y=\(.*\)bp,rotate=\(.*\)}{\(.*\)}{\([0-9A-F]*\)}{.*/&\
+\1 \2 \3 \4 \5/p' both.tex | grep '^[0-9-]' |
+        awk '{ print $1, 0 - $2, 0 - $3, $4, tolower($5) }' >found
+    [ -s expected ] && diff expected found
+}
+
+same_shapes() { # OPTIONS...: frames, lines and hatchings
+    figure both.svg "$@" && figure both.tex "$@" || return 1
+    frames=$(grep -c '^<rect.* fill="none"' both.svg)
+    lines=$(sed -n 's/^<path d="\(M[^"]*\)" fill="none" .*/\1/p' both.svg | tr -cd M | wc -c)
+    hatches=$(grep -c 'url(#nothing)"' both.svg)
+    sed '/^.begin{scope}/,/^.end{scope}/d' both.tex | grep -v rectangle >lines.tex
+    is "$frames $lines $hatches" "$(grep -c '^.draw.*rectangle' both.tex) $(grep -c \
+        -e '^.draw.*\] (' -e '^  (' lines.tex) $(grep -c '^.begin{scope}' both.tex)"
+}
+
+tex_has_numbers() {
+    figure numbers.tex --layer 0 --head 1 &&
+        is "$(numbers 1 | grep .)" "$(sed -n 's/^.attncell{.*{\([^{}][^{}]*\)}$/\1/p' numbers.tex)"
+}
+
+# Pooled cells have the number that they show.
+tex_has_largest() {
+    long=$(awk 'BEGIN { for (i = 0; i < 60; i++) printf "the " }')
+    "$attn" run -q "$long" --figure-width 1in --layer 0 --head 0 -o largest.tex &&
+        is "$("$attn" run -q "$long" --layer 0 --head 0 --format tidy | tail -n +2 |
+            sed 's/.*,//' | sort -g | tail -n 1)" \
+            "$(sed -n 's/^.attncell{.*{\([^{}][^{}]*\)}$/\1/p' largest.tex | sort -g | tail -n 1)"
+}
+
+for view in matrix lines overlay bars; do
+    check "texts of TikZ: $view" same_texts --view "$view" --figure-width neurips
+done
+check 'texts of TikZ: options' same_texts --layer 0 --panel-labels '(a)' --mark 4:2 --font-size 8 \
+    --x-title 'looked at' --bar-title share --token-range 2-5
+check 'shapes of TikZ' same_shapes --layer 0 --mark 4:2
+check 'shapes of TikZ: a triangle' same_shapes --layer 0 --mask triangle --no-title
+check 'shapes of TikZ: lines' same_shapes --layer 0 --view overlay --top 3
+check 'every cell of TikZ has its number' tex_has_numbers
+check 'a cell of several has the largest' tex_has_largest
+
+typeset() { # FILE.tex: as FILE.pdf, which is not compressed
+    pdflatex -interaction=batchmode -halt-on-error -jobname "${1%.tex}" \
+        "\\pdfcompresslevel=0\\pdfobjcompresslevel=0\\input{$1}" >/dev/null || {
+        grep -a -A 3 '^!' "${1%.tex}.log"
+        return 1
+    }
+}
+
+tex_is_wide() {
+    figure wide.tex --layer 0 --head 1 --figure-width icml && typeset wide.tex || return 1
+    is '234.00 1' "$(pdfinfo wide.pdf | awk '/^Page size/ { printf "%.2f", $3 }') \
+$(pdfinfo wide.pdf | sed -n 's/^Pages: *//p')"
+}
+
+# Seven tokens see 28 cells; the bar has 64 of another width. Letters are of 7 points alone.
+tex_has_cells() {
+    sed -n 's/^[-0-9.]* [-0-9.]* \([-0-9.]*\) -[0-9.]* re *$/\1/p' wide.pdf | sort | uniq -c |
+        awk '{ print $1 }' | tr '\n' ' ' >found
+    is '64 28 ' "$(cat found)" &&
+        is '7.0 ' "$(grep -a -o '[0-9.]* Tf' wide.pdf | awk '{ printf "%.1f\n", $1 }' | sort -u |
+            tr '\n' ' ')"
+}
+
+tex_is_input() {
+    figure second.tex --view overlay --figure-width 2in
+    printf '%s\n' '\documentclass{article}' '\usepackage{tikz}' '\begin{document}' 'before' \
+        '\newcommand\attnfont{\rmfamily}\input{wide.tex}' '\input{second.tex}' 'after' \
+        '\end{document}' >paper.tex
+    typeset paper.tex && pdftotext -layout paper.pdf - >paper.txt &&
+        grep -q before paper.txt && grep -q dessert paper.txt && grep -q 'head 3' paper.txt &&
+        grep -q after paper.txt && [ "$(pdffonts paper.pdf | grep -c CMSS)" = 0 ]
+}
+
+# What is a command, a font's gap, or no letter: it is set as it is, or as its number.
+tex_takes_all() {
+    odd=$(printf 'a_b # $ %% & ~ ^ \\ { } <é> "q" -- \001 爱 ‿')
+    "$attn" run -q "$odd" --title "$odd $(printf '\377')" --layer 0 --head 0 -o odd.tex &&
+        typeset odd.tex || return 1
+    pdftotext -raw odd.pdf - >odd.txt
+    for part in 'a_b' '#' '$' '%' '&' '\' '{' '}' 'é' '"q"' '--' '\x01' '\xff' '7231'; do
+        head -n 1 odd.txt | grep -qF -e "$part" || {
+            echo "no $part in: $(head -n 1 odd.txt)"
+            return 1
+        }
+    done
+}
+
+if has pdflatex && has pdfinfo && has pdftotext &&
+    [ "$(kpsewhich tikz.sty lmodern.sty | wc -l)" = 2 ]; then
+    check 'TikZ is as wide' tex_is_wide
+    check 'TikZ has every cell, and letters of 7 points' tex_has_cells
+    check 'a document has two of TikZ' tex_is_input
+    check 'TikZ of any letters' tex_takes_all
+else
+    leave_out 'TikZ in LaTeX: pdflatex, TikZ, lmodern, pdfinfo or pdftotext is not installed'
+fi
+
 # --- PDF ------------------------------------------------------------------------------------------
 
 page_of() { # FILE.pdf

@@ -1,7 +1,9 @@
 #include "draw/canvas.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/utf8.h"
 
 static void draw_named(struct canvas *canvas, enum draw_verb verb, const char *name)
@@ -93,10 +95,41 @@ void canvas_cells(struct canvas *canvas, struct box box, const struct cells *cel
         .rows = cells->rows,
         .columns = cells->columns,
         .ramp = ramp,
+        .values = cells->values,
         .data = cells->levels,
         .data_size = cells->rows * cells->columns,
     };
     canvas->draw(canvas, &command);
+}
+
+/* --- what is written as a text ---------------------------------------------------------------- */
+
+/* At most three decimals, and none that say nothing. */
+static void put_number(struct stream *out, double value)
+{
+    char digits[NUM_COUNT_BYTES];
+    long long thousandths = llround(1000 * value);
+    if (thousandths < 0) {
+        stream_char(out, '-');
+        thousandths = -thousandths;
+    }
+    stream_bytes(out, digits, num_count(digits, (uint64_t)thousandths / 1000));
+    unsigned rest = (unsigned)(thousandths % 1000);
+    if (rest == 0)
+        return;
+    stream_char(out, '.');
+    for (unsigned unit = 100; rest; rest %= unit, unit /= 10)
+        stream_char(out, (char)('0' + rest / unit));
+}
+
+void canvas_put(struct stream *out, const char *text, const double *numbers)
+{
+    for (; *text; text++) {
+        if (*text == '#')
+            put_number(out, *numbers++);
+        else
+            stream_char(out, *text);
+    }
 }
 
 /* --- how wide texts are ----------------------------------------------------------------------- */

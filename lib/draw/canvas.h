@@ -52,6 +52,7 @@ struct cells {
     size_t rows, columns;
     size_t row_step, column_step; /* so many rows and columns of numbers in one cell; 1: each */
     unsigned char *levels;        /* [rows, columns]; 0: nothing is there */
+    float *values;                /* … their numbers; NULL: none */
 };
 
 /* The measures of a hatching. */
@@ -98,6 +99,7 @@ struct draw_command {
     double width, height; /* of a page, or of a paragraph */
     size_t rows, columns; /* of cells */
     const struct ramp *ramp;
+    const float *values; /* of cells, where they are drawn in our own process; NULL: none */
     const void *data;
     size_t data_size;
 };
@@ -155,5 +157,13 @@ struct draw_command draw_letters(enum draw_verb verb, const char *text,
 struct drawing_page;
 void svg_begin(struct canvas *svg, struct stream *out, const struct drawing_page *page);
 void svg_end(struct canvas *svg);
+
+/* The same as TikZ, for LaTeX: a file that documents \input, and that can be compiled alone. Cells
+ * have their numbers beside them. */
+void tex_begin(struct canvas *tex, struct stream *out, const struct drawing_page *page);
+void tex_end(struct canvas *tex);
+
+/* A text in which # stands for the next of the numbers, of three decimals at most. */
+void canvas_put(struct stream *out, const char *text, const double *numbers);
 
 #endif

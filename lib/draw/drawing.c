@@ -187,8 +187,8 @@ int drawing_begin(struct drawing *drawing, enum drawing_form form, struct stream
                   const struct drawing_page *page, struct err *err)
 {
     *drawing = (struct drawing){.canvas = {send, out}, .form = form};
-    if (form == DRAWING_SVG) {
-        svg_begin(&drawing->canvas, out, page);
+    if (form == DRAWING_SVG || form == DRAWING_TEX) {
+        (form == DRAWING_SVG ? svg_begin : tex_begin)(&drawing->canvas, out, page);
         return 0;
     }
     stream_binary(out);
@@ -197,9 +197,9 @@ int drawing_begin(struct drawing *drawing, enum drawing_form form, struct stream
 
 int drawing_end(struct drawing *drawing, struct err *err)
 {
-    if (drawing->form != DRAWING_SVG)
+    if (drawing->form != DRAWING_SVG && drawing->form != DRAWING_TEX)
         return demand(drawing, &(struct draw_command){.verb = DRAW_END}, err);
-    svg_end(&drawing->canvas);
+    (drawing->form == DRAWING_SVG ? svg_end : tex_end)(&drawing->canvas);
     return 0;
 }
 

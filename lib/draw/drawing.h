@@ -1,6 +1,6 @@
-/* drawing.h: pictures as SVG, PNG and PDF, and documents as PDF.
+/* drawing.h: pictures as SVG, TikZ, PNG and PDF, and documents as PDF.
  *
- * SVG is written at once. The others are drawn by cairo and pango in a process beside ours
+ * SVG and TikZ are written at once. The others are drawn by cairo and pango in a process beside ours
  * (drawing_process.h), of which there is one for all pictures.
  *
  *     struct drawing drawing;
@@ -14,7 +14,7 @@
 
 #include "draw/canvas.h"
 
-enum drawing_form { DRAWING_SVG, DRAWING_PNG, DRAWING_PDF };
+enum drawing_form { DRAWING_SVG, DRAWING_TEX, DRAWING_PNG, DRAWING_PDF };
 
 struct drawing_page {
     double width, height; /* points */

@@ -299,5 +299,6 @@ static int write_report(struct stream *out, enum drawing_form form, const struct
     }
 
 PICTURE(svg, DRAWING_SVG)
+PICTURE(tex, DRAWING_TEX)
 PICTURE(png, DRAWING_PNG)
 PICTURE(pdf, DRAWING_PDF)

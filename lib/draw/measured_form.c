@@ -154,6 +154,7 @@ static int write_picture(struct stream *out, enum drawing_form form,
     }
 
 PICTURE(svg, DRAWING_SVG)
+PICTURE(tex, DRAWING_TEX)
 PICTURE(png, DRAWING_PNG)
 PICTURE(pdf, DRAWING_PDF)
 
@@ -181,6 +182,7 @@ const struct measured_form measured_forms[] = {
     {"safetensors", ".safetensors", "every matrix under its name, float32", false, true,
      measured_tensors_write, NULL},
     {"svg", ".svg", "a picture for papers and web pages", true, false, write_svg, NULL},
+    {"tex", ".tex", "the picture as TikZ, for LaTeX", true, false, write_tex, NULL},
     {"png", ".png", "the same in pixels; needs pango and cairo", false, true, write_png,
      drawing_check},
     {"pdf", ".pdf", "the same, its text selectable; needs pango and cairo", false, true, write_pdf,

@@ -20,10 +20,15 @@ static unsigned char louder(unsigned a, unsigned b, bool two_sided)
 static void add_row(struct cells *cells, const struct sheet *sheet, size_t row,
                     const struct tone *tone)
 {
-    unsigned char *levels = cells->levels + row / cells->row_step * cells->columns;
+    size_t first = row / cells->row_step * cells->columns;
+    unsigned char *levels = cells->levels + first;
+    float *values = cells->values + first;
     for (size_t c = 0; c < sheet->columns.size && !sheet_hides(sheet, row, c); c++) {
         unsigned char *level = &levels[c / cells->column_step];
-        *level = louder(*level, tone_level(tone, sheet_cell(sheet, row, c)), tone->two_sided);
+        unsigned char before = *level;
+        *level = louder(before, tone_level(tone, sheet_cell(sheet, row, c)), tone->two_sided);
+        if (*level != before)
+            values[c / cells->column_step] = sheet_cell(sheet, row, c);
     }
 }
 
@@ -38,7 +43,8 @@ int cells_make(struct cells *cells, const struct sheet *sheet, const struct tone
     cells->rows = cells_count(sheet->rows.size, cells->row_step);
     cells->columns = cells_count(sheet->columns.size, cells->column_step);
     cells->levels = arena_alloc(arena, cells->rows, cells->columns, err);
-    if (!cells->levels)
+    cells->values = arena_alloc(arena, cells->rows * cells->columns, sizeof *cells->values, err);
+    if (!cells->levels || !cells->values)
         return -1;
     for (size_t row = 0; row < sheet->rows.size; row++) {
         if (tones->range == RANGE_ROW)

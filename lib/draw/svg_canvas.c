@@ -3,41 +3,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/num.h"
 #include "base/utf8.h"
 
 /* Fonts that are there on the usual systems, then any; other scripts and emoji are the viewer's to
  * find: a font for emoji in the list would give its digits to all numbers. */
 static const char fonts[] = "Helvetica, Arial, 'DejaVu Sans', 'Noto Sans', sans-serif";
-
-/* At most three decimals, and none that say nothing. */
-static void put_number(struct stream *out, double value)
-{
-    char digits[NUM_COUNT_BYTES];
-    long long thousandths = llround(1000 * value);
-    if (thousandths < 0) {
-        stream_char(out, '-');
-        thousandths = -thousandths;
-    }
-    stream_bytes(out, digits, num_count(digits, (uint64_t)thousandths / 1000));
-    unsigned rest = (unsigned)(thousandths % 1000);
-    if (rest == 0)
-        return;
-    stream_char(out, '.');
-    for (unsigned unit = 100; rest; rest %= unit, unit /= 10)
-        stream_char(out, (char)('0' + rest / unit));
-}
-
-/* A text in which # stands for the next of the numbers. */
-static void put(struct stream *out, const char *text, const double *numbers)
-{
-    for (; *text; text++) {
-        if (*text == '#')
-            put_number(out, *numbers++);
-        else
-            stream_char(out, *text);
-    }
-}
 
 static void put_colour(struct stream *out, const char *name, struct colour colour)
 {
@@ -85,16 +55,16 @@ static void end_lines(struct stream *out, const struct draw_command *command)
 {
     stream_text(out, " fill=\"none\"");
     put_colour(out, "stroke", command->colour);
-    put(out, " stroke-width=\"#\"", &command->line_width);
+    canvas_put(out, " stroke-width=\"#\"", &command->line_width);
     if (command->opacity < 1)
-        put(out, " stroke-opacity=\"#\"", &command->opacity);
+        canvas_put(out, " stroke-opacity=\"#\"", &command->opacity);
     stream_text(out, "/>\n");
 }
 
 static void put_rect(struct stream *out, struct box box)
 {
     const double sides[] = {box.x, box.y, box.width, box.height};
-    put(out, "<rect x=\"#\" y=\"#\" width=\"#\" height=\"#\"", sides);
+    canvas_put(out, "<rect x=\"#\" y=\"#\" width=\"#\" height=\"#\"", sides);
 }
 
 static void put_filled(struct stream *out, struct box box, struct colour colour)
@@ -113,9 +83,10 @@ static void draw_strokes(struct stream *out, const struct draw_command *command)
         struct point b = strokes[i].to;
         double middle = (a.x + b.x) / 2;
         if (a.y == b.y || a.x == b.x)
-            put(out, "M# #L# #", (double[]){a.x, a.y, b.x, b.y});
+            canvas_put(out, "M# #L# #", (double[]){a.x, a.y, b.x, b.y});
         else
-            put(out, "M# #C# # # # # #", (double[]){a.x, a.y, middle, a.y, middle, b.y, b.x, b.y});
+            canvas_put(out, "M# #C# # # # # #",
+                       (double[]){a.x, a.y, middle, a.y, middle, b.y, b.x, b.y});
     }
     stream_char(out, '"');
     end_lines(out, command);
@@ -126,7 +97,7 @@ static void draw_path(struct stream *out, const struct draw_command *command)
     const struct point *points = command->data;
     stream_text(out, "<path d=\"");
     for (size_t i = 0; i < command->data_size / sizeof *points; i++)
-        put(out, i ? "L# #" : "M# #", (double[]){points[i].x, points[i].y});
+        canvas_put(out, i ? "L# #" : "M# #", (double[]){points[i].x, points[i].y});
     stream_char(out, '"');
     end_lines(out, command);
 }
@@ -135,11 +106,11 @@ static void draw_text(struct stream *out, const struct draw_command *command)
 {
     static const char *const anchors[] = {"", " text-anchor=\"middle\"", " text-anchor=\"end\""};
     const double place[] = {command->at.x, command->at.y, command->turn};
-    put(out,
-        command->turn != 0 ? "<text transform=\"translate(# #) rotate(#)\""
-                           : "<text x=\"#\" y=\"#\"",
-        place);
-    put(out, " font-size=\"#\"", &command->size);
+    canvas_put(out,
+               command->turn != 0 ? "<text transform=\"translate(# #) rotate(#)\""
+                                  : "<text x=\"#\" y=\"#\"",
+               place);
+    canvas_put(out, " font-size=\"#\"", &command->size);
     put_colour(out, "fill", command->colour);
     stream_text(out, anchors[command->anchor]);
     stream_text(out, command->bold ? " font-weight=\"bold\">" : ">");
@@ -157,9 +128,9 @@ static void put_level(struct stream *out, const struct draw_command *cells, unsi
             while (column < cells->columns && levels[column] == level)
                 column++;
             if (column > first)
-                put(out, "M# #h#v1H#z",
-                    (double[]){(double)first, (double)row, (double)(column - first),
-                               (double)first});
+                canvas_put(out, "M# #h#v1H#z",
+                           (double[]){(double)first, (double)row, (double)(column - first),
+                                      (double)first});
             column += column == first;
         }
     }
@@ -175,7 +146,8 @@ static void draw_cells(struct stream *out, const struct draw_command *cells)
         there[levels[i]] = true;
     const double place[] = {box.x, box.y, box.width / (double)cells->columns,
                             box.height / (double)cells->rows};
-    put(out, "<g shape-rendering=\"crispEdges\" transform=\"translate(# #) scale(# #)\">\n", place);
+    canvas_put(out, "<g shape-rendering=\"crispEdges\" transform=\"translate(# #) scale(# #)\">\n",
+               place);
     for (unsigned level = 1; level < RAMP_LEVELS; level++) {
         if (!there[level])
             continue;
@@ -233,7 +205,7 @@ static void put_hatching(struct stream *out)
     static const double sides[] = {CANVAS_HATCH_PITCH, CANVAS_HATCH_PITCH};
     stream_text(out, "<defs><pattern id=\"nothing\" patternUnits=\"userSpaceOnUse\" "
                      "patternTransform=\"rotate(45)\"");
-    put(out, " width=\"#\" height=\"#\">", sides);
+    canvas_put(out, " width=\"#\" height=\"#\">", sides);
     put_filled(out, (struct box){0, 0, CANVAS_HATCH_PITCH, CANVAS_HATCH_PITCH},
                colour_of_hex(CANVAS_HATCH_GROUND));
     put_filled(out, (struct box){0, 0, CANVAS_HATCH_WIDTH, CANVAS_HATCH_PITCH},
@@ -247,8 +219,8 @@ void svg_begin(struct canvas *svg, struct stream *out, const struct drawing_page
     double height = page->height;
     *svg = (struct canvas){draw, out};
     stream_text(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\"");
-    put(out, " width=\"#pt\" height=\"#pt\" viewBox=\"0 0 # #",
-        (double[]){width, height, width, height});
+    canvas_put(out, " width=\"#pt\" height=\"#pt\" viewBox=\"0 0 # #",
+               (double[]){width, height, width, height});
     stream_text(out, "\" font-family=\"");
     put_fonts(out, page->font);
     stream_text(out, "\">\n");

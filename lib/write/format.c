@@ -75,6 +75,17 @@ const struct format format_rows[] = {
         .write = figure_write_svg,
     },
     {
+        .name = "tex",
+        .ending = ".tex",
+        .about = "the same picture as TikZ, for LaTeX to \\input or to compile, each cell's number "
+                 "beside it",
+        .unit = UNIT_SHEET,
+        .looks = LOOKS_PICTURE,
+        .is_picture = true,
+        .one_sentence = true,
+        .write = figure_write_tex,
+    },
+    {
         .name = "png",
         .ending = ".png",
         .about = "the same picture in pixels, 192 to an inch or --dpi; needs pango and cairo",

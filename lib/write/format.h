@@ -102,8 +102,8 @@ int folder_out_write(const struct target_folder *folder, const struct format *fo
 
 /* The rows' writers, each in the file of its name. */
 extern report_writer csv_write, tidy_write, text_page_write, json_report_write, jsonl_report_write,
-    figure_write_svg, html_report_write, figure_write_png, figure_write_pdf, npy_report_write,
-    tensors_report_write;
+    figure_write_svg, figure_write_tex, html_report_write, figure_write_png, figure_write_pdf,
+    npy_report_write, tensors_report_write;
 /* Pictures of reports on a page for browsers: of what html's page knows nothing of. */
 extern report_writer figure_write_page;
 int drawing_check(struct err *err);

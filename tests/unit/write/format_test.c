@@ -18,6 +18,7 @@ TEST(a_format_is_found_by_its_name)
         {"npy", npy_report_write},
         {"safetensors", tensors_report_write},
         {"svg", figure_write_svg},
+        {"tex", figure_write_tex},
         {"png", figure_write_png},
         {"pdf", figure_write_pdf},
         {"html", html_report_write},

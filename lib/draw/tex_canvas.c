@@ -1,0 +1,316 @@
+/* tex_canvas.c: pictures as TikZ. What pgfplots adds to that, axes and scales, is laid out here as
+ * for every other form, so that a picture is the same in all of them, and a document needs no more
+ * than TikZ. Cells, of which there are thousands, are drawn by what TikZ itself is built on. */
+#include "draw/drawing.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+/* --- letters ---------------------------------------------------------------------------------- */
+
+/* Signs that mean something to TeX or that its oldest fonts have elsewhere, and those of labels. */
+static const struct {
+    const char *sign, *latex;
+} signs[] = {
+    {"\\", "\\textbackslash{}"},
+    {"{", "\\{"},
+    {"}", "\\}"},
+    {"$", "\\$"},
+    {"&", "\\&"},
+    {"#", "\\#"},
+    {"%", "\\%"},
+    {"_", "\\_"},
+    {"^", "\\textasciicircum{}"},
+    {"~", "\\textasciitilde{}"},
+    {"<", "$<$"},
+    {">", "$>$"},
+    {"|", "$|$"},
+    {"\"", "\\symbol{34}"},
+    {"`", "\\textasciigrave{}"},
+    {"'", "\\textquotesingle{}"},
+    {"-", "-{}"}, /* what fonts join with the next is parted from it */
+    {",", ",{}"},
+    {"!", "!{}"},
+    {"?", "?{}"},
+    {"…", "\\ldots{}"},
+    {"·", "$\\cdot$"},
+    {"×", "$\\times$"},
+    {"≤", "$\\leq$"},
+    {"≥", "$\\geq$"},
+    {"␣", "\\textvisiblespace{}"},
+    {"↵", "$\\hookleftarrow$"},
+    {"⇥", "$\\mapsto$"},
+    {"‿", "$\\smile$"},
+    {"◌", "$\\circ$"},
+};
+
+static const char *sign_of(const char *letter, size_t size)
+{
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (strlen(signs[i].sign) == size && memcmp(signs[i].sign, letter, size) == 0)
+            return signs[i].latex;
+    return NULL;
+}
+
+/* Controls, bytes that are not UTF-8 and what is no character become U+FFFD. */
+static size_t take_letter(uint32_t *letter, const char *text, size_t size)
+{
+    size_t length = utf8_decode(letter, text, size);
+    if (length == 0 || *letter < ' ' || (*letter >= 0x7f && *letter < 0xa0) ||
+        (*letter & 0xfffe) == 0xfffe)
+        *letter = 0xfffd;
+    return length ? length : 1;
+}
+
+static void put_letters(struct stream *out, const char *text)
+{
+    size_t size = strlen(text);
+    for (size_t at = 0; at < size;) {
+        uint32_t letter = 0;
+        size_t length = take_letter(&letter, text + at, size - at);
+        const char *latex = sign_of(text + at, length);
+        if (latex)
+            stream_text(out, latex);
+        else if (letter == ' ' && at > 0 && text[at - 1] == ' ')
+            stream_text(out, "\\ "); /* TeX makes one of several */
+        else if (letter < 0x7f)
+            stream_char(out, (char)letter);
+        else if (letter == 0xfffd)
+            stream_text(out, "\\attnsign{FFFD}{?}");
+        else
+            stream_format(out, "\\attnsign{%04X}{%.*s}", (unsigned)letter, (int)length, text + at);
+        at += length;
+    }
+}
+
+/* In a comment, where TeX reads no sign. */
+static void put_comment(struct stream *out, const char *text)
+{
+    size_t size = strlen(text);
+    for (size_t at = 0; at < size;) {
+        uint32_t letter = 0;
+        size_t length = take_letter(&letter, text + at, size - at);
+        if (letter == 0xfffd)
+            stream_text(out, "\xEF\xBF\xBD");
+        else
+            stream_bytes(out, text + at, length);
+        at += length;
+    }
+}
+
+/* --- shapes: y grows upwards, from the upper edge of the picture ------------------------------- */
+
+static void put_colour(struct stream *out, struct colour colour)
+{
+    stream_format(out, "{rgb,255:red,%u;green,%u;blue,%u}", (unsigned)colour.red,
+                  (unsigned)colour.green, (unsigned)colour.blue);
+}
+
+static void put_box(struct stream *out, struct box box)
+{
+    canvas_put(out, "(#,#) rectangle (#,#);\n",
+               (double[]){box.x, -box.y, box.x + box.width, -(box.y + box.height)});
+}
+
+static void put_fill(struct stream *out, struct box box, struct colour colour)
+{
+    stream_text(out, "\\fill[fill=");
+    put_colour(out, colour);
+    stream_text(out, "] ");
+    put_box(out, box);
+}
+
+static void put_draw(struct stream *out, const struct draw_command *command)
+{
+    stream_text(out, "\\draw[draw=");
+    put_colour(out, command->colour);
+    canvas_put(out, ",line width=#bp", &command->line_width);
+    if (command->opacity < 1)
+        canvas_put(out, ",draw opacity=#", &command->opacity);
+    stream_text(out, "] ");
+}
+
+static void draw_strokes(struct stream *out, const struct draw_command *command)
+{
+    const struct stroke *strokes = command->data;
+    put_draw(out, command);
+    for (size_t i = 0; i < command->data_size / sizeof *strokes; i++) {
+        struct point a = strokes[i].from;
+        struct point b = strokes[i].to;
+        double middle = (a.x + b.x) / 2;
+        if (a.y == b.y || a.x == b.x)
+            canvas_put(out, "\n  (#,#) -- (#,#)", (double[]){a.x, -a.y, b.x, -b.y});
+        else
+            canvas_put(out, "\n  (#,#) .. controls (#,#) and (#,#) .. (#,#)",
+                       (double[]){a.x, -a.y, middle, -a.y, middle, -b.y, b.x, -b.y});
+    }
+    stream_text(out, ";\n");
+}
+
+static void draw_path(struct stream *out, const struct draw_command *command)
+{
+    const struct point *points = command->data;
+    put_draw(out, command);
+    for (size_t i = 0; i < command->data_size / sizeof *points; i++)
+        canvas_put(out, i ? " -- (#,#)" : "(#,#)", (double[]){points[i].x, -points[i].y});
+    stream_text(out, ";\n");
+}
+
+static void draw_hatch(struct stream *out, struct box box)
+{
+    const struct draw_command pen = {
+        .colour = colour_of_hex(CANVAS_HATCH_LINE), .line_width = CANVAS_HATCH_WIDTH, .opacity = 1};
+    double step = CANVAS_HATCH_PITCH * sqrt(2);
+    put_fill(out, box, colour_of_hex(CANVAS_HATCH_GROUND));
+    stream_text(out, "\\begin{scope}\n\\clip ");
+    put_box(out, box);
+    put_draw(out, &pen);
+    for (double x = box.x; x < box.x + box.width + box.height; x += step)
+        canvas_put(out, "\n  (#,#) -- (#,#)",
+                   (double[]){x, -box.y, x - box.height, -(box.y + box.height)});
+    stream_text(out, ";\n\\end{scope}\n");
+}
+
+static void draw_text(struct stream *out, const struct draw_command *command)
+{
+    static const char *const anchors[] = {"left,", "", "right,"};
+    stream_format(out, "\\attntext{%sbase,", anchors[command->anchor]);
+    canvas_put(out, "x=#bp,y=#bp,rotate=#}{#}",
+               (double[]){command->at.x, -command->at.y, -command->turn, command->size});
+    stream_format(out, "{%02X%02X%02X}{%s", command->colour.red, command->colour.green,
+                  command->colour.blue, command->bold ? "\\bfseries " : "");
+    put_letters(out, command->data);
+    stream_text(out, "}\n");
+}
+
+static void draw_cells(struct stream *out, const struct draw_command *cells)
+{
+    const unsigned char *levels = cells->data;
+    struct box box = cells->box;
+    canvas_put(out, "\\attncells{#}{#}", (double[]){box.x, -box.y});
+    stream_format(out, "{%.5f}{%.5f}\n", box.width / (double)cells->columns,
+                  box.height / (double)cells->rows); /* the last of many is where it shall be */
+    for (size_t i = 0; i < cells->rows * cells->columns; i++) {
+        struct colour colour = cells->ramp->colours[levels[i]];
+        if (levels[i] == 0)
+            continue;
+        stream_format(out, "\\attncell{%zu}{%zu}{%02X%02X%02X}{", i / cells->columns,
+                      i % cells->columns, colour.red, colour.green, colour.blue);
+        if (cells->values)
+            stream_float(out, cells->values[i]);
+        stream_text(out, "}\n");
+    }
+}
+
+static void draw(struct canvas *canvas, const struct draw_command *command)
+{
+    struct stream *out = canvas->out;
+    switch (command->verb) {
+    case DRAW_OPEN:
+        stream_text(out, "% ");
+        put_comment(out, command->data);
+        stream_char(out, '\n');
+        break;
+    case DRAW_RECT:
+        put_fill(out, command->box, command->colour);
+        break;
+    case DRAW_HATCH:
+        draw_hatch(out, command->box);
+        break;
+    case DRAW_FRAME:
+        put_draw(out, command);
+        put_box(out, command->box);
+        break;
+    case DRAW_STROKES:
+        draw_strokes(out, command);
+        break;
+    case DRAW_PATH:
+        draw_path(out, command);
+        break;
+    case DRAW_TEXT:
+        draw_text(out, command);
+        break;
+    case DRAW_CELLS:
+        draw_cells(out, command);
+        break;
+    default: /* nothing that a picture holds */
+        break;
+    }
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+/* A document of its own where none is open: a page as large as the picture. */
+static const char alone[] =
+    "% In a document: \\usepackage{tikz}, then \\input this file. Alone: pdflatex, or lualatex, "
+    "which has\n"
+    "% room for hundreds of thousands of cells. Letters: \\newcommand\\attnfont{\\rmfamily} before "
+    "it.\n"
+    "\\expandafter\\ifx\\csname @nodocument\\endcsname\\relax\n"
+    "  \\let\\attnopen\\relax\n"
+    "  \\let\\attnclose\\relax\n"
+    "\\else\n"
+    "  \\documentclass{article}\n"
+    "  \\ifdefined\\Umathchar\\else\n"
+    "    \\IfFileExists{lmodern.sty}{\\usepackage[T1]{fontenc}\\usepackage{lmodern}}"
+    "{\\usepackage{fix-cm}}\n"
+    "  \\fi\n"
+    "  \\usepackage{tikz}\n"
+    "  \\def\\attnopen{\\begin{document}\\setbox0\\hbox\\bgroup}\n"
+    "  \\def\\attnclose{\\egroup\\hoffset-1in\\voffset-1in\n"
+    "    \\ifdefined\\pagewidth\\pagewidth\\wd0\\pageheight\\ht0\\else\\pdfpagewidth\\wd0"
+    "\\pdfpageheight\\ht0\\fi\n"
+    "    \\shipout\\box0\\end{document}}\n"
+    "\\fi\n";
+
+/* What the lines below are made of. A cell reaches a bit below the next: viewers smooth its edges,
+ * and the ground would shine through. */
+static const char macros[] =
+    "\\attnopen\n"
+    "\\begingroup\n"
+    "\\providecommand\\attnfont{\\sffamily}%\n"
+    "% a letter; its number in a frame where the font has none\n"
+    "\\def\\attnframe#1{\\fboxsep.3pt\\fboxrule.2pt\\scalebox{.4}{\\fbox{#1}}}%\n"
+    "\\ifdefined\\Umathchar\n"
+    "  \\def\\attnsign#1#2{\\iffontchar\\font\"#1 #2\\else\\attnframe{#1}\\fi}%\n"
+    "\\else\n"
+    "  \\edef\\attnold{\\csname f@encoding\\endcsname}\\def\\attncork{T1}%\n"
+    "  \\def\\attnsign#1#2{\\ifcsname u8:\\detokenize{#2}\\endcsname\n"
+    "    \\ifx\\attnold\\attncork#2\\else\\attnframe{#1}\\fi\\else\\attnframe{#1}\\fi}%\n"
+    "\\fi\n"
+    "% {place}{size}{colour}{letters}\n"
+    "\\def\\attntext#1#2#3#4{\\pgftext[#1]{\\normalfont\\attnfont\\fontsize{#2bp}{#2bp}%\n"
+    "  \\selectfont\\color[HTML]{#3}#4}}%\n"
+    "% {left}{top}{width and}{height of a cell}; {row}{column}{colour}{number}\n"
+    "\\def\\attncells#1#2#3#4{\\edef\\attnleft{#1bp}\\edef\\attntop{#2bp}%\n"
+    "  \\gdef\\attnlast{}\\edef\\attnwidth{#3bp}\\edef\\attnheight{#4bp}}%\n"
+    "\\def\\attncell#1#2#3#4{{\\def\\attnits{#3}\\ifx\\attnits\\attnlast\\else\n"
+    "    \\gdef\\attnlast{#3}\\definecolor{attn}{HTML}{#3}\\pgfsetfillcolor{attn}\\fi\n"
+    "  \\pgfpathrectangle\n"
+    "    {\\pgfqpoint{\\dimexpr\\attnleft+\\attnwidth*#2\\relax}"
+    "{\\dimexpr\\attntop-\\attnheight*#1\\relax}}\n"
+    "    {\\pgfqpoint{\\dimexpr\\attnwidth+.15bp\\relax}{\\dimexpr-\\attnheight-.15bp\\relax}}%\n"
+    "  \\pgfusepath{fill}}}%\n"
+    "\\begin{tikzpicture}[x=1bp,y=1bp]\n";
+
+void tex_begin(struct canvas *tex, struct stream *out, const struct drawing_page *page)
+{
+    const struct box all = {0, 0, page->width, page->height};
+    *tex = (struct canvas){draw, out};
+    stream_text(out, "% ");
+    put_comment(out, page->title);
+    stream_char(out, '\n');
+    stream_text(out, alone);
+    stream_text(out, macros);
+    stream_text(out, "\\path[use as bounding box] ");
+    put_box(out, all);
+    if (!page->transparent)
+        canvas_rect(tex, all, colour_of_hex(0xffffff));
+}
+
+void tex_end(struct canvas *tex)
+{
+    stream_text(tex->out, "\\end{tikzpicture}%\n\\endgroup\n\\attnclose\n");
+}
