@@ -175,7 +175,7 @@ static int prepare(struct job *job, struct err *err)
         return -1;
     if (output_check_made(&job->output, err))
         return -1;
-    looks_note(&options->looks, job->output.format);
+    looks_note_pictures(&options->looks, job->output.format);
     job->place = page_place(&options->looks, &job->style);
     job->place.count = session->inputs.count;
     return output_check_count(&job->output, session->inputs.count, err);

@@ -30,7 +30,7 @@ int head_reports_check(struct heads_job *job, struct err *err)
                          options->input.operands.items[0]);
     if (output_choose(output, &options->output, err) || output_check_made(output, err))
         return -1;
-    looks_note(&options->looks, output->format);
+    looks_note_pictures(&options->looks, output->format);
     if (models > 1 && output->format->one_sentence && !output->to_folder)
         return err_usage(err,
                          "--format %s: one file holds one model, found %zu: give a folder "

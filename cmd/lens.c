@@ -177,7 +177,7 @@ static int prepare(struct job *job, struct err *err)
         model_list_read(&job->models, options, &job->kept, err) ||
         inputs_open(&job->session.inputs, &options->input, INPUTS_SOME, err))
         return -1;
-    looks_note(&options->looks, job->output.format);
+    looks_note_pictures(&options->looks, job->output.format);
     return check_output(job, err);
 }
 

@@ -110,6 +110,9 @@ int figure_options_read(struct figure_form *form, const struct figure_options *o
 /* Say of each of them that was given, and of --width, where the format makes nothing of it. */
 void looks_note(const struct looks_options *options, const struct format *format);
 
+/* The same of a command whose pages for browsers hold its pictures: all acts there, but --dpi. */
+void looks_note_pictures(const struct looks_options *options, const struct format *format);
+
 /* Between these, standard output is a page in memory, if it was a terminal; what is longer than
  * that is shown by $ATTN_PAGER, else $PAGER, else less, as git does it. Where TERM is dumb, and
  * where the pager is blank, cat or not there, the page is as it would be without. pager_end returns

@@ -1,5 +1,7 @@
 /* page.c: `attn-cli page`: texts as one page to look around in, with all that such a page
  * can tell besides its tensors. */
+#include <string.h>
+
 #include "lens/effective.h"
 #include "command.h"
 #include "output.h"
@@ -20,13 +22,41 @@ struct job {
     struct arena one;  /* one text's: memory does not grow with their number */
 };
 
+/* A name that says something else would be believed. */
+static int check_ending(const char *path, struct err *err)
+{
+    const struct format_table table = FORMAT_TABLE(format_rows, format_count);
+    size_t index = 0;
+    if (output_is_standard(path) || !format_find_ending(&index, &table, path) ||
+        strcmp(format_rows[index].name, "html") == 0)
+        return 0;
+    return err_usage(err,
+                     "--output: expected a page, as page.html, found '%s': 'attn-cli run' writes "
+                     "%s",
+                     path, format_rows[index].name);
+}
+
+/* A live page has fields for what it can change, and would not keep the rest. */
+static int check_live(const struct job *job, struct err *err)
+{
+    const struct select_options *select = &job->options->select;
+    if (!job->options->page.live)
+        return 0;
+    if (job->place.count != 1)
+        return err_usage(err, "--live: expected one text and one model, found %zu pages",
+                         job->place.count);
+    if (select->words || select->mean || select->hide_first || select->layer || select->head)
+        return err_usage(err, "--live: expected all layers, heads and tokens, as they are");
+    return page_live_check(err);
+}
+
 /* What is asked for, before there is a model. */
 static int prepare(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     struct output_options output = options->output;
     output.format = "html";
-    if ((options->page.live && page_live_check(err)) || session_read_options(&job->session, err) ||
+    if (check_ending(output.path, err) || session_read_options(&job->session, err) ||
         output_choose(&job->output, &output, err) || looks_read(&job->style, options, err) ||
         model_list_read(&job->models, options, &job->kept, err) ||
         inputs_open(&job->session.inputs, &options->input, INPUTS_SOME, err))
@@ -45,7 +75,7 @@ static int prepare(struct job *job, struct err *err)
     job->place.sentences = texts;
     job->source = (struct page_source){
         .options = options, .viewer = &job->session.viewer, .texts = job->place.count};
-    return 0;
+    return check_live(job, err);
 }
 
 static int open_model(struct job *job, struct err *err)
@@ -87,24 +117,17 @@ static int read_texts(void *context, struct err *err)
     return 0;
 }
 
-/* A live page has fields for what it can change, and would not keep the rest. */
+/* What only the model and its text tell of a live page. */
 static int find_live(const struct job *job, struct page_facts *facts, struct err *err)
 {
-    const struct derivation *how = &job->request.derivation;
     if (!job->options->page.live)
         return 0;
-    if (job->place.count != 1)
-        return err_usage(err, "--live: expected one text and one model, found %zu pages",
-                         job->place.count);
     if (facts->command_count)
         return err_usage(err, "--live: expected no %s: the page begins with the model as it is",
                          facts->command[0]);
     if (!facts->sentence->text || facts->source->count)
         return err_usage(err, "--live: expected a model that reads one text, found %s",
                          facts->source->count ? "a source" : "ids");
-    if (how->words || how->mean_of_heads || how->mean_of_layers || how->hide_first ||
-        job->options->select.layer || job->options->select.head)
-        return err_usage(err, "--live: expected all layers, heads and tokens, as they are");
     facts->live = &job->session.viewer.model.folder;
     return 0;
 }

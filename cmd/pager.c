@@ -130,7 +130,9 @@ int looks_read(struct style *style, const struct options *options, struct err *e
     return read_colour(style, options, err);
 }
 
-void looks_note(const struct looks_options *options, const struct format *format)
+/* Of a format for which so much has an effect. */
+static void note_idle(const struct looks_options *options, const struct format *format,
+                      unsigned looks)
 {
     const struct figure_options *figure = &options->figure;
     const struct {
@@ -165,7 +167,7 @@ void looks_note(const struct looks_options *options, const struct format *format
     };
     struct buf idle = {0};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (!rows[i].given || format->looks & rows[i].looks)
+        if (!rows[i].given || looks & rows[i].looks)
             continue;
         const char *gap = "";
         buf_format(&idle, "%s--%s (for ", idle.size ? ", " : "", rows[i].name);
@@ -180,6 +182,17 @@ void looks_note(const struct looks_options *options, const struct format *format
     if (idle.size && !idle.out_of_memory)
         print_note("no effect on --format %s: %s", format->name, idle.bytes);
     buf_release(&idle);
+}
+
+void looks_note(const struct looks_options *options, const struct format *format)
+{
+    note_idle(options, format, format->looks);
+}
+
+void looks_note_pictures(const struct looks_options *options, const struct format *format)
+{
+    bool is_page = strcmp(format->name, "html") == 0;
+    note_idle(options, format, is_page ? format_find("svg")->looks : format->looks);
 }
 
 /* --- the pager -------------------------------------------------------------------------------- */

@@ -271,7 +271,7 @@ static int prepare(struct job *job, struct err *err)
         ask(&job->question, job->output.format, &session->arena, err) ||
         output_check_made(&job->output, err) || read_texts(job, err))
         return -1;
-    looks_note(&options->looks, job->output.format);
+    looks_note_pictures(&options->looks, job->output.format);
     job->style.two_sided = true;
     job->place = page_place(&options->looks, &job->style);
     return 0;

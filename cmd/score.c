@@ -48,7 +48,7 @@ static int prepare(struct score_job *job, struct err *err)
         model_list_read(models, options, &job->kept, err) ||
         inputs_open(&session->inputs, &options->input, INPUTS_SOME, err))
         return -1;
-    looks_note(&options->looks, job->output.format);
+    looks_note_pictures(&options->looks, job->output.format);
     if (!score_is_beside(job))
         return 0;
     size_t count = models->names.count;

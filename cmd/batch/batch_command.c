@@ -25,7 +25,7 @@ static int prepare(struct batch_work *work, struct err *err)
     /* items may have a format of their own; a folder of reductions holds all */
     const struct format *format = plan->form ? format_find(plan->form->name) : plan->format;
     if (format)
-        looks_note(&options->looks, format);
+        (options->batch.instrument ? looks_note_pictures : looks_note)(&options->looks, format);
     if (batch_survey(work, err))
         return -1;
     for (const struct open_model *model = work->models.first; model; model = model->next) {

@@ -1,7 +1,7 @@
 /* drawing.h: pictures as SVG, TikZ, PNG and PDF, and documents as PDF.
  *
- * SVG and TikZ are written at once. The others are drawn by cairo and pango in a process beside ours
- * (drawing_process.h), of which there is one for all pictures.
+ * SVG and TikZ are written at once. The others are drawn by cairo and pango in a process beside
+ * ours (drawing_process.h), of which there is one for all pictures.
  *
  *     struct drawing drawing;
  *     struct drawing_page page = {.width = 504, .height = 300, .title = "life · Life is short"};

@@ -100,7 +100,7 @@ static void put_comment(struct stream *out, const char *text)
     }
 }
 
-/* --- shapes: y grows upwards, from the upper edge of the picture ------------------------------- */
+/* --- shapes: y grows upwards, from the upper edge of the picture ------------------------------ */
 
 static void put_colour(struct stream *out, struct colour colour)
 {
