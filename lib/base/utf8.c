@@ -266,3 +266,20 @@ size_t utf8_width(const char *bytes, size_t size)
     }
     return columns;
 }
+
+bool utf8_ends_leftwards(const char *bytes, size_t size)
+{
+    bool leftwards = false;
+    for (size_t at = 0; at < size;) {
+        uint32_t c = 0;
+        size_t length = utf8_decode(&c, bytes + at, size - at);
+        utf8proc_propval_t class =
+            length ? utf8proc_get_property((utf8proc_int32_t)c)->bidi_class : 0;
+        if (class == UTF8PROC_BIDI_CLASS_R || class == UTF8PROC_BIDI_CLASS_AL)
+            leftwards = true;
+        else if (class == UTF8PROC_BIDI_CLASS_L)
+            leftwards = false;
+        at += length ? length : 1;
+    }
+    return leftwards;
+}

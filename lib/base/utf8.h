@@ -117,4 +117,7 @@ bool unicode_is_form_after_9(uint32_t character);
 size_t utf8_grapheme(const char *bytes, size_t size);
 size_t utf8_width(const char *bytes, size_t size);
 
+/* True where the last letter is of a script that goes from right to left. */
+bool utf8_ends_leftwards(const char *bytes, size_t size);
+
 #endif

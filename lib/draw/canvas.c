@@ -144,6 +144,8 @@ static const uint16_t ascii[] = {
 };
 
 /* The ellipsis, other letters, and those of two columns: 爱, 🍰 */
+static const char RIGHT_TO_LEFT[] = "\xE2\x80\x8F"; /* a mark that nobody sees */
+
 enum { ELLIPSIS = 1000, OTHER = 700, WIDE = 1150 };
 
 /* The width of a grapheme. */
@@ -190,8 +192,11 @@ void letters_fit(struct buf *out, const char *text, double width, double size)
         return;
     }
     double most = width * 1000 / size - ELLIPSIS;
-    buf_bytes(out, text, beginning(text, most, &used));
+    size_t end = beginning(text, most, &used);
+    buf_bytes(out, text, end);
     buf_text(out, "…");
+    if (utf8_ends_leftwards(text, end))
+        buf_text(out, RIGHT_TO_LEFT); /* or the ellipsis would stand at the text's beginning */
 }
 
 int canvas_text_fit(struct canvas *canvas, struct point at, const char *text, double width,

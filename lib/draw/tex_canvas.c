@@ -44,6 +44,7 @@ static const struct {
     {"⇥", "$\\mapsto$"},
     {"‿", "$\\smile$"},
     {"◌", "$\\circ$"},
+    {"\xE2\x80\x8F", ""}, /* U+200F: TeX sets no line from the right */
 };
 
 static const char *sign_of(const char *letter, size_t size)

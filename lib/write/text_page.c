@@ -70,6 +70,16 @@ static int write_note(struct stream *out, const struct text_layout *layout, size
     return failed;
 }
 
+/* Cells of two characters leave no blank between numbers of two digits: of many places every fifth
+ * has its number, of large ones the last digits. */
+static void add_place(struct table *table, const struct axis *axis, size_t place)
+{
+    if (axis->first + axis->size > 10 && place % 5 != 0)
+        table_text(table, "");
+    else
+        table_number(table, place % 100);
+}
+
 static void add_header(struct table *table, const struct text_layout *layout,
                        const struct sheet *sheet)
 {
@@ -79,8 +89,8 @@ static void add_header(struct table *table, const struct text_layout *layout,
         size_t column = text_cut_place(&layout->columns, slot);
         if (text_cut_between(&layout->columns, slot))
             table_text(table, ellipsis);
-        else if (layout->index_width) /* of large numbers, the last digits */
-            table_number(table, (sheet->columns.first + column) % 100);
+        else if (layout->index_width)
+            add_place(table, &sheet->columns, sheet->columns.first + column);
         else
             table_text(table, sheet->columns.labels[column].text);
     }

@@ -34,4 +34,7 @@ TEST(what_has_no_room_ends_in_an_ellipsis)
     check_fit("👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧", 22,
               "👨‍👩‍👧…");
     check_fit("Life", 1, "…");
+    check_fit("مرحبا بالعالم", 38, "مرحب…\xE2\x80\x8F");
+    check_fit("a · שלום", 38, "a · ש…\xE2\x80\x8F");
+    check_fit("שלום, abcd", 52, "שלום, a…");
 }

@@ -90,6 +90,15 @@ TEST(heat_alone_is_blanks_of_colour_and_a_legend)
     ck_assert_str_eq(text + strlen(text) - 7, "\x1b[0m 1\n");
 }
 
+TEST(numbers_of_columns_stand_apart)
+{
+    struct style style = {.depth = DEPTH_16, .dark = true, .cells = CELLS_HEAT};
+    struct report ten = fixture_long(10);
+    struct report twenty = fixture_long(20);
+    ck_assert_ptr_nonnull(strstr(page(&ten, &style), " 0 1 2 3 4 5 6 7 8 9"));
+    ck_assert_ptr_nonnull(strstr(page(&twenty, &style), " 0         5        10        15"));
+}
+
 TEST(both_signs_have_colours_of_their_own)
 {
     struct style style = {.depth = DEPTH_16, .dark = true, .cells = CELLS_HEAT};
