@@ -279,6 +279,27 @@ shows_part() {
 
 check 'a part of the text' shows_part
 
+# What instruments find of tokens: those of the part alone.
+instrument_shows_part() { # TEXTS COMMAND OPTIONS...
+    texts=$1
+    shift
+    "$attn" "$@" -q "$text" --token-range 1-3 --no-title -o part.svg &&
+        is "$texts" "$(texts_of part.svg | grep '^[␣a-zL,]' | grep -v tokens | tr '\n' ' ')"
+}
+
+has_no_tokens() {
+    "$attn" attribute -q "$text" --token-range 1-3 -o tokenless.svg 2>message
+    is "2 attn-cli: error: --token-range: expected a picture of tokens, found attribution: rows \
+are layer, columns part" "$? $(cat message)" && ! [ -e tokenless.svg ]
+}
+
+check 'a part of scores' instrument_shows_part 'is short , surprisal ' score
+check 'a part of layers' instrument_shows_part \
+    '␣is ␣short , ␣short , ␣eat ␣short , ␣eat layer token best ' lens
+check 'a part of sources' instrument_shows_part \
+    'layer 0 ␣is ␣short , layer 1 ␣is ␣short , head key attribution_by_source ' attribute --by source --view matrix
+check 'a part of what has no tokens' has_no_tokens
+
 # Of sixty tokens in panels of half an inch, two share a cell; or none.
 cells_of() { # FILE.svg: the smallest cell's width, in halves of a thousandth
     sed -n 's/.*scale(\([0-9.]*\) \1).*/\1/p' "$1" | sort -n | head -n 1 # squares: not the bar

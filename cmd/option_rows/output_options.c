@@ -70,7 +70,7 @@ static const struct option_row output_rows[] = {
     FLAG("transparent", 0, looks.figure.transparent, COLOURED, "a picture without a ground"),
     STRING("panel-labels", 0, "A", looks.figure.panel_labels, COLOURED,
            "a letter at each panel: a, A, 1, or with what stands around it: (a)"),
-    STRING("token-range", 0, "N-N", looks.figure.tokens, OF_REPORTS,
+    STRING("token-range", 0, "N-N", looks.figure.tokens, OF_REPORTS | INSTRUMENTS,
            "in pictures only tokens 3-12 of the sentence, or words with --words; from 0 on"),
     STRING("mask", 0, "LOOK", looks.figure.mask, COLOURED,
            "cells that cannot be seen, as the future: hatch (default), blank, or triangle: as if "

@@ -192,19 +192,43 @@ static int plan(struct figure *figure, const struct section_sheets *kinds, size_
 }
 
 /* Sheets that were made are a section each, but for those of several layers, side by side. */
-static void gather_made(struct section_sheets *kinds, size_t *count, const struct report *report)
+static int gather_made(struct section_sheets *kinds, size_t *count, const struct report *report,
+                       const struct figure_form *form, struct arena *arena, struct err *err)
 {
     const struct sheet *before = NULL;
-    for (size_t i = 0; i < report->tensor_count; i++) {
+    struct sheet *shown = arena_alloc(arena, report->tensor_count, sizeof *shown, err);
+    for (size_t i = 0; shown && i < report->tensor_count; i++) {
         const struct sheet *made = report->tensors[i].made;
         if (!made)
             continue;
+        bool cropped = false;
+        *shown = *made;
+        if (section_crop(&cropped, shown, form, arena, err))
+            return -1;
         if (before && made == before + 1 && strcmp(made->tensor, before->tensor) == 0)
             kinds[*count - 1].layers++;
         else
-            kinds[(*count)++] = (struct section_sheets){.sheets = made, .layers = 1, .heads = 1};
+            kinds[(*count)++] = (struct section_sheets){
+                .sheets = shown, .layers = 1, .heads = 1, .cropped = cropped};
         before = made;
+        shown++;
     }
+    return shown ? 0 : -1;
+}
+
+/* A part of the text that no picture shows is a slip. */
+static int check_tokens(const struct section_sheets *kinds, size_t count,
+                        const struct figure_form *form, struct err *err)
+{
+    bool found = !form->has_token_range || count == 0;
+    for (size_t i = 0; i < count; i++)
+        found = found || kinds[i].cropped;
+    return found ? 0
+                 : err_usage(err,
+                             "--token-range: expected a picture of tokens, found %s: rows are "
+                             "%s, columns %s",
+                             kinds->sheets->tensor, kinds->sheets->rows.name,
+                             kinds->sheets->columns.name);
 }
 
 int figure_plan(struct figure *figure, const struct report *report, const struct style *style,
@@ -223,8 +247,9 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
             return -1;
         count += kinds[count].layers > 0;
     }
-    gather_made(kinds, &count, report);
-    if (!figure->title || plan(figure, kinds, count, style, arena, err))
+    if (!figure->title || gather_made(kinds, &count, report, &style->form, arena, err) ||
+        check_tokens(kinds, count, &style->form, err) ||
+        plan(figure, kinds, count, style, arena, err))
         return -1;
     if (style->form.width <= 0)
         figure->width = fmax(figure->width, told_width(report, style, figure->title));

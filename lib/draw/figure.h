@@ -101,6 +101,11 @@ void figure_begin_page(struct stream *out, const char *title);
 int section_gather(struct section_sheets *what, const struct report *report, enum site site,
                    const struct figure_form *form, struct arena *arena, struct err *err);
 
+/* Leave of a sheet that is no site's the tokens that the form shows, in memory of the arena; not
+ * cropped: it has no tokens, or all are shown. */
+int section_crop(bool *cropped, struct sheet *sheet, const struct figure_form *form,
+                 struct arena *arena, struct err *err);
+
 /* Lay out sheets that live as long as the section, in memory of the arena; `room` is what it may
  * take across. */
 int section_plan(struct section *section, const struct section_sheets *what,

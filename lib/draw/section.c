@@ -26,9 +26,36 @@ static int crop_axis(struct axis *axis, size_t *skipped, const struct figure_for
     return 0;
 }
 
-/* Cut the tokens of the sentence that are not to be shown from a sheet. */
-static int crop(struct sheet *sheet, const struct report *report, enum site site,
+/* Cut the tokens that are not to be shown from a sheet: from rows, columns or both. */
+static int crop(struct sheet *sheet, bool has_rows, bool has_columns,
                 const struct figure_form *form, struct arena *arena, struct err *err)
+{
+    struct sheet whole = *sheet;
+    size_t row = 0;
+    size_t column = 0;
+    if ((has_rows && crop_axis(&sheet->rows, &row, form, err)) ||
+        (has_columns && crop_axis(&sheet->columns, &column, form, err)))
+        return -1;
+    size_t size = sheet->rows.size * sheet->columns.size;
+    float *values = arena_alloc(arena, size, sizeof *values, err);
+    const char **texts = whole.texts ? arena_alloc(arena, size, sizeof *texts, err) : NULL;
+    if (!values || (whole.texts && !texts))
+        return -1;
+    for (size_t i = 0; i < size; i++) {
+        size_t place =
+            (row + i / sheet->columns.size) * whole.columns.size + column + i % sheet->columns.size;
+        values[i] = whole.values[place];
+        if (texts)
+            texts[i] = whole.texts[place];
+    }
+    sheet->values = values;
+    sheet->texts = texts;
+    return 0;
+}
+
+/* Of a site: those of the sentence, not of a source. */
+static int crop_site(struct sheet *sheet, const struct report *report, enum site site,
+                     const struct figure_form *form, struct arena *arena, struct err *err)
 {
     enum site_part part = site_rows[site].part;
     const struct tokenized *sentence = &report->sentence;
@@ -36,18 +63,25 @@ static int crop(struct sheet *sheet, const struct report *report, enum site site
                                                          : report_queries(report, part) == sentence;
     bool has_columns =
         strcmp(sheet->columns.name, "key") == 0 && report_keys(report, part) == sentence;
-    struct sheet whole = *sheet;
-    size_t row = 0;
-    size_t column = 0;
-    if ((has_rows && crop_axis(&sheet->rows, &row, form, err)) ||
-        (has_columns && crop_axis(&sheet->columns, &column, form, err)))
-        return -1;
-    float *values = arena_alloc(arena, sheet->rows.size * sheet->columns.size, sizeof *values, err);
-    sheet->values = values;
-    for (size_t r = 0; values && r < sheet->rows.size; r++, values += sheet->columns.size)
-        memcpy(values, whole.values + (row + r) * whole.columns.size + column,
-               sheet->columns.size * sizeof *values);
-    return sheet->values ? 0 : -1;
+    return crop(sheet, has_rows, has_columns, form, arena, err);
+}
+
+static bool is_of_tokens(const struct axis *axis)
+{
+    static const char *const names[] = {"token", "query", "key", "word"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(axis->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+int section_crop(bool *cropped, struct sheet *sheet, const struct figure_form *form,
+                 struct arena *arena, struct err *err)
+{
+    bool has_rows = is_of_tokens(&sheet->rows);
+    bool has_columns = is_of_tokens(&sheet->columns);
+    *cropped = form->has_token_range && (has_rows || has_columns);
+    return *cropped ? crop(sheet, has_rows, has_columns, form, arena, err) : 0;
 }
 
 int section_gather(struct section_sheets *what, const struct report *report, enum site site,
@@ -69,7 +103,7 @@ int section_gather(struct section_sheets *what, const struct report *report, enu
             *sheets++ = kept_sheet(report, &report->tensors[i], head);
     what->cropped = cropped;
     for (size_t i = 0; cropped && sheets && i < what->layers * what->heads; i++)
-        if (crop(&sheets[-1 - (ptrdiff_t)i], report, site, form, arena, err))
+        if (crop_site(&sheets[-1 - (ptrdiff_t)i], report, site, form, arena, err))
             return -1;
     return what->layers && !what->sheets ? -1 : 0;
 }

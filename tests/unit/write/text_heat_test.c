@@ -93,10 +93,10 @@ TEST(heat_alone_is_blanks_of_colour_and_a_legend)
 TEST(numbers_of_columns_stand_apart)
 {
     struct style style = {.depth = DEPTH_16, .dark = true, .cells = CELLS_HEAT};
-    struct report ten = fixture_long(10);
-    struct report twenty = fixture_long(20);
-    ck_assert_ptr_nonnull(strstr(page(&ten, &style), " 0 1 2 3 4 5 6 7 8 9"));
-    ck_assert_ptr_nonnull(strstr(page(&twenty, &style), " 0         5        10        15"));
+    struct report some = fixture_long(10);
+    ck_assert_ptr_nonnull(strstr(page(&some, &style), " 0 1 2 3 4 5 6 7 8 9"));
+    some = fixture_long(20);
+    ck_assert_ptr_nonnull(strstr(page(&some, &style), " 0         5        10        15"));
 }
 
 TEST(both_signs_have_colours_of_their_own)
