@@ -59,6 +59,10 @@ static void put_look(struct stream *out, const struct style *style)
         json_put_close(&json, ']');
     }
     json_put_close(&json, ']');
+    json_put_open(&json, "\n about", '{');
+    for (size_t i = 0; i < SITE_COUNT; i++)
+        json_put_text(&json, site_rows[i].name, site_rows[i].about);
+    json_put_close(&json, '}');
     json_put_open(&json, "\n palettes", '{');
     for (size_t i = 0; i < palette_count; i++)
         put_palette(&json, &palette_rows[i]);
@@ -105,7 +109,8 @@ int html_report_write(struct stream *out, const struct report *report, const str
 {
     const struct style *style = place->style ? place->style : &style_default;
     const struct folder *live = place->page ? place->page->live : NULL;
-    bool exact = page_count_numbers(report) <= EXACT_MOST / place->count;
+    bool is_lesson = place->page && place->page->lesson;
+    bool exact = page_count_numbers(report) <= EXACT_MOST / (is_lesson ? 1 : place->count);
     if (place->index == 0 && put_head(out, report, style, live, err))
         return -1;
     stream_text(out, "<script type=\"application/json\" class=\"sentence\">");

@@ -131,6 +131,51 @@ uint64_t page_explained_sites(const struct config *config)
     return all;
 }
 
+static void put_site(struct json_writer *json, const struct config *config, enum site site)
+{
+    const struct site_row *row = &site_rows[site];
+    bool in_encoder = row->part == PART_SOURCE && config->n_encoder_layer;
+    if (!site_exists(config, site))
+        return;
+    json_put_text(json, NULL, row->name);
+    json_put_integer(
+        json, NULL,
+        row->in_layer ? (long long)(in_encoder ? config->n_encoder_layer : config->n_layer) : 0);
+}
+
+/* What a pass announces, in its order, each with its layers; a norm that comes last stands after
+ * its sum. */
+static void put_sites(struct json_writer *json, const struct config *config)
+{
+    json_put_open(json, "\nsites", '[');
+    json->compact = true;
+    for (int site = 0; site < SITE_COUNT; site++) {
+        if (config->norm_first || !site_rows[site].after)
+            put_site(json, config, (enum site)site);
+        for (int norm = 0; norm < SITE_COUNT && !config->norm_first; norm++)
+            if (site_rows[norm].after == (enum site)site && site)
+                put_site(json, config, (enum site)norm);
+    }
+    json->compact = false;
+    json_put_close(json, ']');
+}
+
+static void put_lesson(struct json_writer *json, const struct page_lesson *lesson)
+{
+    json_put_open(json, "\nlesson", '{');
+    json_put_integer(json, "number", (long long)lesson->number);
+    json_put_integer(json, "count", (long long)lesson->count);
+    json_put_text(json, "title", lesson->title);
+    json_put_text(json, "before", lesson->before);
+    json_put_text(json, "line", lesson->line);
+    json_put_text(json, "look", lesson->look);
+    json_put_text(json, "marks", lesson->marks);
+    json_put_text(json, "question", lesson->question);
+    json_put_text(json, "answer", lesson->answer);
+    json_put_bool(json, "walk", lesson->is_walk);
+    json_put_close(json, '}');
+}
+
 void page_facts_put(struct json_writer *json, const struct page_facts *facts)
 {
     if (facts->run)
@@ -138,6 +183,9 @@ void page_facts_put(struct json_writer *json, const struct page_facts *facts)
     put_text(json, facts->sentence);
     const size_t tokens[] = {facts->sentence->count, facts->source ? facts->source->count : 0};
     json_put_integers(json, "\ntokens", tokens, 2);
+    put_sites(json, facts->config);
+    if (facts->lesson)
+        put_lesson(json, facts->lesson);
     put_attention(json, facts->config);
     put_explained(json, facts);
     if (facts->next)

@@ -31,6 +31,16 @@ struct page_next {
     size_t name_count;
 };
 
+/* A step of the tour (cmd/lesson_table.c), of which the page's text is the example. */
+struct page_lesson {
+    size_t number, count; /* the step, from 1, of how many of the tour */
+    const char *title, *before, *line, *look;
+    const char *marks; /* cells that stand out: "scores:1:2 weights:0.3:1:0", tensor, the layer and
+                          head unless these are the first, row and column */
+    const char *question, *answer;
+    bool is_walk; /* it is the way of a text through the model */
+};
+
 struct page_facts {
     const struct config *config;               /* of the model, as it attends */
     const struct tokenized *sentence, *source; /* tokens, whatever stands on axes; NULL: none */
@@ -47,6 +57,8 @@ struct page_facts {
     const char *const *command;
     size_t command_count, unedited_count; /* … and without edits, which come last */
     const char *run;                      /* "edited" or not, where a page has both; else NULL */
+
+    const struct page_lesson *lesson; /* NULL: it is none; else its numbers are exact */
 
     /* The files of the model, for a page that runs it; NULL: it is not live. */
     const struct folder *live;

@@ -63,8 +63,10 @@ await test('SVG has the cells that are shown, PNG twice its points', () =>
     }));
 
 await test('every view is a picture', () =>
-    withPage(writePage('-s', LIFE, '--show', 'weights,context'), async (page) => {
-        for (const tab of await page.$$eval('nav button', (all) => all.map((one) => one.id))) {
+    withPage(writePage('-s', LIFE, '--show', 'weights,context', '--lens'), async (page) => {
+        for (const tab of await page.$$eval('#views button:enabled', (all) =>
+            all.map((one) => one.id),
+        )) {
             await page.click(`#${tab}`);
             const svg = (await take(page, 'svg')).toString();
             execFileSync('xmllint', ['--noout', join(scratch, 'taken.svg')]);

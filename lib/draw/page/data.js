@@ -166,6 +166,7 @@ class Sentence {
 
     // Of several models, or runs, which one it is.
     name() {
+        if (this.lesson) return lessonName(this);
         const models = new Set(sentences.map((one) => one.model));
         const model = models.size > 1 ? ` · ${this.model.replace(/^.*\/(?=.)/, '')}` : '';
         return `${this.title}${model}${this.run ? ` · ${this.run}` : ''}`;

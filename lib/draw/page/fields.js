@@ -45,7 +45,8 @@ function drawLegend() {
     const several = state.view === 'lines' && shownHeads().length > 1;
     const legend = byId('legend');
     legend.replaceChildren();
-    legend.hidden = several || ['space', 'bars', 'table', 'next', 'compare'].includes(state.view);
+    const without = ['space', 'bars', 'table', 'compare'].includes(state.view);
+    legend.hidden = several || without || Boolean(view().own);
     if (legend.hidden) return;
     const canvas = document.createElement('canvas');
     canvas.width = 255;
@@ -99,7 +100,7 @@ function fill(select, entries, chosen) {
 function showViews() {
     const tabs = byId('views');
     tabs.replaceChildren(
-        ...VIEWS.map((one, at) => {
+        ...VIEWS.map((one) => {
             const tab = document.createElement('button');
             tab.setAttribute('role', 'tab');
             tab.setAttribute('aria-selected', String(one.id === state.view));
@@ -107,8 +108,8 @@ function showViews() {
             tab.id = `view-${one.id}`;
             tab.disabled = !current().kinds.some(one.fits);
             tab.title = tab.disabled
-                ? 'Nothing in this page can be shown so: see --show, and page --help'
-                : `${at + 1}`;
+                ? one.wants || 'Nothing in this page can be shown so: see --show, and page --help'
+                : one.key;
             tab.addEventListener('click', () => set({ view: one.id }));
             return tab;
         }),
@@ -124,6 +125,7 @@ function showFields() {
         kinds.map((kind) => [kind, kind]),
         state.kind,
     );
+    byId('tensor').closest('label').hidden = Boolean(view().own);
     byId('layer-field').hidden = tensors.length < 2 || view().ofAll;
     fill(
         byId('layer'),
@@ -144,7 +146,10 @@ function showFields() {
     byId('theme').textContent = state.theme[0].toUpperCase() + state.theme.slice(1);
     fill(
         byId('sentence'),
-        sentences.map((one, at) => [at, `${at}: ${one.name().slice(0, 80)}`]),
+        sentences.map((one, at) => [
+            at,
+            `${one.lesson ? '' : `${at}: `}${one.name().slice(0, 80)}`,
+        ]),
         state.sentence,
     );
 }
@@ -192,7 +197,7 @@ function allButton(chosen) {
 function layAll() {
     const heads = [...Array(shownTensor().shape[0]).keys()];
     const there = state.view === 'lines' && shownHeads().length === heads.length;
-    if (!VIEWS[1].fits(state.kind)) return;
+    if (!VIEWS.find((one) => one.id === 'lines').fits(state.kind)) return;
     set({ view: 'lines', lineHeads: new Set(there ? [] : heads), head: 0 });
 }
 

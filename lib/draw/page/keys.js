@@ -26,6 +26,11 @@ function stepSentence(by) {
     set({ sentence: Math.min(Math.max(state.sentence + by, 0), sentences.length - 1) });
 }
 
+// On the way through the model, where that is shown.
+function stepStation(by) {
+    if (document.querySelector('#stage .walk')) walkView.step(by);
+}
+
 function letGo() {
     set({ kept: null, token: null, opened: false });
 }
@@ -43,6 +48,8 @@ const KEYS = {
     d: () => set({ theme: step(THEMES, state.theme, 1) }),
     '[': () => stepSentence(-1),
     ']': () => stepSentence(1),
+    ',': () => stepStation(-1),
+    '.': () => stepStation(1),
     w: openSave,
     '?': () => byId('keys').showModal(),
     Escape: letGo,
@@ -51,9 +58,9 @@ const KEYS = {
 function press(event) {
     const field = event.target.closest && event.target.closest('select, input, dialog');
     if (event.ctrlKey || event.metaKey || event.altKey || (field && event.key !== 'Escape')) return;
-    const number = Number(event.key);
-    if (number >= 1 && number <= VIEWS.length) {
-        if (!byId(`view-${VIEWS[number - 1].id}`).disabled) set({ view: VIEWS[number - 1].id });
+    const chosen = VIEWS.find((one) => one.key === event.key);
+    if (chosen) {
+        if (!byId(`view-${chosen.id}`).disabled) set({ view: chosen.id });
     } else if (KEYS[event.key]) {
         KEYS[event.key]();
         event.preventDefault();
@@ -89,7 +96,8 @@ function start() {
     byId('sentences').hidden = sentences.length < 2;
     const attention = current().kinds.find((kind) => isAttention(current().of(kind)[0]));
     state.wanted = attention || current().kinds[0];
-    state.view = look.view === 'overlay' ? 'lines' : look.view || 'matrix'; // or what fits: settle
+    const usual = current().lesson ? 'lesson' : 'matrix';
+    state.view = look.view === 'overlay' ? 'lines' : look.view || usual; // or what fits: settle
     if (look.view === 'overlay' && attention)
         state.lineHeads = new Set(Array(current().of(attention)[0].shape[0]).keys());
     listen();

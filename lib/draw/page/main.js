@@ -28,6 +28,7 @@ const state = {
     axes: 'principal',
     kept: null,
     token: null,
+    station: null, // of the walk; null: the first with a tensor
     opened: false,
     turned: [0.7, 0.35],
     zoom: 1,
@@ -42,21 +43,65 @@ const state = {
     recording: false,
 };
 
+// `ofAll`: no one layer or head; `own`: not a tensor alone, either. `draw` gives notes.
 const VIEWS = [
-    { id: 'matrix', name: 'Matrix', fits: () => true },
-    { id: 'lines', name: 'Lines', fits: (kind) => isAttention(current().of(kind)[0]) },
-    { id: 'model', name: 'Model', ofAll: true, fits: () => true },
-    { id: 'text', name: 'Text', fits: (kind) => isAttention(current().of(kind)[0]) },
     {
-        id: 'space',
-        name: 'Space',
-        fits: (kind) => ['channel', 'dim'].includes(current().of(kind)[0].columns),
+        ...{ id: 'lesson', name: 'Lesson', key: 'l', ofAll: true, own: true },
+        fits: () => Boolean(current().lesson),
+        draw: (stage, { room }) => new LessonView(stage, current(), room),
     },
-    { id: 'bars', name: 'Bars', ofAll: true, fits: () => true },
-    { id: 'table', name: 'Table', fits: () => true },
-    { id: 'next', name: 'Next token', ofAll: true, fits: () => Boolean(current().next) },
-    { id: 'compare', name: 'Compare', ofAll: true, fits: () => true },
-];
+    { id: 'matrix', name: 'Matrix', key: '1', fits: () => true, draw: drawMatrix },
+    {
+        ...{ id: 'lines', name: 'Lines', key: '2' },
+        fits: (kind) => isAttention(current().of(kind)[0]),
+        draw: drawLines,
+    },
+    {
+        ...{ id: 'model', name: 'Model', key: '3', ofAll: true, fits: () => true },
+        draw: (stage, { room }) => {
+            modelView = new ModelView(stage, room);
+        },
+    },
+    {
+        ...{ id: 'text', name: 'Text', key: '4' },
+        fits: (kind) => isAttention(current().of(kind)[0]),
+        draw: (stage, { tensor, head }) => new TextView(stage, tensor, [head]),
+    },
+    {
+        ...{ id: 'space', name: 'Space', key: '5' },
+        fits: (kind) => ['channel', 'dim'].includes(current().of(kind)[0].columns),
+        draw: (stage, { tensor, head, room }) => new SpaceView(stage, tensor, head, room),
+    },
+    {
+        ...{ id: 'bars', name: 'Bars', key: '6', ofAll: true, fits: () => true },
+        draw: (stage) => drawBars(stage, current().of(state.kind)),
+    },
+    {
+        ...{ id: 'table', name: 'Table', key: '7', fits: () => true },
+        draw: (stage, { tensor, head }) => drawTable(stage, tensor, head),
+    },
+    {
+        ...{ id: 'next', name: 'Next token', key: '8', ofAll: true, own: true },
+        fits: () => Boolean(current().next),
+        draw: (stage) => new NextView(stage, current()),
+    },
+    {
+        ...{ id: 'compare', name: 'Compare', key: '9', ofAll: true, fits: () => true },
+        draw: (stage, { room }) => new CompareView(stage, room),
+    },
+    {
+        ...{ id: 'lens', name: 'Layers', key: '0', ofAll: true, own: true },
+        wants: 'What every layer would say comes next: page --lens puts it in',
+        fits: () => current().next?.layers.length > 1,
+        draw: (stage) => new LensView(stage, current()),
+    },
+    {
+        ...{ id: 'walk', name: 'Walk', key: 'p', ofAll: true, own: true, fits: () => true },
+        draw: (stage, { room }) => {
+            walkView = new WalkView(stage, current(), room);
+        },
+    },
+].filter((one) => one.id !== 'lesson' || sentences[0].lesson);
 
 function current() {
     return sentences[state.sentence];
@@ -125,43 +170,32 @@ function drawBeside(stage, matrix, room) {
         lines.draw(cell ? { side: 'row', index: cell.row } : state.token, true);
 }
 
+function drawMatrix(stage, { tensor, head, room }) {
+    const matrix = new MatrixView(stage, tensor, head, room);
+    const { cells } = matrix;
+    drawBeside(stage, matrix, room);
+    if (cells.rowStep === 1 && cells.columnStep === 1) return [];
+    return [`a cell shows the largest of ${cells.rowStep} × ${cells.columnStep} numbers`];
+}
+
+function drawLines(stage, { tensor, room }) {
+    const { strokes, strongest } = new LinesView(stage, tensor, shownHeads(), room);
+    const notes = ['no line below 3 % of the range'];
+    if (strongest.length < strokes.length)
+        notes.push(
+            `the ${strongest.length} strongest of ${strokes.length} lines: point at a token`,
+        );
+    return notes;
+}
+
 function drawStage(head = state.head) {
     const stage = byId('stage');
     const tensor = shownTensor();
-    const room = roomOf(stage);
     stage.replaceChildren();
     read([]); // what was pointed at is gone; what is kept speaks for itself below
     drawCaption(stage, tensor, head);
-    let notes = [];
-    if (state.view === 'matrix') {
-        const matrix = new MatrixView(stage, tensor, head, room);
-        const { cells } = matrix;
-        drawBeside(stage, matrix, room);
-        if (cells.rowStep > 1 || cells.columnStep > 1)
-            notes = [`a cell shows the largest of ${cells.rowStep} × ${cells.columnStep} numbers`];
-    } else if (state.view === 'lines') {
-        const { strokes, strongest } = new LinesView(stage, tensor, shownHeads(), room);
-        notes = ['no line below 3 % of the range'];
-        if (strongest.length < strokes.length)
-            notes.push(
-                `the ${strongest.length} strongest of ${strokes.length} lines: point at a token`,
-            );
-    } else if (state.view === 'model') {
-        modelView = new ModelView(stage, room);
-    } else if (state.view === 'text') {
-        new TextView(stage, tensor, [head]);
-    } else if (state.view === 'space') {
-        new SpaceView(stage, tensor, head, room);
-    } else if (state.view === 'bars') {
-        drawBars(stage, current().of(state.kind));
-    } else if (state.view === 'next') {
-        new NextView(stage, current());
-    } else if (state.view === 'compare') {
-        new CompareView(stage, room);
-    } else {
-        drawTable(stage, tensor, head);
-    }
-    drawNotes(notes);
+    const notes = view().draw(stage, { tensor, head, room: roomOf(stage) });
+    drawNotes(Array.isArray(notes) ? notes : []);
 }
 
 // Bring into what there is, after a change.

@@ -14,9 +14,9 @@ function cellSize(room, count, most) {
 }
 
 class MatrixView {
-    // `room`: how wide it may become, in points.
-    constructor(parent, tensor, index, room) {
-        Object.assign(this, { tensor, index });
+    // `room`: how wide it may become, in points; `holder` keeps a cell, `marks` stand out.
+    constructor(parent, tensor, index, room, { holder = state, marks = [] } = {}) {
+        Object.assign(this, { tensor, index, holder, marks });
         this.explains = explainsCells() && parent.id === 'stage';
         this.first = firstShown(tensor);
         this.leftmost = firstColumn(tensor);
@@ -77,7 +77,7 @@ class MatrixView {
                 `${this.columns} columns; arrow keys go from cell to cell; Table says the same`,
         );
         this.base.addEventListener('mousemove', (event) => this.point(this.cellAt(event)));
-        this.base.addEventListener('mouseleave', () => this.point(state.kept));
+        this.base.addEventListener('mouseleave', () => this.point(this.holder.kept));
         this.base.addEventListener('click', (event) => this.keep(this.cellAt(event)));
         this.base.addEventListener('keydown', (event) => this.key(event));
         sheet.append(this.base, this.over);
@@ -94,32 +94,14 @@ class MatrixView {
             height: this.height * this.cells.rows,
         };
         context.clearRect(0, 0, this.across + 2, this.down + 2);
-        this.hatch(box);
+        hatch(context, box);
         paintCells(context, this.cells, rampOf(tensor), box);
         context.strokeStyle = variable('--edge');
         context.strokeRect(box.x, box.y, box.width, box.height);
         this.drawLabels(context, new Set(), variable('--text'));
         this.drawNumbers();
-        this.point(state.kept);
-    }
-
-    // There is nothing here: not a small number.
-    hatch(box) {
-        const { context } = this;
-        context.save();
-        context.beginPath();
-        context.rect(box.x, box.y, box.width, box.height);
-        context.fillStyle = variable('--nothing');
-        context.fill();
-        context.clip();
-        context.strokeStyle = variable('--nothing-line');
-        context.beginPath();
-        for (let x = box.x - box.height; x < box.x + box.width; x += 7) {
-            context.moveTo(x, box.y + box.height);
-            context.lineTo(x + box.height, box.y);
-        }
-        context.stroke();
-        context.restore();
+        for (const cell of this.marks) this.frame(context, this.placeOf(cell));
+        this.point(this.holder.kept);
     }
 
     // All that have room, and those in `marked`.
@@ -227,10 +209,13 @@ class MatrixView {
 
     keep(cell) {
         const same =
-            cell && state.kept && cell.row === state.kept.row && cell.column === state.kept.column;
-        state.kept = same ? null : cell;
-        if (this.explains) keepCell(state.kept);
-        else this.point(state.kept || cell);
+            cell &&
+            this.holder.kept &&
+            cell.row === this.holder.kept.row &&
+            cell.column === this.holder.kept.column;
+        this.holder.kept = same ? null : cell;
+        if (this.explains) keepCell(this.holder.kept);
+        else this.point(this.holder.kept || cell);
     }
 
     key(event) {
@@ -265,7 +250,7 @@ class MatrixView {
     }
 
     point(cell) {
-        const { overContext: context, cells } = this;
+        const { overContext: context } = this;
         // in print, Chromium clears what lies below, too; and there the canvas is new
         if (!state.printing && !state.recording)
             context.clearRect(0, 0, this.across + 2, this.down + 2);
@@ -279,10 +264,7 @@ class MatrixView {
         readCell(this.tensor, this.index, this.pointed);
         if (this.follow) this.follow(this.pointed);
         if (!seen) return;
-        const row = Math.floor((cell.row - this.first) / cells.rowStep);
-        const column = Math.floor((cell.column - this.leftmost) / cells.columnStep);
-        const x = this.left + column * this.width;
-        const y = this.top + row * this.height;
+        const [row, column, x, y] = this.placeOf(cell);
         context.fillStyle = variable('--ground');
         context.globalAlpha = 0.7;
         context.fillRect(0, 0, this.left - 1, this.down);
@@ -293,6 +275,18 @@ class MatrixView {
         context.lineWidth = 1;
         context.strokeRect(this.left, y, this.across - this.left, this.height);
         context.strokeRect(x, this.top, this.width, this.down - this.top);
+        this.frame(context, [row, column, x, y]);
+    }
+
+    // The row and the column of a cell as it is drawn, and its corner.
+    placeOf(cell) {
+        const row = Math.floor((cell.row - this.first) / this.cells.rowStep);
+        const column = Math.floor((cell.column - this.leftmost) / this.cells.columnStep);
+        return [row, column, this.left + column * this.width, this.top + row * this.height];
+    }
+
+    frame(context, [, , x, y]) {
+        context.strokeStyle = variable('--mark');
         context.lineWidth = 2.5;
         context.strokeRect(x, y, this.width, this.height);
     }

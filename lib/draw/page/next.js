@@ -18,6 +18,13 @@ function shareText([least, most]) {
     return ends[0] === ends[1] ? ends[1] : `${ends[0].replace(' %', '')} – ${ends[1]}`;
 }
 
+// The colour of a share, 0 to 1, of a scale without signs.
+function shadeOf(share) {
+    const palette = look.palettes[look.defaults[0][isDark() ? 1 : 0]].colours;
+    const level = Math.round(254 * share);
+    return [0, 2, 4].map((at) => parseInt(palette.slice(6 * level + at, 6 * level + at + 2), 16));
+}
+
 class NextView {
     constructor(parent, sentence) {
         this.next = sentence.next;
@@ -55,11 +62,7 @@ class NextView {
     colour(place) {
         const came = this.next.came(place);
         if (!came || Number.isNaN(came.logprob)) return null;
-        const palette = look.palettes[look.defaults[0][isDark() ? 1 : 0]].colours;
-        const level = Math.round(254 * Math.min(-came.logprob / 12, 1));
-        return [0, 2, 4].map((at) =>
-            parseInt(palette.slice(6 * level + at, 6 * level + at + 2), 16),
-        );
+        return shadeOf(Math.min(-came.logprob / 12, 1));
     }
 
     drawCard(place) {

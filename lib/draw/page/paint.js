@@ -42,3 +42,21 @@ function labelRoom(tensor, axis, from, most) {
         room = Math.max(room, textWidth(tensor.label(axis, i), LABEL_SIZE));
     return Math.ceil(Math.min(room, most)) + 8;
 }
+
+// There is nothing here: not a small number.
+function hatch(context, box) {
+    context.save();
+    context.beginPath();
+    context.rect(box.x, box.y, box.width, box.height);
+    context.fillStyle = variable('--nothing');
+    context.fill();
+    context.clip();
+    context.strokeStyle = variable('--nothing-line');
+    context.beginPath();
+    for (let x = box.x - box.height; x < box.x + box.width; x += 7) {
+        context.moveTo(x, box.y + box.height);
+        context.lineTo(x + box.height, box.y);
+    }
+    context.stroke();
+    context.restore();
+}

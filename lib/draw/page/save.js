@@ -132,6 +132,14 @@ function commandOfView() {
     if (tensor.layer === null && tensor.mean_of.includes('layers')) words.push('--mean', 'layers');
     const drawn = { lines: heads.length > 1 ? 'overlay' : 'lines', bars: 'bars', model: 'matrix' };
     if (state.view === 'next') return commandOf(current(), 'score', ['--top-k', '10']);
+    if (state.view === 'lens') return commandOf(current(), 'lens', ['--show', 'best']);
+    if (state.view === 'walk')
+        return commandOf(current(), 'page', [
+            '--show',
+            current().kinds.join(','),
+            '-o',
+            'page.html',
+        ]);
     if (state.view === 'table') return commandOf(current(), 'run', [...words, '--format', 'csv']);
     words.push('--view', drawn[state.view] || 'matrix');
     if (state.scale !== 'linear') words.push('--color-scale', state.scale);

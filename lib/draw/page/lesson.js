@@ -1,0 +1,128 @@
+// A step of the tour: what it says, its tensors with the cells that it speaks of, and a question.
+
+const LESSON_SIDE = 330; // of a matrix, at least
+
+// "scores:1:2 weights:0.3:1:0": the cells of a tensor that stand out, by what stands where.
+function marksOf(sentence) {
+    return sentence.lesson.marks
+        .split(' ')
+        .filter(Boolean)
+        .map((mark) => {
+            const parts = mark.split(':');
+            const place = parts.length > 3 ? parts[1] : '';
+            const [layer, head] = place.split('.');
+            const tensors = sentence.of(parts[0]);
+            const tensor = place ? tensors.find((one) => String(one.layer) === layer) : tensors[0];
+            const index = place ? tensor.heads.indexOf(Number(head)) : 0;
+            const [row, column] = parts.slice(-2).map(Number);
+            return { tensor, index, row, column };
+        });
+}
+
+class LessonView {
+    constructor(parent, sentence, room) {
+        this.sentence = sentence;
+        this.lesson = sentence.lesson;
+        this.marks = marksOf(sentence);
+        const page = element('article', '', 'lesson');
+        parent.append(page);
+        this.drawHead(page);
+        if (this.lesson.walk) {
+            walkView = new WalkView(page, sentence, room);
+        } else {
+            this.drawCells(page);
+            this.drawMatrices(page, room);
+        }
+        this.drawQuestion(page);
+        this.drawSteps(page);
+    }
+
+    drawHead(page) {
+        const { lesson } = this;
+        page.append(element('h2', lessonName(this.sentence)), element('p', lesson.before));
+        if (lesson.line) page.append(commandLine(lesson.line));
+        const look = element('p', '');
+        look.append(element('b', 'Look: '), lesson.look);
+        page.append(look);
+    }
+
+    // The cells that stand out, with their numbers in full; each opens where it can be explained.
+    drawCells(page) {
+        const list = element('ul', '', 'marked');
+        for (const { tensor, index, row, column } of this.marks) {
+            const item = element('li');
+            const value = tensor.matrix(index)[row * tensor.columnCount + column];
+            const names = [placeWords(tensor, 'row', row), placeWords(tensor, 'column', column)];
+            const button = element('button', `${tensor.name(index)} · ${names.join(' → ')} `);
+            button.append(element('b', Number.isNaN(value) ? 'hidden' : tensor.text(value)));
+            button.title = 'In its matrix';
+            button.addEventListener('click', () => {
+                const layer = this.sentence.of(tensor.tensor).indexOf(tensor);
+                const kept = { row, column };
+                set({ view: 'matrix', wanted: tensor.tensor, layer, head: index, kept });
+            });
+            item.append(button);
+            list.append(item);
+        }
+        page.append(list);
+    }
+
+    drawMatrices(page, room) {
+        const grid = element('div', '', 'compare');
+        page.append(grid);
+        const across = Math.max(1, Math.floor(room / (LESSON_SIDE + 20)));
+        for (const tensor of this.sentence.tensors)
+            for (let index = 0; index < tensor.shape[0]; index++) {
+                const part = element('section', '', 'side');
+                const name = tensor.name(index);
+                part.setAttribute('aria-label', name);
+                const words = `${name} · rows: ${tensor.rows}, columns: ${tensor.columns}`;
+                part.append(
+                    element('h3', name),
+                    element('p', words.slice(name.length + 3), 'caption'),
+                );
+                grid.append(part);
+                const marks = this.marks.filter(
+                    (one) => one.tensor === tensor && one.index === index,
+                );
+                const holder = { kept: null };
+                new MatrixView(part, tensor, index, room / across - 20, { holder, marks });
+            }
+    }
+
+    drawQuestion(page) {
+        const details = element('details', '', 'question');
+        details.append(element('summary', this.lesson.question), element('p', this.lesson.answer));
+        page.append(details);
+    }
+
+    drawSteps(page) {
+        const line = element('nav', '', 'steps');
+        line.setAttribute('aria-label', 'Steps');
+        for (const [id, by, key] of [
+            ['lesson-before', -1, '['],
+            ['lesson-after', 1, ']'],
+        ]) {
+            const to = sentences[state.sentence + by];
+            if (!to) continue;
+            const arrow = by < 0 ? '← ' : '';
+            const button = element('button', `${arrow}${lessonName(to)}${by > 0 ? ' →' : ''}`);
+            button.id = id;
+            button.title = `${key} does the same`;
+            button.addEventListener('click', () => {
+                stepSentence(by);
+                window.scrollTo(0, 0);
+            });
+            line.append(button);
+        }
+        page.append(line);
+    }
+}
+
+function lessonName(sentence) {
+    return `${sentence.lesson.number}  ${sentence.lesson.title}`;
+}
+
+function placeWords(tensor, axis, at) {
+    return tensor.labels(axis) ? quoted(tensor.label(axis, at)) : `${tensor[`${axis}s`]} ${at}`;
+}

@@ -1,0 +1,95 @@
+// The stations of a pass: what a model announces on the way of a text, in its order, and how they
+// stand in the diagram of walk.js.
+
+const STREAM = /^(enc\.)?resid_/;
+const OF_MLP = /^(enc\.)?(ln_2|mlp_)/;
+const BESIDE = [/^(q|k)_pre$/, /^(enc\.|cross_)?[qkv]$/, /^mlp_(gate|up)$/]; // made at once
+
+// Of a page without a list of sites, the tensors that it holds.
+function sitesOf(sentence) {
+    const list = sentence.sites || sentence.kinds.flatMap((kind) => [kind, 0]);
+    const sites = [];
+    for (let i = 0; i < list.length; i += 2) sites.push({ name: list[i], layers: list[i + 1] });
+    return sites;
+}
+
+// Parts are of the source and of the text itself; a part is blocks: a layer, or what stands before
+// and after them. { title, stations: [{ name, layer, tensor, number }] }
+function partsOf(sentence) {
+    const ofSource = (site) => /^(source_|enc\.)/.test(site.name);
+    let number = 0;
+    const station = (site, layer) => ({
+        name: site.name,
+        layer,
+        tensor: sentence.tensors.find((one) => one.tensor === site.name && one.layer === layer),
+        number: number++,
+    });
+    const partOf = (title, sites) => {
+        const blocks = [];
+        const layered = sites.filter((site) => site.layers);
+        const count = Math.max(0, ...layered.map((site) => site.layers));
+        const first = sites.indexOf(layered[0]);
+        const add = (name, list, layer) => {
+            const stations = list.map((site) => station(site, layer));
+            if (stations.length) blocks.push({ title: name, stations });
+        };
+        add(
+            '',
+            sites.filter((site, at) => !site.layers && (first < 0 || at < first)),
+            null,
+        );
+        for (let layer = 0; layer < count; layer++) add(`layer ${layer}`, layered, layer);
+        add(
+            '',
+            sites.filter((site, at) => !site.layers && first >= 0 && at > first),
+            null,
+        );
+        return { title, blocks };
+    };
+    const sites = sitesOf(sentence);
+    const source = sites.filter(ofSource);
+    return [
+        ...(source.length ? [partOf('The source', source)] : []),
+        partOf(
+            source.length ? 'The text' : '',
+            sites.filter((site) => !ofSource(site)),
+        ),
+    ];
+}
+
+// A block's rows: branches, what they are added to, if anything, and the stream after it.
+function rowsOf(block) {
+    const rows = [];
+    let branch = [];
+    const isStream = (one) => STREAM.test(one.name) || one.layer === null;
+    for (const one of block.stations) {
+        if (!isStream(one)) {
+            branch.push(one);
+            continue;
+        }
+        rows.push({ branches: branchesOf(branch), stream: one });
+        branch = [];
+    }
+    if (branch.length) rows.push({ branches: branchesOf(branch), stream: null });
+    return rows;
+}
+
+// Attention and MLP of a model where both read the same stream are two branches.
+function branchesOf(stations) {
+    const mlp = stations.findIndex((one) => OF_MLP.test(one.name));
+    const parallel = mlp > 0 && stations.slice(0, mlp).some((one) => /attn_out$/.test(one.name));
+    const parts = parallel ? [stations.slice(0, mlp), stations.slice(mlp)] : [stations];
+    return parts.filter((part) => part.length).map(stepsOf);
+}
+
+// Stations that are made at once are one step.
+function stepsOf(stations) {
+    const steps = [];
+    const kindOf = (one) => BESIDE.findIndex((kind) => kind.test(one.name));
+    for (const one of stations) {
+        const last = steps.at(-1);
+        if (last && kindOf(one) >= 0 && kindOf(one) === kindOf(last[0])) last.push(one);
+        else steps.push([one]);
+    }
+    return steps;
+}

@@ -1,0 +1,207 @@
+// The way of a text through the model: a diagram whose stations open the tensors that stand there.
+
+const THUMBNAIL = 46;
+
+// All heads of a tensor beside and below each other.
+function mosaic(tensor, size) {
+    const [canvas, context] = sharpCanvas(size, size);
+    const heads = tensor.shape[0];
+    const across = Math.ceil(Math.sqrt(heads));
+    const side = size / across;
+    context.fillStyle = variable('--nothing');
+    context.fillRect(0, 0, size, size);
+    for (let head = 0; head < heads; head++) {
+        const cells = levelsOf(tensor, head, Math.ceil(2 * side), Math.ceil(2 * side));
+        const [x, y] = [(head % across) * side, Math.floor(head / across) * side];
+        const gap = heads > 1 ? 1 : 0;
+        const box = { x, y, width: side - gap, height: side - gap };
+        paintCells(context, cells, rampOf(tensor), box);
+    }
+    return canvas;
+}
+
+// "4 heads of 7 × 24 numbers".
+function sizeWords(tensor) {
+    const [heads, rows, columns] = tensor.shape;
+    const size = `${rows} × ${columns} numbers`;
+    return tensor.heads && heads > 1 ? `${heads} heads of ${size}` : size;
+}
+
+class WalkView {
+    constructor(parent, sentence, room) {
+        this.sentence = sentence;
+        this.room = room;
+        this.stations = [];
+        this.row = element('div', '', 'walk');
+        this.diagram = element('div', '', 'diagram');
+        this.panel = element('section', '', 'station');
+        this.diagram.setAttribute('role', 'group');
+        this.panel.setAttribute('aria-label', 'The tensor of the station');
+        this.panel.setAttribute('aria-live', 'polite');
+        this.row.append(this.diagram, this.panel);
+        parent.append(this.row);
+        for (const part of partsOf(sentence)) this.drawPart(part);
+        const there = this.stations.filter((one) => one.tensor).length;
+        this.diagram.setAttribute(
+            'aria-label',
+            `${this.stations.length} stations, ${there} with their tensors; arrow keys go on`,
+        );
+        this.diagram.addEventListener('keydown', (event) => this.key(event));
+        const first = this.stations.find((one) => one.tensor);
+        const chosen = this.stations[state.station];
+        this.open(chosen ? state.station : first ? first.number : 0, false);
+    }
+
+    drawPart(part) {
+        if (part.title) this.diagram.append(element('h3', part.title));
+        for (const block of part.blocks) {
+            const section = element('section', '', block.title ? 'block' : 'ends');
+            if (block.title) section.append(element('h4', block.title));
+            for (const row of rowsOf(block)) this.drawRow(section, row);
+            this.diagram.append(section);
+        }
+    }
+
+    // On the left the stream; on the right what is read from it, and added to it.
+    drawRow(section, row) {
+        for (const branch of row.branches) {
+            const chain = element('div', '', 'branch');
+            branch.forEach((step, at) => {
+                if (at) chain.append(this.arrow('→'));
+                const group = element('span', '', 'step');
+                group.append(...step.map((one) => this.button(one)));
+                chain.append(group);
+            });
+            if (row.stream) chain.append(this.arrow('+'));
+            section.append(chain);
+        }
+        if (!row.stream) return;
+        const lane = element('div', '', 'lane');
+        lane.append(this.button(row.stream));
+        section.append(lane);
+    }
+
+    arrow(text) {
+        const arrow = element('span', text, 'arrow');
+        arrow.setAttribute('aria-hidden', 'true');
+        return arrow;
+    }
+
+    button(station) {
+        const { name, layer, tensor } = station;
+        const button = element('button', '', tensor ? 'node' : 'node missing');
+        const place = layer === null ? '' : `layer ${layer} · `;
+        const words = tensor ? sizeWords(tensor) : 'not in this page';
+        button.setAttribute('aria-label', `${place}${name}: ${words}`);
+        button.title = look.about[name] || name;
+        button.dataset.station = station.number;
+        if (tensor) button.append(mosaic(tensor, THUMBNAIL));
+        button.append(element('span', name.replace(/^enc\./, '')));
+        button.addEventListener('click', () => this.open(station.number));
+        this.stations[station.number] = { ...station, button };
+        return button;
+    }
+
+    key(event) {
+        const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1 };
+        if (!(event.key in steps)) return;
+        event.preventDefault();
+        event.stopPropagation();
+        this.step(steps[event.key]);
+        this.stations[state.station].button.focus();
+    }
+
+    step(by) {
+        const to = Math.min(Math.max(state.station + by, 0), this.stations.length - 1);
+        this.open(to);
+    }
+
+    open(number, remember = true) {
+        state.station = number;
+        for (const one of this.stations)
+            one.button.setAttribute('aria-pressed', String(one.number === number));
+        this.drawPanel(this.stations[number]);
+        this.placePanel(this.stations[number].button);
+        if (remember) rememberState();
+    }
+
+    // Beside the diagram; where there is no room for that, below the station.
+    placePanel(button) {
+        if (getComputedStyle(this.row).gridTemplateColumns.includes(' ')) return;
+        button.closest('.branch, .lane').after(this.panel);
+    }
+
+    drawPanel(station) {
+        const { name, layer, tensor } = station;
+        const hadFocus = document.activeElement?.id;
+        const place = layer === null ? '' : ` · layer ${layer}`;
+        this.panel.replaceChildren(element('h2', `${name}${place}`));
+        this.panel.append(element('p', look.about[name] || ''));
+        this.drawSteps(station);
+        if (tensor) this.drawTensor(station);
+        else this.drawMissing(name);
+        if (/^walk-/.test(hadFocus)) byId(hadFocus)?.focus();
+    }
+
+    drawSteps(station) {
+        const line = element('p', '', 'steps');
+        for (const [id, text, by] of [
+            ['walk-before', '← Before', -1],
+            ['walk-after', 'After →', 1],
+        ]) {
+            const button = element('button', text);
+            button.id = id;
+            button.title = by < 0 ? 'The station before (,)' : 'The station after (.)';
+            button.disabled = !this.stations[station.number + by];
+            button.addEventListener('click', () => this.step(by));
+            line.append(button);
+        }
+        const words = `station ${station.number + 1} of ${this.stations.length}`;
+        line.append(
+            element('span', station.tensor ? `${words} · ${sizeWords(station.tensor)}` : words),
+        );
+        this.panel.append(line);
+    }
+
+    drawTensor({ name, tensor }) {
+        const head = Math.min(state.head === 'mean' ? 0 : state.head, tensor.shape[0] - 1);
+        const line = element('p', '', 'choices');
+        if (tensor.heads && tensor.shape[0] > 1) {
+            const label = element('label', 'Head ');
+            const select = element('select');
+            select.id = 'walk-head';
+            fill(select, [...tensor.heads.entries()], head);
+            select.addEventListener('change', () => {
+                state.head = Number(select.value);
+                this.drawPanel(this.stations[state.station]);
+                rememberState();
+            });
+            label.append(select);
+            line.append(label);
+        }
+        const large = element('button', 'Large');
+        large.title = 'As a matrix, with all that explains it';
+        large.addEventListener('click', () => {
+            const at = this.sentence.of(name).indexOf(tensor);
+            set({ view: 'matrix', wanted: name, layer: at, head });
+        });
+        line.append(large);
+        this.panel.append(line);
+        const words = `rows: ${tensor.rows}, columns: ${tensor.columns}`;
+        this.panel.append(element('p', words, 'caption'));
+        const holder = { kept: null };
+        new MatrixView(this.panel, tensor, head, this.panel.clientWidth || this.room, { holder });
+    }
+
+    drawMissing(name) {
+        const shown = [...new Set([...this.sentence.kinds, name])].join(',');
+        const words = ['--show', shown, '-o', 'page.html'];
+        this.panel.append(
+            element('p', 'This page does not hold it. The line that puts it in, or all:'),
+            commandLine(commandOf(this.sentence, 'page', words)),
+            commandLine(commandOf(this.sentence, 'page', ['--show', 'all', '-o', 'page.html'])),
+        );
+    }
+}
+
+let walkView = null;
