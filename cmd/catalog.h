@@ -112,9 +112,26 @@ struct lesson_row {
     const char *before;  /* what the step does */
     const char *command; /* attn-cli …; words in double quotes stay together */
     const char *look;    /* where to look */
+
+    /* What the page of a lesson has besides: see struct page_lesson. */
+    const char *marks, *question, *answer;
+    const char *show; /* tensors, of a command that is not `run`; NULL: those of the command */
 };
 
 extern const struct lesson_row lesson_rows[];
 extern const size_t lesson_count;
+
+/* The last step of a page: the way of a text through any model. */
+extern const struct lesson_row lesson_walk;
+
+enum { LESSON_WORDS_MAX = 32 };
+
+/* The words of a step's command line, with NULL after the last; quotes keep blanks together and go.
+ */
+int lesson_words(char *words[LESSON_WORDS_MAX + 2], size_t *count, const char *line,
+                 struct arena *arena, struct err *err);
+
+/* Some steps as one page for browsers, and after all of them the walk (lesson_page.c). */
+int lesson_page(const struct options *options, size_t first, size_t end, struct err *err);
 
 #endif

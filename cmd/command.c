@@ -133,6 +133,7 @@ const struct command command_rows[] = {
      "attn-cli lesson\n"
      "attn-cli lesson 2\n"
      "attn-cli lesson all\n"
+     "attn-cli lesson -o lesson.html\n"
      "attn-cli lesson --list\n",
      lesson_command},
     {"help", FOR_HELP, "show the commands, or all about one: attn-cli help run", "[COMMAND]",

@@ -14,7 +14,6 @@
 #include "output.h"
 
 enum {
-    WORDS_MAX = 32, /* of a command line */
     WIDTH_BYTES = 24,
     TITLE_COLUMN = 5,
 };
@@ -26,23 +25,32 @@ struct tour {
     struct arena arena;
 };
 
-/* Run the step's line as if it had been typed, on a page of the tour's width. */
-static int run_line(struct tour *tour, const char *line, struct err *err)
+int lesson_words(char *words[LESSON_WORDS_MAX + 2], size_t *count, const char *line,
+                 struct arena *arena, struct err *err)
 {
-    char width[WIDTH_BYTES];
-    char *words[WORDS_MAX + 2] = {NULL};
-    size_t count = 0;
+    *count = 0;
     while (*line) {
-        assert(count < WORDS_MAX);  /* the table is ours */
-        bool quoted = *line == '"'; /* quotes keep blanks together and go */
+        assert(*count < LESSON_WORDS_MAX); /* the table is ours */
+        bool quoted = *line == '"';
         line += quoted;
         size_t size = strcspn(line, quoted ? "\"" : " ");
-        words[count] = arena_text(&tour->arena, line, size, err);
-        if (!words[count++])
+        words[*count] = arena_text(arena, line, size, err);
+        if (!words[(*count)++])
             return -1;
         line += size + quoted;
         line += strspn(line, " ");
     }
+    return 0;
+}
+
+/* Run the step's line as if it had been typed, on a page of the tour's width. */
+static int run_line(struct tour *tour, const char *line, struct err *err)
+{
+    char width[WIDTH_BYTES];
+    char *words[LESSON_WORDS_MAX + 2] = {NULL};
+    size_t count = 0;
+    if (lesson_words(words, &count, line, &tour->arena, err))
+        return -1;
     snprintf(width, sizeof width, "--width=%zu", tour->columns);
     if (tour->options->looks.width)
         words[count] = width;
@@ -107,13 +115,41 @@ static int write_list(const struct tour *tour, struct err *err)
     return stream_commit(&out, err);
 }
 
-/* The step that is named, or all; the first where none is, of a list all. */
-static int choose_steps(struct tour *tour, struct err *err)
+enum form { FORM_TEXT, FORM_HTML };
+
+/* For a terminal, or as a page, which alone takes a model and a text. */
+static int choose_form(enum form *form, const struct options *options, struct err *err)
+{
+    static const struct row {
+        const char *name, *ending;
+    } rows[] = {[FORM_TEXT] = {"text", ".txt"}, [FORM_HTML] = {"html", ".html"}};
+    const struct format_table table = FORMAT_TABLE_OF_TEXT(rows, sizeof rows / sizeof *rows);
+    const struct row *row = format_choose(&table, &options->output, err);
+    if (!row)
+        return -1;
+    *form = (enum form)(row - rows);
+    if (*form == FORM_HTML)
+        return options->learn.list
+                   ? err_usage(err, "--list: expected it without a page, found --format html")
+                   : 0;
+    if (!output_is_standard(options->output.path))
+        return err_usage(err, "--output: expected a page, as lesson.html, found '%s'",
+                         options->output.path);
+    if (options->model.name || options->input.sentences.count)
+        return err_usage(err,
+                         "--%s: expected a page beside it, -o lesson.html, which ends with a walk "
+                         "through a model; found text",
+                         options->model.name ? "model" : "sentence");
+    return 0;
+}
+
+/* The step that is named, or all; the first where none is, of a list or a page all. */
+static int choose_steps(struct tour *tour, enum form form, struct err *err)
 {
     const struct texts *operands = &tour->options->input.operands;
-    const char *name = operands->count             ? operands->items[0]
-                       : tour->options->learn.list ? "all"
-                                                   : "1";
+    const char *name = operands->count                                  ? operands->items[0]
+                       : tour->options->learn.list || form == FORM_HTML ? "all"
+                                                                        : "1";
     long long step = 0;
     if (operands->count > 1)
         return err_usage(err, "expected one step, found '%s' as well", operands->items[1]);
@@ -132,8 +168,11 @@ static int choose_steps(struct tour *tour, struct err *err)
 int lesson_command(const struct options *options, struct err *err)
 {
     struct tour tour = {.options = options};
-    if (choose_steps(&tour, err))
+    enum form form = FORM_TEXT;
+    if (choose_form(&form, options, err) || choose_steps(&tour, form, err))
         return -1;
+    if (form == FORM_HTML)
+        return lesson_page(options, tour.first, tour.end, err);
     pager_begin();
     tour.columns = page_columns(&options->looks);
     int failed = options->learn.list ? write_list(&tour, err) : 0;

@@ -18,8 +18,9 @@ struct job {
     struct output output;
     struct place place;
     struct page_source source;
-    struct arena kept; /* what is not a model's own */
-    struct arena one;  /* one text's: memory does not grow with their number */
+    const struct page_lesson *lesson; /* NULL: it is none */
+    struct arena kept;                /* what is not a model's own */
+    struct arena one;                 /* one text's: memory does not grow with their number */
 };
 
 /* A name that says something else would be believed. */
@@ -137,6 +138,7 @@ static int find_facts(struct job *job, struct page_facts *facts, const struct te
                       struct err *err)
 {
     *facts = (struct page_facts){.config = &job->session.viewer.model.config,
+                                 .lesson = job->lesson,
                                  .sentence = &pair->sentence,
                                  .source = &pair->source};
     return page_words_find(facts, job->options, &job->one, err) ||
@@ -192,6 +194,29 @@ static int look(void *context, struct err *err)
     struct job *job = context;
     return progress_over_texts(job->session.inputs.count, job->options->output.path, look_at, job,
                                err);
+}
+
+int page_add_lesson(struct output *output, struct place *place, const struct options *options,
+                    const struct page_lesson *lesson, struct err *err)
+{
+    struct job job = {.options = options,
+                      .session.options = options,
+                      .output = *output,
+                      .place = *place,
+                      .lesson = lesson};
+    struct session *session = &job.session;
+    struct text_pair pair;
+    job.source =
+        (struct page_source){.options = options, .viewer = &session->viewer, .texts = place->count};
+    int failed = session_read_options(session, err) ||
+                 inputs_open(&session->inputs, &options->input, INPUTS_ONE, err) ||
+                 open_model(&job, err) || session_read(session, &pair, 0, &job.one, err) ||
+                 look_once(&job, &pair, 0, NULL, err);
+    *output = job.output;
+    place->index = job.place.index;
+    session_release(session);
+    arena_release(&job.one);
+    return failed ? -1 : 0;
 }
 
 int page_command(const struct options *options, struct err *err)

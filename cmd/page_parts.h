@@ -12,6 +12,7 @@
 #include "draw/page_facts.h"
 #include "lens/viewer.h"
 #include "options.h"
+#include "output.h"
 
 enum { PAGE_NEXT_BEST = 50 }; /* likeliest tokens at each place, unless told */
 
@@ -24,6 +25,10 @@ struct page_source {
     bool *explains; /* [layers, heads] that were named … */
     bool usual;     /* … or all, if that is not too much */
 };
+
+/* Put the text of other options, a step of the tour, into a page that is being written (page.c). */
+int page_add_lesson(struct output *output, struct place *place, const struct options *options,
+                    const struct page_lesson *lesson, struct err *err);
 
 /* --explain for the open model: 0.1,1.3 (LAYER.HEAD), all or none. */
 int page_explained_read(struct page_source *source, struct arena *arena, struct err *err);

@@ -1,12 +1,29 @@
 // Pages for everybody: axe-core finds nothing serious, at three widths, light and dark, and nothing
 // is wider than a phone.
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import process from 'node:process';
-import { LIFE, counts, plot, same, test, withPage, writePage, yes } from './harness.mjs';
+import {
+    LIFE,
+    attn,
+    counts,
+    plot,
+    same,
+    scratch,
+    test,
+    withPage,
+    writePage,
+    yes,
+} from './harness.mjs';
 
 const TABS = ['matrix', 'lines', 'model', 'text', 'space', 'bars', 'table', 'next', 'compare'];
-const path = writePage('-s', LIFE, '-s', 'Life is Life', '--show', 'weights,context');
+TABS.push('lens', 'walk');
+const path = writePage('-s', LIFE, '-s', 'Life is Life', '--show', 'weights,context', '--lens');
+const lesson = join(scratch, 'access.html');
+execFileSync(attn, ['lesson', '-o', lesson]);
+const STEPS = [0, 5, 11]; // a matrix, several, the walk
 let axe = '';
 try {
     axe = readFileSync(createRequire(`${process.env.MODULES}/`).resolve('axe-core'), 'utf8');
@@ -52,6 +69,58 @@ for (const [width, colorScheme] of axe
             { viewport: { width, height: 850 }, colorScheme, bypassCSP: true },
         ));
 
+for (const [width, colorScheme] of axe
+    ? [
+          [390, 'dark'],
+          [768, 'light'],
+          [1440, 'dark'],
+      ]
+    : [])
+    await test(`axe-core finds nothing serious in a lesson: ${width} pixels, ${colorScheme}`, () =>
+        withPage(
+            lesson,
+            async (page) => {
+                for (const step of STEPS) {
+                    await page.selectOption('#sentence', String(step));
+                    await page.locator('.question summary').click();
+                    same([], await serious(page), `step ${step + 1}`);
+                }
+                await page.locator('.node').nth(3).click();
+                same([], await serious(page), 'a station');
+            },
+            { viewport: { width, height: 850 }, colorScheme, bypassCSP: true },
+        ));
+
+async function fitsWindow(page, what) {
+    const wider = await page.evaluate(
+        () => document.documentElement.scrollWidth - window.innerWidth,
+    );
+    yes(wider <= 0, `${what} is ${wider} pixels too wide`);
+}
+
+await test('a lesson on a phone scrolls nowhere but within, and a tap opens its stations', () =>
+    withPage(
+        lesson,
+        async (page) => {
+            for (const step of [...Array(12).keys()]) {
+                await page.selectOption('#sentence', String(step));
+                await fitsWindow(page, `step ${step + 1}`);
+            }
+            await page.locator('.node', { hasText: 'mlp_act' }).last().tap();
+            yes((await page.locator('.station h2').innerText()).startsWith('mlp_act'), 'no panel');
+            const [node, panel] = [
+                await page.locator('.node[aria-pressed="true"]').boundingBox(),
+                await page.locator('.station').boundingBox(),
+            ];
+            const below = panel.y - node.y;
+            yes(below > 0 && below < 200, `the panel is ${below} pixels below the station`);
+            await fitsWindow(page, 'a station');
+            await page.locator('.question summary').tap();
+            yes(await page.isVisible('.question p'), 'a tap opens no answer');
+        },
+        { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+    ));
+
 await test('every view of a phone scrolls nowhere but within', () =>
     withPage(
         path,
@@ -60,10 +129,7 @@ await test('every view of a phone scrolls nowhere but within', () =>
                 await page.click(`#view-${tab}`);
                 if (tab === 'matrix') await plot(page).tap({ position: { x: 120, y: 150 } });
                 yes(tab !== 'matrix' || (await page.isVisible('#why')), 'a tap explains nothing');
-                const wider = await page.evaluate(
-                    () => document.documentElement.scrollWidth - window.innerWidth,
-                );
-                yes(wider <= 0, `${tab} is ${wider} pixels too wide`);
+                await fitsWindow(page, tab);
             }
         },
         { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },

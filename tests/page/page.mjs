@@ -839,6 +839,8 @@ try {
 
 await import('./why.mjs');
 await import('./next.mjs');
+await import('./lens.mjs');
+await import('./lesson.mjs');
 await import('./live.mjs');
 await import('./save.mjs');
 await import('./compare.mjs');

@@ -1,0 +1,202 @@
+// A lesson as a page: its texts are the command line's, its cells and numbers those of its models,
+// and the walk goes through every station of a pass.
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import process from 'node:process';
+import {
+    LIFE,
+    attn,
+    json,
+    readout,
+    run,
+    same,
+    scratch,
+    test,
+    withPage,
+    writePage,
+    yes,
+} from './harness.mjs';
+
+const said = (...args) => execFileSync(attn, ['lesson', ...args, '--width', '1000']).toString();
+const path = join(scratch, 'lesson.html');
+execFileSync(attn, ['lesson', '-o', path]);
+const lines = [...said('--list').matchAll(/\n {4}(attn-cli .*)/g)].map((found) => found[1]);
+
+// Numbers with decimals that stand in a text.
+const decimals = (text) => text.match(/-?\d+\.\d+/g) || [];
+
+// What JSON has of a step's tensors, as the page names them.
+function tensorsOf(line) {
+    const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map((found) => found[1] ?? found[2]);
+    const at = words.indexOf('--token');
+    if (at >= 0) words.splice(at, 2);
+    if (words[1] === 'explain') words.push('--show', 'all');
+    return json(...words.slice(2)).tensors;
+}
+
+// An ordinary name and numbers of "weights · layer 0 · head 1".
+function numbersOf(tensors, name) {
+    const [tensor, layer, head] = name.split(' · ');
+    const key = layer ? `h.${layer.split(' ')[1]}.${tensor}` : tensor;
+    const found = tensors[key];
+    if (!head) return found;
+    return found[found.length > 1 ? Number(head.split(' ')[1]) : 0];
+}
+
+await test('every step says what the command line says', () =>
+    withPage(path, async (page) => {
+        same(12, await page.locator('#sentence option').count());
+        for (let step = 1; step <= lines.length; step++) {
+            await page.selectOption('#sentence', String(step - 1));
+            const text = said(String(step));
+            const parts = await page.$$eval('.lesson > p', (all) => all.map((p) => p.innerText));
+            same(lines[step - 1], await page.locator('.lesson code').innerText());
+            for (const part of parts.filter((one) => !one.includes('attn-cli ')))
+                yes(text.replace(/\s+/g, ' ').includes(part.replace(/\s+/g, ' ')), part);
+        }
+    }));
+
+await test('the cells that stand out have the numbers of the models', () =>
+    withPage(path, async (page) => {
+        for (let step = 0; step < lines.length; step++) {
+            await page.selectOption('#sentence', String(step));
+            const tensors = tensorsOf(lines[step]);
+            const names = await page.$$eval('.lesson h3', (all) => all.map((h) => h.textContent));
+            yes(names.length > 0, `step ${step + 1} has no matrix`);
+            const cells = await page.$$eval('.marked button', (all) =>
+                all.map((one) => one.textContent),
+            );
+            yes(cells.length > 0, `step ${step + 1} marks nothing`);
+            for (const cell of cells) {
+                const value = cell.split(' ').at(-1);
+                const name = names.find((one) => cell.startsWith(`${one} · `));
+                const row = numbersOf(tensors, name).find((numbers) =>
+                    numbers.some((number) => String(number) === value),
+                );
+                yes(row, `step ${step + 1}: ${cell} is none of ${name}`);
+            }
+        }
+    }));
+
+await test('a cell that stands out opens in its matrix', () =>
+    withPage(path, async (page) => {
+        await page.selectOption('#sentence', '5'); // heads side by side
+        await page.locator('.marked button').nth(1).click();
+        const value = tensorsOf(lines[5])['h.0.weights'][1][5][5];
+        yes((await readout(page)).startsWith(`${value} query 5 “first”`), await readout(page));
+        await page.keyboard.press('l');
+        yes(await page.isVisible('.lesson'), 'l is no way back');
+    }));
+
+await test('every step has a question, and its answer is made of its numbers', () =>
+    withPage(path, async (page) => {
+        for (let step = 0; step <= lines.length; step++) {
+            await page.selectOption('#sentence', String(step));
+            const question = page.locator('.question');
+            yes((await question.locator('summary').innerText()).endsWith('?'), `step ${step + 1}`);
+            yes(!(await question.locator('p').isVisible()), 'the answer is there at once');
+            await question.locator('summary').focus();
+            await page.keyboard.press('Enter');
+            yes(await question.locator('p').isVisible(), 'Enter opens no answer');
+            if (step === lines.length) continue;
+            const output = said(String(step + 1));
+            for (const number of decimals(await question.innerText()))
+                yes(output.includes(number), `step ${step + 1}: there is no ${number}`);
+        }
+    }));
+
+await test('steps follow each other by buttons and keys', () =>
+    withPage(path, async (page) => {
+        await page.click('#lesson-after');
+        await page.keyboard.press(']');
+        yes((await page.locator('.lesson h2').innerText()).startsWith('3'), 'it is not the third');
+        await page.keyboard.press('[');
+        await page.click('#lesson-before');
+        same(0, await page.locator('#lesson-before').count());
+    }));
+
+// Every station, by name and layer, and what its panel shows of it.
+async function walk(page) {
+    const found = [];
+    const count = await page.locator('.node').count();
+    await page.locator('.node').first().click();
+    for (let i = 0; i < count; i++) {
+        found.push(await page.locator('.station h2').innerText());
+        if (i + 1 < count) await page.keyboard.press('ArrowRight');
+    }
+    return found;
+}
+
+await test('the walk goes through all that a pass announces, in its order', () =>
+    withPage(path, async (page) => {
+        await page.selectOption('#sentence', '11');
+        const { tensors } = json('-s', LIFE, '--show', 'all');
+        const expected = Object.keys(tensors).map((name) =>
+            name.replace(/^h\.(\d+)\.(.*)$/, '$2 · layer $1'),
+        );
+        same(expected, await walk(page));
+        same(0, await page.locator('.node.missing').count());
+        await page.locator('.node', { hasText: 'attn_out' }).last().click();
+        await page.locator('.station canvas').first().focus();
+        for (const key of ['ArrowRight', 'ArrowDown', 'ArrowRight']) await page.keyboard.press(key);
+        const value = tensors['h.1.attn_out'][1][1];
+        yes((await readout(page)).startsWith(`${value} `), await readout(page));
+        await page.keyboard.press('.');
+        same('resid_mid · layer 1', await page.locator('.station h2').innerText());
+        const hash = await page.evaluate(() => location.hash);
+        yes(hash.includes('station='), hash);
+    }));
+
+for (const model of ['llama', 'gpt_neox', 'olmo2', 'bloom', 'gemma2'])
+    await test(`the walk goes through another family: ${model}`, async () => {
+        const folder = join(process.env.ROOT, 'tests/golden-families', model);
+        const words = ['-m', folder, '--ids', '1,2,3'];
+        await withPage(writePage(...words, '--show', 'all'), async (page) => {
+            await page.keyboard.press('p');
+            const expected = Object.keys(
+                JSON.parse(run(...words, '--show', 'all', '--format', 'json')).tensors,
+            );
+            same(
+                expected.map((name) => name.replace(/^h\.(\d+)\.(.*)$/, '$2 · layer $1')).sort(),
+                (await walk(page)).sort(),
+            );
+            same(0, await page.locator('.node.missing').count());
+        });
+    });
+
+await test('an encoder and its decoder are two parts of a walk', () =>
+    withPage(
+        writePage('-m', 'translate', '-s', 'the cat', '--source', 'the cat', '--show', 'all'),
+        async (page) => {
+            await page.keyboard.press('p');
+            same(
+                ['The source', 'The text'],
+                await page.$$eval('.diagram h3', (all) => all.map((h) => h.textContent)),
+            );
+            same(0, await page.locator('.node.missing').count());
+        },
+    ));
+
+await test('what a page does not hold is a station that says how to get it', () =>
+    withPage(writePage('-s', LIFE), async (page) => {
+        await page.click('#view-walk');
+        same(3, await page.locator('.node:not(.missing)').count());
+        await page.locator('.node', { hasText: /^q$/ }).first().click();
+        const line = await page.locator('.station code').first().innerText();
+        const there = join(scratch, 'page.html');
+        execFileSync('sh', ['-c', line.replace('attn-cli', attn)], { cwd: scratch });
+        await withPage(there, async (other) => {
+            await other.click('#view-walk');
+            yes(await other.locator('.node:not(.missing)', { hasText: /^q$/ }).count(), line);
+        });
+    }));
+
+await test('the walk of a lesson is through any model and text', async () => {
+    const other = join(scratch, 'other.html');
+    execFileSync(attn, ['lesson', '-m', 'life-4-heads', '-s', 'Life is short', '-o', other]);
+    await withPage(other, async (page) => {
+        await page.selectOption('#sentence', '11');
+        same('Life is short', await page.locator('#origin').innerText());
+        yes((await walk(page)).includes('attn_out · layer 0'), 'no attention');
+    });
+});
