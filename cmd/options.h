@@ -194,7 +194,7 @@ struct options {
         const char *answer, *position, *by;
     } attribute; /* the first two of patch, too */
     struct {     /* what a page holds besides tensors */
-        const char *explain;
+        const char *explain, *scores;
         bool live;
         long long top_k;
         bool lens, unedited;

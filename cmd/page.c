@@ -129,6 +129,8 @@ static int find_live(const struct job *job, struct page_facts *facts, struct err
     if (!facts->sentence->text || facts->source->count)
         return err_usage(err, "--live: expected a model that reads one text, found %s",
                          facts->source->count ? "a source" : "ids");
+    if (facts->scores)
+        return err_usage(err, "--live: expected no --scores: what is typed has none");
     facts->live = &job->session.viewer.model.folder;
     return 0;
 }
@@ -142,6 +144,7 @@ static int find_facts(struct job *job, struct page_facts *facts, const struct te
                                  .sentence = &pair->sentence,
                                  .source = &pair->source};
     return page_words_find(facts, job->options, &job->one, err) ||
+                   page_scores_find(facts, &job->source, &job->one, err) ||
                    page_explained_find(facts, &job->source, pair, &job->one, err) ||
                    page_next_find(facts, &job->source, pair, &job->one, err) ||
                    find_live(job, facts, err)

@@ -62,6 +62,7 @@ if ! (
     printf 'Anna is old\nBen sees Anna\n' >plain.txt
     printf 'clean,corrupt\nAnna,old\nAnna is,old is\n' >clean.csv
     printf 'Anna,old\nold,is\n' >pairs.csv
+    printf 'layer,head,induction,induction.null\n0,0,0.5,0.1\n' >heads.csv
     printf '{"text": "Anna is old", "needle": "Anna", "query": " is"}\n' >needles.jsonl
     printf '1\tAnna\t_\t_\t_\t_\t2\tobj\t_\t_\n2\tis\t_\t_\t_\t_\t0\troot\t_\t_\n' >gold.conllu
     printf '{"id": "%s", "sentence": "Life is", "%s": %s}\n' a head '[0]' b side '"q"' >two.jsonl
@@ -263,6 +264,7 @@ try compare -m "$in/school" -m "$in/school" -s 'Anna is old' --format csv
 for format in text csv json svg html; do
     try lens -m "$in/school" 'Anna is old' --target Anna --show best,kl --format $format -o here
 done
+try page -m "$in/school" 'Anna is old' --scores "$in/heads.csv" -o here.html
 try page -m "$in/scho*" -m "$in/school" 'Anna is old' -o here.html
 for by in part source neuron; do
     try attribute -m "$in/school" -s 'Anna is' --by $by --answer 'old:is' --format json -o here
@@ -277,6 +279,8 @@ try batch "$in/clean.csv" -m "$in/school" --do patch --ablate 0.0 --sweep over=h
 try patch -m "$ROOT/tests/golden-families/opt" --ids --clean 1,2 --corrupt 3,2 \
     --over paths --to 1.0.k
 try lesson 2
+try lesson 3 -o here.html
+try lesson -m "$in/school" -s 'Anna is old' -o here.html
 try help
 try help run
 try help --man run

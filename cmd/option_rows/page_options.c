@@ -8,6 +8,9 @@ static const struct option_row page_rows[] = {
     INTEGER("top-k", 0, "K", page.top_k, FOR_PAGE, 0, 1000,
             "the K likeliest tokens after each one (default: 50; 0: none)"),
     FLAG("lens", 0, page.lens, FOR_PAGE, "what every layer would say comes next, too"),
+    STRING("scores", 0, "FILE", page.scores, FOR_PAGE,
+           "what every head does, as 'attn-cli heads --format csv' has written it: names on "
+           "thumbnails, which are sorted by any score"),
     FLAG("live", 0, page.live, FOR_PAGE,
          "the page holds the model, and runs it: on a text that is typed into it, with heads "
          "switched off, at a temperature"),

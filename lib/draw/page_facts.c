@@ -131,6 +131,32 @@ uint64_t page_explained_sites(const struct config *config)
     return all;
 }
 
+static void put_scores(struct json_writer *json, const struct page_scores *scores)
+{
+    json_put_open(json, "\nscores", '{');
+    json_put_open(json, "names", '[');
+    for (size_t i = 0; i < scores->name_count; i++)
+        json_put_text(json, NULL, scores->names[i]);
+    json_put_close(json, ']');
+    json_put_open(json, "heads", '[');
+    for (size_t i = 0; i < scores->count; i++) {
+        const struct page_head *head = &scores->heads[i];
+        json_put_open(json, "\n", '{');
+        json_put_integer(json, "layer", (long long)head->layer);
+        json_put_integer(json, "head", (long long)head->head);
+        json_put_text(json, "name", head->name);
+        json_put_open(json, "values", '[');
+        json->compact = true;
+        for (size_t k = 0; k < scores->name_count; k++)
+            json_put_text(json, NULL, head->values[k]);
+        json->compact = false;
+        json_put_close(json, ']');
+        json_put_close(json, '}');
+    }
+    json_put_close(json, ']');
+    json_put_close(json, '}');
+}
+
 static void put_site(struct json_writer *json, const struct config *config, enum site site)
 {
     const struct site_row *row = &site_rows[site];
@@ -184,6 +210,8 @@ void page_facts_put(struct json_writer *json, const struct page_facts *facts)
     const size_t tokens[] = {facts->sentence->count, facts->source ? facts->source->count : 0};
     json_put_integers(json, "\ntokens", tokens, 2);
     put_sites(json, facts->config);
+    if (facts->scores)
+        put_scores(json, facts->scores);
     if (facts->lesson)
         put_lesson(json, facts->lesson);
     put_attention(json, facts->config);

@@ -31,6 +31,20 @@ struct page_next {
     size_t name_count;
 };
 
+/* What heads do, by scores that have names; values as they were written, "": there is none. */
+struct page_head {
+    size_t layer, head;
+    const char *name; /* what it clearly is: "induction"; "": nothing of that kind */
+    const char **values;
+};
+
+struct page_scores {
+    const char **names;
+    size_t name_count;
+    struct page_head *heads;
+    size_t count;
+};
+
 /* A step of the tour (cmd/lesson_table.c), of which the page's text is the example. */
 struct page_lesson {
     size_t number, count; /* the step, from 1, of how many of the tour */
@@ -57,6 +71,8 @@ struct page_facts {
     const char *const *command;
     size_t command_count, unedited_count; /* … and without edits, which come last */
     const char *run;                      /* "edited" or not, where a page has both; else NULL */
+
+    const struct page_scores *scores; /* NULL: there are none */
 
     const struct page_lesson *lesson; /* NULL: it is none; else its numbers are exact */
 

@@ -840,6 +840,7 @@ try {
 await import('./why.mjs');
 await import('./next.mjs');
 await import('./lens.mjs');
+await import('./scores.mjs');
 await import('./lesson.mjs');
 await import('./live.mjs');
 await import('./save.mjs');

@@ -25,6 +25,7 @@ const REMEMBERED = {
     temperature: (text) => Math.min(Math.max(Number(text) || 1, 0.05), 3),
     topK: (text) => Math.max(0, Number(text) || 0),
     topP: (text) => Math.min(Math.max(Number(text) || 1, 0.05), 1),
+    sortBy: String,
     station: (text) => (text === '' ? null : Math.max(0, Number(text) || 0)),
     opened: (text) => text === 'true',
 };

@@ -138,6 +138,7 @@ class Sentence {
         this.tensors = json.tensors.map((spec) => new Tensor(spec, this));
         this.explainedTensors = (json.explained || []).map((spec) => new Tensor(spec, this));
         this.next = json.next ? new NextTokens(json.next) : null;
+        this.scores = json.scores ? new HeadScores(json.scores) : null;
         this.kinds = [...new Set(this.tensors.map((tensor) => tensor.tensor))];
     }
 

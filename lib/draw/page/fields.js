@@ -206,7 +206,8 @@ function headButton(tensor, index, several, chosen) {
     button.className = several ? 'head chip' : 'head';
     button.setAttribute('role', several ? 'checkbox' : 'radio');
     button.setAttribute('aria-checked', String(chosen));
-    button.setAttribute('aria-label', tensor.headName(index));
+    const role = headRole(tensor, index);
+    button.setAttribute('aria-label', [tensor.headName(index), role].filter(Boolean).join(', '));
     button.dataset.head = index;
     if (several) {
         const swatch = document.createElement('span');
@@ -220,7 +221,10 @@ function headButton(tensor, index, several, chosen) {
         button.addEventListener('mouseleave', () => preview(null));
     }
     button.append(index === 'mean' ? 'mean' : String(tensor.heads[index]));
-    button.title = several ? 'Click: show or hide. Double click: this one alone, or all' : '';
+    if (role) button.append(element('span', role, 'role'));
+    button.title = several
+        ? 'Click: show or hide. Double click: this one alone, or all'
+        : [role, scoreWords(tensor, index)].filter(Boolean).join(' · ');
     button.addEventListener('click', () => chooseHead(index, several));
     if (several) button.addEventListener('dblclick', () => onlyHead(index));
     return button;

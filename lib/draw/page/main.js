@@ -28,6 +28,7 @@ const state = {
     axes: 'principal',
     kept: null,
     token: null,
+    sortBy: '', // a score of heads; '': layers
     station: null, // of the walk; null: the first with a tensor
     opened: false,
     turned: [0.7, 0.35],
@@ -150,6 +151,7 @@ function drawCaption(stage, tensor, head) {
     caption.className = 'caption';
     caption.textContent = `${name} · ${sides[0]}: ${tensor.rows}, ${sides[1]}: ${tensor.columns}`;
     stage.append(caption);
+    if (heads.length === 1) drawScores(stage, tensor, heads[0]);
 }
 
 // Where a matrix leaves room, the same head as lines: of the row that is pointed at, its own.

@@ -41,18 +41,47 @@ class ModelView {
         this.drawChoices(parent);
         this.grid = document.createElement('div');
         this.grid.className = 'grid';
-        this.grid.style.gridTemplateColumns = `max-content repeat(${heads}, max-content)`;
         this.grid.setAttribute('role', 'group');
-        this.grid.setAttribute('aria-label', 'Layers down, heads across');
         parent.append(this.grid);
+        if (this.sorted) {
+            this.grid.classList.add('sorted');
+            this.grid.setAttribute('aria-label', `Heads, by ${state.sortBy} from the highest on`);
+            this.drawSorted(size);
+            return;
+        }
+        this.grid.style.gridTemplateColumns = `max-content repeat(${heads}, max-content)`;
+        this.grid.setAttribute('aria-label', 'Layers down, heads across');
         this.drawNames(heads);
         this.drawRows(size, 0);
     }
 
+    // A score that there is, of heads that it knows.
+    get sorted() {
+        const { scores } = current();
+        const known = scores && this.tensors.some((tensor) => scores.of(tensor, 0));
+        return known && scores.names.includes(state.sortBy);
+    }
+
+    drawSorting(choices) {
+        const { scores } = current();
+        if (!scores || !this.tensors.some((tensor) => scores.of(tensor, 0))) return;
+        const label = element('label', 'Sorted by ');
+        const select = element('select');
+        select.id = 'sort-by';
+        fill(select, [['', 'layer'], ...scores.names.map((name) => [name, name])], state.sortBy);
+        select.addEventListener('change', () => set({ sortBy: select.value }));
+        label.append(select);
+        choices.append(label);
+    }
+
     drawChoices(parent) {
-        if (!isAttention(this.tensors[0])) return;
-        const choices = document.createElement('div');
-        choices.className = 'choices';
+        const choices = element('div', '', 'choices');
+        this.drawSorting(choices);
+        if (isAttention(this.tensors[0])) this.drawSmall(choices);
+        if (choices.childNodes.length) parent.append(choices);
+    }
+
+    drawSmall(choices) {
         for (const [value, name] of [
             [false, 'cells'],
             [true, 'lines'],
@@ -68,7 +97,39 @@ class ModelView {
             label.append(input, name);
             choices.append(label);
         }
-        parent.append(choices);
+    }
+
+    drawSorted(size) {
+        const { scores } = current();
+        for (const { row, index, known } of headsByScore(this.tensors, state.sortBy)) {
+            const button = this.button(row, index, size);
+            const place = `${this.tensors[row].layer}.${this.tensors[row].heads[index]}`;
+            const value = scores.text(known, state.sortBy) || 'no score';
+            button.append(element('span', `${place}  ${value}`, 'score'));
+            this.grid.append(button);
+        }
+    }
+
+    button(at, index, size) {
+        const tensor = this.tensors[at];
+        const button = document.createElement('button');
+        const role = headRole(tensor, index);
+        const name = [tensor.name(index), role, scoreWords(tensor, index)];
+        const words = name.filter(Boolean).join(' · ');
+        button.title = words;
+        button.setAttribute('aria-label', words);
+        button.dataset.row = at;
+        button.dataset.head = index;
+        button.append(thumbnail(tensor, index, size, state.smallLines && isAttention(tensor)));
+        if (role) {
+            const label = element('span', role, 'role');
+            label.style.maxWidth = `${Math.max(size, 60)}px`;
+            button.append(label);
+        }
+        button.addEventListener('click', () => this.choose(at, index));
+        button.addEventListener('mouseenter', () => read([words]));
+        this.mark(button);
+        return button;
     }
 
     drawNames(heads) {
@@ -83,23 +144,11 @@ class ModelView {
     drawRows(size, at) {
         if (at === this.tensors.length || !this.grid.isConnected) return;
         const tensor = this.tensors[at];
-        const lines = state.smallLines && isAttention(tensor);
         this.grid.append(
             axisName(tensor.layer === null ? '' : `${at ? '' : 'layer '}${tensor.layer}`),
         );
-        for (let index = 0; index < tensor.shape[0]; index++) {
-            const button = document.createElement('button');
-            const name = tensor.name(index);
-            button.title = name;
-            button.setAttribute('aria-label', name);
-            button.dataset.row = at;
-            button.dataset.head = index;
-            button.append(thumbnail(tensor, index, size, lines));
-            button.addEventListener('click', () => this.choose(at, index));
-            button.addEventListener('mouseenter', () => read([name]));
-            this.mark(button);
-            this.grid.append(button);
-        }
+        for (let index = 0; index < tensor.shape[0]; index++)
+            this.grid.append(this.button(at, index, size));
         const later = at % 4 === 3 && !state.printing;
         if (later) requestAnimationFrame(() => this.drawRows(size, at + 1));
         else this.drawRows(size, at + 1);
@@ -161,6 +210,7 @@ function drawDetail() {
     );
     heading.append(large);
     detail.append(heading);
+    drawScores(detail, tensor, state.head);
     const room = roomOf(detail) - 40;
     if (state.smallLines && isAttention(tensor)) new LinesView(detail, tensor, [state.head], room);
     else new MatrixView(detail, tensor, state.head, room);
