@@ -56,6 +56,62 @@ await test('an edited run stands beside the unedited one, and models beside each
     });
 });
 
+// Where the three parts stand, by the width of the window: how many beside each other.
+for (const [width, across] of [
+    [390, 1],
+    [768, 2],
+    [1440, 3],
+])
+    for (const [what, words, chosen] of [
+        ['texts', ['-s', LIFE, '-s', 'Life is long, eat dessert last'], { sentence: 1 }],
+        ['heads', ['-s', LIFE], { head: 2 }],
+        ['layers', ['-s', LIFE], { layer: 1, head: 0 }],
+        ['models', ['-m', 'life', '-m', 'life-causal', '-s', 'Life is short eat'], { sentence: 1 }],
+        ['runs', ['-s', LIFE, '--ablate', '0.1', '--unedited'], { sentence: 1, layer: 1 }],
+    ])
+        await test(`two ${what} are compared at ${width} pixels`, () =>
+            withPage(
+                writePage(...words),
+                async (page) => {
+                    await page.click('#view-compare');
+                    for (const [field, value] of Object.entries({ layer: 0, head: 0, ...chosen }))
+                        if (await page.locator(`#compare-${field}-1`).count())
+                            await page.selectOption(`#compare-${field}-1`, String(value));
+                    const boxes = await Promise.all(
+                        (await page.locator('.side').all()).map((one) => one.boundingBox()),
+                    );
+                    const first = boxes.filter((box) => Math.abs(box.y - boxes[0].y) < 1);
+                    same([3, across], [boxes.length, first.length]);
+                    const tops = await page.$$eval('.side .plot', (all) =>
+                        all.map((one) => Math.round(one.getBoundingClientRect().top)),
+                    );
+                    same(1, new Set(tops.slice(0, across)).size, 'matrices on one line');
+                    const wider = await page.evaluate(
+                        () => document.documentElement.scrollWidth - window.innerWidth,
+                    );
+                    yes(wider <= 0, `${wider} pixels too wide`);
+                    // what stands in the difference is that of what stands beside it
+                    const seen = [];
+                    for (const at of [0, 2, 4]) {
+                        await plot(page, at).focus();
+                        for (const key of ['ArrowRight', 'ArrowDown', 'ArrowDown'])
+                            await page.keyboard.press(key);
+                        seen.push(Number.parseFloat(await readout(page)));
+                    }
+                    same(less(seen[1], seen[0]), Math.fround(seen[2]));
+                    yes(seen[2] !== 0, 'there is no difference');
+                },
+                { viewport: { width, height: 850 } },
+            ));
+
+await test('a difference names the tokens of both texts', () =>
+    withPage(writePage('-s', LIFE, '-s', 'Life is long, eat dessert last'), async (page) => {
+        await page.click('#view-compare');
+        await cell(page, 6, 2);
+        const said = await readout(page);
+        yes(said.includes('“␣first / ␣last” → key 2 “␣short / ␣long”'), said);
+    }));
+
 await test('texts of other lengths have no difference, and the page says so', () =>
     withPage(writePage('-s', LIFE, '-s', 'Life is'), async (page) => {
         await page.click('#view-compare');

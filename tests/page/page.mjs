@@ -30,6 +30,7 @@ import {
     withPage,
     wordModel,
     write,
+    writePage,
     yes,
 } from './harness.mjs';
 
@@ -679,14 +680,23 @@ async function printed(page) {
 await test('paper holds all of a picture, dark on white', async () => {
     const words = LIFE.replace(',', '').split(' ');
     const long = Array.from({ length: 60 }, (_, i) => words[(i * 7 + i * i) % words.length]);
-    for (const path of [tinyPage, write('-m', 'life-4-heads', '-s', long.join(' '))])
+    const lesson = join(scratch, 'paper.html');
+    execFileSync(attn, ['lesson', '-o', lesson]);
+    const paths = [
+        tinyPage,
+        write('-m', 'life-4-heads', '-s', long.join(' ')),
+        writePage('-s', LIFE, '--lens', '--show', 'all'),
+        lesson,
+    ];
+    for (const path of paths)
         for (const colorScheme of ['light', 'dark'])
             await withPage(
                 path,
                 async (page) => {
-                    for (const name of VIEWS) {
-                        if (await page.isDisabled(`#view-${name}`)) continue;
-                        await page.click(`#view-${name}`);
+                    const all = '#views button:enabled';
+                    const names = await page.$$eval(all, (tabs) => tabs.map((one) => one.id));
+                    for (const name of names) {
+                        await page.click(`#${name}`);
                         const found = await printed(page);
                         yes(found.right <= 680, `${name} ends at ${found.right}`);
                         same(0, found.cut, `${name} is cut`);
@@ -701,6 +711,36 @@ await test('paper holds all of a picture, dark on white', async () => {
                 { colorScheme },
             );
 });
+
+await test('a lesson on paper has its answers', async () => {
+    const lesson = join(scratch, 'paper.html');
+    await withPage(lesson, async (page) => {
+        yes(!(await page.isVisible('.question p')), 'the answer is there at once');
+        await printed(page);
+        yes(await page.isVisible('.question p'), 'paper has no answer');
+    });
+});
+
+await test('who wants no motion has none', () =>
+    withPage(
+        writePage('-s', LIFE),
+        async (page) => {
+            const lasting = () =>
+                page.evaluate(
+                    () =>
+                        [...document.querySelectorAll('*')].filter((one) => {
+                            const style = getComputedStyle(one);
+                            const times = `${style.transitionDuration},${style.animationDuration}`;
+                            return times.split(',').some((time) => parseFloat(time) > 0);
+                        }).length,
+                );
+            await page.click('#view-walk');
+            same(0, await lasting());
+            await page.emulateMedia({ reducedMotion: 'no-preference' });
+            yes((await lasting()) > 0, 'nothing moves anyway');
+        },
+        { reducedMotion: 'reduce' },
+    ));
 
 // Chromium's own way to paper has traps that no look at the screen shows.
 async function darkPixels(page) {

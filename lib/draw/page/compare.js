@@ -1,9 +1,11 @@
 // Two heads beside each other with their difference: of any texts, models, runs, layers and heads
 // that the page holds.
 
+const SIDE_LEAST = 340; // points: narrower, sides stand below each other
+
 class CompareView {
     constructor(parent, room) {
-        this.room = room;
+        this.room = room / Math.min(3, Math.max(1, Math.floor((room + 20) / (SIDE_LEAST + 20))));
         const row = element('div', '', 'compare');
         parent.append(row);
         this.sides = [0, 1].map((side) => this.side(side));
@@ -51,7 +53,7 @@ class CompareView {
         const heads = [...Array(tensor.shape[0]).keys()].map((i) => [i, String(tensor.heads?.[i])]);
         if (heads.length > 1) this.choose(fields, at, 'Head', heads, side.head);
         parent.append(part);
-        new MatrixView(part, tensor, side.head, this.room / 3 - 20);
+        new MatrixView(part, tensor, side.head, this.room - 20);
     }
 
     // A less B, where their axes agree.
@@ -80,7 +82,7 @@ class CompareView {
                 'caption',
             ),
         );
-        new MatrixView(part, difference, 0, this.room / 3 - 20);
+        new MatrixView(part, difference, 0, this.room - 20);
     }
 }
 
@@ -93,6 +95,10 @@ function differenceOf(a, b) {
     // where both are minus infinity there is no difference
     const data = one.map((value, i) => (value === other[i] ? 0 : other[i] - value));
     difference.matrices = new Map([[0, data]]);
+    difference.label = (axis, at) => {
+        const names = [a, b].map((side) => side.tensor.label(axis, at));
+        return names[0] === names[1] ? names[0] : names.join(' / ');
+    };
     difference.own = true; // its colours are its own
     difference.measure = () => {
         let [most, sum, count, place] = [0, 0, 0, 0];

@@ -93,6 +93,7 @@ class LessonView {
     drawQuestion(page) {
         const details = element('details', '', 'question');
         details.append(element('summary', this.lesson.question), element('p', this.lesson.answer));
+        details.open = state.printing; // paper cannot be opened
         page.append(details);
     }
 

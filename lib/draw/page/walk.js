@@ -1,6 +1,7 @@
 // The way of a text through the model: a diagram whose stations open the tensors that stand there.
 
 const THUMBNAIL = 46;
+const PANEL_EDGES = 26; // of its width
 
 // All heads of a tensor beside and below each other.
 function mosaic(tensor, size) {
@@ -189,8 +190,8 @@ class WalkView {
         this.panel.append(line);
         const words = `rows: ${tensor.rows}, columns: ${tensor.columns}`;
         this.panel.append(element('p', words, 'caption'));
-        const holder = { kept: null };
-        new MatrixView(this.panel, tensor, head, this.panel.clientWidth || this.room, { holder });
+        const room = Math.min(this.panel.clientWidth || this.room, this.room) - PANEL_EDGES;
+        new MatrixView(this.panel, tensor, head, room, { holder: { kept: null } });
     }
 
     drawMissing(name) {
