@@ -885,6 +885,7 @@ await import('./lesson.mjs');
 await import('./live.mjs');
 await import('./save.mjs');
 await import('./compare.mjs');
+await import('./weight.mjs');
 await import('./access.mjs');
 
 await browser.close();

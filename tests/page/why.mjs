@@ -187,3 +187,40 @@ await test('what a page does not hold has its cost and a command line', async ()
         yes((await column(page, 'q')) !== null, 'it is not there');
     });
 });
+
+await test('an explanation begins with what it comes to, and leads to other heads', () =>
+    withPage(writePage('-s', LIFE), async (page) => {
+        const { tensors } = json('-s', LIFE);
+        const percent = (share) => `${(100 * share).toFixed(2)} %`;
+        await page.selectOption('#layer', '1');
+        await page.click('.head[data-head="1"]');
+        await keep(page, 4, 2);
+        const row = tensors['h.1.weights'][1][4];
+        const [share, dims] = await page.$$eval('#why .verdict', (all) =>
+            all.map((one) => one.textContent),
+        );
+        const next = percent([...row].sort((a, b) => b - a)[1]);
+        same(
+            `${percent(row[2])} of the attention, most of 5 keys that are seen; ` +
+                `next is “Life”, ${next}.`,
+            share,
+        );
+        const products = (await column(page, 'q · k')).map((text, dim) => [Number(text), dim]);
+        const best = products.sort((a, b) => b[0] - a[0]).slice(0, 3);
+        yes(
+            dims.endsWith(`${best.map(([value, dim]) => `dim ${dim} (${value})`).join(', ')}.`),
+            dims,
+        );
+        const found = await page.$$eval('.looking button', (all) => all.map((b) => b.textContent));
+        const all = [0, 1].flatMap((layer) =>
+            tensors[`h.${layer}.weights`].map((head, at) => [head[4][2], `${layer}.${at}`]),
+        );
+        const expected = all.sort((a, b) => b[0] - a[0]).slice(0, 3);
+        same(
+            expected.map(([value, name]) => `${name} ${value}`),
+            found,
+        );
+        await page.locator('.looking button').first().click();
+        yes((await readout(page)).startsWith(`${expected[0][0]} query 4 “␣eat”`), 'not there');
+        yes(await page.isVisible('#why .verdict'), 'no explanation there');
+    }));

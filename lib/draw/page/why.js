@@ -100,6 +100,7 @@ class WhyPanel {
                     `${tensor.layerName()} ${tensor.headName(tensor.heads.indexOf(why.head))}`,
             ),
         );
+        drawVerdict(this.panel, why, keys);
     }
 
     // What is not in the page, what it would take, and how to get it.

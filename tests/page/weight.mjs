@@ -1,0 +1,43 @@
+// How much a page weighs and how soon it is seen: 12 layers of 12 heads on 128 tokens, with what
+// `page` puts in by default, lenses and scores of heads; and a lesson.
+import { execFileSync } from 'node:child_process';
+import { statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { attn, same, scratch, test, withPage, yes } from './harness.mjs';
+
+const MOST_BYTES = 3e6;
+const MOST_MILLISECONDS = Number(process.env.PAGE_PAINT || 1000);
+const WORDS = Array.from({ length: 128 }, (_, i) => `w${i}`).join(' ');
+
+await test('a page of 12 × 12 heads on 128 tokens is small, and there at once', async () => {
+    const model = join(scratch, 'twelve');
+    const path = join(scratch, 'twelve.html');
+    const scores = join(scratch, 'twelve.csv');
+    const sizes = 'n_layer=12,n_head=12,n_embd=48,n_positions=128';
+    execFileSync(attn, ['init', '-q', '--shape', 'tiny', '--set', sizes, '-s', WORDS, '-o', model]);
+    writeFileSync(scores, execFileSync(attn, ['heads', '-q', '-m', model, '--format', 'csv']));
+    const words = ['-q', '-m', model, '-s', WORDS, '--lens', '--scores', scores];
+    execFileSync(attn, ['page', ...words, '-o', path]);
+    const { size } = statSync(path);
+    yes(size <= MOST_BYTES, `it has ${size} bytes`);
+    await withPage(path, async (page) => {
+        const paint = await page.evaluate(
+            () => performance.getEntriesByName('first-contentful-paint')[0].startTime,
+        );
+        yes(paint <= MOST_MILLISECONDS, `it is there after ${paint} ms`);
+        const text = await page.locator('#origin').innerText();
+        same(128, text.split(' ').length);
+        for (const view of ['model', 'lens', 'walk']) {
+            await page.click(`#view-${view}`);
+            yes(await page.isVisible('#stage'), view);
+        }
+    });
+});
+
+await test('a lesson is a small page', () => {
+    const path = join(scratch, 'small.html');
+    execFileSync(attn, ['lesson', '-o', path]);
+    const { size } = statSync(path);
+    yes(size <= 1e6, `it has ${size} bytes`);
+});
