@@ -85,6 +85,15 @@ void bf16_round_row(float *restrict to, const float *restrict row, size_t count)
 }
 
 FOR_EACH_ISA
+void bf16_widen_row(float *restrict to, const uint32_t *restrict pairs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        to[2 * i] = bf16_second(pairs[i]);
+        to[2 * i + 1] = bf16_first(pairs[i]);
+    }
+}
+
+FOR_EACH_ISA
 void bf16_widen_pairs(float *restrict seconds, float *restrict firsts,
                       const uint32_t *restrict pairs, size_t count)
 {

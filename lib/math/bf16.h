@@ -73,9 +73,10 @@ void bf16_pair_rows(uint32_t *restrict pairs, const float *restrict first,
                     const float *restrict second, size_t count);
 void bf16_put_second(uint32_t *restrict pairs, const float *restrict row, size_t count);
 
-/* A row of numbers rounded, pairs as floats, of each the second first. A row of pairs as two rows
- * of floats: the second numbers, the first ones. */
+/* A row of numbers rounded, pairs as floats, of each the second first; of numbers that are pairs
+ * already. A row of pairs as two rows of floats: the second numbers, the first ones. */
 void bf16_round_row(float *restrict to, const float *restrict row, size_t count);
+void bf16_widen_row(float *restrict to, const uint32_t *restrict pairs, size_t count);
 void bf16_widen_pairs(float *restrict seconds, float *restrict firsts,
                       const uint32_t *restrict pairs, size_t count);
 

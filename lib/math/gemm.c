@@ -87,7 +87,7 @@ struct product {
     struct epilogue epilogue;
     double work; /* multiply-adds */
     struct plan plan;
-    size_t threads;
+    size_t threads, tile;                        /* tile: rows of one kernel */
     struct blocking groups, tiles, columns, sum; /* of all rows, of all rows again, of W */
     float *const *copies, *const *sums; /* [thread] room for a panel's chunk, and its sums */
     struct kernel_set kernels[BLOCKING_KINDS][BLOCKING_KINDS]
@@ -133,12 +133,6 @@ static void fetch_kernels(struct kernels *kernels, struct product *p)
                           });
 }
 
-/* How many numbers of a panel stand in one float's place, if that is made of pairs. */
-static size_t numbers_of_float(const struct product *p)
-{
-    return p->w->pairs && p->plan.copy ? 2 : 1;
-}
-
 /* A chunk of a panel where it lies. */
 static const float *find_panel(const struct product *p, size_t panel, size_t chunk)
 {
@@ -146,7 +140,7 @@ static const float *find_panel(const struct product *p, size_t panel, size_t chu
     size_t column = blocking_start(&p->columns, panel);
     const float *packed = packed_panels(p->w);
     if (packed)
-        return packed + (column * p->sum.size + row * p->plan.panel_columns) / numbers_of_float(p);
+        return packed + column * p->sum.size + row * p->plan.panel_columns;
     return p->w->data + row * p->w->stride + column;
 }
 
@@ -196,19 +190,19 @@ struct part {
  * prefetched; or an equal share of it with each. */
 static void multiply_chunk(const struct product *p, const struct part *part, size_t chunk)
 {
-    const float *x = p->x.data + part->at.row * p->x.stride + chunk * p->plan.chunk;
-    size_t tile = part->at.row / TILE_ROWS; /* groups are whole tiles */
-    size_t tiles = (part->sums.rows + TILE_ROWS - 1) / TILE_ROWS;
-    size_t shares = tiles * numbers_of_float(p);
-    size_t share = p->plan.prefetch_shared ? p->plan.chunk * p->plan.panel_columns / shares : 0;
-    for (size_t row = 0, i = 0; row < part->sums.rows; row += TILE_ROWS, i++) {
+    size_t number = chunk * p->plan.chunk * (p->plan.side_by_side ? 2 : 1);
+    const float *x = p->x.data + part->at.row * p->x.stride + number;
+    size_t tile = part->at.row / p->tile; /* groups are whole tiles */
+    size_t tiles = (part->sums.rows + p->tile - 1) / p->tile;
+    size_t share = p->plan.prefetch_shared ? p->plan.chunk * p->plan.panel_columns / tiles : 0;
+    for (size_t row = 0, i = 0; row < part->sums.rows; row += p->tile, i++) {
         const struct kernel_set *set =
             &p->kernels[blocking_kind(&p->tiles, tile + i)][blocking_kind(&p->columns, part->index)]
                        [blocking_kind(&p->sum, chunk)];
         bool prefetch = part->next && (i == 0 || share > 0);
         struct matrix sums = matrix_rows(part->sums, row, blocking_size(&p->tiles, tile + i));
         struct kernel kernel = set->forms[chunk > 0][prefetch];
-        kernel.shape.prefetch = share > 0 ? (int)shares : prefetch;
+        kernel.shape.prefetch = share > 0 ? (int)tiles : prefetch;
         kernel_call(&kernel, part->panel, x + row * p->x.stride, sums.data,
                     prefetch ? part->next + i * share : part->panel);
         if (chunk + 1 == p->sum.count)
@@ -287,8 +281,9 @@ static void multiply(struct machine *machine, struct product *p)
     p->plan = plan_choose(machine, p->w, rows);
     if (p->w->pairs)
         p->x = round_input(machine, p->x);
+    p->tile = p->plan.one_tile ? p->plan.group : TILE_ROWS;
     p->groups = blocking_of(rows, p->plan.group, p->plan.group);
-    p->tiles = blocking_of(rows, TILE_ROWS, TILE_ROWS);
+    p->tiles = blocking_of(rows, p->tile, p->tile);
     p->columns = blocking_of(p->w->out, p->plan.panel_columns, p->plan.first_columns);
     p->sum = blocking_of(p->plan.side_by_side ? p->x.columns / 2 : p->x.columns, p->plan.chunk,
                          p->plan.chunk);

@@ -1,9 +1,12 @@
-/* kernel_avx512.c: panels of floats with AVX-512.
+/* kernel_avx512.c: panels of floats with AVX-512, and of pairs, which the first rows widen.
  *
  * What is prefetched is asked for evenly, a little with each step: asked for all at once it would
  * fill the few places that a core has for lines on their way, which A and B have to pass, too. */
+#include <assert.h>
+
 #include "base/num.h"
 #include "math/avx512.h"
+#include "math/flush.h"
 #include "math/kernel_body.h"
 
 #ifdef AVX512
@@ -23,6 +26,9 @@ struct part {
     float *c;
     const char *next;
     size_t lines;
+    const uint32_t *pairs; /* of which A is made, in `widened`; NULL: it is made */
+    size_t pairs_stride;
+    float *widened;
 };
 
 /* Part of all rows that there are registers for. */
@@ -31,14 +37,30 @@ typedef void add_rows(struct part *part);
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define EACH(i, count) _Pragma("GCC unroll 12") for (size_t i = 0; i < (count); i++)
 
-/* sums += b[k] · a, a row of A. */
-IN_AVX512 static ALWAYS_INLINE void add_number(__m512 sums[ROWS_MAX][REGISTERS], const float *a,
+/* Row k of A; of a pair the second number comes first. */
+IN_AVX512 static ALWAYS_INLINE void load_columns(__m512 columns[REGISTERS], struct part *part,
+                                                 const float *a, size_t k, bool widens)
+{
+    const __m512i upper = _mm512_set1_epi32((int)0xffff0000);
+    EACH(i, REGISTERS)
+    {
+        if (!widens) {
+            columns[i] = _mm512_loadu_ps(a + i * LANES);
+        } else {
+            __m512i pair = _mm512_loadu_si512(part->pairs + k / 2 * part->pairs_stride + i * LANES);
+            columns[i] = _mm512_castsi512_ps(k % 2 ? _mm512_slli_epi32(pair, 16)
+                                                   : _mm512_and_si512(pair, upper));
+            _mm512_store_ps(part->widened + k * PANEL_FLOATS + i * LANES, columns[i]);
+        }
+    }
+}
+
+/* sums += b[k] · a row of A. */
+IN_AVX512 static ALWAYS_INLINE void add_number(__m512 sums[ROWS_MAX][REGISTERS],
+                                               const __m512 columns[REGISTERS],
                                                const float *const b[THIRDS], size_t k,
                                                size_t b_stride, size_t rows)
 {
-    __m512 columns[REGISTERS];
-    EACH(i, REGISTERS)
-    columns[i] = _mm512_loadu_ps(a + i * LANES);
     EACH(t, rows)
     {
         __m512 x = _mm512_set1_ps(b[t / 3][t % 3 * b_stride + k]);
@@ -48,7 +70,7 @@ IN_AVX512 static ALWAYS_INLINE void add_number(__m512 sums[ROWS_MAX][REGISTERS],
 }
 
 /* The number of rows is a constant wherever this is called, so that sums stay in registers. */
-IN_AVX512 static ALWAYS_INLINE void add_tile(struct part *part, size_t rows)
+IN_AVX512 static ALWAYS_INLINE void add_tile(struct part *part, size_t rows, bool widens)
 {
     size_t a_stride = (size_t)part->shape->a_stride;
     size_t b_stride = (size_t)part->shape->b_stride;
@@ -56,7 +78,7 @@ IN_AVX512 static ALWAYS_INLINE void add_tile(struct part *part, size_t rows)
     size_t rest = (size_t)part->shape->k;
     const float *a = part->a;
     const float *b[THIRDS];
-    __m512 sums[ROWS_MAX][REGISTERS];
+    __m512 sums[ROWS_MAX][REGISTERS], columns[REGISTERS];
     EACH(i, (rows + 2) / 3)
     b[i] = part->b + 3 * i * b_stride;
     EACH(t, rows)
@@ -68,14 +90,21 @@ IN_AVX512 static ALWAYS_INLINE void add_tile(struct part *part, size_t rows)
             _mm_prefetch(part->next, _MM_HINT_T1);
         EACH(k, STEP)
         {
-            add_number(sums, a, b, k, b_stride, rows);
+            load_columns(columns, part, a, k, widens);
+            add_number(sums, columns, b, k, b_stride, rows);
             a += a_stride;
+        }
+        if (widens) {
+            part->pairs += STEP / 2 * part->pairs_stride;
+            part->widened += STEP * PANEL_FLOATS;
         }
         EACH(i, (rows + 2) / 3)
         b[i] += STEP;
     }
-    for (size_t k = 0; k < rest; k++, a += a_stride)
-        add_number(sums, a, b, k, b_stride, rows);
+    for (size_t k = 0; k < rest; k++, a += a_stride) {
+        load_columns(columns, part, a, k, widens);
+        add_number(sums, columns, b, k, b_stride, rows);
+    }
     EACH(t, rows)
     EACH(i, REGISTERS)
     _mm512_storeu_ps(part->c + t * c_stride + i * LANES, sums[t][i]);
@@ -84,7 +113,10 @@ IN_AVX512 static ALWAYS_INLINE void add_tile(struct part *part, size_t rows)
 #define ADD_ROWS(count)                                       \
     IN_AVX512 static void add_rows_##count(struct part *part) \
     {                                                         \
-        add_tile(part, count);                                \
+        if (part->pairs)                                      \
+            add_tile(part, count, true);                      \
+        else                                                  \
+            add_tile(part, count, false);                     \
     }
 
 ADD_ROWS(1)
@@ -112,6 +144,7 @@ static void add_columns(struct part *part)
     for (size_t passes = (n + ROWS_MAX - 1) / ROWS_MAX; passes > 0; passes--) {
         size_t rows = (n + passes - 1) / passes;
         rows_by_count[rows](&rest);
+        rest.pairs = NULL;
         rest.b += rows * (size_t)part->shape->b_stride;
         rest.c += rows * (size_t)part->shape->c_stride;
         n -= rows;
@@ -119,25 +152,61 @@ static void add_columns(struct part *part)
     part->next = rest.next;
 }
 
+/* What a step prefetches for all of A, or its share, to be asked for; a sum has `numbers`. */
+static size_t lines_of_step(const struct kernel_shape *shape, size_t numbers)
+{
+    size_t m = (size_t)shape->m;
+    size_t passes = ((size_t)shape->n + ROWS_MAX - 1) / ROWS_MAX * (m / PANEL_FLOATS);
+    size_t steps = num_max(1, passes * (numbers / STEP));
+    size_t lines = shape->prefetch ? m * (size_t)shape->k / LANES / (size_t)shape->prefetch : 0;
+    return (lines + steps - 1) / steps;
+}
+
 void floats_avx512(const struct kernel_shape *shape, const void *a, const void *b, float *c,
                    const void *next_a)
 {
-    size_t m = (size_t)shape->m;
-    size_t k = (size_t)shape->k;
-    size_t passes = ((size_t)shape->n + ROWS_MAX - 1) / ROWS_MAX * (m / PANEL_FLOATS);
-    size_t steps = num_max(1, passes * (k / STEP));
-    size_t lines = shape->prefetch ? m * k / LANES / (size_t)shape->prefetch : 0;
-    struct part part = {shape, a, b, c, next_a, (lines + steps - 1) / steps};
-    for (size_t column = 0; column < m; column += PANEL_FLOATS) {
+    struct part part = {shape, a, b, c, next_a, lines_of_step(shape, (size_t)shape->k)};
+    for (size_t column = 0; column < (size_t)shape->m; column += PANEL_FLOATS) {
         add_columns(&part);
         part.a += PANEL_FLOATS;
         part.c += PANEL_FLOATS;
     }
+}
+void widened_avx512(const struct kernel_shape *shape, const void *a, const void *b, float *c,
+                    const void *next_a)
+{
+    float widened[2 * WIDENED_PAIRS * PANEL_FLOATS] __attribute__((aligned(LINE_BYTES)));
+    size_t k = 2 * (size_t)shape->k;
+    struct kernel_shape floats = *shape;
+    struct part part = {&floats,
+                        widened,
+                        b,
+                        c,
+                        next_a,
+                        lines_of_step(shape, k),
+                        .pairs_stride = (size_t)shape->a_stride};
+    unsigned usual = flush_begin();
+    assert(shape->k <= WIDENED_PAIRS);
+    floats.k = (int)k;
+    floats.a_stride = PANEL_FLOATS;
+    for (size_t column = 0; column < (size_t)shape->m; column += PANEL_FLOATS) {
+        part.pairs = (const uint32_t *)a + column;
+        part.widened = widened;
+        part.c = c + column;
+        add_columns(&part);
+    }
+    flush_end(usual);
 }
 #else
 void floats_avx512(const struct kernel_shape *shape, const void *a, const void *b, float *c,
                    const void *next_a)
 {
     floats_plain(shape, a, b, c, next_a);
+}
+
+void widened_avx512(const struct kernel_shape *shape, const void *a, const void *b, float *c,
+                    const void *next_a)
+{
+    (void)shape, (void)a, (void)b, (void)c, (void)next_a; /* nothing widens here */
 }
 #endif

@@ -14,6 +14,11 @@ kernel_body floats_neon;
 enum { PANEL_FLOATS = 32 };
 kernel_body floats_avx512;
 
+/* The same of A in pairs, which B's first rows widen for all others; B has floats, of each pair the
+ * second first. In the order of vdpbf16ps, of so many pairs at most. */
+enum { WIDENED_PAIRS = 384 };
+kernel_body widened_avx512;
+
 /* Of pairs, in the order of vdpbf16ps: in plain C; and widened to floats on their way. */
 kernel_body pairs_plain;
 kernel_body pairs_avx2;

@@ -17,6 +17,7 @@ enum {
     AT_ONCE = 4,     /* pairs of a panel before the next one has its turn */
     PAIRS_AHEAD = 8, /* what is prefetched of each: 2 KB */
     FEW = 4,         /* rows that share what is widened */
+    MANY = 8,        /* rows: more than these share floats in memory */
     REGISTERS = 8,   /* the most that sums of a row take, side by side */
 };
 
@@ -160,8 +161,10 @@ static void multiply(const struct kernel_shape *shape, const uint32_t *a, const 
 void pair_panels_avx512(const struct kernel_shape *shape, const void *a, const void *b, float *c,
                         const void *next_a)
 {
-    (void)next_a;
-    multiply(shape, a, b, c, add_avx512);
+    if (shape->n > MANY && shape->m == PAIR_COLUMNS)
+        widened_avx512(shape, a, b, c, next_a);
+    else
+        multiply(shape, a, b, c, add_avx512);
 }
 
 void pair_panels_avx2(const struct kernel_shape *shape, const void *a, const void *b, float *c,

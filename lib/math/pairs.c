@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "math/bf16.h"
 #include "math/flush.h"
 #include "math/isa.h"
@@ -41,9 +42,12 @@ void pairs_plain(const struct kernel_shape *shape, const void *a, const void *b,
 #include <immintrin.h>
 
 enum {
-    ROWS = 4,       /* that are summed side by side, */
-    WIDTH_MAX = 64, /* and columns, with AVX-512; with AVX2 */
-    LINE = 16,      /* which is what a cache line holds */
+    ROWS = 4,         /* that are summed side by side, */
+    WIDTH_MAX = 64,   /* and columns, with AVX-512; with AVX2 */
+    LINE = 16,        /* which is what a cache line holds */
+    MANY = 8,         /* rows: more than these share what is widened, */
+    BLOCK_ROWS = 64,  /* so many and */
+    BLOCK_PAIRS = 64, /* so many at a time */
 };
 
 /* Rows and columns of C, and the A of the next call, which may be prefetched. */
@@ -109,10 +113,9 @@ static inline struct part part_at(const struct part *whole, size_t column)
     return part;
 }
 
-static inline void add_all(const struct part *whole, size_t width)
+static inline void add_all(const struct part *whole, size_t column, size_t width)
 {
     size_t m = (size_t)whole->shape->m;
-    size_t column = 0;
     for (; column + width <= m; column += width)
         add_columns(part_at(whole, column), width);
     for (; column + LINE <= m; column += LINE)
@@ -121,21 +124,50 @@ static inline void add_all(const struct part *whole, size_t width)
         add_columns(part_at(whole, column), m - column);
 }
 
-__attribute__((noinline, target("arch=x86-64-v4"))) static void add_avx512(const struct part *part)
+__attribute__((noinline, target("arch=x86-64-v4"))) static void add_avx512(const struct part *part,
+                                                                           size_t column)
 {
-    add_all(part, WIDTH_MAX);
+    add_all(part, column, WIDTH_MAX);
 }
 
 __attribute__((noinline, target("arch=x86-64-v3"))) static void add_avx2(const struct part *part)
 {
-    add_all(part, LINE);
+    add_all(part, 0, LINE);
+}
+
+/* The first columns, by floats: A and B are widened for many rows at a time. */
+static void multiply_widened(const struct part *part, size_t columns)
+{
+    float rows[BLOCK_ROWS * 2 * BLOCK_PAIRS];
+    struct kernel_shape block = *part->shape;
+    size_t n = (size_t)part->shape->n;
+    size_t k = (size_t)part->shape->k;
+    block.m = (int)columns;
+    block.b_stride = 2 * BLOCK_PAIRS;
+    block.prefetch = 0;
+    for (size_t row = 0; row < n; row += BLOCK_ROWS)
+        for (size_t i = 0; i < k; i += BLOCK_PAIRS) {
+            const uint32_t *b = part->b + row * (size_t)part->shape->b_stride + i;
+            block.n = (int)num_min(BLOCK_ROWS, n - row);
+            block.k = (int)num_min(BLOCK_PAIRS, k - i);
+            block.accumulate = part->shape->accumulate || i > 0;
+            for (size_t t = 0; t < (size_t)block.n; t++, b += part->shape->b_stride)
+                bf16_widen_row(rows + t * 2 * BLOCK_PAIRS, b, (size_t)block.k);
+            widened_avx512(&block, part->a + i * (size_t)block.a_stride, rows,
+                           part->c + row * (size_t)block.c_stride, NULL);
+        }
 }
 
 void pairs_avx512(const struct kernel_shape *shape, const void *a, const void *b, float *c,
                   const void *next_a)
 {
+    struct part part = {shape, a, b, c, shape->prefetch ? next_a : NULL};
+    size_t widened = shape->n > MANY ? (size_t)shape->m / PANEL_FLOATS * PANEL_FLOATS : 0;
     unsigned usual = flush_begin();
-    add_avx512(&(struct part){shape, a, b, c, shape->prefetch ? next_a : NULL});
+    if (widened)
+        multiply_widened(&part, widened);
+    if (widened < (size_t)shape->m)
+        add_avx512(&part, widened);
     flush_end(usual);
 }
 

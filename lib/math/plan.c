@@ -5,6 +5,7 @@
 #include "base/num.h"
 #include "base/platform.h"
 #include "math/bf16.h"
+#include "math/kernel_body.h"
 #include "math/machine.h"
 
 enum {
@@ -93,6 +94,14 @@ static struct plan plan_side_by_side(const struct weight *w, size_t threads)
     return (struct plan){columns, columns, bf16_pairs(w->in), LARGE_GROUP, 1, .side_by_side = true};
 }
 
+/* Many rows of pairs, of which the first ones make floats for all others. */
+static struct plan plan_widened(size_t rows)
+{
+    struct plan plan = {PAIR_COLUMNS, PAIR_COLUMNS, WIDENED_PAIRS, even_group(rows), .panels = 1};
+    plan.side_by_side = plan.one_tile = plan.prefetch = plan.prefetch_shared = true;
+    return plan;
+}
+
 /* One row streams through W, which is all that memory can do, or reads panels where there is
  * nothing else. Panels are read once, in order. W in place, where it lies in the file: few rows
  * stream through it; many rows copy it panel by panel, because rows of W that are kilobytes apart
@@ -115,13 +124,16 @@ struct plan plan_choose(const struct machine *machine, const struct weight *w, s
                             .prefetch = true};
     struct plan copied = {COPY_COLUMNS, COPY_COLUMNS, PANEL_ROWS, LARGE_GROUP, 1, .copy = true};
     packed.prefetch_shared = kernels_prefetch_evenly(machine->kernels);
-    copied.prefetch = copied.prefetch_shared = w->pairs && packed.prefetch_shared;
+    if (w->pairs)
+        copied.group = even_group(rows);
     if (w->pairs && kernels_pair_way(machine->kernels) == PAIRS_BY_TILES)
         return plan_of_tiles(w, rows, threads);
     if (w->pairs && !input_widens(machine))
         return pairs;
+    if (w->pairs && rows <= FEW_ROWS)
+        return plan_side_by_side(w, threads);
     if (w->pairs)
-        return rows > FEW_ROWS ? copied : plan_side_by_side(w, threads);
+        return packed.prefetch_shared ? plan_widened(rows) : copied;
     if (w->rows.data && rows <= FEW_DOTS)
         return dots;
     if (rows == 1 && (w->data || w->halves))

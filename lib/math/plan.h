@@ -1,7 +1,7 @@
 /* plan.h: how a product works through its weight: the one place that decides.
  *
  * W goes in panels of columns, the sum in chunks, x in groups of rows. A round is a group by a
- * panel or a few; within it, for each chunk, kernels take a tile of TILE_ROWS rows at a time.
+ * panel or a few; within it, for each chunk, kernels take TILE_ROWS rows at a time, or all.
  */
 #ifndef ATTN_MATH_PLAN_H
 #define ATTN_MATH_PLAN_H
@@ -16,7 +16,8 @@ struct plan {
     size_t group;                        /* rows of one round */
     size_t panels;                       /* of one round: x is read once for all of them */
     bool row;                            /* no panels, no kernels: W is read row by row */
-    bool side_by_side;                   /* a panel is several of pairs, x is floats */
+    bool side_by_side;                   /* a panel is pairs, or several such, x is floats */
+    bool one_tile;                       /* of all rows of a group */
     bool copy;                           /* each panel is made contiguous before it is used */
     bool prefetch;                       /* while a panel is used the next is prefetched, */
     bool prefetch_shared;                /* a share of it with every tile */
