@@ -297,7 +297,8 @@ check 'a part of scores' instrument_shows_part 'is short , surprisal ' score
 check 'a part of layers' instrument_shows_part \
     '␣is ␣short , ␣short , ␣eat ␣short , ␣eat layer token best ' lens
 check 'a part of sources' instrument_shows_part \
-    'layer 0 ␣is ␣short , layer 1 ␣is ␣short , head key attribution_by_source ' attribute --by source --view matrix
+    'layer 0 ␣is ␣short , layer 1 ␣is ␣short , head key attribution_by_source ' \
+    attribute --by source --view matrix
 check 'a part of what has no tokens' has_no_tokens
 
 # Of sixty tokens in panels of half an inch, two share a cell; or none.
