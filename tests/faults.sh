@@ -120,7 +120,7 @@ fi
 life='Life is short'
 try run -m life -s "$life"
 try run -m life "$life" 'eat dessert' --show q --format csv
-for format in csv tidy json jsonl npy safetensors svg html; do
+for format in csv tidy json jsonl npy safetensors svg tex html; do
     try run -m life -s "$life" --format $format -o here
     try run -m life-cross -s "$life" --source 'short Life' --show all --format $format -o here/
 done
@@ -238,7 +238,7 @@ try vocab "$in/texts" --size 300 --pattern llama3 -o here
 try corpus "$in/grammar" -n 3 -o here
 try heads -m "$in/school" -s 'Anna is old' --sort induction
 try heads -m "$in/school" 'Anna is old' 'Anna is' --style both --color always
-for format in text csv tidy json jsonl npy safetensors svg html; do
+for format in text csv tidy json jsonl npy safetensors svg tex html; do
     try heads -m "$in/school" --map induction --format $format -o here
 done
 try heads -m "$in/school" -m tiny 'Anna is' --score self,induction -o here.csv

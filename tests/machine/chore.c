@@ -33,6 +33,7 @@ const struct chore chores[] = {
      .output = "disk/out.safetensors",
      .prints = true},
     {.name = "run svg", .line = RUN "svg", .output = "disk/out.svg", .prints = true},
+    {.name = "run tex", .line = RUN "tex", .output = "disk/out.tex", .prints = true},
     {.name = "run png", .line = RUN "png", .output = "disk/out.png", .prints = true, .draws = true},
     {.name = "run pdf", .line = RUN "pdf", .output = "disk/out.pdf", .prints = true, .draws = true},
     {.name = "run html", .line = RUN "html", .output = "disk/out.html", .prints = true},
