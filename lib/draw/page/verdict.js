@@ -1,9 +1,9 @@
-// What the explanation of a cell comes to, in words: how large its share is, what speaks for it most,
-// and which other heads look there.
+// What the explanation of a cell comes to: how large its share is, what speaks for it most, and
+// which other heads look there.
 
 const VERDICT_LISTED = 3;
 
-// "“␣eat” gives it 76.32 % of its attention, most of the 5 keys that it sees; next is …"
+// "76.32 % of the attention, most of 5 keys that are seen; next is …"
 function shareWords(why, keys) {
     const weights = [...why.of('weights', why.row)].map((weight, key) => ({ weight, key }));
     const seen = why.softmax().filter((one) => Number.isFinite(one.masked)).length;
@@ -13,7 +13,8 @@ function shareWords(why, keys) {
     const place = rank === 1 ? 'most' : `rank ${rank}`;
     const other = rank === 1 ? sorted[1] : sorted[0];
     const others = seen > 1 ? `; ${rank === 1 ? 'next is' : 'most gets'} ${name(other)}` : '';
-    return `${percent(why.weight)} of the attention, ${place} of ${seen} keys that are seen${others}.`;
+    const share = `${percent(why.weight)} of the attention`;
+    return `${share}, ${place} of ${seen} keys that are seen${others}.`;
 }
 
 // The dims of query and key whose products are largest.
