@@ -93,6 +93,21 @@ await test('the command line makes what is shown', () =>
         yes(drawn.includes('--view lines --color-scale sqrt'), drawn);
     }));
 
+await test('Esc closes a dialog, and keys do nothing below it', () =>
+    withPage(writePage('-s', LIFE), async (page) => {
+        for (const [key, id] of [
+            ['w', 'save'],
+            ['?', 'keys'],
+        ]) {
+            await page.keyboard.press(key);
+            yes(await page.isVisible(`#${id}`), `${key} opens nothing`);
+            await page.keyboard.press('ArrowDown');
+            same('0', await page.locator('#layer').inputValue());
+            await page.keyboard.press('Escape');
+            yes(!(await page.isVisible(`#${id}`)), `Esc does not close what ${key} opens`);
+        }
+    }));
+
 await test('an address opens the same view again', async () => {
     const path = writePage('-s', LIFE, '-s', 'Life is Life');
     let hash = '';

@@ -56,6 +56,7 @@ const KEYS = {
 };
 
 function press(event) {
+    if (document.querySelector('dialog[open]')) return; // it has keys of its own: Esc closes it
     const field = event.target.closest && event.target.closest('select, input, dialog');
     if (event.ctrlKey || event.metaKey || event.altKey || (field && event.key !== 'Escape')) return;
     const chosen = VIEWS.find((one) => one.key === event.key);
