@@ -285,7 +285,7 @@ static void multiply(struct machine *machine, struct product *p)
     p->groups = blocking_of(rows, p->plan.group, p->plan.group);
     p->tiles = blocking_of(rows, p->tile, p->tile);
     p->columns = blocking_of(p->w->out, p->plan.panel_columns, p->plan.first_columns);
-    p->sum = blocking_of(p->plan.side_by_side ? p->x.columns / 2 : p->x.columns, p->plan.chunk,
+    p->sum = blocking_of(p->plan.side_by_side ? bf16_pairs(p->w->in) : p->x.columns, p->plan.chunk,
                          p->plan.chunk);
     p->copies = machine->panels;
     p->sums = machine->sums;

@@ -133,7 +133,9 @@ void kernels_set_pair_way(struct kernels *kernels, enum pair_way way)
     kernels->way = way;
     kernels->way_chosen = true;
     kernels->pairs = body_of_pairs(kernels);
-    kernels->pair_panels = kernels->target >= TARGET_AVX512 ? pair_panels_avx512 : pair_panels_avx2;
+    kernels->pair_panels = way == PAIRS_BY_TILES              ? tile_panels_avx512
+                           : kernels->target >= TARGET_AVX512 ? pair_panels_avx512
+                                                              : pair_panels_avx2;
 }
 
 const char *pair_way_name(enum pair_way way)

@@ -31,7 +31,7 @@ struct kernel_shape {
     int begun;                        /* of the first TILE_PAIRS so many come before these */
     int flushes;                      /* 1: of floats subnormal ones count as 0 */
     int panels; /* 1: A is panels of pairs, m / PAIR_COLUMNS of [k, PAIR_COLUMNS]; B has floats, of
-                   each pair the second first; for few rows (PAIRS_BY_FMA) */
+                   each pair the second first (PAIRS_BY_FMA), or pairs (PAIRS_BY_TILES) */
 };
 
 /* libxsmm's calling convention: the last three are what to prefetch. */

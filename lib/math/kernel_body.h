@@ -24,9 +24,12 @@ kernel_body pairs_plain;
 kernel_body pairs_avx2;
 kernel_body pairs_avx512;
 
-/* Of panels of pairs, with floats. */
+/* Of panels of pairs, with floats; or with one row of pairs, in the order of tdpbf16ps, of so many
+ * panels at most. */
+enum { PANELS_TOGETHER = 4 };
 kernel_body pair_panels_avx2;
 kernel_body pair_panels_avx512;
+kernel_body tile_panels_avx512;
 
 /* Of pairs, in the order of tdpbf16ps: TILE_PAIRS of a row at a time, their second numbers summed
  * apart from the first. In plain C, or by AMX, which the kernel of the system must grant first. */

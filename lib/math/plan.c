@@ -14,7 +14,6 @@ enum {
     LARGE_GROUP = 512, /* the same in place and of pairs: the more rows share a panel the better */
     TILES_GROUP = 256, /* the same where panels go … */
     TILES_PANELS = 4,  /* … so many at a time, */
-    PANELS_SIDE_BY_SIDE = 4,  /* for few rows: streams of memory */
     TILES_CACHE = 512 * 1024, /* from where x is more than this */
     FEW_ROWS = 8,   /* up to here reading W is all the work: whole rows of it, in order, */
     SLAB_ROWS = 16, /* so many at a time, */
@@ -31,7 +30,7 @@ enum {
 
 _Static_assert(LARGE_GROUP *COPY_COLUMNS <= SUMS_ROOM && LARGE_GROUP * PAIR_COLUMNS <= SUMS_ROOM &&
                    TILES_GROUP * TILES_PANELS * PAIR_COLUMNS <= SUMS_ROOM &&
-                   FEW_ROWS * PANELS_SIDE_BY_SIDE * PAIR_COLUMNS <= SUMS_ROOM &&
+                   FEW_ROWS * PANELS_TOGETHER * PAIR_COLUMNS <= SUMS_ROOM &&
                    FEW_ROWS * SLAB_COLUMNS <= SUMS_ROOM,
                "a panel's sums have room");
 _Static_assert(GROUP_ROWS % TILE_ROWS == 0 && GROUP_MOST % TILE_ROWS == 0 &&
@@ -87,10 +86,10 @@ static size_t even_group(size_t rows)
     return num_max(1, tiles) * TILE_ROWS;
 }
 
-/* A few rows of pairs, widened on their way. */
+/* A few rows of pairs, widened on their way; panels are streams of memory. */
 static struct plan plan_side_by_side(const struct weight *w, size_t threads)
 {
-    size_t columns = PAIR_COLUMNS * panels_together(w, PANELS_SIDE_BY_SIDE, threads);
+    size_t columns = PAIR_COLUMNS * panels_together(w, PANELS_TOGETHER, threads);
     return (struct plan){columns, columns, bf16_pairs(w->in), LARGE_GROUP, 1, .side_by_side = true};
 }
 
@@ -127,7 +126,7 @@ struct plan plan_choose(const struct machine *machine, const struct weight *w, s
     if (w->pairs)
         copied.group = even_group(rows);
     if (w->pairs && kernels_pair_way(machine->kernels) == PAIRS_BY_TILES)
-        return plan_of_tiles(w, rows, threads);
+        return rows > 1 ? plan_of_tiles(w, rows, threads) : plan_side_by_side(w, threads);
     if (w->pairs && !input_widens(machine))
         return pairs;
     if (w->pairs && rows <= FEW_ROWS)

@@ -19,7 +19,7 @@
 #include "math/pool.h"
 
 /* Around every edge of pairs, tiles, panels and chunks. */
-static const size_t sizes[] = {1, 2, 3, 11, 12, 13, 15, 16, 17, 63, 64, 65, 127, 128, 129};
+static const size_t sizes[] = {1, 2, 3, 7, 11, 12, 13, 15, 16, 17, 63, 64, 65, 127, 128, 129};
 static const size_t depths[] = {1, 2, 3, 63, 64, 767, 768, 769, 770, 1537};
 
 enum { SIZE_MAX_HERE = 129, PAD = 3 };
