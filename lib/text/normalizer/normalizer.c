@@ -323,9 +323,11 @@ static void change_each(const struct normalizer *step, struct text_rewriter *rew
         length = utf8_decode(&c, in->bytes + at, in->size - at);
         written = c == last ? written : step->row->change(bytes, c);
         last = c;
-        if (written == NORMALIZER_SAME)
-            continue;
         struct text_range row = {at, utf8_row_end(in->bytes, in->size, at, length)};
+        if (written == NORMALIZER_SAME) {
+            length = row.end - at;
+            continue;
+        }
         if (done < at)
             text_rewriter_keep(rewriter, done, at);
         text_rewriter_replace_row(rewriter, row, length, bytes, (size_t)written);

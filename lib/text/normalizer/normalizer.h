@@ -31,7 +31,7 @@ struct normalizer {
 /* A kind of step: how its object is read, when it says more than its type, and what it does to a
  * text: what it neither keeps nor replaces is gone; or what becomes of a character: it writes how
  * many bytes, or NORMALIZER_SAME. */
-enum { NORMALIZER_BYTES = 4, NORMALIZER_SAME = -1 };
+enum { NORMALIZER_BYTES = 6, NORMALIZER_SAME = -1 };
 
 struct normalizer_row {
     const char *name;

@@ -32,37 +32,15 @@ static bool is_chinese(uint32_t c)
     return false;
 }
 
-/* The first of them begins with 0xE3. */
-static size_t chinese_from(const char *bytes, size_t size, size_t at)
+/* A blank on either side, which stands where it does. */
+static int space_chinese(char bytes[NORMALIZER_BYTES], uint32_t c)
 {
-    while (at < size && (unsigned char)bytes[at] < 0xE3)
-        at++;
-    return at;
-}
-
-/* Blanks around each: one after the last and one before the next come in together. */
-static int space_chinese(const struct normalizer *step, struct text_rewriter *rewriter,
-                         struct err *err)
-{
-    const struct aligned_text *in = rewriter->in;
-    bool after = false; /* a Chinese character */
-    (void)step;
-    (void)err;
-    for (size_t at = 0, end; at < in->size; at = end) {
-        uint32_t c = 0;
-        end = chinese_from(in->bytes, in->size, at);
-        if (end == at)
-            end += utf8_decode(&c, in->bytes + at, in->size - at);
-        size_t blanks = (size_t)after;
-        after = is_chinese(c);
-        blanks += after;
-        if (blanks)
-            text_rewriter_replace(rewriter, at, at, "  ", blanks);
-        text_rewriter_keep(rewriter, at, end);
-    }
-    if (after)
-        text_rewriter_replace(rewriter, in->size, in->size, " ", 1);
-    return 0;
+    if (!is_chinese(c))
+        return NORMALIZER_SAME;
+    bytes[0] = ' ';
+    size_t size = 1 + utf8_encode(bytes + 1, c);
+    bytes[size] = ' ';
+    return (int)size + 1;
 }
 
 static int strip_nonspacing(char bytes[NORMALIZER_BYTES], uint32_t character)
@@ -76,7 +54,7 @@ int bert_steps_read(const struct normalizer_row *steps[BERT_STEPS_MAX], size_t *
 {
     static const struct normalizer_row rows[BERT_STEPS_MAX] = {
         {"clean_text", NULL, NULL, clean},
-        {"handle_chinese_chars", NULL, space_chinese, NULL},
+        {"handle_chinese_chars", NULL, NULL, space_chinese},
         {"NFD", NULL, normalize_form, NULL},
         {"strip_accents", NULL, NULL, strip_nonspacing},
         {"lowercase", NULL, NULL, normalize_lowercase},

@@ -51,7 +51,7 @@ static const struct {
      "a b", "▁:0-0 a:0-1 ▁:1-2 b:2-3"},
     {ALONE("ByteLevel"), "a é", "a:0-1 Ġ:1-2 Ã:2-3 ©:3-4"},
     {BERT(""), "Ünd\tA\xE2\x80\x8B", "u:0-2 n:2-3 d:3-4  :4-5 a:5-6"},
-    {BERT(""), "a爱b", "a:0-1  :1-1 爱:1-4  :4-4 b:4-5"},
+    {BERT(""), "a爱b", "a:0-1  :1-4 爱:1-4  :1-4 b:4-5"},
     {BERT(", \"strip_accents\": null, \"lowercase\": false"), "É", "É:0-2"},
     {BERT(", \"strip_accents\": true, \"lowercase\": false"), "É", "E:0-2"},
     {BERT(", \"strip_accents\": false"), "É", "é:0-2"},
