@@ -17,20 +17,32 @@ struct unigram_entry {
     uint32_t id, size;
 };
 
+/* The entries that begin at a place, where a character of `length` bytes stands, and how many bytes
+ * say so; SIZE_MAX: all to the end of the text. */
+struct unigram_start {
+    size_t piece; /* by its number; 0: none */
+    size_t place, seen, length;
+    struct unigram_entry *entries; /* [count], each longer than the one before it */
+    size_t count;
+    bool known; /* the character alone is one of them */
+};
+
+enum { UNIGRAM_STARTS = 16 };
+
 /* Unigram's best ways to the places of a piece: their sums, of the last places alone, and the last
- * step of each. */
+ * step of each, from a place on through which all of them lead. */
 struct best_ways {
     double *sums; /* [mask + 1] by the low bits of a place; not a number: none leads there */
     size_t mask;
-    uint32_t *steps; /* [room] by place: an entry, or BPE_NONE, a character that is none */
+    uint32_t *steps; /* [room] by place from `base` on: an entry, or BPE_NONE, a character that is
+                      * none */
     size_t room;
+    size_t base, reach; /* so far a step led */
+    size_t forced;      /* from this place on one step alone led on */
 
-    /* The entries that begin at the last place, where a character of `length` bytes stands, and the
-     * bytes there that say so; SIZE_MAX: all to the end of the text. */
-    struct unigram_entry *entries; /* [count] */
-    size_t count;
-    size_t place, seen, length;
-    bool known;           /* the character alone is one of them */
+    struct unigram_start starts[UNIGRAM_STARTS]; /* the last places, by the low bits of the byte */
+    struct unigram_entry *entries;               /* of all of them */
+    size_t piece;
     size_t shift, as_far; /* so far bytes are those that stand so much before them */
 };
 

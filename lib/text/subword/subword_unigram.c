@@ -54,70 +54,84 @@ int subword_read_unigram(struct subword *model, const struct subword_source *sou
 
 /* --- pieces ----------------------------------------------------------------------------------- */
 
-enum { LEAST_WINDOW = 8 }; /* more than a character's bytes */
+enum {
+    LEAST_WINDOW = 8,       /* more than a character's bytes */
+    PORTION_BYTES = 1 << 12 /* after so many a place is looked for at which ways can be cut */
+};
 
-/* A step to a place, which is taken when it is the best so far. SentencePiece keeps float32, and
- * holds against it what was not rounded yet. */
-static void offer(const struct subword *model, struct best_ways *ways, double score, size_t end,
-                  uint32_t id)
+/* SentencePiece keeps float32. */
+static inline double rounded(const struct subword *model, double sum)
+{
+    return model->is_single ? (double)(float)sum : sum;
+}
+
+/* A step to a place, which is taken when it is the best so far. What is held against the best is
+ * not rounded yet. */
+static inline void offer(const struct subword *model, struct best_ways *ways, double score,
+                         size_t end, uint32_t id)
 {
     double *best = &ways->sums[end & ways->mask];
-    if (score <= *best) /* which is no number where no step led to */
-        return;
-    *best = model->is_single ? (double)(float)score : score;
-    ways->steps[end] = id;
+    uint32_t *step = &ways->steps[end - ways->base];
+    bool is_worse = score <= *best; /* which is no number where no step led to */
+    *best = is_worse ? *best : rounded(model, score);
+    *step = is_worse ? *step : id;
 }
 
 /* By an unknown character; SentencePiece adds its score in float32. */
 static double unknown_sum(const struct subword *model, double score)
 {
-    double sum = score + model->unknown_score;
-    return model->is_single ? (double)(float)sum : sum;
+    return rounded(model, score + model->unknown_score);
 }
 
-/* Do the bytes that say which entries begin at the last place stand at this one, too? */
-static bool stand_again(struct best_ways *ways, const char *bytes, size_t size, size_t at)
+/* Do the bytes that say which entries begin at an earlier place stand at this one, too? */
+static bool stand_again(struct best_ways *ways, const struct unigram_start *start,
+                        const char *bytes, size_t size, size_t at)
 {
-    size_t shift = at - ways->place;
-    if (ways->seen > size - at)
+    size_t shift = at - start->place;
+    if (start->piece != ways->piece || start->seen > size - at)
         return false;
+    if (bytes[at + start->seen - 1] != bytes[start->place + start->seen - 1])
+        return false; /* most often */
     if (shift != ways->shift || at >= ways->as_far) {
         ways->shift = shift;
         for (ways->as_far = at; ways->as_far < size; ways->as_far++)
             if (bytes[ways->as_far] != bytes[ways->as_far - shift])
                 break;
     }
-    return at + ways->seen <= ways->as_far;
+    return at + start->seen <= ways->as_far;
 }
 
-/* Find the entries that begin at a place: those of the last place where the same bytes stand there,
+/* Find the entries that begin at a place: those of an earlier one where the same bytes stand there,
  * as in a row of dots, which may be long entries. */
-static void find_entries(const struct subword *model, struct best_ways *ways, const char *bytes,
-                         size_t size, size_t at)
+static const struct unigram_start *find_entries(const struct subword *model, struct best_ways *ways,
+                                                const char *bytes, size_t size, size_t at)
 {
+    struct unigram_start *start = &ways->starts[(unsigned char)bytes[at] % UNIGRAM_STARTS];
     uint32_t node = 0;
     uint32_t c = 0;
-    bool again = stand_again(ways, bytes, size, at);
-    ways->place = at;
+    bool again = stand_again(ways, start, bytes, size, at);
+    start->place = at;
     if (again)
-        return;
-    ways->length = utf8_decode(&c, bytes + at, size - at);
-    ways->known = false;
-    ways->count = 0;
-    ways->seen = SIZE_MAX;
+        return start;
+    start->piece = ways->piece;
+    start->length = utf8_decode(&c, bytes + at, size - at);
+    start->known = false;
+    start->count = 0;
+    start->seen = SIZE_MAX;
     for (size_t end = at; end < size;) {
         node = word_trie_step(&model->trie, node, (unsigned char)bytes[end++]);
         if (!node) {
-            ways->seen = end - at;
+            start->seen = end - at;
             break;
         }
         uint32_t id = model->trie.ids[node];
         if (id == WORD_TRIE_NONE || model->scores[id] == SUBWORD_ABSENT)
             continue;
-        ways->entries[ways->count++] =
+        start->entries[start->count++] =
             (struct unigram_entry){model->scores[id], id, (uint32_t)(end - at)};
-        ways->known |= end - at == ways->length;
+        start->known |= end - at == start->length;
     }
+    return start;
 }
 
 /* Go on from a place by every entry that begins there, and by one unknown character; returns where
@@ -126,15 +140,21 @@ static size_t go_on(const struct subword *model, struct best_ways *ways, const c
                     size_t size, size_t at)
 {
     double score = ways->sums[at & ways->mask];
-    find_entries(model, ways, bytes, size, at);
+    const struct unigram_start *start = find_entries(model, ways, bytes, size, at);
+    size_t next = at + start->length;
+    size_t reach = start->count ? at + start->entries[start->count - 1].size : next;
+    if (start->count + !start->known > 1)
+        ways->forced = next;
     ways->sums[at & ways->mask] = NAN;
-    for (size_t i = 0; i < ways->count; i++) {
-        const struct unigram_entry *entry = &ways->entries[i];
+    for (size_t i = 0; i < start->count; i++) {
+        const struct unigram_entry *entry = &start->entries[i];
         offer(model, ways, score + entry->score, at + entry->size, entry->id);
     }
-    if (!ways->known)
-        offer(model, ways, unknown_sum(model, score), at + ways->length, BPE_NONE);
-    return at + ways->length;
+    if (!start->known)
+        offer(model, ways, unknown_sum(model, score), next, BPE_NONE);
+    reach = reach > next ? reach : next;
+    ways->reach = reach > ways->reach ? reach : ways->reach;
+    return next;
 }
 
 /* Sums are kept as far as the longest step leads. */
@@ -145,8 +165,11 @@ static int begin(const struct subword *model, struct best_ways *ways, size_t siz
         window *= 2;
     if (!ways->sums && !(ways->sums = heap_alloc(window, sizeof *ways->sums, err)))
         return -1;
-    if (!ways->entries && !(ways->entries = heap_alloc(window, sizeof *ways->entries, err)))
+    size_t most = UNIGRAM_STARTS * (window + 4);
+    if (!ways->entries && !(ways->entries = heap_alloc(most, sizeof *ways->entries, err)))
         return -1;
+    for (size_t i = 0; i < UNIGRAM_STARTS && !ways->piece; i++)
+        ways->starts[i].entries = ways->entries + i * (window + 4);
     if (size >= ways->room) {
         uint32_t *steps = heap_resize(ways->steps, size + 1, sizeof *steps, err);
         if (!steps)
@@ -155,9 +178,8 @@ static int begin(const struct subword *model, struct best_ways *ways, size_t siz
         ways->room = size + 1;
     }
     ways->mask = window - 1;
-    ways->place = 0;
-    ways->seen = SIZE_MAX;
-    ways->shift = ways->as_far = 0;
+    ways->piece++;
+    ways->base = ways->reach = ways->forced = ways->shift = ways->as_far = 0;
     for (size_t i = 1; i < window && i <= size; i++)
         ways->sums[i] = NAN;
     ways->sums[0] = 0;
@@ -221,14 +243,16 @@ static size_t start_of(const struct subword *model, const char *bytes, size_t en
     return end;
 }
 
-/* Move the steps of the best way to the end, in order; returns where the first one stands. */
-static size_t gather(const struct subword *model, uint32_t *steps, const char *bytes, size_t size)
+/* Move the steps of the best way from the base to a place to the end of them, in order; returns
+ * where the first one stands. */
+static size_t gather(const struct subword *model, struct best_ways *ways, const char *bytes,
+                     size_t end)
 {
-    size_t first = size + 1;
-    for (size_t at = size; at > 0;) {
-        uint32_t id = steps[at];
+    size_t first = end - ways->base + 1;
+    for (size_t at = end; at > ways->base;) {
+        uint32_t id = ways->steps[at - ways->base];
         at = start_of(model, bytes, at, id);
-        steps[--first] = id;
+        ways->steps[--first] = id;
     }
     return first;
 }
@@ -241,20 +265,20 @@ static size_t end_of(const struct subword *model, const char *bytes, size_t size
                                 : model->words->places[id].size);
 }
 
-/* Add the tokens from a step on; `entry`, which may be NULL, gets them. */
+/* Add the tokens of the best way from the base to a place, which is the next base; `entry`, which
+ * may be NULL, gets them. */
 static int add_steps(const struct subword *model, struct encoder *encoder,
-                     const struct text_piece *piece, size_t step, struct piece_entry *entry,
+                     const struct text_piece *piece, size_t to, struct piece_entry *entry,
                      struct err *err)
 {
     struct kept_tokens kept = {.entry = entry};
-    const uint32_t *steps = encoder->ways.steps;
     const char *bytes = piece->text->bytes + piece->range.start;
-    size_t size = piece->range.end - piece->range.start;
-    for (size_t at = 0, end; at < size; at = end) {
-        uint32_t id = steps[step++];
-        end = end_of(model, bytes, size, at, id);
-        while (id == BPE_NONE && model->fuses_unknown && end < size && steps[step] == BPE_NONE)
-            end = end_of(model, bytes, size, end, steps[step++]);
+    const uint32_t *step = encoder->ways.steps + gather(model, &encoder->ways, bytes, to);
+    for (size_t at = encoder->ways.base, end; at < to; at = end) {
+        uint32_t id = *step++;
+        end = end_of(model, bytes, to, at, id);
+        while (id == BPE_NONE && model->fuses_unknown && end < to && *step == BPE_NONE)
+            end = end_of(model, bytes, to, end, *step++);
         struct text_range range = {at, end};
         struct token token = {id, at, end};
         if (id == BPE_NONE ? add_unknown(model, encoder, piece, range, &kept, err)
@@ -262,22 +286,86 @@ static int add_steps(const struct subword *model, struct encoder *encoder,
             return -1;
     }
     if (entry)
-        piece_entry_set(entry, bytes, size, kept.tokens, kept.count);
+        piece_entry_set(entry, bytes, to, kept.tokens, kept.count);
+    encoder->ways.base = to;
+    return 0;
+}
+
+/* Do all ways lead through a place, and by an entry, which is no part of an unknown one? */
+static bool can_cut(const struct best_ways *ways, size_t at)
+{
+    return ways->reach == at && ways->steps[at - ways->base] != BPE_NONE;
+}
+
+/* The sum after so many more rounds of the steps from the base to a place, as they round it. */
+static double add_rounds(const struct subword *model, const struct best_ways *ways,
+                         const char *bytes, size_t to, size_t times)
+{
+    uint32_t ids[TOKEN_ROW_MAX];
+    size_t count = 0;
+    double sum = ways->sums[to & ways->mask];
+    for (size_t at = ways->base; at < to; count++) {
+        uint32_t c = 0;
+        at += utf8_decode(&c, bytes + at, to - at);
+        ids[count] = ways->steps[at - ways->base];
+    }
+    for (; times; times--)
+        for (size_t i = 0; i < count; i++)
+            sum = ids[i] == BPE_NONE ? unknown_sum(model, sum)
+                                     : rounded(model, sum + model->scores[ids[i]]);
+    return sum;
+}
+
+/* All ways lead through a place. Where only one led through the bytes before it, and these come
+ * again and again, it does so to where others come: add its tokens up to there; returns the place,
+ * which is this one where nothing is known of what follows. */
+static int repeat(const struct subword *model, struct encoder *encoder,
+                  const struct text_piece *piece, size_t *place, struct err *err)
+{
+    struct best_ways *ways = &encoder->ways;
+    struct token_list *list = encoder->list;
+    const char *bytes = piece->text->bytes + piece->range.start;
+    size_t size = piece->range.end - piece->range.start;
+    size_t round = ways->shift;
+    size_t end = *place + round;
+    size_t sure = end + model->trie.longest + 1; /* bytes that say which entries begin before it */
+    size_t as_far = ways->as_far;
+    if (!list->only_ids || !round || round > TOKEN_ROW_MAX || sure > as_far ||
+        *place < ways->forced + round)
+        return 0;
+    if (list->sink && token_list_flush(list, err))
+        return -1;
+    for (size_t at = *place; at < end;)
+        at = go_on(model, ways, bytes, size, at);
+    size_t first = list->count;
+    size_t times = (as_far - sure) / round;
+    double sum = add_rounds(model, ways, bytes, end, times);
+    if (add_steps(model, encoder, piece, end, NULL, err) ||
+        token_list_repeat(list, first, times, err))
+        return -1;
+    ways->sums[end & ways->mask] = NAN;
+    *place = ways->base = ways->reach = end + times * round;
+    ways->sums[*place & ways->mask] = sum;
     return 0;
 }
 
 int subword_encode_unigram(const struct subword *model, struct encoder *encoder,
                            const struct text_piece *piece, struct err *err)
 {
+    struct best_ways *ways = &encoder->ways;
     const char *bytes = piece->text->bytes + piece->range.start;
     size_t size = piece->range.end - piece->range.start;
     struct piece_entry *entry = piece_cache_at(&encoder->cache, bytes, size);
     if (entry && piece_entry_is(entry, bytes, size))
         return encoder_add_known(encoder, piece, entry, err);
-    if (begin(model, &encoder->ways, size, err))
+    if (begin(model, ways, size, err))
         return -1;
-    for (size_t at = 0; at < size;)
-        at = go_on(model, &encoder->ways, bytes, size, at);
-    size_t first = gather(model, encoder->ways.steps, bytes, size);
-    return add_steps(model, encoder, piece, first, entry, err);
+    for (size_t at = 0; at < size;) {
+        at = go_on(model, ways, bytes, size, at);
+        if (at - ways->base >= PORTION_BYTES && can_cut(ways, at) &&
+            (add_steps(model, encoder, piece, at, NULL, err) ||
+             repeat(model, encoder, piece, &at, err)))
+            return -1;
+    }
+    return ways->base < size ? add_steps(model, encoder, piece, size, entry, err) : 0;
 }
