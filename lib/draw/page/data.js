@@ -137,9 +137,14 @@ class Sentence {
         Object.assign(this, json);
         this.tensors = json.tensors.map((spec) => new Tensor(spec, this));
         this.explainedTensors = (json.explained || []).map((spec) => new Tensor(spec, this));
-        this.next = json.next ? new NextTokens(json.next) : null;
+        this.layersTold = json.next ? json.next.layers.length : 0; // of what comes next
         this.scores = json.scores ? new HeadScores(json.scores) : null;
         this.kinds = [...new Set(this.tensors.map((tensor) => tensor.tensor))];
+    }
+
+    get nextTokens() {
+        this.madeNext ??= this.next ? new NextTokens(this.next) : null;
+        return this.madeNext;
     }
 
     // What explains the cells of a head, by names without the attention's: q, k, v, scores, …; null

@@ -5,7 +5,7 @@ const LENS_LISTED = 3; // tokens that a cell tells of
 
 class LensView {
     constructor(parent, sentence) {
-        this.next = sentence.next;
+        this.next = sentence.nextTokens;
         this.labels = sentence.labels.sentence || [];
         this.count = this.next.last.came.length;
         const words =

@@ -32,19 +32,31 @@ function heldFiles() {
 
 // --- running ---------------------------------------------------------------------------------
 
+// What comes next takes as long as all else: it is asked for where it is looked at.
+class LiveSentence extends Sentence {
+    constructor(look) {
+        super(look(0));
+        this.look = look;
+        this.layersTold = live.next ? 1 : 0;
+    }
+
+    get nextTokens() {
+        this.next ??= this.look(live.next).next;
+        return super.nextTokens;
+    }
+}
+
 function runLive() {
     const began = performance.now();
     const text = byId('live-text').value;
     const note = byId('live-note');
     const warmth = Number(byId('live-temperature').value);
+    const edits = [...live.off.values()].join('; ');
+    const temperature = warmth === 1 ? 0 : warmth;
+    const look = (next) =>
+        JSON.parse(live.engine.run(text, { show: live.show, edits, temperature, next }));
     try {
-        const json = live.engine.run(text, {
-            show: live.show,
-            edits: [...live.off.values()].join('; '),
-            temperature: warmth === 1 ? 0 : warmth,
-            next: live.next,
-        });
-        sentences[state.sentence] = new Sentence(JSON.parse(json));
+        sentences[state.sentence] = new LiveSentence(look);
         extents.clear(); // of the one before
         byId('live-text').removeAttribute('aria-invalid');
         Object.assign(state, { kept: null, token: null });
@@ -137,7 +149,7 @@ async function startLive() {
     byId('live').hidden = false;
     byId('live-text').value = current().text;
     live.show = current().kinds.join(',');
-    live.next = current().next ? current().next.last.count : 0;
+    live.next = current().next ? current().next.layers.at(-1).count : 0;
     try {
         const bytes = await unpacked(bytesOf(module));
         live.engine = await Engine.open(bytes, current().model, heldFiles());

@@ -83,7 +83,7 @@ const VIEWS = [
     },
     {
         ...{ id: 'next', name: 'Next token', key: '8', ofAll: true, own: true },
-        fits: () => Boolean(current().next),
+        fits: () => current().layersTold > 0,
         draw: (stage) => new NextView(stage, current()),
     },
     {
@@ -93,7 +93,7 @@ const VIEWS = [
     {
         ...{ id: 'lens', name: 'Layers', key: '0', ofAll: true, own: true },
         wants: 'What every layer would say comes next: page --lens puts it in',
-        fits: () => current().next?.layers.length > 1,
+        fits: () => current().layersTold > 1,
         draw: (stage) => new LensView(stage, current()),
     },
     {

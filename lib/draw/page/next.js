@@ -27,7 +27,7 @@ function shadeOf(share) {
 
 class NextView {
     constructor(parent, sentence) {
-        this.next = sentence.next;
+        this.next = sentence.nextTokens;
         this.labels = sentence.labels.sentence || [];
         this.drawSliders(parent);
         this.note = element('p', '', 'caption');
