@@ -6,56 +6,10 @@
 #include "text/label.h"
 #include "write/format.h"
 
-static const double MARGIN = 12, PRINT_MARGIN = 1;
+static const double PRINT_MARGIN = 1;
 static const double NARROWEST = 252; /* a title needs no picture to have room */
-static const double WIDEST = 504;    /* two columns of a paper */
 static const double SECTION_GAP = 16;
 static const double SECTION_LEAST = 75; /* of one beside others */
-static const double BOLD = 1.16;        /* wider than the letters that widths are known of */
-
-static bool has_title(const struct style *style)
-{
-    return style->title && *style->title;
-}
-
-/* The model's name, before a title that is not given. */
-static const char *model_name(const struct report *report)
-{
-    const char *slash = strrchr(report->model, '/'); /* a folder's own name is enough */
-    return slash && slash[1] ? slash + 1 : report->model;
-}
-
-/* What all is about is not cut from the title: the text, after it, may be where the page ends. Nor
- * is the second of two texts, up to a usual page's width. */
-static double told_width(const struct report *report, const struct style *style, const char *title)
-{
-    static const char gap[] = " ·  · …";
-    if ((!report->about && !report->source.count) || style->title)
-        return 0;
-    double size = type_size(&style->form, TYPE_TITLE);
-    double least = letters_width(model_name(report), size) + letters_width(gap, size) +
-                   (report->about ? letters_width(report->about, size) : 0);
-    double whole = 1 + letters_width(title, size); /* room for rounding */
-    return fmax(2 * MARGIN + BOLD * least, fmin(2 * MARGIN + BOLD * whole, WIDEST));
-}
-
-void figure_title(struct buf *out, const struct report *report, const struct style *style)
-{
-    const char *name = has_title(style) ? style->title : model_name(report);
-    label_line(out, name, strlen(name));
-    if (has_title(style))
-        return;
-    if (report->about)
-        buf_format(out, " · %s", report->about);
-    if (!report->sentence.count) /* it is about the model alone */
-        return;
-    buf_text(out, " · ");
-    tokenized_visible(out, &report->sentence);
-    if (report->source.count) {
-        buf_text(out, " · source: ");
-        tokenized_visible(out, &report->source);
-    }
-}
 
 /* A mark that no picture has is a slip. */
 static int check_marks(const struct figure *figure, const struct figure_form *form, struct err *err)
@@ -154,15 +108,13 @@ static int plan(struct figure *figure, const struct section_sheets *kinds, size_
                 const struct style *style, struct arena *arena, struct err *err)
 {
     const struct figure_form *form = &style->form;
-    bool untitled = form->untitled || (style->title && !*style->title);
     size_t labels = 0;
     figure->form = form;
-    figure->margin = form->width > 0 ? PRINT_MARGIN : MARGIN;
-    figure->title_room = untitled ? 0 : type_line(form, TYPE_TITLE);
+    figure->margin = form->width > 0 ? PRINT_MARGIN : FIGURE_MARGIN;
     figure->width = form->width > 0 ? form->width : NARROWEST;
-    figure->height = 2 * figure->margin + figure->title_room;
-    struct point at = {figure->margin, figure->margin + figure->title_room};
-    double room = (form->width > 0 ? form->width : WIDEST) - 2 * figure->margin;
+    figure->height = 2 * figure->margin;
+    struct point at = {figure->margin, figure->margin};
+    double room = (form->width > 0 ? form->width : FIGURE_WIDEST) - 2 * figure->margin;
     bool row = in_a_row(kinds, count, style, room);
     const struct style *common = share_range(kinds, count, style, arena, err);
     figure->sections = arena_alloc(arena, count, sizeof *figure->sections, err);
@@ -185,7 +137,7 @@ static int plan(struct figure *figure, const struct section_sheets *kinds, size_
         at.x += row ? room + SECTION_GAP : 0;
         at.y += row ? 0 : section->height + SECTION_GAP;
         if (form->width <= 0)
-            figure->width = fmax(figure->width, section->width + 2 * MARGIN);
+            figure->width = fmax(figure->width, section->width + 2 * FIGURE_MARGIN);
         figure->section_count++;
     }
     return check_marks(figure, form, err);
@@ -252,8 +204,8 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
         plan(figure, kinds, count, style, arena, err))
         return -1;
     if (style->form.width <= 0)
-        figure->width = fmax(figure->width, told_width(report, style, figure->title));
-    return 0;
+        figure->width = fmax(figure->width, figure_title_width(report, style, figure->title));
+    return figure_place_title(figure, style, arena, err);
 }
 
 int figure_plan_sheets(struct figure *figure, const char *title, const struct section_sheets *kinds,
@@ -261,19 +213,18 @@ int figure_plan_sheets(struct figure *figure, const char *title, const struct se
                        struct err *err)
 {
     struct buf text = {0};
-    const char *given = has_title(style) ? style->title : title;
+    const char *given = style->title && *style->title ? style->title : title;
     label_line(&text, given, strlen(given));
     *figure = (struct figure){.title = buf_keep(&text, arena, err)};
-    return figure->title ? plan(figure, kinds, count, style, arena, err) : -1;
+    return !figure->title || plan(figure, kinds, count, style, arena, err) ||
+                   figure_place_title(figure, style, arena, err)
+               ? -1
+               : 0;
 }
 
 int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err)
 {
-    const struct lettering letters = {.size = type_size(figure->form, TYPE_TITLE), .bold = true};
-    struct point title = {figure->margin, figure->margin + letters.size - 1};
-    double room = (figure->width - 2 * figure->margin) / BOLD;
-    if (figure->title_room > 0 && *figure->title &&
-        canvas_text_fit(canvas, title, figure->title, room, &letters, err))
+    if (figure_draw_title(figure, canvas, err))
         return -1;
     for (size_t i = 0; i < figure->section_count; i++) {
         if (section_draw(&figure->sections[i], canvas, figure->sections[i].at, err))

@@ -16,7 +16,10 @@
 #include "lens/strongest.h"
 #include "write/style.h"
 
-enum { SECTION_NOTES_MAX = 32 }; /* lines */
+enum {
+    SECTION_NOTES_MAX = 32, /* lines */
+    FIGURE_TITLE_LINES = 3, /* at most: the last one ends with "…" where there is more */
+};
 
 enum section_kind { KIND_MATRIX, KIND_LINES, KIND_OVERLAY, KIND_TEXT, KIND_BARS };
 
@@ -62,9 +65,13 @@ struct section {
     const char *const *strong_names;
 };
 
+static const double FIGURE_MARGIN = 12;
+static const double FIGURE_WIDEST = 504; /* two columns of a paper */
+
 struct figure {
-    const char *title; /* all of it; on the picture it may be shortened … */
-    double title_room; /* … or, where none is wanted, have no room: then it names the file alone */
+    const char *title;                           /* all of it, which names the file … */
+    const char *title_lines[FIGURE_TITLE_LINES]; /* … and what of it is on the picture */
+    size_t title_count;
     struct section *sections;
     size_t section_count;
     double width, height; /* points */
@@ -75,6 +82,14 @@ struct figure {
 /* Append the title: the one that was given, where it is not empty; else the model's name and the
  * sentence. */
 void figure_title(struct buf *out, const struct report *report, const struct style *style);
+
+/* How wide a figure of a report should be, so that lines of its title hold what it is about; 0:
+ * that does not matter. Then room for the title above all, in a figure that is laid out. */
+double figure_title_width(const struct report *report, const struct style *style,
+                          const char *title);
+int figure_place_title(struct figure *figure, const struct style *style, struct arena *arena,
+                       struct err *err);
+int figure_draw_title(const struct figure *figure, struct canvas *canvas, struct err *err);
 
 /* Lay out a report, which lives longer than the figure. The memory is the arena's. */
 int figure_plan(struct figure *figure, const struct report *report, const struct style *style,

@@ -191,14 +191,31 @@ TEST(larger_panels_have_a_label_every_few)
     ck_assert_uint_eq(canvas_witness_texts(report.sentence.labels[1].text), 2);
 }
 
-TEST(a_title_can_be_given_and_is_shortened)
+TEST(a_title_can_be_given)
 {
     struct style style = {.title = "Figure 1"};
     draw(&fixture_plain, &style);
     ck_assert_uint_eq(canvas_witness_texts("Figure 1"), 1);
-    style.title = "A title that is much longer than the picture of three words is wide, by far";
+}
+
+TEST(a_long_title_has_three_lines_at_most)
+{
+    struct style style = {
+        .title = "A title that is much longer than the picture of three words is wide, by far"};
     draw(&fixture_plain, &style);
-    ck_assert_uint_eq(canvas_witness_texts(style.title), 0);
+    ck_assert_uint_eq(canvas_witness_texts("A title that is much longer than the"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("picture of three words is wide, by far"), 1);
+    style.title = "A title that is much longer than the picture of three words is wide, by far, "
+                  "which goes on";
+    draw(&fixture_plain, &style);
+    ck_assert_uint_eq(canvas_witness_texts("picture of three words is wide, by far,"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("which goes on"), 1);
+    style.title = "A title that is much longer than the picture of three words is wide, by far, "
+                  "which goes on and on beyond all that anybody reads";
+    draw(&fixture_plain, &style);
+    ck_assert_uint_eq(canvas_witness_texts("picture of three words is wide, by far,"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("which goes on and on beyond all that anybody reads"),
+                      0);
 }
 
 TEST(what_is_hidden_or_has_its_own_range_is_said)
