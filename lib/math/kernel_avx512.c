@@ -172,6 +172,7 @@ void floats_avx512(const struct kernel_shape *shape, const void *a, const void *
         part.c += PANEL_FLOATS;
     }
 }
+
 void widened_avx512(const struct kernel_shape *shape, const void *a, const void *b, float *c,
                     const void *next_a)
 {
