@@ -1,4 +1,4 @@
-# `make` builds build/attn-cli and build/libattn.a; `make help` names the rest.
+# `make` builds build/attn-cli, build/libattn.a and, on Linux, build/libattn.so; `make help` names the rest.
 #
 # To set from outside: CC, CFLAGS (replaces the default whole), CPPFLAGS, LDFLAGS, PREFIX, DESTDIR,
 # BUILD (the folder that everything built goes to), V=1 (show commands), DEPS=0 (install nothing),
@@ -23,8 +23,17 @@ archive = $(filter %/lib$(1).a,$(shell $(CC) -print-file-name=lib$(1).a))
 LIBS = $(if $(GENERATES),$(call library,xsmmgen)) $(call library,utf8proc) $(call library,cjson) \
 	$(call library,onig) -lpthread -ldl -lm
 # libxsmm generates machine code for x86-64; elsewhere kernels are our own.
-GENERATES = $(if $(filter x86_64%,$(machine)),$(findstring linux,$(machine)))
-machine = $(shell $(CC) -dumpmachine)
+GENERATES = $(if $(filter x86_64%,$(machine)),$(LINUX))
+LINUX = $(findstring linux,$(machine))
+machine := $(shell $(CC) -dumpmachine)
+# One set of objects for the program and both libraries, in which names are each other's alone.
+SHAREABLE = $(if $(LINUX),-fPIC -fvisibility=hidden)
+# Until there is a version 1, each 0.N has a library of its own name: programs of one may not run with
+# another. None on macOS, which names and loads libraries otherwise, nor of code that is instrumented.
+VERSION := $(shell sed -n 's/^.define ATTN_VERSION "\(.*\)"/\1/p' cmd/command.h)
+SONAME := libattn.so.$(basename $(VERSION))
+SHARED = $(if $(LINUX),$(if $(INSTRUMENTS),,$(BUILD)/libattn.so))
+INSTRUMENTS = $(findstring -fsanitize,$(CFLAGS))$(findstring --coverage,$(CFLAGS))
 TEST_LIBS = -lcheck $(call archive,subunit) $(call archive,rt)
 
 # Worked examples; the default, which is trained: in the binary it comes first; and `translate`,
@@ -65,7 +74,7 @@ endif
 
 SAY = @$(if $(V),set -x;,printf '  %-8s %s\n' $(1) '$(2)';)
 
-all: $(BUILD)/attn-cli $(BUILD)/libattn.a ## build the program and the library
+all: $(BUILD)/attn-cli $(BUILD)/libattn.a $(SHARED) ## build the program and the library
 
 run: all ## install what is missing, build, show a first sentence
 	@sh data/first_look.sh $(BUILD)/attn-cli
@@ -96,9 +105,17 @@ ONE_OBJECT = $(filter-out -fsanitize% -fprofile% --coverage,$(CFLAGS)) \
 	$(if $(findstring -flto,$(CFLAGS)),$(if $(findstring Free,$(shell $(CC) --version)), \
 	-flinker-output=nolto-rel))
 
+# The same to be loaded when a program starts, on the system's shared libraries.
+$(BUILD)/libattn.so: $(LIB_OBJECTS) lib/attn.map
+	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,-z,defs \
+		-Wl,--version-script=lib/attn.map $(LIB_OBJECTS) $(LIBRARIES) -o $(BUILD)/$(SONAME) && \
+		ln -sf $(SONAME) $@
+
 $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/dependencies
 	@mkdir -p $(@D)
-	$(call SAY,compile,$<) $(COMPILE) -MMD -MP -c $< -o $@
+	$(call SAY,compile,$<) $(compile)
+
+compile = $(COMPILE) $(if $(filter $(LIB_OBJECTS),$@),$(SHAREABLE)) -MMD -MP -c $< -o $@
 
 # The models in the binary: their files' bytes as a table in C.
 $(BUILD)/lib/model/bundled_models.c: models/embed.sh $(MODEL_FILES)
@@ -118,18 +135,19 @@ $(BUILD)/cmd/completion_scripts.c: cmd/completion/embed.sh $(wildcard cmd/comple
 	$(call SAY,embed,completion) sh $< >$@.part; mv $@.part $@
 
 $(BUILD)/cmd/completion_scripts.o: $(BUILD)/cmd/completion_scripts.c $(BUILD)/flags
-	$(call SAY,compile,$<) $(COMPILE) -MMD -MP -c $< -o $@
+	$(call SAY,compile,$<) $(compile)
 
 $(BUILD)/lib/draw/page_template.o: $(BUILD)/lib/draw/page_template.c $(BUILD)/flags
-	$(call SAY,compile,$<) $(COMPILE) -MMD -MP -c $< -o $@
+	$(call SAY,compile,$<) $(compile)
 
 $(BUILD)/lib/model/bundled_models.o: $(BUILD)/lib/model/bundled_models.c $(BUILD)/flags
-	$(call SAY,compile,$<) $(COMPILE) -MMD -MP -c $< -o $@
+	$(call SAY,compile,$<) $(compile)
 
 # Changes with the compiler and its flags, so that objects of two kinds never meet.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	@printf '%s\n' '$(COMPILE)' | cmp -s - $@ || printf '%s\n' '$(COMPILE)' >$@
+	@printf '%s\n' '$(COMPILE) $(SHAREABLE)' | cmp -s - $@ || \
+		printf '%s\n' '$(COMPILE) $(SHAREABLE)' >$@
 
 # Looked for before anything is compiled; only `run` and the tests install, all that they need at
 # once, so that a password is asked for once.
@@ -158,7 +176,7 @@ FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/
 TEST_PROGRAMS = \
 	$(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips endure structured things) \
 	$(patsubst %,$(BUILD)/%,footprint generate-models memory_faults file_faults libattn.a) \
-	$(FUZZERS)
+	$(SHARED) $(FUZZERS)
 
 test: $(TEST_PROGRAMS) ## the tests; installs Check and jq, leaves out what needs more
 	@sh tests/run.sh $(BUILD)
@@ -373,15 +391,19 @@ BASH = $(ROOT)/share/bash-completion/completions
 ZSH  = $(ROOT)/share/zsh/site-functions
 FISH = $(ROOT)/share/fish/vendor_completions.d
 PKGS = $(ROOT)/lib/pkgconfig
-LIBRARIES = $(if $(GENERATES),-lxsmmgen) -lutf8proc -lcjson -lonig -lpthread -lm
+LIBRARIES = $(if $(GENERATES),-lxsmmgen) -lutf8proc -lcjson -lonig -lpthread -ldl -lm
 COMMANDS = $(shell sed -n 's/^    {"\([a-z]*\)", FOR_.*/\1/p' cmd/command.c)
-VERSION = $(shell sed -n 's/^.define ATTN_VERSION "\(.*\)"/\1/p' cmd/command.h)
+# Where no loader looks, programs are told.
+FOUND = $(if $(filter-out /usr /usr/local,$(PREFIX)),-Wl$(comma)-rpath$(comma)$${prefix}/lib)
+comma = ,
 
 install: all ## install to PREFIX (/usr/local), under DESTDIR
 	install -d '$(ROOT)/bin' '$(ROOT)/include' '$(DOCS)' '$(MANS)' '$(BASH)' '$(ZSH)' \
 		'$(FISH)' '$(PKGS)'
 	install -m 755 $(BUILD)/attn-cli '$(ROOT)/bin'
 	install -m 644 $(BUILD)/libattn.a '$(ROOT)/lib'
+	$(if $(SHARED),install -m 644 $(BUILD)/$(SONAME) '$(ROOT)/lib' && \
+		ln -sf $(SONAME) '$(ROOT)/lib/libattn.so')
 	install -m 644 lib/attn.h '$(ROOT)/include'
 	install -m 644 LICENSE THIRD-PARTY.md '$(DOCS)'
 	$(BUILD)/attn-cli help --man >'$(MANS)/attn-cli.1'
@@ -394,12 +416,14 @@ install: all ## install to PREFIX (/usr/local), under DESTDIR
 		'Version: $(VERSION)' \
 		'Description: GPT-style decoder that shows what every attention head looks at' \
 		'Cflags: -I$${prefix}/include' \
-		'Libs: -L$${prefix}/lib -lattn $(strip $(LIBRARIES))' \
+		'Libs: -L$${prefix}/lib $(if $(SHARED),$(FOUND) -lattn,-lattn $(strip $(LIBRARIES)))' \
+		'Libs.private: $(strip $(LIBRARIES))' \
 		>'$(PKGS)/attn.pc'
-	@$(if $(DESTDIR),:,sh data/after_install.sh '$(PREFIX)')
+	@$(if $(DESTDIR),:,ldconfig 2>/dev/null; sh data/after_install.sh '$(PREFIX)')
 
 uninstall: ## remove what install put there
-	rm -f '$(ROOT)/bin/attn-cli' '$(ROOT)/lib/libattn.a' '$(ROOT)/include/attn.h'
+	rm -f '$(ROOT)/bin/attn-cli' '$(ROOT)/include/attn.h'
+	rm -f '$(ROOT)/lib/libattn.a' '$(ROOT)/lib/libattn.so' '$(ROOT)/lib/$(SONAME)'
 	rm -f '$(MANS)/attn-cli.1' $(COMMANDS:%='$(MANS)/attn-cli-%.1')
 	rm -f '$(BASH)/attn-cli' '$(ZSH)/_attn-cli' '$(FISH)/attn-cli.fish'
 	rm -f '$(PKGS)/attn.pc'

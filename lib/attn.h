@@ -30,6 +30,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
 
 enum { ATTN_ERROR_BYTES = 1024, ATTN_AXES_MAX = 3 };
 
@@ -96,6 +99,9 @@ int attn_run(struct attn_model *model, const struct attn_ids *ids,
 int attn_score(struct attn_model *model, const struct attn_ids *ids, float *logprobs,
                struct attn_error *error);
 
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -12,9 +12,14 @@ home="$scratch/my -home"
 prefix=$home/.local
 
 # The flags of the installed library, as pkg-config would give them, a line each: a folder's name
-# may have a blank in it.
+# may have a blank in it. Static is the archive, with what is below it.
 flags() {
-    sed -n 's/^Cflags: //p; s/^Libs: //p' "$prefix/lib/pkgconfig/attn.pc" | tr ' ' '\n' |
+    fields='s/^Cflags: //p; s/^Libs: //p'
+    if [ "${linked-}" = static ]; then
+        fields='s/^Cflags: //p; s/^Libs.private: //p'
+        printf '%s\n' "$prefix/lib/libattn.a"
+    fi
+    sed -n "$fields" "$prefix/lib/pkgconfig/attn.pc" | tr ' ' '\n' |
         sed "s|\${prefix}|$prefix|"
 }
 
@@ -29,8 +34,8 @@ program() {
 
 # shellcheck disable=SC2086 # several words
 build_with_library() { # NAME: from NAME.c
-    flags | tr '\n' '\0' | xargs -0 ${CC:-cc} -std=c11 -Wall -Werror ${LDFLAGS-} "$scratch/$1.c" \
-        -o "$scratch/$1"
+    flags | tr '\n' '\0' | xargs -0 ${compiler:-${CC:-cc} -std=c11} -Wall -Werror ${LDFLAGS-} \
+        "$scratch/$1.c" -x none -o "$scratch/$1"
 }
 
 build_program() {
@@ -40,6 +45,27 @@ build_program() {
 
 says_weights() {
     "$scratch/program" | grep -q '^h.1.weights: 3 axes, first value 1$'
+}
+
+# The library that it was linked with is the one that it loads, or it loads none.
+loads_what_it_should() {
+    loaded=$(LC_ALL=C ldd "$scratch/program" | sed -n 's/.*libattn[^ ]* => \(.*\) (.*/\1/p')
+    case $linked in
+    shared) [ "$loaded" -ef "$prefix/lib/libattn.so" ] ;;
+    static) [ -z "$loaded" ] ;;
+    esac
+}
+
+# Fields by name are no C++ before 2020; a compiler of that alone reads .c as C++.
+programs_of() { # COMPILER
+    compiler=$1
+    for linked in shared static; do
+        check "the example of attn.h compiles with $compiler, $linked" build_program
+        check "the example of attn.h by $compiler, $linked, prints a tensor" says_weights
+        check "the example of attn.h by $compiler, $linked, loads no other library" \
+            loads_what_it_should
+    done
+    unset compiler linked
 }
 
 # Others' functions may have any name that attn.h does not declare; some that are likely.
@@ -67,8 +93,31 @@ links_beside_others() {
 # The names that it defines, but for those that attn.h declares; and the other way round.
 exports_its_header() {
     nm -g --defined-only "$build/libattn.a" | awk 'NF == 3 { print $3 }' | sort >"$scratch/exported"
-    sed -n 's/^[a-z].*[ *]\(attn_[a-z_]*\)(.*/\1/p' lib/attn.h | sort >"$scratch/declared"
+    declared >"$scratch/declared"
     diff "$scratch/declared" "$scratch/exported" && [ -s "$scratch/exported" ]
+}
+
+declared() {
+    sed -n 's/^[a-z].*[ *]\(attn_[a-z_]*\)(.*/\1/p' lib/attn.h | sort
+}
+
+# Names of one version, the program's; attn.map lists them.
+shared_exports_its_header() {
+    declared >"$scratch/declared"
+    sed -n 's/^ *\(attn_[a-z_]*\);$/\1/p' lib/attn.map | diff "$scratch/declared" - || return
+    node=$(sed -n 's/^\(ATTN_.*\) {$/\1/p' lib/attn.map)
+    nm -D --defined-only "$build/libattn.so" | awk '$2 == "T" { print $3 }' |
+        sort >"$scratch/exported"
+    [ -s "$scratch/exported" ] && sed "s/\$/@@$node/" "$scratch/declared" |
+        diff - "$scratch/exported"
+}
+
+# attn-cli 0.N, libattn.so.0.N with that soname, ATTN_0.N.
+names_are_of_the_version() {
+    number=$("$build/attn-cli" --version | sed -n '1s/^[^0-9]*\([0-9]*\.[0-9]*\)\..*/\1/p')
+    [ -n "$number" ] && [ "$prefix/lib/libattn.so" -ef "$prefix/lib/libattn.so.$number" ] &&
+        readelf -d "$prefix/lib/libattn.so" | grep -F "soname: [libattn.so.$number]" &&
+        grep -Fx "ATTN_$number {" lib/attn.map
 }
 
 # Those that the page of all refers to, which are those that the program completes.
@@ -85,7 +134,7 @@ every_command_has_a_page() {
 
 leaves_nothing() {
     make --no-print-directory uninstall BUILD="$build" PREFIX="$prefix" &&
-        [ -z "$(find "$prefix" -mindepth 2 -type f)" ]
+        [ -z "$(find "$prefix" -mindepth 2 ! -type d)" ]
 }
 
 # What is said after installing to a home: nothing where all is found.
@@ -118,6 +167,18 @@ else
     check 'the library links beside functions of common names' links_beside_others
 fi
 check 'the library exports what attn.h declares' exports_its_header
+if [ -e "$prefix/lib/libattn.so" ]; then
+    check 'the shared library exports what attn.h declares' shared_exports_its_header
+    check 'the shared library is named after its version' names_are_of_the_version
+    programs_of "${CC:-cc} -std=c11"
+    if command -v g++ >/dev/null; then
+        programs_of 'g++ -std=c++20 -x c++'
+    else
+        leave_out 'g++ is not installed'
+    fi
+else
+    leave_out 'the shared library is not built: for another system, or with instruments'
+fi
 check 'what a shell does not find is said' says_what_is_not_found
 check 'make uninstall leaves nothing' leaves_nothing
 
