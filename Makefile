@@ -1,4 +1,5 @@
-# `make` builds build/attn-cli, build/libattn.a and, on Linux, build/libattn.so; `make help` names the rest.
+# `make` builds build/attn-cli and the library, build/libattn.a, on Linux libattn.so, too;
+# `make help` names the rest.
 #
 # To set from outside: CC, CFLAGS (replaces the default whole), CPPFLAGS, LDFLAGS, PREFIX, DESTDIR,
 # BUILD (the folder that everything built goes to), V=1 (show commands), DEPS=0 (install nothing),
@@ -28,8 +29,9 @@ LINUX = $(findstring linux,$(machine))
 machine := $(shell $(CC) -dumpmachine)
 # One set of objects for the program and both libraries, in which names are each other's alone.
 SHAREABLE = $(if $(LINUX),-fPIC -fvisibility=hidden)
-# Until there is a version 1, each 0.N has a library of its own name: programs of one may not run with
-# another. None on macOS, which names and loads libraries otherwise, nor of code that is instrumented.
+# Until there is a version 1, each 0.N has a library of its own name: programs of one may not run
+# with another. None on macOS, which names and loads libraries otherwise, nor of code that is
+# instrumented.
 VERSION := $(shell sed -n 's/^.define ATTN_VERSION "\(.*\)"/\1/p' cmd/command.h)
 SONAME := libattn.so.$(basename $(VERSION))
 SHARED = $(if $(LINUX),$(if $(INSTRUMENTS),,$(BUILD)/libattn.so))
@@ -107,9 +109,9 @@ ONE_OBJECT = $(filter-out -fsanitize% -fprofile% --coverage,$(CFLAGS)) \
 
 # The same to be loaded when a program starts, on the system's shared libraries.
 $(BUILD)/libattn.so: $(LIB_OBJECTS) lib/attn.map
-	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,-z,defs \
-		-Wl,--version-script=lib/attn.map $(LIB_OBJECTS) $(LIBRARIES) -o $(BUILD)/$(SONAME) && \
-		ln -sf $(SONAME) $@
+	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) \
+		-Wl,-z,defs,--version-script=lib/attn.map $(LIB_OBJECTS) $(LIBRARIES) \
+		-o $(BUILD)/$(SONAME) && ln -sf $(SONAME) $@
 
 $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/dependencies
 	@mkdir -p $(@D)
@@ -416,7 +418,8 @@ install: all ## install to PREFIX (/usr/local), under DESTDIR
 		'Version: $(VERSION)' \
 		'Description: GPT-style decoder that shows what every attention head looks at' \
 		'Cflags: -I$${prefix}/include' \
-		'Libs: -L$${prefix}/lib $(if $(SHARED),$(FOUND) -lattn,-lattn $(strip $(LIBRARIES)))' \
+		'Libs: -L$${prefix}/lib $(if $(SHARED),$(FOUND) -lattn,-lattn $(strip \
+			$(LIBRARIES)))' \
 		'Libs.private: $(strip $(LIBRARIES))' \
 		>'$(PKGS)/attn.pc'
 	@$(if $(DESTDIR),:,ldconfig 2>/dev/null; sh data/after_install.sh '$(PREFIX)')

@@ -19,7 +19,9 @@
  *     attn_ids_free(&ids);
  *     attn_close(model);
  *
- * A model serves one run at a time, and keeps its memory for the next; several models may be open.
+ * A model serves one call at a time, and keeps its memory for the next. Several may be open, of one
+ * name, too, and threads may use them at once, one each: their numbers are those of one thread. A
+ * cache is used where its model is.
  */
 #ifndef ATTN_H
 #define ATTN_H
@@ -64,6 +66,22 @@ int attn_encode(const struct attn_model *model, const char *text, size_t size, s
                 struct attn_error *error);
 void attn_ids_free(struct attn_ids *ids);
 
+/* The bytes of a token, not 0-terminated, which live as long as the model; a blank before a word is
+ * one of them. NULL, and a size of 0: the id is no token, or the model takes ids alone. */
+const char *attn_token_text(const struct attn_model *model, uint32_t id, size_t *size);
+
+/* What a model is made of; all 0 without one. */
+struct attn_counts {
+    size_t layers, encoder_layers;       /* of encoders 0: there is none */
+    size_t heads, kv_heads;              /* head h looks at key/value head h / (heads / kv_heads) */
+    size_t channels, hidden_channels;    /* of the stream, of the MLP */
+    size_t key_channels, value_channels; /* of one head */
+    size_t vocabulary;
+    size_t positions; /* 0: any number of tokens */
+};
+
+struct attn_counts attn_count(const struct attn_model *model);
+
 /* A tensor as it leaves the pass: valid until the sink returns, element (i, j, k) at
  * data[i · stride[0] + j · stride[1] + k · stride[2]]. */
 struct attn_tensor {
@@ -73,18 +91,26 @@ struct attn_tensor {
     size_t rank;
     size_t shape[ATTN_AXES_MAX];
     size_t stride[ATTN_AXES_MAX];
+    const char *axes[ATTN_AXES_MAX]; /* "head", "kv_head", "query", "key", "token", "channel", "dim"
+                                      * or "word" */
+    const size_t *heads; /* [shape[0]] their numbers in the model; NULL: the first axis is of no
+                          * heads */
 };
 
 struct attn_request {
     const char *show;   /* "weights,context" or "all": the names of attn-cli run --show; NULL:
                          * "weights" */
     const char *layers; /* "0,3-5", "-1" or "all"; NULL: all */
+    const char *heads;  /* the same of heads; keys and values are those that these look at */
     int (*sink)(void *context, const struct attn_tensor *tensor); /* other than 0 ends the pass */
     void *context;                                                /* the sink's own; may be NULL */
     const struct attn_ids *source; /* of models that look at a second text; else NULL */
     const char
         *edits; /* values changed on their way, as attn-cli run --edit has them, with ; between
                         * them: "h.0.context[head=1] = 0"; numbers and files alone; NULL: none */
+    const char *attention; /* another way to attend for this run, "window:4", as attn-cli run
+                            * --attention has it; NULL: the model's own */
+    float temperature;     /* scores are divided by it, too; 0: they are not */
 };
 
 /* Run the model on the ids, as far as the last tensor that was asked for. 0; -1 with `error`.
@@ -98,6 +124,26 @@ int attn_run(struct attn_model *model, const struct attn_ids *ids,
  * no next token. */
 int attn_score(struct attn_model *model, const struct attn_ids *ids, float *logprobs,
                struct attn_error *error);
+
+/* A text that grows: what was read stays in a cache, and a step runs the ids that come next alone,
+ * with the bits of one run of the whole: its queries are the new tokens, its keys are all. It is
+ * closed before its model. Not supported, 4: models that look ahead or at a second text, and texts
+ * so long that their rotations are others.
+ *
+ *     struct attn_cache *cache = attn_cache_open(model, &error);
+ *     if (!cache || attn_step(cache, &prompt, &request, &error) ||
+ *         attn_step(cache, &one_more, &request, &error)) ...
+ *     attn_cache_close(cache);
+ *
+ * A request of a step has no source, edits, attention or temperature, and shows what the pass
+ * itself has. After -1 the cache is as it was before the step. */
+struct attn_cache;
+
+struct attn_cache *attn_cache_open(struct attn_model *model, struct attn_error *error);
+int attn_step(struct attn_cache *cache, const struct attn_ids *ids,
+              const struct attn_request *request, struct attn_error *error);
+size_t attn_cache_count(const struct attn_cache *cache); /* of tokens that were read */
+void attn_cache_close(struct attn_cache *cache);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

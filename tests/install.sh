@@ -26,7 +26,7 @@ flags() {
 # The program at the head of attn.h, as it stands there.
 program() {
     printf '#include <stdio.h>\n#include <attn.h>\n'
-    sed -n 's/^ \*     //p' lib/attn.h | awk '
+    sed -n '/^ \*\//q; s/^ \*     //p' lib/attn.h | awk '
         /^struct attn_error error/ { print "int main(void)\n{" }
         { print }
         END { print "return error.status;\n}" }'

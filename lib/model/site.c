@@ -121,6 +121,19 @@ bool site_is_of_source(enum site site)
            (row->part == PART_CROSS && row->axes == AXES_GROUP_TOKEN_DIM);
 }
 
+const char *site_axis_name(enum site site, size_t axis)
+{
+    static const char *const names[][3] = {
+        [AXES_TOKEN_CHANNEL] = {"token", "channel"},
+        [AXES_TOKEN_WORD] = {"token", "word"},
+        [AXES_HEAD_TOKEN_DIM] = {"head", "token", "dim"},
+        [AXES_GROUP_TOKEN_DIM] = {"kv_head", "token", "dim"},
+        [AXES_HEAD_QUERY_KEY] = {"head", "query", "key"},
+        [AXES_QUERY_KEY] = {"query", "key"},
+    };
+    return names[site_rows[site].axes][axis];
+}
+
 bool site_has_heads(enum site site)
 {
     enum site_axes axes = site_rows[site].axes;

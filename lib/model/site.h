@@ -123,6 +123,9 @@ static inline bool site_is_effective(enum site site)
 bool site_has_heads(enum site site);
 bool site_is_of_source(enum site site);
 
+/* The name of an axis: "head", "kv_head", "query", "key", "token", "channel", "dim" or "word". */
+const char *site_axis_name(enum site site, size_t axis);
+
 /* A site of the text as another part has it, or itself where that has none; and back; the site of a
  * name, false when there is none. */
 enum site site_of(enum site_part part, enum site site);
