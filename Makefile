@@ -389,6 +389,7 @@ $(BUILD)/generate-models: $(call objects,$(MAKER_FILES))
 ROOT = $(DESTDIR)$(PREFIX)
 DOCS = $(ROOT)/share/doc/attn-cli
 MANS = $(ROOT)/share/man/man1
+MAN3 = $(ROOT)/share/man/man3
 BASH = $(ROOT)/share/bash-completion/completions
 ZSH  = $(ROOT)/share/zsh/site-functions
 FISH = $(ROOT)/share/fish/vendor_completions.d
@@ -400,14 +401,15 @@ FOUND = $(if $(filter-out /usr /usr/local,$(PREFIX)),-Wl$(comma)-rpath$(comma)$$
 comma = ,
 
 install: all ## install to PREFIX (/usr/local), under DESTDIR
-	install -d '$(ROOT)/bin' '$(ROOT)/include' '$(DOCS)' '$(MANS)' '$(BASH)' '$(ZSH)' \
-		'$(FISH)' '$(PKGS)'
+	install -d '$(ROOT)/bin' '$(ROOT)/include' '$(DOCS)' '$(MANS)' '$(MAN3)' '$(BASH)' \
+		'$(ZSH)' '$(FISH)' '$(PKGS)'
 	install -m 755 $(BUILD)/attn-cli '$(ROOT)/bin'
 	install -m 644 $(BUILD)/libattn.a '$(ROOT)/lib'
 	$(if $(SHARED),install -m 644 $(BUILD)/$(SONAME) '$(ROOT)/lib' && \
 		ln -sf $(SONAME) '$(ROOT)/lib/libattn.so')
 	install -m 644 lib/attn.h '$(ROOT)/include'
 	install -m 644 LICENSE THIRD-PARTY.md '$(DOCS)'
+	install -m 644 data/libattn.3 '$(MAN3)'
 	$(BUILD)/attn-cli help --man >'$(MANS)/attn-cli.1'
 	for command in $(COMMANDS); do \
 		$(BUILD)/attn-cli help --man $$command >'$(MANS)'/attn-cli-$$command.1 || exit; done
@@ -427,7 +429,7 @@ install: all ## install to PREFIX (/usr/local), under DESTDIR
 uninstall: ## remove what install put there
 	rm -f '$(ROOT)/bin/attn-cli' '$(ROOT)/include/attn.h'
 	rm -f '$(ROOT)/lib/libattn.a' '$(ROOT)/lib/libattn.so' '$(ROOT)/lib/$(SONAME)'
-	rm -f '$(MANS)/attn-cli.1' $(COMMANDS:%='$(MANS)/attn-cli-%.1')
+	rm -f '$(MAN3)/libattn.3' '$(MANS)/attn-cli.1' $(COMMANDS:%='$(MANS)/attn-cli-%.1')
 	rm -f '$(BASH)/attn-cli' '$(ZSH)/_attn-cli' '$(FISH)/attn-cli.fish'
 	rm -f '$(PKGS)/attn.pc'
 	rm -rf '$(DOCS)'

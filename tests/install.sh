@@ -132,6 +132,28 @@ every_command_has_a_page() {
     done <"$prefix/named"
 }
 
+# Its synopsis has the functions of attn.h.
+page_names_all() {
+    declared >"$scratch/declared"
+    sed -n '/^\.SH SYNOPSIS/,/^\.SH DESC/s/^\.BI ".*[ *]\(attn_[a-z_]*\)(.*/\1/p' \
+        "$prefix/share/man/man3/libattn.3" | sort | diff "$scratch/declared" -
+}
+
+# The n-th of its examples, built and run.
+example_of_page() { # NUMBER EXPECTED
+    awk -v wanted="$1" '/^\.EX/ { nth++; inside = 1; next } /^\.EE/ { inside = 0 }
+        inside && nth == wanted { gsub(/\\e/, "\\"); gsub(/\\-/, "-"); print }' \
+        "$prefix/share/man/man3/libattn.3" >"$scratch/page$1.c"
+    build_with_library "page$1" || return
+    "$scratch/page$1" >"$scratch/page$1.out" && printf '%s\n' "$2" | diff - "$scratch/page$1.out"
+}
+
+looks_of_last_token() {
+    for head in '0 0' '1 0' '2 1' '3 0'; do
+        printf 'h.1.weights head %s: the last token looks at token %s\n' "${head% *}" "${head#* }"
+    done
+}
+
 leaves_nothing() {
     make --no-print-directory uninstall BUILD="$build" PREFIX="$prefix" &&
         [ -z "$(find "$prefix" -mindepth 2 ! -type d)" ]
@@ -165,7 +187,12 @@ else
     check 'the example of attn.h compiles against what was installed' build_program
     check 'the example of attn.h prints a tensor' says_weights
     check 'the library links beside functions of common names' links_beside_others
+    check 'the first example of libattn(3)' example_of_page 1 "$(looks_of_last_token)"
+    check 'the second example of libattn(3)' example_of_page 2 ' is -0.001
+ short -0.568'
+    check 'the third example of libattn(3)' example_of_page 3 ' short, eat'
 fi
+check 'libattn(3) has every function' page_names_all
 check 'the library exports what attn.h declares' exports_its_header
 if [ -e "$prefix/lib/libattn.so" ]; then
     check 'the shared library exports what attn.h declares' shared_exports_its_header
