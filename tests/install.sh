@@ -112,12 +112,15 @@ shared_exports_its_header() {
         diff - "$scratch/exported"
 }
 
-# attn-cli 0.N, libattn.so.0.N with that soname, ATTN_0.N.
+# attn-cli 0.N, libattn.so.0.N with that soname, ATTN_0.N, what Python loads.
 names_are_of_the_version() {
-    number=$("$build/attn-cli" --version | sed -n '1s/^[^0-9]*\([0-9]*\.[0-9]*\)\..*/\1/p')
+    version=$("$build/attn-cli" --version | sed -n '1s/^[^0-9]*\([0-9.]*\).*/\1/p')
+    number=${version%.*}
     [ -n "$number" ] && [ "$prefix/lib/libattn.so" -ef "$prefix/lib/libattn.so.$number" ] &&
         readelf -d "$prefix/lib/libattn.so" | grep -F "soname: [libattn.so.$number]" &&
-        grep -Fx "ATTN_$number {" lib/attn.map
+        grep -Fx "ATTN_$number {" lib/attn.map &&
+        grep "^VERSION = \"$number\" " lib/bindings/python/attn.py &&
+        grep -Fx "version = \"$number.${version##*.}\"" lib/bindings/python/pyproject.toml
 }
 
 # Those that the page of all refers to, which are those that the program completes.

@@ -1,0 +1,265 @@
+"""attn: libattn from Python: run a model on a text, and have what every attention head looks at.
+
+    import attn
+    with attn.Model("tiny") as model:
+        run = model.run("Life is short")
+        run["h.1.weights"]              # numpy, [head, query, key]
+        run.axes["h.1.weights"]         # ("head", "query", "key")
+        run.frame()                     # pandas, a row a cell
+        model.score("Life is short")    # log-probabilities, NaN for the first token
+
+The library is the file that $LIBATTN names, else the system's. Tensors are copied once, as they
+leave the pass. A model serves one thread at a time; others wait.
+"""
+import ctypes
+import ctypes.util
+import os
+import threading
+from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_float, c_int, c_size_t, c_uint32
+from ctypes import c_void_p
+
+import numpy
+
+VERSION = "0.1"  # of the library: while it begins with 0, each 0.N is another
+
+
+class Error(Exception):
+    """`status` is what attn-cli would exit with: 2 usage, 3 bad input, 4 not supported."""
+
+    def __init__(self, text, status):
+        super().__init__(text)
+        self.status = status
+
+
+# --- attn.h ------------------------------------------------------------------------------------
+
+
+class _Error(Structure):
+    _fields_ = [("status", c_int), ("text", c_char * 1024)]
+
+
+class _Ids(Structure):
+    _fields_ = [("ids", POINTER(c_uint32)), ("starts", POINTER(c_size_t)),
+                ("ends", POINTER(c_size_t)), ("count", c_size_t)]
+
+
+class _Tensor(Structure):
+    _fields_ = [("name", c_char_p), ("layer", c_int), ("data", POINTER(c_float)),
+                ("rank", c_size_t), ("shape", c_size_t * 3), ("stride", c_size_t * 3),
+                ("axes", c_char_p * 3), ("heads", POINTER(c_size_t))]
+
+
+class Counts(Structure):
+    """What a model is made of; positions 0: any number of tokens."""
+
+    _fields_ = [(name, c_size_t) for name in
+                ("layers", "encoder_layers", "heads", "kv_heads", "channels", "hidden_channels",
+                 "key_channels", "value_channels", "vocabulary", "positions")]
+
+
+_Sink = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(_Tensor))
+
+
+class _Request(Structure):
+    _fields_ = [("show", c_char_p), ("layers", c_char_p), ("heads", c_char_p), ("sink", _Sink),
+                ("context", c_void_p), ("source", POINTER(_Ids)), ("edits", c_char_p),
+                ("attention", c_char_p), ("temperature", c_float)]
+
+
+_FUNCTIONS = {
+    "attn_open": (c_void_p, c_char_p, c_size_t, POINTER(_Error)),
+    "attn_close": (None, c_void_p),
+    "attn_encode": (c_int, c_void_p, c_char_p, c_size_t, POINTER(_Ids), POINTER(_Error)),
+    "attn_ids_free": (None, POINTER(_Ids)),
+    "attn_token_text": (c_void_p, c_void_p, c_uint32, POINTER(c_size_t)),
+    "attn_count": (Counts, c_void_p),
+    "attn_run": (c_int, c_void_p, POINTER(_Ids), POINTER(_Request), POINTER(_Error)),
+    "attn_score": (c_int, c_void_p, POINTER(_Ids), POINTER(c_float), POINTER(_Error)),
+    "attn_cache_open": (c_void_p, c_void_p, POINTER(_Error)),
+    "attn_step": (c_int, c_void_p, POINTER(_Ids), POINTER(_Request), POINTER(_Error)),
+    "attn_cache_close": (None, c_void_p),
+}
+
+
+def _load():
+    path = os.environ.get("LIBATTN") or ctypes.util.find_library("attn") or "libattn.so." + VERSION
+    library = ctypes.CDLL(path)
+    for name, (result, *arguments) in _FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+_library = _load()
+
+
+def _check(failed, error):
+    if failed:
+        raise Error(error.text.decode("utf-8", "replace"), error.status)
+
+
+def _bytes(text):
+    return None if text is None else str(text).encode()
+
+
+def _ids(numbers):
+    numbers = numpy.ascontiguousarray(numbers, dtype=numpy.uint32)
+    return numbers, _Ids(numbers.ctypes.data_as(POINTER(c_uint32)), None, None, numbers.size)
+
+
+# --- what a run gives ----------------------------------------------------------------------------
+
+
+class Run(dict):
+    """The tensors of a run by name, numpy arrays of float32; beside them what their axes mean."""
+
+    def __init__(self, model, ids):
+        super().__init__()
+        self.ids = ids
+        self.tokens = [model.token(number) for number in ids]
+        self.axes = {}    # ("head", "query", "key")
+        self.heads = {}   # their numbers, of tensors that have heads
+        self.layers = {}  # None: of no layer
+
+    def _take(self, tensor):
+        shape = tensor.shape[:tensor.rank]
+        strides = [4 * stride for stride in tensor.stride[:tensor.rank]]
+        bytes_seen = 4 + sum((n - 1) * stride for n, stride in zip(shape, strides))
+        seen = (c_char * bytes_seen).from_address(
+            ctypes.cast(tensor.data, c_void_p).value)
+        name = tensor.name.decode()
+        self[name] = numpy.ndarray(shape, numpy.float32, seen, strides=strides).copy()
+        self.axes[name] = tuple(axis.decode() for axis in tensor.axes[:tensor.rank])
+        self.layers[name] = None if tensor.layer < 0 else tensor.layer
+        if tensor.heads:
+            self.heads[name] = tensor.heads[:shape[0]]
+
+    def frame(self, name=None):
+        """A row a cell: tensor, layer, head, row, column, value; of one tensor, or of all."""
+        import pandas
+        parts = []
+        for tensor in [name] if name else self:
+            values = self[tensor]
+            cells = numpy.indices(values.shape).reshape(values.ndim, -1)
+            heads = self.heads.get(tensor)
+            parts.append(pandas.DataFrame({
+                "tensor": tensor,
+                "layer": self.layers[tensor],
+                "head": numpy.asarray(heads)[cells[0]] if heads else None,
+                "row": cells[-2],
+                "column": cells[-1],
+                "value": values.reshape(-1),
+            }))
+        return pandas.concat(parts, ignore_index=True)
+
+
+class _Closing:
+    _handle = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __del__(self):
+        self.close()
+
+
+class Model(_Closing):
+    """A model directory or a bundled model by name, on `threads` threads, 0: one a processor."""
+
+    def __init__(self, name="tiny", threads=0):
+        error = _Error()
+        self._lock = threading.Lock()
+        self._handle = _library.attn_open(_bytes(name), threads, byref(error))
+        _check(not self._handle, error)
+        self.counts = _library.attn_count(self._handle)
+
+    def close(self):
+        if self._handle:
+            _library.attn_close(self._handle)
+        self._handle = None
+
+    def encode(self, text):
+        """The ids of a text, by the model's own tokenizer."""
+        error, ids, text = _Error(), _Ids(), _bytes(text)
+        with self._lock:
+            _check(_library.attn_encode(self._handle, text, len(text), byref(ids), byref(error)),
+                   error)
+        numbers = numpy.array(ids.ids[:ids.count], dtype=numpy.uint32)
+        _library.attn_ids_free(byref(ids))
+        return numbers
+
+    def token(self, number):
+        """The text of an id; None where it has none. Bytes that are no UTF-8 become U+FFFD."""
+        size = c_size_t()
+        at = _library.attn_token_text(self._handle, int(number), byref(size))
+        return ctypes.string_at(at, size.value).decode("utf-8", "replace") if at else None
+
+    def _numbers(self, text):
+        return self.encode(text) if isinstance(text, str) else text
+
+    def _look(self, function, handle, text, source=None, **fields):
+        numbers, ids = _ids(self._numbers(text))
+        run, error, raised = Run(self, numbers), _Error(), []
+
+        def take(_, tensor):
+            try:
+                run._take(tensor.contents)
+            except BaseException as problem:  # ctypes would swallow it
+                raised.append(problem)
+            return len(raised)
+
+        request = _Request(sink=_Sink(take), temperature=fields.pop("temperature", 0))
+        for name, value in fields.items():
+            setattr(request, name, _bytes(value))
+        if source is not None:
+            kept, of_source = _ids(self._numbers(source))
+            request.source = ctypes.pointer(of_source)
+        with self._lock:
+            failed = function(handle, byref(ids), byref(request), byref(error))
+        if raised:
+            raise raised[0]
+        _check(failed, error)
+        return run
+
+    def run(self, text, show="weights", layers=None, heads=None, source=None, edits=None,
+            attention=None, temperature=0):
+        """Run a text, or ids; the words are those of attn-cli run --show, --layer, --head, --edit,
+        --attention and --temperature."""
+        return self._look(_library.attn_run, self._handle, text, source, show=show, layers=layers,
+                          heads=heads, edits=edits, attention=attention, temperature=temperature)
+
+    def score(self, text):
+        """How likely each token is after those before it: natural logarithms; NaN for the first."""
+        numbers, ids = _ids(self._numbers(text))
+        error, scores = _Error(), numpy.empty(numbers.size, numpy.float32)
+        with self._lock:
+            room = scores.ctypes.data_as(POINTER(c_float))
+            _check(_library.attn_score(self._handle, byref(ids), room, byref(error)), error)
+        return scores
+
+    def cache(self):
+        """A text that grows: see Cache."""
+        return Cache(self)
+
+
+class Cache(_Closing):
+    """Keys and values of what was read: each step runs the ids that come next alone, to the bits of
+    one run of the whole."""
+
+    def __init__(self, model):
+        error = _Error()
+        self._model = model  # it lives as long
+        self._handle = _library.attn_cache_open(model._handle, byref(error))
+        _check(not self._handle, error)
+
+    def close(self):
+        if self._handle:
+            _library.attn_cache_close(self._handle)
+        self._handle = None
+
+    def step(self, text, show="logits", layers=None, heads=None):
+        return self._model._look(_library.attn_step, self._handle, text, show=show, layers=layers,
+                                 heads=heads)
