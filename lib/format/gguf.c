@@ -1,0 +1,379 @@
+/* gguf.c: the file from front to back: "GGUF", the version, how many tensors and keys there are,
+ * the keys with their values, what tensors there are, and from a multiple of the alignment on their
+ * numbers.
+ */
+#include "format/gguf.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/utf8.h"
+#include "format/gguf_kinds.h"
+#include "format/other_format.h"
+
+enum {
+    KEY_MAX = 65535, /* bytes: the format's limit, of names, too */
+    DEFAULT_ALIGNMENT = 32,
+    PAIR_BYTES_MIN = 8 + 1 + 4 + 1,        /* a key, a kind, a value */
+    TENSOR_BYTES_MIN = 8 + 1 + 4 + 8 + 12, /* a name, a rank, a size, a type, a place */
+};
+
+/* --- bytes ------------------------------------------------------------------------------------ */
+
+struct cursor {
+    const char *at, *end;
+};
+
+static size_t left(const struct cursor *cursor)
+{
+    return (size_t)(cursor->end - cursor->at);
+}
+
+static int take(struct cursor *cursor, uint64_t size, const char **bytes, struct err *err)
+{
+    if (size > left(cursor))
+        return err_set(err, "expected %" PRIu64 " bytes, found %zu to the end of the file", size,
+                       left(cursor));
+    *bytes = cursor->at;
+    cursor->at += size;
+    return 0;
+}
+
+static int take_number(struct cursor *cursor, size_t size, uint64_t *number, struct err *err)
+{
+    const char *bytes = NULL;
+    if (take(cursor, size, &bytes, err))
+        return -1;
+    *number = num_of_bytes(bytes, size);
+    return 0;
+}
+
+static int take_text(struct cursor *cursor, struct gguf_text *text, struct err *err)
+{
+    uint64_t size = 0;
+    if (take_number(cursor, GGUF_LENGTH_BYTES, &size, err) || take(cursor, size, &text->bytes, err))
+        return -1;
+    text->size = (size_t)size;
+    return 0;
+}
+
+/* A key or a tensor's name, kept as a text of its own. */
+static int take_name(struct cursor *cursor, const char **name, struct arena *arena, struct err *err)
+{
+    struct gguf_text text = {0};
+    if (take_text(cursor, &text, err))
+        return -1;
+    if (!text.size || text.size > KEY_MAX)
+        return err_set(err, "expected a name of 1 to %d bytes, found %zu", KEY_MAX, text.size);
+    if (utf8_invalid_at(text.bytes, text.size) < text.size || memchr(text.bytes, '\0', text.size))
+        return err_set(err, "expected a name in UTF-8");
+    *name = arena_text(arena, text.bytes, text.size, err);
+    return *name ? 0 : -1;
+}
+
+/* --- keys ------------------------------------------------------------------------------------- */
+
+static int take_kind(struct cursor *cursor, enum gguf_kind *kind, struct err *err)
+{
+    uint64_t number = 0;
+    if (take_number(cursor, 4, &number, err))
+        return -1;
+    if (number >= GGUF_KINDS)
+        return err_set(err, "expected a kind of value from 0 to %d, found %" PRIu64, GGUF_KINDS - 1,
+                       number);
+    *kind = (enum gguf_kind)number;
+    return 0;
+}
+
+/* Count times, one behind the other. */
+static int take_items(struct cursor *cursor, enum gguf_kind kind, uint64_t count, struct err *err)
+{
+    size_t size = gguf_kinds[kind].size;
+    const char *bytes = NULL;
+    struct gguf_text text = {0};
+    if (size && count > left(cursor) / size)
+        return err_set(err,
+                       "expected %" PRIu64 " items of %zu bytes, found %zu to the end of the "
+                       "file",
+                       count, size, left(cursor));
+    if (size)
+        return take(cursor, count * size, &bytes, err);
+    for (uint64_t i = 0; i < count; i++)
+        if (take_text(cursor, &text, err))
+            return err_prefix(err, "item %" PRIu64, i);
+    return 0;
+}
+
+static int take_array(struct cursor *cursor, struct gguf_value *value, struct err *err)
+{
+    uint64_t count = 0;
+    if (take_kind(cursor, &value->item_kind, err) ||
+        take_number(cursor, GGUF_LENGTH_BYTES, &count, err))
+        return -1;
+    if (value->item_kind == GGUF_ARRAY)
+        return err_unsupported(err, "an array of arrays is not supported");
+    value->bytes = cursor->at;
+    if (take_items(cursor, value->item_kind, count, err))
+        return -1;
+    value->count = (size_t)count;
+    value->size = (size_t)(cursor->at - value->bytes);
+    return 0;
+}
+
+static int take_value(struct cursor *cursor, struct gguf_value *value, struct err *err)
+{
+    struct gguf_text text = {0};
+    value->count = 1;
+    if (take_kind(cursor, &value->kind, err))
+        return -1;
+    if (value->kind == GGUF_ARRAY)
+        return take_array(cursor, value, err);
+    value->size = gguf_kinds[value->kind].size;
+    if (value->kind != GGUF_TEXT)
+        return take(cursor, value->size, &value->bytes, err);
+    if (take_text(cursor, &text, err))
+        return -1;
+    value->bytes = text.bytes;
+    value->size = text.size;
+    return 0;
+}
+
+static int read_pairs(struct gguf *gguf, struct cursor *cursor, struct err *err)
+{
+    for (size_t i = 0; i < gguf->pair_count; i++) {
+        struct gguf_pair *pair = &gguf->pairs[i];
+        if (take_name(cursor, &pair->key, &gguf->arena, err))
+            return err_prefix(err, "key %zu of %zu", i, gguf->pair_count);
+        if (gguf_value(gguf, pair->key))
+            return err_set(err, "key '%s': expected once, found twice", pair->key);
+        if (take_value(cursor, &pair->value, err))
+            return err_prefix(err, "key '%s'", pair->key);
+        if (map_put(&gguf->keys, pair->key, strlen(pair->key), (uint32_t)i, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int read_alignment(struct gguf *gguf, struct err *err)
+{
+    long long alignment = DEFAULT_ALIGNMENT;
+    if (gguf_integer(gguf, "general.alignment", 1, GGUF_ALIGNMENT_MAX, &alignment, err))
+        return -1;
+    if (alignment & (alignment - 1))
+        return err_set(err, "key 'general.alignment': expected a power of 2, found %lld",
+                       alignment);
+    gguf->alignment = (size_t)alignment;
+    return 0;
+}
+
+/* --- tensors ---------------------------------------------------------------------------------- */
+
+static int take_sizes(struct cursor *cursor, struct gguf_tensor *tensor, struct err *err)
+{
+    uint64_t rank = 0;
+    if (take_number(cursor, 4, &rank, err))
+        return -1;
+    if (rank < 1 || rank > GGUF_RANK_MAX)
+        return err_set(err, "expected 1 to %d dimensions, found %" PRIu64, GGUF_RANK_MAX, rank);
+    tensor->rank = (size_t)rank;
+    tensor->count = 1;
+    for (size_t i = 0; i < tensor->rank; i++) {
+        uint64_t size = 0;
+        if (take_number(cursor, 8, &size, err))
+            return -1;
+        tensor->sizes[i] = (size_t)size;
+        if (!size || size > INT64_MAX ||
+            !num_multiply(&tensor->count, tensor->count, tensor->sizes[i]))
+            return err_set(err,
+                           "dimension %zu: expected sizes whose product fits 64 bits, found "
+                           "%" PRIu64,
+                           i, size);
+    }
+    return 0;
+}
+
+static int take_type(struct cursor *cursor, struct gguf_tensor *tensor, struct err *err)
+{
+    uint64_t number = 0;
+    if (take_number(cursor, 4, &number, err))
+        return -1;
+    if (number >= GGUF_TYPES || !gguf_types[number].name)
+        return err_unsupported(err,
+                               "expected a type such as 0 (F32), 1 (F16), 8 (Q8_0) or 30 "
+                               "(BF16), found %" PRIu64,
+                               number);
+    tensor->type_number = (unsigned)number;
+    tensor->type = &gguf_types[number];
+    if (tensor->sizes[0] % tensor->type->block)
+        return err_set(err, "expected rows of a multiple of %zu numbers for %s, found %zu",
+                       tensor->type->block, tensor->type->name, tensor->sizes[0]);
+    return 0;
+}
+
+/* Its place is counted from where data begins, until all are known. */
+static int take_place(struct cursor *cursor, struct gguf_tensor *tensor, size_t alignment,
+                      struct err *err)
+{
+    uint64_t offset = 0;
+    size_t size = 0;
+    if (take_number(cursor, 8, &offset, err))
+        return -1;
+    if (offset % alignment)
+        return err_set(err, "expected an offset that is a multiple of %zu, found %" PRIu64,
+                       alignment, offset);
+    tensor->begin = (size_t)offset;
+    if (!num_multiply(&size, tensor->count / tensor->type->block, tensor->type->block_bytes) ||
+        !num_add(&tensor->end, tensor->begin, size))
+        return err_set(err, "expected an end that fits 64 bits, found offset %" PRIu64, offset);
+    return 0;
+}
+
+static int read_tensors(struct gguf *gguf, struct cursor *cursor, struct err *err)
+{
+    for (size_t i = 0; i < gguf->tensor_count; i++) {
+        struct gguf_tensor *tensor = &gguf->tensors[i];
+        if (take_name(cursor, &tensor->name, &gguf->arena, err))
+            return err_prefix(err, "tensor %zu of %zu", i, gguf->tensor_count);
+        if (gguf_find(gguf, tensor->name))
+            return err_set(err, "tensor '%s': expected once, found twice", tensor->name);
+        if (take_sizes(cursor, tensor, err) || take_type(cursor, tensor, err) ||
+            take_place(cursor, tensor, gguf->alignment, err))
+            return err_prefix(err, "tensor '%s'", tensor->name);
+        if (map_put(&gguf->names, tensor->name, strlen(tensor->name), (uint32_t)i, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int by_begin(const void *left, const void *right)
+{
+    const struct gguf_tensor *a = *(const struct gguf_tensor *const *)left;
+    const struct gguf_tensor *b = *(const struct gguf_tensor *const *)right;
+    return a->begin != b->begin ? (a->begin < b->begin ? -1 : 1) : strcmp(a->name, b->name);
+}
+
+/* All lie in the file, and none in another. */
+static int place_tensors(struct gguf *gguf, const struct cursor *cursor, struct err *err)
+{
+    size_t header = (size_t)(cursor->at - gguf->file.bytes);
+    size_t data = (header + gguf->alignment - 1) / gguf->alignment * gguf->alignment;
+    size_t room = data < gguf->file.size ? gguf->file.size - data : 0;
+    size_t end = 0;
+    struct gguf_tensor **order =
+        arena_alloc(&gguf->arena, gguf->tensor_count + 1, sizeof *order, err);
+    if (!order)
+        return -1;
+    for (size_t i = 0; i < gguf->tensor_count; i++)
+        order[i] = &gguf->tensors[i];
+    qsort(order, gguf->tensor_count, sizeof *order, by_begin);
+    for (size_t i = 0; i < gguf->tensor_count; i++) {
+        struct gguf_tensor *tensor = order[i];
+        if (tensor->begin < end)
+            return err_set(err,
+                           "tensor '%s': expected an offset from %zu on, where another ends, "
+                           "found %zu",
+                           tensor->name, end, tensor->begin);
+        if (tensor->end > room)
+            return err_set(err,
+                           "tensor '%s': expected data up to byte %zu of %zu, found the end "
+                           "of the file",
+                           tensor->name, tensor->end, room);
+        end = tensor->end;
+        tensor->begin += data;
+        tensor->end += data;
+    }
+    return 0;
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+static int take_magic(struct gguf *gguf, struct cursor *cursor, struct err *err)
+{
+    const char *magic = NULL;
+    uint64_t version = 0;
+    bool is = gguf->file.size >= 4 && memcmp(gguf->file.bytes, "GGUF", 4) == 0;
+    if (!is && other_format_refuse(gguf->file.bytes, gguf->file.size, "a GGUF file", err))
+        return -1;
+    if (!is)
+        return err_set(err, "expected a GGUF file, found one that does not begin with GGUF");
+    if (take(cursor, 4, &magic, err) || take_number(cursor, 4, &version, err))
+        return -1;
+    if (version && version % 65536 == 0)
+        return err_unsupported(err, "expected a little-endian file, found a big-endian one");
+    if (version != 2 && version != 3)
+        return err_unsupported(err, "expected version 2 or 3, found %" PRIu64, version);
+    gguf->version = (unsigned)version;
+    return 0;
+}
+
+static int take_count(struct cursor *cursor, const char *what, size_t bytes_min, size_t *count,
+                      struct err *err)
+{
+    uint64_t number = 0;
+    if (take_number(cursor, 8, &number, err))
+        return -1;
+    size_t most = num_min(left(cursor) / bytes_min, UINT32_MAX);
+    if (number > most)
+        return err_set(err, "expected at most %zu %s in a file of this size, found %" PRIu64, most,
+                       what, number);
+    *count = (size_t)number;
+    return 0;
+}
+
+static int read_all(struct gguf *gguf, struct err *err)
+{
+    struct cursor cursor = {gguf->file.bytes, gguf->file.bytes + gguf->file.size};
+    if (take_magic(gguf, &cursor, err) ||
+        take_count(&cursor, "tensors", TENSOR_BYTES_MIN, &gguf->tensor_count, err) ||
+        take_count(&cursor, "keys", PAIR_BYTES_MIN, &gguf->pair_count, err))
+        return -1;
+    gguf->pairs = arena_alloc(&gguf->arena, gguf->pair_count + 1, sizeof *gguf->pairs, err);
+    gguf->tensors = arena_alloc(&gguf->arena, gguf->tensor_count + 1, sizeof *gguf->tensors, err);
+    if (!gguf->pairs || !gguf->tensors)
+        return -1;
+    return read_pairs(gguf, &cursor, err) || read_alignment(gguf, err) ||
+                   read_tensors(gguf, &cursor, err) || place_tensors(gguf, &cursor, err)
+               ? -1
+               : 0;
+}
+
+int gguf_read(struct gguf *gguf, struct file *file, struct err *err)
+{
+    *gguf = (struct gguf){.file = *file};
+    *file = (struct file){0};
+    if (!read_all(gguf, err))
+        return 0;
+    gguf_release(gguf);
+    return -1;
+}
+
+int gguf_open(struct gguf *gguf, const char *path, struct err *err)
+{
+    struct file file = {0};
+    if (file_map_regular(&file, path, err))
+        return -1;
+    return gguf_read(gguf, &file, err) ? err_prefix(err, "'%s'", path) : 0;
+}
+
+void gguf_release(struct gguf *gguf)
+{
+    map_release(&gguf->keys);
+    map_release(&gguf->names);
+    arena_release(&gguf->arena);
+    file_release(&gguf->file);
+    *gguf = (struct gguf){0};
+}
+
+const struct gguf_value *gguf_value(const struct gguf *gguf, const char *key)
+{
+    uint32_t i = 0;
+    return map_get(&gguf->keys, key, strlen(key), &i) ? &gguf->pairs[i].value : NULL;
+}
+
+const struct gguf_tensor *gguf_find(const struct gguf *gguf, const char *name)
+{
+    uint32_t i = 0;
+    return map_get(&gguf->names, name, strlen(name), &i) ? &gguf->tensors[i] : NULL;
+}
