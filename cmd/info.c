@@ -198,7 +198,7 @@ static int write_summary(struct stream *out, const struct facts *facts, struct e
     char weights[NUM_SIZE_BYTES];
     stream_text(out, "model          ");
     label_write_line(out, facts->model->name, strlen(facts->model->name));
-    stream_text(out, facts->model->folder.files ? " (in the binary)\n" : "\n");
+    stream_text(out, bundled_find(facts->model->folder.path) ? " (in the binary)\n" : "\n");
     if (was_searched(facts->model))
         stream_format(out, "found in       %s\n", facts->model->folder.path);
     if (write_config(out, facts, err) || tokenizer_info_write(&facts->tokenizer, out, err))

@@ -32,6 +32,8 @@ int folder_open(struct file *file, const struct folder *folder, const char *name
         const struct folder_file *held = held_file(folder, name);
         if (!held)
             return err_set(err, "the bundled model '%s' has no file '%s'", folder->path, name);
+        if (held->path)
+            return file_map_regular(file, held->path, err);
         *file = file_borrow(held->bytes, held->size);
         return 0;
     }

@@ -18,6 +18,7 @@ struct folder_file {
     const char *name;
     const char *bytes; /* alive as long as the folder */
     size_t size;
+    const char *path; /* not NULL: it is this file on disk, and has no bytes here */
 };
 
 struct folder {

@@ -12,6 +12,7 @@
 #include "format/json.h"
 #include "format/pytorch.h"
 #include "model/family/family.h"
+#include "model/gguf/gguf_model.h"
 #include "model/parameter_table.h"
 
 /* Which files are looked for, in turn: all tensors in one, or an index of those they are in. */
@@ -22,6 +23,7 @@ static const struct tensor_format {
 } formats[] = {
     {"model.safetensors", "model.safetensors.index.json", safetensors_open},
     {"pytorch_model.bin", "pytorch_model.bin.index.json", pytorch_open},
+    {GGUF_WEIGHTS_NAME, GGUF_WEIGHTS_NAME, gguf_tensors_open}, /* it has no index */
 };
 
 static int open_shards(struct checkpoint *checkpoint, struct err *err)

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/names.h"
+#include "model/gguf/gguf_model.h"
 #include "model/hub.h"
 #include "model/parameter_table.h"
 
@@ -92,6 +93,8 @@ int model_find(struct folder *folder, const char *name, struct arena *arena, str
         path = name;
     else if (errno && !file_is_absent())
         return err_set(err, "cannot look at '%s': %s", name, strerror(errno));
+    if (!path && gguf_is_named(name) && file_exists(name))
+        return gguf_folder(folder, name, arena, err);
     if (!path && find_in_folders(&path, name, arena, err))
         return -1;
     if (!path && hub_find(&path, name, arena, err))

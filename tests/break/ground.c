@@ -54,7 +54,7 @@ static int copy_model(const struct ground *ground, const char *place, const char
 {
     static const char *const names[] = {"config.json",   "model.safetensors", "vocab.json",
                                         "merges.txt",    "tokenizer.json",    "manifest.json",
-                                        "results.jsonl", "pytorch_model.bin"};
+                                        "results.jsonl", "pytorch_model.bin", "model.gguf"};
     int failed = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names && !failed; i++) {
         struct buf from = {0};

@@ -1,0 +1,114 @@
+/* gguf_architecture.c: what the keys and tensors of llama.cpp's architectures are called in Hugging
+ * Face's files. */
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/gguf/gguf_model.h"
+
+#define KEYS(...)                            \
+    (const struct gguf_config_key[])         \
+    {                                        \
+        __VA_ARGS__,                         \
+        {                                    \
+            NULL, NULL, GGUF_KEY_SIZE, false \
+        }                                    \
+    }
+
+#define ROTATING                                                              \
+    {"embedding_length", "hidden_size", GGUF_KEY_SIZE, true},                 \
+        {"block_count", "num_hidden_layers", GGUF_KEY_SIZE, true},            \
+        {"attention.head_count", "num_attention_heads", GGUF_KEY_SIZE, true}, \
+        {"feed_forward_length", "intermediate_size", GGUF_KEY_SIZE, true},    \
+        {"context_length", "max_position_embeddings", GGUF_KEY_SIZE, true},   \
+    {                                                                         \
+        "rope.freq_base", "rope_theta", GGUF_KEY_REAL, false                  \
+    }
+
+static const struct gguf_config_key *const llama_keys =
+    KEYS(ROTATING, {"attention.head_count_kv", "num_key_value_heads", GGUF_KEY_SIZE, false},
+         {"attention.layer_norm_rms_epsilon", "rms_norm_eps", GGUF_KEY_REAL, true});
+
+static const struct gguf_config_key *const neox_keys =
+    KEYS(ROTATING, {"attention.layer_norm_epsilon", "layer_norm_eps", GGUF_KEY_REAL, true},
+         {"use_parallel_residual", "use_parallel_residual", GGUF_KEY_FLAG, false});
+
+static const struct gguf_config_key *const gpt2_keys =
+    KEYS({"embedding_length", "n_embd", GGUF_KEY_SIZE, true},
+         {"block_count", "n_layer", GGUF_KEY_SIZE, true},
+         {"attention.head_count", "n_head", GGUF_KEY_SIZE, true},
+         {"feed_forward_length", "n_inner", GGUF_KEY_SIZE, true},
+         {"context_length", "n_positions", GGUF_KEY_SIZE, true},
+         {"attention.layer_norm_epsilon", "layer_norm_epsilon", GGUF_KEY_REAL, true});
+
+#define NAMES(...)                    \
+    (const struct gguf_tensor_name[]) \
+    {                                 \
+        __VA_ARGS__,                  \
+        {                             \
+            NULL, NULL, GGUF_SAME     \
+        }                             \
+    }
+
+static const struct gguf_tensor_name *const llama_names = NAMES(
+    {"token_embd", "model.embed_tokens", GGUF_SAME}, {"output_norm", "model.norm", GGUF_PLUS_ONE},
+    {"output", "lm_head", GGUF_SAME}, {"attn_norm", "input_layernorm", GGUF_PLUS_ONE},
+    {"attn_q", "self_attn.q_proj", GGUF_QUERIES}, {"attn_k", "self_attn.k_proj", GGUF_KEYS},
+    {"attn_v", "self_attn.v_proj", GGUF_SAME}, {"attn_output", "self_attn.o_proj", GGUF_SAME},
+    {"attn_q_norm", "self_attn.q_norm", GGUF_SAME}, {"attn_k_norm", "self_attn.k_norm", GGUF_SAME},
+    {"ffn_norm", "post_attention_layernorm", GGUF_PLUS_ONE},
+    {"ffn_gate", "mlp.gate_proj", GGUF_SAME}, {"ffn_up", "mlp.up_proj", GGUF_SAME},
+    {"ffn_down", "mlp.down_proj", GGUF_SAME});
+
+static const struct gguf_tensor_name *const neox_names =
+    NAMES({"token_embd", "gpt_neox.embed_in", GGUF_SAME},
+          {"output_norm", "gpt_neox.final_layer_norm", GGUF_SAME},
+          {"output", "embed_out", GGUF_SAME}, {"attn_norm", "input_layernorm", GGUF_SAME},
+          {"attn_qkv", "attention.query_key_value", GGUF_THIRDS},
+          {"attn_output", "attention.dense", GGUF_SAME},
+          {"ffn_norm", "post_attention_layernorm", GGUF_SAME},
+          {"ffn_up", "mlp.dense_h_to_4h", GGUF_SAME}, {"ffn_down", "mlp.dense_4h_to_h", GGUF_SAME});
+
+static const struct gguf_tensor_name *const gpt2_names =
+    NAMES({"token_embd", "wte", GGUF_SAME}, {"position_embd", "wpe", GGUF_SAME},
+          {"output_norm", "ln_f", GGUF_SAME}, {"output", "lm_head", GGUF_SAME},
+          {"attn_norm", "ln_1", GGUF_SAME}, {"attn_qkv", "attn.c_attn", GGUF_TRANSPOSED},
+          {"attn_output", "attn.c_proj", GGUF_TRANSPOSED}, {"ffn_norm", "ln_2", GGUF_SAME},
+          {"ffn_up", "mlp.c_fc", GGUF_TRANSPOSED}, {"ffn_down", "mlp.c_proj", GGUF_TRANSPOSED});
+
+static const struct gguf_architecture architectures[] = {
+    {"gpt2", "gpt2", "h.", gpt2_keys, gpt2_names, false, false, false, false},
+    {"llama", "llama", "model.layers.", llama_keys, llama_names, true, true, true, false},
+    {"qwen2", "qwen2", "model.layers.", llama_keys, llama_names, true, false, false, false},
+    {"qwen3", "qwen3", "model.layers.", llama_keys, llama_names, true, false, true, false},
+    {"gemma", "gemma", "model.layers.", llama_keys, llama_names, true, false, true, true},
+    {"gptneox", "gpt_neox", "gpt_neox.layers.", neox_keys, neox_names, true, false, true, false},
+};
+
+int gguf_find_architecture(const struct gguf_architecture **architecture, const struct gguf *gguf,
+                           struct err *err)
+{
+    static const char key[] = "general.architecture";
+    struct gguf_text name = {NULL, 0};
+    if (gguf_text(gguf, key, &name, err))
+        return -1;
+    if (!name.bytes)
+        return err_set(err, "key '%s': expected a name such as \"llama\", found nothing", key);
+    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) {
+        *architecture = &architectures[i];
+        if (gguf_is(name, architectures[i].name))
+            return 0;
+    }
+    return err_unsupported(err,
+                           "key '%s': expected gpt2, llama, qwen2, qwen3, gemma or gptneox, found "
+                           "\"%.*s\": other models are read from Hugging Face's files",
+                           key, (int)(name.size < 64 ? name.size : 64), name.bytes);
+}
+
+int gguf_size(const struct gguf *gguf, const struct gguf_architecture *architecture,
+              const char *key, long long *size, struct err *err)
+{
+    char full[128];
+    snprintf(full, sizeof full, "%s.%s", architecture->name, key);
+    return gguf_integer(gguf, full, 1, INT32_MAX, size, err);
+}

@@ -1,0 +1,241 @@
+/* gguf_config.c: the keys of a GGUF file as a config.json. */
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "format/json_writer.h"
+#include "model/gguf/gguf_model.h"
+
+enum { KEY_BYTES = 128 };
+
+struct writer {
+    struct json_writer json;
+    const struct gguf *gguf;
+    const struct gguf_architecture *architecture;
+    struct err *err;
+};
+
+static const char *full_key(char full[KEY_BYTES], const struct writer *writer, const char *key)
+{
+    snprintf(full, KEY_BYTES, "%s.%s", writer->architecture->name, key);
+    return full;
+}
+
+static void put_double(struct writer *writer, const char *name, double value)
+{
+    char text[NUM_DOUBLE_BYTES];
+    num_double(text, value);
+    json_put_raw(&writer->json, name, text);
+}
+
+/* A number of float32 as the shortest that reads back the same. */
+static void put_real(struct writer *writer, const char *name, const char *key, double value)
+{
+    if (gguf_value(writer->gguf, key)->kind == GGUF_F32)
+        json_put_float(&writer->json, name, (float)value);
+    else
+        put_double(writer, name, value);
+}
+
+static int put_key(struct writer *writer, const struct gguf_config_key *row)
+{
+    char key[KEY_BYTES];
+    long long size = 0;
+    double real = 0;
+    bool flag = false;
+    full_key(key, writer, row->theirs);
+    if (!gguf_value(writer->gguf, key))
+        return row->needed ? err_set(writer->err, "key '%s': expected a number, found nothing", key)
+                           : 0;
+    if (row->kind == GGUF_KEY_SIZE) {
+        if (gguf_integer(writer->gguf, key, 1, INT32_MAX, &size, writer->err))
+            return -1;
+        json_put_integer(&writer->json, row->ours, size);
+    } else if (row->kind == GGUF_KEY_REAL) {
+        if (gguf_double(writer->gguf, key, 0, 1e12, &real, writer->err))
+            return -1;
+        put_real(writer, row->ours, key, real);
+    } else {
+        if (gguf_bool(writer->gguf, key, &flag, writer->err))
+            return -1;
+        json_put_bool(&writer->json, row->ours, flag);
+    }
+    return 0;
+}
+
+/* Keys by which a model computes what no config here says: 0 alone leaves it as it is. */
+static int refuse_undone(const struct writer *writer)
+{
+    static const char *const undone[] = {"expert_count",
+                                         "attention.sliding_window",
+                                         "attention.scale",
+                                         "attention.clamp_kqv",
+                                         "attention.max_alibi_bias",
+                                         "attn_logit_softcapping",
+                                         "final_logit_softcapping",
+                                         "embedding_scale",
+                                         "residual_scale",
+                                         "logit_scale"};
+    char key[KEY_BYTES];
+    for (size_t i = 0; i < sizeof undone / sizeof *undone; i++) {
+        double value = 0;
+        if (gguf_double(writer->gguf, full_key(key, writer, undone[i]), -1e300, 1e300, &value,
+                        writer->err))
+            return -1;
+        if (value != 0)
+            return err_unsupported(writer->err, "key '%s': expected 0 or no such key, found %g",
+                                   key, value);
+    }
+    return 0;
+}
+
+/* --- how queries and keys turn ---------------------------------------------------------------- */
+
+/* Llama 3 lets slow pairs turn more slowly, by a factor a pair: longrope says so of any length. */
+static int put_factors(struct writer *writer, const struct gguf_tensor *factors)
+{
+    static const char *const lists[] = {"short_factor", "long_factor"};
+    float numbers[256];
+    size_t count = factors->count;
+    long long positions = 1;
+    if (gguf_size(writer->gguf, writer->architecture, "context_length", &positions, writer->err))
+        return -1;
+    if (factors->type_number != GGUF_TYPE_F32 || factors->rank != 1 ||
+        count > sizeof numbers / sizeof *numbers)
+        return err_unsupported(writer->err,
+                               "tensor 'rope_freqs.weight': expected at most 256 numbers of F32, "
+                               "found %zu of %s",
+                               count, factors->type->name);
+    memcpy(numbers, writer->gguf->file.bytes + factors->begin, count * sizeof *numbers);
+    json_put_text(&writer->json, "rope_type", "longrope");
+    json_put_integer(&writer->json, "attention_factor", 1);
+    json_put_integer(&writer->json, "original_max_position_embeddings", positions);
+    for (size_t i = 0; i < 2; i++)
+        json_put_floats(&writer->json, lists[i], numbers, count);
+    return 0;
+}
+
+static int put_linear(struct writer *writer)
+{
+    char key[KEY_BYTES];
+    double factor = 0;
+    full_key(key, writer, "rope.scaling.factor");
+    if (gguf_double(writer->gguf, key, 1, 1e6, &factor, writer->err))
+        return -1;
+    if (factor == 0)
+        return err_set(writer->err, "key '%s': expected a number, found nothing", key);
+    json_put_text(&writer->json, "rope_type", "linear");
+    put_real(writer, "factor", key, factor);
+    return 0;
+}
+
+static int put_scaling(struct writer *writer)
+{
+    char key[KEY_BYTES];
+    struct gguf_text type = {"none", strlen("none")};
+    const struct gguf_tensor *factors = gguf_find(writer->gguf, "rope_freqs.weight");
+    if (gguf_text(writer->gguf, full_key(key, writer, "rope.scaling.type"), &type, writer->err))
+        return -1;
+    bool linear = gguf_is(type, "linear");
+    if ((!linear && !gguf_is(type, "none")) || (linear && factors))
+        return err_unsupported(writer->err,
+                               "key '%s': expected \"none\" or \"linear\"%s, found "
+                               "\"%.*s\"",
+                               key, factors ? " without tensor 'rope_freqs.weight'" : "",
+                               (int)num_min(type.size, 64), type.bytes);
+    if (!linear && !factors)
+        return 0;
+    json_put_open(&writer->json, "rope_scaling", '{');
+    if (linear ? put_linear(writer) : put_factors(writer, factors))
+        return -1;
+    json_put_close(&writer->json, '}');
+    return 0;
+}
+
+static int put_rotation(struct writer *writer)
+{
+    const struct gguf_architecture *architecture = writer->architecture;
+    long long width = 0;
+    long long heads = 0;
+    long long values = 0;
+    long long turning = 0;
+    if (gguf_size(writer->gguf, architecture, "embedding_length", &width, writer->err) ||
+        gguf_size(writer->gguf, architecture, "attention.head_count", &heads, writer->err))
+        return -1;
+    width = heads ? width / heads : width;
+    if (gguf_size(writer->gguf, architecture, "attention.key_length", &width, writer->err))
+        return -1;
+    values = turning = width;
+    if (gguf_size(writer->gguf, architecture, "attention.value_length", &values, writer->err) ||
+        gguf_size(writer->gguf, architecture, "rope.dimension_count", &turning, writer->err))
+        return -1;
+    if (values != width)
+        return err_unsupported(writer->err,
+                               "key '%s.attention.value_length': expected %lld, the "
+                               "size of keys, found %lld",
+                               architecture->name, width, values);
+    if (turning > width || (architecture->pairs && turning != width))
+        return err_unsupported(writer->err,
+                               "key '%s.rope.dimension_count': expected %lld, the "
+                               "size of heads, found %lld",
+                               architecture->name, width, turning);
+    json_put_integer(&writer->json, "head_dim", width);
+    if (turning != width)
+        json_put_integer(&writer->json, "rotary_dim", turning);
+    return put_scaling(writer);
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static int put_ids(struct writer *writer)
+{
+    static const char *const roles[][2] = {{"tokenizer.ggml.bos_token_id", "bos_token_id"},
+                                           {"tokenizer.ggml.eos_token_id", "eos_token_id"}};
+    for (size_t i = 0; i < 2; i++) {
+        long long id = -1;
+        if (gguf_integer(writer->gguf, roles[i][0], 0, UINT32_MAX, &id, writer->err))
+            return -1;
+        if (id >= 0)
+            json_put_integer(&writer->json, roles[i][1], id);
+        else
+            json_put_raw(&writer->json, roles[i][1], "null");
+    }
+    return 0;
+}
+
+/* What tensors say by being there. */
+static int put_tensors(struct writer *writer)
+{
+    const struct gguf *gguf = writer->gguf;
+    const struct gguf_tensor *words = gguf_find(gguf, "token_embd.weight");
+    if (!words || words->rank != 2)
+        return err_set(writer->err, "tensor 'token_embd.weight': expected a matrix, found %s",
+                       words ? "another shape" : "no such tensor");
+    json_put_integer(&writer->json, "vocab_size", (long long)words->sizes[1]);
+    json_put_bool(&writer->json, "tie_word_embeddings", !gguf_find(gguf, "output.weight"));
+    if (writer->architecture->asks_for_bias)
+        json_put_bool(&writer->json, "attention_bias",
+                      gguf_find(gguf, "blk.0.attn_q.bias") ||
+                          gguf_find(gguf, "blk.0.attn_qkv.bias"));
+    if (gguf_find(gguf, "blk.0.ffn_up.bias") && writer->architecture->pairs)
+        json_put_bool(&writer->json, "mlp_bias", true);
+    return 0;
+}
+
+int gguf_write_config(struct buf *out, const struct gguf *gguf, struct err *err)
+{
+    struct writer writer = {.json = {.buf = out}, .gguf = gguf, .err = err};
+    if (gguf_find_architecture(&writer.architecture, gguf, err) || refuse_undone(&writer))
+        return -1;
+    json_put_open(&writer.json, NULL, '{');
+    json_put_text(&writer.json, "model_type", writer.architecture->model_type);
+    for (const struct gguf_config_key *row = writer.architecture->keys; row->theirs; row++)
+        if (put_key(&writer, row))
+            return -1;
+    if ((writer.architecture->rotates && put_rotation(&writer)) || put_tensors(&writer) ||
+        put_ids(&writer))
+        return -1;
+    json_put_close(&writer.json, '}');
+    return buf_check(out, err);
+}

@@ -1,0 +1,52 @@
+#include <string.h>
+
+#include "base/file.h"
+#include "model/gguf/gguf_model.h"
+
+enum { FILES_MAX = 4 };
+
+bool gguf_is_named(const char *path)
+{
+    static const char ending[] = ".gguf";
+    size_t size = strlen(path);
+    return size > strlen(ending) && strcmp(path + size - strlen(ending), ending) == 0;
+}
+
+static int add_file(struct folder *folder, struct folder_file *files, const char *name,
+                    struct buf *buf, struct arena *arena, struct err *err)
+{
+    size_t size = buf->size;
+    const char *bytes = buf_keep(buf, arena, err);
+    files[folder->file_count++] = (struct folder_file){.name = name, .bytes = bytes, .size = size};
+    return bytes ? 0 : -1;
+}
+
+static int make_files(struct folder *folder, struct folder_file *files, const struct gguf *gguf,
+                      struct arena *arena, struct err *err)
+{
+    struct buf config = {0};
+    struct gguf_tokenizer tokenizer = {0};
+    int failed = gguf_write_config(&config, gguf, err) ||
+                 add_file(folder, files, "config.json", &config, arena, err) ||
+                 gguf_write_tokenizer(&tokenizer, gguf, err);
+    if (!failed && tokenizer.name)
+        failed = add_file(folder, files, tokenizer.name, &tokenizer.file, arena, err) ||
+                 add_file(folder, files, "tokenizer_config.json", &tokenizer.config, arena, err);
+    buf_release(&config);
+    buf_release(&tokenizer.file);
+    buf_release(&tokenizer.config);
+    return failed;
+}
+
+int gguf_folder(struct folder *folder, const char *path, struct arena *arena, struct err *err)
+{
+    struct gguf gguf = {0};
+    struct folder_file *files = arena_alloc(arena, FILES_MAX, sizeof *files, err);
+    *folder = (struct folder){.path = path, .files = files};
+    if (!files || gguf_open(&gguf, path, err))
+        return -1;
+    int failed = make_files(folder, files, &gguf, arena, err);
+    gguf_release(&gguf);
+    files[folder->file_count++] = (struct folder_file){.name = GGUF_WEIGHTS_NAME, .path = path};
+    return failed ? err_prefix(err, "'%s'", path) : 0;
+}

@@ -1,0 +1,268 @@
+/* gguf_tensors.c: the tensors of a GGUF file, called and laid out as in Hugging Face's files. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "model/gguf/gguf_model.h"
+
+struct reading {
+    struct safetensors *tensors;
+    const struct gguf *gguf;
+    const struct gguf_architecture *architecture;
+    long long heads[2]; /* of queries and of keys */
+    struct err *err;
+};
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+/* "blk.3.attn_q.weight" in parts; a tensor outside the layers has no digits. */
+struct name_parts {
+    const char *digits, *stem, *ending;
+    int digit_count, stem_size;
+};
+
+static struct name_parts cut_name(const char *name)
+{
+    static const char front[] = "blk.";
+    struct name_parts parts = {"", name, "", 0, 0};
+    if (strncmp(name, front, strlen(front)) == 0) {
+        parts.digits = name + strlen(front);
+        parts.digit_count = (int)strspn(parts.digits, "0123456789");
+        parts.stem = parts.digits + parts.digit_count;
+        parts.stem += *parts.stem == '.';
+    }
+    const char *dot = strrchr(parts.stem, '.');
+    parts.ending = dot ? dot : parts.stem + strlen(parts.stem);
+    parts.stem_size = (int)(parts.ending - parts.stem);
+    return parts;
+}
+
+static const struct gguf_tensor_name *find_name(const struct gguf_architecture *architecture,
+                                                const struct name_parts *parts)
+{
+    for (const struct gguf_tensor_name *row = architecture->names; row->theirs; row++)
+        if (strlen(row->theirs) == (size_t)parts->stem_size &&
+            memcmp(row->theirs, parts->stem, (size_t)parts->stem_size) == 0)
+            return row;
+    return NULL;
+}
+
+/* What has no other name keeps its own, and is refused with it. */
+static int name_entry(struct safetensors_entry *entry, enum gguf_layout *layout,
+                      const struct gguf_tensor *tensor, struct reading *reading)
+{
+    struct arena *arena = &reading->tensors->arena;
+    struct name_parts parts = cut_name(tensor->name);
+    const struct gguf_tensor_name *row = find_name(reading->architecture, &parts);
+    const char *layers = parts.digit_count ? reading->architecture->layers : "";
+    *layout = row ? row->layout : GGUF_SAME;
+    entry->name =
+        row ? arena_format(arena, reading->err, "%s%.*s%s%s%s", layers, parts.digit_count,
+                           parts.digits, parts.digit_count ? "." : "", row->ours, parts.ending)
+            : arena_text(arena, tensor->name, strlen(tensor->name), reading->err);
+    return entry->name ? 0 : -1;
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+/* Blocks of 32: a scale of F16, and 32 numbers from -128 to 127 that it multiplies. */
+static int dequantise(struct safetensors_entry *entry, struct reading *reading)
+{
+    enum { SCALE_BYTES = 2, BLOCK = 32 };
+    float *numbers =
+        arena_room(&reading->tensors->arena, entry->count, sizeof *numbers, reading->err);
+    const signed char *block = entry->data;
+    if (!numbers)
+        return -1;
+    entry->dtype = DTYPE_F32;
+    entry->data = numbers;
+    for (size_t i = 0; i < entry->count; i += BLOCK, block += SCALE_BYTES + BLOCK) {
+        float scale = 0;
+        dtype_to_float(&scale, block, DTYPE_F16, 1);
+        for (size_t j = 0; j < BLOCK; j++)
+            numbers[i + j] = scale * (float)block[SCALE_BYTES + j];
+    }
+    return 0;
+}
+
+static int read_numbers(struct safetensors_entry *entry, const struct gguf_tensor *tensor,
+                        struct reading *reading)
+{
+    static const struct {
+        unsigned number;
+        enum dtype dtype;
+    } rows[] = {{GGUF_TYPE_F32, DTYPE_F32},
+                {GGUF_TYPE_F16, DTYPE_F16},
+                {GGUF_TYPE_BF16, DTYPE_BF16},
+                {GGUF_TYPE_F64, DTYPE_F64}};
+    entry->count = tensor->count;
+    entry->begin = tensor->begin;
+    entry->end = tensor->end;
+    entry->data = reading->tensors->file.bytes + tensor->begin;
+    entry->rank = tensor->rank;
+    for (size_t i = 0; i < tensor->rank; i++)
+        entry->shape[i] = tensor->sizes[tensor->rank - 1 - i];
+    if (tensor->type_number == GGUF_TYPE_Q8_0)
+        return dequantise(entry, reading);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        entry->dtype = rows[i].dtype;
+        if (rows[i].number == tensor->type_number)
+            return 0;
+    }
+    return err_unsupported(reading->err,
+                           "expected F32, F16, BF16, F64 or Q8_0, found %s: llama.cpp's "
+                           "convert_hf_to_gguf.py writes them with --outtype f16 or q8_0",
+                           tensor->type->name);
+}
+
+/* --- layouts ---------------------------------------------------------------------------------- */
+
+/* Where row `row` of `rows` stands in a GGUF file. */
+static size_t stored_row(size_t row, size_t rows, enum gguf_layout layout, size_t heads)
+{
+    size_t size = rows / heads; /* of a head, with all that it has there */
+    size_t head = row / size;
+    size_t at = row % size;
+    if (layout == GGUF_THIRDS)
+        return at / (size / 3) * (rows / 3) + head * (size / 3) + at % (size / 3);
+    return head * size + at % (size / 2) * 2 + at / (size / 2);
+}
+
+static void copy_rows(char *to, const struct safetensors_entry *entry, enum gguf_layout layout,
+                      size_t heads)
+{
+    size_t rows = entry->shape[0];
+    size_t bytes = entry->count / rows * dtype_size_bytes(entry->dtype);
+    for (size_t i = 0; i < rows; i++)
+        memcpy(to + i * bytes,
+               (const char *)entry->data + stored_row(i, rows, layout, heads) * bytes, bytes);
+}
+
+static void transpose(char *to, struct safetensors_entry *entry)
+{
+    size_t rows = entry->shape[0];
+    size_t columns = entry->shape[1];
+    size_t bytes = dtype_size_bytes(entry->dtype);
+    for (size_t i = 0; i < columns; i++)
+        for (size_t j = 0; j < rows; j++)
+            memcpy(to + (i * rows + j) * bytes,
+                   (const char *)entry->data + (j * columns + i) * bytes, bytes);
+    entry->shape[0] = columns;
+    entry->shape[1] = rows;
+}
+
+/* A sum of a float32 and 1, less 1, plus 1 is that sum again: no bit of the scale is lost. */
+static void subtract_one(char *to, struct safetensors_entry *entry)
+{
+    for (size_t i = 0; i < entry->count; i++) {
+        float number = 0;
+        dtype_to_float(&number, (const char *)entry->data + i * dtype_size_bytes(entry->dtype),
+                       entry->dtype, 1);
+        number -= 1.0f;
+        memcpy(to + i * sizeof number, &number, sizeof number);
+    }
+    entry->dtype = DTYPE_F32;
+}
+
+/* What the architecture means of the layout in the table of names. */
+static bool is_laid_out_anew(const struct safetensors_entry *entry, enum gguf_layout layout,
+                             const struct gguf_architecture *architecture)
+{
+    switch (layout) {
+    case GGUF_SAME:
+        return false;
+    case GGUF_TRANSPOSED:
+        return entry->rank == 2;
+    case GGUF_QUERIES:
+    case GGUF_KEYS:
+        return architecture->pairs;
+    case GGUF_PLUS_ONE:
+        return architecture->plus_one;
+    case GGUF_THIRDS:
+        break;
+    }
+    return true;
+}
+
+static int lay_out(struct safetensors_entry *entry, enum gguf_layout layout,
+                   struct reading *reading)
+{
+    long long heads = reading->heads[layout == GGUF_KEYS];
+    size_t parts = layout == GGUF_THIRDS ? 3 : 2;
+    bool in_heads = layout == GGUF_QUERIES || layout == GGUF_KEYS || layout == GGUF_THIRDS;
+    if (!is_laid_out_anew(entry, layout, reading->architecture))
+        return 0;
+    if (in_heads && (heads < 1 || entry->shape[0] % (parts * (size_t)heads)))
+        return err_set(reading->err,
+                       "expected a multiple of %zu rows for each of %lld heads, "
+                       "found %zu rows",
+                       parts, heads, entry->shape[0]);
+    char *to = arena_room(&reading->tensors->arena, entry->count,
+                          num_max(dtype_size_bytes(entry->dtype), sizeof(float)), reading->err);
+    if (!to)
+        return -1;
+    if (in_heads)
+        copy_rows(to, entry, layout, (size_t)heads);
+    else if (layout == GGUF_TRANSPOSED)
+        transpose(to, entry);
+    else
+        subtract_one(to, entry);
+    entry->data = to;
+    return 0;
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+static int read_heads(struct reading *reading)
+{
+    if (gguf_find_architecture(&reading->architecture, reading->gguf, reading->err) ||
+        gguf_size(reading->gguf, reading->architecture, "attention.head_count", &reading->heads[0],
+                  reading->err))
+        return -1;
+    reading->heads[1] = reading->heads[0];
+    return gguf_size(reading->gguf, reading->architecture, "attention.head_count_kv",
+                     &reading->heads[1], reading->err);
+}
+
+static int read_tensors(struct reading *reading)
+{
+    struct safetensors *tensors = reading->tensors;
+    const struct gguf *gguf = reading->gguf;
+    tensors->entries = arena_alloc(&tensors->arena, gguf->tensor_count + 1,
+                                   sizeof *tensors->entries, reading->err);
+    if (!tensors->entries || read_heads(reading))
+        return -1;
+    for (size_t i = 0; i < gguf->tensor_count; i++) {
+        const struct gguf_tensor *tensor = &gguf->tensors[i];
+        struct safetensors_entry *entry = &tensors->entries[tensors->count];
+        enum gguf_layout layout = GGUF_SAME;
+        if (strcmp(tensor->name, "rope_freqs.weight") == 0)
+            continue; /* the config has it */
+        if (name_entry(entry, &layout, tensor, reading))
+            return -1;
+        if (read_numbers(entry, tensor, reading) || lay_out(entry, layout, reading))
+            return err_prefix(reading->err, "tensor '%s'", tensor->name);
+        tensors->count++;
+    }
+    return safetensors_list(tensors, reading->err);
+}
+
+int gguf_tensors_open(struct safetensors *tensors, const struct folder *folder, const char *name,
+                      struct err *err)
+{
+    struct gguf gguf = {0};
+    struct file file = {0};
+    struct reading reading = {.tensors = tensors, .gguf = &gguf, .err = err};
+    *tensors = (struct safetensors){0};
+    if (folder_open(&file, folder, name, err))
+        return -1;
+    int failed = gguf_read(&gguf, &file, err);
+    tensors->file = gguf.file;
+    gguf.file = (struct file){0};
+    failed = failed || read_tensors(&reading);
+    gguf_release(&gguf);
+    if (!failed)
+        return 0;
+    safetensors_release(tensors);
+    return err_prefix(err, "'%s'", folder->path);
+}

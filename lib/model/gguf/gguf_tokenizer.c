@@ -1,0 +1,392 @@
+/* gguf_tokenizer.c: the tokenizer in the keys of a GGUF file, as the file it was made of: of a
+ * byte-level BPE a tokenizer.json, of SentencePiece's BPE its tokenizer.model, of any a
+ * tokenizer_config.json. What is not supported is written, too: whoever reads it refuses it by its
+ * name, and ids do without.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/utf8.h"
+#include "format/json_writer.h"
+#include "model/gguf/gguf_model.h"
+#include "text/splitter.h"
+
+/* Kinds of tokens: SentencePiece's. */
+enum { NORMAL = 1, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE, KINDS_END };
+
+struct vocabulary {
+    const struct gguf *gguf;
+    const struct gguf_value *tokens, *kinds, *scores, *merges;
+};
+
+static unsigned kind_of(const struct vocabulary *vocabulary, size_t id)
+{
+    return vocabulary->kinds ? (unsigned)gguf_item(vocabulary->kinds, id) : NORMAL;
+}
+
+/* --- a byte-level BPE ------------------------------------------------------------------------- */
+
+/* How a text is cut before pairs are joined, by tokenizer.ggml.pre. */
+static const struct pre_row {
+    const char *name;
+    int pattern;      /* of splitter_patterns */
+    bool digits;      /* each by itself, first */
+    bool composes;    /* NFC, before */
+    bool takes_whole; /* a piece that is an entry is not joined of parts */
+    bool begins;      /* texts begin with BOS where no key says so */
+} pre_rows[] = {
+    {"gpt-2", PATTERN_GPT2, false, false, false, false},
+    {"phi-2", PATTERN_GPT2, false, false, false, false},
+    {"olmo", PATTERN_GPT2, false, true, false, false},
+    {"llama-bpe", PATTERN_LLAMA3, false, false, true, true},
+    {"llama3", PATTERN_LLAMA3, false, false, true, true},
+    {"llama-v3", PATTERN_LLAMA3, false, false, true, true},
+    {"qwen2", PATTERN_QWEN2, false, true, false, false},
+    {"deepseek-r1-qwen", PATTERN_QWEN2, false, true, false, false},
+    {"smollm", PATTERN_GPT2, true, false, false, false},
+};
+
+static const struct pre_row *find_pre(struct gguf_text name)
+{
+    for (size_t i = 0; i < sizeof pre_rows / sizeof *pre_rows; i++)
+        if (gguf_is(name, pre_rows[i].name))
+            return &pre_rows[i];
+    return NULL;
+}
+
+/* GPT-2's own files say it by their architecture alone, if they are older. */
+static int read_pre(const struct pre_row **row, struct gguf_text *name, const struct gguf *gguf,
+                    struct err *err)
+{
+    struct gguf_text architecture = {"", 0};
+    *name = (struct gguf_text){"default", strlen("default")};
+    if (gguf_text(gguf, "general.architecture", &architecture, err))
+        return -1;
+    if (gguf_is(architecture, "gpt2"))
+        *name = (struct gguf_text){"gpt-2", strlen("gpt-2")};
+    if (gguf_text(gguf, "tokenizer.ggml.pre", name, err))
+        return -1;
+    *row = find_pre(*name);
+    return 0;
+}
+
+static void put_byte_level(struct json_writer *json, const char *name)
+{
+    json_put_open(json, name, '{');
+    json_put_text(json, "type", "ByteLevel");
+    json_put_bool(json, "add_prefix_space", false);
+    json_put_bool(json, "use_regex", false);
+    json_put_close(json, '}');
+}
+
+static void put_pre(struct json_writer *json, const struct pre_row *row)
+{
+    if (row->composes) {
+        json_put_open(json, "normalizer", '{');
+        json_put_text(json, "type", "NFC");
+        json_put_close(json, '}');
+    }
+    json_put_open(json, "pre_tokenizer", '{');
+    json_put_text(json, "type", "Sequence");
+    json_put_open(json, "pretokenizers", '[');
+    if (row->digits) {
+        json_put_open(json, NULL, '{');
+        json_put_text(json, "type", "Digits");
+        json_put_bool(json, "individual_digits", true);
+        json_put_close(json, '}');
+    }
+    json_put_open(json, NULL, '{');
+    json_put_text(json, "type", "Split");
+    json_put_open(json, "pattern", '{');
+    json_put_text(json, "Regex", splitter_patterns[row->pattern].pattern);
+    json_put_close(json, '}');
+    json_put_text(json, "behavior", "Isolated");
+    json_put_close(json, '}');
+    put_byte_level(json, NULL);
+    json_put_close(json, ']');
+    json_put_close(json, '}');
+    put_byte_level(json, "decoder");
+}
+
+static void put_unknown_pre(struct json_writer *json, struct gguf_text name)
+{
+    char type[96];
+    snprintf(type, sizeof type, "tokenizer.ggml.pre=%.*s", (int)num_min(name.size, 48), name.bytes);
+    json_put_open(json, "pre_tokenizer", '{');
+    json_put_text(json, "type", type);
+    json_put_close(json, '}');
+}
+
+/* Every token under its id, but for those that no text is cut into. */
+static void put_vocab(struct json_writer *json, const struct vocabulary *vocabulary)
+{
+    struct gguf_value rest = *vocabulary->tokens;
+    struct gguf_text token;
+    json_put_open(json, "vocab", '{');
+    for (size_t id = 0; gguf_take_text(&rest, &token); id++) {
+        unsigned kind = kind_of(vocabulary, id);
+        if (kind == CONTROL || kind == USER_DEFINED || kind == UNUSED)
+            continue;
+        json_put_name(json, token.bytes, token.size);
+        json_put_integer(json, NULL, (long long)id);
+    }
+    json_put_close(json, '}');
+}
+
+static void put_added(struct json_writer *json, const struct vocabulary *vocabulary)
+{
+    struct gguf_value rest = *vocabulary->tokens;
+    struct gguf_text token;
+    json_put_open(json, "added_tokens", '[');
+    for (size_t id = 0; gguf_take_text(&rest, &token); id++) {
+        unsigned kind = kind_of(vocabulary, id);
+        if (kind != CONTROL && kind != USER_DEFINED)
+            continue;
+        json_put_open(json, NULL, '{');
+        json_put_integer(json, "id", (long long)id);
+        json_put_bytes(json, "content", token.bytes, token.size);
+        json_put_bool(json, "special", kind == CONTROL);
+        json_put_close(json, '}');
+    }
+    json_put_close(json, ']');
+}
+
+static int put_bpe(struct json_writer *json, const struct vocabulary *vocabulary, struct err *err)
+{
+    const struct pre_row *row = NULL;
+    struct gguf_text name;
+    struct gguf_text merge;
+    if (!vocabulary->merges)
+        return err_set(err, "key 'tokenizer.ggml.merges': expected an array, found nothing");
+    struct gguf_value rest = *vocabulary->merges;
+    if (read_pre(&row, &name, vocabulary->gguf, err))
+        return -1;
+    if (row)
+        put_pre(json, row);
+    else
+        put_unknown_pre(json, name);
+    json_put_open(json, "model", '{');
+    json_put_text(json, "type", "BPE");
+    json_put_bool(json, "ignore_merges", row && row->takes_whole);
+    put_vocab(json, vocabulary);
+    json_put_open(json, "merges", '[');
+    while (gguf_take_text(&rest, &merge))
+        json_put_bytes(json, NULL, merge.bytes, merge.size);
+    json_put_close(json, ']');
+    json_put_close(json, '}');
+    put_added(json, vocabulary);
+    return 0;
+}
+
+static int write_json(struct buf *out, const struct vocabulary *vocabulary, struct gguf_text model,
+                      struct err *err)
+{
+    struct json_writer json = {.buf = out};
+    json_put_open(&json, NULL, '{');
+    if (!gguf_is(model, "gpt2")) { /* which the reader refuses by its name */
+        json_put_open(&json, "model", '{');
+        json_put_name(&json, "type", strlen("type"));
+        json_put_bytes(&json, NULL, model.bytes, num_min(model.size, 64));
+        json_put_close(&json, '}');
+    } else if (put_bpe(&json, vocabulary, err)) {
+        return -1;
+    }
+    json_put_close(&json, '}');
+    return buf_check(out, err);
+}
+
+/* --- SentencePiece's BPE ---------------------------------------------------------------------- */
+
+/* Fields of protobuf: a number and how it is written, then the value. */
+enum {
+    MODEL_PIECE = 1 << 3 | 2,
+    MODEL_TRAINER = 2 << 3 | 2,
+    MODEL_NORMALIZER = 3 << 3 | 2,
+    PIECE_TEXT = 1 << 3 | 2,
+    PIECE_SCORE = 2 << 3 | 5,
+    PIECE_KIND = 3 << 3,
+    TRAINER_KIND = 3 << 3,
+    TRAINER_FALLS_BACK = 35 << 3,
+    NORMALIZER_PREFIXES = 3 << 3,
+    NORMALIZER_COLLAPSES = 4 << 3,
+    NORMALIZER_ESCAPES = 5 << 3,
+    KIND_BPE = 2,
+};
+
+static void put_varint(struct buf *out, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        buf_char(out, (char)(value | 0x80));
+    buf_char(out, (char)value);
+}
+
+static void put_field(struct buf *out, unsigned field, uint64_t value)
+{
+    put_varint(out, field);
+    put_varint(out, value);
+}
+
+static void put_piece(struct buf *out, struct buf *piece, struct gguf_text token, float score,
+                      unsigned kind)
+{
+    buf_clear(piece);
+    put_field(piece, PIECE_TEXT, token.size);
+    buf_bytes(piece, token.bytes, token.size);
+    put_varint(piece, PIECE_SCORE);
+    buf_bytes(piece, &score, sizeof score);
+    put_field(piece, PIECE_KIND, kind);
+    put_field(out, MODEL_PIECE, piece->size);
+    buf_bytes(out, piece->bytes, piece->size);
+    buf_fail_with(out, piece);
+}
+
+static int put_rules(struct buf *out, const struct gguf *gguf, bool falls_back, struct err *err)
+{
+    struct buf rules = {0};
+    bool prefixes = true;
+    bool collapses = false;
+    if (gguf_bool(gguf, "tokenizer.ggml.add_space_prefix", &prefixes, err) ||
+        gguf_bool(gguf, "tokenizer.ggml.remove_extra_whitespaces", &collapses, err))
+        return -1;
+    put_field(&rules, TRAINER_KIND, KIND_BPE);
+    put_field(&rules, TRAINER_FALLS_BACK, falls_back);
+    put_field(out, MODEL_TRAINER, rules.size);
+    buf_bytes(out, rules.bytes, rules.size);
+    buf_fail_with(out, &rules);
+    buf_clear(&rules);
+    put_field(&rules, NORMALIZER_PREFIXES, prefixes);
+    put_field(&rules, NORMALIZER_COLLAPSES, collapses);
+    put_field(&rules, NORMALIZER_ESCAPES, true);
+    put_field(out, MODEL_NORMALIZER, rules.size);
+    buf_bytes(out, rules.bytes, rules.size);
+    buf_fail_with(out, &rules);
+    buf_release(&rules);
+    return 0;
+}
+
+static int write_sentencepiece(struct buf *out, const struct vocabulary *vocabulary,
+                               struct err *err)
+{
+    struct gguf_value rest = *vocabulary->tokens;
+    struct gguf_text token;
+    struct buf piece = {0};
+    bool falls_back = false;
+    if (!vocabulary->scores)
+        return err_set(err, "key 'tokenizer.ggml.scores': expected an array, found nothing");
+    for (size_t id = 0; gguf_take_text(&rest, &token); id++) {
+        unsigned kind = kind_of(vocabulary, id);
+        falls_back = falls_back || kind == BYTE;
+        put_piece(out, &piece, token, (float)gguf_item(vocabulary->scores, id), kind);
+    }
+    buf_release(&piece);
+    return put_rules(out, vocabulary->gguf, falls_back, err) ? -1 : buf_check(out, err);
+}
+
+/* --- what both have --------------------------------------------------------------------------- */
+
+static int check_count(const struct gguf_value *array, size_t count, const char *key,
+                       struct err *err)
+{
+    if (!array || array->count == count)
+        return 0;
+    return err_set(err, "key '%s': expected %zu items, as many as tokenizer.ggml.tokens, found %zu",
+                   key, count, array->count);
+}
+
+static int check_tokens(const struct vocabulary *vocabulary, struct err *err)
+{
+    struct gguf_value rest = *vocabulary->tokens;
+    struct gguf_text token;
+    for (size_t id = 0; gguf_take_text(&rest, &token); id++) {
+        if (utf8_invalid_at(token.bytes, token.size) < token.size)
+            return err_set(err, "key 'tokenizer.ggml.tokens': item %zu: expected a text in UTF-8",
+                           id);
+        if (kind_of(vocabulary, id) - NORMAL >= KINDS_END - NORMAL)
+            return err_set(err,
+                           "key 'tokenizer.ggml.token_type': item %zu: expected a number from "
+                           "%d to %d, found another",
+                           id, NORMAL, KINDS_END - 1);
+    }
+    return 0;
+}
+
+static int read_vocabulary(struct vocabulary *vocabulary, const struct gguf *gguf, struct err *err)
+{
+    *vocabulary = (struct vocabulary){.gguf = gguf};
+    if (gguf_array(gguf, "tokenizer.ggml.tokens", GGUF_TEXT, &vocabulary->tokens, err) ||
+        gguf_array(gguf, "tokenizer.ggml.token_type", GGUF_I32, &vocabulary->kinds, err) ||
+        gguf_array(gguf, "tokenizer.ggml.scores", GGUF_F32, &vocabulary->scores, err) ||
+        gguf_array(gguf, "tokenizer.ggml.merges", GGUF_TEXT, &vocabulary->merges, err))
+        return -1;
+    if (!vocabulary->tokens)
+        return err_set(err, "key 'tokenizer.ggml.tokens': expected an array, found nothing");
+    size_t count = vocabulary->tokens->count;
+    return check_count(vocabulary->kinds, count, "tokenizer.ggml.token_type", err) ||
+                   check_count(vocabulary->scores, count, "tokenizer.ggml.scores", err) ||
+                   check_tokens(vocabulary, err)
+               ? -1
+               : 0;
+}
+
+/* The token of an id under a key, if there is one. */
+static int put_role(struct json_writer *json, const char *name, const char *key,
+                    const struct vocabulary *vocabulary, struct err *err)
+{
+    struct gguf_value rest = *vocabulary->tokens;
+    struct gguf_text token = {"", 0};
+    long long id = -1;
+    if (gguf_integer(vocabulary->gguf, key, 0, UINT32_MAX, &id, err))
+        return -1;
+    if (id >= (long long)rest.count)
+        return err_set(err, "key '%s': expected an id below %zu, found %lld", key, rest.count, id);
+    for (long long i = 0; i <= id; i++)
+        gguf_take_text(&rest, &token);
+    if (id < 0)
+        return 0;
+    json_put_name(json, name, strlen(name));
+    json_put_bytes(json, NULL, token.bytes, token.size);
+    return 0;
+}
+
+static int write_roles(struct buf *out, const struct vocabulary *vocabulary, bool sentencepiece,
+                       struct err *err)
+{
+    const struct gguf *gguf = vocabulary->gguf;
+    const struct pre_row *row = NULL;
+    struct gguf_text name;
+    struct json_writer json = {.buf = out};
+    bool ends = false;
+    if (read_pre(&row, &name, gguf, err))
+        return -1;
+    bool begins = sentencepiece || (row && row->begins);
+    if (gguf_bool(gguf, "tokenizer.ggml.add_bos_token", &begins, err) ||
+        gguf_bool(gguf, "tokenizer.ggml.add_eos_token", &ends, err))
+        return -1;
+    json_put_open(&json, NULL, '{');
+    if (put_role(&json, "bos_token", "tokenizer.ggml.bos_token_id", vocabulary, err) ||
+        put_role(&json, "eos_token", "tokenizer.ggml.eos_token_id", vocabulary, err))
+        return -1;
+    json_put_bool(&json, "add_bos_token", begins);
+    json_put_bool(&json, "add_eos_token", ends);
+    json_put_close(&json, '}');
+    return buf_check(out, err);
+}
+
+int gguf_write_tokenizer(struct gguf_tokenizer *out, const struct gguf *gguf, struct err *err)
+{
+    struct vocabulary vocabulary;
+    struct gguf_text model = {"none", strlen("none")};
+    if (gguf_text(gguf, "tokenizer.ggml.model", &model, err))
+        return -1;
+    if (gguf_is(model, "none") || gguf_is(model, "no_vocab"))
+        return 0;
+    bool sentencepiece = gguf_is(model, "llama");
+    out->name = sentencepiece ? "tokenizer.model" : "tokenizer.json";
+    if (read_vocabulary(&vocabulary, gguf, err) ||
+        (sentencepiece ? write_sentencepiece(&out->file, &vocabulary, err)
+                       : write_json(&out->file, &vocabulary, model, err)))
+        return -1;
+    return write_roles(&out->config, &vocabulary, sentencepiece, err);
+}

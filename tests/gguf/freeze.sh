@@ -1,0 +1,27 @@
+#!/bin/sh
+# The GGUF files of tests, anew, from the models and tokenizers that they are held against.
+#
+#     sh tests/gguf/freeze.sh
+set -eu
+cd "$(dirname "$0")/../.."
+
+freeze() { # MODEL NAME [TYPE [PRE]]
+    from=$1
+    name=$2
+    shift 2
+    /usr/bin/python3 tests/gguf/write.py "$from" "tests/gguf/$name.gguf" "$@"
+}
+
+for family in llama llama-bf16-tied-biases llama-rope-linear llama-rope-llama3 \
+    qwen2 qwen3 gemma gpt_neox; do
+    freeze tests/golden-families/$family $family
+done
+freeze tests/golden-families/llama-bf16-tied-biases llama-bf16 BF16
+freeze tests/golden/gpt2-micro gpt2
+freeze tests/tokenizers/qwen2-like qwen2-like F16 qwen2
+freeze tests/tokenizers/llama-3-like llama-3-like F16 llama-bpe
+freeze tests/tokenizers/smollm2-like smollm2-like F16 smollm
+freeze tests/tokenizers/gpt-neox-like gpt-neox-like F16 olmo
+freeze tests/tokenizers/sentencepiece-bpe sentencepiece-bpe F16
+mkdir -p tests/break/gguf
+/usr/bin/python3 tests/gguf/write.py tests/break/json tests/break/gguf/model.gguf F32 gpt-2

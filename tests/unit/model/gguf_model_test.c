@@ -1,0 +1,261 @@
+#include "model/gguf/gguf_model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../unit.h"
+#include "base/buf.h"
+#include "model/model.h"
+
+static struct err err;
+
+static size_t digits_of(char digits[SHA256_DIGITS + 1], const char *path)
+{
+    struct model model = {0};
+    ck_assert_msg(!model_open(&model, path, &err), "%s", err.text);
+    weights_hash(&model.weights, digits);
+    size_t count = weights_parameter_count(&model.weights);
+    model_release(&model);
+    return count;
+}
+
+/* A file of tests/gguf, and the model it was written from. (Gemma's scales are not the same to the
+ * bit: 1 was added to them.) */
+static const struct twin {
+    const char *file, *folder;
+} twins[] = {
+    {"gpt2", "golden/gpt2-micro"},
+    {"llama", "golden-families/llama"},
+    {"llama-bf16-tied-biases", "golden-families/llama-bf16-tied-biases"},
+    {"llama-bf16", "golden-families/llama-bf16-tied-biases"},
+    {"qwen2", "golden-families/qwen2"},
+    {"qwen3", "golden-families/qwen3"},
+    {"gpt_neox", "golden-families/gpt_neox"},
+};
+
+TEST_LOOP(names_shapes_and_numbers_are_those_of_the_model_it_was, COUNT(twins))
+{
+    char path[128];
+    char found[SHA256_DIGITS + 1];
+    char expected[SHA256_DIGITS + 1];
+    snprintf(path, sizeof path, "tests/gguf/%s.gguf", twins[_i].file);
+    size_t count = digits_of(found, path);
+    snprintf(path, sizeof path, "tests/%s", twins[_i].folder);
+    ck_assert_uint_eq(digits_of(expected, path), count);
+    ck_assert_str_eq(found, expected);
+}
+
+TEST(a_path_is_named_by_its_end)
+{
+    ck_assert(gguf_is_named("a.gguf") && gguf_is_named("b/c.gguf"));
+    ck_assert(!gguf_is_named(".gguf") && !gguf_is_named("a.gguf/") && !gguf_is_named("a.bin"));
+}
+
+/* --- files made here: one matrix of a llama of two heads -------------------------------------- */
+
+static void put_number(struct buf *out, unsigned long long number, int size)
+{
+    for (int i = 0; i < size; i++)
+        buf_char(out, (char)(number >> 8 * i & 0xff));
+}
+
+static void put_text(struct buf *out, const char *text)
+{
+    put_number(out, strlen(text), 8);
+    buf_text(out, text);
+}
+
+static void put_head(struct buf *out, const char *tensor, size_t columns, size_t rows,
+                     unsigned type)
+{
+    buf_text(out, "GGUF");
+    put_number(out, 3, 4);
+    put_number(out, 1, 8);
+    put_number(out, 2, 8);
+    put_text(out, "general.architecture");
+    put_number(out, GGUF_TEXT, 4);
+    put_text(out, "llama");
+    put_text(out, "llama.attention.head_count");
+    put_number(out, GGUF_U32, 4);
+    put_number(out, 2, 4);
+    put_text(out, tensor);
+    put_number(out, 2, 4);
+    put_number(out, columns, 8);
+    put_number(out, rows, 8);
+    put_number(out, type, 4);
+    put_number(out, 0, 8);
+    buf_fill(out, 0, (0 - out->size) % 32);
+}
+
+static void open_tensors(struct safetensors *tensors, const struct buf *bytes)
+{
+    struct folder_file file = {.name = "x", .bytes = bytes->bytes, .size = bytes->size};
+    struct folder folder = {.path = "x.gguf", .files = &file, .file_count = 1};
+    ck_assert_msg(!gguf_tensors_open(tensors, &folder, "x", &err), "%s", err.text);
+}
+
+TEST(q8_0_is_a_scale_times_whole_numbers)
+{
+    struct safetensors tensors = {0};
+    struct buf bytes = {0};
+    put_head(&bytes, "output.weight", 32, 2, GGUF_TYPE_Q8_0);
+    for (int row = 0; row < 2; row++) {
+        put_number(&bytes, row ? 0x3800 : 0xc000, 2); /* 0.5 and -2 as F16 */
+        for (int i = 0; i < 32; i++)
+            buf_char(&bytes, (char)(i * 8 - 128));
+    }
+    open_tensors(&tensors, &bytes);
+    const struct safetensors_entry *entry = safetensors_find(&tensors, "lm_head.weight");
+    ck_assert_ptr_nonnull(entry);
+    ck_assert_int_eq(entry->dtype, DTYPE_F32);
+    ck_assert(entry->rank == 2 && entry->shape[0] == 2 && entry->shape[1] == 32);
+    const float *numbers = entry->data;
+    for (int i = 0; i < 32; i++) {
+        ck_assert_float_eq(numbers[i], -2.0f * (float)(i * 8 - 128));
+        ck_assert_float_eq(numbers[32 + i], 0.5f * (float)(i * 8 - 128));
+    }
+    safetensors_release(&tensors);
+    buf_release(&bytes);
+}
+
+/* Of heads of four rows: row 0 and 1 stand together, as do 1 and 3 in Hugging Face's order. */
+TEST(rows_that_turn_together_are_parted)
+{
+    static const float expected[] = {0, 2, 1, 3, 4, 6, 5, 7};
+    struct safetensors tensors = {0};
+    struct buf bytes = {0};
+    put_head(&bytes, "blk.3.attn_q.weight", 1, 8, GGUF_TYPE_F32);
+    for (int i = 0; i < 8; i++) {
+        float number = (float)i;
+        buf_bytes(&bytes, &number, sizeof number);
+    }
+    open_tensors(&tensors, &bytes);
+    const struct safetensors_entry *entry =
+        safetensors_find(&tensors, "model.layers.3.self_attn.q_proj.weight");
+    ck_assert_ptr_nonnull(entry);
+    ck_assert_mem_eq(entry->data, expected, sizeof expected);
+    safetensors_release(&tensors);
+    buf_release(&bytes);
+}
+
+TEST(types_that_are_not_supported_are_named)
+{
+    struct safetensors tensors = {0};
+    struct buf bytes = {0};
+    put_head(&bytes, "output.weight", 256, 1, 12);
+    buf_fill(&bytes, 0, 144);
+    struct folder_file file = {.name = "x", .bytes = bytes.bytes, .size = bytes.size};
+    struct folder folder = {.path = "x.gguf", .files = &file, .file_count = 1};
+    ck_assert_int_ne(gguf_tensors_open(&tensors, &folder, "x", &err), 0);
+    ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "'x.gguf': tensor 'output.weight': expected F32, F16, BF16, F64 or "
+                               "Q8_0, found Q4_K: llama.cpp's convert_hf_to_gguf.py writes them "
+                               "with --outtype f16 or q8_0");
+    buf_release(&bytes);
+}
+
+/* Llama 3's turning comes as a factor of float32 for each pair: near to what its formula says. */
+TEST(factors_of_pairs_are_near_to_the_formula)
+{
+    struct model found = {0};
+    struct model expected = {0};
+    ck_assert_msg(!model_open(&found, "tests/gguf/llama-rope-llama3.gguf", &err) &&
+                      !model_open(&expected, "tests/golden-families/llama-rope-llama3", &err),
+                  "%s", err.text);
+    const struct rotary *rotary = &found.config.rotary;
+    const struct rotary *judge = &expected.config.rotary;
+    ck_assert_uint_eq(rotary->components, judge->components);
+    ck_assert_double_eq(rotary_amplitude(rotary), 1);
+    ck_assert(!rotary_depends(rotary, 1, found.config.n_positions));
+    for (size_t pair = 0; pair < rotary->components / 2; pair++) {
+        double frequency = rotary_frequency(judge, pair, 1);
+        double found_frequency = rotary_frequency(rotary, pair, 1);
+        ck_assert_double_eq_tol(found_frequency / frequency, 1, 1e-7);
+    }
+    ck_assert_double_lt(rotary_frequency(judge, judge->components / 2 - 1, 1),
+                        0.5 * pow(judge->theta, -14.0 / 16));
+    model_release(&expected);
+    model_release(&found);
+}
+
+/* --- keys alone ------------------------------------------------------------------------------- */
+
+/* The keys of a small llama, one more, and its words' embedding. */
+static void expect_config(const char *key, enum gguf_kind kind, double number, const char *message)
+{
+    static const struct {
+        const char *key;
+        unsigned number;
+    } sizes[] = {{"llama.embedding_length", 8},     {"llama.block_count", 1},
+                 {"llama.attention.head_count", 2}, {"llama.feed_forward_length", 8},
+                 {"llama.context_length", 16},      {"llama.attention.layer_norm_rms_epsilon", 0}};
+    struct buf bytes = {0};
+    struct buf config = {0};
+    struct gguf gguf = {0};
+    float single = (float)number;
+    buf_text(&bytes, "GGUF");
+    put_number(&bytes, 3, 4);
+    put_number(&bytes, 1, 8);
+    put_number(&bytes, COUNT(sizes) + 2, 8);
+    put_text(&bytes, "general.architecture");
+    put_number(&bytes, GGUF_TEXT, 4);
+    put_text(&bytes, "llama");
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        put_text(&bytes, sizes[i].key);
+        put_number(&bytes, GGUF_U32, 4);
+        put_number(&bytes, sizes[i].number, 4);
+    }
+    put_text(&bytes, key);
+    put_number(&bytes, kind, 4);
+    if (kind == GGUF_F32)
+        buf_bytes(&bytes, &single, sizeof single);
+    else if (kind == GGUF_TEXT)
+        put_text(&bytes, "yarn");
+    else
+        put_number(&bytes, (unsigned long long)number, 4);
+    put_text(&bytes, "token_embd.weight");
+    put_number(&bytes, 2, 4);
+    put_number(&bytes, 8, 8);
+    put_number(&bytes, 3, 8);
+    put_number(&bytes, 0, 4);
+    put_number(&bytes, 0, 8);
+    buf_fill(&bytes, 0, (0 - bytes.size) % 32 + 96);
+    struct file file = file_borrow(bytes.bytes, bytes.size);
+    ck_assert_msg(!gguf_read(&gguf, &file, &err), "%s", err.text);
+    bool refused = gguf_write_config(&config, &gguf, &err);
+    ck_assert_msg(strstr(refused ? err.text : config.bytes, message), "%s",
+                  refused ? err.text : config.bytes);
+    gguf_release(&gguf);
+    buf_release(&config);
+    buf_release(&bytes);
+}
+
+static const struct key_case {
+    const char *key;
+    enum gguf_kind kind;
+    double number;
+    const char *message;
+} key_cases[] = {
+    {"llama.rope.freq_base", GGUF_F32, 5e5, "\"rope_theta\": 500000"},
+    {"llama.attention.head_count_kv", GGUF_U32, 1, "\"num_key_value_heads\": 1"},
+    {"llama.attention.key_length", GGUF_U32, 6, "\"head_dim\": 6"},
+    {"llama.attention.value_length", GGUF_U32, 6,
+     "key 'llama.attention.value_length': expected 4, the size of keys, found 6"},
+    {"llama.rope.dimension_count", GGUF_U32, 2,
+     "key 'llama.rope.dimension_count': expected 4, the size of heads, found 2"},
+    {"llama.expert_count", GGUF_U32, 0, "\"vocab_size\": 3"},
+    {"llama.expert_count", GGUF_U32, 8,
+     "key 'llama.expert_count': expected 0 or no such key, found 8"},
+    {"llama.logit_scale", GGUF_F32, 0.5,
+     "key 'llama.logit_scale': expected 0 or no such key, found 0.5"},
+    {"llama.rope.scaling.type", GGUF_TEXT, 0,
+     "key 'llama.rope.scaling.type': expected \"none\" or \"linear\", found \"yarn\""},
+    {"tokenizer.ggml.eos_token_id", GGUF_U32, 2, "\"bos_token_id\": null, \"eos_token_id\": 2"},
+};
+
+TEST_LOOP(keys_become_those_of_a_config_or_are_refused, COUNT(key_cases))
+{
+    const struct key_case *row = &key_cases[_i];
+    expect_config(row->key, row->kind, row->number, row->message);
+}
