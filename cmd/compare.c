@@ -106,7 +106,7 @@ static int find_models(struct model_list *models, struct options *options, struc
         return -1;
     for (size_t i = 0; i < operands->count; i++) {
         const char *operand = operands->items[i];
-        if (!bundled_find(operand) && !file_is_directory(operand))
+        if (!model_is_there(operand))
             texts.items[texts.count++] = operand;
         else if (listing_add(&models->names, operand, arena, err))
             return -1;

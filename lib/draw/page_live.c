@@ -56,8 +56,8 @@ static int put_file(struct stream *out, const struct folder *folder, const char 
 /* Config, weights and tokenizer by their endings; no name that could end an attribute. */
 static bool is_of_model(const char *name)
 {
-    static const char *const endings[] = {".json", ".safetensors", "merges.txt", ".model",
-                                          ".tiktoken"};
+    static const char *const endings[] = {".json",  ".safetensors", "merges.txt",
+                                          ".model", ".tiktoken",    ".gguf"};
     size_t size = strlen(name);
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         size_t length = strlen(endings[i]);

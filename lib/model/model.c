@@ -19,6 +19,12 @@ const struct folder *bundled_find(const char *name)
     return NULL;
 }
 
+bool model_is_there(const char *name)
+{
+    return bundled_find(name) || file_is_directory(name) ||
+           (gguf_is_named(name) && file_exists(name));
+}
+
 static int found_file(const char *known, const char *name, struct err *err)
 {
     const char *slash = strrchr(name, '/');
