@@ -30,9 +30,10 @@ struct model {
     size_t context; /* its context, where that was lifted; 0: it was not */
 };
 
-/* The folder that a name stands for: a bundled model, else a directory or a GGUF file, else one of that
- * name in a folder of ATTN_MODEL_PATH, else what the Hugging Face Hub's cache has of it (hub.h); NULL: the
- * default model. Name and arena must outlive the folder. Errors list the bundled names. */
+/* The folder that a name stands for: a bundled model, else a directory or a GGUF file, else one of
+ * that name in a folder of ATTN_MODEL_PATH, else what the Hugging Face Hub's cache has of it
+ * (hub.h); NULL: the default model. Name and arena must outlive the folder. Errors list the bundled
+ * names. */
 int model_find(struct folder *folder, const char *name, struct arena *arena, struct err *err);
 
 /* True for a bundled model, a directory and a GGUF file: no text is called that. */

@@ -12,12 +12,11 @@ freeze() { # MODEL NAME [TYPE [PRE]]
     /usr/bin/python3 tests/gguf/write.py "$from" "tests/gguf/$name.gguf" "$@"
 }
 
-for family in llama llama-bf16-tied-biases llama-rope-linear llama-rope-llama3 \
-    qwen2 qwen3 gemma gpt_neox; do
+for family in llama llama-rope-linear llama-rope-llama3 qwen2 qwen3 gemma gpt_neox; do
     freeze tests/golden-families/$family $family
 done
 freeze tests/golden-families/llama-bf16-tied-biases llama-bf16 BF16
-freeze tests/golden/gpt2-micro gpt2
+freeze tests/golden/gpt2-micro-f16 gpt2 F16
 freeze tests/tokenizers/qwen2-like qwen2-like F16 qwen2
 freeze tests/tokenizers/llama-3-like llama-3-like F16 llama-bpe
 freeze tests/tokenizers/smollm2-like smollm2-like F16 smollm

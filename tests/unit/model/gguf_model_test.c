@@ -25,9 +25,8 @@ static size_t digits_of(char digits[SHA256_DIGITS + 1], const char *path)
 static const struct twin {
     const char *file, *folder;
 } twins[] = {
-    {"gpt2", "golden/gpt2-micro"},
+    {"gpt2", "golden/gpt2-micro-f16"},
     {"llama", "golden-families/llama"},
-    {"llama-bf16-tied-biases", "golden-families/llama-bf16-tied-biases"},
     {"llama-bf16", "golden-families/llama-bf16-tied-biases"},
     {"qwen2", "golden-families/qwen2"},
     {"qwen3", "golden-families/qwen3"},
