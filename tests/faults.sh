@@ -190,7 +190,7 @@ try run -m "$in/school" -s 'Anna is' --edit 'weights = from' --from 'Anna is' -o
 try batch "$in/texts" --input lines -m "$in/school" --sweep ablate=0.0=mean,0.1=mean \
     --reference "$in/texts" --reduce entropy -o here.csv
 try batch "$in/plain.txt" -m "$in/school" --do score --total
-try batch "$in/goes_on.jsonl" -m "$in/school" --do score --format csv -o here/
+try batch "$in/goes_on.jsonl" -m "$in/school" --fail-fast --do score --format csv -o here/
 for do in score lens attribute; do
     try batch "$in/plain.txt" -m "$in/school" --do $do --repeat 2
     try batch "$in/plain.txt" -m "$in/school" --do $do --format csv -o here/
