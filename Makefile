@@ -300,7 +300,7 @@ test-cluster: all ## experiments under GNU parallel, mpirun and Slurm, which it 
 	@sh tests/cluster.sh $(BUILD)
 
 # Code that was written at run time is not instrumented: that of libxsmm.
-THREADED = train_step attention forward batch cache gemm pool heap machine
+THREADED = train_step attention forward batch cache gemm pool heap machine attn_step
 tsan: ## whatever shares threads under the thread sanitizer, in BUILD/tsan
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan WERROR= \
 		CFLAGS='$(INSTRUMENTED) -fsanitize=thread' UNIT_SUITES='$(THREADED)' \

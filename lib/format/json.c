@@ -2,6 +2,7 @@
 
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,17 +42,20 @@ static int check_extent(const struct json_extent *extent, struct err *err)
     return 0;
 }
 
+/* cJSON keeps its allocator in a global, which it first sets to malloc: once for all threads. */
+static void hook(void)
+{
+    cJSON_InitHooks(&(cJSON_Hooks){heap_hook, heap_free});
+}
+
 int json_parse(struct json **root, const char *bytes, size_t size, struct err *err)
 {
-    static bool hooked;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct json_extent extent;
     if (json_grammar_check(&extent, bytes, size, err) ||
         json_grammar_check_zeros(bytes, size, err) || check_extent(&extent, err))
         return -1;
-    /* cJSON keeps its allocator in a global; two threads that come first at once set the same. */
-    if (!hooked)
-        cJSON_InitHooks(&(cJSON_Hooks){heap_hook, heap_free});
-    hooked = true;
+    pthread_once(&once, hook);
     cJSON *tree = cJSON_ParseWithLength(bytes, size);
     if (!tree)
         return err_memory(err, size);
