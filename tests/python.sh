@@ -47,6 +47,29 @@ else
 fi
 export PYTHONPATH
 
+# A frame has the rows of the program's own table, and besides what that leaves out: the future.
+frames() { # TEXT OPTION...: of attn-cli run
+    "$build/attn-cli" run "$@" --layer all --format tidy --force -o "$scratch/tidy.csv"
+    check "a frame is the tidy table: $*" "$python" - "$scratch/tidy.csv" "$@" <<'END'
+import sys
+import attn, pandas
+text, options = sys.argv[2], dict(zip(sys.argv[3::2], sys.argv[4::2]))
+run = attn.Model(options["-m"]).run(text, source=options.get("--source"),
+                                    show=options.get("--show", "weights"))
+frame = run.frame()
+program = pandas.read_csv(sys.argv[1], keep_default_na=False)
+assert list(frame.columns) == list(program.columns), frame.columns
+assert len(frame) == sum(values.size for values in run.values())
+keys = list(frame.columns[:-1])
+table = lambda one: one[keys].astype(object).where(one[keys].notna(), "").astype(str).assign(
+    value=one.value.astype("float32"))
+program = program[~program.column_token.str.contains("[\\\\‿]")]
+both = table(program).merge(table(frame), on=keys, how="left")
+assert len(both) == len(program) > 0 and (both.value_x == both.value_y).all(), \
+    both[both.value_x != both.value_y]
+END
+}
+
 "$build/attn-cli" run 'Life is short' --show all --format json -o "$scratch/all.json"
 "$build/attn-cli" score 'Life is short' --format json -o "$scratch/score.json"
 "$build/attn-cli" run -m life-cross -s 'Life is' --source 'short eat' --show weights \
@@ -113,14 +136,23 @@ for call, status in ((lambda: attn.Model("no/such"), 3),
         raise AssertionError(status)
 END
 if "$python" -c 'import pandas' 2>/dev/null; then
-    check 'a frame has a row a cell' "$python" - <<'END'
+    frames 'Life is short' -m tiny
+    frames '  Caf, "eat" 1' -m tiny --show logits,weights,k
+    frames 'Life is' -m life-cross --source 'short eat'
+    frames 'le chat' -m translate --source 'the small cat' --show all
+    frames 'Life is short' -m life-grouped
+    check 'a frame of a step counts on, and has all keys' "$python" - <<'END'
 import attn
-run = attn.Model("tiny").run("Life is short", show="weights,resid_pre", heads="1")
-frame = run.frame()
-assert len(frame) == sum(values.size for values in run.values())
-cell = frame[(frame.tensor == "h.1.weights") & (frame.row == 2) & (frame.column == 1)]
-assert len(cell) == 1 and cell["head"].item() == 1
-assert cell.value.item() == run["h.1.weights"][0, 2, 1]
+model = attn.Model("tiny")
+whole = model.run("Life is short, eat", show="weights,k").frame()
+cache, ids = model.cache(), model.encode("Life is short, eat")
+cache.step(ids[:3], show="weights")
+steps = cache.step(ids[3:], show="weights,k").frame()
+expected = whole[whole.row >= 3].reset_index(drop=True)
+keys = list(expected.columns[:-1])
+both = expected.merge(steps, on=keys, how="left")
+assert len(steps[steps.tensor == "weights"]) == len(expected[expected.tensor == "weights"]) > 0
+assert (both.value_x == both.value_y).all(), both[both.value_x != both.value_y]
 END
 else
     leave_out 'pandas is not installed'

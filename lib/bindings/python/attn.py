@@ -5,7 +5,7 @@
         run = model.run("Life is short")
         run["h.1.weights"]              # numpy, [head, query, key]
         run.axes["h.1.weights"]         # ("head", "query", "key")
-        run.frame()                     # pandas, a row a cell
+        run.frame()                     # pandas, a row a cell, with the words
         model.score("Life is short")    # log-probabilities, NaN for the first token
 
 The library is the file that $LIBATTN names, else the system's. Tensors are copied once, as they
@@ -113,10 +113,14 @@ def _ids(numbers):
 class Run(dict):
     """The tensors of a run by name, numpy arrays of float32; beside them what their axes mean."""
 
-    def __init__(self, model, ids):
+    def __init__(self, model, ids, source=(), before=()):
         super().__init__()
         self.ids = ids
         self.tokens = [model.token(number) for number in ids]
+        self._model = model
+        self._names = model._names(ids)
+        self._source = model._names(source)
+        self._before = list(before)  # of a cache
         self.axes = {}    # ("head", "query", "key")
         self.heads = {}   # their numbers, of tensors that have heads
         self.layers = {}  # None: of no layer
@@ -134,20 +138,46 @@ class Run(dict):
         if tensor.heads:
             self.heads[name] = tensor.heads[:shape[0]]
 
+    def _texts(self, tensor, axis):
+        """What stands along an axis: the number of the first, and texts; None: no tokens."""
+        what = self.axes[tensor][axis]
+        if what == "word":
+            return 0, self._model._vocabulary()
+        if what not in ("token", "query", "key"):
+            return 0, None
+        of_keys = what == "key" or self.axes[tensor][0] == "kv_head"
+        across = ".cross_" in tensor or not self._model.counts.encoder_layers
+        if tensor.startswith(("enc.", "source_")) or of_keys and across and self._source:
+            return 0, self._source
+        if self[tensor].shape[axis] > len(self._names):
+            return 0, self._before + self._names
+        return len(self._before), self._names
+
+    def _place(self, tensor, axis, cells):
+        first, texts = self._texts(tensor, axis)
+        numbers = cells[axis]
+        labels = numpy.array(texts or [str(n) for n in range(self[tensor].shape[axis])], object)
+        return numbers + first, labels[numbers]
+
     def frame(self, name=None):
-        """A row a cell: tensor, layer, head, row, column, value; of one tensor, or of all."""
+        """A row a cell, of one tensor or of all, in the columns of attn-cli run --format tidy:
+        tensor, layer, head, row, row_token, column, column_token, value."""
         import pandas
         parts = []
         for tensor in [name] if name else self:
-            values = self[tensor]
+            values, layer = self[tensor], self.layers[tensor]
             cells = numpy.indices(values.shape).reshape(values.ndim, -1)
             heads = self.heads.get(tensor)
+            row, row_token = self._place(tensor, -2, cells)
+            column, column_token = self._place(tensor, -1, cells)
             parts.append(pandas.DataFrame({
-                "tensor": tensor,
-                "layer": self.layers[tensor],
+                "tensor": tensor.replace("h.%s." % layer, "", 1).replace("enc.%s." % layer, "enc."),
+                "layer": layer,
                 "head": numpy.asarray(heads)[cells[0]] if heads else None,
-                "row": cells[-2],
-                "column": cells[-1],
+                "row": row,
+                "row_token": row_token,
+                "column": column,
+                "column_token": column_token,
                 "value": values.reshape(-1),
             }))
         return pandas.concat(parts, ignore_index=True)
@@ -172,6 +202,7 @@ class Model(_Closing):
     def __init__(self, name="tiny", threads=0):
         error = _Error()
         self._lock = threading.Lock()
+        self._words = None  # of the vocabulary, once they were asked for
         self._handle = _library.attn_open(_bytes(name), threads, byref(error))
         _check(not self._handle, error)
         self.counts = _library.attn_count(self._handle)
@@ -197,12 +228,25 @@ class Model(_Closing):
         at = _library.attn_token_text(self._handle, int(number), byref(size))
         return ctypes.string_at(at, size.value).decode("utf-8", "replace") if at else None
 
+    def _names(self, numbers):
+        """Texts of ids, which stand for themselves where they have none."""
+        texts = [self.token(number) for number in numbers]
+        return [str(n) if text is None else text for n, text in zip(numbers, texts)]
+
+    def _vocabulary(self):
+        if not self._words:
+            if not self._handle:
+                raise Error("a closed model has no words: call frame() before", 2)
+            self._words = self._names(range(self.counts.vocabulary))
+        return self._words
+
     def _numbers(self, text):
         return self.encode(text) if isinstance(text, str) else text
 
-    def _look(self, function, handle, text, source=None, **fields):
+    def _look(self, function, handle, text, source=None, before=(), **fields):
         numbers, ids = _ids(self._numbers(text))
-        run, error, raised = Run(self, numbers), _Error(), []
+        looked_at, of_source = _ids([] if source is None else self._numbers(source))
+        run, error, raised = Run(self, numbers, looked_at, before), _Error(), []
 
         def take(_, tensor):
             try:
@@ -215,7 +259,6 @@ class Model(_Closing):
         for name, value in fields.items():
             setattr(request, name, _bytes(value))
         if source is not None:
-            kept, of_source = _ids(self._numbers(source))
             request.source = ctypes.pointer(of_source)
         with self._lock:
             failed = function(handle, byref(ids), byref(request), byref(error))
@@ -252,6 +295,7 @@ class Cache(_Closing):
     def __init__(self, model):
         error = _Error()
         self._model = model  # it lives as long
+        self._read = []      # texts of tokens
         self._handle = _library.attn_cache_open(model._handle, byref(error))
         _check(not self._handle, error)
 
@@ -261,5 +305,7 @@ class Cache(_Closing):
         self._handle = None
 
     def step(self, text, show="logits", layers=None, heads=None):
-        return self._model._look(_library.attn_step, self._handle, text, show=show, layers=layers,
-                                 heads=heads)
+        run = self._model._look(_library.attn_step, self._handle, text, before=self._read,
+                                show=show, layers=layers, heads=heads)
+        self._read += run._names
+        return run
