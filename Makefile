@@ -18,6 +18,10 @@ WERROR = -Werror
 # No contraction: a product and a sum are fused where the code says fmaf, on every compiler alike.
 COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -ffp-contract=off $(WARNINGS) $(CPPFLAGS) $(CFLAGS) -Ilib
 
+# The same bytes in whatever folder: debuggers find sources from where they are started, the
+# repository. Counts of lines have to be where they were compiled.
+ANYWHERE = $(if $(INSTRUMENTS),,-ffile-prefix-map='$(CURDIR)'=. -ffile-prefix-map=$(BUILD)/=build/)
+
 # A static archive where there is one, so that the binary runs without; else the shared library.
 library = $(or $(call archive,$(1)),-l$(1))
 archive = $(filter %/lib$(1).a,$(shell $(CC) -print-file-name=lib$(1).a))
@@ -45,9 +49,9 @@ BUNDLED = tiny $(EXAMPLES) translate
 MODEL_FILES := $(wildcard models/*/*.json models/*/*.safetensors models/*/merges.txt)
 
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
-LIB_OBJECTS  := $(call objects,$(wildcard lib/*.c lib/*/*.c lib/*/*/*.c) \
+LIB_OBJECTS  := $(call objects,$(sort $(wildcard lib/*.c lib/*/*.c lib/*/*/*.c)) \
 	lib/model/bundled_models.c lib/draw/page_template.c)
-CMD_OBJECTS  := $(call objects,$(wildcard cmd/*.c cmd/*/*.c) cmd/completion_scripts.c)
+CMD_OBJECTS  := $(call objects,$(sort $(wildcard cmd/*.c cmd/*/*.c)) cmd/completion_scripts.c)
 UNIT_SUITES = *
 UNIT_OBJECTS := $(call objects,tests/unit/unit_main.c $(wildcard tests/unit/rigs/*.c \
 	$(UNIT_SUITES:%=tests/unit/%_test.c) $(UNIT_SUITES:%=tests/unit/*/%_test.c)))
@@ -89,9 +93,12 @@ $(BUILD)/attn-cli: $(CMD_OBJECTS) $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@.linked && \
 		rm -f $@ && cp $@.linked $@ && rm $@.linked
 
+# Without times and users, where ar knows of that.
+ARCHIVE = rcs$(if $(LINUX),D)
+
 # All of it, for the program and the tests.
 $(BUILD)/internal.a: $(LIB_OBJECTS)
-	$(call SAY,archive,$@) rm -f $@; $(AR) rcs $@ $^
+	$(call SAY,archive,$@) rm -f $@; $(AR) $(ARCHIVE) $@ $^
 
 # For others: one object, of which only what attn.h declares has a name, so that theirs are free.
 OBJCOPY = objcopy
@@ -99,7 +106,7 @@ $(BUILD)/libattn.a: $(LIB_OBJECTS)
 	$(call SAY,archive,$@) rm -f $@; \
 		$(CC) $(ONE_OBJECT) -r -nostdlib $^ -o $(BUILD)/libattn.o && \
 		$(OBJCOPY) --wildcard --keep-global-symbol='attn_*' $(BUILD)/libattn.o && \
-		$(AR) rcs $@ $(BUILD)/libattn.o && rm $(BUILD)/libattn.o
+		$(AR) $(ARCHIVE) $@ $(BUILD)/libattn.o && rm $(BUILD)/libattn.o
 
 # Clang would put a sanitizer's own code into it; with -flto, gcc would put off compiling, which
 # must be done before names are taken away.
@@ -117,7 +124,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/dependencies
 	@mkdir -p $(@D)
 	$(call SAY,compile,$<) $(compile)
 
-compile = $(COMPILE) $(if $(filter $(LIB_OBJECTS),$@),$(SHAREABLE)) -MMD -MP -c $< -o $@
+compile = $(COMPILE) $(ANYWHERE) $(if $(filter $(LIB_OBJECTS),$@),$(SHAREABLE)) -MMD -MP -c $< -o $@
 
 # The models in the binary: their files' bytes as a table in C.
 $(BUILD)/lib/model/bundled_models.c: models/embed.sh $(MODEL_FILES)
@@ -212,7 +219,7 @@ $(BUILD)/things: $(THINGS_OBJECTS) $(BUILD)/internal.a
 
 # What the commands are made of, without main.
 $(BUILD)/libcommands.a: $(filter-out %/main.o,$(CMD_OBJECTS))
-	$(call SAY,archive,$@) rm -f $@; $(AR) rcs $@ $^
+	$(call SAY,archive,$@) rm -f $@; $(AR) $(ARCHIVE) $@ $^
 
 # A program for every target in tests/fuzz; with replay.c it reads inputs, with libFuzzer it makes
 # them.
@@ -434,6 +441,11 @@ uninstall: ## remove what install put there
 	rm -f '$(PKGS)/attn.pc'
 	rm -rf '$(DOCS)'
 
+# Of GNU tar, TAR, as git has them or an archive had them.
+dist: ## the sources as BUILD/attn-cli-VERSION.tar.gz
+	@mkdir -p $(BUILD)
+	@sh data/packages/dist.sh $(BUILD)/attn-cli-$(VERSION).tar.gz
+
 clean: ## remove everything built
 	rm -rf $(BUILD)
 
@@ -443,5 +455,5 @@ help: ## show this
 .PHONY: all run test test-all test-hostile test-bare test-faults test-cluster test-page asan tsan
 .PHONY: coverage valgrind format format-check models endure bench-peers pictures tiny install
 .PHONY: test-things uninstall clean help fuzzers fuzz fuzz-structured long-hauls FORCE
-.PHONY: bench-tokenizers check-published arm64 test-live wasm
+.PHONY: bench-tokenizers check-published arm64 test-live wasm dist
 .DELETE_ON_ERROR:

@@ -26,6 +26,7 @@ oracle   "$build/oracle" "$build/attn-cli" $(golden)
 bf16     "$build/oracle" --bf16 "$build/attn-cli" tests/golden/* tests/golden-families/*
 install  sh tests/install.sh "$build"
 readme   sh tests/readme.sh "$build"
+bytes    sh tests/same_bytes.sh "$build"
 break    "$build/break" --every "${BREAK_EVERY:-1}" "$build/attn-cli" tests/break/*.cases
 flips    "$build/flips" "${FLIPS_STRIDE:-1}"
 memory   sh tests/faults.sh memory "$build" "${FAULT_EVERY:-41}"

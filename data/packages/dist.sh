@@ -1,0 +1,41 @@
+#!/bin/sh
+# Pack the sources into attn-cli-VERSION.tar.gz, the same bytes wherever and whenever the same files
+# are packed.
+#
+#     sh data/packages/dist.sh build/attn-cli-0.1.0.tar.gz
+#
+# In a clone the files are those that git has, as they are now, with the time of the last commit; in
+# what was unpacked, all but what .gitignore names and the target's folder, with the time that they
+# have. SOURCE_DATE_EPOCH is another time.
+set -eu
+target=$1
+mkdir -p "$(dirname "$target")"
+folder=$(cd "$(dirname "$target")" && pwd -P)
+cd "$(dirname "$0")/../.."
+name=$(basename "$target" .tar.gz)
+
+${TAR:-tar} --version | grep -q GNU || {
+    printf "packing: expected GNU tar, found '%s': say TAR=gtar\n" "${TAR:-tar}" >&2
+    exit 1
+}
+
+list() {
+    if [ -e .git ]; then
+        git ls-files -z
+    else
+        find . \( -path ./build -o -path "./${folder#"$(pwd -P)"/}" -o -name node_modules \
+            -o -name __pycache__ \) -prune -o -type f -print0 | sed -z 's|^\./||'
+    fi | LC_ALL=C sort -z
+}
+
+if [ -e .git ]; then
+    [ -z "$(git status --porcelain -uno)" ] ||
+        echo 'packing: what is changed and not committed is packed, too' >&2
+    : "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct)}"
+else
+    : "${SOURCE_DATE_EPOCH:=$(date -r README.md +%s)}"
+fi
+list | ${TAR:-tar} --create --format=ustar --no-recursion --null --files-from=- \
+    --transform="s|^|$name/|" --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
+    --mode=u+rw,go=r,a+X >"$folder/$name.tar"
+gzip -f -n -9 "$folder/$name.tar" && printf '%s\n' "$target"

@@ -1,0 +1,90 @@
+#!/bin/sh
+# `make dist` packs the same bytes twice, of all that git has; what it packed builds elsewhere, and
+# gives the same bytes of programs and libraries: in another folder, by another user, with one job,
+# later.
+#
+#     sh tests/same_bytes.sh [BUILD]
+#     EVERY=1 sh tests/same_bytes.sh build       compile all again, not every twelfth file
+set -u
+cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
+build=${1:-build}
+EVERY=${EVERY:-12}
+name=attn-cli-$("$build/attn-cli" --version | sed -n '1s/.* //p')
+elsewhere="$scratch/else where"
+
+pack() { # TREE FOLDER
+    (cd "$1" && make --no-print-directory dist BUILD="$2")
+}
+
+has_what_git_has() {
+    git ls-files | LC_ALL=C sort | sed "s|^|$name/|" >"$scratch/tracked"
+    tar tzf "$scratch/packed/$name.tar.gz" | diff "$scratch/tracked" -
+}
+
+unpack() {
+    mkdir "$elsewhere" && (umask 077 && tar xzf "$scratch/packed/$name.tar.gz" -C "$elsewhere")
+}
+
+packs_itself() {
+    (umask 002 && pack "$elsewhere/$name" "$scratch/again" >"$scratch/packing") &&
+        cmp "$scratch/packed/$name.tar.gz" "$scratch/again/$name.tar.gz"
+}
+
+# All but every twelfth object, and nothing that is made of objects or generated.
+take_objects() {
+    mkdir "$scratch/out" && (cd "$build" && find cmd lib -name '*.o' | LC_ALL=C sort |
+        awk -v every="$EVERY" 'every > 1 && NR % every' |
+        grep -v 'bundled_models\|page_template\|completion_scripts' >"$scratch/objects"
+        find wasm -name live.wasm >>"$scratch/objects" 2>/dev/null
+        tar cf - flags -T "$scratch/objects") | tar xmf - -C "$scratch/out"
+}
+
+as_somebody() { # COMMAND...
+    if [ "$(id -u)" = 0 ]; then
+        chown -R 65534:65534 "$scratch/out" && chmod 711 "$scratch" &&
+            chmod -R a+rX "$elsewhere" &&
+            setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+    else
+        "$@"
+    fi
+}
+
+builds_elsewhere() {
+    (cd "$elsewhere/$name" && umask 027 && as_somebody env -u HOME CCACHE_DISABLE=1 LC_ALL=C \
+        TZ=Asia/Kathmandu make --no-print-directory -j1 BUILD="$scratch/out") >"$scratch/building"
+    status=$?
+    cat "$scratch/building"
+    compiled=$(grep -c '^  compile ' "$scratch/building")
+    return $status
+}
+
+# Of objects that were taken nothing would be seen.
+compiles_enough() {
+    all=$(find "$build/cmd" "$build/lib" -name '*.o' | wc -l)
+    echo "compiled $compiled of $all"
+    [ "$all" -gt 300 ] && [ "$compiled" -ge $((all / EVERY)) ] && [ "$compiled" -le $((all / EVERY + 4)) ]
+}
+
+check 'make dist' pack . "$scratch/packed"
+if [ -e .git ]; then
+    check 'what is packed is what git has' has_what_git_has
+else
+    leave_out 'what is packed: git has no files here'
+fi
+check 'it is unpacked' unpack
+check 'what was unpacked packs the same bytes' packs_itself
+if nm "$build/libattn.a" 2>/dev/null | grep -q '__asan\|__gcov'; then
+    leave_out 'a second build: the first is instrumented'
+else
+    check 'objects of the first build' take_objects
+    check 'what was unpacked builds' builds_elsewhere
+    check 'not all objects are those of the first build' compiles_enough
+    for file in attn-cli libattn.a libattn.so lib/model/bundled_models.c \
+        lib/draw/page_template.c cmd/completion_scripts.c; do
+        [ ! -e "$build/$file" ] ||
+            check "$file has the same bytes" cmp "$build/$file" "$scratch/out/$file"
+    done
+fi
+closing
