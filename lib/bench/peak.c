@@ -226,7 +226,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) static float add_
     for (size_t stream = 1; stream < STREAMS; stream++)
         for (size_t lane = 0; lane < LANES; lane++)
             sums[0][lane] += sums[stream][lane];
-    return sums[0][0];
+    return add_lanes(sums[0]);
 }
 
 /* Some megabytes in a row, read once. */
