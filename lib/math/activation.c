@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/num.h"
 #include "math/isa.h"
 #include "math/portable_math.h"
 
@@ -97,6 +96,11 @@ static inline float quick_gelu_slope(float x)
 
 enum { BLOCK = 32 }; /* columns: with a number that is known, loops have no rest */
 
+#define EIGHT -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f
+
+/* Added to any number it leaves that number, the sign of 0 included. */
+static const float nothing[BLOCK] = {EIGHT, EIGHT, EIGHT, EIGHT};
+
 /* Each curve as a function of its own that the compiler can turn into vector code. y may be x. */
 #define DEFINE_ROWS(curve)                                                                    \
     static inline void curve##_row(float *y, const float *x, const float *bias, size_t count) \
@@ -107,12 +111,14 @@ enum { BLOCK = 32 }; /* columns: with a number that is known, loops have no rest
     FOR_EACH_ISA                                                                              \
     static void curve##_rows(struct matrix y, struct matrix x, const float *bias)             \
     {                                                                                         \
-        bool usual = x.columns == BLOCK;                                                      \
+        size_t step = bias ? BLOCK : 0;                                                       \
+        size_t whole = x.columns / BLOCK * BLOCK;                                             \
+        bias = bias ? bias : nothing;                                                         \
         for (size_t row = 0; row < x.rows; row++, x.data += x.stride, y.data += y.stride) {   \
-            if (usual)                                                                        \
-                curve##_row(y.data, x.data, bias, BLOCK);                                     \
-            else                                                                              \
-                curve##_row(y.data, x.data, bias, x.columns);                                 \
+            const float *added = bias;                                                        \
+            for (size_t i = 0; i < whole; i += BLOCK, added += step)                          \
+                curve##_row(y.data + i, x.data + i, added, BLOCK);                            \
+            curve##_row(y.data + whole, x.data + whole, added, x.columns - whole);            \
         }                                                                                     \
     }
 
@@ -178,19 +184,9 @@ const char *activation_name(enum activation activation)
     return row_of(activation)->name;
 }
 
-#define EIGHT -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f
-
-/* Added to any number it leaves that number, the sign of 0 included. */
-static const float nothing[BLOCK] = {EIGHT, EIGHT, EIGHT, EIGHT};
-
 void activate(struct matrix y, struct matrix x, const float *bias, enum activation activation)
 {
-    const struct activation_row *row = row_of(activation);
-    for (size_t column = 0; column < x.columns; column += BLOCK) {
-        size_t count = num_min(x.columns - column, BLOCK);
-        row->rows(matrix_columns(y, column, count), matrix_columns(x, column, count),
-                  bias ? bias + column : nothing);
-    }
+    row_of(activation)->rows(y, x, bias);
 }
 
 void activate_backward(struct matrix dy, struct matrix x, enum activation activation)
