@@ -75,12 +75,12 @@ FOR_EACH_ISA
 void bf16_round_row(float *restrict to, const float *restrict row, size_t count)
 {
     for (size_t i = 0; i < count / 2; i++) {
-        to[2 * i] = bf16_value(bf16_round(row[2 * i + 1]));
-        to[2 * i + 1] = bf16_value(bf16_round(row[2 * i]));
+        to[2 * i] = bf16_rounded(row[2 * i + 1]);
+        to[2 * i + 1] = bf16_rounded(row[2 * i]);
     }
     if (count % 2) {
         to[count - 1] = 0;
-        to[count] = bf16_value(bf16_round(row[count - 1]));
+        to[count] = bf16_rounded(row[count - 1]);
     }
 }
 
