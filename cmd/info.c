@@ -44,8 +44,8 @@ static void count_tensors(struct facts *facts)
         const char *dtype = dtype_name(entry->dtype);
         facts->parameters += entry->count;
         facts->weight_bytes += entry->end - entry->begin;
-        bool is_read_in_place =
-            entry->dtype == DTYPE_F32 || (entry->dtype == DTYPE_BF16 && entry->rank > 1);
+        bool is_widened = entry->dtype == DTYPE_BF16 || dtype_is_quantised(entry->dtype);
+        bool is_read_in_place = entry->dtype == DTYPE_F32 || (is_widened && entry->rank > 1);
         facts->converted_bytes += is_read_in_place ? 0 : entry->count * sizeof(float);
         facts->dtype = !facts->dtype || facts->dtype == dtype ? dtype : "mixed";
     }

@@ -1,10 +1,11 @@
-#include "format/safetensors.h"
+#include "format/dtype.h"
 
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/num.h"
+#include "format/half.h"
 
 /* Tensor files are little-endian, and weights are used where they lie. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a little-endian machine");
@@ -22,12 +23,27 @@ static const struct {
 
 const char *dtype_name(enum dtype dtype)
 {
-    return types[dtype].name;
+    return dtype_is_quantised(dtype) ? quants_rows[dtype - DTYPE_COUNT].name : types[dtype].name;
 }
 
 size_t dtype_size_bytes(enum dtype dtype)
 {
+    assert(!dtype_is_quantised(dtype));
     return types[dtype].size_bytes;
+}
+
+size_t dtype_bytes(enum dtype dtype, size_t count)
+{
+    if (!dtype_is_quantised(dtype))
+        return count * types[dtype].size_bytes;
+    const struct quants *quants = &quants_rows[dtype - DTYPE_COUNT];
+    return count / quants->block * quants->bytes;
+}
+
+size_t dtype_whole(enum dtype dtype, size_t count)
+{
+    size_t block = dtype_is_quantised(dtype) ? quants_rows[dtype - DTYPE_COUNT].block : 1;
+    return (count + block - 1) / block * block;
 }
 
 size_t dtype_float_bytes(size_t rank, const size_t *shape)
@@ -54,29 +70,8 @@ bool dtype_find(const char *name, enum dtype *dtype)
 
 bool dtype_is_weight(enum dtype dtype)
 {
-    return dtype == DTYPE_F32 || dtype == DTYPE_F16 || dtype == DTYPE_BF16 || dtype == DTYPE_F64;
-}
-
-static float float_of_bits(uint32_t bits)
-{
-    float value = 0;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* 1 sign, 5 exponent (bias 15), 10 fraction bits; float32 has 1, 8 (bias 127), 23. A subnormal is
- * fraction · 2^-24 and a normal float32. No branches, so that compilers make a vector loop of it.
- */
-static float float_of_half(uint16_t half)
-{
-    uint32_t sign = (uint32_t)(half & 0x8000) << 16;
-    uint32_t exponent = half >> 10 & 0x1f;
-    uint32_t fraction = half & 0x3ff;
-    uint32_t subnormal = 0;
-    float small = (float)(int32_t)fraction * 0x1p-24f;
-    memcpy(&subnormal, &small, sizeof subnormal);
-    uint32_t normal = (exponent == 0x1f ? 0xff : exponent + 127 - 15) << 23 | fraction << 13;
-    return float_of_bits(sign | (exponent ? normal : subnormal));
+    return dtype == DTYPE_F32 || dtype == DTYPE_F16 || dtype == DTYPE_BF16 || dtype == DTYPE_F64 ||
+           dtype_is_quantised(dtype);
 }
 
 static void read_halves(float *restrict out, const char *restrict in, size_t count)
@@ -116,6 +111,9 @@ void dtype_to_float(float *out, const void *in, enum dtype dtype, size_t count)
         read_brain_floats(out, in, count);
     else if (dtype == DTYPE_F64)
         read_doubles(out, in, count);
+    else if (dtype_is_quantised(dtype))
+        quants_rows[dtype - DTYPE_COUNT].widen(out, in,
+                                               count / quants_rows[dtype - DTYPE_COUNT].block);
     else if (count > 0)
         memcpy(out, in, count * sizeof *out);
 }

@@ -288,7 +288,7 @@ const float *safetensors_floats(const struct safetensors_entry *entry)
 
 const void *safetensors_row(const struct safetensors_entry *entry, size_t row)
 {
-    return (const char *)entry->data + row * entry->shape[1] * dtype_size_bytes(entry->dtype);
+    return (const char *)entry->data + dtype_bytes(entry->dtype, row * entry->shape[1]);
 }
 
 void safetensors_release(struct safetensors *tensors)

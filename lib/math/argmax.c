@@ -96,6 +96,8 @@ static void widen(float *row, struct number_rows from, size_t count)
 {
     if (from.bytes == FLOAT_BYTES)
         memcpy(row, from.at[0], count * sizeof *row);
+    else if (!from.bytes)
+        dtype_to_float(row, from.at[0], from.quantised, count);
     else
         weight_widen(row, from.at[0], count);
 }
@@ -263,7 +265,8 @@ struct candidates {
 static void multiply_out(struct candidates *candidates)
 {
     const struct weight *words = &candidates->query->argmax->words;
-    struct number_rows rows = {.count = candidates->count, .bytes = words->rows.bytes};
+    struct number_rows rows = {
+        .count = candidates->count, .bytes = words->rows.bytes, .quantised = words->rows.quantised};
     float products[LANES];
     for (size_t i = 0; i < candidates->count; i++)
         rows.at[i] = weight_number_rows(words, 0, candidates->rows[i]).at[0];

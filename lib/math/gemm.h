@@ -36,9 +36,10 @@ static inline size_t row_view_at(const struct row_view *view, size_t row)
 /* A matrix that lies as [out, in], as most files have it: a row makes an output. */
 struct weight_rows {
     const char *data; /* of any alignment; NULL: it does not lie so */
-    size_t bytes;     /* of a number: a float, or bf16 (transpose.h) */
+    size_t bytes;     /* of a number: a float, or bf16 (transpose.h); 0: it is quantised */
     struct row_view view;
-    size_t skipped; /* rows of the view before the first */
+    size_t skipped;       /* rows of the view before the first */
+    enum dtype quantised; /* how, where a number has no bytes of its own */
 };
 
 /* A borrowed matrix [in, out] and its bias: as it lies in a file, packed into panels of columns, or

@@ -77,7 +77,7 @@ IN_AVX512 static ALWAYS_INLINE size_t add_blocks(float (*to)[LANES], struct matr
     size_t i = 0;
     __m512 sums[FEW];
     for (size_t t = 0; t < count; t++)
-        sums[t] = _mm512_setzero_ps();
+        sums[t] = _mm512_loadu_ps(to[t]);
     for (; i + step <= x.columns; i += step) {
         __m512 words[LANES];
         prefetch_rows(rows, i * bytes, x.columns * bytes);
@@ -118,6 +118,24 @@ static size_t dots_in_blocks(float (*sums)[LANES], struct matrix x, const struct
 }
 #endif
 
+static void add_rows_of_numbers(float (*sums)[LANES], struct matrix x,
+                                const struct number_rows *rows)
+{
+    size_t done = dots_in_blocks(sums, x, rows);
+    if (done < x.columns)
+        add_tiles(sums, x, rows, done);
+}
+
+/* As floats that stay in the first cache. */
+static void add_widened(float (*sums)[LANES], struct matrix x, const struct number_rows *rows)
+{
+    struct widened_rows some;
+    for (size_t i = 0; i < x.columns; i += some.count) {
+        number_rows_widen(&some, rows, i, x.columns);
+        add_rows_of_numbers(sums, matrix_columns(x, i, some.count), &some.rows);
+    }
+}
+
 /* Rows' products with a row of x lie `apart` numbers apart. */
 static void multiply_rows(struct matrix y, struct matrix x, const struct number_rows *rows,
                           size_t apart)
@@ -125,9 +143,7 @@ static void multiply_rows(struct matrix y, struct matrix x, const struct number_
     for (size_t t = 0; t < x.rows; t += FEW) {
         float sums[FEW][LANES] = {{0}};
         struct matrix some = matrix_rows(x, t, x.rows - t < FEW ? x.rows - t : FEW);
-        size_t done = dots_in_blocks(sums, some, rows);
-        if (done < x.columns)
-            add_tiles(sums, some, rows, done);
+        (rows->bytes ? add_rows_of_numbers : add_widened)(sums, some, rows);
         for (size_t k = 0; k < some.rows; k++)
             for (size_t row = 0; row < rows->count; row++)
                 y.data[(t + k) * y.stride + row * apart] = sums[k][row];

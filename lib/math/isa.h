@@ -1,19 +1,11 @@
-/* isa.h: one function, compiled for several instruction sets, chosen when the program starts.
- *
- * The clones differ in speed, never in bits: sums are written as fixed chains (LANES of them),
- * fused multiply-adds as fmaf, and nothing is compiled with -ffast-math.
- */
+/* isa.h: loops of which compilers make vectors, with the same bits for every instruction set: sums
+ * are written as fixed chains, LANES of them, and fused multiply-adds as fmaf. */
 #ifndef ATTN_MATH_ISA_H
 #define ATTN_MATH_ISA_H
 
 #include <stddef.h>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define FOR_EACH_ISA __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define FOR_EACH_ISA
-#endif
+#include "base/for_each_isa.h"
 
 enum { LANES = 16 }; /* floats summed side by side: one AVX-512 register, whatever the machine */
 

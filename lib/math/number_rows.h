@@ -1,4 +1,5 @@
-/* number_rows.h: a few rows of floats or bf16 numbers, wherever they lie: of a matrix in a file.
+/* number_rows.h: a few rows of floats, bf16 or quantised numbers, wherever they lie: of a matrix in
+ * a file. Quantised ones are made floats, some at a time, and then read.
  *
  *     struct number_rows rows = weight_number_rows(w, 0, column);
  *     float last = number_at(&rows, 0, w->in - 1);
@@ -9,6 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "format/dtype.h"
 #include "math/bf16.h"
 #include "math/isa.h"
 
@@ -24,9 +26,21 @@ enum {
 struct number_rows {
     const char *at[LANES];
     size_t count;
-    size_t bytes; /* of a number */
-    size_t jump;  /* bytes from a row to that which is read after it */
+    size_t bytes;         /* of a number; 0: they are quantised, */
+    enum dtype quantised; /* in this way */
+    size_t jump;          /* bytes from a row to that which is read after it */
 };
+
+/* Some numbers of quantised rows, as rows of floats. */
+struct widened_rows {
+    float room[LANES][DTYPE_BLOCK_MAX];
+    struct number_rows rows;
+    size_t count; /* numbers of a row */
+};
+
+/* Numbers from `first` on: up to `end`, or fewer. (weight.c) */
+void number_rows_widen(struct widened_rows *some, const struct number_rows *quantised, size_t first,
+                       size_t end);
 
 static inline float number_at(const struct number_rows *rows, size_t row, size_t i)
 {

@@ -37,19 +37,28 @@ struct weight weight_columns(const struct weight *whole, size_t first, size_t co
     return part;
 }
 
+/* The bytes of so many numbers of a row; quantised ones are whole blocks. */
+static size_t number_bytes(const struct weight_rows *rows, size_t count)
+{
+    return rows->bytes ? count * rows->bytes : dtype_bytes(rows->quantised, count);
+}
+
 /* Where column `column` of W, a row in the file, has its number `row`. */
 static const char *find_number(const struct weight *w, size_t row, size_t column)
 {
     const struct weight_rows *rows = &w->rows;
-    return rows->data +
-           (row_view_at(&rows->view, rows->skipped + column) * w->in + row) * rows->bytes;
+    size_t number = row_view_at(&rows->view, rows->skipped + column) * w->in + row;
+    return rows->data + number_bytes(rows, number);
 }
 
 /* Rows of a block of the view follow each other: to find each by dividing takes longer than to
  * multiply with a few of them. */
 struct number_rows weight_number_rows(const struct weight *w, size_t row, size_t column)
 {
-    struct number_rows rows = {.count = num_min(LANES, w->out - column), .bytes = w->rows.bytes};
+    struct number_rows rows = {.count = num_min(LANES, w->out - column),
+                               .bytes = w->rows.bytes,
+                               .quantised = w->rows.quantised};
+    size_t row_bytes = number_bytes(&w->rows, w->in);
     size_t block = w->rows.view.block;
     size_t left = block - (w->rows.skipped + column) % block;
     const char *at = find_number(w, row, column);
@@ -59,7 +68,7 @@ struct number_rows weight_number_rows(const struct weight *w, size_t row, size_t
             left = block;
         }
         rows.at[i] = at;
-        at += w->in * rows.bytes;
+        at += row_bytes;
     }
     if (column + LANES < w->out)
         rows.jump = (size_t)(find_number(w, row, column + LANES) - rows.at[0]);
@@ -78,11 +87,28 @@ size_t weight_strip(const struct weight *w, size_t column, size_t count)
 
 struct number_rows weight_strip_rows(const struct weight *w, size_t column, size_t strip)
 {
-    struct number_rows rows = {
-        .count = LANES, .bytes = w->rows.bytes, .jump = w->in * w->rows.bytes};
+    struct number_rows rows = {.count = LANES,
+                               .bytes = w->rows.bytes,
+                               .quantised = w->rows.quantised,
+                               .jump = number_bytes(&w->rows, w->in)};
     for (size_t i = 0; i < LANES; i++)
         rows.at[i] = find_number(w, 0, column + i * strip);
     return rows;
+}
+
+void number_rows_widen(struct widened_rows *some, const struct number_rows *quantised, size_t first,
+                       size_t end)
+{
+    enum dtype dtype = quantised->quantised;
+    size_t within = first % DTYPE_BLOCK_MAX;
+    size_t begin = first - within;
+    some->count = num_min(end - first, DTYPE_BLOCK_MAX - within);
+    some->rows = (struct number_rows){.count = quantised->count, .bytes = FLOAT_BYTES};
+    for (size_t row = 0; row < quantised->count; row++) {
+        dtype_to_float(some->room[row], quantised->at[row] + dtype_bytes(dtype, begin), dtype,
+                       dtype_whole(dtype, within + some->count));
+        some->rows.at[row] = (const char *)(some->room[row] + within);
+    }
 }
 
 float weight_element(const struct weight *w, size_t row, size_t column)
@@ -95,8 +121,27 @@ float weight_element(const struct weight *w, size_t row, size_t column)
         return number_at(&rows, 0, row * w->stride + column);
     if (!w->rows.data)
         return w->panels[(column - within) * w->in + row * PANEL_COLUMNS + within];
-    rows = weight_number_rows(w, row, column);
-    return number_at(&rows, 0, 0);
+    if (w->rows.bytes) {
+        rows = weight_number_rows(w, row, column);
+        return number_at(&rows, 0, 0);
+    }
+    struct widened_rows some;
+    rows = weight_number_rows(w, 0, column);
+    rows.count = 1;
+    number_rows_widen(&some, &rows, row, row + 1);
+    return number_at(&some.rows, 0, 0);
+}
+
+/* The same of quantised rows, some numbers at a time. */
+static void copy_widened(float *to, size_t columns, const struct number_rows *rows,
+                         struct weight_piece piece)
+{
+    struct widened_rows some;
+    size_t end = piece.row + piece.rows;
+    for (size_t row = piece.row; row < end; row += some.count, to += some.count * columns) {
+        number_rows_widen(&some, rows, row, end);
+        transpose_rows(to, columns, &some.rows, some.count);
+    }
 }
 
 /* Rows of the file become columns. */
@@ -105,8 +150,13 @@ static void copy_transposed(float *to, size_t columns, const struct weight *w,
 {
     size_t count = num_min(columns, w->out - piece.column);
     for (size_t i = 0; i < count; i += LANES) {
-        struct number_rows rows = weight_number_rows(w, piece.row, piece.column + i);
-        transpose_rows(to + i, columns, &rows, piece.rows);
+        bool quantised = !w->rows.bytes;
+        struct number_rows rows =
+            weight_number_rows(w, quantised ? 0 : piece.row, piece.column + i);
+        if (quantised)
+            copy_widened(to + i, columns, &rows, piece);
+        else
+            transpose_rows(to + i, columns, &rows, piece.rows);
     }
 }
 

@@ -339,12 +339,16 @@ int checkpoint_check_wanted(const struct checkpoint *checkpoint, const struct co
 /* The element that is no finite number, or the count of elements. */
 static size_t find_bad(const struct safetensors_entry *entry, float *bad)
 {
-    const char *at = entry->data;
-    size_t size = dtype_size_bytes(entry->dtype);
-    for (size_t i = 0; i < entry->count; i++, at += size) {
-        dtype_to_float(bad, at, entry->dtype, 1);
-        if (!isfinite(*bad))
-            return i;
+    float some[DTYPE_BLOCK_MAX];
+    for (size_t first = 0; first < entry->count; first += DTYPE_BLOCK_MAX) {
+        const char *from = (const char *)entry->data + dtype_bytes(entry->dtype, first);
+        size_t count = num_min(entry->count - first, DTYPE_BLOCK_MAX);
+        dtype_to_float(some, from, entry->dtype, count);
+        for (size_t i = 0; i < count; i++) {
+            *bad = some[i];
+            if (!isfinite(*bad))
+                return first + i;
+        }
     }
     return entry->count;
 }

@@ -199,7 +199,7 @@ void weights_add_position(const struct weights *weights, float *y, size_t positi
     if (!wpe)
         return;
     const char *row = safetensors_row(wpe, position + weights->config->position_offset);
-    size_t step = PART * dtype_size_bytes(wpe->dtype);
+    size_t step = dtype_bytes(wpe->dtype, PART);
     for (size_t done = 0; done < wpe->shape[1]; done += PART, row += step) {
         size_t count = num_min(wpe->shape[1] - done, PART);
         dtype_to_float(part, row, wpe->dtype, count);

@@ -11,11 +11,11 @@ enum { NUMBERS_AT_ONCE = 4096 };
 static void add_numbers(struct sha256 *hash, const struct safetensors_entry *entry)
 {
     float numbers[NUMBERS_AT_ONCE];
-    size_t size = dtype_size_bytes(entry->dtype);
     for (size_t first = 0; first < entry->count; first += NUMBERS_AT_ONCE) {
         size_t left = entry->count - first;
         size_t count = left < NUMBERS_AT_ONCE ? left : NUMBERS_AT_ONCE;
-        dtype_to_float(numbers, (const char *)entry->data + first * size, entry->dtype, count);
+        const char *from = (const char *)entry->data + dtype_bytes(entry->dtype, first);
+        dtype_to_float(numbers, from, entry->dtype, count);
         sha256_add(hash, numbers, count * sizeof *numbers);
     }
 }

@@ -71,8 +71,12 @@ int weights_load_rows(struct weights *weights, enum parameter_id id, size_t laye
         weight->pairs = parameter->pairs;
         return weight->pairs ? 0 : -1;
     }
-    weight->rows = (struct weight_rows){entry->data, dtype_size_bytes(entry->dtype), *view, 0};
-    if (entry->dtype == DTYPE_BF16)
+    bool quantised = dtype_is_quantised(entry->dtype);
+    weight->rows = (struct weight_rows){.data = entry->data,
+                                        .bytes = quantised ? 0 : dtype_size_bytes(entry->dtype),
+                                        .quantised = entry->dtype,
+                                        .view = *view};
+    if (quantised || entry->dtype == DTYPE_BF16)
         return 0;
     if (entry->dtype != DTYPE_F32) {
         if (weights_load(weights, id, layer, &converted, err))

@@ -34,8 +34,8 @@ int weights_load_norm(struct weights *weights, enum parameter_id scale, size_t l
 int weights_load_matrix(struct weights *weights, enum parameter_id matrix, size_t layer,
                         struct weight *weight, size_t parts, struct err *err);
 
-/* Some rows of a tensor, which are the columns of a matrix: in place; `packing`: packed. BF16 is
- * never packed: as floats it would take twice its size. */
+/* Some rows of a tensor, which are the columns of a matrix: in place; `packing`: packed. BF16 and
+ * quantised numbers are never packed: as floats they would take twice their size, or more. */
 int weights_load_rows(struct weights *weights, enum parameter_id id, size_t layer,
                       struct weight *weight, const struct row_view *view, bool packing,
                       struct err *err);

@@ -121,7 +121,9 @@ struct weight pass_weight(struct train_step *step, enum parameter_id id, size_t 
                                 matrix.rows};
     if (by_outputs && !backward)
         return (struct weight){
-            .rows = {(const char *)matrix.data, sizeof(float), {0, SIZE_MAX, 0}, 0},
+            .rows = {.data = (const char *)matrix.data,
+                     .bytes = sizeof(float),
+                     .view = {0, SIZE_MAX, 0}},
             .in = matrix.columns,
             .out = matrix.rows,
         };

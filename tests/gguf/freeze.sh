@@ -5,6 +5,11 @@
 set -eu
 cd "$(dirname "$0")/../.."
 
+if [ -n "${PEERS-}" ]; then # ggml's library, by npm
+    /usr/bin/python3 tests/gguf/quants.py tests/gguf/quants.gguf
+    /usr/bin/python3 tests/gguf/quants.py tests/gguf/q5_0.gguf Q5_0
+fi
+
 freeze() { # MODEL NAME [TYPE [PRE]]
     from=$1
     name=$2

@@ -3,8 +3,10 @@
     (mkdir -p build/peers && cp tests/peers/package*.json build/peers && cd build/peers &&
         npm ci --ignore-scripts)
     PEERS=$PWD/build/peers /usr/bin/python3 tests/gguf/logits.py build/attn-cli FILE.gguf...
+    ... FILE.gguf=OTHER.gguf                 llama.cpp reads the other one
 
-llama.cpp keeps keys and values in F16, and looks activations up by F16: expect a thousandth.
+llama.cpp keeps keys and values in F16, and looks activations up by F16: expect a thousandth; of
+quantised matrices a few hundredths, as it rounds activations to eight bits.
 """
 import json
 import os
@@ -36,7 +38,8 @@ def main():
     program, *paths = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         for path in paths:
-            ours, theirs = of_ours(program, path, folder), of_llama(path, folder)
+            path, _, other = path.partition("=")
+            ours, theirs = of_ours(program, path, folder), of_llama(other or path, folder)
             print(f"{path}: at most {numpy.abs(ours - theirs).max():.2g} of logits up to "
                   f"{numpy.abs(ours).max():.3g}")
 

@@ -311,4 +311,5 @@ def main():
     write(path, values, tensors, dtype)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -22,8 +22,9 @@ bool gguf_is_named(const char *path);
 /* Path and arena outlive the folder. */
 int gguf_folder(struct folder *folder, const char *path, struct arena *arena, struct err *err);
 
-/* Open the tensors of a folder's GGUF file. F32, F16, BF16 and F64 are read in place where they lie
- * as in Hugging Face's files; others are copied, Q8_0 as float32. */
+/* Open the tensors of a folder's GGUF file. They are read in place where they lie as in Hugging
+ * Face's files; where rows stand in another order they are copied as they are, and what is
+ * transposed, or no matrix, becomes float32 where it is quantised. */
 int gguf_tensors_open(struct safetensors *tensors, const struct folder *folder, const char *name,
                       struct err *err);
 

@@ -65,36 +65,20 @@ static int name_entry(struct safetensors_entry *entry, enum gguf_layout *layout,
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* Blocks of 32: a scale of F16, and 32 numbers from -128 to 127 that it multiplies. */
-static int dequantise(struct safetensors_entry *entry, struct reading *reading)
+/* The type of that name among those that weights may have; false: it has none. */
+static bool find_type(enum dtype *dtype, const char *name)
 {
-    enum { SCALE_BYTES = 2, BLOCK = 32 };
-    float *numbers =
-        arena_room(&reading->tensors->arena, entry->count, sizeof *numbers, reading->err);
-    const signed char *block = entry->data;
-    if (!numbers)
-        return -1;
-    entry->dtype = DTYPE_F32;
-    entry->data = numbers;
-    for (size_t i = 0; i < entry->count; i += BLOCK, block += SCALE_BYTES + BLOCK) {
-        float scale = 0;
-        dtype_to_float(&scale, block, DTYPE_F16, 1);
-        for (size_t j = 0; j < BLOCK; j++)
-            numbers[i + j] = scale * (float)block[SCALE_BYTES + j];
+    for (int i = 0; i < DTYPE_END; i++) {
+        *dtype = (enum dtype)i;
+        if (dtype_is_weight(*dtype) && strcmp(dtype_name(*dtype), name) == 0)
+            return true;
     }
-    return 0;
+    return false;
 }
 
 static int read_numbers(struct safetensors_entry *entry, const struct gguf_tensor *tensor,
                         struct reading *reading)
 {
-    static const struct {
-        unsigned number;
-        enum dtype dtype;
-    } rows[] = {{GGUF_TYPE_F32, DTYPE_F32},
-                {GGUF_TYPE_F16, DTYPE_F16},
-                {GGUF_TYPE_BF16, DTYPE_BF16},
-                {GGUF_TYPE_F64, DTYPE_F64}};
     entry->count = tensor->count;
     entry->begin = tensor->begin;
     entry->end = tensor->end;
@@ -102,17 +86,25 @@ static int read_numbers(struct safetensors_entry *entry, const struct gguf_tenso
     entry->rank = tensor->rank;
     for (size_t i = 0; i < tensor->rank; i++)
         entry->shape[i] = tensor->sizes[tensor->rank - 1 - i];
-    if (tensor->type_number == GGUF_TYPE_Q8_0)
-        return dequantise(entry, reading);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        entry->dtype = rows[i].dtype;
-        if (rows[i].number == tensor->type_number)
-            return 0;
-    }
+    if (find_type(&entry->dtype, tensor->type->name))
+        return 0;
     return err_unsupported(reading->err,
-                           "expected F32, F16, BF16, F64 or Q8_0, found %s: llama.cpp's "
-                           "convert_hf_to_gguf.py writes them with --outtype f16 or q8_0",
+                           "expected F32, F16, BF16, F64, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K "
+                           "or Q6_K, found %s: llama-quantize writes them of a model in F16",
                            tensor->type->name);
+}
+
+/* As float32, in memory. */
+static int dequantise(struct safetensors_entry *entry, struct reading *reading)
+{
+    float *numbers =
+        arena_room(&reading->tensors->arena, entry->count, sizeof *numbers, reading->err);
+    if (!numbers)
+        return -1;
+    dtype_to_float(numbers, entry->data, entry->dtype, entry->count);
+    entry->dtype = DTYPE_F32;
+    entry->data = numbers;
+    return 0;
 }
 
 /* --- layouts ---------------------------------------------------------------------------------- */
@@ -132,7 +124,7 @@ static void copy_rows(char *to, const struct safetensors_entry *entry, enum gguf
                       size_t heads)
 {
     size_t rows = entry->shape[0];
-    size_t bytes = entry->count / rows * dtype_size_bytes(entry->dtype);
+    size_t bytes = dtype_bytes(entry->dtype, entry->count / rows);
     for (size_t i = 0; i < rows; i++)
         memcpy(to + i * bytes,
                (const char *)entry->data + stored_row(i, rows, layout, heads) * bytes, bytes);
@@ -190,15 +182,20 @@ static int lay_out(struct safetensors_entry *entry, enum gguf_layout layout,
     long long heads = reading->heads[layout == GGUF_KEYS];
     size_t parts = layout == GGUF_THIRDS ? 3 : 2;
     bool in_heads = layout == GGUF_QUERIES || layout == GGUF_KEYS || layout == GGUF_THIRDS;
-    if (!is_laid_out_anew(entry, layout, reading->architecture))
+    bool anew = is_laid_out_anew(entry, layout, reading->architecture);
+    bool in_rows = entry->rank == 2 && (!anew || in_heads); /* and so blocks stay whole */
+    if (dtype_is_quantised(entry->dtype) && !in_rows && dequantise(entry, reading))
+        return -1;
+    if (!anew)
         return 0;
     if (in_heads && (heads < 1 || entry->shape[0] % (parts * (size_t)heads)))
         return err_set(reading->err,
                        "expected a multiple of %zu rows for each of %lld heads, "
                        "found %zu rows",
                        parts, heads, entry->shape[0]);
-    char *to = arena_room(&reading->tensors->arena, entry->count,
-                          num_max(dtype_size_bytes(entry->dtype), sizeof(float)), reading->err);
+    size_t bytes = dtype_bytes(entry->dtype, entry->count);
+    bytes = in_rows ? bytes : num_max(bytes, dtype_bytes(DTYPE_F32, entry->count));
+    char *to = arena_room(&reading->tensors->arena, bytes, 1, reading->err);
     if (!to)
         return -1;
     if (in_heads)

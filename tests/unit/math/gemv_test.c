@@ -58,7 +58,8 @@ static struct weight make_weight(size_t out, size_t in, size_t bytes, struct row
     uint32_t dice = 3;
     size_t rows = row_view_at(&view, out - 1) + 1;
     struct weight w = {.in = in, .out = out};
-    w.rows = (struct weight_rows){fill_numbers(rows * in, bytes, &dice), bytes, view, 0};
+    w.rows = (struct weight_rows){
+        .data = fill_numbers(rows * in, bytes, &dice), .bytes = bytes, .view = view};
     return w;
 }
 
@@ -68,7 +69,8 @@ static void check_element(struct matrix y, struct matrix x, const struct weight 
 {
     const struct weight_rows *rows = &w->rows;
     size_t at = row_view_at(&rows->view, rows->skipped + column) * w->in;
-    struct number_rows row = {{rows->data + at * rows->bytes}, 1, rows->bytes, 0};
+    struct number_rows row = {
+        .at = {rows->data + at * rows->bytes}, .count = 1, .bytes = rows->bytes};
     float sum = 0;
     for (size_t k = 0; k < w->in; k++)
         sum = fmaf(x.data[t * x.stride + k], number_at(&row, 0, k), sum);

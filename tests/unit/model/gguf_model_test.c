@@ -45,6 +45,14 @@ TEST_LOOP(names_shapes_and_numbers_are_those_of_the_model_it_was, COUNT(twins))
     ck_assert_str_eq(found, expected);
 }
 
+/* The hash is that of the file which ggml's own numbers make (tests/gguf/quants.py). */
+TEST(a_quantised_model_has_the_numbers_that_ggml_gives_it)
+{
+    char found[SHA256_DIGITS + 1];
+    digits_of(found, "tests/gguf/q5_0.gguf");
+    ck_assert_str_eq(found, "b12ba621b7eeb3848db867d68f4994cf3233a5b4c968dd3fc00a64c6ba53aa5c");
+}
+
 TEST(a_path_is_named_by_its_end)
 {
     ck_assert(gguf_is_named("a.gguf") && gguf_is_named("b/c.gguf"));
@@ -65,17 +73,19 @@ static void put_text(struct buf *out, const char *text)
     buf_text(out, text);
 }
 
-static void put_head(struct buf *out, const char *tensor, size_t columns, size_t rows,
-                     unsigned type)
+static void put_head(struct buf *out, const char *architecture, const char *tensor, size_t columns,
+                     size_t rows, unsigned type)
 {
+    char heads[64];
+    snprintf(heads, sizeof heads, "%s.attention.head_count", architecture);
     buf_text(out, "GGUF");
     put_number(out, 3, 4);
     put_number(out, 1, 8);
     put_number(out, 2, 8);
     put_text(out, "general.architecture");
     put_number(out, GGUF_TEXT, 4);
-    put_text(out, "llama");
-    put_text(out, "llama.attention.head_count");
+    put_text(out, architecture);
+    put_text(out, heads);
     put_number(out, GGUF_U32, 4);
     put_number(out, 2, 4);
     put_text(out, tensor);
@@ -94,11 +104,12 @@ static void open_tensors(struct safetensors *tensors, const struct buf *bytes)
     ck_assert_msg(!gguf_tensors_open(tensors, &folder, "x", &err), "%s", err.text);
 }
 
-TEST(q8_0_is_a_scale_times_whole_numbers)
+TEST(quantised_rows_stay_as_they_are)
 {
+    float numbers[64];
     struct safetensors tensors = {0};
     struct buf bytes = {0};
-    put_head(&bytes, "output.weight", 32, 2, GGUF_TYPE_Q8_0);
+    put_head(&bytes, "llama", "output.weight", 32, 2, GGUF_TYPE_Q8_0);
     for (int row = 0; row < 2; row++) {
         put_number(&bytes, row ? 0x3800 : 0xc000, 2); /* 0.5 and -2 as F16 */
         for (int i = 0; i < 32; i++)
@@ -107,9 +118,10 @@ TEST(q8_0_is_a_scale_times_whole_numbers)
     open_tensors(&tensors, &bytes);
     const struct safetensors_entry *entry = safetensors_find(&tensors, "lm_head.weight");
     ck_assert_ptr_nonnull(entry);
-    ck_assert_int_eq(entry->dtype, DTYPE_F32);
+    ck_assert_int_eq(entry->dtype, DTYPE_Q8_0);
     ck_assert(entry->rank == 2 && entry->shape[0] == 2 && entry->shape[1] == 32);
-    const float *numbers = entry->data;
+    ck_assert_ptr_eq(entry->data, tensors.file.bytes + entry->begin);
+    dtype_to_float(numbers, entry->data, entry->dtype, 64);
     for (int i = 0; i < 32; i++) {
         ck_assert_float_eq(numbers[i], -2.0f * (float)(i * 8 - 128));
         ck_assert_float_eq(numbers[32 + i], 0.5f * (float)(i * 8 - 128));
@@ -124,7 +136,7 @@ TEST(rows_that_turn_together_are_parted)
     static const float expected[] = {0, 2, 1, 3, 4, 6, 5, 7};
     struct safetensors tensors = {0};
     struct buf bytes = {0};
-    put_head(&bytes, "blk.3.attn_q.weight", 1, 8, GGUF_TYPE_F32);
+    put_head(&bytes, "llama", "blk.3.attn_q.weight", 1, 8, GGUF_TYPE_F32);
     for (int i = 0; i < 8; i++) {
         float number = (float)i;
         buf_bytes(&bytes, &number, sizeof number);
@@ -138,19 +150,53 @@ TEST(rows_that_turn_together_are_parted)
     buf_release(&bytes);
 }
 
+/* Blocks of rows go with their row; what is transposed cannot stay in blocks. */
+TEST(quantised_rows_are_parted_and_columns_made_floats)
+{
+    static const unsigned char order[] = {0, 2, 1, 3, 4, 6, 5, 7};
+    struct safetensors tensors = {0};
+    struct buf bytes = {0};
+    put_head(&bytes, "llama", "blk.0.attn_k.weight", 32, 8, 2);
+    for (int i = 0; i < 8; i++)
+        buf_fill(&bytes, (char)i, 18);
+    open_tensors(&tensors, &bytes);
+    const struct safetensors_entry *entry = &tensors.entries[0];
+    ck_assert_int_eq(entry->dtype, DTYPE_Q4_0);
+    for (size_t i = 0; i < 8 * 18; i++)
+        ck_assert_uint_eq(((const unsigned char *)entry->data)[i], order[i / 18]);
+    safetensors_release(&tensors);
+    buf_clear(&bytes);
+    put_head(&bytes, "gpt2", "blk.0.ffn_up.weight", 32, 2, 2);
+    for (int row = 0; row < 2; row++) {
+        put_number(&bytes, row ? 0x3800 : 0xc000, 2); /* 0.5 and -2 as F16 */
+        for (int i = 0; i < 16; i++)
+            buf_char(&bytes, (char)i);
+    }
+    open_tensors(&tensors, &bytes);
+    entry = &tensors.entries[0];
+    ck_assert_int_eq(entry->dtype, DTYPE_F32);
+    ck_assert(entry->shape[0] == 32 && entry->shape[1] == 2);
+    for (int i = 0; i < 16; i++) {
+        ck_assert_float_eq(((const float *)entry->data)[2 * i], -2.0f * (float)(i - 8));
+        ck_assert_float_eq(((const float *)entry->data)[2 * i + 1], 0.5f * (float)(i - 8));
+    }
+    safetensors_release(&tensors);
+    buf_release(&bytes);
+}
+
 TEST(types_that_are_not_supported_are_named)
 {
     struct safetensors tensors = {0};
     struct buf bytes = {0};
-    put_head(&bytes, "output.weight", 256, 1, 12);
-    buf_fill(&bytes, 0, 144);
+    put_head(&bytes, "llama", "output.weight", 256, 1, 10);
+    buf_fill(&bytes, 0, 84);
     struct folder_file file = {.name = "x", .bytes = bytes.bytes, .size = bytes.size};
     struct folder folder = {.path = "x.gguf", .files = &file, .file_count = 1};
     ck_assert_int_ne(gguf_tensors_open(&tensors, &folder, "x", &err), 0);
     ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
-    ck_assert_str_eq(err.text, "'x.gguf': tensor 'output.weight': expected F32, F16, BF16, F64 or "
-                               "Q8_0, found Q4_K: llama.cpp's convert_hf_to_gguf.py writes them "
-                               "with --outtype f16 or q8_0");
+    ck_assert_str_eq(err.text, "'x.gguf': tensor 'output.weight': expected F32, F16, BF16, F64, "
+                               "Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K or Q6_K, found Q2_K: "
+                               "llama-quantize writes them of a model in F16");
     buf_release(&bytes);
 }
 

@@ -1,0 +1,80 @@
+/* dtype.h: types of the numbers in files of tensors, and their values as float32: those that
+ * safetensors has, and GGUF's quantised ones, whose blocks hold some numbers of a row together.
+ *
+ *     dtype_to_float(row, data + dtype_bytes(DTYPE_Q4_K, i * columns), DTYPE_Q4_K, columns);
+ */
+#ifndef ATTN_FORMAT_DTYPE_H
+#define ATTN_FORMAT_DTYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum dtype {
+    DTYPE_BOOL,
+    DTYPE_U8,
+    DTYPE_I8,
+    DTYPE_F8_E5M2,
+    DTYPE_F8_E4M3,
+    DTYPE_I16,
+    DTYPE_U16,
+    DTYPE_F16,
+    DTYPE_BF16,
+    DTYPE_I32,
+    DTYPE_U32,
+    DTYPE_F32,
+    DTYPE_F64,
+    DTYPE_I64,
+    DTYPE_U64,
+    DTYPE_COUNT, /* of safetensors; what follows comes in GGUF files alone */
+    DTYPE_Q4_0 = DTYPE_COUNT,
+    DTYPE_Q4_1,
+    DTYPE_Q5_0,
+    DTYPE_Q5_1,
+    DTYPE_Q8_0,
+    DTYPE_Q4_K,
+    DTYPE_Q5_K,
+    DTYPE_Q6_K,
+    DTYPE_END,
+};
+
+enum { DTYPE_BLOCK_MAX = 256 }; /* all blocks divide it */
+
+/* Its name in files, "BF16"; the type of a name that safetensors has, false: none. */
+const char *dtype_name(enum dtype dtype);
+bool dtype_find(const char *name, enum dtype *dtype);
+
+/* The bytes of one element, of a type without blocks; of so many, which are whole blocks. */
+size_t dtype_size_bytes(enum dtype dtype);
+size_t dtype_bytes(enum dtype dtype, size_t count);
+
+/* As many elements, or more, that are whole blocks. */
+size_t dtype_whole(enum dtype dtype, size_t count);
+
+/* The bytes of a dense float32 array, which is there or will be: they are a size_t. */
+size_t dtype_float_bytes(size_t rank, const size_t *shape);
+
+/* True for the types that weights may have: F32, F16, BF16, F64, and quantised ones. */
+bool dtype_is_weight(enum dtype dtype);
+
+static inline bool dtype_is_quantised(enum dtype dtype)
+{
+    return dtype >= DTYPE_COUNT;
+}
+
+/* Read `count` elements, in whole blocks, as float32. Only weight types; `in` needs no alignment.
+ * F16 and BF16 are exact, subnormals and infinities included; F64 is rounded to the nearest; what a
+ * quantised number means is rounded once for each product and sum (quants.c). */
+void dtype_to_float(float *out, const void *in, enum dtype dtype, size_t count);
+
+/* --- quantised numbers: quants.c -------------------------------------------------------------- */
+
+/* Blocks of `block` numbers in `bytes` bytes, in the order of the enum. */
+struct quants {
+    const char *name;
+    size_t block, bytes;
+    void (*widen)(float *restrict to, const unsigned char *restrict from, size_t blocks);
+};
+
+extern const struct quants quants_rows[];
+
+#endif
