@@ -34,7 +34,8 @@ static int read_words(void *context, const struct file *file, struct err *err)
     struct word_table *table = &((struct pipeline *)context)->set.words;
     struct json_cursor words;
     bool single = true;
-    if (read_labels(context, file, err) || (!table->slots && word_table_index(table, &single, err)))
+    if (read_labels(context, file, err) ||
+        (!table->index.slots && word_table_index(table, &single, err)))
         return -1;
     if (single)
         return 0;

@@ -48,100 +48,110 @@ static uint64_t load(const char *bytes, size_t size)
     return eight;
 }
 
-struct word_key word_key_of(struct word word, enum word_form form)
+const uint64_t word_masks[] = {
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0xFF,
+    0xFFFF,
+    0xFFFFFF,
+    0xFFFFFFFF,
+    0xFFFFFFFFFF,
+    0xFFFFFFFFFFFF,
+    0xFFFFFFFFFFFFFF,
+    -1,
+    -1,
+    -1,
+    -1,
+    -1,
+    -1,
+    -1,
+    -1,
+    -1,
+};
+
+uint64_t word_hash(struct word word, enum word_form form)
 {
     size_t size = word.size;
-    struct word_key key = {.kind = (uint32_t)(size << 2) | form};
-    if (size > WORD_KEY_BYTES) {
-        key.first = hash_bytes(word.bytes, size);
-        key.rest = (uint32_t)size;
-        key.kind = WORD_KEY_LONG | form;
-    } else {
-        key.first = load(word.bytes, size);
-        key.rest = size > 8 ? (uint32_t)load(word.bytes + 8, size - 8) : 0;
-    }
-    return word_key_end(key);
+    if (size > WORD_SHORT_BYTES)
+        return hash_mix(hash_bytes(word.bytes, size), form);
+    uint64_t rest = size > 8 ? load(word.bytes + 8, size - 8) : 0;
+    return word_hash_short(load(word.bytes, size), rest, size, form);
 }
 
-/* The slot of a word, or the free one where it belongs. */
-static struct word_slot *find(const struct word_table *table, struct word word,
-                              const struct word_key *key)
+/* Is there such a word? The probe stands at it, or at the free slot where it belongs. */
+static bool find(const struct word_table *table, struct word word, enum word_form form,
+                 struct hash_probe *probe, uint32_t *id)
 {
-    for (size_t at = key->hash & table->mask;; at = (at + 1) & table->mask) {
-        struct word_slot *slot = &table->slots[at];
-        uint32_t id = slot->kind >> WORD_ID_SHIFT;
-        if (!slot->kind ||
-            (slot->first == key->first && slot->rest == key->rest &&
-             (uint8_t)slot->kind == key->kind &&
-             (key->kind < WORD_KEY_LONG ||
-              memcmp(table->bytes + table->places[id].start, word.bytes, word.size) == 0)))
-            return slot;
+    while (hash_next(probe, id)) {
+        struct word_place place = table->places[*id];
+        if (place.size == word.size && place.form == form &&
+            memcmp(table->bytes + place.start, word.bytes, word.size) == 0)
+            return true;
     }
+    return false;
 }
 
 int word_table_enter(struct word_table *table, enum word_entered *entered, struct word_place place,
-                     size_t id, const struct word_key *key, struct err *err)
+                     size_t id, uint64_t hash, struct err *err)
 {
+    uint32_t known = 0;
     if (make_room(table, id, err))
         return -1;
     struct word word = {table->bytes + place.start, place.size};
-    struct word_slot *slot = find(table, word, key);
-    *entered = slot->kind                              ? WORD_IS_KNOWN
+    struct hash_probe probe = hash_probe(&table->index, hash);
+    bool is_known = find(table, word, place.form, &probe, &known);
+    *entered = is_known                                ? WORD_IS_KNOWN
                : table->places[id].form != WORD_ABSENT ? WORD_ID_IS_TAKEN
                                                        : WORD_IS_NEW;
     if (*entered != WORD_IS_NEW)
         return 0;
     table->places[id] = place;
-    *slot = (struct word_slot){key->first, key->rest, (uint32_t)id << WORD_ID_SHIFT | key->kind};
+    hash_put(&probe, (uint32_t)id);
     return 0;
 }
 
 int word_table_place(struct word_table *table, bool *free, struct word_place place, size_t id,
                      struct err *err)
 {
+    bool above = id >= table->size; /* not looked at: a page that is first read is given twice */
     if (make_room(table, id, err))
         return -1;
-    *free = table->places[id].form == WORD_ABSENT;
+    *free = above || table->places[id].form == WORD_ABSENT;
     if (*free)
         table->places[id] = place;
     return 0;
 }
 
-/* Room to find so many words. */
-static int make_slots(struct word_table *table, size_t most_words, struct err *err)
-{
-    size_t slots = 16;
-    while (slots < 2 * most_words)
-        slots *= 2;
-    table->mask = slots - 1;
-    table->slots = arena_alloc(&table->arena, slots, sizeof *table->slots, err);
-    return table->slots ? 0 : -1;
-}
-
 int word_table_index(struct word_table *table, bool *single, struct err *err)
 {
     enum { AHEAD = 8 };
-    struct word_key keys[AHEAD]; /* a ring of words whose slots are on their way */
+    uint64_t hashes[AHEAD]; /* a ring of words whose slots are on their way */
+    uint32_t known = 0;
     *single = true;
-    if (make_slots(table, table->most_words, err))
+    if (hash_index_init(&table->index, table->most_words, &table->arena, err))
         return -1;
     for (size_t next = 0; *single && next < table->size + AHEAD; next++) {
         struct word_place place =
             next < AHEAD ? (struct word_place){0} : table->places[next - AHEAD];
         if (place.form != WORD_ABSENT) {
             struct word word = {table->bytes + place.start, place.size};
-            struct word_key *key = &keys[next % AHEAD];
-            struct word_slot *slot = find(table, word, key);
-            *single = !slot->kind;
-            *slot = (struct word_slot){key->first, key->rest,
-                                       (uint32_t)(next - AHEAD) << WORD_ID_SHIFT | key->kind};
+            struct hash_probe probe = hash_probe(&table->index, hashes[next % AHEAD]);
+            *single = !find(table, word, place.form, &probe, &known);
+            hash_put(&probe, (uint32_t)(next - AHEAD));
         }
         if (next >= table->size || table->places[next].form == WORD_ABSENT)
             continue;
         place = table->places[next];
         struct word word = {table->bytes + place.start, place.size};
-        keys[next % AHEAD] = word_key_near(word, place.form);
-        word_table_prefetch(table, &keys[next % AHEAD]);
+        hashes[next % AHEAD] = word_hash_near(word, place.form);
+        word_table_prefetch(table, hashes[next % AHEAD]);
     }
     return 0;
 }
@@ -154,7 +164,7 @@ int word_table_begin(struct word_table *table, size_t most_words, size_t most_by
                        most_bytes);
     table->most_words = most_words;
     table->bytes = arena_room(&table->arena, most_bytes + WORD_NEAR_BYTES, 1, err);
-    return table->bytes && !make_slots(table, most_words, err) ? 0 : -1;
+    return table->bytes && !hash_index_init(&table->index, most_words, &table->arena, err) ? 0 : -1;
 }
 
 int word_table_add(struct word_table *table, struct word word, size_t id, struct err *err)
@@ -169,8 +179,7 @@ int word_table_add(struct word_table *table, struct word word, size_t id, struct
     memcpy(table->bytes + place.start, word.bytes, word.size);
     if (!word.size)
         return err_set(err, "id %zu: expected a word, found \"\"", id);
-    struct word_key key = word_key_of(word, place.form);
-    if (word_table_enter(table, &entered, place, id, &key, err))
+    if (word_table_enter(table, &entered, place, id, word_hash(word, place.form), err))
         return -1;
     table->used_bytes += place.size;
     return entered == WORD_IS_NEW ? 0
@@ -189,13 +198,7 @@ bool word_table_find(const struct word_table *table, const char *bytes, size_t s
                      enum word_form form, uint32_t *id)
 {
     struct word word = {bytes, size};
-    struct word_key key = word_key_of(word, form);
-    return word_table_find_key(table, word, &key, id);
-}
-
-void word_table_prefetch(const struct word_table *table, const struct word_key *key)
-{
-    __builtin_prefetch(&table->slots[key->hash & table->mask]);
+    return word_table_find_hash(table, word, form, word_hash(word, form), id);
 }
 
 /* Of a table that was not indexed. */
@@ -213,15 +216,16 @@ static bool look_for(const struct word_table *table, struct word word, enum word
     return false;
 }
 
-bool word_table_find_key(const struct word_table *table, struct word word,
-                         const struct word_key *key, uint32_t *id)
+bool word_table_find_hash(const struct word_table *table, struct word word, enum word_form form,
+                          uint64_t hash, uint32_t *id)
 {
-    if (!table->slots)
-        return look_for(table, word, key->kind & WORD_FORM_BITS, id);
-    const struct word_slot *slot = find(table, word, key);
-    if (!slot->kind)
+    uint32_t found = 0;
+    if (!table->index.slots)
+        return look_for(table, word, form, id);
+    struct hash_probe probe = hash_probe(&table->index, hash);
+    if (!find(table, word, form, &probe, &found))
         return false;
-    *id = slot->kind >> WORD_ID_SHIFT;
+    *id = found;
     return true;
 }
 

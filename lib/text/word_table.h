@@ -50,26 +50,9 @@ struct word_place {
     uint32_t form : 2;
 };
 
-/* What a word is found by: all bytes of a short one, so that nothing else has to be looked at. */
 enum {
-    WORD_KEY_BYTES = 12,
-    WORD_KEY_LONG = 0xFC,
-    WORD_FORM_BITS = 3,
-    WORD_ID_SHIFT = 8,
     WORD_NEAR_BYTES = 16,
-};
-
-struct word_key {
-    uint64_t first; /* the first 8; of a long word a hash */
-    uint32_t rest;  /* the others; of a long word how many there are */
-    uint32_t kind;  /* form, and the size of a short word or WORD_KEY_LONG */
-    uint64_t hash;
-};
-
-struct word_slot {
-    uint64_t first;
-    uint32_t rest;
-    uint32_t kind; /* and above it the id; 0: free */
+    WORD_SHORT_BYTES = WORD_NEAR_BYTES - 1, /* whose bytes and size are two numbers */
 };
 
 struct word_table {
@@ -81,8 +64,7 @@ struct word_table {
     char *bytes;
     size_t used_bytes;
     double *scores;          /* [room] by id, of ["word", -1.5]; NULL: there are none */
-    struct word_slot *slots; /* NULL: it was not indexed */
-    size_t mask;             /* slots - 1 */
+    struct hash_index index; /* of ids by words; no slots: it was not indexed */
     struct arena arena;
 };
 
@@ -111,7 +93,7 @@ int word_table_add(struct word_table *table, struct word word, size_t id, struct
 enum word_entered { WORD_IS_NEW, WORD_IS_KNOWN, WORD_ID_IS_TAKEN };
 
 int word_table_enter(struct word_table *table, enum word_entered *entered, struct word_place place,
-                     size_t id, const struct word_key *key, struct err *err);
+                     size_t id, uint64_t hash, struct err *err);
 
 /* The same without a way to find the word; `*free` tells whether its id was. */
 int word_table_place(struct word_table *table, bool *free, struct word_place place, size_t id,
@@ -123,48 +105,49 @@ void word_table_release(struct word_table *table);
 bool word_table_find(const struct word_table *table, const char *bytes, size_t size,
                      enum word_form form, uint32_t *id);
 
-/* The same by the word's key, for many words: ask for the memory some time before it is looked at.
+/* The same by the word's hash, for many words: ask for the memory some time before it is looked at.
  */
-struct word_key word_key_of(struct word word, enum word_form form);
-void word_table_prefetch(const struct word_table *table, const struct word_key *key);
-bool word_table_find_key(const struct word_table *table, struct word word,
-                         const struct word_key *key, uint32_t *id);
+uint64_t word_hash(struct word word, enum word_form form);
+bool word_table_find_hash(const struct word_table *table, struct word word, enum word_form form,
+                          uint64_t hash, uint32_t *id);
+
+static inline void word_table_prefetch(const struct word_table *table, uint64_t hash)
+{
+    hash_prefetch(&table->index, hash);
+}
 
 /* Words after whose first byte at least WORD_NEAR_BYTES can be read, without a look at their size:
- * the key, and whether two of one size are equal. */
-static inline uint64_t word_near_bytes(const char *bytes, size_t size)
+ * the hash, and whether two of one size are equal. */
+extern const uint64_t word_masks[WORD_NEAR_BYTES + 8 + 1];
+
+static inline uint64_t word_near_bytes(const char *bytes, size_t size, size_t from)
 {
     uint64_t eight;
-    memcpy(&eight, bytes, sizeof eight);
-    return size < sizeof eight ? eight & (((uint64_t)1 << 8 * size) - 1) : eight;
+    memcpy(&eight, bytes + from, sizeof eight);
+    return eight & word_masks[8 + size - from];
 }
 
-static inline struct word_key word_key_end(struct word_key key)
+static inline uint64_t word_hash_short(uint64_t first, uint64_t rest, size_t size,
+                                       enum word_form form)
 {
-    key.hash = hash_mix(key.first, (uint64_t)key.rest << 32 | key.kind);
-    key.hash = hash_mix(key.hash, key.hash);
-    return key;
+    uint64_t hash = hash_mix(first, rest | (uint64_t)(size << 2 | form) << 56);
+    return hash_mix(hash, hash);
 }
 
-static inline struct word_key word_key_near(struct word word, enum word_form form)
+static inline uint64_t word_hash_near(struct word word, enum word_form form)
 {
-    if (word.size > WORD_KEY_BYTES)
-        return word_key_of(word, form);
-    uint64_t rest = word_near_bytes(word.bytes + 8, word.size > 8 ? word.size - 8 : 0);
-    return word_key_end((struct word_key){
-        .first = word_near_bytes(word.bytes, word.size),
-        .rest = (uint32_t)rest,
-        .kind = (uint32_t)(word.size << 2 | form),
-    });
+    if (word.size > WORD_SHORT_BYTES)
+        return word_hash(word, form);
+    return word_hash_short(word_near_bytes(word.bytes, word.size, 0),
+                           word_near_bytes(word.bytes, word.size, 8), word.size, form);
 }
 
 static inline bool word_near_equal(const char *a, const char *b, size_t size)
 {
     if (size > WORD_NEAR_BYTES)
         return memcmp(a, b, size) == 0;
-    size_t rest = size > 8 ? size - 8 : 0;
-    return ((word_near_bytes(a, size) ^ word_near_bytes(b, size)) |
-            (word_near_bytes(a + 8, rest) ^ word_near_bytes(b + 8, rest))) == 0;
+    return ((word_near_bytes(a, size, 0) ^ word_near_bytes(b, size, 0)) |
+            (word_near_bytes(a, size, 8) ^ word_near_bytes(b, size, 8))) == 0;
 }
 
 /* Is this, of which as much can be read, the word of an id? */
@@ -174,6 +157,17 @@ static inline bool word_table_is_near(const struct word_table *table, uint32_t i
     struct word_place place = id < table->size ? table->places[id] : (struct word_place){0};
     return place.size == word.size && place.form == form &&
            word_near_equal(table->bytes + place.start, word.bytes, word.size);
+}
+
+/* The id of such a word by its hash, in a table that was indexed. */
+static inline bool word_table_find_near(const struct word_table *table, struct word word,
+                                        enum word_form form, uint64_t hash, uint32_t *id)
+{
+    struct hash_probe probe = hash_probe(&table->index, hash);
+    while (hash_next(&probe, id))
+        if (word_table_is_near(table, *id, word, form))
+            return true;
+    return false;
 }
 
 /* The id of a word as the vocabulary's file writes it; `scratch` has room for the text. */

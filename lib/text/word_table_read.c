@@ -15,7 +15,7 @@ struct entry {
     struct json_span word;
     struct word_place place;
     size_t id;
-    struct word_key key;
+    uint64_t hash;
 };
 
 /* One vocabulary on its way in. */
@@ -122,7 +122,7 @@ static int enter_next(struct reader *reader)
     struct word_place place = entry->place;
     enum word_entered entered = WORD_IS_NEW;
     uint32_t first = 0;
-    if (word_table_enter(table, &entered, place, entry->id, &entry->key, reader->err))
+    if (word_table_enter(table, &entered, place, entry->id, entry->hash, reader->err))
         return -1;
     if (entered == WORD_IS_KNOWN) {
         word_table_find(table, table->bytes + place.start, place.size, place.form, &first);
@@ -144,10 +144,10 @@ static int add(struct reader *reader, struct json_span word, struct word_place p
     if (reader->read - reader->entered == AHEAD && enter_next(reader))
         return -1;
     struct word written = {table->bytes + place.start, place.size};
-    struct word_key key = word_key_near(written, place.form);
-    word_table_prefetch(table, &key);
+    uint64_t hash = word_hash_near(written, place.form);
+    word_table_prefetch(table, hash);
     table->used_bytes += place.size;
-    reader->entries[reader->read++ % AHEAD] = (struct entry){word, place, id, key};
+    reader->entries[reader->read++ % AHEAD] = (struct entry){word, place, id, hash};
     return 0;
 }
 

@@ -15,7 +15,7 @@ enum { FIRST_ROOM = 256, AHEAD = 16 };
 struct pending {
     struct word left, right;
     struct word left_bytes, right_bytes;
-    struct word_key left_key, right_key;
+    uint64_t left_hash, right_hash;
     size_t number;
 };
 
@@ -88,9 +88,10 @@ static bool add_bytes(struct reader *reader, const struct pending *pending)
     struct word left = pending->left_bytes;
     struct word right = pending->right_bytes;
     struct word made = {left.bytes, left.size + right.size};
+    enum word_form form = form_of(reader);
     if (reader->prefix || !left.bytes || !right.bytes ||
-        !word_table_find_key(reader->words, left, &pending->left_key, &merge.left) ||
-        !word_table_find_key(reader->words, right, &pending->right_key, &merge.right) ||
+        !word_table_find_near(reader->words, left, form, pending->left_hash, &merge.left) ||
+        !word_table_find_near(reader->words, right, form, pending->right_hash, &merge.right) ||
         !find_made(reader, made, &merge.id))
         return false;
     bpe_add(reader->bpe, &merge);
@@ -190,10 +191,10 @@ static void push_read(struct reader *reader, struct pending *pending)
     reader->read++;
     if (!pending->left_bytes.bytes || !pending->right_bytes.bytes)
         return;
-    pending->left_key = word_key_near(pending->left_bytes, form_of(reader));
-    pending->right_key = word_key_near(pending->right_bytes, form_of(reader));
-    word_table_prefetch(reader->words, &pending->left_key);
-    word_table_prefetch(reader->words, &pending->right_key);
+    pending->left_hash = word_hash_near(pending->left_bytes, form_of(reader));
+    pending->right_hash = word_hash_near(pending->right_bytes, form_of(reader));
+    word_table_prefetch(reader->words, pending->left_hash);
+    word_table_prefetch(reader->words, pending->right_hash);
 }
 
 static void push(struct reader *reader, struct word left, struct word right)
