@@ -64,7 +64,8 @@ builds_elsewhere() {
 compiles_enough() {
     all=$(find "$build/cmd" "$build/lib" -name '*.o' | wc -l)
     echo "compiled $compiled of $all"
-    [ "$all" -gt 300 ] && [ "$compiled" -ge $((all / EVERY)) ] && [ "$compiled" -le $((all / EVERY + 4)) ]
+    [ "$all" -gt 300 ] && [ "$compiled" -ge $((all / EVERY)) ] &&
+        [ "$compiled" -le $((all / EVERY + 4)) ]
 }
 
 check 'make dist' pack . "$scratch/packed"
