@@ -72,7 +72,13 @@ void bf16_put_second(uint32_t *restrict pairs, const float *restrict row, size_t
 }
 
 FOR_EACH_ISA
-void bf16_round_row(float *restrict to, const float *restrict row, size_t count)
+void bf16_round_each(float *restrict to, const float *restrict row, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = bf16_rounded(row[i]);
+}
+
+static inline void round_row(float *restrict to, const float *restrict row, size_t count)
 {
     for (size_t i = 0; i < count / 2; i++) {
         to[2 * i] = bf16_rounded(row[2 * i + 1]);
@@ -81,6 +87,18 @@ void bf16_round_row(float *restrict to, const float *restrict row, size_t count)
     if (count % 2) {
         to[count - 1] = 0;
         to[count] = bf16_rounded(row[count - 1]);
+    }
+}
+
+FOR_EACH_ISA
+void bf16_round_rows(float *to, size_t stride, struct matrix x)
+{
+    enum { USUAL = 64 }; /* columns: with a number that is known, a loop has no rest */
+    for (size_t row = 0; row < x.rows; row++, to += stride, x.data += x.stride) {
+        if (x.columns == USUAL)
+            round_row(to, x.data, USUAL);
+        else
+            round_row(to, x.data, x.columns);
     }
 }
 

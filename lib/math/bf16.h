@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "math/tensor.h"
+
 /* To the nearest number, of two equally near ones to the even one; NaN stays NaN. As bits of a
  * float, their upper half, or that float. */
 static inline uint32_t bf16_round_bits(float value)
@@ -86,9 +88,10 @@ void bf16_pair_rows(uint32_t *restrict pairs, const float *restrict first,
                     const float *restrict second, size_t count);
 void bf16_put_second(uint32_t *restrict pairs, const float *restrict row, size_t count);
 
-/* A row of numbers rounded, pairs as floats, of each the second first; of numbers that are pairs
+/* A row of numbers rounded; rows of them, of each pair the second first; such a row of what is pairs
  * already. A row of pairs as two rows of floats: the second numbers, the first ones. */
-void bf16_round_row(float *restrict to, const float *restrict row, size_t count);
+void bf16_round_each(float *restrict to, const float *restrict row, size_t count);
+void bf16_round_rows(float *to, size_t stride, struct matrix x);
 void bf16_widen_row(float *restrict to, const uint32_t *restrict pairs, size_t count);
 void bf16_widen_pairs(float *restrict seconds, float *restrict firsts,
                       const uint32_t *restrict pairs, size_t count);

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "base/num.h"
 #include "math/bf16.h"
 #include "math/machine.h"
 #include "math/pool.h"
@@ -39,13 +40,13 @@ static void round_rows(void *context, size_t round, size_t thread)
     const struct rounding *r = context;
     size_t first = round * ROUNDED_ROWS;
     (void)thread;
-    for (size_t row = first; row < r->x.rows && row < first + ROUNDED_ROWS; row++) {
-        const float *from = r->x.data + row * r->x.stride;
-        if (r->floats)
-            bf16_round_row(r->floats + row * r->stride, from, r->x.columns);
-        else
-            bf16_pair_row(r->pairs + row * r->stride, from, r->x.columns);
+    struct matrix x = matrix_rows(r->x, first, num_min(r->x.rows - first, ROUNDED_ROWS));
+    if (r->floats) {
+        bf16_round_rows(r->floats + first * r->stride, r->stride, x);
+        return;
     }
+    for (size_t row = 0; row < x.rows; row++)
+        bf16_pair_row(r->pairs + (first + row) * r->stride, x.data + row * x.stride, x.columns);
 }
 
 struct matrix round_input(struct machine *machine, struct matrix x)

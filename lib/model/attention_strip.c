@@ -195,10 +195,9 @@ enum { NO_CHAIN = -1 };
 
 /* A context as it grows. */
 struct sum {
-    const float *weights;    /* of what comes next … */
-    const uint32_t *rounded; /* … and in bf16, else NULL */
-    float *to;               /* of the chain that is worked on: memory->context, or memory->part */
-    ptrdiff_t chain;         /* its number, or NO_CHAIN */
+    const float *weights; /* of what comes next */
+    float *to;            /* of the chain that is worked on: memory->context, or memory->part */
+    ptrdiff_t chain;      /* its number, or NO_CHAIN */
 };
 
 static void end_chain(const struct attention_head *head, const struct strip *strip, struct sum *sum)
@@ -224,14 +223,13 @@ static void add_part(const struct attention_head *head, const struct strip *stri
         end_chain(head, strip, sum);
     sum->chain = chain;
     const struct kernel *kernel = &kernels[count / STEP - 1][goes_on];
-    if (sum->rounded) {
-        attention_bf16_context(head, kernel, keys.first, sum->rounded, sum->to);
-        sum->rounded += count / 2;
+    if (head->layer->bf16) {
+        attention_bf16_context(head, strip, kernel, keys, sum->weights, sum->to);
     } else {
         const float *v = strip_values(head, keys.first);
         kernel_call(kernel, v, sum->weights, sum->to, v);
-        sum->weights += count;
     }
+    sum->weights += count;
 }
 
 static void add_range(const struct attention_head *head, const struct strip *strip, struct sum *sum,
@@ -246,12 +244,7 @@ static void add_range(const struct attention_head *head, const struct strip *str
 void strip_context(const struct attention_head *head, const struct strip *strip,
                    const struct key_range *keys, size_t count, const float *weights)
 {
-    struct sum sum = {weights, NULL, head->memory->context, NO_CHAIN};
-    size_t all = 0;
-    for (size_t i = 0; i < count; i++)
-        all += keys[i].end - keys[i].first;
-    if (head->layer->bf16)
-        sum.rounded = attention_bf16_weights(head, strip, weights, all);
+    struct sum sum = {weights, head->memory->context, NO_CHAIN};
     for (size_t i = 0; i < count; i++)
         add_range(head, strip, &sum, keys[i]);
     end_chain(head, strip, &sum);
@@ -261,11 +254,9 @@ void strip_add_context(const struct attention_head *head, const struct strip *st
                        struct key_range keys, const float *weights)
 {
     const struct attention_memory *memory = head->memory;
-    struct sum sum = {weights, NULL, memory->context, 0}; /* of the first chain, which goes on */
+    struct sum sum = {weights, memory->context, 0}; /* of the first chain, which goes on */
     if (keys.first >= CHAIN)
-        sum = (struct sum){weights, NULL, memory->part, NO_CHAIN};
-    if (head->layer->bf16)
-        sum.rounded = attention_bf16_weights(head, strip, weights, keys.end - keys.first);
+        sum = (struct sum){weights, memory->part, NO_CHAIN};
     add_range(head, strip, &sum, keys);
     end_chain(head, strip, &sum);
 }

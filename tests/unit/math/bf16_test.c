@@ -233,3 +233,25 @@ TEST(a_row_becomes_the_second_numbers_of_pairs)
     guarded_close(&row_memory);
     guarded_close(&pair_memory);
 }
+
+TEST(rows_become_floats_of_each_pair_the_second_first)
+{
+    enum { ROWS = 3 };
+    struct guarded row_memory = guarded_open(ROWS * LONGEST);
+    struct guarded float_memory = guarded_open(ROWS * (LONGEST + 1));
+    uint32_t dice = 8;
+    for (size_t count = 0; count <= LONGEST; count++) {
+        size_t stride = 2 * bf16_pairs(count);
+        float *rows = guarded_take(&row_memory, ROWS * count);
+        float *floats = guarded_take(&float_memory, ROWS * stride);
+        dice_fill(rows, ROWS * count, &dice);
+        bf16_round_rows(floats, stride, (struct matrix){rows, ROWS, count, count});
+        for (size_t i = 0; i < ROWS * stride; i++) {
+            size_t column = i % stride ^ 1;
+            float number = column < count ? rows[i / stride * count + column] : 0;
+            ck_assert_float_eq(floats[i], bf16_value(bf16_round(number)));
+        }
+    }
+    guarded_close(&row_memory);
+    guarded_close(&float_memory);
+}

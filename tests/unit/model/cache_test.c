@@ -1,6 +1,7 @@
 #include "model/cache.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../unit.h"
@@ -53,6 +54,18 @@ TEST_LOOP(texts_of_different_lengths_grow_side_by_side, PRECISIONS)
         record_release(&part);
         growth_release(&growth);
     }
+}
+
+/* A few queries read pairs, more of them floats that are made of these. */
+TEST_LOOP(pairs_of_a_cache_may_be_widened, 2)
+{
+    static const char *const targets[] = {"hsw", "skx"};
+    static struct growth growth;
+    setenv("LIBXSMM_TARGET", targets[_i], 1);
+    growth_open(&growth, growth_grouped, 150, PRECISION_BF16);
+    growth_by(&growth, 7);
+    growth_by(&growth, 28);
+    growth_release(&growth);
 }
 
 TEST_LOOP(the_logits_of_the_last_tokens_are_those_of_all, PRECISIONS)
