@@ -103,6 +103,20 @@ void bf16_round_rows(float *to, size_t stride, struct matrix x)
 }
 
 FOR_EACH_ISA
+void bf16_round_in_place(struct matrix x)
+{
+    for (size_t row = 0; row < x.rows; row++, x.data += x.stride) {
+        float *pairs = x.data;
+#pragma omp simd
+        for (size_t i = 0; i < x.columns / 2; i++) {
+            float first = bf16_rounded(pairs[2 * i]);
+            pairs[2 * i] = bf16_rounded(pairs[2 * i + 1]);
+            pairs[2 * i + 1] = first;
+        }
+    }
+}
+
+FOR_EACH_ISA
 void bf16_widen_row(float *restrict to, const uint32_t *restrict pairs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -88,10 +88,11 @@ void bf16_pair_rows(uint32_t *restrict pairs, const float *restrict first,
                     const float *restrict second, size_t count);
 void bf16_put_second(uint32_t *restrict pairs, const float *restrict row, size_t count);
 
-/* A row of numbers rounded; rows of them, of each pair the second first; such a row of what is pairs
- * already. A row of pairs as two rows of floats: the second numbers, the first ones. */
+/* A row of numbers rounded; rows of them, of each pair the second first, or where they are; such a
+ * row of what is pairs already. A row of pairs as two of floats: the second numbers, the first. */
 void bf16_round_each(float *restrict to, const float *restrict row, size_t count);
 void bf16_round_rows(float *to, size_t stride, struct matrix x);
+void bf16_round_in_place(struct matrix x);
 void bf16_widen_row(float *restrict to, const uint32_t *restrict pairs, size_t count);
 void bf16_widen_pairs(float *restrict seconds, float *restrict firsts,
                       const uint32_t *restrict pairs, size_t count);

@@ -66,6 +66,8 @@ static void epilogue_apply(const struct epilogue *epilogue, struct matrix sums, 
     assert(!epilogue->total.data || epilogue->activation == ACTIVATION_NONE);
     if (epilogue->y.data)
         activate(tile_of(epilogue->y, sums, at), sums, bias, epilogue->activation);
+    if (epilogue->y.rounded)
+        bf16_round_in_place(tile_of(epilogue->y, sums, at));
     if (epilogue->total.data && bias)
         add_biased_rows(tile_of(epilogue->total, sums, at), sums, bias);
     else if (epilogue->total.data)
@@ -279,7 +281,8 @@ static void multiply(struct machine *machine, struct product *p)
     p->threads = pool_threads(machine->pool);
     p->work = (double)rows * (double)p->w->out * (double)p->x.columns;
     p->plan = plan_choose(machine, p->w, rows);
-    if (p->w->pairs)
+    assert(p->w->pairs || !p->x.rounded);
+    if (p->w->pairs && !p->x.rounded)
         p->x = round_input(machine, p->x);
     p->tile = p->plan.one_tile ? p->plan.group : TILE_ROWS;
     p->groups = blocking_of(rows, p->plan.group, p->plan.group);

@@ -111,7 +111,8 @@ void pairs_widen(float *to, const struct weight *w, struct weight_piece piece);
 
 /* --- products -------------------------------------------------------------------------------- */
 
-/* y [T, out] = activation(x [T, in] · w + bias). y and x must not overlap. */
+/* y [T, out] = activation(x [T, in] · w + bias). y and x must not overlap. Where input_widens, the
+ * caller can have y rounded, and x be so for a weight in bf16, which then need not round it. */
 void linear(struct machine *machine, struct matrix y, struct matrix x, const struct weight *w,
             enum activation activation);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "math/bf16.h"
 #include "math/nontemporal.h"
 #include "math/rng.h"
 #include "math/rows.h"
@@ -280,9 +281,13 @@ void strip_whole_context(const struct attention_head *head, const struct strip *
 void strip_write_context(const struct attention_head *head, const struct strip *strip)
 {
     const struct attention_memory *memory = head->memory;
-    for (size_t row = 0; row < strip->rows; row++)
-        memcpy(head->context.data + (strip->first + row) * head->context.stride,
-               memory->context + row * memory->context_stride, head->v.columns * sizeof(float));
+    size_t stride = head->context.stride;
+    float *to = head->context.data + strip->first * stride;
+    struct matrix context = {memory->context, strip->rows, head->v.columns, memory->context_stride};
+    if (head->context.rounded)
+        bf16_round_rows(to, stride, context);
+    else
+        copy_rows((struct matrix){to, strip->rows, context.columns, stride}, context);
 }
 
 void strip_put_row(const struct attention_head *head, float *map, size_t query, const float *from,

@@ -1,6 +1,7 @@
 #include "model/pass.h"
 
 #include "math/gemm.h"
+#include "math/bf16.h"
 #include "math/rows.h"
 #include "model/cache.h"
 
@@ -178,6 +179,8 @@ static void norm_some(void *context, size_t round, size_t thread)
     size_t count = rest < NORM_ROWS ? rest : NORM_ROWS;
     (void)thread;
     norm_rows(matrix_rows(job->y, first, count), matrix_rows(job->x, first, count), job->norm);
+    if (job->y.rounded)
+        bf16_round_in_place(matrix_rows(job->y, first, count));
 }
 
 void pass_norm(const struct pass *pass, struct matrix y, struct matrix x, const struct norm *norm)
