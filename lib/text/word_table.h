@@ -183,9 +183,10 @@ const char *word_table_word(const struct word_table *table, uint32_t id, size_t 
  * them. Returns how much of the text was read: up to what is no character of the alphabet. */
 size_t byte_alphabet_decode(char *out, size_t *out_size, const char *text, size_t size);
 
-/* The same from within a JSON text that was checked, in a document up to `end`, to `*out`, which
- * moves on; with WORD_TEXT characters stand for themselves. Returns where it came to a blank, a
- * quote or an escape, to what is no sign, or to the limit of what is written. */
+/* The same from within a text before whose `end` there is what stops it: a blank or a line's end, a
+ * quote or an escape, or what is no sign; to `*out`, which moves on and has one byte more than to
+ * the limit. With WORD_TEXT characters stand for themselves. Returns where it stopped, or came to
+ * the limit. */
 const char *word_signs_read(char **out, const char *limit, const char *text, const char *end,
                             enum word_form form);
 

@@ -1,47 +1,19 @@
-#include "text/subword/bpe.h"
-
-#include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/platform.h"
 #include "base/utf8.h"
 #include "text/label.h"
-
-enum { FIRST_ROOM = 256, AHEAD = 16 };
-
-/* A merge that was read: both parts, as the file writes them and what they stand for, side by side;
- * NULL bytes where the alphabet does not have them. */
-struct pending {
-    struct word left, right;
-    struct word left_bytes, right_bytes;
-    uint64_t left_hash, right_hash;
-    size_t number;
-};
-
-struct reader {
-    struct bpe *bpe;
-    const struct word_table *words;
-    const char *unit; /* what merges are counted by: "line", "merge" */
-    size_t number;
-    char *bytes;                   /* room for what a merge stands for, */
-    char *joined;                  /* for its parts without the blank, */
-    char *texts;                   /* and for itself without escapes, a ring of them: */
-    size_t room;                   /* so much each */
-    struct pending pending[AHEAD]; /* a ring of merges that were read and not added */
-    size_t read, added;
-    size_t prefix; /* bytes of a right part that go away when it is joined */
-    struct err *err;
-};
+#include "text/subword/merge_reader.h"
 
 /* How the words stand in the vocabulary. */
-static enum word_form form_of(const struct reader *reader)
+static enum word_form form_of(const struct merge_reader *reader)
 {
     return reader->words->form == WORD_BYTES ? WORD_BYTES : WORD_TEXT;
 }
 
 /* Single bytes, or characters of ASCII, begin every encoding. */
-static int begin(struct reader *reader, size_t merge_count)
+int merge_reader_begin(struct merge_reader *reader, size_t merge_count)
 {
     struct bpe *bpe = reader->bpe;
     if (bpe_init(bpe, merge_count, reader->err))
@@ -56,7 +28,7 @@ static int begin(struct reader *reader, size_t merge_count)
 }
 
 /* Find a word as the file writes it; `bytes` gets what it stands for. */
-static int find_word(const struct reader *reader, struct word word, char *bytes, uint32_t *id)
+static int find_word(const struct merge_reader *reader, struct word word, char *bytes, uint32_t *id)
 {
     char shown[LABEL_EXCERPT_BYTES];
     if (word_table_find_written(reader->words, word.bytes, word.size, bytes, id))
@@ -70,19 +42,19 @@ static int find_word(const struct reader *reader, struct word word, char *bytes,
 }
 
 /* What a merge makes is most often what the last one made, or the word after it. */
-static bool find_made(const struct reader *reader, struct word made, uint32_t *id)
+static bool find_made(const struct merge_reader *reader, struct word made, uint32_t *id)
 {
     const struct word_table *words = reader->words;
     const struct bpe *bpe = reader->bpe;
-    *id = bpe->count ? bpe->merges[bpe->count - 1].id : 0;
-    for (uint32_t end = *id + 2; *id < end; (*id)++)
-        if (word_table_is_near(words, *id, made, form_of(reader)))
-            return true;
+    *id = bpe->count ? bpe->merges[bpe->count - 1].id + 1 : 0;
+    if (word_table_is_near(words, *id, made, form_of(reader)) ||
+        (*id && word_table_is_near(words, --*id, made, form_of(reader))))
+        return true;
     return word_table_find(words, made.bytes, made.size, form_of(reader), id);
 }
 
 /* Most often both parts are words, and what they make is one; false where that is not so. */
-static bool add_bytes(struct reader *reader, const struct pending *pending)
+static bool add_bytes(struct merge_reader *reader, const struct pending_merge *pending)
 {
     struct bpe_merge merge;
     struct word left = pending->left_bytes;
@@ -99,7 +71,7 @@ static bool add_bytes(struct reader *reader, const struct pending *pending)
 }
 
 /* Both parts are words, and so is what is written like both in a row. */
-static int add_parts(struct reader *reader, const struct pending *pending)
+static int add_parts(struct merge_reader *reader, const struct pending_merge *pending)
 {
     struct bpe_merge merge;
     struct word left = pending->left;
@@ -121,9 +93,9 @@ static int add_parts(struct reader *reader, const struct pending *pending)
 
 /* --- merges that wait ------------------------------------------------------------------------- */
 
-static int add_next(struct reader *reader)
+static int add_next(struct merge_reader *reader)
 {
-    const struct pending *pending = &reader->pending[reader->added++ % AHEAD];
+    const struct pending_merge *pending = &reader->pending[reader->added++ % MERGES_AHEAD];
     size_t number = reader->number;
     reader->number = pending->number;
     if (add_parts(reader, pending))
@@ -132,7 +104,7 @@ static int add_next(struct reader *reader)
     return 0;
 }
 
-static int add_all(struct reader *reader)
+static int add_all(struct merge_reader *reader)
 {
     while (reader->added < reader->read)
         if (add_next(reader))
@@ -141,17 +113,18 @@ static int add_all(struct reader *reader)
 }
 
 /* Room for a merge of so many bytes, and for its text. */
-static int reserve(struct reader *reader, size_t size)
+int merge_reader_reserve(struct merge_reader *reader, size_t size)
 {
-    if (reader->read - reader->added == AHEAD && add_next(reader))
+    if (reader->read - reader->added == MERGES_AHEAD && add_next(reader))
         return -1;
     if (size <= reader->room)
         return 0;
     if (add_all(reader)) /* their texts are about to go */
         return -1;
-    size_t room = size < FIRST_ROOM ? FIRST_ROOM : 2 * size;
+    size_t room = size < MERGE_ROOM ? MERGE_ROOM : 2 * size;
     heap_free(reader->bytes);
-    reader->bytes = heap_alloc(room, 3 + 2 * AHEAD, reader->err); /* near bytes after the last */
+    reader->bytes =
+        heap_alloc(room, 3 + 2 * MERGES_AHEAD, reader->err); /* near bytes after the last */
     reader->room = reader->bytes ? room : 0;
     reader->joined = reader->bytes + reader->room;
     reader->texts = reader->joined + reader->room;
@@ -159,13 +132,13 @@ static int reserve(struct reader *reader, size_t size)
 }
 
 /* Where the text of the next merge is written. */
-static char *text_room(const struct reader *reader)
+char *merge_reader_room(const struct merge_reader *reader)
 {
-    return reader->texts + reader->read % AHEAD * reader->room;
+    return reader->texts + reader->read % MERGES_AHEAD * reader->room;
 }
 
 /* The bytes that a part stands for. */
-static struct word read_part(const struct reader *reader, struct word part, char *bytes)
+static struct word read_part(const struct merge_reader *reader, struct word part, char *bytes)
 {
     struct word read = part;
     if (form_of(reader) == WORD_BYTES) {
@@ -179,36 +152,77 @@ static struct word read_part(const struct reader *reader, struct word part, char
 }
 
 /* Where the bytes of the next merge are written. */
-static char *bytes_room(const struct reader *reader)
+static char *bytes_room(const struct merge_reader *reader)
 {
-    return text_room(reader) + AHEAD * reader->room;
+    return merge_reader_room(reader) + MERGES_AHEAD * reader->room;
+}
+
+static struct pending_merge *next_pending(struct merge_reader *reader)
+{
+    return &reader->pending[reader->read % MERGES_AHEAD];
 }
 
 /* Words are looked for some time after they were read, when the memory for that has come. */
-static void push_read(struct reader *reader, struct pending *pending)
+static void push_pending(struct merge_reader *reader, struct pending_merge *pending)
 {
+    enum word_form form = form_of(reader);
     pending->number = reader->number;
     reader->read++;
     if (!pending->left_bytes.bytes || !pending->right_bytes.bytes)
         return;
-    pending->left_hash = word_hash_near(pending->left_bytes, form_of(reader));
-    pending->right_hash = word_hash_near(pending->right_bytes, form_of(reader));
+    pending->left_hash = word_hash_near(pending->left_bytes, form);
+    pending->right_hash = word_hash_near(pending->right_bytes, form);
     word_table_prefetch(reader->words, pending->left_hash);
     word_table_prefetch(reader->words, pending->right_hash);
 }
 
-static void push(struct reader *reader, struct word left, struct word right)
+void merge_reader_push(struct merge_reader *reader, struct word left, struct word right)
 {
-    struct pending *pending = &reader->pending[reader->read % AHEAD];
+    struct pending_merge *pending = next_pending(reader);
     char *bytes = bytes_room(reader);
     pending->left = left;
     pending->right = right;
     pending->left_bytes = read_part(reader, left, bytes);
     pending->right_bytes = read_part(reader, right, bytes + pending->left_bytes.size);
-    push_read(reader, pending);
+    push_pending(reader, pending);
 }
 
-static int finish(struct reader *reader, int failed)
+/* Read a part, whose bytes go where those of `bytes` stand. */
+static bool read_signs(const struct merge_reader *reader, const char **at, char stop,
+                       struct word *part, struct word *bytes, char *out)
+{
+    const char *limit = bytes_room(reader) + reader->room;
+    const char *start = *at;
+    bytes->bytes = out;
+    *at = word_signs_read(&out, limit, start, reader->end, form_of(reader));
+    bytes->size = (size_t)(out - bytes->bytes);
+    *part = (struct word){start, (size_t)(*at - start)};
+    return **at == stop && *at > start;
+}
+
+bool merge_reader_left(struct merge_reader *reader, const char **at, char stop)
+{
+    struct pending_merge *pending = next_pending(reader);
+    return read_signs(reader, at, stop, &pending->left, &pending->left_bytes, bytes_room(reader));
+}
+
+bool merge_reader_right(struct merge_reader *reader, const char **at, char stop)
+{
+    struct pending_merge *pending = next_pending(reader);
+    char *out = bytes_room(reader) + pending->left_bytes.size;
+    return read_signs(reader, at, stop, &pending->right, &pending->right_bytes, out);
+}
+
+bool merge_reader_push_signs(struct merge_reader *reader)
+{
+    struct pending_merge *pending = next_pending(reader);
+    if (pending->left.size + pending->right.size > reader->room)
+        return false;
+    push_pending(reader, pending);
+    return true;
+}
+
+int merge_reader_finish(struct merge_reader *reader, int failed)
 {
     failed = failed || add_all(reader) ? -1 : 0;
     heap_free(reader->bytes);
@@ -220,7 +234,7 @@ static int finish(struct reader *reader, int failed)
 }
 
 /* "Ġ t" */
-static int add_text(struct reader *reader, const char *text, size_t size)
+int merge_reader_add_text(struct merge_reader *reader, const char *text, size_t size)
 {
     char shown[LABEL_EXCERPT_BYTES];
     const char *end = text + size;
@@ -230,8 +244,8 @@ static int add_text(struct reader *reader, const char *text, size_t size)
         return err_set(reader->err,
                        "%s %zu: expected two tokens with a blank between them, found '%s'",
                        reader->unit, reader->number, label_excerpt(shown, text, size));
-    push(reader, (struct word){text, (size_t)(blank - text)},
-         (struct word){right, (size_t)(end - right)});
+    merge_reader_push(reader, (struct word){text, (size_t)(blank - text)},
+                      (struct word){right, (size_t)(end - right)});
     return 0;
 }
 
@@ -253,20 +267,39 @@ static bool is_version(struct word line)
     return line.size >= sizeof version - 1 && memcmp(line.bytes, version, sizeof version - 1) == 0;
 }
 
-static int read_line(struct reader *reader, struct word line)
+/* A line as most are, with signs alone, and not the last. False: it takes a closer look. */
+static bool add_line(struct merge_reader *reader, const char **line)
 {
-    if (reserve(reader, line.size))
-        return -1;
-    return add_text(reader, line.bytes, line.size);
+    const char *at = *line;
+    if (*at == '#' || !merge_reader_left(reader, &at, ' '))
+        return false;
+    at++;
+    if (!merge_reader_right(reader, &at, '\n') || !merge_reader_push_signs(reader))
+        return false;
+    *line = at + 1;
+    return true;
 }
 
-static int read_lines(struct reader *reader, const char *at, const char *end)
+static int read_line(struct merge_reader *reader, const char **at)
 {
-    while (at < end) {
-        struct word line = merges_take_line(&at, end);
+    struct word line = merges_take_line(at, reader->end);
+    bool last = !line.size && *at == reader->end;
+    if (last || is_version(line))
+        return 0;
+    return merge_reader_reserve(reader, line.size) ||
+                   merge_reader_add_text(reader, line.bytes, line.size)
+               ? -1
+               : 0;
+}
+
+static int read_lines(struct merge_reader *reader, const char *at)
+{
+    const char *last = platform_last_byte(at, '\n', (size_t)(reader->end - at));
+    while (at < reader->end) {
         reader->number++;
-        bool last = !line.size && at == end;
-        if (!is_version(line) && !last && read_line(reader, line))
+        if (merge_reader_reserve(reader, MERGE_ROOM))
+            return -1;
+        if (!(last && at < last && add_line(reader, &at)) && read_line(reader, &at))
             return -1;
     }
     return 0;
@@ -283,113 +316,9 @@ size_t merges_count_lines(const char *bytes, size_t size)
 int merges_read_lines(struct bpe *bpe, const struct word_table *words, const char *bytes,
                       size_t size, struct err *err)
 {
-    struct reader reader = {.bpe = bpe, .words = words, .unit = "line", .err = err};
-    if (begin(&reader, merges_count_lines(bytes, size)))
+    struct merge_reader reader = {
+        .bpe = bpe, .words = words, .unit = "line", .end = bytes + size, .err = err};
+    if (merge_reader_begin(&reader, merges_count_lines(bytes, size)))
         return -1;
-    return finish(&reader, read_lines(&reader, bytes, bytes + size));
-}
-
-/* --- tokenizer.json --------------------------------------------------------------------------- */
-
-static int refuse_item(const struct reader *reader, struct json_span item)
-{
-    char shown[LABEL_EXCERPT_BYTES];
-    return err_set(reader->err, "%s %zu: expected \"a b\" or [\"a\", \"b\"], found %s",
-                   reader->unit, reader->number, label_excerpt(shown, item.bytes, item.size));
-}
-
-/* ["Ġ", "t"] */
-static int add_pair(struct reader *reader, struct json_cursor *merges)
-{
-    struct json_cursor item = *merges;
-    struct json_span spans[2] = {0};
-    size_t count = 0;
-    json_cursor_enter(merges);
-    for (; json_cursor_next(merges); count++) {
-        if (count == 2 || json_cursor_kind(merges) != '"')
-            return refuse_item(reader, json_cursor_value(&item));
-        spans[count] = json_cursor_text(merges);
-    }
-    if (count != 2 || !spans[0].size || !spans[1].size)
-        return refuse_item(reader, json_cursor_value(&item));
-    if (reserve(reader, spans[0].size + spans[1].size))
-        return -1;
-    char *text = text_room(reader);
-    struct word left = {text, json_unescape(text, spans[0])};
-    char *after = text + left.size;
-    struct word right = {after, json_unescape(after, spans[1])};
-    push(reader, left, right);
-    return 0;
-}
-
-/* Read a part of at least one sign up to `end`; false where that takes a closer look. */
-static bool read_signs(const struct reader *reader, struct json_cursor *at, char end, char **out,
-                       struct word *part, struct word *bytes)
-{
-    const char *limit = bytes_room(reader) + reader->room;
-    const char *start = at->at + 1; /* after a quote or a blank */
-    char *begin = *out;
-    at->at = word_signs_read(out, limit, start, at->end, form_of(reader));
-    *part = (struct word){start, (size_t)(at->at - start)};
-    *bytes = (struct word){begin, (size_t)(*out - begin)};
-    return *at->at == end && at->at > start;
-}
-
-/* A merge as most are written: without escapes, and with signs alone. False: it takes a closer
- * look. */
-static bool add_signs(struct reader *reader, struct json_cursor *merges)
-{
-    struct pending *pending = &reader->pending[reader->read % AHEAD];
-    struct json_cursor at = *merges;
-    char *bytes = bytes_room(reader);
-    bool pair = *at.at == '[';
-    if (pair)
-        json_cursor_enter(&at);
-    if (*at.at != '"' ||
-        !read_signs(reader, &at, pair ? '"' : ' ', &bytes, &pending->left, &pending->left_bytes))
-        return false;
-    at.at += pair;
-    if ((pair && (!json_cursor_next(&at) || *at.at != '"')) ||
-        !read_signs(reader, &at, '"', &bytes, &pending->right, &pending->right_bytes))
-        return false;
-    at.at++;
-    if (pair && json_cursor_next(&at))
-        return false;
-    push_read(reader, pending);
-    *merges = at;
-    return true;
-}
-
-static int add_item(struct reader *reader, struct json_cursor *merges)
-{
-    char kind = json_cursor_kind(merges);
-    if (reserve(reader, FIRST_ROOM))
-        return -1;
-    if (add_signs(reader, merges))
-        return 0;
-    if (kind == '[')
-        return add_pair(reader, merges);
-    struct json_span item = json_cursor_value(merges);
-    if (kind != '"')
-        return refuse_item(reader, item);
-    if (reserve(reader, item.size))
-        return -1;
-    struct json_cursor text = json_cursor_at(item);
-    char *bytes = text_room(reader);
-    size_t size = json_cursor_read(&text, bytes);
-    return add_text(reader, bytes, size);
-}
-
-int merges_read_json(struct bpe *bpe, const struct word_table *words, struct json_cursor merges,
-                     size_t count, size_t prefix, struct err *err)
-{
-    struct reader reader = {
-        .bpe = bpe, .words = words, .unit = "merge", .prefix = prefix, .err = err};
-    int failed = 0;
-    if (begin(&reader, count))
-        return -1;
-    json_cursor_enter(&merges);
-    for (; !failed && json_cursor_next(&merges); reader.number++)
-        failed = add_item(&reader, &merges);
-    return finish(&reader, failed);
+    return merge_reader_finish(&reader, read_lines(&reader, bytes));
 }

@@ -65,6 +65,7 @@ TEST(lines_are_merges_in_the_order_of_their_ranks)
         "a b\nab c\nĠ a",
         "#version: 0.2\r\na b\r\nab c\r\nĠ a\r\n",
         "a b\n#version: 0.2\nab c\nĠ a\n\n",
+        "a b\nab c\r\nĠ a\n",
     };
     for (size_t i = 0; i < COUNT(forms); i++) {
         struct bpe bpe;
@@ -143,6 +144,44 @@ TEST(a_prefix_goes_away_when_parts_are_joined)
         expect_merges(&bpe, &cases[i].merge, 1);
         bpe_release(&bpe);
     }
+}
+
+/* What a merge is written with is twice what it stands for; those that are read after it and before
+ * it is added stay as they are. */
+TEST(a_long_merge_leaves_those_after_it_alone)
+{
+    enum { LEFT = 240, RIGHT = 200, MERGES = 40, TEXT = 4 * (LEFT + RIGHT) };
+    char json[4 * TEXT] = "[\"#\", \"a\", \"#b\", \"ab\", \"";
+    char merges[2 * TEXT] = "[\"a \\u0023b\"";
+    struct word_table words = {0};
+    struct json_cursor cursor;
+    struct bpe bpe;
+    struct err err = {0};
+    const char *ends[] = {"\", \"#", "\", \"", "\"]"};
+    const size_t blanks[] = {LEFT, RIGHT, LEFT + RIGHT};
+    for (size_t i = 0; i < COUNT(ends); i++) {
+        for (size_t k = 0; k < blanks[i]; k++)
+            strcat(json, "Ġ");
+        strcat(json, ends[i]);
+    }
+    strcat(merges, ", \"");
+    for (size_t k = 0; k < LEFT; k++)
+        strcat(merges, "Ġ");
+    strcat(merges, " #");
+    for (size_t k = 0; k < RIGHT; k++)
+        strcat(merges, "Ġ");
+    strcat(merges, "\"");
+    for (size_t i = 2; i < MERGES; i++)
+        strcat(merges, ", \"a \\u0023b\"");
+    strcat(merges, "]");
+    ck_assert_int_eq(json_cursor_open(&cursor, NULL, json, strlen(json), NULL), 0);
+    ck_assert_int_eq(word_table_read(&words, cursor, WORD_BYTES, strlen(json), NULL), 0);
+    ck_assert_int_eq(json_cursor_open(&cursor, NULL, merges, strlen(merges), NULL), 0);
+    ck_assert_msg(!merges_read_json(&bpe, &words, cursor, MERGES, 1, &err), "%s", err.text);
+    for (size_t i = 0; i < MERGES; i++)
+        ck_assert_uint_eq(bpe.merges[i].id, i == 1 ? 6 : 3);
+    bpe_release(&bpe);
+    word_table_release(&words);
 }
 
 TEST(a_line_that_is_no_merge_is_refused_with_its_number)

@@ -1,0 +1,61 @@
+/* merge_reader.h: merges on their way in, from either kind of file. A merge is read, and its words
+ * are looked for when some more were read and the memory for that has come.
+ *
+ *     struct merge_reader reader = {.bpe = bpe, .words = words, .unit = "line", .err = err};
+ *     if (merge_reader_begin(&reader, merge_count)) ...
+ *     failed = merge_reader_reserve(&reader, size) ||
+ *              merge_reader_add_text(&reader, "Ġ t", size);
+ *     return merge_reader_finish(&reader, failed);
+ */
+#ifndef ATTN_TEXT_SUBWORD_MERGE_READER_H
+#define ATTN_TEXT_SUBWORD_MERGE_READER_H
+
+#include "text/subword/bpe.h"
+
+enum { MERGE_ROOM = 256, MERGES_AHEAD = 16 };
+
+/* A merge that was read: both parts, as the file writes them and what they stand for, side by side;
+ * NULL bytes where the alphabet does not have them. */
+struct pending_merge {
+    struct word left, right;
+    struct word left_bytes, right_bytes;
+    uint64_t left_hash, right_hash;
+    size_t number;
+};
+
+struct merge_reader {
+    struct bpe *bpe;
+    const struct word_table *words;
+    const char *unit; /* what merges are counted by: "line", "merge" */
+    size_t number;
+    char *bytes;  /* room for what a merge stands for, */
+    char *joined; /* for its parts without the blank, */
+    char *texts;  /* and for itself without escapes, a ring of them: */
+    size_t room;  /* so much each */
+    struct pending_merge pending[MERGES_AHEAD]; /* a ring of merges that were read and not added */
+    size_t read, added;
+    size_t prefix;   /* bytes of a right part that go away when it is joined */
+    const char *end; /* of the file */
+    struct err *err;
+};
+
+/* Begin, with room for so many merges; and end: `bpe` is whole, or released where it failed. */
+int merge_reader_begin(struct merge_reader *reader, size_t merge_count);
+int merge_reader_finish(struct merge_reader *reader, int failed);
+
+/* Make room for a merge of so many bytes, and for its text, which may be written there. */
+int merge_reader_reserve(struct merge_reader *reader, size_t size);
+char *merge_reader_room(const struct merge_reader *reader);
+
+/* Add a merge as it stands in a file: "Ġ t"; or its parts. */
+int merge_reader_add_text(struct merge_reader *reader, const char *text, size_t size);
+void merge_reader_push(struct merge_reader *reader, struct word left, struct word right);
+
+/* The same of one that is signs alone, where it stands: read one part and the other, of at least
+ * one sign, up to `stop`, and push what was read. False: it takes a closer look, as if none of it
+ * had been read. */
+bool merge_reader_left(struct merge_reader *reader, const char **at, char stop);
+bool merge_reader_right(struct merge_reader *reader, const char **at, char stop);
+bool merge_reader_push_signs(struct merge_reader *reader);
+
+#endif
