@@ -3,6 +3,7 @@ tokenizer that is there: byte-level tokenizer.json, SentencePiece's tokenizer.mo
 
     /usr/bin/python3 tests/gguf/write.py MODEL FILE.gguf [F32|F16|BF16|Q8_0] [PRE]
     sh tests/gguf/freeze.sh                the files of this folder
+    SHAPES=… sh tests/peers/run.sh         files for llama.cpp, which is measured beside attn-cli
 
 Names, layouts and keys are those of llama.cpp's convert_hf_to_gguf.py; PRE is what it calls the
 way in which a tokenizer.json cuts texts.
@@ -46,9 +47,11 @@ FAMILIES = {  # architecture, names, what layers are called
 
 
 def read_tensors(path):
+    """By name: a view into the mapped file, or of BF16 a copy."""
     with open(path, "rb") as file:
-        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
-        data = file.read()
+        (size,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(size))
+    data = numpy.memmap(path, numpy.uint8, "r", 8 + size)
     for name, entry in header.items():
         if name == "__metadata__" or entry["dtype"] not in ("F32", "F16", "BF16"):
             continue
@@ -56,10 +59,10 @@ def read_tensors(path):
             continue
         raw = data[slice(*entry["data_offsets"])]
         if entry["dtype"] == "BF16":
-            array = (numpy.frombuffer(raw, numpy.uint16).astype(numpy.uint32) << 16).view("<f4")
+            array = (raw.view("<u2").astype(numpy.uint32) << 16).view("<f4")
         else:
-            array = numpy.frombuffer(raw, "<f4" if entry["dtype"] == "F32" else "<f2")
-        yield name, array.astype(numpy.float32).reshape(entry["shape"])
+            array = raw.view("<f4" if entry["dtype"] == "F32" else "<f2")
+        yield name, array.astype(numpy.float32, copy=False).reshape(entry["shape"])
 
 
 def rename(name, names, layers):
@@ -109,16 +112,25 @@ def q8_0(array):
                              1).tobytes()
 
 
-def encode(name, array, dtype):
+def type_of(name, array, dtype):
     """What is no matrix is float32 in any case."""
     if array.ndim < 2 or name == "position_embd.weight":
-        dtype = "F32"
-    if dtype == "Q8_0" and array.shape[-1] % 32:
-        dtype = "F16"
+        return "F32"
+    return "F16" if dtype == "Q8_0" and array.shape[-1] % 32 else dtype
+
+
+def size_of(array, dtype):
+    """In bytes, with what comes up to the next tensor."""
+    size = array.size // 32 * 34 if dtype == "Q8_0" else array.size * (4 if dtype == "F32" else 2)
+    return size + -size % ALIGNMENT
+
+
+def encode(array, dtype):
     array = numpy.ascontiguousarray(array, "<f4")
     ways = {"F32": numpy.ndarray.tobytes, "BF16": bf16, "Q8_0": q8_0,
             "F16": lambda array: array.astype("<f2").tobytes()}
-    return TYPES[dtype], ways[dtype](array)
+    numbers = ways[dtype](array)
+    return numbers + bytes(-len(numbers) % ALIGNMENT)
 
 
 def string(text):
@@ -258,15 +270,17 @@ def tokenizer_values(folder, pre, count):
 
 
 def write(path, values, tensors, dtype):
-    infos, data = [], b""
+    infos, offset = [], 0
     for name, array in tensors:
-        kind, numbers = encode(name, array, dtype)
+        kind = type_of(name, array, dtype)
         sizes = struct.pack(f"<I{array.ndim}Q", array.ndim, *reversed(array.shape))
-        infos.append(string(name) + sizes + struct.pack("<IQ", kind, len(data)))
-        data += numbers + bytes(-len(numbers) % ALIGNMENT)
+        infos.append(string(name) + sizes + struct.pack("<IQ", TYPES[kind], offset))
+        offset += size_of(array, kind)
     header = b"GGUF" + struct.pack("<IQQ", 3, len(infos), len(values)) + b"".join(values + infos)
     with open(path, "wb") as file:
-        file.write(header + bytes(-len(header) % ALIGNMENT) + data)
+        file.write(header + bytes(-len(header) % ALIGNMENT))
+        for name, array in tensors:
+            file.write(encode(array, type_of(name, array, dtype)))
 
 
 def count_words(folder):
