@@ -66,7 +66,7 @@ ENDURE_OBJECTS := $(call objects,$(wildcard tests/machine/*.c) \
 	$(patsubst %,tests/break/%.c,argument_list case_table ground))
 THINGS_OBJECTS := $(call objects,$(wildcard tests/things/*.c))
 C_FILES := $(wildcard cmd/*.[ch] cmd/*/*.[ch] lib/*.[ch] lib/*/*.[ch] lib/*/*/*.[ch] \
-	models/*.c tests/*/*.[ch] tests/unit/*/*.[ch])
+	models/*.c tests/*/*.[ch] tests/unit/*/*.[ch] data/packages/*.c)
 
 # As many jobs as processors, unless the command line says another number; several goals at once may
 # be in each other's way.
@@ -95,6 +95,17 @@ $(BUILD)/attn-cli: $(CMD_OBJECTS) $(BUILD)/internal.a
 
 # Without times and users, where ar knows of that.
 ARCHIVE = rcs$(if $(LINUX),D)
+
+# On any Linux of the architecture: with the C library, without what draws PNG and PDF, which is
+# loaded elsewhere. Debian has no archives of some libraries.
+STATIC_OWN = $(BUILD)/data/packages/without_pango.o
+static: $(BUILD)/attn-cli-static ## one file that runs on any Linux of this architecture
+$(BUILD)/attn-cli-static: $(CMD_OBJECTS) $(STATIC_OWN) $(BUILD)/internal.a | $(BUILD)/archives
+	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) -static $^ -L$(BUILD)/archives/lib \
+		$(LIBRARIES) -o $@
+
+$(BUILD)/archives:
+	$(call SAY,fetch,$@) CC='$(CC)' sh data/packages/archives.sh $@
 
 # All of it, for the program and the tests.
 $(BUILD)/internal.a: $(LIB_OBJECTS)
@@ -350,6 +361,12 @@ test-live: ## the engine of live pages in node; where what it needs cannot be ha
 	+@$(MAKE) --no-print-directory all
 	@sh tests/live/run.sh $(BUILD)
 
+test-static: $(BUILD)/attn-cli ## the static program where there is nothing else, if it can be built
+	@[ -d $(BUILD)/archives ] || CC='$(CC)' sh data/packages/archives.sh $(BUILD)/archives || \
+		[ $$? = 69 ]
+	+@[ ! -d $(BUILD)/archives ] || $(MAKE) --no-print-directory static
+	@sh tests/static.sh $(BUILD)
+
 VALGRIND_EVERY = 1
 valgrind: $(TEST_PROGRAMS) ## unit tests and a few command lines under valgrind
 	@sh tests/valgrind.sh $(BUILD) $(VALGRIND_EVERY)
@@ -455,5 +472,5 @@ help: ## show this
 .PHONY: all run test test-all test-hostile test-bare test-faults test-cluster test-page asan tsan
 .PHONY: coverage valgrind format format-check models endure bench-peers pictures tiny install
 .PHONY: test-things uninstall clean help fuzzers fuzz fuzz-structured long-hauls FORCE
-.PHONY: bench-tokenizers check-published arm64 test-live wasm dist
+.PHONY: bench-tokenizers check-published arm64 test-live wasm dist static test-static
 .DELETE_ON_ERROR:

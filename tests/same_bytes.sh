@@ -60,7 +60,7 @@ builds_elsewhere() {
     return $status
 }
 
-# Of objects that were taken nothing would be seen.
+# Of objects that were taken nothing would be seen; few, so that the others are what they were.
 compiles_enough() {
     all=$(find "$build/cmd" "$build/lib" -name '*.o' | wc -l)
     echo "compiled $compiled of $all"

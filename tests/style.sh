@@ -15,7 +15,7 @@ COLUMNS_OF_A_LINE=100
 MIB_OF_A_CHECKOUT=26
 CLANG_FORMAT=14 # versions differ in details; .clang-format is written for this one
 
-c_files=$(find cmd lib models tests -name node_modules -prune -o -name '*.[ch]' -print | sort)
+c_files=$(find cmd data lib models tests -name node_modules -prune -o -name '*.[ch]' -print | sort)
 text_files="$c_files
 $(find lib -type f ! -name '*.[ch]' | sort)
 $(find . -maxdepth 1 -type f \( -name '*.sh' -o -name '*.md' -o -name Makefile \) | sort)

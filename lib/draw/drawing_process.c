@@ -1,7 +1,6 @@
 #include "draw/drawing_process.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -27,13 +26,14 @@ static void answer_no_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* No file of ours stays open there, no word of a library's is seen, no core is left. */
+/* No file of ours stays open there, no word of a library's is seen, no core is left. What they say
+ * goes into a pipe without a reader: there may be no /dev/null. */
 static bool settle_in(int orders)
 {
     const struct rlimit no_core = {0, 0};
-    int silence = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (silence < 0 || dup2(orders, STDIN_FILENO) < 0 || dup2(silence, STDOUT_FILENO) < 0 ||
-        dup2(silence, STDERR_FILENO) < 0)
+    int silence[2];
+    if (pipe(silence) || dup2(orders, STDIN_FILENO) < 0 || dup2(silence[1], STDOUT_FILENO) < 0 ||
+        dup2(silence[1], STDERR_FILENO) < 0)
         return false;
     platform_close_from(STDERR_FILENO + 1);
     setrlimit(RLIMIT_CORE, &no_core);

@@ -1,0 +1,95 @@
+#!/bin/sh
+# Compile archives of the libraries that no package has: of their packages' sources in Debian or
+# Ubuntu, which apt-get fetches. Nothing is installed, and nobody has to be root.
+#
+#     sh data/packages/archives.sh build/archives
+#     CC='clang --target=wasm32-wasi' CFLAGS=-O3 AR=llvm-ar sh data/packages/archives.sh FOLDER
+#
+# The folder, which must not be there yet, gets include and lib; it is there when it is whole. The
+# status is 69 where something is wanting.
+set -eu
+target=$1
+
+do_without() { # WHY
+    printf 'libraries are not compiled: %s\n' "$1" >&2
+    exit 69 # EX_UNAVAILABLE, which no compiler says
+}
+
+# apt-get with lists and a state of its own: this system's stay as they are.
+apt() {
+    apt-get -q -o APT::Sandbox::User= -o Dir::State="$fetched/state" \
+        -o Dir::State::status="$fetched/status" -o Dir::Cache="$fetched/cache" \
+        -o Dir::Etc::SourceList="$fetched/sources.list" -o Dir::Etc::SourceParts=/dev/null "$@"
+}
+
+release() {
+    # shellcheck source=/dev/null
+    . /etc/os-release
+    case $ID in
+    debian) printf 'deb-src http://deb.debian.org/debian %s main\n' "$VERSION_CODENAME" ;;
+    ubuntu) printf 'deb-src http://archive.ubuntu.com/ubuntu %s main universe\n' \
+        "$VERSION_CODENAME" ;;
+    *) return 1 ;;
+    esac
+}
+
+fetch() {
+    mkdir -p "$fetched/state/lists/partial" "$fetched/cache/archives/partial"
+    : >"$fetched/status"
+    release >"$fetched/sources.list" && apt update &&
+        (cd "$fetched" && apt source cjson utf8proc libonig)
+}
+
+# Oniguruma's headers ask for what its configure would find.
+configure_onig() {
+    cat >"$1/config.h" <<'END'
+#define HAVE_ALLOCA_H 1
+#define HAVE_INTTYPES_H 1
+#define HAVE_STDINT_H 1
+#define SIZEOF_INT __SIZEOF_INT__
+#define SIZEOF_LONG __SIZEOF_LONG__
+#define SIZEOF_LONG_LONG __SIZEOF_LONG_LONG__
+#define SIZEOF_VOIDP __SIZEOF_POINTER__
+#define VERSION "6.9.8"
+END
+}
+
+library() { # NAME SOURCE...
+    name=$1
+    shift
+    mkdir -p "$sysroot/$name"
+    for source in "$@"; do
+        ${CC:-cc} ${CFLAGS--O3} -w -c "$source" -o "$sysroot/$name/$(basename "$source" .c).o" ||
+            return
+    done
+    ${AR:-ar} rcs "$sysroot/lib/lib$name.a" "$sysroot/$name"/*.o && rm -r "${sysroot:?}/$name"
+}
+
+# Of Oniguruma the encoding and the syntax that lib/text/regex.c asks for.
+fill_sysroot() {
+    sysroot=$fetched/sysroot
+    mkdir -p "$sysroot/include/cjson" "$sysroot/lib"
+    onig=$(echo "$fetched"/libonig-*/src)
+    cp "$fetched"/cjson-*/cJSON.h "$sysroot/include/cjson"
+    cp "$fetched"/utf8proc-*/utf8proc.h "$onig/oniguruma.h" "$sysroot/include"
+    configure_onig "$onig"
+    library cjson "$fetched"/cjson-*/cJSON.c &&
+        library utf8proc "$fetched"/utf8proc-*/utf8proc.c &&
+        (cd "$onig" && library onig regcomp.c regenc.c regerror.c regexec.c regext.c \
+            regparse.c regsyntax.c regtrav.c regversion.c st.c ascii.c utf8.c unicode.c \
+            unicode_fold1_key.c unicode_fold2_key.c unicode_fold3_key.c unicode_unfold_key.c)
+}
+
+for tool in apt-get dpkg-source; do
+    command -v $tool >/dev/null ||
+        do_without "they come from Debian by $tool (apt-get install dpkg-dev), which is not here"
+done
+rm -rf "$target.part"
+mkdir -p "$target.part"
+fetched=$(cd "$target.part" && pwd)
+if ! { fetch && fill_sysroot; } >"$fetched/log" 2>&1; then
+    tail -n 3 "$fetched/log" >&2
+    do_without 'they cannot be fetched or compiled'
+fi
+mv "$fetched/sysroot" "$target"
+rm -rf "$fetched"
