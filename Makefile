@@ -1,12 +1,13 @@
 # `make` builds build/attn-cli and the library, build/libattn.a, on Linux libattn.so, too;
 # `make help` names the rest.
 #
-# To set from outside: CC, CFLAGS (replaces the default whole), CPPFLAGS, LDFLAGS, PREFIX, DESTDIR,
-# BUILD (the folder that everything built goes to), V=1 (show commands), DEPS=0 (install nothing),
-# WERROR= (let a compiler that knows new warnings go on).
+# To set from outside: CC, CFLAGS (replaces the default whole), CPPFLAGS, LDFLAGS, PREFIX, LIBDIR
+# (lib, below PREFIX), DESTDIR, BUILD (the folder that everything built goes to), V=1 (show
+# commands), DEPS=0 (install nothing), WERROR= (let a compiler that knows new warnings go on).
 
 BUILD  = build
 PREFIX = /usr/local
+LIBDIR = lib
 
 # Never -ffast-math: -inf is data here, and sums keep their order.
 CFLAGS ?= -O3 -g -fopenmp-simd -fno-math-errno -fno-trapping-math
@@ -367,6 +368,9 @@ test-static: $(BUILD)/attn-cli ## the static program where there is nothing else
 	+@[ ! -d $(BUILD)/archives ] || $(MAKE) --no-print-directory static
 	@sh tests/static.sh $(BUILD)
 
+test-deb: ## what make deb has built, in a bare Debian made for it; by root, with debootstrap
+	@sh tests/deb.sh $(BUILD)
+
 VALGRIND_EVERY = 1
 valgrind: $(TEST_PROGRAMS) ## unit tests and a few command lines under valgrind
 	@sh tests/valgrind.sh $(BUILD) $(VALGRIND_EVERY)
@@ -417,20 +421,20 @@ MAN3 = $(ROOT)/share/man/man3
 BASH = $(ROOT)/share/bash-completion/completions
 ZSH  = $(ROOT)/share/zsh/site-functions
 FISH = $(ROOT)/share/fish/vendor_completions.d
-PKGS = $(ROOT)/lib/pkgconfig
+PKGS = $(ROOT)/$(LIBDIR)/pkgconfig
 LIBRARIES = $(if $(GENERATES),-lxsmmgen) -lutf8proc -lcjson -lonig -lpthread -ldl -lm
 COMMANDS = $(shell sed -n 's/^    {"\([a-z]*\)", FOR_.*/\1/p' cmd/command.c)
 # Where no loader looks, programs are told.
-FOUND = $(if $(filter-out /usr /usr/local,$(PREFIX)),-Wl$(comma)-rpath$(comma)$${prefix}/lib)
+FOUND = $(if $(filter-out /usr /usr/local,$(PREFIX)),-Wl$(comma)-rpath$(comma)$${prefix}/$(LIBDIR))
 comma = ,
 
 install: all ## install to PREFIX (/usr/local), under DESTDIR
 	install -d '$(ROOT)/bin' '$(ROOT)/include' '$(DOCS)' '$(MANS)' '$(MAN3)' '$(BASH)' \
 		'$(ZSH)' '$(FISH)' '$(PKGS)'
 	install -m 755 $(BUILD)/attn-cli '$(ROOT)/bin'
-	install -m 644 $(BUILD)/libattn.a '$(ROOT)/lib'
-	$(if $(SHARED),install -m 644 $(BUILD)/$(SONAME) '$(ROOT)/lib' && \
-		ln -sf $(SONAME) '$(ROOT)/lib/libattn.so')
+	install -m 644 $(BUILD)/libattn.a '$(ROOT)/$(LIBDIR)'
+	$(if $(SHARED),install -m 644 $(BUILD)/$(SONAME) '$(ROOT)/$(LIBDIR)' && \
+		ln -sf $(SONAME) '$(ROOT)/$(LIBDIR)/libattn.so')
 	install -m 644 lib/attn.h '$(ROOT)/include'
 	install -m 644 LICENSE THIRD-PARTY.md '$(DOCS)'
 	install -m 644 data/libattn.3 '$(MAN3)'
@@ -444,7 +448,7 @@ install: all ## install to PREFIX (/usr/local), under DESTDIR
 		'Version: $(VERSION)' \
 		'Description: GPT-style decoder that shows what every attention head looks at' \
 		'Cflags: -I$${prefix}/include' \
-		'Libs: -L$${prefix}/lib $(if $(SHARED),$(FOUND) -lattn,-lattn $(strip \
+		'Libs: -L$${prefix}/$(LIBDIR) $(if $(SHARED),$(FOUND) -lattn,-lattn $(strip \
 			$(LIBRARIES)))' \
 		'Libs.private: $(strip $(LIBRARIES))' \
 		>'$(PKGS)/attn.pc'
@@ -452,7 +456,8 @@ install: all ## install to PREFIX (/usr/local), under DESTDIR
 
 uninstall: ## remove what install put there
 	rm -f '$(ROOT)/bin/attn-cli' '$(ROOT)/include/attn.h'
-	rm -f '$(ROOT)/lib/libattn.a' '$(ROOT)/lib/libattn.so' '$(ROOT)/lib/$(SONAME)'
+	rm -f '$(ROOT)/$(LIBDIR)/libattn.a' '$(ROOT)/$(LIBDIR)/libattn.so' \
+		'$(ROOT)/$(LIBDIR)/$(SONAME)'
 	rm -f '$(MAN3)/libattn.3' '$(MANS)/attn-cli.1' $(COMMANDS:%='$(MANS)/attn-cli-%.1')
 	rm -f '$(BASH)/attn-cli' '$(ZSH)/_attn-cli' '$(FISH)/attn-cli.fish'
 	rm -f '$(PKGS)/attn.pc'
@@ -463,6 +468,9 @@ dist: ## the sources as BUILD/attn-cli-VERSION.tar.gz
 	@mkdir -p $(BUILD)
 	@sh data/packages/dist.sh $(BUILD)/attn-cli-$(VERSION).tar.gz
 
+deb: dist ## Debian's packages in BUILD/deb, with debhelper
+	@sh data/packages/deb.sh $(BUILD) $(VERSION)
+
 clean: ## remove everything built
 	rm -rf $(BUILD)
 
@@ -472,5 +480,5 @@ help: ## show this
 .PHONY: all run test test-all test-hostile test-bare test-faults test-cluster test-page asan tsan
 .PHONY: coverage valgrind format format-check models endure bench-peers pictures tiny install
 .PHONY: test-things uninstall clean help fuzzers fuzz fuzz-structured long-hauls FORCE
-.PHONY: bench-tokenizers check-published arm64 test-live wasm dist static test-static
+.PHONY: bench-tokenizers check-published arm64 test-live wasm dist static test-static deb test-deb
 .DELETE_ON_ERROR:

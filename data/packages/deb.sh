@@ -1,0 +1,37 @@
+#!/bin/sh
+# Debian's packages of what `make dist` has packed: attn-cli, libattn0.1 and libattn-dev.
+#
+#     sh data/packages/deb.sh BUILD VERSION        BUILD/deb gets them
+set -eu
+cd "$(dirname "$0")/../.."
+build=$1
+version=$2
+changelog=data/packages/debian/changelog
+
+for tool in dpkg-buildpackage dh; do
+    command -v $tool >/dev/null || {
+        printf 'no packages: %s is not here: apt-get install dpkg-dev debhelper\n' "$tool" >&2
+        exit 1
+    }
+done
+said=$(sed -n '1s/.*(\(.*\)-[0-9]*).*/\1/p' $changelog)
+[ "$said" = "$version" ] || {
+    printf '%s: expected version %s, found %s\n' $changelog "$version" "$said" >&2
+    exit 1
+}
+rm -rf "$build/deb"
+mkdir -p "$build/deb"
+cp "$build/attn-cli-$version.tar.gz" "$build/deb/attn-cli_$version.orig.tar.gz"
+cd "$build/deb"
+tar xzf "attn-cli_$version.orig.tar.gz"
+cd "attn-cli-$version"
+cp -R data/packages/debian .
+# What a make that calls this was told is not for that of the packages.
+env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u CFLAGS -u BUILD -u CC \
+    dpkg-buildpackage --no-sign --jobs-try=auto >../build.log 2>&1 || {
+    tail -n 30 ../build.log >&2
+    exit 1
+}
+cd ..
+rm -rf "attn-cli-$version"
+ls -- *.deb

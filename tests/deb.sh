@@ -1,0 +1,132 @@
+#!/bin/sh
+# What `make deb` has built: lintian finds nothing wrong, and in a bare Debian the packages are
+# installed, used from a shell and from C, and removed again.
+#
+#     sudo sh tests/deb.sh [BUILD]
+#     sudo BASE=DIR sh tests/deb.sh build      the bare system, as tests/chroot.sh keeps it
+#
+# Needs debootstrap, and takes three minutes without BASE; packages that these depend on come from
+# where this machine gets its own.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
+build=${1:-build}
+packages=$build/deb
+base=${BASE:-$scratch/base}
+root=$scratch/root
+
+do_without() { # WHY
+    leave_out "packages: $1"
+    closing
+    exit
+}
+
+finish() {
+    rm -rf --one-file-system "$scratch"
+}
+
+inside() { # COMMAND...
+    unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" chroot "$root" \
+        env -i PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin LC_ALL=C \
+        DEBIAN_FRONTEND=noninteractive "$@" </dev/null
+}
+
+# No bug of Debian's asks for a first package; all else would be said.
+lintian_is_silent() {
+    lintian --allow-root --fail-on error,warning \
+        --suppress-tags initial-upload-closes-no-bugs "$packages"/*.changes
+}
+
+make_machine() {
+    [ -e "$base/etc/apt/sources.list" ] || BASE=$base USERS='' sh tests/chroot.sh || return
+    cp -a "$base" "$root" && mkdir "$root/packages" &&
+        cp "$packages"/attn-cli_*.deb "$packages"/lib*.deb "$root/packages" &&
+        rm -f "$root"/packages/*dbgsym* && inside apt-get -q update
+}
+
+# All but what apt and dpkg keep for themselves.
+listing() {
+    (cd "$root" && find . \( -path ./proc -o -path ./tmp -o -path ./var/cache -o -path ./var/lib \
+        -o -path ./var/log \) -prune -o -print) | sort
+}
+
+installs() { # NAME...: packages of ours, with what they depend on
+    for name in "$@"; do
+        set -- "$@" "/packages/$(basename "$root/packages/$name"_*.deb)"
+        shift
+    done
+    inside apt-get -q -y --no-install-recommends install "$@"
+}
+
+installs_program() {
+    listing >"$scratch/before" && installs attn-cli
+}
+
+# The program's own build is another compiler's options.
+same_numbers() {
+    inside attn-cli run 'Life is short' --show all --layer all --format safetensors \
+        >"$scratch/found" && "$build/attn-cli" run 'Life is short' --show all --layer all \
+        --format safetensors >"$scratch/expected" && cmp "$scratch/expected" "$scratch/found"
+}
+
+is_documented() {
+    for file in man/man1/attn-cli.1.gz man/man1/attn-cli-run.1.gz zsh/vendor-completions/_attn-cli \
+        bash-completion/completions/attn-cli fish/vendor_completions.d/attn-cli.fish \
+        doc/attn-cli/copyright; do
+        [ -e "$root/usr/share/$file" ] || { echo "no $file" && return 1; }
+    done
+}
+
+# The program at the head of attn.h.
+writes_program() {
+    { printf '#include <stdio.h>\n#include <attn.h>\n' &&
+        sed -n '/^ \*\//q; s/^ \*     //p' lib/attn.h |
+        awk '/^struct attn_error error/ { print "int main(void)\n{" } { print }
+            END { print "return error.status;\n}" }'; } >"$root/program.c"
+}
+
+runs_program() { # WHAT-IT-IS-LINKED-WITH
+    # shellcheck disable=SC2086 # several words
+    inside cc -Wall -Werror /program.c -o /program $1 &&
+        inside /program | grep '^h.1.weights: 3 axes, first value 1$'
+}
+
+depends_on_its_library() {
+    inside ldd /program | grep '/libattn.so.0.1 ' &&
+        inside dpkg -S libattn.so.0.1 | grep '^libattn0.1:'
+}
+
+is_removed() {
+    inside apt-get -q -y purge attn-cli libattn-dev libattn0.1 &&
+        inside apt-get -q -y autoremove --purge && rm "$root/program" "$root/program.c" &&
+        listing | diff "$scratch/before" -
+}
+
+[ -n "$(ls "$packages"/*.deb 2>/dev/null)" ] || do_without 'there are none: make deb'
+if command -v lintian >/dev/null; then
+    check 'lintian finds nothing' lintian_is_silent
+else
+    leave_out 'lintian is not installed'
+fi
+[ "$(id -u)" = 0 ] || do_without 'only root can make a bare Debian'
+unshare --mount --pid --fork true 2>/dev/null || do_without 'no namespaces can be made here'
+command -v debootstrap >/dev/null || do_without 'debootstrap is not installed'
+
+check 'a bare Debian' make_machine
+check 'attn-cli is installed' installs_program
+check 'it gives the numbers of the usual build' same_numbers
+check 'manual, completions and licences are with it' is_documented
+check 'libattn-dev is installed' installs libattn0.1 libattn-dev
+writes_program
+check 'the example of attn.h runs with -lattn' runs_program -lattn
+check 'on the library of its package' depends_on_its_library
+check 'the packages that the archive needs' inside apt-get -q -y --no-install-recommends install \
+    libcjson-dev libonig-dev libutf8proc-dev libxsmm-dev pkg-config
+check 'the flags are found' inside pkg-config --exists attn
+check 'the example of attn.h runs with the archive' runs_program \
+    '-l:libattn.a -lxsmmgen -lutf8proc -lcjson -lonig -lm'
+inside apt-get -q -y purge libcjson-dev libonig-dev libutf8proc-dev libxsmm-dev pkg-config \
+    >"$scratch/purge" 2>&1
+check 'what was installed is removed' is_removed
+closing

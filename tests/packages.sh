@@ -1,0 +1,91 @@
+#!/bin/sh
+# What data/packages says agrees with what the rest says: versions, names, what is to be installed.
+# Whether a package can be built and used is for `make test-deb` and `make test-static`.
+#
+#     sh tests/packages.sh [BUILD]
+set -u
+cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
+build=${1:-build}
+here=data/packages
+version=$("$build/attn-cli" --version | sed -n '1s/.* //p')
+
+names_version() {
+    grep -q "^attn-cli ($version-[0-9]*) " $here/debian/changelog &&
+        grep -qx "  version = \"$version\";" $here/attn-cli.nix
+}
+
+symbols_are_those_of_the_library() {
+    node=$(sed -n 's/^\(ATTN_.*\) {$/\1/p' lib/attn.map)
+    sed -n 's/^ *\(attn_[a-z_]*\);$/\1/p' lib/attn.map | sed "s/\$/@$node/" >"$scratch/exported"
+    sed -n 's/^ \(attn_[a-z_]*@[^ ]*\) .*/\1/p' $here/debian/libattn0.1.symbols |
+        diff "$scratch/exported" - && [ -s "$scratch/exported" ] &&
+        grep -q "^libattn.so.${node#ATTN_} libattn${node#ATTN_} " $here/debian/*.symbols
+}
+
+# A table of its own has the names of packages: that of dependencies.sh.
+debian_needs_what_the_build_needs() {
+    CC=x86_64-linux-gnu-gcc
+    command -v $CC >/dev/null || CC=cc
+    CC=$CC sh ./dependencies.sh packages | tr ' ' '\n' | sort >"$scratch/needed"
+    sed -n '/^Build-Depends:/,/^[^ B]/s/^ \(lib[a-z0-9-]*\).*/\1/p' $here/debian/control |
+        if grep -q libxsmm "$scratch/needed"; then cat; else grep -v libxsmm; fi | sort |
+        diff "$scratch/needed" - && [ -s "$scratch/needed" ]
+}
+
+drawing_is_recommended() {
+    package=$(sed -n "s/^wanted='pango and cairo|[^|]*||\([^|]*\)|.*/\1/p" dependencies.sh)
+    [ -n "$package" ] && grep -qx "Recommends: $package" $here/debian/control &&
+        last_stage | grep -qw "$package"
+}
+
+last_stage() {
+    awk '/^FROM / { stage = "" } { stage = stage $0 "\n" } END { printf "%s", stage }' \
+        $here/Dockerfile
+}
+
+# Of Debian's program; what is linked from archives is asked for nowhere.
+image_has_what_the_program_loads() {
+    last_stage | tr ' ' '\n' | grep -x 'lib[a-z0-9.-]*' | grep -v pango | sort >"$scratch/image"
+    readelf -d "$build/attn-cli" | sed -n 's/.*NEEDED.*\[\(lib.*\)\]/\1/p' |
+        grep -v '^lib[cm]\.so' | while read -r name; do
+        dpkg -S "*/$name" | sed -n '1s/:.*//p'
+    done | sort -u | diff "$scratch/image" - && [ -s "$scratch/image" ]
+}
+
+# Those that RUN names are there, in this order.
+image_is_built_as_usual() {
+    grep -qx 'RUN sh dependencies.sh install && make && make install DESTDIR=/installed' \
+        $here/Dockerfile && [ -e dependencies.sh ] && grep -q '^install: ' Makefile &&
+        grep -qx 'COPY --from=build /installed /' $here/Dockerfile
+}
+
+# With the few programs that come before it is looked for.
+says_what_deb_needs() {
+    mkdir "$scratch/bin" && for tool in sh dirname; do
+        ln -s "$(command -v $tool)" "$scratch/bin" || return
+    done
+    ! PATH=$scratch/bin sh $here/deb.sh "$build" "$version" 2>"$scratch/said" &&
+        grep 'apt-get install dpkg-dev debhelper' "$scratch/said"
+}
+
+check 'versions are those of the program' names_version
+check 'symbols are those of the library' symbols_are_those_of_the_library
+check 'packages of Debian need what dependencies.sh says' debian_needs_what_the_build_needs
+check 'what draws PNG and PDF is with them' drawing_is_recommended
+check 'the image is built as anything is' image_is_built_as_usual
+if ! command -v dpkg >/dev/null || ! command -v readelf >/dev/null ||
+    nm "$build/libattn.a" 2>/dev/null | grep -q '__asan\|__gcov'; then
+    leave_out 'what the image loads: not the usual build on Debian'
+else
+    check 'the image has what the program loads' image_has_what_the_program_loads
+fi
+check 'make deb says what it needs' says_what_deb_needs
+if command -v nix-instantiate >/dev/null; then
+    check 'the expression is one of Nix' env HOME="$scratch" NIX_STORE_DIR="$scratch/store" \
+        NIX_STATE_DIR="$scratch/state" nix-instantiate --parse $here/attn-cli.nix
+else
+    leave_out 'nix-instantiate is not installed'
+fi
+closing
