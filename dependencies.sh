@@ -51,6 +51,7 @@ numpy|python numpy||python3-numpy|python3-numpy|numpy
 pandas|python pandas||python3-pandas|python3-pandas|-
 PyTorch|python torch||python3-torch|python3-torch|pytorch
 R|program Rscript||r-base-core|R-core|r
+jsonlite|file /usr/lib*/R/*library/jsonlite||r-cran-jsonlite|R-jsonlite|-
 gnuplot|program gnuplot||gnuplot-nox|gnuplot|gnuplot
 pdflatex|program pdflatex||texlive-latex-base texlive-latex-recommended lmodern|texlive-latex|-
 TikZ|file /usr/share/tex*/texmf-dist/tex/latex/pgf/*/tikz.sty||texlive-pictures|texlive-pgf|-
