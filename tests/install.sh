@@ -162,6 +162,16 @@ leaves_nothing() {
         [ -z "$(find "$prefix" -mindepth 2 ! -type d)" ]
 }
 
+# Debian has libraries in a folder for each architecture.
+# shellcheck disable=SC2016 # as it stands there
+installs_elsewhere() {
+    make --no-print-directory install BUILD="$build" PREFIX="$home/other" LIBDIR=lib/some &&
+        [ -e "$home/other/lib/some/libattn.a" ] &&
+        grep -F 'Libs: -L${prefix}/lib/some ' "$home/other/lib/some/pkgconfig/attn.pc" &&
+        make --no-print-directory uninstall BUILD="$build" PREFIX="$home/other" LIBDIR=lib/some &&
+        [ -z "$(find "$home/other" -mindepth 2 ! -type d)" ]
+}
+
 # What is said after installing to a home: nothing where all is found.
 said_with() { # PATH PKG_CONFIG_PATH
     env -i HOME="$home" PATH="$1" PKG_CONFIG_PATH="$2" sh data/after_install.sh "$prefix"
@@ -209,6 +219,7 @@ if [ -e "$prefix/lib/libattn.so" ]; then
 else
     leave_out 'the shared library is not built: for another system, or with instruments'
 fi
+check 'libraries go to another folder' installs_elsewhere
 check 'what a shell does not find is said' says_what_is_not_found
 check 'make uninstall leaves nothing' leaves_nothing
 
