@@ -422,6 +422,7 @@ BASH = $(ROOT)/share/bash-completion/completions
 ZSH  = $(ROOT)/share/zsh/site-functions
 FISH = $(ROOT)/share/fish/vendor_completions.d
 PKGS = $(ROOT)/$(LIBDIR)/pkgconfig
+DATA = $(ROOT)/share/attn-cli
 LIBRARIES = $(if $(GENERATES),-lxsmmgen) -lutf8proc -lcjson -lonig -lpthread -ldl -lm
 COMMANDS = $(shell sed -n 's/^    {"\([a-z]*\)", FOR_.*/\1/p' cmd/command.c)
 # Where no loader looks, programs are told.
@@ -430,13 +431,14 @@ comma = ,
 
 install: all ## install to PREFIX (/usr/local), under DESTDIR
 	install -d '$(ROOT)/bin' '$(ROOT)/include' '$(DOCS)' '$(MANS)' '$(MAN3)' '$(BASH)' \
-		'$(ZSH)' '$(FISH)' '$(PKGS)'
+		'$(ZSH)' '$(FISH)' '$(PKGS)' '$(DATA)/schemas'
 	install -m 755 $(BUILD)/attn-cli '$(ROOT)/bin'
 	install -m 644 $(BUILD)/libattn.a '$(ROOT)/$(LIBDIR)'
 	$(if $(SHARED),install -m 644 $(BUILD)/$(SONAME) '$(ROOT)/$(LIBDIR)' && \
 		ln -sf $(SONAME) '$(ROOT)/$(LIBDIR)/libattn.so')
 	install -m 644 lib/attn.h '$(ROOT)/include'
 	install -m 644 LICENSE THIRD-PARTY.md '$(DOCS)'
+	install -m 644 data/schemas/*.json '$(DATA)/schemas'
 	install -m 644 data/libattn.3 '$(MAN3)'
 	$(BUILD)/attn-cli help --man >'$(MANS)/attn-cli.1'
 	for command in $(COMMANDS); do \
@@ -461,7 +463,7 @@ uninstall: ## remove what install put there
 	rm -f '$(MAN3)/libattn.3' '$(MANS)/attn-cli.1' $(COMMANDS:%='$(MANS)/attn-cli-%.1')
 	rm -f '$(BASH)/attn-cli' '$(ZSH)/_attn-cli' '$(FISH)/attn-cli.fish'
 	rm -f '$(PKGS)/attn.pc'
-	rm -rf '$(DOCS)'
+	rm -rf '$(DOCS)' '$(DATA)'
 
 # Of GNU tar, TAR, as git has them or an archive had them.
 dist: ## the sources as BUILD/attn-cli-VERSION.tar.gz

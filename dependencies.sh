@@ -48,6 +48,7 @@ zsh|program zsh||zsh|zsh|zsh
 fish|program fish||fish|fish|fish
 python3|program python3||python3|python3|python
 numpy|python numpy||python3-numpy|python3-numpy|numpy
+jsonschema|python jsonschema||python3-jsonschema|python3-jsonschema|-
 pandas|python pandas||python3-pandas|python3-pandas|-
 PyTorch|python torch||python3-torch|python3-torch|pytorch
 R|program Rscript||r-base-core|R-core|r

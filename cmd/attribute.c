@@ -60,7 +60,6 @@ static int put_members(struct finding *finding, const struct answer *answer, str
     json_put_integer(&json, "position", (long long)finding->position);
     json_put_float(&json, "logit", (float)attribution->logit);
     json_put_float(&json, "remainder", (float)(attribution->logit - attribution->sum));
-    buf_text(&members, ", ");
     finding->members = buf_keep(&members, arena, err);
     return finding->members ? 0 : -1;
 }
@@ -86,7 +85,8 @@ static int find(struct finding *findings, const struct question *question, const
 }
 
 const struct instrument attribute_instrument = {
-    FOR_ATTRIBUTE, ask, check, find, instrument_report, instrument_write_line};
+    FOR_ATTRIBUTE,     JSON_FORMAT("attribute"), ask, check, find,
+    instrument_report, instrument_write_line};
 
 /* --- the command ------------------------------------------------------------------------------ */
 
@@ -151,7 +151,8 @@ static int write_text(void *context, size_t *done, struct err *err)
     if (find(&finding, &job->question, &look, &job->text, err))
         return inputs_blame(&job->session.inputs, index, err);
     job->place.index = index;
-    job->place.first_members = finding.members;
+    job->place.document = attribute_instrument.document;
+    job->place.members = finding.members;
     if (output_open(&job->output, err) ||
         output_write_made(&job->output, &attribution->report, &job->place, err) ||
         write_bars(job, &attribution->report, err))

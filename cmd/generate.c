@@ -199,6 +199,7 @@ static void write_json(struct job *job, const struct choices *choices, const str
     struct stream *out = &job->output.stream;
     struct json_writer json = {.stream = out};
     json_put_open(&json, NULL, '{');
+    json_put_text(&json, "format", JSON_FORMAT("generate"));
     json_report_origin(&json, report);
     json_put_integer(&json, "\n prompt_tokens", job->text.prompt_count);
     json_put_text(&json, "\n end_of", ends[job->text.end]);

@@ -186,7 +186,6 @@ static int put_members(struct buf *members, const struct report *report, struct 
         json_put_close(&json, ']');
     }
     json_put_close(&json, '}');
-    buf_text(members, ", ");
     return buf_check(members, err);
 }
 
@@ -205,7 +204,8 @@ int head_reports_write(struct heads_job *job, struct err *err)
     place.count = job->models.hashes ? job->models.names.count : 1;
     place.model = job->models.hashes ? report.model : NULL;
     place.sentences = 1;
-    place.first_members = members.bytes;
+    place.document = JSON_FORMAT("heads");
+    place.members = members.bytes;
     failed = failed || output_open(output, err) || output_write_made(output, &report, &place, err);
     buf_release(&members);
     return failed ? -1 : 0;

@@ -270,6 +270,7 @@ static int write_json(struct stream *out, const struct facts *facts, struct err 
     };
     struct json_writer json = {.stream = out};
     json_put_open(&json, NULL, '{');
+    json_put_text(&json, "format", JSON_FORMAT("info"));
     put_name(&json, facts->model);
     json_put_text(&json, "model_type", config_kind_name(c));
     json_put_bool(&json, "causal", c->causal);

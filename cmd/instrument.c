@@ -31,12 +31,6 @@ int instrument_write_line(struct stream *out, const struct finding *finding,
                           const struct place *place, struct err *err)
 {
     struct place own = *place;
-    struct buf members = {0};
-    buf_format(&members, "%s%s", place->first_members ? place->first_members : "",
-               finding->members);
-    own.first_members = members.bytes;
-    int failed =
-        buf_check(&members, err) || format_find("jsonl")->write(out, &finding->report, &own, err);
-    buf_release(&members);
-    return failed ? -1 : 0;
+    own.members = finding->members;
+    return format_find("jsonl")->write(out, &finding->report, &own, err);
 }

@@ -10,6 +10,7 @@
 #ifndef ATTN_CMD_INSTRUMENT_H
 #define ATTN_CMD_INSTRUMENT_H
 
+#include "format/json_writer.h"
 #include "lens/selection.h"
 #include "measure/attribution.h"
 #include "measure/logit_lens.h"
@@ -47,7 +48,8 @@ struct finding {
 };
 
 struct instrument {
-    int command; /* FOR_… */
+    int command;          /* FOR_… */
+    const char *document; /* the JSON_FORMAT of what it writes */
 
     /* What the options ask, in memory of the arena; `format` is that of the results. */
     int (*ask)(struct question *question, const struct format *format, struct arena *arena,

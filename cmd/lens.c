@@ -105,7 +105,8 @@ static int write_line(struct stream *out, const struct finding *finding, const s
     return 0;
 }
 
-const struct instrument lens_instrument = {FOR_LENS, ask, check, find, report, write_line};
+const struct instrument lens_instrument = {FOR_LENS, JSON_FORMAT("lens"), ask, check, find,
+                                           report,   write_line};
 
 /* --- the command ------------------------------------------------------------------------------ */
 

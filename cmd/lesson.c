@@ -12,6 +12,7 @@
 #include "catalog.h"
 #include "write/text_line.h"
 #include "output.h"
+#include "format/json_writer.h"
 
 enum {
     WIDTH_BYTES = 24,
@@ -115,14 +116,44 @@ static int write_list(const struct tour *tour, struct err *err)
     return stream_commit(&out, err);
 }
 
-enum form { FORM_TEXT, FORM_HTML };
+/* What the steps say, without what their commands print. */
+static int write_json(const struct tour *tour, struct err *err)
+{
+    struct stream out;
+    struct json_writer json = {.stream = &out};
+    if (output_to(&out, tour->options->output.path, err))
+        return -1;
+    json_put_open(&json, NULL, '{');
+    json_put_text(&json, "format", JSON_FORMAT("lesson"));
+    json_put_open(&json, "steps", '[');
+    for (size_t i = tour->first; i < tour->end; i++) {
+        const struct lesson_row *row = &lesson_rows[i];
+        json_put_open(&json, "\n ", '{');
+        json_put_integer(&json, "step", (long long)i + 1);
+        json_put_text(&json, "title", row->title);
+        json_put_text(&json, "\n  before", row->before);
+        json_put_text(&json, "\n  command", row->command);
+        json_put_text(&json, "\n  look", row->look);
+        json_put_text(&json, "\n  question", row->question);
+        json_put_text(&json, "\n  answer", row->answer);
+        json_put_close(&json, '}');
+    }
+    json_put_close(&json, ']');
+    json_put_close(&json, '}');
+    stream_char(&out, '\n');
+    return stream_commit(&out, err);
+}
 
-/* For a terminal, or as a page, which alone takes a model and a text. */
+enum form { FORM_TEXT, FORM_JSON, FORM_HTML };
+
+/* For a terminal, for programs, or as a page, which alone takes a model and a text. */
 static int choose_form(enum form *form, const struct options *options, struct err *err)
 {
     static const struct row {
         const char *name, *ending;
-    } rows[] = {[FORM_TEXT] = {"text", ".txt"}, [FORM_HTML] = {"html", ".html"}};
+    } rows[] = {[FORM_TEXT] = {"text", ".txt"},
+                [FORM_JSON] = {"json", ".json"},
+                [FORM_HTML] = {"html", ".html"}};
     const struct format_table table = FORMAT_TABLE_OF_TEXT(rows, sizeof rows / sizeof *rows);
     const struct row *row = format_choose(&table, &options->output, err);
     if (!row)
@@ -132,7 +163,7 @@ static int choose_form(enum form *form, const struct options *options, struct er
         return options->learn.list
                    ? err_usage(err, "--list: expected it without a page, found --format html")
                    : 0;
-    if (!output_is_standard(options->output.path))
+    if (*form == FORM_TEXT && !output_is_standard(options->output.path))
         return err_usage(err, "--output: expected a page, as lesson.html, found '%s'",
                          options->output.path);
     if (options->model.name || options->input.sentences.count)
@@ -143,12 +174,12 @@ static int choose_form(enum form *form, const struct options *options, struct er
     return 0;
 }
 
-/* The step that is named, or all; the first where none is, of a list or a page all. */
+/* The step that is named, or all; where none is, the first of text, else all. */
 static int choose_steps(struct tour *tour, enum form form, struct err *err)
 {
     const struct texts *operands = &tour->options->input.operands;
     const char *name = operands->count                                  ? operands->items[0]
-                       : tour->options->learn.list || form == FORM_HTML ? "all"
+                       : tour->options->learn.list || form != FORM_TEXT ? "all"
                                                                         : "1";
     long long step = 0;
     if (operands->count > 1)
@@ -173,6 +204,8 @@ int lesson_command(const struct options *options, struct err *err)
         return -1;
     if (form == FORM_HTML)
         return lesson_page(options, tour.first, tour.end, err);
+    if (form == FORM_JSON)
+        return write_json(&tour, err);
     pager_begin();
     tour.columns = page_columns(&options->looks);
     int failed = options->learn.list ? write_list(&tour, err) : 0;

@@ -187,7 +187,6 @@ static int put_members(struct finding *finding, const struct answer *answer, str
     for (size_t i = 0; i < corrupt->count; i++)
         json_put_integer(&json, NULL, corrupt->ids[i]);
     json_put_close(&json, ']');
-    buf_text(&members, ", ");
     finding->members = buf_keep(&members, arena, err);
     return finding->members ? 0 : -1;
 }
@@ -222,7 +221,7 @@ static int find(struct finding *findings, const struct question *question, const
 }
 
 const struct instrument patch_instrument = {
-    FOR_PATCH, ask, check, find, instrument_report, instrument_write_line};
+    FOR_PATCH, JSON_FORMAT("patch"), ask, check, find, instrument_report, instrument_write_line};
 
 /* --- the command ------------------------------------------------------------------------------ */
 
@@ -320,7 +319,8 @@ static int show_corrupt(struct job *job, struct err *err)
 
 static int write_all(struct job *job, struct err *err)
 {
-    job->place.first_members = job->finding.members;
+    job->place.document = patch_instrument.document;
+    job->place.members = job->finding.members;
     if (show_corrupt(job, err) || output_open(&job->output, err) ||
         output_write_made(&job->output, &job->finding.report, &job->place, err) ||
         output_commit(&job->output, err))

@@ -242,4 +242,5 @@ static int write_line(struct stream *out, const struct finding *finding, const s
     return 0;
 }
 
-const struct instrument score_instrument = {FOR_SCORE, ask, check, find, report, write_line};
+const struct instrument score_instrument = {
+    FOR_SCORE, JSON_FORMAT("score"), ask, check, find, report, write_line};

@@ -84,6 +84,7 @@ static void begin_text(struct printer *printer)
     if (job->mode == MODE_JSON) {
         printer->json = (struct json_writer){.stream = out};
         json_put_open(&printer->json, NULL, '{');
+        json_put_text(&printer->json, "format", JSON_FORMAT("tokenize"));
         json_put_text(&printer->json, "model", job->folder.path);
         json_put_bytes(&printer->json, "sentence", input->text, input->size);
         json_put_open(&printer->json, "tokens", '[');

@@ -259,6 +259,7 @@ static int write_alone(const struct tokenizer_info *info, struct stream *out, si
     struct json_writer json = {.stream = out};
     if (is_json) {
         json_put_open(&json, NULL, '{');
+        json_put_text(&json, "format", JSON_FORMAT("tokenizer"));
         json_put_text(&json, "model", NULL);
         json_put_text(&json, "folder", path);
         json_put_integer(&json, "vocab_size", size);

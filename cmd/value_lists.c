@@ -171,6 +171,8 @@ struct word {
     ROWS(list, title, NULL, list##_words, sizeof list##_words / sizeof *list##_words, about)
 
 WORDS(page_formats, NULL, {"text", "a page to read"}, {"json", "for programs"})
+WORDS(lesson_formats, NULL, {"text", "a page to read"},
+      {"json", "what the steps say, for programs"}, {"html", "a page for browsers"})
 WORDS(bench_formats, NULL, {"text", "a page to read"}, {"json", "for programs"},
       {"svg", "a picture, of --attention"}, {"png", "the same in pixels"}, {"pdf", "the same"})
 WORDS(mask_methods, NULL, {"before", "the future at -inf, then the softmax"},
@@ -207,6 +209,10 @@ WORDS(variables, "Environment", {"ATTN_MODEL", "the model, where --model names n
       {"COLUMNS", "the width of a text page on a terminal"},
       {"NO_COLOR", "no colours, whatever the terminal has"},
       {"LIBXSMM_TARGET", "an older instruction set for the kernels: generic, snb, hsw, skx"})
+WORDS(files, "Files",
+      {"share/attn-cli/schemas",
+       "below where it is installed: JSON schemas; that of a document whose format is "
+       "attn-cli/NAME/1 is NAME.json"})
 WORDS(shells, NULL, {"bash", NULL}, {"zsh", NULL}, {"fish", NULL})
 
 static bool steps_at(struct value *value, size_t index)
@@ -342,7 +348,8 @@ const struct value_use value_uses[] = {
     {"format", FOR_BATCH, &list_reduction_formats, NULL, true},
     {"format", FOR_EXPLAIN, &list_explain_formats, NULL, false},
     {"format", FOR_COMPARE, &list_compare_formats, NULL, false},
-    {"format", FOR_TOKENIZE | FOR_INFO, &list_page_formats, NULL, false},
+    {"format", FOR_TOKENIZE | FOR_INFO | FOR_HELP, &list_page_formats, NULL, false},
+    {"format", FOR_LESSON, &list_lesson_formats, NULL, false},
     {"format", FOR_HEADS, &list_measured_formats, NULL, false},
     {"format", FOR_BENCH, &list_bench_formats, NULL, false},
     {"palette", FOR_ALL, &list_palettes, NULL, false},
@@ -363,6 +370,7 @@ const struct value_use value_uses[] = {
     {"like", FOR_ALL, &list_models, NULL, false},
     {NULL, FOR_INFO | FOR_BENCH, &list_models, NULL, false},
     {NULL, FOR_HELP, &list_variables, NULL, true},
+    {NULL, FOR_HELP, &list_files, NULL, true},
     {NULL, FOR_HELP, &list_statuses, NULL, true},
     {NULL, FOR_HELP, &list_commands, NULL, false},
     {"precision", FOR_ALL, &list_precisions, NULL, false},

@@ -192,6 +192,7 @@ says_what_is_not_found() {
 check 'make install' make --no-print-directory install BUILD="$build" PREFIX="$prefix"
 check 'the installed program runs' "$prefix/bin/attn-cli" run -q -m life -s 'Life is short'
 check 'the manual has a page for every command' every_command_has_a_page
+check 'the schemas of JSON are there' diff -r data/schemas "$prefix/share/attn-cli/schemas"
 check 'the completion for bash is a script' \
     bash -n "$prefix/share/bash-completion/completions/attn-cli"
 if nm "$build/libattn.a" 2>/dev/null | grep -q "__asan\|__gcov"; then

@@ -217,4 +217,11 @@ else
     skip jq
 fi
 
+if python=$(python_with jsonschema); then
+    same 'JSON is what its schemas say' '' \
+        "$("$python" -W ignore "$ROOT/tests/schemas.py" "$attn" 2>&1)"
+else
+    skip "Python's jsonschema"
+fi
+
 closing

@@ -243,7 +243,8 @@ static int write_object(struct stream *out, const struct item_measured *item, st
     struct buf line = {0};
     buf_char(&line, '{');
     manifest_identity(&line, item->job);
-    buf_text(&line, ", ");
+    buf_format(&line, ", \"format\": \"%s\", ",
+               item->measured ? JSON_FORMAT("measures-item") : JSON_FORMAT("batch-failure"));
     if (!item->measured)
         manifest_error(&line, item->fault);
     int failed = buf_check(&line, err);

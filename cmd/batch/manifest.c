@@ -217,7 +217,7 @@ static int add_lines(struct manifest *manifest, const struct items *items,
                      const struct open_models *models, const struct job_shard *shard,
                      struct buf *value, struct err *err)
 {
-    buf_text(value, "\"" ATTN_VERSION "\"");
+    buf_text(value, "\"" ATTN_VERSION "\", \"format\": \"" JSON_FORMAT("batch") "\"");
     if (add_line(manifest, "version", value, err))
         return -1;
     add_command(value, items->defaults, items->path);

@@ -130,19 +130,20 @@ static void add_ids(struct buf *out, const char *name, const struct tokenized *t
     buf_char(out, ']');
 }
 
-/* {"id": "a", …members of the report, or "error": … */
+/* {"id": "a", "format": …, members of the report, or "error": … */
 static int write_line(struct store *store, const struct outcome *outcome, struct err *err)
 {
     struct buf line = {0};
     struct place place = *outcome->page;
     buf_text(&line, outcome->fault ? "{" : "");
     manifest_identity(&line, outcome->job);
-    buf_text(&line, ", ");
     if (outcome->fault) {
+        buf_text(&line, ", \"format\": \"" JSON_FORMAT("batch-failure") "\", ");
         manifest_error(&line, outcome->fault);
         buf_text(&line, "}\n");
     }
-    place.first_members = line.bytes;
+    place.item = line.bytes;
+    place.document = store->plan->instrument ? store->plan->instrument->document : NULL;
     int failed = buf_check(&line, err);
     if (!failed && outcome->fault)
         stream_bytes(&store->lines, line.bytes, line.size);

@@ -54,7 +54,7 @@ static const struct option_row process_rows[] = {
     STRING("output", 'o', "FILE", output.path, FOR_LESSON,
            "a page for browsers: lesson.html (default: text on standard output)"),
     STRING("format", 0, "FORMAT", output.format, FOR_LESSON,
-           "text or html (default: by the ending of -o, else text)"),
+           "text, json or html (default: by the ending of -o, else text)"),
     STRING("model", 'm', "DIR|NAME", model.name, FOR_LESSON,
            "html: the model that the page walks through at last (default: tiny)"),
     STRINGS("sentence", 's', "TEXT", input.sentences, FOR_LESSON, "html: the text of that walk"),

@@ -54,6 +54,7 @@ int bench_json_write(struct stream *out, const struct bench_report *report, stru
     (void)err;
     struct json_writer json = {.stream = out};
     json_put_open(&json, NULL, '{');
+    json_put_text(&json, "format", JSON_FORMAT("bench"));
     json_put_text(&json, "version", report->version);
     json_put_text(&json, "model", report->model);
     json_put_integer(&json, "parameters", report->parameters);
@@ -119,6 +120,7 @@ int growth_json_write(struct stream *out, const struct growth *growth, struct er
     struct json_writer json = {.stream = out};
     (void)err;
     json_put_open(&json, NULL, '{');
+    json_put_text(&json, "format", JSON_FORMAT("bench-attention"));
     json_put_text(&json, "model", growth->model);
     json_put_integer(&json, "n_layer", c->n_layer);
     json_put_integer(&json, "n_head", c->n_head);

@@ -6,14 +6,19 @@
  *
  *     struct json_writer json = {.stream = &out};
  *     json_put_open(&json, NULL, '{');
+ *     json_put_text(&json, "format", JSON_FORMAT("info"));
  *     json_put_text(&json, "model", "life");
- *     json_put_close(&json, '}');                  {"model": "life"}
+ *     json_put_close(&json, '}');         {"format": "attn-cli/info/1", "model": "life"}
  */
 #ifndef ATTN_FORMAT_JSON_WRITER_H
 #define ATTN_FORMAT_JSON_WRITER_H
 
 #include "base/buf.h"
 #include "base/stream.h"
+
+/* What a document says first: its kind, which data/schemas/NAME.json describes, and the version of
+ * that, which changes where a member is renamed or goes. */
+#define JSON_FORMAT(name) "attn-cli/" name "/1"
 
 struct json_writer {
     struct stream *stream; /* where it goes to, */

@@ -107,6 +107,7 @@ static int json_write(struct stream *out, const struct comparison *comparison, s
     struct json_writer json = {.stream = out};
     (void)err;
     json_put_open(&json, NULL, '{');
+    json_put_text(&json, "format", JSON_FORMAT("compare"));
     json_put_text(&json, "model", plan->viewer->model.name);
     json_put_integer(&json, "texts", plan->pair_count);
     json_put_integer(&json, "tokens", comparison->longest);

@@ -136,7 +136,7 @@ void lens_json_write(struct stream *out, const struct logit_lens *lens,
                      const struct place *place, bool lines)
 {
     struct json_writer json = {.stream = out, .one_line = lines};
-    text_origin_json_begin(&json, origin, sentence, place);
+    text_origin_json_begin(&json, JSON_FORMAT("lens"), origin, sentence, place);
     json_put_text(&json, "\n site", site_rows[lens->site].name);
     json_put_open(&json, "\n layers", '[');
     for (size_t layer = 0; layer < lens->layers.count; layer++) {

@@ -81,6 +81,7 @@ static int write_json(struct stream *out, const struct model_distance *distance,
     struct json_writer json = {.stream = out};
     (void)err;
     json_put_open(&json, NULL, '{');
+    json_put_text(&json, "format", JSON_FORMAT("compare-models"));
     json_put_open(&json, "models", '[');
     for (size_t i = 0; i < 2; i++)
         json_put_text(&json, NULL, plan->models[i]->model.name);

@@ -43,7 +43,7 @@ void score_json_write(struct stream *out, const struct score_view *view,
     struct json_writer json = {.stream = out, .one_line = lines};
     const struct tokenized *sentence = text->sentence;
     struct score_sum sum = score_sum_of(text->scored, 0, text->scored->count);
-    text_origin_json_begin(&json, &view->origin, sentence, place);
+    text_origin_json_begin(&json, JSON_FORMAT("score"), &view->origin, sentence, place);
     json_put_text(&json, "\n unit", score_unit(view));
     json_put_open(&json, "\n total", '{');
     put_sum(&json, view, &sum);
@@ -67,7 +67,7 @@ void score_sums_json_write(struct stream *out, const struct score_view *view,
                            const struct score_sums *sums, const struct place *place, bool lines)
 {
     struct json_writer json = {.stream = out, .one_line = lines};
-    text_origin_json_begin(&json, &view->origin, sums->sentence, place);
+    text_origin_json_begin(&json, JSON_FORMAT("score"), &view->origin, sums->sentence, place);
     json_put_text(&json, "\n unit", score_unit(view));
     json_put_open(&json, sums->differences ? "\n continuations" : "\n texts", '[');
     for (size_t i = 0; i < sums->count; i++) {

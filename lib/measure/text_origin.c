@@ -48,14 +48,15 @@ struct report text_origin_report(const struct text_origin *origin, const struct 
     return report;
 }
 
-void text_origin_json_begin(struct json_writer *json, const struct text_origin *origin,
-                            const struct tokenized *sentence, const struct place *place)
+void text_origin_json_begin(struct json_writer *json, const char *format,
+                            const struct text_origin *origin, const struct tokenized *sentence,
+                            const struct place *place)
 {
     struct report report = text_origin_report(origin, sentence);
     if (place->count > 1 && !json->one_line)
         stream_text(json->stream, place->index == 0 ? "[" : ",\n");
     json_put_open(json, NULL, '{');
-    stream_text(json->stream, place->first_members ? place->first_members : "");
+    json_report_begin(json, format, place);
     json_report_origin(json, &report);
     if (origin->hash)
         json_put_text(json, "\n weights_sha256", origin->hash);

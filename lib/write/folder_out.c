@@ -117,6 +117,7 @@ static int write_manifest(const char *path, const struct target_folder *folder,
     if (open_file(&out, path, folder, err))
         return -1;
     json_put_open(&json, NULL, '{');
+    json_put_text(&json, "format", JSON_FORMAT("files"));
     json_report_origin(&json, report);
     json_put_open(&json, "\n files", '[');
     put_entries(&json, format, report, place);

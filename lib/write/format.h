@@ -29,7 +29,9 @@ struct place {
     size_t columns;    /* text: the width of the page; 0: endless */
     size_t lines;      /* text: rows shown of a matrix before the middle is left out; 0: all */
     bool show_tokens;  /* text: the table of tokens comes first */
-    const char *first_members; /* json: put before all others, each with its comma; NULL: none */
+    const char *document;      /* json: the JSON_FORMAT of what it is; NULL: that of run … */
+    const char *item;          /* … members before that, of an item of a batch; NULL: none … */
+    const char *members;       /* … and after it */
     const struct style *style; /* pictures: how they look; NULL: as usual */
     const struct page_facts *page; /* html: what is told besides the tensors; NULL: nothing */
 };

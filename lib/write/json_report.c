@@ -105,6 +105,15 @@ static void put_means(struct json_writer *json, const struct report *report)
         json_put_integers(json, "\n encoder_layers", encoder_layers->items, encoder_layers->count);
 }
 
+void json_report_begin(struct json_writer *json, const char *format, const struct place *place)
+{
+    if (place->item)
+        json_put_raw(json, NULL, place->item);
+    json_put_text(json, "format", format);
+    if (place->members)
+        json_put_raw(json, NULL, place->members);
+}
+
 void json_report_origin(struct json_writer *json, const struct report *report)
 {
     static const char *const sentence[] = {"\n sentence", "\n tokens", "\n words"};
@@ -156,8 +165,7 @@ static void write_object(struct stream *out, const struct report *report, const 
 {
     struct json_writer json = {.stream = out, .one_line = one_line};
     json_put_open(&json, NULL, '{');
-    if (place->first_members)
-        stream_text(out, place->first_members);
+    json_report_begin(&json, place->document ? place->document : JSON_FORMAT("run"), place);
     json_report_origin(&json, report);
     json_put_open(&json, "\n tensors", '{');
     for (size_t i = 0; i < report->tensor_count; i++) {

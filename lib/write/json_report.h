@@ -14,6 +14,11 @@
 #include "format/json_writer.h"
 #include "lens/report.h"
 
+/* What a document begins with: the item of a batch that it is of, its JSON_FORMAT, and members of
+ * its own. */
+struct place;
+void json_report_begin(struct json_writer *json, const char *format, const struct place *place);
+
 /* Write the members, each but the first on a line of its own. */
 void json_report_origin(struct json_writer *json, const struct report *report);
 

@@ -271,9 +271,13 @@ void measured_json_measures(struct stream *out, const struct measured *measured)
     put_measures(&(struct json_writer){.stream = out, .one_line = true}, NULL, measured);
 }
 
-static void put_group(struct json_writer *json, const char *name, const struct measured *measured)
+/* `format` is that of a line by itself, NULL of one of many. */
+static void put_group(struct json_writer *json, const char *name, const char *format,
+                      const struct measured *measured)
 {
     json_put_open(json, name, '{');
+    if (format)
+        json_put_text(json, "format", format);
     json_put_text(json, "model", measured->model);
     if (measured->hash)
         json_put_text(json, "weights_sha256", measured->hash);
@@ -293,9 +297,10 @@ int measured_json_write(struct stream *out, const struct measured_list *list,
     (void)place, (void)err; /* what can fail here sticks to the stream */
     struct json_writer json = {.stream = out};
     json_put_open(&json, NULL, '{');
+    json_put_text(&json, "format", JSON_FORMAT("measures"));
     json_put_open(&json, "groups", '[');
     for (size_t i = 0; i < list->count; i++)
-        put_group(&json, "\n ", &list->items[i]);
+        put_group(&json, "\n ", NULL, &list->items[i]);
     json_put_close(&json, ']');
     json_put_close(&json, '}');
     stream_char(out, '\n');
@@ -307,7 +312,8 @@ int measured_jsonl_write(struct stream *out, const struct measured_list *list,
 {
     (void)place, (void)err;
     for (size_t i = 0; i < list->count; i++) {
-        put_group(&(struct json_writer){.stream = out, .one_line = true}, NULL, &list->items[i]);
+        put_group(&(struct json_writer){.stream = out, .one_line = true}, NULL,
+                  JSON_FORMAT("measures-line"), &list->items[i]);
         stream_char(out, '\n');
     }
     return 0;

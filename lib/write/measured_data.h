@@ -6,7 +6,7 @@
  *     measure,model,layer,head,query,key,count,value     tidy: a line a number; query and key are
  *     entropy,life,0,3,,,220000,1.2345                   empty where a measure has none
  *
- *     {"groups": [{"model": "tiny", "texts": 2, "measures": {
+ *     {"format": "attn-cli/measures/1", "groups": [{"model": "tiny", "texts": 2, "measures": {
  *      "entropy": {"basis": "…", "layers": [0, 1], "heads": [0, 1], "values": [[1.2, …], …]},
  *      "mean": {"basis": "…", "maps": [{"layer": 0, "head": 0, "values": [[1], [0.5, 0.5]]}]}}}]}
  *

@@ -25,7 +25,8 @@ static void expect_object(const struct bench_report *report, const char *expecte
 TEST(an_object_is_written_to_the_byte)
 {
     static const char expected[] =
-        "{\"version\": \"0.1.0\", \"model\": \"models/\\tgpt2\", \"parameters\": 124439808, "
+        "{\"format\": \"attn-cli/bench/1\", \"version\": \"0.1.0\", \"model\": \"models/\\tgpt2\", "
+        "\"parameters\": 124439808, "
         "\"processor\": \"AMD EPYC\", "
         "\"kernels\": \"avx512\", \"rounds\": 5, "
         "\"one_thread\": {\"threads\": 1, \"avx512\": 2.56e+11, \"avx2\": 1.28e+11, \"plain\": "
@@ -63,7 +64,8 @@ TEST(an_object_is_written_to_the_byte)
 TEST(what_was_measured_in_bf16_says_so)
 {
     static const char expected[] =
-        "{\"version\": \"0.1.0\", \"model\": \"models/\\tgpt2\", \"parameters\": 124439808, "
+        "{\"format\": \"attn-cli/bench/1\", \"version\": \"0.1.0\", \"model\": \"models/\\tgpt2\", "
+        "\"parameters\": 124439808, "
         "\"processor\": \"AMD EPYC\", "
         "\"kernels\": \"avx512\", \"rounds\": 5, "
         "\"one_thread\": {\"threads\": 1, \"avx512\": 2.56e+11, \"avx2\": 1.28e+11, \"plain\": "

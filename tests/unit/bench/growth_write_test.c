@@ -141,7 +141,8 @@ TEST(json_has_every_number)
 {
     struct growth growth = example(3);
     expect(growth_json_write, &growth,
-           "{\"model\": \"head\\t64\", \"n_layer\": 1, \"n_head\": 2, \"d_k\": 64, \"d_v\": 32, "
+           "{\"format\": \"attn-cli/bench-attention/1\", \"model\": \"head\\t64\", \"n_layer\": 1, "
+           "\"n_head\": 2, \"d_k\": 64, \"d_v\": 32, "
            "\"causal\": true,\n"
            " \"kernels\": \"avx2\", \"threads\": 1, \"rounds\": 5, \"tokens\": [256, 512, 1024], "
            "\"ways\": [\n"

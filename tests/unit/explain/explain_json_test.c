@@ -6,7 +6,7 @@ TEST(everything_is_in_the_object)
 {
     ck_assert_str_eq(
         fixture_explained(explain_json_write, &fixture_explanation, &fixture_page),
-        "{\"model\": \"o\\\"dd\",\n"
+        "{\"format\": \"attn-cli/explain/1\", \"model\": \"o\\\"dd\",\n"
         " \"sentence\": \"a_b|爱\\r\",\n"
         " \"tokens\": [{\"id\": 3, \"text\": \"a_b\", \"start\": 0, \"end\": 3}, {\"id\": 1, "
         "\"text\": \"|\", \"start\": 3, \"end\": 4}, {\"id\": 4, \"text\": \"爱\", \"start\": 4, "

@@ -14,7 +14,7 @@
 #include "base/heap.h"
 
 #define LIFE_ORIGIN                                                             \
-    "{\"model\": \"life\",\n"                                                   \
+    "{\"format\": \"attn-cli/files/1\", \"model\": \"life\",\n"                 \
     " \"sentence\": \"Life is Life\",\n"                                        \
     " \"tokens\": [{\"id\": 0, \"text\": \"Life\", \"start\": 0, \"end\": 4}, " \
     "{\"id\": 1, \"text\": \"is\", \"start\": 5, \"end\": 7}, "                 \

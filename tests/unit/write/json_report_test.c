@@ -10,21 +10,21 @@
     "{\"id\": 1, \"text\": \"is\", \"start\": 5, \"end\": 7}, "    \
     "{\"id\": 0, \"text\": \"Life\", \"start\": 8, \"end\": 12}]"
 
-#define PLAIN                                        \
-    "{\"model\": \"life\",\n"                        \
-    " \"sentence\": \"Life is Life\",\n"             \
-    " \"tokens\": " LIFE_TOKENS ",\n"                \
-    " \"tensors\": {\"h.0.weights\": [[[1, 0, 0],\n" \
-    " [0.25, 0.75, 0],\n"                            \
+#define PLAIN                                                 \
+    "{\"format\": \"attn-cli/run/1\", \"model\": \"life\",\n" \
+    " \"sentence\": \"Life is Life\",\n"                      \
+    " \"tokens\": " LIFE_TOKENS ",\n"                         \
+    " \"tensors\": {\"h.0.weights\": [[[1, 0, 0],\n"          \
+    " [0.25, 0.75, 0],\n"                                     \
     " [0.1, 0.2, 0.7]]]}}"
 
-#define SELECTED                                     \
-    "{\"model\": \"life\",\n"                        \
-    " \"sentence\": \"Life is Life\",\n"             \
-    " \"tokens\": " LIFE_TOKENS ",\n"                \
-    " \"heads\": [1],\n"                             \
-    " \"tensors\": {\"h.0.weights\": [[[1, 0, 0],\n" \
-    " [0.5, 0.5, 0],\n"                              \
+#define SELECTED                                              \
+    "{\"format\": \"attn-cli/run/1\", \"model\": \"life\",\n" \
+    " \"sentence\": \"Life is Life\",\n"                      \
+    " \"tokens\": " LIFE_TOKENS ",\n"                         \
+    " \"heads\": [1],\n"                                      \
+    " \"tensors\": {\"h.0.weights\": [[[1, 0, 0],\n"          \
+    " [0.5, 0.5, 0],\n"                                       \
     " [0.3, 0.3, 0.4]]]}}"
 
 TEST(a_sentence_is_one_object)
@@ -66,7 +66,7 @@ TEST(ids_have_no_sentence_and_no_place_in_it)
 {
     ck_assert_str_eq(
         fixture_written(json_report_write, &fixture_cross, &fixture_alone),
-        "{\"model\": \"models/cross\",\n"
+        "{\"format\": \"attn-cli/run/1\", \"model\": \"models/cross\",\n"
         " \"sentence\": null,\n"
         " \"tokens\": [{\"id\": 3, \"text\": \"3\"}, {\"id\": 11, \"text\": \"11\"}],\n"
         " \"source\": \"Life is Life\",\n"
@@ -82,7 +82,7 @@ TEST(texts_are_escaped)
 {
     const char *text = fixture_written(json_report_write, &fixture_odd, &fixture_alone);
     static const char *const parts[] = {
-        "{\"model\": \"o\\\"dd\",\n",
+        "{\"format\": \"attn-cli/run/1\", \"model\": \"o\\\"dd\",\n",
         " \"sentence\": \"the,\\\"\\n爱🍰theé\",\n",
         "{\"id\": 2, \"text\": \"\\\"\", \"start\": 4, \"end\": 5}",
         "{\"id\": 3, \"text\": \"\\n\", \"start\": 5, \"end\": 6}",
@@ -107,10 +107,11 @@ TEST(a_line_of_jsonl_is_a_sentence)
     static const struct report *const reports[] = {&fixture_plain, &fixture_selected};
     ck_assert_str_eq(
         fixture_several(jsonl_report_write, reports, 2),
-        "{\"model\": \"life\", \"sentence\": \"Life is Life\", \"tokens\": " LIFE_TOKENS
+        "{\"format\": \"attn-cli/run/1\", \"model\": \"life\", \"sentence\": \"Life is Life\", "
+        "\"tokens\": " LIFE_TOKENS
         ", \"tensors\": {\"h.0.weights\": [[[1, 0, 0], [0.25, 0.75, 0], [0.1, 0.2, 0.7]]]}}\n"
-        "{\"model\": \"life\", \"sentence\": \"Life is Life\", \"tokens\": " LIFE_TOKENS
-        ", \"heads\": [1], "
+        "{\"format\": \"attn-cli/run/1\", \"model\": \"life\", \"sentence\": \"Life is Life\", "
+        "\"tokens\": " LIFE_TOKENS ", \"heads\": [1], "
         "\"tensors\": {\"h.0.weights\": [[[1, 0, 0], [0.5, 0.5, 0], [0.3, 0.3, 0.4]]]}}\n");
 }
 
@@ -118,9 +119,10 @@ TEST(a_report_without_tensors_still_has_its_tokens)
 {
     struct report report = fixture_plain;
     report.tensor_count = 0;
-    ck_assert_str_eq(fixture_written(jsonl_report_write, &report, &fixture_alone),
-                     "{\"model\": \"life\", \"sentence\": \"Life is Life\", "
-                     "\"tokens\": " LIFE_TOKENS ", \"tensors\": {}}\n");
+    ck_assert_str_eq(
+        fixture_written(jsonl_report_write, &report, &fixture_alone),
+        "{\"format\": \"attn-cli/run/1\", \"model\": \"life\", \"sentence\": \"Life is Life\", "
+        "\"tokens\": " LIFE_TOKENS ", \"tensors\": {}}\n");
 }
 
 TEST(our_own_parser_reads_it)

@@ -66,7 +66,7 @@ TEST(json_has_null_where_nothing_was_counted)
     memory_stream_open(&out);
     ck_assert_int_eq(measured_json_write(&out, &list, NULL, NULL), 0);
     expect(0, &out,
-           "{\"groups\": [\n"
+           "{\"format\": \"attn-cli/measures/1\", \"groups\": [\n"
            " {\"model\": \"a \\\"b\\\"\", \"texts\": 2, \"settings\": {\"model\": \"a,b\"}, "
            "\"measures\": {\n"
            "  \"mean\": {\"basis\": \"mean over up to 2 texts\", \"maps\": [{\"layer\": 0, "

@@ -1,0 +1,206 @@
+"""Every kind of JSON that the program writes, held against data/schemas: it is valid, and is not without a member that
+all outputs have, or with one more; every member that a schema names is in some output; no kind lacks a schema.
+
+    /usr/bin/python3 -W ignore tests/schemas.py ATTN-CLI    with python3-jsonschema; prints what is wrong
+"""
+import copy
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import jsonschema
+
+ATTN = sys.argv[1]
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SCHEMAS = ROOT / "data" / "schemas"
+TEXT = "Life is short"
+LLAMA = str(ROOT / "tests/golden-families/llama")  # without a vocabulary
+ITEMS = """{"id": "a", "sentence": "Life is short", "side": "left"}
+{"id": "b", "sentence": "", "side": 2}
+{"id": "c", "sentence": "Life is"}
+{"id": "d", "sentence": ""}
+"""
+GOLD = """1\tLife\t_\tNOUN\t_\t_\t3\tnsubj\t_\t_
+2\tis\t_\tAUX\t_\t_\t3\tcop\t_\t_
+3\tshort\t_\tADJ\t_\t_\t0\troot\t_\t_
+
+"""
+
+# A line's words, and what it prints or the file that it writes.
+LINES = [
+    (["run", TEXT], None),
+    (["run", TEXT, "-s", "eat", "--words", "--mean", "heads,layers", "--precision", "bf16"], None),
+    (["run", TEXT, "--hide-first", "--head", "0,2", "--attention", "window:2"], None),
+    (["run", "-m", "life-cross", "Life is", "--source", "the cat", "--words"], None),
+    (["run", "-m", "translate", "-s", "<s> le", "--source", "the cat", "--mean", "layers"], None),
+    (["run", TEXT, "--format", "csv", "-o", "folder/"], "folder/manifest.json"),
+    (["run", "--ids", "365,1", "--head", "1", "--format", "npy", "-o", "ids/"], "ids/manifest.json"),
+    (["run", TEXT, "-s", "eat", "--mean", "layers", "--format", "npy", "-o", "two/"], "two/0001/manifest.json"),
+    (["generate", TEXT, "-n", "1"], None),
+    (["generate", TEXT, "-n", "2", "--logprobs"], None),
+    (["generate", TEXT, "-n", "2", "--show", "weights"], None),
+    (["tokenize", TEXT], None),
+    (["tokenize", "我"], None),
+    (["info", "life"], None),
+    (["info", "tiny", "--hash"], None),
+    (["info", "golden/gpt2-micro"], None),
+    (["info", str(ROOT / "tests/tokenizers/llama-2-like")], None),
+    (["score", TEXT], None),
+    (["score", TEXT, "--words"], None),
+    (["score", TEXT, "--top-k", "0"], None),
+    (["score", "-m", "tiny", "-m", "tiny", TEXT], None),
+    (["score", TEXT, "-s", "eat", "--total", "--bits"], None),
+    (["score", "The keys", "--continue", " are", "--continue", " is"], None),
+    (["score", "-m", LLAMA, "--ids", "1,2"], None),
+    (["lens", "-m", LLAMA, "--ids", "1,2"], None),
+    (["lens", TEXT, "--target", " are"], None),
+    (["lens", "-m", "tiny", "-m", "tiny", TEXT], None),
+    (["attribute", TEXT], None),
+    (["attribute", TEXT, "--answer", " eat: and", "--by", "source"], None),
+    (["patch", "--clean", "The keys", "--corrupt", "The key", "--over", "resid_pre"], None),
+    (["heads", "--score", "induction,entropy"], None),
+    (["heads", "-m", "tiny", "-m", "tiny", "--map", "induction"], None),
+    (["heads", "--score", "entropy", "--format", "jsonl"], None),
+    (["heads", "--composition", "k"], None),
+    (["heads", "--gold", "gold.conllu"], None),
+    (["explain", TEXT], None),
+    (["explain", TEXT, "--token", "all"], None),
+    (["explain", "-m", "translate", "<s> le", "--source", "the cat", "--attention-of", "cross"], None),
+    (["compare", TEXT, "--attention", "linear,window:2", "--repeat", "1"], None),
+    (["compare", "tiny", "tiny", TEXT], None),
+    (["bench", "--tokens", "6", "--repeat", "1", "--precision", "bf16"], "bench.json"),
+    (["bench", "--tokens", "6", "--repeat", "1", "--only", "decode", "--compare", "bench.json"], None),
+    (["bench", "--attention", "dense,linear", "--tokens", "6,12", "--repeat", "1"], None),
+    (["batch", "items.jsonl", "--sweep", "head=0,1", "--repeat", "2", "--format", "jsonl"], None),
+    (["batch", "items.jsonl", "--do", "score", "--format", "jsonl"], None),
+    (["batch", "items.jsonl", "--do", "lens", "--format", "jsonl"], None),
+    (["batch", "items.jsonl", "--do", "attribute", "--format", "jsonl"], None),
+    (["batch", "items.jsonl", "--reduce", "entropy,max"], None),
+    (["batch", "items.jsonl", "--reduce", "entropy", "--per-item"], None),
+    (["batch", "items.jsonl", "--reduce", "entropy", "--per-item", "--format", "jsonl"], None),
+    (["batch", "items.jsonl", "--format", "npy", "-o", "items/"], "items/manifest.json"),
+    (["batch", "items.jsonl", "--format", "jsonl", "-o", "lines/", "--shard", "1/1"], "lines.1-of-1/manifest.json"),
+    (["batch", "items.jsonl", "--show", "tokens", "--format", "jsonl", "-o", "b.jsonl"], "b.jsonl.manifest"),
+    (["batch", "pairs.csv", "--format", "jsonl", "-m", "life-cross", "--precision", "bf16", "-o", "pairs/"],
+     "pairs/manifest.json"),
+    (["batch", "items.jsonl", "--edit", "v + values.npy", "--head", "0", "--format", "csv", "-o", "edited/"],
+     "edited/manifest.json"),
+    (["lesson"], None),
+    (["lesson", "2", "--list"], None),
+    (["help"], None),
+    (["help", "batch"], None),
+]
+
+# Objects whose members are names of their own, at the end of a path.
+MAPS = re.compile(r"\.(tensors|axes|tensor_bytes|given|columns|total|measures|values|settings|conditions|sweep|config"
+                  r"|one_thread|all_threads)$")
+
+# What may be missing, though every output of these lines has it: what could be measured.
+OPTIONAL = {".compared.compute", ".compared.read"}
+
+
+def documents():
+    """All that the lines print or write, objects alone."""
+    pathlib.Path("items.jsonl").write_text(ITEMS)
+    pathlib.Path("gold.conllu").write_text(GOLD)
+    pathlib.Path("pairs.csv").write_text("sentence,source\nLife is,the cat\n")
+    subprocess.run([ATTN, "run", TEXT, "--show", "v", "--layer", "0", "-o", "values.npy"], check=True)
+    for words, path in LINES:
+        form = [] if "--format" in words else ["--format", "json"]
+        done = subprocess.run([ATTN, *words, *form], capture_output=True, text=True, check=False)
+        if done.returncode > 1:
+            yield words, {"format": done.stderr}
+            continue
+        if path == "bench.json":
+            pathlib.Path(path).write_text(done.stdout)
+        text = pathlib.Path(path).read_text() if path else done.stdout
+        is_lines = "jsonl" in words and not path
+        found = [json.loads(line) for line in text.splitlines()] if is_lines else concatenated(text)
+        for document in found:
+            yield from ((words, each) for each in (document if isinstance(document, list) else [document]))
+
+
+def concatenated(text):
+    """Objects that stand one after the other."""
+    decoder, at, found = json.JSONDecoder(), 0, []
+    while at < len(text.rstrip()):
+        document, at = decoder.raw_decode(text, at)
+        found.append(document)
+        at += len(text[at:]) - len(text[at:].lstrip())
+    return found
+
+
+def objects(value, path=""):
+    """All objects in a document, with their places: .tokens[]"""
+    if isinstance(value, dict):
+        yield path, value
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, member in members:
+        path = path.removeprefix(".explanations[]")  # of several queries, as of one
+        within = "{}" if isinstance(value, dict) and MAPS.search(path) else f".{key}"
+        yield from objects(member, path + ("[]" if isinstance(value, list) else within))
+
+
+def validator(name):
+    path = SCHEMAS / f"{name}.json"
+    schema = json.loads(path.read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    resolver = jsonschema.RefResolver(path.as_uri(), schema)
+    return jsonschema.Draft202012Validator(schema, resolver=resolver)
+
+
+def check_strict(name, valid, found):
+    """A member that no output lacks must not be missed: nor may a strange one stand beside it."""
+    common, seen = {}, set()
+    for document in found:
+        for path, each in objects(document):
+            common[path] = common.get(path, set(each)) & set(each)
+    for document in found:
+        changed = copy.deepcopy(document)
+        for path, each in objects(changed):
+            if MAPS.search(path) or "{}" in path:
+                continue
+            for key in sorted(common[path]):
+                if (path, key) in seen:
+                    continue
+                seen.add((path, key))
+                member = each.pop(key)
+                if valid.is_valid(changed) and f"{path}.{key}" not in OPTIONAL:
+                    print(f"{name}: valid without {path}.{key}")
+                each[key] = member
+            each["strange"] = 1
+            if (path, "") not in seen and valid.is_valid(changed):
+                print(f"{name}: valid with a strange member of {path or 'all'}")
+            seen.add((path, ""))
+            del each["strange"]
+
+
+def main():
+    os.environ["ATTN_MODEL_PATH"] = str(ROOT / "tests")
+    by_name = {}
+    for words, document in documents():
+        match = re.fullmatch("attn-cli/([a-z-]+)/1", document.get("format", ""))
+        if match:
+            by_name.setdefault(match[1], []).append((words, document))
+        else:
+            print(" ".join(words) + ": " + str(document.get("format")))
+    for name, found in by_name.items():
+        valid = validator(name)
+        for words, document in found:
+            for error in sorted(valid.iter_errors(document), key=str)[:1]:
+                print(f"{' '.join(words)}: {name}: {error.json_path}: {error.message[:300]}")
+        check_strict(name, valid, [document for words, document in found])
+        named = set(valid.schema.get("properties", {})) - {key for words, each in found for key in each}
+        if named:
+            print(f"{name}: no output has {' '.join(sorted(named))}")
+    sources = "".join(path.read_text() for room in ("cmd", "lib") for path in (ROOT / room).rglob("*.c"))
+    written = set(re.findall(r'JSON_FORMAT\("([a-z-]+)"\)', sources))
+    there = {path.stem for path in SCHEMAS.glob("*.json")} - {"common"}
+    for name in sorted(written ^ there) + sorted(written - set(by_name)):
+        print(f"{name}: expected a schema, a writer and an output")
+
+
+main()
