@@ -412,6 +412,9 @@ MAKER_FILES = models/maker.c $(wildcard lib/base/*.c lib/format/*.c lib/model/co
 $(BUILD)/generate-models: $(call objects,$(MAKER_FILES))
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
+# Tests, models and the first sentence do not depend on the defaults of whoever makes them.
+export ATTN_CONFIG :=
+
 # --- installing ----------------------------------------------------------------------------------
 
 ROOT = $(DESTDIR)$(PREFIX)

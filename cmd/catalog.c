@@ -95,7 +95,8 @@ static const struct group {
     {"Running", FOR_COMPARE, {"repeat"}},
     {"Running",
      FOR_ALL,
-     {"threads", "quiet", "verbose", "list", "man", "completion", "size", "pattern", "help"}},
+     {"threads", "quiet", "verbose", "list", "man", "completion", "size", "pattern", "no-config",
+      "help"}},
 };
 
 enum { GROUPS = sizeof groups / sizeof *groups };

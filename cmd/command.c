@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "defaults.h"
 #include "progress.h"
 
 const struct command command_rows[] = {
@@ -210,19 +211,26 @@ static void add_advice(struct err *err, const char *model)
         err_append(err, "%s shorten it, or give --beyond-context", gap);
 }
 
-int command_run(const char *name, char **arguments, struct arena *arena, struct err *err)
+int command_run(const char *name, char **arguments, bool as_typed, struct arena *arena,
+                struct err *err)
 {
     struct options options = OPTIONS_DEFAULT;
+    struct defaults defaults = {0};
     const struct command *command = command_find(name, err);
     if (!command || options_parse(&options, command->bit, arguments, arena, err))
+        return -1;
+    if (as_typed && defaults_apply(&defaults, &options, command, arena, err))
         return -1;
     if (options.model.names.count)
         options.model.name = options.model.names.items[options.model.names.count - 1];
     progress_set_quiet(options.quiet);
+    if (options.verbose && defaults.path)
+        print_note("options of '%s': %zu", defaults.path, defaults.count);
     if (options.help)
         return help_of(command, err);
     if (!command->run(&options, err))
         return 0;
+    defaults_blame(&defaults, err);
     add_advice(err, chosen_model(options.model.name));
     return -1;
 }

@@ -28,8 +28,10 @@ extern const size_t command_count;
 /* The command of that name, or NULL with a usage error that names the nearest one. */
 const struct command *command_find(const char *name, struct err *err);
 
-/* Run a command by its name with what follows it, to a NULL; options live in the arena. */
-int command_run(const char *name, char **arguments, struct arena *arena, struct err *err);
+/* Run a command by its name with what follows it, to a NULL; options live in the arena. As it is
+ * typed, it has those of the user's file, too. */
+int command_run(const char *name, char **arguments, bool as_typed, struct arena *arena,
+                struct err *err);
 
 /* The rows' functions, each in the file of its name. 0, or -1 with `err`. */
 int run_command(const struct options *options, struct err *err);

@@ -156,7 +156,7 @@ struct train_options {
 
 struct options {
     struct texts given; /* the long names of all options on the command line, in its order */
-    bool quiet, verbose, help;
+    bool quiet, verbose, help, no_config;
     struct input_options input;
     struct model_options model;
     struct mechanism_options mechanism;
