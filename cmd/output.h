@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/buf.h"
 #include "base/names.h"
 #include "base/stream.h"
 #include "base/target_folder.h"
@@ -63,6 +64,7 @@ struct output {
     bool replaces;        /* files in a folder */
     struct stream stream; /* of anything but a folder … */
     struct target_folder folder;
+    struct buf kept; /* of a writer, from report to report */
 };
 
 /* A folder that holds anything is refused without --force. */

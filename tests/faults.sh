@@ -120,7 +120,7 @@ fi
 life='Life is short'
 try run -m life -s "$life"
 try run -m life "$life" 'eat dessert' --show q --format csv
-for format in csv tidy json jsonl npy safetensors svg tex html; do
+for format in csv tidy arrow json jsonl npy safetensors svg tex html; do
     try run -m life -s "$life" --format $format -o here
     try run -m life-cross -s "$life" --source 'short Life' --show all --format $format -o here/
 done
@@ -195,7 +195,7 @@ for do in score lens attribute; do
     try batch "$in/plain.txt" -m "$in/school" --do $do --repeat 2
     try batch "$in/plain.txt" -m "$in/school" --do $do --format csv -o here/
 done
-for format in csv tidy json svg html; do
+for format in csv tidy arrow json svg html; do
     try generate -m "$in/school" -s 'Anna is' -n 2 --show weights --format $format -o here
 done
 for input in three.txt two.jsonl two.csv; do
@@ -204,7 +204,7 @@ for input in three.txt two.jsonl two.csv; do
     try batch "$in/$input" -m life --fail-fast --format csv -o here/
     try batch "$in/$input" -m life --fail-fast -o here.jsonl
 done
-for format in tidy json npy safetensors svg html text; do
+for format in tidy arrow json npy safetensors svg html text; do
     try batch "$in/three.txt" -m life --format $format -o here/
 done
 try batch -f "$in/three.txt" --sweep model=life,journey --dry-run
@@ -214,7 +214,7 @@ for format in csv tidy.csv json svg; do
 done
 try batch "$in/three.txt" -m life --reduce entropy,mean -o here/ --shard 1/2
 try batch "$in/plain.txt" -m "$in/school" --reduce entropy,mean -o here/
-for format in text csv tidy json jsonl; do
+for format in text csv tidy arrow json jsonl; do
     try batch "$in/three.txt" -m life --fail-fast --reduce entropy --per-item --format $format \
         -o here
 done
@@ -238,7 +238,7 @@ try vocab "$in/texts" --size 300 --pattern llama3 -o here
 try corpus "$in/grammar" -n 3 -o here
 try heads -m "$in/school" -s 'Anna is old' --sort induction
 try heads -m "$in/school" 'Anna is old' 'Anna is' --style both --color always
-for format in text csv tidy json jsonl npy safetensors svg tex html; do
+for format in text csv tidy arrow json jsonl npy safetensors svg tex html; do
     try heads -m "$in/school" --map induction --format $format -o here
 done
 try heads -m "$in/school" -m tiny 'Anna is' --score self,induction -o here.csv

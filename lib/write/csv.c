@@ -23,6 +23,11 @@ static void append_valid(struct buf *out, const char *text, size_t size)
     }
 }
 
+void csv_text(struct buf *out, const char *text)
+{
+    append_valid(out, text, strlen(text));
+}
+
 void csv_field(struct buf *out, const char *text)
 {
     bool quoted = text[strcspn(text, ",\"\r\n")] != '\0';

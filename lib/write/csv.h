@@ -23,6 +23,9 @@
  * becomes U+FFFD, because readers of data files refuse the whole file for it. */
 void csv_field(struct buf *out, const char *text);
 
+/* The same without quotes. */
+void csv_text(struct buf *out, const char *text);
+
 /* Append what a sheet is: "weights,0,1,"; "mean" where it is one over all. */
 void csv_sheet_place(struct buf *line, const struct sheet *sheet);
 

@@ -30,6 +30,14 @@ const struct format format_rows[] = {
         .write = tidy_write,
     },
     {
+        .name = "arrow",
+        .ending = ".arrow",
+        .about = "the table of tidy as Apache Arrow's file, for data frames: words, int32, float32",
+        .unit = UNIT_SENTENCE,
+        .for_files = true,
+        .write = arrow_write,
+    },
+    {
         .name = "json",
         .ending = ".json",
         .about = "one object with the tokens and the tensors as nested arrays",

@@ -35,6 +35,8 @@ int measured_csv_write(struct stream *, const struct measured_list *, const stru
                        struct err *);
 int measured_tidy_write(struct stream *, const struct measured_list *, const struct place *,
                         struct err *);
+int measured_arrow_write(struct stream *, const struct measured_list *, const struct place *,
+                         struct err *);
 int measured_json_write(struct stream *, const struct measured_list *, const struct place *,
                         struct err *);
 int measured_jsonl_write(struct stream *, const struct measured_list *, const struct place *,

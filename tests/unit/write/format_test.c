@@ -13,6 +13,7 @@ TEST(a_format_is_found_by_its_name)
         {"text", text_page_write},
         {"csv", csv_write},
         {"tidy", tidy_write},
+        {"arrow", arrow_write},
         {"json", json_report_write},
         {"jsonl", jsonl_report_write},
         {"npy", npy_report_write},
