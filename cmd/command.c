@@ -123,6 +123,11 @@ const struct command command_rows[] = {
      "attn-cli vocab fables.txt --size 1024 -o bpe\n"
      "attn-cli vocab fables.txt --size 1024 --pattern llama3 -o bpe3\n",
      vocab_command},
+    {"convert", FOR_CONVERT, "write a model as GGUF, or as Hugging Face has it", "[MODEL]",
+     "attn-cli convert tiny -o tiny.gguf\n"
+     "attn-cli convert -m tiny.gguf -o tiny-again\n"
+     "attn-cli convert -m tiny.gguf -o tiny.safetensors\n",
+     convert_command},
     {"bench", FOR_BENCH, "measure a model beside this machine's limits", "[MODEL]",
      "attn-cli bench\n"
      "attn-cli bench --shape gpt2 --threads 1\n"
@@ -149,31 +154,19 @@ enum { SENTENCE_BYTES = 60 }; /* of what is said twice in a message */
 const size_t command_count = sizeof command_rows / sizeof *command_rows;
 
 /* What other programs, or other people, call what they do. */
-static const struct synonym synonyms[] = {{"tokens", "tokenize"},
-                                          {"encode", "tokenize"},
-                                          {"decode", "tokenize"},
-                                          {"show", "run"},
-                                          {"attention", "run"},
-                                          {"visualize", "run"},
-                                          {"sample", "generate"},
-                                          {"complete", "generate"},
-                                          {"continue", "generate"},
-                                          {"perplexity", "score"},
-                                          {"surprisal", "score"},
-                                          {"logprob", "score"},
-                                          {"likelihood", "score"},
-                                          {"describe", "info"},
-                                          {"inspect", "info"},
-                                          {"models", "info"},
-                                          {"new", "init"},
-                                          {"create", "init"},
-                                          {"benchmark", "bench"},
-                                          {"diff", "compare"},
-                                          {"tutorial", "lesson"},
-                                          {"learn", "lesson"},
-                                          {"fit", "train"},
-                                          {"man", "help"},
-                                          {NULL, NULL}};
+static const struct synonym synonyms[] = {{"tokens", "tokenize"},   {"encode", "tokenize"},
+                                          {"decode", "tokenize"},   {"show", "run"},
+                                          {"attention", "run"},     {"visualize", "run"},
+                                          {"sample", "generate"},   {"complete", "generate"},
+                                          {"continue", "generate"}, {"perplexity", "score"},
+                                          {"surprisal", "score"},   {"logprob", "score"},
+                                          {"likelihood", "score"},  {"describe", "info"},
+                                          {"inspect", "info"},      {"models", "info"},
+                                          {"new", "init"},          {"create", "init"},
+                                          {"benchmark", "bench"},   {"export", "convert"},
+                                          {"diff", "compare"},      {"tutorial", "lesson"},
+                                          {"learn", "lesson"},      {"fit", "train"},
+                                          {"man", "help"},          {NULL, NULL}};
 
 const struct command *command_find(const char *name, struct err *err)
 {

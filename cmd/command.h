@@ -52,6 +52,7 @@ int attribute_command(const struct options *options, struct err *err);
 int patch_command(const struct options *options, struct err *err);
 int heads_command(const struct options *options, struct err *err);
 int vocab_command(const struct options *options, struct err *err);
+int convert_command(const struct options *options, struct err *err);
 int corpus_command(const struct options *options, struct err *err);
 int bench_command(const struct options *options, struct err *err);
 int lesson_command(const struct options *options, struct err *err);

@@ -135,9 +135,8 @@ static void write_commands(struct stream *out, const struct command_group *group
 /* It fits on a terminal of 24 lines. */
 static void overview(struct stream *out)
 {
-    stream_text(out, "attn-cli runs a GPT-style decoder and shows what every attention head looks "
-                     "at.\n"
-                     "  attn-cli run --sentence \"Life is short, eat dessert first\"\n");
+    stream_text(out,
+                "attn-cli shows what attention heads look at: attn-cli run \"Life is short\"\n");
     for (size_t i = 0; i < command_group_count; i++)
         write_commands(out, &command_groups[i]);
 }

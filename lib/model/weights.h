@@ -17,6 +17,8 @@
 #include "model/site.h"
 
 struct argmax;
+struct progress_sink;
+struct stream;
 
 /* --- tensors by name: checkpoint.c: one file, or an index and the files in it ----------------- */
 
@@ -154,6 +156,10 @@ struct parameter_info weights_parameter(const struct weights *weights, size_t in
  * and the numbers (float32) of each, in the order of `info`. Files of other types, parts or orders
  * that hold the same numbers have the same. */
 void weights_hash(const struct weights *weights, char digits[SHA256_DIGITS + 1]);
+
+/* Write all of them, under the names that `info` lists, as safetensors in float32. */
+int weights_export(struct stream *out, const struct weights *weights,
+                   const struct progress_sink *progress, struct err *err);
 
 /* --- matrices in bf16: weights_bf16.c -------------------------------------------------------- */
 

@@ -105,6 +105,20 @@ int gguf_find_architecture(const struct gguf_architecture **architecture, const 
                            key, (int)(name.size < 64 ? name.size : 64), name.bytes);
 }
 
+int gguf_architecture_of(const struct gguf_architecture **architecture, const char *model_type,
+                         struct err *err)
+{
+    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) {
+        *architecture = &architectures[i];
+        if (strcmp(architectures[i].model_type, model_type) == 0)
+            return 0;
+    }
+    return err_unsupported(err,
+                           "a GGUF file: expected a model of type gpt2, llama, qwen2, qwen3, gemma "
+                           "or gpt_neox, found \"%s\"",
+                           model_type);
+}
+
 int gguf_size(const struct gguf *gguf, const struct gguf_architecture *architecture,
               const char *key, long long *size, struct err *err)
 {

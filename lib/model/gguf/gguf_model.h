@@ -14,6 +14,10 @@
 #include "format/gguf.h"
 #include "format/safetensors.h"
 
+struct model;
+struct progress_sink;
+struct stream;
+
 #define GGUF_WEIGHTS_NAME "model.gguf"
 
 /* True for a file whose name ends in .gguf. */
@@ -27,6 +31,12 @@ int gguf_folder(struct folder *folder, const char *path, struct arena *arena, st
  * transposed, or no matrix, becomes float32 where it is quantised. */
 int gguf_tensors_open(struct safetensors *tensors, const struct folder *folder, const char *name,
                       struct err *err);
+
+/* Write a model as a GGUF file, its matrices in the types that they have, all else in F32. Refused
+ * is, before anything is written, what such a file cannot say: a family, a field of its config, a
+ * way to cut texts. */
+int gguf_export(struct stream *out, const struct model *model, const struct progress_sink *progress,
+                struct err *err);
 
 /* --- what the parts share --------------------------------------------------------------------- */
 
@@ -69,9 +79,36 @@ struct gguf_architecture {
 int gguf_find_architecture(const struct gguf_architecture **architecture, const struct gguf *gguf,
                            struct err *err);
 
+/* That of a `model_type`. */
+int gguf_architecture_of(const struct gguf_architecture **architecture, const char *model_type,
+                         struct err *err);
+
 /* A whole number under the architecture's key. */
 int gguf_size(const struct gguf *gguf, const struct gguf_architecture *architecture,
               const char *key, long long *size, struct err *err);
+
+/* Does a layout of the table mean that the tensor lies otherwise here? Then, but for what is
+ * transposed or has a 1 added, which of `rows` rows of a GGUF file is its row `row`. */
+bool gguf_is_laid_out_anew(const struct safetensors_entry *entry, enum gguf_layout layout,
+                           const struct gguf_architecture *architecture);
+size_t gguf_stored_row(size_t row, size_t rows, enum gguf_layout layout, size_t heads);
+
+/* How a byte-level BPE cuts texts before pairs are joined: a row of tokenizer.ggml.pre. */
+struct gguf_pre {
+    const char *name;
+    int pattern;      /* of splitter_patterns */
+    bool digits;      /* each by itself, first */
+    bool composes;    /* NFC, before */
+    bool takes_whole; /* a piece that is an entry is not joined of parts */
+    bool begins;      /* texts begin with BOS where no key says so */
+};
+
+/* By its name; the first that does the same; NULL: there is none. */
+const struct gguf_pre *gguf_find_pre(struct gguf_text name);
+const struct gguf_pre *gguf_find_same_pre(const struct gguf_pre *pre);
+
+/* Put the keys of a model's tokenizer: tokenizer.model, tokenizer.json or vocab.json. */
+int gguf_export_tokenizer(struct gguf *gguf, const struct model *model, struct err *err);
 
 /* Write config.json; and the files of a tokenizer, which has none where the name of its first is
  * NULL. */

@@ -110,7 +110,7 @@ static int dequantise(struct safetensors_entry *entry, struct reading *reading)
 /* --- layouts ---------------------------------------------------------------------------------- */
 
 /* Where row `row` of `rows` stands in a GGUF file. */
-static size_t stored_row(size_t row, size_t rows, enum gguf_layout layout, size_t heads)
+size_t gguf_stored_row(size_t row, size_t rows, enum gguf_layout layout, size_t heads)
 {
     size_t size = rows / heads; /* of a head, with all that it has there */
     size_t head = row / size;
@@ -127,7 +127,7 @@ static void copy_rows(char *to, const struct safetensors_entry *entry, enum gguf
     size_t bytes = dtype_bytes(entry->dtype, entry->count / rows);
     for (size_t i = 0; i < rows; i++)
         memcpy(to + i * bytes,
-               (const char *)entry->data + stored_row(i, rows, layout, heads) * bytes, bytes);
+               (const char *)entry->data + gguf_stored_row(i, rows, layout, heads) * bytes, bytes);
 }
 
 static void transpose(char *to, struct safetensors_entry *entry)
@@ -157,8 +157,8 @@ static void subtract_one(char *to, struct safetensors_entry *entry)
 }
 
 /* What the architecture means of the layout in the table of names. */
-static bool is_laid_out_anew(const struct safetensors_entry *entry, enum gguf_layout layout,
-                             const struct gguf_architecture *architecture)
+bool gguf_is_laid_out_anew(const struct safetensors_entry *entry, enum gguf_layout layout,
+                           const struct gguf_architecture *architecture)
 {
     switch (layout) {
     case GGUF_SAME:
@@ -182,7 +182,7 @@ static int lay_out(struct safetensors_entry *entry, enum gguf_layout layout,
     long long heads = reading->heads[layout == GGUF_KEYS];
     size_t parts = layout == GGUF_THIRDS ? 3 : 2;
     bool in_heads = layout == GGUF_QUERIES || layout == GGUF_KEYS || layout == GGUF_THIRDS;
-    bool anew = is_laid_out_anew(entry, layout, reading->architecture);
+    bool anew = gguf_is_laid_out_anew(entry, layout, reading->architecture);
     bool in_rows = entry->rank == 2 && (!anew || in_heads); /* and so blocks stay whole */
     if (dtype_is_quantised(entry->dtype) && !in_rows && dequantise(entry, reading))
         return -1;

@@ -28,36 +28,8 @@ static unsigned kind_of(const struct vocabulary *vocabulary, size_t id)
 
 /* --- a byte-level BPE ------------------------------------------------------------------------- */
 
-/* How a text is cut before pairs are joined, by tokenizer.ggml.pre. */
-static const struct pre_row {
-    const char *name;
-    int pattern;      /* of splitter_patterns */
-    bool digits;      /* each by itself, first */
-    bool composes;    /* NFC, before */
-    bool takes_whole; /* a piece that is an entry is not joined of parts */
-    bool begins;      /* texts begin with BOS where no key says so */
-} pre_rows[] = {
-    {"gpt-2", PATTERN_GPT2, false, false, false, false},
-    {"phi-2", PATTERN_GPT2, false, false, false, false},
-    {"olmo", PATTERN_GPT2, false, true, false, false},
-    {"llama-bpe", PATTERN_LLAMA3, false, false, true, true},
-    {"llama3", PATTERN_LLAMA3, false, false, true, true},
-    {"llama-v3", PATTERN_LLAMA3, false, false, true, true},
-    {"qwen2", PATTERN_QWEN2, false, true, false, false},
-    {"deepseek-r1-qwen", PATTERN_QWEN2, false, true, false, false},
-    {"smollm", PATTERN_GPT2, true, false, false, false},
-};
-
-static const struct pre_row *find_pre(struct gguf_text name)
-{
-    for (size_t i = 0; i < sizeof pre_rows / sizeof *pre_rows; i++)
-        if (gguf_is(name, pre_rows[i].name))
-            return &pre_rows[i];
-    return NULL;
-}
-
 /* GPT-2's own files say it by their architecture alone, if they are older. */
-static int read_pre(const struct pre_row **row, struct gguf_text *name, const struct gguf *gguf,
+static int read_pre(const struct gguf_pre **row, struct gguf_text *name, const struct gguf *gguf,
                     struct err *err)
 {
     struct gguf_text architecture = {"", 0};
@@ -68,7 +40,7 @@ static int read_pre(const struct pre_row **row, struct gguf_text *name, const st
         *name = (struct gguf_text){"gpt-2", strlen("gpt-2")};
     if (gguf_text(gguf, "tokenizer.ggml.pre", name, err))
         return -1;
-    *row = find_pre(*name);
+    *row = gguf_find_pre(*name);
     return 0;
 }
 
@@ -81,7 +53,7 @@ static void put_byte_level(struct json_writer *json, const char *name)
     json_put_close(json, '}');
 }
 
-static void put_pre(struct json_writer *json, const struct pre_row *row)
+static void put_pre(struct json_writer *json, const struct gguf_pre *row)
 {
     if (row->composes) {
         json_put_open(json, "normalizer", '{');
@@ -155,7 +127,7 @@ static void put_added(struct json_writer *json, const struct vocabulary *vocabul
 
 static int put_bpe(struct json_writer *json, const struct vocabulary *vocabulary, struct err *err)
 {
-    const struct pre_row *row = NULL;
+    const struct gguf_pre *row = NULL;
     struct gguf_text name;
     struct gguf_text merge;
     if (!vocabulary->merges)
@@ -354,7 +326,7 @@ static int write_roles(struct buf *out, const struct vocabulary *vocabulary, boo
                        struct err *err)
 {
     const struct gguf *gguf = vocabulary->gguf;
-    const struct pre_row *row = NULL;
+    const struct gguf_pre *row = NULL;
     struct gguf_text name;
     struct json_writer json = {.buf = out};
     bool ends = false;
