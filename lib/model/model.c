@@ -6,6 +6,8 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/folder.h"
+#include "base/listing.h"
 #include "base/names.h"
 #include "model/gguf/gguf_model.h"
 #include "model/hub.h"
@@ -66,6 +68,19 @@ static int unknown_model(const char *name, struct err *err)
     return -1;
 }
 
+/* Its own name there, or that with the ending of GGUF files; *path stays NULL: it is none. */
+static int find_inside(const char **path, const char *inside, struct arena *arena, struct err *err)
+{
+    const char *file = arena_format(arena, err, "%s.gguf", inside);
+    if (!file)
+        return -1;
+    if (file_is_directory(inside) || (gguf_is_named(inside) && file_exists(inside)))
+        *path = inside;
+    else if (file_exists(file) && !file_is_directory(file))
+        *path = file;
+    return 0;
+}
+
 /* In the folders of ATTN_MODEL_PATH, with colons between them; *path stays NULL: in none. */
 static int find_in_folders(const char **path, const char *name, struct arena *arena,
                            struct err *err)
@@ -75,15 +90,40 @@ static int find_in_folders(const char **path, const char *name, struct arena *ar
     while (folder && *folder && !is_path) {
         size_t size = strcspn(folder, ":");
         const char *inside = arena_format(arena, err, "%.*s/%s", (int)size, folder, name);
-        if (!inside)
+        if (!inside || (size && find_inside(path, inside, arena, err)))
             return -1;
-        if (size && file_is_directory(inside)) {
-            *path = inside;
+        if (*path)
             return 0;
-        }
         folder += size + (folder[size] == ':');
     }
     return 0;
+}
+
+/* GGUF files are all that many directories hold, and repositories of the Hub: then the one that is
+ * there is meant, and of several one has to be named. */
+static int choose_gguf(const char **path, struct arena *arena, struct err *err)
+{
+    struct folder folder = {.path = *path};
+    struct listing listing = {0};
+    struct buf several = {0};
+    size_t count = 0;
+    const char *found = NULL;
+    if (folder_has(&folder, "config.json"))
+        return 0;
+    if (listing_read(&listing, *path, arena, err))
+        return -1;
+    for (size_t i = 0; i < listing.count; i++)
+        if (gguf_is_named(listing.names[i])) {
+            buf_format(&several, "%s%s", count++ ? ", " : "", listing.names[i]);
+            found = listing.names[i];
+        }
+    if (count > 1)
+        err_set(err, "'%s': expected one model, found GGUF files %s: name one, as '%s/%s'", *path,
+                several.bytes ? several.bytes : "", *path, found);
+    buf_release(&several);
+    if (count == 1)
+        *path = arena_format(arena, err, "%s/%s", *path, found);
+    return count > 1 || !*path ? -1 : 0;
 }
 
 int model_find(struct folder *folder, const char *name, struct arena *arena, struct err *err)
@@ -100,13 +140,17 @@ int model_find(struct folder *folder, const char *name, struct arena *arena, str
     else if (errno && !file_is_absent())
         return err_set(err, "cannot look at '%s': %s", name, strerror(errno));
     if (!path && gguf_is_named(name) && file_exists(name))
-        return gguf_folder(folder, name, arena, err);
+        path = name;
     if (!path && find_in_folders(&path, name, arena, err))
         return -1;
     if (!path && hub_find(&path, name, arena, err))
         return -1;
+    if (!path)
+        return unknown_model(name, err);
+    if (file_is_directory(path) && choose_gguf(&path, arena, err))
+        return -1;
     *folder = (struct folder){.path = path};
-    return path ? 0 : unknown_model(name, err);
+    return file_is_directory(path) ? 0 : gguf_folder(folder, path, arena, err);
 }
 
 static int open_files(struct model *model, struct err *err)

@@ -26,6 +26,7 @@ static struct specimen specimens[] = {
     {.folder = "models/life", .text = "Life is", .is_model = true},
     {.folder = "tests/golden/gpt2-micro-f16", .text = "w1 w2", .is_model = true},
     {.folder = "tests/break/pickled", .text = "Life is", .is_model = true},
+    {.folder = "tests/break/gguf", .text = "ab a", .is_model = true},
     {.folder = "tests/bpe", .text = "ab cat"},
     {.folder = "tests/break/json", .text = "ab a<|end|>"},
     {.folder = "tests/break/sentencepiece", .text = "a ab<x>b<e>a\n"},

@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "model/gguf/gguf_model.h"
 
 static int read_files(struct specimen *specimen, struct err *err)
 {
     static const char *const names[] = {
-        "config.json",    "model.safetensors", "vocab.json",      "merges.txt",
-        "tokenizer.json", "pytorch_model.bin", "tokenizer.model", "tokenizer_config.json"};
+        "config.json",     "model.safetensors",     "vocab.json",
+        "merges.txt",      "tokenizer.json",        "pytorch_model.bin",
+        "tokenizer.model", "tokenizer_config.json", GGUF_WEIGHTS_NAME};
     const struct folder folder = {.path = specimen->folder};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!folder_has(&folder, names[i]))
@@ -76,9 +78,11 @@ int specimen_try(struct specimen *specimen, size_t file, const char *bytes, size
                                         specimen->files[i].size};
     files[file].bytes = bytes;
     files[file].size = size;
-    int failed = (specimen->is_model && model_open_folder(&viewer->model, &folder, err)) ||
-                 tokenizer_open(&viewer->tokenizer, &folder, err) ||
-                 run(specimen, viewer, &arena, err);
+    bool is_gguf = strcmp(specimen->names[file], GGUF_WEIGHTS_NAME) == 0;
+    int failed =
+        (is_gguf && gguf_folder_held(&folder, specimen->folder, bytes, size, &arena, err)) ||
+        (specimen->is_model && model_open_folder(&viewer->model, &folder, err)) ||
+        tokenizer_open(&viewer->tokenizer, &folder, err) || run(specimen, viewer, &arena, err);
     arena_release(&arena);
     tokenizer_free(viewer->tokenizer);
     viewer->tokenizer = NULL;

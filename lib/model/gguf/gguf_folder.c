@@ -38,15 +38,35 @@ static int make_files(struct folder *folder, struct folder_file *files, const st
     return failed;
 }
 
+/* `weights` is where all of it is. */
+static int fill_folder(struct folder *folder, struct gguf *gguf, struct folder_file weights,
+                       struct arena *arena, struct err *err)
+{
+    struct folder_file *files = arena_alloc(arena, FILES_MAX, sizeof *files, err);
+    folder->files = files;
+    int failed = !files || make_files(folder, files, gguf, arena, err);
+    gguf_release(gguf);
+    if (!failed)
+        files[folder->file_count++] = weights;
+    return failed ? -1 : 0;
+}
+
 int gguf_folder(struct folder *folder, const char *path, struct arena *arena, struct err *err)
 {
     struct gguf gguf = {0};
-    struct folder_file *files = arena_alloc(arena, FILES_MAX, sizeof *files, err);
-    *folder = (struct folder){.path = path, .files = files};
-    if (!files || gguf_open(&gguf, path, err))
+    struct folder_file weights = {.name = GGUF_WEIGHTS_NAME, .path = path};
+    *folder = (struct folder){.path = path};
+    if (gguf_open(&gguf, path, err))
         return -1;
-    int failed = make_files(folder, files, &gguf, arena, err);
-    gguf_release(&gguf);
-    files[folder->file_count++] = (struct folder_file){.name = GGUF_WEIGHTS_NAME, .path = path};
-    return failed ? err_prefix(err, "'%s'", path) : 0;
+    return fill_folder(folder, &gguf, weights, arena, err) ? err_prefix(err, "'%s'", path) : 0;
+}
+
+int gguf_folder_held(struct folder *folder, const char *name, const char *bytes, size_t size,
+                     struct arena *arena, struct err *err)
+{
+    struct gguf gguf = {0};
+    struct file file = file_borrow(bytes, size);
+    struct folder_file weights = {.name = GGUF_WEIGHTS_NAME, .bytes = bytes, .size = size};
+    *folder = (struct folder){.path = name};
+    return gguf_read(&gguf, &file, err) ? -1 : fill_folder(folder, &gguf, weights, arena, err);
 }

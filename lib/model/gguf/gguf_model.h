@@ -23,8 +23,10 @@ struct stream;
 /* True for a file whose name ends in .gguf. */
 bool gguf_is_named(const char *path);
 
-/* Path and arena outlive the folder. */
+/* Path and arena outlive the folder. Or of bytes in memory, which outlive it, too. */
 int gguf_folder(struct folder *folder, const char *path, struct arena *arena, struct err *err);
+int gguf_folder_held(struct folder *folder, const char *name, const char *bytes, size_t size,
+                     struct arena *arena, struct err *err);
 
 /* Open the tensors of a folder's GGUF file. They are read in place where they lie as in Hugging
  * Face's files; where rows stand in another order they are copied as they are, and what is
