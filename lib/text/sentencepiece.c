@@ -9,6 +9,7 @@
 #include "base/folder.h"
 #include "text/label.h"
 #include "text/pipeline.h"
+#include "text/sentencepiece.h"
 
 /* --- protobuf --------------------------------------------------------------------------------- */
 
@@ -79,43 +80,23 @@ static float float_of(uint64_t bits)
 
 /* --- the model -------------------------------------------------------------------------------- */
 
-enum piece_kind { NORMAL = 1, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE };
-
-struct piece {
-    struct word word;
-    float score;
-    enum piece_kind kind;
-};
-
-enum { UNIGRAM = 1, BPE = 2 };
-
-struct model {
-    struct piece *pieces; /* [count] by id */
-    size_t count;
-    size_t bytes; /* of all words */
-    uint64_t kind;
-    bool falls_back, suffix;
-    struct message charsmap;
-    bool prefixes, collapses, escapes;
-};
-
 static int refuse(struct err *err)
 {
     return err_set(err, "expected a model of SentencePiece, found bytes that are none");
 }
 
-static int read_piece(struct piece *piece, struct message message, struct err *err)
+static int read_piece(struct sentencepiece_piece *piece, struct message message, struct err *err)
 {
     struct wire_field field;
     int found = 0;
-    *piece = (struct piece){.word.bytes = "", .kind = NORMAL};
+    *piece = (struct sentencepiece_piece){.word.bytes = "", .kind = PIECE_NORMAL};
     while ((found = next_field(&message, &field)) > 0) {
         if (field.number == 1 && field.wire == WIRE_BYTES)
             piece->word = (struct word){(const char *)field.bytes.at, field.value};
         if (field.number == 2 && field.wire == WIRE_FIXED32)
             piece->score = float_of(field.value);
         if (field.number == 3 && field.wire == WIRE_VARINT)
-            piece->kind = (enum piece_kind)field.value;
+            piece->kind = (enum sentencepiece_kind)field.value;
     }
     if (found < 0)
         return refuse(err);
@@ -124,7 +105,7 @@ static int read_piece(struct piece *piece, struct message message, struct err *e
     return 0;
 }
 
-static int read_trainer(struct model *model, struct message message)
+static int read_trainer(struct sentencepiece *model, struct message message)
 {
     struct wire_field field;
     int found = 0;
@@ -139,13 +120,15 @@ static int read_trainer(struct model *model, struct message message)
     return found;
 }
 
-static int read_normalizer(struct model *model, struct message message)
+static int read_normalizer(struct sentencepiece *model, struct message message)
 {
     struct wire_field field;
     int found = 0;
     while ((found = next_field(&message, &field)) > 0) {
-        if (field.number == 2 && field.wire == WIRE_BYTES)
-            model->charsmap = field.bytes;
+        if (field.number == 2 && field.wire == WIRE_BYTES) {
+            model->charsmap = field.bytes.at;
+            model->charsmap_size = (size_t)field.value;
+        }
         if (field.number == 3)
             model->prefixes = field.value;
         if (field.number == 4)
@@ -165,13 +148,16 @@ static size_t count_pieces(struct message message)
     return count;
 }
 
-static int read_model(struct model *model, struct message message, struct arena *arena,
-                      struct err *err)
+int sentencepiece_read(struct sentencepiece *model, const struct file *file, struct arena *arena,
+                       struct err *err)
 {
+    const unsigned char *bytes = (const unsigned char *)file->bytes;
+    struct message message = {bytes, bytes + file->size};
     struct wire_field field;
     int found = 0;
     size_t most = count_pieces(message);
-    *model = (struct model){.kind = UNIGRAM, .prefixes = true, .collapses = true, .escapes = true};
+    *model = (struct sentencepiece){
+        .kind = SENTENCEPIECE_UNIGRAM, .prefixes = true, .collapses = true, .escapes = true};
     model->pieces = arena_alloc(arena, most + 1, sizeof *model->pieces, err);
     if (!model->pieces)
         return -1;
@@ -179,7 +165,7 @@ static int read_model(struct model *model, struct message message, struct arena 
         if (field.wire != WIRE_BYTES)
             continue;
         if (field.number == 1) {
-            struct piece *piece = &model->pieces[model->count];
+            struct sentencepiece_piece *piece = &model->pieces[model->count];
             if (read_piece(piece, field.bytes, err))
                 return err_prefix(err, "id %zu", model->count);
             model->bytes += piece->word.size;
@@ -194,7 +180,7 @@ static int read_model(struct model *model, struct message message, struct arena 
 
 /* --- its stages ------------------------------------------------------------------------------- */
 
-static int add_words(struct pipeline *pipeline, const struct model *model, struct err *err)
+static int add_words(struct pipeline *pipeline, const struct sentencepiece *model, struct err *err)
 {
     struct word_table *words = &pipeline->set.words;
     words->form = WORD_TEXT;
@@ -225,7 +211,7 @@ static int by_score(const void *a, const void *b)
 }
 
 /* Words of one score have one rank: of their pairs the leftmost is joined first. */
-static int add_bpe(struct pipeline *pipeline, const struct model *model, struct err *err)
+static int add_bpe(struct pipeline *pipeline, const struct sentencepiece *model, struct err *err)
 {
     struct subword *subword = &pipeline->model;
     uint32_t *ranks = arena_alloc(&pipeline->arena, model->count, sizeof *ranks, err);
@@ -236,9 +222,9 @@ static int add_bpe(struct pipeline *pipeline, const struct model *model, struct 
         return -1;
     for (uint32_t id = 0; id < model->count; id++) {
         ranks[id] = BPE_FIXED;
-        if (model->pieces[id].kind == UNUSED)
+        if (model->pieces[id].kind == PIECE_UNUSED)
             return err_unsupported(err, "id %u: a piece that is not used is not supported", id);
-        if (model->pieces[id].kind == NORMAL)
+        if (model->pieces[id].kind == PIECE_NORMAL)
             order[count++] = (struct ranked){model->pieces[id].score, id};
     }
     qsort(order, count, sizeof *order, by_score);
@@ -256,7 +242,8 @@ static int add_bpe(struct pipeline *pipeline, const struct model *model, struct 
     return 0;
 }
 
-static int add_unigram(struct pipeline *pipeline, const struct model *model, struct err *err)
+static int add_unigram(struct pipeline *pipeline, const struct sentencepiece *model,
+                       struct err *err)
 {
     struct subword *subword = &pipeline->model;
     double *scores = arena_alloc(&pipeline->arena, model->count, sizeof *scores, err);
@@ -264,9 +251,9 @@ static int add_unigram(struct pipeline *pipeline, const struct model *model, str
     if (!scores)
         return -1;
     for (size_t id = 0; id < model->count; id++) {
-        const struct piece *piece = &model->pieces[id];
-        scores[id] = piece->kind == NORMAL ? piece->score : SUBWORD_ABSENT;
-        if (piece->kind == NORMAL && piece->score < least)
+        const struct sentencepiece_piece *piece = &model->pieces[id];
+        scores[id] = piece->kind == PIECE_NORMAL ? piece->score : SUBWORD_ABSENT;
+        if (piece->kind == PIECE_NORMAL && piece->score < least)
             least = piece->score;
     }
     memset(subword->byte_ids, 0xFF, sizeof subword->byte_ids);
@@ -279,11 +266,11 @@ static int add_unigram(struct pipeline *pipeline, const struct model *model, str
     return word_trie_init(&subword->trie, subword->words, err);
 }
 
-static int add_stages(struct pipeline *pipeline, const struct model *model, struct err *err)
+static int add_stages(struct pipeline *pipeline, const struct sentencepiece *model, struct err *err)
 {
     struct subword *subword = &pipeline->model;
-    bool bpe = model->kind == BPE;
-    if (model->kind != BPE && model->kind != UNIGRAM)
+    bool bpe = model->kind == SENTENCEPIECE_BPE;
+    if (model->kind != SENTENCEPIECE_BPE && model->kind != SENTENCEPIECE_UNIGRAM)
         return err_unsupported(err, "expected a model of the kind BPE or Unigram, found kind %llu",
                                (unsigned long long)model->kind);
     if (model->suffix)
@@ -293,12 +280,12 @@ static int add_stages(struct pipeline *pipeline, const struct model *model, stru
                                 .words = &pipeline->set.words,
                                 .unknown = BPE_NONE};
     for (uint32_t id = 0; id < model->count; id++)
-        if (model->pieces[id].kind == UNKNOWN)
+        if (model->pieces[id].kind == PIECE_UNKNOWN)
             subword->unknown = id;
     struct sentencepiece_rules rules = {
         .kept = &pipeline->set.added,
-        .charsmap = model->charsmap.at,
-        .charsmap_size = (size_t)(model->charsmap.end - model->charsmap.at),
+        .charsmap = model->charsmap,
+        .charsmap_size = model->charsmap_size,
         .collapses = model->collapses,
         .prefixes = model->prefixes,
         .escapes = model->escapes,
@@ -314,21 +301,21 @@ static int add_stages(struct pipeline *pipeline, const struct model *model, stru
 
 /* Control symbols are tokens that no text has, unless it is read with them; pieces that users
  * defined stand in texts as they are. */
-static int add_tokens(struct pipeline *pipeline, const struct model *model, struct err *err)
+static int add_tokens(struct pipeline *pipeline, const struct sentencepiece *model, struct err *err)
 {
     struct added_token *items = arena_alloc(&pipeline->arena, model->count, sizeof *items, err);
     size_t count = 0;
     if (!items)
         return -1;
     for (uint32_t id = 0; id < model->count; id++) {
-        const struct piece *piece = &model->pieces[id];
-        if (piece->kind == CONTROL || piece->kind == USER_DEFINED)
+        const struct sentencepiece_piece *piece = &model->pieces[id];
+        if (piece->kind == PIECE_CONTROL || piece->kind == PIECE_USER_DEFINED)
             items[count++] = (struct added_token){
                 .bytes = piece->word.bytes,
                 .size = piece->word.size,
                 .id = id,
-                .special = piece->kind == CONTROL,
-                .normalized = piece->kind == USER_DEFINED,
+                .special = piece->kind == PIECE_CONTROL,
+                .normalized = piece->kind == PIECE_USER_DEFINED,
             };
     }
     return token_set_add(&pipeline->set, items, count, err);
@@ -337,11 +324,10 @@ static int add_tokens(struct pipeline *pipeline, const struct model *model, stru
 static int read_file(void *context, const struct file *file, struct err *err)
 {
     struct pipeline *pipeline = context;
-    const unsigned char *bytes = (const unsigned char *)file->bytes;
-    struct message message = {bytes, bytes + file->size};
-    struct model model;
-    return read_model(&model, message, &pipeline->arena, err) || add_words(pipeline, &model, err) ||
-                   add_stages(pipeline, &model, err) || add_tokens(pipeline, &model, err)
+    struct sentencepiece model;
+    return sentencepiece_read(&model, file, &pipeline->arena, err) ||
+                   add_words(pipeline, &model, err) || add_stages(pipeline, &model, err) ||
+                   add_tokens(pipeline, &model, err)
                ? -1
                : 0;
 }

@@ -342,13 +342,15 @@ int gguf_export_tokenizer(struct gguf *gguf, const struct model *model, struct e
         return gguf_put_text(gguf, "tokenizer.ggml.model", "no_vocab", err);
     bool is_known = folder_has(folder, "tokenizer.json") ||
                     (folder_has(folder, "vocab.json") && folder_has(folder, "merges.txt"));
-    if (folder_has(folder, "tokenizer.model") || !is_known)
+    bool has_pieces = folder_has(folder, "tokenizer.model");
+    if (!has_pieces && !is_known)
         return err_unsupported(err,
                                "'%s': expected a tokenizer.json, or vocab.json and merges.txt, of "
-                               "a byte-level BPE for a GGUF file: without its tokenizer's files a "
-                               "model is written for ids",
+                               "a byte-level BPE, or SentencePiece's tokenizer.model, for a GGUF "
+                               "file: without its tokenizer's files a model is written for ids",
                                other);
-    int failed = put_byte_level(&listed, model) || put_special(gguf, model, err);
+    int failed = has_pieces ? gguf_export_pieces(gguf, model, err) : put_byte_level(&listed, model);
+    failed = failed || put_special(gguf, model, err);
     buf_release(&listed.merges);
     arena_release(&listed.arena);
     return failed ? -1 : 0;

@@ -111,6 +111,7 @@ const struct gguf_pre *gguf_find_same_pre(const struct gguf_pre *pre);
 
 /* Put the keys of a model's tokenizer: tokenizer.model, tokenizer.json or vocab.json. */
 int gguf_export_tokenizer(struct gguf *gguf, const struct model *model, struct err *err);
+int gguf_export_pieces(struct gguf *gguf, const struct model *model, struct err *err);
 
 /* Write config.json; and the files of a tokenizer, which has none where the name of its first is
  * NULL. */
