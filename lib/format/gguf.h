@@ -128,7 +128,7 @@ bool gguf_is(struct gguf_text text, const char *other);
  * one that was opened; `count` items of an array lie side by side as in the file. */
 int gguf_put(struct gguf *gguf, const char *key, enum gguf_kind kind, const void *bytes,
              size_t size, struct err *err);
-int gguf_put_integer(struct gguf *gguf, const char *key, size_t number, struct err *err);
+int gguf_put_integer(struct gguf *gguf, const char *key, uint64_t number, struct err *err);
 int gguf_put_float(struct gguf *gguf, const char *key, float number, struct err *err);
 int gguf_put_bool(struct gguf *gguf, const char *key, bool value, struct err *err);
 int gguf_put_text(struct gguf *gguf, const char *key, const char *text, struct err *err);

@@ -1,5 +1,6 @@
 /* gguf_write.c: what gguf.c reads, made and written: version 3. */
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -29,11 +30,11 @@ int gguf_put(struct gguf *gguf, const char *key, enum gguf_kind kind, const void
                     err);
 }
 
-int gguf_put_integer(struct gguf *gguf, const char *key, size_t number, struct err *err)
+int gguf_put_integer(struct gguf *gguf, const char *key, uint64_t number, struct err *err)
 {
     uint32_t bits = (uint32_t)number;
     if (number > UINT32_MAX)
-        return err_unsupported(err, "key '%s': expected a number of 32 bits, found %zu", key,
+        return err_unsupported(err, "key '%s': expected a number of 32 bits, found %" PRIu64, key,
                                number);
     return gguf_put(gguf, key, GGUF_U32, &bits, sizeof bits, err);
 }
