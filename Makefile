@@ -383,7 +383,7 @@ format-check: ## fail where a C file is not in that format
 
 # --- models --------------------------------------------------------------------------------------
 
-bench-peers: $(BUILD)/attn-cli ## beside PyTorch and ONNX Runtime, which it installs
+bench-peers: $(BUILD)/attn-cli ## beside PyTorch, ONNX Runtime, llama.cpp, which it installs
 	@sh tests/peers/run.sh $(BUILD)
 
 bench-tokenizers: $(BUILD)/attn-cli ## FOLDERS= on TEXT=, beside tokenizers.js

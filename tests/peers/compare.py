@@ -15,10 +15,11 @@ import sys
 import numpy
 
 from peers import Numpy, OnnxRuntime, Ours, PyTorch, process, texts_of
-from rounds import MINUTES, ROUNDS, print_line, print_row, take_rounds
+from rounds import ROUNDS, print_line, print_row, share, take_rounds
 
 ONLY = os.environ.get("ONLY", "").split(",") if os.environ.get("ONLY") else None
 TINY_ROUNDS = 20 * ROUNDS
+MIXED = 250  # texts of different lengths
 
 ROWS = [
     ("prefill, 64 tokens", "prefill", 64),
@@ -30,7 +31,7 @@ ROWS = [
     ("decode, 64 in the cache", "decode", 64),
     ("the same, the likeliest only", "greedy", 64),
     ("100 texts of 12 tokens", "batch", 100),
-    ("mean attention, 1000 texts", "mean", 1000),
+    (f"mean attention, {MIXED} texts", "mean", MIXED),
     ("process: one head, 1 text", "head", 1),
     ("process: one head, 100 texts", "head", 100),
 ]
@@ -63,12 +64,12 @@ def print_tiny(program):
     print_line("  as long as /bin/true", [f"{ratio:.2f} ×", f"({1e3 * least:.2f} ms)"])
 
 
-def print_ideal(ours, rows):
+def print_ideal(ours):
     """The mean attention of texts of 4 to 40 tokens beside a prefill without any waste."""
-    measures = [lambda: ours.mean(1000), lambda: ours.ideal_mean(1000)]
-    rounds = take_rounds("ideal prefill", measures, 60 * MINUTES / rows)
+    measures = [lambda: ours.mean(MIXED), lambda: ours.ideal_mean(MIXED)]
+    rounds = take_rounds("ideal prefill", measures, share(1))
     ratio = statistics.median(mean / ideal for mean, ideal in rounds)
-    print_line("mean attention, 1000 texts", [""])
+    print_line("mean attention", [f"{MIXED} texts"])
     print_line("  as long as ideal prefill", [f"{ratio:.2f} ×"])
 
 
@@ -82,18 +83,19 @@ def main():
     others = [peer for peer in (PyTorch, OnnxRuntime, Numpy) if serves(peer, rows)]
     peers = [Ours(folder, program), *(peer(folder) for peer in others)]
     versions = ", ".join(f"{peer.name} {peer.version}" for peer in peers[1:])
-    print(f"GPT-2 124M, random weights, float32, one thread; medians over {ROUNDS} rounds.\n"
+    print(f"GPT-2 124M, random weights, float32, one thread; medians over {ROUNDS} rounds\n"
+          f"or as many as there is time for.\n"
           f"{versions}:\nhow many times as long as attn-cli they take. A text has 6 tokens alone, "
           "12 as one\nof 100; a head's attention goes to a CSV file a text. Differences are the "
           "largest.\n")
     print_line("", [peer.name for peer in peers])
-    for name, method, argument in rows:
+    for i, (name, method, argument) in enumerate(rows):
         measures = [getattr(peer, method, None) for peer in peers]
         print_row(name, [m and functools.partial(m, argument) for m in measures],
-                  len(rows) + 1)
+                  len(rows) - i + 1)
     print()
     if any(method == "mean" for _, method, _ in rows):
-        print_ideal(peers[0], len(rows) + 1)
+        print_ideal(peers[0])
     if any(method == "greedy" for _, method, _ in rows):
         print_tokens(peers[0], peers[1])
     if not ONLY:

@@ -23,6 +23,7 @@ from rounds import ROUNDS, print_line, print_row
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOKENS, CACHED, TIMES = 256, 64, 3
+TASKS, KINDS = ("prefill", "decode"), 4
 FLOAT32_CACHE = {"kvCacheKeyType": 0, "kvCacheValueType": 0, "flashAttention": False}
 
 
@@ -32,7 +33,7 @@ class Ours:
 
     def bench(self, task, *options):
         command = [self.program, "bench", self.model, "--threads", "1", "--repeat", str(TIMES)]
-        command += ["--precision", self.precision, "--json", "--only", task, *options]
+        command += ["--precision", self.precision, "--json", "--quiet", "--only", task, *options]
         results = json.loads(subprocess.check_output(command))["results"]
         return results[-1]["seconds"]
 
@@ -106,23 +107,25 @@ def print_difference(name, ours, other):
     print_line(f"  {name}", [f"{difference.max():.1e}", f"{same:.0%}"])
 
 
-def compare(program, folder, folder_count):
+def compare(program, folder, rows_left):
+    """Like beside like: what computes in 16 bits beside what has 16 bits."""
     config = read_config(folder)
     ids = [(7919 * i + 13) % config.vocab_size for i in range(TOKENS)]
-    rows = [("float32", Ours(program, folder), "f32"),
-            ("float32 beside F16", Ours(program, folder), "f16"),
-            ("a BF16 file", Ours(program, f"{folder}/bf16"), "bf16"),
-            ("the same, products in bf16", Ours(program, f"{folder}/bf16", "bf16"), "bf16")]
+    halves = f"{folder}/bf16.gguf"
+    kinds = [("float32 beside F32", Ours(program, folder), "f32"),
+             ("a BF16 file in float32 beside BF16", Ours(program, halves), "bf16"),
+             ("bf16 beside BF16, of one file", Ours(program, halves, "bf16"), "bf16"),
+             ("bf16 beside F16", Ours(program, halves, "bf16"), "f16")]
     torch_peer = PyTorch(folder, ids)
-    logits = rows[0][1].logits(ids[:CACHED])
+    logits = kinds[0][1].logits(ids[:CACHED])
     print_line(os.path.basename(folder), ["attn-cli", "llama.cpp", "PyTorch"])
-    for name, ours, file in rows:
+    for name, ours, file in kinds:
         llama = LlamaCpp(f"{folder}/{file}.gguf", ids, {})
         peers = [ours, llama, torch_peer if file == "f32" else None]
         print(name)
-        for task in "prefill", "decode":
-            print_row(f"  {task}", [peer and getattr(peer, task) for peer in peers],
-                      folder_count * len(rows) * 2)
+        for task in TASKS:
+            print_row(f"  {task}", [peer and getattr(peer, task) for peer in peers], rows_left)
+            rows_left -= 1
         llama.close()
     print_line(f"logits up to {numpy.abs(logits).max():.3g} of", ["off by", "same likeliest"])
     print_difference("PyTorch", logits, torch_peer.logits(ids[:CACHED]))
@@ -138,8 +141,8 @@ def main():
     print(f"Random weights, one thread; medians over {ROUNDS} rounds, in milliseconds of attn-cli,"
           f"\nand how many times as long others take: a text of {TOKENS} tokens, and one token "
           f"more\nwith {CACHED} in the cache and its logits.\n")
-    for folder in folders:
-        compare(program, folder, len(folders))
+    for i, folder in enumerate(folders):
+        compare(program, folder, (len(folders) - i) * KINDS * len(TASKS))
 
 
 main()

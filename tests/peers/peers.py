@@ -79,7 +79,8 @@ class Ours(Peer):
         self.program = program
 
     def bench(self, task, *tokens):
-        command = [self.program, "bench", self.model, "--threads", "1", "--repeat", "1", "--json"]
+        command = [self.program, "bench", self.model, "--threads", "1", "--repeat", "1", "--json",
+                   "--quiet"]
         found = subprocess.check_output([*command, "--only", task, *tokens])
         return json.loads(found)["results"][0]["seconds"]
 
@@ -99,7 +100,7 @@ class Ours(Peer):
         return self.bench("batch")
 
     def run(self, *options):
-        return process(self.program, "run", "--threads", "1", *options)
+        return process(self.program, "run", "--quiet", "--threads", "1", *options)
 
     def head(self, count):
         """One text by its ids; many as sentences, which are tokenized, too."""

@@ -5,7 +5,8 @@ import sys
 import time
 
 ROUNDS = int(os.environ.get("ROUNDS", 5))
-MINUTES = float(os.environ.get("MINUTES", 10))
+MINUTES = float(os.environ.get("MINUTES", 9))
+END = float(os.environ.get("STARTED", time.time())) + 60 * MINUTES
 
 
 def print_line(name, columns):
@@ -16,6 +17,11 @@ def tell(text):
     """How far it is, on a terminal, in a line that the next one takes the place of."""
     if sys.stderr.isatty():
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def share(rows):
+    """Seconds for each of so many rows that are still to come."""
+    return max(0, END - time.time()) / rows
 
 
 def take_rounds(name, measures, seconds):
@@ -33,10 +39,10 @@ def take_rounds(name, measures, seconds):
     return rounds[1:] or rounds
 
 
-def print_row(name, measures, rows=1):
-    """Measures give seconds, None: no column; `rows` like this one share MINUTES. The median of the
-    first, and of how many times as long the others took in the same round."""
-    rounds = take_rounds(name.strip(), measures, 60 * MINUTES / rows)
+def print_row(name, measures, rows):
+    """Measures give seconds, None: no column; so many rows, this one too, share the time up to END.
+    The median of the first, and of how many times as long the others took in the same round."""
+    rounds = take_rounds(name.strip(), measures, share(rows))
     columns = [f"{1e3 * statistics.median(row[0] for row in rounds):.1f} ms"]
     for i in range(1, len(measures)):
         ratio = statistics.median(row[i] / row[0] for row in rounds) if measures[i] else None

@@ -4,12 +4,12 @@
 #     sh tests/peers/run.sh [BUILD]
 #
 # PyTorch and numpy come from Debian (with OpenBLAS, without which they would multiply in plain
-# Fortran), ONNX Runtime and llama.cpp from npm. The model, the graphs made of it and node's modules
-# take 2.5 GB in BUILD/peers. ROUNDS=N: how often each is measured (5), as long as all rows together
-# take MINUTES=N at most (10), and once at least; a terminal shows how far it is. ONLY=mean,head:
-# those rows alone; `mean` or `greedy` alone needs neither npm nor graphs; DEPS=0: install nothing.
-# SHAPES='gpt2 smollm2-135m qwen2.5-0.5b': these beside llama.cpp, in fourteen bytes for each of
-# their parameters.
+# Fortran), ONNX Runtime and llama.cpp from npm. The model, the files made of it and node's modules
+# take 3.5 GB in BUILD/peers. ROUNDS=N: how often each is measured (5), as long as all of it takes
+# MINUTES=N at most (9) from its start, and once at least; a terminal shows how far it is.
+# ONLY=mean,head: those rows alone, without llama.cpp; `mean` or `greedy` alone needs neither npm
+# nor graphs; DEPS=0: install nothing. SHAPES='gpt2 smollm2-135m qwen2.5-0.5b': these beside
+# llama.cpp alone, in twelve bytes for each of their parameters.
 set -eu
 cd "$(dirname "$0")/../.."
 build=${1:-build}
@@ -17,6 +17,9 @@ peers=$build/peers
 python=/usr/bin/python3 # Debian's: it has Debian's packages
 
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+STARTED=$(date +%s)
+MINUTES=${MINUTES:-9}
+export STARTED MINUTES
 mkdir -p "$peers"
 PEERS=$(cd "$peers" && pwd)
 export PEERS
@@ -69,29 +72,39 @@ make_words() {
     seq 0 50256 | sed 's/.*/"w&",/; 1s/^/[/; $s/,$/]/' >"$peers/words/vocab.json"
 }
 
-# For llama.cpp, too, and in BF16.
-make_shape() {
-    [ ! -f "$1/bf16/model.safetensors" ] || [ ! -f "$1/f16.gguf" ] || return 0
-    mkdir -p "$peers/shapes"
-    "$build/attn-cli" bench --shape "$2" --force --save "$1"
-    "$python" tests/peers/gguf.py "$1" "$1"
+# For llama.cpp, too.
+make_files() {
+    for type in F32 F16 BF16; do
+        file=$1/$(printf %s "$type" | tr '[:upper:]' '[:lower:]').gguf
+        [ -f "$file" ] || "$python" tests/gguf/write.py "$1" "$file" "$type"
+    done
+}
+
+make_model() {
+    [ -f "$1/model.safetensors" ] || "$build/attn-cli" bench --shape "$2" --force --save "$1"
 }
 
 have_packages || install_packages
 choose_kernels
-module=onnxruntime-node
-[ -z "${SHAPES-}" ] || module=@node-llama-cpp/linux-x64
-! needs_node || [ -d "$peers/node_modules/$module" ] || install_modules
+llama=$peers/node_modules/@node-llama-cpp/linux-x64 # where there is one for this processor
+! needs_node || [ -d "$peers/node_modules/onnxruntime-node" ] || install_modules
 if [ -n "${SHAPES-}" ]; then
     set --
     for shape in $SHAPES; do
-        make_shape "$peers/shapes/$shape" "$shape"
+        make_model "$peers/shapes/$shape" "$shape"
+        make_files "$peers/shapes/$shape"
         set -- "$@" "$peers/shapes/$shape"
     done
     exec "$python" tests/peers/decoders.py "$build/attn-cli" "$@"
 fi
-[ -f "$peers/gpt2/model.safetensors" ] ||
-    "$build/attn-cli" bench --shape gpt2 --force --save "$peers/gpt2"
+make_model "$peers/gpt2" gpt2
 ! needs_node || [ -f "$peers/cache.onnx" ] || "$python" tests/peers/gpt2.py "$peers/gpt2" "$peers"
 [ -f "$peers/words/vocab.json" ] || make_words
-exec "$python" tests/peers/compare.py "$build/attn-cli" "$peers"
+if [ -n "${ONLY-}" ] || [ ! -d "$llama" ]; then
+    exec "$python" tests/peers/compare.py "$build/attn-cli" "$peers"
+fi
+make_files "$peers/gpt2"
+MINUTES=$(awk "BEGIN { print 0.7 * $MINUTES }") \
+    "$python" tests/peers/compare.py "$build/attn-cli" "$peers"
+echo
+exec "$python" tests/peers/decoders.py "$build/attn-cli" "$peers/gpt2"
