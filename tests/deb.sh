@@ -5,8 +5,8 @@
 #     sudo sh tests/deb.sh [BUILD]
 #     sudo BASE=DIR sh tests/deb.sh build      the bare system, as tests/chroot.sh keeps it
 #
-# Needs debootstrap, and takes three minutes without BASE; packages that these depend on come from
-# where this machine gets its own.
+# Needs debootstrap, and takes some four minutes, and two more without BASE; packages that these
+# depend on come from where this machine gets its own.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh

@@ -2,6 +2,7 @@
 # lib/bindings/r: the numbers of attn-cli, in R.
 #
 #     sh tests/r.sh [BUILD]
+# shellcheck disable=SC2016 # what is in quotes is for R
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh

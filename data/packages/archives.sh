@@ -54,6 +54,7 @@ configure_onig() {
 END
 }
 
+# shellcheck disable=SC2086 # several words
 library() { # NAME SOURCE...
     name=$1
     shift
