@@ -30,6 +30,8 @@ int families_open(const char *scratch, struct err *err);
 void families_make(struct made *made);
 int tokenizers_open(const char *scratch, struct err *err);
 void tokenizers_make(struct made *made);
+int gguf_open_files(const char *scratch, struct err *err);
+void gguf_make(struct made *made);
 void items_make(struct made *made);
 int manifests_open(const char *scratch, struct err *err);
 void manifests_make(struct made *made);

@@ -25,6 +25,7 @@
 const struct kind kinds[] = {
     {"models", models_open, models_make, ERR_UNSUPPORTED},
     {"families", families_open, families_make, ERR_UNSUPPORTED},
+    {"gguf", gguf_open_files, gguf_make, ERR_UNSUPPORTED},
     {"tokenizers", tokenizers_open, tokenizers_make, ERR_UNSUPPORTED},
     {"items", NULL, items_make, ERR_OUTPUT},
     {"manifests", manifests_open, manifests_make, ERR_OUTPUT},
