@@ -297,8 +297,8 @@ SANITIZED = BUILD=$(BUILD)/asan WERROR= CFLAGS='$(INSTRUMENTED) $(SANITIZE)'
 asan: ## what could go wrong in memory, with the address and undefined-behaviour sanitizers
 	@ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=16 BATCH_ITEMS=400 \
 		BREAK_EVERY=5 FLIPS_STRIDE=7 FAULT_EVERY=401 ENDURE_EVERY=31 \
-		RACE_ROUNDS=3 FUZZ_INPUTS=100 LONG_HAULS_FREE=1 CLI_SHARE=1/2 \
-		ATTN_UNIT_FEW=2 CK_DEFAULT_TIMEOUT=600 \
+		RACE_ROUNDS=3 FUZZ_INPUTS=100 LONG_HAULS_FREE=1 CLI_SHARE=1/3 \
+		ATTN_UNIT_FEW=4 CK_DEFAULT_TIMEOUT=600 \
 		STAGES='unit unit-2 cli batch oracle break flips memory fuzz machine races hauls' \
 		GOLDEN='gpt2-micro-f16 life-cross transformer-pre gemma3_text falcon opt' \
 		LSAN_OPTIONS="suppressions='$(CURDIR)/tests/leaks.txt':print_suppressions=0" \

@@ -15,8 +15,8 @@ unset MAKEFLAGS MFLAGS MAKELEVEL # of a make that calls this
 build=${1:-build}
 LIMIT=900
 STAGES='cli unit unit-2 batch harness models figures install readme files machine things races'
-FEW='ATTN_UNIT_FEW=2 BREAK_EVERY=5 FAULT_EVERY=401 ENDURE_EVERY=31 BATCH_ITEMS=400
-    CLI_SHARE=2/2'
+FEW='ATTN_UNIT_FEW=9 BREAK_EVERY=5 FAULT_EVERY=401 ENDURE_EVERY=31 BATCH_ITEMS=400
+    CLI_SHARE=2/3'
 
 case $scratch in *[[:space:]]*)
     leave_out "BUILD must stand in a folder without a blank, and TMPDIR is '$scratch'"
