@@ -136,7 +136,10 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/dependencies
 	@mkdir -p $(@D)
 	$(call SAY,compile,$<) $(compile)
 
-compile = $(COMPILE) $(ANYWHERE) $(if $(filter $(LIB_OBJECTS),$@),$(SHAREABLE)) -MMD -MP -c $< -o $@
+compile = $(COMPILE) $(ANYWHERE) $(if $(filter $(LIB_OBJECTS),$@),$(SHAREABLE)) \
+	$(if $(filter $(COMPUTING),$@),$(COMPUTED)) -MMD -MP -c $< -o $@
+COMPUTING = $(foreach room,lib/math lib/model tests/unit/math tests/unit/model tests/unit/rigs, \
+	$(BUILD)/$(room)/%.o)
 
 # The models in the binary: their files' bytes as a table in C.
 $(BUILD)/lib/model/bundled_models.c: models/embed.sh $(MODEL_FILES)
@@ -247,6 +250,7 @@ $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%_fuzz.o $(FUZZ_COMMON) $(FUZZ_
 
 FUZZ_CC = clang
 FUZZ_SECONDS = 60
+FUZZ_LEVEL = -O2
 # What an input reaches, and what it is compared with. Counters alone are several times as fast:
 # FUZZ_COVERAGE=-fsanitize-coverage=inline-8bit-counters,pc-table
 FUZZ_COVERAGE = -fsanitize=fuzzer-no-link
@@ -254,7 +258,7 @@ FUZZ_COVERAGE = -fsanitize=fuzzer-no-link
 fuzz: ## look for inputs that break a parser, FUZZ_SECONDS a target, with clang's libFuzzer
 	@CC='$(FUZZ_CC)' sh ./dependencies.sh install fuzzing
 	@$(MAKE) --no-print-directory fuzzers BUILD=$(BUILD)/fuzzing CC='$(FUZZ_CC)' WERROR= \
-		FUZZ_MAIN= FUZZ_LINK=-fsanitize=fuzzer CFLAGS='-O2 -g1 -fopenmp-simd \
+		FUZZ_MAIN= FUZZ_LINK=-fsanitize=fuzzer CFLAGS='$(FUZZ_LEVEL) -g1 -fopenmp-simd \
 		-fno-math-errno -fno-trapping-math $(FUZZ_COVERAGE) $(SANITIZE)'
 	@sh tests/fuzz.sh run $(BUILD)/fuzzing $(FUZZ_SECONDS)
 
@@ -288,10 +292,11 @@ test-page: $(BUILD)/attn-cli ## the page of --format html in Chromium, which it 
 # Instrumented code makes gcc warn of what cannot happen: warnings are for the other build. It has
 # no clones for several instruction sets: it is for those of this machine, or each multiply-add of
 # plain C is a call, and minutes become an hour. Lines are all that reports need: the rest
-# of what debuggers know is a sixth of the compiler's time.
+# of what debuggers know is a sixth of the compiler's time. Only what computes is worth being made
+# fast.
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-INSTRUMENTED = -O2 -ftree-vectorize -march=native -g1 -fopenmp-simd -fno-math-errno \
-	-fno-trapping-math
+INSTRUMENTED = -Og -march=native -g1 -fopenmp-simd -fno-math-errno -fno-trapping-math
+COMPUTED = $(if $(filter -Og,$(CFLAGS)),-O2 -ftree-vectorize)
 SANITIZED = BUILD=$(BUILD)/asan WERROR= CFLAGS='$(INSTRUMENTED) $(SANITIZE)'
 
 asan: ## what could go wrong in memory, with the address and undefined-behaviour sanitizers
