@@ -13,6 +13,11 @@ import sys
 
 import jsonschema
 
+try:
+    import referencing
+except ImportError:
+    referencing = None
+
 ATTN = sys.argv[1]
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SCHEMAS = ROOT / "data" / "schemas"
@@ -148,8 +153,13 @@ def validator(name):
     path = SCHEMAS / f"{name}.json"
     schema = json.loads(path.read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
-    resolver = jsonschema.RefResolver(path.as_uri(), schema)
-    return jsonschema.Draft202012Validator(schema, resolver=resolver)
+    if not referencing:  # before jsonschema 4.18
+        resolver = jsonschema.RefResolver(path.as_uri(), schema)
+        return jsonschema.Draft202012Validator(schema, resolver=resolver)
+    common = json.loads((SCHEMAS / "common.json").read_text())
+    resource = referencing.Resource.from_contents(common)
+    registry = referencing.Registry().with_resource("common.json", resource)
+    return jsonschema.Draft202012Validator(schema, registry=registry)
 
 
 def check_strict(name, valid, found):

@@ -1,5 +1,5 @@
 /* arrow_reader.h: a file of Apache Arrow as CSV, read by what its format says of FlatBuffers and
- * messages, not by what we know of ours: a null is an empty cell. The test fails at anything that is
+ * messages, not by what we know of ours: a null is an empty cell. The test fails where anything is
  * not as the format has it.
  *
  *     struct buf csv = {0};
