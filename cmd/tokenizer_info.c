@@ -12,10 +12,18 @@ enum { ADDED_SHOWN = 8, WORDS_SHOWN = 500, WORDS_INDENT = 2 };
 
 static const char *const roles[TOKEN_ROLES] = {[ROLE_BOS] = "bos", [ROLE_EOS] = "eos"};
 
+static const char beside[] = "tokenizer_config.json"; /* what counts beside any file */
+
 int tokenizer_info_init(struct tokenizer_info *info, const struct tokenizer *tokenizer,
                         const struct folder *folder, struct err *err)
 {
     *info = (struct tokenizer_info){.tokenizer = tokenizer, .folder = folder};
+    for (size_t i = 0; i < TOKENIZER_FILES; i++)
+        if (tokenizer_file_opens(i) &&
+            folder_look(&info->is_there[i], folder, tokenizer_file_name(i), err))
+            return -1;
+    if (folder_look(&info->has_config, folder, beside, err))
+        return -1;
     if (!tokenizer)
         return 0;
     for (enum token_role role = 0; role < TOKEN_ROLES; role++)
@@ -38,17 +46,15 @@ static bool is_used(const struct tokenizer_info *info, const char *name)
  * of them is the last. */
 static const char *next_file(const struct tokenizer_info *info, size_t *index, bool used)
 {
-    static const char beside[] = "tokenizer_config.json";
     while (*index < TOKENIZER_FILES) {
         size_t i = (*index)++;
         const char *name = tokenizer_file_name(i);
-        if (tokenizer_file_opens(i) && folder_has(info->folder, name) &&
-            is_used(info, name) == used)
+        if (info->is_there[i] && is_used(info, name) == used)
             return name;
     }
     if ((*index)++ > TOKENIZER_FILES || used != (info->tokenizer != NULL))
         return NULL;
-    return folder_has(info->folder, beside) ? beside : NULL;
+    return info->has_config ? beside : NULL;
 }
 
 /* --- the page --------------------------------------------------------------------------------- */

@@ -10,6 +10,8 @@
 struct tokenizer_info {
     const struct tokenizer *tokenizer; /* NULL: there is none, and nothing is said */
     const struct folder *folder;
+    bool is_there[TOKENIZER_FILES]; /* files that may be opened … */
+    bool has_config;                /* … and what counts beside any of them */
     struct special_ids special;
     bool has[TOKEN_ROLES];
     uint32_t ids[TOKEN_ROLES];

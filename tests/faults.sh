@@ -214,7 +214,7 @@ for format in csv tidy.csv json svg; do
 done
 try batch "$in/three.txt" -m life --reduce entropy,mean -o here/ --shard 1/2
 try batch "$in/plain.txt" -m "$in/school" --reduce entropy,mean -o here/
-for format in text csv tidy arrow json jsonl; do
+for format in text csv tidy json jsonl; do
     try batch "$in/three.txt" -m life --fail-fast --reduce entropy --per-item --format $format \
         -o here
 done

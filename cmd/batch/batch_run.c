@@ -35,6 +35,7 @@ struct round {
     struct entry *entries;
     size_t room, count;
     size_t next;        /* the number of the first job that was not read yet */
+    size_t broken;      /* jobs that could not be prepared */
     size_t pass_tokens; /* about so many share a pass … */
     size_t pass_texts;  /* … of at most so many texts */
     struct arena arena;
@@ -90,9 +91,11 @@ static int read_round(struct round *round, struct err *err)
         struct entry *entry = &round->entries[round->count++];
         if (next_job(round, &entry->job, err))
             return -1;
-        if (batch_prepare(work, &entry->job, &entry->prepared, &round->arena, &round->err) &&
-            (round->err.out_of_memory ? err_adopt(err, &round->err)
-                                      : fail_entry(round, entry, err)))
+        bool sound =
+            !batch_prepare(work, &entry->job, &entry->prepared, &round->arena, &round->err);
+        round->broken += !sound;
+        if (!sound && (round->err.out_of_memory ? err_adopt(err, &round->err)
+                                                : fail_entry(round, entry, err)))
             return -1;
         tokens += entry->prepared.pair.sentence.count;
     }
@@ -386,6 +389,8 @@ int batch_run(struct batch_work *work, struct err *err)
     work->progress.before = work->store.done;
     while (round.next < survey->end && !failed)
         failed = run_round(&round, err);
+    if (!failed && !work->store.resumed && round.broken < survey->broken_here)
+        failed = batch_recovered(survey, err);
     if (!failed)
         failed = items_check_unchanged(&work->jobs.items, err);
     progress_end(&work->progress);

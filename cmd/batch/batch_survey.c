@@ -1,4 +1,5 @@
 /* batch_survey.c: all jobs of a batch, read once before anything is computed. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -203,6 +204,11 @@ static int visit(void *context, const struct job *job, struct arena *arena, stru
     return walk->broken && work->options->batch.fail_fast;
 }
 
+int batch_recovered(const struct survey *survey, struct err *err)
+{
+    return err_set(err, "%s: so it was at first, and then no more: run again", survey->complaint);
+}
+
 int batch_survey(struct batch_work *work, struct err *err)
 {
     struct walk walk = {.work = work};
@@ -210,6 +216,7 @@ int batch_survey(struct batch_work *work, struct err *err)
         return -1;
     work->survey.jobs = walk.jobs;
     work->survey.broken = walk.broken;
+    snprintf(work->survey.complaint, sizeof work->survey.complaint, "%s", walk.first.text);
     work->survey.weight = walk.weight;
     if (walk.general && walk.broken == walk.jobs && walk.jobs > 1) { /* whatever the job */
         err_set(err, "%s", after_place(&walk.first));
@@ -222,6 +229,8 @@ int batch_survey(struct batch_work *work, struct err *err)
         struct walk again = {.work = work, .total = walk.weight};
         if (jobs_visit(&work->jobs, 0, SIZE_MAX, visit, &again, err))
             return -1;
+        if (again.broken < walk.broken)
+            return batch_recovered(&work->survey, err);
     }
     work->plan.first_job = work->survey.first;
     work->plan.jobs = work->survey.jobs;

@@ -21,15 +21,16 @@
 #include "reductions.h"
 
 struct survey {
-    size_t jobs;        /* of the whole batch */
-    size_t first, end;  /* those of this shard */
-    size_t broken;      /* of the whole batch, as far as it can be seen before … */
-    size_t broken_here; /* … and of this shard */
-    uint64_t weight;    /* the tokens of all jobs; one for a job that is broken */
-    uint64_t tokens;    /* of this shard's */
-    uint64_t bytes;     /* of their tensors */
-    size_t longest;     /* of its texts */
-    size_t dropped;     /* characters that vocabularies do not have, in this shard */
+    size_t jobs;                    /* of the whole batch */
+    size_t first, end;              /* those of this shard */
+    size_t broken;                  /* of the whole batch, as far as it can be seen before … */
+    size_t broken_here;             /* … and of this shard */
+    char complaint[ERR_TEXT_BYTES]; /* what was wrong with the first of these */
+    uint64_t weight;                /* the tokens of all jobs; one for a job that is broken */
+    uint64_t tokens;                /* of this shard's */
+    uint64_t bytes;                 /* of their tensors */
+    size_t longest;                 /* of its texts */
+    size_t dropped;                 /* characters that vocabularies do not have, in this shard */
 };
 
 struct batch_work {
@@ -61,6 +62,9 @@ int batch_prepare(struct batch_work *work, const struct job *job, struct prepare
 
 /* Read all jobs once. */
 int batch_survey(struct batch_work *work, struct err *err);
+
+/* The error that a broken job is broken no more: its model would come after those of others. */
+int batch_recovered(const struct survey *survey, struct err *err);
 
 /* Run those of this shard that the store does not have yet. */
 int batch_run(struct batch_work *work, struct err *err);

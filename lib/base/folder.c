@@ -26,6 +26,20 @@ bool folder_has(const struct folder *folder, const char *name)
     return size > 0 && size < PATH_MAX && file_exists(path); /* a longer path names no file */
 }
 
+int folder_look(bool *has, const struct folder *folder, const char *name, struct err *err)
+{
+    char path[PATH_MAX];
+    mode_t kind = 0;
+    *has = folder->files && held_file(folder, name);
+    if (folder->files)
+        return 0;
+    int size = snprintf(path, sizeof path, "%s/%s", folder->path, name);
+    if (size > 0 && size < PATH_MAX && file_kind(&kind, path, err))
+        return -1;
+    *has = kind != 0;
+    return 0;
+}
+
 int folder_open(struct file *file, const struct folder *folder, const char *name, struct err *err)
 {
     if (folder->files) {

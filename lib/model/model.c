@@ -126,20 +126,28 @@ static int choose_gguf(const char **path, struct arena *arena, struct err *err)
     return count > 1 || !*path ? -1 : 0;
 }
 
+/* Is it a directory? -1: nobody can tell. */
+static int look_at(bool *is_directory, const char *path, struct err *err)
+{
+    errno = 0;
+    *is_directory = file_is_directory(path);
+    return *is_directory || !errno || file_is_absent()
+               ? 0
+               : err_set(err, "cannot look at '%s': %s", path, strerror(errno));
+}
+
 int model_find(struct folder *folder, const char *name, struct arena *arena, struct err *err)
 {
     const struct folder *bundled = bundled_find(name ? name : bundled_default);
     const char *path = NULL;
+    bool is_directory = false;
     if (bundled) {
         *folder = *bundled;
         return 0;
     }
-    errno = 0;
-    if (file_is_directory(name))
-        path = name;
-    else if (errno && !file_is_absent())
-        return err_set(err, "cannot look at '%s': %s", name, strerror(errno));
-    if (!path && gguf_is_named(name) && file_exists(name))
+    if (look_at(&is_directory, name, err))
+        return -1;
+    if (is_directory || (gguf_is_named(name) && file_exists(name)))
         path = name;
     if (!path && find_in_folders(&path, name, arena, err))
         return -1;
@@ -147,10 +155,11 @@ int model_find(struct folder *folder, const char *name, struct arena *arena, str
         return -1;
     if (!path)
         return unknown_model(name, err);
-    if (file_is_directory(path) && choose_gguf(&path, arena, err))
+    const char *found = path;
+    if (look_at(&is_directory, path, err) || (is_directory && choose_gguf(&path, arena, err)))
         return -1;
     *folder = (struct folder){.path = path};
-    return file_is_directory(path) ? 0 : gguf_folder(folder, path, arena, err);
+    return is_directory && path == found ? 0 : gguf_folder(folder, path, arena, err);
 }
 
 static int open_files(struct model *model, struct err *err)

@@ -47,7 +47,7 @@ TEST(what_is_read_is_written_again_to_the_byte)
 static const struct fault {
     const char *old, *new, *message;
 } faults[] = {
-    {"{\"version\": \"0.1.0\", ", "{", "field 'version': expected a text, found nothing"},
+    {"\"version\": \"0.1.0\", ", "", "field 'version': expected a text, found nothing"},
     {"\"0.1.0\"", "7", "field 'version': expected a text, found 7"},
     {"\"models/\\tgpt2\"", "null", "field 'model': expected a text, found nothing"},
     {"124439808", "-1",
