@@ -1,6 +1,7 @@
 #include "math/gemm.h"
 #include "math/rows.h"
 #include "model/pass.h"
+#include "model/rounding.h"
 
 /* The columns of the heads that are of use. */
 static void project_heads(struct pass *pass, struct span heads, struct matrix y, struct matrix x,
@@ -136,25 +137,6 @@ static enum pass_state add_out(struct pass *pass, enum site site, size_t layer, 
     return PASS_ON;
 }
 
-/* Is what is there rounded as it is written? Of many rows, that no one but products looks at. */
-static bool is_rounded(const struct pass *pass, enum site site, size_t layer,
-                       const struct weight *w)
-{
-    enum { MANY = 16 };
-    return w->pairs && w->in % 2 == 0 && pass->scratch.x.rows >= MANY &&
-           input_widens(pass->machine) && !pass_watches(pass, site, layer) &&
-           !pass_edits(pass, site, layer);
-}
-
-/* The same of what is normed. */
-static bool is_norm_rounded(const struct pass *pass, enum site site, size_t layer,
-                            const struct weight *w)
-{
-    const struct config *c = pass->config;
-    return !c->residual_normed && !c->parallel && c->projections && pass->part != PART_CROSS &&
-           !mechanism_lacks(&c->mechanism, PART_NORM) && is_rounded(pass, site, layer, w);
-}
-
 /* What a sublayer works on: norm(x) where norms come first, else x. */
 static enum pass_state norm_before(struct pass *pass, enum site site, size_t layer,
                                    const struct norm *norm, struct matrix *y, bool rounded)
@@ -188,11 +170,8 @@ static enum pass_state attention_sublayer(struct pass *pass, size_t layer,
 {
     struct scratch *s = &pass->scratch;
     struct matrix y;
-    bool rounded = w->k.pairs && w->v.pairs && is_norm_rounded(pass, SITE_LN_1, layer, &w->q);
-    s->context.rounded = !pass->attended && pass_attention_kind(pass) == ATTENTION_DENSE &&
-                         pass->config->d_v % 2 == 0 &&
-                         is_rounded(pass, SITE_CONTEXT, layer, &w->out);
-    PASS_TRY(norm_before(pass, SITE_LN_1, layer, &w->norm, &y, rounded));
+    s->context.rounded = rounds_context(pass, layer, w);
+    PASS_TRY(norm_before(pass, SITE_LN_1, layer, &w->norm, &y, rounds_attended(pass, layer, w)));
     PASS_TRY(attend(pass, layer, y, pass->part == PART_CROSS ? s->source : y, w));
     PASS_TRY(add_out(pass, SITE_ATTN_OUT, layer, s->context, &w->out, &w->post));
     PASS_TRY(tap_rows(pass, SITE_RESID_MID, layer, s->x));
@@ -208,7 +187,7 @@ static enum pass_state activate_hidden(struct pass *pass, size_t layer, struct m
     bool watched =
         pass_watches(pass, SITE_MLP_GATE, layer) || pass_edits(pass, SITE_MLP_GATE, layer);
     if (!pass->config->gated) {
-        s->hidden.rounded = is_rounded(pass, SITE_MLP_ACT, layer, &w->proj);
+        s->hidden.rounded = rounds_hidden(pass, layer, w);
         linear(pass->machine, s->hidden, y, &w->fc, activation);
         return tap_rows(pass, SITE_MLP_ACT, layer, s->hidden);
     }
@@ -227,9 +206,7 @@ static enum pass_state mlp_sublayer(struct pass *pass, size_t layer, const struc
 {
     struct scratch *s = &pass->scratch;
     struct matrix y;
-    bool rounded =
-        (w->gate.pairs || !pass->config->gated) && is_norm_rounded(pass, SITE_LN_2, layer, &w->fc);
-    PASS_TRY(norm_before(pass, SITE_LN_2, layer, &w->norm, &y, rounded));
+    PASS_TRY(norm_before(pass, SITE_LN_2, layer, &w->norm, &y, rounds_mlp_input(pass, layer, w)));
     PASS_TRY(activate_hidden(pass, layer, y, w));
     PASS_TRY(add_out(pass, SITE_MLP_OUT, layer, s->hidden, &w->proj, &w->post));
     if (pass->config->stream_normed) {

@@ -1,7 +1,7 @@
 #include "model/pass.h"
 
-#include "math/gemm.h"
 #include "math/bf16.h"
+#include "math/gemm.h"
 #include "math/rows.h"
 #include "model/cache.h"
 
