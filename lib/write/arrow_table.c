@@ -17,7 +17,7 @@ enum {
 enum header { HEADER_SCHEMA = 1, HEADER_BATCH = 3 };                /* MessageHeader */
 enum type { TYPE_INT = 2, TYPE_FLOATING_POINT = 3, TYPE_UTF8 = 5 }; /* Type */
 
-static const char magic[] = "ARROW1";
+static const char magic[ALIGNMENT] = "ARROW1";
 
 /* --- the forms -------------------------------------------------------------------------------- */
 
@@ -113,7 +113,7 @@ void arrow_table_begin(struct arrow_table *table, const struct arrow_column *col
     table->columns = columns;
     table->column_count = count;
     stream_binary(table->out);
-    send(table, magic, ALIGNMENT); /* its 0 byte, and one more */
+    send(table, magic, ALIGNMENT);
     put_schema(&message, begin_message(&message, HEADER_SCHEMA, 0), table);
     send_message(table, &message);
     buf_release(&message);
@@ -313,7 +313,7 @@ int arrow_table_end(struct arrow_table *table, struct err *err)
     buf_bytes(&footer, table->blocks.bytes, table->blocks.size);
     size_t size = footer.size;
     flat_number(&footer, size, sizeof(uint32_t));
-    buf_bytes(&footer, magic, sizeof magic - 1);
+    buf_bytes(&footer, magic, strlen(magic));
     int failed = buf_check(&table->blocks, err) || buf_check(&footer, err);
     if (!failed)
         send(table, footer.bytes, footer.size);
