@@ -189,7 +189,7 @@ TEST(short_and_long_pieces_are_what_the_slow_way_makes_of_them)
         bpe_release(&bpe);
         bpe_piece_release(&piece); /* its queue is of these merges */
     }
-    ck_assert_uint_gt(merged, 1000);
+    ck_assert_uint_gt(merged, 5000 / one_of(2));
 }
 
 /* Few characters many times, at which no one looks one by one. */
@@ -269,7 +269,7 @@ TEST(characters_in_a_row_are_what_the_slow_way_makes_of_their_bytes)
         bpe_piece_release(&piece);
         word_table_release(&words);
     }
-    ck_assert_uint_gt(merged, 1000);
+    ck_assert_uint_gt(merged, 5000 / one_of(2));
 }
 
 /* a b and c d make the same, so that its pairs with itself come up from left to right twice. */
