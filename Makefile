@@ -136,10 +136,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/dependencies
 	@mkdir -p $(@D)
 	$(call SAY,compile,$<) $(compile)
 
-compile = $(COMPILE) $(ANYWHERE) $(if $(filter $(LIB_OBJECTS),$@),$(SHAREABLE)) \
-	$(if $(filter $(COMPUTING),$@),$(COMPUTED)) -MMD -MP -c $< -o $@
-COMPUTING = $(foreach room,lib/math lib/model tests/unit/math tests/unit/model tests/unit/rigs, \
-	$(BUILD)/$(room)/%.o)
+compile = $(COMPILE) $(ANYWHERE) $(if $(filter $(LIB_OBJECTS),$@),$(SHAREABLE)) -MMD -MP -c $< -o $@
 
 # The models in the binary: their files' bytes as a table in C.
 $(BUILD)/lib/model/bundled_models.c: models/embed.sh $(MODEL_FILES)
@@ -292,11 +289,10 @@ test-page: $(BUILD)/attn-cli ## the page of --format html in Chromium, which it 
 # Instrumented code makes gcc warn of what cannot happen: warnings are for the other build. It has
 # no clones for several instruction sets: it is for those of this machine, or each multiply-add of
 # plain C is a call, and minutes become an hour. Lines are all that reports need: the rest
-# of what debuggers know is a sixth of the compiler's time. Only what computes is worth being made
-# fast.
+# of what debuggers know is a sixth of the compiler's time.
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-INSTRUMENTED = -Og -march=native -g1 -fopenmp-simd -fno-math-errno -fno-trapping-math
-COMPUTED = $(if $(filter -Og,$(CFLAGS)),-O2 -ftree-vectorize)
+INSTRUMENTED = -O2 -ftree-vectorize -march=native -g1 -fopenmp-simd -fno-math-errno \
+	-fno-trapping-math
 SANITIZED = BUILD=$(BUILD)/asan WERROR= CFLAGS='$(INSTRUMENTED) $(SANITIZE)'
 
 asan: ## what could go wrong in memory, with the address and undefined-behaviour sanitizers
