@@ -126,3 +126,10 @@ int gguf_size(const struct gguf *gguf, const struct gguf_architecture *architect
     snprintf(full, sizeof full, "%s.%s", architecture->name, key);
     return gguf_integer(gguf, full, 1, INT32_MAX, size, err);
 }
+
+const char *gguf_key(char full[GGUF_KEY_BYTES], const struct gguf_architecture *architecture,
+                     const char *key)
+{
+    snprintf(full, GGUF_KEY_BYTES, "%s.%s", architecture->name, key);
+    return full;
+}

@@ -7,20 +7,12 @@
 #include "format/json_writer.h"
 #include "model/gguf/gguf_model.h"
 
-enum { KEY_BYTES = 128 };
-
 struct writer {
     struct json_writer json;
     const struct gguf *gguf;
     const struct gguf_architecture *architecture;
     struct err *err;
 };
-
-static const char *full_key(char full[KEY_BYTES], const struct writer *writer, const char *key)
-{
-    snprintf(full, KEY_BYTES, "%s.%s", writer->architecture->name, key);
-    return full;
-}
 
 static void put_double(struct writer *writer, const char *name, double value)
 {
@@ -40,11 +32,11 @@ static void put_real(struct writer *writer, const char *name, const char *key, d
 
 static int put_key(struct writer *writer, const struct gguf_config_key *row)
 {
-    char key[KEY_BYTES];
+    char key[GGUF_KEY_BYTES];
     long long size = 0;
     double real = 0;
     bool flag = false;
-    full_key(key, writer, row->theirs);
+    gguf_key(key, writer->architecture, row->theirs);
     if (!gguf_value(writer->gguf, key))
         return row->needed ? err_set(writer->err, "key '%s': expected a number, found nothing", key)
                            : 0;
@@ -77,11 +69,11 @@ static int refuse_undone(const struct writer *writer)
                                          "embedding_scale",
                                          "residual_scale",
                                          "logit_scale"};
-    char key[KEY_BYTES];
+    char key[GGUF_KEY_BYTES];
     for (size_t i = 0; i < sizeof undone / sizeof *undone; i++) {
         double value = 0;
-        if (gguf_double(writer->gguf, full_key(key, writer, undone[i]), -1e300, 1e300, &value,
-                        writer->err))
+        if (gguf_double(writer->gguf, gguf_key(key, writer->architecture, undone[i]), -1e300, 1e300,
+                        &value, writer->err))
             return -1;
         if (value != 0)
             return err_unsupported(writer->err, "key '%s': expected 0 or no such key, found %g",
@@ -118,9 +110,9 @@ static int put_factors(struct writer *writer, const struct gguf_tensor *factors)
 
 static int put_linear(struct writer *writer)
 {
-    char key[KEY_BYTES];
+    char key[GGUF_KEY_BYTES];
     double factor = 0;
-    full_key(key, writer, "rope.scaling.factor");
+    gguf_key(key, writer->architecture, "rope.scaling.factor");
     if (gguf_double(writer->gguf, key, 1, 1e6, &factor, writer->err))
         return -1;
     if (factor == 0)
@@ -132,10 +124,11 @@ static int put_linear(struct writer *writer)
 
 static int put_scaling(struct writer *writer)
 {
-    char key[KEY_BYTES];
+    char key[GGUF_KEY_BYTES];
     struct gguf_text type = {"none", strlen("none")};
     const struct gguf_tensor *factors = gguf_find(writer->gguf, "rope_freqs.weight");
-    if (gguf_text(writer->gguf, full_key(key, writer, "rope.scaling.type"), &type, writer->err))
+    if (gguf_text(writer->gguf, gguf_key(key, writer->architecture, "rope.scaling.type"), &type,
+                  writer->err))
         return -1;
     bool linear = gguf_is(type, "linear");
     if ((!linear && !gguf_is(type, "none")) || (linear && factors))

@@ -11,7 +11,7 @@
 #include "model/gguf/gguf_model.h"
 #include "model/model.h"
 
-enum { KEY_BYTES = 128, NAME_BYTES = 160 };
+enum { NAME_BYTES = 160 };
 
 struct source {
     const struct safetensors_entry *entry; /* NULL: factors of pairs */
@@ -30,28 +30,24 @@ struct writing {
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-static const char *full_key(char full[KEY_BYTES], const struct writing *writing, const char *key)
-{
-    snprintf(full, KEY_BYTES, "%s.%s", writing->architecture->name, key);
-    return full;
-}
-
 static int put_size(struct writing *writing, const char *key, size_t size)
 {
-    char full[KEY_BYTES];
-    return gguf_put_integer(&writing->gguf, full_key(full, writing, key), size, writing->err);
+    char full[GGUF_KEY_BYTES];
+    return gguf_put_integer(&writing->gguf, gguf_key(full, writing->architecture, key), size,
+                            writing->err);
 }
 
 static int put_real(struct writing *writing, const char *key, float number)
 {
-    char full[KEY_BYTES];
-    return gguf_put_float(&writing->gguf, full_key(full, writing, key), number, writing->err);
+    char full[GGUF_KEY_BYTES];
+    return gguf_put_float(&writing->gguf, gguf_key(full, writing->architecture, key), number,
+                          writing->err);
 }
 
 /* The architecture's keys, by what they are called there. */
 static int put_row(struct writing *writing, const struct gguf_config_key *row)
 {
-    char full[KEY_BYTES];
+    char full[GGUF_KEY_BYTES];
     const struct config *c = &writing->model->config;
     const struct {
         const char *key;
@@ -60,8 +56,8 @@ static int put_row(struct writing *writing, const struct gguf_config_key *row)
                  {"attention.head_count", c->n_head}, {"attention.head_count_kv", c->n_kv_head},
                  {"feed_forward_length", c->n_inner}, {"context_length", c->n_positions}};
     if (row->kind == GGUF_KEY_FLAG)
-        return gguf_put_bool(&writing->gguf, full_key(full, writing, row->theirs), c->parallel,
-                             writing->err);
+        return gguf_put_bool(&writing->gguf, gguf_key(full, writing->architecture, row->theirs),
+                             c->parallel, writing->err);
     if (row->kind == GGUF_KEY_REAL)
         return put_real(writing, row->theirs,
                         strcmp(row->theirs, "rope.freq_base") == 0 ? (float)c->rotary.theta
@@ -114,7 +110,7 @@ static int put_factors(struct writing *writing)
 
 static int put_rotation(struct writing *writing)
 {
-    char full[KEY_BYTES];
+    char full[GGUF_KEY_BYTES];
     const struct config *c = &writing->model->config;
     const struct rotary *r = &c->rotary;
     if (put_size(writing, "attention.key_length", c->d_k) ||
@@ -122,7 +118,8 @@ static int put_rotation(struct writing *writing)
         put_size(writing, "rope.dimension_count", r->components))
         return -1;
     if (r->scaling == ROTARY_LINEAR)
-        return gguf_put_text(&writing->gguf, full_key(full, writing, "rope.scaling.type"), "linear",
+        return gguf_put_text(&writing->gguf,
+                             gguf_key(full, writing->architecture, "rope.scaling.type"), "linear",
                              writing->err) ||
                        put_real(writing, "rope.scaling.factor", (float)r->factor)
                    ? -1

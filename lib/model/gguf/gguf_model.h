@@ -85,6 +85,11 @@ int gguf_find_architecture(const struct gguf_architecture **architecture, const 
 int gguf_architecture_of(const struct gguf_architecture **architecture, const char *model_type,
                          struct err *err);
 
+/* "llama.block_count": the key of that architecture. */
+enum { GGUF_KEY_BYTES = 128 };
+const char *gguf_key(char full[GGUF_KEY_BYTES], const struct gguf_architecture *architecture,
+                     const char *key);
+
 /* A whole number under the architecture's key. */
 int gguf_size(const struct gguf *gguf, const struct gguf_architecture *architecture,
               const char *key, long long *size, struct err *err);
