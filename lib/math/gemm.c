@@ -129,8 +129,7 @@ static void fetch_kernels(struct kernels *kernels, struct product *p)
                               .a_stride = (int)(panels ? p->plan.panel_columns : p->w->stride),
                               .b_stride = (int)p->x.stride,
                               .c_stride = (int)p->plan.panel_columns,
-                              .pairs = p->w->pairs && !p->plan.copy,
-                              .flushes = p->w->pairs && p->plan.copy,
+                              .pairs = p->w->pairs != NULL,
                               .panels = p->plan.side_by_side,
                           });
 }
@@ -222,10 +221,7 @@ static const float *prepare_panel(const struct product *p, size_t thread, size_t
     struct weight_piece piece = {chunk * p->plan.chunk, blocking_size(&p->sum, chunk), column};
     if (!p->plan.copy)
         return find_panel(p, panel, chunk);
-    if (p->w->pairs)
-        pairs_widen(copy, p->w, piece);
-    else
-        weight_copy(copy, COPY_COLUMNS, p->w, piece);
+    weight_copy(copy, COPY_COLUMNS, p->w, piece);
     return copy;
 }
 

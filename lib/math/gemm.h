@@ -105,10 +105,6 @@ void pairs_fill_rows(uint32_t *pairs, const struct weight *w, size_t row, const 
 void pairs_fill_column(uint32_t *pairs, const struct weight *w, size_t column,
                        const uint32_t *rounded);
 
-/* A piece of a panel of pairs, whose rows begin with a pair, as rows of floats [PAIR_COLUMNS], of
- * each pair the second number's first. */
-void pairs_widen(float *to, const struct weight *w, struct weight_piece piece);
-
 /* --- products -------------------------------------------------------------------------------- */
 
 /* y [T, out] = activation(x [T, in] · w + bias). y and x must not overlap. Where input_widens, the

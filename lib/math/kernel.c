@@ -162,15 +162,23 @@ void kernels_begin(struct kernels *kernels)
 
 _Static_assert(sizeof(struct kernel_shape) == 12 * sizeof(int), "a shape's bytes are its numbers");
 
-static bool suits_avx512(const struct kernels *kernels, const struct kernel_shape *shape)
+/* C that multiplies panels faster than libxsmm's code, which asks for the next one all at once, or,
+ * with AVX2, not at all; NULL: it is slower. */
+static kernel_body *body_of_panels(const struct kernels *kernels)
 {
-    return kernels_prefetch_evenly(kernels) && !shape->pairs && shape->m % PANEL_FLOATS == 0 &&
-           shape->a_stride == shape->m;
+    if (kernels->target >= TARGET_AVX512)
+        return target_stalls_on_bursts() ? floats_avx512 : NULL;
+    return kernels->target == TARGET_AVX2 ? floats_avx2 : NULL;
+}
+
+static bool is_panel(const struct kernel_shape *shape)
+{
+    return !shape->pairs && shape->m % PANEL_FLOATS == 0 && shape->a_stride == shape->m;
 }
 
 bool kernels_prefetch_evenly(const struct kernels *kernels)
 {
-    return kernels->target >= TARGET_AVX512 && target_stalls_on_bursts();
+    return body_of_panels(kernels) != NULL;
 }
 
 /* C that computes a shape. */
@@ -180,7 +188,8 @@ static kernel_body *find_body(const struct kernels *kernels, const struct kernel
         return kernels->pair_panels;
     if (shape->pairs)
         return kernels->pairs;
-    return suits_avx512(kernels, shape) ? floats_avx512 : kernels->floats;
+    kernel_body *panels = is_panel(shape) ? body_of_panels(kernels) : NULL;
+    return panels ? panels : kernels->floats;
 }
 
 /* The entry of a shape, which is new and without code the first time. */
@@ -205,7 +214,7 @@ void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct ke
     bool dots = shape->pairs && kernels_pair_way(kernels) == PAIRS_BY_DOT;
     struct entry *entry = entry_of(kernels, shape);
     entry->work += work;
-    if (entry->kernel.body == floats_avx512)
+    if (entry->kernel.body == body_of_panels(kernels))
         entry->settled = true;
     bool worth = shape->pairs ? dots : kernels->all_code || entry->work >= WORK_FOR_CODE;
     if (!entry->settled && worth) {

@@ -10,13 +10,15 @@ kernel_body floats_plain;
 kernel_body floats_softly;
 kernel_body floats_neon;
 
-/* By AVX-512, of A that is a panel, without gaps, of whole PANEL_FLOATS. */
+/* Of A that is a panel, without gaps, of whole PANEL_FLOATS. */
 enum { PANEL_FLOATS = 32 };
+kernel_body floats_avx2;
 kernel_body floats_avx512;
 
 /* The same of A in pairs, which B's first rows widen for all others; B has floats, of each pair the
  * second first. In the order of vdpbf16ps, of so many pairs at most. */
 enum { WIDENED_PAIRS = 384 };
+kernel_body widened_avx2;
 kernel_body widened_avx512;
 
 /* Of pairs, in the order of vdpbf16ps: in plain C; and widened to floats on their way. */

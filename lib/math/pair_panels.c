@@ -226,8 +226,10 @@ void pair_panels_avx512(const struct kernel_shape *shape, const void *a, const v
 void pair_panels_avx2(const struct kernel_shape *shape, const void *a, const void *b, float *c,
                       const void *next_a)
 {
-    (void)next_a;
-    multiply(shape, a, b, c, add_avx2);
+    if (shape->n > MANY && shape->m == PAIR_COLUMNS)
+        widened_avx2(shape, a, b, c, next_a);
+    else
+        multiply(shape, a, b, c, add_avx2);
 }
 
 void tile_panels_avx512(const struct kernel_shape *shape, const void *a, const void *b, float *c,

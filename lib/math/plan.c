@@ -106,8 +106,7 @@ static struct plan plan_widened(size_t rows)
  * stream through it; many rows copy it panel by panel, because rows of W that are kilobytes apart
  * fall on the same few lines of the caches. What is prefetched is narrow: a kernel asks for the
  * whole of the next panel during its first rows. W as [out, in] is read row by row for few rows,
- * and transposed panel by panel for many; in bf16 it is widened, too, and so are pairs where that
- * is the fastest way to multiply many of them. */
+ * and transposed panel by panel for many; in bf16 it is widened, too. */
 struct plan plan_choose(const struct machine *machine, const struct weight *w, size_t rows)
 {
     size_t threads = pool_threads(machine->pool);
@@ -123,16 +122,12 @@ struct plan plan_choose(const struct machine *machine, const struct weight *w, s
                             .prefetch = true};
     struct plan copied = {COPY_COLUMNS, COPY_COLUMNS, PANEL_ROWS, LARGE_GROUP, 1, .copy = true};
     packed.prefetch_shared = kernels_prefetch_evenly(machine->kernels);
-    if (w->pairs)
-        copied.group = even_group(rows);
     if (w->pairs && kernels_pair_way(machine->kernels) == PAIRS_BY_TILES)
         return rows > 1 ? plan_of_tiles(w, rows, threads) : plan_side_by_side(w, threads);
     if (w->pairs && !input_widens(machine))
         return pairs;
-    if (w->pairs && rows <= FEW_ROWS)
-        return plan_side_by_side(w, threads);
     if (w->pairs)
-        return packed.prefetch_shared ? plan_widened(rows) : copied;
+        return rows <= FEW_ROWS ? plan_side_by_side(w, threads) : plan_widened(rows);
     if (w->rows.data && rows <= FEW_DOTS)
         return dots;
     if (rows == 1 && (w->data || w->halves))

@@ -11,7 +11,6 @@
 enum {
     AHEAD = 32, /* rows that are prefetched: in a file that is mapped each is on another page */
     LINE = 16,  /* floats of a cache line */
-    PAIRS_AHEAD = 16, /* rows of a panel of pairs that are prefetched */
 };
 
 bool weight_can_slice(const struct weight *whole, size_t first)
@@ -237,15 +236,4 @@ void pairs_fill_column(uint32_t *pairs, const struct weight *w, size_t column,
     uint32_t *to = pairs + (column - within) * bf16_pairs(w->in) + within;
     for (size_t pair = 0; pair < bf16_pairs(w->in); pair++)
         to[pair * PAIR_COLUMNS] = rounded[pair];
-}
-
-void pairs_widen(float *to, const struct weight *w, struct weight_piece piece)
-{
-    const uint32_t *from =
-        w->pairs + piece.column * bf16_pairs(w->in) + piece.row / 2 * PAIR_COLUMNS;
-    for (size_t i = 0; i < piece.rows; i += 2, to += 2 * PAIR_COLUMNS, from += PAIR_COLUMNS) {
-        for (size_t line = 0; line < PAIR_COLUMNS; line += LINE)
-            __builtin_prefetch(from + PAIRS_AHEAD * PAIR_COLUMNS + line);
-        bf16_widen_pairs(to, to + PAIR_COLUMNS, from, PAIR_COLUMNS);
-    }
 }

@@ -1,0 +1,59 @@
+/* kernel_avx2.c: panels of floats and of pairs with AVX2. */
+#include "math/avx2.h"
+#include "math/kernel_body.h"
+
+#ifdef AVX512
+
+enum { VECTOR_FLOATS = HALF_LANES, REGISTERS = 2, ROWS_MAX = 6 };
+
+#define IN_VECTORS IN_AVX2
+#define FOR_ROWS(DO) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6)
+#define vector __m256
+#define vector_zero _mm256_setzero_ps
+#define vector_all _mm256_set1_ps
+#define vector_load _mm256_loadu_ps
+#define vector_store _mm256_storeu_ps
+#define vector_multiply_add _mm256_fmadd_ps
+
+IN_AVX2 static inline __m256i load_pairs(const uint32_t *pairs)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)pairs);
+}
+
+IN_AVX2 static inline __m256 pair_second(const uint32_t *pairs)
+{
+    const __m256i upper = _mm256_set1_epi32((int)0xffff0000);
+    return _mm256_castsi256_ps(_mm256_and_si256(load_pairs(pairs), upper));
+}
+
+IN_AVX2 static inline __m256 pair_first(const uint32_t *pairs)
+{
+    return _mm256_castsi256_ps(_mm256_slli_epi32(load_pairs(pairs), 16));
+}
+
+#include "math/kernel_panels.h"
+
+void floats_avx2(const struct kernel_shape *shape, const void *a, const void *b, float *c,
+                 const void *next_a)
+{
+    panels_floats(shape, a, b, c, next_a);
+}
+
+void widened_avx2(const struct kernel_shape *shape, const void *a, const void *b, float *c,
+                  const void *next_a)
+{
+    panels_widened(shape, a, b, c, next_a);
+}
+#else
+void floats_avx2(const struct kernel_shape *shape, const void *a, const void *b, float *c,
+                 const void *next_a)
+{
+    floats_plain(shape, a, b, c, next_a);
+}
+
+void widened_avx2(const struct kernel_shape *shape, const void *a, const void *b, float *c,
+                  const void *next_a)
+{
+    (void)shape, (void)a, (void)b, (void)c, (void)next_a; /* nothing widens here */
+}
+#endif

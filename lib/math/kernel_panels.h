@@ -1,0 +1,203 @@
+/* kernel_panels.h: panels of floats, and of pairs, which the first rows widen, by vectors of one
+ * width. A file that includes this says of which, and calls panels_floats and panels_widened:
+ *
+ *     vector        VECTOR_FLOATS floats, with vector_load, _store, _zero, _all and _multiply_add
+ *     pair_second   the second numbers of as many pairs, as a vector; pair_first: the first
+ *     IN_VECTORS    the instructions that these take
+ *     ROWS_MAX      rows whose sums stay in registers, REGISTERS a row
+ *     FOR_ROWS(DO)  DO(1) up to DO(ROWS_MAX)
+ *
+ * What is prefetched is asked for evenly, a little with each step: asked for all at once it would
+ * fill the few places that a core has for lines on their way, which A and B have to pass, too. */
+#ifndef ATTN_MATH_KERNEL_PANELS_H
+#define ATTN_MATH_KERNEL_PANELS_H
+
+#include <assert.h>
+
+#include "base/num.h"
+#include "math/flush.h"
+#include "math/kernel_body.h"
+
+enum {
+    COLUMNS = REGISTERS * VECTOR_FLOATS, /* at a time */
+    THIRDS = ROWS_MAX / 3,               /* every third row of B: the next two need no pointer */
+    STEP = 8,                            /* numbers of a sum between prefetches */
+    LINE_BYTES = 64,
+    LINE_FLOATS = 16,
+};
+
+_Static_assert(PANEL_FLOATS % COLUMNS == 0 && ROWS_MAX % 3 == 0, "nothing is left over");
+
+/* Some rows of B, some columns of A, and what is prefetched meanwhile: so many lines a step. */
+struct part {
+    const struct kernel_shape *shape;
+    const float *a, *b;
+    float *c;
+    const char *next;
+    size_t lines;
+    const uint32_t *pairs; /* of which A is made, in `widened`; NULL: it is made */
+    size_t pairs_stride;
+    float *widened;
+};
+
+/* Part of all rows that there are registers for. */
+typedef void add_rows(struct part *part);
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#define EACH(i, count) _Pragma("GCC unroll 12") for (size_t i = 0; i < (count); i++)
+
+/* A row of A: where it lies, or made of pairs, of which the second number comes first. */
+IN_VECTORS static ALWAYS_INLINE void load_columns(vector columns[REGISTERS], const float *a,
+                                                  float *widened, const uint32_t *pairs, size_t k)
+{
+    EACH(i, REGISTERS)
+    {
+        if (!pairs) {
+            columns[i] = vector_load(a + i * VECTOR_FLOATS);
+        } else {
+            columns[i] = k % 2 ? pair_first(pairs + i * VECTOR_FLOATS)
+                               : pair_second(pairs + i * VECTOR_FLOATS);
+            vector_store(widened + i * VECTOR_FLOATS, columns[i]);
+        }
+    }
+}
+
+/* sums += b[k] · a row of A. */
+IN_VECTORS static ALWAYS_INLINE void add_number(vector sums[ROWS_MAX][REGISTERS],
+                                                const vector columns[REGISTERS],
+                                                const float *const b[THIRDS], size_t k,
+                                                size_t b_stride, size_t rows)
+{
+    EACH(t, rows)
+    {
+        vector x = vector_all((b[t / 3] + k)[t % 3 * b_stride]);
+        EACH(i, REGISTERS)
+        sums[t][i] = vector_multiply_add(x, columns[i], sums[t][i]);
+    }
+}
+
+/* The number of rows is a constant wherever this is called, so that sums stay in registers. */
+IN_VECTORS static ALWAYS_INLINE void add_tile(struct part *part, size_t rows, bool widens)
+{
+    size_t a_stride = (size_t)part->shape->a_stride;
+    size_t b_stride = (size_t)part->shape->b_stride;
+    size_t c_stride = (size_t)part->shape->c_stride;
+    size_t rest = (size_t)part->shape->k;
+    const float *a = part->a;
+    float *widened = part->widened;
+    const uint32_t *pairs = widens ? part->pairs : NULL;
+    const char *next = part->next;
+    float *c = part->c;
+    const float *b[THIRDS];
+    vector sums[ROWS_MAX][REGISTERS], columns[REGISTERS];
+    EACH(i, (rows + 2) / 3)
+    b[i] = part->b + 3 * i * b_stride;
+    EACH(t, rows)
+    EACH(i, REGISTERS)
+    sums[t][i] =
+        part->shape->accumulate ? vector_load(c + t * c_stride + i * VECTOR_FLOATS) : vector_zero();
+    for (; rest >= STEP; rest -= STEP) {
+        for (size_t i = 0; i < part->lines; i++, next += LINE_BYTES)
+            _mm_prefetch(next, _MM_HINT_T1);
+        EACH(k, STEP)
+        {
+            load_columns(columns, a, widened, pairs, k);
+            add_number(sums, columns, b, k, b_stride, rows);
+            a += a_stride;
+            widened += COLUMNS;
+            pairs += widens && k % 2 ? part->pairs_stride : 0;
+        }
+        EACH(i, (rows + 2) / 3)
+        b[i] += STEP;
+    }
+    for (size_t k = 0; k < rest; k++, a += a_stride, widened += COLUMNS) {
+        load_columns(columns, a, widened, pairs, k);
+        add_number(sums, columns, b, k, b_stride, rows);
+        pairs += widens && k % 2 ? part->pairs_stride : 0;
+    }
+    EACH(t, rows)
+    EACH(i, REGISTERS)
+    vector_store(c + t * c_stride + i * VECTOR_FLOATS, sums[t][i]);
+    part->next = next;
+}
+
+#define ADD_ROWS(count)                                        \
+    IN_VECTORS static void add_rows_##count(struct part *part) \
+    {                                                          \
+        if (part->pairs)                                       \
+            add_tile(part, count, true);                       \
+        else                                                   \
+            add_tile(part, count, false);                      \
+    }
+
+FOR_ROWS(ADD_ROWS)
+
+#define NAME_ROWS(count) add_rows_##count,
+
+static add_rows *const rows_by_count[ROWS_MAX + 1] = {NULL, FOR_ROWS(NAME_ROWS)};
+
+/* All rows of some columns, as evenly as can be. */
+static void add_columns(struct part *part)
+{
+    struct part rest = *part;
+    size_t n = (size_t)part->shape->n;
+    for (size_t passes = (n + ROWS_MAX - 1) / ROWS_MAX; passes > 0; passes--) {
+        size_t rows = (n + passes - 1) / passes;
+        rows_by_count[rows](&rest);
+        rest.pairs = NULL;
+        rest.b += rows * (size_t)part->shape->b_stride;
+        rest.c += rows * (size_t)part->shape->c_stride;
+        n -= rows;
+    }
+    part->next = rest.next;
+}
+
+/* What a step prefetches for all of A, or its share, to be asked for; a sum has `numbers`. */
+static size_t lines_of_step(const struct kernel_shape *shape, size_t numbers)
+{
+    size_t m = (size_t)shape->m;
+    size_t passes = ((size_t)shape->n + ROWS_MAX - 1) / ROWS_MAX * (m / COLUMNS);
+    size_t steps = num_max(1, passes * (numbers / STEP));
+    size_t lines =
+        shape->prefetch ? m * (size_t)shape->k / LINE_FLOATS / (size_t)shape->prefetch : 0;
+    return (lines + steps - 1) / steps;
+}
+
+static void panels_floats(const struct kernel_shape *shape, const void *a, const void *b, float *c,
+                          const void *next_a)
+{
+    struct part part = {shape, a, b, c, next_a, lines_of_step(shape, (size_t)shape->k)};
+    for (size_t column = 0; column < (size_t)shape->m; column += COLUMNS) {
+        add_columns(&part);
+        part.a += COLUMNS;
+        part.c += COLUMNS;
+    }
+}
+
+static void panels_widened(const struct kernel_shape *shape, const void *a, const void *b, float *c,
+                           const void *next_a)
+{
+    float widened[2 * WIDENED_PAIRS * COLUMNS] __attribute__((aligned(LINE_BYTES)));
+    size_t k = 2 * (size_t)shape->k;
+    struct kernel_shape floats = *shape;
+    struct part part = {&floats,
+                        widened,
+                        b,
+                        c,
+                        next_a,
+                        lines_of_step(shape, k),
+                        .pairs_stride = (size_t)shape->a_stride};
+    unsigned usual = flush_begin();
+    assert(shape->k <= WIDENED_PAIRS);
+    floats.k = (int)k;
+    floats.a_stride = COLUMNS;
+    for (size_t column = 0; column < (size_t)shape->m; column += COLUMNS) {
+        part.pairs = (const uint32_t *)a + column;
+        part.widened = widened;
+        part.c = c + column;
+        add_columns(&part);
+    }
+    flush_end(usual);
+}
+
+#endif
