@@ -42,23 +42,6 @@ static size_t head_count(const struct gold *gold)
     return c->n_layer * c->n_head;
 }
 
-static int grow(struct gold *gold, struct err *err)
-{
-    size_t room = gold->room ? 2 * gold->room : 64;
-    if (gold->count < gold->room)
-        return 0;
-    if (gold->count == RELATIONS_MAX)
-        return err_set(err, "expected at most %d relations, found more", RELATIONS_MAX);
-    struct gold_relation *more = arena_alloc(&gold->arena, room, sizeof *more, err);
-    if (!more)
-        return -1;
-    if (gold->count)
-        memcpy(more, gold->relations, gold->count * sizeof *more);
-    gold->relations = more;
-    gold->room = room;
-    return 0;
-}
-
 /* The place of a relation in a direction. */
 static int find_relation(struct gold *gold, size_t *place, const char *relation, bool from_head,
                          struct err *err)
@@ -70,9 +53,14 @@ static int find_relation(struct gold *gold, size_t *place, const char *relation,
     for (*place = 0; *place < gold->count; ++*place)
         if (strcmp(gold->relations[*place].name, name) == 0)
             return 0;
-    if (grow(gold, err))
+    if (gold->count == RELATIONS_MAX)
+        return err_set(err, "expected at most %d relations, found more", RELATIONS_MAX);
+    struct gold_relation *relations =
+        arena_grow(&gold->arena, gold->relations, gold->count, sizeof *relations, err);
+    if (!relations)
         return -1;
-    struct gold_relation *fresh = &gold->relations[gold->count];
+    gold->relations = relations;
+    struct gold_relation *fresh = &relations[gold->count];
     fresh->name = arena_text(&gold->arena, name, strlen(name), err);
     fresh->hits = arena_alloc(&gold->arena, head_count(gold), sizeof *fresh->hits, err);
     fresh->random = arena_alloc(&gold->arena, head_count(gold), sizeof *fresh->random, err);

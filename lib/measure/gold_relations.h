@@ -26,7 +26,7 @@ struct gold {
     struct viewer *viewer;
     uint64_t seed;
     struct gold_relation *relations; /* [count] in the order in which they came */
-    size_t count, room;
+    size_t count;
     size_t sentences, left_out; /* left out: words without a token of their own */
     struct arena arena, of_sentence;
 };
