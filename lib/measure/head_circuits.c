@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/num.h"
 #include "math/rng.h"
 #include "model/config.h"
 
@@ -180,8 +181,7 @@ static int count_head(struct circuit *circuit, struct score *score, size_t layer
     struct weight weight = {
         .data = part.data, .in = part.rows, .out = part.columns, .stride = part.stride};
     for (size_t first = 0; first < read.rows && !failed; first += ROWS_AT_ONCE) {
-        size_t rest = read.rows - first;
-        logits.rows = rest < ROWS_AT_ONCE ? rest : ROWS_AT_ONCE;
+        logits.rows = num_min(read.rows - first, ROWS_AT_ONCE);
         linear(circuit->machine, logits, matrix_rows(read, first, logits.rows), &weight,
                ACTIVATION_NONE);
         for (size_t i = 0; i < logits.rows; i++) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/num.h"
 #include "lens/continuation.h"
 #include "math/isa.h"
 #include "math/portable_math.h"
@@ -167,11 +168,9 @@ static int look_at_all(struct lens_work *work, const struct report *report, stru
     work->best = arena_room(arena, cells, best_count * sizeof *work->best, err);
     if (!work->last || !work->last_sums || !work->ids || !work->best)
         return -1;
-    for (; work->first < tokens; work->first += step) {
-        size_t left = tokens - work->first;
-        if (look_at_tokens(work, report, left < step ? left : step, viewer, err))
+    for (; work->first < tokens; work->first += step)
+        if (look_at_tokens(work, report, num_min(tokens - work->first, step), viewer, err))
             return -1;
-    }
     return 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/num.h"
 #include "math/assignment.h"
 #include "math/portable_math.h"
 
@@ -152,12 +153,11 @@ static int compare_text(struct comparing *comparing, size_t text, struct err *er
     const struct model_distance *distance = comparing->distance;
     size_t step = layers_at_once(plan, plan->pairs[text].sentence.count);
     for (size_t first = 0; first < distance->layers.count; first += step) {
-        size_t rest = distance->layers.count - first;
         struct selection selection = *plan->selection;
         struct look at = {&selection, &plan->pairs[text], 1, text, NULL};
         struct report one, other;
-        selection.layers =
-            (struct layers){distance->layers.items + first, rest < step ? rest : step};
+        selection.layers = (struct layers){distance->layers.items + first,
+                                           num_min(distance->layers.count - first, step)};
         selection.sites = 0;
         for (int site = 0; site < SITE_COUNT; site++)
             if (site_exists(&plan->models[0]->model.config, (enum site)site) &&

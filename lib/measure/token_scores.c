@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "lens/continuation.h"
 #include "math/rows.h"
 #include "model/forward.h"
@@ -78,8 +79,7 @@ int logits_of_rows(const struct logits_work *work, struct err *err)
 {
     size_t step = logits_piece_rows(work->viewer->model.config.vocab_size, work->rows.rows);
     for (size_t first = 0; first < work->rows.rows; first += step) {
-        size_t left = work->rows.rows - first;
-        if (make_piece(work, first, left < step ? left : step, err))
+        if (make_piece(work, first, num_min(work->rows.rows - first, step), err))
             return -1;
     }
     return 0;

@@ -1,5 +1,6 @@
 #include "model/pass.h"
 
+#include "base/num.h"
 #include "math/bf16.h"
 #include "math/gemm.h"
 #include "math/rows.h"
@@ -40,11 +41,9 @@ int pass_hold_pairs(struct pass *pass)
 {
     const struct config *c = pass->config;
     const struct batch *batch = pass->batch;
-    size_t rows = batch->tokens > batch->source_tokens ? batch->tokens : batch->source_tokens;
-    size_t columns = c->n_head * c->d_v;
-    columns = columns > c->n_embd ? columns : c->n_embd;
-    columns = columns > c->n_inner ? columns : c->n_inner;
-    columns = columns > c->n_word ? columns : c->n_word;
+    size_t rows = num_max(batch->tokens, batch->source_tokens);
+    size_t columns =
+        num_max(num_max(c->n_head * c->d_v, c->n_embd), num_max(c->n_inner, c->n_word));
     if (pass->weights->precision != PRECISION_BF16)
         return 0;
     return machine_hold_pairs(pass->machine, pairs_of_input(pass->machine, rows, columns),
@@ -175,8 +174,7 @@ static void norm_some(void *context, size_t round, size_t thread)
 {
     const struct norm_job *job = context;
     size_t first = round * NORM_ROWS;
-    size_t rest = job->x.rows - first;
-    size_t count = rest < NORM_ROWS ? rest : NORM_ROWS;
+    size_t count = num_min(job->x.rows - first, NORM_ROWS);
     (void)thread;
     norm_rows(matrix_rows(job->y, first, count), matrix_rows(job->x, first, count), job->norm);
     if (job->y.rounded)

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/sha256.h"
 #include "model/weights.h"
 
@@ -12,8 +13,7 @@ static void add_numbers(struct sha256 *hash, const struct safetensors_entry *ent
 {
     float numbers[NUMBERS_AT_ONCE];
     for (size_t first = 0; first < entry->count; first += NUMBERS_AT_ONCE) {
-        size_t left = entry->count - first;
-        size_t count = left < NUMBERS_AT_ONCE ? left : NUMBERS_AT_ONCE;
+        size_t count = num_min(entry->count - first, NUMBERS_AT_ONCE);
         const char *from = (const char *)entry->data + dtype_bytes(entry->dtype, first);
         dtype_to_float(numbers, from, entry->dtype, count);
         sha256_add(hash, numbers, count * sizeof *numbers);
