@@ -3,7 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "model/config.h"
+#include "model/sampler.h"
 
 enum { ROWS_AT_ONCE = 32 }; /* of a matrix */
 
@@ -105,8 +107,7 @@ static int matrix_back(struct way *way, double *to, const struct weight *w, cons
     struct arena arena = {0};
     float *rows = arena_alloc(&arena, ROWS_AT_ONCE * w->out, sizeof *rows, way->err);
     for (size_t first = 0; rows && first < w->in; first += ROWS_AT_ONCE) {
-        size_t rest = w->in - first;
-        size_t count = rest < ROWS_AT_ONCE ? rest : ROWS_AT_ONCE;
+        size_t count = num_min(w->in - first, ROWS_AT_ONCE);
         weight_copy(rows, w->out, w, (struct weight_piece){first, count, 0});
         for (size_t i = 0; i < count; i++)
             to[first + i] = product(u, rows + i * w->out, w->out);
@@ -184,16 +185,6 @@ static int mlp_back(struct way *way, size_t layer, const struct mlp_weights *w)
     return 0;
 }
 
-/* The sum that the last norm of a layer is of, where norms come last. */
-static void last_sum(float *sum, const struct way *way, size_t layer)
-{
-    const struct config *c = way->config;
-    const float *const *rows = way->rows[layer];
-    for (size_t i = 0; i < c->n_embd; i++)
-        sum[i] = c->stream_normed ? rows[SITE_LN_1][i] + rows[SITE_MLP_OUT][i]
-                                  : rows[SITE_RESID_POST][i];
-}
-
 /* From the stream that leaves a layer to that which enters it. */
 static int layer_back(struct way *way, size_t layer)
 {
@@ -206,7 +197,9 @@ static int layer_back(struct way *way, size_t layer)
     way->bias = 0;
     bool last = !c->norm_first && c->norm_in;
     if (last) {
-        last_sum(sum, way, layer);
+        for (size_t i = 0; i < c->n_embd; i++)
+            sum[i] = c->stream_normed ? rows[SITE_LN_1][i] + rows[SITE_MLP_OUT][i]
+                                      : rows[SITE_RESID_POST][i];
         norm_back(way, way->u, sum, &w.mlp.norm);
     }
     if (mlp_back(way, layer, &w.mlp))
@@ -225,7 +218,7 @@ static int layer_back(struct way *way, size_t layer)
 
 /* --- both ends -------------------------------------------------------------------------------- */
 
-/* The stream that leaves the last layer; and that normed, where it is. */
+/* The stream that leaves the last layer. */
 static const float *last_stream(const struct way *way)
 {
     const struct config *c = way->config;
@@ -233,45 +226,31 @@ static const float *last_stream(const struct way *way)
     return way->rows[c->n_layer - 1][before_norm ? SITE_LN_2 : SITE_RESID_POST];
 }
 
-static const float *normed_stream(const struct way *way)
-{
-    return way->config->final_norm ? way->rows[0][SITE_LN_F] : last_stream(way);
-}
-
-static uint32_t likeliest(const float *logits, size_t count)
-{
-    uint32_t best = 0;
-    for (uint32_t i = 1; i < count; i++)
-        best = logits[i] > logits[best] ? i : best;
-    return best;
-}
-
 /* u before the matrix of the logits; the logit, of which a cap is what comes after it. */
 static int logits_back(struct way *way)
 {
     const struct config *c = way->config;
-    const struct attribution_question *question = way->question;
     const float *logits = way->rows[0][SITE_LOGITS];
     struct weight words;
     const float *bias = NULL;
-    double *direction = way->inner;
+    double *direction = way->inner; /* all zeros yet */
     double divisor = c->logit_divisor > 0 ? (double)c->logit_divisor : 1;
-    uint32_t answer =
-        question->answer < 0 ? likeliest(logits, c->vocab_size) : (uint32_t)question->answer;
+    uint32_t answer = 0;
+    topk(&answer, 1, logits, c->vocab_size);
+    if (way->question->answer >= 0)
+        answer = (uint32_t)way->question->answer;
     way->attribution->answer = answer;
     if (weights_unembedding(way->weights, &words, way->err) ||
         weights_logit_bias(way->weights, &bias, way->err))
         return -1;
-    way->bias = bias ? (double)bias[answer] / divisor : 0;
-    for (size_t i = 0; i < words.in; i++)
-        direction[i] = (double)weight_element(&words, i, answer);
-    way->attribution->logit = (double)logits[answer];
-    if (question->against >= 0) {
-        size_t against = (size_t)question->against;
-        way->bias -= bias ? (double)bias[against] / divisor : 0;
+    const long long ids[] = {answer, way->question->against};
+    for (int of = 0; of < 2 && ids[of] >= 0; of++) {
+        size_t id = (size_t)ids[of];
+        double sign = of ? -1 : 1;
+        way->bias += bias ? sign * (double)bias[id] / divisor : 0;
         for (size_t i = 0; i < words.in; i++)
-            direction[i] -= (double)weight_element(&words, i, against);
-        way->attribution->logit -= (double)logits[against];
+            direction[i] += sign * (double)weight_element(&words, i, id);
+        way->attribution->logit += sign * (double)logits[id];
     }
     for (size_t i = 0; i < words.in; i++)
         direction[i] /= divisor;
@@ -283,8 +262,9 @@ static int logits_back(struct way *way)
     } else {
         memcpy(way->u, direction, c->n_embd * sizeof *direction);
     }
+    const float *normed = c->final_norm ? way->rows[0][SITE_LN_F] : last_stream(way);
     if (c->logit_cap > 0)
-        way->attribution->logit = product(way->u, normed_stream(way), c->n_embd) + way->bias;
+        way->attribution->logit = product(way->u, normed, c->n_embd) + way->bias;
     return 0;
 }
 
@@ -342,8 +322,7 @@ static int begin_back(struct way *way, uint32_t id)
 static int take_room(struct way *way)
 {
     const struct config *c = way->config;
-    size_t inner = c->n_inner > c->n_head * c->d_v ? c->n_inner : c->n_head * c->d_v;
-    inner = inner > config_word_width(c) ? inner : config_word_width(c);
+    size_t inner = num_max(num_max(c->n_inner, c->n_head * c->d_v), config_word_width(c));
     way->u = arena_alloc(&way->scratch, c->n_embd, sizeof *way->u, way->err);
     way->added = arena_alloc(&way->scratch, c->n_embd, sizeof *way->added, way->err);
     way->inner = arena_alloc(&way->scratch, inner, sizeof *way->inner, way->err);

@@ -7,23 +7,6 @@
 
 enum { BAR_COLUMNS = 24 };
 
-static void fit_names(struct table *table, struct table_column *column,
-                      const struct strongest *strongest)
-{
-    for (size_t i = 0; i < strongest->count; i++) {
-        strong_cell_name(&table->cell, &strongest->cells[i]);
-        table_fit(column, table->cell.bytes ? table->cell.bytes : "");
-        buf_clear(&table->cell);
-    }
-}
-
-static void add_bar(struct table *table, float value, float longest)
-{
-    for (long n = lroundf(fabsf(value / longest) * BAR_COLUMNS); n > 0; n--)
-        buf_text(&table->cell, value > 0 ? "█" : "░");
-    table_put(table);
-}
-
 int attribution_bars_write(struct stream *out, const struct report *report, size_t page,
                            struct err *err)
 {
@@ -35,13 +18,20 @@ int attribution_bars_write(struct stream *out, const struct report *report, size
         struct sheet sheet = report_sheet(report, i);
         strongest_add(&strongest, &sheet);
     }
-    fit_names(&table, &columns[0], &strongest);
+    for (size_t i = 0; i < strongest.count; i++) {
+        strong_cell_name(&table.cell, &strongest.cells[i]);
+        table_fit(columns, table.cell.bytes ? table.cell.bytes : "");
+        buf_clear(&table.cell);
+    }
     table_begin(&table, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < strongest.count; i++) {
         strong_cell_name(&table.cell, &strongest.cells[i]);
         table_put(&table);
-        table_format(&table, "%+.4f", (double)strongest.cells[i].value);
-        add_bar(&table, strongest.cells[i].value, strongest.cells[0].value);
+        float value = strongest.cells[i].value;
+        table_format(&table, "%+.4f", (double)value);
+        for (long n = lroundf(fabsf(value / strongest.cells[0].value) * BAR_COLUMNS); n > 0; n--)
+            buf_text(&table.cell, value > 0 ? "█" : "░");
+        table_put(&table);
         table_end(&table);
     }
     return table_close(&table, err);

@@ -61,26 +61,19 @@ static int make_frame(struct sheet *frame, const struct config *c, enum attribut
     return frame->rows.labels && frame->columns.labels ? 0 : -1;
 }
 
-/* The text up to the position. */
-static struct tokenized begin_of(const struct tokenized *sentence, size_t count)
-{
-    struct tokenized begin = *sentence;
-    begin.count = count;
-    if (begin.text)
-        begin.size = begin.tokens[count - 1].end;
-    return begin;
-}
-
 float *attribution_report(struct report *report, const struct viewer *viewer,
                           const struct text_pair *pair, const struct attribution_question *question,
                           struct arena *arena, struct err *err)
 {
     const struct config *c = &viewer->model.config;
     const struct text_origin origin = {.viewer = viewer};
-    const struct tokenized begin = begin_of(&pair->sentence, question->position + 1);
+    struct tokenized begin = pair->sentence; /* the text up to the position */
     bool by_layer = question->by == BY_SOURCE;
     size_t count = by_layer ? c->n_layer : 1;
     struct sheet frame;
+    begin.count = question->position + 1;
+    if (begin.text)
+        begin.size = begin.tokens[question->position].end;
     if (make_frame(&frame, c, question->by, &begin, arena, err))
         return NULL;
     size_t cells = frame.rows.size * frame.columns.size;

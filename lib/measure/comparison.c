@@ -2,6 +2,7 @@
 
 #include "base/amount.h"
 #include "base/buf.h"
+#include "base/num.h"
 #include "lens/viewer.h"
 #include "model/pass.h"
 #include "model/mechanism.h"
@@ -169,10 +170,9 @@ static int compare_text(struct trial *trial, size_t text, struct err *err)
     const struct text_pair *pair = &trial->plan->pairs[text];
     size_t step = layers_at_once(trial, pair);
     for (size_t first = 0; first < comparison->layer_count; first += step) {
-        size_t rest = comparison->layer_count - first;
         struct selection selection = {
             .sites = site_bit(SITE_WEIGHTS) | site_bit(SITE_CONTEXT),
-            .layers = {comparison->layers + first, rest < step ? rest : step},
+            .layers = {comparison->layers + first, num_min(comparison->layer_count - first, step)},
             .heads = comparison->heads,
             .head_count = comparison->head_count,
         };
@@ -266,24 +266,19 @@ static int finish(struct trial *trial, struct err *err)
 }
 
 /* Every text is run once to be compared, or once for some layers of it, and once a round. */
-static size_t count_passes(const struct trial *trial)
-{
-    const struct comparison_plan *plan = trial->plan;
-    size_t passes = plan->rounds * plan->pair_count;
-    for (size_t text = 0; text < plan->pair_count; text++) {
-        size_t step = layers_at_once(trial, &plan->pairs[text]);
-        passes += (trial->comparison->layer_count + step - 1) / step;
-    }
-    return passes * (plan->way_count + 1);
-}
-
 static int measure(struct trial *trial, struct err *err)
 {
-    trial->passes = count_passes(trial);
-    for (size_t text = 0; text < trial->plan->pair_count; text++)
+    const struct comparison_plan *plan = trial->plan;
+    trial->passes = plan->rounds * plan->pair_count;
+    for (size_t text = 0; text < plan->pair_count; text++) {
+        size_t step = layers_at_once(trial, &plan->pairs[text]);
+        trial->passes += (trial->comparison->layer_count + step - 1) / step;
+    }
+    trial->passes *= plan->way_count + 1;
+    for (size_t text = 0; text < plan->pair_count; text++)
         if (compare_text(trial, text, err))
             return -1;
-    for (size_t round = 0; round < trial->plan->rounds; round++)
+    for (size_t round = 0; round < plan->rounds; round++)
         if (time_round(trial, round, err))
             return -1;
     return 0;

@@ -40,18 +40,6 @@ const size_t score_row_count = sizeof score_rows / sizeof *score_rows;
 
 /* --- which ------------------------------------------------------------------------------------ */
 
-static int add_score(struct score_list *list, const struct score *score, size_t *index,
-                     struct err *err)
-{
-    for (*index = 0; *index < list->count; ++*index)
-        if (strcmp(list->items[*index].name, score->name) == 0)
-            return 0;
-    if (list->count == SCORES_MAX)
-        return err_usage(err, "expected at most %d scores, found more", SCORES_MAX);
-    list->items[list->count++] = *score;
-    return 0;
-}
-
 int score_choose(struct score_list *list, size_t *index, const char *option, const char *name,
                  size_t size, struct arena *arena, struct err *err)
 {
@@ -71,7 +59,13 @@ int score_choose(struct score_list *list, size_t *index, const char *option, con
                          by_offset ? "offset:N, where N is 0 or below: offset:-2" : score.row->name,
                          score.name);
     score.found.marks.offset = score.random.marks.offset = offset;
-    return add_score(list, &score, index, err);
+    for (*index = 0; *index < list->count; ++*index)
+        if (strcmp(list->items[*index].name, score.name) == 0)
+            return 0;
+    if (list->count == SCORES_MAX)
+        return err_usage(err, "expected at most %d scores, found more", SCORES_MAX);
+    list->items[list->count++] = score;
+    return 0;
 }
 
 void score_choose_usual(struct score_list *list)

@@ -123,16 +123,9 @@ static size_t scores_that_fit(const struct scores *scores)
 }
 
 /* As many decimals as there is room for: a distance may have three digits before the point. */
-static void write_number(char text[NUMBER_BYTES], const struct layout *layout, double value)
-{
-    for (int digits = layout->digits; digits >= 0; digits--)
-        if ((size_t)snprintf(text, NUMBER_BYTES, "%.*f", digits, num_shown(value, digits)) <=
-            layout->width)
-            break;
-}
-
 static void add_number(struct scores *scores, double value, size_t column)
 {
+    size_t width = scores->layout->width;
     char text[NUMBER_BYTES];
     struct table *table = &scores->table;
     struct text_heat *heat = &scores->heats[column];
@@ -142,7 +135,9 @@ static void add_number(struct scores *scores, double value, size_t column)
         table_text(table, "");
         return;
     }
-    write_number(text, scores->layout, value);
+    for (int digits = scores->layout->digits; digits >= 0; digits--)
+        if ((size_t)snprintf(text, sizeof text, "%.*f", digits, num_shown(value, digits)) <= width)
+            break;
     table_heated(table, text, heated ? tone_level(&heat->tones.whole, (float)value) : 0);
 }
 

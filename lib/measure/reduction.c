@@ -32,11 +32,6 @@ static size_t place_of(const struct reduction_size *size, size_t query, size_t k
     return size->causal ? query * (query + 1) / 2 + key : query * size->keys + key;
 }
 
-static size_t keys_of(const struct reduction_size *size, size_t query)
-{
-    return size->causal && query < size->keys ? query + 1 : size->keys;
-}
-
 int reduction_init(struct reduction *reduction, unsigned measures,
                    const struct reduction_size *size, struct arena *arena, struct err *err)
 {
@@ -76,17 +71,15 @@ static struct head_reduction *open_head(struct reduction *reduction, size_t laye
         arena_alloc(reduction->arena, 1, head_bytes(reduction->measures), err);
     if (!fresh)
         return NULL;
-    bool of_cells = wants(reduction, MEASURE_MEAN) || wants(reduction, MEASURE_MAX);
-    if (of_cells && !count_places(&places, &reduction->size)) {
+    bool means = wants(reduction, MEASURE_MEAN);
+    bool largest = wants(reduction, MEASURE_MAX);
+    if ((means || largest) && !count_places(&places, &reduction->size)) {
         err_memory(err, SIZE_MAX);
         return NULL;
     }
-    if (wants(reduction, MEASURE_MEAN))
-        fresh->mean = arena_alloc(reduction->arena, places, sizeof *fresh->mean, err);
-    if (wants(reduction, MEASURE_MAX))
-        fresh->max = arena_alloc(reduction->arena, places, sizeof *fresh->max, err);
-    if ((wants(reduction, MEASURE_MEAN) && !fresh->mean) ||
-        (wants(reduction, MEASURE_MAX) && !fresh->max))
+    fresh->mean = means ? arena_alloc(reduction->arena, places, sizeof *fresh->mean, err) : NULL;
+    fresh->max = largest ? arena_alloc(reduction->arena, places, sizeof *fresh->max, err) : NULL;
+    if ((means && !fresh->mean) || (largest && !fresh->max))
         return NULL;
     return *slot = fresh;
 }
@@ -221,7 +214,8 @@ bool reduction_fits(const struct reduction *reduction, const struct reduction_en
         return false;
     if (of_rows)
         return entry->query == NO_PLACE && entry->key == NO_PLACE;
-    return entry->query < size->queries && entry->key < keys_of(size, entry->query);
+    return entry->query < size->queries && entry->key < size->keys &&
+           (!size->causal || entry->key <= entry->query);
 }
 
 int reduction_merge(struct reduction *reduction, const struct reduction_entry *entry,

@@ -14,22 +14,18 @@ static void write_place(struct stream *out, size_t place)
     stream_char(out, ',');
 }
 
-/* The fields up to the last one. */
-static void write_entry(struct stream *out, const struct reduction_entry *entry)
-{
-    stream_format(out, "%s,%zu,%zu,", measure_rows[entry->measure].name, entry->layer, entry->head);
-    write_place(out, entry->query);
-    write_place(out, entry->key);
-    stream_format(out, "%llu,", (unsigned long long)entry->cell.count);
-}
-
 void reduction_write_sums(struct stream *out, const struct reduction *reduction)
 {
     char text[EXACT_SUM_BYTES];
     struct reduction_walk walk = {.reduction = reduction};
     while (reduction_next(&walk)) {
-        write_entry(out, &walk.entry);
-        stream_bytes(out, text, exact_sum_text(text, &walk.entry.cell.sum));
+        const struct reduction_entry *entry = &walk.entry;
+        stream_format(out, "%s,%zu,%zu,", measure_rows[entry->measure].name, entry->layer,
+                      entry->head);
+        write_place(out, entry->query);
+        write_place(out, entry->key);
+        stream_format(out, "%llu,", (unsigned long long)entry->cell.count);
+        stream_bytes(out, text, exact_sum_text(text, &entry->cell.sum));
         stream_char(out, '\n');
     }
 }

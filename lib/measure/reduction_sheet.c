@@ -107,11 +107,6 @@ static int fill_rows(struct measurement *item, const struct reduction *reduction
     return 0;
 }
 
-static bool is_of(const struct sheet *sheet, const struct reduction_entry *entry)
-{
-    return sheet->layer == (int)entry->layer && sheet->head == (int)entry->head;
-}
-
 /* Queries × keys, up to the longest of all, of every head that something was counted of. */
 static int fill_cells(struct measurement *item, const struct reduction *reduction,
                       enum measure measure, struct arena *arena, struct err *err)
@@ -136,7 +131,7 @@ static int fill_cells(struct measurement *item, const struct reduction *reductio
     walk = (struct reduction_walk){.reduction = &one};
     while (reduction_next(&walk)) {
         const struct reduction_entry *entry = &walk.entry;
-        bool same = is_of(&sheet, entry);
+        bool same = sheet.layer == (int)entry->layer && sheet.head == (int)entry->head;
         sheet.layer = (int)entry->layer;
         sheet.head = (int)entry->head;
         if (!same && add_sheet(&sheets, sheet, arena, err))

@@ -195,22 +195,17 @@ static void write_sum(struct stream *out, const struct score_view *view,
     stream_char(out, '\n');
 }
 
-static void write_rule(struct stream *out, const struct place *place)
-{
-    if (place->index == 0)
-        return;
-    stream_char(out, '\n');
-    for (size_t i = 0; i < (place->columns ? place->columns : RULE_WIDTH); i++)
-        stream_char(out, '-');
-    stream_text(out, "\n\n");
-}
-
 static int write_titles(struct stream *out, const struct score_view *view,
                         const struct tokenized *sentence, const struct place *place,
                         struct err *err)
 {
     struct report report = text_origin_report(&view->origin, sentence);
-    write_rule(out, place);
+    if (place->index > 0) {
+        stream_char(out, '\n');
+        for (size_t i = 0; i < (place->columns ? place->columns : RULE_WIDTH); i++)
+            stream_char(out, '-');
+        stream_text(out, "\n\n");
+    }
     if (text_titles_write(out, &report, place, err))
         return -1;
     stream_char(out, '\n');
