@@ -198,9 +198,8 @@ int lens_look(struct logit_lens *lens, const struct lens_plan *plan, const struc
     struct selection selection = {.sites = lens_sites(plan)};
     struct report report;
     struct look look = {&selection, pair, 1, 0, &report};
-    return selection_layers(&selection, NULL, &plan->viewer->model.config, arena, err) ||
-                   viewer_look(plan->viewer, &look, arena, err) ||
-                   lens_of_report(lens, plan, &report, &pair->sentence, arena, err)
-               ? -1
-               : 0;
+    if (selection_layers(&selection, NULL, &plan->viewer->model.config, arena, err) ||
+        viewer_look(plan->viewer, &look, arena, err))
+        return -1;
+    return lens_of_report(lens, plan, &report, &pair->sentence, arena, err);
 }

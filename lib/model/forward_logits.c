@@ -26,10 +26,9 @@ int forward_logits(const struct run *run, struct matrix logits, struct matrix st
         .arena = arena,
         .err = err,
     };
-    return (!normed && norm_last(&pass, &stream)) || pass_project_out(&pass, &stream) ||
-                   pass_make_logits(&pass, logits, stream)
-               ? -1
-               : 0;
+    if ((!normed && norm_last(&pass, &stream)) || pass_project_out(&pass, &stream))
+        return -1;
+    return pass_make_logits(&pass, logits, stream);
 }
 
 int forward_logits_blame(const struct run *run, struct err *err)

@@ -334,10 +334,9 @@ int mechanism_check(const struct mechanism *mechanism, const struct config *conf
     if (mechanism->without && config->kind == MODEL_ATTENTION)
         return err_usage(err, "--without: expected a model of type \"gpt2\" or \"transformer\": "
                               "bare attention has none of these parts");
-    return check_sight(mechanism, config, err) || check_linear(mechanism, err) ||
-                   check_family(mechanism, config, err)
-               ? -1
-               : 0;
+    if (check_sight(mechanism, config, err) || check_linear(mechanism, err))
+        return -1;
+    return check_family(mechanism, config, err);
 }
 
 float mechanism_base_scale(const struct config *config, size_t layer)

@@ -26,10 +26,9 @@ int weights_load_norm(struct weights *weights, enum parameter_id scale, size_t l
     norm->epsilon = weights->config->epsilon;
     norm->rms = weights->config->rms;
     norm->offset = weights->config->norm_offset ? 1.0f : 0.0f;
-    return weights_load(weights, scale, layer, &norm->scale, err) ||
-                   weights_load(weights, scale + 1, layer, &norm->shift, err)
-               ? -1
-               : 0;
+    if (weights_load(weights, scale, layer, &norm->scale, err))
+        return -1;
+    return weights_load(weights, scale + 1, layer, &norm->shift, err);
 }
 
 static int pack(struct weights *weights, struct parameter *parameter, struct weight *weight,
@@ -118,11 +117,9 @@ int weights_load_matrix(struct weights *weights, enum parameter_id matrix, size_
     weight->out = weight->stride = shape[1];
     if (config->family) {
         struct row_view view = family_view(matrix, config);
-        return load_bias(weights, parameter_at(weights, matrix + 1, layer), &view, weight, err) ||
-                       weights_load_rows(weights, matrix, layer, weight, &view, weights->packing,
-                                         err)
-                   ? -1
-                   : 0;
+        if (load_bias(weights, parameter_at(weights, matrix + 1, layer), &view, weight, err))
+            return -1;
+        return weights_load_rows(weights, matrix, layer, weight, &view, weights->packing, err);
     }
     if (weights_load(weights, matrix + 1, layer, &weight->bias, err))
         return -1;

@@ -19,19 +19,17 @@ struct reader {
 static int read_normalizer(const struct reader *reader, struct field *field, struct err *err)
 {
     struct pipeline *pipeline = reader->pipeline;
-    return field_parse(field, err) ||
-                   normalizers_read(&pipeline->normalizers, field->tree, &pipeline->arena, err)
-               ? -1
-               : 0;
+    if (field_parse(field, err))
+        return -1;
+    return normalizers_read(&pipeline->normalizers, field->tree, &pipeline->arena, err);
 }
 
 static int read_pre_tokenizer(const struct reader *reader, struct field *field, struct err *err)
 {
     struct pipeline *pipeline = reader->pipeline;
-    return field_parse(field, err) || pre_tokenizers_read(&pipeline->pre_tokenizers, field->tree,
-                                                          &pipeline->arena, err)
-               ? -1
-               : 0;
+    if (field_parse(field, err))
+        return -1;
+    return pre_tokenizers_read(&pipeline->pre_tokenizers, field->tree, &pipeline->arena, err);
 }
 
 /* How many tokens other programs leave of a text. */
@@ -47,19 +45,17 @@ static int read_truncation(const struct reader *reader, struct field *field, str
 
 static int read_post_processor(const struct reader *reader, struct field *field, struct err *err)
 {
-    return field_parse(field, err) ||
-                   post_processor_read(&reader->pipeline->special, field->tree, err)
-               ? -1
-               : 0;
+    if (field_parse(field, err))
+        return -1;
+    return post_processor_read(&reader->pipeline->special, field->tree, err);
 }
 
 static int read_decoder(const struct reader *reader, struct field *field, struct err *err)
 {
     struct pipeline *pipeline = reader->pipeline;
-    return field_parse(field, err) ||
-                   decoders_read(&pipeline->decoders, field->tree, &pipeline->arena, err)
-               ? -1
-               : 0;
+    if (field_parse(field, err))
+        return -1;
+    return decoders_read(&pipeline->decoders, field->tree, &pipeline->arena, err);
 }
 
 /* Are words bytes in GPT-2's alphabet, and do pieces come in it? */

@@ -167,12 +167,10 @@ static int add_stages(struct pipeline *pipeline, struct err *err)
 {
     pipeline->model.row = &subword_rows[SUBWORD_BPE];
     pipeline->model.words = &pipeline->set.words;
-    return pre_tokenizers_byte_level(&pipeline->pre_tokenizers,
-                                     splitter_patterns[PATTERN_GPT2].pattern, &pipeline->arena,
-                                     err) ||
-                   decoders_byte_level(&pipeline->decoders, &pipeline->arena, err)
-               ? -1
-               : 0;
+    if (pre_tokenizers_byte_level(&pipeline->pre_tokenizers,
+                                  splitter_patterns[PATTERN_GPT2].pattern, &pipeline->arena, err))
+        return -1;
+    return decoders_byte_level(&pipeline->decoders, &pipeline->arena, err);
 }
 
 int pipeline_open_merges(struct pipeline *pipeline, const struct folder *folder, struct err *err)

@@ -58,10 +58,9 @@ static int read_pair(struct special_ids *ids, const struct json *value, struct e
 {
     const struct json *cls = json_next(json_first(json_member(value, "cls")));
     const struct json *sep = json_next(json_first(json_member(value, "sep")));
-    return add_id(ids->before, &ids->before_count, cls, err) ||
-                   add_id(ids->after, &ids->after_count, sep, err)
-               ? -1
-               : 0;
+    if (add_id(ids->before, &ids->before_count, cls, err))
+        return -1;
+    return add_id(ids->after, &ids->after_count, sep, err);
 }
 
 /* It says where tokens stand, which is known here anyway. */

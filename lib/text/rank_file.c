@@ -186,12 +186,11 @@ static int add_model(struct pipeline *pipeline, struct err *err)
 static int add_stages(struct pipeline *pipeline, const struct encoding *row, struct err *err)
 {
     struct arena *arena = &pipeline->arena;
-    return ((row->flags & COMPOSES) && normalizers_compose(&pipeline->normalizers, arena, err)) ||
-                   pre_tokenizers_byte_level(&pipeline->pre_tokenizers,
-                                             splitter_patterns[row->pattern].pattern, arena, err) ||
-                   decoders_byte_level(&pipeline->decoders, arena, err)
-               ? -1
-               : 0;
+    if (((row->flags & COMPOSES) && normalizers_compose(&pipeline->normalizers, arena, err)) ||
+        pre_tokenizers_byte_level(&pipeline->pre_tokenizers,
+                                  splitter_patterns[row->pattern].pattern, arena, err))
+        return -1;
+    return decoders_byte_level(&pipeline->decoders, arena, err);
 }
 
 /* The name of a token of the run; its size, 0 when there are no more. */

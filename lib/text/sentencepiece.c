@@ -325,11 +325,10 @@ static int read_file(void *context, const struct file *file, struct err *err)
 {
     struct pipeline *pipeline = context;
     struct sentencepiece model;
-    return sentencepiece_read(&model, file, &pipeline->arena, err) ||
-                   add_words(pipeline, &model, err) || add_stages(pipeline, &model, err) ||
-                   add_tokens(pipeline, &model, err)
-               ? -1
-               : 0;
+    if (sentencepiece_read(&model, file, &pipeline->arena, err) ||
+        add_words(pipeline, &model, err) || add_stages(pipeline, &model, err))
+        return -1;
+    return add_tokens(pipeline, &model, err);
 }
 
 int pipeline_open_sentencepiece(struct pipeline *pipeline, const struct folder *folder,

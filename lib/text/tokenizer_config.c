@@ -52,16 +52,15 @@ static int read_members(void *context, const struct json *root, struct err *err)
     struct tokenizer_config *config = reading->config;
     if (!json_is_object(root))
         return err_set(err, "expected an object");
-    return read_token(&config->tokens[ROLE_BOS], root, "bos_token", reading->arena, err) ||
-                   read_token(&config->tokens[ROLE_EOS], root, "eos_token", reading->arena, err) ||
-                   read_answer(&config->adds[ROLE_BOS], root, "add_bos_token", err) ||
-                   read_answer(&config->adds[ROLE_EOS], root, "add_eos_token", err) ||
-                   read_answer(&config->prefixes, root, "add_prefix_space", err) ||
-                   read_answer(&config->legacy, root, "legacy", err) ||
-                   read_answer(&config->splits_special, root, "split_special_tokens", err) ||
-                   keep_text(&config->class, root, "tokenizer_class", reading->arena, err)
-               ? -1
-               : 0;
+    if (read_token(&config->tokens[ROLE_BOS], root, "bos_token", reading->arena, err) ||
+        read_token(&config->tokens[ROLE_EOS], root, "eos_token", reading->arena, err) ||
+        read_answer(&config->adds[ROLE_BOS], root, "add_bos_token", err) ||
+        read_answer(&config->adds[ROLE_EOS], root, "add_eos_token", err) ||
+        read_answer(&config->prefixes, root, "add_prefix_space", err) ||
+        read_answer(&config->legacy, root, "legacy", err) ||
+        read_answer(&config->splits_special, root, "split_special_tokens", err))
+        return -1;
+    return keep_text(&config->class, root, "tokenizer_class", reading->arena, err);
 }
 
 int tokenizer_config_read(struct tokenizer_config *config, const struct folder *folder,

@@ -18,10 +18,9 @@ int family_add_bias(struct reading *reading, const char *key, unsigned biases)
 
 static int settle_llama(struct reading *reading)
 {
-    return family_add_bias(reading, "attention_bias", BIAS_QKV | BIAS_OUT) ||
-                   family_add_bias(reading, "mlp_bias", BIAS_MLP)
-               ? -1
-               : 0;
+    if (family_add_bias(reading, "attention_bias", BIAS_QKV | BIAS_OUT))
+        return -1;
+    return family_add_bias(reading, "mlp_bias", BIAS_MLP);
 }
 
 int family_settle_window(struct reading *reading)

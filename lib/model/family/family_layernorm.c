@@ -10,10 +10,9 @@ int family_settle_phi(struct reading *reading)
 
 int family_settle_neox(struct reading *reading)
 {
-    return family_flag(reading, "use_parallel_residual", &reading->config->parallel) ||
-                   family_add_bias(reading, "attention_bias", BIAS_QKV | BIAS_OUT)
-               ? -1
-               : 0;
+    if (family_flag(reading, "use_parallel_residual", &reading->config->parallel))
+        return -1;
+    return family_add_bias(reading, "attention_bias", BIAS_QKV | BIAS_OUT);
 }
 
 int family_settle_stablelm(struct reading *reading)

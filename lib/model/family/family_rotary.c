@@ -109,10 +109,9 @@ int family_rotary(struct reading *reading, const struct json *scaling, struct ro
                                "field 'rope_type': expected at most %d turning channels with "
                                "longrope, found %zu",
                                2 * ROTARY_PAIRS_MAX, rotary->components);
-    return read_factors(rotary->short_factors, scaling, "short_factor", pairs, err) ||
-                   read_factors(rotary->long_factors, scaling, "long_factor", pairs, err)
-               ? -1
-               : 0;
+    if (read_factors(rotary->short_factors, scaling, "short_factor", pairs, err))
+        return -1;
+    return read_factors(rotary->long_factors, scaling, "long_factor", pairs, err);
 }
 
 int family_read_rotary(struct reading *reading, double turning, double theta)

@@ -53,10 +53,9 @@ static int read_content(struct decoder_step *step, const struct json *value, con
 static int read_replace(struct decoder_step *step, const struct json *value, struct arena *arena,
                         struct err *err)
 {
-    return read_content(step, value, "content", NULL, arena, err) ||
-                   matcher_read(&step->matcher, json_member(value, "pattern"), arena, err)
-               ? -1
-               : 0;
+    if (read_content(step, value, "content", NULL, arena, err))
+        return -1;
+    return matcher_read(&step->matcher, json_member(value, "pattern"), arena, err);
 }
 
 /* Append a token with every match replaced. A pattern that comes to no end leaves the rest. */

@@ -17,10 +17,9 @@ static int read_content(struct normalizer *step, const struct json *value, const
 static int read_replace(struct normalizer *step, const struct json *value, struct arena *arena,
                         struct err *err)
 {
-    return read_content(step, value, "content", arena, err) ||
-                   matcher_read(&step->matcher, json_member(value, "pattern"), arena, err)
-               ? -1
-               : 0;
+    if (read_content(step, value, "content", arena, err))
+        return -1;
+    return matcher_read(&step->matcher, json_member(value, "pattern"), arena, err);
 }
 
 static int replace(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
@@ -81,10 +80,9 @@ static int read_strip(struct normalizer *step, const struct json *value, struct 
 {
     (void)arena;
     step->left = step->right = true;
-    return json_bool(value, "strip_left", &step->left, err) ||
-                   json_bool(value, "strip_right", &step->right, err)
-               ? -1
-               : 0;
+    if (json_bool(value, "strip_left", &step->left, err))
+        return -1;
+    return json_bool(value, "strip_right", &step->right, err);
 }
 
 static bool is_space(const struct aligned_text *text, size_t at)

@@ -87,12 +87,11 @@ static int add_split(struct reading *reading, const struct json *value)
     if (!step)
         return -1;
     step->behavior = SPLIT_ISOLATED;
-    return read_behavior(&step->behavior, value, reading->err) ||
-                   json_bool(value, "invert", &step->inverted, reading->err) ||
-                   matcher_read(&step->matcher, json_member(value, "pattern"), reading->arena,
-                                reading->err)
-               ? -1
-               : 0;
+    if (read_behavior(&step->behavior, value, reading->err) ||
+        json_bool(value, "invert", &step->inverted, reading->err))
+        return -1;
+    return matcher_read(&step->matcher, json_member(value, "pattern"), reading->arena,
+                        reading->err);
 }
 
 static int add_digits(struct reading *reading, const struct json *value)
