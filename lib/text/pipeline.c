@@ -19,25 +19,19 @@ struct reader {
 static int read_normalizer(const struct reader *reader, struct field *field, struct err *err)
 {
     struct pipeline *pipeline = reader->pipeline;
-    if (field_parse(field, err))
-        return -1;
     return normalizers_read(&pipeline->normalizers, field->tree, &pipeline->arena, err);
 }
 
 static int read_pre_tokenizer(const struct reader *reader, struct field *field, struct err *err)
 {
     struct pipeline *pipeline = reader->pipeline;
-    if (field_parse(field, err))
-        return -1;
     return pre_tokenizers_read(&pipeline->pre_tokenizers, field->tree, &pipeline->arena, err);
 }
 
 /* How many tokens other programs leave of a text. */
 static int read_truncation(const struct reader *reader, struct field *field, struct err *err)
 {
-    if (field_parse(field, err))
-        return -1;
-    /* of another form it is nothing that we need */
+    (void)err; /* of another form it is nothing that we need */
     json_get_integer(json_member(field->tree, "max_length"), 1, 1000000000000000,
                      &reader->pipeline->truncation);
     return 0;
@@ -45,16 +39,12 @@ static int read_truncation(const struct reader *reader, struct field *field, str
 
 static int read_post_processor(const struct reader *reader, struct field *field, struct err *err)
 {
-    if (field_parse(field, err))
-        return -1;
     return post_processor_read(&reader->pipeline->special, field->tree, err);
 }
 
 static int read_decoder(const struct reader *reader, struct field *field, struct err *err)
 {
     struct pipeline *pipeline = reader->pipeline;
-    if (field_parse(field, err))
-        return -1;
     return decoders_read(&pipeline->decoders, field->tree, &pipeline->arena, err);
 }
 
@@ -112,8 +102,6 @@ static int read_added_tokens(const struct reader *reader, struct field *field, s
 {
     struct pipeline *pipeline = reader->pipeline;
     size_t count = 0;
-    if (field_parse(field, err))
-        return -1;
     const struct json *list = field->tree;
     if (list && !json_is_array(list))
         return err_set(err, "expected an array");
@@ -133,15 +121,11 @@ static int read_root(struct reader *reader, struct json_cursor root, struct err 
     static const struct {
         enum root_field field;
         int (*read)(const struct reader *reader, struct field *field, struct err *err);
-        bool names_itself;
     } steps[] = {
-        {ROOT_NORMALIZER, read_normalizer, false},
-        {ROOT_PRE_TOKENIZER, read_pre_tokenizer, false},
-        {ROOT_POST_PROCESSOR, read_post_processor, false},
-        {ROOT_DECODER, read_decoder, false},
-        {ROOT_TRUNCATION, read_truncation, false},
-        {ROOT_MODEL, read_model, true},
-        {ROOT_ADDED_TOKENS, read_added_tokens, false},
+        {ROOT_NORMALIZER, read_normalizer},         {ROOT_PRE_TOKENIZER, read_pre_tokenizer},
+        {ROOT_POST_PROCESSOR, read_post_processor}, {ROOT_DECODER, read_decoder},
+        {ROOT_TRUNCATION, read_truncation},         {ROOT_MODEL, read_model},
+        {ROOT_ADDED_TOKENS, read_added_tokens},
     };
     struct json_cursor model;
     if (fields_find(reader->root, ROOT_FIELDS, &root, err) ||
@@ -150,8 +134,9 @@ static int read_root(struct reader *reader, struct json_cursor root, struct err 
     reader->pipeline->pads = field_is_given(&reader->root[ROOT_PADDING]);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         struct field *field = &reader->root[steps[i].field];
-        if (steps[i].read(reader, field, err))
-            return steps[i].names_itself ? -1 : err_prefix(err, "%s", field->name);
+        bool is_model = field->inner; /* too large for a tree, and it names itself */
+        if ((!is_model && field_parse(field, err)) || steps[i].read(reader, field, err))
+            return is_model ? -1 : err_prefix(err, "%s", field->name);
     }
     return 0;
 }
