@@ -5,15 +5,16 @@
 #include "format/json.h"
 #include "text/stages.h"
 
-/* A kind of step: how its object is read, when it says more than its type; what it does with a
- * token; and at the end, when it keeps something back. */
+/* A kind of step: how its object is read, when it says more than its type and a text; what it does
+ * with a token; and at the end, when it keeps something back. */
 struct decoder_row {
     const char *name;
-    int (*read)(struct decoder_step *step, const struct json *value, struct arena *arena,
-                struct err *err);
+    int (*read)(struct decoder_step *step, const struct json *value, struct err *err);
     void (*put)(const struct decoder_step *step, struct token_decoder *decoder, const char *token,
                 size_t size);
     void (*end)(const struct decoder_step *step, struct token_decoder *decoder);
+    const char *content;   /* the field of the text, which most look for and Replace writes */
+    const char *otherwise; /* that text where it is not given; NULL: it must be */
 };
 
 /* --- the text --------------------------------------------------------------------------------- */
@@ -37,25 +38,6 @@ static void keep(const struct decoder_step *step, struct token_decoder *decoder,
                  size_t size)
 {
     pass(step->next, decoder, token, size);
-}
-
-/* A text that most steps look for, and Replace writes. */
-static int read_content(struct decoder_step *step, const struct json *value, const char *name,
-                        const char *otherwise, struct arena *arena, struct err *err)
-{
-    step->content = otherwise;
-    if (stage_text(&step->content, &step->content_size, value, name, arena, err))
-        return -1;
-    step->matcher = (struct matcher){.literal = step->content, .literal_size = step->content_size};
-    return 0;
-}
-
-static int read_replace(struct decoder_step *step, const struct json *value, struct arena *arena,
-                        struct err *err)
-{
-    if (read_content(step, value, "content", NULL, arena, err))
-        return -1;
-    return matcher_read(&step->matcher, json_member(value, "pattern"), arena, err);
 }
 
 /* Append a token with every match replaced. A pattern that comes to no end leaves the rest. */
@@ -117,14 +99,11 @@ static void join_bytes(const struct decoder_step *step, struct token_decoder *de
     pass(step->next, decoder, token, size);
 }
 
-static int read_strip(struct decoder_step *step, const struct json *value, struct arena *arena,
-                      struct err *err)
+static int read_strip(struct decoder_step *step, const struct json *value, struct err *err)
 {
-    if (read_content(step, value, "content", " ", arena, err) ||
-        json_integer(value, "start", 0, INT32_MAX, &step->start, err) ||
-        json_integer(value, "stop", 0, INT32_MAX, &step->stop, err))
+    if (json_integer(value, "start", 0, INT32_MAX, &step->start, err))
         return -1;
-    return 0;
+    return json_integer(value, "stop", 0, INT32_MAX, &step->stop, err);
 }
 
 static bool begins_with(const char *bytes, size_t size, const struct decoder_step *step)
@@ -156,13 +135,11 @@ static void strip(const struct decoder_step *step, struct token_decoder *decoder
     pass(step->next, decoder, token, size);
 }
 
-static int read_metaspace(struct decoder_step *step, const struct json *value, struct arena *arena,
-                          struct err *err)
+static int read_metaspace(struct decoder_step *step, const struct json *value, struct err *err)
 {
     const char *scheme = NULL;
     bool prefix = true;
-    if (read_content(step, value, "replacement", "▁", arena, err) ||
-        json_bool(value, "add_prefix_space", &prefix, err) ||
+    if (json_bool(value, "add_prefix_space", &prefix, err) ||
         json_text(value, "prepend_scheme", &scheme, err))
         return -1;
     step->strips_first = scheme ? strcmp(scheme, "never") != 0 : prefix;
@@ -179,12 +156,9 @@ static void metaspace(const struct decoder_step *step, struct token_decoder *dec
     pass(step->next, decoder, out->bytes ? out->bytes : "", out->size);
 }
 
-static int read_word_piece(struct decoder_step *step, const struct json *value, struct arena *arena,
-                           struct err *err)
+static int read_word_piece(struct decoder_step *step, const struct json *value, struct err *err)
 {
     step->cleans = true;
-    if (read_content(step, value, "prefix", "##", arena, err))
-        return -1;
     return json_bool(value, "cleanup", &step->cleans, err);
 }
 
@@ -225,12 +199,6 @@ static void word_piece(const struct decoder_step *step, struct token_decoder *de
     pass(step->next, decoder, out->bytes ? out->bytes : "", out->size);
 }
 
-static int read_suffix(struct decoder_step *step, const struct json *value, struct arena *arena,
-                       struct err *err)
-{
-    return read_content(step, value, "suffix", "</w>", arena, err);
-}
-
 /* A suffix is a blank, but at the end. */
 static void drop_suffix(const struct decoder_step *step, struct token_decoder *decoder,
                         const char *token, size_t size)
@@ -250,13 +218,13 @@ static void drop_suffix(const struct decoder_step *step, struct token_decoder *d
 
 static const struct decoder_row rows[] = {
     {"ByteLevel", NULL, keep, NULL}, /* words are bytes already */
-    {"Replace", read_replace, replace, NULL},
+    {"Replace", NULL, replace, NULL, "content", NULL},
     {"ByteFallback", NULL, join_bytes, end_bytes},
     {"Fuse", NULL, keep, NULL}, /* what follows takes all tokens as one */
-    {"Strip", read_strip, strip, NULL},
-    {"Metaspace", read_metaspace, metaspace, NULL},
-    {"WordPiece", read_word_piece, word_piece, NULL},
-    {"BPEDecoder", read_suffix, drop_suffix, NULL},
+    {"Strip", read_strip, strip, NULL, "content", " "},
+    {"Metaspace", read_metaspace, metaspace, NULL, "replacement", "▁"},
+    {"WordPiece", read_word_piece, word_piece, NULL, "prefix", "##"},
+    {"BPEDecoder", NULL, drop_suffix, NULL, "suffix", "</w>"},
 };
 
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
@@ -272,17 +240,24 @@ struct reading {
 static int add(void *context, size_t type, const struct json *value, struct err *err)
 {
     struct reading *reading = context;
+    const struct decoder_row *row = &rows[type];
     struct decoder_step *step = arena_alloc(reading->arena, 1, sizeof *step, err);
     if (!step)
         return -1;
     if (reading->count == DECODER_STEPS_MAX)
         return err_set(err, "expected at most %d steps, found more", DECODER_STEPS_MAX);
     *step = (struct decoder_step){
-        .row = &rows[type], .index = reading->count++, .fused = reading->fused};
-    reading->fused = reading->fused || strcmp(step->row->name, "Fuse") == 0;
+        .row = row, .index = reading->count++, .fused = reading->fused, .content = row->otherwise};
+    reading->fused = reading->fused || strcmp(row->name, "Fuse") == 0;
     *reading->end = step;
     reading->end = &step->next;
-    if (step->row->read && step->row->read(step, value, reading->arena, err))
+    if (row->content &&
+        stage_text(&step->content, &step->content_size, value, row->content, reading->arena, err))
+        return -1;
+    step->matcher = (struct matcher){.literal = step->content, .literal_size = step->content_size};
+    if ((row->put == replace &&
+         matcher_read(&step->matcher, json_member(value, "pattern"), reading->arena, err)) ||
+        (row->read && row->read(step, value, err)))
         return -1;
     if (step->fused && step->stop)
         return err_unsupported(err, "field 'stop': %lld is not supported after Fuse", step->stop);

@@ -8,17 +8,9 @@
 
 /* --- what single steps do --------------------------------------------------------------------- */
 
-static int read_content(struct normalizer *step, const struct json *value, const char *name,
-                        struct arena *arena, struct err *err)
-{
-    return stage_text(&step->content, &step->content_size, value, name, arena, err);
-}
-
 static int read_replace(struct normalizer *step, const struct json *value, struct arena *arena,
                         struct err *err)
 {
-    if (read_content(step, value, "content", arena, err))
-        return -1;
     return matcher_read(&step->matcher, json_member(value, "pattern"), arena, err);
 }
 
@@ -41,12 +33,6 @@ static int replace(const struct normalizer *step, struct text_rewriter *rewriter
     return found;
 }
 
-static int read_prepend(struct normalizer *step, const struct json *value, struct arena *arena,
-                        struct err *err)
-{
-    return read_content(step, value, "prepend", arena, err);
-}
-
 static int prepend(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
 {
     static const struct text_range front = {0, 1};
@@ -57,12 +43,6 @@ static int prepend(const struct normalizer *step, struct text_rewriter *rewriter
         text_rewriter_replace(rewriter, 0, 0, step->content, step->content_size);
     text_rewriter_keep(rewriter, 0, rewriter->in->size);
     return 0;
-}
-
-static int read_append(struct normalizer *step, const struct json *value, struct arena *arena,
-                       struct err *err)
-{
-    return read_content(step, value, "append", arena, err);
 }
 
 static int append(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
@@ -141,9 +121,9 @@ static const struct normalizer_row rows[] = {
     {"Lowercase", NULL, NULL, normalize_lowercase},
     {"StripAccents", NULL, NULL, normalize_strip_accents},
     {"Strip", read_strip, strip, NULL},
-    {"Prepend", read_prepend, prepend, NULL},
-    {"Append", read_append, append, NULL},
-    {"Replace", read_replace, replace, NULL},
+    {"Prepend", NULL, prepend, NULL, "prepend"},
+    {"Append", NULL, append, NULL, "append"},
+    {"Replace", read_replace, replace, NULL, "content"},
     {"ByteLevel", NULL, spell_bytes, NULL},
     {"Precompiled", normalizer_read_charsmap, normalize_charsmap, NULL},
     {"BertNormalizer", NULL, NULL, NULL}, /* it is several of normalizer_bert.c */
@@ -191,8 +171,12 @@ static int add(void *context, size_t type, const struct json *value, struct err 
     if (!row->apply && !row->change)
         return add_bert(context, value, err);
     struct reading *reading = context;
+    struct arena *arena = reading->arena;
     struct normalizer *step = add_step(reading, row, err);
-    return step && (!row->read || !row->read(step, value, reading->arena, err)) ? 0 : -1;
+    if (!step || (row->content &&
+                  stage_text(&step->content, &step->content_size, value, row->content, arena, err)))
+        return -1;
+    return row->read ? row->read(step, value, arena, err) : 0;
 }
 
 int normalizers_read(struct normalizer **steps, const struct json *value, struct arena *arena,

@@ -28,9 +28,9 @@ struct normalizer {
     struct normalizer *next;
 };
 
-/* A kind of step: how its object is read, when it says more than its type, and what it does to a
- * text: what it neither keeps nor replaces is gone; or what becomes of a character: it writes how
- * many bytes, or NORMALIZER_SAME. */
+/* A kind of step: how its object is read, when it says more than its type and a text, and what it
+ * does to a text: what it neither keeps nor replaces is gone; or what becomes of a character: it
+ * writes how many bytes, or NORMALIZER_SAME. */
 enum { NORMALIZER_BYTES = 6, NORMALIZER_SAME = -1 };
 
 struct normalizer_row {
@@ -39,6 +39,7 @@ struct normalizer_row {
                 struct err *err);
     int (*apply)(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err);
     int (*change)(char bytes[NORMALIZER_BYTES], uint32_t character);
+    const char *content; /* the field of the text; NULL: there is none */
 };
 
 /* Read the value of `normalizer`, a Sequence or one step; NULL and null: none. What was read lives
