@@ -182,32 +182,25 @@ static int push_cuts(struct cutter *cutter, const struct run *run, struct err *e
     return 0;
 }
 
-int words_refuse(const struct nearest *nearest, struct word word, size_t at, struct err *err)
+int words_refuse(const struct word_table *words, struct word word, size_t at, struct err *err)
 {
     char shown[LABEL_EXCERPT_BYTES];
     char meant[LABEL_EXCERPT_BYTES];
+    struct nearest nearest;
+    nearest_begin(&nearest, word.bytes, word.size);
+    for (uint32_t id = 0; id < words->size; id++) {
+        size_t size = 0;
+        const char *known = word_table_word(words, id, &size);
+        if (known && size)
+            nearest_offer_bytes(&nearest, known, size);
+    }
     label_excerpt(shown, word.bytes, word.size);
-    if (nearest->name)
+    if (nearest.name)
         err_set(err, "word '%s' at byte %zu is not in the vocabulary: did you mean '%s'?", shown,
-                at, label_excerpt(meant, nearest->name, nearest->name_bytes));
+                at, label_excerpt(meant, nearest.name, nearest.name_bytes));
     else
         err_set(err, "word '%s' at byte %zu is not in the vocabulary", shown, at);
     return err_about(err, ERR_ABOUT_WORD);
-}
-
-static int refuse_word(const struct cutter *cutter, size_t end, struct err *err)
-{
-    struct nearest nearest;
-    nearest_begin(&nearest, cutter->text + cutter->at, end - cutter->at);
-    const struct word_table *words = &cutter->vocabulary->set.words;
-    for (uint32_t id = 0; id < words->size; id++) {
-        size_t size = 0;
-        const char *word = word_table_word(words, id, &size);
-        if (word && size)
-            nearest_offer_bytes(&nearest, word, size);
-    }
-    struct word unknown = {cutter->text + cutter->at, end - cutter->at};
-    return words_refuse(&nearest, unknown, cutter->at, err);
 }
 
 /* A word that is no entry and cannot be cut into entries. */
@@ -218,7 +211,8 @@ static int push_unknown(struct cutter *cutter, size_t run_end, struct err *err)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (vocabulary_find(cutter->vocabulary, names[i], strlen(names[i]), &id))
             return push(cutter, id, run_end, err);
-    return refuse_word(cutter, run_end, err);
+    struct word unknown = {cutter->text + cutter->at, run_end - cutter->at};
+    return words_refuse(&cutter->vocabulary->set.words, unknown, cutter->at, err);
 }
 
 static int push_run(struct cutter *cutter, size_t run_end, struct err *err)

@@ -50,8 +50,8 @@ bool vocabulary_is_byte_level(const struct vocabulary *vocabulary);
 int words_encode(const struct vocabulary *vocabulary, struct token_list *list, const char *text,
                  size_t size, struct err *err);
 
-/* Refuse a word, which stands at a byte of its text, of ERR_ABOUT_WORD; `nearest` was offered all
- * words. */
-int words_refuse(const struct nearest *nearest, struct word word, size_t at, struct err *err);
+/* Refuse a word, which stands at a byte of its text, of ERR_ABOUT_WORD; the nearest of the words
+ * may be meant. */
+int words_refuse(const struct word_table *words, struct word word, size_t at, struct err *err);
 
 #endif

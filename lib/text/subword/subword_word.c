@@ -8,7 +8,8 @@
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static int read_words(struct subword *model, const struct subword_source *source, struct err *err)
+int subword_read_word_level(struct subword *model, const struct subword_source *source,
+                            struct err *err)
 {
     struct field *fields = source->fields;
     struct json_cursor vocab;
@@ -23,19 +24,14 @@ static int read_words(struct subword *model, const struct subword_source *source
     return 0;
 }
 
-int subword_read_word_level(struct subword *model, const struct subword_source *source,
-                            struct err *err)
-{
-    return read_words(model, source, err);
-}
-
 int subword_read_word_piece(struct subword *model, const struct subword_source *source,
                             struct err *err)
 {
     struct field *fields = source->fields;
     const char *prefix = "##";
     model->most_characters = 100;
-    if (read_words(model, source, err) || field_text(&fields[MODEL_PREFIX], &prefix, err) ||
+    if (subword_read_word_level(model, source, err) ||
+        field_text(&fields[MODEL_PREFIX], &prefix, err) ||
         field_integer(&fields[MODEL_MOST_CHARACTERS], 0, INT32_MAX, &model->most_characters, err))
         return -1;
     if (word_trie_init(&model->trie, model->words, err))
@@ -50,33 +46,19 @@ int subword_read_word_piece(struct subword *model, const struct subword_source *
 
 /* --- pieces ----------------------------------------------------------------------------------- */
 
-/* Pieces are no words that one might have meant. */
-static int refuse_unmade(struct word unknown, size_t at, struct err *err)
-{
-    char shown[LABEL_EXCERPT_BYTES];
-    return err_set(err,
-                   "word '%s' at byte %zu is not in the vocabulary, which has no word for the "
-                   "unknown",
-                   label_excerpt(shown, unknown.bytes, unknown.size), at);
-}
-
 static int refuse_word(const struct subword *model, const struct text_piece *piece, struct err *err)
 {
-    struct nearest nearest;
+    char shown[LABEL_EXCERPT_BYTES];
     struct word unknown = {piece->text->bytes + piece->range.start,
                            piece->range.end - piece->range.start};
     size_t hint = 0;
     size_t at = aligned_text_place(piece->text, piece->range, &hint).start;
-    if (model->row == &subword_rows[SUBWORD_WORD_PIECE])
-        return refuse_unmade(unknown, at, err);
-    nearest_begin(&nearest, unknown.bytes, unknown.size);
-    for (size_t id = 0; id < model->words->size; id++) {
-        size_t size = 0;
-        const char *word = word_table_word(model->words, (uint32_t)id, &size);
-        if (word)
-            nearest_offer_bytes(&nearest, word, size);
-    }
-    return words_refuse(&nearest, unknown, at, err);
+    if (model->row != &subword_rows[SUBWORD_WORD_PIECE])
+        return words_refuse(model->words, unknown, at, err);
+    return err_set(err, /* pieces are no words that one might have meant */
+                   "word '%s' at byte %zu is not in the vocabulary, which has no word for the "
+                   "unknown",
+                   label_excerpt(shown, unknown.bytes, unknown.size), at);
 }
 
 static int add_unknown(const struct subword *model, struct encoder *encoder,
