@@ -80,11 +80,6 @@ static int compare_texts(const void *a, const void *b)
     return memcmp(one.bytes, two.bytes, one.size);
 }
 
-static bool is_same(const struct added_token *a, const struct added_token *b)
-{
-    return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
-}
-
 static int compare_ids(const void *a, const void *b)
 {
     const struct added_token *one = a;
@@ -99,7 +94,7 @@ static int check_once(const struct added_tokens *tokens, struct err *err)
     for (size_t i = 1; i < tokens->count; i++) {
         const struct added_token *a = &tokens->items[i - 1];
         const struct added_token *b = &tokens->items[i];
-        if (is_same(a, b))
+        if (a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0)
             return err_set(err, "added token '%s' stands twice, with the ids %u and %u",
                            label_excerpt(shown, a->bytes, a->size), a->id, b->id);
         a = &tokens->by_id[i - 1];

@@ -41,23 +41,22 @@ struct encoding {
 
 #define FILL_IN "<|endoftext|> <|fim_prefix|> <|fim_middle|> <|fim_suffix|>"
 
-static const struct special_run r50k[] = {{50256, "<|endoftext|>", 0, 0}, {0}};
-static const struct special_run cl100k[] = {
-    {100257, FILL_IN, 0, 0}, {100276, "<|endofprompt|>", 0, 0}, {0}};
+static const struct special_run r50k[] = {{50256, "<|endoftext|>"}, {0}};
+static const struct special_run cl100k[] = {{100257, FILL_IN}, {100276, "<|endofprompt|>"}, {0}};
 static const struct special_run o200k[] = {
-    {199999, "<|endoftext|>", 0, 0}, {200018, "<|endofprompt|>", 0, 0}, {0}};
+    {199999, "<|endoftext|>"}, {200018, "<|endofprompt|>"}, {0}};
 static const struct special_run phi3_small[] = {
-    {100256, "<|dummy_id_", 1, 2},   {100257, FILL_IN " <|system|> <|user|> <|assistant|>", 0, 0},
-    {100264, "<|dummy_id_", 2, 0},   {100266, "<|end|>", 0, 0},
-    {100267, "<|dummy_id_", 9, 3},   {100276, "<|endofprompt|>", 0, 0},
+    {100256, "<|dummy_id_", 1, 2},   {100257, FILL_IN " <|system|> <|user|> <|assistant|>"},
+    {100264, "<|dummy_id_", 2, 0},   {100266, "<|end|>"},
+    {100267, "<|dummy_id_", 9, 3},   {100276, "<|endofprompt|>"},
     {100277, "<|dummy_id_", 75, 12}, {0}};
 static const struct special_run qwen[] = {
-    {151643, "<|endoftext|> <|im_start|> <|im_end|>", 0, 0}, {151646, "<|extra_", 205, 0}, {0}};
+    {151643, "<|endoftext|> <|im_start|> <|im_end|>"}, {151646, "<|extra_", 205, 0}, {0}};
 /* Those that all versions have in the same place. */
-static const struct special_run llama3[] = {{0, "<|begin_of_text|> <|end_of_text|>", 0, 0},
+static const struct special_run llama3[] = {{0, "<|begin_of_text|> <|end_of_text|>"},
                                             {2, "<|reserved_special_token_", 2, 0},
-                                            {6, "<|start_header_id|> <|end_header_id|>", 0, 0},
-                                            {9, "<|eot_id|>", 0, 0},
+                                            {6, "<|start_header_id|> <|end_header_id|>"},
+                                            {9, "<|eot_id|>"},
                                             {0}};
 static const struct special_run llama4[] = {
     {0,

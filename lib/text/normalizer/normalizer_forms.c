@@ -4,14 +4,6 @@
 #include "base/unicode_form.h"
 #include "text/normalizer/normalizer.h"
 
-/* After the stretches that are as this one. The last may end elsewhere, as nothing like it comes
- * after it. */
-static size_t again_end(const struct aligned_text *in, size_t at, size_t end)
-{
-    size_t row_end = utf8_row_end(in->bytes, in->size, at, end - at);
-    return row_end > end ? row_end - (end - at) : end;
-}
-
 int normalize_form(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
 {
     static const char *const names[] = {"NFC", "NFD", "NFKC", "NFKD"}; /* by enum unicode_form */
@@ -28,7 +20,9 @@ int normalize_form(const struct normalizer *step, struct text_rewriter *rewriter
             text_rewriter_keep(rewriter, at, end);
             continue;
         }
-        struct text_range row = {at, again_end(in, at, end)};
+        struct text_range row = {at, utf8_row_end(in->bytes, in->size, at, end - at)};
+        if (row.end > end) /* the last may end elsewhere, as nothing like it comes after it */
+            row.end -= end - at;
         text_rewriter_replace_row(rewriter, row, end - at, changed.bytes, changed.size);
         end = row.end;
     }

@@ -96,11 +96,6 @@ static bool is_sign(const char *bytes)
     return bytes[0] == sign[0] && bytes[1] == sign[1] && bytes[2] == sign[2];
 }
 
-static bool ends_with_sign(const char *bytes, size_t size)
-{
-    return size >= SIGN_BYTES && is_sign(bytes + size - SIGN_BYTES);
-}
-
 /* The next place after `start` where a word's ▁ stands, the first of several; or the end. */
 static size_t next_front(const char *bytes, size_t size, size_t start)
 {
@@ -112,7 +107,8 @@ static size_t next_front(const char *bytes, size_t size, size_t start)
         if (!found)
             return size;
         size_t place = (size_t)(found - bytes);
-        if (place > start && !ends_with_sign(bytes, place))
+        bool after_sign = place >= SIGN_BYTES && is_sign(bytes + place - SIGN_BYTES);
+        if (place > start && !after_sign)
             return place;
         at = place + SIGN_BYTES;
     }
@@ -139,12 +135,6 @@ bool bpe_cuts_at_signs(const struct bpe *bpe)
             return false;
     }
     return true;
-}
-
-/* The next place to cut at, or the end. */
-static size_t part_end(const struct subword *model, const char *bytes, size_t size, size_t start)
-{
-    return model->cuts_at_signs ? next_front(bytes, size, start) : size;
 }
 
 /* --- pieces ----------------------------------------------------------------------------------- */
@@ -250,7 +240,7 @@ int subword_encode_bpe(const struct subword *model, struct encoder *encoder,
         return encode_spelt(&model->bpe, encoder, piece, err);
     for (size_t at = 0, end; at < size; at = end) {
         struct part part = {.piece = piece, .start = at};
-        end = part_end(model, bytes, size, at);
+        end = model->cuts_at_signs ? next_front(bytes, size, at) : size;
         if (encode_part(&model->bpe, encoder, &part, bytes + at, end - at, err))
             return -1;
     }
