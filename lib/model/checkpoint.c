@@ -235,23 +235,12 @@ int checkpoint_find_parameter(struct found_tensor *found, const struct checkpoin
     return blame(checkpoint, file, name, err);
 }
 
-/* The number in "h.12.attn…" or "transformer.h.12.attn…", where `stack` is "h."; -1 where the name
- * has none. */
-static long layer_of_name(const char *name, const char *stack)
-{
-    static const char prefix[] = "transformer.";
-    size_t size = strlen(stack);
-    if (strncmp(name, prefix, sizeof prefix - 1) == 0)
-        name += sizeof prefix - 1;
-    if (strncmp(name, stack, size) != 0 || name[size] < '0' || name[size] > '9')
-        return -1;
-    return strtol(name + size, NULL, 10);
-}
-
 static int check_layer(const char *name, const struct config *config, struct err *err)
 {
-    long layer = config->family ? family_layer_of(config->family, name) : layer_of_name(name, "h.");
-    long encoder_layer = layer_of_name(name, "enc.");
+    static const char own[] = "transformer.";
+    const struct family_names *names = config->family ? config->family->names : NULL;
+    long layer = family_layer_of(names ? names->prefix : own, names ? names->layers : "h.", name);
+    long encoder_layer = family_layer_of(own, "enc.", name);
     if (layer >= 0 && (size_t)layer >= config->n_layer)
         return err_set(err, "expected layers below n_layer = %zu, found layer %ld", config->n_layer,
                        layer);

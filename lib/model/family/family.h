@@ -21,7 +21,7 @@
 
 /* How the rows of a slot's matrix [out, in] lie in a tensor. */
 enum layout {
-    LAYOUT_ROWS,       /* the tensor is the matrix */
+    LAYOUT_ROWS,       /* the tensor is the matrix, unless a table says otherwise */
     LAYOUT_JOINED,     /* queries, keys, values: all of one after all of the other */
     LAYOUT_GROUPED,    /* a group after the other: its queries, its keys, its values */
     LAYOUT_FIRST_HALF, /* the gate … */
@@ -82,8 +82,9 @@ const struct family_tensor *family_tensor(const struct family *family, enum para
 const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct family *family,
                                enum parameter_id id, size_t layer);
 
-/* The layer that a tensor's name, with or without the prefix, is of; -1: none. */
-long family_layer_of(const struct family *family, const char *name);
+/* The layer that a tensor's name is of, after a prefix, or without some of its parts, and `layers`:
+ * 12 in "h.12.attn…" and "transformer.h.12.attn…"; -1: none. */
+long family_layer_of(const char *prefix, const char *layers, const char *name);
 
 /* The tensor's shape, of which the slot may be a part; returns the rank. */
 size_t family_shape(size_t shape[2], enum parameter_id id, const struct config *config);

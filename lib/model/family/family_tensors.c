@@ -36,23 +36,15 @@ const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct fam
     return name;
 }
 
-long family_layer_of(const struct family *family, const char *name)
+long family_layer_of(const char *prefix, const char *layers, const char *name)
 {
-    const struct family_names *names = family->names;
-    const char *prefix = names->prefix;
     while (*prefix && strncmp(name, prefix, strlen(prefix)) != 0)
         prefix = strchr(prefix, '.') + 1;
     name += strlen(prefix);
-    if (strncmp(name, names->layers, strlen(names->layers)) != 0)
+    if (strncmp(name, layers, strlen(layers)) != 0)
         return -1;
-    name += strlen(names->layers);
+    name += strlen(layers);
     return *name >= '0' && *name <= '9' ? strtol(name, NULL, 10) : -1;
-}
-
-static bool is_matrix(enum parameter_id id)
-{
-    bool of_words = id == PARAMETER_WTE || id == PARAMETER_WPE || id == PARAMETER_LM_HEAD;
-    return !of_words && parameter_rows[id].shape[1] != DIM_NONE;
 }
 
 size_t family_shape(size_t shape[2], enum parameter_id id, const struct config *config)
@@ -60,7 +52,8 @@ size_t family_shape(size_t shape[2], enum parameter_id id, const struct config *
     const struct family_tensor *tensor = family_tensor(config->family, id);
     size_t rank = parameter_shape(shape, id, config);
     enum layout layout = tensor ? tensor->layout : LAYOUT_ROWS;
-    if (is_matrix(id)) {
+    bool of_words = id == PARAMETER_WTE || id == PARAMETER_WPE || id == PARAMETER_LM_HEAD;
+    if (!of_words && rank > 1) {
         size_t in = shape[0];
         shape[0] = shape[1];
         shape[1] = in;
@@ -72,16 +65,10 @@ size_t family_shape(size_t shape[2], enum parameter_id id, const struct config *
     return rank;
 }
 
-/* Which of q, k and v a slot or its bias is: 0, 1, 2. */
-static size_t third_of(enum parameter_id id)
-{
-    return id < PARAMETER_K ? 0 : id < PARAMETER_V ? 1 : 2;
-}
-
 struct row_view family_view(enum parameter_id id, const struct config *c)
 {
     const struct family_tensor *tensor = family_tensor(c->family, id);
-    size_t third = third_of(id);
+    size_t third = id < PARAMETER_K ? 0 : id < PARAMETER_V ? 1 : 2; /* is it of q, k or v? */
     size_t queries = c->n_head * c->d_k;
     size_t keys = c->n_kv_head * c->d_k;
     size_t shared = c->n_head / c->n_kv_head; /* queries of a group */
