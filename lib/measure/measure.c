@@ -118,12 +118,10 @@ static double of_no_row(const struct attention_row *row)
 }
 
 const struct measure_row measure_rows[MEASURE_ALL] = {
-    [MEASURE_MEAN] = {"mean", "the mean weight of every query and key, over all texts that long",
-                      NULL, 0, false},
-    [MEASURE_MAX] = {"max", "the largest weight of every query and key", NULL, 0, false},
-    [MEASURE_ENTROPY] = {"entropy", "how evenly a query looks, in nats: -sum w ln w", entropy, 0,
-                         false},
-    [MEASURE_FIRST_TOKEN] = {"first-token", "the weight on the first token", first_token, 0, false},
+    [MEASURE_MEAN] = {"mean", "the mean weight of every query and key, over all texts that long"},
+    [MEASURE_MAX] = {"max", "the largest weight of every query and key"},
+    [MEASURE_ENTROPY] = {"entropy", "how evenly a query looks, in nats: -sum w ln w", entropy},
+    [MEASURE_FIRST_TOKEN] = {"first-token", "the weight on the first token", first_token},
     [MEASURE_PREVIOUS_TOKEN] = {"previous-token", "the weight on the token before the query",
                                 previous_token, 1, true},
     [MEASURE_DISTANCE] = {"distance", "how far a query looks, in tokens: sum w |query - key|",

@@ -52,10 +52,9 @@ const struct site_row site_rows[SITE_ALL] = {
     OWN(K, "k", GROUP_TOKEN_DIM, "keys", "attn.hook_k"),
     OWN(V, "v", GROUP_TOKEN_DIM, "values", "attn.hook_v"),
     [SITE_SCORES] = {"scores", AXES_HEAD_QUERY_KEY, true, false,
-                     "raw q·k, before scale and mask; with --attention linear φ(q)·φ(k)", NULL},
+                     "raw q·k, before scale and mask; with --attention linear φ(q)·φ(k)"},
     [SITE_SOFTMAX] = {"softmax", AXES_HEAD_QUERY_KEY, true, false,
-                      "with --mask-method renormalise: softmax of scores scaled, over all keys",
-                      NULL},
+                      "with --mask-method renormalise: softmax of scores scaled, over all keys"},
     [SITE_MASKED] = {"masked", AXES_HEAD_QUERY_KEY, true, true,
                      "scores scaled, keys not seen at -inf; or that softmax, or linear scores, the "
                      "future at 0",
@@ -95,21 +94,18 @@ const struct site_row site_rows[SITE_ALL] = {
     [SITE_LOGITS] = {"logits", AXES_TOKEN_WORD, false, false, "scores of the next token",
                      "unembed"},
     [SITE_VALUE_WEIGHTED] = {"value_weighted", AXES_HEAD_QUERY_KEY, true, true,
-                             "weights by the length of each value: weight |v|", NULL},
+                             "weights by the length of each value: weight |v|"},
     [SITE_NORM_WEIGHTED] = {"norm_weighted", AXES_HEAD_QUERY_KEY, true, true,
-                            "by the length of what each adds to attn_out: |weight v W_O|", NULL},
+                            "by the length of what each adds to attn_out: |weight v W_O|"},
     [SITE_VALUE_ZEROING] = {"value_zeroing", AXES_QUERY_KEY, true, true,
                             "the cosine distance that a layer's output moves without a token's "
-                            "values, as shares of all",
-                            NULL},
+                            "values, as shares of all"},
     [SITE_ROLLOUT] = {"rollout", AXES_QUERY_KEY, true, true,
                       "the product of all layers so far of (mean weights + 1) / 2: what of the "
-                      "input is in a token; without a residual stream, of mean weights",
-                      NULL},
+                      "input is in a token; without a residual stream, of mean weights"},
     [SITE_FLOW] = {"flow", AXES_QUERY_KEY, true, true,
                    "the largest flow through the same matrices from a token to an input, as shares "
-                   "of all; for 64 tokens at most",
-                   NULL},
+                   "of all; for 64 tokens at most"},
 };
 
 _Static_assert(SITE_ALL <= 64, "a set of sites is 64 bits");
