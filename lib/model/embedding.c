@@ -78,18 +78,8 @@ enum pass_state embed_from(struct pass *pass, const float *const *streams)
     return PASS_ON;
 }
 
-/* The rows of every text that logits are wanted of, one after the other. */
-static void gather(struct pass *pass, struct matrix to, struct matrix y)
-{
-    for (size_t s = 0; s < pass->batch->count; s++) {
-        struct span wanted = pass_logit_rows(pass, s);
-        struct span rows = pass->batch->queries[s];
-        copy_rows(matrix_rows(to, wanted.first, wanted.count),
-                  matrix_rows(y, rows.first + rows.count - wanted.count, wanted.count));
-    }
-}
-
-/* The rows that logits are wanted of: all, or those gathered in memory of their own. */
+/* The rows that logits are wanted of: all, or those of every text, one after the other, in memory of
+ * their own. */
 static int choose_rows(struct pass *pass, struct matrix *y)
 {
     struct matrix wanted = {NULL, pass->scratch.logits.rows, y->columns, y->columns};
@@ -99,7 +89,12 @@ static int choose_rows(struct pass *pass, struct matrix *y)
         arena_alloc(pass->arena, wanted.rows * wanted.columns, sizeof *wanted.data, pass->err);
     if (!wanted.data)
         return -1;
-    gather(pass, wanted, *y);
+    for (size_t s = 0; s < pass->batch->count; s++) {
+        struct span to = pass_logit_rows(pass, s);
+        struct span rows = pass->batch->queries[s];
+        copy_rows(matrix_rows(wanted, to.first, to.count),
+                  matrix_rows(*y, rows.first + rows.count - to.count, to.count));
+    }
     *y = wanted;
     return 0;
 }

@@ -60,15 +60,6 @@ static bool read_name(struct hub_name *name, const char *text)
     return true;
 }
 
-/* Past the Hub's own name; `text` itself where it is no address. */
-static const char *skip_address(const char *text)
-{
-    for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++)
-        if (strncmp(text, addresses[i], strlen(addresses[i])) == 0)
-            text += strlen(addresses[i]);
-    return text;
-}
-
 /* An address may go on, with /tree/main. */
 static bool read_address(struct hub_name *name, const char *path)
 {
@@ -82,17 +73,13 @@ static bool read_address(struct hub_name *name, const char *path)
     return size > first && size < HUB_NAME_BYTES;
 }
 
-/* A path into a directory that is there is none of the Hub's. */
-static bool is_local(const char *model)
-{
-    char owner[HUB_NAME_BYTES];
-    snprintf(owner, sizeof owner, "%.*s", (int)strcspn(model, "/"), model);
-    return file_is_directory(owner);
-}
-
 bool hub_guess(struct hub_name *name, const char *text)
 {
-    const char *path = skip_address(text);
+    const char *path = text;
+    char owner[HUB_NAME_BYTES];
+    for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++)
+        if (strncmp(path, addresses[i], strlen(addresses[i])) == 0)
+            path += strlen(addresses[i]);
     bool is_address = path != text;
     if (strncmp(path, "./", 2) == 0 && !strchr(path + 2, '/')) /* the folder that is to come */
         path += 2;
@@ -101,7 +88,10 @@ bool hub_guess(struct hub_name *name, const char *text)
     const struct owner_row *row = find_owner(name->model);
     if (row)
         snprintf(name->model, sizeof name->model, "%s/%s", row->owner, row->model);
-    return row || (strchr(name->model, '/') && (is_address || !is_local(name->model)));
+    snprintf(owner, sizeof owner, "%.*s", (int)strcspn(name->model, "/"), name->model);
+    bool is_local =
+        !is_address && file_is_directory(owner); /* a path into it is none of the Hub's */
+    return row || (strchr(name->model, '/') && !is_local);
 }
 
 /* --- the cache -------------------------------------------------------------------------------- */

@@ -32,15 +32,6 @@ uint64_t sampler_random(uint64_t *state)
     return number;
 }
 
-static size_t most_likely(const float *logits, size_t count)
-{
-    size_t best = 0;
-    for (size_t i = 1; i < count; i++)
-        if (logits[i] > logits[best])
-            best = i;
-    return best;
-}
-
 /* e^((logit - max) / temperature). In double, so that no temperature divides 0 by 0. */
 FOR_EACH_ISA
 static void weigh(float *weights, const float *logits, size_t count, float max, double temperature)
@@ -204,10 +195,11 @@ static uint32_t draw(struct sampler *sampler)
 
 uint32_t sampler_next(struct sampler *sampler, const float *logits)
 {
-    size_t best = most_likely(logits, sampler->count);
+    uint32_t best = 0;
     const struct sampling *how = &sampler->how;
+    topk(&best, 1, logits, sampler->count);
     if (how->temperature == 0)
-        return (uint32_t)best;
+        return best;
     weigh(sampler->weights, logits, sampler->count, logits[best], how->temperature);
     if ((how->top_k > 0 && how->top_k < sampler->count) || how->top_p < 1)
         narrow(sampler, logits);

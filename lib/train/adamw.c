@@ -21,12 +21,7 @@ static double sum_of_squares(const float *x, size_t count)
 {
     double lanes[LANES] = {0};
     double sum = 0;
-    size_t whole = count / LANES * LANES;
-    for (size_t i = 0; i < whole; i += LANES)
-        for (size_t lane = 0; lane < LANES; lane++)
-            lanes[lane] += (double)x[i + lane] * (double)x[i + lane];
-    for (size_t i = whole; i < count; i++)
-        lanes[i - whole] += (double)x[i] * (double)x[i];
+    FOR_LANES(count, lanes[lane] += (double)x[i] * (double)x[i]);
     for (size_t lane = 0; lane < LANES; lane++)
         sum += lanes[lane];
     return sum;

@@ -86,16 +86,6 @@ static int read_name(struct reader *r, size_t *number)
     return 0;
 }
 
-static int read_rule_name(struct reader *r, size_t *rule)
-{
-    size_t size = name_size(r->at, r->end);
-    *rule = grammar_find(r->grammar, r->at, size);
-    if (*rule == GRAMMAR_NONE)
-        return fail(r, "the name of a rule");
-    r->at += size;
-    return 0;
-}
-
 static char next_char(const struct reader *r)
 {
     return r->at < r->end ? *r->at : '\0';
@@ -110,8 +100,13 @@ static int read_reference(struct reader *r, struct grammar_part *part)
     if ((remembers || repeats) && read_name(r, &part->name))
         return -1;
     r->at += remembers;
-    if (!repeats && read_rule_name(r, &part->rule))
-        return -1;
+    if (!repeats) {
+        size = name_size(r->at, r->end);
+        part->rule = grammar_find(r->grammar, r->at, size);
+        if (part->rule == GRAMMAR_NONE)
+            return fail(r, "the name of a rule");
+        r->at += size;
+    }
     if (!repeats && (next_char(r) == '/' || next_char(r) == '!')) {
         part->other = *r->at++ == '!';
         if (read_name(r, &part->like))

@@ -119,19 +119,16 @@ int family_settle_gpt2(struct reading *reading)
     const struct json *root = reading->root;
     struct err *err = reading->err;
     bool scaled = true;
-    bool cross = false;
     if (read_sizes(config, root, err) || read_activation(reading, "gelu_new") ||
         check_heads(config, err) || read_epsilon(config, root, err) ||
         json_double(root, "initializer_range", 0, 1e3, &config->initializer_range, err) ||
         json_bool(root, "scale_attn_weights", &scaled, err) ||
         json_bool(root, "scale_attn_by_inverse_layer_idx", &config->scale_by_layer, err) ||
         json_bool(root, "tie_word_embeddings", &config->tied, err) ||
-        json_bool(root, "add_cross_attention", &cross, err) ||
         read_token_id(&config->bos_id, root, "bos_token_id", err) ||
-        read_token_id(&config->eos_id, root, "eos_token_id", err))
+        read_token_id(&config->eos_id, root, "eos_token_id", err) ||
+        family_expect(reading, "add_cross_attention", false, false))
         return -1;
-    if (cross)
-        return err_unsupported(err, "field 'add_cross_attention': expected false, found true");
     fill_sizes(config);
     if (!scaled)
         config->scale = 1;
