@@ -3,7 +3,6 @@
 #include "base/amount.h"
 #include "base/buf.h"
 #include "base/num.h"
-#include "lens/viewer.h"
 #include "model/pass.h"
 #include "model/mechanism.h"
 

@@ -1,7 +1,6 @@
 /* patching_report.c: patches as sheets, layers by heads or tokens. */
 #include "measure/patching.h"
 #include "measure/text_origin.h"
-#include "model/config.h"
 
 const struct patch_number_row patch_numbers[PATCH_NUMBERS] = {
     [PATCH_FRACTION] = {"fraction", "of the answer: 0 as in the corrupt text, 1 as in the clean"},

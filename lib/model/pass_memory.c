@@ -1,6 +1,5 @@
 #include "model/pass.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "base/num.h"

@@ -4,7 +4,6 @@
 
 #include "base/num.h"
 #include "math/argmax.h"
-#include "math/gemm.h"
 #include "model/family/family.h"
 #include "model/weights_load.h"
 

@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/folder.h"
-#include "text/label.h"
 #include "text/pipeline.h"
 #include "text/sentencepiece.h"
 

@@ -14,7 +14,6 @@
 #ifndef ATTN_TRAIN_TRAINER_H
 #define ATTN_TRAIN_TRAINER_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
