@@ -216,8 +216,6 @@ static int layer_back(struct way *way, size_t layer)
     return 0;
 }
 
-/* --- both ends -------------------------------------------------------------------------------- */
-
 /* The stream that leaves the last layer. */
 static const float *last_stream(const struct way *way)
 {
@@ -316,8 +314,6 @@ static int begin_back(struct way *way, uint32_t id)
     put(way, 0, c->n_head + PART_OF_BIAS, way->bias);
     return 0;
 }
-
-/* --- all of it -------------------------------------------------------------------------------- */
 
 static int take_room(struct way *way)
 {

@@ -43,8 +43,6 @@ int circuits_all_words(struct circuit_words *words, const struct viewer *viewer,
     return 0;
 }
 
-/* --- both ends -------------------------------------------------------------------------------- */
-
 struct circuit {
     const struct circuit_words *words;
     struct viewer *viewer;
@@ -225,8 +223,6 @@ static int count_layer(struct circuit *circuit, struct score *score, size_t laye
     }
     return 0;
 }
-
-/* --- all of them ------------------------------------------------------------------------------ */
 
 static size_t find(const struct circuit_words *words, uint32_t id)
 {

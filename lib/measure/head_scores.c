@@ -38,8 +38,6 @@ const struct score_row score_rows[] = {
 };
 const size_t score_row_count = sizeof score_rows / sizeof *score_rows;
 
-/* --- which ------------------------------------------------------------------------------------ */
-
 int score_choose(struct score_list *list, size_t *index, const char *option, const char *name,
                  size_t size, struct arena *arena, struct err *err)
 {

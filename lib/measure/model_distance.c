@@ -177,8 +177,6 @@ static int compare_text(struct comparing *comparing, size_t text, struct err *er
     return 0;
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
-
 static int check(const struct model_distance_plan *plan, struct err *err)
 {
     const struct config *a = &plan->models[0]->model.config;

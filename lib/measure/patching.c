@@ -99,8 +99,6 @@ static int take_copies(struct sweep *s)
     return s->copies ? 0 : -1;
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
-
 static bool differ(const struct sweep *s, size_t layer, size_t first, size_t count)
 {
     return memcmp(s->base.values[layer].data + first, s->other.values[layer].data + first,

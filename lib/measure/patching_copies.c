@@ -153,8 +153,6 @@ static const float **base_streams(struct sweep *s, const struct copies *copies, 
     return streams;
 }
 
-/* --- values that are put there by edits ------------------------------------------------------- */
-
 int patching_run_edited(struct sweep *s, struct copies *copies)
 {
     struct edit_source source = {

@@ -47,8 +47,6 @@ static const char *write_number(char text[NUMBER_BYTES], double value)
     return text;
 }
 
-/* --- the text, every token on its colour ------------------------------------------------------ */
-
 static void write_coloured(struct table *table, const struct score_view *view,
                            const struct scored_text *text, const struct place *place)
 {

@@ -78,8 +78,8 @@ enum pass_state embed_from(struct pass *pass, const float *const *streams)
     return PASS_ON;
 }
 
-/* The rows that logits are wanted of: all, or those of every text, one after the other, in memory of
- * their own. */
+/* The rows that logits are wanted of: all, or those of every text, one after the other, in memory
+ * of their own. */
 static int choose_rows(struct pass *pass, struct matrix *y)
 {
     struct matrix wanted = {NULL, pass->scratch.logits.rows, y->columns, y->columns};

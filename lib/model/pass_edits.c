@@ -113,8 +113,6 @@ enum head_fault attention_edit_masked(const struct attention_head *head, struct 
     return HEAD_SOUND;
 }
 
-/* --- before the pass -------------------------------------------------------------------------- */
-
 int edits_check_batch(const struct edits *edits, const struct config *config,
                       const struct batch *batch, struct err *err)
 {

@@ -210,8 +210,6 @@ static size_t clip_end(struct splitter *splitter, size_t at)
     return class == NUMBER ? at + length : run_end(splitter, at + length, class, &last);
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
-
 size_t splitter_blanks_end(struct splitter *splitter, size_t at)
 {
     size_t last = 0;

@@ -325,8 +325,6 @@ static int train_loss(struct train_step *step, bool backward, double *loss, stru
     return sum_losses(step, loss, err);
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-
 int train_step_run(struct train_step *step, const struct train_batch *batch, double *loss,
                    struct err *err)
 {

@@ -188,8 +188,6 @@ static int settle_gemma3(struct reading *reading)
     return 0;
 }
 
-/* --- the table -------------------------------------------------------------------------------- */
-
 /* Defaults, each with more of them. */
 #define HOUSE                                                                                \
     .final_norm = true, .tied = true, .causal = true, .projections = true, .out_proj = true, \

@@ -216,8 +216,6 @@ int family_layer_types(struct reading *reading, bool *given)
     return 0;
 }
 
-/* --- all ---------------------------------------------------------------------------------------*/
-
 static int check_sizes(struct reading *reading)
 {
     struct config *c = reading->config;

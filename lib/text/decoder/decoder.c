@@ -17,8 +17,6 @@ struct decoder_row {
     const char *otherwise; /* that text where it is not given; NULL: it must be */
 };
 
-/* --- the text --------------------------------------------------------------------------------- */
-
 /* Hand a token to the next step, or write it. */
 static void pass(const struct decoder_step *step, struct token_decoder *decoder, const char *token,
                  size_t size)
@@ -213,8 +211,6 @@ static void drop_suffix(const struct decoder_step *step, struct token_decoder *d
     *owes = out->size - before < size;
     pass(step->next, decoder, out->bytes ? out->bytes : "", out->size);
 }
-
-/* --- all steps -------------------------------------------------------------------------------- */
 
 static const struct decoder_row rows[] = {
     {"ByteLevel", NULL, keep, NULL}, /* words are bytes already */

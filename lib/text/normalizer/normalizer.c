@@ -111,8 +111,6 @@ static int spell_bytes(const struct normalizer *step, struct text_rewriter *rewr
     return 0;
 }
 
-/* --- all steps -------------------------------------------------------------------------------- */
-
 static const struct normalizer_row rows[] = {
     {"NFC", NULL, normalize_form, NULL}, /* the first: normalizers_compose */
     {"NFD", NULL, normalize_form, NULL},

@@ -236,8 +236,6 @@ static int add_metaspace(struct reading *reading, const struct json *value)
     return 0;
 }
 
-/* --- all steps -------------------------------------------------------------------------------- */
-
 static const struct row {
     const char *name;
     int (*add)(struct reading *reading, const struct json *value);
