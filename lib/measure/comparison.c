@@ -231,17 +231,6 @@ static size_t memory_of(const struct trial *trial, const struct mechanism *way)
     return most;
 }
 
-static int finish_differences(struct comparison_result *result, const struct difference_sum *sums,
-                              size_t count, struct arena *arena, struct err *err)
-{
-    struct difference *heads = arena_alloc(arena, count, sizeof *heads, err);
-    for (size_t i = 0; heads && i < count; i++)
-        heads[i] = difference_of(&sums[i], 1);
-    result->heads = heads;
-    result->all = difference_of(sums, count);
-    return heads ? 0 : -1;
-}
-
 static int finish(struct trial *trial, struct err *err)
 {
     const struct comparison_plan *plan = trial->plan;
@@ -254,8 +243,15 @@ static int finish(struct trial *trial, struct err *err)
         result->seconds =
             median(trial->samples + way * plan->rounds, sizeof *sorted, plan->rounds, sorted);
         result->bytes = memory_of(trial, &result->way);
-        if (way < plan->way_count &&
-            finish_differences(result, trial->sums + way * heads, heads, trial->arena, err))
+        if (way == plan->way_count)
+            continue;
+        const struct difference_sum *sums = trial->sums + way * heads;
+        struct difference *of_heads = arena_alloc(trial->arena, heads, sizeof *of_heads, err);
+        for (size_t i = 0; of_heads && i < heads; i++)
+            of_heads[i] = difference_of(&sums[i], 1);
+        result->heads = of_heads;
+        result->all = difference_of(sums, heads);
+        if (!of_heads)
             return -1;
     }
     for (size_t text = 0; text < plan->pair_count; text++)

@@ -279,14 +279,6 @@ static void fill_row(const struct gold *gold, const struct gold_relation *relati
     row[BY_OFFSET] = (float)relation->offsets[offset] / pairs;
 }
 
-/* 12, or 0.7500 */
-static const char *cell_text(float value, size_t column, struct arena *arena, struct err *err)
-{
-    bool whole = column != ACCURACY && column != RANDOM && column != BY_OFFSET;
-    return arena_format(arena, err, whole ? "%.0f" : "%.4f",
-                        num_shown((double)value, whole ? 0 : 4));
-}
-
 static int fill(struct sheet *sheets, const struct gold *gold, struct arena *arena, struct err *err)
 {
     struct gold_relation *sorted = arena_alloc(arena, gold->count, sizeof *sorted, err);
@@ -304,9 +296,14 @@ static int fill(struct sheet *sheets, const struct gold *gold, struct arena *are
         if (!name)
             return -1;
         names[i] = label_of(name);
-        for (size_t k = i * COLUMNS; k < (i + 1) * COLUMNS; k++)
-            if (!(texts[k] = cell_text(rows[k], k % COLUMNS, arena, err)))
+        for (size_t k = 0; k < COLUMNS; k++) {
+            bool whole = k != ACCURACY && k != RANDOM && k != BY_OFFSET;
+            size_t cell = i * COLUMNS + k;
+            texts[cell] = arena_format(arena, err, whole ? "%.0f" : "%.4f",
+                                       num_shown((double)rows[cell], whole ? 0 : 4));
+            if (!texts[cell])
                 return -1;
+        }
     }
     sheets[0].rows = sheets[1].rows = (struct axis){"relation", gold->count, names, 0};
     sheets[0].values = rows;

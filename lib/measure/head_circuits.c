@@ -45,7 +45,6 @@ int circuits_all_words(struct circuit_words *words, const struct viewer *viewer,
 
 struct circuit {
     const struct circuit_words *words;
-    struct viewer *viewer;
     struct machine *machine;
     const struct config *config;
     struct weights *weights;
@@ -254,7 +253,6 @@ int circuits_count(struct score *score, const struct circuit_words *words, struc
 {
     struct circuit circuit = {
         .words = words,
-        .viewer = viewer,
         .machine = &viewer->machine,
         .config = &viewer->model.config,
         .weights = &viewer->model.weights,

@@ -242,23 +242,14 @@ static const char *material_name(enum score_material material, size_t count)
     return names[material][count != 1];
 }
 
-/* mean over up to 784 queries of 16 texts of repeated random tokens; share of 7 pairs of words */
-static const char *name_basis(const struct measurement *item, const struct head_survey *survey,
-                              const struct score *score, struct arena *arena, struct err *err)
-{
-    enum score_material material = material_of(survey, score->row);
-    size_t count = survey->counts[material];
-    bool of_weights = material == OF_WORDS || material == OF_PAIRS;
-    return arena_format(arena, err, "%s of %zu %s", of_weights ? "share" : item->basis, count,
-                        material_name(material, count));
-}
-
 static int measure_score(struct measurement *item, const struct head_survey *survey,
                          const struct score *score, bool random, struct arena *arena,
                          struct err *err)
 {
     struct measured alone;
     const struct score_row *row = score->row;
+    enum score_material material = material_of(survey, row);
+    size_t count = survey->counts[material];
     bool of_weights = row->material == OF_WORDS || row->material == OF_PAIRS;
     if (reduction_measure(&alone, random ? &score->random : &score->found, arena, err))
         return -1;
@@ -267,7 +258,8 @@ static int measure_score(struct measurement *item, const struct head_survey *sur
                   : of_weights ? "the same, of words paired at random"
                                : "the same, where tokens are random";
     item->name = random ? arena_format(arena, err, "%s.null", score->name) : score->name;
-    item->basis = name_basis(item, survey, score, arena, err);
+    item->basis = arena_format(arena, err, "%s of %zu %s", of_weights ? "share" : item->basis,
+                               count, material_name(material, count));
     struct sheet *sheet = arena_alloc(arena, 1, sizeof *sheet, err);
     if (!item->name || !item->basis || !sheet)
         return -1;

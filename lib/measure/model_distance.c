@@ -100,18 +100,12 @@ static const struct kept *find(const struct report *report, const struct kept *l
     return NULL;
 }
 
-static size_t layer_place(const struct layers *layers, int layer)
-{
-    size_t place = 0;
-    while (layer >= 0 && layers->items[place] != (size_t)layer)
-        place++;
-    return place;
-}
-
 static void add_tensor(struct comparing *comparing, const struct kept *a, const struct kept *b)
 {
     struct model_distance *distance = comparing->distance;
-    size_t layer = layer_place(&distance->layers, a->layer);
+    size_t layer = 0;
+    while (a->layer >= 0 && distance->layers.items[layer] != (size_t)a->layer)
+        layer++;
     size_t place = model_distance_site(distance, a->site, layer);
     size_t heads = distance->head_count;
     distance->compared[place] = true;
@@ -122,15 +116,6 @@ static void add_tensor(struct comparing *comparing, const struct kept *a, const 
     double work = 16 * (double)heads * (double)kept_cells(a); /* a logarithm is so many products */
     pool_run(comparing->plan->models[0]->machine.pool,
              (struct loop){.rounds = heads, .work = work, .round = add_pairs}, &loop);
-}
-
-static int look(struct report *report, struct viewer *viewer, const struct look *at,
-                struct arena *arena, struct err *err)
-{
-    struct look one = *at;
-    one.reports = report;
-    arena_clear(arena);
-    return viewer_look(viewer, &one, arena, err);
 }
 
 /* As many layers as may be kept together, of all sites. */
@@ -154,8 +139,9 @@ static int compare_text(struct comparing *comparing, size_t text, struct err *er
     size_t step = layers_at_once(plan, plan->pairs[text].sentence.count);
     for (size_t first = 0; first < distance->layers.count; first += step) {
         struct selection selection = *plan->selection;
-        struct look at = {&selection, &plan->pairs[text], 1, text, NULL};
         struct report one, other;
+        struct look at = {&selection, &plan->pairs[text], 1, text, &one};
+        struct look at_other = {&selection, &plan->pairs[text], 1, text, &other};
         selection.layers = (struct layers){distance->layers.items + first,
                                            num_min(distance->layers.count - first, step)};
         selection.sites = 0;
@@ -164,8 +150,10 @@ static int compare_text(struct comparing *comparing, size_t text, struct err *er
                 site_exists(&plan->models[1]->model.config, (enum site)site) &&
                 (site_rows[site].in_layer || first == 0))
                 selection.sites |= site_bit((enum site)site);
-        if (look(&one, plan->models[0], &at, &comparing->of_one, err) ||
-            look(&other, plan->models[1], &at, &comparing->of_other, err))
+        arena_clear(&comparing->of_one);
+        arena_clear(&comparing->of_other);
+        if (viewer_look(plan->models[0], &at, &comparing->of_one, err) ||
+            viewer_look(plan->models[1], &at_other, &comparing->of_other, err))
             return -1;
         for (size_t i = 0; i < one.tensor_count; i++) {
             const struct kept *b = find(&other, &one.tensors[i]);

@@ -53,16 +53,6 @@ static int keep_last(void *context, const struct announcement *seen, struct err 
 
 /* --- copies in passes ------------------------------------------------------------------------- */
 
-/* A copy's cache has the base's tokens before that one, and no others. */
-static int restore(struct sweep *s, struct copy_cache *copy, size_t first)
-{
-    if (copy->sound < first && cache_copy(&copy->cache, &s->cache, s->err))
-        return -1;
-    copy->sound = first;
-    cache_forget(&copy->cache, first);
-    return 0;
-}
-
 /* The tokens of each copy from the first that changes on. */
 static struct text *changed_texts(struct sweep *s, const struct copies *copies)
 {
@@ -70,9 +60,14 @@ static struct text *changed_texts(struct sweep *s, const struct copies *copies)
     for (size_t i = 0; texts && i < copies->count; i++) {
         size_t first = copies->firsts[i];
         texts[i] = (struct text){.ids = s->base.ids + first, .count = s->tokens - first};
-        if (!s->whole && restore(s, &s->copies[i], first))
+        if (s->whole)
+            continue;
+        struct copy_cache *copy = &s->copies[i]; /* of the base's tokens before that, no others */
+        if (copy->sound < first && cache_copy(&copy->cache, &s->cache, s->err))
             return NULL;
-        texts[i].cache = s->whole ? NULL : &s->copies[i].cache;
+        copy->sound = first;
+        cache_forget(&copy->cache, first);
+        texts[i].cache = &copy->cache;
     }
     return texts;
 }

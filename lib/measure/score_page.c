@@ -170,16 +170,6 @@ static void write_table(struct table *table, const struct score_view *view,
     }
 }
 
-static struct extent extent_of_text(const struct score_view *view, const struct scored_text *text)
-{
-    struct extent extent = {0, 0};
-    for (size_t i = 0; i < line_count(view, text); i++) {
-        double surprisal = score_surprisal(view, line_at(view, text, i).logprob);
-        extent.high = surprisal > (double)extent.high ? (float)surprisal : extent.high;
-    }
-    return extent;
-}
-
 /* 5 tokens scored · logprob -20.1 · 4.02 nats a token · perplexity 55.7 */
 static void write_sum(struct stream *out, const struct score_view *view,
                       const struct score_sum *sum)
@@ -222,9 +212,14 @@ int score_page_write(struct stream *out, const struct score_view *view,
 {
     struct text_heat heat;
     struct table table = {.out = out, .heat = &heat};
+    struct extent extent = {0, 0};
     if (write_titles(out, view, text->sentence, place, err))
         return -1;
-    text_heat_begin(&heat, out, extent_of_text(view, text), place);
+    for (size_t i = 0; i < line_count(view, text); i++) {
+        double surprisal = score_surprisal(view, line_at(view, text, i).logprob);
+        extent.high = surprisal > (double)extent.high ? (float)surprisal : extent.high;
+    }
+    text_heat_begin(&heat, out, extent, place);
     write_coloured(&table, view, text, place);
     write_table(&table, view, text, place);
     if (table_close(&table, err))
