@@ -11,19 +11,15 @@ static const char *words_of(const struct edit *edit)
 
 /* --- places ----------------------------------------------------------------------------------- */
 
-static bool range_has(struct edit_range range, size_t place, size_t end)
-{
-    ptrdiff_t at = (ptrdiff_t)place;
-    ptrdiff_t first = range.first < 0 ? range.first + (ptrdiff_t)end : range.first;
-    ptrdiff_t last = range.last < 0 ? range.last + (ptrdiff_t)end : range.last;
-    return at >= first && at <= last;
-}
-
 static bool places_have(const struct edit_places *places, size_t place, size_t end)
 {
     bool found = places->count == 0;
-    for (size_t i = 0; i < places->count && !found; i++)
-        found = range_has(places->items[i], place, end);
+    for (size_t i = 0; i < places->count && !found; i++) {
+        struct edit_range range = places->items[i];
+        ptrdiff_t first = range.first < 0 ? range.first + (ptrdiff_t)end : range.first;
+        ptrdiff_t last = range.last < 0 ? range.last + (ptrdiff_t)end : range.last;
+        found = (ptrdiff_t)place >= first && (ptrdiff_t)place <= last;
+    }
     return found;
 }
 
@@ -70,15 +66,6 @@ static const struct tensor *choose(const struct edit_source *source, const struc
             return &values[i];
 }
 
-static const struct tensor *values_for(const struct edit *edit, const struct edit_block *block)
-{
-    if (!edit->source)
-        return NULL;
-    size_t layer = site_rows[edit->site].in_layer ? block->layer : 0;
-    return choose(edit->source, edit->source->values + layer * edit->source->count, block->number,
-                  block->row_places);
-}
-
 /* One row of one head; `from` is what the source has there, `step` apart. */
 static void edit_row(const struct edit *edit, const struct edit_block *block, float *row,
                      const float *from, size_t step)
@@ -111,7 +98,11 @@ static void edit_row(const struct edit *edit, const struct edit_block *block, fl
 
 static void apply(const struct edit *edit, const struct edit_block *block, size_t head)
 {
-    const struct tensor *values = values_for(edit, block);
+    const struct edit_source *source = edit->source;
+    size_t layer = site_rows[edit->site].in_layer ? block->layer : 0;
+    const struct tensor *values = source ? choose(source, source->values + layer * source->count,
+                                                  block->number, block->row_places)
+                                         : NULL;
     size_t rank = values ? values->rank : 0;
     size_t step = values ? values->stride[rank - 1] : 0;
     const float *from = values ? values->data : NULL;

@@ -148,16 +148,6 @@ static int read_commit(char commit[COMMIT_BYTES], const char *folder, const char
     return err_set(err, "'%s': expected the name of a commit, found '%s'", path, commit);
 }
 
-/* models--owner--model of the cache. */
-static const char *folder_of(const char *cache, const char *model, struct arena *arena,
-                             struct err *err)
-{
-    size_t owner = strcspn(model, "/");
-    bool has_owner = model[owner];
-    return arena_format(arena, err, "%s/models--%.*s%s%s", cache, (int)owner, model,
-                        has_owner ? "--" : "", has_owner ? model + owner + 1 : "");
-}
-
 static int find_snapshot(const char **path, const char *folder, const struct hub_name *name,
                          struct arena *arena, struct err *err)
 {
@@ -189,7 +179,11 @@ int hub_find(const char **path, const char *text, struct arena *arena, struct er
     for (int owned = 0; cache && owned <= (row != NULL); owned++) {
         if (owned)
             snprintf(name.model, sizeof name.model, "%s/%s", row->owner, row->model);
-        const char *folder = folder_of(cache, name.model, arena, err);
+        size_t owner = strcspn(name.model, "/");
+        bool has_owner = name.model[owner];
+        const char *folder =
+            arena_format(arena, err, "%s/models--%.*s%s%s", cache, (int)owner, name.model,
+                         has_owner ? "--" : "", has_owner ? name.model + owner + 1 : "");
         if (!folder)
             return -1;
         if (file_is_directory(folder))

@@ -72,28 +72,23 @@ int pre_tokenizer_sign(const struct pre_tokenizer *step, struct encoder *encoder
     return hand_on(step, encoder, &rewriter, err);
 }
 
-/* The end of the bytes that stand for themselves. */
-static size_t stay_end(const char *bytes, size_t size, size_t at)
-{
-    while (at < size && bytes[at] > ' ' && bytes[at] < 0x7F)
-        at++;
-    return at;
-}
-
 int pre_tokenizer_spell(const struct pre_tokenizer *step, struct encoder *encoder,
                         const struct text_piece *piece, struct err *err)
 {
     if (!step->next) /* the model's own words are bytes */
         return encoder_pass(encoder, NULL, piece, err);
+    const char *bytes = piece->text->bytes;
     struct text_rewriter rewriter = begin(encoder, piece);
     for (size_t at = piece->range.start, next; at < piece->range.end; at = next) {
         char signs[SIGNS_BYTES];
         size_t size = 0;
-        next = stay_end(piece->text->bytes, piece->range.end, at);
+        next = at;
+        while (next < piece->range.end && bytes[next] > ' ' && bytes[next] < 0x7F)
+            next++; /* they stand for themselves */
         if (next > at)
             text_rewriter_keep(&rewriter, at, next);
         for (at = next; next < piece->range.end && size + SIGN_BYTES <= sizeof signs; next++) {
-            uint32_t c = byte_alphabet_sign((unsigned char)piece->text->bytes[next]);
+            uint32_t c = byte_alphabet_sign((unsigned char)bytes[next]);
             if (c < 0x80)
                 break;
             size += utf8_encode(signs + size, c);
