@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/folder.h"
+#include "format/half.h"
 #include "text/pipeline.h"
 #include "text/sentencepiece.h"
 
@@ -37,16 +38,6 @@ static bool read_varint(struct message *message, uint64_t *value)
     return false;
 }
 
-static bool read_fixed(struct message *message, size_t size, uint64_t *value)
-{
-    *value = 0;
-    if ((size_t)(message->end - message->at) < size)
-        return false;
-    for (size_t i = 0; i < size; i++)
-        *value |= (uint64_t)*message->at++ << 8 * i;
-    return true;
-}
-
 /* The next field: 1; 0 at the end; -1 where the bytes are none. */
 static int next_field(struct message *message, struct wire_field *field)
 {
@@ -58,22 +49,20 @@ static int next_field(struct message *message, struct wire_field *field)
     *field = (struct wire_field){.number = key >> 3, .wire = (enum wire)(key & 7)};
     if (field->wire == WIRE_VARINT)
         return read_varint(message, &field->value) ? 1 : -1;
-    if (field->wire == WIRE_FIXED64 || field->wire == WIRE_FIXED32)
-        return read_fixed(message, field->wire == WIRE_FIXED64 ? 8 : 4, &field->value) ? 1 : -1;
+    if (field->wire == WIRE_FIXED64 || field->wire == WIRE_FIXED32) {
+        size_t size = field->wire == WIRE_FIXED64 ? 8 : 4;
+        if ((size_t)(message->end - message->at) < size)
+            return -1;
+        for (size_t i = 0; i < size; i++)
+            field->value |= (uint64_t)*message->at++ << 8 * i;
+        return 1;
+    }
     if (field->wire != WIRE_BYTES || !read_varint(message, &field->value) ||
         field->value > (uint64_t)(message->end - message->at))
         return -1;
     field->bytes = (struct message){message->at, message->at + field->value};
     message->at += field->value;
     return 1;
-}
-
-static float float_of(uint64_t bits)
-{
-    uint32_t low = (uint32_t)bits;
-    float value;
-    memcpy(&value, &low, sizeof value);
-    return value;
 }
 
 /* --- the model -------------------------------------------------------------------------------- */
@@ -92,7 +81,7 @@ static int read_piece(struct sentencepiece_piece *piece, struct message message,
         if (field.number == 1 && field.wire == WIRE_BYTES)
             piece->word = (struct word){(const char *)field.bytes.at, field.value};
         if (field.number == 2 && field.wire == WIRE_FIXED32)
-            piece->score = float_of(field.value);
+            piece->score = float_of_bits((uint32_t)field.value);
         if (field.number == 3 && field.wire == WIRE_VARINT)
             piece->kind = (enum sentencepiece_kind)field.value;
     }

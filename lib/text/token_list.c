@@ -79,13 +79,6 @@ static size_t largest(size_t limit)
     return limit > UINT32_MAX ? UINT32_MAX : limit - 1;
 }
 
-static int refuse(const struct id_list *list, const char *text, size_t size, struct err *err)
-{
-    char shown[LABEL_EXCERPT_BYTES];
-    return err_usage(err, "id %zu of the list: expected a whole number from 0 to %zu, found '%s'",
-                     list->count, largest(list->limit), label_excerpt(shown, text, size));
-}
-
 /* The digits from `at` to `end` as a number; false when it is too large or they are none. */
 static bool read_digits(const char *at, const char *end, size_t most, uint32_t *id)
 {
@@ -103,6 +96,7 @@ static bool read_digits(const char *at, const char *end, size_t most, uint32_t *
 
 bool id_list_next(struct id_list *list, uint32_t *id, struct err *err)
 {
+    char shown[LABEL_EXCERPT_BYTES];
     size_t commas = 0;
     size_t most = largest(list->limit);
     for (; list->at < list->end && separates(*list->at); list->at++)
@@ -123,7 +117,9 @@ bool id_list_next(struct id_list *list, uint32_t *id, struct err *err)
     if (!lacks && read_digits(digits, list->at, most, id))
         return true;
     list->failed = true;
-    refuse(list, start, (size_t)(list->at - start), err);
+    label_excerpt(shown, start, (size_t)(list->at - start));
+    err_usage(err, "id %zu of the list: expected a whole number from 0 to %zu, found '%s'",
+              list->count, largest(list->limit), shown);
     return false;
 }
 

@@ -173,15 +173,6 @@ static int find_cuttable(struct cutter *cutter, const struct run *run, struct er
     return 0;
 }
 
-static int push_cuts(struct cutter *cutter, const struct run *run, struct err *err)
-{
-    struct token cut;
-    while (cutter->at < run->end && find_cut(&cut, cutter, cutter->at, run))
-        if (push(cutter, cut.id, cut.end, err))
-            return -1;
-    return 0;
-}
-
 int words_refuse(const struct word_table *words, struct word word, size_t at, struct err *err)
 {
     char shown[LABEL_EXCERPT_BYTES];
@@ -220,8 +211,12 @@ static int push_run(struct cutter *cutter, size_t run_end, struct err *err)
     struct run run = {cutter->at, run_end};
     if (find_cuttable(cutter, &run, err))
         return -1;
-    return is_cuttable(cutter, &run, run.start) ? push_cuts(cutter, &run, err)
-                                                : push_unknown(cutter, run_end, err);
+    if (!is_cuttable(cutter, &run, run.start))
+        return push_unknown(cutter, run_end, err);
+    for (struct token cut; cutter->at < run_end && find_cut(&cut, cutter, cutter->at, &run);)
+        if (push(cutter, cut.id, cut.end, err))
+            return -1;
+    return 0;
 }
 
 /* The five cases of words.h. */

@@ -22,17 +22,6 @@ static int read_affix(struct word *affix, struct field *field, struct arena *are
     return affix->bytes ? 0 : -1;
 }
 
-/* Merges that are left to chance are for training. */
-static int refuse_dropout(const struct field *field, struct err *err)
-{
-    char shown[LABEL_EXCERPT_BYTES];
-    if (!field_is_given(field) || json_span_is(field->value, "0") ||
-        json_span_is(field->value, "0.0"))
-        return 0;
-    return err_unsupported(err, "'dropout': %s is not supported",
-                           label_excerpt(shown, field->value.bytes, field->value.size));
-}
-
 static int read_unknown(struct bpe *bpe, struct field *field, struct arena *arena, struct err *err)
 {
     char shown[LABEL_EXCERPT_BYTES];
@@ -71,8 +60,14 @@ int subword_read_bpe(struct subword *model, const struct subword_source *source,
     struct json_cursor vocab;
     struct json_cursor merges;
     struct word prefix = {0};
-    if (refuse_dropout(&fields[MODEL_DROPOUT], err) ||
-        field_need(&vocab, &fields[MODEL_VOCAB], "{", err) ||
+    char shown[LABEL_EXCERPT_BYTES];
+    struct json_span dropout = fields[MODEL_DROPOUT].value;
+    /* merges that are left to chance are for training */
+    if (field_is_given(&fields[MODEL_DROPOUT]) && !json_span_is(dropout, "0") &&
+        !json_span_is(dropout, "0.0"))
+        return err_unsupported(err, "'dropout': %s is not supported",
+                               label_excerpt(shown, dropout.bytes, dropout.size));
+    if (field_need(&vocab, &fields[MODEL_VOCAB], "{", err) ||
         field_need(&merges, &fields[MODEL_MERGES], "[", err))
         return -1;
     if (word_table_read(source->words, vocab, source->form, source->file_bytes, err))
@@ -187,13 +182,6 @@ static int add_known(struct encoder *encoder, struct part *part, const struct pi
     return 0;
 }
 
-static void drop(struct encoder *encoder, struct part *part, const struct bpe_piece *piece)
-{
-    size_t start = place_of(part, piece->dropped_first.start);
-    struct text_range range = {start, place_of(part, piece->dropped_first.end)};
-    encoder_drop(encoder, part->piece, range, piece->dropped);
-}
-
 static int encode_part(const struct bpe *bpe, struct encoder *encoder, struct part *part,
                        const char *bytes, size_t size, struct err *err)
 {
@@ -205,8 +193,11 @@ static int encode_part(const struct bpe *bpe, struct encoder *encoder, struct pa
         return -1;
     if (entry && !piece->dropped)
         piece_entry_set(entry, bytes, size, piece->tokens, piece->count);
-    if (piece->dropped)
-        drop(encoder, part, piece);
+    if (piece->dropped) {
+        size_t start = place_of(part, piece->dropped_first.start);
+        struct text_range range = {start, place_of(part, piece->dropped_first.end)};
+        encoder_drop(encoder, part->piece, range, piece->dropped);
+    }
     do
         for (size_t i = 0; i < piece->count; i++)
             if (add(encoder, part, piece->tokens[i], err))

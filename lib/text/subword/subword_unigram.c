@@ -291,12 +291,6 @@ static int add_steps(const struct subword *model, struct encoder *encoder,
     return 0;
 }
 
-/* Do all ways lead through a place, and by an entry, which is no part of an unknown one? */
-static bool can_cut(const struct best_ways *ways, size_t at)
-{
-    return ways->reach == at && ways->steps[at - ways->base] != BPE_NONE;
-}
-
 /* The sum after so many more rounds of the steps from the base to a place, as they round it. */
 static double add_rounds(const struct subword *model, const struct best_ways *ways,
                          const char *bytes, size_t to, size_t times)
@@ -362,7 +356,9 @@ int subword_encode_unigram(const struct subword *model, struct encoder *encoder,
         return -1;
     for (size_t at = 0; at < size;) {
         at = go_on(model, ways, bytes, size, at);
-        if (at - ways->base >= PORTION_BYTES && can_cut(ways, at) &&
+        /* where all ways lead through, and by an entry, which is no part of an unknown one */
+        if (at - ways->base >= PORTION_BYTES && ways->reach == at &&
+            ways->steps[at - ways->base] != BPE_NONE &&
             (add_steps(model, encoder, piece, at, NULL, err) ||
              repeat(model, encoder, piece, &at, err)))
             return -1;

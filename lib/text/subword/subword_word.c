@@ -99,21 +99,16 @@ static size_t find_longest(const struct subword *model, const char *bytes, size_
     return end;
 }
 
-static size_t count_characters(const char *bytes, size_t size)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < size; i++)
-        count += ((unsigned char)bytes[i] & 0xC0) != 0x80;
-    return count;
-}
-
 /* Find a piece's entries; there are none where it cannot be cut into entries. */
 static int find_all(const struct subword *model, struct token_list *found, const char *bytes,
                     size_t size, struct err *err)
 {
     uint32_t id = 0;
+    size_t characters = 0;
     found->count = 0;
-    if (count_characters(bytes, size) > (size_t)model->most_characters)
+    for (size_t i = 0; i < size; i++)
+        characters += ((unsigned char)bytes[i] & 0xC0) != 0x80;
+    if (characters > (size_t)model->most_characters)
         return 0;
     for (size_t at = 0, end; at < size; at = end) {
         end = find_longest(model, bytes, size, at, &id);
