@@ -57,16 +57,6 @@ static const char *word_of(const struct layout *layout, const struct head_column
     return layout->brief && row->usual ? row->heading : row->clear;
 }
 
-static size_t verdict_width(const struct layout *layout, const struct head_table *what,
-                            const struct head_line *line)
-{
-    size_t width = 0;
-    for (size_t i = 0; i < what->column_count; i++)
-        if (is_clear(what, line, i))
-            width += (width ? 2 : 0) + strlen(word_of(layout, &what->columns[i]));
-    return width;
-}
-
 static const char *title_of(const struct layout *layout, const struct head_column *column)
 {
     const struct score_row *row = column->score->row;
@@ -194,7 +184,10 @@ static const struct layout *choose_layout(const struct head_table *what, const s
 {
     size_t verdict = 0;
     for (size_t i = 0; i < what->count; i++) {
-        size_t width = verdict_width(&wide, what, &what->lines[i]);
+        size_t width = 0;
+        for (size_t k = 0; k < what->column_count; k++)
+            if (is_clear(what, &what->lines[i], k))
+                width += (width ? 2 : 0) + strlen(word_of(&wide, &what->columns[k]));
         verdict = width > verdict ? width : verdict;
     }
     size_t width = width_of_numbers(&wide, what->column_count) + VERDICT_GAP + verdict;

@@ -79,18 +79,6 @@ static const struct synonym key_synonyms[] = {{"layers", "n_layer"},
                                               {"d_ff", "n_inner"},
                                               {NULL, NULL}};
 
-/* The value as JSON: a number, true, false and null as they are, all else in quotes. */
-static const char *make_value(const char *bytes, size_t size, struct arena *arena, struct err *err)
-{
-    struct json_cursor cursor;
-    struct buf text = {0};
-    if (json_cursor_open(&cursor, NULL, bytes, size, NULL))
-        json_append_text(&text, bytes, size);
-    else
-        buf_bytes(&text, bytes, size);
-    return buf_keep(&text, arena, err);
-}
-
 static int read_change(struct config_edit *edit, const char *item, size_t size, struct arena *arena,
                        struct err *err)
 {
@@ -103,7 +91,14 @@ static int read_change(struct config_edit *edit, const char *item, size_t size, 
     names.synonyms = key_synonyms;
     if (names_choose_item(&index, names, "--set", item, (size_t)(equals - item), err))
         return -1;
-    const char *value = make_value(equals + 1, value_size, arena, err);
+    struct json_cursor cursor;
+    struct buf text = {0};
+    /* as JSON: a number, true, false and null as they are, all else in quotes */
+    if (json_cursor_open(&cursor, NULL, equals + 1, value_size, NULL))
+        json_append_text(&text, equals + 1, value_size);
+    else
+        buf_bytes(&text, equals + 1, value_size);
+    const char *value = buf_keep(&text, arena, err);
     return value ? add(edit, &config_keys[index], value, arena, err) : -1;
 }
 

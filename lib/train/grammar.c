@@ -222,15 +222,6 @@ static int read_choice(struct reader *r, struct grammar_choice *choice)
     return read_parts(&inner, choice);
 }
 
-static size_t count_choices(const char *at, const char *end)
-{
-    size_t count = 1;
-    size_t parts = 0;
-    for (; (at = end_of_choice(at, end, &parts)) < end; at++)
-        count++;
-    return count;
-}
-
 /* --- rules ----------------------------------------------------------------------------------- */
 
 /* The lines of a rule as one text, blanks made one, comments left out. */
@@ -268,8 +259,14 @@ static int name_rule(struct grammar *g, const char *line, const char *end, size_
     struct grammar_rule *rule = &g->rules[g->rule_count++];
     *rule = (struct grammar_rule){.name = line, .size = size, .line = number};
     rule->body = join_lines(at + 1, end, &rule->body_size, &g->arena, err);
-    rule->choice_count = rule->body ? count_choices(rule->body, rule->body + rule->body_size) : 0;
-    return rule->body ? 0 : -1;
+    if (!rule->body)
+        return -1;
+    const char *stop = rule->body + rule->body_size;
+    size_t parts = 0;
+    rule->choice_count = 1;
+    for (const char *bar = rule->body; (bar = end_of_choice(bar, stop, &parts)) < stop; bar++)
+        rule->choice_count++;
+    return 0;
 }
 
 static int name_rules(struct grammar *g, const char *text, const char *end, struct err *err)

@@ -73,6 +73,7 @@ void drop_rows(const struct row_operation *op, struct matrix x, const struct row
 
 /* --- forward ---------------------------------------------------------------------------------- */
 
+/* y = drop(scale · token + position) */
 static void embed_block(const struct row_operation *op, const struct row_block *block)
 {
     const struct train_step *step = op->step;
@@ -91,13 +92,6 @@ static void embed_block(const struct row_operation *op, const struct row_block *
             add_to_row(row, positions + position * y.columns, y.columns);
     }
     drop_rows(op, y, block);
-}
-
-/* y = drop(scale · token + position) */
-static void embed(struct train_step *step, struct matrix y)
-{
-    uint64_t key = dropout_key(step, DROP_EMBEDDING, 0);
-    row_operation_run(step, (struct row_operation){embed_block, .y = y, .key = key}, y);
 }
 
 static void norm_block(const struct row_operation *op, const struct row_block *block)
@@ -272,7 +266,9 @@ static void block_forward(struct train_step *step, size_t layer)
 void train_forward(struct train_step *step)
 {
     size_t layers = step->config->n_layer;
-    embed(step, step->tape.streams[0]);
+    struct matrix y = step->tape.streams[0];
+    uint64_t key = dropout_key(step, DROP_EMBEDDING, 0);
+    row_operation_run(step, (struct row_operation){embed_block, .y = y, .key = key}, y);
     for (size_t layer = 0; layer < layers; layer++)
         block_forward(step, layer);
     norm(step, step->tape.norm_f, step->tape.streams[layers], PARAMETER_LN_F, 0);

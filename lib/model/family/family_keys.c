@@ -100,14 +100,6 @@ static int read_size(struct reading *reading, const struct size_key *key)
     return 0;
 }
 
-static int read_sizes(struct reading *reading)
-{
-    for (size_t i = 0; i < sizeof size_keys / sizeof *size_keys; i++)
-        if (read_size(reading, &size_keys[i]))
-            return -1;
-    return 0;
-}
-
 static int read_epsilon(struct reading *reading)
 {
     static const char *const of_roots[FAMILY_NAMES_MAX] = {"rms_norm_eps"};
@@ -283,9 +275,13 @@ int family_read(struct config *config, const struct family *family, const struct
     if (!family->names)
         return family->settle(&reading);
     config->family = family;
-    if (family_check_undone(root, err) || read_sizes(&reading) || read_epsilon(&reading) ||
-        read_activation(&reading, family->activation) || check_sizes(&reading) ||
-        family_flag(&reading, "tie_word_embeddings", &config->tied) ||
+    if (family_check_undone(root, err))
+        return -1;
+    for (size_t i = 0; i < sizeof size_keys / sizeof *size_keys; i++)
+        if (read_size(&reading, &size_keys[i]))
+            return -1;
+    if (read_epsilon(&reading) || read_activation(&reading, family->activation) ||
+        check_sizes(&reading) || family_flag(&reading, "tie_word_embeddings", &config->tied) ||
         json_double(root, "initializer_range", 0, 1e3, &config->initializer_range, err) ||
         json_integer(root, "bos_token_id", 0, INT32_MAX, &config->bos_id, err) ||
         read_ends(&reading))
