@@ -54,7 +54,6 @@ static int name_ids(struct page_next *next, const struct viewer *viewer, struct 
     return 0;
 }
 
-/* One layer's part of the lens. */
 static int take_layer(struct page_next_layer *to, const struct logit_lens *lens, size_t layer,
                       struct arena *arena, struct err *err)
 {

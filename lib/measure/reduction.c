@@ -5,7 +5,6 @@
 
 #include "base/num.h"
 
-/* What was counted of one head. */
 struct head_reduction {
     struct reduction_cell *mean; /* [place]; NULL: not measured */
     struct largest {
@@ -41,7 +40,6 @@ int reduction_init(struct reduction *reduction, unsigned measures,
     return reduction->heads ? 0 : -1;
 }
 
-/* The places of one head. */
 static bool count_places(size_t *places, const struct reduction_size *size)
 {
     bool counted =

@@ -14,7 +14,6 @@ static void project_heads(struct pass *pass, struct span heads, struct matrix y,
     linear(pass->machine, matrix_columns(y, columns.first, part.out), x, &part, ACTIVATION_NONE);
 }
 
-/* Is it watched or of use? */
 static bool is_needed(const struct pass *pass, enum site site, size_t layer)
 {
     return pass_needs(pass, site, site == SITE_V ? SITE_CONTEXT : SITE_SCORES, layer);

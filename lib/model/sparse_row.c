@@ -232,7 +232,6 @@ static struct numbers in_strip(const struct sparse_row *row, const struct attent
     return (struct numbers){.low = strip, .window = strip + range->first};
 }
 
-/* Scores that are bent. */
 static void bend(const struct sparse_row *row, const struct attention_head *head,
                  const struct numbers *scores)
 {

@@ -148,7 +148,6 @@ int added_tokens_init(struct added_tokens *tokens, const struct added_token *ite
 
 /* --- in a text -------------------------------------------------------------------------------- */
 
-/* One pass over a text. */
 struct search {
     const struct added_walk *walk;
     const char *text;

@@ -71,7 +71,6 @@ static bool goes_on(const struct text_rewriter *rewriter, const struct stretch *
            rewriter->next_at == part->at && rewriter->next_start == part->start;
 }
 
-/* Add a part of `size` bytes. */
 static void add_part(struct text_rewriter *rewriter, struct stretch part, size_t size)
 {
     bool joins = goes_on(rewriter, &part);

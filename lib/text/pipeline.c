@@ -8,7 +8,6 @@
 #include "format/json.h"
 #include "text/tokenizer_fields.h"
 
-/* A document on its way in. */
 struct reader {
     struct pipeline *pipeline;
     size_t file_bytes;

@@ -28,7 +28,6 @@ static int make_room(struct word_trie *trie, size_t room, struct err *err)
     return 0;
 }
 
-/* A word on its way in. */
 struct walker {
     const unsigned char *at, *end;
     uint32_t node, id;

@@ -65,7 +65,6 @@ struct job {
     const struct new_model_tensor *tensor;
 };
 
-/* A part of one tensor. */
 static void update_part(void *context, size_t round, size_t thread)
 {
     const struct job *job = context;

@@ -225,7 +225,6 @@ static const struct decoder_row rows[] = {
 
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
-/* Where the steps that are read go. */
 struct reading {
     struct decoder_step **end;
     struct arena *arena;

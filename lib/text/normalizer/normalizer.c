@@ -129,7 +129,6 @@ static const struct normalizer_row rows[] = {
 
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
-/* Where the steps that are read go. */
 struct reading {
     struct normalizer **end;
     struct arena *arena;
@@ -150,7 +149,6 @@ static struct normalizer *add_step(struct reading *reading, const struct normali
     return step;
 }
 
-/* BertNormalizer is several steps. */
 static int add_bert(struct reading *reading, const struct json *value, struct err *err)
 {
     const struct normalizer_row *steps[BERT_STEPS_MAX];

@@ -6,7 +6,6 @@
 #include "text/label.h"
 #include "text/stages.h"
 
-/* Where the steps that are read go. */
 struct reading {
     struct pre_tokenizer **end;
     struct arena *arena;
