@@ -1,6 +1,5 @@
 #include "base/heap.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -8,8 +8,6 @@
 #ifndef ATTN_BASE_LISTING_H
 #define ATTN_BASE_LISTING_H
 
-#include <stddef.h>
-
 #include "base/arena.h"
 #include "base/err.h"
 

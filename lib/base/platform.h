@@ -4,8 +4,6 @@
 #ifndef ATTN_BASE_PLATFORM_H
 #define ATTN_BASE_PLATFORM_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 

@@ -10,8 +10,6 @@
 #ifndef ATTN_BASE_UNICODE_FORM_H
 #define ATTN_BASE_UNICODE_FORM_H
 
-#include <stdbool.h>
-
 #include "base/buf.h"
 
 enum unicode_form { UNICODE_NFC, UNICODE_NFD, UNICODE_NFKC, UNICODE_NFKD };

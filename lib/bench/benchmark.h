@@ -11,8 +11,6 @@
 #ifndef ATTN_BENCH_BENCHMARK_H
 #define ATTN_BENCH_BENCHMARK_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "bench/benchmark.h"
 #include "lens/viewer.h"

@@ -1,7 +1,5 @@
 #include "bench/benchmark.h"
 
-#include <string.h>
-
 #include "base/arena.h"
 #include "base/clock.h"
 #include "model/cache.h"

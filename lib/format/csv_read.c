@@ -1,6 +1,5 @@
 #include "format/csv_read.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 /* Where a record ends, and how many fields it has at most. */

@@ -11,7 +11,6 @@
 #ifndef ATTN_FORMAT_JSON_H
 #define ATTN_FORMAT_JSON_H
 
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 #include "format/json.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

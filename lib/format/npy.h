@@ -8,8 +8,6 @@
 #ifndef ATTN_FORMAT_NPY_H
 #define ATTN_FORMAT_NPY_H
 
-#include <stddef.h>
-
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/stream.h"

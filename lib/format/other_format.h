@@ -6,8 +6,6 @@
 #ifndef ATTN_FORMAT_OTHER_FORMAT_H
 #define ATTN_FORMAT_OTHER_FORMAT_H
 
-#include <stddef.h>
-
 #include "base/err.h"
 
 /* 0: it is none of them. */

@@ -7,9 +7,6 @@
 #ifndef ATTN_WRITE_FIGURE_FORM_H
 #define ATTN_WRITE_FIGURE_FORM_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/err.h"
 
 /* What cells that cannot be seen, the future, look like: hatched, as the ground, or left out of the

@@ -13,8 +13,6 @@
 #ifndef ATTN_WRITE_TEXT_HEAT_H
 #define ATTN_WRITE_TEXT_HEAT_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"

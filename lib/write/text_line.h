@@ -9,9 +9,6 @@
 #ifndef ATTN_WRITE_TEXT_LINE_H
 #define ATTN_WRITE_TEXT_LINE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/buf.h"
 #include "base/stream.h"
 

@@ -9,9 +9,6 @@
 #ifndef ATTN_WRITE_TEXT_TOKENS_H
 #define ATTN_WRITE_TEXT_TOKENS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/err.h"
 #include "base/stream.h"
 #include "lens/report.h"
