@@ -23,9 +23,10 @@ const kinds = [
     ['Binary_Property/White_Space', 'SPACE'],
     ['Binary_Property/Join_Control', 'JOINER'],
 ];
-// In the order of enum unicode_kind.
+// In the order of enum unicode_kind; and their letters.
 const numbers = ['CONTROL', 'LETTER', 'MARK', 'DIGIT', 'LETTER_NUMBER', 'OTHER_NUMBER', 'SPACE',
     'CONNECTOR', 'SIGN', 'ALPHABETIC', 'JOINER'];
+const letters = 'CLMDNOWPSAJ';
 
 const kind_of = new Uint8Array(0x110000);
 for (const [property, kind] of kinds) {
@@ -37,29 +38,23 @@ for (const [property, kind] of kinds) {
 }
 
 const lines = [''];
-for (let c = 0; c < kind_of.length; c++) {
-    if (c > 0 && kind_of[c] === kind_of[c - 1])
-        continue;
-    const run = `0x${(c * 16 + kind_of[c]).toString(16)},`;
-    const line = lines.at(-1);
-    if (line === '')
-        lines[lines.length - 1] = `    ${run}`;
-    else if (line.length + 1 + run.length <= columns)
-        lines[lines.length - 1] = `${line} ${run}`;
-    else
-        lines.push(`    ${run}`);
+for (let c = 0, end; c < kind_of.length; c = end) {
+    for (end = c; end < kind_of.length && kind_of[end] === kind_of[c];)
+        end++;
+    const run = `${letters[kind_of[c]]}${end - c}`;
+    if (lines.at(-1).length + run.length > columns - '    "",'.length)
+        lines.push('');
+    lines[lines.length - 1] += run;
 }
 
 process.stdout.write(`/* unicode_runs.c: made by data/unicode/runs.mjs from the Unicode Character Database. */
 #include "base/utf8.h"
 
 const char unicode_version[] = "${version}";
+const char unicode_letters[] = "${letters}";
 
-/* clang-format off */
-const uint32_t unicode_runs[] = {
-${lines.join('\n')}
+const char *const unicode_runs[] = {
+${lines.map((line) => `    "${line}",`).join('\n')}
+    NULL,
 };
-/* clang-format on */
-
-const size_t unicode_run_count = sizeof unicode_runs / sizeof *unicode_runs;
 `);

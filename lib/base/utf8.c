@@ -1,6 +1,7 @@
 #include "base/utf8.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
 
@@ -14,25 +15,29 @@ uint8_t unicode_page_of[UNICODE_LAST / UNICODE_PAGE + 1];
 uint8_t unicode_pages[UNICODE_PAGES_MAX][UNICODE_PAGE];
 
 /* The first pages are of one kind each; a page in which runs meet is one of its own. */
+static void add_run(uint8_t kind, uint32_t first, uint32_t end, uint8_t *used)
+{
+    for (uint32_t next; first < end; first = next) {
+        uint8_t *page = &unicode_page_of[first / UNICODE_PAGE];
+        uint32_t at = first % UNICODE_PAGE;
+        next = first - at + UNICODE_PAGE < end ? first - at + UNICODE_PAGE : end;
+        if (at == 0)
+            *page = next - first == UNICODE_PAGE ? kind : (*used)++;
+        assert(*page < UNICODE_PAGES_MAX);
+        memset(&unicode_pages[*page][at], kind, next - first);
+    }
+}
+
 __attribute__((constructor)) static void fill_pages(void)
 {
-    enum { KINDS = UNICODE_JOINER + 1 };
-    const uint32_t *run = unicode_runs;
-    const uint32_t *end = unicode_runs + unicode_run_count;
-    size_t used = KINDS;
-    for (uint8_t kind = 0; kind < KINDS; kind++)
-        memset(unicode_pages[kind], kind, UNICODE_PAGE);
-    for (uint32_t first = 0; first <= UNICODE_LAST; first += UNICODE_PAGE) {
-        while (run + 1 < end && run[1] >> 4 <= first)
-            run++;
-        size_t page = *run & 15;
-        if (run + 1 < end && run[1] >> 4 < first + UNICODE_PAGE)
-            page = used++;
-        assert(page < UNICODE_PAGES_MAX);
-        unicode_page_of[first / UNICODE_PAGE] = (uint8_t)page;
-        for (uint32_t at = 0; page >= KINDS && at < UNICODE_PAGE; at++) {
-            run += run + 1 < end && run[1] >> 4 == first + at;
-            unicode_pages[page][at] = *run & 15;
+    uint8_t used = UNICODE_JOINER + 1;
+    uint32_t first = 0;
+    for (const char *const *line = unicode_runs; *line; line++) {
+        for (char *run = (char *)*line; *run;) {
+            uint8_t kind = (uint8_t)(strchr(unicode_letters, *run) - unicode_letters);
+            uint32_t end = first + (uint32_t)strtoul(run + 1, &run, 10);
+            add_run(kind, first, end, &used);
+            first = end;
         }
     }
 }

@@ -33,11 +33,11 @@ enum {
     UNICODE_PAGES_MAX = 192, /* that differ */
 };
 
-/* The table's version, "16.0.0"; the code points at which another kind begins, 16 * code point +
- * kind; and, made of them before main, all kinds by pages, of which most are of one kind. */
-extern const char unicode_version[];
-extern const uint32_t unicode_runs[];
-extern const size_t unicode_run_count;
+/* The table's version, "16.0.0"; a letter for each kind; how many code points of which kind follow
+ * each other, "C9W5C18", in texts up to NULL; and, made of them before main, all kinds by pages, of
+ * which most are of one kind. */
+extern const char unicode_version[], unicode_letters[];
+extern const char *const unicode_runs[];
 extern uint8_t unicode_page_of[UNICODE_LAST / UNICODE_PAGE + 1];
 extern uint8_t unicode_pages[UNICODE_PAGES_MAX][UNICODE_PAGE];
 
