@@ -10,7 +10,6 @@
 
 #include "base/num.h"
 #include "base/utf8.h"
-#include "format/gguf_kinds.h"
 #include "format/other_format.h"
 
 enum {

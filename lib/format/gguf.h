@@ -62,13 +62,7 @@ struct gguf_type {
     size_t block, block_bytes;
 };
 
-enum {
-    GGUF_TYPE_F32 = 0,
-    GGUF_TYPE_F16 = 1,
-    GGUF_TYPE_Q8_0 = 8,
-    GGUF_TYPE_F64 = 28,
-    GGUF_TYPE_BF16 = 30
-};
+enum { GGUF_TYPE_F32 = 0, GGUF_TYPE_Q8_0 = 8 };
 
 struct gguf_tensor {
     const char *name;
@@ -126,8 +120,6 @@ bool gguf_is(struct gguf_text text, const char *other);
 
 /* Put a key with its value, copied, into a file that began as {0}, and that readers above read as
  * one that was opened; `count` items of an array lie side by side as in the file. */
-int gguf_put(struct gguf *gguf, const char *key, enum gguf_kind kind, const void *bytes,
-             size_t size, struct err *err);
 int gguf_put_integer(struct gguf *gguf, const char *key, uint64_t number, struct err *err);
 int gguf_put_float(struct gguf *gguf, const char *key, float number, struct err *err);
 int gguf_put_bool(struct gguf *gguf, const char *key, bool value, struct err *err);
@@ -146,5 +138,20 @@ int gguf_add_tensor(struct gguf *gguf, const char *name, const char *type, size_
 /* All that stands before the numbers; the bytes to fill up with zeros after so many. */
 int gguf_write_header(struct buf *out, const struct gguf *gguf, struct err *err);
 size_t gguf_gap(const struct gguf *gguf, size_t size);
+
+/* --- the tables of both: gguf_value.c --------------------------------------------------------- */
+
+enum {
+    GGUF_LENGTH_BYTES = 8, /* of texts and arrays stand before them */
+    GGUF_TYPES = 40,
+};
+
+extern const struct gguf_kind_row {
+    const char *name;
+    size_t size; /* 0: it has no fixed one */
+    bool is_whole, is_signed;
+} gguf_kinds[];
+
+extern const struct gguf_type gguf_types[GGUF_TYPES]; /* without a name: there is none */
 
 #endif

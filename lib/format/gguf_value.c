@@ -1,4 +1,5 @@
-/* gguf_value.c: values of a GGUF file's keys, by what they are to be. */
+/* gguf_value.c: what values and numbers a GGUF file may have, and values of its keys, by what they
+ * are to be. */
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -6,7 +7,32 @@
 
 #include "base/num.h"
 #include "format/gguf.h"
-#include "format/gguf_kinds.h"
+
+const struct gguf_kind_row gguf_kinds[GGUF_KINDS] = {
+    [GGUF_U8] = {"uint8", 1, true, false},     [GGUF_I8] = {"int8", 1, true, true},
+    [GGUF_U16] = {"uint16", 2, true, false},   [GGUF_I16] = {"int16", 2, true, true},
+    [GGUF_U32] = {"uint32", 4, true, false},   [GGUF_I32] = {"int32", 4, true, true},
+    [GGUF_F32] = {"float32", 4, false, false}, [GGUF_BOOL] = {"bool", 1, false, false},
+    [GGUF_TEXT] = {"string", 0, false, false}, [GGUF_ARRAY] = {"array", 0, false, false},
+    [GGUF_U64] = {"uint64", 8, true, false},   [GGUF_I64] = {"int64", 8, true, true},
+    [GGUF_F64] = {"float64", 8, false, false},
+};
+
+/* By the numbers that ggml gives them, four a line. */
+/* clang-format off */
+const struct gguf_type gguf_types[GGUF_TYPES] = {
+    {"F32", 1, 4},        {"F16", 1, 2},      {"Q4_0", 32, 18},     {"Q4_1", 32, 20},
+    {0},                  {0},                {"Q5_0", 32, 22},     {"Q5_1", 32, 24},
+    {"Q8_0", 32, 34},     {"Q8_1", 32, 36},   {"Q2_K", 256, 84},    {"Q3_K", 256, 110},
+    {"Q4_K", 256, 144},   {"Q5_K", 256, 176}, {"Q6_K", 256, 210},   {"Q8_K", 256, 292},
+    {"IQ2_XXS", 256, 66}, {"IQ2_XS", 256, 74}, {"IQ3_XXS", 256, 98}, {"IQ1_S", 256, 50},
+    {"IQ4_NL", 32, 18},   {"IQ3_S", 256, 110}, {"IQ2_S", 256, 82},  {"IQ4_XS", 256, 136},
+    {"I8", 1, 1},         {"I16", 1, 2},      {"I32", 1, 4},        {"I64", 1, 8},
+    {"F64", 1, 8},        {"IQ1_M", 256, 56}, {"BF16", 1, 2},       {0},
+    {0},                  {0},                {"TQ1_0", 256, 54},   {"TQ2_0", 256, 66},
+    {0},                  {0},                {0},                  {"MXFP4", 32, 17},
+};
+/* clang-format on */
 
 /* A value as 64 bits, its sign carried on. */
 static uint64_t bits_of(enum gguf_kind kind, const char *bytes)

@@ -6,7 +6,6 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "format/gguf.h"
-#include "format/gguf_kinds.h"
 
 enum { VERSION = 3, ALIGNMENT = 32 };
 
@@ -22,12 +21,11 @@ static int put_pair(struct gguf *gguf, const char *key, struct gguf_value value,
     return 0;
 }
 
-int gguf_put(struct gguf *gguf, const char *key, enum gguf_kind kind, const void *bytes,
-             size_t size, struct err *err)
+static int put(struct gguf *gguf, const char *key, enum gguf_kind kind, const void *bytes,
+               size_t size, struct err *err)
 {
-    return put_pair(gguf, key,
-                    (struct gguf_value){.kind = kind, .count = 1, .bytes = bytes, .size = size},
-                    err);
+    struct gguf_value value = {.kind = kind, .count = 1, .bytes = bytes, .size = size};
+    return put_pair(gguf, key, value, err);
 }
 
 int gguf_put_integer(struct gguf *gguf, const char *key, uint64_t number, struct err *err)
@@ -36,22 +34,22 @@ int gguf_put_integer(struct gguf *gguf, const char *key, uint64_t number, struct
     if (number > UINT32_MAX)
         return err_unsupported(err, "key '%s': expected a number of 32 bits, found %" PRIu64, key,
                                number);
-    return gguf_put(gguf, key, GGUF_U32, &bits, sizeof bits, err);
+    return put(gguf, key, GGUF_U32, &bits, sizeof bits, err);
 }
 
 int gguf_put_float(struct gguf *gguf, const char *key, float number, struct err *err)
 {
-    return gguf_put(gguf, key, GGUF_F32, &number, sizeof number, err);
+    return put(gguf, key, GGUF_F32, &number, sizeof number, err);
 }
 
 int gguf_put_bool(struct gguf *gguf, const char *key, bool value, struct err *err)
 {
-    return gguf_put(gguf, key, GGUF_BOOL, &(char){value}, 1, err);
+    return put(gguf, key, GGUF_BOOL, &(char){value}, 1, err);
 }
 
 int gguf_put_text(struct gguf *gguf, const char *key, const char *text, struct err *err)
 {
-    return gguf_put(gguf, key, GGUF_TEXT, text, strlen(text), err);
+    return put(gguf, key, GGUF_TEXT, text, strlen(text), err);
 }
 
 int gguf_put_array(struct gguf *gguf, const char *key, enum gguf_kind item_kind, size_t count,
