@@ -11,10 +11,8 @@
 #include "base/utf8.h"
 #include "format/json_writer.h"
 #include "model/gguf/gguf_model.h"
+#include "text/sentencepiece.h"
 #include "text/splitter.h"
-
-/* Kinds of tokens: SentencePiece's. */
-enum { NORMAL = 1, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE, KINDS_END };
 
 struct vocabulary {
     const struct gguf *gguf;
@@ -23,7 +21,7 @@ struct vocabulary {
 
 static unsigned kind_of(const struct vocabulary *vocabulary, size_t id)
 {
-    return vocabulary->kinds ? (unsigned)gguf_item(vocabulary->kinds, id) : NORMAL;
+    return vocabulary->kinds ? (unsigned)gguf_item(vocabulary->kinds, id) : PIECE_NORMAL;
 }
 
 /* --- a byte-level BPE ------------------------------------------------------------------------- */
@@ -44,31 +42,18 @@ static int read_pre(const struct gguf_pre **row, struct gguf_text *name, const s
     return 0;
 }
 
-static void put_byte_level(struct json_writer *json, const char *name)
-{
-    json_put_open(json, name, '{');
-    json_put_text(json, "type", "ByteLevel");
-    json_put_bool(json, "add_prefix_space", false);
-    json_put_bool(json, "use_regex", false);
-    json_put_close(json, '}');
-}
+static const char byte_level[] =
+    "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"use_regex\": false}";
 
 static void put_pre(struct json_writer *json, const struct gguf_pre *row)
 {
-    if (row->composes) {
-        json_put_open(json, "normalizer", '{');
-        json_put_text(json, "type", "NFC");
-        json_put_close(json, '}');
-    }
+    if (row->composes)
+        json_put_raw(json, "normalizer", "{\"type\": \"NFC\"}");
     json_put_open(json, "pre_tokenizer", '{');
     json_put_text(json, "type", "Sequence");
     json_put_open(json, "pretokenizers", '[');
-    if (row->digits) {
-        json_put_open(json, NULL, '{');
-        json_put_text(json, "type", "Digits");
-        json_put_bool(json, "individual_digits", true);
-        json_put_close(json, '}');
-    }
+    if (row->digits)
+        json_put_raw(json, NULL, "{\"type\": \"Digits\", \"individual_digits\": true}");
     json_put_open(json, NULL, '{');
     json_put_text(json, "type", "Split");
     json_put_open(json, "pattern", '{');
@@ -76,10 +61,10 @@ static void put_pre(struct json_writer *json, const struct gguf_pre *row)
     json_put_close(json, '}');
     json_put_text(json, "behavior", "Isolated");
     json_put_close(json, '}');
-    put_byte_level(json, NULL);
+    json_put_raw(json, NULL, byte_level);
     json_put_close(json, ']');
     json_put_close(json, '}');
-    put_byte_level(json, "decoder");
+    json_put_raw(json, "decoder", byte_level);
 }
 
 static void put_unknown_pre(struct json_writer *json, struct gguf_text name)
@@ -99,7 +84,7 @@ static void put_vocab(struct json_writer *json, const struct vocabulary *vocabul
     json_put_open(json, "vocab", '{');
     for (size_t id = 0; gguf_take_text(&rest, &token); id++) {
         unsigned kind = kind_of(vocabulary, id);
-        if (kind == CONTROL || kind == USER_DEFINED || kind == UNUSED)
+        if (kind == PIECE_CONTROL || kind == PIECE_USER_DEFINED || kind == PIECE_UNUSED)
             continue;
         json_put_name(json, token.bytes, token.size);
         json_put_integer(json, NULL, (long long)id);
@@ -114,12 +99,12 @@ static void put_added(struct json_writer *json, const struct vocabulary *vocabul
     json_put_open(json, "added_tokens", '[');
     for (size_t id = 0; gguf_take_text(&rest, &token); id++) {
         unsigned kind = kind_of(vocabulary, id);
-        if (kind != CONTROL && kind != USER_DEFINED)
+        if (kind != PIECE_CONTROL && kind != PIECE_USER_DEFINED)
             continue;
         json_put_open(json, NULL, '{');
         json_put_integer(json, "id", (long long)id);
         json_put_bytes(json, "content", token.bytes, token.size);
-        json_put_bool(json, "special", kind == CONTROL);
+        json_put_bool(json, "special", kind == PIECE_CONTROL);
         json_put_close(json, '}');
     }
     json_put_close(json, ']');
@@ -159,8 +144,7 @@ static int write_json(struct buf *out, const struct vocabulary *vocabulary, stru
     json_put_open(&json, NULL, '{');
     if (!gguf_is(model, "gpt2")) { /* which the reader refuses by its name */
         json_put_open(&json, "model", '{');
-        json_put_name(&json, "type", strlen("type"));
-        json_put_bytes(&json, NULL, model.bytes, num_min(model.size, 64));
+        json_put_bytes(&json, "type", model.bytes, num_min(model.size, 64));
         json_put_close(&json, '}');
     } else if (put_bpe(&json, vocabulary, err)) {
         return -1;
@@ -184,7 +168,6 @@ enum {
     NORMALIZER_PREFIXES = 3 << 3,
     NORMALIZER_COLLAPSES = 4 << 3,
     NORMALIZER_ESCAPES = 5 << 3,
-    KIND_BPE = 2,
 };
 
 static void put_varint(struct buf *out, uint64_t value)
@@ -200,42 +183,22 @@ static void put_field(struct buf *out, unsigned field, uint64_t value)
     put_varint(out, value);
 }
 
-static void put_piece(struct buf *out, struct buf *piece, struct gguf_text token, float score,
-                      unsigned kind)
+/* A message in another; the next one begins. */
+static void put_message(struct buf *out, unsigned field, struct buf *message)
 {
-    buf_clear(piece);
+    put_field(out, field, message->size);
+    buf_bytes(out, message->bytes, message->size);
+    buf_fail_with(out, message);
+    buf_clear(message);
+}
+
+static void put_piece(struct buf *piece, struct gguf_text token, float score, unsigned kind)
+{
     put_field(piece, PIECE_TEXT, token.size);
     buf_bytes(piece, token.bytes, token.size);
     put_varint(piece, PIECE_SCORE);
     buf_bytes(piece, &score, sizeof score);
     put_field(piece, PIECE_KIND, kind);
-    put_field(out, MODEL_PIECE, piece->size);
-    buf_bytes(out, piece->bytes, piece->size);
-    buf_fail_with(out, piece);
-}
-
-static int put_rules(struct buf *out, const struct gguf *gguf, bool falls_back, struct err *err)
-{
-    struct buf rules = {0};
-    bool prefixes = true;
-    bool collapses = false;
-    if (gguf_bool(gguf, "tokenizer.ggml.add_space_prefix", &prefixes, err) ||
-        gguf_bool(gguf, "tokenizer.ggml.remove_extra_whitespaces", &collapses, err))
-        return -1;
-    put_field(&rules, TRAINER_KIND, KIND_BPE);
-    put_field(&rules, TRAINER_FALLS_BACK, falls_back);
-    put_field(out, MODEL_TRAINER, rules.size);
-    buf_bytes(out, rules.bytes, rules.size);
-    buf_fail_with(out, &rules);
-    buf_clear(&rules);
-    put_field(&rules, NORMALIZER_PREFIXES, prefixes);
-    put_field(&rules, NORMALIZER_COLLAPSES, collapses);
-    put_field(&rules, NORMALIZER_ESCAPES, true);
-    put_field(out, MODEL_NORMALIZER, rules.size);
-    buf_bytes(out, rules.bytes, rules.size);
-    buf_fail_with(out, &rules);
-    buf_release(&rules);
-    return 0;
 }
 
 static int write_sentencepiece(struct buf *out, const struct vocabulary *vocabulary,
@@ -243,17 +206,30 @@ static int write_sentencepiece(struct buf *out, const struct vocabulary *vocabul
 {
     struct gguf_value rest = *vocabulary->tokens;
     struct gguf_text token;
-    struct buf piece = {0};
+    struct buf message = {0};
     bool falls_back = false;
+    bool prefixes = true;
+    bool collapses = false;
     if (!vocabulary->scores)
         return err_set(err, "key 'tokenizer.ggml.scores': expected an array, found nothing");
+    if (gguf_bool(vocabulary->gguf, "tokenizer.ggml.add_space_prefix", &prefixes, err) ||
+        gguf_bool(vocabulary->gguf, "tokenizer.ggml.remove_extra_whitespaces", &collapses, err))
+        return -1;
     for (size_t id = 0; gguf_take_text(&rest, &token); id++) {
         unsigned kind = kind_of(vocabulary, id);
-        falls_back = falls_back || kind == BYTE;
-        put_piece(out, &piece, token, (float)gguf_item(vocabulary->scores, id), kind);
+        falls_back = falls_back || kind == PIECE_BYTE;
+        put_piece(&message, token, (float)gguf_item(vocabulary->scores, id), kind);
+        put_message(out, MODEL_PIECE, &message);
     }
-    buf_release(&piece);
-    return put_rules(out, vocabulary->gguf, falls_back, err) ? -1 : buf_check(out, err);
+    put_field(&message, TRAINER_KIND, SENTENCEPIECE_BPE);
+    put_field(&message, TRAINER_FALLS_BACK, falls_back);
+    put_message(out, MODEL_TRAINER, &message);
+    put_field(&message, NORMALIZER_PREFIXES, prefixes);
+    put_field(&message, NORMALIZER_COLLAPSES, collapses);
+    put_field(&message, NORMALIZER_ESCAPES, true);
+    put_message(out, MODEL_NORMALIZER, &message);
+    buf_release(&message);
+    return buf_check(out, err);
 }
 
 /* --- what both have --------------------------------------------------------------------------- */
@@ -275,11 +251,11 @@ static int check_tokens(const struct vocabulary *vocabulary, struct err *err)
         if (utf8_invalid_at(token.bytes, token.size) < token.size)
             return err_set(err, "key 'tokenizer.ggml.tokens': item %zu: expected a text in UTF-8",
                            id);
-        if (kind_of(vocabulary, id) - NORMAL >= KINDS_END - NORMAL)
+        if (kind_of(vocabulary, id) - PIECE_NORMAL > PIECE_BYTE - PIECE_NORMAL)
             return err_set(err,
                            "key 'tokenizer.ggml.token_type': item %zu: expected a number from "
                            "%d to %d, found another",
-                           id, NORMAL, KINDS_END - 1);
+                           id, PIECE_NORMAL, PIECE_BYTE);
     }
     return 0;
 }
@@ -317,8 +293,7 @@ static int put_role(struct json_writer *json, const char *name, const char *key,
         gguf_take_text(&rest, &token);
     if (id < 0)
         return 0;
-    json_put_name(json, name, strlen(name));
-    json_put_bytes(json, NULL, token.bytes, token.size);
+    json_put_bytes(json, name, token.bytes, token.size);
     return 0;
 }
 
