@@ -8,18 +8,18 @@
 #include "model/gguf/gguf_model.h"
 #include "model/model.h"
 #include "text/post_processor.h"
-#include "text/splitter.h"
+#include "text/sentencepiece.h"
+#include "text/subword/bpe.h"
 #include "text/tokenizer.h"
 #include "text/tokenizer_fields.h"
 
-/* Kinds of tokens: SentencePiece's. */
-enum { NORMAL = 1, CONTROL = 3, USER_DEFINED, UNUSED };
-
-/* Every row of the model has a token, with its kind. */
+/* Every row of the model has a token, with its kind, as SentencePiece has them. */
 struct listed {
     struct gguf *gguf;
+    const struct model *model;
     struct gguf_text *tokens; /* [count] without bytes: none */
     int32_t *kinds;
+    float *scores; /* of pieces; NULL: there are merges */
     size_t count;
     struct buf merges;
     size_t merge_count;
@@ -39,27 +39,36 @@ static int list(struct listed *listed, long long id, const char *bytes, size_t s
     return 0;
 }
 
+/* A number for every row. */
+static int put_numbers(const struct listed *listed, const char *key, enum gguf_kind kind,
+                       void *numbers)
+{
+    const struct buf items = {.bytes = numbers, .size = listed->count * sizeof(int32_t)};
+    return gguf_put_array(listed->gguf, key, kind, listed->count, &items, listed->err);
+}
+
 static int put_listed(struct listed *listed)
 {
-    struct buf items = {0};
-    struct buf kinds = {0};
+    struct gguf *gguf = listed->gguf;
+    struct buf texts = {0};
     for (size_t i = 0; i < listed->count; i++) {
         char name[32];
         struct gguf_text token = listed->tokens[i];
-        int32_t kind = token.bytes ? listed->kinds[i] : UNUSED;
-        if (!token.bytes)
+        if (!token.bytes) {
             token = (struct gguf_text){name, (size_t)snprintf(name, sizeof name, "[PAD%zu]", i)};
-        gguf_add_text(&items, token.bytes, token.size);
-        buf_bytes(&kinds, &kind, sizeof kind);
+            listed->kinds[i] = PIECE_UNUSED;
+        }
+        gguf_add_text(&texts, token.bytes, token.size);
     }
-    int failed = gguf_put_array(listed->gguf, "tokenizer.ggml.tokens", GGUF_TEXT, listed->count,
-                                &items, listed->err) ||
-                 gguf_put_array(listed->gguf, "tokenizer.ggml.token_type", GGUF_I32, listed->count,
-                                &kinds, listed->err) ||
-                 gguf_put_array(listed->gguf, "tokenizer.ggml.merges", GGUF_TEXT,
-                                listed->merge_count, &listed->merges, listed->err);
-    buf_release(&items);
-    buf_release(&kinds);
+    int failed =
+        gguf_put_array(gguf, "tokenizer.ggml.tokens", GGUF_TEXT, listed->count, &texts,
+                       listed->err) ||
+        (listed->scores &&
+         put_numbers(listed, "tokenizer.ggml.scores", GGUF_F32, listed->scores)) ||
+        put_numbers(listed, "tokenizer.ggml.token_type", GGUF_I32, listed->kinds) ||
+        (!listed->scores && gguf_put_array(gguf, "tokenizer.ggml.merges", GGUF_TEXT,
+                                           listed->merge_count, &listed->merges, listed->err));
+    buf_release(&texts);
     return failed ? -1 : 0;
 }
 
@@ -76,7 +85,7 @@ static int read_vocab(struct listed *listed, struct json_cursor vocab)
             return -1;
         if (!json_cursor_number(&vocab, UINT32_MAX, &id))
             return err_set(listed->err, "field 'vocab': expected ids that are whole numbers");
-        if (list(listed, (long long)id, bytes, json_unescape(bytes, name), NORMAL))
+        if (list(listed, (long long)id, bytes, json_unescape(bytes, name), PIECE_NORMAL))
             return -1;
     }
     return 0;
@@ -88,30 +97,36 @@ static void add_merge(struct listed *listed, const char *bytes, size_t size)
     listed->merge_count++;
 }
 
+/* What a text stands for. */
+static void put_unescaped(struct buf *out, struct json_span text)
+{
+    size_t before = out->size;
+    buf_fill(out, 0, text.size);
+    if (!out->out_of_memory && text.size)
+        out->size = before + json_unescape(out->bytes + before, text);
+}
+
 /* "a b", or ["a", "b"]. */
 static int read_merges(struct listed *listed, struct json_cursor merges)
 {
     struct buf pair = {0};
+    bool sound = true;
     json_cursor_enter(&merges);
-    while (json_cursor_next(&merges)) {
-        bool is_array = json_cursor_kind(&merges) == '[';
+    while (sound && json_cursor_next(&merges)) {
         struct json_cursor item = json_cursor_at(json_cursor_value(&merges));
+        bool is_array = json_cursor_kind(&item) == '[';
         buf_clear(&pair);
         if (is_array)
             json_cursor_enter(&item);
-        for (size_t i = 0; is_array ? json_cursor_next(&item) : i == 0; i++) {
-            struct json_span text = json_cursor_text(&item);
-            char *room = arena_room(&listed->arena, text.size + 1, 1, listed->err);
-            if (!room) {
-                buf_release(&pair);
-                return -1;
-            }
+        for (size_t i = 0; sound && (is_array ? json_cursor_next(&item) : i == 0); i++) {
+            sound = json_cursor_kind(&item) == '"';
             buf_text(&pair, i ? " " : "");
-            buf_bytes(&pair, room, json_unescape(room, text));
+            put_unescaped(&pair, sound ? json_cursor_text(&item) : (struct json_span){"", 0});
         }
         add_merge(listed, pair.size ? pair.bytes : "", pair.size);
     }
-    int failed = buf_check(&pair, listed->err);
+    int failed = sound ? buf_check(&pair, listed->err)
+                       : err_set(listed->err, "field 'merges': expected \"a b\" or [\"a\", \"b\"]");
     buf_release(&pair);
     return failed;
 }
@@ -127,73 +142,10 @@ static int read_added(struct listed *listed, const struct json *added)
             json_bool(token, "special", &special, listed->err))
             return -1;
         char *copy = arena_text(&listed->arena, content, strlen(content), listed->err);
-        if (!copy || list(listed, id, copy, strlen(copy), special ? CONTROL : USER_DEFINED))
+        if (!copy ||
+            list(listed, id, copy, strlen(copy), special ? PIECE_CONTROL : PIECE_USER_DEFINED))
             return -1;
     }
-    return 0;
-}
-
-/* --- how texts are cut ------------------------------------------------------------------------ */
-
-static int refuse_stage(const char *type, struct err *err)
-{
-    return err_unsupported(
-        err,
-        "expected a byte-level BPE that a tokenizer.ggml.pre of GGUF names, found "
-        "another '%s': without its tokenizer's files a model is written for "
-        "ids",
-        type);
-}
-
-static void find_pattern(struct gguf_pre *pre, const char *regex)
-{
-    const struct splitter_pattern *found = splitter_find(regex);
-    for (int i = 0; i < PATTERN_COUNT; i++)
-        if (found == &splitter_patterns[i])
-            pre->pattern = i;
-}
-
-/* A pre-tokenizer, or those of a Sequence. */
-static int read_cut(struct gguf_pre *pre, const struct json *stage, struct err *err)
-{
-    const char *type = "";
-    const char *regex = "";
-    const char *behavior = "";
-    bool with_regex = true;
-    bool prefixes = true;
-    bool flag = false;
-    if (json_text(stage, "type", &type, err))
-        return -1;
-    if (strcmp(type, "ByteLevel") == 0) {
-        if (json_bool(stage, "use_regex", &with_regex, err) ||
-            json_bool(stage, "add_prefix_space", &prefixes, err))
-            return -1;
-        pre->pattern = with_regex ? PATTERN_GPT2 : pre->pattern;
-        return prefixes ? refuse_stage("add_prefix_space", err) : 0;
-    }
-    if (strcmp(type, "Digits") == 0) {
-        if (json_bool(stage, "individual_digits", &pre->digits, err))
-            return -1;
-        return pre->digits ? 0 : refuse_stage(type, err);
-    }
-    if (strcmp(type, "Split") == 0) {
-        if (json_text(json_member(stage, "pattern"), "Regex", &regex, err) ||
-            json_text(stage, "behavior", &behavior, err) || json_bool(stage, "invert", &flag, err))
-            return -1;
-        find_pattern(pre, regex);
-        return flag || strcmp(behavior, "Isolated") != 0 ? refuse_stage(type, err) : 0;
-    }
-    return refuse_stage(type, err);
-}
-
-static int read_cuts(struct gguf_pre *pre, const struct json *stage, struct err *err)
-{
-    const struct json *several = json_member(stage, "pretokenizers");
-    if (!several)
-        return read_cut(pre, stage, err);
-    for (const struct json *one = json_first(several); one; one = json_next(one))
-        if (read_cut(pre, one, err))
-            return -1;
     return 0;
 }
 
@@ -202,30 +154,20 @@ enum { NORMALIZER, CUTS, ADDED, MODEL, ROOT_COUNT };
 
 static int put_pre(struct listed *listed, struct field *root, struct field *model)
 {
-    struct gguf_pre pre = {.pattern = -1};
+    const struct gguf_pre *pre = NULL;
     const char *type = "";
+    bool takes_whole = false;
     bool falls_back = false;
     if (field_text(&model[TYPE], &type, listed->err) ||
-        field_bool(&model[IGNORE], &pre.takes_whole, listed->err) ||
+        field_bool(&model[IGNORE], &takes_whole, listed->err) ||
         field_bool(&model[FALLBACK], &falls_back, listed->err))
         return -1;
     if (strcmp(type, "BPE") != 0 || falls_back)
-        return refuse_stage(falls_back ? "byte_fallback" : type, listed->err);
-    if (field_is_given(&root[NORMALIZER])) {
-        if (field_parse(&root[NORMALIZER], listed->err) ||
-            json_text(root[NORMALIZER].tree, "type", &type, listed->err))
-            return -1;
-        pre.composes = strcmp(type, "NFC") == 0;
-        if (!pre.composes)
-            return refuse_stage(type, listed->err);
-    }
-    if (!field_is_given(&root[CUTS]))
-        return refuse_stage("pre_tokenizer", listed->err);
-    if (field_parse(&root[CUTS], listed->err) || read_cuts(&pre, root[CUTS].tree, listed->err))
+        return gguf_refuse_stage(falls_back ? "byte_fallback" : type, listed->err);
+    if (field_parse(&root[NORMALIZER], listed->err) || field_parse(&root[CUTS], listed->err) ||
+        gguf_read_pre(&pre, root[NORMALIZER].tree, root[CUTS].tree, takes_whole, listed->err))
         return -1;
-    const struct gguf_pre *row = gguf_find_same_pre(&pre);
-    return row ? gguf_put_text(listed->gguf, "tokenizer.ggml.pre", row->name, listed->err)
-               : refuse_stage("pre_tokenizer", listed->err);
+    return gguf_put_text(listed->gguf, "tokenizer.ggml.pre", pre->name, listed->err);
 }
 
 static int read_json(void *context, const struct file *file, struct err *err)
@@ -273,15 +215,82 @@ static int read_lines(void *context, const struct file *file, struct err *err)
     const char *end = file->bytes + file->size;
     (void)err;
     for (const char *at = file->bytes; at < end;) {
-        const char *next = memchr(at, '\n', (size_t)(end - at));
-        size_t size = (size_t)((next ? next : end) - at);
-        size_t kept = size && at[size - 1] == '\r' ? size - 1 : size;
-        bool is_version = at == file->bytes && kept >= 8 && memcmp(at, "#version", 8) == 0;
-        if (kept && !is_version)
-            add_merge(context, at, kept);
-        at += size + 1;
+        struct word line = merges_take_line(&at, end);
+        bool is_version =
+            line.bytes == file->bytes && line.size >= 8 && memcmp(line.bytes, "#version", 8) == 0;
+        if (line.size && !is_version)
+            add_merge(context, line.bytes, line.size);
     }
     return 0;
+}
+
+/* --- SentencePiece's BPE: tokenizer.model ----------------------------------------------------- */
+
+static int check_rules(const struct sentencepiece *pieces, size_t rows, struct err *err)
+{
+    if (pieces->kind != SENTENCEPIECE_BPE || pieces->suffix || pieces->charsmap_size ||
+        !pieces->escapes)
+        return err_unsupported(err, "expected a BPE that leaves texts as they are but for blanks, "
+                                    "for a GGUF file, found another model of SentencePiece");
+    return pieces->count <= rows ? 0
+                                 : err_unsupported(err,
+                                                   "expected at most vocab_size = %zu pieces for a "
+                                                   "GGUF file, found %zu",
+                                                   rows, pieces->count);
+}
+
+static bool has_tokens_of(const struct tokenizer *pieces, const struct tokenizer *other)
+{
+    for (uint32_t id = 0; id < tokenizer_size(other); id++) {
+        size_t sizes[2] = {0};
+        const char *expected = tokenizer_token(other, id, &sizes[0]);
+        const char *found = tokenizer_token(pieces, id, &sizes[1]);
+        if (expected && (!found || sizes[0] != sizes[1] || memcmp(found, expected, sizes[0]) != 0))
+            return false;
+    }
+    return true;
+}
+
+/* A tokenizer.json may be there, too, by which the model is run: it has no other tokens. */
+static int check_tokens(const struct file *file, const struct model *model, struct err *err)
+{
+    struct tokenizer *tokenizers[2] = {NULL, NULL};
+    struct folder_file held = {.name = "tokenizer.model", .bytes = file->bytes, .size = file->size};
+    struct folder alone = {.path = model->folder.path, .files = &held, .file_count = 1};
+    if (!folder_has(&model->folder, "tokenizer.json"))
+        return 0;
+    int failed = tokenizer_open(&tokenizers[0], &alone, err) ||
+                 tokenizer_open(&tokenizers[1], &model->folder, err);
+    if (!failed && !has_tokens_of(tokenizers[0], tokenizers[1]))
+        failed = err_unsupported(err, "expected the tokens of tokenizer.json for a GGUF file, "
+                                      "found others");
+    tokenizer_free(tokenizers[0]);
+    tokenizer_free(tokenizers[1]);
+    return failed ? -1 : 0;
+}
+
+static int read_pieces(void *context, const struct file *file, struct err *err)
+{
+    struct listed *listed = context;
+    struct sentencepiece pieces;
+    if (sentencepiece_read(&pieces, file, &listed->arena, err) ||
+        check_rules(&pieces, listed->count, err) || check_tokens(file, listed->model, err))
+        return -1;
+    listed->scores = arena_alloc(&listed->arena, listed->count, sizeof *listed->scores, err);
+    if (!listed->scores)
+        return -1;
+    for (size_t id = 0; id < pieces.count; id++) {
+        const struct sentencepiece_piece *piece = &pieces.pieces[id];
+        listed->scores[id] = piece->score;
+        list(listed, (long long)id, piece->word.bytes, piece->word.size, (int32_t)piece->kind);
+    }
+    return put_listed(listed) ||
+                   gguf_put_bool(listed->gguf, "tokenizer.ggml.add_space_prefix", pieces.prefixes,
+                                 err) ||
+                   gguf_put_bool(listed->gguf, "tokenizer.ggml.remove_extra_whitespaces",
+                                 pieces.collapses, err)
+               ? -1
+               : 0;
 }
 
 /* --- the tokenizer ---------------------------------------------------------------------------- */
@@ -309,48 +318,47 @@ static int put_special(struct gguf *gguf, const struct model *model, struct err 
                : 0;
 }
 
-static int put_byte_level(struct listed *listed, const struct model *model)
+static int put_tokens(struct listed *listed)
 {
-    const struct folder *folder = &model->folder;
+    const struct folder *folder = &listed->model->folder;
+    struct gguf *gguf = listed->gguf;
     struct err *err = listed->err;
-    listed->count = model->config.vocab_size;
+    bool has_pieces = folder_has(folder, "tokenizer.model");
+    listed->count = listed->model->config.vocab_size;
     listed->tokens = arena_alloc(&listed->arena, listed->count, sizeof *listed->tokens, err);
     listed->kinds = arena_alloc(&listed->arena, listed->count, sizeof *listed->kinds, err);
     if (!listed->tokens || !listed->kinds ||
-        gguf_put_text(listed->gguf, "tokenizer.ggml.model", "gpt2", err))
+        gguf_put_text(gguf, "tokenizer.ggml.model", has_pieces ? "llama" : "gpt2", err))
         return -1;
-    if (folder_has(folder, "tokenizer.json"))
-        return folder_read(folder, "tokenizer.json", read_json, listed, err) || put_listed(listed)
-                   ? -1
-                   : 0;
-    return gguf_put_text(listed->gguf, "tokenizer.ggml.pre", "gpt-2", err) ||
-                   folder_read(folder, "vocab.json", read_words, listed, err) ||
-                   folder_read(folder, "merges.txt", read_lines, listed, err) || put_listed(listed)
-               ? -1
-               : 0;
+    if (has_pieces)
+        return folder_read(folder, "tokenizer.model", read_pieces, listed, err);
+    int failed = folder_has(folder, "tokenizer.json")
+                     ? folder_read(folder, "tokenizer.json", read_json, listed, err)
+                     : gguf_put_text(gguf, "tokenizer.ggml.pre", "gpt-2", err) ||
+                           folder_read(folder, "vocab.json", read_words, listed, err) ||
+                           folder_read(folder, "merges.txt", read_lines, listed, err);
+    return failed || put_listed(listed) ? -1 : 0;
 }
 
 int gguf_export_tokenizer(struct gguf *gguf, const struct model *model, struct err *err)
 {
     const struct folder *folder = &model->folder;
-    struct listed listed = {.gguf = gguf, .err = err};
+    struct listed listed = {.gguf = gguf, .model = model, .err = err};
     const char *other = NULL;
     for (size_t i = 0; i < TOKENIZER_FILES && !other; i++)
         if (tokenizer_file_opens(i) && folder_has(folder, tokenizer_file_name(i)))
             other = tokenizer_file_name(i);
     if (!other)
         return gguf_put_text(gguf, "tokenizer.ggml.model", "no_vocab", err);
-    bool is_known = folder_has(folder, "tokenizer.json") ||
+    bool is_known = folder_has(folder, "tokenizer.model") || folder_has(folder, "tokenizer.json") ||
                     (folder_has(folder, "vocab.json") && folder_has(folder, "merges.txt"));
-    bool has_pieces = folder_has(folder, "tokenizer.model");
-    if (!has_pieces && !is_known)
+    if (!is_known)
         return err_unsupported(err,
                                "'%s': expected a tokenizer.json, or vocab.json and merges.txt, of "
                                "a byte-level BPE, or SentencePiece's tokenizer.model, for a GGUF "
                                "file: without its tokenizer's files a model is written for ids",
                                other);
-    int failed = has_pieces ? gguf_export_pieces(gguf, model, err) : put_byte_level(&listed, model);
-    failed = failed || put_special(gguf, model, err);
+    int failed = put_tokens(&listed) || put_special(gguf, model, err);
     buf_release(&listed.merges);
     arena_release(&listed.arena);
     return failed ? -1 : 0;

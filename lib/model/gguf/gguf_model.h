@@ -14,6 +14,7 @@
 #include "format/gguf.h"
 #include "format/safetensors.h"
 
+struct json;
 struct model;
 struct progress_sink;
 struct stream;
@@ -63,8 +64,6 @@ struct gguf_config_key {
     bool needed;
 };
 
-enum { GGUF_KEYS_MAX = 12, GGUF_NAMES_MAX = 16 };
-
 /* What `general.architecture` may be. */
 struct gguf_architecture {
     const char *name, *model_type;
@@ -110,13 +109,17 @@ struct gguf_pre {
     bool begins;      /* texts begin with BOS where no key says so */
 };
 
-/* By its name; the first that does the same; NULL: there is none. */
+/* By its name; NULL: there is none. */
 const struct gguf_pre *gguf_find_pre(struct gguf_text name);
-const struct gguf_pre *gguf_find_same_pre(const struct gguf_pre *pre);
+
+/* The first that does as a tokenizer.json's stages, NULL where there are none; what none does is
+ * refused, as what else has no place in a GGUF file. */
+int gguf_read_pre(const struct gguf_pre **row, const struct json *normalizer,
+                  const struct json *cuts, bool takes_whole, struct err *err);
+int gguf_refuse_stage(const char *type, struct err *err);
 
 /* Put the keys of a model's tokenizer: tokenizer.model, tokenizer.json or vocab.json. */
 int gguf_export_tokenizer(struct gguf *gguf, const struct model *model, struct err *err);
-int gguf_export_pieces(struct gguf *gguf, const struct model *model, struct err *err);
 
 /* Write config.json; and the files of a tokenizer, which has none where the name of its first is
  * NULL. */
