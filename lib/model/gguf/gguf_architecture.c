@@ -4,42 +4,48 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/config.h"
 #include "model/gguf/gguf_model.h"
 
-#define KEYS(...)                            \
-    (const struct gguf_config_key[])         \
-    {                                        \
-        __VA_ARGS__,                         \
-        {                                    \
-            NULL, NULL, GGUF_KEY_SIZE, false \
-        }                                    \
+#define SIZE(field) GGUF_KEY_SIZE, offsetof(struct config, field)
+#define FLOAT(field) GGUF_KEY_FLOAT, offsetof(struct config, field)
+#define DOUBLE(field) GGUF_KEY_DOUBLE, offsetof(struct config, field)
+#define FLAG(field) GGUF_KEY_FLAG, offsetof(struct config, field)
+
+#define KEYS(...)                               \
+    (const struct gguf_config_key[])            \
+    {                                           \
+        __VA_ARGS__,                            \
+        {                                       \
+            NULL, NULL, GGUF_KEY_SIZE, 0, false \
+        }                                       \
     }
 
-#define ROTATING                                                              \
-    {"embedding_length", "hidden_size", GGUF_KEY_SIZE, true},                 \
-        {"block_count", "num_hidden_layers", GGUF_KEY_SIZE, true},            \
-        {"attention.head_count", "num_attention_heads", GGUF_KEY_SIZE, true}, \
-        {"feed_forward_length", "intermediate_size", GGUF_KEY_SIZE, true},    \
-        {"context_length", "max_position_embeddings", GGUF_KEY_SIZE, true},   \
-    {                                                                         \
-        "rope.freq_base", "rope_theta", GGUF_KEY_REAL, false                  \
+#define ROTATING                                                                \
+    {"embedding_length", "hidden_size", SIZE(n_embd), true},                    \
+        {"block_count", "num_hidden_layers", SIZE(n_layer), true},              \
+        {"attention.head_count", "num_attention_heads", SIZE(n_head), true},    \
+        {"feed_forward_length", "intermediate_size", SIZE(n_inner), true},      \
+        {"context_length", "max_position_embeddings", SIZE(n_positions), true}, \
+    {                                                                           \
+        "rope.freq_base", "rope_theta", DOUBLE(rotary.theta), false             \
     }
 
 static const struct gguf_config_key *const llama_keys =
-    KEYS(ROTATING, {"attention.head_count_kv", "num_key_value_heads", GGUF_KEY_SIZE, false},
-         {"attention.layer_norm_rms_epsilon", "rms_norm_eps", GGUF_KEY_REAL, true});
+    KEYS(ROTATING, {"attention.head_count_kv", "num_key_value_heads", SIZE(n_kv_head), false},
+         {"attention.layer_norm_rms_epsilon", "rms_norm_eps", FLOAT(epsilon), true});
 
 static const struct gguf_config_key *const neox_keys =
-    KEYS(ROTATING, {"attention.layer_norm_epsilon", "layer_norm_eps", GGUF_KEY_REAL, true},
-         {"use_parallel_residual", "use_parallel_residual", GGUF_KEY_FLAG, false});
+    KEYS(ROTATING, {"attention.layer_norm_epsilon", "layer_norm_eps", FLOAT(epsilon), true},
+         {"use_parallel_residual", "use_parallel_residual", FLAG(parallel), false});
 
 static const struct gguf_config_key *const gpt2_keys =
-    KEYS({"embedding_length", "n_embd", GGUF_KEY_SIZE, true},
-         {"block_count", "n_layer", GGUF_KEY_SIZE, true},
-         {"attention.head_count", "n_head", GGUF_KEY_SIZE, true},
-         {"feed_forward_length", "n_inner", GGUF_KEY_SIZE, true},
-         {"context_length", "n_positions", GGUF_KEY_SIZE, true},
-         {"attention.layer_norm_epsilon", "layer_norm_epsilon", GGUF_KEY_REAL, true});
+    KEYS({"embedding_length", "n_embd", SIZE(n_embd), true},
+         {"block_count", "n_layer", SIZE(n_layer), true},
+         {"attention.head_count", "n_head", SIZE(n_head), true},
+         {"feed_forward_length", "n_inner", SIZE(n_inner), true},
+         {"context_length", "n_positions", SIZE(n_positions), true},
+         {"attention.layer_norm_epsilon", "layer_norm_epsilon", FLOAT(epsilon), true});
 
 #define NAMES(...)                    \
     (const struct gguf_tensor_name[]) \
@@ -119,17 +125,16 @@ int gguf_architecture_of(const struct gguf_architecture **architecture, const ch
                            model_type);
 }
 
-int gguf_size(const struct gguf *gguf, const struct gguf_architecture *architecture,
-              const char *key, long long *size, struct err *err)
-{
-    char full[128];
-    snprintf(full, sizeof full, "%s.%s", architecture->name, key);
-    return gguf_integer(gguf, full, 1, INT32_MAX, size, err);
-}
-
 const char *gguf_key(char full[GGUF_KEY_BYTES], const struct gguf_architecture *architecture,
                      const char *key)
 {
     snprintf(full, GGUF_KEY_BYTES, "%s.%s", architecture->name, key);
     return full;
+}
+
+int gguf_size(const struct gguf *gguf, const struct gguf_architecture *architecture,
+              const char *key, long long *size, struct err *err)
+{
+    char full[GGUF_KEY_BYTES];
+    return gguf_integer(gguf, gguf_key(full, architecture, key), 1, INT32_MAX, size, err);
 }

@@ -1,6 +1,5 @@
 /* gguf_config.c: the keys of a GGUF file as a config.json. */
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -14,20 +13,15 @@ struct writer {
     struct err *err;
 };
 
-static void put_double(struct writer *writer, const char *name, double value)
-{
-    char text[NUM_DOUBLE_BYTES];
-    num_double(text, value);
-    json_put_raw(&writer->json, name, text);
-}
-
 /* A number of float32 as the shortest that reads back the same. */
 static void put_real(struct writer *writer, const char *name, const char *key, double value)
 {
+    char text[NUM_DOUBLE_BYTES];
+    num_double(text, value);
     if (gguf_value(writer->gguf, key)->kind == GGUF_F32)
         json_put_float(&writer->json, name, (float)value);
     else
-        put_double(writer, name, value);
+        json_put_raw(&writer->json, name, text);
 }
 
 static int put_key(struct writer *writer, const struct gguf_config_key *row)
@@ -44,14 +38,14 @@ static int put_key(struct writer *writer, const struct gguf_config_key *row)
         if (gguf_integer(writer->gguf, key, 1, INT32_MAX, &size, writer->err))
             return -1;
         json_put_integer(&writer->json, row->ours, size);
-    } else if (row->kind == GGUF_KEY_REAL) {
-        if (gguf_double(writer->gguf, key, 0, 1e12, &real, writer->err))
-            return -1;
-        put_real(writer, row->ours, key, real);
-    } else {
+    } else if (row->kind == GGUF_KEY_FLAG) {
         if (gguf_bool(writer->gguf, key, &flag, writer->err))
             return -1;
         json_put_bool(&writer->json, row->ours, flag);
+    } else {
+        if (gguf_double(writer->gguf, key, 0, 1e12, &real, writer->err))
+            return -1;
+        put_real(writer, row->ours, key, real);
     }
     return 0;
 }

@@ -1,6 +1,5 @@
 /* gguf_export.c: a model as a GGUF file: what gguf_config.c and gguf_tensors.c read, the other way
  * round. The keys are read again before anything is written, and have to say the same config. */
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,28 +43,23 @@ static int put_real(struct writing *writing, const char *key, float number)
                           writing->err);
 }
 
-/* The architecture's keys, by what they are called there. */
 static int put_row(struct writing *writing, const struct gguf_config_key *row)
 {
-    char full[GGUF_KEY_BYTES];
-    const struct config *c = &writing->model->config;
-    const struct {
-        const char *key;
-        size_t size;
-    } sizes[] = {{"embedding_length", c->n_embd},     {"block_count", c->n_layer},
-                 {"attention.head_count", c->n_head}, {"attention.head_count_kv", c->n_kv_head},
-                 {"feed_forward_length", c->n_inner}, {"context_length", c->n_positions}};
-    if (row->kind == GGUF_KEY_FLAG)
-        return gguf_put_bool(&writing->gguf, gguf_key(full, writing->architecture, row->theirs),
-                             c->parallel, writing->err);
-    if (row->kind == GGUF_KEY_REAL)
-        return put_real(writing, row->theirs,
-                        strcmp(row->theirs, "rope.freq_base") == 0 ? (float)c->rotary.theta
-                                                                   : c->epsilon);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (strcmp(row->theirs, sizes[i].key) == 0)
-            return put_size(writing, row->theirs, sizes[i].size);
-    return err_set(writing->err, "key '%s': expected one that is known", row->theirs);
+    char key[GGUF_KEY_BYTES];
+    struct gguf *gguf = &writing->gguf;
+    const void *field = (const char *)&writing->model->config + row->offset;
+    gguf_key(key, writing->architecture, row->theirs);
+    switch (row->kind) {
+    case GGUF_KEY_SIZE:
+        return gguf_put_integer(gguf, key, *(const size_t *)field, writing->err);
+    case GGUF_KEY_FLOAT:
+        return gguf_put_float(gguf, key, *(const float *)field, writing->err);
+    case GGUF_KEY_DOUBLE:
+        return gguf_put_float(gguf, key, (float)*(const double *)field, writing->err);
+    case GGUF_KEY_FLAG:
+        break;
+    }
+    return gguf_put_bool(gguf, key, *(const bool *)field, writing->err);
 }
 
 /* By how much more slowly each pair turns than it would without scaling, at any length. */
@@ -210,58 +204,24 @@ static int add_tensors(struct writing *writing)
 /* --- what the keys say ------------------------------------------------------------------------ */
 
 /* All that a pass depends on. */
-#define FIELD(name)                                                                 \
-    {                                                                               \
-#name, offsetof(struct config, name), sizeof(((struct config *)NULL)->name) \
-    }
+/* clang-format off */
+#define FIELD(name) {#name, offsetof(struct config, name), sizeof(((struct config *)NULL)->name)}
 static const struct {
     const char *name;
     size_t offset, size;
 } fields[] = {
-    FIELD(vocab_size),
-    FIELD(n_positions),
-    FIELD(n_embd),
-    FIELD(n_layer),
-    FIELD(n_head),
-    FIELD(n_kv_head),
-    FIELD(d_k),
-    FIELD(d_v),
-    FIELD(n_inner),
-    FIELD(activation),
-    FIELD(biases),
-    FIELD(embedding_scale),
-    FIELD(epsilon),
-    FIELD(norm_first),
-    FIELD(final_norm),
-    FIELD(scale),
-    FIELD(scale_by_layer),
-    FIELD(tied),
-    FIELD(position_offset),
-    FIELD(embedding_norm),
-    FIELD(rms),
-    FIELD(norm_offset),
-    FIELD(norm_shift),
-    FIELD(norm_in),
-    FIELD(norm_out),
-    FIELD(parallel),
-    FIELD(shared_norm),
-    FIELD(residual_normed),
-    FIELD(stream_normed),
-    FIELD(gated),
-    FIELD(head_norm),
-    FIELD(alibi),
-    FIELD(rotary.components),
-    FIELD(rotary.theta),
-    FIELD(rotary.scaling),
-    FIELD(rotary.factor),
-    FIELD(window),
-    FIELD(score_cap),
-    FIELD(logit_cap),
-    FIELD(residual_scale),
-    FIELD(logit_divisor),
-    FIELD(layer_flags),
+    FIELD(vocab_size), FIELD(n_positions), FIELD(n_embd), FIELD(n_layer), FIELD(n_head),
+    FIELD(n_kv_head), FIELD(d_k), FIELD(d_v), FIELD(n_inner), FIELD(activation), FIELD(biases),
+    FIELD(embedding_scale), FIELD(epsilon), FIELD(norm_first), FIELD(final_norm), FIELD(scale),
+    FIELD(scale_by_layer), FIELD(tied), FIELD(position_offset), FIELD(embedding_norm), FIELD(rms),
+    FIELD(norm_offset), FIELD(norm_shift), FIELD(norm_in), FIELD(norm_out), FIELD(parallel),
+    FIELD(shared_norm), FIELD(residual_normed), FIELD(stream_normed), FIELD(gated),
+    FIELD(head_norm), FIELD(alibi), FIELD(rotary.components), FIELD(rotary.theta),
+    FIELD(rotary.scaling), FIELD(rotary.factor), FIELD(window), FIELD(score_cap), FIELD(logit_cap),
+    FIELD(residual_scale), FIELD(logit_divisor), FIELD(layer_flags),
 };
 #undef FIELD
+/* clang-format on */
 
 static int compare_configs(const struct writing *writing, const struct config *found)
 {

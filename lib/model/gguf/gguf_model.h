@@ -60,7 +60,8 @@ struct gguf_tensor_name {
 
 struct gguf_config_key {
     const char *theirs, *ours; /* the first after the architecture's name and a dot */
-    enum { GGUF_KEY_SIZE, GGUF_KEY_REAL, GGUF_KEY_FLAG } kind;
+    enum { GGUF_KEY_SIZE, GGUF_KEY_FLOAT, GGUF_KEY_DOUBLE, GGUF_KEY_FLAG } kind;
+    size_t offset; /* in struct config */
     bool needed;
 };
 

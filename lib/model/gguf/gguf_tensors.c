@@ -1,5 +1,4 @@
 /* gguf_tensors.c: the tensors of a GGUF file, called and laid out as in Hugging Face's files. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
