@@ -226,11 +226,10 @@ static int read_selection(struct selection *selection, const struct attn_request
 {
     const struct config *config = &viewer->model.config;
     const char *show = request->show ? request->show : site_rows[SITE_WEIGHTS].name;
-    return selection_sites(selection, show, config, err) ||
-                   selection_layers(selection, request->layers, config, &viewer->scratch, err) ||
-                   selection_heads(selection, request->heads, config, &viewer->scratch, err)
-               ? -1
-               : 0;
+    if (selection_sites(selection, show, config, err) ||
+        selection_layers(selection, request->layers, config, &viewer->scratch, err))
+        return -1;
+    return selection_heads(selection, request->heads, config, &viewer->scratch, err);
 }
 
 /* Run a text, with what comes before it in its cache, and show what was chosen. */
@@ -286,11 +285,10 @@ int attn_run(struct attn_model *model, const struct attn_ids *ids,
 static int check_score(const struct attn_model *model, const struct attn_ids *ids,
                        const float *logprobs, struct err *err)
 {
-    return check_given(model, "a model", err) || check_ids(ids, "ids", err) ||
-                   check_given(logprobs, "room for log-probabilities", err) ||
-                   batch_check_length(&model->viewer.model.config, ids->count, err)
-               ? -1
-               : 0;
+    if (check_given(model, "a model", err) || check_ids(ids, "ids", err) ||
+        check_given(logprobs, "room for log-probabilities", err))
+        return -1;
+    return batch_check_length(&model->viewer.model.config, ids->count, err);
 }
 
 static int score_ids(struct attn_model *model, const struct attn_ids *ids, float *logprobs,

@@ -123,10 +123,9 @@ int file_map(struct file *file, const char *path, struct err *err)
 
 int file_read(struct file *file, int descriptor, const char *name, struct err *err)
 {
-    return replacement_guard(descriptor, READ_AS_INPUT, err) ||
-                   read_all(file, descriptor, name, err)
-               ? -1
-               : 0;
+    if (replacement_guard(descriptor, READ_AS_INPUT, err))
+        return -1;
+    return read_all(file, descriptor, name, err);
 }
 
 struct file file_borrow(const char *bytes, size_t size)

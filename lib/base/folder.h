@@ -6,7 +6,6 @@
 #ifndef ATTN_BASE_FOLDER_H
 #define ATTN_BASE_FOLDER_H
 
-#include "base/err.h"
 #include "base/file.h"
 #include "base/progress_sink.h"
 #include "base/target_folder.h"

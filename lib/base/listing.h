@@ -9,7 +9,6 @@
 #define ATTN_BASE_LISTING_H
 
 #include "base/arena.h"
-#include "base/err.h"
 
 struct listing {
     const char **names; /* [count], without "." and "..", the arena's */

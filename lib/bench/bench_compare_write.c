@@ -3,7 +3,6 @@
 #include "base/amount.h"
 #include "bench/bench_compare.h"
 #include "format/json_writer.h"
-#include "text/label.h"
 #include "write/table.h"
 
 /* --- a page ----------------------------------------------------------------------------------- */

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/file.h"
 #include "base/names.h"
 #include "format/json.h"
 
@@ -83,11 +82,10 @@ static int read_task(struct task *task, const struct json *object, struct arena 
         precision_choose(&task->precision, PRECISION_FIELD, precision, err))
         return -1;
     task->kind = (enum task_kind)kind;
-    return read_count(&task->size.texts, object, "sequences", 1, COUNT_MAX, err) ||
-                   read_count(&task->size.tokens, object, "tokens", 1, COUNT_MAX, err) ||
-                   read_count(&task->size.cached, object, "cached", 0, COUNT_MAX, err)
-               ? -1
-               : 0;
+    if (read_count(&task->size.texts, object, "sequences", 1, COUNT_MAX, err) ||
+        read_count(&task->size.tokens, object, "tokens", 1, COUNT_MAX, err))
+        return -1;
+    return read_count(&task->size.cached, object, "cached", 0, COUNT_MAX, err);
 }
 
 /* The seconds of every round. */
@@ -173,11 +171,10 @@ static int read_report(struct bench_report *report, const struct json *root, str
         return lacks("rounds", "an integer", err);
     if (json_given(root, "bf16") && read_text(&report->pairs, root, "bf16", arena, err))
         return -1;
-    return read_limits(&report->alone, root, "one_thread", err) ||
-                   read_limits(&report->together, root, "all_threads", err) ||
-                   read_results(report, root, arena, err)
-               ? -1
-               : 0;
+    if (read_limits(&report->alone, root, "one_thread", err) ||
+        read_limits(&report->together, root, "all_threads", err))
+        return -1;
+    return read_results(report, root, arena, err);
 }
 
 int bench_json_parse(struct bench_report *report, const char *bytes, size_t size,

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/amount.h"
-#include "text/label.h"
 #include "write/table.h"
 
 enum { NUMBER_BYTES = AMOUNT_BYTES, SHARE_COLUMNS = 8 };

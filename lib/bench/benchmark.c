@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/amount.h"
 
 enum { NOTE_BYTES = 64 };

@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/err.h"
 #include "base/folder.h"
 #include "base/stream.h"
 #include "lens/viewer.h"

@@ -4,8 +4,6 @@
 #include <stdio.h>
 
 #include "bench/benchmark.h"
-#include "lens/viewer.h"
-#include "model/mechanism.h"
 #include "model/pass.h"
 
 static const size_t usual_lengths[] = {256, 512, 1024, 2048, 4096};

@@ -11,7 +11,6 @@
 #define ATTN_BENCH_GROWTH_H
 
 #include "base/arena.h"
-#include "base/err.h"
 #include "base/folder.h"
 #include "base/stream.h"
 #include "draw/drawing.h"

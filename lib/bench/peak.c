@@ -7,8 +7,6 @@
 #include "base/clock.h"
 #include "base/platform.h"
 #include "math/avx512.h"
-#include "math/gemm.h"
-#include "math/isa.h"
 
 /* A limit is the best of a few short windows: whoever else has the processor for a while spoils
  * some of them, not what the machine can do. */

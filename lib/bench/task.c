@@ -1,9 +1,7 @@
 #include "bench/benchmark.h"
 
-#include "base/arena.h"
 #include "base/clock.h"
 #include "model/cache.h"
-#include "text/tokenizer.h"
 
 enum { DECODE_STEPS = 8 }; /* of one measurement: a step reads all weights */
 

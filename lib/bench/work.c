@@ -2,7 +2,6 @@
 
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "model/pattern.h"
 
 /* The elements of all weight matrices, biases and norms aside; with an encoder, the layers of the

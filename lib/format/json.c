@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "base/file.h"
 #include "base/folder.h"
 #include "base/heap.h"
 #include "base/map.h"

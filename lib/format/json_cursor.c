@@ -19,10 +19,9 @@ int json_cursor_open(struct json_cursor *cursor, struct json_extent *extent, con
 {
     *cursor = (struct json_cursor){.at = bytes, .end = bytes + size, .extent = extent};
     skip_blanks(cursor);
-    return other_format_refuse(bytes, size, "JSON", err) ||
-                   json_grammar_check(extent, bytes, size, err)
-               ? -1
-               : 0;
+    if (other_format_refuse(bytes, size, "JSON", err))
+        return -1;
+    return json_grammar_check(extent, bytes, size, err);
 }
 
 struct json_cursor json_cursor_at(struct json_span value)

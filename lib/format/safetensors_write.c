@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/buf.h"
 #include "format/json_writer.h"
 
 enum { LENGTH_BYTES = 8, ALIGN_BYTES = 8 };

@@ -55,11 +55,10 @@ static int read_selection(struct selection *selection, const char *show, struct 
                           struct err *err)
 {
     const struct config *config = &live->viewer.model.config;
-    return selection_sites(selection, show ? show : usual, config, err) ||
-                   selection_layers(selection, NULL, config, &live->arena, err) ||
-                   selection_heads(selection, NULL, config, &live->arena, err)
-               ? -1
-               : 0;
+    if (selection_sites(selection, show ? show : usual, config, err) ||
+        selection_layers(selection, NULL, config, &live->arena, err))
+        return -1;
+    return selection_heads(selection, NULL, config, &live->arena, err);
 }
 
 /* What the cells of all heads are explained with; nothing where that is too much for every letter
@@ -124,10 +123,9 @@ static int find_next(struct page_facts *facts, const struct lens_plan *plan,
     struct logit_lens lens;
     if (!plan->best_count)
         return 0;
-    return lens_of_report(&lens, plan, report, facts->sentence, arena, err) ||
-                   next_tokens_of_lens(&facts->next, &lens, plan->viewer, arena, err)
-               ? -1
-               : 0;
+    if (lens_of_report(&lens, plan, report, facts->sentence, arena, err))
+        return -1;
+    return next_tokens_of_lens(&facts->next, &lens, plan->viewer, arena, err);
 }
 
 /* Look at a text that was read, in one pass, and write what is seen. */

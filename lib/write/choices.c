@@ -5,7 +5,6 @@
 #include "base/num.h"
 #include "write/json_report.h"
 #include "write/table.h"
-#include "text/label.h"
 
 enum {
     ID_BYTES = 16,

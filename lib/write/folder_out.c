@@ -1,7 +1,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/target_folder.h"
 #include "write/format.h"
 #include "write/json_report.h"

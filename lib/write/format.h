@@ -11,7 +11,6 @@
 #ifndef ATTN_WRITE_FORMAT_H
 #define ATTN_WRITE_FORMAT_H
 
-#include "base/err.h"
 #include "base/stream.h"
 #include "write/style.h"
 #include "lens/report.h"

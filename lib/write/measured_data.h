@@ -24,9 +24,6 @@
 #ifndef ATTN_WRITE_MEASURED_DATA_H
 #define ATTN_WRITE_MEASURED_DATA_H
 
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/stream.h"
 #include "lens/measured.h"
 #include "write/format.h"
 

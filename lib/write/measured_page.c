@@ -5,10 +5,8 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "lens/sheet.h"
 #include "write/table.h"
 #include "write/text_layout.h"
-#include "text/label.h"
 
 enum { LABEL_BYTES = 32 };
 

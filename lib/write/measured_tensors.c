@@ -1,7 +1,6 @@
 /* measured_tensors.c: measures of heads as arrays: numpy's file of one, safetensors by names. */
 #include <string.h>
 
-#include "base/arena.h"
 #include "format/npy.h"
 #include "format/safetensors.h"
 #include "write/measured_data.h"

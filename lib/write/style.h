@@ -6,7 +6,6 @@
 #ifndef ATTN_WRITE_STYLE_H
 #define ATTN_WRITE_STYLE_H
 
-#include "base/err.h"
 #include "lens/sheet.h"
 #include "write/figure_form.h"
 #include "write/palette.h"

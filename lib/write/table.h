@@ -13,8 +13,6 @@
 #ifndef ATTN_WRITE_TABLE_H
 #define ATTN_WRITE_TABLE_H
 
-#include "base/buf.h"
-#include "base/stream.h"
 #include "write/text_heat.h"
 
 struct table_column {

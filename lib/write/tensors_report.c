@@ -14,8 +14,6 @@
  */
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "format/json_writer.h"
 #include "format/npy.h"
 #include "format/safetensors.h"

@@ -15,9 +15,7 @@
 
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "write/format.h"
-#include "write/style.h"
 
 struct text_heat {
     bool numbers; /* they are written */

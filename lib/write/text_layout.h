@@ -7,8 +7,6 @@
 #ifndef ATTN_WRITE_TEXT_LAYOUT_H
 #define ATTN_WRITE_TEXT_LAYOUT_H
 
-#include "lens/sheet.h"
-#include "lens/report.h"
 #include "write/format.h"
 #include "write/text_line.h"
 

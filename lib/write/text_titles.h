@@ -6,9 +6,6 @@
 #ifndef ATTN_WRITE_TEXT_TITLES_H
 #define ATTN_WRITE_TEXT_TITLES_H
 
-#include "base/err.h"
-#include "base/stream.h"
-#include "lens/report.h"
 #include "write/format.h"
 
 /* Shortened to the width of the page; numbered where the place has several sentences. */

@@ -9,10 +9,6 @@
 #ifndef ATTN_WRITE_TEXT_TOKENS_H
 #define ATTN_WRITE_TEXT_TOKENS_H
 
-#include "base/err.h"
-#include "base/stream.h"
-#include "lens/report.h"
-#include "write/format.h"
 #include "write/table.h"
 
 /* `name` stands above the column of texts. */

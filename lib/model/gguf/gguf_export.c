@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "base/progress_sink.h"
 #include "base/stream.h"
 #include "model/family/family.h"
 #include "model/gguf/gguf_model.h"

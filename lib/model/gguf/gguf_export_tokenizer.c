@@ -284,13 +284,11 @@ static int read_pieces(void *context, const struct file *file, struct err *err)
         listed->scores[id] = piece->score;
         list(listed, (long long)id, piece->word.bytes, piece->word.size, (int32_t)piece->kind);
     }
-    return put_listed(listed) ||
-                   gguf_put_bool(listed->gguf, "tokenizer.ggml.add_space_prefix", pieces.prefixes,
-                                 err) ||
-                   gguf_put_bool(listed->gguf, "tokenizer.ggml.remove_extra_whitespaces",
-                                 pieces.collapses, err)
-               ? -1
-               : 0;
+    if (put_listed(listed) ||
+        gguf_put_bool(listed->gguf, "tokenizer.ggml.add_space_prefix", pieces.prefixes, err))
+        return -1;
+    return gguf_put_bool(listed->gguf, "tokenizer.ggml.remove_extra_whitespaces", pieces.collapses,
+                         err);
 }
 
 /* --- the tokenizer ---------------------------------------------------------------------------- */
@@ -312,10 +310,9 @@ static int put_special(struct gguf *gguf, const struct model *model, struct err 
     if (ids.before_count > begins || ids.after_count > ends)
         return err_unsupported(err, "a GGUF file: expected bos_token_id and eos_token_id alone "
                                     "around texts, found other tokens");
-    return gguf_put_bool(gguf, "tokenizer.ggml.add_bos_token", begins, err) ||
-                   gguf_put_bool(gguf, "tokenizer.ggml.add_eos_token", ends, err)
-               ? -1
-               : 0;
+    if (gguf_put_bool(gguf, "tokenizer.ggml.add_bos_token", begins, err))
+        return -1;
+    return gguf_put_bool(gguf, "tokenizer.ggml.add_eos_token", ends, err);
 }
 
 static int put_tokens(struct listed *listed)

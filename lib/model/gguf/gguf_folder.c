@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "base/file.h"
 #include "model/gguf/gguf_model.h"
 
 enum { FILES_MAX = 4 };

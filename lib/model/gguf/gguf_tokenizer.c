@@ -271,11 +271,10 @@ static int read_vocabulary(struct vocabulary *vocabulary, const struct gguf *ggu
     if (!vocabulary->tokens)
         return err_set(err, "key 'tokenizer.ggml.tokens': expected an array, found nothing");
     size_t count = vocabulary->tokens->count;
-    return check_count(vocabulary->kinds, count, "tokenizer.ggml.token_type", err) ||
-                   check_count(vocabulary->scores, count, "tokenizer.ggml.scores", err) ||
-                   check_tokens(vocabulary, err)
-               ? -1
-               : 0;
+    if (check_count(vocabulary->kinds, count, "tokenizer.ggml.token_type", err) ||
+        check_count(vocabulary->scores, count, "tokenizer.ggml.scores", err))
+        return -1;
+    return check_tokens(vocabulary, err);
 }
 
 /* The token of an id under a key, if there is one. */
