@@ -2,7 +2,6 @@
 
 #include <limits.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,6 +66,12 @@ void buf_fill(struct buf *buf, char c, size_t count)
     memset(buf->bytes + buf->size, c, count);
     buf->size += count;
     buf->bytes[buf->size] = '\0';
+}
+
+void buf_number(struct buf *buf, uint64_t number, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        buf_char(buf, (char)(number >> 8 * i & 0xff));
 }
 
 void buf_repeat(struct buf *buf, const void *bytes, size_t size, size_t times)

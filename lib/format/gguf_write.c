@@ -63,15 +63,9 @@ int gguf_put_array(struct gguf *gguf, const char *key, enum gguf_kind item_kind,
     return buf_check(items, err) ? -1 : put_pair(gguf, key, value, err);
 }
 
-static void put_number(struct buf *out, uint64_t number, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        buf_char(out, (char)(number >> 8 * i & 0xff));
-}
-
 void gguf_add_text(struct buf *items, const char *bytes, size_t size)
 {
-    put_number(items, size, GGUF_LENGTH_BYTES);
+    buf_number(items, size, GGUF_LENGTH_BYTES);
     buf_bytes(items, bytes, size);
 }
 
@@ -123,22 +117,22 @@ int gguf_add_tensor(struct gguf *gguf, const char *name, const char *type, size_
 
 static void put_value(struct buf *out, const struct gguf_value *value)
 {
-    put_number(out, value->kind, 4);
+    buf_number(out, value->kind, 4);
     if (value->kind == GGUF_ARRAY) {
-        put_number(out, value->item_kind, 4);
-        put_number(out, value->count, GGUF_LENGTH_BYTES);
+        buf_number(out, value->item_kind, 4);
+        buf_number(out, value->count, GGUF_LENGTH_BYTES);
     }
     if (value->kind == GGUF_TEXT)
-        put_number(out, value->size, GGUF_LENGTH_BYTES);
+        buf_number(out, value->size, GGUF_LENGTH_BYTES);
     buf_bytes(out, value->bytes, value->size);
 }
 
 int gguf_write_header(struct buf *out, const struct gguf *gguf, struct err *err)
 {
     buf_text(out, "GGUF");
-    put_number(out, VERSION, 4);
-    put_number(out, gguf->tensor_count, 8);
-    put_number(out, gguf->pair_count, 8);
+    buf_number(out, VERSION, 4);
+    buf_number(out, gguf->tensor_count, 8);
+    buf_number(out, gguf->pair_count, 8);
     for (size_t i = 0; i < gguf->pair_count; i++) {
         gguf_add_text(out, gguf->pairs[i].key, strlen(gguf->pairs[i].key));
         put_value(out, &gguf->pairs[i].value);
@@ -146,11 +140,11 @@ int gguf_write_header(struct buf *out, const struct gguf *gguf, struct err *err)
     for (size_t i = 0; i < gguf->tensor_count; i++) {
         const struct gguf_tensor *tensor = &gguf->tensors[i];
         gguf_add_text(out, tensor->name, strlen(tensor->name));
-        put_number(out, tensor->rank, 4);
+        buf_number(out, tensor->rank, 4);
         for (size_t axis = 0; axis < tensor->rank; axis++)
-            put_number(out, tensor->sizes[axis], 8);
-        put_number(out, tensor->type_number, 4);
-        put_number(out, tensor->begin, 8);
+            buf_number(out, tensor->sizes[axis], 8);
+        buf_number(out, tensor->type_number, 4);
+        buf_number(out, tensor->begin, 8);
     }
     buf_fill(out, 0, gguf_gap(gguf, out->size));
     return buf_check(out, err);

@@ -69,7 +69,7 @@ static size_t begin_message(struct buf *buf, enum header header, uint64_t body_s
                                         [HEADER_TYPE] = {1, header, 0},
                                         [HEADER] = {4, 0, 0},
                                         [BODY] = {8, body_size, 0}};
-    flat_number(buf, 0, sizeof(uint32_t));
+    buf_number(buf, 0, sizeof(uint32_t));
     flat_table(buf, 0, fields, FIELDS);
     return fields[HEADER].at;
 }
@@ -94,8 +94,8 @@ static size_t send_message(struct arrow_table *table, struct buf *message)
 {
     struct buf before = {0};
     flat_align(message, ALIGNMENT);
-    flat_number(&before, UINT32_MAX, sizeof(uint32_t));
-    flat_number(&before, message->size, sizeof(uint32_t));
+    buf_number(&before, UINT32_MAX, sizeof(uint32_t));
+    buf_number(&before, message->size, sizeof(uint32_t));
     buf_fail_with(&table->blocks, message);
     buf_fail_with(&table->blocks, &before);
     if (!before.out_of_memory)
@@ -125,7 +125,7 @@ static void end_value(struct arrow_table *table, bool is_null)
 {
     struct arrow_values *values = &table->values[table->column];
     if (table->columns[table->column].type == ARROW_TEXT)
-        flat_number(&values->ends, values->values.size, sizeof(int32_t));
+        buf_number(&values->ends, values->values.size, sizeof(int32_t));
     buf_char(&values->valid, !is_null);
     values->nulls += is_null;
     table->column = (table->column + 1) % table->column_count;
@@ -140,7 +140,7 @@ static size_t size_of(const struct arrow_table *table)
 void arrow_table_integer(struct arrow_table *table, long long value)
 {
     assert(table->columns[table->column].type <= ARROW_LONG);
-    flat_number(&table->values[table->column].values, (uint64_t)value, size_of(table));
+    buf_number(&table->values[table->column].values, (uint64_t)value, size_of(table));
     end_value(table, false);
 }
 
@@ -149,7 +149,7 @@ void arrow_table_float(struct arrow_table *table, float value)
     uint32_t bits = 0;
     assert(table->columns[table->column].type == ARROW_FLOAT);
     memcpy(&bits, &value, sizeof bits);
-    flat_number(&table->values[table->column].values, bits, sizeof bits);
+    buf_number(&table->values[table->column].values, bits, sizeof bits);
     end_value(table, false);
 }
 
@@ -166,7 +166,7 @@ void arrow_table_text(struct arrow_table *table, const char *text)
 void arrow_table_null(struct arrow_table *table)
 {
     if (table->columns[table->column].type != ARROW_TEXT)
-        flat_number(&table->values[table->column].values, 0, size_of(table));
+        buf_number(&table->values[table->column].values, 0, size_of(table));
     end_value(table, true);
 }
 
@@ -190,7 +190,7 @@ static void make_buffers(struct columns_out *made, const struct arrow_table *tab
         }
     }
     if (table->columns[index].type == ARROW_TEXT) {
-        flat_number(&made->offsets[index], 0, sizeof(int32_t));
+        buf_number(&made->offsets[index], 0, sizeof(int32_t));
         buf_bytes(&made->offsets[index], values->ends.bytes, values->ends.size);
     }
 }
@@ -198,8 +198,8 @@ static void make_buffers(struct columns_out *made, const struct arrow_table *tab
 /* The next buffer of the body: where it begins, and how long it is. */
 static void put_buffer(struct buf *message, uint64_t *offset, const struct buf *buffer)
 {
-    flat_number(message, *offset, sizeof(uint64_t));
-    flat_number(message, buffer->size, sizeof(uint64_t));
+    buf_number(message, *offset, sizeof(uint64_t));
+    buf_number(message, buffer->size, sizeof(uint64_t));
     *offset += (buffer->size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
@@ -222,8 +222,8 @@ static void put_batch(struct buf *message, const struct arrow_table *table,
     flat_table(message, begin_message(message, HEADER_BATCH, size), fields, FIELDS);
     flat_vector(message, fields[NODES].at, table->column_count);
     for (size_t i = 0; i < table->column_count; i++) {
-        flat_number(message, table->rows, sizeof(uint64_t));
-        flat_number(message, table->values[i].nulls, sizeof(uint64_t));
+        buf_number(message, table->rows, sizeof(uint64_t));
+        buf_number(message, table->values[i].nulls, sizeof(uint64_t));
     }
     flat_vector(message, fields[BUFFERS].at, buffers);
     buf_bytes(message, places.bytes, places.size);
@@ -244,9 +244,9 @@ static void send_batch(struct arrow_table *table, const struct columns_out *made
         send_aligned(table, &made->offsets[i]);
         send_aligned(table, &table->values[i].values);
     }
-    flat_number(&table->blocks, begin, sizeof(uint64_t));
-    flat_number(&table->blocks, size, sizeof(uint64_t)); /* an int32, and four bytes unused */
-    flat_number(&table->blocks, table->position - body, sizeof(uint64_t));
+    buf_number(&table->blocks, begin, sizeof(uint64_t));
+    buf_number(&table->blocks, size, sizeof(uint64_t)); /* an int32, and four bytes unused */
+    buf_number(&table->blocks, table->position - body, sizeof(uint64_t));
     buf_release(&message);
 }
 
@@ -305,14 +305,14 @@ int arrow_table_end(struct arrow_table *table, struct err *err)
     if (arrow_table_flush(table, err))
         return -1;
     send_message(table, &footer); /* of no bytes: the end of messages */
-    flat_number(&footer, 0, sizeof(uint32_t));
+    buf_number(&footer, 0, sizeof(uint32_t));
     flat_table(&footer, 0, fields, FIELDS);
     put_schema(&footer, fields[SCHEMA].at, table);
     flat_vector(&footer, fields[DICTIONARIES].at, 0);
     flat_vector(&footer, fields[BATCHES].at, table->blocks.size / BLOCK_BYTES);
     buf_bytes(&footer, table->blocks.bytes, table->blocks.size);
     size_t size = footer.size;
-    flat_number(&footer, size, sizeof(uint32_t));
+    buf_number(&footer, size, sizeof(uint32_t));
     buf_bytes(&footer, magic, strlen(magic));
     int failed = buf_check(&table->blocks, err) || buf_check(&footer, err);
     if (!failed)

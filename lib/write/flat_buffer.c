@@ -3,12 +3,6 @@
 #include <assert.h>
 #include <string.h>
 
-void flat_number(struct buf *buf, uint64_t value, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        buf_char(buf, (char)(value >> (8 * i) & 0xff));
-}
-
 static void set_number(struct buf *buf, size_t at, uint64_t value, size_t size)
 {
     for (size_t i = 0; i < size && !buf->out_of_memory; i++)
@@ -42,20 +36,20 @@ void flat_table(struct buf *buf, size_t from, struct flat_field *fields, size_t 
     }
     flat_align(buf, WORD);
     size_t list = buf->size;
-    flat_number(buf, list_size, WORD);
-    flat_number(buf, size, WORD);
+    buf_number(buf, list_size, WORD);
+    buf_number(buf, size, WORD);
     for (size_t i = 0; i < count; i++)
-        flat_number(buf, places[i], WORD);
+        buf_number(buf, places[i], WORD);
     flat_align(buf, FLAT_ALIGNMENT);
     size_t table = buf->size;
     link_here(buf, from);
-    flat_number(buf, table - list, OFFSET);
+    buf_number(buf, table - list, OFFSET);
     for (size_t i = 0; i < count; i++) {
         if (!fields[i].size)
             continue;
         flat_align(buf, fields[i].size);
         fields[i].at = buf->size;
-        flat_number(buf, fields[i].value, fields[i].size);
+        buf_number(buf, fields[i].value, fields[i].size);
     }
 }
 
@@ -63,7 +57,7 @@ void flat_string(struct buf *buf, size_t from, const char *text)
 {
     flat_align(buf, sizeof(uint32_t));
     link_here(buf, from);
-    flat_number(buf, strlen(text), sizeof(uint32_t));
+    buf_number(buf, strlen(text), sizeof(uint32_t));
     buf_bytes(buf, text, strlen(text) + 1);
 }
 
@@ -71,7 +65,7 @@ void flat_vector(struct buf *buf, size_t from, size_t count)
 {
     flat_align(buf, sizeof(uint32_t));
     if (buf->size % FLAT_ALIGNMENT == 0)
-        flat_number(buf, 0, sizeof(uint32_t));
+        buf_number(buf, 0, sizeof(uint32_t));
     link_here(buf, from);
-    flat_number(buf, count, sizeof(uint32_t));
+    buf_number(buf, count, sizeof(uint32_t));
 }

@@ -4,7 +4,7 @@
  *     int32 offset back to that list, fields, each at a multiple of its size
  *
  *     struct flat_field fields[] = {{8, rows, 0}, {4, 0, 0}};
- *     flat_number(&buf, 0, 4);                    the offset to the first table
+ *     buf_number(&buf, 0, 4);                    the offset to the first table
  *     flat_table(&buf, 0, fields, 2);
  *     flat_string(&buf, fields[1].at, "Life");
  */
@@ -23,9 +23,8 @@ struct flat_field {
     size_t at; /* where it stands: for the offset to what comes later */
 };
 
-/* Bytes of 0 up to a multiple; a number, the low byte first. */
+/* Bytes of 0 up to a multiple. */
 void flat_align(struct buf *buf, size_t to);
-void flat_number(struct buf *buf, uint64_t value, size_t size);
 
 /* A table of these fields; a text; the beginning of a vector, whose items follow, of structs at
  * multiples of eight bytes. The offset that stands at `from` leads to it. */

@@ -28,22 +28,11 @@
 #include "write/format.h"
 
 /* The rows' writers of measured_form.h. */
-int measured_csv_write(struct stream *, const struct measured_list *, const struct place *,
-                       struct err *);
-int measured_tidy_write(struct stream *, const struct measured_list *, const struct place *,
-                        struct err *);
-int measured_arrow_write(struct stream *, const struct measured_list *, const struct place *,
-                         struct err *);
-int measured_json_write(struct stream *, const struct measured_list *, const struct place *,
-                        struct err *);
-int measured_jsonl_write(struct stream *, const struct measured_list *, const struct place *,
-                         struct err *);
-int measured_npy_write(struct stream *, const struct measured_list *, const struct place *,
-                       struct err *);
-int measured_tensors_write(struct stream *, const struct measured_list *, const struct place *,
-                           struct err *);
-int measured_page_write(struct stream *, const struct measured_list *, const struct place *,
-                        struct err *);
+typedef int measured_writer(struct stream *out, const struct measured_list *list,
+                            const struct place *place, struct err *err);
+extern measured_writer measured_csv_write, measured_tidy_write, measured_arrow_write,
+    measured_json_write, measured_jsonl_write, measured_npy_write, measured_tensors_write,
+    measured_page_write;
 
 /* The names of the columns that tell one from the others, or what they hold: each with its comma.
  */

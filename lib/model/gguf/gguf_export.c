@@ -110,14 +110,12 @@ static int put_rotation(struct writing *writing)
         put_size(writing, "attention.value_length", c->d_v) ||
         put_size(writing, "rope.dimension_count", r->components))
         return -1;
-    if (r->scaling == ROTARY_LINEAR)
-        return gguf_put_text(&writing->gguf,
-                             gguf_key(full, writing->architecture, "rope.scaling.type"), "linear",
-                             writing->err) ||
-                       put_real(writing, "rope.scaling.factor", (float)r->factor)
-                   ? -1
-                   : 0;
-    return has_factors(r) ? put_factors(writing) : 0;
+    if (r->scaling != ROTARY_LINEAR)
+        return has_factors(r) ? put_factors(writing) : 0;
+    gguf_key(full, writing->architecture, "rope.scaling.type");
+    if (gguf_put_text(&writing->gguf, full, "linear", writing->err))
+        return -1;
+    return put_real(writing, "rope.scaling.factor", (float)r->factor);
 }
 
 static int put_keys(struct writing *writing)
