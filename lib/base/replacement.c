@@ -11,8 +11,6 @@
 #include "base/heap.h"
 #include "base/platform.h"
 
-/* --- what is read ----------------------------------------------------------------------------- */
-
 /* It stays until the process ends: a file is no less an input once it is closed. */
 struct guarded {
     dev_t device;
@@ -45,8 +43,6 @@ int replacement_guard(int descriptor, enum reading_kind kind, struct err *err)
     return 0;
 }
 
-/* --- before ----------------------------------------------------------------------------------- */
-
 static int cannot_write(const char *path, struct err *err)
 {
     return err_output(err, "cannot write '%s': %s", path, strerror(errno));
@@ -74,8 +70,6 @@ int replacement_check_name(const char *path, struct err *err)
         return -1;
     return access(path, W_OK) == 0 || file_is_absent() ? 0 : cannot_write(path, err);
 }
-
-/* --- after ------------------------------------------------------------------------------------ */
 
 /* Who may not give a file to its group must not give that group's rights to another. */
 static mode_t keep_owner(int descriptor, const struct stat *old)

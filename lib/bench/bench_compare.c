@@ -6,8 +6,6 @@
 static const double LEAST = 0.02; /* two runs of the same program differ by that */
 static const double SCORE = 2.5;  /* standard deviations: chance is beyond them once in eighty */
 
-/* --- noise ------------------------------------------------------------------------------------ */
-
 /* How far `wins`, of a * b pairs that chance decides, is from half of them, in standard deviations;
  * with half a pair's allowance, as pairs are whole. */
 static double score_of(double wins, double a, double b)
@@ -55,8 +53,6 @@ static void judge(struct bench_change *change, const struct bench_compared *comp
         found && found == direction(change, then_rounds, now_rounds, speed(compared, change->now));
 }
 
-/* --- tasks ------------------------------------------------------------------------------------ */
-
 static bool is_same_task(const struct task *a, const struct task *b)
 {
     return a->kind == b->kind && a->precision == b->precision && a->size.texts == b->size.texts &&
@@ -87,8 +83,6 @@ static void list_changes(struct bench_compared *compared)
         if (!find_task(now, &then->results[i].task))
             compared->changes[compared->change_count++].then = &then->results[i];
 }
-
-/* --- what else is different ------------------------------------------------------------------- */
 
 static void differ(struct bench_compared *compared, const char *name, const char *then,
                    const char *now)

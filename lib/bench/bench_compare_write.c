@@ -5,8 +5,6 @@
 #include "format/json_writer.h"
 #include "write/table.h"
 
-/* --- a page ----------------------------------------------------------------------------------- */
-
 static void write_ratio(struct table *table, double ratio)
 {
     if (ratio > 0)
@@ -100,8 +98,6 @@ int bench_compared_page(struct stream *out, const struct bench_compared *compare
     write_differences(out, compared);
     return table_close(&table, err);
 }
-
-/* --- JSON ------------------------------------------------------------------------------------- */
 
 static void put_ratio(struct json_writer *json, const char *name, double ratio)
 {

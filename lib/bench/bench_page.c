@@ -22,8 +22,6 @@ static const char *grouped(char text[NUMBER_BYTES], size_t number)
     return at;
 }
 
-/* --- the machine ----------------------------------------------------------------------------- */
-
 /* One limit: on one thread, and on all where there are more. */
 static void write_limit(struct table *table, const char *name, double alone, double together,
                         const char *unit)
@@ -62,8 +60,6 @@ static void write_limits(struct table *table, const struct bench_report *report)
                         alone->kernel[precision], together->kernel[precision], "GFLOP/s");
     write_limit(table, "  memory, read", alone->read, together->read, "GB/s");
 }
-
-/* --- the model ------------------------------------------------------------------------------- */
 
 /* What binds is the limit that the task comes nearest to. Where that is not memory, there is also
  * the share of what a kernel does in a cache. */

@@ -193,8 +193,6 @@ static int warm_up(struct bench *bench, struct err *err)
     return enough ? 0 : task_run(&task, &bench->subject, &seconds, err);
 }
 
-/* --- what bf16 costs ------------------------------------------------------------------------- */
-
 /* Of two tensors; without a second one, the largest number of the first. */
 static double largest_difference(const float *a, const float *b, size_t count)
 {
@@ -347,8 +345,6 @@ double bench_tokens_per_second(const struct bench_result *result)
     double tokens = (double)(result->task.size.texts * result->task.size.tokens);
     return tokens / result->median.seconds;
 }
-
-/* --------------------------------------------------------------------------------------------- */
 
 static int prepare(struct bench *bench, struct err *err)
 {

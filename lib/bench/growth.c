@@ -36,8 +36,6 @@ double growth_exponent(const size_t *x, const double *y, size_t count)
     return n >= 2 && spread > 0 ? (n * sum_xy - sum_x * sum_y) / spread : NAN;
 }
 
-/* --- what is measured ------------------------------------------------------------------------- */
-
 /* As many halves of the context as there are usual lengths. */
 static int choose_halves(struct growth *growth, size_t context, struct arena *arena,
                          struct err *err)
@@ -111,8 +109,6 @@ static int prepare(struct trials *trials, struct err *err)
             return -1;
     return 0;
 }
-
-/* --- measuring -------------------------------------------------------------------------------- */
 
 /* One pass, up to the contexts of the last layer. */
 static int time_pass(struct trials *trials, size_t length, struct stopwatch *stopwatch,

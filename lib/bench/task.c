@@ -188,8 +188,6 @@ int task_run(const struct task *task, struct bench_subject *subject, double *sec
     return task_rows[task->kind].run(task, subject, seconds, err);
 }
 
-/* --- which ones are measured ------------------------------------------------------------------ */
-
 static const size_t usual_lengths[] = {6, 64, 256, 1024};
 
 /* The most tokens that a text of the model may have. */

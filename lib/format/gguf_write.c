@@ -69,8 +69,6 @@ void gguf_add_text(struct buf *items, const char *bytes, size_t size)
     buf_bytes(items, bytes, size);
 }
 
-/* --- tensors ---------------------------------------------------------------------------------- */
-
 static int find_type(struct gguf_tensor *tensor, const char *name)
 {
     for (unsigned i = 0; i < GGUF_TYPES; i++)
@@ -112,8 +110,6 @@ int gguf_add_tensor(struct gguf *gguf, const char *name, const char *type, size_
     gguf->tensors[gguf->tensor_count++] = tensor;
     return 0;
 }
-
-/* --- the header ------------------------------------------------------------------------------- */
 
 static void put_value(struct buf *out, const struct gguf_value *value)
 {

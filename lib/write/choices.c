@@ -48,8 +48,6 @@ static void add_visible(struct buf *out, const struct choices *choices, size_t i
     label_token(out, row, count, index - first);
 }
 
-/* --- a table ---------------------------------------------------------------------------------- */
-
 /* Make the columns as wide as what they hold. */
 static void fit(struct table_column *columns, const struct choices *choices, struct buf *text)
 {
@@ -104,8 +102,6 @@ int choices_write_table(struct stream *out, const struct choices *choices, size_
         write_choice(&table, choices, i);
     return table_close(&table, err);
 }
-
-/* --- JSON ------------------------------------------------------------------------------------- */
 
 /* The members of a token, without braces. */
 static void put_likely(struct json_writer *json, const struct choices *choices,

@@ -6,8 +6,6 @@
 #include "write/format.h"
 #include "write/text_line.h"
 
-/* --- fields and sheets ------------------------------------------------------------------------ */
-
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 
 static void append_valid(struct buf *out, const char *text, size_t size)
@@ -111,8 +109,6 @@ void csv_report_place(struct buf *line, const struct place *place, bool names)
     else if (place_sentences(place) > 1)
         buf_format(line, "%zu,", place_sentence(place));
 }
-
-/* --- reports ---------------------------------------------------------------------------------- */
 
 /* Whether two sheets can be rows of one table. */
 static bool same_columns(const struct sheet *a, const struct sheet *b)

@@ -32,8 +32,6 @@ const size_t venue_count = sizeof venue_rows / sizeof *venue_rows;
 
 const char *const figure_mask_names[] = {"hatch", "blank", "triangle", NULL};
 
-/* --- width ------------------------------------------------------------------------------------ */
-
 static bool read_length(double *points, const char *text)
 {
     static const struct {
@@ -88,8 +86,6 @@ int figure_form_read_mask(struct figure_form *form, const char *name, struct err
     return 0;
 }
 
-/* --- labels of panels ------------------------------------------------------------------------- */
-
 enum { AROUND_MAX = 8 }; /* bytes of a pattern */
 
 static const char *letter_of(const char *pattern)
@@ -124,8 +120,6 @@ const char *figure_form_label(char label[PANEL_LABEL_BYTES], const struct figure
                  letter + 1);
     return label;
 }
-
-/* --- tokens and marks ------------------------------------------------------------------------- */
 
 /* A whole number at `*at`, which goes on to what follows it; false where there is none. */
 static bool read_number(size_t *number, const char **at)

@@ -133,8 +133,6 @@ void json_report_origin(struct json_writer *json, const struct report *report)
         json_put_integer(json, "\n first_shown", report->first_shown);
 }
 
-/* --- reports ---------------------------------------------------------------------------------- */
-
 static const float *put_matrix(struct json_writer *json, const char *name, const float *values,
                                const size_t shape[2])
 {

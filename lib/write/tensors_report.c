@@ -170,8 +170,6 @@ done:
     return failed;
 }
 
-/* --- npy -------------------------------------------------------------------------------------- */
-
 /* The one tensor of a report as numpy's file, which has no room for tokens or names: a folder gives
  * it a name and puts manifest.json beside it. */
 int npy_report_write(struct stream *out, const struct report *report, const struct place *place,

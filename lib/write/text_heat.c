@@ -7,8 +7,6 @@
 
 enum { QUIET = 10 }; /* levels from the quiet end that have no colour of their own */
 
-/* --- what is shown, and how ------------------------------------------------------------------- */
-
 static void choose(struct text_heat *heat, const struct style *style)
 {
     enum style_cells cells = style->cells;
@@ -20,8 +18,6 @@ static void choose(struct text_heat *heat, const struct style *style)
     heat->depth = style->depth;
     heat->dark = style->dark;
 }
-
-/* --- colours ---------------------------------------------------------------------------------- */
 
 /* How far a level is from the end, or the middle, that stands for 0; negative below it. */
 static int loudness(const struct text_heat *heat, unsigned level)
@@ -118,8 +114,6 @@ void text_heat_set(struct buf *line, struct text_heat *heat, unsigned level)
     heat->set = level;
 }
 
-/* --- characters ------------------------------------------------------------------------------- */
-
 const char *text_heat_shade(const struct text_heat *heat, unsigned level)
 {
     static const char *const shades[] = {" ", "░", "▒", "▓", "█"};
@@ -152,8 +146,6 @@ void text_heat_legend(struct buf *line, struct text_heat *heat)
         buf_text(line,
                  tones->range == RANGE_ROW ? " the most of the row" : " the most of the head");
 }
-
-/* --- all of it -------------------------------------------------------------------------------- */
 
 void text_heat_begin(struct text_heat *heat, struct stream *out, struct extent extent,
                      const struct place *place)

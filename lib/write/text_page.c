@@ -20,8 +20,6 @@
 #include "write/text_titles.h"
 #include "write/text_tokens.h"
 
-/* --- a tensor --------------------------------------------------------------------------------- */
-
 static const char ellipsis[] = "…";
 
 enum { HEADING_INDENT = 2 }; /* of what a narrow page has no room for on one line */
@@ -208,8 +206,6 @@ static int write_matrix(struct stream *out, const struct report *report, const s
     text_heat_release(&heat);
     return failed ? -1 : 0;
 }
-
-/* --- the page --------------------------------------------------------------------------------- */
 
 enum { RULE_WIDTH = 80 }; /* where the page has no width of its own */
 

@@ -76,8 +76,6 @@ static int refuse_undone(const struct writer *writer)
     return 0;
 }
 
-/* --- how queries and keys turn ---------------------------------------------------------------- */
-
 /* Llama 3 lets slow pairs turn more slowly, by a factor a pair: longrope says so of any length. */
 static int put_factors(struct writer *writer, const struct gguf_tensor *factors)
 {
@@ -172,8 +170,6 @@ static int put_rotation(struct writer *writer)
         json_put_integer(&writer->json, "rotary_dim", turning);
     return put_scaling(writer);
 }
-
-/* --- the whole -------------------------------------------------------------------------------- */
 
 static int put_ids(struct writer *writer)
 {

@@ -6,15 +6,15 @@
 #include "text/splitter.h"
 
 static const struct gguf_pre pre_rows[] = {
-    {"gpt-2", PATTERN_GPT2, false, false, false, false},
-    {"phi-2", PATTERN_GPT2, false, false, false, false},
-    {"olmo", PATTERN_GPT2, false, true, false, false},
+    {"gpt-2", PATTERN_GPT2},
+    {"phi-2", PATTERN_GPT2},
+    {"olmo", PATTERN_GPT2, false, true},
     {"llama-bpe", PATTERN_LLAMA3, false, false, true, true},
     {"llama3", PATTERN_LLAMA3, false, false, true, true},
     {"llama-v3", PATTERN_LLAMA3, false, false, true, true},
-    {"qwen2", PATTERN_QWEN2, false, true, false, false},
-    {"deepseek-r1-qwen", PATTERN_QWEN2, false, true, false, false},
-    {"smollm", PATTERN_GPT2, true, false, false, false},
+    {"qwen2", PATTERN_QWEN2, false, true},
+    {"deepseek-r1-qwen", PATTERN_QWEN2, false, true},
+    {"smollm", PATTERN_GPT2, true},
 };
 
 const struct gguf_pre *gguf_find_pre(struct gguf_text name)
@@ -24,8 +24,6 @@ const struct gguf_pre *gguf_find_pre(struct gguf_text name)
             return &pre_rows[i];
     return NULL;
 }
-
-/* --- of a tokenizer.json ---------------------------------------------------------------------- */
 
 int gguf_refuse_stage(const char *type, struct err *err)
 {

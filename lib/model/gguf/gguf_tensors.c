@@ -12,8 +12,6 @@ struct reading {
     struct err *err;
 };
 
-/* --- names ------------------------------------------------------------------------------------ */
-
 /* "blk.3.attn_q.weight" in parts; a tensor outside the layers has no digits. */
 struct name_parts {
     const char *digits, *stem, *ending;
@@ -62,8 +60,6 @@ static int name_entry(struct safetensors_entry *entry, enum gguf_layout *layout,
     return entry->name ? 0 : -1;
 }
 
-/* --- numbers ---------------------------------------------------------------------------------- */
-
 /* The type of that name among those that weights may have; false: it has none. */
 static bool find_type(enum dtype *dtype, const char *name)
 {
@@ -105,8 +101,6 @@ static int dequantise(struct safetensors_entry *entry, struct reading *reading)
     entry->data = numbers;
     return 0;
 }
-
-/* --- layouts ---------------------------------------------------------------------------------- */
 
 /* Where row `row` of `rows` stands in a GGUF file. */
 size_t gguf_stored_row(size_t row, size_t rows, enum gguf_layout layout, size_t heads)
@@ -206,8 +200,6 @@ static int lay_out(struct safetensors_entry *entry, enum gguf_layout layout,
     entry->data = to;
     return 0;
 }
-
-/* --- the file --------------------------------------------------------------------------------- */
 
 static int read_heads(struct reading *reading)
 {
