@@ -9,13 +9,13 @@
 #include "format/gguf.h"
 
 const struct gguf_kind_row gguf_kinds[GGUF_KINDS] = {
-    [GGUF_U8] = {"uint8", 1, true, false},     [GGUF_I8] = {"int8", 1, true, true},
-    [GGUF_U16] = {"uint16", 2, true, false},   [GGUF_I16] = {"int16", 2, true, true},
-    [GGUF_U32] = {"uint32", 4, true, false},   [GGUF_I32] = {"int32", 4, true, true},
-    [GGUF_F32] = {"float32", 4, false, false}, [GGUF_BOOL] = {"bool", 1, false, false},
-    [GGUF_TEXT] = {"string", 0, false, false}, [GGUF_ARRAY] = {"array", 0, false, false},
-    [GGUF_U64] = {"uint64", 8, true, false},   [GGUF_I64] = {"int64", 8, true, true},
-    [GGUF_F64] = {"float64", 8, false, false},
+    [GGUF_U8] = {"uint8", 1, true},   [GGUF_I8] = {"int8", 1, true, true},
+    [GGUF_U16] = {"uint16", 2, true}, [GGUF_I16] = {"int16", 2, true, true},
+    [GGUF_U32] = {"uint32", 4, true}, [GGUF_I32] = {"int32", 4, true, true},
+    [GGUF_F32] = {"float32", 4},      [GGUF_BOOL] = {"bool", 1},
+    [GGUF_TEXT] = {"string", 0},      [GGUF_ARRAY] = {"array", 0},
+    [GGUF_U64] = {"uint64", 8, true}, [GGUF_I64] = {"int64", 8, true, true},
+    [GGUF_F64] = {"float64", 8},
 };
 
 /* By the numbers that ggml gives them, four a line. */

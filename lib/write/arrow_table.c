@@ -23,8 +23,8 @@ static const char magic[ALIGNMENT] = "ARROW1";
 
 static void put_type(struct buf *buf, size_t from, enum arrow_type type)
 {
-    struct flat_field integer[] = {{4, type == ARROW_LONG ? 64 : 32, 0}, {1, true, 0}}; /* signed */
-    struct flat_field single[] = {{2, 1, 0}}; /* precision */
+    struct flat_field integer[] = {{4, type == ARROW_LONG ? 64 : 32}, {1, true}}; /* signed */
+    struct flat_field single[] = {{2, 1}};                                        /* precision */
     if (type == ARROW_TEXT)
         flat_table(buf, from, NULL, 0);
     else if (type == ARROW_FLOAT)
@@ -37,11 +37,11 @@ static void put_column(struct buf *buf, size_t from, const struct arrow_column *
 {
     static const enum type types[] = {TYPE_INT, TYPE_INT, TYPE_FLOATING_POINT, TYPE_UTF8};
     enum { NAME, NULLABLE, TYPE_TYPE, TYPE, DICTIONARY, CHILDREN, FIELDS };
-    struct flat_field fields[FIELDS] = {[NAME] = {4, 0, 0},
-                                        [NULLABLE] = {1, true, 0},
-                                        [TYPE_TYPE] = {1, types[column->type], 0},
-                                        [TYPE] = {4, 0, 0},
-                                        [CHILDREN] = {4, 0, 0}};
+    struct flat_field fields[FIELDS] = {[NAME] = {4},
+                                        [NULLABLE] = {1, true},
+                                        [TYPE_TYPE] = {1, types[column->type]},
+                                        [TYPE] = {4},
+                                        [CHILDREN] = {4}};
     flat_table(buf, from, fields, FIELDS);
     flat_string(buf, fields[NAME].at, column->name);
     put_type(buf, fields[TYPE].at, column->type);
@@ -51,8 +51,7 @@ static void put_column(struct buf *buf, size_t from, const struct arrow_column *
 static void put_schema(struct buf *buf, size_t from, const struct arrow_table *table)
 {
     enum { ENDIANNESS, COLUMNS, FIELDS };
-    struct flat_field fields[FIELDS] = {
-        [ENDIANNESS] = {2, 0, 0}, [COLUMNS] = {4, 0, 0}}; /* little */
+    struct flat_field fields[FIELDS] = {[ENDIANNESS] = {2}, [COLUMNS] = {4}}; /* little */
     flat_table(buf, from, fields, FIELDS);
     flat_vector(buf, fields[COLUMNS].at, table->column_count);
     size_t offsets = buf->size;
@@ -65,10 +64,10 @@ static void put_schema(struct buf *buf, size_t from, const struct arrow_table *t
 static size_t begin_message(struct buf *buf, enum header header, uint64_t body_size)
 {
     enum { VERSION, HEADER_TYPE, HEADER, BODY, FIELDS };
-    struct flat_field fields[FIELDS] = {[VERSION] = {2, VERSION_5, 0},
-                                        [HEADER_TYPE] = {1, header, 0},
-                                        [HEADER] = {4, 0, 0},
-                                        [BODY] = {8, body_size, 0}};
+    struct flat_field fields[FIELDS] = {[VERSION] = {2, VERSION_5},
+                                        [HEADER_TYPE] = {1, header},
+                                        [HEADER] = {4},
+                                        [BODY] = {8, body_size}};
     buf_number(buf, 0, sizeof(uint32_t));
     flat_table(buf, 0, fields, FIELDS);
     return fields[HEADER].at;
@@ -208,7 +207,7 @@ static void put_batch(struct buf *message, const struct arrow_table *table,
 {
     enum { LENGTH, NODES, BUFFERS, FIELDS };
     struct flat_field fields[FIELDS] = {
-        [LENGTH] = {8, table->rows, 0}, [NODES] = {4, 0, 0}, [BUFFERS] = {4, 0, 0}};
+        [LENGTH] = {8, table->rows}, [NODES] = {4}, [BUFFERS] = {4}};
     uint64_t size = 0;
     size_t buffers = 0;
     struct buf places = {0};
@@ -297,10 +296,8 @@ int arrow_table_end_row(struct arrow_table *table, struct err *err)
 int arrow_table_end(struct arrow_table *table, struct err *err)
 {
     enum { VERSION, SCHEMA, DICTIONARIES, BATCHES, FIELDS, BLOCK_BYTES = 24 };
-    struct flat_field fields[FIELDS] = {[VERSION] = {2, VERSION_5, 0},
-                                        [SCHEMA] = {4, 0, 0},
-                                        [DICTIONARIES] = {4, 0, 0},
-                                        [BATCHES] = {4, 0, 0}};
+    struct flat_field fields[FIELDS] = {
+        [VERSION] = {2, VERSION_5}, [SCHEMA] = {4}, [DICTIONARIES] = {4}, [BATCHES] = {4}};
     struct buf footer = {0};
     if (arrow_table_flush(table, err))
         return -1;

@@ -12,13 +12,13 @@
 #define DOUBLE(field) GGUF_KEY_DOUBLE, offsetof(struct config, field)
 #define FLAG(field) GGUF_KEY_FLAG, offsetof(struct config, field)
 
-#define KEYS(...)                               \
-    (const struct gguf_config_key[])            \
-    {                                           \
-        __VA_ARGS__,                            \
-        {                                       \
-            NULL, NULL, GGUF_KEY_SIZE, 0, false \
-        }                                       \
+#define KEYS(...)                    \
+    (const struct gguf_config_key[]) \
+    {                                \
+        __VA_ARGS__,                 \
+        {                            \
+            NULL                     \
+        }                            \
     }
 
 #define ROTATING                                                                \
@@ -28,16 +28,16 @@
         {"feed_forward_length", "intermediate_size", SIZE(n_inner), true},      \
         {"context_length", "max_position_embeddings", SIZE(n_positions), true}, \
     {                                                                           \
-        "rope.freq_base", "rope_theta", DOUBLE(rotary.theta), false             \
+        "rope.freq_base", "rope_theta", DOUBLE(rotary.theta)                    \
     }
 
 static const struct gguf_config_key *const llama_keys =
-    KEYS(ROTATING, {"attention.head_count_kv", "num_key_value_heads", SIZE(n_kv_head), false},
+    KEYS(ROTATING, {"attention.head_count_kv", "num_key_value_heads", SIZE(n_kv_head)},
          {"attention.layer_norm_rms_epsilon", "rms_norm_eps", FLOAT(epsilon), true});
 
 static const struct gguf_config_key *const neox_keys =
     KEYS(ROTATING, {"attention.layer_norm_epsilon", "layer_norm_eps", FLOAT(epsilon), true},
-         {"use_parallel_residual", "use_parallel_residual", FLAG(parallel), false});
+         {"use_parallel_residual", "use_parallel_residual", FLAG(parallel)});
 
 static const struct gguf_config_key *const gpt2_keys =
     KEYS({"embedding_length", "n_embd", SIZE(n_embd), true},
@@ -52,43 +52,39 @@ static const struct gguf_config_key *const gpt2_keys =
     {                                 \
         __VA_ARGS__,                  \
         {                             \
-            NULL, NULL, GGUF_SAME     \
+            NULL                      \
         }                             \
     }
 
-static const struct gguf_tensor_name *const llama_names = NAMES(
-    {"token_embd", "model.embed_tokens", GGUF_SAME}, {"output_norm", "model.norm", GGUF_PLUS_ONE},
-    {"output", "lm_head", GGUF_SAME}, {"attn_norm", "input_layernorm", GGUF_PLUS_ONE},
-    {"attn_q", "self_attn.q_proj", GGUF_QUERIES}, {"attn_k", "self_attn.k_proj", GGUF_KEYS},
-    {"attn_v", "self_attn.v_proj", GGUF_SAME}, {"attn_output", "self_attn.o_proj", GGUF_SAME},
-    {"attn_q_norm", "self_attn.q_norm", GGUF_SAME}, {"attn_k_norm", "self_attn.k_norm", GGUF_SAME},
-    {"ffn_norm", "post_attention_layernorm", GGUF_PLUS_ONE},
-    {"ffn_gate", "mlp.gate_proj", GGUF_SAME}, {"ffn_up", "mlp.up_proj", GGUF_SAME},
-    {"ffn_down", "mlp.down_proj", GGUF_SAME});
+static const struct gguf_tensor_name *const llama_names =
+    NAMES({"token_embd", "model.embed_tokens"}, {"output_norm", "model.norm", GGUF_PLUS_ONE},
+          {"output", "lm_head"}, {"attn_norm", "input_layernorm", GGUF_PLUS_ONE},
+          {"attn_q", "self_attn.q_proj", GGUF_QUERIES}, {"attn_k", "self_attn.k_proj", GGUF_KEYS},
+          {"attn_v", "self_attn.v_proj"}, {"attn_output", "self_attn.o_proj"},
+          {"attn_q_norm", "self_attn.q_norm"}, {"attn_k_norm", "self_attn.k_norm"},
+          {"ffn_norm", "post_attention_layernorm", GGUF_PLUS_ONE}, {"ffn_gate", "mlp.gate_proj"},
+          {"ffn_up", "mlp.up_proj"}, {"ffn_down", "mlp.down_proj"});
 
 static const struct gguf_tensor_name *const neox_names =
-    NAMES({"token_embd", "gpt_neox.embed_in", GGUF_SAME},
-          {"output_norm", "gpt_neox.final_layer_norm", GGUF_SAME},
-          {"output", "embed_out", GGUF_SAME}, {"attn_norm", "input_layernorm", GGUF_SAME},
+    NAMES({"token_embd", "gpt_neox.embed_in"}, {"output_norm", "gpt_neox.final_layer_norm"},
+          {"output", "embed_out"}, {"attn_norm", "input_layernorm"},
           {"attn_qkv", "attention.query_key_value", GGUF_THIRDS},
-          {"attn_output", "attention.dense", GGUF_SAME},
-          {"ffn_norm", "post_attention_layernorm", GGUF_SAME},
-          {"ffn_up", "mlp.dense_h_to_4h", GGUF_SAME}, {"ffn_down", "mlp.dense_4h_to_h", GGUF_SAME});
+          {"attn_output", "attention.dense"}, {"ffn_norm", "post_attention_layernorm"},
+          {"ffn_up", "mlp.dense_h_to_4h"}, {"ffn_down", "mlp.dense_4h_to_h"});
 
-static const struct gguf_tensor_name *const gpt2_names =
-    NAMES({"token_embd", "wte", GGUF_SAME}, {"position_embd", "wpe", GGUF_SAME},
-          {"output_norm", "ln_f", GGUF_SAME}, {"output", "lm_head", GGUF_SAME},
-          {"attn_norm", "ln_1", GGUF_SAME}, {"attn_qkv", "attn.c_attn", GGUF_TRANSPOSED},
-          {"attn_output", "attn.c_proj", GGUF_TRANSPOSED}, {"ffn_norm", "ln_2", GGUF_SAME},
-          {"ffn_up", "mlp.c_fc", GGUF_TRANSPOSED}, {"ffn_down", "mlp.c_proj", GGUF_TRANSPOSED});
+static const struct gguf_tensor_name *const gpt2_names = NAMES(
+    {"token_embd", "wte"}, {"position_embd", "wpe"}, {"output_norm", "ln_f"}, {"output", "lm_head"},
+    {"attn_norm", "ln_1"}, {"attn_qkv", "attn.c_attn", GGUF_TRANSPOSED},
+    {"attn_output", "attn.c_proj", GGUF_TRANSPOSED}, {"ffn_norm", "ln_2"},
+    {"ffn_up", "mlp.c_fc", GGUF_TRANSPOSED}, {"ffn_down", "mlp.c_proj", GGUF_TRANSPOSED});
 
 static const struct gguf_architecture architectures[] = {
-    {"gpt2", "gpt2", "h.", gpt2_keys, gpt2_names, false, false, false, false},
-    {"llama", "llama", "model.layers.", llama_keys, llama_names, true, true, true, false},
-    {"qwen2", "qwen2", "model.layers.", llama_keys, llama_names, true, false, false, false},
-    {"qwen3", "qwen3", "model.layers.", llama_keys, llama_names, true, false, true, false},
+    {"gpt2", "gpt2", "h.", gpt2_keys, gpt2_names},
+    {"llama", "llama", "model.layers.", llama_keys, llama_names, true, true, true},
+    {"qwen2", "qwen2", "model.layers.", llama_keys, llama_names, true},
+    {"qwen3", "qwen3", "model.layers.", llama_keys, llama_names, true, false, true},
     {"gemma", "gemma", "model.layers.", llama_keys, llama_names, true, false, true, true},
-    {"gptneox", "gpt_neox", "gpt_neox.layers.", neox_keys, neox_names, true, false, true, false},
+    {"gptneox", "gpt_neox", "gpt_neox.layers.", neox_keys, neox_names, true, false, true},
 };
 
 int gguf_find_architecture(const struct gguf_architecture **architecture, const struct gguf *gguf,
