@@ -59,8 +59,8 @@ size_t dtype_float_bytes(size_t rank, const size_t *shape)
 
 bool dtype_find(const char *name, enum dtype *dtype)
 {
-    for (int i = 0; i < DTYPE_COUNT; i++) {
-        if (strcmp(types[i].name, name) == 0) {
+    for (int i = 0; i < DTYPE_END; i++) {
+        if (strcmp(dtype_name((enum dtype)i), name) == 0) {
             *dtype = (enum dtype)i;
             return true;
         }

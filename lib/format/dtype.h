@@ -39,7 +39,7 @@ enum dtype {
 
 enum { DTYPE_BLOCK_MAX = 256 }; /* all blocks divide it */
 
-/* Its name in files, "BF16"; the type of a name that safetensors has, false: none. */
+/* Its name in files, "BF16"; the type of a name, false: none. */
 const char *dtype_name(enum dtype dtype);
 bool dtype_find(const char *name, enum dtype *dtype);
 

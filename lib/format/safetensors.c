@@ -92,7 +92,8 @@ static int read_dtype(struct safetensors_entry *entry, const struct json *info, 
 {
     const struct json *field = json_member(info, "dtype");
     const char *name = NULL;
-    if (json_get_text(field, &name) && dtype_find(name, &entry->dtype))
+    if (json_get_text(field, &name) && dtype_find(name, &entry->dtype) &&
+        !dtype_is_quantised(entry->dtype))
         return 0;
     return refuse_field("dtype", field, "a known type such as \"F32\"", err);
 }

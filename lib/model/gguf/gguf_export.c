@@ -9,8 +9,6 @@
 #include "model/gguf/gguf_model.h"
 #include "model/model.h"
 
-enum { NAME_BYTES = 160 };
-
 struct source {
     const struct safetensors_entry *entry; /* NULL: factors of pairs */
     enum gguf_layout layout;               /* GGUF_SAME: as it lies */
@@ -141,37 +139,19 @@ static int put_keys(struct writing *writing)
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-/* "model.layers.3.self_attn.q_proj.weight" as "blk.3.attn_q.weight". */
-static const struct gguf_tensor_name *rename_tensor(char to[NAME_BYTES], const char *name,
-                                                    const struct gguf_architecture *architecture)
-{
-    size_t front = strlen(architecture->layers);
-    bool in_layer = strncmp(name, architecture->layers, front) == 0;
-    const char *digits = in_layer ? name + front : "";
-    int digit_count = (int)strspn(digits, "0123456789");
-    const char *stem = in_layer ? digits + digit_count + 1 : name;
-    const char *ending = strrchr(stem, '.');
-    for (const struct gguf_tensor_name *row = architecture->names; ending && row->theirs; row++) {
-        size_t size = (size_t)(ending - stem);
-        if (strlen(row->ours) != size || memcmp(row->ours, stem, size) != 0)
-            continue;
-        snprintf(to, NAME_BYTES, "%s%.*s%s%s%s", in_layer ? "blk." : "", digit_count, digits,
-                 in_layer ? "." : "", row->theirs, ending);
-        return row;
-    }
-    return NULL;
-}
-
 static int add_tensor(struct writing *writing, const struct parameter_info *info)
 {
-    char name[NAME_BYTES];
+    const char *name = NULL;
     size_t shape[2];
     const struct safetensors_entry *entry = info->entry;
-    const struct gguf_tensor_name *row = rename_tensor(name, info->name, writing->architecture);
+    const struct gguf_tensor_name *row = gguf_rename(
+        &name, info->name, false, writing->architecture, &writing->gguf.arena, writing->err);
     if (!row || entry->rank > 2)
         return err_unsupported(writing->err,
                                "a GGUF file of architecture '%s': expected no tensor '%s'",
                                writing->architecture->name, info->name);
+    if (!name)
+        return -1;
     if (gguf_find(&writing->gguf, name))
         return 0; /* queries, keys and values in one */
     bool anew = gguf_is_laid_out_anew(entry, row->layout, writing->architecture);

@@ -81,6 +81,12 @@ struct gguf_architecture {
 int gguf_find_architecture(const struct gguf_architecture **architecture, const struct gguf *gguf,
                            struct err *err);
 
+/* "blk.3.attn_q.weight" as "model.layers.3.self_attn.q_proj.weight", the arena's, or back where it
+ * is not theirs; NULL: the table has no such name. */
+const struct gguf_tensor_name *gguf_rename(const char **to, const char *name, bool is_theirs,
+                                           const struct gguf_architecture *architecture,
+                                           struct arena *arena, struct err *err);
+
 /* That of a `model_type`. */
 int gguf_architecture_of(const struct gguf_architecture **architecture, const char *model_type,
                          struct err *err);

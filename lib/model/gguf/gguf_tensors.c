@@ -12,63 +12,29 @@ struct reading {
     struct err *err;
 };
 
-/* "blk.3.attn_q.weight" in parts; a tensor outside the layers has no digits. */
-struct name_parts {
-    const char *digits, *stem, *ending;
-    int digit_count, stem_size;
-};
-
-static struct name_parts cut_name(const char *name)
+const struct gguf_tensor_name *gguf_rename(const char **to, const char *name, bool is_theirs,
+                                           const struct gguf_architecture *architecture,
+                                           struct arena *arena, struct err *err)
 {
-    static const char front[] = "blk.";
-    struct name_parts parts = {"", name, "", 0, 0};
-    if (strncmp(name, front, strlen(front)) == 0) {
-        parts.digits = name + strlen(front);
-        parts.digit_count = (int)strspn(parts.digits, "0123456789");
-        parts.stem = parts.digits + parts.digit_count;
-        parts.stem += *parts.stem == '.';
+    const char *const fronts[] = {architecture->layers, "blk."};
+    bool in_layer = strncmp(name, fronts[is_theirs], strlen(fronts[is_theirs])) == 0;
+    const char *digits = in_layer ? name + strlen(fronts[is_theirs]) : "";
+    int digit_count = (int)strspn(digits, "0123456789");
+    const char *stem = in_layer ? digits + digit_count : name;
+    stem += in_layer && *stem == '.';
+    const char *dot = strrchr(stem, '.');
+    const char *ending = dot ? dot : stem + strlen(stem);
+    size_t size = (size_t)(ending - stem);
+    for (const struct gguf_tensor_name *row = architecture->names; row->theirs; row++) {
+        const char *from = is_theirs ? row->theirs : row->ours;
+        if (strlen(from) != size || memcmp(from, stem, size) != 0)
+            continue;
+        *to = arena_format(arena, err, "%s%.*s%s%s%s", digit_count ? fronts[!is_theirs] : "",
+                           digit_count, digits, digit_count ? "." : "",
+                           is_theirs ? row->ours : row->theirs, ending);
+        return row;
     }
-    const char *dot = strrchr(parts.stem, '.');
-    parts.ending = dot ? dot : parts.stem + strlen(parts.stem);
-    parts.stem_size = (int)(parts.ending - parts.stem);
-    return parts;
-}
-
-static const struct gguf_tensor_name *find_name(const struct gguf_architecture *architecture,
-                                                const struct name_parts *parts)
-{
-    for (const struct gguf_tensor_name *row = architecture->names; row->theirs; row++)
-        if (strlen(row->theirs) == (size_t)parts->stem_size &&
-            memcmp(row->theirs, parts->stem, (size_t)parts->stem_size) == 0)
-            return row;
     return NULL;
-}
-
-/* What has no other name keeps its own, and is refused with it. */
-static int name_entry(struct safetensors_entry *entry, enum gguf_layout *layout,
-                      const struct gguf_tensor *tensor, struct reading *reading)
-{
-    struct arena *arena = &reading->tensors->arena;
-    struct name_parts parts = cut_name(tensor->name);
-    const struct gguf_tensor_name *row = find_name(reading->architecture, &parts);
-    const char *layers = parts.digit_count ? reading->architecture->layers : "";
-    *layout = row ? row->layout : GGUF_SAME;
-    entry->name =
-        row ? arena_format(arena, reading->err, "%s%.*s%s%s%s", layers, parts.digit_count,
-                           parts.digits, parts.digit_count ? "." : "", row->ours, parts.ending)
-            : arena_text(arena, tensor->name, strlen(tensor->name), reading->err);
-    return entry->name ? 0 : -1;
-}
-
-/* The type of that name among those that weights may have; false: it has none. */
-static bool find_type(enum dtype *dtype, const char *name)
-{
-    for (int i = 0; i < DTYPE_END; i++) {
-        *dtype = (enum dtype)i;
-        if (dtype_is_weight(*dtype) && strcmp(dtype_name(*dtype), name) == 0)
-            return true;
-    }
-    return false;
 }
 
 static int read_numbers(struct safetensors_entry *entry, const struct gguf_tensor *tensor,
@@ -81,7 +47,7 @@ static int read_numbers(struct safetensors_entry *entry, const struct gguf_tenso
     entry->rank = tensor->rank;
     for (size_t i = 0; i < tensor->rank; i++)
         entry->shape[i] = tensor->sizes[tensor->rank - 1 - i];
-    if (find_type(&entry->dtype, tensor->type->name))
+    if (dtype_find(tensor->type->name, &entry->dtype) && dtype_is_weight(entry->dtype))
         return 0;
     return err_unsupported(reading->err,
                            "expected F32, F16, BF16, F64, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K "
@@ -139,13 +105,10 @@ static void transpose(char *to, struct safetensors_entry *entry)
 /* A sum of a float32 and 1, less 1, plus 1 is that sum again: no bit of the scale is lost. */
 static void subtract_one(char *to, struct safetensors_entry *entry)
 {
-    for (size_t i = 0; i < entry->count; i++) {
-        float number = 0;
-        dtype_to_float(&number, (const char *)entry->data + i * dtype_size_bytes(entry->dtype),
-                       entry->dtype, 1);
-        number -= 1.0f;
-        memcpy(to + i * sizeof number, &number, sizeof number);
-    }
+    float *numbers = (float *)(void *)to;
+    dtype_to_float(numbers, entry->data, entry->dtype, entry->count);
+    for (size_t i = 0; i < entry->count; i++)
+        numbers[i] -= 1.0f;
     entry->dtype = DTYPE_F32;
 }
 
@@ -223,11 +186,16 @@ static int read_tensors(struct reading *reading)
     for (size_t i = 0; i < gguf->tensor_count; i++) {
         const struct gguf_tensor *tensor = &gguf->tensors[i];
         struct safetensors_entry *entry = &tensors->entries[tensors->count];
-        enum gguf_layout layout = GGUF_SAME;
         if (strcmp(tensor->name, "rope_freqs.weight") == 0)
             continue; /* the config has it */
-        if (name_entry(entry, &layout, tensor, reading))
+        const struct gguf_tensor_name *row = gguf_rename(
+            &entry->name, tensor->name, true, reading->architecture, &tensors->arena, reading->err);
+        if (!row) /* it is refused with its own */
+            entry->name =
+                arena_text(&tensors->arena, tensor->name, strlen(tensor->name), reading->err);
+        if (!entry->name)
             return -1;
+        enum gguf_layout layout = row ? row->layout : GGUF_SAME;
         if (read_numbers(entry, tensor, reading) || lay_out(entry, layout, reading))
             return err_prefix(reading->err, "tensor '%s'", tensor->name);
         tensors->count++;
