@@ -22,9 +22,9 @@ const REMEMBERED = {
             const [sentence, layer, head] = side.split(',').map((part) => Number(part) || 0);
             return { sentence, layer, head };
         }),
-    temperature: (text) => Math.min(Math.max(Number(text) || 1, 0.05), 3),
+    temperature: (text) => clamp(Number(text) || 1, 0.05, 3),
     topK: (text) => Math.max(0, Number(text) || 0),
-    topP: (text) => Math.min(Math.max(Number(text) || 1, 0.05), 1),
+    topP: (text) => clamp(Number(text) || 1, 0.05, 1),
     sortBy: String,
     station: (text) => (text === '' ? null : Math.max(0, Number(text) || 0)),
     opened: (text) => text === 'true',

@@ -39,14 +39,12 @@ function drawBars(parent, tensors) {
     const whole = below + Math.max(0, ...cells.map((cell) => cell.value));
     const ramp = rampOf(tensors[0]);
     const title = `${tensors[0].tensor} · the ${cells.length} farthest from 0`;
-    const table = document.createElement('table');
-    table.className = 'bars';
+    const table = element('table', '', 'bars');
     table.createCaption().textContent = title;
     const body = table.createTBody();
     for (const cell of cells) {
         const line = body.insertRow();
-        const bar = document.createElement('div');
-        bar.className = 'bar';
+        const bar = element('div', '', 'bar');
         bar.style.width = `${(100 * Math.abs(cell.value)) / whole}%`;
         bar.style.marginLeft = `${(100 * (below + Math.min(0, cell.value))) / whole}%`;
         bar.style.background = css(ramp[Math.floor((ramp.length * (cell.value > 0 ? 5 : 1)) / 6)]);

@@ -21,15 +21,9 @@ function commandOf(sentence, command, words) {
 
 // A line to be copied.
 function commandLine(text) {
-    const line = document.createElement('p');
-    const code = document.createElement('code');
-    const copy = document.createElement('button');
-    line.className = 'command';
-    code.textContent = text;
-    code.tabIndex = 0;
-    copy.textContent = 'Copy';
-    copy.addEventListener('click', () => copyText(text, copy));
-    line.append(code, copy);
+    const line = element('p', '', 'command');
+    const copy = buttonFor(() => copyText(text, copy), 'Copy');
+    line.append(element('code', text, '', { tabindex: 0 }), copy);
     return line;
 }
 
@@ -38,7 +32,7 @@ async function copyText(text, button) {
     try {
         await navigator.clipboard.writeText(text);
     } catch {
-        const field = document.createElement('textarea');
+        const field = element('textarea');
         field.value = text;
         document.body.append(field);
         field.select();

@@ -26,25 +26,19 @@ class CompareView {
     }
 
     choose(parent, at, name, entries, value) {
-        const label = element('label', `${name} `);
-        const select = element('select');
         const key = name === 'Text' ? 'sentence' : name.toLowerCase();
-        select.id = `compare-${key}-${at}`;
-        fill(select, entries, value);
-        select.addEventListener('change', () => {
+        const choose = (chosen) => {
             const sides = state.sides.map((side) => ({ ...side }));
-            sides[at][key] = Number(select.value);
+            sides[at][key] = Number(chosen);
             set({ sides });
-        });
-        label.append(select);
-        parent.append(label);
+        };
+        parent.append(chooser(name, `compare-${key}-${at}`, entries, value, choose));
     }
 
     drawSide(parent, side, at, name) {
-        const part = element('section', '', 'side');
+        const part = element('section', '', 'side', { 'aria-label': `Side ${name}` });
         const fields = element('div', '', 'choices');
         const { sentence, tensors, tensor } = side;
-        part.setAttribute('aria-label', `Side ${name}`);
         part.append(element('h2', name), fields);
         const places = sentences.map((one, i) => [i, `${i}: ${one.name()}`]);
         this.choose(fields, at, 'Text', places, sentences.indexOf(sentence));
@@ -58,16 +52,14 @@ class CompareView {
 
     // A less B, where their axes agree.
     drawDifference(parent) {
-        const part = element('section', '', 'side');
+        const part = element('section', '', 'side', { 'aria-label': 'Difference' });
         const [a, b] = this.sides;
-        part.setAttribute('aria-label', 'Difference');
         part.append(element('h2', 'B − A'));
         parent.append(part);
-        const words = ['rowCount', 'columnCount'].some((size) => a.tensor[size] !== b.tensor[size])
-            ? `A has ${a.tensor.rowCount} × ${a.tensor.columnCount} cells, ` +
-              `B ${b.tensor.rowCount} × ${b.tensor.columnCount}: there is no difference to show.`
-            : '';
-        if (words) {
+        if (['rowCount', 'columnCount'].some((size) => a.tensor[size] !== b.tensor[size])) {
+            const words =
+                `A has ${a.tensor.rowCount} × ${a.tensor.columnCount} cells, ` +
+                `B ${b.tensor.rowCount} × ${b.tensor.columnCount}: there is no difference to show.`;
             part.append(element('p', words, 'caption'));
             return;
         }
@@ -75,13 +67,8 @@ class CompareView {
         const { most, mean, at } = difference.measure();
         const names = [difference.label('row', at.row), difference.label('column', at.column)];
         const place = names.join(' → ');
-        part.append(
-            element(
-                'p',
-                `largest ${shortest(Math.fround(most))} (${place}), mean of sizes ${brief(mean)}`,
-                'caption',
-            ),
-        );
+        const largest = `largest ${shortest(Math.fround(most))} (${place})`;
+        part.append(element('p', `${largest}, mean of sizes ${brief(mean)}`, 'caption'));
         new MatrixView(part, difference, 0, this.room - 20);
     }
 }

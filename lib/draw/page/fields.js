@@ -5,11 +5,7 @@
 function read(parts) {
     const line = byId('readout');
     line.replaceChildren();
-    if (parts.length) {
-        const strong = document.createElement('b');
-        strong.textContent = parts[0];
-        line.append(strong, ...parts.slice(1));
-    }
+    if (parts.length) line.append(element('b', parts[0]), ...parts.slice(1));
 }
 
 function quoted(label) {
@@ -27,14 +23,10 @@ function readCell(tensor, index, cell) {
         return;
     }
     const value = tensor.matrix(index)[cell.row * tensor.columnCount + cell.column];
-    const line = byId('readout');
-    const strong = document.createElement('b');
-    strong.className = 'value';
-    strong.textContent = Number.isNaN(value) ? 'hidden' : tensor.text(value);
     const place = (axis, name, at) =>
         tensor.labels(axis) ? `${name} ${at} ` + quoted(tensor.label(axis, at)) : `${name} ${at}`;
-    line.replaceChildren(
-        strong,
+    byId('readout').replaceChildren(
+        element('b', Number.isNaN(value) ? 'hidden' : tensor.text(value), 'value'),
         ` ${place('row', tensor.rows, cell.row)} → ` +
             `${place('column', tensor.columns, cell.column)} · ${tensor.name(index)}`,
     );
@@ -48,17 +40,9 @@ function drawLegend() {
     const without = ['space', 'bars', 'table', 'compare'].includes(state.view);
     legend.hidden = several || without || Boolean(view().own);
     if (legend.hidden) return;
-    const canvas = document.createElement('canvas');
-    canvas.width = 255;
-    canvas.height = 1;
-    const image = new ImageData(255, 1);
-    const ramp = rampOf(tensor);
-    for (let i = 0; i < 255; i++) {
-        image.data.set(ramp[i + 1], 4 * i);
-        image.data[4 * i + 3] = 255;
-    }
-    canvas.getContext('2d').putImageData(image, 0, 0);
-    const ends = document.createElement('div');
+    const levels = Array.from({ length: 255 }, (_, i) => i + 1);
+    const canvas = canvasOf({ columns: 255, rows: 1, levels }, rampOf(tensor));
+    const ends = element('div');
     const tone = toneOf(tensor, state.head);
     const lowest = tone.twoSided ? -tone.span : tone.low;
     const highest = tone.span + tone.low;
@@ -71,11 +55,7 @@ function drawLegend() {
                   (found.low < Math.fround(lowest) ? '≤ ' : '') + tensor.text(lowest),
                   (found.high > Math.fround(highest) ? '≥ ' : '') + tensor.text(highest),
               ];
-    for (const name of names) {
-        const end = document.createElement('span');
-        end.textContent = name;
-        ends.append(end);
-    }
+    ends.append(...names.map((name) => element('span', name)));
     legend.append(canvas, ends);
 }
 
@@ -89,28 +69,17 @@ function drawNotes(parts) {
 
 // --- choosing --------------------------------------------------------------------------------
 
-function fill(select, entries, chosen) {
-    select.replaceChildren(
-        ...entries.map(
-            ([value, name]) => new Option(name, value, false, String(value) === String(chosen)),
-        ),
-    );
-}
-
 function showViews() {
     const tabs = byId('views');
     tabs.replaceChildren(
         ...VIEWS.map((one) => {
-            const tab = document.createElement('button');
-            tab.setAttribute('role', 'tab');
-            tab.setAttribute('aria-selected', String(one.id === state.view));
-            tab.textContent = one.name;
-            tab.id = `view-${one.id}`;
+            const tab = buttonFor(() => set({ view: one.id }), one.name, '', {
+                ...{ role: 'tab', 'aria-selected': one.id === state.view, id: `view-${one.id}` },
+            });
             tab.disabled = !current().kinds.some(one.fits);
             tab.title = tab.disabled
                 ? one.wants || 'Nothing in this page can be shown so: see --show, and page --help'
                 : one.key;
-            tab.addEventListener('click', () => set({ view: one.id }));
             return tab;
         }),
     );
@@ -120,38 +89,24 @@ function showFields() {
     const tensor = shownTensor();
     const tensors = current().of(state.kind);
     const kinds = current().kinds.filter(view().fits);
-    fill(
-        byId('tensor'),
-        kinds.map((kind) => [kind, kind]),
-        state.kind,
-    );
+    const named = (names) => names.map((name) => [name, name]);
+    fill(byId('tensor'), named(kinds), state.kind);
     byId('tensor').closest('label').hidden = Boolean(view().own);
     byId('layer-field').hidden = tensors.length < 2 || view().ofAll;
-    fill(
-        byId('layer'),
-        tensors.map((one, at) => [at, String(one.layer)]),
-        state.layer,
-    );
+    const layers = tensors.map((one, at) => [at, String(one.layer)]);
+    fill(byId('layer'), layers, state.layer);
     byId('layer-down').disabled = state.layer === 0;
     byId('layer-up').disabled = state.layer === tensors.length - 1;
     fill(byId('scale'), Object.entries(SCALES), state.scale);
     fill(byId('range'), Object.entries(RANGES), state.range);
-    fill(
-        byId('palette'),
-        [['', 'automatic']].concat(Object.keys(look.palettes).map((name) => [name, name])),
-        state.palette,
-    );
+    const palettes = [['', 'automatic'], ...named(Object.keys(look.palettes))];
+    fill(byId('palette'), palettes, state.palette);
     byId('first').checked = state.hideFirst;
     byId('first').disabled = tensor.rowCount < 2;
     byId('theme').textContent = state.theme[0].toUpperCase() + state.theme.slice(1);
-    fill(
-        byId('sentence'),
-        sentences.map((one, at) => [
-            at,
-            `${one.lesson ? '' : `${at}: `}${one.name().slice(0, 80)}`,
-        ]),
-        state.sentence,
-    );
+    const titleOf = (one, at) => `${one.lesson ? '' : `${at}: `}${one.name().slice(0, 80)}`;
+    const titles = sentences.map((one, at) => [at, titleOf(one, at)]);
+    fill(byId('sentence'), titles, state.sentence);
 }
 
 // The heads that the stage shows.
@@ -175,21 +130,20 @@ function showHeads() {
     if (several) strip.append(allButton(shown.length === tensor.shape[0]));
 }
 
+function swatchOf(background) {
+    const swatch = element('span', '', 'swatch');
+    swatch.style.background = background;
+    return swatch;
+}
+
 function allButton(chosen) {
-    const button = document.createElement('button');
-    button.className = 'head chip';
-    button.setAttribute('role', 'checkbox');
-    button.setAttribute('aria-checked', String(chosen));
-    button.setAttribute('aria-label', 'all heads');
-    button.title = 'All heads over each other (a)';
-    button.dataset.head = 'all';
-    const swatch = document.createElement('span');
-    swatch.className = 'swatch';
     const heads = shownTensor().shape[0];
     const colours = [...Array(heads).keys()].map((head) => headColour(head, heads));
-    swatch.style.background = `linear-gradient(90deg, ${colours.join(', ')})`;
-    button.append(swatch, 'all');
-    button.addEventListener('click', layAll);
+    const button = buttonFor(layAll, '', 'head chip', {
+        ...{ role: 'checkbox', 'aria-checked': chosen, 'aria-label': 'all heads' },
+        ...{ title: 'All heads over each other (a)', 'data-head': 'all' },
+    });
+    button.append(swatchOf(`linear-gradient(90deg, ${colours.join(', ')})`), 'all');
     return button;
 }
 
@@ -202,19 +156,15 @@ function layAll() {
 }
 
 function headButton(tensor, index, several, chosen) {
-    const button = document.createElement('button');
-    button.className = several ? 'head chip' : 'head';
-    button.setAttribute('role', several ? 'checkbox' : 'radio');
-    button.setAttribute('aria-checked', String(chosen));
     const role = headRole(tensor, index);
-    button.setAttribute('aria-label', [tensor.headName(index), role].filter(Boolean).join(', '));
-    button.dataset.head = index;
+    const choose = () => chooseHead(index, several);
+    const button = buttonFor(choose, '', several ? 'head chip' : 'head', {
+        ...{ role: several ? 'checkbox' : 'radio', 'aria-checked': chosen, 'data-head': index },
+        'aria-label': [tensor.headName(index), role].filter(Boolean).join(', '),
+    });
     if (several) {
-        const swatch = document.createElement('span');
-        swatch.className = 'swatch';
-        swatch.style.background =
-            index === 'mean' ? variable('--accent') : headColour(index, tensor.shape[0]);
-        button.append(swatch);
+        const colour = index === 'mean' ? variable('--accent') : headColour(index, tensor.shape[0]);
+        button.append(swatchOf(colour));
     } else {
         button.append(thumbnail(tensor, index, 52, false));
         button.addEventListener('mouseenter', () => preview(index));
@@ -225,7 +175,6 @@ function headButton(tensor, index, several, chosen) {
     button.title = several
         ? 'Click: show or hide. Double click: this one alone, or all'
         : [role, scoreWords(tensor, index)].filter(Boolean).join(' · ');
-    button.addEventListener('click', () => chooseHead(index, several));
     if (several) button.addEventListener('dblclick', () => onlyHead(index));
     return button;
 }

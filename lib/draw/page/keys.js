@@ -19,11 +19,11 @@ function move(changes) {
 
 function stepLayer(by) {
     const count = current().of(state.kind).length;
-    move({ layer: Math.min(Math.max(state.layer + by, 0), count - 1), opened: true });
+    move({ layer: clamp(state.layer + by, 0, count - 1), opened: true });
 }
 
 function stepSentence(by) {
-    set({ sentence: Math.min(Math.max(state.sentence + by, 0), sentences.length - 1) });
+    set({ sentence: clamp(state.sentence + by, 0, sentences.length - 1) });
 }
 
 // On the way through the model, where that is shown.

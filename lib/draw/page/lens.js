@@ -43,9 +43,8 @@ class LensView {
     cell(parent, layer, place) {
         const [best] = this.next.likeliest(place, layer);
         const share = Math.exp(best.logprob);
-        const button = element('button', '');
+        const button = element('button', '', '', { tabindex: -1 });
         const colour = shadeOf(share);
-        button.tabIndex = -1;
         button.append(element('b', best.name), element('span', percent(share)));
         button.style.background = css(colour);
         button.style.color = inkOn(colour);
@@ -76,14 +75,8 @@ class LensView {
     }
 
     key(event) {
-        const steps = {
-            ...{ ArrowLeft: [0, -1], ArrowRight: [0, 1] },
-            ...{ ArrowUp: [-1, 0], ArrowDown: [1, 0] },
-        };
-        const step = steps[event.key];
+        const step = arrowOf(event);
         if (!step) return;
-        event.preventDefault();
-        event.stopPropagation();
         const row = this.cells.findIndex((cells) => cells.includes(event.target));
         const column = row < 0 ? 0 : this.cells[row].indexOf(event.target);
         const to = this.cells[row + step[0]]?.[column + step[1]];

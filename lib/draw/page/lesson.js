@@ -53,14 +53,14 @@ class LessonView {
             const item = element('li');
             const value = tensor.matrix(index)[row * tensor.columnCount + column];
             const names = [placeWords(tensor, 'row', row), placeWords(tensor, 'column', column)];
-            const button = element('button', `${tensor.name(index)} · ${names.join(' → ')} `);
-            button.append(element('b', Number.isNaN(value) ? 'hidden' : tensor.text(value)));
-            button.title = 'In its matrix';
-            button.addEventListener('click', () => {
+            const open = () => {
                 const layer = this.sentence.of(tensor.tensor).indexOf(tensor);
                 const kept = { row, column };
                 set({ view: 'matrix', wanted: tensor.tensor, layer, head: index, kept });
-            });
+            };
+            const words = `${tensor.name(index)} · ${names.join(' → ')} `;
+            const button = buttonFor(open, words, '', { title: 'In its matrix' });
+            button.append(element('b', Number.isNaN(value) ? 'hidden' : tensor.text(value)));
             item.append(button);
             list.append(item);
         }
@@ -73,18 +73,13 @@ class LessonView {
         const across = Math.max(1, Math.floor(room / (LESSON_SIDE + 20)));
         for (const tensor of this.sentence.tensors)
             for (let index = 0; index < tensor.shape[0]; index++) {
-                const part = element('section', '', 'side');
                 const name = tensor.name(index);
-                part.setAttribute('aria-label', name);
-                const words = `${name} · rows: ${tensor.rows}, columns: ${tensor.columns}`;
-                part.append(
-                    element('h3', name),
-                    element('p', words.slice(name.length + 3), 'caption'),
-                );
+                const part = element('section', '', 'side', { 'aria-label': name });
+                const words = `rows: ${tensor.rows}, columns: ${tensor.columns}`;
+                part.append(element('h3', name), element('p', words, 'caption'));
                 grid.append(part);
-                const marks = this.marks.filter(
-                    (one) => one.tensor === tensor && one.index === index,
-                );
+                const isHere = (one) => one.tensor === tensor && one.index === index;
+                const marks = this.marks.filter(isHere);
                 const holder = { kept: null };
                 new MatrixView(part, tensor, index, room / across - 20, { holder, marks });
             }
@@ -98,8 +93,7 @@ class LessonView {
     }
 
     drawSteps(page) {
-        const line = element('nav', '', 'steps');
-        line.setAttribute('aria-label', 'Steps');
+        const line = element('nav', '', 'steps', { 'aria-label': 'Steps' });
         for (const [id, by, key] of [
             ['lesson-before', -1, '['],
             ['lesson-after', 1, ']'],
@@ -107,14 +101,12 @@ class LessonView {
             const to = sentences[state.sentence + by];
             if (!to) continue;
             const arrow = by < 0 ? '← ' : '';
-            const button = element('button', `${arrow}${lessonName(to)}${by > 0 ? ' →' : ''}`);
-            button.id = id;
-            button.title = `${key} does the same`;
-            button.addEventListener('click', () => {
+            const words = `${arrow}${lessonName(to)}${by > 0 ? ' →' : ''}`;
+            const go = () => {
                 stepSentence(by);
                 window.scrollTo(0, 0);
-            });
-            line.append(button);
+            };
+            line.append(buttonFor(go, words, '', { id, title: `${key} does the same` }));
         }
         page.append(line);
     }

@@ -15,16 +15,11 @@ class LinesView {
         this.columns = tensor.columnCount - this.leftmost;
         const most = Math.max(this.rows, this.columns);
         this.top = beside ? beside.top : 4;
-        this.pitch = beside
-            ? beside.pitch
-            : Math.min(Math.max((window.innerHeight - 356) / most, 15), 34);
+        this.pitch = beside ? beside.pitch : clamp((window.innerHeight - 356) / most, 15, 34);
         this.leftRoom = labelRoom(tensor, 'row', this.first, 170) + 6;
         this.rightRoom = labelRoom(tensor, 'column', this.leftmost, 170) + 6;
-        this.strip = Math.min(Math.max(heads.length * 9, 18), 90);
-        this.span = Math.min(
-            Math.max(room - this.leftRoom - this.rightRoom - 2 * this.strip, 120),
-            420,
-        );
+        this.strip = clamp(heads.length * 9, 18, 90);
+        this.span = clamp(room - this.leftRoom - this.rightRoom - 2 * this.strip, 120, 420);
         this.across = this.leftRoom + this.rightRoom + this.span + 2 * this.strip;
         this.down = this.top + most * this.pitch + 4;
         this.x1 = this.leftRoom + this.strip;
@@ -35,22 +30,12 @@ class LinesView {
     }
 
     build(parent) {
-        const { beside } = this;
-        const plot = document.createElement('div');
-        plot.className = 'plot';
-        const sheet = document.createElement('div');
-        sheet.className = 'sheet';
-        sheet.style.width = `${this.across}px`;
-        sheet.style.height = `${this.down}px`;
-        [this.canvas, this.context] = sharpCanvas(this.across, this.down);
-        this.canvas.tabIndex = beside ? -1 : 0;
-        this.canvas.setAttribute('role', 'img');
-        this.canvas.setAttribute(
-            'aria-label',
+        const words =
             `${this.tensor.tensor}, ${this.tensor.layerName()}: ` +
-                `lines from ${this.tensor.rows} to ${this.tensor.columns}; arrow keys go from ` +
-                'token to token, Enter keeps the strongest line; Table says the same',
-        );
+            `lines from ${this.tensor.rows} to ${this.tensor.columns}; arrow keys go from ` +
+            'token to token, Enter keeps the strongest line; Table says the same';
+        [this.canvas, this.context] = sharpCanvas(this.across, this.down, '', words);
+        this.canvas.tabIndex = this.beside ? -1 : 0;
         this.canvas.addEventListener('mousemove', (event) =>
             this.draw(this.tokenAt(event) || state.token),
         );
@@ -65,18 +50,13 @@ class LinesView {
                 keepCell({ row: stroke.row, column: stroke.column });
                 return;
             }
-            const same =
-                token &&
-                state.token &&
-                token.side === state.token.side &&
-                token.index === state.token.index;
+            const kept = state.token;
+            const same = token && kept && token.side === kept.side && token.index === kept.index;
             state.token = same ? null : token;
             this.draw(state.token);
         });
         this.canvas.addEventListener('keydown', (event) => this.key(event));
-        sheet.append(this.canvas);
-        plot.append(sheet);
-        parent.append(plot);
+        addPlot(parent, this.across, this.down, [this.canvas]);
     }
 
     // The lines of all heads, weak ones first, so that strong ones lie above them.
@@ -130,22 +110,17 @@ class LinesView {
         const token = this.token || { side: 'row', index: this.first };
         const count = token.side === 'row' ? this.rows + this.first : this.columns + this.leftmost;
         const least = token.side === 'row' ? this.first : this.leftmost;
-        const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
-        const side = { ArrowLeft: 'row', ArrowRight: 'column' }[event.key];
         if (event.key === 'Enter' && this.token && explainsCells()) {
             const mine = this.strokes.filter((one) => one[token.side] === token.index).at(-1);
             if (mine) keepCell({ row: mine.row, column: mine.column });
             return;
         }
-        if (!by && !side) return;
-        event.preventDefault();
-        event.stopPropagation();
-        const index = this.token ? token.index + (by || 0) : token.index;
+        const step = arrowOf(event);
+        if (!step) return;
+        const side = { '-1': 'row', 1: 'column' }[step[1]];
+        const index = this.token ? token.index + step[0] : token.index;
         const most = side === 'column' ? this.columns + this.leftmost : count;
-        state.token = {
-            side: side || token.side,
-            index: Math.min(Math.max(index, least), most - 1),
-        };
+        state.token = { side: side || token.side, index: clamp(index, least, most - 1) };
         this.draw(state.token);
     }
 
@@ -161,9 +136,7 @@ class LinesView {
     }
 
     colourOf(order) {
-        return this.heads.length > 1 || !rampOf(this.tensor)
-            ? headColour(this.tensor.shape[0] > 1 ? this.heads[order] : order, this.tensor.shape[0])
-            : null;
+        return headColour(this.heads[order], this.tensor.shape[0]);
     }
 
     draw(token, silent = false) {
@@ -224,12 +197,8 @@ class LinesView {
             const share = tonesOf(tensor, index)(row).share(value);
             context.globalAlpha = share;
             context.fillStyle = this.heads.length > 1 ? this.colourOf(order) : variable('--accent');
-            context.fillRect(
-                x + order * width,
-                this.y(i) - this.pitch * 0.42,
-                width - 1,
-                this.pitch * 0.84,
-            );
+            const [top, height] = [this.y(i) - this.pitch * 0.42, this.pitch * 0.84];
+            context.fillRect(x + order * width, top, width - 1, height);
         });
         context.globalAlpha = 1;
     }
@@ -256,13 +225,10 @@ class LinesView {
         }
         found.sort((a, b) => b.value - a.value);
         const other = token.side === 'row' ? 'column' : 'row';
-        const parts = found
-            .slice(0, 3)
-            .map(
-                (one) =>
-                    `${quoted(tensor.label(other, one.other))} ` +
-                    `${brief(one.value)}${index === null ? ` (${tensor.headName(one.head)})` : ''}`,
-            );
+        const parts = found.slice(0, 3).map((one) => {
+            const name = index === null ? ` (${tensor.headName(one.head)})` : '';
+            return `${quoted(tensor.label(other, one.other))} ${brief(one.value)}${name}`;
+        });
         const verb = token.side === 'row' ? 'looks at' : 'is looked at by';
         read([quoted(tensor.label(token.side, token.index)), ` ${verb} `, parts.join(', ')]);
     }

@@ -84,11 +84,8 @@ function showLiveOff() {
     const list = byId('live-off');
     list.replaceChildren();
     for (const name of live.off.keys()) {
-        const button = document.createElement('button');
-        button.textContent = `${name} off`;
-        button.title = 'Switch it on again';
-        button.addEventListener('click', () => switchHead(name));
-        list.append(button);
+        const title = 'Switch it on again';
+        list.append(buttonFor(() => switchHead(name), `${name} off`, '', { title }));
     }
 }
 

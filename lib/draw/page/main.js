@@ -147,10 +147,8 @@ function drawCaption(stage, tensor, head) {
     const heads = state.view === 'lines' ? shownHeads() : [head];
     const all = `${tensor.tensor} · ${tensor.layerName()}`;
     const name = heads.length > 1 ? all : tensor.name(heads[0]);
-    const caption = document.createElement('p');
-    caption.className = 'caption';
-    caption.textContent = `${name} · ${sides[0]}: ${tensor.rows}, ${sides[1]}: ${tensor.columns}`;
-    stage.append(caption);
+    const words = `${name} · ${sides[0]}: ${tensor.rows}, ${sides[1]}: ${tensor.columns}`;
+    stage.append(element('p', words, 'caption'));
     if (heads.length === 1) drawScores(stage, tensor, heads[0]);
 }
 
@@ -159,8 +157,7 @@ function drawBeside(stage, matrix, room) {
     const free = room - matrix.across - BESIDE_GAP;
     const pitch = matrix.height * matrix.cells.rowStep;
     if (!isAttention(matrix.tensor) || free < BESIDE_LEAST || pitch < BESIDE_PITCH) return;
-    const row = document.createElement('div');
-    row.className = 'beside';
+    const row = element('div', '', 'beside');
     stage.append(row);
     row.append(matrix.base.closest('.plot'));
     const lines = new LinesView(row, matrix.tensor, [matrix.index], free, {

@@ -9,7 +9,7 @@ const MATRIX_MOST = 4000; // pixels of a canvas
 // Whole pixels, so that all cells are equally large.
 function cellSize(room, count, most) {
     const pixels = window.devicePixelRatio || 1;
-    const size = Math.min(Math.max(room / count, CELL_LEAST), most);
+    const size = clamp(room / count, CELL_LEAST, most);
     return Math.max(Math.floor(size * pixels), 1) / pixels;
 }
 
@@ -31,23 +31,13 @@ class MatrixView {
 
     measure(room, down) {
         const { tensor } = this;
-        const rows = tensor.rowCount - this.first;
-        const columns = tensor.columnCount - this.leftmost;
         const square = tensor.columns === 'key';
         this.left = labelRoom(tensor, 'row', this.first, 130);
         const free = Math.max(room - this.left - 20, 120);
-        this.cells = levelsOf(
-            tensor,
-            this.index,
-            Math.floor(MATRIX_MOST / CELL_LEAST),
-            Math.floor(MATRIX_MOST / CELL_LEAST),
-        );
-        const fitting = Math.max(down / this.cells.rows, CELL_SCROLLED);
-        this.width = cellSize(
-            free,
-            this.cells.columns,
-            square ? Math.min(fitting, CELL_MOST) : CELL_MOST,
-        );
+        const most = Math.floor(MATRIX_MOST / CELL_LEAST);
+        this.cells = levelsOf(tensor, this.index, most, most);
+        const fitting = square ? Math.max(down / this.cells.rows, CELL_SCROLLED) : CELL_MOST;
+        this.width = cellSize(free, this.cells.columns, Math.min(fitting, CELL_MOST));
         this.height = square ? this.width : cellSize(down, this.cells.rows, 26);
         this.numeric = !tensor.labels('column');
         this.turned =
@@ -56,33 +46,22 @@ class MatrixView {
         this.top = this.turned ? labelRoom(tensor, 'column', this.leftmost, 130) : 22;
         this.across = this.left + this.width * this.cells.columns;
         this.down = this.top + this.height * this.cells.rows;
-        this.rows = rows;
-        this.columns = columns;
+        this.rows = tensor.rowCount - this.first;
+        this.columns = tensor.columnCount - this.leftmost;
     }
 
     build(parent) {
-        const plot = document.createElement('div');
-        plot.className = 'plot';
-        const sheet = document.createElement('div');
-        sheet.className = 'sheet';
-        sheet.style.width = `${this.across + 2}px`;
-        sheet.style.height = `${this.down + 2}px`;
-        [this.base, this.context] = sharpCanvas(this.across + 2, this.down + 2);
-        [this.over, this.overContext] = sharpCanvas(this.across + 2, this.down + 2, 'over');
-        this.base.tabIndex = 0;
-        this.base.setAttribute('role', 'img');
-        this.base.setAttribute(
-            'aria-label',
+        const [width, height] = [this.across + 2, this.down + 2];
+        const words =
             `${this.tensor.name(this.index)}: ${this.rows} rows, ` +
-                `${this.columns} columns; arrow keys go from cell to cell; Table says the same`,
-        );
+            `${this.columns} columns; arrow keys go from cell to cell; Table says the same`;
+        [this.base, this.context] = sharpCanvas(width, height, '', words);
+        [this.over, this.overContext] = sharpCanvas(width, height, 'over');
         this.base.addEventListener('mousemove', (event) => this.point(this.cellAt(event)));
         this.base.addEventListener('mouseleave', () => this.point(this.holder.kept));
         this.base.addEventListener('click', (event) => this.keep(this.cellAt(event)));
         this.base.addEventListener('keydown', (event) => this.key(event));
-        sheet.append(this.base, this.over);
-        plot.append(sheet);
-        parent.append(plot);
+        addPlot(parent, width, height, [this.base, this.over]);
     }
 
     draw() {
@@ -208,45 +187,24 @@ class MatrixView {
     }
 
     keep(cell) {
-        const same =
-            cell &&
-            this.holder.kept &&
-            cell.row === this.holder.kept.row &&
-            cell.column === this.holder.kept.column;
+        const { kept } = this.holder;
+        const same = cell && kept && cell.row === kept.row && cell.column === kept.column;
         this.holder.kept = same ? null : cell;
         if (this.explains) keepCell(this.holder.kept);
         else this.point(this.holder.kept || cell);
     }
 
     key(event) {
-        const steps = {
-            ...{ ArrowLeft: [0, -1], ArrowRight: [0, 1] },
-            ...{ ArrowUp: [-1, 0], ArrowDown: [1, 0] },
-        };
-        const step = steps[event.key];
         if (event.key === 'Enter' && this.pointed) this.keep(this.pointed);
+        const step = arrowOf(event);
         if (!step) return;
-        event.preventDefault();
-        event.stopPropagation();
-        const { tensor, cells } = this;
-        const from = this.pointed || { row: this.first, column: this.leftmost };
-        const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
-        this.point(
-            this.pointed
-                ? {
-                      row: clamp(
-                          from.row + step[0] * cells.rowStep,
-                          this.first,
-                          tensor.rowCount - 1,
-                      ),
-                      column: clamp(
-                          from.column + step[1] * cells.columnStep,
-                          this.leftmost,
-                          tensor.columnCount - 1,
-                      ),
-                  }
-                : from,
-        );
+        const { tensor, cells, pointed, first, leftmost } = this;
+        const by = pointed ? [step[0] * cells.rowStep, step[1] * cells.columnStep] : [0, 0];
+        const from = pointed || { row: first, column: leftmost };
+        this.point({
+            row: clamp(from.row + by[0], first, tensor.rowCount - 1),
+            column: clamp(from.column + by[1], leftmost, tensor.columnCount - 1),
+        });
     }
 
     point(cell) {

@@ -36,12 +36,10 @@ class ModelView {
     constructor(parent, room) {
         this.tensors = current().of(state.kind);
         const heads = Math.max(...this.tensors.map((tensor) => tensor.shape[0]));
-        const size = Math.floor(Math.min(Math.max((room - 70) / heads - 10, 26), 150));
+        const size = Math.floor(clamp((room - 70) / heads - 10, 26, 150));
         this.parent = parent;
         this.drawChoices(parent);
-        this.grid = document.createElement('div');
-        this.grid.className = 'grid';
-        this.grid.setAttribute('role', 'group');
+        this.grid = element('div', '', 'grid', { role: 'group' });
         parent.append(this.grid);
         if (this.sorted) {
             this.grid.classList.add('sorted');
@@ -62,41 +60,21 @@ class ModelView {
         return known && scores.names.includes(state.sortBy);
     }
 
-    drawSorting(choices) {
-        const { scores } = current();
-        if (!scores || !this.tensors.some((tensor) => scores.of(tensor, 0))) return;
-        const label = element('label', 'Sorted by ');
-        const select = element('select');
-        select.id = 'sort-by';
-        fill(select, [['', 'layer'], ...scores.names.map((name) => [name, name])], state.sortBy);
-        select.addEventListener('change', () => set({ sortBy: select.value }));
-        label.append(select);
-        choices.append(label);
-    }
-
     drawChoices(parent) {
         const choices = element('div', '', 'choices');
-        this.drawSorting(choices);
-        if (isAttention(this.tensors[0])) this.drawSmall(choices);
-        if (choices.childNodes.length) parent.append(choices);
-    }
-
-    drawSmall(choices) {
-        for (const [value, name] of [
-            [false, 'cells'],
-            [true, 'lines'],
-        ]) {
-            const label = document.createElement('label');
-            const input = document.createElement('input');
-            Object.assign(input, {
-                type: 'radio',
-                name: 'small',
-                checked: state.smallLines === value,
-            });
-            input.addEventListener('change', () => set({ smallLines: value }));
-            label.append(input, name);
-            choices.append(label);
+        const { scores } = current();
+        if (scores && this.tensors.some((tensor) => scores.of(tensor, 0))) {
+            const names = [['', 'layer'], ...scores.names.map((name) => [name, name])];
+            const sort = (sortBy) => set({ sortBy });
+            choices.append(chooser('Sorted by', 'sort-by', names, state.sortBy, sort));
         }
+        if (isAttention(this.tensors[0])) {
+            const forms = { cells: 'cells', lines: 'lines' };
+            const choose = (form) => set({ smallLines: form === 'lines' });
+            const chosen = state.smallLines ? 'lines' : 'cells';
+            choices.append(...radios('small', forms, chosen, choose));
+        }
+        if (choices.childNodes.length) parent.append(choices);
     }
 
     drawSorted(size) {
@@ -112,31 +90,29 @@ class ModelView {
 
     button(at, index, size) {
         const tensor = this.tensors[at];
-        const button = document.createElement('button');
         const role = headRole(tensor, index);
         const name = [tensor.name(index), role, scoreWords(tensor, index)];
         const words = name.filter(Boolean).join(' · ');
-        button.title = words;
-        button.setAttribute('aria-label', words);
-        button.dataset.row = at;
-        button.dataset.head = index;
+        const button = buttonFor(() => this.choose(at, index), '', '', {
+            ...{ title: words, 'aria-label': words, 'data-row': at, 'data-head': index },
+        });
         button.append(thumbnail(tensor, index, size, state.smallLines && isAttention(tensor)));
         if (role) {
             const label = element('span', role, 'role');
             label.style.maxWidth = `${Math.max(size, 60)}px`;
             button.append(label);
         }
-        button.addEventListener('click', () => this.choose(at, index));
         button.addEventListener('mouseenter', () => read([words]));
         this.mark(button);
         return button;
     }
 
     drawNames(heads) {
-        this.grid.append(axisName(''));
+        this.grid.append(element('span', '', 'axis'));
         for (let head = 0; head < heads; head++) {
             const names = this.tensors[0].heads;
-            this.grid.append(axisName(names ? `${head ? '' : 'head '}${names[head]}` : ''));
+            const name = names ? `${head ? '' : 'head '}${names[head]}` : '';
+            this.grid.append(element('span', name, 'axis'));
         }
     }
 
@@ -144,9 +120,8 @@ class ModelView {
     drawRows(size, at) {
         if (at === this.tensors.length || !this.grid.isConnected) return;
         const tensor = this.tensors[at];
-        this.grid.append(
-            axisName(tensor.layer === null ? '' : `${at ? '' : 'layer '}${tensor.layer}`),
-        );
+        const name = tensor.layer === null ? '' : `${at ? '' : 'layer '}${tensor.layer}`;
+        this.grid.append(element('span', name, 'axis'));
         for (let index = 0; index < tensor.shape[0]; index++)
             this.grid.append(this.button(at, index, size));
         const later = at % 4 === 3 && !state.printing;
@@ -184,13 +159,6 @@ function openHead(changes) {
     drawDetail();
 }
 
-function axisName(text) {
-    const name = document.createElement('span');
-    name.className = 'axis';
-    name.textContent = text;
-    return name;
-}
-
 // The chosen head, large, beside the others.
 function drawDetail() {
     const detail = document.getElementById('detail');
@@ -198,20 +166,13 @@ function drawDetail() {
     detail.hidden = !(state.view === 'model' && state.opened);
     if (detail.hidden) return;
     const tensor = shownTensor();
-    const heading = document.createElement('h2');
-    const large = document.createElement('button');
-    heading.textContent = `${tensor.name(state.head)} `;
-    large.textContent = 'Large';
-    large.addEventListener('click', () =>
-        set({
-            view: state.smallLines && isAttention(tensor) ? 'lines' : 'matrix',
-            lineHeads: new Set(),
-        }),
-    );
-    heading.append(large);
+    const asLines = state.smallLines && isAttention(tensor);
+    const heading = element('h2', `${tensor.name(state.head)} `);
+    const enlarge = () => set({ view: asLines ? 'lines' : 'matrix', lineHeads: new Set() });
+    heading.append(buttonFor(enlarge, 'Large'));
     detail.append(heading);
     drawScores(detail, tensor, state.head);
     const room = roomOf(detail) - 40;
-    if (state.smallLines && isAttention(tensor)) new LinesView(detail, tensor, [state.head], room);
+    if (asLines) new LinesView(detail, tensor, [state.head], room);
     else new MatrixView(detail, tensor, state.head, room);
 }

@@ -20,15 +20,15 @@ function shortened(text, width, size) {
     return letters.join('') + '…';
 }
 
-// A canvas of so many points that is sharp on every screen.
-function sharpCanvas(width, height, className = '') {
-    const canvas = document.createElement('canvas');
+// A canvas of so many points that is sharp on every screen; one that keys reach says what it is.
+function sharpCanvas(width, height, className = '', words = '') {
+    const reached = words ? { role: 'img', tabindex: 0, 'aria-label': words } : {};
+    const canvas = element('canvas', '', className, reached);
     const pixels = window.devicePixelRatio || 1;
     canvas.width = Math.round(width * pixels);
     canvas.height = Math.round(height * pixels);
     canvas.style.width = `${width}px`;
     canvas.style.height = `${height}px`;
-    canvas.className = className;
     if (state.recording) canvas.recorder = new SvgContext(canvas);
     const context = canvas.recorder || canvas.getContext('2d');
     context.scale(pixels, pixels);

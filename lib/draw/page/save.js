@@ -135,10 +135,7 @@ function commandOfView() {
     if (state.view === 'lens') return commandOf(current(), 'lens', ['--show', 'best']);
     if (state.view === 'walk')
         return commandOf(current(), 'page', [
-            '--show',
-            current().kinds.join(','),
-            '-o',
-            'page.html',
+            ...['--show', current().kinds.join(','), '-o', 'page.html'],
         ]);
     if (state.view === 'table') return commandOf(current(), 'run', [...words, '--format', 'csv']);
     words.push('--view', drawn[state.view] || 'matrix');
@@ -159,7 +156,7 @@ function stemOf() {
 }
 
 function download(name, blob) {
-    const link = document.createElement('a');
+    const link = element('a');
     link.href = URL.createObjectURL(blob);
     link.download = name;
     link.click();
@@ -170,9 +167,9 @@ async function pngOf(svg) {
     const image = new Image();
     image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
     await image.decode();
-    const [canvas, context] = [document.createElement('canvas'), 2];
-    canvas.width = context * image.width;
-    canvas.height = context * image.height;
+    const canvas = element('canvas');
+    canvas.width = 2 * image.width;
+    canvas.height = 2 * image.height;
     canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
     return new Promise((done) => canvas.toBlob(done, 'image/png'));
 }

@@ -5,21 +5,17 @@ class SpaceView {
     constructor(parent, tensor, index, room) {
         Object.assign(this, { tensor, index });
         this.width = Math.max(room, 300);
-        this.height = Math.max(Math.min(window.innerHeight - 330, 640), 320);
+        this.height = clamp(window.innerHeight - 330, 320, 640);
         this.drawChoices(parent);
-        [this.canvas, this.context] = sharpCanvas(this.width, this.height, 'space');
-        this.canvas.tabIndex = 0;
-        this.canvas.setAttribute('role', 'img');
         const found = placesOf(tensor, index, state.axes);
         this.shares = found.shares.map((share) => `${(100 * share).toFixed(1)} %`);
-        this.canvas.setAttribute(
-            'aria-label',
+        const shares = this.shares.length
+            ? `; of the spread the axes hold ${this.shares.join(', ')}`
+            : '';
+        const words =
             `${tensor.name(index)}: tokens in space; drag or use ` +
-                'arrow keys to turn, + and - to come closer' +
-                (this.shares.length
-                    ? `; of the spread the axes hold ${this.shares.join(', ')}`
-                    : ''),
-        );
+            `arrow keys to turn, + and - to come closer${shares}`;
+        [this.canvas, this.context] = sharpCanvas(this.width, this.height, 'space', words);
         parent.append(this.canvas);
         this.centre(found.places);
         this.listen();
@@ -27,19 +23,10 @@ class SpaceView {
     }
 
     drawChoices(parent) {
-        const choices = document.createElement('div');
-        choices.className = 'choices';
-        for (const [value, name] of [
-            ['principal', 'principal components'],
-            ['first', 'first three dimensions'],
-        ]) {
-            const label = document.createElement('label');
-            const input = document.createElement('input');
-            Object.assign(input, { type: 'radio', name: 'axes', checked: state.axes === value });
-            input.addEventListener('change', () => set({ axes: value }));
-            label.append(input, name);
-            choices.append(label);
-        }
+        const ways = { principal: 'principal components', first: 'first three dimensions' };
+        const choices = element('div', '', 'choices');
+        const choose = (axes) => set({ axes });
+        choices.append(...radios('axes', ways, state.axes, choose));
         parent.append(choices);
     }
 
@@ -80,16 +67,11 @@ class SpaceView {
             { passive: false },
         );
         this.canvas.addEventListener('keydown', (event) => {
-            const turns = {
-                ArrowLeft: [-0.12, 0],
-                ArrowRight: [0.12, 0],
-                ArrowUp: [0, -0.12],
-                ArrowDown: [0, 0.12],
-            };
             const zooms = { '+': 1.15, '-': 1 / 1.15 };
-            if (turns[event.key]) this.turn(...turns[event.key]);
-            else if (zooms[event.key]) this.zoom(zooms[event.key]);
-            else return;
+            const step = arrowOf(event);
+            if (step) this.turn(0.12 * step[1], 0.12 * step[0]);
+            if (!zooms[event.key]) return;
+            this.zoom(zooms[event.key]);
             event.preventDefault();
             event.stopPropagation();
         });
@@ -97,12 +79,12 @@ class SpaceView {
 
     turn(across, down) {
         state.turned[0] += across;
-        state.turned[1] = Math.min(Math.max(state.turned[1] + down, -Math.PI / 2), Math.PI / 2);
+        state.turned[1] = clamp(state.turned[1] + down, -Math.PI / 2, Math.PI / 2);
         this.draw();
     }
 
     zoom(factor) {
-        state.zoom = Math.min(Math.max(state.zoom * factor, 0.3), 8);
+        state.zoom = clamp(state.zoom * factor, 0.3, 8);
         this.draw();
     }
 
@@ -134,7 +116,7 @@ class SpaceView {
     }
 
     shade(point) {
-        return Math.min(Math.max(point.near - 0.45, 0.35), 1);
+        return clamp(point.near - 0.45, 0.35, 1);
     }
 
     // Near ones first; a name that would lie on another is left out.
@@ -147,25 +129,16 @@ class SpaceView {
             const mine = this.pointed === point.i;
             const name = tensor.label('row', point.i + firstShown(tensor));
             const size = 12.5 * point.near;
-            const box = [
-                point.x + 8,
-                point.y - size / 2,
-                point.x + 8 + textWidth(name, size),
-                point.y + size / 2,
-            ];
-            const covered = taken.some(
-                (other) =>
-                    box[0] < other[2] &&
-                    other[0] < box[2] &&
-                    box[1] < other[3] &&
-                    other[1] < box[3],
-            );
+            const [left, top, bottom] = [point.x + 8, point.y - size / 2, point.y + size / 2];
+            const box = { left, top, bottom, right: left + textWidth(name, size) };
+            const apart = (one, other) => one.right <= other.left || one.bottom <= other.top;
+            const covered = taken.some((other) => !apart(box, other) && !apart(other, box));
             if (covered && !mine) continue;
             taken.push(box);
             context.globalAlpha = mine ? 1 : this.shade(point);
             context.font = font(size, mine ? '700' : '');
             context.fillStyle = mine ? variable('--mark') : variable('--text');
-            context.fillText(name, point.x + 8, point.y);
+            context.fillText(name, left, point.y);
         }
         context.globalAlpha = 1;
     }
@@ -185,16 +158,9 @@ class SpaceView {
 
     // From the first token to the last, so that the way of the text can be followed.
     placeColour(share) {
-        const stops = isDark()
-            ? [
-                  [121, 182, 234],
-                  [255, 176, 102],
-              ]
-            : [
-                  [20, 70, 140],
-                  [214, 95, 0],
-              ];
-        return [0, 1, 2].map((k) => Math.round(stops[0][k] + share * (stops[1][k] - stops[0][k])));
+        const first = isDark() ? [121, 182, 234] : [20, 70, 140];
+        const last = isDark() ? [255, 176, 102] : [214, 95, 0];
+        return first.map((from, k) => Math.round(from + share * (last[k] - from)));
     }
 
     drawAxes() {

@@ -33,17 +33,12 @@ function partsOf(sentence) {
             const stations = list.map((site) => station(site, layer));
             if (stations.length) blocks.push({ title: name, stations });
         };
-        add(
-            '',
-            sites.filter((site, at) => !site.layers && (first < 0 || at < first)),
-            null,
-        );
+        const single = sites.filter((site) => !site.layers);
+        const isBefore = (site) => first < 0 || sites.indexOf(site) < first;
+        add('', single.filter(isBefore), null);
         for (let layer = 0; layer < count; layer++) add(`layer ${layer}`, layered, layer);
-        add(
-            '',
-            sites.filter((site, at) => !site.layers && first >= 0 && at > first),
-            null,
-        );
+        const isAfter = (site) => !isBefore(site);
+        add('', single.filter(isAfter), null);
         return { title, blocks };
     };
     const sites = sitesOf(sentence);

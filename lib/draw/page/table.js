@@ -20,17 +20,14 @@ function drawTable(parent, tensor, index) {
 
 // Where a table scrolls, by keys, too.
 function tableRegion(parent, name) {
-    const wide = document.createElement('div');
-    wide.className = 'wide';
-    wide.tabIndex = 0;
-    wide.setAttribute('role', 'region');
-    wide.setAttribute('aria-label', name);
+    const region = { role: 'region', tabindex: 0, 'aria-label': name };
+    const wide = element('div', '', 'wide', region);
     parent.append(wide);
     return wide;
 }
 
 function tableOf(tensor, index, left, end) {
-    const table = document.createElement('table');
+    const table = element('table');
     const head = table.createTHead().insertRow();
     head.append(headerCell('', 'col'));
     for (let column = left; column < end; column++)
@@ -49,8 +46,5 @@ function tableOf(tensor, index, left, end) {
 }
 
 function headerCell(text, scope) {
-    const cell = document.createElement('th');
-    cell.scope = scope;
-    cell.textContent = text;
-    return cell;
+    return element('th', text, '', { scope });
 }

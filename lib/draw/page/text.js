@@ -14,53 +14,35 @@ class TextView {
     }
 
     drawChoices(parent) {
-        const choices = document.createElement('div');
-        choices.className = 'choices';
-        choices.append('Point at a token or choose it:');
-        for (const [value, name] of [
-            ['row', 'what it looks at'],
-            ['column', 'what looks at it'],
-        ]) {
-            const label = document.createElement('label');
-            const input = document.createElement('input');
-            Object.assign(input, { type: 'radio', name: 'way', checked: state.way === value });
-            input.addEventListener('change', () => {
-                state.way = value;
-                if (state.token) state.token = { side: value, index: state.token.index };
-                this.colour(state.token);
-            });
-            label.append(input, name);
-            choices.append(label);
-        }
+        const ways = { row: 'what it looks at', column: 'what looks at it' };
+        const choices = element('div', 'Point at a token or choose it:', 'choices');
+        const choose = (way) => {
+            state.way = way;
+            if (state.token) state.token = { side: way, index: state.token.index };
+            this.colour(state.token);
+        };
+        choices.append(...radios('way', ways, state.way, choose));
         parent.append(choices);
     }
 
     drawText(parent, side) {
-        const running = document.createElement('p');
-        running.className = 'running';
-        running.dir = 'auto';
-        const plain =
-            this.tensor.sentence.plain[
-                side === 'row' ? this.tensor.row_labels : this.tensor.column_labels
-            ];
+        const running = element('p', '', 'running', { dir: 'auto' });
+        const plain = this.tensor.sentence.plain[this.tensor[`${side}_labels`]];
         const labels = this.tensor.labels(side);
         const buttons = labels.map((label, index) => {
-            const button = document.createElement('button');
             const text = plain[index];
             const seen = text.trim() ? text.replace(/[\n\t]/g, ' ') : label;
-            button.textContent = seen;
-            button.title = `${index}: ${label}`;
-            button.hidden = index < firstShown(this.tensor);
-            button.addEventListener('mouseenter', () =>
-                this.colour({ side: this.way(side), index }),
-            );
-            button.addEventListener('mouseleave', () => this.colour(state.token));
-            button.addEventListener('focus', () => this.colour({ side: this.way(side), index }));
-            button.addEventListener('click', () => {
+            const show = () => this.colour({ side: this.way(side), index });
+            const choose = () => {
                 const same = state.token && state.token.index === index;
                 state.token = same ? null : { side: this.way(side), index };
                 this.colour(state.token);
-            });
+            };
+            const button = buttonFor(choose, seen, '', { title: `${index}: ${label}` });
+            button.hidden = index < firstShown(this.tensor);
+            button.addEventListener('mouseenter', show);
+            button.addEventListener('mouseleave', () => this.colour(state.token));
+            button.addEventListener('focus', show);
             running.append(button, this.tensor.sentence.gap ? ' ' : '');
             return button;
         });
@@ -96,10 +78,11 @@ class TextView {
         const { tensor } = this;
         const from = this.rowsAndColumns || (token.side === 'row' ? this.rowText : this.columnText);
         const to = this.rowsAndColumns || (token.side === 'row' ? this.columnText : this.rowText);
+        const ofRow = token.side === 'row';
         const values = to.map((_, other) =>
-            token.side === 'row' ? this.value(token.index, other) : this.value(other, token.index),
+            ofRow ? this.value(token.index, other) : this.value(other, token.index),
         );
-        const first = token.side === 'row' ? firstColumn(tensor) : firstShown(tensor);
+        const first = ofRow ? firstColumn(tensor) : firstShown(tensor);
         const tone = new Tone(extentOf(values, first, values.length, { low: 0, high: 0 }), false);
         const ramp = rampOf(tensor);
         to.forEach((button, other) => {
@@ -109,7 +92,7 @@ class TextView {
             button.style.color = inkOn(colour);
         });
         from[token.index].setAttribute('aria-pressed', 'true');
-        const other = token.side === 'row' ? 'column' : 'row';
+        const other = ofRow ? 'column' : 'row';
         const best = values
             .map((value, index) => [value, index])
             .filter((one) => one[1] >= first)
@@ -118,7 +101,7 @@ class TextView {
             .map(([value, index]) => `${quoted(tensor.label(other, index))} ${brief(value)}`);
         read([
             quoted(tensor.label(token.side, token.index)),
-            token.side === 'row' ? ' looks at ' : ' is looked at by ',
+            ofRow ? ' looks at ' : ' is looked at by ',
             best.join(', '),
         ]);
     }

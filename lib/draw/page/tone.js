@@ -61,8 +61,7 @@ class Tone {
 
     share(value) {
         const size = this.twoSided ? Math.abs(value) : value - this.low;
-        const part =
-            this.span > 0 ? bend(state.scale, Math.min(Math.max(size / this.span, 0), 1)) : 0;
+        const part = this.span > 0 ? bend(state.scale, clamp(size / this.span, 0, 1)) : 0;
         return this.twoSided ? 0.5 + (value < 0 ? -part : part) / 2 : part;
     }
 
@@ -188,22 +187,21 @@ function levelsOf(tensor, index, rowRoom, columnRoom) {
     return { rows, columns, rowStep, columnStep, levels, first, left };
 }
 
-function imageOf(cells, ramp) {
+// A pixel a cell.
+function canvasOf(cells, ramp) {
+    const canvas = element('canvas', '', '', { width: cells.columns, height: cells.rows });
     const image = new ImageData(cells.columns, cells.rows);
     for (let i = 0; i < cells.levels.length; i++) {
         const colour = ramp[cells.levels[i]];
         image.data.set(colour, 4 * i);
         image.data[4 * i + 3] = cells.levels[i] ? 255 : 0;
     }
-    return image;
+    canvas.getContext('2d').putImageData(image, 0, 0);
+    return canvas;
 }
 
 // Cells onto a canvas, each a rectangle without gaps.
 function paintCells(context, cells, ramp, box) {
-    const small = document.createElement('canvas');
-    small.width = cells.columns;
-    small.height = cells.rows;
-    small.getContext('2d').putImageData(imageOf(cells, ramp), 0, 0);
     context.imageSmoothingEnabled = false;
-    context.drawImage(small, box.x, box.y, box.width, box.height);
+    context.drawImage(canvasOf(cells, ramp), box.x, box.y, box.width, box.height);
 }

@@ -40,13 +40,10 @@ function headsThatLook(why, keys) {
     for (const { layer, head, tensor: one, value } of cells.slice(0, VERDICT_LISTED)) {
         const role = headRole(one, head);
         const name = `${one.layer}.${one.heads?.[head] ?? 0}${role ? ` ${role}` : ''}`;
-        const button = element('button', `${name} ${one.text(value)}`);
-        button.title = `${one.name(head)}: the same cell`;
-        button.addEventListener('click', () => {
-            const kept = { row: why.row, column: why.key };
-            set({ wanted: keys.tensor, layer, head, lineHeads: new Set(), kept });
-        });
-        line.append(button);
+        const kept = { row: why.row, column: why.key };
+        const go = () => set({ wanted: keys.tensor, layer, head, lineHeads: new Set(), kept });
+        const title = `${one.name(head)}: the same cell`;
+        line.append(buttonFor(go, `${name} ${one.text(value)}`, '', { title }));
     }
     return line;
 }

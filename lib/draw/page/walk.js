@@ -34,11 +34,10 @@ class WalkView {
         this.room = room;
         this.stations = [];
         this.row = element('div', '', 'walk');
-        this.diagram = element('div', '', 'diagram');
-        this.panel = element('section', '', 'station');
-        this.diagram.setAttribute('role', 'group');
-        this.panel.setAttribute('aria-label', 'The tensor of the station');
-        this.panel.setAttribute('aria-live', 'polite');
+        this.diagram = element('div', '', 'diagram', { role: 'group' });
+        this.panel = element('section', '', 'station', {
+            ...{ 'aria-label': 'The tensor of the station', 'aria-live': 'polite' },
+        });
         this.row.append(this.diagram, this.panel);
         parent.append(this.row);
         for (const part of partsOf(sentence)) this.drawPart(part);
@@ -83,38 +82,34 @@ class WalkView {
     }
 
     arrow(text) {
-        const arrow = element('span', text, 'arrow');
-        arrow.setAttribute('aria-hidden', 'true');
-        return arrow;
+        return element('span', text, 'arrow', { 'aria-hidden': true });
     }
 
     button(station) {
         const { name, layer, tensor } = station;
-        const button = element('button', '', tensor ? 'node' : 'node missing');
         const place = layer === null ? '' : `layer ${layer} · `;
         const words = tensor ? sizeWords(tensor) : 'not in this page';
-        button.setAttribute('aria-label', `${place}${name}: ${words}`);
-        button.title = look.about[name] || name;
-        button.dataset.station = station.number;
+        const open = () => this.open(station.number);
+        const button = buttonFor(open, '', tensor ? 'node' : 'node missing', {
+            'aria-label': `${place}${name}: ${words}`,
+            title: look.about[name] || name,
+            'data-station': station.number,
+        });
         if (tensor) button.append(mosaic(tensor, THUMBNAIL));
         button.append(element('span', name.replace(/^enc\./, '')));
-        button.addEventListener('click', () => this.open(station.number));
         this.stations[station.number] = { ...station, button };
         return button;
     }
 
     key(event) {
-        const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1 };
-        if (!(event.key in steps)) return;
-        event.preventDefault();
-        event.stopPropagation();
-        this.step(steps[event.key]);
+        const step = arrowOf(event);
+        if (!step) return;
+        this.step(step[0] + step[1]);
         this.stations[state.station].button.focus();
     }
 
     step(by) {
-        const to = Math.min(Math.max(state.station + by, 0), this.stations.length - 1);
-        this.open(to);
+        this.open(clamp(state.station + by, 0, this.stations.length - 1));
     }
 
     open(number, remember = true) {
@@ -150,17 +145,14 @@ class WalkView {
             ['walk-before', '← Before', -1],
             ['walk-after', 'After →', 1],
         ]) {
-            const button = element('button', text);
-            button.id = id;
-            button.title = by < 0 ? 'The station before (,)' : 'The station after (.)';
+            const title = by < 0 ? 'The station before (,)' : 'The station after (.)';
+            const button = buttonFor(() => this.step(by), text, '', { id, title });
             button.disabled = !this.stations[station.number + by];
-            button.addEventListener('click', () => this.step(by));
             line.append(button);
         }
-        const words = `station ${station.number + 1} of ${this.stations.length}`;
-        line.append(
-            element('span', station.tensor ? `${words} · ${sizeWords(station.tensor)}` : words),
-        );
+        const size = station.tensor ? ` · ${sizeWords(station.tensor)}` : '';
+        const words = `station ${station.number + 1} of ${this.stations.length}${size}`;
+        line.append(element('span', words));
         this.panel.append(line);
     }
 
@@ -168,25 +160,17 @@ class WalkView {
         const head = Math.min(state.head === 'mean' ? 0 : state.head, tensor.shape[0] - 1);
         const line = element('p', '', 'choices');
         if (tensor.heads && tensor.shape[0] > 1) {
-            const label = element('label', 'Head ');
-            const select = element('select');
-            select.id = 'walk-head';
-            fill(select, [...tensor.heads.entries()], head);
-            select.addEventListener('change', () => {
-                state.head = Number(select.value);
+            const choose = (chosen) => {
+                state.head = Number(chosen);
                 this.drawPanel(this.stations[state.station]);
                 rememberState();
-            });
-            label.append(select);
-            line.append(label);
+            };
+            line.append(chooser('Head', 'walk-head', [...tensor.heads.entries()], head, choose));
         }
-        const large = element('button', 'Large');
-        large.title = 'As a matrix, with all that explains it';
-        large.addEventListener('click', () => {
-            const at = this.sentence.of(name).indexOf(tensor);
-            set({ view: 'matrix', wanted: name, layer: at, head });
-        });
-        line.append(large);
+        const layer = this.sentence.of(name).indexOf(tensor);
+        const enlarge = () => set({ view: 'matrix', wanted: name, layer, head });
+        const title = 'As a matrix, with all that explains it';
+        line.append(buttonFor(enlarge, 'Large', '', { title }));
         this.panel.append(line);
         const words = `rows: ${tensor.rows}, columns: ${tensor.columns}`;
         this.panel.append(element('p', words, 'caption'));

@@ -2,13 +2,6 @@
 
 const WHY_LISTED = 512; // keys of a softmax that are listed: more are slow to draw
 
-function element(name, text = '', className = '') {
-    const made = document.createElement(name);
-    made.textContent = text;
-    if (className) made.className = className;
-    return made;
-}
-
 // A bar from 0, left or right of the middle where numbers have signs.
 function barOf(value, most, signed) {
     const bar = element('span', '', 'meter');
@@ -38,13 +31,7 @@ function whyTable(kind, names, columns, marked, choose) {
         line.dataset[kind] = at;
         if (at === marked) line.setAttribute('aria-current', 'true');
         const label = headerCell('', 'row');
-        if (choose) {
-            const button = element('button', name);
-            button.addEventListener('click', () => choose(at));
-            label.append(button);
-        } else {
-            label.textContent = name;
-        }
+        label.append(choose ? buttonFor(() => choose(at), name) : name);
         line.append(label);
         columns.forEach(([, numbers], column) => {
             const cell = line.insertCell();
@@ -84,22 +71,16 @@ class WhyPanel {
         const { why } = this;
         const { tensor } = why;
         const heading = element('h2', 'Why this number? ');
-        const close = element('button', 'Close');
-        close.title = 'Esc';
-        close.addEventListener('click', letGo);
-        heading.append(close);
+        heading.append(buttonFor(letGo, 'Close', '', { title: 'Esc' }));
         this.panel.append(heading);
         if (!why.numbers) return;
         const keys = why.numbers.weights.tensor;
         this.query = quoted(keys.label('row', why.row));
         this.keyName = quoted(keys.label('column', why.key));
-        this.panel.append(
-            element(
-                'p',
-                `${this.query} (${why.row}) looks at ${this.keyName} (${why.key}) · ` +
-                    `${tensor.layerName()} ${tensor.headName(tensor.heads.indexOf(why.head))}`,
-            ),
-        );
+        const words =
+            `${this.query} (${why.row}) looks at ${this.keyName} (${why.key}) · ` +
+            `${tensor.layerName()} ${tensor.headName(tensor.heads.indexOf(why.head))}`;
+        this.panel.append(element('p', words));
         drawVerdict(this.panel, why, keys);
     }
 
@@ -107,20 +88,16 @@ class WhyPanel {
     cost() {
         const { sentence, layer } = this.why.tensor;
         const name = this.why.head === null ? '' : `${layer}.${this.why.head}`;
-        const bytes = (sentence.explained_bytes || 0).toLocaleString('en');
-        const head = Math.ceil(sentence.explained_bytes / sentence.headCount()).toLocaleString(
-            'en',
-        );
+        const [all, one] = [
+            sentence.explained_bytes,
+            sentence.explained_bytes / sentence.headCount(),
+        ].map((bytes) => Math.ceil(bytes || 0).toLocaleString('en'));
         const page = (list) => commandOf(sentence, 'page', ['--explain', list, '-o', 'page.html']);
-        this.panel.append(
-            element(
-                'p',
-                this.why.head === null
-                    ? 'A mean of heads is explained by none of them: choose a head.'
-                    : `This page does not hold the queries, keys and values of head ${name}. ` +
-                          `Those of one head take ${head} bytes, those of all heads ${bytes}.`,
-            ),
-        );
+        const words = name
+            ? `This page does not hold the queries, keys and values of head ${name}. ` +
+              `Those of one head take ${one} bytes, those of all heads ${all}.`
+            : 'A mean of heads is explained by none of them: choose a head.';
+        this.panel.append(element('p', words));
         if (name) this.panel.append(commandLine(page(name)));
         this.panel.append(commandLine(page('all')));
     }
