@@ -90,20 +90,18 @@ int bars_draw(const struct section *section, struct canvas *canvas, struct point
               struct err *err)
 {
     const struct strongest *strongest = section->strongest;
-    const struct figure_form *form = &section->style->form;
-    const struct lettering name = {.size = type_size(form, TYPE_NAME), .anchor = ANCHOR_END};
-    const struct lettering number = {.size = type_size(form, TYPE_NUMBER),
-                                     .colour = {0x33, 0x33, 0x33}};
+    struct lettering name = section_letters(section, TYPE_NAME, 0);
+    struct lettering number = section_letters(section, TYPE_NUMBER, 0x333333);
     struct reach reach = reach_of(section);
     double zero = corner.x + zero_of(section, &reach);
+    name.anchor = ANCHOR_END;
     for (size_t i = 0; i < strongest->count; i++) {
         float value = strongest->cells[i].value;
         double y = corner.y + reach.pitch * (double)i;
         double length = fabs((double)value) * scale_of(&reach);
         double base = y + reach.thick - 1;
-        struct lettering its = number;
         char text[NUMERAL_BYTES];
-        its.anchor = value > 0 ? ANCHOR_START : ANCHOR_END;
+        number.anchor = value > 0 ? ANCHOR_START : ANCHOR_END;
         numeral_write(text, reach.numeral, value);
         if (canvas_text_fit(canvas, (struct point){corner.x + section->left, base},
                             section->strong_names[i], section->left + ROUNDING, &name, err))
@@ -113,7 +111,7 @@ int bars_draw(const struct section *section, struct canvas *canvas, struct point
         canvas_text(canvas,
                     (struct point){
                         value > 0 ? zero + length + NUMBER_GAP : zero - length - NUMBER_GAP, base},
-                    text, &its);
+                    text, &number);
     }
     double end = corner.y + reach.pitch * (double)strongest->count;
     canvas_path(canvas, (struct point[]){{zero, corner.y - 1}, {zero, end - 3}}, 2, &zero_line);

@@ -11,9 +11,9 @@
 
 #include "draw/axis_fit.h"
 #include "draw/drawing.h"
-#include "draw/type_size.h"
 #include "lens/report.h"
 #include "lens/strongest.h"
+#include "write/figure_form.h"
 #include "write/style.h"
 
 enum {
@@ -130,10 +130,17 @@ int section_plan(struct section *section, const struct section_sheets *what,
  * foot (section_fit.c). */
 void section_fit(struct section *section);
 
-/* How many panels have labels, "(a)": each, or the section alone. And whether a label of the
- * section stands before its subtitle. */
+/* How large letters are, and what a line of them takes, in points: a size for each kind of text, or
+ * one for all, where a paper wants it. Those of a section, in a colour. */
+enum type_kind { TYPE_TITLE, TYPE_SUBTITLE, TYPE_NAME, TYPE_NUMBER, TYPE_TEXT };
+
+double type_size(const struct figure_form *form, enum type_kind kind);
+double type_line(const struct figure_form *form, enum type_kind kind);
+double section_line(const struct section *section, enum type_kind kind);
+struct lettering section_letters(const struct section *section, enum type_kind kind, uint32_t hex);
+
+/* How many panels have labels, "(a)": each, or the section alone. */
 size_t section_labels(const struct section *section);
-bool section_has_own_label(const struct section *section);
 
 /* A label in bold letters at a point; how wide it is, with a gap after it. */
 double section_draw_label(const struct section *section, size_t panel, struct canvas *canvas,

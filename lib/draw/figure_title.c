@@ -2,9 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "draw/canvas.h"
 #include "draw/figure.h"
-#include "draw/type_size.h"
 #include "text/label.h"
 
 static const double BOLD = 1.16; /* wider than the letters that widths are known of */

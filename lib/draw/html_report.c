@@ -11,7 +11,6 @@
 #include "format/json_writer.h"
 #include "write/format.h"
 #include "draw/page_facts.h"
-#include "draw/page_tensor.h"
 #include "draw/page_values.h"
 
 enum { EXACT_MOST = 300000 }; /* numbers of a page that are written exactly: 1.6 MB */

@@ -1,6 +1,5 @@
 #include "draw/page_facts.h"
 
-#include "draw/page_tensor.h"
 #include "draw/page_values.h"
 #include "model/attention_strip.h"
 #include "model/mechanism.h"

@@ -91,6 +91,17 @@ void page_facts_put(struct json_writer *json, const struct page_facts *facts);
 int page_sentence_put(struct stream *out, const struct report *report, bool exact,
                       const struct page_facts *facts, struct err *err);
 
+/* A tensor of a report (page_tensor.c), which data.js reads: its place, its axes by the names of
+ * their labels, and its numbers as one text: exact, base64 of float32; else three digits each. */
+void page_tensor_put(struct json_writer *json, const struct report *report, const struct kept *kept,
+                     bool exact);
+
+/* The labels of a text's tokens, or of its words where those stand on the axes. */
+const struct label *page_labels_of(const struct tokenized *tokenized, size_t *count);
+
+/* How many numbers of all tensors are seen. */
+size_t page_count_numbers(const struct report *report);
+
 /* Refuse a live page where there is no engine; and write what such a page holds (page_live.c). */
 int page_live_check(struct err *err);
 int page_live_put(struct stream *out, const struct folder *folder, struct err *err);

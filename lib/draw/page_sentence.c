@@ -3,7 +3,6 @@
 
 #include "base/buf.h"
 #include "draw/page_facts.h"
-#include "draw/page_tensor.h"
 
 /* Without blanks: there may be thousands. */
 static void put_labels(struct json_writer *json, const char *name, const struct label *labels,

@@ -1,5 +1,4 @@
-#include "draw/page_tensor.h"
-
+#include "draw/page_facts.h"
 #include "draw/page_values.h"
 #include "write/json_report.h"
 

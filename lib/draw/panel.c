@@ -163,12 +163,6 @@ static int draw_heat(const struct section *section, const struct sheet *sheet,
 
 enum { NAME_BYTES = 64 };
 
-static struct lettering letters_of_name(const struct section *section)
-{
-    return (struct lettering){.size = type_size(&section->style->form, TYPE_NAME),
-                              .colour = {0x11, 0x11, 0x11}};
-}
-
 static const struct pen panel_border = {{0xbb, 0xbb, 0xbb}, 0.5, 1};
 static const double NAME_GAP = 3;
 
@@ -216,7 +210,7 @@ static int draw_name(const struct section *section, const struct spot *spot, siz
                      const char *given, struct canvas *canvas, struct err *err)
 {
     char name[NAME_BYTES];
-    const struct lettering letters = letters_of_name(section);
+    const struct lettering letters = section_letters(section, TYPE_NAME, 0x111111);
     double room = section->panel_width - NAME_GAP;
     bool labelled = spot->row == 0 && section->kind == KIND_MATRIX;
     double y = spot->area.y - (labelled ? section->columns.room : 0) - NAME_GAP;
@@ -236,7 +230,7 @@ static void draw_names_of_grid(const struct section *section, const struct spot 
                                struct canvas *canvas)
 {
     char name[NAME_BYTES];
-    struct lettering lettering = letters_of_name(section);
+    struct lettering lettering = section_letters(section, TYPE_NAME, 0x111111);
     struct box area = spot->area;
     lettering.anchor = ANCHOR_MIDDLE;
     if (spot->row == 0) {

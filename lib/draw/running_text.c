@@ -38,18 +38,17 @@ double running_text_height(const struct section *section, double room)
     struct word word = {.line = 0};
     for (size_t row = 0; row < section->sheets->rows.size; row++)
         word = word_after(&word, section, row, room);
-    return type_line(&section->style->form, TYPE_TEXT) * (double)(word.line + 1);
+    return section_line(section, TYPE_TEXT) * (double)(word.line + 1);
 }
 
 void running_text_draw(const struct section *section, struct canvas *canvas, struct point corner)
 {
     const struct sheet *sheet = section->sheets;
-    const struct figure_form *form = &section->style->form;
-    const double line = type_line(form, TYPE_TEXT);
+    const double line = section_line(section, TYPE_TEXT);
     struct tone tone = tone_of_sheet(&section->tones, sheet);
     struct word word = {.line = 0};
     for (size_t row = 0; row < sheet->rows.size; row++) {
-        struct lettering lettering = {.size = type_size(form, TYPE_TEXT)};
+        struct lettering lettering = section_letters(section, TYPE_TEXT, 0);
         unsigned level = tone_level(&tone, sheet_cell(sheet, row, 0));
         word = word_after(&word, section, row, section->area.width);
         double y = corner.y + line * (double)word.line;

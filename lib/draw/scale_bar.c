@@ -59,27 +59,17 @@ static struct ticks choose_ticks(const struct tone *tone)
     return ticks;
 }
 
-static struct lettering letters_of(const struct section *section)
-{
-    return (struct lettering){.size = type_size(&section->style->form, TYPE_NUMBER),
-                              .colour = {0x33, 0x33, 0x33}};
-}
-
-static double line_of(const struct section *section)
-{
-    return type_line(&section->style->form, TYPE_NUMBER);
-}
-
 static void draw_tick(const struct section *section, struct canvas *canvas, struct box bar,
                       double share, const char *text)
 {
-    struct lettering lettering = letters_of(section);
+    struct lettering lettering = section_letters(section, TYPE_NUMBER, 0x333333);
     double x = bar.x + share * bar.width;
     double below = bar.y + bar.height;
     struct stroke stroke = {{x, below}, {x, below + TICK}};
     lettering.anchor = ANCHOR_MIDDLE;
     canvas_strokes(canvas, &stroke, 1, &edge);
-    canvas_text(canvas, (struct point){x, below + line_of(section)}, text, &lettering);
+    canvas_text(canvas, (struct point){x, below + section_line(section, TYPE_NUMBER)}, text,
+                &lettering);
 }
 
 /* The numbers below a bar, and where they stand: one that would touch another is left out. */
@@ -167,13 +157,13 @@ static size_t legend_across(const struct section *section)
 
 static void draw_legend(const struct section *section, struct canvas *canvas, struct point corner)
 {
-    const struct lettering letters = letters_of(section);
+    const struct lettering letters = section_letters(section, TYPE_NUMBER, 0x333333);
     size_t across = legend_across(section);
     double mark = LEGEND_MARK * letters.size;
     for (size_t i = 0; i < section->heads; i++) {
         char name[NUMBER_BYTES];
         double x = corner.x + legend_pitch(section) * (double)(i % across);
-        double y = corner.y + line_of(section) * (double)(i / across);
+        double y = corner.y + section_line(section, TYPE_NUMBER) * (double)(i / across);
         snprintf(name, sizeof name, "head %d", section->sheets[i].head);
         canvas_rect(canvas, (struct box){x, y, mark, mark}, palette_line(i, section->heads));
         canvas_text(canvas, (struct point){x + mark + 3, y + mark - 0.5}, name, &letters);
@@ -193,8 +183,9 @@ static double height_of_scale(const struct section *section)
 {
     size_t across = legend_across(section);
     if (section->kind == KIND_OVERLAY)
-        return line_of(section) * (double)((section->heads + across - 1) / across);
-    return has_bar(section) ? BAR_HEIGHT + line_of(section) + 1 : 0;
+        return section_line(section, TYPE_NUMBER) *
+               (double)((section->heads + across - 1) / across);
+    return has_bar(section) ? BAR_HEIGHT + section_line(section, TYPE_NUMBER) + 1 : 0;
 }
 
 int scale_bar_fit(struct section *section, struct arena *arena, struct err *err)
@@ -214,7 +205,7 @@ int scale_bar_fit(struct section *section, struct arena *arena, struct err *err)
 static int draw_title(const struct section *section, struct canvas *canvas, struct box bar,
                       double left, struct err *err)
 {
-    const struct lettering letters = letters_of(section);
+    const struct lettering letters = section_letters(section, TYPE_NUMBER, 0x333333);
     double x = bar.x + bar.width + 2 * letters.size; /* clear of the last number */
     double room = section->room - (bar.x - left) - bar.width - 2 * letters.size;
     struct point at = {x, bar.y + bar.height};

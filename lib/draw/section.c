@@ -128,9 +128,34 @@ bool section_is_printed(const struct section *section)
     return section->style->form.width > 0;
 }
 
-static double line_of(const struct section *section, enum type_kind kind)
+/* --- letters ---------------------------------------------------------------------------------- */
+
+static const struct {
+    double size, line;
+} kinds[] = {
+    [TYPE_TITLE] = {9.5, 15}, [TYPE_SUBTITLE] = {7.5, 15}, [TYPE_NAME] = {7, 11.25},
+    [TYPE_NUMBER] = {6, 9},   [TYPE_TEXT] = {8.5, 14},
+};
+
+double type_size(const struct figure_form *form, enum type_kind kind)
+{
+    return form->font_size > 0 ? form->font_size : kinds[kind].size;
+}
+
+double type_line(const struct figure_form *form, enum type_kind kind)
+{
+    return kinds[kind].line * type_size(form, kind) / kinds[kind].size;
+}
+
+double section_line(const struct section *section, enum type_kind kind)
 {
     return type_line(&section->style->form, kind);
+}
+
+struct lettering section_letters(const struct section *section, enum type_kind kind, uint32_t hex)
+{
+    return (struct lettering){.size = type_size(&section->style->form, kind),
+                              .colour = colour_of_hex(hex)};
 }
 
 /* --- what it is called ------------------------------------------------------------------------ */
@@ -197,6 +222,13 @@ static void name_axes(struct section *section)
         section->bar_title = *form->bar_title ? form->bar_title : NULL;
 }
 
+/* A label of the section alone stands before its subtitle. */
+static bool has_own_label(const struct section *section)
+{
+    return section->style->form.panel_labels &&
+           (section->by_layer || section->kind == KIND_BARS || section->kind == KIND_TEXT);
+}
+
 int section_plan(struct section *section, const struct section_sheets *what,
                  const struct style *style, double room, struct arena *arena, struct err *err)
 {
@@ -221,7 +253,7 @@ int section_plan(struct section *section, const struct section_sheets *what,
     section->kind = choose_kind(section);
     name_axes(section);
     section->by_layer = section->layers > 1 && section->heads > 1 && section->kind != KIND_OVERLAY;
-    if (section_has_own_label(section))
+    if (has_own_label(section))
         section->head = type_line(form, TYPE_SUBTITLE);
     if (section->kind != KIND_BARS)
         section_fit(section);
@@ -241,25 +273,19 @@ int section_plan(struct section *section, const struct section_sheets *what,
 
 /* --- labels of panels ------------------------------------------------------------------------- */
 
-bool section_has_own_label(const struct section *section)
-{
-    return section->style->form.panel_labels &&
-           (section->by_layer || section->kind == KIND_BARS || section->kind == KIND_TEXT);
-}
-
 size_t section_labels(const struct section *section)
 {
-    return section_has_own_label(section) ? 1 : section->panels;
+    return has_own_label(section) ? 1 : section->panels;
 }
 
 double section_draw_label(const struct section *section, size_t panel, struct canvas *canvas,
                           struct point at)
 {
     static const double bold = 1.16; /* wider than other letters */
-    const struct figure_form *form = &section->style->form;
-    const struct lettering letters = {.size = type_size(form, TYPE_NAME), .bold = true};
+    struct lettering letters = section_letters(section, TYPE_NAME, 0);
     char label[PANEL_LABEL_BYTES];
-    figure_form_label(label, form, section->first_label + panel);
+    letters.bold = true;
+    figure_form_label(label, &section->style->form, section->first_label + panel);
     canvas_text(canvas, at, label, &letters);
     return bold * letters_width(label, letters.size) + letters.size / 2;
 }
@@ -270,19 +296,19 @@ double section_draw_label(const struct section *section, size_t panel, struct ca
 static int draw_axis_titles(const struct section *section, struct canvas *canvas,
                             struct point corner, struct err *err)
 {
-    double line = line_of(section, TYPE_NAME);
-    double size = type_size(&section->style->form, TYPE_NAME);
+    struct lettering letters = section_letters(section, TYPE_NAME, 0x111111);
     size_t down = (section->panels + section->across - 1) / section->across;
     double width = section->area.width + section->panel_width * (double)(section->across - 1);
     double first = corner.y + section->top + section->area.y;
     double height = section->area.height + section->panel_height * (double)(down - 1);
-    struct lettering letters = {
-        .size = size, .colour = {0x11, 0x11, 0x11}, .anchor = ANCHOR_MIDDLE, .turn = -90};
-    struct point left = {corner.x + size, first + height / 2};
-    struct point above = {corner.x + section->left + width / 2, corner.y + section->head + size};
-    struct point right = {corner.x + section->left + width + section->columns.room + line - 2,
-                          left.y};
+    double start = corner.x + section->left;
+    double line = section_line(section, TYPE_NAME);
+    struct point left = {corner.x + letters.size, first + height / 2};
+    struct point above = {start + width / 2, corner.y + section->head + letters.size};
+    struct point right = {start + width + section->columns.room + line - 2, left.y};
     bool matrix = section->kind == KIND_MATRIX;
+    letters.anchor = ANCHOR_MIDDLE;
+    letters.turn = -90;
     if (section->row_title &&
         canvas_text_fit(canvas, left, section->row_title, height, &letters, err))
         return -1;
@@ -296,15 +322,14 @@ static int draw_axis_titles(const struct section *section, struct canvas *canvas
 int section_draw(const struct section *section, struct canvas *canvas, struct point corner,
                  struct err *err)
 {
-    const struct figure_form *form = &section->style->form;
-    const struct lettering letters = {.size = type_size(form, TYPE_SUBTITLE),
-                                      .colour = {0x55, 0x55, 0x55}};
+    const struct lettering letters = section_letters(section, TYPE_SUBTITLE, 0x555555);
     double room = section_is_printed(section) ? section->room : 1e9;
     struct point first = {corner.x, corner.y + letters.size};
-    if (section_has_own_label(section))
+    if (has_own_label(section))
         first.x += section_draw_label(section, 0, canvas, first);
-    if (!form->untitled && canvas_text_fit(canvas, first, section->subtitle,
-                                           room - (first.x - corner.x), &letters, err))
+    if (!section->style->form.untitled &&
+        canvas_text_fit(canvas, first, section->subtitle, room - (first.x - corner.x), &letters,
+                        err))
         return -1;
     if (section->kind == KIND_BARS)
         return bars_draw(section, canvas, (struct point){corner.x, corner.y + section->head}, err);

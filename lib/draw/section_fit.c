@@ -22,11 +22,6 @@ static const double LABELS_ALONE = 110, LABELS_OF_MANY = 56; /* the most room fo
 static const double LABELLED = 6.25;    /* the smallest pitch at which every place has a label */
 static const double LABELLED_AXIS = 84; /* a shorter one has all its labels, or none */
 
-static double line_of(const struct section *section, enum type_kind kind)
-{
-    return type_line(&section->style->form, kind);
-}
-
 /* So many in a row that the whole is a bit wider than high, and its last row as full as can be. */
 static size_t choose_across(const struct section *section)
 {
@@ -131,20 +126,20 @@ static void fit_labels(struct section *section)
 static double right_room(const struct section *section)
 {
     bool matrix = section->kind == KIND_MATRIX;
-    double title = !matrix && section->column_title ? line_of(section, TYPE_NAME) : 0;
+    double title = !matrix && section->column_title ? section_line(section, TYPE_NAME) : 0;
     return matrix ? section->columns.over : section->columns.room + title;
 }
 
 /* What stands at the left of all panels but for labels; what above them, but for a subtitle. */
 static double left_names(const struct section *section)
 {
-    double line = line_of(section, TYPE_NAME);
+    double line = section_line(section, TYPE_NAME);
     return (section->by_layer ? LAYER_NAMES * line : 0) + (section->row_title ? line : 0);
 }
 
 static double top_names(const struct section *section)
 {
-    double line = line_of(section, TYPE_NAME);
+    double line = section_line(section, TYPE_NAME);
     bool above = section->kind == KIND_MATRIX && section->column_title;
     return (section->by_layer ? line : 0) + (above ? line : 0);
 }
@@ -210,7 +205,7 @@ static void fit_panels(struct section *section)
     section->left = axis_fit_snap(section->rows.room) + left_names(section);
     section->top =
         section->head + (matrix ? axis_fit_snap(section->columns.room) : 0) + top_names(section);
-    section->area.y = named ? line_of(section, TYPE_NAME) : 0;
+    section->area.y = named ? section_line(section, TYPE_NAME) : 0;
     section->panel_width = panel_step(section);
     section->panel_height = section->area.y + section->area.height + gap_of(section);
     section->width =

@@ -4,12 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-static struct lettering note_letters(const struct section *section)
-{
-    return (struct lettering){.size = type_size(&section->style->form, TYPE_NUMBER),
-                              .colour = {0x66, 0x66, 0x66}};
-}
-
 /* The bytes of the words that have room in a line, at least one of them. */
 static size_t line_size(const char *text, double room, double size, struct buf *line)
 {
@@ -30,16 +24,16 @@ static size_t line_size(const char *text, double room, double size, struct buf *
 /* In one line where it determines how wide the picture is, in several where that is given. */
 static int add_note(struct section *section, const char *text, struct arena *arena, struct err *err)
 {
-    const struct lettering letters = note_letters(section);
+    double size = type_size(&section->style->form, TYPE_NUMBER);
     double room = section_is_printed(section) ? section->room : INFINITY;
     struct buf line = {0};
     int failed = !text;
     while (!failed && *text && section->note_count < SECTION_NOTES_MAX) {
-        size_t size = line_size(text, room, letters.size, &line);
-        const char *kept = arena_text(arena, text, size, err);
+        size_t bytes = line_size(text, room, size, &line);
+        const char *kept = arena_text(arena, text, bytes, err);
         failed = !kept || buf_check(&line, err);
         section->notes[section->note_count++] = kept;
-        text += size;
+        text += bytes;
         text += strspn(text, " ");
     }
     buf_release(&line);
@@ -88,19 +82,19 @@ int section_notes_make(struct section *section, struct arena *arena, struct err 
         failed |= add_note(section, "the first token is hidden", arena, err);
     if (section->note && !section_is_printed(section)) /* the others are short */
         section->width =
-            fmax(section->width, letters_width(section->note, note_letters(section).size));
+            fmax(section->width, letters_width(section->note, type_size(form, TYPE_NUMBER)));
     return failed ? -1 : 0;
 }
 
 double section_notes_height(const struct section *section)
 {
-    return type_line(&section->style->form, TYPE_NUMBER) * (double)section->note_count;
+    return section_line(section, TYPE_NUMBER) * (double)section->note_count;
 }
 
 void section_notes_draw(const struct section *section, struct canvas *canvas, struct point corner)
 {
-    const struct lettering letters = note_letters(section);
-    double line = type_line(&section->style->form, TYPE_NUMBER);
+    const struct lettering letters = section_letters(section, TYPE_NUMBER, 0x666666);
+    double line = section_line(section, TYPE_NUMBER);
     for (size_t i = 0; i < section->note_count; i++)
         canvas_text(canvas, (struct point){corner.x, corner.y + line * (double)(i + 1)},
                     section->notes[i], &letters);
