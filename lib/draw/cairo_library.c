@@ -31,8 +31,6 @@ static const char *find_all(struct cairo_library *lib, void *handle)
     return missing;
 }
 
-/* --- their remarks ---------------------------------------------------------------------------- */
-
 enum { WARNINGS = 1 << 2 | 1 << 3 | 1 << 4 }; /* glib's levels: error, critical, warning */
 
 /* As glib's manual has it. */
@@ -66,8 +64,6 @@ int cairo_library_check(struct err *err)
     return failed;
 }
 
-/* --- files ------------------------------------------------------------------------------------ */
-
 enum { FILES_OF_FONTS = 8 }; /* that pango has open at a time */
 
 /* Where it cannot open a font, pango takes another one without a word. */
@@ -85,8 +81,6 @@ static int check_files(struct err *err)
     return 0;
 }
 
-/* --- memory ----------------------------------------------------------------------------------- */
-
 enum { MEBIBYTES = 32 }; /* less than half of what fonts and a small picture take */
 
 /* Where there is little, fontconfig goes round in a circle for ever; with some more, it and pango
@@ -103,8 +97,6 @@ static int check_memory(struct err *err)
     munmap(room, size);
     return 0;
 }
-
-/* --- loading ---------------------------------------------------------------------------------- */
 
 const struct cairo_library *cairo_library_load(struct err *err)
 {

@@ -253,8 +253,6 @@ int figure_write(struct stream *out, enum drawing_form form, const struct figure
     return drawing_end(&drawing, err) || failed ? -1 : 0;
 }
 
-/* --- of a report: the rows of the table of formats -------------------------------------------- */
-
 static int write_report(struct stream *out, enum drawing_form form, const struct report *report,
                         const struct place *place, struct err *err)
 {

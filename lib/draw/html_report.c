@@ -15,8 +15,6 @@
 
 enum { EXACT_MOST = 300000 }; /* numbers of a page that are written exactly: 1.6 MB */
 
-/* --- how the page looks at first -------------------------------------------------------------- */
-
 static void put_palette(struct json_writer *json, const struct palette *palette)
 {
     struct ramp ramp;

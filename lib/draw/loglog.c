@@ -18,8 +18,6 @@ static const struct pen border = {{0xbb, 0xbb, 0xbb}, 0.5, 1};
 static const struct pen grid = {{0xe4, 0xe4, 0xe4}, 0.4, 1};
 static const struct pen edge = {{0x99, 0x99, 0x99}, 0.4, 1};
 
-/* --- room ------------------------------------------------------------------------------------- */
-
 void loglog_fit(struct loglog *plot)
 {
     plot->names = 0;

@@ -7,8 +7,6 @@
 #include "text/label.h"
 #include "write/measured_data.h"
 
-/* --- pictures --------------------------------------------------------------------------------- */
-
 /* The way through what was measured. */
 struct plan {
     const struct measured_list *list;
@@ -164,8 +162,6 @@ static int write_html(struct stream *out, const struct measured_list *list,
     figure_begin_page(out, list->title);
     return write_picture(out, DRAWING_SVG, list, place->style, err);
 }
-
-/* --- the forms -------------------------------------------------------------------------------- */
 
 const struct measured_form measured_forms[] = {
     {"text", ".txt", "tables to read, fitted to the terminal", true, false, measured_page_write,

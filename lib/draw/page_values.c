@@ -74,8 +74,6 @@ void page_short_put(struct stream *out, const struct page_short *code, float val
     stream_bytes(out, text, sizeof text);
 }
 
-/* --- base64 ----------------------------------------------------------------------------------- */
-
 static void put_three(struct page_exact *exact)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -114,8 +112,6 @@ void page_exact_end(struct page_exact *exact)
     if (exact->held_count)
         put_three(exact);
 }
-
-/* --- texts ------------------------------------------------------------------------------------ */
 
 void page_put_text(struct stream *out, const char *text)
 {

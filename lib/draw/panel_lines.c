@@ -11,8 +11,6 @@ enum { PENS = 16 }; /* lines of about one weight are drawn with one pen */
 static const double THINNEST = 0.3, WIDEST = 1.9;
 static const double TRACKS = 0.7; /* of a pitch, that the lines of heads have beside each other */
 
-/* --- which lines ------------------------------------------------------------------------------ */
-
 struct weight {
     float value;
     size_t place;
@@ -54,8 +52,6 @@ static int choose(struct sheet *chosen, const struct sheet *sheet, const struct 
     chosen->values = values;
     return 0;
 }
-
-/* --- drawing ---------------------------------------------------------------------------------- */
 
 /* Heads over each other have tracks of their own: where they look alike, all are seen. */
 static double track_of(const struct section *section, size_t head)

@@ -128,8 +128,6 @@ bool section_is_printed(const struct section *section)
     return section->style->form.width > 0;
 }
 
-/* --- letters ---------------------------------------------------------------------------------- */
-
 static const struct {
     double size, line;
 } kinds[] = {
@@ -270,8 +268,6 @@ int section_plan(struct section *section, const struct section_sheets *what,
             fmax(section->width, letters_width(section->subtitle, type_size(form, TYPE_SUBTITLE)));
     return 0;
 }
-
-/* --- labels of panels ------------------------------------------------------------------------- */
 
 size_t section_labels(const struct section *section)
 {

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-/* --- how panels are arranged ------------------------------------------------------------------ */
-
 enum { FITS = 5 };
 
 static const double TALLEST = 520;
@@ -40,8 +38,6 @@ static size_t choose_across(const struct section *section)
     }
     return best;
 }
-
-/* --- how large things are --------------------------------------------------------------------- */
 
 static double gap_of(const struct section *section)
 {

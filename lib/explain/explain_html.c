@@ -51,8 +51,6 @@ static const char looks[] =
     "  .bar span, .own th, .own td { print-color-adjust: exact;\n"
     "  -webkit-print-color-adjust: exact; } .walk + .walk { break-before: page; } }\n";
 
-/* --- a table ---------------------------------------------------------------------------------- */
-
 static void add_symbol(struct buf *out, const struct explain_cell *cell)
 {
     html_formula(out, cell->block->symbol);
@@ -70,8 +68,6 @@ static void add_bar(struct buf *out, double share)
 {
     buf_format(out, "<td class=\"bar\"><span style=\"width: %.2fem\"></span></td>", bar_em * share);
 }
-
-/* --- the page --------------------------------------------------------------------------------- */
 
 /* A link to each of several. */
 static void add_links(struct buf *out, const struct explanations *explanations)

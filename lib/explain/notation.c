@@ -280,8 +280,6 @@ void html_markup(struct buf *out, const char *formula)
     html_symbol(out, formula, strlen(formula));
 }
 
-/* --- LaTeX ------------------------------------------------------------------------------------ */
-
 static void add_sign(struct buf *out, const char *sign, size_t size)
 {
     const char *latex = latex_of(sign, size);

@@ -41,8 +41,6 @@ static struct mask find_mask(struct builder *builder)
     return mask;
 }
 
-/* --- the future ------------------------------------------------------------------------------- */
-
 static void draw_future(struct builder *builder, const struct mask *mask)
 {
     struct buf *out = &builder->out;
@@ -64,8 +62,6 @@ static void draw_future(struct builder *builder, const struct mask *mask)
         buf_format(builder_note(builder), "This layer has a window: the last %zu keys.", window);
     builder_drawn(builder);
 }
-
-/* --- a pattern -------------------------------------------------------------------------------- */
 
 /* Each part of the pattern as a condition on j. */
 static void draw_ways(struct buf *out, const struct trace *trace)

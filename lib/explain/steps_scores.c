@@ -239,8 +239,6 @@ void step_cooled(struct builder *builder)
     show_bend(builder, COOLED, of, divisor, "cooled_%k = %n / %n = %n");
 }
 
-/* --- the scale -------------------------------------------------------------------------------- */
-
 /* What the scale is made of: √d_k, and in some checkpoints the layer's number; else a number. */
 static void draw_base(struct builder *builder)
 {

@@ -88,8 +88,6 @@ static void work_quotient(struct builder *builder, const struct block *parts,
     builder_work(builder, " = %n / %n = %n", numbers);
 }
 
-/* --- softmax ---------------------------------------------------------------------------------- */
-
 /* weight_0 = e^(-0.4246 - 2.4542) / 1.4557 */
 static void work_powers(struct builder *builder, const struct quantity *to, const struct block *of,
                         const struct block *powers)
@@ -135,8 +133,6 @@ void step_softmax(struct builder *builder)
     work_quotient(builder, parts, shares);
 }
 
-/* --- shares of a sum -------------------------------------------------------------------------- */
-
 void step_shares(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -157,8 +153,6 @@ void step_shares(struct builder *builder)
     buf_format(out, "%s_%zu", to->name, builder->key);
     work_quotient(builder, parts, shares);
 }
-
-/* --- dropout ---------------------------------------------------------------------------------- */
 
 /* weight_3 = 0.0840 / (1 - 0.5000) = 0.1680: of the first key that is left. */
 static void work_dropout(struct builder *builder, const struct block *shares,

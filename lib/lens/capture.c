@@ -115,8 +115,6 @@ int capture_lend(void *context, const struct attention_map_room *room, struct er
     return 0;
 }
 
-/* --- a stopwatch ------------------------------------------------------------------------------ */
-
 /* Of several texts the last value begins, and the first context ends. */
 static int see_time(void *context, const struct announcement *seen, struct err *err)
 {

@@ -198,8 +198,6 @@ static int hide_first(struct report *report, struct arena *arena, struct err *er
     return 0;
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
-
 int derive_read_mean(struct derivation *how, const char *list, struct err *err)
 {
     static const char *const things[] = {"heads", "layers"};

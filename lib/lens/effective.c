@@ -7,8 +7,6 @@
 static const enum site ingredient_sites[INGREDIENTS] = {SITE_RESID_PRE, SITE_V, SITE_WEIGHTS,
                                                         SITE_CONTEXT};
 
-/* --- what the parts share --------------------------------------------------------------------- */
-
 bool effective_is_selected(const struct effective *e, enum site site, int layer)
 {
     struct layers layers = selection_layers_of(e->selection, site);
@@ -73,8 +71,6 @@ void effective_share_rows(double *y, size_t width)
     }
 }
 
-/* --- the sink --------------------------------------------------------------------------------- */
-
 static int hold(const struct effective *e, const struct announcement *seen, enum ingredient what,
                 struct err *err)
 {
@@ -116,8 +112,6 @@ static int sink(void *context, const struct announcement *seen, struct err *err)
             return -1;
     return make(e, seen, err);
 }
-
-/* --- the beginning ---------------------------------------------------------------------------- */
 
 /* What one is made of: in its layer, or in all up to that. */
 static void watch_one(struct effective *e, struct watch *watch, enum site site, size_t layer)

@@ -64,8 +64,6 @@ static int measure_query(double *distances, const struct effective *e, const str
     return failed ? -1 : 0;
 }
 
-/* --- beside edits ----------------------------------------------------------------------------- */
-
 /* What the heads had given before that was edited: it is edited again without a token. */
 static void restore_context(const struct effective *e, const struct held_text *text)
 {

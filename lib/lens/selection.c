@@ -278,8 +278,6 @@ void selection_watch(const struct selection *selection, struct watch *watch)
     }
 }
 
-/* --- several ---------------------------------------------------------------------------------- */
-
 int selection_join(struct selection *joined, const struct selection *const *all, size_t count,
                    const struct config *config, struct arena *arena, struct err *err)
 {
@@ -297,8 +295,7 @@ int selection_join(struct selection *joined, const struct selection *const *all,
     return joined->layers.items && joined->heads ? 0 : -1;
 }
 
-/* --- a model's attentions
- * -------------------------------------------------------------------------- */
+/* --- a model's attentions --------------------------------------------------------------------- */
 
 const struct attention_part attention_parts[] = {
     [PART_SENTENCE] = {"self", "self-attention of the decoder"},
