@@ -51,11 +51,6 @@ static const char looks[] =
     "  .bar span, .own th, .own td { print-color-adjust: exact;\n"
     "  -webkit-print-color-adjust: exact; } .walk + .walk { break-before: page; } }\n";
 
-static void add_symbol(struct buf *out, const struct explain_cell *cell)
-{
-    html_formula(out, cell->block->symbol);
-}
-
 static void add_heading(struct buf *out, const struct explain_table *table,
                         const struct explain_cell *cell)
 {
@@ -99,8 +94,7 @@ static void begin_page(struct buf *out, const struct report *report)
 #define ROW_TITLE "<tr><th scope=\"row\">"
 
 static const struct markup markup = {
-    .form = {.symbol = add_symbol, .infinity = "−∞"},
-    .formula = html_formula,
+    .form = {.formula = html_formula, .infinity = "−∞"},
     .prose = html_prose,
     .begin = begin_page,
     .title = {"<h1>", "</h1>\n"},

@@ -57,8 +57,7 @@ static void add_preamble(struct buf *out, const struct report *report)
 }
 
 static const struct markup markup = {
-    .form = {.symbol = add_symbol, .number = numeral_latex},
-    .formula = latex_math,
+    .form = {.formula = latex_math, .symbol = add_symbol, .number = numeral_latex},
     .prose = latex_prose,
     .begin = add_preamble,
     .title = {"\\section*{", "}\n"},

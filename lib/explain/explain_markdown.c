@@ -61,8 +61,10 @@ static void add_bar(struct buf *out, double share)
 }
 
 static const struct markup markup = {
-    .form = {.titles_say_all = true, .symbol = add_title, .infinity = "$-\\infty$"},
-    .formula = latex_math,
+    .form = {.titles_say_all = true,
+             .formula = latex_math,
+             .symbol = add_title,
+             .infinity = "$-\\infty$"},
     .prose = latex_prose,
     .title = {"# ", "\n\n"},
     .fact = {.text = markdown_text, .name = {"- ", ": "}, .query_quote = {"**", "**"}, .end = "\n"},

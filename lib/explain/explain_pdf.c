@@ -157,11 +157,6 @@ static struct lettering of_line(const struct page *page, unsigned colour)
     return how;
 }
 
-static void add_symbol(struct buf *out, const struct explain_cell *cell)
-{
-    html_markup(out, cell->block->symbol);
-}
-
 static void add_heading(struct page *page, const struct explain_cell *cell, double width)
 {
     struct lettering how = of_line(page, FAINT);
@@ -345,7 +340,7 @@ int explain_pdf_write(struct stream *out, const struct explanations *explanation
                       const struct explain_page *how, struct err *err)
 {
     static const struct explain_form form = {
-        .symbol = add_symbol,
+        .formula = html_markup,
         .infinity = "−∞",
         .begin_query = begin_query,
         .begin_step = begin_step,

@@ -139,6 +139,14 @@ static void fit(struct explain_table *table, size_t columns)
 
 /* --- a line ----------------------------------------------------------------------------------- */
 
+static void write_symbol(const struct explain_table *table, const struct explain_cell *cell)
+{
+    if (table->form->symbol)
+        table->form->symbol(table->text, cell);
+    else
+        table->form->formula(table->text, cell->block->symbol);
+}
+
 /* Above the elements of a vector its symbol, in whatever notation, and "6 of 64" where some are
  * left out; may be nothing. */
 static void write_heading(const struct explain_table *table, const struct explain_cell *cell)
@@ -146,7 +154,7 @@ static void write_heading(const struct explain_table *table, const struct explai
     const struct text_cut *cut = cell->cut;
     if (!cell->block->is_vector)
         return;
-    table->form->symbol(table->text, cell);
+    write_symbol(table, cell);
     if (text_is_cut(cut))
         buf_format(table->text, table->text->size ? " (%zu of %zu)" : "%zu of %zu",
                    cut->front + cut->back, cut->size);
@@ -182,7 +190,7 @@ static void write_cell(const struct explain_table *table, struct explain_cell *c
     else if (cell->kind == CELL_TITLE && cell->block->is_vector && !table->form->titles_say_all)
         buf_format(table->text, "%zu", cell->number);
     else if (cell->kind == CELL_TITLE)
-        table->form->symbol(table->text, cell);
+        write_symbol(table, cell);
     cell->text = cell->kind == CELL_NUMBER ? number_text(table, cell, digits) : text_of(table);
     table->form->add_cell(table->page, cell);
 }

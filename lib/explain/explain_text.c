@@ -64,11 +64,6 @@ static void add_centred(struct buf *line, const char *heading, size_t columns)
     (ruled ? add_rule : text_blanks)(line, ruled ? right - 1 : right);
 }
 
-static void add_symbol(struct buf *out, const struct explain_cell *cell)
-{
-    buf_text(out, cell->block->symbol);
-}
-
 static void add_bar(struct page *page, const struct explain_cell *cell)
 {
     char bar[BAR_BYTES];
@@ -169,7 +164,7 @@ int explain_text_write(struct stream *out, const struct explanations *explanatio
                        const struct explain_page *how, struct err *err)
 {
     static const struct explain_form form = {
-        .symbol = add_symbol,
+        .formula = buf_text,
         .begin_query = begin_query,
         .begin_step = begin_step,
         .add_text = add_paragraph,

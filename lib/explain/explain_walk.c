@@ -272,7 +272,7 @@ static void add_paragraph(struct page *page, enum explain_text kind, const char 
 {
     const struct markup *markup = page->markup;
     add(page, markup->paragraphs[kind].before);
-    (kind == EXPLAIN_NOTE ? markup->prose : markup->formula)(&page->text, text);
+    (kind == EXPLAIN_NOTE ? markup->prose : markup->form.formula)(&page->text, text);
     add(page, markup->paragraphs[kind].after);
 }
 

@@ -110,7 +110,8 @@ enum explain_text { EXPLAIN_FORMULA, EXPLAIN_NOTE, EXPLAIN_WORKED, EXPLAIN_TEXTS
 struct explain_form {
     bool lacks_headings; /* there is no line above the titles */
     bool titles_say_all; /* `symbol` writes the numbers of elements, too */
-    /* The symbol of a block, above its vectors or as the title of its column. */
+    void (*formula)(struct buf *out, const char *formula);
+    /* The symbol of a block, above its vectors or as a column's title; NULL: as a formula. */
     void (*symbol)(struct buf *out, const struct explain_cell *cell);
     void (*number)(struct buf *out, const char *digits); /* NULL: as it is */
     const char *infinity;                                /* minus infinity; NULL: as a number */
@@ -146,7 +147,6 @@ bool explain_shows(const struct given *given, bool full);
 
 struct markup {
     struct explain_form form; /* its first fields alone */
-    void (*formula)(struct buf *out, const char *formula);
     void (*prose)(struct buf *out, const char *sentence);
 
     /* The document: what is above its title; links to queries, or NULL; its end. */

@@ -158,26 +158,29 @@ static int finish_step(struct builder *builder)
     return builder->failed ? -1 : 0;
 }
 
+static void begin_step(struct builder *builder, struct step *step, const char *name,
+                       const char *title)
+{
+    *step = (struct step){.name = name, .title = title, .table = {.corner = "", .own_row = NO_ROW}};
+    builder->step = step;
+    builder->table = &step->table;
+}
+
 static int make_step(struct step *step, const struct step_row *row, struct builder builder)
 {
-    *step = (struct step){
-        .name = row->name, .title = row->title, .table = {.corner = "", .own_row = NO_ROW}};
-    builder.step = step;
-    builder.table = &step->table;
+    begin_step(&builder, step, row->name, row->title);
     if (builder.gives && row->give)
         row->give(&builder);
     if (!builder.failed)
         row->make(&builder);
     return finish_step(&builder);
 }
+
 static int make_edited(struct step *step, const struct step_row *row, const struct trace *before,
                        struct builder builder)
 {
     const char *name = arena_format(builder.arena, builder.err, "%s_edited", row->name);
-    *step =
-        (struct step){.name = name, .title = "Edit", .table = {.corner = "", .own_row = NO_ROW}};
-    builder.step = step;
-    builder.table = &step->table;
+    begin_step(&builder, step, name, "Edit");
     builder.failed |= !name;
     if (!builder.failed)
         edited_show(&builder, before, row->name);
