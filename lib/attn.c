@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "base/heap.h"
-#include "lens/chosen_heads.h"
 #include "lens/edit_list.h"
 #include "lens/selection.h"
 #include "lens/viewer.h"
@@ -167,7 +166,8 @@ static int pass_on(void *context, const struct announcement *seen, struct err *e
     char name[SITE_NAME_BYTES];
     arena_clear(&showing->room);
     if (heads && showing->selection->heads &&
-        chosen_heads(&values, &heads, showing->selection, showing->config, &showing->room, err))
+        selection_copy_heads(&values, &heads, showing->selection, showing->config, &showing->room,
+                             err))
         return -1;
     struct attn_tensor tensor = {
         .name = site_tensor_name(name, seen->site, seen->layer),

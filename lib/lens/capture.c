@@ -8,25 +8,19 @@
 static int choose_heads(struct capture *capture, const struct selection *selection,
                         const struct config *config, struct err *err)
 {
-    size_t group = config->n_head / config->n_kv_head;
     size_t *all = arena_alloc(capture->arena, config->n_head, sizeof *all, err);
-    size_t *keys = arena_alloc(capture->arena, config->n_kv_head, sizeof *keys, err);
-    if (!all || !keys)
-        return -1;
-    for (size_t i = 0; i < config->n_head; i++)
+    for (size_t i = 0; all && i < config->n_head; i++)
         all[i] = i;
+    if (!all)
+        return -1;
     capture->whole = selection->whole;
     capture->all = capture->queries = (struct capture_heads){all, config->n_head};
     if (selection->heads)
         capture->queries = (struct capture_heads){selection->heads, selection->head_count};
-    capture->keys.items = keys;
-    for (size_t i = 0; i < capture->queries.count; i++) { /* each once */
-        size_t *count = &capture->keys.count;
-        size_t head = capture->queries.items[i] / group;
-        if (*count == 0 || keys[*count - 1] != head)
-            keys[(*count)++] = head;
-    }
-    return 0;
+    capture->keys.items =
+        selection_shared_heads(&capture->keys.count, capture->queries.items, capture->queries.count,
+                               config->n_head / config->n_kv_head, capture->arena, err);
+    return capture->keys.items ? 0 : -1;
 }
 
 int capture_init(struct capture *capture, const struct selection *selection,

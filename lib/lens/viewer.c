@@ -28,16 +28,10 @@ static int complete(struct viewer *viewer, size_t threads, bool for_ids, struct 
     return 0;
 }
 
-static int open_viewer(struct viewer *viewer, const char *model, size_t threads, bool for_ids,
-                       struct err *err)
-{
-    *viewer = (struct viewer){0};
-    return model_open(&viewer->model, model, err) ? -1 : complete(viewer, threads, for_ids, err);
-}
-
 int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err)
 {
-    return open_viewer(viewer, model, threads, false, err);
+    *viewer = (struct viewer){0};
+    return model_open(&viewer->model, model, err) ? -1 : complete(viewer, threads, false, err);
 }
 
 int viewer_open_folder(struct viewer *viewer, const struct folder *folder, size_t threads,
@@ -50,7 +44,8 @@ int viewer_open_folder(struct viewer *viewer, const struct folder *folder, size_
 
 int viewer_open_for_ids(struct viewer *viewer, const char *model, size_t threads, struct err *err)
 {
-    return open_viewer(viewer, model, threads, true, err);
+    *viewer = (struct viewer){0};
+    return model_open(&viewer->model, model, err) ? -1 : complete(viewer, threads, true, err);
 }
 
 void viewer_set_precision(struct viewer *viewer, enum precision precision, bool amx)
