@@ -66,8 +66,8 @@ int bars_fit(struct section *section, struct arena *arena, struct err *err)
         return -1;
     const struct figure_form *form = &section->style->form;
     double most = section_is_printed(section) ? NAMES_SHARE * section->room : NAMES_MOST;
-    for (size_t i = 0; i < section->layers * section->heads; i++)
-        strongest_add(strongest, &section->sheets[i]);
+    for (size_t i = 0; i < section->what.layers * section->what.heads; i++)
+        strongest_add(strongest, &section->what.sheets[i]);
     for (size_t i = 0; i < strongest->count; i++) {
         struct buf text = {0};
         strong_cell_name(&text, &strongest->cells[i]);

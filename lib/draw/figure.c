@@ -18,9 +18,9 @@ static int check_marks(const struct figure *figure, const struct figure_form *fo
         bool found = false;
         for (size_t i = 0; i < figure->section_count; i++) {
             const struct section *section = &figure->sections[i];
-            for (size_t k = 0; k < section->layers * section->heads; k++)
+            for (size_t k = 0; k < section->what.layers * section->what.heads; k++)
                 found |= section->kind == KIND_MATRIX &&
-                         cell_is_marked(&form->marks[m], &section->sheets[k]);
+                         cell_is_marked(&form->marks[m], &section->what.sheets[k]);
         }
         if (!found)
             return err_usage(err,

@@ -37,9 +37,7 @@ struct section_sheets {
 struct section {
     enum section_kind kind;
     const struct style *style;
-    const struct sheet *sheets; /* [layers, heads] */
-    size_t layers, heads;
-    const char *const *names;
+    struct section_sheets what;
     size_t panels, across; /* how many there are, and in a row of them */
     bool by_layer;         /* a row of panels is a layer, a column a head */
     struct tones tones;
@@ -47,18 +45,16 @@ struct section {
     struct axis_fit rows, columns;
     const char *row_title, *column_title, *bar_title; /* NULL: none */
     size_t first_label;                               /* of panels, all sections counted */
-    bool barless, shares_range; /* another section has the bar; and the same range */
-    struct point at;            /* its corner in the figure */
-    double room;                /* that it may take across */
-    double head;                /* what its subtitle takes */
-    struct box area;            /* of cells or lines, from a panel's corner */
-    double panel_width;         /* from one panel to the next … */
-    double panel_height;        /* … and to the one below */
-    double left, top;           /* room for what stands beside and above all panels */
-    double foot;                /* where the scale stands, below them */
-    double width, height;       /* of all, with titles and the scale */
-    bool first_hidden, cropped;
-    const char *subtitle, *note;
+    struct point at;                                  /* its corner in the figure */
+    double room;                                      /* that it may take across */
+    double head;                                      /* what its subtitle takes */
+    struct box area;                                  /* of cells or lines, from a panel's corner */
+    double panel_width;                               /* from one panel to the next … */
+    double panel_height;                              /* … and to the one below */
+    double left, top;     /* room for what stands beside and above all panels */
+    double foot;          /* where the scale stands, below them */
+    double width, height; /* of all, with titles and the scale */
+    const char *subtitle;
     const char *notes[SECTION_NOTES_MAX]; /* lines below */
     size_t note_count;
     const struct strongest *strongest; /* of KIND_BARS, and their names */

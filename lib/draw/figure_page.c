@@ -76,7 +76,7 @@ static void put_sheet(struct stream *out, const struct sheet *sheet, bool alone)
 
 static void put_numbers(struct stream *out, const struct section *section)
 {
-    size_t sheets = section->layers * section->heads;
+    size_t sheets = section->what.layers * section->what.heads;
     stream_text(out, "<details><summary>");
     page_put_text(out, section->subtitle);
     stream_text(out, "</summary>\n");
@@ -84,7 +84,7 @@ static void put_numbers(struct stream *out, const struct section *section)
         put_bars(out, section);
     else
         for (size_t i = 0; i < sheets; i++)
-            put_sheet(out, &section->sheets[i], sheets == 1);
+            put_sheet(out, &section->what.sheets[i], sheets == 1);
     stream_text(out, "</details>\n");
 }
 

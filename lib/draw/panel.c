@@ -73,7 +73,7 @@ static double number_size(const struct section *section, int decimals)
     double most = type_size(&section->style->form, TYPE_NUMBER);
     double least = fmin(most, section_is_printed(section) ? NUMBER_LEAST : most);
     double size = fmin(most, section->rows.pitch - 3);
-    if (section->sheets->texts)
+    if (section->what.sheets->texts)
         return TEXT_LEAST <= section->columns.pitch && size >= least ? size : 0;
     char low[NUMBER_BYTES];
     char high[NUMBER_BYTES];
@@ -91,8 +91,8 @@ bool panel_has_numbers(const struct section *section, int *decimals)
     struct extent extent = section->tones.found;
     float largest = fmaxf(-extent.low, extent.high);
     bool single = section->rows.step == 1 && section->columns.step == 1;
-    *decimals = section->sheets->whole ? 0 : largest < 10 ? 2 : largest < 100 ? 1 : 0;
-    bool tells = section->sheets->texts || largest >= 0.1f || largest == 0;
+    *decimals = section->what.sheets->whole ? 0 : largest < 10 ? 2 : largest < 100 ? 1 : 0;
+    bool tells = section->what.sheets->texts || largest >= 0.1f || largest == 0;
     return single && section->style->cells != CELLS_HEAT && extent.low <= extent.high && tells &&
            number_size(section, *decimals) > 0;
 }
@@ -175,12 +175,12 @@ struct spot {
 
 static struct spot spot_of(const struct section *section, size_t index, struct point corner)
 {
-    size_t sheets = section->kind == KIND_OVERLAY ? section->heads : 1;
+    size_t sheets = section->kind == KIND_OVERLAY ? section->what.heads : 1;
     struct spot spot = {
         .row = index / section->across,
         .column = index % section->across,
         .area = section->area,
-        .sheet = &section->sheets[index * sheets],
+        .sheet = &section->what.sheets[index * sheets],
     };
     spot.area.x += corner.x + section->left + (double)spot.column * section->panel_width;
     spot.area.y += corner.y + section->top + (double)spot.row * section->panel_height;
@@ -192,7 +192,7 @@ static struct spot spot_of(const struct section *section, size_t index, struct p
 static void name_panel(char name[NAME_BYTES], const struct section *section,
                        const struct sheet *sheet)
 {
-    bool heads = section->layers == 1 && section->kind != KIND_OVERLAY;
+    bool heads = section->what.layers == 1 && section->kind != KIND_OVERLAY;
     int number = heads ? sheet->head : sheet->layer;
     int size = snprintf(name, NAME_BYTES, heads ? "head %d" : "layer %d", number);
     double room = section->panel_width - NAME_GAP;
@@ -353,8 +353,8 @@ int panel_draw(const struct section *section, size_t index, struct canvas *canva
     char title[SHEET_NAME_BYTES];
     struct spot spot = spot_of(section, index, corner);
     bool last = spot.column + 1 == section->across || index + 1 == section->panels;
-    bool named = section->names && section->kind != KIND_OVERLAY;
-    const char *given = named ? section->names[index] : NULL;
+    bool named = section->what.names && section->kind != KIND_OVERLAY;
+    const char *given = named ? section->what.names[index] : NULL;
     int failed = 0;
     canvas_open(canvas, given ? given : sheet_title(title, spot.sheet));
     if (section->by_layer)

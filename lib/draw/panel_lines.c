@@ -56,7 +56,7 @@ static int choose(struct sheet *chosen, const struct sheet *sheet, const struct 
 /* Heads over each other have tracks of their own: where they look alike, all are seen. */
 static double track_of(const struct section *section, size_t head)
 {
-    double share = ((double)head + 0.5) / (double)section->heads - 0.5;
+    double share = ((double)head + 0.5) / (double)section->what.heads - 0.5;
     return section->kind == KIND_OVERLAY ? TRACKS * section->rows.pitch * share : 0;
 }
 
@@ -90,9 +90,9 @@ static struct pen choose_pen(const struct section *section, size_t head, unsigne
     double slim = fmin(section->rows.pitch / 8, 1);
     struct pen chosen = {.width = slim * (THINNEST + share * (WIDEST - THINNEST)), .opacity = 1};
     if (section->kind == KIND_OVERLAY) {
-        double track = TRACKS * section->rows.pitch / (double)section->heads;
+        double track = TRACKS * section->rows.pitch / (double)section->what.heads;
         chosen.width = fmin(chosen.width, fmax(track, THINNEST));
-        chosen.colour = palette_line(head, section->heads);
+        chosen.colour = palette_line(head, section->what.heads);
         chosen.opacity = 0.1 + 0.75 * share;
     } else {
         chosen.colour = section->ramp.colours[(unsigned)(share * (RAMP_LEVELS - 1))];
@@ -116,7 +116,7 @@ int panel_lines_draw(const struct section *section, const struct sheet *sheet,
                      struct canvas *canvas, struct box area, struct err *err)
 {
     struct arena arena = {0};
-    size_t heads = section->kind == KIND_OVERLAY ? section->heads : 1;
+    size_t heads = section->kind == KIND_OVERLAY ? section->what.heads : 1;
     size_t most = section->rows.cells * section->columns.cells; /* of a head */
     struct cells *cells = arena_alloc(&arena, heads, sizeof *cells, err);
     struct stroke *strokes = arena_alloc(&arena, most, sizeof *strokes, err);

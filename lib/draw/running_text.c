@@ -18,7 +18,7 @@ struct word {
 static struct word word_after(const struct word *before, const struct section *section, size_t row,
                               double room)
 {
-    const struct sheet *sheet = section->sheets;
+    const struct sheet *sheet = section->what.sheets;
     double size = type_size(&section->style->form, TYPE_TEXT);
     const char *text = sheet->rows.labels[row].text;
     bool has_blank = strncmp(text, blank, sizeof blank - 1) == 0 && text[sizeof blank - 1];
@@ -36,14 +36,14 @@ static struct word word_after(const struct word *before, const struct section *s
 double running_text_height(const struct section *section, double room)
 {
     struct word word = {.line = 0};
-    for (size_t row = 0; row < section->sheets->rows.size; row++)
+    for (size_t row = 0; row < section->what.sheets->rows.size; row++)
         word = word_after(&word, section, row, room);
     return section_line(section, TYPE_TEXT) * (double)(word.line + 1);
 }
 
 void running_text_draw(const struct section *section, struct canvas *canvas, struct point corner)
 {
-    const struct sheet *sheet = section->sheets;
+    const struct sheet *sheet = section->what.sheets;
     const double line = section_line(section, TYPE_TEXT);
     struct tone tone = tone_of_sheet(&section->tones, sheet);
     struct word word = {.line = 0};

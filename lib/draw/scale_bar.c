@@ -152,7 +152,7 @@ static double legend_pitch(const struct section *section)
 static size_t legend_across(const struct section *section)
 {
     double width = section_is_printed(section) ? section->room : section->width;
-    return num_min(num_max((size_t)(width / legend_pitch(section)), 1), section->heads);
+    return num_min(num_max((size_t)(width / legend_pitch(section)), 1), section->what.heads);
 }
 
 static void draw_legend(const struct section *section, struct canvas *canvas, struct point corner)
@@ -160,12 +160,12 @@ static void draw_legend(const struct section *section, struct canvas *canvas, st
     const struct lettering letters = section_letters(section, TYPE_NUMBER, 0x333333);
     size_t across = legend_across(section);
     double mark = LEGEND_MARK * letters.size;
-    for (size_t i = 0; i < section->heads; i++) {
+    for (size_t i = 0; i < section->what.heads; i++) {
         char name[NUMBER_BYTES];
         double x = corner.x + legend_pitch(section) * (double)(i % across);
         double y = corner.y + section_line(section, TYPE_NUMBER) * (double)(i / across);
-        snprintf(name, sizeof name, "head %d", section->sheets[i].head);
-        canvas_rect(canvas, (struct box){x, y, mark, mark}, palette_line(i, section->heads));
+        snprintf(name, sizeof name, "head %d", section->what.sheets[i].head);
+        canvas_rect(canvas, (struct box){x, y, mark, mark}, palette_line(i, section->what.heads));
         canvas_text(canvas, (struct point){x + mark + 3, y + mark - 0.5}, name, &letters);
     }
 }
@@ -174,7 +174,7 @@ static void draw_legend(const struct section *section, struct canvas *canvas, st
 static bool has_bar(const struct section *section)
 {
     int decimals = 0;
-    return !section->barless &&
+    return !section->what.barless &&
            (section->kind != KIND_MATRIX || section->style->cells != CELLS_NUMBERS ||
             !panel_has_numbers(section, &decimals));
 }
@@ -184,7 +184,7 @@ static double height_of_scale(const struct section *section)
     size_t across = legend_across(section);
     if (section->kind == KIND_OVERLAY)
         return section_line(section, TYPE_NUMBER) *
-               (double)((section->heads + across - 1) / across);
+               (double)((section->what.heads + across - 1) / across);
     return has_bar(section) ? BAR_HEIGHT + section_line(section, TYPE_NUMBER) + 1 : 0;
 }
 

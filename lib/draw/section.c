@@ -112,15 +112,15 @@ int section_gather(struct section_sheets *what, const struct report *report, enu
 static enum section_kind choose_kind(const struct section *section)
 {
     enum style_view view = section->style->view;
-    if (section->sheets->running && view == VIEW_FIT)
+    if (section->what.sheets->running && view == VIEW_FIT)
         return KIND_TEXT;
-    if (view == VIEW_BARS || (section->sheets->parts && view == VIEW_FIT))
+    if (view == VIEW_BARS || (section->what.sheets->parts && view == VIEW_FIT))
         return KIND_BARS;
     bool is_attention =
-        strcmp(section->sheets->columns.name, "key") == 0 && section->tones.found.low >= 0;
+        strcmp(section->what.sheets->columns.name, "key") == 0 && section->tones.found.low >= 0;
     if (!is_attention || view == VIEW_FIT || view == VIEW_MATRIX)
         return KIND_MATRIX;
-    return view == VIEW_OVERLAY && section->heads > 1 ? KIND_OVERLAY : KIND_LINES;
+    return view == VIEW_OVERLAY && section->what.heads > 1 ? KIND_OVERLAY : KIND_LINES;
 }
 
 bool section_is_printed(const struct section *section)
@@ -164,16 +164,16 @@ static void add_part(struct buf *text, const char *part)
 }
 
 /* weights · layer 3 · head 1 · rows: query, columns: key */
-static void describe(struct buf *text, const struct section *section, const char *of)
+static void describe(struct buf *text, const struct section *section)
 {
-    const struct sheet *sheet = section->sheets;
+    const struct sheet *sheet = section->what.sheets;
     bool matrix = section->kind == KIND_MATRIX;
     add_part(text, sheet->tensor);
-    if (of)
-        add_part(text, of);
-    if (section->layers == 1 && sheet->layer >= 0 && !section->names)
+    if (section->what.of)
+        add_part(text, section->what.of);
+    if (section->what.layers == 1 && sheet->layer >= 0 && !section->what.names)
         buf_format(text, " · layer %d", sheet->layer);
-    if (section->heads == 1 && sheet->head >= 0)
+    if (section->what.heads == 1 && sheet->head >= 0)
         buf_format(text, " · head %d", sheet->head);
     if (sheet->mean_of_layers)
         add_part(text, "mean of layers");
@@ -181,7 +181,7 @@ static void describe(struct buf *text, const struct section *section, const char
         add_part(text, "mean of heads");
     if (section->kind == KIND_BARS) {
         buf_format(text, " · the %zu farthest from 0%s", section->strongest->count,
-                   section->first_hidden ? ", without the first token" : "");
+                   section->what.first_hidden ? ", without the first token" : "");
         return;
     }
     if (section->kind == KIND_TEXT) {
@@ -205,7 +205,7 @@ static const char *choose_title(const struct section *section, const char *given
 static void name_axes(struct section *section)
 {
     const struct figure_form *form = &section->style->form;
-    const struct sheet *sheet = section->sheets;
+    const struct sheet *sheet = section->what.sheets;
     bool has_axes = section->kind != KIND_BARS && section->kind != KIND_TEXT;
     if (has_axes) {
         section->row_title = choose_title(section, form->row_title, sheet->rows.name);
@@ -214,7 +214,7 @@ static void name_axes(struct section *section)
     section->bar_title = sheet->tensor;
     if (section->kind == KIND_TEXT)
         section->bar_title = sheet->columns.labels[0].text;
-    if (section->shares_range) /* one bar for enc.weights, weights, cross_weights */
+    if (section->what.shares_range) /* one bar for enc.weights, weights, cross_weights */
         section->bar_title = "weights";
     if (form->bar_title)
         section->bar_title = *form->bar_title ? form->bar_title : NULL;
@@ -234,23 +234,17 @@ int section_plan(struct section *section, const struct section_sheets *what,
     struct buf text = {0};
     *section = (struct section){
         .style = style,
-        .sheets = what->sheets,
-        .layers = what->layers,
-        .heads = what->heads,
-        .names = what->names,
-        .note = what->note,
-        .first_hidden = what->first_hidden,
-        .cropped = what->cropped,
-        .barless = what->barless,
-        .shares_range = what->shares_range,
+        .what = *what,
         .room = room,
         .head = form->untitled ? 0 : type_line(form, TYPE_SUBTITLE),
     };
-    section->tones = tones_make(section->sheets, section->layers * section->heads, style, false);
+    section->tones =
+        tones_make(section->what.sheets, section->what.layers * section->what.heads, style, false);
     ramp_make(&section->ramp, section->tones.palette);
     section->kind = choose_kind(section);
     name_axes(section);
-    section->by_layer = section->layers > 1 && section->heads > 1 && section->kind != KIND_OVERLAY;
+    section->by_layer =
+        section->what.layers > 1 && section->what.heads > 1 && section->kind != KIND_OVERLAY;
     if (has_own_label(section))
         section->head = type_line(form, TYPE_SUBTITLE);
     if (section->kind != KIND_BARS)
@@ -259,7 +253,7 @@ int section_plan(struct section *section, const struct section_sheets *what,
                                    : scale_bar_fit(section, arena, err))
         return -1;
     section->height = axis_fit_snap(section->height);
-    describe(&text, section, what->of);
+    describe(&text, section);
     section->subtitle = buf_keep(&text, arena, err);
     if (!section->subtitle)
         return -1;

@@ -71,17 +71,17 @@ static struct axis_fit fit_axis(const struct section *section, size_t size, doub
 /* Cells of queries and keys are square, lines of both as far apart: they share their steps. */
 static void fit(struct section *section, double across)
 {
-    size_t rows = section->sheets->rows.size;
-    size_t columns = section->sheets->columns.size;
+    size_t rows = section->what.sheets->rows.size;
+    size_t columns = section->what.sheets->columns.size;
     size_t most = rows > columns ? rows : columns;
-    bool square = strcmp(section->sheets->columns.name, "key") == 0;
+    bool square = strcmp(section->what.sheets->columns.name, "key") == 0;
     /* panels that stand in one row may be as high as their labels need */
     double tallest = section->panels == 1 ? TALLEST
                      : section->panels > section->across
                          ? across
                          : fmin(fmax(LABELLED * (double)rows, across), TALLEST);
     if (section->kind == KIND_MATRIX && !square) {
-        double largest = section->sheets->texts ? TEXT_LARGEST : CELL_LARGEST;
+        double largest = section->what.sheets->texts ? TEXT_LARGEST : CELL_LARGEST;
         double highest = fmax(ROW_LARGEST, 1.5 * section->style->form.font_size);
         section->columns = fit_axis(section, columns, across, largest);
         section->rows = fit_axis(section, rows, fmin(tallest, highest * (double)rows), highest);
@@ -104,7 +104,7 @@ static bool has_labels(const struct section *section, const struct axis_fit *fit
 
 static void fit_labels(struct section *section)
 {
-    const struct sheet *sheet = section->sheets;
+    const struct sheet *sheet = section->what.sheets;
     double room = section->panels == 1 ? LABELS_ALONE : LABELS_OF_MANY;
     if (section_is_printed(section))
         room = fmin(room, LABELS_SHARE * section->room);
@@ -169,8 +169,8 @@ static double panel_step(const struct section *section)
     double step = section->area.width + gap_of(section);
     double widest = 0;
     double size = type_size(&section->style->form, TYPE_NAME);
-    for (size_t i = 0; section->names && i < section->panels; i++)
-        widest = fmax(widest, letters_width(section->names[i], size) + gap_of(section));
+    for (size_t i = 0; section->what.names && i < section->panels; i++)
+        widest = fmax(widest, letters_width(section->what.names[i], size) + gap_of(section));
     double most = (section->room - axis_fit_snap(section->rows.room)) / (double)section->across;
     return fmax(step, fmin(widest, most));
 }
@@ -190,8 +190,8 @@ static void fit_lines(struct section *section)
  * paper at most, cells of one measure everywhere, labels where they can be read. */
 static void fit_panels(struct section *section)
 {
-    size_t heads = section->kind == KIND_OVERLAY ? 1 : section->heads;
-    section->panels = section->layers * heads;
+    size_t heads = section->kind == KIND_OVERLAY ? 1 : section->what.heads;
+    section->panels = section->what.layers * heads;
     section->across = section->by_layer ? heads : choose_across(section);
     measure_panels(section);
     bool labelled = section->style->form.panel_labels != NULL;

@@ -48,7 +48,7 @@ int section_notes_make(struct section *section, struct arena *arena, struct err 
     bool wanted = section->style->cells == CELLS_NUMBERS || section->style->cells == CELLS_BOTH;
     const struct figure_form *form = &section->style->form;
     int decimals = 0;
-    int failed = section->note && add_note(section, section->note, arena, err);
+    int failed = section->what.note && add_note(section, section->what.note, arena, err);
     if (section->style->range == RANGE_HEAD && section->panels > 1)
         failed |= add_note(section, "every head has its own range", arena, err);
     if (section->style->range == RANGE_ROW)
@@ -73,16 +73,16 @@ int section_notes_make(struct section *section, struct arena *arena, struct err 
         failed |= add_note(
             section, arena_format(arena, err, "the %lld strongest lines of a head", form->top),
             arena, err);
-    if (section->cropped)
+    if (section->what.cropped)
         failed |= add_note(
             section,
             arena_format(arena, err, "tokens %zu to %zu", form->first_token, form->last_token),
             arena, err);
-    if (section->first_hidden)
+    if (section->what.first_hidden)
         failed |= add_note(section, "the first token is hidden", arena, err);
-    if (section->note && !section_is_printed(section)) /* the others are short */
+    if (section->what.note && !section_is_printed(section)) /* the others are short */
         section->width =
-            fmax(section->width, letters_width(section->note, type_size(form, TYPE_NUMBER)));
+            fmax(section->width, letters_width(section->what.note, type_size(form, TYPE_NUMBER)));
     return failed ? -1 : 0;
 }
 
