@@ -101,6 +101,10 @@ class Tensor {
         return data;
     }
 
+    at(index, row, column) {
+        return this.matrix(index)[row * this.columnCount + column];
+    }
+
     mean() {
         const count = this.shape[0];
         const sums = new Float64Array(this.rowCount * this.columnCount);

@@ -2,10 +2,9 @@
 
 // --- what is said below ----------------------------------------------------------------------
 
-function read(parts) {
-    const line = byId('readout');
-    line.replaceChildren();
-    if (parts.length) line.append(element('b', parts[0]), ...parts.slice(1));
+// What is told of first stands out; nothing: the line is empty.
+function read(first = '', ...more) {
+    byId('readout').replaceChildren(...(first ? [element('b', first), ...more] : []));
 }
 
 function quoted(label) {
@@ -18,14 +17,11 @@ function brief(value) {
 }
 
 function readCell(tensor, index, cell) {
-    if (!cell) {
-        read([]);
-        return;
-    }
-    const value = tensor.matrix(index)[cell.row * tensor.columnCount + cell.column];
+    if (!cell) return read();
+    const value = tensor.at(index, cell.row, cell.column);
     const place = (axis, name, at) =>
         tensor.labels(axis) ? `${name} ${at} ` + quoted(tensor.label(axis, at)) : `${name} ${at}`;
-    byId('readout').replaceChildren(
+    return byId('readout').replaceChildren(
         element('b', Number.isNaN(value) ? 'hidden' : tensor.text(value), 'value'),
         ` ${place('row', tensor.rows, cell.row)} → ` +
             `${place('column', tensor.columns, cell.column)} · ${tensor.name(index)}`,

@@ -67,11 +67,11 @@ class LensView {
             ? ` · what came, ${quoted(this.label(place + 1))}: log p ${exact(came.logprob)}, ` +
               `rank ${came.rank}`
             : '';
-        read([
+        read(
             quoted(this.next.likeliest(place, layer)[0].name),
             ` after ${quoted(this.label(place))}, layer ${layer.layer} · log p ` +
                 `${likeliest.join(', ')}${after} · entropy ${exact(layer.entropies[place])}`,
-        ]);
+        );
     }
 
     key(event) {

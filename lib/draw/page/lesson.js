@@ -51,7 +51,7 @@ class LessonView {
         const list = element('ul', '', 'marked');
         for (const { tensor, index, row, column } of this.marks) {
             const item = element('li');
-            const value = tensor.matrix(index)[row * tensor.columnCount + column];
+            const value = tensor.at(index, row, column);
             const names = [placeWords(tensor, 'row', row), placeWords(tensor, 'column', column)];
             const open = () => {
                 const layer = this.sentence.of(tensor.tensor).indexOf(tensor);

@@ -192,7 +192,7 @@ class LinesView {
         this.heads.forEach((index, order) => {
             const row = side === 'row' ? i + this.first : token.index;
             const column = side === 'row' ? token.index : i + this.leftmost;
-            const value = tensor.matrix(index)[row * tensor.columnCount + column];
+            const value = tensor.at(index, row, column);
             if (!(value > 0)) return;
             const share = tonesOf(tensor, index)(row).share(value);
             context.globalAlpha = share;
@@ -205,22 +205,16 @@ class LinesView {
 
     // What the token gives most, in words.
     read(token) {
-        if (!token) {
-            read([]);
-            return;
-        }
+        if (!token) return read();
         const { tensor } = this;
         const index = this.heads.length > 1 ? null : this.heads[0];
         const found = [];
         const count = token.side === 'row' ? tensor.columnCount : tensor.rowCount;
         for (const head of this.heads) {
-            const data = tensor.matrix(head);
             for (let i = 0; i < count; i++) {
-                const at =
-                    token.side === 'row'
-                        ? token.index * tensor.columnCount + i
-                        : i * tensor.columnCount + token.index;
-                if (data[at] > 0) found.push({ head, other: i, value: data[at] });
+                const [row, column] = token.side === 'row' ? [token.index, i] : [i, token.index];
+                const value = tensor.at(head, row, column);
+                if (value > 0) found.push({ head, other: i, value });
             }
         }
         found.sort((a, b) => b.value - a.value);
@@ -230,6 +224,6 @@ class LinesView {
             return `${quoted(tensor.label(other, one.other))} ${brief(one.value)}${name}`;
         });
         const verb = token.side === 'row' ? 'looks at' : 'is looked at by';
-        read([quoted(tensor.label(token.side, token.index)), ` ${verb} `, parts.join(', ')]);
+        return read(quoted(tensor.label(token.side, token.index)), ` ${verb} `, parts.join(', '));
     }
 }

@@ -191,7 +191,7 @@ function drawStage(head = state.head) {
     const stage = byId('stage');
     const tensor = shownTensor();
     stage.replaceChildren();
-    read([]); // what was pointed at is gone; what is kept speaks for itself below
+    read(); // what was pointed at is gone; what is kept speaks for itself below
     drawCaption(stage, tensor, head);
     const notes = view().draw(stage, { tensor, head, room: roomOf(stage) });
     drawNotes(Array.isArray(notes) ? notes : []);

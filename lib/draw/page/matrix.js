@@ -137,7 +137,6 @@ class MatrixView {
         const { tensor, cells, context } = this;
         if (this.width < 34 || this.height < 18 || cells.rowStep > 1 || cells.columnStep > 1)
             return;
-        const data = tensor.matrix(this.index);
         const ramp = rampOf(tensor);
         context.font = font(this.width < 46 ? 11 : 13);
         context.textAlign = 'center';
@@ -145,8 +144,7 @@ class MatrixView {
             for (let column = 0; column < cells.columns; column++) {
                 const level = cells.levels[row * cells.columns + column];
                 if (!level) continue;
-                const value =
-                    data[(row + this.first) * tensor.columnCount + column + this.leftmost];
+                const value = tensor.at(this.index, row + this.first, column + this.leftmost);
                 const shown = Math.abs(value) < 0.005 ? 0 : value;
                 const text = Math.abs(value) < 100 ? shown.toFixed(2) : value.toPrecision(3);
                 context.fillStyle = inkOn(ramp[level]);

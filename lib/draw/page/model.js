@@ -102,7 +102,7 @@ class ModelView {
             label.style.maxWidth = `${Math.max(size, 60)}px`;
             button.append(label);
         }
-        button.addEventListener('mouseenter', () => read([words]));
+        button.addEventListener('mouseenter', () => read(words));
         this.mark(button);
         return button;
     }

@@ -191,7 +191,7 @@ class SpaceView {
         this.pointed = found;
         this.draw();
         if (!near) {
-            read([]);
+            read();
             return;
         }
         const { tensor } = this;
@@ -200,9 +200,7 @@ class SpaceView {
         const numbers = [...data.subarray(row * tensor.columnCount, row * tensor.columnCount + 6)]
             .map((value) => tensor.text(value))
             .join(', ');
-        read([
-            `${row}: ${tensor.label('row', row)}`,
-            ` (${numbers}${tensor.columnCount > 6 ? ', …' : ''})`,
-        ]);
+        const more = tensor.columnCount > 6 ? ', …' : '';
+        read(`${row}: ${tensor.label('row', row)}`, ` (${numbers}${more})`);
     }
 }

@@ -1,5 +1,10 @@
 // A canvas's context that keeps what is drawn as SVG: of its methods those that the views call.
 
+const SVG_STATE = [
+    ...['matrix', 'clips', 'fillStyle', 'strokeStyle', 'lineWidth', 'font'],
+    ...['globalAlpha', 'textAlign', 'textBaseline'],
+];
+
 class SvgContext {
     constructor(canvas) {
         this.canvas = canvas;
@@ -13,11 +18,7 @@ class SvgContext {
     }
 
     save() {
-        const { matrix, clips, fillStyle, strokeStyle, lineWidth, font } = this;
-        const { globalAlpha, textAlign, textBaseline } = this;
-        this.stack.push({ matrix: new DOMMatrix(matrix), clips: [...clips] });
-        Object.assign(this.stack.at(-1), { fillStyle, strokeStyle, lineWidth, font });
-        Object.assign(this.stack.at(-1), { globalAlpha, textAlign, textBaseline });
+        this.stack.push(Object.fromEntries(SVG_STATE.map((name) => [name, this[name]])));
     }
 
     restore() {

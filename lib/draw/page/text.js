@@ -58,8 +58,7 @@ class TextView {
     // The mean over the heads that are shown.
     value(row, column) {
         let sum = 0;
-        for (const head of this.heads)
-            sum += this.tensor.matrix(head)[row * this.tensor.columnCount + column] || 0;
+        for (const head of this.heads) sum += this.tensor.at(head, row, column) || 0;
         return sum / this.heads.length;
     }
 
@@ -71,10 +70,7 @@ class TextView {
                 button.style.color = '';
                 button.setAttribute('aria-pressed', 'false');
             }
-        if (!token) {
-            read([]);
-            return;
-        }
+        if (!token) return read();
         const { tensor } = this;
         const from = this.rowsAndColumns || (token.side === 'row' ? this.rowText : this.columnText);
         const to = this.rowsAndColumns || (token.side === 'row' ? this.columnText : this.rowText);
@@ -99,10 +95,7 @@ class TextView {
             .sort((a, b) => b[0] - a[0])
             .slice(0, 4)
             .map(([value, index]) => `${quoted(tensor.label(other, index))} ${brief(value)}`);
-        read([
-            quoted(tensor.label(token.side, token.index)),
-            ofRow ? ' looks at ' : ' is looked at by ',
-            best.join(', '),
-        ]);
+        const verb = ofRow ? ' looks at ' : ' is looked at by ';
+        return read(quoted(tensor.label(token.side, token.index)), verb, best.join(', '));
     }
 }

@@ -31,7 +31,7 @@ function headsThatLook(why, keys) {
     const cells = tensors.flatMap((one, layer) =>
         [...Array(one.shape[0]).keys()].map((head) => ({
             ...{ layer, head, tensor: one },
-            value: one.matrix(head)[why.row * one.columnCount + why.key],
+            value: one.at(head, why.row, why.key),
         })),
     );
     if (cells.length < 2) return null;

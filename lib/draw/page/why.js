@@ -44,6 +44,11 @@ function whyTable(kind, names, columns, marked, choose) {
     return region;
 }
 
+// One whose lines are all dims.
+function dimTable(columns, marked) {
+    return whyTable('dim', [...columns[0][1].keys()].map(String), columns, marked);
+}
+
 class WhyPanel {
     constructor(panel, why) {
         Object.assign(this, { panel, why });
@@ -129,7 +134,7 @@ class WhyPanel {
             ['k before', k],
             ['k', why.of('k', why.key)],
         ];
-        this.panel.append(whyTable('dim', [...q.keys()].map(String), columns));
+        this.panel.append(dimTable(columns));
     }
 
     product() {
@@ -145,7 +150,7 @@ class WhyPanel {
             [names[1], k],
             [`${names[0]} · ${names[1]}`, why.products()],
         ];
-        this.panel.append(whyTable('dim', [...q.keys()].map(String), columns));
+        this.panel.append(dimTable(columns));
     }
 
     line(name, words, value, id = '') {
@@ -199,7 +204,7 @@ class WhyPanel {
             ['weight · v', parts],
             ['context', why.of('context', why.row)],
         ];
-        this.panel.append(whyTable('dim', [...value.keys()].map(String), columns, why.dim));
+        this.panel.append(dimTable(columns, why.dim));
     }
 }
 
