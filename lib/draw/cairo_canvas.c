@@ -228,39 +228,27 @@ static void draw_cells(struct cairo_canvas *to, const struct draw_command *cells
 static void draw(struct canvas *canvas, const struct draw_command *command)
 {
     struct cairo_canvas *to = (struct cairo_canvas *)canvas; /* it begins with the canvas */
-    switch (command->verb) {
-    case DRAW_RECT:
+    enum draw_verb verb = command->verb;
+    if (verb == DRAW_RECT) {
         fill_box(to, command->box, command->colour);
-        break;
-    case DRAW_HATCH:
+    } else if (verb == DRAW_HATCH) {
         draw_hatch(to, command->box);
-        break;
-    case DRAW_FRAME:
+    } else if (verb == DRAW_FRAME) {
         take_pen(to, command);
         add_box(to, command->box);
         to->lib->cairo_stroke(to->cairo);
-        break;
-    case DRAW_STROKES:
+    } else if (verb == DRAW_STROKES) {
         draw_strokes(to, command);
-        break;
-    case DRAW_PATH:
+    } else if (verb == DRAW_PATH) {
         draw_path(to, command);
-        break;
-    case DRAW_TEXT:
-    case DRAW_MARKUP:
+    } else if (verb == DRAW_TEXT || verb == DRAW_MARKUP) {
         draw_line(to, command);
-        break;
-    case DRAW_PARAGRAPH:
+    } else if (verb == DRAW_PARAGRAPH) {
         draw_paragraph(to, command);
-        break;
-    case DRAW_CELLS:
+    } else if (verb == DRAW_CELLS) {
         draw_cells(to, command);
-        break;
-    case DRAW_TURN_PAGE:
+    } else if (verb == DRAW_TURN_PAGE) {
         to->lib->cairo_show_page(to->cairo);
-        break;
-    default: /* nothing to draw */
-        break;
     }
 }
 

@@ -163,40 +163,29 @@ static void draw_cells(struct stream *out, const struct draw_command *cells)
 static void draw(struct canvas *canvas, const struct draw_command *command)
 {
     struct stream *out = canvas->out;
-    switch (command->verb) {
-    case DRAW_OPEN:
+    enum draw_verb verb = command->verb;
+    if (verb == DRAW_OPEN) {
         stream_text(out, "<g>");
         put_title(out, command->data);
-        break;
-    case DRAW_CLOSE:
+    } else if (verb == DRAW_CLOSE) {
         stream_text(out, "</g>\n");
-        break;
-    case DRAW_RECT:
+    } else if (verb == DRAW_RECT) {
         put_filled(out, command->box, command->colour);
         stream_char(out, '\n');
-        break;
-    case DRAW_HATCH:
+    } else if (verb == DRAW_HATCH) {
         put_rect(out, command->box);
         stream_text(out, " fill=\"url(#nothing)\"/>\n");
-        break;
-    case DRAW_FRAME:
+    } else if (verb == DRAW_FRAME) {
         put_rect(out, command->box);
         end_lines(out, command);
-        break;
-    case DRAW_STROKES:
+    } else if (verb == DRAW_STROKES) {
         draw_strokes(out, command);
-        break;
-    case DRAW_PATH:
+    } else if (verb == DRAW_PATH) {
         draw_path(out, command);
-        break;
-    case DRAW_TEXT:
+    } else if (verb == DRAW_TEXT) {
         draw_text(out, command);
-        break;
-    case DRAW_CELLS:
+    } else if (verb == DRAW_CELLS) {
         draw_cells(out, command);
-        break;
-    default: /* nothing that a picture holds */
-        break;
     }
 }
 

@@ -86,10 +86,11 @@ static void put_letters(struct stream *out, const char *text)
     }
 }
 
-/* In a comment, where TeX reads no sign. */
+/* A line of comment, where TeX reads no sign. */
 static void put_comment(struct stream *out, const char *text)
 {
     size_t size = strlen(text);
+    stream_text(out, "% ");
     for (size_t at = 0; at < size;) {
         uint32_t letter = 0;
         size_t length = take_letter(&letter, text + at, size - at);
@@ -99,6 +100,7 @@ static void put_comment(struct stream *out, const char *text)
             stream_bytes(out, text + at, length);
         at += length;
     }
+    stream_char(out, '\n');
 }
 
 /* --- shapes: y grows upwards, from the upper edge of the picture ------------------------------ */
@@ -208,36 +210,24 @@ static void draw_cells(struct stream *out, const struct draw_command *cells)
 static void draw(struct canvas *canvas, const struct draw_command *command)
 {
     struct stream *out = canvas->out;
-    switch (command->verb) {
-    case DRAW_OPEN:
-        stream_text(out, "% ");
+    enum draw_verb verb = command->verb;
+    if (verb == DRAW_OPEN) {
         put_comment(out, command->data);
-        stream_char(out, '\n');
-        break;
-    case DRAW_RECT:
+    } else if (verb == DRAW_RECT) {
         put_fill(out, command->box, command->colour);
-        break;
-    case DRAW_HATCH:
+    } else if (verb == DRAW_HATCH) {
         draw_hatch(out, command->box);
-        break;
-    case DRAW_FRAME:
+    } else if (verb == DRAW_FRAME) {
         put_draw(out, command);
         put_box(out, command->box);
-        break;
-    case DRAW_STROKES:
+    } else if (verb == DRAW_STROKES) {
         draw_strokes(out, command);
-        break;
-    case DRAW_PATH:
+    } else if (verb == DRAW_PATH) {
         draw_path(out, command);
-        break;
-    case DRAW_TEXT:
+    } else if (verb == DRAW_TEXT) {
         draw_text(out, command);
-        break;
-    case DRAW_CELLS:
+    } else if (verb == DRAW_CELLS) {
         draw_cells(out, command);
-        break;
-    default: /* nothing that a picture holds */
-        break;
     }
 }
 
@@ -300,9 +290,7 @@ void tex_begin(struct canvas *tex, struct stream *out, const struct drawing_page
 {
     const struct box all = {0, 0, page->width, page->height};
     *tex = (struct canvas){draw, out};
-    stream_text(out, "% ");
     put_comment(out, page->title);
-    stream_char(out, '\n');
     stream_text(out, alone);
     stream_text(out, macros);
     stream_text(out, "\\path[use as bounding box] ");
