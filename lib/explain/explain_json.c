@@ -6,14 +6,9 @@
  *       "worked": {"text": …, "latex": …}, "rows": ["0:Life", …],
  *       "columns": {"k": [[…], …], "score": […]}, "total": {"name": …, "k": […]}}, …]}
  *
- * Of several queries: "explanations": [{"query": 0, "steps": […]}, …] in place of the last two.
- *
- * What is given are the weights of the head, and the rows of all tokens that its queries, keys and
- * values are made of, and of a decoder those of the MLP, up to 4,096 numbers a matrix: all other
- * numbers follow from them, and from the scales and rows of words that steps show. Where a model
- * has several attentions, `"attention_of": "cross"` stands before the layer; the query of its
- * encoder is one of `source_tokens`. What a step has not is not there; an empty cell and minus
- * infinity are null.
+ * What is given (givens.c) are the weights and rows that all other numbers follow from. What a step
+ * has not is not there; an empty cell and minus infinity are null. data/schemas/explain.json has
+ * the rest: several queries, and models of several attentions.
  */
 #include "explain/explain_walk.h"
 #include "write/json_report.h"

@@ -95,7 +95,7 @@ function listen() {
 
 function start() {
     byId('sentences').hidden = sentences.length < 2;
-    const attention = current().kinds.find((kind) => isAttention(current().of(kind)[0]));
+    const attention = current().kinds.find(isOfAttention);
     state.wanted = attention || current().kinds[0];
     const usual = current().lesson ? 'lesson' : 'matrix';
     state.view = look.view === 'overlay' ? 'lines' : look.view || usual; // or what fits: settle

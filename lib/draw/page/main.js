@@ -44,6 +44,8 @@ const state = {
     recording: false,
 };
 
+const isOfAttention = (kind) => isAttention(current().of(kind)[0]);
+
 // `ofAll`: no one layer or head; `own`: not a tensor alone, either. `draw` gives notes.
 const VIEWS = [
     {
@@ -52,11 +54,7 @@ const VIEWS = [
         draw: (stage, { room }) => new LessonView(stage, current(), room),
     },
     { id: 'matrix', name: 'Matrix', key: '1', fits: () => true, draw: drawMatrix },
-    {
-        ...{ id: 'lines', name: 'Lines', key: '2' },
-        fits: (kind) => isAttention(current().of(kind)[0]),
-        draw: drawLines,
-    },
+    { id: 'lines', name: 'Lines', key: '2', fits: isOfAttention, draw: drawLines },
     {
         ...{ id: 'model', name: 'Model', key: '3', ofAll: true, fits: () => true },
         draw: (stage, { room }) => {
@@ -64,8 +62,7 @@ const VIEWS = [
         },
     },
     {
-        ...{ id: 'text', name: 'Text', key: '4' },
-        fits: (kind) => isAttention(current().of(kind)[0]),
+        ...{ id: 'text', name: 'Text', key: '4', fits: isOfAttention },
         draw: (stage, { tensor, head }) => new TextView(stage, tensor, [head]),
     },
     {
