@@ -2,9 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/names.h"
 #include "command.h"
-#include "format/json_writer.h"
 #include "instrument.h"
 #include "output.h"
 #include "progress.h"

@@ -4,14 +4,11 @@
 #include <unistd.h>
 
 #include "base/heap.h"
-#include "base/names.h"
 #include "base/num.h"
-#include "base/stream.h"
 #include "bench/bench_compare.h"
 #include "bench/growth.h"
 #include "command.h"
 #include "model/model.h"
-#include "model/new_model.h"
 #include "output.h"
 #include "progress.h"
 #include "session.h"

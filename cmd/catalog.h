@@ -12,12 +12,8 @@
 #ifndef ATTN_CMD_CATALOG_H
 #define ATTN_CMD_CATALOG_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/stream.h"
 #include "command.h"
-#include "options.h"
 
 /* Commands by what somebody wants to do; a command stands in one group. */
 struct command_group {

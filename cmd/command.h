@@ -2,10 +2,6 @@
 #ifndef ATTN_CMD_COMMAND_H
 #define ATTN_CMD_COMMAND_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/err.h"
 #include "options.h"
 #include "text/tokenizer.h"
 

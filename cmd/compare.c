@@ -2,7 +2,6 @@
  * attention, and what each way costs; or two models: compare_models.c. */
 #include <string.h>
 
-#include "base/stream.h"
 #include "measure/comparison.h"
 #include "command.h"
 #include "output.h"

@@ -2,8 +2,6 @@
  * directory as Hugging Face publishes it. */
 #include <string.h>
 
-#include "base/file.h"
-#include "base/folder.h"
 #include "base/progress_sink.h"
 #include "base/stream.h"
 #include "command.h"

@@ -1,8 +1,6 @@
 /* corpus.c: `attn-cli corpus`: texts drawn from a grammar, a line each. */
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/stream.h"
 #include "command.h"
 #include "output.h"
 #include "session.h"

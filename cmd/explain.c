@@ -1,13 +1,9 @@
 /* explain.c: `attn-cli explain`: one query of one head, from its embedding to what comes out. */
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/names.h"
 #include "command.h"
 #include "output.h"
-#include "lens/selection.h"
 #include "explain/explanation.h"
-#include "lens/tokenized.h"
 #include "progress.h"
 #include "session.h"
 

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/stream.h"
 #include "command.h"
 #include "heads.h"
 #include "write/text_line.h"

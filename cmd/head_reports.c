@@ -3,9 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/names.h"
 #include "command.h"
-#include "format/json_writer.h"
 #include "heads.h"
 #include "measure/gold_relations.h"
 

@@ -1,11 +1,9 @@
 #include "catalog.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/names.h"
 #include "base/utf8.h"
 #include "math/kernel.h"
 #include "write/text_line.h"

@@ -1,13 +1,9 @@
 /* info.c: `attn-cli info`: what a model is, what it holds, and what a run of it would take. */
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/num.h"
-#include "base/stream.h"
 #include "command.h"
-#include "format/json_writer.h"
 #include "model/model.h"
 #include "model/parameter_table.h"
 #include "model/pass.h"

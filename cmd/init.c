@@ -10,7 +10,6 @@
 #include "format/json.h"
 #include "format/safetensors.h"
 #include "model/model.h"
-#include "model/weight_init.h"
 #include "model_maker.h"
 #include "progress.h"
 

@@ -1,7 +1,6 @@
 /* lens.c: `attn-cli lens`: what a model would say at each of its layers. */
 #include <string.h>
 
-#include "base/names.h"
 #include "command.h"
 #include "instrument.h"
 #include "output.h"

@@ -7,8 +7,6 @@
 #include <unistd.h>
 
 #include "base/num.h"
-#include "base/stream.h"
-#include "command.h"
 #include "catalog.h"
 #include "write/text_line.h"
 #include "output.h"

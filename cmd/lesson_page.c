@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "catalog.h"
-#include "output.h"
 #include "page_parts.h"
 
 struct job {

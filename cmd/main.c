@@ -1,13 +1,11 @@
 /* main.c: from argv to a command, from its error to a line and an exit status. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/arena.h"
 #include "base/names.h"
 #include "command.h"
 

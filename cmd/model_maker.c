@@ -7,9 +7,7 @@
 #include "format/json.h"
 #include "format/json_cursor.h"
 #include "session.h"
-#include "model/new_model.h"
 #include "progress.h"
-#include "text/label.h"
 
 static bool has_texts(const struct options *options)
 {

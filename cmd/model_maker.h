@@ -11,13 +11,7 @@
 #ifndef ATTN_CMD_MODEL_MAKER_H
 #define ATTN_CMD_MODEL_MAKER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/buf.h"
-#include "base/file.h"
 #include "base/folder.h"
-#include "base/target_folder.h"
 #include "model/config_edit.h"
 #include "model/new_model.h"
 #include "options.h"

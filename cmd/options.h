@@ -7,12 +7,7 @@
 #ifndef ATTN_CMD_OPTIONS_H
 #define ATTN_CMD_OPTIONS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
 #include "base/buf.h"
-#include "base/err.h"
 #include "math/precision.h"
 #include "model/weight_init.h"
 #include "train/trainer_settings.h"

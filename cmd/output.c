@@ -4,9 +4,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/file.h"
-#include "write/format.h"
 
 bool output_is_standard(const char *path)
 {

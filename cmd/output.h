@@ -10,11 +10,6 @@
 #ifndef ATTN_CMD_OUTPUT_H
 #define ATTN_CMD_OUTPUT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/err.h"
-#include "base/buf.h"
 #include "base/names.h"
 #include "base/stream.h"
 #include "base/target_folder.h"

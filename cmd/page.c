@@ -4,7 +4,6 @@
 
 #include "lens/effective.h"
 #include "command.h"
-#include "output.h"
 #include "page_parts.h"
 #include "progress.h"
 #include "session.h"

@@ -11,7 +11,6 @@
 
 #include "draw/page_facts.h"
 #include "lens/viewer.h"
-#include "options.h"
 #include "output.h"
 
 enum { PAGE_NEXT_BEST = 50 }; /* likeliest tokens at each place, unless told */

@@ -1,5 +1,4 @@
 /* page_words.c: the words of a command line that attends as this one does. */
-#include "base/buf.h"
 #include "page_parts.h"
 
 #include <string.h>

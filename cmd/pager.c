@@ -8,8 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/names.h"
 #include "base/num.h"
 #include "base/platform.h"
 #include "base/terminal.h"

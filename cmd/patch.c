@@ -2,7 +2,6 @@
  * put into another's. */
 #include <string.h>
 
-#include "base/names.h"
 #include "command.h"
 #include "instrument.h"
 #include "output.h"

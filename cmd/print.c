@@ -1,12 +1,10 @@
 /* print.c: lines on standard error. */
 #include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "command.h"
 #include "model/model.h"
 #include "progress.h"

@@ -10,9 +10,6 @@
 #ifndef ATTN_CMD_PROGRESS_H
 #define ATTN_CMD_PROGRESS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/err.h"
 #include "base/progress_sink.h"
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "lens/effective.h"
 #include "command.h"
@@ -14,7 +13,6 @@
 #include "output.h"
 #include "write/text_line.h"
 #include "progress.h"
-#include "text/label.h"
 
 enum {
     GROUP_TOKENS = 1024, /* of the sentences that share a pass */

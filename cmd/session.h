@@ -10,12 +10,6 @@
 #ifndef ATTN_CMD_SESSION_H
 #define ATTN_CMD_SESSION_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/err.h"
 #include "base/file.h"
 #include "base/listing.h"
 #include "format/json_writer.h"

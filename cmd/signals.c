@@ -3,12 +3,9 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/err.h"
 #include "base/mapping_list.h"
 #include "base/stream.h"
 #include "base/target_folder.h"

@@ -8,14 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/heap.h"
 #include "base/num.h"
 #include "base/stream.h"
 #include "command.h"
-#include "format/json_writer.h"
 #include "session.h"
-#include "lens/tokenized.h"
 #include "model/model.h"
 #include "text/token_list.h"
 #include "write/json_report.h"

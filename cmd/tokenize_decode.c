@@ -2,7 +2,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/stream.h"
 #include "command.h"
 #include "session.h"

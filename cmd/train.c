@@ -10,7 +10,6 @@
 #include "command.h"
 #include "session.h"
 #include "model/model.h"
-#include "model/weight_init.h"
 #include "model_maker.h"
 #include "progress.h"
 #include "train/trainer.h"

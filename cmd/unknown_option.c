@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/names.h"
 #include "base/utf8.h"
 #include "command.h"

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/folder.h"
 #include "base/names.h"
 #include "base/utf8.h"
 #include "command.h"

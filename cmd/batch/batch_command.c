@@ -10,8 +10,6 @@
 #include "batch_work.h"
 #include "../command.h"
 #include "../output.h"
-#include "manifest.h"
-#include "text/label.h"
 
 static int prepare(struct batch_work *work, struct err *err)
 {

@@ -15,10 +15,8 @@
 #include <unistd.h>
 
 #include "base/num.h"
-#include "base/stream.h"
 #include "batch_work.h"
 #include "write/table.h"
-#include "text/label.h"
 
 struct printing {
     struct batch_work *work;

@@ -6,10 +6,7 @@
 
 #include "batch_work.h"
 #include "../command.h"
-#include "lens/report.h"
 #include "../instrument.h"
-#include "../options.h"
-#include "measure/reduction.h"
 
 enum {
     TOKENS_OF_TEXT = 4, /* if texts are shorter than that, a pass has fewer tokens */

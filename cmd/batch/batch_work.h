@@ -8,17 +8,10 @@
 #ifndef ATTN_CMD_BATCH_WORK_H
 #define ATTN_CMD_BATCH_WORK_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "../session.h"
-#include "jobs.h"
 #include "open_models.h"
 #include "../progress.h"
 #include "store.h"
-#include "store_plan.h"
-#include "reductions.h"
 
 struct survey {
     size_t jobs;                    /* of the whole batch */

@@ -4,12 +4,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/buf.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "../session.h"
 #include "measure/reduction.h"
-#include "../options.h"
 
 enum { NUMBER_BYTES = 32 };
 

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/num.h"
 #include "format/json_writer.h"
 #include "measure/reduction.h"
@@ -12,8 +11,6 @@
 #include "write/measured_data.h"
 #include "write/table.h"
 #include "text/label.h"
-#include "items.h"
-#include "jobs.h"
 #include "manifest.h"
 
 enum { NUMBER_COLUMNS = 8, PLACE_COLUMNS = 5, REPEAT_BYTES = 32, COLUMNS_BESIDE = 2 };

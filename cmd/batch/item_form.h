@@ -10,9 +10,6 @@
 #ifndef ATTN_CMD_ITEM_FORM_H
 #define ATTN_CMD_ITEM_FORM_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/err.h"
 
 struct item_fault;

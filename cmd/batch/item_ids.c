@@ -1,6 +1,5 @@
 #include "items.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "base/heap.h"

@@ -6,7 +6,6 @@
 #include <strings.h>
 
 #include "base/names.h"
-#include "format/json.h"
 #include "../session.h"
 
 enum {

@@ -18,11 +18,6 @@
 #ifndef ATTN_CMD_ITEMS_H
 #define ATTN_CMD_ITEMS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/err.h"
 #include "base/file.h"
 #include "format/csv_read.h"
 #include "format/json.h"

@@ -3,10 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/num.h"
 #include "../session.h"
-#include "../options.h"
 
 enum {
     VALUES_MAX = 10000, /* of one sweep: a range is easily written */

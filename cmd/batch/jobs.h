@@ -14,13 +14,7 @@
 #ifndef ATTN_CMD_JOBS_H
 #define ATTN_CMD_JOBS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/err.h"
 #include "items.h"
-#include "../options.h"
 
 struct sweep {
     const char *name; /* of the option … */

@@ -20,11 +20,7 @@
 #ifndef ATTN_CMD_JOURNAL_H
 #define ATTN_CMD_JOURNAL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/arena.h"
-#include "base/err.h"
 #include "base/line_reader.h"
 #include "format/json.h"
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/sha256.h"
-#include "format/json.h"
 #include "format/json_writer.h"
 #include "../command.h"
 #include "open_models.h"

@@ -24,12 +24,6 @@
 #ifndef ATTN_CMD_MANIFEST_H
 #define ATTN_CMD_MANIFEST_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/err.h"
 #include "jobs.h"
 #include "journal.h"
 #include "shard.h"

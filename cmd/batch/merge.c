@@ -10,14 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/sha256.h"
 #include "base/transfer.h"
 #include "../command.h"
 #include "../progress.h"
-#include "journal.h"
-#include "manifest.h"
-#include "shard.h"
 #include "store.h"
 #include "sum_order.h"
 

@@ -8,14 +8,9 @@
 #ifndef ATTN_CMD_OPEN_MODELS_H
 #define ATTN_CMD_OPEN_MODELS_H
 
-#include <stddef.h>
-
-#include "base/arena.h"
-#include "base/err.h"
 #include "jobs.h"
 #include "lens/edit_list.h"
 #include "lens/viewer.h"
-#include "../options.h"
 
 enum { READINGS = 8 }; /* with --bos, --add-special and --no-special, or without */
 

@@ -2,13 +2,9 @@
 
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/names.h"
 #include "model/config.h"
 #include "model/model.h"
-#include "lens/viewer.h"
-#include "../options.h"
-#include "jobs.h"
 #include "open_models.h"
 
 int reductions_open(struct reductions *reductions, const struct options *options, struct err *err)

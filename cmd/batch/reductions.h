@@ -23,11 +23,8 @@
 #ifndef ATTN_CMD_REDUCTIONS_H
 #define ATTN_CMD_REDUCTIONS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/err.h"
 #include "base/stream.h"
 #include "jobs.h"
 #include "measure/reduction.h"

@@ -7,15 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/file.h"
 #include "base/line_reader.h"
 #include "base/num.h"
 #include "base/sha256.h"
 #include "base/transfer.h"
-#include "format/json.h"
 #include "format/json_writer.h"
-#include "measure/reduction.h"
 
 static const char seal[] = "sha256,";
 

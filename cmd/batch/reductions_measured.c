@@ -2,9 +2,6 @@
 
 #include <string.h>
 
-#include "base/buf.h"
-#include "../options.h"
-
 /* tiny · 4000 texts · bos=true */
 static void add_title(struct buf *out, const struct reduction_group *group)
 {

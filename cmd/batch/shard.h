@@ -13,12 +13,9 @@
 #ifndef ATTN_CMD_SHARD_H
 #define ATTN_CMD_SHARD_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/err.h"
 
 enum { SHARD_SUFFIX_BYTES = 48 };
 

@@ -6,9 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/listing.h"
-#include "write/format.h"
 #include "../instrument.h"
 
 /* Sums are saved so often, or so that it takes a twentieth of the time. */

@@ -16,20 +16,11 @@
 #ifndef ATTN_CMD_STORE_H
 #define ATTN_CMD_STORE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/stream.h"
-#include "jobs.h"
-#include "journal.h"
 #include "lens/report.h"
 #include "lens/viewer.h"
 #include "manifest.h"
 #include "store_plan.h"
 #include "reductions.h"
-#include "work_folder.h"
 
 struct finding;
 

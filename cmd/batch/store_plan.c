@@ -6,7 +6,6 @@
 #include "draw/measured_form.h"
 #include "../instrument.h"
 #include "../output.h"
-#include "work_folder.h"
 
 enum { PAGE_COLUMNS = 80 };
 

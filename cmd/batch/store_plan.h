@@ -4,13 +4,9 @@
 #ifndef ATTN_CMD_STORE_PLAN_H
 #define ATTN_CMD_STORE_PLAN_H
 
-#include <stdbool.h>
-
-#include "base/err.h"
 #include "../options.h"
 #include "write/format.h"
 #include "item_form.h"
-#include "shard.h"
 #include "work_folder.h"
 
 struct instrument;

@@ -45,12 +45,7 @@
 #ifndef ATTN_CMD_WORK_FOLDER_H
 #define ATTN_CMD_WORK_FOLDER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/arena.h"
 #include "base/buf.h"
-#include "base/err.h"
 #include "format/json.h"
 #include "shard.h"
 

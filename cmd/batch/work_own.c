@@ -16,9 +16,7 @@
 #include "base/file.h"
 #include "base/stream.h"
 #include "base/transfer.h"
-#include "write/format.h"
 #include "store_plan.h"
-#include "work_folder.h"
 
 enum { TEMPORARY_BYTES = sizeof ".attn-cli-XXXXXX.tmp" - 1 };
 

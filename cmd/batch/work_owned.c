@@ -8,15 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/listing.h"
 #include "base/sha256.h"
-#include "items.h"
-#include "journal.h"
 #include "manifest.h"
 #include "store_plan.h"
 #include "reductions.h"
-#include "work_folder.h"
 
 static int refuse_list(const char *record, struct err *err)
 {
