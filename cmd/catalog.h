@@ -14,6 +14,7 @@
 
 #include "base/stream.h"
 #include "command.h"
+#include "draw/page_facts.h"
 
 /* Commands by what somebody wants to do; a command stands in one group. */
 struct command_group {
@@ -104,24 +105,13 @@ void completion_write(struct stream *out, enum shell shell);
 
 /* --- the guided tour: a row a step ------------------------------------------------------------ */
 
-/* Numbers with decimals in what is said must stand in the command's output, too: a test compares.
- */
-struct lesson_row {
-    const char *title;
-    const char *before;  /* what the step does */
-    const char *command; /* attn-cli …; words in double quotes stay together */
-    const char *look;    /* where to look */
-
-    /* What the page of a lesson has besides: see struct page_lesson. */
-    const char *marks, *question, *answer;
-    const char *show; /* tensors, of a command that is not `run`; NULL: those of the command */
-};
-
-extern const struct lesson_row lesson_rows[];
+/* But for their numbers. Those with decimals in what is said must stand in the command's output,
+ * too: a test compares. */
+extern const struct page_lesson lesson_rows[];
 extern const size_t lesson_count;
 
 /* The last step of a page: the way of a text through any model. */
-extern const struct lesson_row lesson_walk;
+extern const struct page_lesson lesson_walk;
 
 enum { LESSON_WORDS_MAX = 32 };
 

@@ -59,12 +59,12 @@ static int run_line(struct tour *tour, const char *line, struct err *err)
 /* What stands before the command's output, and the command itself. */
 static void write_before(struct stream *out, const struct tour *tour, size_t step)
 {
-    const struct lesson_row *row = &lesson_rows[step];
+    const struct page_lesson *row = &lesson_rows[step];
     stream_format(out, "%zu/%zu  ", step + 1, lesson_count);
     text_wrap(out, row->title, TITLE_COLUMN, TITLE_COLUMN, tour->columns);
     stream_char(out, '\n');
     text_wrap(out, row->before, 0, 0, tour->columns);
-    stream_format(out, "\n$ %s\n\n", row->command);
+    stream_format(out, "\n$ %s\n\n", row->line);
 }
 
 /* Where to look, and a line before the next step, or how to go on. */
@@ -95,7 +95,7 @@ static int show_step(struct tour *tour, size_t step, struct err *err)
     write_before(&out, tour, step);
     if (stream_commit(&out, err))
         return -1;
-    if (run_line(tour, lesson_rows[step].command, err))
+    if (run_line(tour, lesson_rows[step].line, err))
         return err_prefix(err, "step %zu", step + 1);
     if (stream_to(&out, STDOUT_FILENO, err))
         return -1;
@@ -110,7 +110,7 @@ static int write_list(const struct tour *tour, struct err *err)
         return -1;
     for (size_t i = tour->first; i < tour->end; i++)
         stream_format(&out, "%s%2zu  %s\n    %s\n", i > tour->first ? "\n" : "", i + 1,
-                      lesson_rows[i].title, lesson_rows[i].command);
+                      lesson_rows[i].title, lesson_rows[i].line);
     return stream_commit(&out, err);
 }
 
@@ -125,12 +125,12 @@ static int write_json(const struct tour *tour, struct err *err)
     json_put_text(&json, "format", JSON_FORMAT("lesson"));
     json_put_open(&json, "steps", '[');
     for (size_t i = tour->first; i < tour->end; i++) {
-        const struct lesson_row *row = &lesson_rows[i];
+        const struct page_lesson *row = &lesson_rows[i];
         json_put_open(&json, "\n ", '{');
         json_put_integer(&json, "step", (long long)i + 1);
         json_put_text(&json, "title", row->title);
         json_put_text(&json, "\n  before", row->before);
-        json_put_text(&json, "\n  command", row->command);
+        json_put_text(&json, "\n  command", row->line);
         json_put_text(&json, "\n  look", row->look);
         json_put_text(&json, "\n  question", row->question);
         json_put_text(&json, "\n  answer", row->answer);

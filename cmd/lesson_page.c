@@ -15,26 +15,19 @@ struct job {
 
 static int add_step(struct job *job, size_t step, struct err *err)
 {
-    const struct lesson_row *row = &lesson_rows[step];
+    struct page_lesson lesson = lesson_rows[step];
     struct options options = OPTIONS_DEFAULT;
     char *words[LESSON_WORDS_MAX + 2] = {NULL};
     size_t count = 0;
-    if (lesson_words(words, &count, row->command, &job->arena, err))
+    if (lesson_words(words, &count, lesson.line, &job->arena, err))
         return -1;
     const struct command *command = command_find(words[1], err);
     if (!command || options_parse(&options, command->bit, words + 2, &job->arena, err))
         return -1;
-    if (row->show)
-        options.select.show = row->show;
-    const struct page_lesson lesson = {.number = step + 1,
-                                       .count = lesson_count,
-                                       .title = row->title,
-                                       .before = row->before,
-                                       .line = row->command,
-                                       .look = row->look,
-                                       .marks = row->marks,
-                                       .question = row->question,
-                                       .answer = row->answer};
+    if (lesson.show)
+        options.select.show = lesson.show;
+    lesson.number = step + 1;
+    lesson.count = lesson_count;
     return page_add_lesson(&job->output, &job->place, &options, &lesson, err)
                ? err_prefix(err, "step %zu", step + 1)
                : 0;
@@ -47,19 +40,12 @@ static int add_walk(struct job *job, struct err *err)
     const struct texts *texts = &job->options->input.sentences;
     const char *text = texts->count ? texts->items[0] : "Life is short, eat dessert first";
     const char *model = job->options->model.name ? job->options->model.name : "tiny";
-    const struct page_lesson lesson = {.number = lesson_count + 1,
-                                       .count = lesson_count,
-                                       .title = lesson_walk.title,
-                                       .before = lesson_walk.before,
-                                       .line = "",
-                                       .look = lesson_walk.look,
-                                       .marks = lesson_walk.marks,
-                                       .question = lesson_walk.question,
-                                       .answer = lesson_walk.answer,
-                                       .is_walk = true};
+    struct page_lesson lesson = lesson_walk;
+    lesson.number = lesson_count + 1;
+    lesson.count = lesson_count;
     options.model.name = model;
     options.model.threads = job->options->model.threads;
-    options.select.show = lesson_walk.show;
+    options.select.show = lesson.show;
     options.page.lens = true;
     return texts_add(&options.input.sentences, text, &job->arena, err) ||
                    page_add_lesson(&job->output, &job->place, &options, &lesson, err)

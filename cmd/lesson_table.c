@@ -3,7 +3,7 @@
 #define JOURNEY "-s \"Your journey starts with one step\""
 #define LIFE "-s \"Life is short eat dessert first\""
 
-const struct lesson_row lesson_rows[] = {
+const struct page_lesson lesson_rows[] = {
     {"Scores are dot products",
      "A model reads a sentence as rows of numbers, an embedding for each word. The simplest "
      "attention there is has no weights at all: the score of two words is the dot product of "
@@ -136,16 +136,17 @@ const struct lesson_row lesson_rows[] = {
 
 const size_t lesson_count = sizeof lesson_rows / sizeof *lesson_rows;
 
-const struct lesson_row lesson_walk = {
+const struct page_lesson lesson_walk = {
     "The way of a text through a model",
     "Every token has a row of numbers, a stream, from its embedding to the scores of the token "
     "that "
     "comes next. On its way it is read by branches, attention and MLP, layer by layer, and what "
     "they find is added to it. A station of the diagram opens the tensor that stands there; the "
     "keys , and . go to the one before and after.",
-    NULL,
+    "",
     "Follow the plus signs: there a branch gives to the stream what it has found.",
     "",
     "By which stations can a token learn of another one?",
     "By those between the weights and the context alone: all others work on each token by itself.",
-    "all"};
+    "all",
+    .is_walk = true};

@@ -47,12 +47,16 @@ struct page_scores {
 
 /* A step of the tour (cmd/lesson_table.c), of which the page's text is the example. */
 struct page_lesson {
-    size_t number, count; /* the step, from 1, of how many of the tour */
-    const char *title, *before, *line, *look;
-    const char *marks; /* cells that stand out: "scores:1:2 weights:0.3:1:0", tensor, the layer and
-                          head unless these are the first, row and column */
+    const char *title;
+    const char *before; /* what the step does */
+    const char *line;   /* attn-cli …; words in double quotes stay together */
+    const char *look;   /* where to look */
+    const char *marks;  /* cells that stand out: "scores:1:2 weights:0.3:1:0", tensor, the layer and
+                           head unless these are the first, row and column */
     const char *question, *answer;
-    bool is_walk; /* it is the way of a text through the model */
+    const char *show;     /* tensors, of a command that is not `run`; NULL: those of the command */
+    size_t number, count; /* the step, from 1, of how many of the tour */
+    bool is_walk;         /* it is the way of a text through the model */
 };
 
 struct page_facts {
