@@ -1,6 +1,5 @@
 /* attribute.c: `attn-cli attribute`: what every part of a model adds to the logit of an answer. */
 #include <math.h>
-#include <string.h>
 
 #include "command.h"
 #include "instrument.h"
@@ -131,7 +130,7 @@ static int check_texts(struct job *job, struct err *err)
 /* Below a page. */
 static int write_bars(struct job *job, const struct report *report, struct err *err)
 {
-    if (strcmp(job->output.format->name, "text") != 0)
+    if (!format_is(job->output.format, "text"))
         return 0;
     return attribution_bars_write(&job->output.stream, report, job->place.columns, err);
 }

@@ -1,7 +1,5 @@
 /* compare.c: `attn-cli compare`: ways to attend beside each other: how far every head is from dense
  * attention, and what each way costs; or two models: compare_models.c. */
-#include <string.h>
-
 #include "measure/comparison.h"
 #include "command.h"
 #include "output.h"

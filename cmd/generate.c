@@ -3,7 +3,6 @@
  * The text itself is typed as it comes: to the output, or beside a report that goes to a file. A
  * report (--show) and JSON are written when the text has ended.
  */
-#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -31,11 +30,6 @@ struct job {
     double start, read;   /* seconds: the prompt's pass lies between */
 };
 
-static bool is_format(const struct job *job, const char *name)
-{
-    return strcmp(job->output.format->name, name) == 0;
-}
-
 /* --- what is asked for ------------------------------------------------------------------------ */
 
 /* What only makes sense beside something else. */
@@ -51,7 +45,8 @@ static int check_options(const struct job *job, struct err *err)
     if (!options->select.show && narrow)
         return err_usage(err, "--%s: expected --show beside it: there is nothing to choose from",
                          narrow);
-    if (!options->select.show && !is_format(job, "text") && !is_format(job, "json"))
+    if (!options->select.show && !format_is(job->output.format, "text") &&
+        !format_is(job->output.format, "json"))
         return err_usage(err, "--format %s: expected --show beside it: a text is text or json",
                          job->output.format->name);
     if (options->select.show && options->generate.logprobs && job->output.to_stdout)
@@ -171,7 +166,7 @@ static int type_text(struct job *job, struct err *err)
     bool more = true;
     bool has_report = job->options->select.show != NULL;
     int failed = 0;
-    if (!has_report && is_format(job, "text")) {
+    if (!has_report && format_is(job->output.format, "text")) {
         job->typed = &job->output.stream;
         failed = output_open(&job->output, err);
     } else if (has_report && !job->output.to_stdout) {
@@ -221,7 +216,7 @@ static int write_report(struct job *job, struct err *err)
         if (choices_write_table(job->typed, &choices, place.columns, err))
             return -1;
     }
-    if (!job->options->select.show && is_format(job, "text"))
+    if (!job->options->select.show && format_is(job->output.format, "text"))
         return 0;
     if (continuation_report(&job->text, &report, &job->session.arena, err) ||
         derive(&report, &job->derivation, job->session.viewer.tokenizer, &job->session.arena,

@@ -5,7 +5,6 @@
 
 #include "format/csv_read.h"
 #include "heads.h"
-#include "math/rng.h"
 #include "measure/needle.h"
 
 /* A line of a file, less its end; false after the last. */

@@ -35,7 +35,7 @@ int head_reports_check(struct heads_job *job, struct err *err)
                          "(-o DIR/), or csv or tidy",
                          output->format->name, models);
     job->shared = models > 1 && !options->heads.gold && !output->to_folder &&
-                  strcmp(output->format->name, "csv") == 0;
+                  format_is(output->format, "csv");
     return options->heads.gold ? inputs_read_file(&job->gold, options->heads.gold, err) : 0;
 }
 
@@ -97,7 +97,7 @@ static int make_composition(struct report *report, struct heads_job *job,
                                  (const char *[]){"Q", "K", "V"}[way], 1 / sqrt((double)c->n_embd));
     if (!sheet->tensor || !report->about)
         return -1;
-    return strcmp(format->name, "text") ? 0 : leave_empty(sheet, arena, err);
+    return format_is(format, "text") ? leave_empty(sheet, arena, err) : 0;
 }
 
 /* --- which find relations --------------------------------------------------------------------- */
@@ -135,9 +135,8 @@ static int read_gold(struct heads_job *job, struct gold *gold, struct err *err)
 /* Pages and tables tell of each relation, pictures and arrays of each head, other data of both. */
 static void choose_sheets(struct report *report, const struct format *format)
 {
-    bool of_people = strcmp(format->name, "text") == 0 || strcmp(format->name, "csv") == 0;
-    bool of_heads =
-        format->is_picture || strcmp(format->name, "html") == 0 || strcmp(format->name, "npy") == 0;
+    bool of_people = format_is(format, "text") || format_is(format, "csv");
+    bool of_heads = format_is_looked_at(format) || format_is(format, "npy");
     report->tensor_count = of_people || of_heads ? 1 : 2;
     report->tensors += of_heads ? 1 : 0;
 }

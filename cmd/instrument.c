@@ -2,8 +2,6 @@
  * files of their names. */
 #include "instrument.h"
 
-#include <string.h>
-
 const struct instrument *instrument_find(int command)
 {
     static const struct instrument *const rows[] = {&score_instrument, &lens_instrument,
@@ -12,11 +10,6 @@ const struct instrument *instrument_find(int command)
         if (rows[i]->command == command)
             return rows[i];
     return NULL;
-}
-
-bool instrument_is_picture(const struct format *format)
-{
-    return format->is_picture || strcmp(format->name, "html") == 0;
 }
 
 int instrument_report(struct report *report, const struct finding *finding,

@@ -74,9 +74,6 @@ struct instrument {
 /* By the bit of its command; NULL: it is none. */
 const struct instrument *instrument_find(int command);
 
-/* For people, in colours, or for programs, every number? */
-bool instrument_is_picture(const struct format *format);
-
 /* The report and the line of a finding that has both. */
 int instrument_report(struct report *report, const struct finding *finding,
                       const struct format *format, struct arena *arena, struct err *err);

@@ -14,7 +14,7 @@ static int read_numbers(struct question *question, const struct format *format, 
                         struct err *err)
 {
     const char *list = question->options->select.show;
-    bool is_data = strcmp(format->name, "text") != 0 && !instrument_is_picture(format);
+    bool is_data = !format_is(format, "text") && !format_is_looked_at(format);
     question->numbers = is_data ? (1u << LENS_NUMBERS) - 1 : 1u << LENS_BEST;
     if (!list)
         return 0;
@@ -122,11 +122,6 @@ struct job {
     struct arena one;   /* one text's: memory does not grow with their number */
 };
 
-static bool is_format(const struct job *job, const char *name)
-{
-    return strcmp(job->output.format->name, name) == 0;
-}
-
 static int check_output(struct job *job, struct err *err)
 {
     size_t count = job->session.inputs.count;
@@ -149,7 +144,7 @@ static int check_output(struct job *job, struct err *err)
 static int check_columns(struct job *job, const struct tokenized *sentence, struct err *err)
 {
     struct buf columns = {0};
-    if (!job->models.hashes || !is_format(job, "csv") || job->output.to_folder)
+    if (!job->models.hashes || !format_is(job->output.format, "csv") || job->output.to_folder)
         return 0;
     for (size_t i = 0; i < sentence->count; i++)
         buf_format(&columns, "%s,", sentence->labels[i].exact);
@@ -222,11 +217,11 @@ static int read_texts(void *context, struct err *err)
 
 static int write_lens(struct job *job, const struct finding *lens, struct err *err)
 {
-    bool lines = is_format(job, "jsonl");
+    bool lines = format_is(job->output.format, "jsonl");
     struct report made;
     if (output_open(&job->output, err))
         return -1;
-    if (lines || is_format(job, "json")) {
+    if (lines || format_is(job->output.format, "json")) {
         write_json(&job->output.stream, lens, &job->place, lines);
         return 0;
     }

@@ -1,7 +1,5 @@
 /* lesson_page.c: the tour as a page for browsers: the texts of its steps, each with what it tells,
  * and after all of them the way of a text through a model. */
-#include <string.h>
-
 #include "catalog.h"
 #include "page_parts.h"
 

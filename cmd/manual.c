@@ -1,7 +1,6 @@
 /* manual.c: the pages of the manual, one a command and one of all, from the same tables as the
  * help. */
 #include <ctype.h>
-#include <string.h>
 
 #include "catalog.h"
 

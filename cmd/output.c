@@ -117,6 +117,16 @@ const void *format_choose(const struct format_table *table, const struct output_
     return check && check(err) ? NULL : (const char *)table->rows + row;
 }
 
+bool format_is(const struct format *format, const char *name)
+{
+    return strcmp(format->name, name) == 0;
+}
+
+bool format_is_looked_at(const struct format *format)
+{
+    return format->is_picture || format_is(format, "html");
+}
+
 int output_choose(struct output *output, const struct output_options *options, struct err *err)
 {
     const struct format_table table = FORMAT_TABLE(format_rows, format_count);
@@ -152,15 +162,10 @@ int output_check_count(const struct output *output, size_t texts, struct err *er
                      output->format->name, texts);
 }
 
-static bool is_html(const struct output *output)
-{
-    return strcmp(output->format->name, "html") == 0;
-}
-
 bool format_is_of_numbers(const struct format *format)
 {
-    bool own = format->has_tokens || strcmp(format->name, "html") == 0;
-    return !own || strcmp(format->name, "safetensors") == 0;
+    bool own = format->has_tokens || format_is(format, "html");
+    return !own || format_is(format, "safetensors");
 }
 
 int output_check_made(const struct output *output, struct err *err)
@@ -174,8 +179,9 @@ int output_check_made(const struct output *output, struct err *err)
 int output_write_made(struct output *output, const struct report *report, const struct place *place,
                       struct err *err)
 {
-    return is_html(output) ? figure_write_page(&output->stream, report, place, err)
-                           : output_write(output, report, place, err);
+    return format_is(output->format, "html")
+               ? figure_write_page(&output->stream, report, place, err)
+               : output_write(output, report, place, err);
 }
 
 int output_open(struct output *output, struct err *err)

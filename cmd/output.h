@@ -50,6 +50,10 @@ bool format_find_ending(size_t *index, const struct format_table *table, const c
 bool output_is_standard(const char *path);
 int output_to(struct stream *out, const char *path, struct err *err);
 
+/* Whether it is the one of that name; whether people look at it, in colours. */
+bool format_is(const struct format *format, const char *name);
+bool format_is_looked_at(const struct format *format);
+
 /* Reports: one file, or a folder of files. */
 struct output {
     const char *path; /* NULL or "-": standard output */

@@ -189,7 +189,7 @@ void looks_note(const struct looks_options *options, const struct format *format
 
 void looks_note_pictures(const struct looks_options *options, const struct format *format)
 {
-    bool is_page = strcmp(format->name, "html") == 0;
+    bool is_page = format_is(format, "html");
     note_idle(options, format, is_page ? format_find("svg")->looks : format->looks);
 }
 

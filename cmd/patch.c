@@ -37,7 +37,7 @@ static int read_numbers(unsigned *numbers, const struct options *options,
                         const struct format *format, struct err *err)
 {
     const char *name = options->select.show;
-    bool is_data = strcmp(format->name, "text") != 0 && !instrument_is_picture(format);
+    bool is_data = !format_is(format, "text") && !format_is_looked_at(format);
     size_t index = PATCH_FRACTION;
     *numbers = is_data ? (1u << PATCH_NUMBERS) - 1 : 1u << PATCH_FRACTION;
     if (!name)
@@ -307,7 +307,7 @@ static int show_corrupt(struct job *job, struct err *err)
 {
     struct buf about = {0};
     const char **words = &job->finding.report.about;
-    if (strcmp(job->output.format->name, "text") != 0)
+    if (!format_is(job->output.format, "text"))
         return 0;
     buf_format(&about, "%s (", *words);
     tokenized_visible(&about, &job->pair.source);

@@ -4,7 +4,6 @@
  * only begun when the first group is computed.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "lens/effective.h"

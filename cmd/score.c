@@ -1,6 +1,4 @@
 /* score.c: `attn-cli score`: how likely texts are, token by token; or what they go on with. */
-#include <string.h>
-
 #include "command.h"
 #include "instrument.h"
 #include "progress.h"

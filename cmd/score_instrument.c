@@ -96,7 +96,7 @@ int score_sum_text(struct score_sum *sum, size_t number, const struct tokenized 
 
 static bool tells_best(const struct format *format)
 {
-    return strcmp(format->name, "text") == 0 || strncmp(format->name, "json", 4) == 0;
+    return format_is(format, "text") || strncmp(format->name, "json", 4) == 0;
 }
 
 static int ask(struct question *question, const struct format *format, struct arena *arena,
@@ -223,9 +223,9 @@ static int report(struct report *report, const struct finding *finding, const st
     const struct score_view view = view_of(finding);
     const struct scored_text text = {&finding->pair->sentence, &finding->scored};
     if (finding->sums.count)
-        return score_sums_report(report, &view, &finding->sums, instrument_is_picture(format),
-                                 arena, err);
-    return score_report(report, &view, &text, instrument_is_picture(format), arena, err);
+        return score_sums_report(report, &view, &finding->sums, format_is_looked_at(format), arena,
+                                 err);
+    return score_report(report, &view, &text, format_is_looked_at(format), arena, err);
 }
 
 static int write_line(struct stream *out, const struct finding *finding, const struct place *place,

@@ -50,7 +50,6 @@ int score_sum_continued(struct score_sums *sums, const struct question *question
 int score_sum_text(struct score_sum *sum, size_t number, const struct tokenized *sentence,
                    const struct scored *scored, struct arena *arena, struct err *err);
 
-bool score_is_format(const struct score_job *job, const char *name);
 bool score_continues(const struct score_job *job);
 
 /* Of several models JSON has an object each, all else shared tables. */

@@ -1,16 +1,10 @@
 /* score_write.c: what `attn-cli score` found, in every format. */
 #include <stdio.h>
-#include <string.h>
 
 #include "instrument.h"
 #include "score_job.h"
 
 enum { TITLE_BYTES = 40 };
-
-bool score_is_format(const struct score_job *job, const char *name)
-{
-    return strcmp(job->output.format->name, name) == 0;
-}
 
 bool score_continues(const struct score_job *job)
 {
@@ -19,7 +13,7 @@ bool score_continues(const struct score_job *job)
 
 static bool is_json(const struct score_job *job)
 {
-    return score_is_format(job, "json") || score_is_format(job, "jsonl");
+    return format_is(job->output.format, "json") || format_is(job->output.format, "jsonl");
 }
 
 bool score_is_beside(const struct score_job *job)
@@ -31,13 +25,14 @@ static int write_sums(struct score_job *job, const struct score_sums *sums, stru
 {
     struct stream *out = &job->output.stream;
     struct report report;
-    if (score_is_format(job, "text"))
+    if (format_is(job->output.format, "text"))
         return score_sums_page_write(out, job->view, sums, &job->place, err);
     if (is_json(job)) {
-        score_sums_json_write(out, job->view, sums, &job->place, score_is_format(job, "jsonl"));
+        score_sums_json_write(out, job->view, sums, &job->place,
+                              format_is(job->output.format, "jsonl"));
         return 0;
     }
-    return score_sums_report(&report, job->view, sums, instrument_is_picture(job->output.format),
+    return score_sums_report(&report, job->view, sums, format_is_looked_at(job->output.format),
                              &job->group, err) ||
                    output_write_made(&job->output, &report, &job->place, err)
                ? -1
@@ -60,13 +55,13 @@ static int write_text(struct score_job *job, const struct scored_text *text, str
                        keep_column(job, &report, err)
                    ? -1
                    : 0;
-    if (score_is_format(job, "text"))
+    if (format_is(job->output.format, "text"))
         return score_page_write(out, job->view, text, &job->place, err);
     if (is_json(job)) {
-        score_json_write(out, job->view, text, &job->place, score_is_format(job, "jsonl"));
+        score_json_write(out, job->view, text, &job->place, format_is(job->output.format, "jsonl"));
         return 0;
     }
-    return score_report(&report, job->view, text, instrument_is_picture(job->output.format),
+    return score_report(&report, job->view, text, format_is_looked_at(job->output.format),
                         &job->group, err) ||
                    output_write_made(&job->output, &report, &job->place, err)
                ? -1
@@ -167,7 +162,7 @@ static int write_models(struct score_job *job, struct err *err)
         if (write_beside(job, text, err))
             return -1;
     job->view->origin.source = NULL; /* that was a text's */
-    bool sums_follow = score_is_format(job, "text") && !score_continues(job);
+    bool sums_follow = format_is(job->output.format, "text") && !score_continues(job);
     job->place.index = job->view->whole ? 0 : job->place.index + 1;
     job->place.count = 1;
     return job->view->whole || sums_follow ? write_sums(job, &sums, err) : 0;
@@ -199,7 +194,7 @@ int score_write_end(struct score_job *job, struct err *err)
     job->place.index = job->models.open;
     if (job->view->whole)
         return write_sums(job, &sums, err);
-    if (score_is_format(job, "text") && count > 1 && !score_continues(job))
+    if (format_is(job->output.format, "text") && count > 1 && !score_continues(job))
         score_all_write(&job->output.stream, job->view, &job->all, count);
     return 0;
 }

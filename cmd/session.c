@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "model/mechanism.h"
+#include "output.h"
 
 /* --- a model and its texts -------------------------------------------------------------------- */
 
@@ -112,7 +113,7 @@ int request_make(struct request *request, const struct options *options,
     struct config config = viewer->model.config;
     struct selection *selection = &request->selection;
     const char *usual = format_show(format, config.n_encoder_layer > 0);
-    bool is_page = format && strcmp(format->name, "text") == 0;
+    bool is_page = format && format_is(format, "text");
     *request = (struct request){
         .chosen = !is_page || options->select.show || options->select.layer || options->select.head,
     };

@@ -1,6 +1,5 @@
 #include "jobs.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
