@@ -22,9 +22,7 @@ static int check_options(struct job *job, struct err *err)
     const struct format_table table =
         FORMAT_TABLE_OF_TEXT(comparison_formats, comparison_format_count);
     struct mechanism_options mechanism = options->mechanism;
-    bool edited =
-        options->edit.edits.count || options->edit.ablations.count || options->edit.knockouts.count;
-    if (!mechanism.attention && !edited)
+    if (!mechanism.attention && !edit_options_are_given(&options->edit))
         return err_usage(
             err, "--attention: expected a list of what is to be compared with dense, "
                  "as window:8,linear; or --edit, --ablate or --knockout; or a second model");

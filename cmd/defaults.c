@@ -17,7 +17,8 @@ struct reader {
     int serves;                    /* the command's bits, with those of what a batch does */
     const struct command *section; /* of the lines that come; NULL: all commands */
     const char *model;             /* that the lines before name */
-    size_t line, given;            /* `given`: options of the command line */
+    size_t line;
+    struct texts given; /* options of the command line */
     struct arena *arena;
 };
 
@@ -96,14 +97,6 @@ static const struct option_row *read_option(const char **value, const char *line
     return row;
 }
 
-static bool was_given(const struct reader *reader, const struct option_row *row)
-{
-    for (size_t i = 0; i < reader->given; i++)
-        if (strcmp(reader->options->given.items[i], row->name) == 0)
-            return true;
-    return false;
-}
-
 /* The ending of a path on the command line comes before --format of the file. */
 static bool is_chosen_by_ending(const struct reader *reader, const struct option_row *row)
 {
@@ -138,7 +131,7 @@ static int set_option(struct reader *reader, const struct option_row *row, const
     if (row->kind != OPTION_FLAG && !value)
         return err_usage(err, "--%s: expected a value (%s), found the end of the line", row->name,
                          row->argument);
-    if (was_given(reader, row) || is_chosen_by_ending(reader, row))
+    if (texts_have(&reader->given, row->name) || is_chosen_by_ending(reader, row))
         return 0;
     if (strcmp(row->name, "model") == 0) {
         reader->model = value;
@@ -228,7 +221,7 @@ int defaults_apply(struct defaults *defaults, struct options *options,
                             .options = options,
                             .command = command,
                             .serves = command->bit | options_instrument(options),
-                            .given = options->given.count,
+                            .given = options->given,
                             .arena = arena};
     struct file file = {0};
     bool asks = options->help || options->no_config || command->bit == FOR_HELP;

@@ -94,6 +94,11 @@ int edit_options_fill(struct edit_list *list, const struct options *options, str
     return failed ? -1 : 0;
 }
 
+bool edit_options_are_given(const struct edit_options *options)
+{
+    return options->edits.count || options->ablations.count || options->knockouts.count;
+}
+
 const char *edit_options_of_weights(const struct edit_list *list)
 {
     for (size_t i = 0; i < list->edits.count; i++)

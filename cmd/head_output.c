@@ -15,11 +15,6 @@ bool heads_is_form(const struct heads_job *job, const char *name)
     return strcmp(job->form->name, name) == 0;
 }
 
-static size_t model_count(const struct heads_job *job)
-{
-    return job->models.hashes ? job->models.names.count : 1;
-}
-
 /* --- what is kept of a model ------------------------------------------------------------------ */
 
 /* A line, and what it is sorted by: NaN comes last. */
@@ -163,10 +158,10 @@ static int write_models(struct stream *out, struct heads_job *job, const struct 
     struct kept *kept = arena_alloc(arena, count, sizeof *kept, err);
     struct report report = {.tensors = kept, .tensor_count = count, .has_encoder = true};
     report.about = "what their heads do";
-    report.model = arena_format(arena, err, "%zu models", model_count(job));
+    report.model = arena_format(arena, err, "%zu models", model_list_count(&job->models));
     if (!sheets || !kept || !report.model)
         return -1;
-    const struct axis models = {"model", model_count(job), job->beside.columns, 0};
+    const struct axis models = {"model", model_list_count(&job->models), job->beside.columns, 0};
     for (size_t i = 0; i < count; i++) {
         if (make_sheet(&sheets[i], job, i, &models, arena, err))
             return -1;
@@ -191,7 +186,7 @@ static void note_material(const struct heads_job *job)
     for (int material = 0; material < OF_TEXTS; material++)
         of_texts &= !head_survey_needs(&job->survey, (enum score_material)material);
     if (inputs->count && !is_said && !of_texts)
-        print_note("%s", job->found[model_count(job) - 1].origin);
+        print_note("%s", job->found[model_list_count(&job->models) - 1].origin);
 }
 
 /* Of each model where they differ. */
@@ -200,10 +195,10 @@ static void write_origin(struct stream *out, const struct heads_job *job)
     size_t columns = page_columns(&job->options->looks);
     const struct heads_found *found = job->found;
     bool differ = false;
-    for (size_t i = 1; i < model_count(job); i++)
+    for (size_t i = 1; i < model_list_count(&job->models); i++)
         differ |= strcmp(found[i].origin, found->origin) != 0;
     stream_char(out, '\n');
-    for (size_t i = 0; i < (differ ? model_count(job) : 1); i++) {
+    for (size_t i = 0; i < (differ ? model_list_count(&job->models) : 1); i++) {
         if (differ)
             stream_format(out, "%s: ", found[i].table.model);
         text_wrap(out, found[i].origin, 0, 0, columns ? columns : strlen(found[i].origin));
@@ -213,7 +208,7 @@ static void write_origin(struct stream *out, const struct heads_job *job)
 static int write_table(struct stream *out, struct heads_job *job, const struct place *place,
                        struct err *err)
 {
-    for (size_t i = 0; job->csv && i < model_count(job); i++)
+    for (size_t i = 0; job->csv && i < model_list_count(&job->models); i++)
         if (head_table_csv(out, &job->found[i].table, i == 0, err))
             return -1;
     if (job->csv)
@@ -228,7 +223,7 @@ static int write_table(struct stream *out, struct heads_job *job, const struct p
 static int write_maps(struct stream *out, struct heads_job *job, const struct place *place,
                       struct err *err)
 {
-    size_t count = model_count(job);
+    size_t count = model_list_count(&job->models);
     struct measured *items = arena_alloc(&job->kept, count, sizeof *items, err);
     struct measured_list list = {job->found->measured.title, items, count};
     if (count > 1)

@@ -16,7 +16,6 @@ int head_reports_check(struct heads_job *job, struct err *err)
 {
     const struct options *options = job->options;
     struct output *output = &job->output;
-    size_t models = job->models.hashes ? job->models.names.count : 1;
     static const char *const others[] = {"composition", "score",  "map",      "sort", "null",
                                          "pairs",       "needle", "sentence", "file", "data"};
     const char *way = options->heads.gold ? "gold" : "composition";
@@ -29,13 +28,10 @@ int head_reports_check(struct heads_job *job, struct err *err)
     if (output_choose(output, &options->output, err) || output_check_made(output, err))
         return -1;
     looks_note_pictures(&options->looks, output->format);
-    if (models > 1 && output->format->one_sentence && !output->to_folder)
-        return err_usage(err,
-                         "--format %s: one file holds one model, found %zu: give a folder "
-                         "(-o DIR/), or csv or tidy",
-                         output->format->name, models);
-    job->shared = models > 1 && !options->heads.gold && !output->to_folder &&
-                  format_is(output->format, "csv");
+    if (model_list_check(&job->models, output, err))
+        return -1;
+    job->shared = model_list_count(&job->models) > 1 && !options->heads.gold &&
+                  !output->to_folder && format_is(output->format, "csv");
     return options->heads.gold ? inputs_read_file(&job->gold, options->heads.gold, err) : 0;
 }
 
@@ -198,7 +194,7 @@ int head_reports_write(struct heads_job *job, struct err *err)
     if (!failed)
         failed = put_members(&members, &report, err);
     place.index = job->models.open;
-    place.count = job->models.hashes ? job->models.names.count : 1;
+    place.count = model_list_count(&job->models);
     place.model = job->models.hashes ? report.model : NULL;
     place.sentences = 1;
     place.document = JSON_FORMAT("heads");

@@ -277,7 +277,7 @@ static int prepare(struct heads_job *job, struct err *err)
         return -1;
     if (head_reports_asked(options))
         return head_reports_check(job, err);
-    size_t models = job->models.hashes ? job->models.names.count : 1;
+    size_t models = model_list_count(&job->models);
     job->found = arena_alloc(arena, models, sizeof *job->found, err);
     if (!job->found || (models > 1 && side_by_side_init(&job->beside, job->models.names.names,
                                                         models, 0, arena, err)))

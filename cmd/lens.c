@@ -125,17 +125,12 @@ struct job {
 static int check_output(struct job *job, struct err *err)
 {
     size_t count = job->session.inputs.count;
-    size_t models = job->models.hashes ? job->models.names.count : 1;
     const struct output *output = &job->output;
-    if (output_check_made(output, err) || output_check_count(output, count, err))
+    if (output_check_made(output, err) || output_check_count(output, count, err) ||
+        model_list_check(&job->models, output, err))
         return -1;
-    if (output->format->one_sentence && !output->to_folder && models > 1)
-        return err_usage(err,
-                         "--format %s: one file holds one model, found %zu: give a folder "
-                         "(-o DIR/), or csv or tidy",
-                         output->format->name, models);
     job->place = page_place(&job->options->looks, &job->style);
-    job->place.count = count * models;
+    job->place.count = count * model_list_count(&job->models);
     job->place.sentences = count;
     return 0;
 }

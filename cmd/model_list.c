@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "output.h"
 #include "progress.h"
 #include "session.h"
 
@@ -90,6 +91,22 @@ int model_list_read(struct model_list *list, const struct options *options, stru
     return 0;
 }
 
+size_t model_list_count(const struct model_list *list)
+{
+    return list->hashes ? list->names.count : 1;
+}
+
+int model_list_check(const struct model_list *list, const struct output *output, struct err *err)
+{
+    size_t count = model_list_count(list);
+    if (count == 1 || !output->format->one_sentence || output->to_folder)
+        return 0;
+    return err_usage(err,
+                     "--format %s: one file holds one model, found %zu: give a folder (-o DIR/), "
+                     "or csv or tidy",
+                     output->format->name, count);
+}
+
 /* --- their turns ------------------------------------------------------------------------------ */
 
 static void close_model(struct session *session)
@@ -136,7 +153,7 @@ static int open_model(struct model_list *list, size_t index, const struct model_
 int model_list_each(struct model_list *list, const struct model_turn *turn, struct err *err)
 {
     const struct session *session = turn->session;
-    size_t count = list->hashes ? list->names.count : 1;
+    size_t count = model_list_count(list);
     for (size_t i = 0; i < count; i++) {
         if (open_model(list, i, turn, err))
             return -1;

@@ -85,6 +85,14 @@ int texts_add(struct texts *texts, const char *text, struct arena *arena, struct
     return 0;
 }
 
+bool texts_have(const struct texts *texts, const char *text)
+{
+    for (size_t i = 0; i < texts->count; i++)
+        if (strcmp(texts->items[i], text) == 0)
+            return true;
+    return false;
+}
+
 /* Put an option's value, NULL for a flag, into its field. The last of several values holds, as in a
  * line that is called up again and gone on with; but a file that was named and not read would be
  * missed. */
@@ -188,10 +196,11 @@ static int read_letters(struct reader *reader, char *argument)
 
 int options_instrument(const struct options *options)
 {
-    for (size_t i = 0; options->batch.instrument && i < INSTRUMENT_ROWS; i++)
-        if (strcmp(options->batch.instrument, instrument_rows[i].name) == 0)
-            return instrument_rows[i].command;
-    return 0;
+    const char *name = options->batch.instrument;
+    size_t index = 0;
+    if (name)
+        names_find(&index, NAMES(instrument_rows, INSTRUMENT_ROWS), name, strlen(name));
+    return instrument_rows[index].command;
 }
 
 /* What a batch does says which options it has, wherever it stands. */
@@ -239,10 +248,7 @@ int options_parse(struct options *options, int command, char **arguments, struct
 
 bool options_are_given(const struct options *options, const char *name)
 {
-    for (size_t i = 0; i < options->given.count; i++)
-        if (strcmp(options->given.items[i], name) == 0)
-            return true;
-    return false;
+    return texts_have(&options->given, name);
 }
 
 int options_precision(enum precision *precision, const struct model_options *options,

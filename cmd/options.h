@@ -56,8 +56,9 @@ struct texts {
     size_t count;
 };
 
-/* Add one that is borrowed; their list is the arena's. */
+/* Add one that is borrowed; their list is the arena's. And whether one of them reads so. */
 int texts_add(struct texts *texts, const char *text, struct arena *arena, struct err *err);
+bool texts_have(const struct texts *texts, const char *text);
 
 /* What the command line says, by what reads it. Numbers are 0 where they were not given, but for
  * OPTIONS_DEFAULT. */

@@ -64,14 +64,11 @@ static int prepare(struct job *job, struct err *err)
     if (job->output.to_folder)
         return err_usage(err, "--output: expected a file, found the folder '%s'", job->output.path);
     size_t texts = job->session.inputs.count;
-    const struct edit_options *edit = &options->edit;
-    if (options->page.unedited && !edit->edits.count && !edit->ablations.count &&
-        !edit->knockouts.count)
+    if (options->page.unedited && !edit_options_are_given(&options->edit))
         return err_usage(err, "--unedited: expected --edit, --ablate or --knockout beside it, "
                               "found none");
     job->place = page_place(&options->looks, &job->style);
-    job->place.count = texts * (options->page.unedited ? 2 : 1) *
-                       (job->models.hashes ? job->models.names.count : 1);
+    job->place.count = texts * (options->page.unedited ? 2 : 1) * model_list_count(&job->models);
     job->place.sentences = texts;
     job->source = (struct page_source){
         .options = options, .viewer = &job->session.viewer, .texts = job->place.count};

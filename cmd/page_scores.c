@@ -84,13 +84,13 @@ static int name_head(struct page_head *head, const struct page_scores *scores, s
     head->name = "";
     for (size_t i = 0; i < scores->name_count; i++) {
         const char *name = scores->names[i];
-        const struct score_row *row = score_rows;
-        const struct score_row *end = score_rows + score_row_count;
-        while (row < end && strcmp(row->name, name) != 0)
-            row++;
+        size_t index = 0;
         double value = 0;
-        bool is_number = num_parse_double(head->values[i], -HUGE_VAL, HUGE_VAL, &value);
-        if (row == end || !row->clear || !is_number || value < row->from)
+        if (!names_find(&index, NAMES(score_rows, score_row_count), name, strlen(name)) ||
+            !num_parse_double(head->values[i], -HUGE_VAL, HUGE_VAL, &value))
+            continue;
+        const struct score_row *row = &score_rows[index];
+        if (!row->clear || value < row->from)
             continue;
         head->name =
             arena_format(arena, err, "%s%s%s", head->name, *head->name ? ", " : "", row->clear);

@@ -13,7 +13,6 @@
 static int read_over(struct patching_plan *plan, const struct options *options, struct err *err)
 {
     const char *name = options->patch.over;
-    const struct edit_options *edit = &options->edit;
     size_t index = PATCH_HEADS;
     if (name && names_choose(&index, NAMES(patch_overs, PATCH_OVERS), "--over", name, err))
         return -1;
@@ -25,8 +24,7 @@ static int read_over(struct patching_plan *plan, const struct options *options, 
     if (has_path && plan->over != PATCH_PATHS)
         return err_usage(err, "--%s: expected --over paths, found '%s'",
                          options->patch.from ? "from" : "to", patch_overs[index].name);
-    if (plan->over == PATCH_PATHS &&
-        (edit->edits.count || edit->ablations.count || edit->knockouts.count))
+    if (plan->over == PATCH_PATHS && edit_options_are_given(&options->edit))
         return err_usage(err, "--over paths: expected no --edit, --ablate or --knockout beside it: "
                               "on a path heads give what they gave; --over heads takes them");
     return 0;

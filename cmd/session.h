@@ -22,6 +22,8 @@
 #include "text/label.h"
 #include "write/format.h"
 
+struct output;
+
 /* --- texts: --sentence, operands, --file, --ids or, where none is given, what is piped in ----- */
 
 struct inputs {
@@ -155,6 +157,10 @@ struct model_list {
     size_t open;                       /* which of them is open now */
 };
 
+/* How many there are; refuse several for one file of a format that holds one. */
+size_t model_list_count(const struct model_list *list);
+int model_list_check(const struct model_list *list, const struct output *output, struct err *err);
+
 /* Those of --model, each as often as it is given; of a pattern, pythia/step*, the directories that
  * fit, in the order of their numbers. A pattern that nothing fits is refused. */
 int model_list_read(struct model_list *list, const struct options *options, struct arena *arena,
@@ -204,7 +210,8 @@ int edit_options_read(struct edit_list *list, const struct edit_options *options
 int edit_options_fill(struct edit_list *list, const struct options *options, struct viewer *viewer,
                       struct err *err);
 
-/* The first edit of weights, in its words; NULL: there is none. And the note of one. */
+/* Whether any is asked for. The first edit of weights, in its words; NULL: there is none. And the note of one. */
+bool edit_options_are_given(const struct edit_options *options);
 const char *edit_options_of_weights(const struct edit_list *list);
 void edit_options_note(const char *words);
 

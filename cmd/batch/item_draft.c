@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/names.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "../session.h"
@@ -19,13 +20,10 @@ static bool is_of_results(const char *name)
     static const char *const columns[] = {"measure",   "query",  "key",         "count",
                                           "value",     "repeat", "tensor",      "row",
                                           "row_token", "column", "column_token"};
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        if (strcmp(columns[i], name) == 0)
-            return true;
-    for (size_t i = 0; i < MEASURE_COUNT; i++)
-        if (strcmp(measure_rows[i].name, name) == 0)
-            return true;
-    return false;
+    size_t index = 0;
+    size_t size = strlen(name);
+    return names_find(&index, NAMES_LIST(columns), name, size) ||
+           names_find(&index, NAMES(measure_rows, MEASURE_COUNT), name, size);
 }
 
 static int check_name(int commands, const char *name, struct err *err)

@@ -115,13 +115,12 @@ static int edit_anew(struct open_model *model, const struct options *options, co
 int open_model_set(struct open_model *model, const struct options *options,
                    const struct mechanism *mechanism, struct err *err)
 {
-    const struct edit_options *edit = &options->edit;
     struct viewer *viewer = &model->viewer;
     struct buf key = {0};
     viewer->edits = NULL;
     if (choose_reading(model, options, err) || viewer_set_mechanism(viewer, mechanism, err))
         return -1;
-    if (!edit->edits.count && !edit->ablations.count && !edit->knockouts.count)
+    if (!edit_options_are_given(&options->edit))
         return 0;
     write_key(&key, options);
     int failed = buf_check(&key, err);
@@ -135,9 +134,8 @@ int open_model_set(struct open_model *model, const struct options *options,
 static int note_file(struct open_models *models, const char *path, struct err *err)
 {
     struct texts *files = &models->edit_files;
-    for (size_t i = 0; i < files->count; i++)
-        if (strcmp(files->items[i], path) == 0)
-            return 0;
+    if (texts_have(files, path))
+        return 0;
     const char *copy = arena_text(&models->arena, path, strlen(path), err);
     return copy && !texts_add(files, copy, &models->arena, err) ? 0 : -1;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/sha256.h"
 #include "draw/measured_form.h"
 #include "measure/reduction.h"
@@ -75,10 +76,8 @@ bool result_names_have(const char *name)
 static bool is_reserved(const char *name, size_t size)
 {
     static const char *const names[] = {"journal", "manifest.json", "results.jsonl", "sums"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strlen(names[i]) == size && memcmp(names[i], name, size) == 0)
-            return true;
-    return false;
+    size_t index = 0;
+    return names_find(&index, NAMES_LIST(names), name, size);
 }
 
 static bool is_plain(char c)
