@@ -127,14 +127,6 @@ static int check_texts(struct job *job, struct err *err)
     return 0;
 }
 
-/* Below a page. */
-static int write_bars(struct job *job, const struct report *report, struct err *err)
-{
-    if (!format_is(job->output.format, "text"))
-        return 0;
-    return attribution_bars_write(&job->output.stream, report, job->place.columns, err);
-}
-
 static int write_text(void *context, size_t *done, struct err *err)
 {
     struct job *job = context;
@@ -151,8 +143,10 @@ static int write_text(void *context, size_t *done, struct err *err)
     job->place.document = attribute_instrument.document;
     job->place.members = finding.members;
     if (output_open(&job->output, err) ||
-        output_write_made(&job->output, &attribution->report, &job->place, err) ||
-        write_bars(job, &attribution->report, err))
+        output_write_made(&job->output, &attribution->report, &job->place, err))
+        return -1;
+    if (format_is(job->output.format, "text") &&
+        attribution_bars_write(&job->output.stream, &attribution->report, job->place.columns, err))
         return -1;
     print_note("%s; the parts sum to it but for %.1e", attribution->report.about,
                fabs(attribution->logit - attribution->sum));
@@ -179,19 +173,13 @@ static int prepare(struct job *job, struct err *err)
     return output_check_count(&job->output, session->inputs.count, err);
 }
 
-static int write_all(struct job *job, struct err *err)
-{
-    return progress_over_texts(job->session.inputs.count, job->options->output.path, write_text,
-                               job, err) ||
-                   output_commit(&job->output, err)
-               ? -1
-               : 0;
-}
-
 int attribute_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options, .session.options = options};
-    int failed = prepare(&job, err) || check_texts(&job, err) || write_all(&job, err);
+    int failed = prepare(&job, err) || check_texts(&job, err) ||
+                 progress_over_texts(job.session.inputs.count, options->output.path, write_text,
+                                     &job, err) ||
+                 output_commit(&job.output, err);
     output_discard(&job.output);
     session_release(&job.session);
     arena_release(&job.text);

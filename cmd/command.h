@@ -9,13 +9,16 @@ struct model;
 
 #define ATTN_VERSION "0.1.0"
 
+/* 0, or -1 with `err`. */
+typedef int command_verb(const struct options *options, struct err *err);
+
 struct command {
     const char *name;
     int bit;              /* its FOR_… in the table of options */
     const char *about;    /* one line */
     const char *operands; /* what may follow the options; "" for nothing */
     const char *examples; /* lines, each a command that works as it stands */
-    int (*run)(const struct options *options, struct err *err);
+    command_verb *run;
 };
 
 extern const struct command command_rows[];
@@ -29,30 +32,12 @@ const struct command *command_find(const char *name, struct err *err);
 int command_run(const char *name, char **arguments, bool as_typed, struct arena *arena,
                 struct err *err);
 
-/* The rows' functions, each in the file of its name. 0, or -1 with `err`. */
-int run_command(const struct options *options, struct err *err);
-int explain_command(const struct options *options, struct err *err);
-int batch_command(const struct options *options, struct err *err);
-int merge_command(const struct options *options, struct err *err);
-int generate_command(const struct options *options, struct err *err);
-int score_command(const struct options *options, struct err *err);
-int lens_command(const struct options *options, struct err *err);
-int page_command(const struct options *options, struct err *err);
-int tokenize_command(const struct options *options, struct err *err);
-int info_command(const struct options *options, struct err *err);
-int init_command(const struct options *options, struct err *err);
-int train_command(const struct options *options, struct err *err);
-int compare_command(const struct options *options, struct err *err);
+/* The rows' functions, each in the file of its name. */
+extern command_verb run_command, explain_command, batch_command, merge_command, generate_command,
+    score_command, lens_command, page_command, tokenize_command, info_command, init_command,
+    train_command, compare_command, attribute_command, patch_command, heads_command, vocab_command,
+    convert_command, corpus_command, bench_command, lesson_command, help_command;
 int compare_models(const struct options *options, const char *const names[2], struct err *err);
-int attribute_command(const struct options *options, struct err *err);
-int patch_command(const struct options *options, struct err *err);
-int heads_command(const struct options *options, struct err *err);
-int vocab_command(const struct options *options, struct err *err);
-int convert_command(const struct options *options, struct err *err);
-int corpus_command(const struct options *options, struct err *err);
-int bench_command(const struct options *options, struct err *err);
-int lesson_command(const struct options *options, struct err *err);
-int help_command(const struct options *options, struct err *err);
 
 /* All about a command, or the overview (NULL), by a pager where it is longer than the terminal. */
 int help_of(const struct command *command, struct err *err);

@@ -70,25 +70,21 @@ static int read_reference(struct edit_texts *texts, struct inputs *inputs,
     return failed || !pairs ? err_prefix(err, "--reference") : 0;
 }
 
-static int read_from(struct text_pair *pair, const struct options *options,
-                     const struct viewer *viewer, struct arena *arena, struct err *err)
-{
-    struct input input = {.text = options->edit.from, .size = strlen(options->edit.from)};
-    return read_text(pair, input, options, viewer, arena, err) ? err_prefix(err, "--from") : 0;
-}
-
 int edit_options_fill(struct edit_list *list, const struct options *options, struct viewer *viewer,
                       struct err *err)
 {
     struct edit_texts texts = {0};
     struct inputs inputs = {0};
     struct text_pair from;
+    const char *text = options->edit.from;
+    struct input input = {.text = text, .size = text ? strlen(text) : 0};
     if (!(list->origins & ~(1u << EDIT_NUMBER)))
         return 0;
-    int failed = (options->edit.reference &&
-                  read_reference(&texts, &inputs, options, viewer, list->arena, err)) ||
-                 (options->edit.from && read_from(&from, options, viewer, list->arena, err));
-    texts.from = options->edit.from ? &from : NULL;
+    int failed = options->edit.reference &&
+                 read_reference(&texts, &inputs, options, viewer, list->arena, err);
+    if (!failed && text && read_text(&from, input, options, viewer, list->arena, err))
+        failed = err_prefix(err, "--from");
+    texts.from = text ? &from : NULL;
     failed = failed || edit_list_fill(list, viewer, &texts, err);
     inputs_release(&inputs);
     return failed ? -1 : 0;

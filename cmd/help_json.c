@@ -5,12 +5,6 @@
 
 #include "format/json_writer.h"
 
-static void put_letter(struct json_writer *json, char letter)
-{
-    const char text[] = {letter, '\0'};
-    json_put_text(json, "letter", letter ? text : NULL);
-}
-
 static void put_option(struct json_writer *json, const struct option_row *row, const char *group,
                        const struct command *command)
 {
@@ -20,9 +14,10 @@ static void put_option(struct json_writer *json, const struct option_row *row, c
                                         [OPTION_NUMBER] = "integer",
                                         [OPTION_REAL] = "number"};
     const struct value_use *use = value_use_find(row->name, command);
+    const char letter[] = {row->letter, '\0'};
     json_put_open(json, "\n    ", '{');
     json_put_text(json, "name", row->name);
-    put_letter(json, row->letter);
+    json_put_text(json, "letter", row->letter ? letter : NULL);
     json_put_text(json, "kind", kinds[row->kind]);
     json_put_text(json, "argument", row->argument);
     json_put_text(json, "group", group);

@@ -106,6 +106,24 @@ static void write_heads(struct stream *out, const struct config *c)
         stream_format(out, ", keys %zu wide, values %zu\n", c->d_k, c->d_v);
 }
 
+/* A line of the page each, or a member of JSON. */
+static int write_architecture(struct stream *out, struct json_writer *json, const struct config *c,
+                              struct err *err)
+{
+    int failed = 0;
+    for (size_t i = 0; i < architecture_row_count && !failed; i++) {
+        struct buf words = {0};
+        architecture_rows[i].write(&words, c);
+        if (json)
+            json_put_text(json, architecture_rows[i].name, words.size ? words.bytes : NULL);
+        else if (words.size)
+            stream_format(out, "%-14s %s\n", architecture_rows[i].name, words.bytes);
+        failed = buf_check(&words, err);
+        buf_release(&words);
+    }
+    return failed;
+}
+
 static int write_config(struct stream *out, const struct facts *facts, struct err *err)
 {
     const struct config *c = &facts->model->config;
@@ -124,15 +142,7 @@ static int write_config(struct stream *out, const struct facts *facts, struct er
     if (c->kind != MODEL_ATTENTION)
         stream_format(out, "mlp            %zu wide, %s%s\n", c->n_inner,
                       activation_name(c->activation), c->gated ? ", gated" : "");
-    int failed = 0;
-    for (size_t i = 0; i < architecture_row_count && !failed; i++) {
-        struct buf words = {0};
-        architecture_rows[i].write(&words, c);
-        if (words.size)
-            stream_format(out, "%-14s %s\n", architecture_rows[i].name, words.bytes);
-        failed = buf_check(&words, err);
-        buf_release(&words);
-    }
+    int failed = write_architecture(out, NULL, c, err);
     stream_format(out, "vocabulary     %zu%s%s\n", c->vocab_size,
                   facts->tokenizer.tokenizer ? ", " : "",
                   facts->tokenizer.tokenizer ? tokenizer_kind(facts->tokenizer.tokenizer)
@@ -208,20 +218,6 @@ static int write_summary(struct stream *out, const struct facts *facts, struct e
     return 0;
 }
 
-static void put_name(struct json_writer *json, const struct model *model)
-{
-    json_put_text(json, "model", model->name);
-    if (was_searched(model))
-        json_put_text(json, "folder", model->folder.path);
-}
-
-static void put_file(struct json_writer *json, const struct facts *facts)
-{
-    json_put_text(json, "weights_file", facts->model->weights.checkpoint.name);
-    if (*facts->hash)
-        json_put_text(json, "weights_sha256", facts->hash);
-}
-
 /* {"name": "wte.weight", "dtype": "F32", "shape": [6, 4]}, … */
 static void put_tensors(struct json_writer *json, const struct weights *weights)
 {
@@ -267,7 +263,9 @@ static int write_json(struct stream *out, const struct facts *facts, struct err 
     struct json_writer json = {.stream = out};
     json_put_open(&json, NULL, '{');
     json_put_text(&json, "format", JSON_FORMAT("info"));
-    put_name(&json, facts->model);
+    json_put_text(&json, "model", facts->model->name);
+    if (was_searched(facts->model))
+        json_put_text(&json, "folder", facts->model->folder.path);
     json_put_text(&json, "model_type", config_kind_name(c));
     json_put_bool(&json, "causal", c->causal);
     json_put_bool(&json, "cross", c->cross);
@@ -276,15 +274,11 @@ static int write_json(struct stream *out, const struct facts *facts, struct err 
     json_put_text(&json, "activation",
                   c->kind == MODEL_ATTENTION ? NULL : activation_name(c->activation));
     json_put_bool(&json, "gated", c->gated);
-    for (size_t i = 0; i < architecture_row_count && !failed; i++) {
-        struct buf words = {0};
-        architecture_rows[i].write(&words, c);
-        json_put_text(&json, architecture_rows[i].name, words.size ? words.bytes : NULL);
-        failed = buf_check(&words, err);
-        buf_release(&words);
-    }
+    failed = failed || write_architecture(out, &json, c, err);
     json_put_text(&json, "dtype", facts->dtype);
-    put_file(&json, facts);
+    json_put_text(&json, "weights_file", facts->model->weights.checkpoint.name);
+    if (*facts->hash)
+        json_put_text(&json, "weights_sha256", facts->hash);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         json_put_integer(&json, numbers[i].name, numbers[i].value);
     if (site_exists(c, SITE_LOGITS))

@@ -30,15 +30,6 @@ struct job {
     struct arena group; /* one group's: memory does not grow with their number */
 };
 
-/* What was asked for must fit into what is to be written. */
-static int check_format(const struct job *job, struct err *err)
-{
-    return output_check_selection(&job->output, &job->request.selection, err) ||
-                   output_check_count(&job->output, job->session.inputs.count, err)
-               ? -1
-               : 0;
-}
-
 static int prepare(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
@@ -56,7 +47,9 @@ static int prepare(struct job *job, struct err *err)
     if (request_make(request, options, format, &session->viewer, &session->arena, err) ||
         viewer_set_mechanism(&session->viewer, &request->mechanism, err) ||
         session_edit(session, err) ||
-        inputs_check_source(&options->input, &session->viewer.model, err) || check_format(job, err))
+        inputs_check_source(&options->input, &session->viewer.model, err) ||
+        output_check_selection(&job->output, &request->selection, err) ||
+        output_check_count(&job->output, session->inputs.count, err))
         return -1;
     job->place = page_place(&options->looks, &job->style);
     job->place.count = session->inputs.count;

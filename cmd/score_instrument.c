@@ -94,11 +94,6 @@ int score_sum_text(struct score_sum *sum, size_t number, const struct tokenized 
 
 /* --- what is asked of any text ---------------------------------------------------------------- */
 
-static bool tells_best(const struct format *format)
-{
-    return format_is(format, "text") || strncmp(format->name, "json", 4) == 0;
-}
-
 static int ask(struct question *question, const struct format *format, struct arena *arena,
                struct err *err)
 {
@@ -119,7 +114,8 @@ static int ask(struct question *question, const struct format *format, struct ar
         return -1;
     if (special.after_count)
         return err_usage(err, "--continue: expected no token after a text, found --add-special");
-    if (tells_best(format) && !score->whole && !score->continuations.count)
+    bool tells_best = format_is(format, "text") || strncmp(format->name, "json", 4) == 0;
+    if (tells_best && !score->whole && !score->continuations.count)
         scoring->best_count = (size_t)score->best;
     if (score->stride > 0 && options->input.any_length)
         return err_usage(err, "--stride: expected no --beyond-context, which reads texts whole");

@@ -94,14 +94,6 @@ static int write_continued(struct score_job *job, const struct score_group *grou
                : 0;
 }
 
-static int keep_sum(struct score_job *job, const struct score_group *group, size_t index,
-                    struct err *err)
-{
-    size_t text = group->first + index;
-    return score_sum_text(&job->sums[text], text, &group->pairs[index].sentence,
-                          &group->scored[index], &job->session.arena, err);
-}
-
 static int write_one(struct score_job *job, const struct score_group *group, size_t index,
                      struct err *err)
 {
@@ -111,7 +103,11 @@ static int write_one(struct score_job *job, const struct score_group *group, siz
     struct score_sum sum = score_sum_of(text.scored, 0, text.scored->count);
     job->all.tokens += sum.tokens;
     job->all.logprob += sum.logprob;
-    return job->view->whole ? keep_sum(job, group, index, err) : write_text(job, &text, err);
+    if (!job->view->whole)
+        return write_text(job, &text, err);
+    size_t number = group->first + index;
+    return score_sum_text(&job->sums[number], number, text.sentence, text.scored,
+                          &job->session.arena, err);
 }
 
 int score_write_group(struct score_job *job, const struct score_group *group, struct err *err)
@@ -168,30 +164,25 @@ static int write_models(struct score_job *job, struct err *err)
     return job->view->whole || sums_follow ? write_sums(job, &sums, err) : 0;
 }
 
-/* The sums of a model, which are shown when all have theirs. */
-static int end_of_model(struct score_job *job, struct err *err)
-{
-    size_t model = job->models.open;
-    job->all.label = job->beside.columns[model];
-    job->of_models[model] = job->all;
-    return model + 1 == job->models.names.count ? write_models(job, err) : 0;
-}
-
 /* --- all texts -------------------------------------------------------------------------------- */
 
 int score_write_end(struct score_job *job, struct err *err)
 {
     size_t count = job->session.inputs.count;
+    size_t model = job->models.open;
     char title[TITLE_BYTES];
     struct tokenized heading = no_text(job, title);
     struct score_sums sums = {&heading, job->sums, count, "text", false};
-    if (score_is_beside(job))
-        return end_of_model(job, err);
+    if (score_is_beside(job)) { /* which are shown when all models have theirs */
+        job->all.label = job->beside.columns[model];
+        job->of_models[model] = job->all;
+        return model + 1 == job->models.names.count ? write_models(job, err) : 0;
+    }
     if (job->view->whole && count > 1) {
         job->all.label = (struct label){"all", "all", "all"};
         job->sums[sums.count++] = job->all;
     }
-    job->place.index = job->models.open;
+    job->place.index = model;
     if (job->view->whole)
         return write_sums(job, &sums, err);
     if (format_is(job->output.format, "text") && count > 1 && !score_continues(job))

@@ -210,7 +210,8 @@ int edit_options_read(struct edit_list *list, const struct edit_options *options
 int edit_options_fill(struct edit_list *list, const struct options *options, struct viewer *viewer,
                       struct err *err);
 
-/* Whether any is asked for. The first edit of weights, in its words; NULL: there is none. And the note of one. */
+/* Whether any is asked for. The first edit of weights, in its words; NULL: there is none. And the
+ * note of one. */
 bool edit_options_are_given(const struct edit_options *options);
 const char *edit_options_of_weights(const struct edit_list *list);
 void edit_options_note(const char *words);

@@ -17,12 +17,6 @@ enum { NUMBER_COLUMNS = 8, PLACE_COLUMNS = 5, REPEAT_BYTES = 32, COLUMNS_BESIDE 
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-/* Every line has its layer and head. */
-static bool is_column(const struct sweep *sweep)
-{
-    return strcmp(sweep->name, "layer") != 0 && strcmp(sweep->name, "head") != 0;
-}
-
 /* What tells an item from the others: its id and conditions, what sweeps vary, which repetition it
  * is. */
 static size_t make_columns(struct measured_column *columns, const struct job *job,
@@ -36,7 +30,7 @@ static size_t make_columns(struct measured_column *columns, const struct job *jo
             (struct measured_column){conditions->items[i].name, conditions->items[i].value};
     for (size_t i = 0; i < job->sweep_count; i++) {
         const struct sweep *sweep = &job->sweeps[i];
-        if (is_column(sweep))
+        if (strcmp(sweep->name, "layer") != 0 && strcmp(sweep->name, "head") != 0) /* all have */
             columns[count++] =
                 (struct measured_column){sweep->name, sweep->values[job->choices[i]]};
     }

@@ -173,20 +173,16 @@ static int add_config(struct buf *out, const struct folder *folder, struct err *
     return 0;
 }
 
-static bool sums_by_tiles(const struct open_model *model)
-{
-    return pair_way_is_tiles(kernels_pair_way(model->viewer.machine.kernels));
-}
-
 static int add_models(struct buf *out, const struct open_models *models, struct err *err)
 {
     buf_char(out, '[');
     for (const struct open_model *model = models->first; model; model = model->next) {
+        enum pair_way way = kernels_pair_way(model->viewer.machine.kernels);
         buf_text(out, model == models->first ? "{\"model\": " : ", {\"model\": ");
         add_text(out, model->viewer.model.name);
         buf_text(out, ", ");
         if (model->viewer.model.weights.precision == PRECISION_BF16)
-            buf_text(out, sum_order_member(sums_by_tiles(model)));
+            buf_text(out, sum_order_member(pair_way_is_tiles(way)));
         buf_text(out, "\"files\": [");
         if (add_model_files(out, &model->viewer.model, err))
             return -1;

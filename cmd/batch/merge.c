@@ -231,14 +231,6 @@ static int copy_file(struct stream *out, const char *path, const struct listed_f
     return failed;
 }
 
-/* Where the files of an item are copied to before they get their name. */
-static int make_draft(struct work_folder *folder, const char *item, struct err *err)
-{
-    const char *path = work_folder_draft(folder, item, err);
-    return !path || work_folder_check_free(folder, item, err) || file_make_directory(path, err) ? -1
-                                                                                                : 0;
-}
-
 static int copy_to_draft(struct merging *merging, const struct record *shard,
                          const struct listed_file *file, struct err *err)
 {
@@ -249,12 +241,15 @@ static int copy_to_draft(struct merging *merging, const struct record *shard,
     return stream_end(&out, failed, err);
 }
 
-/* Copy the files of one item: nothing where it has none. */
+/* Copy the files of one item, before they get their name: nothing where it has none. */
 static int copy_files(struct merging *merging, const struct record *shard, const char *item,
                       struct err *err)
 {
+    struct work_folder *folder = &merging->store.folder;
     const struct json *entry = *item ? json_first(shard->files) : NULL;
-    if (entry && make_draft(&merging->store.folder, item, err))
+    const char *draft = entry ? work_folder_draft(folder, item, err) : NULL;
+    if (entry &&
+        (!draft || work_folder_check_free(folder, item, err) || file_make_directory(draft, err)))
         return -1;
     for (; entry; entry = json_next(entry)) {
         struct listed_file file;
