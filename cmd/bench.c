@@ -169,10 +169,9 @@ static int check_options(struct job *job, struct err *err)
         return choose_form(job, err);
     if (options->output.path)
         return err_usage(err, "--output: expected --attention beside it: all else is printed");
-    return options_choose_page(&job->json, &options->output, err) ||
-                   options_precision(&job->plan.choice.precision, &options->model, err)
-               ? -1
-               : 0;
+    if (options_choose_page(&job->json, &options->output, err))
+        return -1;
+    return options_precision(&job->plan.choice.precision, &options->model, err);
 }
 
 static int find_folder(struct job *job, struct err *err)

@@ -56,17 +56,16 @@ static int prepare(struct job *job, struct err *err)
     const struct options *options = job->options;
     struct session *session = &job->session;
     const struct model *model = &session->viewer.model;
-    return check_options(job, err) ||
-                   inputs_open(&session->inputs, &options->input, INPUTS_SOME, err) ||
-                   session_open(session, err) || session_edit(session, err) ||
-                   inputs_check_source(&options->input, model, err) ||
-                   selection_layers(&job->selection, options->select.layer, &model->config,
-                                    &session->arena, err) ||
-                   selection_heads(&job->selection, options->select.head, &model->config,
-                                   &session->arena, err) ||
-                   read_texts(job, err)
-               ? -1
-               : 0;
+    if (check_options(job, err) ||
+        inputs_open(&session->inputs, &options->input, INPUTS_SOME, err) ||
+        session_open(session, err) || session_edit(session, err) ||
+        inputs_check_source(&options->input, model, err) ||
+        selection_layers(&job->selection, options->select.layer, &model->config, &session->arena,
+                         err) ||
+        selection_heads(&job->selection, options->select.head, &model->config, &session->arena,
+                        err))
+        return -1;
+    return read_texts(job, err);
 }
 
 static int compare(struct job *job, struct err *err)

@@ -58,10 +58,9 @@ static int choose_layer_and_head(struct job *job, struct err *err)
                         &job->session.arena, err))
         return -1;
     struct layers layers = selection_layers_of(&chosen, site);
-    return only_one(&job->request.layer, "layer", layers.items, layers.count, err) ||
-                   only_one(&job->request.head, "head", chosen.heads, chosen.head_count, err)
-               ? -1
-               : 0;
+    if (only_one(&job->request.layer, "layer", layers.items, layers.count, err))
+        return -1;
+    return only_one(&job->request.head, "head", chosen.heads, chosen.head_count, err);
 }
 
 static const char *called(const struct job *job)

@@ -39,13 +39,11 @@ int figure_options_read(struct figure_form *form, const struct figure_options *o
     for (size_t i = 0; i < options->marks.count; i++)
         if (figure_form_read_marks(form, options->marks.items[i], err))
             return -1;
-    return (options->font && check_font(options->font, err)) ||
-                   (options->width && figure_form_read_width(form, options->width, err)) ||
-                   (options->panel_labels &&
-                    figure_form_read_labels(form, options->panel_labels, err)) ||
-                   (options->mask && figure_form_read_mask(form, options->mask, err)) ||
-                   (options->tokens && figure_form_read_tokens(form, options->tokens, err)) ||
-                   check_lines(options, view, err)
-               ? -1
-               : 0;
+    if ((options->font && check_font(options->font, err)) ||
+        (options->width && figure_form_read_width(form, options->width, err)) ||
+        (options->panel_labels && figure_form_read_labels(form, options->panel_labels, err)) ||
+        (options->mask && figure_form_read_mask(form, options->mask, err)) ||
+        (options->tokens && figure_form_read_tokens(form, options->tokens, err)))
+        return -1;
+    return check_lines(options, view, err);
 }

@@ -205,10 +205,9 @@ static int read_texts(struct heads_job *job, struct err *err)
     if (job->has_texts || head_reports_asked(job->options))
         return 0;
     job->has_texts = true;
-    return inputs_open(&job->session.inputs, &job->options->input, INPUTS_ANY, err) ||
-                   head_materials_open(job, err)
-               ? -1
-               : 0;
+    if (inputs_open(&job->session.inputs, &job->options->input, INPUTS_ANY, err))
+        return -1;
+    return head_materials_open(job, err);
 }
 
 static int read_model(void *context, struct err *err)

@@ -38,10 +38,9 @@ static int check_sources(const struct options *options, struct err *err)
     if (!found && !new_words_are_given(options))
         return err_usage(err, "expected words or sizes: --sentence TEXT, --like MODEL, --shape "
                               "NAME or --config FILE");
-    return model_maker_source(&found, words, sizeof words / sizeof *words, "words come", err) ||
-                   new_words_check_merges(&options->make, err)
-               ? -1
-               : 0;
+    if (model_maker_source(&found, words, sizeof words / sizeof *words, "words come", err))
+        return -1;
+    return new_words_check_merges(&options->make, err);
 }
 
 static int check_options(struct job *job, struct err *err)

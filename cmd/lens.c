@@ -220,10 +220,9 @@ static int write_lens(struct job *job, const struct finding *lens, struct err *e
         write_json(&job->output.stream, lens, &job->place, lines);
         return 0;
     }
-    return report(&made, lens, job->output.format, &job->one, err) ||
-                   output_write_made(&job->output, &made, &job->place, err)
-               ? -1
-               : 0;
+    if (report(&made, lens, job->output.format, &job->one, err))
+        return -1;
+    return output_write_made(&job->output, &made, &job->place, err);
 }
 
 static int look_at(void *context, size_t *done, struct err *err)

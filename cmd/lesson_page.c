@@ -45,10 +45,9 @@ static int add_walk(struct job *job, struct err *err)
     options.model.threads = job->options->model.threads;
     options.select.show = lesson.show;
     options.page.lens = true;
-    return texts_add(&options.input.sentences, text, &job->arena, err) ||
-                   page_add_lesson(&job->output, &job->place, &options, &lesson, err)
-               ? -1
-               : 0;
+    if (texts_add(&options.input.sentences, text, &job->arena, err))
+        return -1;
+    return page_add_lesson(&job->output, &job->place, &options, &lesson, err);
 }
 
 static int write_steps(struct job *job, size_t first, size_t end, struct err *err)

@@ -80,16 +80,13 @@ static int open_model(struct job *job, struct err *err)
     struct session *session = &job->session;
     struct viewer *viewer = &session->viewer;
     struct request *request = &job->request;
-    return session_open(session, err) ||
-                   request_make(request, job->options, job->output.format, viewer, &session->arena,
-                                err) ||
-                   viewer_set_mechanism(viewer, &request->mechanism, err) ||
-                   session_edit(session, err) ||
-                   inputs_check_source(&job->options->input, &viewer->model, err) ||
-                   output_check_selection(&job->output, &request->selection, err) ||
-                   page_explained_read(&job->source, &session->arena, err)
-               ? -1
-               : 0;
+    if (session_open(session, err) ||
+        request_make(request, job->options, job->output.format, viewer, &session->arena, err) ||
+        viewer_set_mechanism(viewer, &request->mechanism, err) || session_edit(session, err) ||
+        inputs_check_source(&job->options->input, &viewer->model, err) ||
+        output_check_selection(&job->output, &request->selection, err))
+        return -1;
+    return page_explained_read(&job->source, &session->arena, err);
 }
 
 /* All texts must be sound before the first is looked at: no page stops half-way. */
@@ -139,13 +136,12 @@ static int find_facts(struct job *job, struct page_facts *facts, const struct te
                                  .lesson = job->lesson,
                                  .sentence = &pair->sentence,
                                  .source = &pair->source};
-    return page_words_find(facts, job->options, &job->one, err) ||
-                   page_scores_find(facts, &job->source, &job->one, err) ||
-                   page_explained_find(facts, &job->source, pair, &job->one, err) ||
-                   page_next_find(facts, &job->source, pair, &job->one, err) ||
-                   find_live(job, facts, err)
-               ? -1
-               : 0;
+    if (page_words_find(facts, job->options, &job->one, err) ||
+        page_scores_find(facts, &job->source, &job->one, err) ||
+        page_explained_find(facts, &job->source, pair, &job->one, err) ||
+        page_next_find(facts, &job->source, pair, &job->one, err))
+        return -1;
+    return find_live(job, facts, err);
 }
 
 /* One run of a text: `name` says which, of an edited and an unedited one. */

@@ -144,10 +144,9 @@ static int check(const struct question *question, struct text_pair *pair, struct
     if (read_one(&corrupt, question, "--corrupt", question->options->patch.corrupt, arena, err))
         return -1;
     pair->source = corrupt.sentence;
-    return answer_position(&position, question->options, &pair->sentence, err) ||
-                   patching_check_texts(&pair->sentence, &pair->source, err)
-               ? -1
-               : 0;
+    if (answer_position(&position, question->options, &pair->sentence, err))
+        return -1;
+    return patching_check_texts(&pair->sentence, &pair->source, err);
 }
 
 /* --- what comes of it ------------------------------------------------------------------------- */

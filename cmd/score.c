@@ -174,10 +174,9 @@ static int score(void *context, struct err *err)
     job->place.index = score_is_beside(job) ? 0 : job->models.open * count;
     job->view->origin.hash = job->models.hashes ? job->models.hashes[job->models.open] : NULL;
     job->all = (struct score_sum){.tokens = 0};
-    return progress_over_texts(count, job->options->output.path, run_group, job, err) ||
-                   score_write_end(job, err)
-               ? -1
-               : 0;
+    if (progress_over_texts(count, job->options->output.path, run_group, job, err))
+        return -1;
+    return score_write_end(job, err);
 }
 
 int score_command(const struct options *options, struct err *err)

@@ -32,11 +32,10 @@ static int write_sums(struct score_job *job, const struct score_sums *sums, stru
                               format_is(job->output.format, "jsonl"));
         return 0;
     }
-    return score_sums_report(&report, job->view, sums, format_is_looked_at(job->output.format),
-                             &job->group, err) ||
-                   output_write_made(&job->output, &report, &job->place, err)
-               ? -1
-               : 0;
+    if (score_sums_report(&report, job->view, sums, format_is_looked_at(job->output.format),
+                          &job->group, err))
+        return -1;
+    return output_write_made(&job->output, &report, &job->place, err);
 }
 
 /* A column of the text's table. */
@@ -61,11 +60,10 @@ static int write_text(struct score_job *job, const struct scored_text *text, str
         score_json_write(out, job->view, text, &job->place, format_is(job->output.format, "jsonl"));
         return 0;
     }
-    return score_report(&report, job->view, text, format_is_looked_at(job->output.format),
-                        &job->group, err) ||
-                   output_write_made(&job->output, &report, &job->place, err)
-               ? -1
-               : 0;
+    if (score_report(&report, job->view, text, format_is_looked_at(job->output.format), &job->group,
+                     err))
+        return -1;
+    return output_write_made(&job->output, &report, &job->place, err);
 }
 
 /* The scores of what a text goes on with. */
@@ -88,10 +86,9 @@ static int write_continued(struct score_job *job, const struct score_group *grou
     sums.sentence = &sentence;
     if (!score_is_beside(job))
         return write_sums(job, &sums, err);
-    return score_sums_report(&report, job->view, &sums, true, &job->group, err) ||
-                   keep_column(job, &report, err)
-               ? -1
-               : 0;
+    if (score_sums_report(&report, job->view, &sums, true, &job->group, err))
+        return -1;
+    return keep_column(job, &report, err);
 }
 
 static int write_one(struct score_job *job, const struct score_group *group, size_t index,

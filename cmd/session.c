@@ -10,10 +10,9 @@
 
 int session_read_options(struct session *session, struct err *err)
 {
-    return options_precision(&session->precision, &session->options->model, err) ||
-                   mechanism_options_read(&session->mechanism, &session->options->mechanism, err)
-               ? -1
-               : 0;
+    if (options_precision(&session->precision, &session->options->model, err))
+        return -1;
+    return mechanism_options_read(&session->mechanism, &session->options->mechanism, err);
 }
 
 int session_open_model(struct session *session, struct err *err)
@@ -125,11 +124,10 @@ int request_make(struct request *request, const struct options *options,
                         err))
         return -1;
     const char *layer = request_layer(format, &options->select, &request->derivation);
-    return selection_sites(selection, options->select.show ? options->select.show : usual, &config,
-                           err) ||
-                   selection_layers(selection, layer, &config, arena, err) ||
-                   selection_heads(selection, options->select.head, &config, arena, err) ||
-                   derive_check(&request->derivation, selection, viewer->tokenizer, err)
-               ? -1
-               : 0;
+    if (selection_sites(selection, options->select.show ? options->select.show : usual, &config,
+                        err) ||
+        selection_layers(selection, layer, &config, arena, err) ||
+        selection_heads(selection, options->select.head, &config, arena, err))
+        return -1;
+    return derive_check(&request->derivation, selection, viewer->tokenizer, err);
 }

@@ -191,10 +191,9 @@ static int open_target(struct merging *merging, struct err *err)
         return -1;
     merging->plan.begins_anew = true;
     merging->plan.items = (struct result_list){each_name, merging};
-    return reductions_open(&merging->reductions, batch, err) ||
-                   store_open(&merging->store, &merging->plan, &merging->reductions, &head, err)
-               ? -1
-               : 0;
+    if (reductions_open(&merging->reductions, batch, err))
+        return -1;
+    return store_open(&merging->store, &merging->plan, &merging->reductions, &head, err);
 }
 
 /* --- one shard -------------------------------------------------------------------------------- */

@@ -82,11 +82,9 @@ static int measure_group(struct measured *measured, const struct reductions *red
     *measured = (struct measured){.model = group->model, .texts = group->texts};
     measured->title = buf_keep(&title, arena, err);
     measured->name = make_name(group, arena, err);
-    return !measured->title || !measured->name ||
-                   add_columns(measured, reductions, group, arena, err) ||
-                   reduction_measure(measured, &reduction, arena, err)
-               ? -1
-               : 0;
+    if (!measured->title || !measured->name || add_columns(measured, reductions, group, arena, err))
+        return -1;
+    return reduction_measure(measured, &reduction, arena, err);
 }
 
 int reductions_measure(struct measured_list *list, const struct reductions *reductions,

@@ -195,12 +195,11 @@ static int make_files(struct store *store, const struct outcome *outcome, const 
     const struct format *format = store_format(store->plan, &outcome->job->item.options, err);
     const char *draft = work_folder_draft(&store->folder, name, err);
     const struct target_folder folder = {.path = draft, .replaces = true, .descriptor = -1};
-    return !format || !draft || work_folder_check_free(&store->folder, name, err) ||
-                   file_make_directory(draft, err) ||
-                   folder_out_write(&folder, format, outcome->report, outcome->page, err) ||
-                   list_files(store, draft, name, err)
-               ? -1
-               : 0;
+    if (!format || !draft || work_folder_check_free(&store->folder, name, err) ||
+        file_make_directory(draft, err) ||
+        folder_out_write(&folder, format, outcome->report, outcome->page, err))
+        return -1;
+    return list_files(store, draft, name, err);
 }
 
 static int end_piece(struct store *store)

@@ -71,10 +71,9 @@ static int write_manifest(struct store *store, const char *files, struct err *er
     struct work_folder *folder = &store->folder;
     const struct journal_end end = {files, store->failed, store->to_retry, !folder->target};
     const char *draft = work_folder_draft(folder, "manifest.json", err);
-    return !draft || journal_finish(&store->journal, draft, &end, err) ||
-                   work_folder_place(folder, "manifest.json", err)
-               ? -1
-               : 0;
+    if (!draft || journal_finish(&store->journal, draft, &end, err))
+        return -1;
+    return work_folder_place(folder, "manifest.json", err);
 }
 
 static int finish_folder(struct store *store, struct err *err)

@@ -387,9 +387,8 @@ int work_folder_move_out(struct work_folder *folder, const char *name, struct er
     if (!from || look_at_record(&record, folder->record, err) ||
         file_kind(&consent, folder->consent, err) || file_kind(&kind, from, err))
         return -1;
-    return (kind && rename_to(from, folder->target, consent != 0, err)) ||
-                   rename_to(folder->manifest, folder->record, true, err) ||
-                   file_remove(folder->consent, err)
-               ? -1
-               : 0;
+    if ((kind && rename_to(from, folder->target, consent != 0, err)) ||
+        rename_to(folder->manifest, folder->record, true, err))
+        return -1;
+    return file_remove(folder->consent, err);
 }
