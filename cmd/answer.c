@@ -27,10 +27,9 @@ int answer_position(size_t *index, const struct options *options, const struct t
     *index = sentence->count - 1;
     if (!position || selection_index(index, position, strlen(position), sentence->count))
         return 0;
-    return err_usage(err,
-                     "--position: expected a place from 0 to %zu (or -%zu to -1 from the end), "
-                     "found '%s'",
-                     sentence->count - 1, sentence->count, position);
+    return err_usage(
+        err, "--position: expected a place from 0 to %zu (or -%zu to -1 from the end), found '%s'",
+        sentence->count - 1, sentence->count, position);
 }
 
 static const char *name_of(const struct viewer *viewer, long long id, struct arena *arena,

@@ -62,10 +62,8 @@ static int choose_form(struct job *job, struct err *err)
                         : options->model.precision ? "precision"
                                                    : NULL;
     if (other)
-        return err_usage(err,
-                         "--%s: expected no --attention beside it, which measures attention "
-                         "alone",
-                         other);
+        return err_usage(
+            err, "--%s: expected no --attention beside it, which measures attention alone", other);
     job->form = format_choose(&table, &options->output, err);
     return job->form ? 0 : -1;
 }

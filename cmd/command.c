@@ -193,11 +193,10 @@ static void add_advice(struct err *err, const char *model)
     size_t size = strlen(err->text);
     const char *gap = size && err->text[size - 1] == '?' ? "" : ":";
     if (err->about == ERR_ABOUT_WORD && model)
-        err_append(
-            err,
-            "%s 'attn-cli info %s' lists its words, 'attn-cli init -s \"…\" -o mine' makes a "
-            "model of yours",
-            gap, model);
+        err_append(err,
+                   "%s 'attn-cli info %s' lists its words, 'attn-cli init -s \"…\" -o mine' makes "
+                   "a model of yours",
+                   gap, model);
     if (err->about == ERR_ABOUT_LENGTH)
         err_append(err, "%s shorten it, or name a model of more positions by --model", gap);
     if (err->about == ERR_ABOUT_CONTEXT)

@@ -43,10 +43,9 @@ static int read_text(struct job *job, size_t index, struct err *err)
     if (other.sentence.count == count &&
         memcmp(other.sentence.ids, pair->sentence.ids, count * sizeof *pair->sentence.ids) == 0)
         return 0;
-    err_usage(err,
-              "'%s': expected the ids of '%s', found others: compare takes models of one "
-              "vocabulary",
-              job->sessions[1].model, first->model);
+    err_usage(
+        err, "'%s': expected the ids of '%s', found others: compare takes models of one vocabulary",
+        job->sessions[1].model, first->model);
     return inputs_blame(&first->inputs, index, err);
 }
 

@@ -119,8 +119,7 @@ static int choose_query(struct job *job, struct err *err)
         print_note("--token %s is the token '%s' at place %zu: --token %s is the one at place %zu",
                    name, name, match.index, tokenized->labels[match.place].exact, match.place);
     if (match.alike)
-        print_note("'%s' stands %zu times in the %s: this is the first, --token %s "
-                   "is the next",
+        print_note("'%s' stands %zu times in the %s: this is the first, --token %s is the next",
                    name, match.alike + 1, called(job), tokenized->labels[match.next].exact);
     return 0;
 }

@@ -244,13 +244,12 @@ static void note_work(const struct job *job)
                         cache_bytes(&job->session.viewer.model.config, text->source_cache.precision,
                                     text->source_cache.count));
     num_size(kept, text->arena.taken_bytes);
-    print_note(
-        "%zu + %zu tokens, threads: %zu, %s kernels, %s: the first after %.1f ms, then %.1f a "
-        "second; cache %s, kept %s",
-        text->prompt_count, steps, pool_threads(job->session.viewer.machine.pool),
-        kernels_target(job->session.viewer.machine.kernels),
-        viewer_precision(&job->session.viewer).text, 1e3 * (job->read - job->start),
-        steps > 1 ? (double)(steps - 1) / rest : 0.0, cache, kept);
+    print_note("%zu + %zu tokens, threads: %zu, %s kernels, %s: the first after %.1f ms, then %.1f "
+               "a second; cache %s, kept %s",
+               text->prompt_count, steps, pool_threads(job->session.viewer.machine.pool),
+               kernels_target(job->session.viewer.machine.kernels),
+               viewer_precision(&job->session.viewer).text, 1e3 * (job->read - job->start),
+               steps > 1 ? (double)(steps - 1) / rest : 0.0, cache, kept);
 }
 
 static int generate(struct job *job, struct err *err)

@@ -102,8 +102,7 @@ static int read_pairs(struct heads_job *job, struct circuit_words *words, struct
             break;
         if (record.count != 2)
             return err_set(err,
-                           "'%s' line %zu: expected two words with a comma between them, "
-                           "found %zu",
+                           "'%s' line %zu: expected two words with a comma between them, found %zu",
                            path, record.line, record.count);
         if (read_word(job, &from[count], record.fields[0], record.line, err) ||
             read_word(job, &to[count], record.fields[1], record.line, err))

@@ -117,15 +117,13 @@ static int check_rows(const struct job *job, struct err *err)
     if (rows >= words)
         return 0;
     if (job->sets_rows)
-        return err_usage(err,
-                         "--set: field 'vocab_size': expected at least %zu, a row for each "
-                         "word, found %zu",
-                         words, rows);
+        return err_usage(
+            err, "--set: field 'vocab_size': expected at least %zu, a row for each word, found %zu",
+            words, rows);
     if (new_words_are_given(job->options))
-        return err_set(err,
-                       "'%s': field 'vocab_size': expected at least %zu, a row for each word, "
-                       "found %zu",
-                       job->model.label, words, rows);
+        return err_set(
+            err, "'%s': field 'vocab_size': expected at least %zu, a row for each word, found %zu",
+            job->model.label, words, rows);
     return 0;
 }
 

@@ -273,8 +273,7 @@ int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folde
 {
     if (options->no_bos && (options->bos || options->add_special))
         return err_usage(err,
-                         "--no-bos: expected neither --bos nor --add-special beside it, found "
-                         "--%s",
+                         "--no-bos: expected neither --bos nor --add-special beside it, found --%s",
                          options->bos ? "bos" : "add-special");
     if (!tokenizer)
         return 0; /* texts are refused for that */

@@ -149,10 +149,9 @@ static int check_columns(struct job *job, const struct tokenized *sentence, stru
         return 0;
     }
     if (!failed && strcmp(columns.bytes, job->columns.bytes) != 0)
-        failed = err_usage(err,
-                           "--format csv: expected the tokens of '%s', found others: give "
-                           "--format tidy",
-                           job->models.names.names[0]);
+        failed = err_usage(
+            err, "--format csv: expected the tokens of '%s', found others: give --format tidy",
+            job->models.names.names[0]);
     buf_release(&columns);
     return failed;
 }

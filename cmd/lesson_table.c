@@ -139,10 +139,9 @@ const size_t lesson_count = sizeof lesson_rows / sizeof *lesson_rows;
 const struct page_lesson lesson_walk = {
     "The way of a text through a model",
     "Every token has a row of numbers, a stream, from its embedding to the scores of the token "
-    "that "
-    "comes next. On its way it is read by branches, attention and MLP, layer by layer, and what "
-    "they find is added to it. A station of the diagram opens the tensor that stands there; the "
-    "keys , and . go to the one before and after.",
+    "that comes next. On its way it is read by branches, attention and MLP, layer by layer, and "
+    "what they find is added to it. A station of the diagram opens the tensor that stands there; "
+    "the keys , and . go to the one before and after.",
     "",
     "Follow the plus signs: there a branch gives to the stream what it has found.",
     "",

@@ -30,10 +30,9 @@ static int check_ending(const char *path, struct err *err)
     if (output_is_standard(path) || !format_find_ending(&index, &table, path) ||
         strcmp(format_rows[index].name, "html") == 0)
         return 0;
-    return err_usage(err,
-                     "--output: expected a page, as page.html, found '%s': 'attn-cli run' writes "
-                     "%s",
-                     path, format_rows[index].name);
+    return err_usage(
+        err, "--output: expected a page, as page.html, found '%s': 'attn-cli run' writes %s", path,
+        format_rows[index].name);
 }
 
 /* A live page has fields for what it can change, and would not keep the rest. */

@@ -74,10 +74,9 @@ static int read_receiver(struct patch_path *path, const char *text, const struct
     if (strcmp(text, "logits") == 0)
         return 0;
     if (!dot || !names_find(&index, NAMES_LIST(names), dot + 1, strlen(dot + 1)))
-        return err_usage(err,
-                         "--to: expected logits, or LAYER.HEAD and .q, .k or .v, as 10.0.q, "
-                         "found '%s'",
-                         text);
+        return err_usage(
+            err, "--to: expected logits, or LAYER.HEAD and .q, .k or .v, as 10.0.q, found '%s'",
+            text);
     path->to = (enum site)(SITE_Q + index);
     return read_head(&path->to_layer, &path->to_head, "--to", text, (size_t)(dot - text),
                      path->to == SITE_Q ? config->n_head : config->n_kv_head, config, err);

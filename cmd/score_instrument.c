@@ -123,9 +123,8 @@ static int ask(struct question *question, const struct format *format, struct ar
     if (viewer->reads_any_length)
         scoring->context = viewer->model.config.n_positions;
     if (question->view.words && !viewer->tokenizer)
-        return err_usage(err,
-                         "--words: expected a model with a tokenizer, found one that takes ids: "
-                         "they have no words");
+        return err_usage(err, "--words: expected a model with a tokenizer, found one that takes "
+                              "ids: they have no words");
     return scoring_check(scoring, err);
 }
 

@@ -211,9 +211,8 @@ WORDS(variables, "Environment", {"ATTN_MODEL", "the model, where --model names n
       {"NO_COLOR", "no colours, whatever the terminal has"},
       {"LIBXSMM_TARGET", "an older instruction set for the kernels: generic, snb, hsw, skx"})
 WORDS(files, "Files",
-      {"~/.config/attn-cli/config",
-       "defaults, or in XDG_CONFIG_HOME: an option a line, as --threads 4; below [run] for that "
-       "command alone"},
+      {"~/.config/attn-cli/config", "defaults, or in XDG_CONFIG_HOME: an option a line, as "
+                                    "--threads 4; below [run] for that command alone"},
       {"share/attn-cli/schemas",
        "below where it is installed: NAME.json, the schema of JSON of the format attn-cli/NAME/1"})
 WORDS(shells, NULL, {"bash", NULL}, {"zsh", NULL}, {"fish", NULL})

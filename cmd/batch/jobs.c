@@ -104,10 +104,9 @@ static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena
         return err_prefix(err, "--sweep");
     sweep->row = option_find(sweep->commands, sweep->name, name_size);
     if (!sweep->row || !settings_may_vary(sweep->row))
-        return err_usage(err,
-                         "--sweep: expected an option of all items, found '%s', which each "
-                         "has for itself",
-                         sweep->name);
+        return err_usage(
+            err, "--sweep: expected an option of all items, found '%s', which each has for itself",
+            sweep->name);
     sweep->values = arena_alloc(arena, VALUES_MAX, sizeof *sweep->values, err);
     if (!sweep->values)
         return -1;

@@ -36,11 +36,9 @@ static void describe(struct buf *out, const struct reduction_group *group)
         buf_text(out, ": ");
         add_text(out, group->settings[i].value);
     }
-    buf_format(out,
-               "}, \"layers\": %zu, \"heads\": %zu, \"queries\": %zu, \"keys\": %zu, \"causal\": "
-               "%s}",
-               size->layers, size->heads, size->queries, size->keys,
-               size->causal ? "true" : "false");
+    buf_format(
+        out, "}, \"layers\": %zu, \"heads\": %zu, \"queries\": %zu, \"keys\": %zu, \"causal\": %s}",
+        size->layers, size->heads, size->queries, size->keys, size->causal ? "true" : "false");
 }
 
 static int write_group(struct stream *out, const struct reduction_group *group, struct err *err)

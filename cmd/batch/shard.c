@@ -36,10 +36,9 @@ static int need_variable(const char *name, long long *number, struct err *err)
 {
     if (read_variable(name, number, err))
         return 0;
-    return err_usage(err,
-                     "--shard auto: expected %s beside its fellows in the environment, found "
-                     "nothing",
-                     name);
+    return err_usage(
+        err, "--shard auto: expected %s beside its fellows in the environment, found nothing",
+        name);
 }
 
 static int find_task(struct standing *task, struct err *err)
@@ -59,8 +58,7 @@ static int find_task(struct standing *task, struct err *err)
     *task = (struct standing){(id - first) / step, (last - first) / step + 1, true};
     if (id < first || id > last)
         return err_usage(err,
-                         "--shard auto: expected SLURM_ARRAY_TASK_ID from %lld to %lld, "
-                         "found %lld",
+                         "--shard auto: expected SLURM_ARRAY_TASK_ID from %lld to %lld, found %lld",
                          first, last, id);
     return 0;
 }

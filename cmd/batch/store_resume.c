@@ -184,8 +184,7 @@ static int load_sums(struct store *store, size_t *done, struct err *err)
         return -1;
     if (*done > store->journal.count)
         return err_set(err,
-                       "'%s': expected sums of at most %zu items, found %zu: --force begins "
-                       "anew",
+                       "'%s': expected sums of at most %zu items, found %zu: --force begins anew",
                        store->folder.sums, store->journal.count, *done);
     return 0;
 }

@@ -300,10 +300,9 @@ const char *work_folder_draft(struct work_folder *folder, const char *name, stru
 
 int work_folder_refuse(const char *path, struct err *err)
 {
-    return err_output(err,
-                      "'%s': expected nothing there, found something that is not this batch's: "
-                      "move it",
-                      path);
+    return err_output(
+        err, "'%s': expected nothing there, found something that is not this batch's: move it",
+        path);
 }
 
 int work_folder_check_free(struct work_folder *folder, const char *name, struct err *err)

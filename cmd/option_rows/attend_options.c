@@ -6,10 +6,9 @@
 static const struct option_row attend_rows[] = {
     STRING("attention", 0, "KIND", mechanism.attention, ATTENDING,
            "which keys a query sees, and how they are weighed: see Attention (default: dense)"),
-    STRING(
-        "mask-method", 0, "HOW", mechanism.mask_method, FOR_RUN | FOR_EXPLAIN | FOR_PAGE,
-        "before the softmax (before, the default), or after it (renormalise): the future made 0, "
-        "the rest divided by its sum"),
+    STRING("mask-method", 0, "HOW", mechanism.mask_method, FOR_RUN | FOR_EXPLAIN | FOR_PAGE,
+           "before the softmax (before, the default), or after it (renormalise): the future made "
+           "0, the rest divided by its sum"),
     STRING("mask-method", 0, "HOW", mechanism.mask_method, FOR_GENERATE,
            "before the softmax (before); to renormalise, keys to come must be known: see run"),
     STRING("scale", 0, "none|sqrt|X", mechanism.scale, ATTENDING,

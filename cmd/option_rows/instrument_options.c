@@ -39,10 +39,9 @@ static const struct option_row instrument_option_rows[] = {
     STRING("file", 'f', "PATH", input.file, FOR_HEADS,
            "texts to measure on, one a line; - is standard input"),
     STRING("data", 'd', "PATH", input.file, FOR_HEADS, "the same as --file"),
-    STRING(
-        "score", 0, "LIST", heads.score, FOR_HEADS,
-        "those shown: induction,copying,offset:-2; all: but for those that lack a file (default: "
-        "from previous-token to distance)"),
+    STRING("score", 0, "LIST", heads.score, FOR_HEADS,
+           "those shown: induction,copying,offset:-2; all: but for those that lack a file "
+           "(default: from previous-token to distance)"),
     STRING("sort", 0, "SCORE", heads.sort, FOR_HEADS,
            "by a score, the highest first (default: by layer and head)"),
     STRING("map", 0, "SCORE", heads.map, FOR_HEADS,
@@ -52,10 +51,9 @@ static const struct option_row instrument_option_rows[] = {
          "json, jsonl and safetensors of all scores have it anyway"),
     STRING("pairs", 0, "FILE", heads.pairs, FOR_HEADS,
            "for successor: pairs of words, one a line: Monday,Tuesday"),
-    STRING(
-        "needle", 0, "FILE", heads.needles, FOR_HEADS,
-        "for needle: a line of JSON each, {\"text\": …, \"needle\": a part of it, \"query\": what "
-        "comes after it}"),
+    STRING("needle", 0, "FILE", heads.needles, FOR_HEADS,
+           "for needle: a line of JSON each, {\"text\": …, \"needle\": a part of it, \"query\": "
+           "what comes after it}"),
     STRING("composition", 0, "WAY", heads.composition, FOR_HEADS,
            "in place of scores: how heads write what later ones read for q, k or v"),
     STRING("gold", 0, "FILE", heads.gold, FOR_HEADS,

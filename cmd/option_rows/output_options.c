@@ -32,10 +32,9 @@ static const struct option_row output_rows[] = {
     STRING("output", 'o', "PATH", output.path,
            FOR_RUN | FOR_GENERATE | INSTRUMENTS | NOT_BATCH | NOT_ITEM,
            "a file, or a folder for a file each (default: standard output)"),
-    STRING(
-        "view", 0, "VIEW", looks.view, OF_REPORTS | INSTRUMENTS | FOR_PAGE,
-        "pictures: matrix, bars of what is farthest from 0; of attention lines, or overlay, those "
-        "of all heads in one (default: what suits the numbers)"),
+    STRING("view", 0, "VIEW", looks.view, OF_REPORTS | INSTRUMENTS | FOR_PAGE,
+           "pictures: matrix, bars of what is farthest from 0; of attention lines, or overlay, "
+           "those of all heads in one (default: what suits the numbers)"),
     STRING("style", 0, "STYLE", looks.cells, COLOURED,
            "what stands in a cell: numbers, heat or both (default: what there is room for)"),
     STRING("color-scale", 0, "KIND", looks.color_scale, COLOURED | FOR_PAGE,

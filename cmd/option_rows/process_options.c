@@ -16,18 +16,16 @@ static const struct option_row process_rows[] = {
     FLAG("json", 0, output.json, FOR_BENCH, "the same as --format json"),
     STRING("shape", 0, "NAME", bench.shape, FOR_BENCH,
            "in place of a model: one of this shape with random weights, made in memory"),
-    STRING(
-        "tokens", 'n', "LIST", bench.lengths, FOR_BENCH,
-        "lengths of the texts (default: 6,64,256,1024, of --attention 256,512,1024,2048,4096, up "
-        "to the context)"),
+    STRING("tokens", 'n', "LIST", bench.lengths, FOR_BENCH,
+           "lengths of the texts (default: 6,64,256,1024, of --attention 256,512,1024,2048,4096, "
+           "up to the context)"),
     INTEGER("repeat", 0, "N", bench.repeat, FOR_BENCH, 1, 1000,
             "rounds in which everything is measured once (default: 5)"),
     STRING("only", 0, "LIST", bench.only, FOR_BENCH,
            "what to measure: see Measurements (default: all of it)"),
-    STRING(
-        "compare", 0, "FILE", bench.compare, FOR_BENCH,
-        "hold it against an earlier run, which --format json has written; whatever is found, the "
-        "exit status is 0"),
+    STRING("compare", 0, "FILE", bench.compare, FOR_BENCH,
+           "hold it against an earlier run, which --format json has written; whatever is found, "
+           "the exit status is 0"),
     STRING("save", 0, "DIR", bench.save, FOR_BENCH,
            "write the model of --shape there, for other programs, and measure nothing"),
     INTEGER("threads", 't', "N", model.threads,

@@ -57,10 +57,9 @@ static const struct option_row train_rows[] = {
     FLAG("quiet", 'q', quiet, FOR_TRAIN, "say nothing on the way"),
     INTEGER("size", 0, "N", make.size, FOR_VOCAB, BPE_LEARN_BYTES, BPE_LEARN_MAX,
             "byte-level BPE of N tokens, at least 256 (default: a list of words)"),
-    STRING(
-        "pattern", 0, "NAME|REGEX", make.pattern, FOR_VOCAB,
-        "with --size: how texts are cut into pieces, as gpt2, llama3, qwen2 and o200k do, or by a "
-        "regular expression; a tokenizer.json is written"),
+    STRING("pattern", 0, "NAME|REGEX", make.pattern, FOR_VOCAB,
+           "with --size: how texts are cut into pieces, as gpt2, llama3, qwen2 and o200k do, or by "
+           "a regular expression; a tokenizer.json is written"),
     STRING("output", 'o', "DIR", output.path, FOR_VOCAB,
            "where vocab.json, and merges.txt of BPE, or tokenizer.json, are written"),
     STRING("output", 'o', "FILE|DIR", output.path, FOR_CONVERT,
