@@ -29,7 +29,6 @@ enum {
     FEW = 9, /* options of a command that needs no headings */
 };
 
-/* A group of options; an option of a command stands in one group alone. */
 static const struct group {
     const char *title;
     int commands;

@@ -110,8 +110,6 @@ static int write_directory(const struct options *options, const struct model *mo
     return failed ? -1 : 0;
 }
 
-/* --- the command ------------------------------------------------------------------------------ */
-
 int convert_command(const struct options *options, struct err *err)
 {
     struct model model = {0};

@@ -9,7 +9,6 @@
 
 enum { FILE_BYTES_MAX = 1 << 20 };
 
-/* The walk through the file. */
 struct reader {
     struct defaults *defaults;
     struct options *options;

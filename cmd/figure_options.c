@@ -11,7 +11,6 @@ static int check_font(const char *font, struct err *err)
                      font);
 }
 
-/* Only lines are left out. */
 static int check_lines(const struct figure_options *options, enum style_view view, struct err *err)
 {
     const char *name = options->threshold > 0 ? "threshold" : options->top ? "top" : NULL;

@@ -235,7 +235,6 @@ static void put_tensors(struct json_writer *json, const struct weights *weights)
     json_put_close(json, ']');
 }
 
-/* Member by member, for scripts. */
 static int write_json(struct stream *out, const struct facts *facts, struct err *err)
 {
     const struct config *c = &facts->model->config;

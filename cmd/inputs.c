@@ -23,7 +23,6 @@ const char *inputs_after_mark(const struct file *file)
     return file->bytes + (marked ? size : 0);
 }
 
-/* A text for each line that is not blank. */
 static void add_lines(struct inputs *inputs)
 {
     const char *end = inputs->file.bytes + inputs->file.size;

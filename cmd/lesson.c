@@ -56,7 +56,6 @@ static int run_line(struct tour *tour, const char *line, struct err *err)
     return command_run(words[1], words + 2, false, &tour->arena, err);
 }
 
-/* What stands before the command's output, and the command itself. */
 static void write_before(struct stream *out, const struct tour *tour, size_t step)
 {
     const struct page_lesson *row = &lesson_rows[step];
@@ -114,7 +113,6 @@ static int write_list(const struct tour *tour, struct err *err)
     return stream_commit(&out, err);
 }
 
-/* What the steps say, without what their commands print. */
 static int write_json(const struct tour *tour, struct err *err)
 {
     struct stream out;

@@ -31,7 +31,6 @@ static int add_step(struct job *job, size_t step, struct err *err)
                : 0;
 }
 
-/* Of the model and the text that were asked for. */
 static int add_walk(struct job *job, struct err *err)
 {
     struct options options = OPTIONS_DEFAULT;

@@ -31,7 +31,6 @@ static void write_capitals(struct stream *out, const char *text)
         stream_char(out, (char)toupper((unsigned char)*text));
 }
 
-/* NAME and SYNOPSIS. */
 static void write_head(struct stream *out, const struct command *command, const char *about)
 {
     const char *gap = command ? "-" : "";

@@ -66,7 +66,6 @@ int options_check_name(int command, const char *name, struct err *err)
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* The walk through the arguments. */
 struct reader {
     struct options *options;
     int command;

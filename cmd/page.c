@@ -127,7 +127,6 @@ static int find_live(const struct job *job, struct page_facts *facts, struct err
     return 0;
 }
 
-/* What is told of a text besides its tensors. */
 static int find_facts(struct job *job, struct page_facts *facts, const struct text_pair *pair,
                       struct err *err)
 {

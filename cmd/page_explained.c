@@ -53,8 +53,6 @@ int page_explained_read(struct page_source *source, struct arena *arena, struct 
     }
 }
 
-/* --- what they take --------------------------------------------------------------------------- */
-
 /* Four letters for three bytes of the numbers that are seen, in all layers. */
 static size_t bytes_of_all(const struct config *config, const struct text_pair *pair)
 {
@@ -76,8 +74,6 @@ static size_t bytes_of_all(const struct config *config, const struct text_pair *
     }
     return bytes;
 }
-
-/* --- finding them ----------------------------------------------------------------------------- */
 
 /* Is a head, of keys or values that of a group, one that is explained? */
 static bool is_wanted(const struct page_source *source, const struct kept *kept, size_t head)

@@ -29,7 +29,6 @@ enum {
 static int tty = -1;
 static int page = -1;
 
-/* Where what is written will stand. */
 static int page_terminal(void)
 {
     return tty >= 0 ? tty : STDOUT_FILENO;
@@ -74,7 +73,6 @@ static bool contains(const char *text, const char *part)
     return text && strstr(text, part);
 }
 
-/* What the terminal says of itself. */
 static enum style_depth depth_of_terminal(void)
 {
     const char *terminal = getenv("TERM");
@@ -233,7 +231,6 @@ void pager_begin(void)
     close_page();
 }
 
-/* The lines that a page takes on the terminal. */
 struct measure {
     size_t columns; /* of the terminal */
     size_t lines, column;

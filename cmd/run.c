@@ -126,7 +126,6 @@ static int write_group(struct job *job, const struct look *look, struct arena *a
     return 0;
 }
 
-/* Read as many of the sentences from `first` on as share a pass. */
 static int read_group(const struct job *job, struct text_pair *pairs, size_t first, size_t *count,
                       struct arena *arena, struct err *err)
 {

@@ -73,7 +73,6 @@ static int open_model(struct score_job *job, struct err *err)
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* A text with each of its continuations. */
 static int read_continued(struct score_job *job, size_t index, struct text_pair *pairs,
                           size_t *starts, struct err *err)
 {
@@ -125,7 +124,6 @@ static int read_texts(void *context, struct err *err)
     return 0;
 }
 
-/* Read as many of the texts from `first` on as are scored together. */
 static int read_group(struct score_job *job, struct score_group *group, struct err *err)
 {
     const struct inputs *inputs = &job->session.inputs;

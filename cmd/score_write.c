@@ -38,7 +38,6 @@ static int write_sums(struct score_job *job, const struct score_sums *sums, stru
     return output_write_made(&job->output, &report, &job->place, err);
 }
 
-/* A column of the text's table. */
 static int keep_column(struct score_job *job, const struct report *report, struct err *err)
 {
     return side_by_side_add(&job->beside, job->models.open, job->place.index,
@@ -66,7 +65,6 @@ static int write_text(struct score_job *job, const struct scored_text *text, str
     return output_write_made(&job->output, &report, &job->place, err);
 }
 
-/* The scores of what a text goes on with. */
 static int write_continued(struct score_job *job, const struct score_group *group, size_t index,
                            struct err *err)
 {
@@ -160,8 +158,6 @@ static int write_models(struct score_job *job, struct err *err)
     job->place.count = 1;
     return job->view->whole || sums_follow ? write_sums(job, &sums, err) : 0;
 }
-
-/* --- all texts -------------------------------------------------------------------------------- */
 
 int score_write_end(struct score_job *job, struct err *err)
 {

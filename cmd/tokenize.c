@@ -25,7 +25,6 @@ enum {
     KEPT_IDS_MAX = 1 << 25, /* 128 MB */
 };
 
-/* What is known of a text's tokens before they are printed. */
 struct tally {
     size_t count;
     struct token most; /* its numbers are the largest of all */
@@ -95,7 +94,6 @@ static void begin_text(struct printer *printer)
     table_titles(&printer->table);
 }
 
-/* Print the first of the rows that wait. */
 static void print_row(struct printer *printer)
 {
     size_t place = printer->near_count - printer->waiting;
@@ -261,7 +259,6 @@ static void keep_ids(struct job *job, const struct token *tokens, size_t count)
         job->ids[job->id_count++] = tokens[i].id;
 }
 
-/* A text that is looked through. */
 struct first_look {
     struct job *job;
     struct tally *tally;

@@ -8,7 +8,6 @@
 #include "text/decoder/decoder.h"
 #include "text/token_list.h"
 
-/* The text that is put together. */
 struct decoder {
     const struct tokenizer *tokenizer;
     struct file file;

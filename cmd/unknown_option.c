@@ -137,7 +137,6 @@ const char *unknown_slip(int command, const char *name)
     return row ? row->name : alike ? nearest.name : NULL;
 }
 
-/* It is an option, but of others. */
 static int name_of_others(int command, const char *name, size_t size, struct err *err)
 {
     struct buf others = {0};

@@ -15,7 +15,6 @@ enum {
 
 enum { NOTE_BYTES = 32 };
 
-/* A job of the round. */
 struct entry {
     struct job job;
     struct prepared prepared;
@@ -40,7 +39,6 @@ struct round {
     struct err err;          /* of one job at a time */
 };
 
-/* Jobs of one pass. */
 struct pass_group {
     struct entry **entries;
     size_t count;
@@ -152,7 +150,6 @@ static int show_group(struct round *round, const struct pass_group *group, struc
     return 0;
 }
 
-/* Ask an instrument's question of all texts at once. */
 static int ask_group(struct round *round, const struct pass_group *group, struct look *look,
                      struct err *err)
 {
@@ -179,7 +176,6 @@ static int ask_group(struct round *round, const struct pass_group *group, struct
     return 0;
 }
 
-/* Run jobs as one ragged batch. */
 static int run_group(struct round *round, const struct pass_group *group,
                      struct reduction_sink *sink, struct err *err)
 {

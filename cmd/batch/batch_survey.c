@@ -92,7 +92,6 @@ static int check_edits(struct open_models *models, const struct prepared *prepar
     return edits_check_text(&list.edits, &config, pair->sentence.count, pair->source.count, err);
 }
 
-/* See that an instrument can ask it of the text. */
 static int check_question(const struct batch_work *work, const struct job *job,
                           struct prepared *prepared, struct arena *arena, struct err *err)
 {
@@ -132,7 +131,6 @@ int batch_prepare(struct batch_work *work, const struct job *job, struct prepare
 
 /* --- the survey ------------------------------------------------------------------------------- */
 
-/* The walk over all jobs. */
 struct walk {
     struct batch_work *work;
     struct err first; /* what was wrong with the first broken job */

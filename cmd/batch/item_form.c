@@ -40,7 +40,6 @@ static size_t make_columns(struct measured_column *columns, const struct job *jo
     return count;
 }
 
-/* The item with its columns, in memory of the arena. */
 static int add_columns(struct measured *measured, const struct item_measured *item,
                        struct arena *arena, struct err *err)
 {
@@ -268,8 +267,6 @@ static int write_json(struct stream *out, const struct item_measured *item, stru
     stream_text(out, item->last ? "\n]\n" : "");
     return failed;
 }
-
-/* --- the table -------------------------------------------------------------------------------- */
 
 const struct item_form item_forms[] = {
     {"text", ".txt", false, write_text},      {"csv", ".csv", false, write_csv},

@@ -283,7 +283,6 @@ void items_again(struct items *items)
     items->next--;
 }
 
-/* No two items have the same id. */
 static int check_id(struct items *items, const struct item *item, struct err *err)
 {
     size_t line = item->line;

@@ -51,7 +51,6 @@ static int refuse(const char *place, int descriptor, struct err *err)
                       read_holder(holder, descriptor));
 }
 
-/* Whether the file that is locked still has the name. */
 static bool is_named(int descriptor, const char *path)
 {
     struct stat held;

@@ -116,7 +116,6 @@ static int add_edit_files(struct buf *out, const struct texts *files, struct err
     return 0;
 }
 
-/* A file of a model, if it has it. */
 static int add_model_file(struct buf *out, const struct folder *folder, const char *name,
                           const char **comma, struct err *err)
 {
@@ -247,7 +246,6 @@ void manifest_release(struct manifest *manifest)
 
 /* --- items ------------------------------------------------------------------------------------ */
 
-/* Those that the item says. */
 static void add_conditions(struct buf *out, const struct item_conditions *conditions)
 {
     bool any = false;

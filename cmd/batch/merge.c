@@ -100,7 +100,6 @@ static const char *path_of(struct buf *path, const char *folder, const char *nam
     return buf_check(path, err) ? NULL : path->bytes;
 }
 
-/* One file of a list. */
 static int read_file(struct listed_file *file, const struct record *shard, const struct json *entry,
                      struct err *err)
 {
@@ -198,7 +197,6 @@ static int open_target(struct merging *merging, struct err *err)
 
 /* --- one shard -------------------------------------------------------------------------------- */
 
-/* Copy what is left of a file, and hash it. */
 static int copy_bytes(struct stream *out, int descriptor, struct sha256 *hash)
 {
     char part[COPY_BYTES];

@@ -178,7 +178,6 @@ static int refuse_form(const struct record *record, const char *found, struct er
                    found);
 }
 
-/* A line that must be there. */
 static int read_line(struct record *record, struct err *err)
 {
     bool more = true;
@@ -189,7 +188,6 @@ static int read_line(struct record *record, struct err *err)
     return more && record->reader.whole ? 0 : refuse_form(record, "its end too early", err);
 }
 
-/* The next item of a shard. */
 static int read_item(struct record *record, struct err *err)
 {
     const char *line = record->line;

@@ -122,7 +122,6 @@ int reductions_check_saved(const char *path, struct err *err)
 
 /* --- sums in ---------------------------------------------------------------------------------- */
 
-/* The walk through a file of sums. */
 struct loading {
     struct reductions *reductions;
     struct reduction_group *group; /* the one whose lines come */
@@ -173,7 +172,6 @@ static int read_size(const struct json *root, const char *name, size_t *size, st
     return number < 0 ? err_set(err, "expected a field '%s', found none", name) : 0;
 }
 
-/* A group that is the file's. */
 static int make_group(struct loading *loading, const struct json *root)
 {
     struct err *err = loading->err;

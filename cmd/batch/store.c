@@ -79,7 +79,6 @@ static int go_on(struct store *store, const struct journal_head *head, struct er
     return work_folder_check_target(folder, err) || store_resume(store, head, err) ? -1 : 0;
 }
 
-/* What was begun is this batch. */
 static int check_begun(const struct work_folder *folder, const struct journal_head *head,
                        struct err *err)
 {
@@ -171,7 +170,6 @@ static int write_measured(struct store *store, const struct outcome *outcome, st
     return has_place ? plan->item_form->write(&store->lines, &item, err) : 0;
 }
 
-/* The files of an item's folder, with sizes and hashes. */
 static int list_files(struct store *store, const char *draft, const char *name, struct err *err)
 {
     struct arena arena = {0};

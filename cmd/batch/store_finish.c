@@ -53,7 +53,6 @@ static int list_result(const struct store *store, const char *name, struct buf *
                          err);
 }
 
-/* The files that belong to no single item. */
 static int finish_files(struct store *store, struct buf *files, struct err *err)
 {
     const struct store_plan *plan = store->plan;

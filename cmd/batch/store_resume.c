@@ -10,7 +10,6 @@
 #include "base/sha256.h"
 #include "store.h"
 
-/* What the pieces that were looked at so far say. */
 struct findings {
     size_t most;   /* pieces that may count */
     size_t count;  /* of those that do: from the first that does not on all is done again */
@@ -159,7 +158,6 @@ static int truncate_lines(struct store *store, size_t size, struct err *err)
     return failed ? -1 : 0;
 }
 
-/* Whether a piece is of an item that is to be done again. */
 static int look_for_retries(struct store *store, struct err *err)
 {
     struct record piece;

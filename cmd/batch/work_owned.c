@@ -92,8 +92,6 @@ int work_owned_check(bool *missing, const struct work_folder *folder, const char
     return 0;
 }
 
-/* --- what is listed --------------------------------------------------------------------------- */
-
 /* What sees all names that would go; NULL: none that a batch makes. Of the first file of an item it
  * is given all that are listed with it. */
 struct visitor {
