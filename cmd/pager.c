@@ -130,40 +130,28 @@ int looks_read(struct style *style, const struct options *options, struct err *e
 static void note_idle(const struct looks_options *options, const struct format *format,
                       unsigned looks)
 {
-    const struct figure_options *figure = &options->figure;
-    const struct {
+    static const struct {
         const char *name;
-        bool given;
         unsigned looks;
-    } rows[] = {
-        {"view", options->view, LOOKS_VIEW},
-        {"style", options->cells, LOOKS_CELLS},
-        {"color-scale", options->color_scale, LOOKS_COLOURS},
-        {"range", options->range, LOOKS_COLOURS},
-        {"palette", options->palette, LOOKS_COLOURS},
-        {"title", options->title, LOOKS_TITLE},
-        {"figure-width", figure->width, LOOKS_FIGURE},
-        {"font", figure->font, LOOKS_FONT},
-        {"font-size", figure->font_size > 0, LOOKS_FIGURE},
-        {"dpi", figure->dpi, LOOKS_PIXELS},
-        {"no-title", figure->untitled, LOOKS_FIGURE},
-        {"x-title", figure->column_title, LOOKS_FIGURE},
-        {"y-title", figure->row_title, LOOKS_FIGURE},
-        {"bar-title", figure->bar_title, LOOKS_FIGURE},
-        {"transparent", figure->transparent, LOOKS_FIGURE},
-        {"panel-labels", figure->panel_labels, LOOKS_FIGURE},
-        {"token-range", figure->tokens, LOOKS_FIGURE},
-        {"mask", figure->mask, LOOKS_FIGURE},
-        {"no-pool", figure->unpooled, LOOKS_FIGURE},
-        {"mark", figure->marks.count > 0, LOOKS_FIGURE},
-        {"threshold", figure->threshold > 0, LOOKS_FIGURE},
-        {"top", figure->top > 0, LOOKS_FIGURE},
-        {"color", options->color && strcmp(options->color, "always") == 0, LOOKS_TERMINAL},
-        {"width", options->width > 0, LOOKS_TERMINAL},
-    };
+    } rows[] = {{"view", LOOKS_VIEW},           {"style", LOOKS_CELLS},
+                {"color-scale", LOOKS_COLOURS}, {"range", LOOKS_COLOURS},
+                {"palette", LOOKS_COLOURS},     {"title", LOOKS_TITLE},
+                {"figure-width", LOOKS_FIGURE}, {"font", LOOKS_FONT},
+                {"font-size", LOOKS_FIGURE},    {"dpi", LOOKS_PIXELS},
+                {"no-title", LOOKS_FIGURE},     {"x-title", LOOKS_FIGURE},
+                {"y-title", LOOKS_FIGURE},      {"bar-title", LOOKS_FIGURE},
+                {"transparent", LOOKS_FIGURE},  {"panel-labels", LOOKS_FIGURE},
+                {"token-range", LOOKS_FIGURE},  {"mask", LOOKS_FIGURE},
+                {"no-pool", LOOKS_FIGURE},      {"mark", LOOKS_FIGURE},
+                {"threshold", LOOKS_FIGURE},    {"top", LOOKS_FIGURE},
+                {"color", LOOKS_TERMINAL},      {"width", LOOKS_TERMINAL}};
+    const struct options none = OPTIONS_DEFAULT;
+    const struct options given = {.looks = *options};
     struct buf idle = {0};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (!rows[i].given || looks & rows[i].looks)
+        const struct option_row *row = option_find(FOR_ALL, rows[i].name, strlen(rows[i].name));
+        bool is_moot = looks & rows[i].looks || settings_same(row, &given, &none);
+        if (is_moot || (strcmp(row->name, "color") == 0 && strcmp(options->color, "always") != 0))
             continue;
         const char *gap = "";
         buf_format(&idle, "%s--%s (for ", idle.size ? ", " : "", rows[i].name);

@@ -21,48 +21,30 @@ bool score_is_beside(const struct score_job *job)
     return job->models.hashes && !is_json(job);
 }
 
-static int write_sums(struct score_job *job, const struct score_sums *sums, struct err *err)
+/* A text, or sums in its place; `beside`: of several models, as a column of their table. */
+static int write_found(struct score_job *job, const struct scored_text *text,
+                       const struct score_sums *sums, bool beside, struct err *err)
 {
+    const struct score_view *view = job->view;
+    const struct format *format = job->output.format;
     struct stream *out = &job->output.stream;
+    bool looked_at = beside || format_is_looked_at(format);
     struct report report;
-    if (format_is(job->output.format, "text"))
-        return score_sums_page_write(out, job->view, sums, &job->place, err);
-    if (is_json(job)) {
-        score_sums_json_write(out, job->view, sums, &job->place,
-                              format_is(job->output.format, "jsonl"));
+    if (format_is(format, "text") && !beside)
+        return sums ? score_sums_page_write(out, view, sums, &job->place, err)
+                    : score_page_write(out, view, text, &job->place, err);
+    if (is_json(job) && sums)
+        score_sums_json_write(out, view, sums, &job->place, format_is(format, "jsonl"));
+    else if (is_json(job))
+        score_json_write(out, view, text, &job->place, format_is(format, "jsonl"));
+    if (is_json(job))
         return 0;
-    }
-    if (score_sums_report(&report, job->view, sums, format_is_looked_at(job->output.format),
-                          &job->group, err))
+    if (sums ? score_sums_report(&report, view, sums, looked_at, &job->group, err)
+             : score_report(&report, view, text, looked_at, &job->group, err))
         return -1;
-    return output_write_made(&job->output, &report, &job->place, err);
-}
-
-static int keep_column(struct score_job *job, const struct report *report, struct err *err)
-{
-    return side_by_side_add(&job->beside, job->models.open, job->place.index,
-                            report->tensors[0].made, err);
-}
-
-static int write_text(struct score_job *job, const struct scored_text *text, struct err *err)
-{
-    struct stream *out = &job->output.stream;
-    struct report report;
-    if (score_is_beside(job))
-        return score_report(&report, job->view, text, true, &job->group, err) ||
-                       keep_column(job, &report, err)
-                   ? -1
-                   : 0;
-    if (format_is(job->output.format, "text"))
-        return score_page_write(out, job->view, text, &job->place, err);
-    if (is_json(job)) {
-        score_json_write(out, job->view, text, &job->place, format_is(job->output.format, "jsonl"));
-        return 0;
-    }
-    if (score_report(&report, job->view, text, format_is_looked_at(job->output.format), &job->group,
-                     err))
-        return -1;
-    return output_write_made(&job->output, &report, &job->place, err);
+    return beside ? side_by_side_add(&job->beside, job->models.open, job->place.index,
+                                     report.tensors[0].made, err)
+                  : output_write_made(&job->output, &report, &job->place, err);
 }
 
 static int write_continued(struct score_job *job, const struct score_group *group, size_t index,
@@ -75,18 +57,13 @@ static int write_continued(struct score_job *job, const struct score_group *grou
                                  .count = group->starts[first]};
     const struct input *input = &job->session.inputs.items[group->first + index];
     struct score_sums sums;
-    struct report report;
     sentence.text = input->text;
     sentence.size = input->size;
     if (score_sum_continued(&sums, job->question, &group->scored[first], &group->starts[first],
                             &job->group, err))
         return -1;
     sums.sentence = &sentence;
-    if (!score_is_beside(job))
-        return write_sums(job, &sums, err);
-    if (score_sums_report(&report, job->view, &sums, true, &job->group, err))
-        return -1;
-    return keep_column(job, &report, err);
+    return write_found(job, NULL, &sums, score_is_beside(job), err);
 }
 
 static int write_one(struct score_job *job, const struct score_group *group, size_t index,
@@ -99,7 +76,7 @@ static int write_one(struct score_job *job, const struct score_group *group, siz
     job->all.tokens += sum.tokens;
     job->all.logprob += sum.logprob;
     if (!job->view->whole)
-        return write_text(job, &text, err);
+        return write_found(job, &text, NULL, score_is_beside(job), err);
     size_t number = group->first + index;
     return score_sum_text(&job->sums[number], number, text.sentence, text.scored,
                           &job->session.arena, err);
@@ -156,7 +133,7 @@ static int write_models(struct score_job *job, struct err *err)
     bool sums_follow = format_is(job->output.format, "text") && !score_continues(job);
     job->place.index = job->view->whole ? 0 : job->place.index + 1;
     job->place.count = 1;
-    return job->view->whole || sums_follow ? write_sums(job, &sums, err) : 0;
+    return job->view->whole || sums_follow ? write_found(job, NULL, &sums, false, err) : 0;
 }
 
 int score_write_end(struct score_job *job, struct err *err)
@@ -177,7 +154,7 @@ int score_write_end(struct score_job *job, struct err *err)
     }
     job->place.index = model;
     if (job->view->whole)
-        return write_sums(job, &sums, err);
+        return write_found(job, NULL, &sums, false, err);
     if (format_is(job->output.format, "text") && count > 1 && !score_continues(job))
         score_all_write(&job->output.stream, job->view, &job->all, count);
     return 0;

@@ -1,5 +1,4 @@
-/* Rows of the table of options: what is shown of a pass, in what form, and how it looks; many items.
- */
+/* Rows of the table of options: what is shown of a pass, in what form, and how it looks; items. */
 #include "../option_row.h"
 
 #include <limits.h>
