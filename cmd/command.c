@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/names.h"
-#include "defaults.h"
 #include "progress.h"
 
 const struct command command_rows[] = {

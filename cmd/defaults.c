@@ -1,4 +1,4 @@
-#include "defaults.h"
+#include "command.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,5 +1,4 @@
-#include "item_form.h"
-
+/* item_form.c: what heads do in every item, in each form. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "write/table.h"
 #include "text/label.h"
 #include "manifest.h"
+#include "store_plan.h"
 
 enum { NUMBER_COLUMNS = 8, PLACE_COLUMNS = 5, REPEAT_BYTES = 32, COLUMNS_BESIDE = 2 };
 

@@ -6,7 +6,6 @@
 #include "format/json_writer.h"
 #include "../command.h"
 #include "open_models.h"
-#include "sum_order.h"
 
 enum { PART_BYTES = 64 * 1024 };
 

@@ -15,7 +15,6 @@
 #include "../command.h"
 #include "../progress.h"
 #include "store.h"
-#include "sum_order.h"
 
 enum { COPY_BYTES = 8 * 1024 }; /* of a stack, which may be small */
 

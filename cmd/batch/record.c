@@ -10,7 +10,6 @@
 #include "base/transfer.h"
 #include "journal.h"
 #include "store_plan.h"
-#include "sum_order.h"
 
 enum {
     BEGINNING_BYTES = 256,

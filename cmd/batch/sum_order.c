@@ -1,4 +1,4 @@
-#include "sum_order.h"
+#include "journal.h"
 
 #include <string.h>
 

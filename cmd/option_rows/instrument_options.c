@@ -1,5 +1,4 @@
-/* Rows of the table of options: comparing, attributing, patching, what heads do; what a page to look
- * around in holds besides tensors. */
+/* Rows of the table of options: comparing, attributing, patching, what heads do; pages. */
 #include "../option_row.h"
 
 #include <limits.h>
