@@ -105,8 +105,7 @@ void completion_write(struct stream *out, enum shell shell);
 
 /* --- the guided tour: a row a step ------------------------------------------------------------ */
 
-/* But for their numbers. Those with decimals in what is said must stand in the command's output,
- * too: a test compares. */
+/* Numbers with decimals in what is said must stand in the command's output: a test compares. */
 extern const struct page_lesson lesson_rows[];
 extern const size_t lesson_count;
 
@@ -115,8 +114,7 @@ extern const struct page_lesson lesson_walk;
 
 enum { LESSON_WORDS_MAX = 32 };
 
-/* The words of a step's command line, with NULL after the last; quotes keep blanks together and go.
- */
+/* The words of a step's command line, with NULL after the last; quotes keep blanks, and go. */
 int lesson_words(char *words[LESSON_WORDS_MAX + 2], size_t *count, const char *line,
                  struct arena *arena, struct err *err);
 

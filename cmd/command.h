@@ -90,18 +90,15 @@ void print_note_of_model(const struct model *model);
 /* What stands there where nothing was asked for: a few lines to begin with. */
 void print_usage(void);
 
-/* --- signals: no half-written file stays, and what is told by a signal alone becomes a message --
- */
+/* --- signals: no half-written file stays, and what a signal tells becomes a message ----------- */
 
 /* First thing in main. */
 void signals_set(void);
 
-/* What an interrupted program says before it ends: a line that lives until another, or NULL, takes
- * its place. */
+/* What an interrupted program says at its end: a line that lives until the next call, or NULL. */
 void signals_hint(const char *line);
 
-/* Whoever started us ignores it (nohup, or a script for its jobs in the background): then it is not
- * meant for us, either. */
+/* Whoever started us ignores it (nohup, a script's job): then it is not meant for us, either. */
 bool signals_is_ignored(int signal_number);
 
 #endif

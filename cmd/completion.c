@@ -15,8 +15,7 @@ struct shell_form {
     void (*operands)(struct stream *out, const struct command *command); /* after them */
 };
 
-/* Text within single quotes: what stands before a quote, and a backslash before each of `escaped`.
- */
+/* Text in single quotes: what stands before a quote, and a backslash before each of `escaped`. */
 static void write_text(struct stream *out, const char *text, const char *quote, const char *escaped)
 {
     for (; *text; text++) {

@@ -75,8 +75,7 @@ static int begin_section(struct reader *reader, char *line, struct err *err)
     return reader->section ? 0 : -1;
 }
 
-/* "--name value", "--name=value", "-n value", "-nvalue": the row among those of some commands, and
- * the value, or NULL. */
+/* "--name value", "--name=value", "-n value", "-nvalue": the row, and the value, or NULL. */
 static const struct option_row *read_option(const char **value, const char *line, int commands,
                                             struct err *err)
 {

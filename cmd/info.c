@@ -47,8 +47,7 @@ static void count_tensors(struct facts *facts)
     }
 }
 
-/* The float32 of one site over all its layers, for a text of some tokens; false: 64 bits are few.
- */
+/* The float32 of a site over all its layers, for a text of some tokens; false: 64 bits are few. */
 static bool site_bytes(size_t *bytes, const struct config *c, enum site site, size_t tokens)
 {
     bool of_encoder = site_rows[site].part == PART_SOURCE;

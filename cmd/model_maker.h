@@ -18,8 +18,7 @@
 #include "text/tokenizer.h"
 #include "text/word_list.h"
 
-/* The files of its tokenizer: from --sentence and --file, from --vocab and --merges, or those of a
- * model that is there. */
+/* The files of its tokenizer: of --sentence and --file, --vocab and --merges, or another model. */
 struct new_words {
     struct folder folder; /* its path is the directory to be written */
     struct folder_file files[TOKENIZER_FILES];

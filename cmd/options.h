@@ -243,8 +243,7 @@ int options_parse(struct options *options, int command, char **arguments, struct
 /* Whether a long name is one that the command line had, be it with the value that it has anyway. */
 bool options_are_given(const struct options *options, const char *name);
 
-/* Set one option by its long name, as a command line would: the value, which is borrowed, of a flag
- * is true or false. */
+/* Set an option by its long name, as a command line would; of a flag the value is true or false. */
 int options_set(struct options *options, int command, const char *name, const char *value,
                 struct arena *arena, struct err *err);
 
@@ -269,8 +268,7 @@ int options_precision(enum precision *precision, const struct model_options *opt
 int options_choose_page(bool *json, const struct output_options *options, struct err *err);
 
 /* --- what was meant by an option that a command does not have: its name of the same thing
- * ("--prompt" is "--sentence"), an option of other commands, a slip of the finger ---------------
- */
+ * ("--prompt" is "--sentence"), an option of other commands, a slip of the finger ------------- */
 
 /* Refuse a long name, where the command has no such option; one that it has not, of `size` bytes
  * without its dashes; and a letter. */

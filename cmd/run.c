@@ -67,8 +67,7 @@ static bool has_parts(const struct tokenized *tokenized)
     return false;
 }
 
-/* Tokenize a text, and see that it can be shown: a report without numbers shows what cannot be made
- * of it. */
+/* Tokenize a text, and see that it can be shown: a report without numbers tells. */
 static int check_input(struct job *job, struct text_pair *pair, size_t index, struct err *err)
 {
     const struct derivation *how = &job->request.derivation;
@@ -89,8 +88,7 @@ static int check_input(struct job *job, struct text_pair *pair, size_t index, st
     return failed;
 }
 
-/* Every sentence must be sound before the first is computed: no output stops half-way for a word.
- */
+/* All sentences must be sound before the first is computed: no output stops half-way. */
 static int check_inputs(struct job *job, struct err *err)
 {
     size_t tokens = 0;
@@ -109,8 +107,7 @@ static int check_inputs(struct job *job, struct err *err)
     return 0;
 }
 
-/* Make of the reports what was asked for, means, words, the rest without the first token, and write
- * them. */
+/* Make of the reports what was asked for, means, words and the like, and write them. */
 static int write_group(struct job *job, const struct look *look, struct arena *arena,
                        struct err *err)
 {

@@ -45,8 +45,7 @@ int inputs_open(struct inputs *inputs, const struct input_options *options, enum
                 struct err *err);
 void inputs_release(struct inputs *inputs);
 
-/* Ids are taken as they are: --bos or --add-special beside them is refused, for every item of a
- * batch, too. */
+/* Ids are taken as they are: --bos and --add-special beside them are refused, of items, too. */
 int inputs_check_ids(const struct input_options *options, struct err *err);
 
 /* Is any text named? If not, can one be read from standard input, which is no terminal? */
@@ -107,8 +106,7 @@ struct session {
 /* --precision and the options of the mechanism, before there is a model to ask. */
 int session_read_options(struct session *session, struct err *err);
 
-/* Open --model on --threads, for texts of any length with --beyond-context, and note what it lacks.
- */
+/* Open --model on --threads, with --beyond-context for any length, and note what it lacks. */
 int session_open_model(struct session *session, struct err *err);
 
 /* Open the model; its tokenizer reads texts as --bos, --add-special and --no-special say. */
@@ -143,8 +141,7 @@ const char *answer_describe(const struct answer *answer, const struct viewer *vi
                             const struct label *after, struct arena *arena, struct err *err);
 void answer_put(struct json_writer *json, const struct answer *answer);
 
-/* Count the characters that were dropped in a text, or in the source, and say so when all are
- * read. */
+/* Count the characters that were dropped in a text and its source, and say so at the end. */
 void session_count_dropped(struct session *session, const struct text_pair *pair, size_t index);
 void session_note_dropped(const struct session *session);
 void session_release(struct session *session);
@@ -166,8 +163,7 @@ int model_list_check(const struct model_list *list, const struct output *output,
 int model_list_read(struct model_list *list, const struct options *options, struct arena *arena,
                     struct err *err);
 
-/* What a command does with each. `read` opens the session and reads its texts, `look` writes or
- * keeps what it finds. */
+/* What a command does with each: `read` opens and reads texts, `look` writes or keeps findings. */
 struct model_turn {
     struct session *session;
     int (*read)(void *context, struct err *err);
@@ -210,8 +206,7 @@ int edit_options_read(struct edit_list *list, const struct edit_options *options
 int edit_options_fill(struct edit_list *list, const struct options *options, struct viewer *viewer,
                       struct err *err);
 
-/* Whether any is asked for. The first edit of weights, in its words; NULL: there is none. And the
- * note of one. */
+/* Whether any is asked for; the first edit of weights, in its words, or NULL; and its note. */
 bool edit_options_are_given(const struct edit_options *options);
 const char *edit_options_of_weights(const struct edit_list *list);
 void edit_options_note(const char *words);

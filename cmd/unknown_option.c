@@ -9,8 +9,7 @@ enum {
     SLIP_CHARACTERS = 5, /* in a shorter word one letter more or less makes another word */
 };
 
-/* What other programs, or other commands, call an option; the first row counts whose option the
- * command has. */
+/* What others call an option; the first row counts whose option the command has. */
 static const struct alias {
     const char *option; /* with a value, where it has one */
     const char *words;  /* blanks between them */

@@ -47,9 +47,8 @@ struct prepared {
     size_t bytes;                /* of its tensors; 0 where none is kept */
 };
 
-/* Open the job's model, tokenize its text, find its reduction, and check all that can be wrong
- * before it is run; errors say which line of the input it is about. `err` may hold what made the
- * item broken. */
+/* Open the job's model, tokenize its text, find its reduction, and check all that can be wrong;
+ * errors say which line of the input it is about. `err` may hold what made the item broken. */
 int batch_prepare(struct batch_work *work, const struct job *job, struct prepared *prepared,
                   struct arena *arena, struct err *err);
 

@@ -17,8 +17,7 @@ enum { NUMBER_COLUMNS = 8, PLACE_COLUMNS = 5, REPEAT_BYTES = 32, COLUMNS_BESIDE 
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-/* What tells an item from the others: its id and conditions, what sweeps vary, which repetition it
- * is. */
+/* What tells an item from the others: id and conditions, what sweeps vary, which repetition. */
 static size_t make_columns(struct measured_column *columns, const struct job *job,
                            char repeat[REPEAT_BYTES])
 {

@@ -154,8 +154,7 @@ void items_rewind(struct items *items);
 void items_again(struct items *items);
 
 /* Read the next item; its texts are the file's or the arena's. False at the end. Of a broken one
- * only id and line are certain, and `err`, which is to be empty, says in which line what is wrong.
- */
+ * only id and line are certain, and `err`, empty before, says in which line what is wrong. */
 bool items_next(struct items *items, struct item *item, struct arena *arena, struct err *err);
 
 #endif

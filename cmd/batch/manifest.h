@@ -42,13 +42,11 @@ int manifest_open(struct manifest *manifest, const struct items *items,
                   const struct open_models *models, const struct job_shard *shard, struct err *err);
 void manifest_release(struct manifest *manifest);
 
-/* Append {"file": "NAME", "bytes": 12, "sha256": "…"} of a file in a folder, by the name that it is
- * to have. */
+/* Append {"file": "NAME", "bytes": 12, "sha256": "…"} of a folder's file, which will have NAME. */
 int manifest_file(struct buf *out, const char *folder, const char *file, const char *name,
                   struct err *err);
 
-/* Append what a job is: "id": "a", "conditions": {"side": "left"}, "sweep": {"head": "2"},
- * "repeat": 1. */
+/* Append a job's "id": "a", "conditions": {"side": "left"}, "sweep": {"head": "2"}, "repeat": 1. */
 void manifest_identity(struct buf *out, const struct job *job);
 
 /* What was wrong with one: nothing where the kind is ERR_NONE. */
@@ -62,8 +60,7 @@ struct item_fault {
 void manifest_error(struct buf *out, const struct item_fault *fault);
 
 /* The command line that a record has kept, as options again; texts are the arena's. Refused is what
- * is never kept: where results go, which part of them a process makes, and whether it may replace
- * others. */
+ * is never kept: where results go, which part of them a process makes, what it may replace. */
 bool manifest_is_command(const char *line, size_t size);
 int manifest_read_command(struct options *options, const char *line, size_t size,
                           struct arena *arena, struct err *err);

@@ -172,8 +172,7 @@ static int each_name(void *context, const struct seer *seer, struct err *err)
 }
 
 /* Options, places and the head of the manifest are those of the first shard, which is to be as its
- * folder's name says. A merge that did not come to its end is begun anew: it has taken nothing
- * away. */
+ * folder's name says. A merge that did not end has taken nothing away: it begins anew. */
 static int open_target(struct merging *merging, struct err *err)
 {
     static const char *const names[] = {"version", "command", "input", "models"};

@@ -27,12 +27,10 @@ struct job_shard {
 /* Read the option; NULL: not divided. */
 int shard_read(struct job_shard *shard, const char *text, struct err *err);
 
-/* What follows the name of the whole in that of a shard's results, ".2-of-16"; "" where nothing is
- * divided. */
+/* What follows the name of the whole in that of a shard's results, ".2-of-16"; "" of a whole. */
 const char *shard_suffix(char suffix[SHARD_SUFFIX_BYTES], const struct job_shard *shard);
 
-/* True when a job belongs to the shard: one of `tokens`, after `before` others, of `total` in all.
- */
+/* Whether a job belongs to the shard: one of `tokens`, after `before` others, of `total` in all. */
 bool shard_has(const struct job_shard *shard, uint64_t before, uint64_t tokens, uint64_t total);
 
 struct shard_list {

@@ -63,8 +63,7 @@ struct outcome {
 
 int store_add(struct store *store, const struct outcome *outcome, struct err *err);
 
-/* An item that another process had finished, with its piece of the journal and, of items that have
- * lines, its line. */
+/* An item that another process had finished, by its piece of the journal. */
 int store_adopt(struct store *store, const char *piece, size_t size, bool failed, struct err *err);
 
 /* Let what was done so far count, whatever happens next. */

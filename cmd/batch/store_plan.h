@@ -105,8 +105,7 @@ bool result_names_have(const char *name);
  * have the same; a long one ends in a hash of it. */
 void result_names_folder(struct buf *out, const char *job);
 
-/* Whether a file that a journal or a manifest lists is one that a batch makes: ITEM/FILE, or a file
- * of results. */
+/* Whether a file of a journal or a manifest is one that a batch makes: ITEM/FILE, or of results. */
 bool result_names_list(const char *file);
 
 #endif

@@ -302,8 +302,7 @@ int store_check_complete(struct store *store, const struct journal_head *head, s
 
 /* --- items that failed because of the machine ------------------------------------------------- */
 
-/* Keep the items of the manifest in a journal, if it is given, and see whether one is to be done
- * again. */
+/* Keep the manifest's items in a journal, if given, and see whether one is to be done again. */
 static int visit_items(struct store *store, struct journal *journal, struct err *err)
 {
     struct record record;

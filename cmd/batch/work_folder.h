@@ -110,8 +110,7 @@ bool work_folder_is_folder(const char *output);
 /* Refuse what has a path and is not the batch's. */
 int work_folder_refuse(const char *path, struct err *err);
 
-/* The path of a result, DIR/NAME, or of one that is half made, DIR/.attn-cli/new/NAME, until the
- * next is asked for. */
+/* The path of a result, DIR/NAME, or of a draft, DIR/.attn-cli/new/NAME, until the next call. */
 const char *work_folder_path(struct work_folder *folder, const char *name, struct err *err);
 const char *work_folder_draft(struct work_folder *folder, const char *name, struct err *err);
 
@@ -119,8 +118,7 @@ const char *work_folder_draft(struct work_folder *folder, const char *name, stru
 int work_folder_check_free(struct work_folder *folder, const char *name, struct err *err);
 int work_folder_place(struct work_folder *folder, const char *name, struct err *err);
 
-/* --force is given: the target that is there may be replaced, also by who goes on later; or it is
- * not. */
+/* Whether --force is given: the target may be replaced, also by who goes on later. */
 int work_folder_consent(const struct work_folder *folder, bool may_replace, struct err *err);
 
 /* Refuse to go on where the target is there and may not be replaced. */
