@@ -4,7 +4,6 @@
 #include "command.h"
 #include "instrument.h"
 #include "output.h"
-#include "progress.h"
 #include "session.h"
 
 /* --- what is asked of any text ---------------------------------------------------------------- */
@@ -82,8 +81,7 @@ static int find(struct finding *findings, const struct question *question, const
 }
 
 const struct instrument attribute_instrument = {
-    FOR_ATTRIBUTE,     JSON_FORMAT("attribute"), ask, check, find,
-    instrument_report, instrument_write_line};
+    FOR_ATTRIBUTE, JSON_FORMAT("attribute"), ask, check, find, NULL, instrument_write_line};
 
 /* --- the command ------------------------------------------------------------------------------ */
 

@@ -10,7 +10,6 @@
 #include "command.h"
 #include "model/model.h"
 #include "output.h"
-#include "progress.h"
 #include "session.h"
 #include "model_maker.h"
 

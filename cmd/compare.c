@@ -4,7 +4,6 @@
 #include "command.h"
 #include "output.h"
 #include "session.h"
-#include "progress.h"
 
 struct job {
     const struct options *options;

@@ -4,7 +4,6 @@
 #include "command.h"
 #include "measure/model_distance.h"
 #include "output.h"
-#include "progress.h"
 #include "session.h"
 
 struct job {

@@ -6,7 +6,6 @@
 #include "session.h"
 #include "math/rng.h"
 #include "write/text_line.h"
-#include "progress.h"
 #include "train/grammar.h"
 
 static int write_texts(struct stream *out, const struct grammar *grammar, size_t rule,

@@ -4,7 +4,6 @@
 #include "command.h"
 #include "output.h"
 #include "explain/explanation.h"
-#include "progress.h"
 #include "session.h"
 
 enum { TOKENS_NAMED = 16 }; /* at most so many in a message */

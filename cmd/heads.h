@@ -12,7 +12,6 @@
 #include "measure/head_circuits.h"
 #include "measure/side_by_side.h"
 #include "output.h"
-#include "progress.h"
 #include "session.h"
 
 /* What is kept of a model until all are measured. */

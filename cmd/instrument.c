@@ -12,14 +12,6 @@ const struct instrument *instrument_find(int command)
     return NULL;
 }
 
-int instrument_report(struct report *report, const struct finding *finding,
-                      const struct format *format, struct arena *arena, struct err *err)
-{
-    (void)format, (void)arena, (void)err; /* it is there */
-    *report = finding->report;
-    return 0;
-}
-
 int instrument_write_line(struct stream *out, const struct finding *finding,
                           const struct place *place, struct err *err)
 {

@@ -56,7 +56,7 @@ struct instrument {
                struct err *err);
 
     /* Refuse a text that cannot be asked that; with --words its words are found, for patch the
-     * corrupt text. */
+     * corrupt text. NULL: any text can. */
     int (*check)(const struct question *question, struct text_pair *pair, struct arena *arena,
                  struct err *err);
 
@@ -64,7 +64,8 @@ struct instrument {
     int (*find)(struct finding *findings, const struct question *question, const struct look *look,
                 struct arena *arena, struct err *err);
 
-    /* A report of one sheet or several, for formats that take these; and JSON, a text a line. */
+    /* A report of one sheet or several, for formats that take these, NULL: the finding has it; and
+     * JSON, a text a line. */
     int (*report)(struct report *report, const struct finding *finding, const struct format *format,
                   struct arena *arena, struct err *err);
     int (*write)(struct stream *out, const struct finding *finding, const struct place *place,
@@ -74,9 +75,7 @@ struct instrument {
 /* By the bit of its command; NULL: it is none. */
 const struct instrument *instrument_find(int command);
 
-/* The report and the line of a finding that has both. */
-int instrument_report(struct report *report, const struct finding *finding,
-                      const struct format *format, struct arena *arena, struct err *err);
+/* The line of a finding that has its report. */
 int instrument_write_line(struct stream *out, const struct finding *finding,
                           const struct place *place, struct err *err);
 

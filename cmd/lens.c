@@ -4,7 +4,6 @@
 #include "command.h"
 #include "instrument.h"
 #include "output.h"
-#include "progress.h"
 #include "session.h"
 
 /* --- what is asked of any text ---------------------------------------------------------------- */
@@ -55,13 +54,6 @@ static int ask(struct question *question, const struct format *format, struct ar
     return 0;
 }
 
-static int check(const struct question *question, struct text_pair *pair, struct arena *arena,
-                 struct err *err)
-{
-    (void)question, (void)pair, (void)arena, (void)err; /* any text has layers */
-    return 0;
-}
-
 static int find(struct finding *findings, const struct question *question, const struct look *look,
                 struct arena *arena, struct err *err)
 {
@@ -104,7 +96,7 @@ static int write_line(struct stream *out, const struct finding *finding, const s
     return 0;
 }
 
-const struct instrument lens_instrument = {FOR_LENS, JSON_FORMAT("lens"), ask, check, find,
+const struct instrument lens_instrument = {FOR_LENS, JSON_FORMAT("lens"), ask, NULL, find,
                                            report,   write_line};
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -239,17 +231,10 @@ static int look_at(void *context, size_t *done, struct err *err)
     return write_lens(job, &lens, err);
 }
 
-static int look(void *context, struct err *err)
-{
-    struct job *job = context;
-    return progress_over_texts(job->session.inputs.count, job->options->output.path, look_at, job,
-                               err);
-}
-
 int lens_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options, .session.options = options};
-    const struct model_turn turn = {&job.session, read_texts, look, &job};
+    const struct model_turn turn = {&job.session, read_texts, NULL, &job, look_at};
     int failed = prepare(&job, err) || model_list_each(&job.models, &turn, err) ||
                  output_commit(&job.output, err);
     output_discard(&job.output);

@@ -6,7 +6,6 @@
 
 #include "command.h"
 #include "output.h"
-#include "progress.h"
 #include "session.h"
 
 /* --- their names ------------------------------------------------------------------------------ */
@@ -167,8 +166,12 @@ int model_list_each(struct model_list *list, const struct model_turn *turn, stru
         progress_set_quiet(session->options->quiet || count > 1); /* notes were printed above */
         int failed = count > 1 && open_model(list, i, turn, err);
         progress_set_quiet(session->options->quiet);
-        if (failed || turn->look(turn->context, err))
-            return failed ? -1 : blame(list, err);
+        if (failed)
+            return -1;
+        if (turn->look ? turn->look(turn->context, err)
+                       : progress_over_texts(session->inputs.count, session->options->output.path,
+                                             turn->step, turn->context, err))
+            return blame(list, err);
         if (i + 1 < count)
             close_model(turn->session);
     }

@@ -7,7 +7,6 @@
 #include "format/json.h"
 #include "format/json_cursor.h"
 #include "session.h"
-#include "progress.h"
 
 static bool has_texts(const struct options *options)
 {

@@ -5,7 +5,6 @@
 #include "lens/effective.h"
 #include "command.h"
 #include "page_parts.h"
-#include "progress.h"
 #include "session.h"
 
 struct job {
@@ -182,13 +181,6 @@ static int look_at(void *context, size_t *done, struct err *err)
     return failed || look_once(job, &pair, index, "edited", err) ? -1 : 0;
 }
 
-static int look(void *context, struct err *err)
-{
-    struct job *job = context;
-    return progress_over_texts(job->session.inputs.count, job->options->output.path, look_at, job,
-                               err);
-}
-
 int page_add_lesson(struct output *output, struct place *place, const struct options *options,
                     const struct page_lesson *lesson, struct err *err)
 {
@@ -215,7 +207,7 @@ int page_add_lesson(struct output *output, struct place *place, const struct opt
 int page_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options, .session.options = options};
-    const struct model_turn turn = {&job.session, read_texts, look, &job};
+    const struct model_turn turn = {&job.session, read_texts, NULL, &job, look_at};
     int failed = prepare(&job, err) || model_list_each(&job.models, &turn, err) ||
                  output_commit(&job.output, err);
     output_discard(&job.output);

@@ -5,7 +5,6 @@
 #include "command.h"
 #include "instrument.h"
 #include "output.h"
-#include "progress.h"
 #include "session.h"
 
 /* --- what is asked of any text ---------------------------------------------------------------- */
@@ -215,8 +214,8 @@ static int find(struct finding *findings, const struct question *question, const
     return 0;
 }
 
-const struct instrument patch_instrument = {
-    FOR_PATCH, JSON_FORMAT("patch"), ask, check, find, instrument_report, instrument_write_line};
+const struct instrument patch_instrument = {FOR_PATCH, JSON_FORMAT("patch"), ask, check, find,
+                                            NULL,      instrument_write_line};
 
 /* --- the command ------------------------------------------------------------------------------ */
 

@@ -11,7 +11,6 @@
 #include "session.h"
 #include "output.h"
 #include "write/text_line.h"
-#include "progress.h"
 
 enum {
     GROUP_TOKENS = 1024, /* of the sentences that share a pass */

@@ -1,7 +1,6 @@
 /* score.c: `attn-cli score`: how likely texts are, token by token; or what they go on with. */
 #include "command.h"
 #include "instrument.h"
-#include "progress.h"
 #include "score_job.h"
 
 enum {
@@ -10,14 +9,6 @@ enum {
 };
 
 /* --- what is asked for ------------------------------------------------------------------------ */
-
-static int check_options(struct score_job *job, struct err *err)
-{
-    const struct options *options = job->options;
-    if (score_continues(job) && options->input.ids)
-        return err_usage(err, "--continue: expected a text beside it, found --ids");
-    return score_check_options(options, err) || output_check_made(&job->output, err) ? -1 : 0;
-}
 
 /* Sums over all texts stand in one table. */
 static int check_inputs(struct score_job *job, struct err *err)
@@ -41,8 +32,12 @@ static int prepare(struct score_job *job, struct err *err)
     const struct options *options = job->options;
     struct session *session = &job->session;
     struct model_list *models = &job->models;
-    if (session_read_options(session, err) || output_choose(&job->output, &options->output, err) ||
-        check_options(job, err) || looks_read(&job->style, options, err) ||
+    if (session_read_options(session, err) || output_choose(&job->output, &options->output, err))
+        return -1;
+    if (score_continues(job) && options->input.ids)
+        return err_usage(err, "--continue: expected a text beside it, found --ids");
+    if (score_check_options(options, err) || output_check_made(&job->output, err) ||
+        looks_read(&job->style, options, err) ||
         model_list_read(models, options, &job->kept, err) ||
         inputs_open(&session->inputs, &options->input, INPUTS_SOME, err))
         return -1;
@@ -73,24 +68,18 @@ static int open_model(struct score_job *job, struct err *err)
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-static int read_continued(struct score_job *job, size_t index, struct text_pair *pairs,
-                          size_t *starts, struct err *err)
-{
-    struct text_pair alone;
-    if (session_read(&job->session, &alone, index, &job->group, err))
-        return -1;
-    return score_read_continued(pairs, starts, job->question, &alone, &job->group, err)
-               ? inputs_blame(&job->session.inputs, index, err)
-               : 0;
-}
-
+/* A text, or one with each of its continuations. */
 static int read_text(struct score_job *job, size_t index, struct text_pair *pairs, size_t *starts,
                      struct err *err)
 {
-    if (score_continues(job))
-        return read_continued(job, index, pairs, starts, err);
-    if (session_read(&job->session, pairs, index, &job->group, err))
+    struct text_pair alone;
+    bool continues = score_continues(job);
+    if (session_read(&job->session, continues ? &alone : pairs, index, &job->group, err))
         return -1;
+    if (continues)
+        return score_read_continued(pairs, starts, job->question, &alone, &job->group, err)
+                   ? inputs_blame(&job->session.inputs, index, err)
+                   : 0;
     *starts = 0;
     return score_instrument.check(job->question, pairs, &job->group, err);
 }

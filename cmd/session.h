@@ -19,6 +19,7 @@
 #include "lens/tokenized.h"
 #include "lens/viewer.h"
 #include "options.h"
+#include "progress.h"
 #include "text/label.h"
 #include "write/format.h"
 
@@ -167,8 +168,9 @@ int model_list_read(struct model_list *list, const struct options *options, stru
 struct model_turn {
     struct session *session;
     int (*read)(void *context, struct err *err);
-    int (*look)(void *context, struct err *err);
+    int (*look)(void *context, struct err *err); /* NULL: there is a step for each text */
     void *context;
+    progress_step *step;
 };
 
 /* Read all before the first is looked at: no output stops half-way. One is open at a time, at last

@@ -10,7 +10,6 @@
 #include "session.h"
 #include "model/model.h"
 #include "model_maker.h"
-#include "progress.h"
 #include "train/trainer.h"
 
 enum { TEST_EVERY = 100, LOSS_BYTES = 64 };

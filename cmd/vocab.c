@@ -7,7 +7,6 @@
 #include "command.h"
 #include "model_maker.h"
 #include "session.h"
-#include "progress.h"
 #include "text/matcher.h"
 #include "text/subword/bpe_learn.h"
 

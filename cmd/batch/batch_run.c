@@ -169,7 +169,8 @@ static int ask_group(struct round *round, const struct pass_group *group, struct
     for (size_t i = 0; i < group->count; i++) {
         struct entry *entry = group->entries[i];
         entry->finding = findings[i];
-        if (round->work->plan.kind == STORE_ITEMS &&
+        entry->report = findings[i].report;
+        if (round->work->plan.kind == STORE_ITEMS && instrument->report &&
             instrument->report(&entry->report, &findings[i], format, arena, err))
             return -1;
     }

@@ -102,7 +102,7 @@ static int check_question(const struct batch_work *work, const struct job *job,
         return 0;
     viewer->edits = NULL; /* of the pass before */
     return instrument->ask(&question, prepared->format, arena, err) ||
-                   instrument->check(&question, &prepared->pair, arena, err)
+                   (instrument->check && instrument->check(&question, &prepared->pair, arena, err))
                ? -1
                : 0;
 }

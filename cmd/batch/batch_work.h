@@ -10,7 +10,6 @@
 
 #include "../session.h"
 #include "open_models.h"
-#include "../progress.h"
 #include "store.h"
 
 struct survey {

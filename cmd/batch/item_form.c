@@ -6,7 +6,6 @@
 #include "base/num.h"
 #include "format/json_writer.h"
 #include "measure/reduction.h"
-#include "write/format.h"
 #include "write/measured_data.h"
 #include "write/table.h"
 #include "text/label.h"
