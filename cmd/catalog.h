@@ -112,13 +112,4 @@ extern const size_t lesson_count;
 /* The last step of a page: the way of a text through any model. */
 extern const struct page_lesson lesson_walk;
 
-enum { LESSON_WORDS_MAX = 32 };
-
-/* The words of a step's command line, with NULL after the last; quotes keep blanks, and go. */
-int lesson_words(char *words[LESSON_WORDS_MAX + 2], size_t *count, const char *line,
-                 struct arena *arena, struct err *err);
-
-/* Some steps as one page for browsers, and after all of them the walk (lesson_page.c). */
-int lesson_page(const struct options *options, size_t first, size_t end, struct err *err);
-
 #endif

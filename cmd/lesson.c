@@ -1,5 +1,6 @@
 /* lesson.c: `attn-cli lesson`: a guided tour, a step at a time; each runs a command line, says what
- * to look at, and names the next. `attn-cli lesson all` has them below each other.
+ * to look at, and names the next. `attn-cli lesson all` has them below each other. On a page for
+ * browsers their texts stand, and after all of them the way of a text through a model.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -9,27 +10,32 @@
 #include "base/num.h"
 #include "catalog.h"
 #include "write/text_line.h"
-#include "output.h"
+#include "page_parts.h"
 #include "format/json_writer.h"
 
 enum {
     WIDTH_BYTES = 24,
     TITLE_COLUMN = 5,
+    WORDS_MAX = 32,
 };
 
 struct tour {
     const struct options *options;
     size_t columns;
-    size_t first, end; /* the steps that are shown */
+    size_t first, end;    /* the steps that are shown */
+    struct output output; /* of a page for browsers */
+    struct style style;
+    struct place place;
     struct arena arena;
 };
 
-int lesson_words(char *words[LESSON_WORDS_MAX + 2], size_t *count, const char *line,
-                 struct arena *arena, struct err *err)
+/* The words of a step's command line, with NULL after the last; quotes keep blanks, and go. */
+static int read_words(char *words[WORDS_MAX + 2], size_t *count, const char *line,
+                      struct arena *arena, struct err *err)
 {
     *count = 0;
     while (*line) {
-        assert(*count < LESSON_WORDS_MAX); /* the table is ours */
+        assert(*count < WORDS_MAX); /* the table is ours */
         bool quoted = *line == '"';
         line += quoted;
         size_t size = strcspn(line, quoted ? "\"" : " ");
@@ -46,9 +52,9 @@ int lesson_words(char *words[LESSON_WORDS_MAX + 2], size_t *count, const char *l
 static int run_line(struct tour *tour, const char *line, struct err *err)
 {
     char width[WIDTH_BYTES];
-    char *words[LESSON_WORDS_MAX + 2] = {NULL};
+    char *words[WORDS_MAX + 2] = {NULL};
     size_t count = 0;
-    if (lesson_words(words, &count, line, &tour->arena, err))
+    if (read_words(words, &count, line, &tour->arena, err))
         return -1;
     snprintf(width, sizeof width, "--width=%zu", tour->columns);
     if (tour->options->looks.width)
@@ -140,6 +146,74 @@ static int write_json(const struct tour *tour, struct err *err)
     return stream_commit(&out, err);
 }
 
+/* --- a page for browsers ---------------------------------------------------------------------- */
+
+static int add_step(struct tour *tour, size_t step, struct err *err)
+{
+    struct page_lesson lesson = lesson_rows[step];
+    struct options options = OPTIONS_DEFAULT;
+    char *words[WORDS_MAX + 2] = {NULL};
+    size_t count = 0;
+    if (read_words(words, &count, lesson.line, &tour->arena, err))
+        return -1;
+    const struct command *command = command_find(words[1], err);
+    if (!command || options_parse(&options, command->bit, words + 2, &tour->arena, err))
+        return -1;
+    if (lesson.show)
+        options.select.show = lesson.show;
+    lesson.number = step + 1;
+    lesson.count = lesson_count;
+    return page_add_lesson(&tour->output, &tour->place, &options, &lesson, err)
+               ? err_prefix(err, "step %zu", step + 1)
+               : 0;
+}
+
+static int add_walk(struct tour *tour, struct err *err)
+{
+    struct options options = OPTIONS_DEFAULT;
+    const struct texts *texts = &tour->options->input.sentences;
+    const char *text = texts->count ? texts->items[0] : "Life is short, eat dessert first";
+    const char *model = tour->options->model.name ? tour->options->model.name : "tiny";
+    struct page_lesson lesson = lesson_walk;
+    lesson.number = lesson_count + 1;
+    lesson.count = lesson_count;
+    options.model.name = model;
+    options.model.threads = tour->options->model.threads;
+    options.select.show = lesson.show;
+    options.page.lens = true;
+    if (texts_add(&options.input.sentences, text, &tour->arena, err))
+        return -1;
+    return page_add_lesson(&tour->output, &tour->place, &options, &lesson, err);
+}
+
+static int write_page(struct tour *tour, struct err *err)
+{
+    bool all = tour->first == 0 && tour->end == lesson_count;
+    const struct texts *texts = &tour->options->input.sentences;
+    struct output_options output = tour->options->output;
+    output.format = "html";
+    if (texts->count > 1)
+        return err_usage(err, "--sentence: expected one text to walk with, found %zu",
+                         texts->count);
+    if (!all && (texts->count || tour->options->model.name))
+        return err_usage(err, "--%s: expected all steps, after which the walk comes, found one",
+                         texts->count ? "sentence" : "model");
+    if (looks_read(&tour->style, tour->options, err) || output_choose(&tour->output, &output, err))
+        return -1;
+    if (tour->output.to_folder)
+        return err_usage(err, "--output: expected a file, found the folder '%s'",
+                         tour->output.path);
+    tour->style.title = "A tour of attention";
+    tour->place = page_place(&tour->options->looks, &tour->style);
+    tour->place.count = tour->end - tour->first + all;
+    for (size_t step = tour->first; step < tour->end; step++)
+        if (add_step(tour, step, err))
+            return -1;
+    return (all && add_walk(tour, err)) || output_commit(&tour->output, err) ? -1 : 0;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
 enum form { FORM_TEXT, FORM_JSON, FORM_HTML };
 
 /* For a terminal, for programs, or as a page, which alone takes a model and a text. */
@@ -198,10 +272,14 @@ int lesson_command(const struct options *options, struct err *err)
     enum form form = FORM_TEXT;
     if (choose_form(&form, options, err) || choose_steps(&tour, form, err))
         return -1;
-    if (form == FORM_HTML)
-        return lesson_page(options, tour.first, tour.end, err);
     if (form == FORM_JSON)
         return write_json(&tour, err);
+    if (form == FORM_HTML) {
+        int failed = write_page(&tour, err);
+        output_discard(&tour.output);
+        arena_release(&tour.arena);
+        return failed;
+    }
     pager_begin();
     tour.columns = page_columns(&options->looks);
     int failed = options->learn.list ? write_list(&tour, err) : 0;

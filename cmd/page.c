@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lens/effective.h"
+#include "measure/next_tokens.h"
 #include "command.h"
 #include "page_parts.h"
 #include "session.h"
@@ -109,6 +110,83 @@ static int read_texts(void *context, struct err *err)
     return 0;
 }
 
+/* --- what is told of a text besides its tensors ----------------------------------------------- */
+
+/* Those of the model, of texts and of what is shown are the page's to add. */
+static const char *const told[] = {"attention",  "mask-method",    "scale",    "temperature",
+                                   "dropout",    "without",        "seed",     "source",
+                                   "precision",  "no-amx",         "bos",      "add-special",
+                                   "no-special", "beyond-context", "edit",     "ablate",
+                                   "knockout",   "from",           "reference"};
+
+enum { TOLD = sizeof told / sizeof *told, EDITS = 5 /* the last of them */ };
+
+static int add_value(struct texts *words, const struct option_row *row,
+                     const struct options *options, struct arena *arena, struct err *err)
+{
+    struct buf value = {0};
+    settings_value(&value, row, options);
+    int failed = buf_check(&value, err);
+    const char *text =
+        failed ? NULL : arena_text(arena, value.bytes ? value.bytes : "", value.size, err);
+    buf_release(&value);
+    return !text || texts_add(words, text, arena, err) ? -1 : 0;
+}
+
+static int add_option(struct texts *words, const struct option_row *row,
+                      const struct options *options, struct arena *arena, struct err *err)
+{
+    const struct texts *list = (const void *)((const char *)options + row->offset);
+    const char *name = arena_format(arena, err, "--%s", row->name);
+    if (!name)
+        return -1;
+    if (row->kind != OPTION_TEXTS)
+        return texts_add(words, name, arena, err) ||
+                       (row->kind != OPTION_FLAG && add_value(words, row, options, arena, err))
+                   ? -1
+                   : 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (texts_add(words, name, arena, err) || texts_add(words, list->items[i], arena, err))
+            return -1;
+    return 0;
+}
+
+/* The words of a command line that attends as this one does. */
+static int find_words(struct page_facts *facts, const struct options *options, struct arena *arena,
+                      struct err *err)
+{
+    struct texts words = {0};
+    for (size_t i = 0; i < TOLD; i++) {
+        if (i == TOLD - EDITS)
+            facts->unedited_count = words.count;
+        const struct option_row *row = option_find(FOR_PAGE, told[i], strlen(told[i]));
+        if (row && options_are_given(options, told[i]) &&
+            add_option(&words, row, options, arena, err))
+            return -1;
+    }
+    facts->command = words.items;
+    facts->command_count = words.count;
+    return 0;
+}
+
+/* What comes next after every token, at the end of the model and, with --lens, at its layers. */
+static int find_next(struct page_facts *facts, const struct page_source *source,
+                     const struct text_pair *pair, struct arena *arena, struct err *err)
+{
+    struct err none = {0};
+    struct logit_lens lens;
+    struct lens_plan plan = {.viewer = source->viewer, .best_count = PAGE_NEXT_BEST};
+    if (options_are_given(source->options, "top-k"))
+        plan.best_count = (size_t)source->options->page.top_k;
+    if (!plan.best_count || text_origin_check(source->viewer, &none))
+        return 0; /* it is no decoder: nothing comes next */
+    return next_tokens_plan(&plan, source->options->page.lens, arena, err) ||
+                   lens_look(&lens, &plan, pair, arena, err) ||
+                   next_tokens_of_lens(&facts->next, &lens, source->viewer, arena, err)
+               ? -1
+               : 0;
+}
+
 /* What only the model and its text tell of a live page. */
 static int find_live(const struct job *job, struct page_facts *facts, struct err *err)
 {
@@ -133,13 +211,15 @@ static int find_facts(struct job *job, struct page_facts *facts, const struct te
                                  .lesson = job->lesson,
                                  .sentence = &pair->sentence,
                                  .source = &pair->source};
-    if (page_words_find(facts, job->options, &job->one, err) ||
+    if (find_words(facts, job->options, &job->one, err) ||
         page_scores_find(facts, &job->source, &job->one, err) ||
         page_explained_find(facts, &job->source, pair, &job->one, err) ||
-        page_next_find(facts, &job->source, pair, &job->one, err))
+        find_next(facts, &job->source, pair, &job->one, err))
         return -1;
     return find_live(job, facts, err);
 }
+
+/* --- texts ------------------------------------------------------------------------------------ */
 
 /* One run of a text: `name` says which, of an edited and an unedited one. */
 static int look_once(struct job *job, const struct text_pair *pair, size_t index, const char *name,

@@ -34,16 +34,8 @@ int page_explained_read(struct page_source *source, struct arena *arena, struct 
 int page_explained_find(struct page_facts *facts, const struct page_source *source,
                         const struct text_pair *pair, struct arena *arena, struct err *err);
 
-/* --top-k and --lens: what comes next (page_next.c). */
-int page_next_find(struct page_facts *facts, const struct page_source *source,
-                   const struct text_pair *pair, struct arena *arena, struct err *err);
-
 /* --scores (page_scores.c). */
 int page_scores_find(struct page_facts *facts, const struct page_source *source,
                      struct arena *arena, struct err *err);
-
-/* The words of the command line that are neither text nor what is shown (page_words.c). */
-int page_words_find(struct page_facts *facts, const struct options *options, struct arena *arena,
-                    struct err *err);
 
 #endif
