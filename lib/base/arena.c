@@ -9,7 +9,10 @@
 #include "base/heap.h"
 #include "base/num.h"
 
-enum { BLOCK_BYTES = 64 * 1024 }; /* what is larger gets a block of its own */
+enum {
+    BLOCK_BYTES = 64 * 1024, /* what is larger gets a block of its own */
+    LARGE_PAGE_BYTES = 2 * 1024 * 1024,
+};
 
 struct arena_block {
     struct arena_block *older;
@@ -19,9 +22,9 @@ struct arena_block {
     char *start;
 };
 
-static size_t round_up(size_t size)
+static size_t round_up(size_t size, size_t unit)
 {
-    return (size + ARENA_ALIGN_BYTES - 1) / ARENA_ALIGN_BYTES * ARENA_ALIGN_BYTES;
+    return (size + unit - 1) / unit * unit;
 }
 
 /* Large memory comes as zero pages that cost nothing before they are touched. Small memory is
@@ -44,14 +47,15 @@ static struct arena_block *add_block(struct arena *arena, size_t size, struct er
     size_t least = arena->next_bytes > BLOCK_BYTES ? arena->next_bytes : BLOCK_BYTES;
     size_t usable = size > least ? size : least;
     size_t total = 0;
-    if (!num_add(&total, usable, sizeof(struct arena_block) + ARENA_ALIGN_BYTES)) {
+    size_t align = usable < LARGE_PAGE_BYTES ? ARENA_ALIGN_BYTES : LARGE_PAGE_BYTES;
+    if (!num_add(&total, usable, sizeof(struct arena_block) + align)) {
         err_memory(err, size);
         return NULL;
     }
     struct arena_block *block = take_memory(total, usable, err);
     if (!block)
         return NULL;
-    block->start = (char *)block + (round_up((uintptr_t)(block + 1)) - (uintptr_t)block);
+    block->start = (char *)block + (round_up((uintptr_t)(block + 1), align) - (uintptr_t)block);
     arena->next_bytes = 0;
     /* The newest block is the one that is filled. A large piece, which fills its own, stands after
      * it, so that the rest of the newest is not lost. */
@@ -69,7 +73,7 @@ static void *take(struct arena *arena, size_t count, size_t size, bool zeroed, s
         err_memory(err, SIZE_MAX);
         return NULL;
     }
-    bytes = round_up(bytes ? bytes : 1);
+    bytes = round_up(bytes ? bytes : 1, ARENA_ALIGN_BYTES);
     struct arena_block *block = arena->newest;
     if (!block || block->size_bytes - block->used_bytes < bytes) {
         block = add_block(arena, bytes, err);
@@ -101,6 +105,12 @@ void *arena_grow(struct arena *arena, void *things, size_t count, size_t size, s
         return things;
     void *more = arena_alloc(arena, count ? 2 * count : 1, size, err);
     return more && count ? memcpy(more, things, count * size) : more;
+}
+
+void arena_expect(struct arena *arena, size_t size)
+{
+    if (size >= LARGE_PAGE_BYTES / 2 && size < SIZE_MAX - LARGE_PAGE_BYTES)
+        arena->next_bytes = round_up(size, LARGE_PAGE_BYTES);
 }
 
 char *arena_text(struct arena *arena, const char *bytes, size_t size, struct err *err)

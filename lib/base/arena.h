@@ -15,7 +15,7 @@ enum { ARENA_ALIGN_BYTES = 64 };
 struct arena {
     struct arena_block *newest;
     size_t taken_bytes; /* all that was handed out, for reports */
-    size_t next_bytes;  /* of the next block, at least: what there was before it was cleared */
+    size_t next_bytes;  /* of the next block, at least: what is expected, or was before a clear */
 };
 
 /* `count` things of `size` bytes, zeroed, valid until the arena is released; NULL with `err`. The
@@ -26,6 +26,10 @@ void *arena_room(struct arena *arena, size_t count, size_t size, struct err *err
 /* Room for one more of an array's things after `count` of them: where it is full, at 1, 2, 4, …,
  * they move into twice the room. NULL with `err`. */
 void *arena_grow(struct arena *arena, void *things, size_t count, size_t size, struct err *err);
+
+/* Say that so many bytes will be asked for: where they would fill large pages, the next block has
+ * room for all of them, and begins with one. */
+void arena_expect(struct arena *arena, size_t size);
 
 /* A copy of `size` bytes with a 0 byte after it; a text as printf makes it. NULL with `err`. */
 char *arena_text(struct arena *arena, const char *bytes, size_t size, struct err *err);

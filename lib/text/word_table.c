@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/heap.h"
 #include "text/label.h"
 
 /* Places for all ids up to this one: at first for as many as there can be words, which is all where
@@ -17,12 +16,11 @@ static int make_room(struct word_table *table, size_t id, struct err *err)
         return 0;
     while (room < table->size)
         room *= 2;
-    struct word_place *places = heap_alloc(room, sizeof *places, err);
+    struct word_place *places = arena_alloc(&table->arena, room, sizeof *places, err);
     if (!places)
         return -1;
     if (table->room)
         memcpy(places, table->places, table->room * sizeof *places);
-    heap_free(table->places);
     table->places = places;
     table->room = room;
     return 0;
@@ -163,6 +161,7 @@ int word_table_begin(struct word_table *table, size_t most_words, size_t most_by
         return err_set(err, "expected at most %d bytes of words, found %zu", WORD_BYTES_MAX,
                        most_bytes);
     table->most_words = most_words;
+    arena_expect(&table->arena, most_bytes + most_words * WORD_TABLE_BYTES);
     table->bytes = arena_room(&table->arena, most_bytes + WORD_NEAR_BYTES, 1, err);
     return table->bytes && !hash_index_init(&table->index, most_words, &table->arena, err) ? 0 : -1;
 }
@@ -189,7 +188,6 @@ int word_table_add(struct word_table *table, struct word word, size_t id, struct
 
 void word_table_release(struct word_table *table)
 {
-    heap_free(table->places);
     arena_release(&table->arena);
     *table = (struct word_table){0};
 }

@@ -24,6 +24,7 @@ enum {
      * many more for each of its bytes. */
     WORD_IDS_FREE = 1 << 18,
     WORD_IDS_PER_BYTE = 16,
+    WORD_TABLE_BYTES = 16,          /* that a table takes for a word, beside its bytes */
     WORD_BYTES_MAX = (1 << 30) - 1, /* of all words */
 };
 

@@ -106,6 +106,7 @@ int word_table_scan(struct word_table *table, bool *plain, const char *bytes, si
     *plain = scan.last_quote && size <= WORD_BYTES_MAX;
     if (!*plain)
         return 0;
+    arena_expect(&table->arena, size + table->most_words * WORD_TABLE_BYTES);
     table->bytes = arena_room(&table->arena, size + WORD_NEAR_BYTES, 1, err);
     scan.limit = table->bytes + size;
     int done = table->bytes ? read_words(&scan, err) : -1;

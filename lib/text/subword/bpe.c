@@ -16,6 +16,7 @@ int bpe_init(struct bpe *bpe, size_t merge_count, struct err *err)
     memset(bpe->fallback_ids, 0xFF, sizeof bpe->fallback_ids);
     if (merge_count > HASH_NUMBER_MAX)
         return err_set(err, "expected at most %d merges, found %zu", HASH_NUMBER_MAX, merge_count);
+    arena_expect(&bpe->arena, merge_count * (sizeof *bpe->merges + 4 * sizeof *bpe->pairs.slots));
     bpe->merges = arena_room(&bpe->arena, merge_count, sizeof *bpe->merges, err);
     if (bpe->merges && hash_index_init(&bpe->pairs, merge_count, &bpe->arena, err) == 0)
         return 0;

@@ -50,6 +50,19 @@ TEST(an_arena_may_begin_with_a_large_piece)
     arena_release(&arena);
 }
 
+TEST(what_is_expected_stands_in_one_block_from_a_large_page_on)
+{
+    enum { LARGE_PAGE = 1 << 21 };
+    struct arena arena = {0};
+    arena_expect(&arena, LARGE_PAGE + 1);
+    char *first = arena_alloc(&arena, LARGE_PAGE, 1, NULL);
+    char *second = arena_alloc(&arena, LARGE_PAGE, 1, NULL);
+    ck_assert_uint_eq((uintptr_t)first % LARGE_PAGE, 0);
+    ck_assert_ptr_eq(second, first + LARGE_PAGE);
+    ck_assert_int_eq(second[LARGE_PAGE - 1], 0);
+    arena_release(&arena);
+}
+
 TEST(what_was_taken_is_counted)
 {
     struct arena arena = {0};
