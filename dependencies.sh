@@ -6,6 +6,7 @@
 #     ./dependencies.sh check cluster    those, and the schedulers of `make test-cluster`
 #     ./dependencies.sh check fuzzing    what `make fuzz` builds with, CC being clang
 #     ./dependencies.sh check page       a browser, and what steers it, for `make test-page`
+#     ./dependencies.sh check gguf       what `make test-gguf` fetches llama.cpp with, and compares
 #     ./dependencies.sh check wasm       what `make wasm` compiles with
 #     ./dependencies.sh check arm64      what `make arm64` builds and runs with; its libraries are
 #     ./dependencies.sh packages tests   of these packages of Debian, which it gets by itself
@@ -35,9 +36,12 @@ wanted='pango and cairo|library libpangocairo-1.0.so.0||libpangocairo-1.0-0|pang
 needed_by_tests='Check|check.h|-lcheck|check libsubunit-dev|check-devel|check'
 # Small enough to be installed unasked; the others come with `make test-all`.
 wanted_by_tests='jq|program jq||jq|jq|jq'
-needed_by_pages='Chromium|program chromium chromium-browser google-chrome||chromium|chromium|-
-node|program node||nodejs|nodejs|node
+node='node|program node||nodejs|nodejs|node
 npm|program npm||npm|npm|node'
+needed_by_pages="Chromium|program chromium chromium-browser google-chrome||chromium|chromium|-
+$node"
+needed_by_gguf="$node
+numpy|python numpy||python3-numpy|python3-numpy|numpy"
 wanted_by_all_tests='bash|program bash||bash|bash|bash
 script|program script||bsdutils|util-linux|-
 setpriv|program setpriv||util-linux|util-linux|-
@@ -195,6 +199,10 @@ page)
     rows="$rows
 $needed_by_pages"
     verdict='No page can be tried.'
+    ;;
+gguf)
+    rows=$needed_by_gguf wants=''
+    verdict='No GGUF file can be held against llama.cpp.'
     ;;
 fuzzing)
     rows="$rows

@@ -1,4 +1,4 @@
-"""Quantised numbers, by ggml itself: its library is in node-llama-cpp, which npm has (logits.py).
+"""Quantised numbers, by ggml itself: its library is in node-llama-cpp, which npm has (run.sh).
 
     PEERS=$PWD/build/peers /usr/bin/python3 tests/gguf/quants.py tests/gguf/quants.gguf
     PEERS=$PWD/build/peers /usr/bin/python3 tests/gguf/quants.py FILE.gguf TYPE [WIDENED.gguf]

@@ -4,7 +4,8 @@
 //
 // A request: {"ids": [id, …], "cached": so many of them are in the cache already, "write": path};
 // the answer: {"seconds": s, of the rest of them}. With "write" the logits of the rest go to a
-// file, without it they are computed of the last id alone.
+// file, without it they are computed of the last id alone. Of {"texts": [text, …]} it is their ids,
+// {"ids": [[id, …], …], "first": the token that is put in front of them, or null}.
 import fs from "node:fs";
 import readline from "node:readline";
 import { createRequire } from "node:module";
@@ -53,7 +54,13 @@ async function writeLogits(model, context, indices, path) {
   fs.closeSync(file);
 }
 
-async function answer(model, context, { ids, cached = 0, write }) {
+function tokenize(model, texts) {
+  const first = model.shouldPrependBosToken() ? model.tokenBos() : null;
+  return { ids: texts.map((text) => [...model.tokenize(text, true)]), first };
+}
+
+async function answer(model, context, { texts, ids, cached = 0, write }) {
+  if (texts) return tokenize(model, texts);
   context.removeTokenCellsFromSequence(0, 0, -1);
   if (cached) await decode(context, ids.slice(0, cached), 0, [cached - 1]);
   const rest = ids.slice(cached);
@@ -65,6 +72,9 @@ async function answer(model, context, { ids, cached = 0, write }) {
 
 const [path, options = "{}"] = process.argv.slice(2);
 const model = await open(path);
-const context = await openContext(model, JSON.parse(options));
-for await (const line of readline.createInterface({ input: process.stdin }))
-  console.log(JSON.stringify(await answer(model, context, JSON.parse(line))));
+let context; // of a model that computes, not of one for its tokenizer
+for await (const line of readline.createInterface({ input: process.stdin })) {
+  const request = JSON.parse(line);
+  if (request.ids) context ??= await openContext(model, JSON.parse(options));
+  console.log(JSON.stringify(await answer(model, context, request)));
+}

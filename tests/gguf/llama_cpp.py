@@ -1,0 +1,290 @@
+"""llama.cpp, by npm, as a judge of GGUF files: logits and ids of what `convert` writes, and logits
+of what llama.cpp makes of that: quantised, and widened to F32.
+
+    make test-gguf
+    VERBOSE=1 PEERS=$PWD/build/peers /usr/bin/python3 tests/gguf/llama_cpp.py build/attn-cli
+
+With keys and values in F32, and without flash attention, llama.cpp computes in float32 what a file
+has in F32. It rounds otherwise, which says how far logits may be off:
+
+    GELU         is looked up: what goes in is rounded to 11 bits, and what comes out
+    F16, BF16    what such a matrix is multiplied by is rounded to 11 bits, or 8
+    quantised    what such a matrix is multiplied by is rounded to 8 bits of the largest of a block
+
+Where it rounds for matrices, it widens the file to F32, too, and is held to that without. What is
+made to go wrong here must be four times as far off as the bound.
+"""
+import ctypes
+import glob
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unicodedata
+
+import numpy
+
+PROGRAM = os.path.abspath(sys.argv[1])
+BINARIES = os.environ["PEERS"] + "/node_modules/@node-llama-cpp/linux-x64/bins/linux-x64"
+IN_FLOAT32 = {"kvCacheKeyType": 0, "kvCacheValueType": 0, "flashAttention": False}
+
+# Parts of the largest logit; of two or three layers, with four matrices in a row each.
+SUMS = 1e-5  # in another order
+GELU = 4 * 2**-11
+QUANTISED = 0.1  # each adds 0.007 of what is typical, the worst of 51,200 logits 0.054 in all
+ROUNDED = {"F32": 0, "F16": 8 * 2**-11, "BF16": 8 * 2**-8}
+
+MODELS = {  # the type of matrices, and what is rounded beside
+    "models/tiny": ("F32", GELU), "tests/golden/gpt2-micro": ("F32", GELU),
+    "tests/golden/gpt2-micro-bf16-prefixed-untied": ("BF16", GELU),
+    "tests/golden-families/llama": ("F32", 0),
+    "tests/golden-families/llama-rope-linear": ("F32", 0),
+    "tests/golden-families/llama-rope-llama3": ("F32", 0),
+    "tests/golden-families/llama-bf16-tied-biases": ("BF16", 0),
+    "tests/golden-families/qwen2": ("F32", 0), "tests/golden-families/qwen3": ("F32", 0),
+    "tests/golden-families/gemma": ("F32", GELU), "tests/golden-families/gpt_neox": ("F32", GELU),
+}
+WORDS = 1280  # of tiny
+QUERIES = r"\b0\.(self_attn\.q_proj|attn\.c_attn|attention\.query_key_value)\.weight"
+FILE_TYPES = {"F32": 0, "F16": 1, "BF16": 32, "Q4_0": 2, "Q4_1": 3, "Q5_0": 8, "Q5_1": 9, "Q8_0": 7,
+              "Q4_K": 15, "Q5_K": 17, "Q6_K": 18}  # 15 and 17 have some matrices in Q6_K
+WIDE_LLAMA = "n_embd=256,intermediate_size=512,initializer_range=0.06"  # rows of K's blocks
+
+
+def any_text(_):
+    return True
+
+
+def composed(text):
+    """llama.cpp leaves out the NFC of a tokenizer.json."""
+    return unicodedata.normalize("NFC", text) == text
+
+
+def without_tokens(text):
+    """It looks for these pieces first, in blanks, too, and puts no blank in front of the next."""
+    return not re.search("<unk>|<user>|a b| x|\n\n", text)
+
+
+TOKENIZERS = {  # the token that texts begin with; texts of which llama.cpp has the same ids
+    "qwen2-like": (0, composed), "gpt-neox-like": (0, composed), "smollm2-like": (0, any_text),
+    "llama-3-like": (2256, any_text), "sentencepiece-bpe": (0, without_tokens),
+}
+
+
+class Tally:
+    passed = failed = 0
+
+    def check(self, good, what, found):
+        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
+        if not good or os.environ.get("VERBOSE"):
+            print(f"{'passed' if good else 'failed'}: {what}: {found}", flush=True)
+
+    def attempt(self, check, *arguments):
+        try:
+            check(self, *arguments)
+        except (subprocess.CalledProcessError, AssertionError) as error:
+            self.check(False, arguments[0], f"{type(error).__name__} {error}")
+
+    def near(self, what, ours, theirs, bound):
+        off = numpy.abs(ours - theirs).max() / numpy.abs(theirs).max()
+        self.check(off <= bound, what, f"expected at most {bound:.2g}, found {off:.2g}")
+
+    def far(self, what, ours, theirs, bound):
+        off = numpy.abs(ours - theirs).max() / numpy.abs(theirs).max()
+        self.check(off > 4 * bound, what, f"expected over {4 * bound:.2g}, found {off:.2g}")
+
+
+def attn(*arguments):
+    return subprocess.check_output([PROGRAM, *arguments], text=True)
+
+
+def convert(model, path):
+    attn("convert", model, "-o", path, "--force")
+    return path
+
+
+def ours(model, ids):
+    with tempfile.TemporaryDirectory() as folder:
+        attn("run", "-m", model, "--ids", ",".join(map(str, ids)), "--show", "logits",
+             "-o", f"{folder}/logits.npy")
+        return numpy.load(f"{folder}/logits.npy")
+
+
+def ask(path, **request):
+    command = ["node", "tests/peers/llama.mjs", path, json.dumps(IN_FLOAT32)]
+    return json.loads(subprocess.check_output(command, input=json.dumps(request) + "\n", text=True))
+
+
+def theirs(path, ids):
+    with tempfile.TemporaryDirectory() as folder:
+        ask(path, ids=ids, write=f"{folder}/logits")
+        return numpy.fromfile(f"{folder}/logits", "<f4").reshape(len(ids), -1)
+
+
+class Quantising(ctypes.Structure):
+    """The first of llama_model_quantize_params, and more room than the others need."""
+    _fields_ = [("threads", ctypes.c_int32), ("file_type", ctypes.c_int32),
+                ("output_type", ctypes.c_int32), ("embedding_type", ctypes.c_int32),
+                ("widens", ctypes.c_bool), ("rest", ctypes.c_byte * 239)]
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
+def silence(*_):
+    pass
+
+
+def quantise(source, path, name):
+    """By llama.cpp."""
+    (library,) = glob.glob(f"{BINARIES}/libllama.v*.so")
+    library = ctypes.CDLL(library)
+    library.llama_log_set(silence, None)
+    library.llama_model_quantize_default_params.restype = Quantising
+    options = library.llama_model_quantize_default_params()
+    assert (options.threads, options.file_type, options.widens) == (0, FILE_TYPES["Q8_0"], False)
+    options.threads, options.file_type, options.widens = 1, FILE_TYPES[name], True
+    assert library.llama_model_quantize(source.encode(), path.encode(), ctypes.byref(options)) == 0
+    return path
+
+
+def widen(path):
+    return quantise(path, f"{path}-f32.gguf", "F32")
+
+
+def some_ids(vocabulary, count=40):
+    return [(7 * i * i + 3 * i + 1) % vocabulary for i in range(count)]
+
+
+def read_json(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def swap_rows(folder):
+    """The first two of the first layer's queries, as in a layout gone wrong."""
+    with open(f"{folder}/model.safetensors", "r+b") as file:
+        (size,) = struct.unpack("<Q", file.read(8))
+        entries = json.loads(file.read(size)).items()
+        (entry,) = (entry for name, entry in entries if re.search(QUERIES, name))
+        begin, end = (8 + size + offset for offset in entry["data_offsets"])
+        row = (end - begin) // entry["shape"][0]
+        file.seek(begin)
+        rows = file.read(2 * row)
+        file.seek(begin)
+        file.write(rows[row:] + rows[:row])
+
+
+def check_model(tally, model, folder, type_name, rounded):
+    """Ours is of the directory, theirs of the file that was written of it."""
+    name, copy = os.path.basename(model), f"{folder}/{os.path.basename(model)}"
+    os.mkdir(copy)
+    for part in "config.json", "model.safetensors":
+        shutil.copy(f"{model}/{part}", copy)
+    config = read_json(f"{copy}/config.json")
+    context = config.get("n_positions") or config["max_position_embeddings"]
+    ids = some_ids(config["vocab_size"], min(context, 40))
+    found, path = ours(copy, ids), convert(copy, f"{copy}.gguf")
+    exact = own = theirs(path, ids)
+    if type_name != "F32":
+        tally.near(f"{name} in {type_name}", found, own, SUMS + rounded + ROUNDED[type_name])
+        exact = theirs(widen(path), ids)
+    tally.near(f"{name} in F32", found, exact, SUMS + rounded)
+    swap_rows(copy)
+    tally.far(f"{name} with rows swapped", ours(copy, ids), exact, SUMS + rounded)
+
+
+def check_quantised(tally, source, type_name, rounded):
+    """What llama.cpp makes of a file."""
+    ids, path = some_ids(WORDS), source.replace(".gguf", f"-{type_name}.gguf")
+    quantise(source, path, type_name)
+    found, own, exact = ours(path, ids), theirs(path, ids), theirs(widen(path), ids)
+    name = os.path.basename(path)
+    tally.near(f"{name} as it is", found, own, SUMS + rounded + ROUNDED.get(type_name, QUANTISED))
+    tally.near(f"{name} in F32", found, exact, SUMS + rounded)
+    return path, ids, own, exact
+
+
+def check_blocks(tally, source, type_name):
+    """They are there, and in the file that is written of that; and every number counts."""
+    path, ids, own, exact = check_quantised(tally, source, type_name, 0)
+    name = os.path.basename(path)
+    tally.check(f" {type_name} " in attn("info", path), f"type of {name}", f"no {type_name}")
+    tally.near(f"{name} converted", theirs(convert(path, f"{source}-again.gguf"), ids), own, 0)
+    with open(path, "r+b") as file:
+        file.seek(-48, os.SEEK_END)
+        (byte,) = file.read(1)
+        file.seek(-48, os.SEEK_END)
+        file.write(bytes([byte ^ 0x20]))
+    tally.far(f"{name} with a byte changed", ours(path, ids), exact, SUMS)
+
+
+def ids_of(folder, texts, *options):
+    lines = attn("tokenize", "-m", folder, "--ids", *options, *("-s" + text for text in texts))
+    return [[int(id) for id in line.split()] for line in lines.splitlines()]
+
+
+def their_ids(path, texts):
+    answer = ask(path, texts=texts)
+    first = [] if answer["first"] is None else [answer["first"]]
+    return [first + ids for ids in answer["ids"]]
+
+
+def small_model(name, folder, first):
+    """That of the GGUF file, with the tokenizer as Hugging Face or SentencePiece has it."""
+    model = convert(f"tests/gguf/{name}.gguf", f"{folder}/{name}")
+    os.remove(f"{model}/tokenizer_config.json")
+    for path in glob.glob(f"tests/tokenizers/{name}/tokenizer.*"):
+        shutil.copy(path, model)
+    config = read_json(f"{model}/config.json") | {"bos_token_id": first}
+    with open(f"{model}/config.json", "w", encoding="utf-8") as file:
+        json.dump(config, file)
+    return model
+
+
+def check_ids(tally, model, texts, folder):
+    name, path = os.path.basename(model), convert(model, f"{folder}/words.gguf")
+    expected, found = ids_of(model, texts, "--add-special"), their_ids(path, texts)
+    same = sum(a == b for a, b in zip(expected, found))
+    tally.check(len(found) == same >= 60, f"{name}'s ids", f"{same} of {len(texts)} texts")
+    with open(path, "rb") as file:
+        data = file.read()
+    if name == "qwen2-like":
+        with open(path, "wb") as file:
+            file.write(data.replace(b"qwen2", b"gpt-2"))
+        tally.check(their_ids(path, texts) != expected, f"{name} cut otherwise", "the same ids")
+
+
+def texts_of(name):
+    with open(f"tests/tokenizers/{name}/cases.jsonl", encoding="utf-8") as file:
+        return [json.loads(line)["text"] for line in file]
+
+
+def check_all(tally, folder):
+    for model, (type_name, rounded) in MODELS.items():
+        tally.attempt(check_model, model, folder, type_name, rounded)
+    tiny = convert("tiny", f"{folder}/trained.gguf")
+    for type_name in "Q4_0", "Q8_0":  # it has no rows for K's
+        tally.attempt(check_quantised, tiny, type_name, GELU)
+    attn("init", "--shape", "tiny-llama", "--set", WIDE_LLAMA, "--vocab", "models/tiny/vocab.json",
+         "--merges", "models/tiny/merges.txt", "-o", f"{folder}/wide")
+    wide = convert(f"{folder}/wide", f"{folder}/wide.gguf")
+    for type_name in [*FILE_TYPES][1:]:
+        tally.attempt(check_blocks, wide, type_name)
+    for name, (first, suits) in TOKENIZERS.items():
+        texts = [*filter(suits, texts_of(name))]
+        tally.attempt(check_ids, small_model(name, folder, first), texts, folder)
+    tally.attempt(check_ids, "models/tiny", texts_of("smollm2-like"), folder)
+
+
+def main():
+    tally = Tally()
+    with tempfile.TemporaryDirectory() as folder:
+        check_all(tally, folder)
+    print(f"{tally.passed} passed, {tally.failed} failed")
+    sys.exit(tally.failed != 0)
+
+
+main()
