@@ -199,25 +199,20 @@ static int check_shape(struct heads_job *job, struct err *err)
                      job->layers, job->heads, job->models.names.names[0], c->n_layer, c->n_head);
 }
 
-/* Once, when there is a first model: one that cannot be read needs no texts. */
-static int read_texts(struct heads_job *job, struct err *err)
-{
-    if (job->has_texts || head_reports_asked(job->options))
-        return 0;
-    job->has_texts = true;
-    if (inputs_open(&job->session.inputs, &job->options->input, INPUTS_ANY, err))
-        return -1;
-    return head_materials_open(job, err);
-}
-
 static int read_model(void *context, struct err *err)
 {
     struct heads_job *job = context;
     struct session *session = &job->session;
     struct viewer *viewer = &session->viewer;
     struct head_survey *survey = &job->survey;
-    if (session_open_model(session, err) || read_texts(job, err) ||
-        inputs_set_tokenizer(viewer->tokenizer, &viewer->model.folder, &job->options->input, err) ||
+    bool reads = !job->has_texts && !head_reports_asked(job->options);
+    if (session_open_model(session, err))
+        return -1;
+    job->has_texts = true; /* when there is a first model: one that cannot be read needs no texts */
+    if (reads && (inputs_open(&session->inputs, &job->options->input, INPUTS_ANY, err) ||
+                  head_materials_open(job, err)))
+        return -1;
+    if (inputs_set_tokenizer(viewer->tokenizer, &viewer->model.folder, &job->options->input, err) ||
         session_edit(session, err) || check_shape(job, err))
         return -1;
     if (head_reports_asked(job->options))

@@ -94,17 +94,6 @@ static void write_sizes(struct table *table, const struct facts *facts)
     }
 }
 
-static void write_heads(struct stream *out, const struct config *c)
-{
-    stream_format(out, "heads          %zu a layer", c->n_head);
-    if (c->n_kv_head != c->n_head)
-        stream_format(out, ", %zu of keys and values", c->n_kv_head);
-    if (c->d_k == c->d_v)
-        stream_format(out, ", %zu wide\n", c->d_k);
-    else
-        stream_format(out, ", keys %zu wide, values %zu\n", c->d_k, c->d_v);
-}
-
 /* A line of the page each, or a member of JSON. */
 static int write_architecture(struct stream *out, struct json_writer *json, const struct config *c,
                               struct err *err)
@@ -136,7 +125,13 @@ static int write_config(struct stream *out, const struct facts *facts, struct er
                       c->n_encoder_layer, c->n_layer);
     else
         stream_format(out, "layers         %zu\n", c->n_layer);
-    write_heads(out, c);
+    stream_format(out, "heads          %zu a layer", c->n_head);
+    if (c->n_kv_head != c->n_head)
+        stream_format(out, ", %zu of keys and values", c->n_kv_head);
+    if (c->d_k == c->d_v)
+        stream_format(out, ", %zu wide\n", c->d_k);
+    else
+        stream_format(out, ", keys %zu wide, values %zu\n", c->d_k, c->d_v);
     stream_format(out, "channels       %zu\n", c->n_embd);
     if (c->kind != MODEL_ATTENTION)
         stream_format(out, "mlp            %zu wide, %s%s\n", c->n_inner,

@@ -111,16 +111,6 @@ static int check_word(const struct input_options *options, const char *word, str
     return text_count(options) > 1 ? forgotten_quotes(options, word, err) : 0;
 }
 
-static int check_operands(const struct input_options *options, struct err *err)
-{
-    for (size_t i = 0; i < options->operands.count; i++) {
-        const char *operand = options->operands.items[i];
-        if (!strchr(operand, ' ') && check_word(options, operand, err))
-            return -1;
-    }
-    return 0;
-}
-
 /* --- texts of any kind ------------------------------------------------------------------------ */
 
 bool inputs_are_given(const struct input_options *options)
@@ -171,8 +161,11 @@ int inputs_open(struct inputs *inputs, const struct input_options *options, enum
 {
     size_t given = text_count(options) + (options->file != NULL) + (options->ids != NULL);
     *inputs = (struct inputs){0};
-    if (check_operands(options, err))
-        return -1;
+    for (size_t i = 0; i < options->operands.count; i++) {
+        const char *operand = options->operands.items[i];
+        if (!strchr(operand, ' ') && check_word(options, operand, err))
+            return -1;
+    }
     if (many == INPUTS_ONE && given > 1)
         return err_usage(err, "expected one text, found %zu", given);
     if (inputs_check_ids(options, err))

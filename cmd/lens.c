@@ -114,19 +114,6 @@ struct job {
     struct arena one;   /* one text's: memory does not grow with their number */
 };
 
-static int check_output(struct job *job, struct err *err)
-{
-    size_t count = job->session.inputs.count;
-    const struct output *output = &job->output;
-    if (output_check_made(output, err) || output_check_count(output, count, err) ||
-        model_list_check(&job->models, output, err))
-        return -1;
-    job->place = page_place(&job->options->looks, &job->style);
-    job->place.count = count * model_list_count(&job->models);
-    job->place.sentences = count;
-    return 0;
-}
-
 /* Models share the columns of a table. */
 static int check_columns(struct job *job, const struct tokenized *sentence, struct err *err)
 {
@@ -158,8 +145,15 @@ static int prepare(struct job *job, struct err *err)
         model_list_read(&job->models, options, &job->kept, err) ||
         inputs_open(&job->session.inputs, &options->input, INPUTS_SOME, err))
         return -1;
+    size_t count = job->session.inputs.count;
     looks_note_pictures(&options->looks, job->output.format);
-    return check_output(job, err);
+    if (output_check_made(&job->output, err) || output_check_count(&job->output, count, err) ||
+        model_list_check(&job->models, &job->output, err))
+        return -1;
+    job->place = page_place(&options->looks, &job->style);
+    job->place.count = count * model_list_count(&job->models);
+    job->place.sentences = count;
+    return 0;
 }
 
 static int open_model(struct job *job, struct err *err)

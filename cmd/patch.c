@@ -270,17 +270,6 @@ static int prepare(struct job *job, struct err *err)
     return 0;
 }
 
-/* Beside as many passes over the whole text. */
-static void tell_cost(const struct job *job)
-{
-    const struct patching *found = &job->finding.patching;
-    size_t patches = found->layers * found->columns;
-    if (job->options->verbose)
-        print_note("%zu patches in %.3f s: %.2f of %zu whole passes, of %.3f ms each", patches,
-                   found->seconds, found->seconds / ((double)patches * found->pass_seconds),
-                   patches, 1e3 * found->pass_seconds);
-}
-
 static int measure(struct job *job, struct err *err)
 {
     struct progress progress;
@@ -313,13 +302,18 @@ static int show_corrupt(struct job *job, struct err *err)
 
 static int write_all(struct job *job, struct err *err)
 {
+    const struct patching *found = &job->finding.patching;
+    size_t patches = found->layers * found->columns;
     job->place.document = patch_instrument.document;
     job->place.members = job->finding.members;
     if (show_corrupt(job, err) || output_open(&job->output, err) ||
         output_write_made(&job->output, &job->finding.report, &job->place, err) ||
         output_commit(&job->output, err))
         return -1;
-    tell_cost(job);
+    if (job->options->verbose) /* beside as many passes over the whole text */
+        print_note("%zu patches in %.3f s: %.2f of %zu whole passes, of %.3f ms each", patches,
+                   found->seconds, found->seconds / ((double)patches * found->pass_seconds),
+                   patches, 1e3 * found->pass_seconds);
     return 0;
 }
 

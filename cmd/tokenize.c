@@ -119,18 +119,6 @@ static void add_row(struct printer *printer, const struct token *token, const ch
         print_row(printer);
 }
 
-static void print_token(struct printer *printer, const struct token *token)
-{
-    const struct job *job = printer->job;
-    size_t size = 0;
-    const char *bytes = tokenizer_token(job->tokenizer, token->id, &size);
-    if (job->mode == MODE_JSON) {
-        json_report_token(&printer->json, token, bytes, size, true);
-        return;
-    }
-    add_row(printer, token, bytes, size);
-}
-
 /* Repeat what a text ends with so many times. */
 static void repeat(char *end, size_t size, size_t times)
 {
@@ -178,8 +166,14 @@ static int print_tokens(void *context, const struct token *tokens, size_t count,
         print_ids(printer, ids, count);
         return 0;
     }
-    for (size_t i = 0; i < count; i++, printer->index++)
-        print_token(printer, &tokens[i]);
+    for (size_t i = 0; i < count; i++, printer->index++) {
+        size_t size = 0;
+        const char *bytes = tokenizer_token(printer->job->tokenizer, tokens[i].id, &size);
+        if (printer->job->mode == MODE_JSON)
+            json_report_token(&printer->json, &tokens[i], bytes, size, true);
+        else
+            add_row(printer, &tokens[i], bytes, size);
+    }
     return buf_check(&printer->table.line, err);
 }
 

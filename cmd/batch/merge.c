@@ -195,28 +195,22 @@ static int open_target(struct merging *merging, struct err *err)
 
 /* --- one shard -------------------------------------------------------------------------------- */
 
-static int copy_bytes(struct stream *out, int descriptor, struct sha256 *hash)
-{
-    char part[COPY_BYTES];
-    for (;;) {
-        ssize_t got = transfer_read(descriptor, part, sizeof part);
-        if (got <= 0)
-            return (int)got;
-        sha256_add(hash, part, (size_t)got);
-        stream_bytes(out, part, (size_t)got);
-    }
-}
-
 /* Copy a file of a shard into a stream, and hold it against its hash. */
 static int copy_file(struct stream *out, const char *path, const struct listed_file *file,
                      struct err *err)
 {
     struct sha256 hash;
     char digits[SHA256_DIGITS + 1];
+    char part[COPY_BYTES];
+    ssize_t got = -1;
     int failed = 0;
     sha256_begin(&hash);
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0 || copy_bytes(out, descriptor, &hash))
+    while (descriptor >= 0 && (got = transfer_read(descriptor, part, sizeof part)) > 0) {
+        sha256_add(&hash, part, (size_t)got);
+        stream_bytes(out, part, (size_t)got);
+    }
+    if (got < 0)
         failed = err_set(err, "cannot read '%s': %s", path, strerror(errno));
     sha256_end(&hash, digits);
     if (!failed && strcmp(digits, file->sha256) != 0)

@@ -88,16 +88,6 @@ static int choose_reading(struct open_model *model, const struct options *option
     return 0;
 }
 
-/* All that values which edits take depend on. */
-static void write_key(struct buf *key, const struct options *options)
-{
-    for (size_t i = 0; i < option_count(); i++)
-        if (settings_compute(option_at(i))) {
-            settings_value(key, option_at(i), options);
-            buf_char(key, '\n');
-        }
-}
-
 static int edit_anew(struct open_model *model, const struct options *options, const struct buf *key,
                      struct err *err)
 {
@@ -122,7 +112,11 @@ int open_model_set(struct open_model *model, const struct options *options,
         return -1;
     if (!edit_options_are_given(&options->edit))
         return 0;
-    write_key(&key, options);
+    for (size_t i = 0; i < option_count(); i++) /* all that values which edits take depend on */
+        if (settings_compute(option_at(i))) {
+            settings_value(&key, option_at(i), options);
+            buf_char(&key, '\n');
+        }
     int failed = buf_check(&key, err);
     bool same = !failed && model->edit_key && strcmp(model->edit_key, key.bytes) == 0;
     failed = failed || (!same && edit_anew(model, options, &key, err));
