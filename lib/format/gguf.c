@@ -203,7 +203,6 @@ static int take_type(struct cursor *cursor, struct gguf_tensor *tensor, struct e
                                "expected a type such as 0 (F32), 1 (F16), 8 (Q8_0) or 30 "
                                "(BF16), found %" PRIu64,
                                number);
-    tensor->type_number = (unsigned)number;
     tensor->type = &gguf_types[number];
     if (tensor->sizes[0] % tensor->type->block)
         return err_set(err, "expected rows of a multiple of %zu numbers for %s, found %zu",
@@ -303,7 +302,6 @@ static int take_magic(struct gguf *gguf, struct cursor *cursor, struct err *err)
         return err_unsupported(err, "expected a little-endian file, found a big-endian one");
     if (version != 2 && version != 3)
         return err_unsupported(err, "expected version 2 or 3, found %" PRIu64, version);
-    gguf->version = (unsigned)version;
     return 0;
 }
 

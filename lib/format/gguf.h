@@ -66,8 +66,7 @@ enum { GGUF_TYPE_F32 = 0, GGUF_TYPE_Q8_0 = 8 };
 
 struct gguf_tensor {
     const char *name;
-    unsigned type_number;
-    const struct gguf_type *type;
+    const struct gguf_type *type; /* a row of gguf_types */
     size_t rank;
     size_t sizes[GGUF_RANK_MAX]; /* the one that numbers side by side lie along is the first */
     size_t count;                /* numbers: the product of the sizes */
@@ -77,7 +76,6 @@ struct gguf_tensor {
 struct gguf {
     struct file file;
     struct arena arena;
-    unsigned version;
     size_t alignment;
     struct gguf_pair *pairs; /* [pair_count] in the file's order */
     size_t pair_count;

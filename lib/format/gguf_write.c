@@ -69,17 +69,6 @@ void gguf_add_text(struct buf *items, const char *bytes, size_t size)
     buf_bytes(items, bytes, size);
 }
 
-static int find_type(struct gguf_tensor *tensor, const char *name)
-{
-    for (unsigned i = 0; i < GGUF_TYPES; i++)
-        if (gguf_types[i].name && strcmp(gguf_types[i].name, name) == 0) {
-            tensor->type_number = i;
-            tensor->type = &gguf_types[i];
-            return 0;
-        }
-    return -1;
-}
-
 size_t gguf_gap(const struct gguf *gguf, size_t size)
 {
     size_t alignment = gguf->alignment ? gguf->alignment : ALIGNMENT;
@@ -101,9 +90,11 @@ int gguf_add_tensor(struct gguf *gguf, const char *name, const char *type, size_
         tensor.sizes[i] = shape[rank - 1 - i];
         tensor.count *= shape[i];
     }
-    if (find_type(&tensor, type))
-        return err_unsupported(err, "tensor '%s': expected a type that GGUF has, found %s", name,
-                               type);
+    tensor.type = gguf_types;
+    while (!tensor.type->name || strcmp(tensor.type->name, type) != 0)
+        if (++tensor.type == gguf_types + GGUF_TYPES)
+            return err_unsupported(err, "tensor '%s': expected a type that GGUF has, found %s",
+                                   name, type);
     size_t end = count ? gguf->tensors[count - 1].end : 0;
     tensor.begin = end + gguf_gap(gguf, end);
     tensor.end = tensor.begin + tensor.count / tensor.type->block * tensor.type->block_bytes;
@@ -139,7 +130,7 @@ int gguf_write_header(struct buf *out, const struct gguf *gguf, struct err *err)
         buf_number(out, tensor->rank, 4);
         for (size_t axis = 0; axis < tensor->rank; axis++)
             buf_number(out, tensor->sizes[axis], 8);
-        buf_number(out, tensor->type_number, 4);
+        buf_number(out, (uint64_t)(tensor->type - gguf_types), 4);
         buf_number(out, tensor->begin, 8);
     }
     buf_fill(out, 0, gguf_gap(gguf, out->size));

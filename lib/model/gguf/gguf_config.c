@@ -85,7 +85,7 @@ static int put_factors(struct writer *writer, const struct gguf_tensor *factors)
     long long positions = 1;
     if (gguf_size(writer->gguf, writer->architecture, "context_length", &positions, writer->err))
         return -1;
-    if (factors->type_number != GGUF_TYPE_F32 || factors->rank != 1 ||
+    if (factors->type != &gguf_types[GGUF_TYPE_F32] || factors->rank != 1 ||
         count > sizeof numbers / sizeof *numbers)
         return err_unsupported(writer->err,
                                "tensor 'rope_freqs.weight': expected at most 256 numbers of F32, "

@@ -72,8 +72,6 @@ static int put_listed(struct listed *listed)
     return failed ? -1 : 0;
 }
 
-/* --- tables of JSON --------------------------------------------------------------------------- */
-
 static int read_vocab(struct listed *listed, struct json_cursor vocab)
 {
     json_cursor_enter(&vocab);
@@ -197,8 +195,6 @@ static int read_json(void *context, const struct file *file, struct err *err)
     fields_free(model, MODEL_COUNT);
     return failed ? -1 : 0;
 }
-
-/* --- vocab.json and merges.txt ---------------------------------------------------------------- */
 
 static int read_words(void *context, const struct file *file, struct err *err)
 {

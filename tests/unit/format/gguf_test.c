@@ -55,7 +55,6 @@ TEST(a_file_may_hold_nothing)
 TEST(version_2_is_read_as_3_is)
 {
     READ("GGUF\2" W "\0" D "\1" D KEY("a", "\7") "\1", 0);
-    ck_assert_uint_eq(gguf.version, 2);
     ck_assert_ptr_nonnull(gguf_value(&gguf, "a"));
 }
 
