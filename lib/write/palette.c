@@ -1,6 +1,5 @@
 #include "write/palette.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -82,37 +81,28 @@ struct colour colour_ink(struct colour ground)
 /* --- palettes --------------------------------------------------------------------------------- */
 
 const struct palette palette_rows[] = {
-    {"blues",
-     "from white to dark blue",
-     false,
-     5,
-     {0xfbfdff, 0xb9d8f2, 0x5e9fd8, 0x1f5fae, 0x0a2558}},
+    {"blues", "from white to dark blue", false, {0xfbfdff, 0xb9d8f2, 0x5e9fd8, 0x1f5fae, 0x0a2558}},
     {"night",
      "the same on a dark ground: from black to light blue",
      false,
-     5,
      {0x12161d, 0x1b3a6b, 0x2a71c0, 0x79b6ea, 0xecf6ff}},
-    {"greys", "from white to black", false, 2, {0xffffff, 0x111111}},
+    {"greys", "from white to black", false, {0xffffff, 0x111111}},
     {"viridis",
      "from dark blue over green to yellow",
      false,
-     17,
      {0x440154, 0x48186a, 0x472d7b, 0x424086, 0x3b528b, 0x33638d, 0x2c728e, 0x26828e, 0x21918c,
       0x1f9f88, 0x27ad81, 0x3dbc74, 0x5cc863, 0x81d34d, 0xaadc32, 0xd5e21a, 0xfde725}},
     {"blue-orange",
      "blue below 0, white, orange above",
      true,
-     7,
      {0x0b3a7a, 0x2f7fca, 0x9fcbee, 0xfafafa, 0xf6bd8a, 0xd16d14, 0x6f2d00}},
     {"dusk",
      "the same on a dark ground: blue, black, orange",
      true,
-     7,
      {0xc4e4ff, 0x4f9be4, 0x1d4a86, 0x15171b, 0x7c3d0c, 0xe0812e, 0xffdcb8}},
     {"purple-green",
      "purple below 0, white, green above",
      true,
-     7,
      {0x40104f, 0x8a55a3, 0xcbb2d8, 0xfafafa, 0xa9d8a6, 0x3f9650, 0x0a401d}},
 };
 
@@ -171,10 +161,11 @@ static void walk(struct ramp *ramp, const struct palette *palette, size_t first,
 
 void ramp_make(struct ramp *ramp, const struct palette *palette)
 {
-    size_t last = palette->stop_count - 1;
+    size_t last = 1;
     size_t middle = RAMP_LEVELS / 2;
     memset(ramp, 0, sizeof *ramp);
-    assert(last > 0);
+    while (palette->stops[last + 1])
+        last++;
     if (!palette->two_sided) {
         walk(ramp, palette, 0, last, 1, RAMP_LEVELS - 1);
         return;

@@ -38,9 +38,8 @@ struct colour colour_ink(struct colour ground);
 struct palette {
     const char *name;
     const char *about;
-    bool two_sided; /* its middle stands for 0 */
-    size_t stop_count;
-    uint32_t stops[17];
+    bool two_sided;     /* its middle stands for 0 */
+    uint32_t stops[18]; /* at least two; a 0 ends them */
 };
 
 extern const struct palette palette_rows[];
