@@ -35,10 +35,7 @@ static struct arena_block *take_memory(size_t total, size_t usable, struct err *
     struct arena_block *block =
         small ? heap_resize(NULL, 1, total, err) : heap_alloc(1, total, err);
     if (block)
-        *block = (struct arena_block){
-            .size_bytes = usable,
-            .is_zero = !small,
-        };
+        *block = (struct arena_block){.size_bytes = usable, .is_zero = !small};
     return block;
 }
 

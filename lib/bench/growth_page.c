@@ -69,8 +69,6 @@ static const char *exponent_text(char text[AMOUNT_BYTES], const struct quantity 
     return text;
 }
 
-/* --- tables ----------------------------------------------------------------------------------- */
-
 static void write_table(struct table *table, const struct growth *growth,
                         const struct quantity *quantity)
 {
@@ -96,8 +94,6 @@ static void write_table(struct table *table, const struct growth *growth,
         table_end(table);
     }
 }
-
-/* --- pictures --------------------------------------------------------------------------------- */
 
 /* A picture, and the numbers at its edges, as powers of ten. */
 struct chart {
@@ -251,8 +247,6 @@ static void write_chart(struct table *table, const struct growth *growth,
         write_row(table, &chart, row);
     write_axis(table, &chart);
 }
-
-/* --- the page --------------------------------------------------------------------------------- */
 
 /* How many times as fast as dense, and how many times fewer multiply-adds. */
 static void write_promises(struct table *table, const struct growth *growth)
