@@ -105,7 +105,7 @@ await test('Esc closes a dialog, and keys do nothing below it', () =>
             same('0', await page.locator('#layer').inputValue());
             await page.keyboard.press('Escape');
             yes(!(await page.isVisible(`#${id}`)), `Esc does not close what ${key} opens`);
-            await page.waitForFunction(() => !document.activeElement?.closest('dialog'));
+            await page.locator('dialog:focus, dialog :focus').waitFor({ state: 'detached' });
         }
     }));
 
