@@ -51,7 +51,6 @@ static double scale_of(const struct reach *reach)
     return whole > 0 ? reach->longest / whole : 0;
 }
 
-/* Where 0 is. */
 static double zero_of(const struct section *section, const struct reach *reach)
 {
     double left = reach->below > 0 ? reach->number + (double)reach->below * scale_of(reach) : 0;

@@ -143,12 +143,11 @@ static const uint16_t ascii[] = {
     278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592,  525, 636, 337, 636, 838,
 };
 
-/* The ellipsis, other letters, and those of two columns: 爱, 🍰 */
 static const char RIGHT_TO_LEFT[] = "\xE2\x80\x8F"; /* a mark that nobody sees */
 
+/* The ellipsis, other letters, and those of two columns: 爱, 🍰 */
 enum { ELLIPSIS = 1000, OTHER = 700, WIDE = 1150 };
 
-/* The width of a grapheme. */
 static unsigned width_of(const char *grapheme, size_t size)
 {
     unsigned char byte = (unsigned char)grapheme[0];

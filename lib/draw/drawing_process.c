@@ -148,7 +148,6 @@ void drawing_process_send(struct drawing_process *process, const void *bytes, si
     process->used += size;
 }
 
-/* What the end of the process says. */
 static int explain_end(int status, struct err *err)
 {
     int signal_number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;

@@ -7,7 +7,6 @@ static const double PAD = 1.5; /* of colour on either side of a token */
 static const double WORD_GAP = 2;
 static const char blank[] = "␣";
 
-/* Where a token stands. */
 struct word {
     const char *text;
     double x, width;

@@ -64,7 +64,6 @@ static void add_bar(struct buf *out, double share)
     buf_format(out, "<td class=\"bar\"><span style=\"width: %.2fem\"></span></td>", bar_em * share);
 }
 
-/* A link to each of several. */
 static void add_links(struct buf *out, const struct explanations *explanations)
 {
     buf_text(out, "<nav>\n");

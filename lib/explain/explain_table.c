@@ -160,7 +160,6 @@ static void write_heading(const struct explain_table *table, const struct explai
                    cut->front + cut->back, cut->size);
 }
 
-/* What the buffer has. */
 static const char *text_of(const struct explain_table *table)
 {
     return table->text->size ? table->text->bytes : "";

@@ -43,7 +43,6 @@ static void add_fact(struct buf *out, const struct fact_marks *marks, const char
     out->out_of_memory |= quoted->out_of_memory;
 }
 
-/* A text as it is shown. */
 static void add_text_fact(struct buf *out, const struct fact_marks *marks, const char *name,
                           const struct tokenized *tokenized)
 {

@@ -300,7 +300,6 @@ static int find_embeddings(struct trace *trace, struct weights *weights, struct 
     return 0;
 }
 
-/* The projections of that attention. */
 static int find_weights(struct trace *trace, struct weights *weights, struct err *err)
 {
     bool cross = trace->part == PART_CROSS;

@@ -57,7 +57,6 @@ static float *take_room(struct capture *capture, const struct kept *kept, struct
     return arena_room(capture->arena, kept_cells(kept), sizeof(float), err);
 }
 
-/* Sets which heads are kept of a tensor that has some. */
 static void choose_kept_heads(const struct capture *capture, struct kept *kept)
 {
     bool of_keys = site_rows[kept->site].axes == AXES_GROUP_TOKEN_DIM;

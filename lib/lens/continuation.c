@@ -16,7 +16,6 @@ static bool has_source(const struct continuation *text)
     return config_of(text)->n_encoder_layer;
 }
 
-/* Keep the logits of the last token for the next choice. */
 static int keep_logits(void *context, const struct announcement *seen, struct err *err)
 {
     struct continuation *text = context;

@@ -5,7 +5,6 @@
 
 #include "base/names.h"
 
-/* A copy of the list of tensors, to be changed. */
 static struct kept *copy_tensors(const struct report *report, struct arena *arena, struct err *err)
 {
     struct kept *tensors = arena_alloc(arena, report->tensor_count, sizeof *tensors, err);

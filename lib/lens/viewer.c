@@ -174,7 +174,6 @@ static size_t widest(const struct kept_list *lists, size_t count)
     return columns;
 }
 
-/* The reports of a look from what was kept of each pair. */
 static int make_reports(const struct viewer *viewer, const struct look *look,
                         const struct kept_list *lists, struct arena *arena, struct err *err)
 {
