@@ -18,17 +18,6 @@ static void put_logprob(struct json_writer *json, const struct score_view *view,
     json_put_float(json, "surprisal", (float)score_surprisal(view, logprob));
 }
 
-static void put_token(struct json_writer *json, const struct score_view *view,
-                      const struct scored_text *text, size_t index)
-{
-    const struct token_score *score = &text->scored->tokens[index];
-    put_logprob(json, view, (double)score->logprob);
-    json_put_float(json, "entropy", (float)score_surprisal(view, -(double)score->entropy));
-    json_put_float(json, "rank", score->rank ? (float)score->rank : NAN);
-    if (text->scored->best_count)
-        text_origin_json_best(json, &view->origin, score->best, text->scored->best_count);
-}
-
 static void put_sum(struct json_writer *json, const struct score_view *view,
                     const struct score_sum *sum)
 {
@@ -53,10 +42,16 @@ void score_json_write(struct stream *out, const struct score_view *view,
         json_put_open(&json, "\n  ", '{');
         json_put_text(&json, "text",
                       (view->words ? sentence->word_labels : sentence->labels)[i].plain);
-        if (view->words)
+        if (view->words) {
             put_logprob(&json, view, score_of_word(text->scored, &sentence->words[i]));
-        else
-            put_token(&json, view, text, i);
+        } else {
+            const struct token_score *score = &text->scored->tokens[i];
+            put_logprob(&json, view, (double)score->logprob);
+            json_put_float(&json, "entropy", (float)score_surprisal(view, -(double)score->entropy));
+            json_put_float(&json, "rank", score->rank ? (float)score->rank : NAN);
+            if (text->scored->best_count)
+                text_origin_json_best(&json, &view->origin, score->best, text->scored->best_count);
+        }
         json_put_close(&json, '}');
     }
     json_put_close(&json, ']');

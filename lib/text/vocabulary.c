@@ -44,20 +44,12 @@ bool vocabulary_find(const struct vocabulary *vocabulary, const char *text, size
     return true;
 }
 
-static bool is_letter_of_bytes(const struct word *word)
-{
-    enum { LETTER_BYTES = 2 }; /* at most */
-    char byte[LETTER_BYTES];
-    size_t decoded = 0;
-    return word->size <= LETTER_BYTES &&
-           byte_alphabet_decode(byte, &decoded, word->bytes, word->size) == word->size &&
-           decoded == 1;
-}
-
 /* A single Ġ proves nothing: Maltese has the letter. */
 bool vocabulary_is_byte_level(const struct vocabulary *vocabulary)
 {
+    enum { LETTER_BYTES = 2 }; /* at most, of one that stands for a byte */
     static const char blank[] = "Ġ";
+    char byte[LETTER_BYTES];
     size_t letters = 0;
     size_t blanks = 0;
     size_t count = 0;
@@ -66,7 +58,10 @@ bool vocabulary_is_byte_level(const struct vocabulary *vocabulary)
         word.bytes = word_table_word(&vocabulary->set.words, id, &word.size);
         if (!word.bytes)
             continue;
-        letters += is_letter_of_bytes(&word);
+        size_t decoded = 0;
+        letters += word.size <= LETTER_BYTES &&
+                   byte_alphabet_decode(byte, &decoded, word.bytes, word.size) == word.size &&
+                   decoded == 1;
         blanks += word.size >= sizeof blank - 1 && memcmp(word.bytes, blank, sizeof blank - 1) == 0;
         count++;
     }

@@ -33,12 +33,6 @@ struct walker {
     uint32_t node, id;
 };
 
-static void prefetch(const struct word_trie *trie, const struct walker *walker)
-{
-    uint64_t key = (uint64_t)walker->node << 8 | *walker->at;
-    __builtin_prefetch(&trie->steps[hash_mix(key, 0) & trie->mask]);
-}
-
 /* Begin with the next word, where there is one. */
 static bool begin(struct walker *walker, const struct word_table *words, uint32_t *next_id)
 {
@@ -87,7 +81,8 @@ static int enter_all(struct word_trie *trie, const struct word_table *words, str
         if (step(trie, walker, err))
             return -1;
         if (walker->at < walker->end) {
-            prefetch(trie, walker);
+            uint64_t key = (uint64_t)walker->node << 8 | *walker->at;
+            __builtin_prefetch(&trie->steps[hash_mix(key, 0) & trie->mask]);
             continue;
         }
         size_t size = words->places[walker->id].size;
