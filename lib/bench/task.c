@@ -33,9 +33,10 @@ static int open_once(const struct task *task, struct bench_subject *subject, dou
     char why[TOKENIZER_WHY_BYTES];
     (void)task;
     double start = clock_seconds();
-    int failed = bench_subject_open(&fresh, subject->folder,
-                                    pool_threads(subject->viewer.machine.pool), err) ||
-                 tokenizer_open_if_known(&tokenizer, subject->folder, why, err);
+    int failed =
+        bench_subject_open(&fresh, subject->folder, pool_threads(subject->viewer.machine.pool),
+                           err) ||
+        tokenizer_open_if_known(&tokenizer, subject->folder, TOKENIZER_FOR_SENTENCES, why, err);
     *seconds = clock_seconds() - start;
     tokenizer_free(tokenizer);
     bench_subject_release(&fresh);

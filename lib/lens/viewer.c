@@ -15,11 +15,10 @@ enum {
 };
 
 /* What a model that is open takes besides. */
-static int complete(struct viewer *viewer, size_t threads, bool for_ids, struct err *err)
+static int complete(struct viewer *viewer, size_t threads, enum tokenizer_use use, struct err *err)
 {
     const struct model *opened = &viewer->model;
-    if ((for_ids ? tokenizer_open_for_ids : tokenizer_open_if_known)(
-            &viewer->tokenizer, &opened->folder, viewer->why, err) ||
+    if (tokenizer_open_if_known(&viewer->tokenizer, &opened->folder, use, viewer->why, err) ||
         tokenizer_check_ids(viewer->tokenizer, &opened->folder, opened->config.vocab_size, err) ||
         machine_open(&viewer->machine, threads, err)) {
         viewer_release(viewer);
@@ -31,21 +30,26 @@ static int complete(struct viewer *viewer, size_t threads, bool for_ids, struct 
 int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err)
 {
     *viewer = (struct viewer){0};
-    return model_open(&viewer->model, model, err) ? -1 : complete(viewer, threads, false, err);
+    return model_open(&viewer->model, model, err)
+               ? -1
+               : complete(viewer, threads, TOKENIZER_FOR_SENTENCES, err);
 }
 
 int viewer_open_folder(struct viewer *viewer, const struct folder *folder, size_t threads,
                        struct err *err)
 {
     *viewer = (struct viewer){0};
-    return model_open_folder(&viewer->model, folder, err) ? -1
-                                                          : complete(viewer, threads, false, err);
+    return model_open_folder(&viewer->model, folder, err)
+               ? -1
+               : complete(viewer, threads, TOKENIZER_FOR_SENTENCES, err);
 }
 
 int viewer_open_for_ids(struct viewer *viewer, const char *model, size_t threads, struct err *err)
 {
     *viewer = (struct viewer){0};
-    return model_open(&viewer->model, model, err) ? -1 : complete(viewer, threads, true, err);
+    return model_open(&viewer->model, model, err)
+               ? -1
+               : complete(viewer, threads, TOKENIZER_FOR_IDS, err);
 }
 
 void viewer_set_precision(struct viewer *viewer, enum precision precision, bool amx)

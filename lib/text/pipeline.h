@@ -14,11 +14,13 @@
 #include "text/post_processor.h"
 #include "text/subword/subword.h"
 #include "text/token_set.h"
+#include "text/tokenizer.h"
 
 struct buf;
 struct folder;
 
 struct pipeline {
+    enum tokenizer_use use;
     struct token_set set;
     struct normalizer *normalizers;
     struct pre_tokenizer *pre_tokenizers;
@@ -33,14 +35,14 @@ struct pipeline {
 
 /* Read the folder's tokenizer.json; errors name the file and the field. On failure nothing is held.
  */
-int pipeline_open_json(struct pipeline *pipeline, const struct folder *folder, struct err *err);
+int pipeline_open_json(struct pipeline *pipeline, const struct folder *folder,
+                       enum tokenizer_use use, struct err *err);
 
-/* Read vocab.json and merges.txt; and the added tokens from tokenizer_config.json, else from
- * added_tokens.json, with `<|endoftext|>` for a special one. On failure nothing is held. */
-int pipeline_open_merges(struct pipeline *pipeline, const struct folder *folder, struct err *err);
-
-/* The same without merges.txt, for the words of ids alone: no text can be cut. */
-int pipeline_open_labels(struct pipeline *pipeline, const struct folder *folder, struct err *err);
+/* Read vocab.json and, unless it is for ids, merges.txt; and the added tokens from
+ * tokenizer_config.json, else from added_tokens.json, with `<|endoftext|>` for a special one. On
+ * failure nothing is held. */
+int pipeline_open_merges(struct pipeline *pipeline, const struct folder *folder,
+                         enum tokenizer_use use, struct err *err);
 
 /* Read a model of SentencePiece's own, of either name. On failure nothing is held. */
 int pipeline_open_sentencepiece(struct pipeline *pipeline, const struct folder *folder,

@@ -49,7 +49,7 @@ static int read_merges(void *context, const struct file *file, struct err *err)
 {
     struct pipeline *pipeline = context;
     return merges_read_lines(&pipeline->model.bpe, &pipeline->set.words, file->bytes, file->size,
-                             err);
+                             pipeline->use != TOKENIZER_FOR_TEXTS, err);
 }
 
 /* Make END_OF_TEXT the next item where the vocabulary has it; returns how many that are. */
@@ -173,22 +173,13 @@ static int add_stages(struct pipeline *pipeline, struct err *err)
     return decoders_byte_level(&pipeline->decoders, &pipeline->arena, err);
 }
 
-int pipeline_open_merges(struct pipeline *pipeline, const struct folder *folder, struct err *err)
+int pipeline_open_merges(struct pipeline *pipeline, const struct folder *folder,
+                         enum tokenizer_use use, struct err *err)
 {
-    *pipeline = (struct pipeline){0};
-    if (folder_read(folder, "vocab.json", read_words, pipeline, err) ||
-        folder_read(folder, "merges.txt", read_merges, pipeline, err) ||
-        find_added(pipeline, folder, err) || add_stages(pipeline, err)) {
-        pipeline_release(pipeline);
-        return -1;
-    }
-    return 0;
-}
-
-int pipeline_open_labels(struct pipeline *pipeline, const struct folder *folder, struct err *err)
-{
-    *pipeline = (struct pipeline){0};
-    if (folder_read(folder, "vocab.json", read_labels, pipeline, err) ||
+    bool labels = use == TOKENIZER_FOR_IDS;
+    *pipeline = (struct pipeline){.use = use};
+    if (folder_read(folder, "vocab.json", labels ? read_labels : read_words, pipeline, err) ||
+        (!labels && folder_read(folder, "merges.txt", read_merges, pipeline, err)) ||
         find_added(pipeline, folder, err) || add_stages(pipeline, err)) {
         pipeline_release(pipeline);
         return -1;

@@ -10,11 +10,13 @@
 #include "text/label.h"
 #include "text/tokenizer_parts.h"
 
+enum { SENTENCES_BYTES = 4096 };
+
 static int open_json(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
                      struct err *err)
 {
     (void)name;
-    return pipeline_open_json(&tokenizer->pipeline, folder, err);
+    return pipeline_open_json(&tokenizer->pipeline, folder, tokenizer->pipeline.use, err);
 }
 
 static int look_at_model(void *is_ranks, const struct file *file, struct err *err)
@@ -47,10 +49,8 @@ static int open_model(struct tokenizer *tokenizer, const struct folder *folder, 
 static int open_vocab(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
                       struct err *err)
 {
-    if (folder_has(folder, "merges.txt") && tokenizer->late)
-        return pipeline_open_labels(&tokenizer->pipeline, folder, err);
     if (folder_has(folder, "merges.txt"))
-        return pipeline_open_merges(&tokenizer->pipeline, folder, err);
+        return pipeline_open_merges(&tokenizer->pipeline, folder, tokenizer->pipeline.use, err);
     tokenizer->is_words = true;
     return vocabulary_open(&tokenizer->vocabulary, folder, name, err);
 }
@@ -62,7 +62,7 @@ void tokenizer_free(struct tokenizer *tokenizer)
     vocabulary_release(&tokenizer->vocabulary);
     pipeline_release(&tokenizer->pipeline);
     if (tokenizer->late)
-        pipeline_release(&tokenizer->late->pipeline);
+        tokenizer_free(tokenizer->late->whole);
     heap_free(tokenizer->late);
     heap_free(tokenizer);
 }
@@ -104,14 +104,8 @@ static int finish(struct tokenizer *tokenizer, const struct folder *folder, stru
                              &pipeline->arena, err);
 }
 
-/* Is it one of the two files of which a part is enough for labels? */
-static bool reads_late(const struct opener *opener, const struct folder *folder)
-{
-    return opener->open == open_vocab && folder_has(folder, "merges.txt");
-}
-
-static int open_first(struct tokenizer **tokenizer, const struct folder *folder, bool for_ids,
-                      struct err *err)
+static int open_first(struct tokenizer **tokenizer, const struct folder *folder,
+                      enum tokenizer_use use, struct err *err)
 {
     size_t i = 0;
     *tokenizer = NULL;
@@ -120,16 +114,15 @@ static int open_first(struct tokenizer **tokenizer, const struct folder *folder,
     if (i == TOKENIZER_FILES)
         return rank_file_refuse_others(folder, err);
     struct tokenizer *opened = heap_alloc(1, sizeof *opened, err);
-    bool late = for_ids && reads_late(&openers[i], folder);
-    if (opened && late)
+    if (opened) {
+        opened->pipeline.use = use;
         opened->late = heap_alloc(1, sizeof *opened->late, err);
-    if (!opened || (late && !opened->late) ||
-        openers[i].open(opened, folder, openers[i].name, err)) {
+    }
+    if (!opened || !opened->late || openers[i].open(opened, folder, openers[i].name, err)) {
         tokenizer_free(opened);
         return -1;
     }
-    if (late)
-        opened->late->folder = *folder;
+    opened->late->folder = *folder;
     opened->file = openers[i].name;
     opened->set = opened->is_words ? &opened->vocabulary.set : &opened->pipeline.set;
     if (finish(opened, folder, err)) {
@@ -142,32 +135,20 @@ static int open_first(struct tokenizer **tokenizer, const struct folder *folder,
 
 int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, struct err *err)
 {
-    return open_first(tokenizer, folder, false, err);
+    return open_first(tokenizer, folder, TOKENIZER_FOR_TEXTS, err);
 }
 
-static int open_if_known(struct tokenizer **tokenizer, const struct folder *folder, bool for_ids,
-                         char *why, struct err *err)
+int tokenizer_open_if_known(struct tokenizer **tokenizer, const struct folder *folder,
+                            enum tokenizer_use use, char why[TOKENIZER_WHY_BYTES], struct err *err)
 {
     struct err found = {0};
     why[0] = '\0';
-    if (!open_first(tokenizer, folder, for_ids, &found))
+    if (!open_first(tokenizer, folder, use, &found))
         return 0;
     if (found.kind != ERR_UNSUPPORTED)
         return err_adopt(err, &found);
     strcpy(why, found.text);
     return 0;
-}
-
-int tokenizer_open_if_known(struct tokenizer **tokenizer, const struct folder *folder,
-                            char why[TOKENIZER_WHY_BYTES], struct err *err)
-{
-    return open_if_known(tokenizer, folder, false, why, err);
-}
-
-int tokenizer_open_for_ids(struct tokenizer **tokenizer, const struct folder *folder,
-                           char why[TOKENIZER_WHY_BYTES], struct err *err)
-{
-    return open_if_known(tokenizer, folder, true, why, err);
 }
 
 int tokenizer_check_ids(const struct tokenizer *tokenizer, const struct folder *folder,
@@ -286,32 +267,34 @@ int tokenizer_add_special(struct tokenizer *tokenizer, struct err *err)
 
 /* --- texts and ids ---------------------------------------------------------------------------- */
 
-/* What cuts texts. */
-static const struct pipeline *whole_pipeline(const struct tokenizer *tokenizer, struct err *err)
+/* What cuts so many bytes more. */
+static const struct tokenizer *choose(const struct tokenizer *tokenizer, size_t size,
+                                      struct err *err)
 {
-    struct late_pipeline *late = tokenizer->late;
-    if (!late)
-        return &tokenizer->pipeline;
-    if (late->opened)
-        return &late->pipeline;
-    if (pipeline_open_merges(&late->pipeline, &late->folder, err))
+    struct late_tokenizer *late = tokenizer->late;
+    const struct subword *model = &tokenizer->pipeline.model;
+    const struct bpe *bpe = &model->bpe;
+    if (model->row != &subword_rows[SUBWORD_BPE] || (bpe->words && !bpe->splits))
+        return tokenizer;
+    late->text_bytes += size;
+    if (bpe->splits && late->text_bytes <= SENTENCES_BYTES)
+        return tokenizer;
+    if (!late->whole && tokenizer_open(&late->whole, &late->folder, err))
         return NULL;
-    if (tokenizer_config_apply(&tokenizer->config, &late->pipeline, err)) {
-        pipeline_release(&late->pipeline);
-        return NULL;
-    }
-    late->opened = true;
-    return &late->pipeline;
+    if (!late->whole)
+        err_set(err, "'%s': expected a tokenizer, found none", late->folder.path);
+    return late->whole;
 }
 
-static int encode_bare(const struct tokenizer *tokenizer, struct token_list *list,
+static int encode_bare(const struct tokenizer *given, struct token_list *list,
                        const struct token_text *text, struct err *err)
 {
+    const struct tokenizer *tokenizer = choose(given, text->size, err);
+    if (!tokenizer)
+        return -1;
     if (tokenizer->is_words)
         return words_encode(&tokenizer->vocabulary, list, text->bytes, text->size, err);
-    struct encoder encoder = {.pipeline = whole_pipeline(tokenizer, err), .list = list};
-    if (!encoder.pipeline)
-        return -1;
+    struct encoder encoder = {.pipeline = &tokenizer->pipeline, .list = list};
     int failed = encoder_run(&encoder, text, err);
     encoder_release(&encoder);
     return failed;
@@ -374,7 +357,8 @@ int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list,
 
 bool tokenizer_knows_all(const struct tokenizer *tokenizer)
 {
-    return !tokenizer->is_words && !tokenizer->late && pipeline_knows_all(&tokenizer->pipeline);
+    return !tokenizer->is_words && tokenizer->pipeline.use == TOKENIZER_FOR_TEXTS &&
+           pipeline_knows_all(&tokenizer->pipeline);
 }
 
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size)

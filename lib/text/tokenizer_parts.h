@@ -10,11 +10,11 @@
 #include "text/tokenizer_config.h"
 #include "text/words.h"
 
-/* What cuts texts where a tokenizer was opened for labels: read for the first text. */
-struct late_pipeline {
+/* What cuts texts where a tokenizer was opened for less: opened for the first that takes more. */
+struct late_tokenizer {
     struct folder folder;
-    struct pipeline pipeline;
-    bool opened;
+    struct tokenizer *whole; /* NULL: not yet */
+    size_t text_bytes;       /* that were cut so far */
 };
 
 struct tokenizer {
@@ -22,7 +22,7 @@ struct tokenizer {
     bool is_words;    /* the one of these two that is filled */
     struct vocabulary vocabulary;
     struct pipeline pipeline;
-    struct late_pipeline *late;  /* NULL: the pipeline is whole */
+    struct late_tokenizer *late;
     const struct token_set *set; /* of that one */
     struct shown_tokens shown;
     struct tokenizer_config config;

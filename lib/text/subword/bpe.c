@@ -38,13 +38,14 @@ uint32_t bpe_word_of(const struct bpe *bpe, uint32_t left, uint32_t right)
     uint32_t id = 0;
     const char *left_bytes = word_table_word(bpe->words, left, &left_size);
     const char *right_bytes = word_table_word(bpe->words, right, &right_size);
-    if (bpe->ranks[left] == BPE_FIXED || bpe->ranks[right] == BPE_FIXED ||
+    const uint32_t *ranks = bpe->ranks;
+    if ((ranks && (ranks[left] == BPE_FIXED || ranks[right] == BPE_FIXED)) ||
         left_size + right_size > sizeof joined)
         return BPE_NONE;
     memcpy(joined, left_bytes, left_size);
     memcpy(joined + left_size, right_bytes, right_size);
     bool found = word_table_find(bpe->words, joined, left_size + right_size, bpe->words->form, &id);
-    return found && bpe->ranks[id] < BPE_FIXED ? id : BPE_NONE;
+    return found && (!ranks || ranks[id] < BPE_FIXED) ? id : BPE_NONE;
 }
 
 int bpe_init_ranks(struct bpe *bpe, const struct word_table *words, const uint32_t *ranks,

@@ -36,7 +36,9 @@ struct bpe {
     uint32_t unknown;               /* BPE_NONE: what has no entry is dropped */
     struct word prefix, suffix;     /* of what goes a piece on, and of the last one */
     struct bpe_merge *merges;       /* [count] by rank; … */
-    const uint32_t *ranks;          /* … or, by id, of all neighbours that make that word */
+    const uint32_t *ranks;          /* … or, by id, of all neighbours that make that word; … */
+    uint8_t *splits;                /* … or, by rank, the size of a merge's left part, … */
+    uint32_t first_made;            /* … where this word is the first that they make, in order */
     size_t count;                   /* of merges, or of ranks */
     size_t room;
     struct hash_index pairs;
@@ -61,6 +63,14 @@ int bpe_init_ranks(struct bpe *bpe, const struct word_table *words, const uint32
 /* The word that two neighbours make, when ranks are those of words; BPE_NONE: they make none. */
 uint32_t bpe_word_of(const struct bpe *bpe, uint32_t left, uint32_t right);
 
+/* The rank of a merge by the word that it makes. */
+static inline uint32_t bpe_split_rank(const struct bpe *bpe, uint32_t left, uint32_t right)
+{
+    uint32_t rank = bpe_word_of(bpe, left, right) - bpe->first_made;
+    bool is_split = rank < bpe->count && bpe->splits[rank] == bpe->words->places[left].size;
+    return is_split ? rank : BPE_NONE;
+}
+
 /* The rank of a merge; the probe stands after it. */
 static inline uint32_t bpe_find(const struct bpe *bpe, uint32_t left, uint32_t right,
                                 struct hash_probe *probe)
@@ -79,7 +89,7 @@ static inline uint32_t bpe_rank(const struct bpe *bpe, uint32_t left, uint32_t r
 {
     struct hash_probe probe;
     if (!bpe->ranks)
-        return bpe_find(bpe, left, right, &probe);
+        return bpe->splits ? bpe_split_rank(bpe, left, right) : bpe_find(bpe, left, right, &probe);
     uint32_t id = bpe_word_of(bpe, left, right);
     return id == BPE_NONE ? BPE_NONE : bpe->ranks[id];
 }
@@ -87,6 +97,8 @@ static inline uint32_t bpe_rank(const struct bpe *bpe, uint32_t left, uint32_t r
 static inline uint32_t bpe_product(const struct bpe *bpe, uint32_t rank, uint32_t left,
                                    uint32_t right)
 {
+    if (bpe->splits)
+        return bpe_split_rank(bpe, left, right) == rank ? bpe->first_made + rank : BPE_NONE;
     uint32_t id = bpe->ranks ? bpe_word_of(bpe, left, right) : bpe->merges[rank].id;
     bool joined = bpe->ranks ? id != BPE_NONE && bpe->ranks[id] == rank
                              : bpe->merges[rank].left == left && bpe->merges[rank].right == right;
@@ -96,11 +108,13 @@ static inline uint32_t bpe_product(const struct bpe *bpe, uint32_t rank, uint32_
 /* Make `bpe` of the vocabulary's bytes and the merges of a file by rank, all of which must be
  * words. merges.txt has a line each, `Ġ t` (word_table.h), and lines `#version` that are passed;
  * errors name the line. tokenizer.json has `count` times "Ġ t" or ["Ġ", "t"]; errors name the
- * place. `prefix` bytes at the front of a right part are not of what is made. */
+ * place. `prefix` bytes at the front of a right part are not of what is made. `brief`: read faster
+ * and found more slowly, for short texts; where merges make words in order, as most do, a part of
+ * several bytes that is no word, and so never met in a text, is not noticed. */
 int merges_read_lines(struct bpe *bpe, const struct word_table *words, const char *bytes,
-                      size_t size, struct err *err);
+                      size_t size, bool brief, struct err *err);
 int merges_read_json(struct bpe *bpe, const struct word_table *words, struct json_cursor merges,
-                     size_t count, size_t prefix, struct err *err);
+                     size_t count, size_t prefix, bool brief, struct err *err);
 
 /* The line at `*at`, without its end; `*at` moves to the next one. And at least how many there are.
  */

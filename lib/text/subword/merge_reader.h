@@ -1,11 +1,10 @@
 /* merge_reader.h: merges on their way in, from either kind of file. A merge is read, and its words
  * are looked for when some more were read and the memory for that has come.
  *
- *     struct merge_reader reader = {.bpe = bpe, .words = words, .unit = "line", .err = err};
- *     if (merge_reader_begin(&reader, merge_count)) ...
- *     failed = merge_reader_reserve(&reader, size) ||
- *              merge_reader_add_text(&reader, "Ġ t", size);
- *     return merge_reader_finish(&reader, failed);
+ *     struct merge_reader reader = {.bpe = bpe, .read_all = read_lines, …};
+ *     return merge_reader_run(&reader, merge_count);
+ *
+ *     merge_reader_reserve(reader, size) || merge_reader_add_text(reader, "Ġ t", size)
  */
 #ifndef ATTN_TEXT_SUBWORD_MERGE_READER_H
 #define ATTN_TEXT_SUBWORD_MERGE_READER_H
@@ -27,6 +26,9 @@ struct merge_reader {
     struct bpe *bpe;
     const struct word_table *words;
     const char *unit; /* what merges are counted by: "line", "merge" */
+    const char *start;
+    const char *end;                              /* of the file */
+    int (*read_all)(struct merge_reader *reader); /* all merges from `start` on */
     size_t number;
     char *bytes;  /* room for what a merge stands for, */
     char *joined; /* for its parts without the blank, */
@@ -34,14 +36,14 @@ struct merge_reader {
     size_t room;  /* so much each */
     struct pending_merge pending[MERGES_AHEAD]; /* a ring of merges that were read and not added */
     size_t read, added;
-    size_t prefix;   /* bytes of a right part that go away when it is joined */
-    const char *end; /* of the file */
+    size_t prefix; /* bytes of a right part that go away when it is joined */
+    bool brief;    /* bpe.h; … */
+    bool disorder; /* … not so: a merge makes another word than the next one */
     struct err *err;
 };
 
-/* Begin, with room for so many merges; and end: `bpe` is whole, or released where it failed. */
-int merge_reader_begin(struct merge_reader *reader, size_t merge_count);
-int merge_reader_finish(struct merge_reader *reader, int failed);
+/* Read at most so many merges: `bpe` is whole, or released where it failed. */
+int merge_reader_run(const struct merge_reader *given, size_t merge_count);
 
 /* Make room for a merge of so many bytes, and for its text, which may be written there. */
 int merge_reader_reserve(struct merge_reader *reader, size_t size);

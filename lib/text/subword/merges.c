@@ -13,10 +13,12 @@ static enum word_form form_of(const struct merge_reader *reader)
 }
 
 /* Single bytes, or characters of ASCII, begin every encoding. */
-int merge_reader_begin(struct merge_reader *reader, size_t merge_count)
+static int begin(struct merge_reader *reader, size_t merge_count)
 {
     struct bpe *bpe = reader->bpe;
-    if (bpe_init(bpe, merge_count, reader->err))
+    if (bpe_init(bpe, reader->brief ? 0 : merge_count, reader->err))
+        return -1;
+    if (reader->brief && !(bpe->splits = arena_room(&bpe->arena, merge_count, 1, reader->err)))
         return -1;
     bpe->words = reader->words;
     bpe->by_characters = form_of(reader) == WORD_TEXT;
@@ -115,7 +117,7 @@ static int add_all(struct merge_reader *reader)
 /* Room for a merge of so many bytes, and for its text. */
 int merge_reader_reserve(struct merge_reader *reader, size_t size)
 {
-    if (reader->read - reader->added == MERGES_AHEAD && add_next(reader))
+    if (reader->disorder || (reader->read - reader->added == MERGES_AHEAD && add_next(reader)))
         return -1;
     if (size <= reader->room)
         return 0;
@@ -162,10 +164,30 @@ static struct pending_merge *next_pending(struct merge_reader *reader)
     return &reader->pending[reader->read % MERGES_AHEAD];
 }
 
+/* Most often a merge makes the word after the last one; its parts stand side by side. */
+static void add_split(struct merge_reader *reader, struct word left, struct word right)
+{
+    struct bpe *bpe = reader->bpe;
+    struct word made = {left.bytes, left.size + right.size};
+    if (!bpe->count && left.bytes)
+        word_table_find(reader->words, made.bytes, made.size, form_of(reader), &bpe->first_made);
+    uint32_t id = bpe->first_made + (uint32_t)bpe->count;
+    reader->disorder =
+        !left.bytes || (left.size == 1 && bpe->byte_ids[(unsigned char)*left.bytes] == BPE_NONE) ||
+        !right.bytes ||
+        (right.size == 1 && bpe->byte_ids[(unsigned char)*right.bytes] == BPE_NONE) ||
+        made.size > UINT8_MAX || !word_table_is_near(reader->words, id, made, form_of(reader));
+    bpe->splits[bpe->count++] = (uint8_t)left.size;
+}
+
 /* Words are looked for some time after they were read, when the memory for that has come. */
 static void push_pending(struct merge_reader *reader, struct pending_merge *pending)
 {
     enum word_form form = form_of(reader);
+    if (reader->brief) {
+        add_split(reader, pending->left_bytes, pending->right_bytes);
+        return;
+    }
     pending->number = reader->number;
     reader->read++;
     if (!pending->left_bytes.bytes || !pending->right_bytes.bytes)
@@ -222,15 +244,26 @@ bool merge_reader_push_signs(struct merge_reader *reader)
     return true;
 }
 
-int merge_reader_finish(struct merge_reader *reader, int failed)
+static int run(struct merge_reader reader, size_t merge_count)
 {
-    failed = failed || add_all(reader) ? -1 : 0;
-    heap_free(reader->bytes);
+    int failed = begin(&reader, merge_count) || reader.read_all(&reader) || add_all(&reader) ||
+                 reader.disorder;
+    heap_free(reader.bytes);
     if (failed)
-        bpe_release(reader->bpe);
-    else
-        bpe_index(reader->bpe);
-    return failed;
+        bpe_release(reader.bpe);
+    else if (!reader.brief)
+        bpe_index(reader.bpe);
+    return failed ? -1 : 0;
+}
+
+/* What is not as most are is read again, which has the words of an error. */
+int merge_reader_run(const struct merge_reader *given, size_t merge_count)
+{
+    struct merge_reader brief = *given;
+    struct merge_reader whole = *given;
+    brief.err = NULL;
+    whole.brief = false;
+    return given->brief && !run(brief, merge_count) ? 0 : run(whole, merge_count);
 }
 
 /* "Ġ t" */
@@ -292,8 +325,9 @@ static int read_line(struct merge_reader *reader, const char **at)
                : 0;
 }
 
-static int read_lines(struct merge_reader *reader, const char *at)
+static int read_lines(struct merge_reader *reader)
 {
+    const char *at = reader->start;
     const char *last = platform_last_byte(at, '\n', (size_t)(reader->end - at));
     while (at < reader->end) {
         reader->number++;
@@ -314,11 +348,15 @@ size_t merges_count_lines(const char *bytes, size_t size)
 }
 
 int merges_read_lines(struct bpe *bpe, const struct word_table *words, const char *bytes,
-                      size_t size, struct err *err)
+                      size_t size, bool brief, struct err *err)
 {
-    struct merge_reader reader = {
-        .bpe = bpe, .words = words, .unit = "line", .end = bytes + size, .err = err};
-    if (merge_reader_begin(&reader, merges_count_lines(bytes, size)))
-        return -1;
-    return merge_reader_finish(&reader, read_lines(&reader, bytes));
+    struct merge_reader reader = {.bpe = bpe,
+                                  .words = words,
+                                  .unit = "line",
+                                  .start = bytes,
+                                  .end = bytes + size,
+                                  .read_all = read_lines,
+                                  .brief = brief,
+                                  .err = err};
+    return merge_reader_run(&reader, merges_count_lines(bytes, size));
 }

@@ -75,20 +75,27 @@ static int add_item(struct merge_reader *reader, struct json_cursor *merges)
     return merge_reader_add_text(reader, bytes, size);
 }
 
+static int read_items(struct merge_reader *reader)
+{
+    struct json_cursor merges = {.at = reader->start, .end = reader->end};
+    json_cursor_enter(&merges);
+    for (; json_cursor_next(&merges); reader->number++)
+        if (add_item(reader, &merges))
+            return -1;
+    return 0;
+}
+
 int merges_read_json(struct bpe *bpe, const struct word_table *words, struct json_cursor merges,
-                     size_t count, size_t prefix, struct err *err)
+                     size_t count, size_t prefix, bool brief, struct err *err)
 {
     struct merge_reader reader = {.bpe = bpe,
                                   .words = words,
                                   .unit = "merge",
                                   .prefix = prefix,
+                                  .start = merges.at,
                                   .end = merges.end,
+                                  .read_all = read_items,
+                                  .brief = brief && !prefix,
                                   .err = err};
-    int failed = 0;
-    if (merge_reader_begin(&reader, count))
-        return -1;
-    json_cursor_enter(&merges);
-    for (; !failed && json_cursor_next(&merges); reader.number++)
-        failed = add_item(&reader, &merges);
-    return merge_reader_finish(&reader, failed);
+    return merge_reader_run(&reader, count);
 }

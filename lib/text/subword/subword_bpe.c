@@ -75,7 +75,7 @@ int subword_read_bpe(struct subword *model, const struct subword_source *source,
     if (read_affix(&prefix, &fields[MODEL_PREFIX], source->arena, err))
         return -1;
     if (merges_read_json(&model->bpe, source->words, merges, fields[MODEL_MERGES].count,
-                         prefix.size, err))
+                         prefix.size, source->brief, err))
         return err_prefix(err, "merges");
     model->bpe.prefix = prefix;
     if (read_settings(model, source, err))
@@ -116,8 +116,9 @@ static size_t next_front(const char *bytes, size_t size, size_t start)
 bool bpe_cuts_at_signs(const struct bpe *bpe)
 {
     uint32_t id = 0;
-    if (!bpe->by_characters || bpe->takes_whole || bpe_drops(bpe) || bpe->prefix.size ||
-        bpe->suffix.size || !word_table_find(bpe->words, sign, SIGN_BYTES, WORD_TEXT, &id))
+    if (!bpe->by_characters || bpe->takes_whole || bpe->splits || bpe_drops(bpe) ||
+        bpe->prefix.size || bpe->suffix.size ||
+        !word_table_find(bpe->words, sign, SIGN_BYTES, WORD_TEXT, &id))
         return false;
     for (size_t i = 0; i < (bpe->ranks ? bpe->words->size : bpe->count); i++) {
         size_t size = 0;

@@ -17,16 +17,17 @@ static void open_words(struct word_table *words)
     ck_assert_int_eq(word_table_read(words, cursor, WORD_BYTES, strlen(vocab), NULL), 0);
 }
 
-static int read_lines(struct bpe *bpe, const char *lines, struct err *err)
+static int read_lines(struct bpe *bpe, const char *lines, bool brief, struct err *err)
 {
     struct word_table words = {0};
     open_words(&words);
-    int failed = merges_read_lines(bpe, &words, lines, strlen(lines), err);
+    int failed = merges_read_lines(bpe, &words, lines, strlen(lines), brief, err);
     word_table_release(&words);
     return failed;
 }
 
-static int read_prefixed(struct bpe *bpe, const char *json, size_t prefix, struct err *err)
+static int read_prefixed(struct bpe *bpe, const char *json, size_t prefix, bool brief,
+                         struct err *err)
 {
     struct word_table words = {0};
     struct json_cursor cursor;
@@ -36,14 +37,14 @@ static int read_prefixed(struct bpe *bpe, const char *json, size_t prefix, struc
     ck_assert_int_eq(json_cursor_open(&cursor, NULL, json, strlen(json), NULL), 0);
     counter = cursor;
     json_cursor_count(&counter, &count);
-    int failed = merges_read_json(bpe, &words, cursor, count, prefix, err);
+    int failed = merges_read_json(bpe, &words, cursor, count, prefix, brief, err);
     word_table_release(&words);
     return failed;
 }
 
-static int read_json(struct bpe *bpe, const char *json, struct err *err)
+static int read_json(struct bpe *bpe, const char *json, bool brief, struct err *err)
 {
-    return read_prefixed(bpe, json, 0, err);
+    return read_prefixed(bpe, json, 0, brief, err);
 }
 
 static void expect_merges(const struct bpe *bpe, const struct bpe_merge *merges, size_t count)
@@ -70,7 +71,7 @@ TEST(lines_are_merges_in_the_order_of_their_ranks)
     for (size_t i = 0; i < COUNT(forms); i++) {
         struct bpe bpe;
         struct err err = {0};
-        ck_assert_msg(!read_lines(&bpe, forms[i], &err), "%s", err.text);
+        ck_assert_msg(!read_lines(&bpe, forms[i], false, &err), "%s", err.text);
         expect_merges(&bpe, three, COUNT(three));
         ck_assert_uint_eq(bpe.byte_ids['a'], 0);
         ck_assert_uint_eq(bpe.byte_ids[' '], 3);
@@ -84,7 +85,7 @@ TEST(a_file_may_hold_no_merges)
     static const char *const forms[] = {"", "#version: 0.2", "#version: 0.2\n", "\n"};
     for (size_t i = 0; i < COUNT(forms); i++) {
         struct bpe bpe;
-        ck_assert_int_eq(read_lines(&bpe, forms[i], NULL), 0);
+        ck_assert_int_eq(read_lines(&bpe, forms[i], false, NULL), 0);
         ck_assert_uint_eq(bpe.count, 0);
         ck_assert_uint_eq(bpe.byte_ids['b'], 1);
         bpe_release(&bpe);
@@ -101,12 +102,12 @@ TEST(both_forms_of_json_are_read)
     for (size_t i = 0; i < COUNT(forms); i++) {
         struct bpe bpe;
         struct err err = {0};
-        ck_assert_msg(!read_json(&bpe, forms[i], &err), "%s", err.text);
+        ck_assert_msg(!read_json(&bpe, forms[i], false, &err), "%s", err.text);
         expect_merges(&bpe, three, COUNT(three));
         bpe_release(&bpe);
     }
     struct bpe none;
-    ck_assert_int_eq(read_json(&none, "[]", NULL), 0);
+    ck_assert_int_eq(read_json(&none, "[]", false, NULL), 0);
     ck_assert_uint_eq(none.count, 0);
     bpe_release(&none);
 }
@@ -115,10 +116,10 @@ TEST(words_outside_the_alphabet_are_merged_as_texts)
 {
     static const struct bpe_merge expected[] = {{8, 0, 9}};
     struct bpe bpe;
-    ck_assert_int_eq(read_lines(&bpe, "爱 a\n", NULL), 0);
+    ck_assert_int_eq(read_lines(&bpe, "爱 a\n", false, NULL), 0);
     expect_merges(&bpe, expected, 1);
     bpe_release(&bpe);
-    ck_assert_int_eq(read_json(&bpe, "[[\"爱\", \"a\"]]", NULL), 0);
+    ck_assert_int_eq(read_json(&bpe, "[[\"爱\", \"a\"]]", false, NULL), 0);
     expect_merges(&bpe, expected, 1);
     bpe_release(&bpe);
 }
@@ -140,7 +141,8 @@ TEST(a_prefix_goes_away_when_parts_are_joined)
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct bpe bpe;
         struct err err = {0};
-        ck_assert_msg(!read_prefixed(&bpe, cases[i].json, cases[i].prefix, &err), "%s", err.text);
+        ck_assert_msg(!read_prefixed(&bpe, cases[i].json, cases[i].prefix, true, &err), "%s",
+                      err.text);
         expect_merges(&bpe, &cases[i].merge, 1);
         bpe_release(&bpe);
     }
@@ -177,11 +179,49 @@ TEST(a_long_merge_leaves_those_after_it_alone)
     ck_assert_int_eq(json_cursor_open(&cursor, NULL, json, strlen(json), NULL), 0);
     ck_assert_int_eq(word_table_read(&words, cursor, WORD_BYTES, strlen(json), NULL), 0);
     ck_assert_int_eq(json_cursor_open(&cursor, NULL, merges, strlen(merges), NULL), 0);
-    ck_assert_msg(!merges_read_json(&bpe, &words, cursor, MERGES, 1, &err), "%s", err.text);
+    ck_assert_msg(!merges_read_json(&bpe, &words, cursor, MERGES, 1, false, &err), "%s", err.text);
     for (size_t i = 0; i < MERGES; i++)
         ck_assert_uint_eq(bpe.merges[i].id, i == 1 ? 6 : 3);
     bpe_release(&bpe);
     word_table_release(&words);
+}
+
+/* The next word is abc, and " a" after that. */
+TEST(merges_that_make_words_in_order_are_read_briefly)
+{
+    static const char *const forms[] = {"#version: 0.2\na b\nab c\nĠ a\n", "a b\na bc\r\nĠ a"};
+    static const uint32_t rank_of[][2] = {{1, BPE_NONE}, {BPE_NONE, BPE_NONE}};
+    for (size_t i = 0; i < COUNT(forms); i++) {
+        struct word_table words = {0};
+        struct bpe bpe;
+        open_words(&words);
+        ck_assert_int_eq(merges_read_lines(&bpe, &words, forms[i], strlen(forms[i]), true, NULL),
+                         0);
+        ck_assert_ptr_nonnull(bpe.splits);
+        ck_assert_uint_eq(bpe.count, 3);
+        ck_assert_uint_eq(bpe_rank(&bpe, 0, 1), 0);
+        ck_assert_uint_eq(bpe_rank(&bpe, 4, 2), rank_of[i][0]);
+        ck_assert_uint_eq(bpe_rank(&bpe, 0, 2), rank_of[i][1]);
+        ck_assert_uint_eq(bpe_rank(&bpe, 3, 0), 2);
+        ck_assert_uint_eq(bpe_product(&bpe, 2, 3, 0), 6);
+        ck_assert_uint_eq(bpe_product(&bpe, 2, 0, 1), BPE_NONE);
+        bpe_release(&bpe);
+        word_table_release(&words);
+    }
+}
+
+TEST(merges_in_another_order_are_read_whole)
+{
+    static const struct bpe_merge expected[] = {{4, 2, 5}, {0, 1, 4}};
+    struct bpe bpe;
+    ck_assert_int_eq(read_lines(&bpe, "ab c\na b\n", true, NULL), 0);
+    ck_assert_ptr_null(bpe.splits);
+    expect_merges(&bpe, expected, 2);
+    bpe_release(&bpe);
+    ck_assert_int_eq(read_json(&bpe, "[\"ab c\", \"a b\"]", true, NULL), 0);
+    ck_assert_ptr_null(bpe.splits);
+    expect_merges(&bpe, expected, 2);
+    bpe_release(&bpe);
 }
 
 TEST(a_line_that_is_no_merge_is_refused_with_its_number)
@@ -209,11 +249,11 @@ TEST(a_line_that_is_no_merge_is_refused_with_its_number)
         {"a b\na \xFF\n", "line 2: expected UTF-8, found the byte 0xff"},
         {"a \xC4", "line 1: expected UTF-8, found the byte 0xc4"},
     };
-    for (size_t i = 0; i < COUNT(cases); i++) {
+    for (size_t i = 0; i < 2 * COUNT(cases); i++) {
         struct bpe bpe;
         struct err err = {0};
-        ck_assert_int_eq(read_lines(&bpe, cases[i].lines, &err), -1);
-        ck_assert_str_eq(err.text, cases[i].text);
+        ck_assert_int_eq(read_lines(&bpe, cases[i / 2].lines, i % 2, &err), -1);
+        ck_assert_str_eq(err.text, cases[i / 2].text);
         ck_assert_int_eq(err.kind, ERR_INPUT);
         ck_assert_ptr_null(bpe.merges);
     }
@@ -237,11 +277,11 @@ TEST(an_item_that_is_no_merge_is_refused_with_its_number)
         {"[\"a b\", \"b c\"]", "merge 1: 'bc' is not in the vocabulary"},
         {"[[\"a\", \"x\"]]", "merge 0: 'x' is not in the vocabulary"},
     };
-    for (size_t i = 0; i < COUNT(cases); i++) {
+    for (size_t i = 0; i < 2 * COUNT(cases); i++) {
         struct bpe bpe;
         struct err err = {0};
-        ck_assert_int_eq(read_json(&bpe, cases[i].json, &err), -1);
-        ck_assert_str_eq(err.text, cases[i].text);
+        ck_assert_int_eq(read_json(&bpe, cases[i / 2].json, i % 2, &err), -1);
+        ck_assert_str_eq(err.text, cases[i / 2].text);
         ck_assert_ptr_null(bpe.merges);
     }
 }
@@ -255,7 +295,7 @@ TEST(an_allocation_that_fails_is_an_error)
         struct bpe bpe = {0};
         struct err err = {0};
         heap_fail_at(nth, 0);
-        int failed = merges_read_lines(&bpe, &words, "a b\n", 4, &err);
+        int failed = merges_read_lines(&bpe, &words, "a b\n", 4, false, &err);
         heap_fail_at(0, 0);
         if (!failed) {
             bpe_release(&bpe);

@@ -23,7 +23,7 @@ static int open_files(struct pipeline *pipeline, const char *name, const char *t
         {name, text, text ? strlen(text) : 0},
     };
     const struct folder folder = {"gpt2", files, text ? 3 : 2};
-    return pipeline_open_merges(pipeline, &folder, err);
+    return pipeline_open_merges(pipeline, &folder, TOKENIZER_FOR_TEXTS, err);
 }
 
 static void open_gpt2(struct pipeline *pipeline)
@@ -223,7 +223,7 @@ TEST(files_that_contradict_each_other_are_refused)
     }
 }
 
-TEST(broken_files_are_named)
+TEST_LOOP(broken_files_are_named, TOKENIZER_FOR_SENTENCES + 1)
 {
     static const struct {
         const char *vocab;
@@ -247,13 +247,13 @@ TEST(broken_files_are_named)
         const struct folder folder = {"x", files, 2};
         struct pipeline pipeline;
         struct err err = {0};
-        ck_assert_int_eq(pipeline_open_merges(&pipeline, &folder, &err), -1);
+        ck_assert_int_eq(pipeline_open_merges(&pipeline, &folder, _i, &err), -1);
         ck_assert_str_eq(err.text, cases[i].text);
     }
     const struct folder empty = {.path = "/nowhere"};
     struct pipeline pipeline;
     struct err err = {0};
-    ck_assert_int_eq(pipeline_open_merges(&pipeline, &empty, &err), -1);
+    ck_assert_int_eq(pipeline_open_merges(&pipeline, &empty, TOKENIZER_FOR_TEXTS, &err), -1);
     ck_assert_str_eq(err.text, "cannot open '/nowhere/vocab.json': No such file or directory");
 }
 

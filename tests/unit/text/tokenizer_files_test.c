@@ -244,7 +244,8 @@ static struct tokenizer *open_for_ids(const struct folder *folder)
     struct tokenizer *tokenizer = NULL;
     struct err err = {0};
     char why[TOKENIZER_WHY_BYTES];
-    ck_assert_msg(!tokenizer_open_for_ids(&tokenizer, folder, why, &err), "%s", err.text);
+    ck_assert_msg(!tokenizer_open_if_known(&tokenizer, folder, TOKENIZER_FOR_IDS, why, &err), "%s",
+                  err.text);
     ck_assert_str_eq(why, "");
     ck_assert_ptr_nonnull(tokenizer);
     return tokenizer;
@@ -319,7 +320,7 @@ TEST(for_ids_an_allocation_that_fails_is_an_error)
         struct err err = {0};
         char why[TOKENIZER_WHY_BYTES];
         heap_fail_at(nth, 0);
-        failed = tokenizer_open_for_ids(&tokenizer, &folder, why, &err) ||
+        failed = tokenizer_open_if_known(&tokenizer, &folder, TOKENIZER_FOR_IDS, why, &err) ||
                  tokenizer_encode(tokenizer, &tokens, "hi", 2, &arena, &err);
         heap_fail_at(0, 0);
         ck_assert(!failed || strstr(err.text, "out of memory"));
@@ -327,4 +328,60 @@ TEST(for_ids_an_allocation_that_fails_is_an_error)
     }
     ck_assert_uint_eq(tokens.count, 1);
     arena_release(&arena);
+}
+
+/* --- for sentences ---------------------------------------------------------------------------- */
+
+static struct tokenizer *open_for_sentences(const struct folder *folder)
+{
+    struct tokenizer *tokenizer = NULL;
+    struct err err = {0};
+    char why[TOKENIZER_WHY_BYTES];
+    ck_assert_msg(!tokenizer_open_if_known(&tokenizer, folder, TOKENIZER_FOR_SENTENCES, why, &err),
+                  "%s", err.text);
+    ck_assert_ptr_nonnull(tokenizer);
+    return tokenizer;
+}
+
+enum { SOME_THOUSAND = 5000 };
+
+TEST(for_sentences_long_texts_are_cut_like_short_ones)
+{
+    static const struct folder_file json = {"tokenizer.json", gpt2_json, sizeof gpt2_json - 1};
+    const struct folder folders[] = {{"test", gpt2_files, 2}, {"test", &json, 1}};
+    char text[SOME_THOUSAND + 1] = "";
+    for (size_t i = 0; i < SOME_THOUSAND; i++)
+        text[i] = "hi"[i % 2];
+    for (size_t i = 0; i < COUNT(folders); i++) {
+        struct tokenizer *tokenizer = open_for_sentences(&folders[i]);
+        struct arena arena = {0};
+        struct tokens tokens = {0};
+        expect_ids(tokenizer, "hi<|endoftext|>hhi", "2 3 0 2");
+        ck_assert_int_eq(tokenizer_encode(tokenizer, &tokens, text, SOME_THOUSAND, &arena, NULL),
+                         0);
+        ck_assert_uint_eq(tokens.count, SOME_THOUSAND / 2);
+        expect_ids(tokenizer, "hi<|endoftext|>hhi", "2 3 0 2");
+        arena_release(&arena);
+        tokenizer_free(tokenizer);
+    }
+}
+
+/* "hii" is the word that comes, but "ii" is none. */
+TEST(for_sentences_a_part_that_is_no_word_is_noticed_when_texts_grow_long)
+{
+    static const char vocab[] = "[\"h\", \"i\", \"hi\", \"hii\"]";
+    const struct folder_file files[] = {{"vocab.json", vocab, sizeof vocab - 1},
+                                        {"merges.txt", "h i\nh ii\n", 9}};
+    const struct folder folder = {"test", files, 2};
+    struct tokenizer *tokenizer = open_for_sentences(&folder);
+    struct arena arena = {0};
+    struct tokens tokens = {0};
+    struct err err = {0};
+    char text[SOME_THOUSAND];
+    memset(text, 'i', sizeof text);
+    expect_ids(tokenizer, "hii", "2 1");
+    ck_assert_int_eq(tokenizer_encode(tokenizer, &tokens, text, sizeof text, &arena, &err), -1);
+    ck_assert_str_eq(err.text, "'test/merges.txt': line 2: 'ii' is not in the vocabulary");
+    arena_release(&arena);
+    tokenizer_free(tokenizer);
 }
