@@ -38,11 +38,7 @@ function rememberedText(value) {
     return typeof value === 'object' ? `${value.row},${value.column}` : String(value);
 }
 
-let usualState = {}; // as the page begins, which no address needs to say
-
-function keepUsualState() {
-    for (const name of Object.keys(REMEMBERED)) usualState[name] = rememberedText(state[name]);
-}
+const usualState = {}; // as the page begins, which no address needs to say
 
 function rememberState() {
     const words = new URLSearchParams();
@@ -61,7 +57,7 @@ function recallState() {
 }
 
 function listenToAddress() {
-    keepUsualState();
+    for (const name of Object.keys(REMEMBERED)) usualState[name] = rememberedText(state[name]);
     recallState();
     window.addEventListener('hashchange', () => {
         recallState();

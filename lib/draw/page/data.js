@@ -67,10 +67,6 @@ class Tensor {
         return this.decoded;
     }
 
-    hides(row, column) {
-        return this.causal && column > row;
-    }
-
     labels(axis) {
         const kind = axis === 'row' ? this.row_labels : this.column_labels;
         return this.sentence.labels[kind] || null; // null: plain numbers
@@ -168,23 +164,12 @@ class Sentence {
         return head !== null && found.weights && found.q && found.k ? found : null;
     }
 
-    // The tokens that look, in an attention; words on the axes may be fewer.
-    tokenCount(tensor) {
-        const prefix = /^(enc\.|cross_)?/.exec(tensor.tensor)[0];
-        return prefix === 'enc.' ? this.tokens[1] : this.tokens[0];
-    }
-
     // Of several models, or runs, which one it is.
     name() {
         if (this.lesson) return lessonName(this);
         const models = new Set(sentences.map((one) => one.model));
         const model = models.size > 1 ? ` · ${this.model.replace(/^.*\/(?=.)/, '')}` : '';
         return `${this.title}${model}${this.run ? ` · ${this.run}` : ''}`;
-    }
-
-    // Heads of all layers.
-    headCount() {
-        return this.attention.layers * this.attention.heads;
     }
 
     of(kind) {

@@ -12,12 +12,6 @@ function phi(value) {
     return Math.fround(value > 0 ? value + 1 : Math.exp(value));
 }
 
-// What ALiBi adds to a key's score, as lib/explain/steps_scores.c has it.
-function biasOf(ways, head, key) {
-    const slope = ways.slopes[head];
-    return ways.alibi === 'bloom' ? Math.fround(Math.fround(slope) * key) : null;
-}
-
 class Why {
     // Of the row of a tensor, and a column that may be a key; null where the page has no numbers.
     constructor(tensor, index, cell) {
@@ -87,10 +81,11 @@ class Why {
             steps.push(['capped', `${exact(cap)} · tanh(scaled / ${exact(cap)})`, value]);
         }
         if (ways.slopes[head] > 0) {
-            const bias = biasOf(ways, head, key);
-            const words = `+ ALiBi: slope ${exact(Math.fround(ways.slopes[head]))}, key ${key}`;
-            if (bias !== null) value = Math.fround(value + bias);
-            steps.push(['moved', words, bias === null ? NaN : value]);
+            const slope = Math.fround(ways.slopes[head]);
+            const known = ways.alibi === 'bloom'; // of others see lib/explain/steps_scores.c
+            if (known) value = Math.fround(value + Math.fround(slope * key));
+            const words = `+ ALiBi: slope ${exact(slope)}, key ${key}`;
+            steps.push(['moved', words, known ? value : NaN]);
         }
         if (ways.temperature > 0)
             steps.push(['cooled', `/ temperature ${exact(Math.fround(ways.temperature))}`, NaN]);

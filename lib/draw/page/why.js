@@ -93,10 +93,9 @@ class WhyPanel {
     cost() {
         const { sentence, layer } = this.why.tensor;
         const name = this.why.head === null ? '' : `${layer}.${this.why.head}`;
-        const [all, one] = [
-            sentence.explained_bytes,
-            sentence.explained_bytes / sentence.headCount(),
-        ].map((bytes) => Math.ceil(bytes || 0).toLocaleString('en'));
+        const { layers, heads } = sentence.attention;
+        const bytes = [sentence.explained_bytes, sentence.explained_bytes / (layers * heads)];
+        const [all, one] = bytes.map((size) => Math.ceil(size || 0).toLocaleString('en'));
         const page = (list) => commandOf(sentence, 'page', ['--explain', list, '-o', 'page.html']);
         const words = name
             ? `This page does not hold the queries, keys and values of head ${name}. ` +
@@ -225,8 +224,9 @@ function keepCell(cell) {
 function explainsCells() {
     const tensor = shownTensor();
     const fits = tensor.sentence.attention && WHY_TENSORS.test(tensor.tensor);
-    const tokens = tensor.labels('row');
-    const words = fits && tokens && tokens.length !== tensor.sentence.tokenCount(tensor);
+    const labels = tensor.labels('row');
+    const tokens = tensor.sentence.tokens?.[tensor.tensor.startsWith('enc.') ? 1 : 0];
+    const words = fits && labels && labels.length !== tokens; // on the axes
     const several = state.view === 'lines' && shownHeads().length > 1;
     return fits && !words && !several && ['matrix', 'lines'].includes(state.view);
 }
