@@ -47,9 +47,14 @@ page     sh tests/page/run.sh "$build" "${PAGE-}"
 END
 }
 
-# Every other suite, so that two processors share what takes longest.
+# Every other suite, so that two processors share what takes longest: first, in pairs that take as
+# long, those of many seconds.
 suites() { # 1|0
-    "$build/unit" --list | awk -v which="$1" 'NR % 2 == which'
+    long='splitter doubling attention_growth by_hand unicode_form benchmark growth attention_bent
+        bpe attention_kinds'
+    # shellcheck disable=SC2086 # a word a suite
+    { printf '%s\n' $long && "$build/unit" --list; } |
+        awk -v which="$1" '!seen[$0]++ && ++count % 2 == which'
 }
 
 # Plain C of bf16 takes minutes with sanitizers: they name a few models.
