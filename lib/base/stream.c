@@ -322,11 +322,6 @@ static int rename_new(const char *from, const char *to)
     return lstat(to, &status) == 0 ? -1 : rename(from, to);
 }
 
-static int give_name(const struct stream *stream)
-{
-    return (stream->is_new ? rename_new : rename)(stream->temporary, stream->target);
-}
-
 static int commit_file(struct stream *stream)
 {
     bool regular = stream->temporary != NULL;
@@ -335,7 +330,8 @@ static int commit_file(struct stream *stream)
     if (close(stream->descriptor) && !stream->failure)
         stream->failure = errno;
     stream->descriptor = -1;
-    if (!stream->failure && regular && give_name(stream))
+    if (!stream->failure && regular &&
+        (stream->is_new ? rename_new : rename)(stream->temporary, stream->target))
         stream->failure = errno;
     return stream->failure;
 }

@@ -29,12 +29,9 @@ static size_t choose_columns(struct arrow_column *columns, const struct place *p
 }
 
 /* What was written of the file before: how much, and where its batches are. */
-static void go_on(struct arrow_table *table, const struct arrow_column *columns, size_t count,
-                  const struct buf *kept)
+static void go_on(struct arrow_table *table, const struct buf *kept)
 {
     size_t size = sizeof table->position;
-    table->columns = columns;
-    table->column_count = count;
     memcpy(&table->position, kept->bytes, size);
     buf_bytes(&table->blocks, kept->bytes + size, kept->size - size);
 }
@@ -103,12 +100,12 @@ int arrow_write(struct stream *out, const struct report *report, const struct pl
                 struct err *err)
 {
     struct arrow_column columns[NAMES];
-    struct arrow_table table = {.out = out};
     size_t count = choose_columns(columns, place);
+    struct arrow_table table = {.out = out, .columns = columns, .column_count = count};
     bool is_last = !place->kept || place->index + 1 == place->count;
     int failed = 0;
     if (place->kept && place->kept->size)
-        go_on(&table, columns, count, place->kept);
+        go_on(&table, place->kept);
     else
         arrow_table_begin(&table, columns, count);
     for (size_t i = 0; i < report_sheet_count(report) && !failed; i++) {

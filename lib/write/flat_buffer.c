@@ -3,12 +3,6 @@
 #include <assert.h>
 #include <string.h>
 
-static void set_number(struct buf *buf, size_t at, uint64_t value, size_t size)
-{
-    for (size_t i = 0; i < size && !buf->out_of_memory; i++)
-        buf->bytes[at + i] = (char)(value >> (8 * i) & 0xff);
-}
-
 void flat_align(struct buf *buf, size_t to)
 {
     buf_fill(buf, 0, (to - buf->size % to) % to);
@@ -17,7 +11,8 @@ void flat_align(struct buf *buf, size_t to)
 /* The offset of four bytes at `at` leads here. */
 static void link_here(struct buf *buf, size_t at)
 {
-    set_number(buf, at, buf->size - at, sizeof(uint32_t));
+    for (size_t i = 0; i < sizeof(uint32_t) && !buf->out_of_memory; i++)
+        buf->bytes[at + i] = (char)((buf->size - at) >> 8 * i & 0xff);
 }
 
 void flat_table(struct buf *buf, size_t from, struct flat_field *fields, size_t count)

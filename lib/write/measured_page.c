@@ -160,23 +160,15 @@ static void write_table(struct table *table, const struct sheet *sheet, const st
         write_columns(table, &layout, first, num_min(columns, first + step));
 }
 
-/* One for all sheets of a measure. */
-static struct text_heat heat_of(struct stream *out, const struct measurement *item,
-                                const struct place *place)
-{
-    struct text_heat heat;
-    struct extent extent = {0, 0};
-    for (size_t i = 0; i < item->count; i++)
-        extent = extent_join(extent, extent_of_sheet(&item->sheets[i]));
-    text_heat_begin(&heat, out, extent, place);
-    return heat;
-}
-
 static int write_measurement(struct stream *out, const struct measurement *item,
                              const struct place *place, struct err *err)
 {
-    struct text_heat heat = heat_of(out, item, place);
+    struct text_heat heat; /* one for all sheets */
+    struct extent extent = {0, 0};
     struct table table = {.out = out, .heat = &heat};
+    for (size_t i = 0; i < item->count; i++)
+        extent = extent_join(extent, extent_of_sheet(&item->sheets[i]));
+    text_heat_begin(&heat, out, extent, place);
     stream_format(out, "%s · %s\n%s\n", item->name, item->about, item->basis);
     for (size_t i = 0; i < item->count; i++) {
         const struct sheet *sheet = &item->sheets[i];
