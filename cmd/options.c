@@ -8,13 +8,13 @@
 static const struct {
     const char *name;
     int command;
-} instrument_rows[] = {{"run", 0},
-                       {"score", FOR_SCORE},
-                       {"lens", FOR_LENS},
-                       {"attribute", FOR_ATTRIBUTE},
-                       {"patch", FOR_PATCH}};
+} instrument_names[] = {{"run", 0},
+                        {"score", FOR_SCORE},
+                        {"lens", FOR_LENS},
+                        {"attribute", FOR_ATTRIBUTE},
+                        {"patch", FOR_PATCH}};
 
-enum { INSTRUMENT_ROWS = sizeof instrument_rows / sizeof *instrument_rows };
+enum { INSTRUMENT_NAMES = sizeof instrument_names / sizeof *instrument_names };
 
 bool option_serves(const struct option_row *row, int commands)
 {
@@ -198,8 +198,8 @@ int options_instrument(const struct options *options)
     const char *name = options->batch.instrument;
     size_t index = 0;
     if (name)
-        names_find(&index, NAMES(instrument_rows, INSTRUMENT_ROWS), name, strlen(name));
-    return instrument_rows[index].command;
+        names_find(&index, NAMES(instrument_names, INSTRUMENT_NAMES), name, strlen(name));
+    return instrument_names[index].command;
 }
 
 /* What a batch does says which options it has, wherever it stands. */
@@ -211,10 +211,10 @@ static int find_instrument(int *command, char *const *arguments, struct err *err
                             : strcmp(*arguments, "--do") == 0    ? arguments[1]
                                                                  : NULL;
         if (value &&
-            names_choose(&index, NAMES(instrument_rows, INSTRUMENT_ROWS), "--do", value, err))
+            names_choose(&index, NAMES(instrument_names, INSTRUMENT_NAMES), "--do", value, err))
             return -1;
     }
-    *command |= instrument_rows[index].command;
+    *command |= instrument_names[index].command;
     return 0;
 }
 
