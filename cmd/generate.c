@@ -49,6 +49,9 @@ static int check_options(const struct job *job, struct err *err)
         !format_is(job->output.format, "json"))
         return err_usage(err, "--format %s: expected --show beside it: a text is text or json",
                          job->output.format->name);
+    if (!options->select.show && job->output.to_folder)
+        return err_usage(err, "--output '%s': expected a file, or --show beside it: a text is one",
+                         options->output.path);
     if (options->select.show && options->generate.logprobs && job->output.to_stdout)
         return err_usage(err, "--logprobs: its table goes to standard output: give --output for "
                               "what --show shows");
