@@ -108,8 +108,13 @@ static int put_rotation(struct writing *writing)
         put_size(writing, "attention.value_length", c->d_v) ||
         put_size(writing, "rope.dimension_count", r->components))
         return -1;
+    if (has_factors(r))
+        return put_factors(writing);
+    if (r->scaling == ROTARY_PLAIN)
+        return 0;
     if (r->scaling != ROTARY_LINEAR)
-        return has_factors(r) ? put_factors(writing) : 0;
+        return err_unsupported(writing->err, "a GGUF file: expected no rope_scaling, or one of "
+                                             "type linear or llama3, found another");
     gguf_key(full, writing->architecture, "rope.scaling.type");
     if (gguf_put_text(&writing->gguf, full, "linear", writing->err))
         return -1;
