@@ -27,29 +27,25 @@ static int complete(struct viewer *viewer, size_t threads, enum tokenizer_use us
     return 0;
 }
 
-int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err)
+int viewer_open_for(struct viewer *viewer, const char *model, enum tokenizer_use use,
+                    size_t threads, struct err *err)
 {
     *viewer = (struct viewer){0};
-    return model_open(&viewer->model, model, err)
-               ? -1
-               : complete(viewer, threads, TOKENIZER_FOR_SENTENCES, err);
+    return model_open(&viewer->model, model, err) ? -1 : complete(viewer, threads, use, err);
+}
+
+int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err)
+{
+    return viewer_open_for(viewer, model, TOKENIZER_FOR_TEXTS, threads, err);
 }
 
 int viewer_open_folder(struct viewer *viewer, const struct folder *folder, size_t threads,
                        struct err *err)
 {
     *viewer = (struct viewer){0};
-    return model_open_folder(&viewer->model, folder, err)
-               ? -1
-               : complete(viewer, threads, TOKENIZER_FOR_SENTENCES, err);
-}
-
-int viewer_open_for_ids(struct viewer *viewer, const char *model, size_t threads, struct err *err)
-{
-    *viewer = (struct viewer){0};
-    return model_open(&viewer->model, model, err)
-               ? -1
-               : complete(viewer, threads, TOKENIZER_FOR_IDS, err);
+    if (model_open_folder(&viewer->model, folder, err))
+        return -1;
+    return complete(viewer, threads, TOKENIZER_FOR_TEXTS, err);
 }
 
 void viewer_set_precision(struct viewer *viewer, enum precision precision, bool amx)
