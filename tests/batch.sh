@@ -109,14 +109,14 @@ for kind in lines files sums; do
     rm -rf whole threads merged merged.* killed
 done
 
-flat() { # TEXTS OPTION...: no more than 1 MiB for all that what the first hundred do not take
+flat() { # TEXTS OPTION...: no more than 1 MiB for all that what the first thousand do not take
     texts=$1
     shift
     rm -rf few many
-    head -n 100 "$texts" >hundred.txt
-    few=$("$footprint" "$attn" batch hundred.txt -q -o few/ "$@") || return 1
+    head -n 1000 "$texts" >some.txt
+    few=$("$footprint" "$attn" batch some.txt -q -o few/ "$@") || return 1
     many=$("$footprint" "$attn" batch "$texts" -q -o many/ "$@") || return 1
-    echo "$few KiB for 100 items, $many KiB for $items"
+    echo "$few KiB for 1000 items, $many KiB for $items"
     [ $((many - few)) -le 1024 ]
 }
 
