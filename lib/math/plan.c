@@ -7,6 +7,7 @@
 #include "math/bf16.h"
 #include "math/kernel_body.h"
 #include "math/machine.h"
+#include "math/target.h"
 
 enum {
     GROUP_ROWS = 192,  /* of one round: they stay in cache while panels come and go; */
@@ -24,6 +25,7 @@ enum {
     MANY_ROWS_WIDE = 192, /* the sooner the farther rows of W are apart */
     FEW_DOTS = 8,         /* rows that read W as [out, in] where it lies, */
     DOTS_AT_ONCE = 192,   /* so many of its rows in a round */
+    FEW_PANELS = 2,       /* of pairs, side by side */
     PAIR_CHUNK = 384,     /* of the sum: a chunk of a panel stays in the second-level cache */
     LINE_BYTES = 64,      /* of the caches */
 };
@@ -86,10 +88,12 @@ static size_t even_group(size_t rows)
     return num_max(1, tiles) * TILE_ROWS;
 }
 
-/* A few rows of pairs, widened on their way; panels are streams of memory. */
+/* A few rows of pairs, widened on their way; panels are streams of memory, of which Intel's
+ * processors follow more than AMD's. */
 static struct plan plan_side_by_side(const struct weight *w, size_t threads)
 {
-    size_t columns = PAIR_COLUMNS * panels_together(w, PANELS_TOGETHER, threads);
+    size_t most = target_stalls_on_bursts() ? PANELS_TOGETHER : FEW_PANELS;
+    size_t columns = PAIR_COLUMNS * panels_together(w, most, threads);
     return (struct plan){columns, columns, bf16_pairs(w->in), LARGE_GROUP, 1, .side_by_side = true};
 }
 
