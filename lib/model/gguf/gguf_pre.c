@@ -34,6 +34,17 @@ int gguf_refuse_stage(const char *type, struct err *err)
                            type);
 }
 
+/* One of those that rows have, and the only one: false where it is not. */
+static bool take_pattern(struct gguf_pre *pre, const struct splitter_pattern *pattern)
+{
+    if (pre->pattern >= 0)
+        return false;
+    for (int i = 0; i < PATTERN_COUNT; i++)
+        if (pattern == &splitter_patterns[i])
+            pre->pattern = i;
+    return pre->pattern >= 0;
+}
+
 /* A pre-tokenizer, or those of a Sequence. */
 static int read_cut(struct gguf_pre *pre, const struct json *stage, struct err *err)
 {
@@ -49,7 +60,8 @@ static int read_cut(struct gguf_pre *pre, const struct json *stage, struct err *
         if (json_bool(stage, "use_regex", &with_regex, err) ||
             json_bool(stage, "add_prefix_space", &prefixes, err))
             return -1;
-        pre->pattern = with_regex ? PATTERN_GPT2 : pre->pattern;
+        if (with_regex && !take_pattern(pre, &splitter_patterns[PATTERN_GPT2]))
+            return gguf_refuse_stage("use_regex", err);
         return prefixes ? gguf_refuse_stage("add_prefix_space", err) : 0;
     }
     if (strcmp(type, "Digits") == 0) {
@@ -61,9 +73,9 @@ static int read_cut(struct gguf_pre *pre, const struct json *stage, struct err *
         if (json_text(json_member(stage, "pattern"), "Regex", &regex, err) ||
             json_text(stage, "behavior", &behavior, err) || json_bool(stage, "invert", &flag, err))
             return -1;
-        const struct splitter_pattern *found = splitter_find(regex);
-        pre->pattern = found ? (int)(found - splitter_patterns) : pre->pattern;
-        return flag || strcmp(behavior, "Isolated") != 0 ? gguf_refuse_stage(type, err) : 0;
+        bool is_known =
+            !flag && strcmp(behavior, "Isolated") == 0 && take_pattern(pre, splitter_find(regex));
+        return is_known ? 0 : gguf_refuse_stage(type, err);
     }
     return gguf_refuse_stage(type, err);
 }

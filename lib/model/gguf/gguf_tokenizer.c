@@ -160,9 +160,9 @@ enum {
     MODEL_PIECE = 1 << 3 | 2,
     MODEL_TRAINER = 2 << 3 | 2,
     MODEL_NORMALIZER = 3 << 3 | 2,
-    PIECE_TEXT = 1 << 3 | 2,
-    PIECE_SCORE = 2 << 3 | 5,
-    PIECE_KIND = 3 << 3,
+    FIELD_TEXT = 1 << 3 | 2,
+    FIELD_SCORE = 2 << 3 | 5,
+    FIELD_KIND = 3 << 3,
     TRAINER_KIND = 3 << 3,
     TRAINER_FALLS_BACK = 35 << 3,
     NORMALIZER_PREFIXES = 3 << 3,
@@ -194,11 +194,11 @@ static void put_message(struct buf *out, unsigned field, struct buf *message)
 
 static void put_piece(struct buf *piece, struct gguf_text token, float score, unsigned kind)
 {
-    put_field(piece, PIECE_TEXT, token.size);
+    put_field(piece, FIELD_TEXT, token.size);
     buf_bytes(piece, token.bytes, token.size);
-    put_varint(piece, PIECE_SCORE);
+    put_varint(piece, FIELD_SCORE);
     buf_bytes(piece, &score, sizeof score);
-    put_field(piece, PIECE_KIND, kind);
+    put_field(piece, FIELD_KIND, kind);
 }
 
 static int write_sentencepiece(struct buf *out, const struct vocabulary *vocabulary,
