@@ -104,16 +104,21 @@ IN_VECTORS static ALWAYS_INLINE void add_tile(struct part *part, size_t rows, bo
             load_columns(columns, a, widened, pairs, k);
             add_number(sums, columns, b, k, b_stride, rows);
             a += a_stride;
-            widened += COLUMNS;
-            pairs += widens && k % 2 ? part->pairs_stride : 0;
+            if (widens) {
+                widened += COLUMNS;
+                pairs += k % 2 * part->pairs_stride;
+            }
         }
         EACH(i, (rows + 2) / 3)
         b[i] += STEP;
     }
-    for (size_t k = 0; k < rest; k++, a += a_stride, widened += COLUMNS) {
+    for (size_t k = 0; k < rest; k++, a += a_stride) {
         load_columns(columns, a, widened, pairs, k);
         add_number(sums, columns, b, k, b_stride, rows);
-        pairs += widens && k % 2 ? part->pairs_stride : 0;
+        if (widens) {
+            widened += COLUMNS;
+            pairs += k % 2 * part->pairs_stride;
+        }
     }
     EACH(t, rows)
     EACH(i, REGISTERS)

@@ -118,10 +118,10 @@ static void check_bits(struct kernels *kernels, size_t m, size_t n, size_t depth
 }
 
 /* What products are made of: panels without gaps, of any number of rows. */
-TEST(a_panel_has_the_bits_of_its_chains)
+TEST_LOOP(a_panel_has_the_bits_of_its_chains, 2)
 {
     static const size_t widths[] = {32, 64, 128};
-    struct kernels *kernels = opened(NULL);
+    struct kernels *kernels = opened(_i ? "hsw" : NULL);
     for (size_t n = 1; n <= 37; n++)
         for (size_t i = 0; i < COUNT(widths); i++)
             for (size_t depth = n % 2; depth < COUNT(depths); depth += 2)
