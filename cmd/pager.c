@@ -1,5 +1,6 @@
 #include "output.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -150,6 +151,7 @@ static void note_idle(const struct looks_options *options, const struct format *
     struct buf idle = {0};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct option_row *row = option_find(FOR_ALL, rows[i].name, strlen(rows[i].name));
+        assert(row);
         bool is_moot = looks & rows[i].looks || settings_same(row, &given, &none);
         if (is_moot || (strcmp(row->name, "color") == 0 && strcmp(options->color, "always") != 0))
             continue;

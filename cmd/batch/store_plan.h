@@ -23,6 +23,7 @@ struct measured_form;
  * Conditions have columns after the id, and what a sweep varies has one, too. Items are written one
  * after another, by any process: what stands before the first and after the last belongs to them.
  */
+
 /* An item on its way out. */
 struct item_measured {
     const struct job *job;

@@ -1,5 +1,6 @@
 #include "base/arena.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -106,6 +107,7 @@ void *arena_grow(struct arena *arena, void *things, size_t count, size_t size, s
 
 void arena_expect(struct arena *arena, size_t size)
 {
+    assert(!arena->newest);
     if (size >= LARGE_PAGE_BYTES / 2 && size < SIZE_MAX - LARGE_PAGE_BYTES)
         arena->next_bytes = round_up(size, LARGE_PAGE_BYTES);
 }

@@ -27,8 +27,8 @@ void *arena_room(struct arena *arena, size_t count, size_t size, struct err *err
  * they move into twice the room. NULL with `err`. */
 void *arena_grow(struct arena *arena, void *things, size_t count, size_t size, struct err *err);
 
-/* Say that so many bytes will be asked for: where they would fill large pages, the next block has
- * room for all of them, and begins with one. */
+/* Say of an empty arena that so many bytes will be asked for: where they would fill large pages,
+ * its block has room for all of them, and begins with one. */
 void arena_expect(struct arena *arena, size_t size);
 
 /* A copy of `size` bytes with a 0 byte after it; a text as printf makes it. NULL with `err`. */

@@ -231,7 +231,7 @@ static int logits_back(struct way *way)
     const float *logits = way->rows[0][SITE_LOGITS];
     struct weight words;
     const float *bias = NULL;
-    double *direction = way->inner; /* all zeros yet */
+    double *direction = way->inner; /* all zeros yet, as the bias and the logit are */
     double divisor = c->logit_divisor > 0 ? (double)c->logit_divisor : 1;
     uint32_t answer = 0;
     topk(&answer, 1, logits, c->vocab_size);

@@ -3,7 +3,7 @@
  *     uint16 size of the list, uint16 size of the table, uint16 place of each field (0: absent)
  *     int32 offset back to that list, fields, each at a multiple of its size
  *
- *     struct flat_field fields[] = {{8, rows, 0}, {4, 0, 0}};
+ *     struct flat_field fields[] = {{8, rows}, {4}};
  *     buf_number(&buf, 0, 4);                    the offset to the first table
  *     flat_table(&buf, 0, fields, 2);
  *     flat_string(&buf, fields[1].at, "Life");

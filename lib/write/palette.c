@@ -164,7 +164,7 @@ void ramp_make(struct ramp *ramp, const struct palette *palette)
     size_t last = 1;
     size_t middle = RAMP_LEVELS / 2;
     memset(ramp, 0, sizeof *ramp);
-    while (palette->stops[last + 1])
+    while (last + 1 < sizeof palette->stops / sizeof *palette->stops && palette->stops[last + 1])
         last++;
     if (!palette->two_sided) {
         walk(ramp, palette, 0, last, 1, RAMP_LEVELS - 1);
