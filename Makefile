@@ -373,7 +373,7 @@ test-gguf: $(BUILD)/attn-cli ## GGUF files beside llama.cpp, which npm fetches w
 	@$(SETUP) gguf || true # what is not there is left out, and said
 	@sh tests/gguf/run.sh $(BUILD)
 
-test-deb: $(BUILD)/attn-cli ## what make deb has built, in a bare Debian made for it; by root, with debootstrap
+test-deb: $(BUILD)/attn-cli ## what make deb has built, in a bare Debian; by root, with debootstrap
 	@sh tests/deb.sh $(BUILD)
 
 VALGRIND_EVERY = 1
