@@ -66,7 +66,8 @@ static bool has_parts(const struct tokenized *tokenized)
     return false;
 }
 
-/* Tokenize a text, and see that it can be shown: a report without numbers tells. */
+/* Tokenize a text, and see that it can be shown: a report without numbers shows what cannot be made
+ * of it. */
 static int check_input(struct job *job, struct text_pair *pair, size_t index, struct err *err)
 {
     const struct derivation *how = &job->request.derivation;

@@ -42,7 +42,8 @@ static bool is_used(const struct tokenizer_info *info, const char *name)
            (strcmp(file, "vocab.json") == 0 && strcmp(name, "merges.txt") == 0);
 }
 
-/* The next file that is there and is, or is not, read, at last what counts beside any; or NULL. */
+/* The next file that is there and is, or is not, read; NULL after the last. What counts beside any
+ * of them is the last. */
 static const char *next_file(const struct tokenizer_info *info, size_t *index, bool used)
 {
     while (*index < TOKENIZER_FILES) {

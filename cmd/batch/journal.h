@@ -112,7 +112,8 @@ void record_close(struct record *record);
 /* Read the next line: 1, 0 at the end, -1 on failure. */
 int record_next(struct record *record, struct err *err);
 
-/* Refuse, before anything is read, a record of another batch, by the first line that differs. */
+/* Refuse, before anything else is read, a record of another batch, by the name of the first line
+ * that differs. */
 int record_check_head(struct record *record, const struct journal_head *head, struct err *err);
 
 /* The count that a line of a manifest has by that name, which is left alone by others. */
@@ -121,7 +122,8 @@ void record_count(size_t *count, const struct record *record, const char *name);
 /* Whether a line is of an item that failed, because of the machine. */
 bool record_is_to_retry(const struct record *record);
 
-/* An entry of a list of files, {"file": …, "bytes": …, "sha256": …}, or a piece's of its lines. */
+/* An entry of a list of files, {"file": …, "bytes": …, "sha256": …}, or what a piece says of its
+ * lines. */
 struct listed_file {
     const char *name; /* NULL: none that a batch makes */
     size_t bytes;

@@ -182,7 +182,8 @@ static int look_at_records(struct work_folder *folder, struct err *err)
     return 0;
 }
 
-/* Another process may come while we look: it has a lock then. Once it is ours it says nothing. */
+/* Another process may come while we look: it has a lock by then. Once we hold that, it says nothing
+ * of others. */
 static int look_at_own(struct work_folder *folder, struct err *err)
 {
     folder->worked = folder->worked || folder->state != WORK_NONE;

@@ -118,7 +118,7 @@ const char *work_folder_draft(struct work_folder *folder, const char *name, stru
 int work_folder_check_free(struct work_folder *folder, const char *name, struct err *err);
 int work_folder_place(struct work_folder *folder, const char *name, struct err *err);
 
-/* Whether --force is given: the target may be replaced, also by who goes on later. */
+/* Note whether --force is given: then the target may be replaced, also by who goes on later. */
 int work_folder_consent(const struct work_folder *folder, bool may_replace, struct err *err);
 
 /* Refuse to go on where the target is there and may not be replaced. */
