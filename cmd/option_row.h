@@ -32,8 +32,8 @@ struct option_rows {
     size_t count;
 };
 
-extern const struct option_rows input_options, attend_options, output_options, process_options,
-    instrument_options, train_options;
+extern const struct option_rows input_options, score_options, attend_options, output_options,
+    batch_options, page_options, process_options, instrument_options, train_options;
 
 /* --- sets of commands ------------------------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
 #include "option_row.h"
 
 static const struct option_rows *const tables[] = {
-    &input_options,   &attend_options,     &output_options,
-    &process_options, &instrument_options, &train_options,
+    &input_options,   &score_options,      &attend_options, &output_options, &batch_options,
+    &process_options, &instrument_options, &page_options,   &train_options,
 };
 
 enum { TABLES = sizeof tables / sizeof *tables };

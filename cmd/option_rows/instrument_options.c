@@ -1,4 +1,4 @@
-/* Rows of the table of options: comparing, attributing, patching, what heads do; pages. */
+/* Rows of the table of options: comparing, attributing, patching, what heads do. */
 #include "../option_row.h"
 
 #include <limits.h>
@@ -60,20 +60,6 @@ static const struct option_row instrument_rows[] = {
            "in place of scores: which head finds each relation of the sentences of a CoNLL-U file"),
     INTEGER("seed", 0, "N", heads.seed, FOR_HEADS, 0, LLONG_MAX,
             "of the random tokens (default: 0)"),
-    STRING("explain", 0, "LIST", page.explain, FOR_PAGE,
-           "the heads whose cells the page explains, by exact queries, keys and values: 0.1,1.3 "
-           "(LAYER.HEAD), all or none (default: all, where that is no more than 1 MB)"),
-    INTEGER("top-k", 0, "K", page.top_k, FOR_PAGE, 0, 1000,
-            "the K likeliest tokens after each one (default: 50; 0: none)"),
-    FLAG("lens", 0, page.lens, FOR_PAGE, "what every layer would say comes next, too"),
-    STRING("scores", 0, "FILE", page.scores, FOR_PAGE,
-           "what every head does, as 'attn-cli heads --format csv' has written it: names on "
-           "thumbnails, which are sorted by any score"),
-    FLAG("live", 0, page.live, FOR_PAGE,
-         "the page holds the model, and runs it: on a text that is typed into it, with heads "
-         "switched off, at a temperature"),
-    FLAG("unedited", 0, page.unedited, FOR_PAGE,
-         "every text twice, without what --edit and its like change, and with it"),
 };
 
 const struct option_rows instrument_options = {instrument_rows,

@@ -3,10 +3,13 @@
 #include "../../../cmd/options.c"
 #include "../../../cmd/option_table.c"
 #include "../../../cmd/option_rows/input_options.c"
+#include "../../../cmd/option_rows/score_options.c"
 #include "../../../cmd/option_rows/attend_options.c"
 #include "../../../cmd/option_rows/output_options.c"
+#include "../../../cmd/option_rows/batch_options.c"
 #include "../../../cmd/option_rows/process_options.c"
 #include "../../../cmd/option_rows/instrument_options.c"
+#include "../../../cmd/option_rows/page_options.c"
 #include "../../../cmd/option_rows/train_options.c"
 #include "../../../cmd/unknown_option.c"
 
