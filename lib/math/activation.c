@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "math/exp_avx512.h"
 #include "math/isa.h"
 #include "math/portable_math.h"
 
@@ -139,21 +140,106 @@ DEFINE_CURVE(silu)
 DEFINE_CURVE(tanh_or_nan)
 DEFINE_CURVE(quick_gelu)
 
+/* --- swish: x / (1 + e^exponent(x)), in AVX-512 ----------------------------------------------- */
+
+#ifdef AVX512
+
+enum { BLOCK_VECTORS = BLOCK / LANES, BLOCKS = EXP_VECTORS / BLOCK_VECTORS };
+
+/* What the curves above take e to the power of, step for step, and so the same bits. */
+typedef __m512 exponent_of(__m512 x);
+
+STEP_IN_AVX512 __m512 gelu_new_exponent(__m512 x)
+{
+    const __m512 minus_twice_root = _mm512_set1_ps(-1.5957691216f);
+    __m512 cube = _mm512_mul_ps(_mm512_set1_ps(0.044715f), x);
+    cube = _mm512_fmadd_ps(cube, x, _mm512_set1_ps(1.0f));
+    return _mm512_mul_ps(_mm512_mul_ps(minus_twice_root, x), cube);
+}
+
+STEP_IN_AVX512 __m512 silu_exponent(__m512 x)
+{
+    return _mm512_mul_ps(_mm512_set1_ps(-1.0f), x);
+}
+
+STEP_IN_AVX512 __m512 quick_gelu_exponent(__m512 x)
+{
+    return _mm512_mul_ps(_mm512_set1_ps(-1.702f), x);
+}
+
+/* A block of a few rows, a constant wherever this is called, side by side. */
+STEP_IN_AVX512 void swish_block(struct matrix y, struct matrix x, const __m512 added[BLOCK_VECTORS],
+                                exponent_of *exponent, int rows)
+{
+    __m512 from[EXP_VECTORS];
+    __m512 power[EXP_VECTORS];
+    int count = rows * BLOCK_VECTORS;
+    for (int i = 0; i < count; i++) {
+        size_t row = (size_t)(i / BLOCK_VECTORS), lane = (size_t)(i % BLOCK_VECTORS) * LANES;
+        from[i] = _mm512_loadu_ps(x.data + row * x.stride + lane);
+        from[i] = _mm512_add_ps(from[i], added[i % BLOCK_VECTORS]);
+        power[i] = exponent(from[i]);
+    }
+    exp_float_avx512(power, count);
+    for (int i = 0; i < count; i++) {
+        size_t row = (size_t)(i / BLOCK_VECTORS), lane = (size_t)(i % BLOCK_VECTORS) * LANES;
+        __m512 divisor = _mm512_add_ps(_mm512_set1_ps(1.0f), power[i]);
+        _mm512_storeu_ps(y.data + row * y.stride + lane, _mm512_div_ps(from[i], divisor));
+    }
+}
+
+/* Columns in whole blocks. */
+STEP_IN_AVX512 void swish_blocks(struct matrix y, struct matrix x, const float *bias,
+                                 exponent_of *exponent)
+{
+    for (size_t column = 0; column < x.columns; column += BLOCK) {
+        const float *some = bias ? bias + column : nothing;
+        __m512 added[BLOCK_VECTORS] = {_mm512_loadu_ps(some), _mm512_loadu_ps(some + LANES)};
+        struct matrix to = matrix_columns(y, column, BLOCK);
+        struct matrix from = matrix_columns(x, column, BLOCK);
+        size_t row = 0;
+        for (; row + BLOCKS <= x.rows; row += BLOCKS)
+            swish_block(matrix_rows(to, row, BLOCKS), matrix_rows(from, row, BLOCKS), added,
+                        exponent, BLOCKS);
+        for (; row < x.rows; row++)
+            swish_block(matrix_rows(to, row, 1), matrix_rows(from, row, 1), added, exponent, 1);
+    }
+}
+
+#define DEFINE_WIDE(curve)                                                                  \
+    IN_AVX512 static void curve##_wide(struct matrix y, struct matrix x, const float *bias) \
+    {                                                                                       \
+        swish_blocks(y, x, bias, curve##_exponent);                                         \
+    }
+
+DEFINE_WIDE(gelu_new)
+DEFINE_WIDE(silu)
+DEFINE_WIDE(quick_gelu)
+
+#else
+#define gelu_new_wide NULL
+#define silu_wide NULL
+#define quick_gelu_wide NULL
+#endif
+
 /* --- the table -------------------------------------------------------------------------------- */
+
+typedef void curve_rows(struct matrix y, struct matrix x, const float *bias);
 
 static const struct activation_row {
     const char *name;
     enum activation activation;
-    void (*rows)(struct matrix y, struct matrix x, const float *bias);
+    curve_rows *rows;
     void (*backward)(float *dy, const float *x, size_t count); /* NULL: the slope is 1 */
+    curve_rows *wide; /* whole blocks, where there is AVX-512; NULL: as all others */
 } activation_rows[] = {
-    {"gelu_new", ACTIVATION_GELU_NEW, gelu_new_rows, gelu_new_backward},
-    {"gelu_pytorch_tanh", ACTIVATION_GELU_NEW, gelu_new_rows, gelu_new_backward},
-    {"gelu", ACTIVATION_GELU, gelu_rows, gelu_backward},
-    {"relu", ACTIVATION_RELU, relu_rows, relu_backward},
-    {"silu", ACTIVATION_SILU, silu_rows, silu_backward},
-    {"tanh", ACTIVATION_TANH, tanh_or_nan_rows, tanh_or_nan_backward},
-    {"quick_gelu", ACTIVATION_QUICK_GELU, quick_gelu_rows, quick_gelu_backward},
+    {"gelu_new", ACTIVATION_GELU_NEW, gelu_new_rows, gelu_new_backward, gelu_new_wide},
+    {"gelu_pytorch_tanh", ACTIVATION_GELU_NEW, gelu_new_rows, gelu_new_backward, gelu_new_wide},
+    {"gelu", ACTIVATION_GELU, gelu_rows, gelu_backward, NULL},
+    {"relu", ACTIVATION_RELU, relu_rows, relu_backward, NULL},
+    {"silu", ACTIVATION_SILU, silu_rows, silu_backward, silu_wide},
+    {"tanh", ACTIVATION_TANH, tanh_or_nan_rows, tanh_or_nan_backward, NULL},
+    {"quick_gelu", ACTIVATION_QUICK_GELU, quick_gelu_rows, quick_gelu_backward, quick_gelu_wide},
 };
 
 enum { ROW_COUNT = sizeof activation_rows / sizeof *activation_rows };
@@ -169,7 +255,7 @@ bool activation_find(const char *name, enum activation *activation)
     return false;
 }
 
-static const struct activation_row none = {"none", ACTIVATION_NONE, itself_rows, NULL};
+static const struct activation_row none = {"none", ACTIVATION_NONE, itself_rows, NULL, NULL};
 
 static const struct activation_row *row_of(enum activation activation)
 {
@@ -186,7 +272,14 @@ const char *activation_name(enum activation activation)
 
 void activate(struct matrix y, struct matrix x, const float *bias, enum activation activation)
 {
-    row_of(activation)->rows(y, x, bias);
+    const struct activation_row *curve = row_of(activation);
+    size_t whole = curve->wide && has_avx512() ? x.columns / BLOCK * BLOCK : 0;
+    size_t rest = x.columns - whole;
+    if (whole)
+        curve->wide(y, matrix_columns(x, 0, whole), bias);
+    if (rest)
+        curve->rows(matrix_columns(y, whole, rest), matrix_columns(x, whole, rest),
+                    bias ? bias + whole : NULL);
 }
 
 void activate_backward(struct matrix dy, struct matrix x, enum activation activation)

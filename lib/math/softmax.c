@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "math/avx512.h"
+#include "math/exp_avx512.h"
 #include "math/portable_math.h"
 
 static inline float larger(float a, float b)
@@ -164,46 +164,6 @@ IN_AVX512 static float scale_avx512(float *x, const struct softmax_range *range,
     }
     return _mm512_reduce_max_ps(largest);
 }
-
-enum { EXP_VECTORS = 4 }; /* at a time, at most */
-
-#define EACH _Pragma("GCC unroll 4") for (int i = 0; i < count; i++)
-
-/* Step for step what exp_negative does, and so the same bits. Every step is taken for all vectors,
- * so that none waits for the one before; `count` is a constant wherever this is called. */
-IN_AVX512 static inline __attribute__((always_inline)) void exp_negative_avx512(__m512 *x,
-                                                                                int count)
-{
-    const __m512 magic = _mm512_set1_ps(EXP_MAGIC + 127.0f);
-    const __m512 ln_2_low = _mm512_set1_ps(2.12194440e-4f);
-    __m512 rounded[EXP_VECTORS];
-    __m512 n[EXP_VECTORS];
-    __m512 high[EXP_VECTORS];
-    __m512 r[EXP_VECTORS];
-    __m512 lost[EXP_VECTORS];
-    __m512 p[EXP_VECTORS];
-    EACH rounded[i] = _mm512_fmadd_ps(x[i], _mm512_set1_ps(1.44269504f), magic);
-    EACH n[i] = _mm512_sub_ps(rounded[i], magic);
-    EACH high[i] = _mm512_fmadd_ps(n[i], _mm512_set1_ps(-0.693359375f), x[i]);
-    EACH r[i] = _mm512_fmadd_ps(n[i], ln_2_low, high[i]);
-    EACH lost[i] = _mm512_fmadd_ps(n[i], ln_2_low, _mm512_sub_ps(high[i], r[i]));
-    EACH p[i] = _mm512_fmadd_ps(_mm512_set1_ps(1.0f / 5040), r[i], _mm512_set1_ps(1.0f / 720));
-    EACH p[i] = _mm512_fmadd_ps(p[i], r[i], _mm512_set1_ps(1.0f / 120));
-    EACH p[i] = _mm512_fmadd_ps(p[i], r[i], _mm512_set1_ps(1.0f / 24));
-    EACH p[i] = _mm512_fmadd_ps(p[i], r[i], _mm512_set1_ps(1.0f / 6));
-    EACH p[i] = _mm512_fmadd_ps(p[i], r[i], _mm512_set1_ps(0.5f));
-    EACH p[i] = _mm512_fmadd_ps(_mm512_mul_ps(r[i], r[i]), p[i], lost[i]);
-    EACH p[i] = _mm512_add_ps(r[i], p[i]);
-    EACH p[i] = _mm512_add_ps(_mm512_set1_ps(1.0f), p[i]);
-    EACH
-    {
-        __m512i power = _mm512_slli_epi32(_mm512_castps_si512(rounded[i]), 23);
-        __mmask16 normal = _mm512_cmp_ps_mask(x[i], _mm512_set1_ps(-87.33f), _CMP_NLT_UQ);
-        x[i] = _mm512_maskz_mul_ps(normal, p[i], _mm512_castsi512_ps(power));
-    }
-}
-
-#undef EACH
 
 /* Some steps, side by side; their sums are added in the order of the steps. */
 IN_AVX512 static inline __attribute__((always_inline)) __m512 exp_steps(float *x, int count,

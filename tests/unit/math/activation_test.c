@@ -128,6 +128,44 @@ TEST(zero_stays_zero)
     ck_assert(!signbit(activated(-2.0f, ACTIVATION_RELU)));
 }
 
+/* Of all sizes, beyond the ends of every range, in whole blocks and in what they leave over. */
+static float number_at(size_t i)
+{
+    static const float some[] = {0.0f,   -0.0f,  1e-40f,   -1e-30f, 87.3f,     -87.34f,
+                                 88.73f, -88.8f, INFINITY, 3e38f,   -INFINITY, NAN};
+    return i % 5 == 0 ? some[i / 5 % COUNT(some)] : 20.0f * sinf((float)i);
+}
+
+static void check_block(const struct curve *curve, size_t rows, size_t columns, const float *bias)
+{
+    enum { STRIDE = 101, ROWS = 6 };
+    float x[ROWS * STRIDE], y[ROWS * STRIDE];
+    for (size_t i = 0; i < ROWS * STRIDE; i++)
+        x[i] = y[i] = number_at(i);
+    activate((struct matrix){y, rows, columns, STRIDE}, (struct matrix){x, rows, columns, STRIDE},
+             bias, curve->activation);
+    for (size_t i = 0; i < ROWS * STRIDE; i++) {
+        bool touched = i / STRIDE < rows && i % STRIDE < columns;
+        float moved = bias && touched ? x[i] + bias[i % STRIDE] : x[i];
+        float expected = touched ? activated(moved, curve->activation) : x[i];
+        if (memcmp(&expected, &y[i], sizeof expected) != 0 && !(isnan(expected) && isnan(y[i])))
+            ck_abort_msg("%s, %zu x %zu, cell %zu: expected %.9g, found %.9g", curve->name, rows,
+                         columns, i, expected, y[i]);
+    }
+}
+
+TEST(a_block_has_the_bits_of_its_numbers)
+{
+    static const size_t widths[] = {1, 16, 31, 32, 33, 64, 95, 100};
+    float bias[100];
+    for (size_t i = 0; i < COUNT(bias); i++)
+        bias[i] = cosf((float)i);
+    for (size_t i = 0; i < COUNT(curves) * COUNT(widths); i++)
+        for (size_t rows = 1; rows <= 6; rows++)
+            check_block(&curves[i / COUNT(widths)], rows, widths[i % COUNT(widths)],
+                        rows % 2 ? bias : NULL);
+}
+
 TEST(names_are_those_of_configs)
 {
     for (size_t i = 0; i < COUNT(curves); i++) {
