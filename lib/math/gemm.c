@@ -107,8 +107,8 @@ static void fetch_set(struct kernels *kernels, const struct product *p, struct k
 {
     if (shape.m == 0 || shape.n == 0 || shape.k == 0)
         return;
-    if (shape.pairs) /* a panel's last columns may be none of y's */
-        shape.m = (shape.m + PAIR_COLUMNS - 1) / PAIR_COLUMNS * PAIR_COLUMNS;
+    int columns = shape.pairs ? PAIR_COLUMNS : shape.panels ? PANEL_COLUMNS : 1;
+    shape.m = (shape.m + columns - 1) / columns * columns; /* the last ones may be none of y's */
     for (shape.accumulate = 0; shape.accumulate <= (p->sum.count > 1); shape.accumulate++)
         for (shape.prefetch = 0; shape.prefetch <= p->plan.prefetch; shape.prefetch++)
             kernels_get(kernels, &set->forms[shape.accumulate][shape.prefetch], &shape, p->work);
@@ -265,7 +265,7 @@ static void compute_columns(void *context, size_t index, size_t thread)
     size_t count = blocking_size(&p->columns, index);
     struct matrix sums = {p->sums[thread], p->x.rows, count, count};
     if (p->w->rows.data)
-        gemv(sums, p->x, p->w, column);
+        gemv(sums, p->x, p->w, column, p->plan.strips);
     else
         stream_rows(p, column, sums, p->copies[thread]);
     epilogue_apply(&p->epilogue, sums, (struct corner){0, column});
@@ -284,8 +284,9 @@ static void multiply(struct machine *machine, struct product *p)
     p->groups = blocking_of(rows, p->plan.group, p->plan.group);
     p->tiles = blocking_of(rows, p->tile, p->tile);
     p->columns = blocking_of(p->w->out, p->plan.panel_columns, p->plan.first_columns);
-    p->sum = blocking_of(p->plan.side_by_side ? bf16_pairs(p->w->in) : p->x.columns, p->plan.chunk,
-                         p->plan.chunk);
+    bool widened = p->plan.side_by_side && p->w->pairs;
+    p->sum =
+        blocking_of(widened ? bf16_pairs(p->w->in) : p->x.columns, p->plan.chunk, p->plan.chunk);
     p->copies = machine->panels;
     p->sums = machine->sums;
     if (!p->plan.row)

@@ -88,8 +88,8 @@ struct number_rows weight_number_rows(const struct weight *w, size_t row, size_t
 
 /* Of `count` columns of such a matrix, how many lie in a strip, if LANES strips make them up: the
  * rows of a strip follow each other. 0: they do not. And the first row of each strip. Read side by
- * side, strips are streams of memory on pages of their own, of which a processor fetches more at a
- * time than of one. */
+ * side, strips are streams of memory on pages of their own, of which some processors fetch more at
+ * a time than of one. */
 size_t weight_strip(const struct weight *w, size_t column, size_t count);
 struct number_rows weight_strip_rows(const struct weight *w, size_t column, size_t strip);
 
@@ -118,9 +118,10 @@ void linear_add(struct machine *machine, struct matrix total, struct matrix y, s
                 const struct weight *w);
 
 /* y [T, n] = x [T, in] · columns of W from one on, which lies as [out, in]: for few rows of x, by
- * this thread alone. Or by up to LANES rows that lie anywhere. They are read once, in order, and
- * have a chain each: the bits are those of `linear`. */
-void gemv(struct matrix y, struct matrix x, const struct weight *w, size_t column);
+ * this thread alone; in strips, where they make up the columns, or LANES neighbours at a time. Or
+ * by up to LANES rows that lie anywhere. They are read once, in order, and have a chain each: the
+ * bits are those of `linear`. */
+void gemv(struct matrix y, struct matrix x, const struct weight *w, size_t column, bool strips);
 void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows);
 
 /* The pairs that the machine must hold for products of x [rows, columns] with a rounded weight; and

@@ -170,9 +170,9 @@ static void multiply_strips(struct matrix y, struct matrix x, const struct weigh
     }
 }
 
-void gemv(struct matrix y, struct matrix x, const struct weight *w, size_t column)
+void gemv(struct matrix y, struct matrix x, const struct weight *w, size_t column, bool strips)
 {
-    size_t strip = weight_strip(w, column, y.columns);
+    size_t strip = strips ? weight_strip(w, column, y.columns) : 0;
     if (strip)
         multiply_strips(y, x, w, column, strip);
     for (size_t i = strip * LANES; i < y.columns; i += LANES) {

@@ -181,9 +181,16 @@ bool kernels_prefetch_evenly(const struct kernels *kernels)
     return body_of_panels(kernels) != NULL;
 }
 
+bool kernels_read_in_order(const struct kernels *kernels)
+{
+    return kernels->target >= TARGET_AVX2 && target_reads_in_order();
+}
+
 /* C that computes a shape. */
 static kernel_body *find_body(const struct kernels *kernels, const struct kernel_shape *shape)
 {
+    if (shape->panels && !shape->pairs)
+        return kernels->target >= TARGET_AVX512 ? floats_avx512 : floats_avx2;
     if (shape->panels)
         return kernels->pair_panels;
     if (shape->pairs)
@@ -214,7 +221,7 @@ void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct ke
     bool dots = shape->pairs && kernels_pair_way(kernels) == PAIRS_BY_DOT;
     struct entry *entry = entry_of(kernels, shape);
     entry->work += work;
-    if (entry->kernel.body == body_of_panels(kernels))
+    if (shape->panels || entry->kernel.body == body_of_panels(kernels))
         entry->settled = true;
     bool worth = shape->pairs ? dots : kernels->all_code || entry->work >= WORK_FOR_CODE;
     if (!entry->settled && worth) {

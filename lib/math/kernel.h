@@ -30,8 +30,9 @@ struct kernel_shape {
     int pairs;                        /* 1: the elements of A and B are pairs of bf16 numbers, */
     int begun;                        /* of the first TILE_PAIRS so many come before these */
     int flushes;                      /* 1: of floats subnormal ones count as 0 */
-    int panels; /* 1: A is panels of pairs, m / PAIR_COLUMNS of [k, PAIR_COLUMNS]; B has floats, of
-                   each pair the second first (PAIRS_BY_FMA), or pairs (PAIRS_BY_TILES) */
+    int panels; /* 1: A is panels, one after the other: of pairs, m / PAIR_COLUMNS of [k,
+                   PAIR_COLUMNS]; B has floats, of each pair the second first (PAIRS_BY_FMA), or
+                   pairs (PAIRS_BY_TILES). Or of floats, for one row (kernels_read_in_order) */
 };
 
 /* libxsmm's calling convention: the last three are what to prefetch. */
@@ -72,6 +73,9 @@ const char *kernels_library(void);
 
 /* Is a share of what is prefetched asked for evenly, while panels of floats are multiplied? */
 bool kernels_prefetch_evenly(const struct kernels *kernels);
+
+/* Is memory best read in the order of panels, and is there a kernel of one row that does it? */
+bool kernels_read_in_order(const struct kernels *kernels);
 
 /* What multiplies pairs here. Nothing that fuses is slower with them than with floats. */
 enum pair_way {

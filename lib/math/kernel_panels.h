@@ -24,6 +24,8 @@ enum {
     STEP = 8,                            /* numbers of a sum between prefetches */
     LINE_BYTES = 64,
     LINE_FLOATS = 16,
+    PANEL_VECTORS = PANEL_FLOATS / VECTOR_FLOATS,
+    FLOATS_AHEAD = 16 * 1024, /* 64 KiB, which wait in the second cache */
 };
 
 _Static_assert(PANEL_FLOATS % COLUMNS == 0 && ROWS_MAX % 3 == 0, "nothing is left over");
@@ -168,9 +170,42 @@ static size_t lines_of_step(const struct kernel_shape *shape, size_t numbers)
     return (lines + steps - 1) / steps;
 }
 
+/* One row of B and a panel. */
+IN_VECTORS static ALWAYS_INLINE void multiply_panel(const float *a, const float *b, float *c,
+                                                    size_t numbers)
+{
+    vector sums[PANEL_VECTORS];
+    EACH(i, PANEL_VECTORS)
+    sums[i] = vector_zero();
+    for (size_t k = 0; k < numbers; k++, a += PANEL_FLOATS) {
+        vector x = vector_all(b[k]);
+        for (size_t line = 0; line < PANEL_FLOATS; line += LINE_FLOATS)
+            _mm_prefetch((const char *)(a + FLOATS_AHEAD + line), _MM_HINT_T1);
+        EACH(i, PANEL_VECTORS)
+        sums[i] = vector_multiply_add(x, vector_load(a + i * VECTOR_FLOATS), sums[i]);
+    }
+    EACH(i, PANEL_VECTORS)
+    vector_store(c + i * VECTOR_FLOATS, sums[i]);
+}
+
+/* One row of B waits for nothing but memory: panels are read in the order in which they lie there,
+ * and what follows them is prefetched. */
+IN_VECTORS static void multiply_row(const struct kernel_shape *shape, const float *a,
+                                    const float *b, float *c)
+{
+    size_t numbers = (size_t)shape->k;
+    assert(shape->n == 1 && !shape->accumulate);
+    for (size_t column = 0; column < (size_t)shape->m; column += PANEL_FLOATS)
+        multiply_panel(a + column * numbers, b, c + column, numbers);
+}
+
 static void panels_floats(const struct kernel_shape *shape, const void *a, const void *b, float *c,
                           const void *next_a)
 {
+    if (shape->panels) {
+        multiply_row(shape, a, b, c);
+        return;
+    }
     struct part part = {shape, a, b, c, next_a, lines_of_step(shape, (size_t)shape->k)};
     for (size_t column = 0; column < (size_t)shape->m; column += COLUMNS) {
         add_columns(&part);

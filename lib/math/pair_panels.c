@@ -16,11 +16,11 @@
 #ifdef AVX512
 
 enum {
-    AT_ONCE = 4,     /* pairs of a panel before the next one has its turn */
-    PAIRS_AHEAD = 8, /* what is prefetched of each: 2 KB */
-    FEW = 4,         /* rows that share what is widened */
-    MANY = 8,        /* rows: more than these share floats in memory */
-    REGISTERS = 8,   /* the most that sums of a row take, side by side */
+    AT_ONCE = 4,      /* pairs of a panel before the next one has its turn */
+    PAIRS_AHEAD = 32, /* what is prefetched of all: 8 KB */
+    FEW = 4,          /* rows that share what is widened */
+    MANY = 8,         /* rows: more than these share floats in memory */
+    REGISTERS = 8,    /* the most that sums of a row take, side by side */
 };
 
 _Static_assert(TILE_PAIRS % AT_ONCE == 0, "a step of tiles ends where a part ends");
@@ -192,7 +192,7 @@ static void multiply(const struct kernel_shape *shape, const uint32_t *a, const 
     for (size_t row = 0; !shape->accumulate && row < (size_t)shape->n; row++)
         memset(c + row * c_stride, 0, (size_t)shape->m * sizeof *c);
     for (size_t k = 0; k < pairs; k += AT_ONCE) {
-        size_t ahead = k + PAIRS_AHEAD;
+        size_t ahead = k + PAIRS_AHEAD / panels;
         ahead += ahead < pairs ? 0 : (panels - 1) * pairs; /* in the panels that come next */
         for (size_t i = 0; i < panels; i++) {
             const uint32_t *panel = a + i * panel_size;

@@ -105,18 +105,27 @@ static struct plan plan_widened(size_t rows)
     return plan;
 }
 
+/* One row, by panels as they follow each other in memory. */
+static struct plan plan_in_order(const struct weight *w, size_t threads)
+{
+    size_t panels = (w->out + PANEL_COLUMNS - 1) / PANEL_COLUMNS;
+    size_t part = num_min((panels + threads - 1) / threads * PANEL_COLUMNS, SUMS_ROOM);
+    return (struct plan){part, part, w->in, LARGE_GROUP, 1, .side_by_side = true};
+}
+
 /* One row streams through W, which is all that memory can do, or reads panels where there is
- * nothing else. Panels are read once, in order. W in place, where it lies in the file: few rows
- * stream through it; many rows copy it panel by panel, because rows of W that are kilobytes apart
- * fall on the same few lines of the caches. What is prefetched is narrow: a kernel asks for the
- * whole of the next panel during its first rows. W as [out, in] is read row by row for few rows,
- * and transposed panel by panel for many; in bf16 it is widened, too. */
+ * nothing else, or memory is best read so. Panels are read once, in order. W in place, where it
+ * lies in the file: few rows stream through it; many rows copy it panel by panel, because rows of W
+ * that are kilobytes apart fall on the same few lines of the caches. What is prefetched is narrow:
+ * a kernel asks for the whole of the next panel during its first rows. W as [out, in] is read row
+ * by row for few rows, and transposed panel by panel for many; in bf16 it is widened, too. */
 struct plan plan_choose(const struct machine *machine, const struct weight *w, size_t rows)
 {
     size_t threads = pool_threads(machine->pool);
     size_t part = num_min((w->out + threads - 1) / threads, SUMS_ROOM);
     struct plan one_row = {part, part, w->in, LARGE_GROUP, 1, .row = true};
     struct plan dots = {DOTS_AT_ONCE, DOTS_AT_ONCE, w->in, LARGE_GROUP, 1, .row = true};
+    dots.strips = !target_reads_in_order();
     struct plan pairs = {PAIR_COLUMNS,     PAIR_COLUMNS,          PAIR_CHUNK, LARGE_GROUP, 1,
                          .prefetch = true, .groups_in_turn = true};
     struct plan packed = {PANEL_COLUMNS,   PANEL_COLUMNS, PANEL_ROWS, even_group(rows), 1,
@@ -132,6 +141,8 @@ struct plan plan_choose(const struct machine *machine, const struct weight *w, s
         return pairs;
     if (w->pairs)
         return rows <= FEW_ROWS ? plan_side_by_side(w, threads) : plan_widened(rows);
+    if (w->panels && rows == 1 && kernels_read_in_order(machine->kernels))
+        return plan_in_order(w, threads);
     if (w->rows.data && rows <= FEW_DOTS)
         return dots;
     if (rows == 1 && (w->data || w->halves))

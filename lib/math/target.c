@@ -60,6 +60,11 @@ bool target_stalls_on_bursts(void)
 {
     return !__builtin_cpu_is("amd");
 }
+
+bool target_reads_in_order(void)
+{
+    return __builtin_cpu_is("amd");
+}
 #else
 bool target_fuses(void)
 {
@@ -81,6 +86,11 @@ static bool dots_are_slow(void)
 }
 
 bool target_stalls_on_bursts(void)
+{
+    return false;
+}
+
+bool target_reads_in_order(void)
 {
     return false;
 }

@@ -148,6 +148,23 @@ TEST(a_part_of_a_matrix_is_that_part_of_the_product)
     machine_release(&machine);
 }
 
+/* Each processor reads in one of two ways. */
+TEST_LOOP(strips_change_nothing, 2)
+{
+    uint32_t dice = 5;
+    for (size_t i = 0; i < COUNT(out_counts) * COUNT(sizes) * COUNT(views); i++) {
+        struct weight w =
+            make_weight(out_counts[i % COUNT(out_counts)], 97, sizes[i % COUNT(sizes)],
+                        views[i / COUNT(out_counts) / COUNT(sizes)]);
+        struct matrix x = {guarded_take(&x_memory, w.in), 1, w.in, w.in};
+        struct matrix y = {guarded_take(&y_memory, w.out), 1, w.out, w.out};
+        dice_fill(x.data, w.in, &dice);
+        gemv(y, x, &w, 0, _i == 1);
+        for (size_t column = 0; column < w.out; column++)
+            check_element(y, x, &w, 0, column);
+    }
+}
+
 /* What each processor would do. */
 TEST_LOOP(blocks_are_transposed, TRANSPOSE_FORMS)
 {

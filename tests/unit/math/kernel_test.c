@@ -129,6 +129,33 @@ TEST_LOOP(a_panel_has_the_bits_of_its_chains, 2)
     kernels_free(kernels);
 }
 
+/* A row, and panels one after the other, the last one ending at the forbidden page. */
+TEST_LOOP(a_row_by_several_panels_has_the_same_bits, 2)
+{
+    enum { PANEL = 32, PANELS = COLUMNS_MAX / PANEL };
+    struct kernels *kernels = opened(_i ? "hsw" : NULL);
+    for (size_t i = 0; i < COUNT(depths) * PANELS; i++) {
+        size_t depth = i / PANELS;
+        size_t columns = PANEL * (i % PANELS + 1);
+        struct kernel_shape shape = shape_of(columns, 1, depth, 0, 0);
+        struct kernel kernel;
+        float *a = guarded_take(&a_memory, depths[depth] * columns);
+        const float *b = laid_out(&b_memory, judge.x, 0, 1, depths[depth], 0);
+        float *c = guarded_take(&c_memory, columns);
+        for (size_t at = 0; at < depths[depth] * columns; at++) {
+            size_t row = at / PANEL % depths[depth];
+            size_t panel = at / PANEL / depths[depth];
+            a[at] = judge.w[row * COLUMNS_MAX + panel * PANEL + at % PANEL];
+        }
+        shape.panels = true;
+        kernels_begin(kernels);
+        kernels_get(kernels, &kernel, &shape, 0);
+        kernel_call(&kernel, a, b, c, a);
+        ck_assert_mem_eq(c, judge.from_zero[depth], columns * sizeof *c);
+    }
+    kernels_free(kernels);
+}
+
 /* Every number of rows up to a tile and beyond, then those around two; columns around every
  * multiple of a register. */
 static void check_shapes(const char *target)
