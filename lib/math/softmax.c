@@ -142,27 +142,68 @@ static const struct softmax_way plain = {scale_plain, exp_row, divide_row};
 
 #ifdef AVX512
 
-/* What is hidden need not be written first. A lane is in the window if it is less than `size`
- * after its beginning; before that it is, unsigned, very far after. */
-IN_AVX512 static float scale_avx512(float *x, const struct softmax_range *range, float scale)
+/* Some steps of which not everything is seen. What is hidden need not be written first. A lane is
+ * in the window if it is less than `size` after its beginning; before that it is, unsigned, very
+ * far after. */
+IN_AVX512 static __m512 scale_masked(float *x, const struct softmax_range *range,
+                                     struct steps steps, __m512 scale)
 {
     const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512 hidden = _mm512_set1_ps(-INFINITY);
     __m512i low = _mm512_set1_epi32((int)range->low);
     __m512i first = _mm512_set1_epi32((int)range->first);
     __m512i size = _mm512_set1_epi32((int)(range->end - range->first));
-    struct steps steps = steps_of(range);
     __m512 largest = hidden;
     for (size_t i = steps.first; i < steps.end; i += SOFTMAX_RANGE_STEP) {
         __m512i column = _mm512_add_epi32(lanes, _mm512_set1_epi32((int)i));
         __mmask16 seen = _mm512_cmplt_epu32_mask(column, low) |
                          _mm512_cmplt_epu32_mask(_mm512_sub_epi32(column, first), size);
-        __m512 scaled =
-            _mm512_mask_mul_ps(hidden, seen, _mm512_loadu_ps(x + i), _mm512_set1_ps(scale));
+        __m512 scaled = _mm512_mask_mul_ps(hidden, seen, _mm512_loadu_ps(x + i), scale);
         _mm512_storeu_ps(x + i, scaled);
         largest = _mm512_max_ps(scaled, largest); /* a NaN is passed over */
     }
-    return _mm512_reduce_max_ps(largest);
+    return largest;
+}
+
+/* Some steps of which everything is. Maxima are taken in a few chains, so that none waits for the
+ * one before. */
+IN_AVX512 static __m512 scale_seen(float *x, struct steps steps, __m512 scale)
+{
+    enum { CHAINS = 4, SOME = CHAINS * SOFTMAX_RANGE_STEP };
+    __m512 chains[CHAINS];
+    size_t i = steps.first;
+    for (int chain = 0; chain < CHAINS; chain++)
+        chains[chain] = _mm512_set1_ps(-INFINITY);
+    for (size_t end = i + (steps.end - i) / SOME * SOME; i < end; i += SOME)
+#pragma GCC unroll 4
+        for (size_t chain = 0; chain < CHAINS; chain++) {
+            float *step = x + i + chain * SOFTMAX_RANGE_STEP;
+            __m512 scaled = _mm512_mul_ps(_mm512_loadu_ps(step), scale);
+            _mm512_storeu_ps(step, scaled);
+            chains[chain] = _mm512_max_ps(scaled, chains[chain]);
+        }
+    for (; i < steps.end; i += SOFTMAX_RANGE_STEP) {
+        __m512 scaled = _mm512_mul_ps(_mm512_loadu_ps(x + i), scale);
+        _mm512_storeu_ps(x + i, scaled);
+        chains[0] = _mm512_max_ps(scaled, chains[0]);
+    }
+    return _mm512_max_ps(_mm512_max_ps(chains[0], chains[1]), _mm512_max_ps(chains[2], chains[3]));
+}
+
+/* What comes before the steps that are seen whole, those, and what comes after. */
+IN_AVX512 static float scale_avx512(float *x, const struct softmax_range *range, float scale)
+{
+    enum { STEP = SOFTMAX_RANGE_STEP };
+    __m512 factor = _mm512_set1_ps(scale);
+    struct steps steps = steps_of(range);
+    struct steps seen = {(range->first + STEP - 1) / STEP * STEP, range->end / STEP * STEP};
+    if (seen.first >= seen.end)
+        seen = (struct steps){steps.end, steps.end};
+    struct steps before = {steps.first, seen.first};
+    struct steps after = {seen.end, steps.end};
+    __m512 largest = _mm512_max_ps(scale_masked(x, range, before, factor),
+                                   scale_masked(x, range, after, factor));
+    return _mm512_reduce_max_ps(_mm512_max_ps(scale_seen(x, seen, factor), largest));
 }
 
 /* Some steps, side by side; their sums are added in the order of the steps. */
