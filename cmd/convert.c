@@ -2,6 +2,7 @@
  * directory as Hugging Face publishes it. */
 #include <string.h>
 
+#include "base/names.h"
 #include "base/progress_sink.h"
 #include "base/stream.h"
 #include "command.h"
@@ -36,12 +37,9 @@ static const struct form {
 
 static const struct form *form_of(const char *path)
 {
-    size_t size = strlen(path);
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        size_t length = strlen(forms[i].ending);
-        if (size > length && strcmp(path + size - length, forms[i].ending) == 0)
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (name_ends_in(path, forms[i].ending) && strcmp(path, forms[i].ending) != 0)
             return &forms[i];
-    }
     return NULL;
 }
 

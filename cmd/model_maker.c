@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "command.h"
 #include "format/json.h"
 #include "format/json_cursor.h"
@@ -113,10 +114,8 @@ static int has_model(bool *found, const char *bytes, size_t size, struct err *er
 /* --vocab and --merges: what is in the first tells which file it is to be. */
 static int map_vocab(struct new_words *words, const struct make_options *options, struct err *err)
 {
-    static const char json[] = "tokenizer.json";
     const char *path = options->vocab;
-    bool is_json = strlen(path) >= sizeof json - 1 &&
-                   strcmp(path + strlen(path) - (sizeof json - 1), json) == 0;
+    bool is_json = name_ends_in(path, "tokenizer.json");
     if (map_file(words, "vocab.json", path, err))
         return -1;
     struct folder_file *vocab = &words->files[0];
@@ -132,7 +131,7 @@ static int map_vocab(struct new_words *words, const struct make_options *options
     if (is_json && options->merges)
         return err_usage(err, "--merges: goes with a vocab.json, found '%s', which has its own",
                          path);
-    vocab->name = is_json ? json : vocab->name;
+    vocab->name = is_json ? "tokenizer.json" : vocab->name;
     return options->merges ? map_file(words, "merges.txt", options->merges, err) : 0;
 }
 

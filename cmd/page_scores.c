@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/num.h"
 #include "format/csv_read.h"
 #include "measure/head_scores.h"
@@ -19,9 +20,7 @@ struct sheet_columns {
 
 static bool is_random(const char *name)
 {
-    size_t size = strlen(name);
-    size_t ending = sizeof random_ending - 1;
-    return size > ending && strcmp(name + size - ending, random_ending) == 0;
+    return name_ends_in(name, random_ending) && strcmp(name, random_ending) != 0;
 }
 
 static int read_header(struct sheet_columns *columns, const struct csv_record *header,

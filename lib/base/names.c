@@ -148,6 +148,13 @@ const char *names_nearest(struct names names, const char *word, size_t size)
     return nearest.name;
 }
 
+bool name_ends_in(const char *name, const char *ending)
+{
+    size_t size = strlen(name);
+    size_t length = strlen(ending);
+    return size >= length && strcmp(name + size - length, ending) == 0;
+}
+
 const char *names_guess(char room[NAMES_GUESS_BYTES], const char *name)
 {
     room[0] = '\0';

@@ -10,6 +10,7 @@
 #ifndef ATTN_BASE_NAMES_H
 #define ATTN_BASE_NAMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -44,6 +45,9 @@ int names_choose_item(size_t *index, struct names names, const char *option, con
                       size_t size, struct err *err);
 int names_refuse(struct names names, const char *option, const char *word, size_t size,
                  struct err *err);
+
+/* Does a name end in that, or is it that? */
+bool name_ends_in(const char *name, const char *ending);
 
 enum { NAMES_GUESS_BYTES = 320 }; /* of the longest name that can be near, and what is around it */
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "text/label.h"
 #include "write/format.h"
 
@@ -52,9 +53,7 @@ static int check_pixels(const struct figure *figure, struct err *err)
 
 static bool is_attention(const struct section_sheets *kind)
 {
-    const char *name = kind->sheets->tensor;
-    size_t size = strlen(name);
-    return size >= 7 && strcmp(name + size - 7, "weights") == 0 &&
+    return name_ends_in(kind->sheets->tensor, "weights") &&
            strcmp(kind->sheets->columns.name, "key") == 0;
 }
 

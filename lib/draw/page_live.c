@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/listing.h"
+#include "base/names.h"
 #include "draw/page_facts.h"
 #include "draw/page_values.h"
 
@@ -58,12 +59,9 @@ static bool is_of_model(const char *name)
 {
     static const char *const endings[] = {".json",  ".safetensors", "merges.txt",
                                           ".model", ".tiktoken",    ".gguf"};
-    size_t size = strlen(name);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        size_t length = strlen(endings[i]);
-        if (size >= length && strcmp(name + size - length, endings[i]) == 0)
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (name_ends_in(name, endings[i]))
             return !strpbrk(name, "\"<>");
-    }
     return false;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/folder.h"
 #include "base/map.h"
+#include "base/names.h"
 #include "base/num.h"
 #include "format/json.h"
 #include "format/pytorch.h"
@@ -266,13 +267,6 @@ int checkpoint_check_layers(const struct checkpoint *checkpoint, const struct co
 
 /* --- tensors that nothing wants --------------------------------------------------------------- */
 
-static bool ends_with(const char *name, const char *ending)
-{
-    size_t size = strlen(name);
-    size_t length = strlen(ending);
-    return size >= length && strcmp(name + size - length, ending) == 0;
-}
-
 /* Masks and frequencies that older files keep; and a head, where the config says that it is tied.
  */
 static bool is_no_parameter(const char *name, const struct config *config)
@@ -281,7 +275,7 @@ static bool is_no_parameter(const char *name, const struct config *config)
                                           ".attn.masked_bias", ".rotary_emb.inv_freq"};
     char head[PARAMETER_NAME_BYTES];
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (ends_with(name, endings[i]))
+        if (name_ends_in(name, endings[i]))
             return true;
     parameter_name(head, PARAMETER_LM_HEAD, 0, config);
     return config->tied && strcmp(name, head) == 0;

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/listing.h"
+#include "base/names.h"
 #include "base/num.h"
 #include "format/json.h"
 #include "format/other_format.h"
@@ -282,10 +283,8 @@ static int refuse_name(const char *path, const char *name, struct err *err)
                                     "goes with it: let transformers save a tokenizer.json"},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        size_t size = strlen(name);
-        size_t end = strlen(others[i].end);
-        bool ends = size >= end && strcmp(name + size - end, others[i].end) == 0;
-        if (ends && (i ? size == end : size > end))
+        bool alone = strcmp(name, others[i].end) == 0;
+        if (i ? alone : !alone && name_ends_in(name, others[i].end))
             return err_unsupported(err, "'%s/%s': %s", path, name, others[i].why);
     }
     return 0;

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/names.h"
 #include "model/gguf/gguf_model.h"
 
 enum { FILES_MAX = 4 };
@@ -7,8 +8,7 @@ enum { FILES_MAX = 4 };
 bool gguf_is_named(const char *path)
 {
     static const char ending[] = ".gguf";
-    size_t size = strlen(path);
-    return size > strlen(ending) && strcmp(path + size - strlen(ending), ending) == 0;
+    return name_ends_in(path, ending) && strcmp(path, ending) != 0;
 }
 
 static int add_file(struct folder *folder, struct folder_file *files, const char *name,
