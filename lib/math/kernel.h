@@ -74,7 +74,7 @@ const char *kernels_library(void);
 /* Is a share of what is prefetched asked for evenly, while panels of floats are multiplied? */
 bool kernels_prefetch_evenly(const struct kernels *kernels);
 
-/* Is memory best read in the order of panels, and is there a kernel of one row that does it? */
+/* Is memory best read in the order of panels, and is there a kernel that does, for one row? */
 bool kernels_read_in_order(const struct kernels *kernels);
 
 /* What multiplies pairs here. Nothing that fuses is slower with them than with floats. */

@@ -188,8 +188,8 @@ IN_VECTORS static ALWAYS_INLINE void multiply_panel(const float *a, const float 
     vector_store(c + i * VECTOR_FLOATS, sums[i]);
 }
 
-/* One row of B waits for nothing but memory: panels are read in the order in which they lie there,
- * and what follows them is prefetched. */
+/* One row of B waits for nothing but memory, where panels lie one after the other: what follows is
+ * prefetched in that order. */
 IN_VECTORS static void multiply_row(const struct kernel_shape *shape, const float *a,
                                     const float *b, float *c)
 {

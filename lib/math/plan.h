@@ -15,8 +15,8 @@ struct plan {
     size_t chunk;                        /* of the sum */
     size_t group;                        /* rows of one round */
     size_t panels;                       /* of one round: x is read once for all of them */
-    bool row;                            /* no panels, no kernels: W is read row by row, */
-    bool strips;                         /* or as [out, in] from as many places as vectors have */
+    bool row;                            /* no panels, no kernels: W is read row by row */
+    bool strips;                         /* its rows, as [out, in], from LANES places at once */
     bool side_by_side;                   /* a panel is several, or pairs, of which x is floats */
     bool one_tile;                       /* of all rows of a group */
     bool copy;                           /* each panel is made contiguous before it is used */
