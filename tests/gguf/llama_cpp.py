@@ -137,16 +137,45 @@ def silence(*_):
     pass
 
 
+def open_library(name):
+    (path,) = glob.glob(f"{BINARIES}/lib{name}.v*.so")
+    return ctypes.CDLL(path)
+
+
+def open_llama():
+    library = open_library("llama")
+    library.llama_log_set(silence, None)
+    return library
+
+
 def quantise(source, path, name):
     """By llama.cpp."""
-    (library,) = glob.glob(f"{BINARIES}/libllama.v*.so")
-    library = ctypes.CDLL(library)
-    library.llama_log_set(silence, None)
+    library = open_llama()
     library.llama_model_quantize_default_params.restype = Quantising
     options = library.llama_model_quantize_default_params()
     assert (options.threads, options.file_type, options.widens) == (0, FILE_TYPES["Q8_0"], False)
     options.threads, options.file_type, options.widens = 1, FILE_TYPES[name], True
     assert library.llama_model_quantize(source.encode(), path.encode(), ctypes.byref(options)) == 0
+    return path
+
+
+class Opening(ctypes.Structure):
+    """More room than llama_model_params needs."""
+    _fields_ = [("all", ctypes.c_byte * 512)]
+
+
+def save(source, path):
+    """As llama.cpp writes a model that it holds: with all keys that it knows of any."""
+    library = open_llama()
+    open_library("ggml").ggml_backend_load_all_from_path(BINARIES.encode())
+    library.llama_model_default_params.restype = Opening
+    library.llama_model_load_from_file.restype = ctypes.c_void_p
+    library.llama_model_save_to_file.argtypes = ctypes.c_void_p, ctypes.c_char_p
+    options = library.llama_model_default_params()
+    model = library.llama_model_load_from_file(source.encode(), options)
+    assert model
+    library.llama_model_save_to_file(model, path.encode())
+    library.llama_model_free(ctypes.c_void_p(model))
     return path
 
 
@@ -192,6 +221,9 @@ def check_model(tally, model, folder, type_name, rounded):
         tally.near(f"{name} in {type_name}", found, own, SUMS + rounded + ROUNDED[type_name])
         exact = theirs(widen(path), ids)
     tally.near(f"{name} in F32", found, exact, SUMS + rounded)
+    saved = ours(save(path, f"{copy}-saved.gguf"), ids)
+    same = numpy.array_equal(saved, ours(path, ids))
+    tally.check(same, f"{name} as llama.cpp saves it", "expected the same bits")
     swap_rows(copy)
     tally.far(f"{name} with rows swapped", ours(copy, ids), exact, SUMS + rounded)
 

@@ -50,7 +50,9 @@ static int put_key(struct writer *writer, const struct gguf_config_key *row)
     return 0;
 }
 
-/* Keys by which a model computes what no config here says: 0 alone leaves it as it is. */
+/* Keys by which a model computes what no config here says: 0 alone leaves it as it is. (Caps of
+ * scores and logits are of architectures that are not here; llama.cpp writes them into every file
+ * that it saves.) */
 static int refuse_undone(const struct writer *writer)
 {
     static const char *const undone[] = {"expert_count",
@@ -58,8 +60,6 @@ static int refuse_undone(const struct writer *writer)
                                          "attention.scale",
                                          "attention.clamp_kqv",
                                          "attention.max_alibi_bias",
-                                         "attn_logit_softcapping",
-                                         "final_logit_softcapping",
                                          "embedding_scale",
                                          "residual_scale",
                                          "logit_scale"};
@@ -100,40 +100,48 @@ static int put_factors(struct writer *writer, const struct gguf_tensor *factors)
     return 0;
 }
 
-static int put_linear(struct writer *writer)
+/* By how much all positions are scaled: by 0 they are not, as in files that llama.cpp saves. */
+static int read_linear(const struct writer *writer, const char *key, double *factor)
 {
-    char key[GGUF_KEY_BYTES];
-    double factor = 0;
-    gguf_key(key, writer->architecture, "rope.scaling.factor");
-    if (gguf_double(writer->gguf, key, 1, 1e6, &factor, writer->err))
-        return -1;
-    if (factor == 0)
+    if (!gguf_value(writer->gguf, key))
         return err_set(writer->err, "key '%s': expected a number, found nothing", key);
-    json_put_text(&writer->json, "rope_type", "linear");
-    put_real(writer, "factor", key, factor);
+    if (gguf_double(writer->gguf, key, 0, 1e6, factor, writer->err))
+        return -1;
+    if (*factor > 0 && *factor < 1)
+        return err_unsupported(writer->err, "key '%s': expected 0, or at least 1, found %g", key,
+                               *factor);
     return 0;
 }
 
 static int put_scaling(struct writer *writer)
 {
     char key[GGUF_KEY_BYTES];
+    char factor_key[GGUF_KEY_BYTES];
+    double factor = 0;
     struct gguf_text type = {"none", strlen("none")};
     const struct gguf_tensor *factors = gguf_find(writer->gguf, "rope_freqs.weight");
+    gguf_key(factor_key, writer->architecture, "rope.scaling.factor");
     if (gguf_text(writer->gguf, gguf_key(key, writer->architecture, "rope.scaling.type"), &type,
                   writer->err))
         return -1;
     bool linear = gguf_is(type, "linear");
-    if ((!linear && !gguf_is(type, "none")) || (linear && factors))
+    if (linear && read_linear(writer, factor_key, &factor))
+        return -1;
+    if ((!linear && !gguf_is(type, "none")) || (factor > 0 && factors))
         return err_unsupported(writer->err,
                                "key '%s': expected \"none\" or \"linear\"%s, found "
                                "\"%.*s\"",
                                key, factors ? " without tensor 'rope_freqs.weight'" : "",
                                (int)num_min(type.size, 64), type.bytes);
-    if (!linear && !factors)
+    if (factor == 0 && !factors)
         return 0;
     json_put_open(&writer->json, "rope_scaling", '{');
-    if (linear ? put_linear(writer) : put_factors(writer, factors))
+    if (factors && put_factors(writer, factors))
         return -1;
+    if (!factors) {
+        json_put_text(&writer->json, "rope_type", "linear");
+        put_real(writer, "factor", factor_key, factor);
+    }
     json_put_close(&writer->json, '}');
     return 0;
 }

@@ -292,6 +292,7 @@ static const struct key_case {
     {"llama.expert_count", GGUF_U32, 0, "\"vocab_size\": 3"},
     {"llama.expert_count", GGUF_U32, 8,
      "key 'llama.expert_count': expected 0 or no such key, found 8"},
+    {"llama.attn_logit_softcapping", GGUF_F32, 50, "\"vocab_size\": 3"},
     {"llama.logit_scale", GGUF_F32, 0.5,
      "key 'llama.logit_scale': expected 0 or no such key, found 0.5"},
     {"llama.rope.scaling.type", GGUF_TEXT, 0,
