@@ -31,9 +31,13 @@ enum dtype {
     DTYPE_Q5_0,
     DTYPE_Q5_1,
     DTYPE_Q8_0,
+    DTYPE_Q2_K,
+    DTYPE_Q3_K,
     DTYPE_Q4_K,
     DTYPE_Q5_K,
     DTYPE_Q6_K,
+    DTYPE_IQ4_NL,
+    DTYPE_IQ4_XS,
     DTYPE_END,
 };
 

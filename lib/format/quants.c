@@ -1,6 +1,6 @@
 /* quants.c: what the blocks of a quantised row mean, in ggml's layouts. Of 32 numbers: a scale d of
- * F16, for some an m, and whole numbers q, which mean d · q + m. Of 256 ("K"): d and m for all, and
- * for each part of 16 or 32 a whole number more that multiplies them. */
+ * F16, for some an m, and whole numbers q, which mean d · q + m, or name another number ("IQ"). Of
+ * 256 ("K"): d and m for all, and for each part of 16 or 32 a whole number that multiplies them. */
 #include "base/for_each_isa.h"
 #include "format/dtype.h"
 #include "format/half.h"
@@ -127,6 +127,50 @@ static void widen_q5_k(float *restrict to, const unsigned char *restrict from, s
         widen_parts(to + i * MANY, from + i * BYTES, true);
 }
 
+/* Scales and minima of parts of 16, two bits of q, d, m. A half of 128 has its numbers j, j + 32,
+ * j + 64 and j + 96 in one byte. */
+FOR_EACH_ISA
+static void widen_q2_k(float *restrict to, const unsigned char *restrict from, size_t blocks)
+{
+    enum { QUANTS = MANY / PART, END = QUANTS + MANY / 4 };
+    for (size_t i = 0; i < blocks; i++, from += END + 2 * HALF_BYTES) {
+        float scale = half_at(from + END);
+        float min = half_at(from + END + HALF_BYTES);
+        for (int part = 0; part < MANY / PART; part++, to += PART) {
+            const unsigned char *quants = from + QUANTS + part / 8 * FEW + part % 2 * PART;
+            int shift = part / 2 % 4 * 2;
+            float step = scale * (float)(from[part] & 15);
+            float low = min * (float)(from[part] >> 4);
+            for (int j = 0; j < PART; j++)
+                to[j] = step * (float)(quants[j] >> shift & 3) - low;
+        }
+    }
+}
+
+/* Third bits of q, two bits as above, sixteen scales of six bits in the twelve bytes: four bits of
+ * parts i and i + 8 side by side, then two of parts i, i + 4, i + 8 and i + 12; d. */
+FOR_EACH_ISA
+static void widen_q3_k(float *restrict to, const unsigned char *restrict from, size_t blocks)
+{
+    enum { QUANTS = MANY / 8, SCALES = QUANTS + MANY / 4, END = SCALES + SCALE_BYTES };
+    for (size_t i = 0; i < blocks; i++, from += END + HALF_BYTES) {
+        const unsigned char *scales = from + SCALES;
+        float scale = half_at(from + END);
+        for (int part = 0; part < MANY / PART; part++, to += PART) {
+            const unsigned char *third = from + part % 2 * PART;
+            const unsigned char *quants = from + QUANTS + part / 8 * FEW + part % 2 * PART;
+            int shift = part / 2 % 4 * 2;
+            int times = (scales[part % 8] >> part / 8 * 4 & 15) |
+                        (scales[8 + part % 4] >> part / 4 * 2 & 3) << 4;
+            float step = scale * (float)(times - 32);
+            for (int j = 0; j < PART; j++) {
+                int q = (quants[j] >> shift & 3) | (third[j] >> part / 2 & 1) << 2;
+                to[j] = step * (float)(q - 4);
+            }
+        }
+    }
+}
+
 /* Four bits of q, two more, scales of parts of 16, d. A half of 128 has its numbers j and j + 64 in
  * one byte of the first, and j, j + 32, j + 64, j + 96 in one of the second. */
 FOR_EACH_ISA
@@ -150,11 +194,51 @@ static void widen_q6_k(float *restrict to, const unsigned char *restrict from, s
     }
 }
 
+/* --- four bits that name one of sixteen numbers ----------------------------------------------- */
+
+static const signed char named[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                      1,    13,   25,  38,  53,  69,  89,  113};
+
+/* Numbers j and j + 16 of 32 in one byte. */
+static ALWAYS_INLINE void widen_named(float *restrict to, const unsigned char *restrict from,
+                                      float step)
+{
+    for (int j = 0; j < FEW / 2; j++) {
+        to[j] = step * (float)named[from[j] & 15];
+        to[j + FEW / 2] = step * (float)named[from[j] >> 4];
+    }
+}
+
+/* d, then these. */
+FOR_EACH_ISA
+static void widen_iq4_nl(float *restrict to, const unsigned char *restrict from, size_t blocks)
+{
+    for (size_t i = 0; i < blocks; i++, to += FEW, from += HALF_BYTES + FEW / 2)
+        widen_named(to, from + HALF_BYTES, half_at(from));
+}
+
+/* d, two bits more of each part's scale, four bits of two parts' side by side, then these. */
+FOR_EACH_ISA
+static void widen_iq4_xs(float *restrict to, const unsigned char *restrict from, size_t blocks)
+{
+    enum { UPPER = HALF_BYTES, LOWER = UPPER + 2, QUANTS = LOWER + MANY / FEW / 2 };
+    for (size_t i = 0; i < blocks; i++, from += QUANTS + MANY / 2) {
+        float scale = half_at(from);
+        for (int part = 0; part < MANY / FEW; part++, to += FEW) {
+            int times = (from[LOWER + part / 2] >> part % 2 * 4 & 15) |
+                        (from[UPPER + part / 4] >> part % 4 * 2 & 3) << 4;
+            widen_named(to, from + QUANTS + part * FEW / 2, scale * (float)(times - 32));
+        }
+    }
+}
+
 const struct quants quants_rows[] = {
-    {"Q4_0", FEW, 18, widen_q4_0},   {"Q4_1", FEW, 20, widen_q4_1},
-    {"Q5_0", FEW, 22, widen_q5_0},   {"Q5_1", FEW, 24, widen_q5_1},
-    {"Q8_0", FEW, 34, widen_q8_0},   {"Q4_K", MANY, 144, widen_q4_k},
-    {"Q5_K", MANY, 176, widen_q5_k}, {"Q6_K", MANY, 210, widen_q6_k},
+    {"Q4_0", FEW, 18, widen_q4_0},     {"Q4_1", FEW, 20, widen_q4_1},
+    {"Q5_0", FEW, 22, widen_q5_0},     {"Q5_1", FEW, 24, widen_q5_1},
+    {"Q8_0", FEW, 34, widen_q8_0},     {"Q2_K", MANY, 84, widen_q2_k},
+    {"Q3_K", MANY, 110, widen_q3_k},   {"Q4_K", MANY, 144, widen_q4_k},
+    {"Q5_K", MANY, 176, widen_q5_k},   {"Q6_K", MANY, 210, widen_q6_k},
+    {"IQ4_NL", FEW, 18, widen_iq4_nl}, {"IQ4_XS", MANY, 136, widen_iq4_xs},
 };
 
 _Static_assert(sizeof quants_rows / sizeof *quants_rows == DTYPE_END - DTYPE_COUNT,

@@ -51,7 +51,8 @@ MODELS = {  # the type of matrices, and what is rounded beside
 WORDS = 1280  # of tiny
 QUERIES = r"\b0\.(self_attn\.q_proj|attn\.c_attn|attention\.query_key_value)\.weight"
 FILE_TYPES = {"F32": 0, "F16": 1, "BF16": 32, "Q4_0": 2, "Q4_1": 3, "Q5_0": 8, "Q5_1": 9, "Q8_0": 7,
-              "Q4_K": 15, "Q5_K": 17, "Q6_K": 18}  # 15 and 17 have some matrices in Q6_K
+              "Q2_K": 10, "Q3_K": 11, "Q4_K": 15, "Q5_K": 17, "Q6_K": 18, "IQ4_NL": 25,
+              "IQ4_XS": 30}  # some matrices of K in others
 WIDE_LLAMA = "n_embd=256,intermediate_size=512,initializer_range=0.06"  # rows of K's blocks
 
 

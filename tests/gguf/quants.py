@@ -9,6 +9,7 @@ F32, of which llama.cpp's own logits are nearer, as it rounds what it multiplies
 """
 import ctypes
 import os
+import re
 import struct
 import sys
 
@@ -19,7 +20,8 @@ from write import ALIGNMENT, F32, STRING, U32, string, value
 TYPES = {  # number, numbers of a block, its bytes, where its scales of F16 are
     "Q4_0": (2, 32, 18, [0]), "Q4_1": (3, 32, 20, [0, 2]), "Q5_0": (6, 32, 22, [0]),
     "Q5_1": (7, 32, 24, [0, 2]), "Q8_0": (8, 32, 34, [0]), "Q4_K": (12, 256, 144, [0, 2]),
-    "Q5_K": (13, 256, 176, [0, 2]), "Q6_K": (14, 256, 210, [208]),
+    "Q5_K": (13, 256, 176, [0, 2]), "Q6_K": (14, 256, 210, [208]), "Q2_K": (10, 256, 84, [80, 82]),
+    "Q3_K": (11, 256, 110, [108]), "IQ4_NL": (20, 32, 18, [0]), "IQ4_XS": (23, 256, 136, [0]),
 }
 
 
@@ -43,7 +45,7 @@ def quantise(ggml, name, array):
 
 def dequantise(ggml, name, blocks, count):
     numbers = numpy.empty(count, "<f4")
-    function = ggml["dequantize_row_" + name[0].lower() + name[1:]]
+    function = ggml["dequantize_row_" + re.sub("Q|I.*", lambda part: part[0].lower(), name)]
     function.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int64]
     function.restype = None
     function(blocks, numbers.ctypes.data, count)

@@ -188,15 +188,16 @@ TEST(types_that_are_not_supported_are_named)
 {
     struct safetensors tensors = {0};
     struct buf bytes = {0};
-    put_head(&bytes, "llama", "output.weight", 256, 1, 10);
-    buf_fill(&bytes, 0, 84);
+    put_head(&bytes, "llama", "output.weight", 256, 1, 16);
+    buf_fill(&bytes, 0, 66);
     struct folder_file file = {.name = "x", .bytes = bytes.bytes, .size = bytes.size};
     struct folder folder = {.path = "x.gguf", .files = &file, .file_count = 1};
     ck_assert_int_ne(gguf_tensors_open(&tensors, &folder, "x", &err), 0);
     ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
-    ck_assert_str_eq(err.text, "'x.gguf': tensor 'output.weight': expected F32, F16, BF16, F64, "
-                               "Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K or Q6_K, found Q2_K: "
-                               "llama-quantize writes them of a model in F16");
+    ck_assert_str_eq(err.text,
+                     "'x.gguf': tensor 'output.weight': expected F32, F16, BF16, F64, "
+                     "Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL "
+                     "or IQ4_XS, found IQ2_XXS: llama-quantize writes them of a model in F16");
     buf_release(&bytes);
 }
 
