@@ -83,6 +83,7 @@ static const struct gguf_architecture architectures[] = {
     {"llama", "llama", "model.layers.", llama_keys, llama_names, true, true, true},
     {"qwen2", "qwen2", "model.layers.", llama_keys, llama_names, true},
     {"qwen3", "qwen3", "model.layers.", llama_keys, llama_names, true, false, true},
+    {"llama", "mistral", "model.layers.", llama_keys, llama_names, true, true, true},
     {"gemma", "gemma", "model.layers.", llama_keys, llama_names, true, false, true, true},
     {"gptneox", "gpt_neox", "gpt_neox.layers.", neox_keys, neox_names, true, false, true},
 };
@@ -116,8 +117,8 @@ int gguf_architecture_of(const struct gguf_architecture **architecture, const ch
             return 0;
     }
     return err_unsupported(err,
-                           "a GGUF file: expected a model of type gpt2, llama, qwen2, qwen3, gemma "
-                           "or gpt_neox, found \"%s\"",
+                           "a GGUF file: expected a model of type gpt2, llama, mistral, qwen2, "
+                           "qwen3, gemma or gpt_neox, found \"%s\"",
                            model_type);
 }
 
