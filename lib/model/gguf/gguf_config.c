@@ -100,11 +100,9 @@ static int put_factors(struct writer *writer, const struct gguf_tensor *factors)
     return 0;
 }
 
-/* By how much all positions are scaled: by 0 they are not, as in files that llama.cpp saves. */
+/* By how much all positions are scaled: by 0, or where nothing is said, they are not. */
 static int read_linear(const struct writer *writer, const char *key, double *factor)
 {
-    if (!gguf_value(writer->gguf, key))
-        return err_set(writer->err, "key '%s': expected a number, found nothing", key);
     if (gguf_double(writer->gguf, key, 0, 1e6, factor, writer->err))
         return -1;
     if (*factor > 0 && *factor < 1)
@@ -118,20 +116,22 @@ static int put_scaling(struct writer *writer)
     char key[GGUF_KEY_BYTES];
     char factor_key[GGUF_KEY_BYTES];
     double factor = 0;
-    struct gguf_text type = {"none", strlen("none")};
+    struct gguf_text type = {"linear", strlen("linear")};
     const struct gguf_tensor *factors = gguf_find(writer->gguf, "rope_freqs.weight");
     gguf_key(factor_key, writer->architecture, "rope.scaling.factor");
+    if (!gguf_value(writer->gguf, factor_key)) /* older files */
+        gguf_key(factor_key, writer->architecture, "rope.scale_linear");
     if (gguf_text(writer->gguf, gguf_key(key, writer->architecture, "rope.scaling.type"), &type,
                   writer->err))
         return -1;
     bool linear = gguf_is(type, "linear");
     if (linear && read_linear(writer, factor_key, &factor))
         return -1;
-    if ((!linear && !gguf_is(type, "none")) || (factor > 0 && factors))
+    if ((!linear && !gguf_is(type, "none")) || (factor > 1 && factors))
         return err_unsupported(writer->err,
                                "key '%s': expected \"none\" or \"linear\"%s, found "
                                "\"%.*s\"",
-                               key, factors ? " without tensor 'rope_freqs.weight'" : "",
+                               key, factors ? " by 0 beside tensor 'rope_freqs.weight'" : "",
                                (int)num_min(type.size, 64), type.bytes);
     if (factor == 0 && !factors)
         return 0;
