@@ -100,7 +100,7 @@ enum { BLOCK = 32 }; /* columns: with a number that is known, loops have no rest
 #define EIGHT -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f
 
 /* Added to any number it leaves that number, the sign of 0 included. */
-static const float nothing[BLOCK] = {EIGHT, EIGHT, EIGHT, EIGHT};
+static const float nothing[2 * BLOCK] = {EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT};
 
 /* Each curve as a function of its own that the compiler can turn into vector code. y may be x. */
 #define DEFINE_ROWS(curve)                                                                    \
@@ -144,8 +144,6 @@ DEFINE_CURVE(quick_gelu)
 
 #ifdef AVX512
 
-enum { BLOCK_VECTORS = BLOCK / LANES, BLOCKS = EXP_VECTORS / BLOCK_VECTORS };
-
 /* What the curves above take e to the power of, step for step, and so the same bits. */
 typedef __m512 exponent_of(__m512 x);
 
@@ -167,49 +165,56 @@ STEP_IN_AVX512 __m512 quick_gelu_exponent(__m512 x)
     return _mm512_mul_ps(_mm512_set1_ps(-1.702f), x);
 }
 
-/* A block of a few rows, a constant wherever this is called, side by side. */
-STEP_IN_AVX512 void swish_block(struct matrix y, struct matrix x, const __m512 added[BLOCK_VECTORS],
-                                exponent_of *exponent, int rows)
+/* Some vectors, as many as `width` of a row; both are constants wherever this is called. */
+STEP_IN_AVX512 void swish(struct matrix y, struct matrix x, const float *bias,
+                          exponent_of *exponent, int count, int width)
 {
     __m512 from[EXP_VECTORS];
     __m512 power[EXP_VECTORS];
-    int count = rows * BLOCK_VECTORS;
     for (int i = 0; i < count; i++) {
-        size_t row = (size_t)(i / BLOCK_VECTORS), lane = (size_t)(i % BLOCK_VECTORS) * LANES;
-        from[i] = _mm512_loadu_ps(x.data + row * x.stride + lane);
-        from[i] = _mm512_add_ps(from[i], added[i % BLOCK_VECTORS]);
+        size_t lane = (size_t)(i % width) * LANES;
+        const float *place = x.data + (size_t)(i / width) * x.stride + lane;
+        from[i] = _mm512_add_ps(_mm512_loadu_ps(place), _mm512_loadu_ps(bias + lane));
         power[i] = exponent(from[i]);
     }
     exp_float_avx512(power, count);
     for (int i = 0; i < count; i++) {
-        size_t row = (size_t)(i / BLOCK_VECTORS), lane = (size_t)(i % BLOCK_VECTORS) * LANES;
+        size_t lane = (size_t)(i % width) * LANES;
+        float *place = y.data + (size_t)(i / width) * y.stride + lane;
         __m512 divisor = _mm512_add_ps(_mm512_set1_ps(1.0f), power[i]);
-        _mm512_storeu_ps(y.data + row * y.stride + lane, _mm512_div_ps(from[i], divisor));
+        _mm512_storeu_ps(place, _mm512_div_ps(from[i], divisor));
     }
 }
 
-/* Columns in whole blocks. */
-STEP_IN_AVX512 void swish_blocks(struct matrix y, struct matrix x, const float *bias,
-                                 exponent_of *exponent)
+/* Columns in whole blocks: one of two rows each time, or two of the last row. */
+STEP_IN_AVX512 void swish_all(struct matrix y, struct matrix x, const float *bias,
+                              exponent_of *exponent)
 {
-    for (size_t column = 0; column < x.columns; column += BLOCK) {
-        const float *some = bias ? bias + column : nothing;
-        __m512 added[BLOCK_VECTORS] = {_mm512_loadu_ps(some), _mm512_loadu_ps(some + LANES)};
-        struct matrix to = matrix_columns(y, column, BLOCK);
-        struct matrix from = matrix_columns(x, column, BLOCK);
-        size_t row = 0;
-        for (; row + BLOCKS <= x.rows; row += BLOCKS)
-            swish_block(matrix_rows(to, row, BLOCKS), matrix_rows(from, row, BLOCKS), added,
-                        exponent, BLOCKS);
-        for (; row < x.rows; row++)
-            swish_block(matrix_rows(to, row, 1), matrix_rows(from, row, 1), added, exponent, 1);
-    }
+    enum { ROWS = 2, VECTORS = BLOCK / LANES };
+    size_t columns = x.columns;
+    size_t row = 0;
+    size_t column = 0;
+    for (; row + ROWS <= x.rows; row += ROWS)
+        for (column = 0; column < columns; column += BLOCK)
+            swish(matrix_columns(matrix_rows(y, row, ROWS), column, BLOCK),
+                  matrix_columns(matrix_rows(x, row, ROWS), column, BLOCK),
+                  bias ? bias + column : nothing, exponent, ROWS * VECTORS, VECTORS);
+    if (row == x.rows)
+        return;
+    struct matrix to = matrix_rows(y, row, 1);
+    struct matrix from = matrix_rows(x, row, 1);
+    for (column = 0; column + 2 * BLOCK <= columns; column += 2 * BLOCK)
+        swish(matrix_columns(to, column, 2 * BLOCK), matrix_columns(from, column, 2 * BLOCK),
+              bias ? bias + column : nothing, exponent, 2 * VECTORS, 2 * VECTORS);
+    if (column < columns)
+        swish(matrix_columns(to, column, BLOCK), matrix_columns(from, column, BLOCK),
+              bias ? bias + column : nothing, exponent, VECTORS, VECTORS);
 }
 
 #define DEFINE_WIDE(curve)                                                                  \
     IN_AVX512 static void curve##_wide(struct matrix y, struct matrix x, const float *bias) \
     {                                                                                       \
-        swish_blocks(y, x, bias, curve##_exponent);                                         \
+        swish_all(y, x, bias, curve##_exponent);                                            \
     }
 
 DEFINE_WIDE(gelu_new)
