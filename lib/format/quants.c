@@ -1,6 +1,6 @@
 /* quants.c: what the blocks of a quantised row mean, in ggml's layouts. Of 32 numbers: a scale d of
  * F16, for some an m, and whole numbers q, which mean d · q + m, or name another number ("IQ"). Of
- * 256 ("K"): d and m for all, and for each part of 16 or 32 a whole number that multiplies them. */
+ * 256: d and m for all, and for each part of 16 or 32 a whole number that multiplies them. */
 #include "base/for_each_isa.h"
 #include "format/dtype.h"
 #include "format/half.h"
@@ -10,7 +10,7 @@ enum {
     MANY = 256, /* of a large one, */
     PART = 16,  /* and of a part of it that has a scale of its own */
     HALF_BYTES = 2,
-    SCALE_BYTES = 12, /* eight scales and eight minima of six bits */
+    SCALE_BYTES = 12, /* sixteen scales of six bits, or eight and as many minima */
 };
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))

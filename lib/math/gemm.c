@@ -130,7 +130,7 @@ static void fetch_kernels(struct kernels *kernels, struct product *p)
                               .b_stride = (int)p->x.stride,
                               .c_stride = (int)p->plan.panel_columns,
                               .pairs = p->w->pairs != NULL,
-                              .panels = p->plan.side_by_side,
+                              .panels = p->plan.at_once,
                           });
 }
 
@@ -191,7 +191,7 @@ struct part {
  * prefetched; or an equal share of it with each. */
 static void multiply_chunk(const struct product *p, const struct part *part, size_t chunk)
 {
-    size_t number = chunk * p->plan.chunk * (p->plan.side_by_side ? 2 : 1);
+    size_t number = chunk * p->plan.chunk * (p->plan.at_once && p->w->pairs ? 2 : 1);
     const float *x = p->x.data + part->at.row * p->x.stride + number;
     size_t tile = part->at.row / p->tile; /* groups are whole tiles */
     size_t tiles = (part->sums.rows + p->tile - 1) / p->tile;
@@ -284,9 +284,9 @@ static void multiply(struct machine *machine, struct product *p)
     p->groups = blocking_of(rows, p->plan.group, p->plan.group);
     p->tiles = blocking_of(rows, p->tile, p->tile);
     p->columns = blocking_of(p->w->out, p->plan.panel_columns, p->plan.first_columns);
-    bool widened = p->plan.side_by_side && p->w->pairs;
+    bool in_pairs = p->plan.at_once && p->w->pairs;
     p->sum =
-        blocking_of(widened ? bf16_pairs(p->w->in) : p->x.columns, p->plan.chunk, p->plan.chunk);
+        blocking_of(in_pairs ? bf16_pairs(p->w->in) : p->x.columns, p->plan.chunk, p->plan.chunk);
     p->copies = machine->panels;
     p->sums = machine->sums;
     if (!p->plan.row)

@@ -10,7 +10,8 @@ kernel_body floats_plain;
 kernel_body floats_softly;
 kernel_body floats_neon;
 
-/* Of A that is a panel, without gaps, of whole PANEL_FLOATS. */
+/* Of A that is a panel, without gaps, of whole PANEL_FLOATS; or several (shape.panels), of so many
+ * columns each, by one row. */
 enum { PANEL_FLOATS = 32 };
 kernel_body floats_avx2;
 kernel_body floats_avx512;

@@ -2,8 +2,8 @@
  * to floats on their way.
  *
  * To read the panels is most of the work. So some stand side by side, and each gives a few pairs
- * before the next does: they are streams of memory on pages of their own, of which a processor
- * fetches more at a time than of one. */
+ * before the next does: they are streams of memory on pages of their own, of which most
+ * processors fetch more at a time than of one. */
 #include <assert.h>
 #include <string.h>
 

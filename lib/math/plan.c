@@ -89,19 +89,19 @@ static size_t even_group(size_t rows)
 }
 
 /* A few rows of pairs, widened on their way; panels are streams of memory, of which Intel's
- * processors follow more than AMD's. */
+ * processors follow more than AMD's; in order AVX2 reads pairs no faster than two at a time. */
 static struct plan plan_side_by_side(const struct weight *w, size_t threads)
 {
     size_t most = target_stalls_on_bursts() ? PANELS_TOGETHER : FEW_PANELS;
     size_t columns = PAIR_COLUMNS * panels_together(w, most, threads);
-    return (struct plan){columns, columns, bf16_pairs(w->in), LARGE_GROUP, 1, .side_by_side = true};
+    return (struct plan){columns, columns, bf16_pairs(w->in), LARGE_GROUP, 1, .at_once = true};
 }
 
 /* Many rows of pairs, of which the first ones make floats for all others. */
 static struct plan plan_widened(size_t rows)
 {
     struct plan plan = {PAIR_COLUMNS, PAIR_COLUMNS, WIDENED_PAIRS, even_group(rows), .panels = 1};
-    plan.side_by_side = plan.one_tile = plan.prefetch = plan.prefetch_shared = true;
+    plan.at_once = plan.one_tile = plan.prefetch = plan.prefetch_shared = true;
     return plan;
 }
 
@@ -110,7 +110,7 @@ static struct plan plan_in_order(const struct weight *w, size_t threads)
 {
     size_t panels = (w->out + PANEL_COLUMNS - 1) / PANEL_COLUMNS;
     size_t part = num_min((panels + threads - 1) / threads * PANEL_COLUMNS, SUMS_ROOM);
-    return (struct plan){part, part, w->in, LARGE_GROUP, 1, .side_by_side = true};
+    return (struct plan){part, part, w->in, LARGE_GROUP, 1, .at_once = true};
 }
 
 /* One row streams through W, which is all that memory can do, or reads panels where there is

@@ -24,8 +24,8 @@ bool target_fuses(void);
  * AMD's processors were seen at nine tenths of their peak with those, Intel's at three quarters. */
 bool target_stalls_on_bursts(void);
 
-/* Does memory come fastest in the order of its addresses? AMD's does; of Intel's more comes from
- * sixteen places side by side, on pages of their own. */
+/* Does memory come fastest in the order of its addresses? It was seen to on AMD's Zen 5; of Intel's
+ * more comes from sixteen places side by side, on pages of their own. */
 bool target_reads_in_order(void);
 
 #endif

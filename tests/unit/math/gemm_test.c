@@ -54,8 +54,36 @@ TEST(threads_do_not_change_a_bit)
                                                   .pad = PAD,
                                                   .bias = true,
                                                   .activation = ACTIVATION_GELU_NEW});
+        gemm_rig_check(
+            &rig, &machine,
+            &(struct gemm_example){.rows = 1, .columns = 129, .depth = 5, .packed = true});
         machine_release(&machine);
     }
+}
+
+/* More columns than one round has room for, by one row. */
+TEST_LOOP(a_row_by_many_panels_is_that_of_all, 3)
+{
+    enum { IN = 3, OUT = SUMS_ROOM + 40, PANELS = (OUT + PANEL_COLUMNS - 1) / PANEL_COLUMNS };
+    static float w[IN * OUT], panels[PANELS * PANEL_COLUMNS * IN], y[OUT];
+    float x[IN] = {0.3f, -1.7f, 2.9f};
+    struct weight weight = {.data = w, .in = IN, .out = OUT, .stride = OUT};
+    struct machine machine;
+    uint32_t dice = 7;
+    dice_fill(w, COUNT(w), &dice);
+    ck_assert_uint_eq(panels_size(&weight), COUNT(panels));
+    panels_fill(panels, &weight);
+    weight.panels = panels;
+    gemm_rig_machine(&machine, _i == 2 ? "hsw" : NULL, _i == 1 ? 3 : 1);
+    linear(&machine, (struct matrix){y, 1, OUT, OUT}, (struct matrix){x, 1, IN, IN}, &weight,
+           ACTIVATION_NONE);
+    for (size_t i = 0; i < OUT; i++) {
+        float sum = 0;
+        for (size_t k = 0; k < IN; k++)
+            sum = fmaf(x[k], w[k * OUT + i], sum);
+        ck_assert_msg(memcmp(&sum, &y[i], sizeof sum) == 0, "column %zu", i);
+    }
+    machine_release(&machine);
 }
 
 TEST(bias_and_activation_follow_the_sum)

@@ -83,17 +83,20 @@ TEST(weights_are_those_of_rows_that_are_hidden_beside_their_bands)
     guarded_close(&memory);
 }
 
+/* Five steps are seen whole, and a part of one before and after them. */
+enum { FIRST = 17, END = 115, SOME = 8 * SOFTMAX_RANGE_STEP };
+
 /* What becomes of a number that is none, in the range or beside it. */
 static bool softens(size_t column, float number)
 {
     struct softmax_range ranges[ROWS];
-    struct matrix rows = scores_of(3 * SOFTMAX_RANGE_STEP, 3 * SOFTMAX_RANGE_STEP);
+    struct matrix rows = scores_of(SOME, SOME);
     for (size_t row = 0; row < ROWS; row++)
-        ranges[row] = (struct softmax_range){.low = 2, .first = 17, .end = 35};
+        ranges[row] = (struct softmax_range){.low = 2, .first = FIRST, .end = END};
     rows.data[2 * rows.stride + column] = number;
     softmax_range_scale(rows, ranges, scale);
     bool sound = softmax_range_apply(rows, ranges);
-    for (size_t i = 0; sound && i < 3 * SOFTMAX_RANGE_STEP; i++)
+    for (size_t i = 0; sound && i < SOME; i++)
         ck_assert(is_seen(&ranges[2], i) || rows.data[2 * rows.stride + i] == 0);
     return sound;
 }
@@ -101,11 +104,11 @@ static bool softens(size_t column, float number)
 TEST(what_is_no_number_counts_where_it_is_seen)
 {
     static const float numbers[] = {NAN, INFINITY};
-    memory = guarded_open((size_t)ROWS * 3 * SOFTMAX_RANGE_STEP);
+    memory = guarded_open((size_t)ROWS * SOME);
     for (size_t i = 0; i < COUNT(numbers); i++)
-        for (size_t column = 0; column < 3 * SOFTMAX_RANGE_STEP; column++)
+        for (size_t column = 0; column < SOME; column++)
             ck_assert_int_eq(softens(column, numbers[i]),
-                             !(column < 2 || (column >= 17 && column < 35)));
+                             !(column < 2 || (column >= FIRST && column < END)));
     ck_assert(softens(20, -INFINITY)); /* a key of weight 0 */
     guarded_close(&memory);
 }
