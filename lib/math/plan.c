@@ -125,7 +125,7 @@ struct plan plan_choose(const struct machine *machine, const struct weight *w, s
     size_t part = num_min((w->out + threads - 1) / threads, SUMS_ROOM);
     struct plan one_row = {part, part, w->in, LARGE_GROUP, 1, .row = true};
     struct plan dots = {DOTS_AT_ONCE, DOTS_AT_ONCE, w->in, LARGE_GROUP, 1, .row = true};
-    dots.strips = !target_reads_in_order();
+    dots.strips = !target_reads_in_order() || w->rows.bytes != FLOAT_BYTES; /* slower with halves */
     struct plan pairs = {PAIR_COLUMNS,     PAIR_COLUMNS,          PAIR_CHUNK, LARGE_GROUP, 1,
                          .prefetch = true, .groups_in_turn = true};
     struct plan packed = {PANEL_COLUMNS,   PANEL_COLUMNS, PANEL_ROWS, even_group(rows), 1,
