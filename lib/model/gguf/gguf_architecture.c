@@ -78,6 +78,7 @@ static const struct gguf_tensor_name *const gpt2_names = NAMES(
     {"attn_output", "attn.c_proj", GGUF_TRANSPOSED}, {"ffn_norm", "ln_2"},
     {"ffn_up", "mlp.c_fc", GGUF_TRANSPOSED}, {"ffn_down", "mlp.c_proj", GGUF_TRANSPOSED});
 
+/* A file is read as the first of its name; a model is written as that of its type. */
 static const struct gguf_architecture architectures[] = {
     {"gpt2", "gpt2", "h.", gpt2_keys, gpt2_names},
     {"llama", "llama", "model.layers.", llama_keys, llama_names, true, true, true},
