@@ -167,7 +167,7 @@ _Static_assert(sizeof(struct kernel_shape) == 12 * sizeof(int), "a shape's bytes
 static kernel_body *body_of_panels(const struct kernels *kernels)
 {
     if (kernels->target >= TARGET_AVX512)
-        return target_stalls_on_bursts() ? floats_avx512 : NULL;
+        return target_habits().stalls_on_bursts ? floats_avx512 : NULL;
     return kernels->target == TARGET_AVX2 ? floats_avx2 : NULL;
 }
 
@@ -183,7 +183,7 @@ bool kernels_prefetch_evenly(const struct kernels *kernels)
 
 bool kernels_read_in_order(const struct kernels *kernels)
 {
-    return kernels->target >= TARGET_AVX2 && target_reads_in_order();
+    return kernels->target >= TARGET_AVX2 && target_habits().reads_in_order;
 }
 
 /* C that computes a shape. */

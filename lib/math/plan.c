@@ -92,7 +92,7 @@ static size_t even_group(size_t rows)
  * processors follow more than AMD's; in order AVX2 reads pairs no faster than two at a time. */
 static struct plan plan_side_by_side(const struct weight *w, size_t threads)
 {
-    size_t most = target_stalls_on_bursts() ? PANELS_TOGETHER : FEW_PANELS;
+    size_t most = target_habits().stalls_on_bursts ? PANELS_TOGETHER : FEW_PANELS;
     size_t columns = PAIR_COLUMNS * panels_together(w, most, threads);
     return (struct plan){columns, columns, bf16_pairs(w->in), LARGE_GROUP, 1, .at_once = true};
 }
@@ -125,7 +125,7 @@ struct plan plan_choose(const struct machine *machine, const struct weight *w, s
     size_t part = num_min((w->out + threads - 1) / threads, SUMS_ROOM);
     struct plan one_row = {part, part, w->in, LARGE_GROUP, 1, .row = true};
     struct plan dots = {DOTS_AT_ONCE, DOTS_AT_ONCE, w->in, LARGE_GROUP, 1, .row = true};
-    dots.strips = !target_reads_in_order() || w->rows.bytes != FLOAT_BYTES; /* slower with halves */
+    dots.strips = !target_habits().reads_in_order || w->rows.bytes != FLOAT_BYTES; /* halves too */
     struct plan pairs = {PAIR_COLUMNS,     PAIR_COLUMNS,          PAIR_CHUNK, LARGE_GROUP, 1,
                          .prefetch = true, .groups_in_turn = true};
     struct plan packed = {PANEL_COLUMNS,   PANEL_COLUMNS, PANEL_ROWS, even_group(rows), 1,

@@ -50,20 +50,11 @@ static enum target most(void)
     return pairs ? TARGET_BF16 : TARGET_AVX512;
 }
 
-/* Intel's vdpbf16ps takes longer than the multiply-adds that it stands for. */
-static bool dots_are_slow(void)
+static struct habits seen(void)
 {
-    return !__builtin_cpu_is("amd");
-}
-
-bool target_stalls_on_bursts(void)
-{
-    return !__builtin_cpu_is("amd");
-}
-
-bool target_reads_in_order(void)
-{
-    return __builtin_cpu_is("amd");
+    if (__builtin_cpu_is("amd"))
+        return (struct habits){.reads_in_order = true};
+    return (struct habits){.slow_dots = true, .stalls_on_bursts = true}; /* Intel's */
 }
 #else
 bool target_fuses(void)
@@ -80,21 +71,23 @@ static enum target most(void)
 #endif
 }
 
-static bool dots_are_slow(void)
+static struct habits seen(void)
 {
-    return true;
-}
-
-bool target_stalls_on_bursts(void)
-{
-    return false;
-}
-
-bool target_reads_in_order(void)
-{
-    return false;
+    return (struct habits){.slow_dots = true};
 }
 #endif
+
+static const struct habits *pretended; /* NULL: nothing is */
+
+struct habits target_habits(void)
+{
+    return pretended ? *pretended : seen();
+}
+
+void target_pretend(const struct habits *habits)
+{
+    pretended = habits;
+}
 
 enum target target_choose(void)
 {
@@ -103,5 +96,5 @@ enum target target_choose(void)
     for (size_t i = 0; wish && i < sizeof target_rows / sizeof *target_rows; i++)
         if (strcasecmp(wish, target_rows[i].name) == 0 && target_rows[i].target <= target)
             return target_rows[i].target;
-    return target == TARGET_BF16 && dots_are_slow() ? TARGET_AVX512 : target;
+    return target == TARGET_BF16 && target_habits().slow_dots ? TARGET_AVX512 : target;
 }

@@ -20,12 +20,18 @@ enum target target_choose(void);
 /* Does the processor multiply and add in one step? */
 bool target_fuses(void);
 
-/* Do products wait where much is prefetched at once, as libxsmm's kernels do with the next panel?
- * AMD's processors were seen at nine tenths of their peak with those, Intel's at three quarters. */
-bool target_stalls_on_bursts(void);
+/* What no flag of a processor tells, as it was seen on others of the same maker. */
+struct habits {
+    bool slow_dots;        /* vdpbf16ps takes longer than the multiply-adds that it stands for. */
+    bool stalls_on_bursts; /* Products wait where much is prefetched at once, as libxsmm's kernels
+                              do with the next panel: they reach three quarters of their peak. */
+    bool reads_in_order;   /* Memory comes fastest in the order of its addresses. Otherwise from
+                              sixteen places side by side, on pages of their own. */
+};
 
-/* Does memory come fastest in the order of its addresses? It was seen to on AMD's Zen 5; of Intel's
- * more comes from sixteen places side by side, on pages of their own. */
-bool target_reads_in_order(void);
+struct habits target_habits(void);
+
+/* For tests: as if these were its own, until NULL ends it. They change no bit of a result. */
+void target_pretend(const struct habits *habits);
 
 #endif

@@ -4,6 +4,7 @@
 #include "../unit.h"
 #include "../rigs/gemm_rig.h"
 #include "../rigs/patience.h"
+#include "../rigs/targets.h"
 
 /* Sizes on both sides of every edge. Rows: one, those that stream (8), of libxsmm's kernels (12,
  * 16), of a tile (64), of a group (192, in place 512), of copied panels (384, of wide matrices
@@ -29,8 +30,11 @@ static const size_t all_depths[] = {1,   2,   3,   15,  16,  17,  63,   191,
 static const struct edges tall = {all_rows, few_columns, COUNT(all_rows), COUNT(few_columns)};
 static const struct edges wide = {few_rows, all_columns, COUNT(few_rows), COUNT(all_columns)};
 
-/* Every instruction set that LIBXSMM_TARGET leads to, but for plain C. NULL: the processor's. */
+/* Every instruction set that LIBXSMM_TARGET leads to, but for plain C. NULL: the processor's. Each
+ * is used as by every maker's processors. */
 static const char *const targets[] = {NULL, "hsw"};
+
+enum { PROCESSORS = COUNT(targets) * COUNT(makers) };
 
 /* Plain C, with the processor's fused multiply-add and without, which takes longer. */
 static const struct plain {
@@ -83,9 +87,17 @@ static void sweep(const struct edges *edges, const char *target, size_t step)
     machine_release(&machine);
 }
 
-TEST_LOOP(rows_around_every_edge, COUNT(targets))
+/* As sweep does, by one of PROCESSORS. */
+static void sweep_by(size_t processor, const struct edges *edges, size_t step)
 {
-    sweep(&tall, targets[_i], one_of(29));
+    target_pretend(&makers[processor % COUNT(makers)]);
+    sweep(edges, targets[processor / COUNT(makers)], step);
+    target_pretend(NULL);
+}
+
+TEST_LOOP(rows_around_every_edge, PROCESSORS)
+{
+    sweep_by((size_t)_i, &tall, one_of(29));
 }
 
 /* It takes its time where it is not vectorised: a few of all sizes, which step over all edges. */
@@ -96,9 +108,9 @@ TEST_LOOP(plain_c_around_every_edge, COUNT(plain))
 
 FIXTURE_ONCE(open_wide, close_rig)
 
-TEST_LOOP(columns_and_sums_around_every_edge, COUNT(targets))
+TEST_LOOP(columns_and_sums_around_every_edge, PROCESSORS)
 {
-    sweep(&wide, targets[_i], one_of(331));
+    sweep_by((size_t)_i, &wide, one_of(331));
 }
 
 TEST_LOOP(plain_c_around_every_edge_of_wide_matrices, COUNT(plain))

@@ -143,12 +143,14 @@ TEST_LOOP(processors_do_not_change_a_bit, PRECISIONS)
     static const char *const targets[] = {"generic", "hsw", "skx"};
     take_best_target((enum precision)_i);
     growth_open(&growth, growth_gpt2, 150, (enum precision)_i);
-    for (size_t i = 0; i < COUNT(targets); i++)
+    for (size_t i = 0; i < COUNT(targets) * COUNT(makers); i++)
         for (size_t threads = 1; threads <= 2; threads++) {
-            ck_assert_int_eq(setenv("LIBXSMM_TARGET", targets[i], 1), 0);
+            ck_assert_int_eq(setenv("LIBXSMM_TARGET", targets[i / COUNT(makers)], 1), 0);
+            target_pretend(&makers[i % COUNT(makers)]);
             growth_threads(&growth, threads);
             growth_by(&growth, one_of(19));
             growth_by(&growth, 70);
         }
+    target_pretend(NULL);
     growth_release(&growth);
 }

@@ -1,4 +1,4 @@
-/* targets.h: the instruction set that the others are held against. */
+/* targets.h: the instruction set that the others are held against, and processors of its kind. */
 #ifndef ATTN_TESTS_TARGETS_H
 #define ATTN_TESTS_TARGETS_H
 
@@ -6,6 +6,13 @@
 #include <stdlib.h>
 
 #include "math/precision.h"
+#include "math/target.h"
+
+/* By which products are planned as on AMD's processors, and as on Intel's. */
+static const struct habits makers[] = {
+    {.reads_in_order = true},
+    {.slow_dots = true, .stalls_on_bursts = true},
+};
 
 /* Kernels opened from now on take the best that this processor has; of bf16 without AMX, which sums
  * in an order of its own. */
