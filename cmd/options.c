@@ -136,21 +136,31 @@ static int give_option(struct reader *reader, const struct option_row *row, cons
                : 0;
 }
 
-static int missing_value(const struct reader *reader, const struct option_row *row)
+static bool takes_any_text(const struct option_row *row)
 {
-    return err_usage(reader->err, "--%s: expected a value (%s), found the end of the line",
-                     row->name, row->argument);
+    return strcmp(row->argument, "TEXT") == 0 || strcmp(row->argument, "TOKEN") == 0;
 }
 
 /* `--layer = 0`, `--layer= 0`: what stands around the sign is lost, or taken for a text. */
 static int check_sign(const struct reader *reader, const struct option_row *row, bool joined,
                       const char *value)
 {
-    bool any_text = strcmp(row->argument, "TEXT") == 0 || strcmp(row->argument, "TOKEN") == 0;
-    if (any_text || strcmp(value, joined ? "" : "=") != 0)
+    if (takes_any_text(row) || strcmp(value, joined ? "" : "=") != 0)
         return 0;
     return err_usage(reader->err, "--%s: expected a value (%s) right after the '=', found a blank",
                      row->name, row->argument);
+}
+
+/* The next argument: an option would be lost as a value, and its own taken for a text. */
+static const char *take_next(struct reader *reader, const struct option_row *row)
+{
+    const char *value = *reader->next;
+    bool known = value && value[0] == '-' && option_is_known(reader->command, value);
+    if (value && (!known || takes_any_text(row)))
+        return *reader->next++;
+    err_usage(reader->err, "--%s: expected a value (%s), found %s%s%s", row->name, row->argument,
+              value ? "the option '" : "the end of the line", value ? value : "", value ? "'" : "");
+    return NULL;
 }
 
 static int read_long(struct reader *reader, char *argument)
@@ -165,10 +175,10 @@ static int read_long(struct reader *reader, char *argument)
         return err_usage(reader->err, "--%s: expected no value, found '%s'", row->name, value);
     if (row->kind == OPTION_FLAG)
         return give_option(reader, row, NULL);
-    if (!value && *reader->next)
-        value = *reader->next++;
     if (!value)
-        return missing_value(reader, row);
+        value = take_next(reader, row);
+    if (!value)
+        return -1;
     return check_sign(reader, row, name[size] == '=', value) ? -1 : give_option(reader, row, value);
 }
 
@@ -184,11 +194,8 @@ static int read_letters(struct reader *reader, char *argument)
                 return -1;
             continue;
         }
-        const char *value = letter[1] ? letter + 1 : *reader->next;
-        if (!value)
-            return missing_value(reader, row);
-        reader->next += letter[1] == '\0';
-        return give_option(reader, row, value);
+        const char *value = letter[1] ? letter + 1 : take_next(reader, row);
+        return value ? give_option(reader, row, value) : -1;
     }
     return 0;
 }

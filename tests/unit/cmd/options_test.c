@@ -196,6 +196,10 @@ TEST(what_is_wrong_is_said)
         {FOR_RUN, WORDS("--quiet="), "--quiet: expected no value, found ''"},
         {FOR_RUN, WORDS("-q", "--model"),
          "--model: expected a value (DIR|NAME), found the end of the line"},
+        {FOR_RUN, WORDS("--layer", "--head", "1"),
+         "--layer: expected a value (LIST), found the option '--head'"},
+        {FOR_RUN, WORDS("-qo", "-s", "x"),
+         "--output: expected a value (PATH), found the option '-s'"},
         {FOR_RUN, WORDS("-qs"), "--sentence: expected a value (TEXT), found the end of the line"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
