@@ -1,8 +1,8 @@
 // Live pages in headless Chromium: what is typed is looked at anew, with the program's own numbers.
 //
 // page.mjs imports it.
-import { execFileSync } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import {
@@ -83,6 +83,23 @@ if (write()) {
         yes(size <= MOST_BYTES, `expected at most ${MOST_BYTES} bytes, found ${size}`);
         const page = readFileSync(path, 'utf8').replaceAll('"http://www.w3.org/2000/svg"', '');
         yes(!/https?:\/\//.test(page), 'it names an address'); // but for a format's name
+    });
+
+    await test('what a live page would not keep is refused', () => {
+        const scores = join(scratch, 'scores.csv');
+        writeFileSync(scores, execFileSync(attn, ['heads', '-q', '--format', 'csv']));
+        const refused = [
+            ['found ids', '--ids', '1,2'],
+            ['expected no --ablate', '-s', LIFE, '--ablate', '0.1'],
+            ['expected no --scores', '-s', LIFE, '--scores', scores],
+            ['expected no --source', '-m', 'life-cross', '-s', 'Life', '--source', 'dessert'],
+        ];
+        for (const [reason, ...args] of refused) {
+            const other = join(scratch, 'refused.html');
+            const { status, stderr } = spawnSync(attn, ['page', '--live', ...args, '-o', other]);
+            same(2, status, args.join(' '));
+            yes(stderr.includes('--live: ') && stderr.includes(reason), stderr.toString());
+        }
     });
 
     await test('fifty sentences that are typed have the numbers of run', () =>
