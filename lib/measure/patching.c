@@ -69,11 +69,9 @@ static int run_both(struct sweep *s)
     struct selection selection = {.sites = site_bit(SITE_RESID_PRE) | site_bit(s->site) |
                                            site_bit(SITE_LOGITS),
                                   .last_logits = true};
-    struct text texts[] = {{.ids = s->base.ids, .count = s->tokens, .cache = &s->cache},
-                           {.ids = s->other.ids, .count = s->tokens}};
+    struct text texts[] = {text_of(s, &s->base), text_of(s, &s->other)};
     struct text_list both = {texts, 2, 0, NULL};
-    if (s->whole)
-        texts[0].cache = NULL;
+    texts[0].cache = s->whole ? NULL : &s->cache;
     if (take_room(&s->base, s) || take_room(&s->other, s) ||
         selection_layers(&selection, NULL, s->config, &s->kept, s->err) ||
         capture_init(&capture, &selection, s->config, 2, &s->kept, s->err) ||
@@ -172,7 +170,7 @@ static int ignore(void *context, const struct announcement *seen, struct err *er
 /* A pass over all of the text, for each layer of patches. */
 static int time_pass(struct sweep *s)
 {
-    const struct text text = {.ids = s->base.ids, .count = s->tokens};
+    const struct text text = text_of(s, &s->base);
     const struct text_list one = {&text, 1, 0, NULL};
     struct selection selection = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
     double begun = clock_seconds();

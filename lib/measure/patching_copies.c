@@ -59,7 +59,9 @@ static struct text *changed_texts(struct sweep *s, const struct copies *copies)
     struct text *texts = arena_alloc(&s->chunk, copies->count, sizeof *texts, s->err);
     for (size_t i = 0; texts && i < copies->count; i++) {
         size_t first = copies->firsts[i];
-        texts[i] = (struct text){.ids = s->base.ids + first, .count = s->tokens - first};
+        texts[i] = text_of(s, &s->base);
+        texts[i].ids += first;
+        texts[i].count -= first;
         if (s->whole)
             continue;
         struct copy_cache *copy = &s->copies[i]; /* of the base's tokens before that, no others */
@@ -284,7 +286,7 @@ static int receive(struct sweep *s, const struct sent *sent, struct received *re
     for (size_t i = 0; i < count; i++) {
         float *row = x.data + i * s->tokens * width;
         size_t floats = sent->rows * width;
-        texts[i] = (struct text){.ids = s->base.ids, .count = s->tokens};
+        texts[i] = text_of(s, &s->base);
         memcpy(row, s->base.streams[path->to_layer], sent->first * width * sizeof *row);
         memcpy(row + sent->first * width, sent->x.data + i * floats, floats * sizeof *row);
     }

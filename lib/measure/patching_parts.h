@@ -25,7 +25,7 @@ struct sweep {
     const struct config *config;
     struct patching *found;
     enum site site;
-    size_t tokens;
+    size_t tokens;             /* up to the position */
     size_t most;               /* copies that share a pass */
     struct side base, other;   /* whose run is patched; whose values are put there */
     const struct edits *edits; /* of all runs; NULL: none */
@@ -38,6 +38,12 @@ struct sweep {
     size_t done;
     struct err *err;
 };
+
+/* Up to the position, as it stands in the whole. */
+static inline struct text text_of(const struct sweep *s, const struct side *side)
+{
+    return (struct text){.ids = side->ids, .count = s->tokens, .whole = s->plan->clean->count};
+}
 
 /* Copies of the base's text, patched in one layer. Before the first token whose value is another
  * one they are as the base is. */

@@ -2,6 +2,7 @@
  * and turn by their positions. What they turn by is filled in once a pass. */
 #include "math/rotary.h"
 
+#include "base/num.h"
 #include "math/rows.h"
 #include "model/pass.h"
 
@@ -13,11 +14,11 @@ void pass_fill_waves(struct pass *pass)
     for (size_t s = 0; config_rotates(c) && s < batch->count; s++) {
         struct span rows = batch->queries[s];
         size_t past = batch->past[s];
-        rotary_fill(matrix_rows(scratch->waves, rows.first, rows.count), &c->rotary, past,
-                    past + rows.count);
+        size_t length = num_max(past + rows.count, batch->texts[s].whole);
+        rotary_fill(matrix_rows(scratch->waves, rows.first, rows.count), &c->rotary, past, length);
         if (c->rotary_local.components)
             rotary_fill(matrix_rows(scratch->local, rows.first, rows.count), &c->rotary_local, past,
-                        past + rows.count);
+                        length);
     }
 }
 

@@ -145,3 +145,30 @@ TEST_LOOP(a_position_is_the_end_of_a_shorter_text, COUNT(models))
                      kept_cells(&early) * sizeof(float)) == 0);
     ck_assert_uint_eq(attribution.report.sentence.count, 3);
 }
+
+static int keep_logit(void *context, const struct announcement *seen, struct err *e)
+{
+    struct tensor row = tensor_slice(&seen->values, question.position);
+    (void)e;
+    *(double *)context = (double)((const float *)row.data)[question.answer];
+    return 0;
+}
+
+/* But how long the text is may say by how much its tokens turn. */
+TEST_LOOP(a_position_turns_as_the_whole_text_does, 2)
+{
+    static const char *const by_length[] = {"tests/golden-families/phi3-longrope",
+                                            "tests/golden-families/llama-rope-dynamic"};
+    struct selection selection = {.sites = site_bit(SITE_LOGITS)};
+    double logit = 0;
+    open(by_length[_i], "1,5,9,3,7,2,8,4");
+    struct text whole = {.ids = pair.sentence.ids, .count = pair.sentence.count};
+    struct text_list one = {&whole, 1, 0, NULL};
+    question.position = 3;
+    question.answer = 6;
+    ask(BY_PART);
+    int failed = viewer_run(&viewer, &selection, &one,
+                            (struct tap){.sink = keep_logit, .context = &logit}, &err);
+    ck_assert_msg(!failed, "%s", err.text);
+    ck_assert(fabs(attribution.logit - logit) < 1e-5);
+}

@@ -58,7 +58,8 @@ static double fraction(size_t layer, size_t column)
 
 static int keep_answer(void *context, const struct announcement *seen, struct err *e)
 {
-    const float *logits = seen->values.data;
+    struct tensor row = tensor_slice(&seen->values, plan.position);
+    const float *logits = row.data;
     (void)e;
     *(double *)context = (double)logits[plan.answer] - (double)logits[plan.against];
     return 0;
@@ -68,8 +69,8 @@ static int keep_answer(void *context, const struct announcement *seen, struct er
 static double edited_logit(const struct edits *edits)
 {
     const struct tokenized *base = plan.noise ? plan.clean : plan.corrupt;
-    struct selection selection = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
-    struct text text = {.ids = base->ids, .count = plan.position + 1};
+    struct selection selection = {.sites = site_bit(SITE_LOGITS)};
+    struct text text = {.ids = base->ids, .count = base->count};
     struct text_list one = {&text, 1, 0, NULL};
     struct edit items[4];
     struct edits joined = {items, 0, 0};
@@ -94,7 +95,6 @@ static struct edit_source other_values(enum site site)
     struct report report;
     struct text_pair other = plan.noise ? corrupt : clean;
     struct look look = {&selection, &other, 1, 0, &report};
-    other.sentence.count = plan.position + 1;
     struct tensor *values = arena_alloc(&arena, c->n_layer, sizeof *values, &err);
     ck_assert(values && !selection_layers(&selection, NULL, c, &arena, &err));
     ck_assert_msg(!viewer_look(&viewer, &look, &arena, &err), "%s", err.text);
@@ -103,7 +103,7 @@ static struct edit_source other_values(enum site site)
         values[kept->layer < 0 ? 0 : kept->layer] =
             tensor_dense(kept->data, kept->rank, kept->shape);
     }
-    return (struct edit_source){.values = values, .count = 1, .longest = plan.position + 1};
+    return (struct edit_source){.values = values, .count = 1, .longest = other.sentence.count};
 }
 
 static void expect_edits(enum patch_over over)
@@ -137,6 +137,7 @@ static void expect_all_edits(void)
             expect_edits((enum patch_over)over);
 }
 
+/* Of the whole text, by whose length some families turn what comes up to the position. */
 TEST_LOOP(a_patch_is_an_edit_to_the_bit, INSTRUMENTS_FAMILIES)
 {
     char path[64];
