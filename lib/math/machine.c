@@ -20,7 +20,7 @@ int machine_open(struct machine *machine, size_t threads, struct err *err)
     threads = threads ? threads : pool_processors();
     if (pool_open(&machine->pool, threads, err) || kernels_open(&machine->kernels, err))
         goto failed;
-    machine->panels = take_rooms(machine, threads, (size_t)PANEL_ROWS * COPY_COLUMNS, err);
+    machine->panels = take_rooms(machine, threads, SUMS_ROOM, err);
     machine->sums = machine->panels ? take_rooms(machine, threads, SUMS_ROOM, err) : NULL;
     if (machine->sums)
         return 0;

@@ -8,16 +8,16 @@
 #include "math/pool.h"
 
 enum {
-    COPY_COLUMNS = 64, /* of a panel that is copied for one use, */
-    PANEL_ROWS = 768,  /* and its rows at most */
-    SUMS_ROOM = 1024 * COPY_COLUMNS,
+    COPY_COLUMNS = 64,               /* of a panel that is copied for one use, */
+    PANEL_ROWS = 768,                /* and its rows at most */
+    SUMS_ROOM = 1024 * COPY_COLUMNS, /* for as many sums, or numbers that they are made of */
 };
 
 struct machine {
     struct pool *pool;
     struct kernels *kernels;
-    float **panels;  /* [thread][PANEL_ROWS, COPY_COLUMNS] */
-    float **sums;    /* [thread][SUMS_ROOM] for what a product makes of a panel, at most */
+    float **panels;  /* [thread][SUMS_ROOM] for a panel that is copied, or a row that is widened */
+    float **sums;    /* [thread][SUMS_ROOM] for what a product makes of those, at most */
     uint32_t *pairs; /* [pairs_held] for a matrix that is rounded to bf16; see machine_hold_pairs */
     size_t pairs_held;
     const struct progress_sink *progress; /* of the layers of a pass; NULL: not told */

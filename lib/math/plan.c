@@ -33,8 +33,8 @@ enum {
 _Static_assert(LARGE_GROUP *COPY_COLUMNS <= SUMS_ROOM && LARGE_GROUP * PAIR_COLUMNS <= SUMS_ROOM &&
                    TILES_GROUP * TILES_PANELS * PAIR_COLUMNS <= SUMS_ROOM &&
                    FEW_ROWS * PANELS_TOGETHER * PAIR_COLUMNS <= SUMS_ROOM &&
-                   FEW_ROWS * SLAB_COLUMNS <= SUMS_ROOM,
-               "a panel's sums have room");
+                   FEW_ROWS * SLAB_COLUMNS <= SUMS_ROOM && PANEL_ROWS * COPY_COLUMNS <= SUMS_ROOM,
+               "a panel's sums have room, and so has its copy");
 _Static_assert(GROUP_ROWS % TILE_ROWS == 0 && GROUP_MOST % TILE_ROWS == 0 &&
                    LARGE_GROUP % TILE_ROWS == 0 && TILES_GROUP % TILE_ROWS == 0 &&
                    PAIR_CHUNK % TILE_PAIRS == 0,

@@ -61,20 +61,28 @@ TEST(threads_do_not_change_a_bit)
     }
 }
 
-/* More columns than one round has room for, by one row. */
-TEST_LOOP(a_row_by_many_panels_is_that_of_all, 3)
+/* More columns than one round has room for, by one row: in panels, as they lie in a file, and as
+ * bf16 that is widened. */
+TEST_LOOP(a_row_by_many_columns_is_that_of_all, 9)
 {
     enum { IN = 3, OUT = SUMS_ROOM + 40, PANELS = (OUT + PANEL_COLUMNS - 1) / PANEL_COLUMNS };
     static float w[IN * OUT], panels[PANELS * PANEL_COLUMNS * IN], y[OUT];
+    static uint16_t halves[IN * OUT];
     float x[IN] = {0.3f, -1.7f, 2.9f};
     struct weight weight = {.data = w, .in = IN, .out = OUT, .stride = OUT};
     struct machine machine;
     uint32_t dice = 7;
     dice_fill(w, COUNT(w), &dice);
+    for (size_t i = 0; i < COUNT(w); i++)
+        w[i] = bf16_value(halves[i] = bf16_round(w[i]));
     ck_assert_uint_eq(panels_size(&weight), COUNT(panels));
     panels_fill(panels, &weight);
-    weight.panels = panels;
-    gemm_rig_machine(&machine, _i == 2 ? "hsw" : NULL, _i == 1 ? 3 : 1);
+    if (_i / 3 == 0)
+        weight.panels = panels;
+    else if (_i / 3 == 1)
+        weight =
+            (struct weight){.halves = (const char *)halves, .in = IN, .out = OUT, .stride = OUT};
+    gemm_rig_machine(&machine, _i % 3 == 2 ? "hsw" : NULL, _i % 3 == 1 ? 3 : 1);
     linear(&machine, (struct matrix){y, 1, OUT, OUT}, (struct matrix){x, 1, IN, IN}, &weight,
            ACTIVATION_NONE);
     for (size_t i = 0; i < OUT; i++) {
