@@ -65,6 +65,17 @@ static inline float flush_subnormal(float x)
     return fabsf(x) < FLT_MIN ? copysignf(0.0f, x) : x;
 }
 
+/* a · b + c, none of them subnormal. What instructions for bf16 take for 0 is told before it is
+ * rounded to the numbers there are: `far` has all its digits. (Infinite, it tells of nothing
+ * small.) */
+static inline float flushed_fma(float a, float b, float c)
+{
+    const float up = 0x1p30f;
+    float sum = fmaf(a, b, c);
+    float far = fmaf(up * a, b, up * c);
+    return fabsf(far) < up * FLT_MIN ? copysignf(0.0f, sum) : sum;
+}
+
 static inline float bf16_flushed_first(uint32_t pair)
 {
     return flush_subnormal(bf16_first(pair));

@@ -16,9 +16,9 @@ FOR_EACH_ISA
 static void add_pairs(float *restrict c, uint32_t b, const uint32_t *restrict a, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        float sum = flush_subnormal(
-            fmaf(bf16_flushed_second(b), bf16_flushed_second(a[i]), flush_subnormal(c[i])));
-        c[i] = flush_subnormal(fmaf(bf16_flushed_first(b), bf16_flushed_first(a[i]), sum));
+        float sum =
+            flushed_fma(bf16_flushed_second(b), bf16_flushed_second(a[i]), flush_subnormal(c[i]));
+        c[i] = flushed_fma(bf16_flushed_first(b), bf16_flushed_first(a[i]), sum);
     }
 }
 

@@ -23,10 +23,8 @@ static void add_pair(struct chains *chains, uint32_t b, const uint32_t *restrict
     float second = bf16_flushed_second(b);
     float first = bf16_flushed_first(b);
     for (size_t i = 0; i < count; i++) {
-        chains->seconds[i] =
-            flush_subnormal(fmaf(second, bf16_flushed_second(a[i]), chains->seconds[i]));
-        chains->firsts[i] =
-            flush_subnormal(fmaf(first, bf16_flushed_first(a[i]), chains->firsts[i]));
+        chains->seconds[i] = flushed_fma(second, bf16_flushed_second(a[i]), chains->seconds[i]);
+        chains->firsts[i] = flushed_fma(first, bf16_flushed_first(a[i]), chains->firsts[i]);
     }
 }
 
