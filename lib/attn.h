@@ -47,9 +47,9 @@ struct attn_error {
 
 struct attn_model;
 
-/* Open a model directory or a bundled model by name, NULL the default one; `threads` 0: one a
- * processor. NULL with `error`, which may be NULL here and below. Close what was opened; closing
- * NULL does nothing. */
+/* Open a model directory or a bundled model by name, NULL the default one; up to 256 `threads`, 0:
+ * one a processor. NULL with `error`, which may be NULL here and below. Close what was opened;
+ * closing NULL does nothing. */
 struct attn_model *attn_open(const char *name, size_t threads, struct attn_error *error);
 void attn_close(struct attn_model *model);
 

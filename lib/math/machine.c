@@ -1,6 +1,7 @@
 #include "math/machine.h"
 
 #include "base/heap.h"
+#include "base/num.h"
 
 /* Room of so many floats for each thread. */
 static float **take_rooms(struct machine *machine, size_t threads, size_t size, struct err *err)
@@ -17,7 +18,7 @@ static float **take_rooms(struct machine *machine, size_t threads, size_t size, 
 int machine_open(struct machine *machine, size_t threads, struct err *err)
 {
     *machine = (struct machine){0};
-    threads = threads ? threads : pool_processors();
+    threads = threads ? threads : num_min(pool_processors(), POOL_THREADS_MAX);
     if (pool_open(&machine->pool, threads, err) || kernels_open(&machine->kernels, err))
         goto failed;
     machine->panels = take_rooms(machine, threads, SUMS_ROOM, err);

@@ -42,6 +42,8 @@ size_t pool_processors(void)
 
 int pool_open(struct pool **pool, size_t threads, struct err *err)
 {
+    if (threads > POOL_THREADS_MAX)
+        return err_usage(err, "threads: expected at most %d, found %zu", POOL_THREADS_MAX, threads);
     struct pool *opened = heap_alloc(1, sizeof *opened, err);
     if (!opened)
         return -1;

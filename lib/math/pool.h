@@ -20,7 +20,7 @@ struct loop {
     void (*round)(void *context, size_t round, size_t thread); /* thread: 0 … threads - 1 */
 };
 
-/* A pool of `threads` threads, the caller's included. */
+/* A pool of `threads` threads, POOL_THREADS_MAX at most, the caller's included. */
 int pool_open(struct pool **pool, size_t threads, struct err *err);
 void pool_free(struct pool *pool);
 

@@ -24,7 +24,8 @@ int batch_check_length(const struct config *config, size_t count, struct err *er
 static int check_ids(const struct config *config, const uint32_t *ids, size_t count, size_t past,
                      struct err *err)
 {
-    if (batch_check_length(config, count ? past + count : 0, err))
+    size_t length = count > SIZE_MAX - past ? SIZE_MAX : past + count;
+    if (batch_check_length(config, count ? length : 0, err))
         return -1;
     for (size_t i = 0; i < count; i++)
         if (ids[i] >= config->vocab_size)

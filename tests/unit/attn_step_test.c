@@ -125,6 +125,12 @@ TEST(steps_refuse_what_only_a_whole_run_has)
         ck_assert_msg(strstr(error.text, cases[i].text), "%s", error.text);
         ck_assert_uint_eq(attn_cache_count(cache), 0);
     }
+    struct attn_error error = {0};
+    struct attn_request request = {.sink = keep, .context = &last};
+    ck_assert_int_eq(attn_step(cache, &ids, &request, NULL), 0);
+    ids.count = SIZE_MAX; /* no more than it could be: with those in the cache it is 1 */
+    ck_assert_int_eq(attn_step(cache, &ids, &request, &error), -1);
+    ck_assert_msg(strstr(error.text, "too long"), "%s", error.text);
     attn_cache_close(cache);
     attn_cache_close(NULL);
     attn_close(model);

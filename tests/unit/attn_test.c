@@ -151,6 +151,9 @@ TEST(errors_carry_the_status_and_the_message_of_the_command)
     ck_assert_ptr_null(attn_open("no/such/model", 1, &error));
     ck_assert_int_eq(error.status, 3);
     ck_assert_ptr_nonnull(strstr(error.text, "'no/such/model'"));
+    ck_assert_ptr_null(attn_open(NULL, 257, &error));
+    ck_assert_int_eq(error.status, 2);
+    ck_assert_str_eq(error.text, "threads: expected at most 256, found 257");
     struct attn_model *model = attn_open("life", 1, &error);
     ck_assert_int_eq(attn_encode(model, "Lfe", 3, &ids, &error), -1);
     ck_assert_int_eq(error.status, 3);

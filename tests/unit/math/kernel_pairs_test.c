@@ -227,11 +227,7 @@ static void check_special_numbers(struct kernels *kernels)
         {{-0x1p-70f, 0}, {0x1p-60f, 0}, 0, -0.0f, 0},            /* its sign remains, in a chain */
         {{0x1p-63f, 0}, {0x1p-63f, 0}, 0, 0x1p-126f, 0x1p-126f}, /* the smallest that counts */
         {{0x1p-75f, 0}, {-0x1.8p-76f, 0}, 0x1p-126f, 0, 0x1p-126f}, /* none that rounds up to it */
-        {{0x1p-75f, 0},
-         {-0x1p-76f, 0},
-         0x1p-126f,
-         0x1p-126f,
-         0x1p-126f},                                    /* where none is between */
+        {{0x1p-75f, 0}, {-0x1p-76f, 0}, 0x1p-126f, 0x1p-126f, 0x1p-126f}, /* as a tie does */
         {{1, 0x1p100f}, {1, -0x1p27f}, 0x1p127f, 1, 0}, /* the second product comes first, */
         {{0x1p100f, 1}, {-0x1p27f, 1}, 0x1p127f, 0, 0}, /* else 1 is lost; tiles add both later */
         {{0x1p100f, 0}, {0x1p100f, 0}, 1, INFINITY, INFINITY},
