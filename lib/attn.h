@@ -38,8 +38,8 @@ extern "C" {
 
 enum { ATTN_ERROR_BYTES = 1024, ATTN_AXES_MAX = 3 };
 
-/* What went wrong. `status` is what attn-cli would exit with: 2 usage, 3 bad input, 4 unsupported.
- */
+/* What went wrong. `status` is what attn-cli would exit with: 2 usage, 3 bad input or no memory, 4
+ * unsupported. */
 struct attn_error {
     int status;
     char text[ATTN_ERROR_BYTES];

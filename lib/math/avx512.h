@@ -14,6 +14,7 @@
 #define AVX512
 #define IN_AVX512 __attribute__((target("avx512f")))
 
+/* AVX-512 F, which is all that these loops take. */
 static inline bool has_avx512(void)
 {
     return __builtin_cpu_supports("avx512f");

@@ -66,8 +66,8 @@ void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct ke
                  double work);
 void kernels_write_all(struct kernels *kernels);
 
-/* For --version: "avx512", "avx2" or "c"; and the library that writes code, with its version,
- * or NULL: there is none. */
+/* For --version: "avx512", "avx2", "neon" or "c"; and the library that writes code, with its
+ * version, or NULL: there is none. */
 const char *kernels_target(struct kernels *kernels);
 const char *kernels_library(void);
 

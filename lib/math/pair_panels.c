@@ -178,6 +178,7 @@ static void add_rows_of_part(struct part part, size_t rows, add_part *add)
     }
 }
 
+/* b: floats; or pairs, which are as large. */
 static void multiply(const struct kernel_shape *shape, const uint32_t *a, const float *b, float *c,
                      add_part *add)
 {

@@ -43,8 +43,8 @@ void pairs_plain(const struct kernel_shape *shape, const void *a, const void *b,
 
 enum {
     ROWS = 4,         /* that are summed side by side, */
-    WIDTH_MAX = 64,   /* and columns, with AVX-512; with AVX2 */
-    LINE = 16,        /* which is what a cache line holds */
+    WIDTH_MAX = 64,   /* and columns, with AVX-512, */
+    LINE = 16,        /* or with AVX2: as many as a cache line holds */
     MANY = 8,         /* rows: more than these share what is widened, */
     BLOCK_ROWS = 64,  /* so many and */
     BLOCK_PAIRS = 64, /* so many at a time */

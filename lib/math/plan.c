@@ -35,6 +35,7 @@ _Static_assert(LARGE_GROUP *COPY_COLUMNS <= SUMS_ROOM && LARGE_GROUP * PAIR_COLU
                    FEW_ROWS * PANELS_TOGETHER * PAIR_COLUMNS <= SUMS_ROOM &&
                    FEW_ROWS * SLAB_COLUMNS <= SUMS_ROOM && PANEL_ROWS * COPY_COLUMNS <= SUMS_ROOM,
                "a panel's sums have room, and so has its copy");
+_Static_assert((int)PANEL_COLUMNS == (int)PANEL_FLOATS, "kernels know panels by their columns");
 _Static_assert(GROUP_ROWS % TILE_ROWS == 0 && GROUP_MOST % TILE_ROWS == 0 &&
                    LARGE_GROUP % TILE_ROWS == 0 && TILES_GROUP % TILE_ROWS == 0 &&
                    PAIR_CHUNK % TILE_PAIRS == 0,

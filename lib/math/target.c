@@ -20,7 +20,7 @@ bool target_fuses(void)
     return __builtin_cpu_supports("fma");
 }
 
-static bool has_avx512(void)
+static bool has_all_of_avx512(void)
 {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
@@ -42,7 +42,7 @@ static enum target most(void)
 {
     if (!__builtin_cpu_supports("avx2") || !target_fuses())
         return TARGET_OLD;
-    if (!has_avx512())
+    if (!has_all_of_avx512())
         return TARGET_AVX2;
     bool pairs = __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bf16");
     if (pairs && has_tiles())

@@ -37,7 +37,6 @@ static void open_judge(void)
     y_memory = guarded_open(SIZE_MAX_HERE * (SIZE_MAX_HERE + PAD));
     panel_memory = guarded_open(judges->depth * (SIZE_MAX_HERE + PAIR_COLUMNS));
     rounded_memory = guarded_open(SIZE_MAX_HERE * (judges->depth + 2 * LANES));
-    ; /* floats at most */
     dice_fill(bias, COUNT(bias), &dice);
 }
 

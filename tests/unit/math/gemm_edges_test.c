@@ -7,16 +7,18 @@
 #include "../rigs/targets.h"
 
 /* Sizes on both sides of every edge. Rows: one, those that stream (8), of libxsmm's kernels (12,
- * 16), of a tile (64), of a group (192, in place 512), of copied panels (384, of wide matrices
- * 192). Columns: of a register (16) and its multiples, of a panel (32), of a copied one (64), of a
- * slab (768). The sum: of a slab (16), of a chunk in place (192) and of a panel (768). */
+ * 16), of a tile (64), of a group (192 or 256, in place 512), of copied panels (384, of wide
+ * matrices 192). Columns: of a register (16) and its multiples, of a panel (32), of a copied
+ * one (64), of a slab (768). The sum: of a slab (16), of a chunk in place (192) and of a panel
+ * (768). */
 struct edges {
     const size_t *rows, *columns;
     size_t row_count, column_count;
 };
 
-static const size_t all_rows[] = {1,  2,   3,   7,   8,   9,   11,  12,  13,  15,  16,  17,  63, 64,
-                                  65, 127, 128, 129, 191, 192, 193, 383, 384, 385, 511, 512, 513};
+static const size_t all_rows[] = {1,   2,   3,   7,   8,   9,   11,  12,  13,  15,
+                                  16,  17,  63,  64,  65,  127, 128, 129, 191, 192,
+                                  193, 255, 256, 257, 383, 384, 385, 511, 512, 513};
 static const size_t few_columns[] = {1, 16, 17, 48, 64, 65, 129};
 static const size_t few_depths[] = {1, 17, 193, 768, 769};
 
