@@ -102,6 +102,12 @@ static int check_model(struct continuation *text, struct err *err)
     return 0;
 }
 
+static int read_ends(const struct continuation *text, struct err *err)
+{
+    struct model *model = &text->viewer->model;
+    return text->generation.past_end ? 0 : config_read_ends(&model->config, &model->folder, err);
+}
+
 int continuation_open(struct continuation *text, struct viewer *viewer,
                       const struct text_pair *pair, const struct generation_config *generation,
                       struct err *err)
@@ -109,7 +115,8 @@ int continuation_open(struct continuation *text, struct viewer *viewer,
     const struct tokenized *prompt = &pair->sentence;
     *text =
         (struct continuation){.viewer = viewer, .generation = *generation, .source = &pair->source};
-    if (check_model(text, err) || batch_check_length(config_of(text), prompt->count, err) ||
+    if (check_model(text, err) || read_ends(text, err) ||
+        batch_check_length(config_of(text), prompt->count, err) ||
         take_room(text, prompt->count, err) || begin_text(text, prompt, err) ||
         sampler_init(&text->sampler, &generation->sampling, config_of(text)->vocab_size,
                      &text->arena, err)) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/folder.h"
 #include "format/json.h"
 #include "model/family/family.h"
 
@@ -79,6 +80,19 @@ size_t config_window(const struct config *config, size_t layer)
 {
     bool has = layer < CONFIG_FLAGS_MAX && config->layer_flags[layer] & LAYER_WINDOW;
     return has ? config->window : 0;
+}
+
+static int parse_ends(void *context, const struct json *root, struct err *err)
+{
+    if (!json_is_object(root))
+        return err_set(err, "expected a JSON object");
+    return family_read_ends(context, root, err);
+}
+
+int config_read_ends(struct config *config, const struct folder *folder, struct err *err)
+{
+    static const char name[] = "generation_config.json";
+    return folder_has(folder, name) ? json_read_file(folder, name, parse_ends, config, err) : 0;
 }
 
 bool config_ends(const struct config *config, long long id)

@@ -127,6 +127,10 @@ size_t config_window(const struct config *config, size_t layer);
 /* The scale of a layer's scores, as the model has it; see mechanism_scale. */
 float config_scale(const struct config *config, size_t layer);
 
+/* What ends a text that goes on: where the folder has a generation_config.json, its eos_token_id
+ * counts. Chat models name the end of their turn there. */
+int config_read_ends(struct config *config, const struct folder *folder, struct err *err);
+
 /* Does a text end before this token? */
 bool config_ends(const struct config *config, long long id);
 

@@ -67,6 +67,9 @@ extern const size_t family_count;
 /* By its model_type; NULL: there is none. */
 const struct family *family_find(const char *name);
 
+/* Its eos_token_id, if it is there: a token, or a list of them that each end a text; null: none. */
+int family_read_ends(struct config *config, const struct json *root, struct err *err);
+
 /* Read a config of this family. What is unknown or not done is refused by its field's name. */
 int family_read(struct config *config, const struct family *family, const struct json *root,
                 struct err *err);

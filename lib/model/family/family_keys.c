@@ -246,22 +246,21 @@ static int check_sizes(struct reading *reading)
     return 0;
 }
 
-/* A token, or a list of them that each end a text; null: there is none. */
-static int read_ends(struct reading *reading)
+int family_read_ends(struct config *c, const struct json *root, struct err *err)
 {
     static const char key[] = "eos_token_id";
-    struct config *c = reading->config;
-    const struct json *list = json_member(reading->root, key);
+    const struct json *list = json_member(root, key);
     size_t count = 0;
     char found[64];
+    c->more_end_count = list ? 0 : c->more_end_count;
     if (!list || !json_is_array(list))
-        return json_integer(reading->root, key, 0, INT32_MAX, &c->eos_id, reading->err);
+        return json_integer(root, key, 0, INT32_MAX, &c->eos_id, err);
     for (const struct json *item = json_first(list); item; item = json_next(item), count++) {
         long long *id = count ? &c->more_ends[count - 1] : &c->eos_id;
         c->more_end_count = count;
         if (count == CONFIG_ENDS_MAX || !json_get_integer(item, 0, INT32_MAX, id))
             return err_set(
-                reading->err, "field '%s': expected at most %d ids, found %s", key, CONFIG_ENDS_MAX,
+                err, "field '%s': expected at most %d ids, found %s", key, CONFIG_ENDS_MAX,
                 count == CONFIG_ENDS_MAX ? "more" : json_describe(item, found, sizeof found));
     }
     return 0;
@@ -284,7 +283,7 @@ int family_read(struct config *config, const struct family *family, const struct
         check_sizes(&reading) || family_flag(&reading, "tie_word_embeddings", &config->tied) ||
         json_double(root, "initializer_range", 0, 1e3, &config->initializer_range, err) ||
         json_integer(root, "bos_token_id", 0, INT32_MAX, &config->bos_id, err) ||
-        read_ends(&reading))
+        family_read_ends(config, root, err))
         return -1;
     if (family->theta > 0 && family_read_rotary(&reading, family->turning, family->theta))
         return -1;
