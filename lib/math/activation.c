@@ -239,7 +239,6 @@ static const struct activation_row {
     curve_rows *wide; /* whole blocks, where there is AVX-512; NULL: as all others */
 } activation_rows[] = {
     {"gelu_new", ACTIVATION_GELU_NEW, gelu_new_rows, gelu_new_backward, gelu_new_wide},
-    {"gelu_pytorch_tanh", ACTIVATION_GELU_NEW, gelu_new_rows, gelu_new_backward, gelu_new_wide},
     {"gelu", ACTIVATION_GELU, gelu_rows, gelu_backward, NULL},
     {"relu", ACTIVATION_RELU, relu_rows, relu_backward, NULL},
     {"silu", ACTIVATION_SILU, silu_rows, silu_backward, silu_wide},
@@ -249,11 +248,34 @@ static const struct activation_row {
 
 enum { ROW_COUNT = sizeof activation_rows / sizeof *activation_rows };
 
+/* Other names that transformers has for these curves. They differ in the order of operations, and
+ * gelu_fast in √(2/π) at its eleventh digit: in less than a float tells apart. */
+static const struct other_name {
+    const char *name;
+    enum activation activation;
+} other_names[] = {
+    {"gelu_pytorch_tanh", ACTIVATION_GELU_NEW}, {"gelu_python_tanh", ACTIVATION_GELU_NEW},
+    {"gelu_accurate", ACTIVATION_GELU_NEW},     {"gelu_fast", ACTIVATION_GELU_NEW},
+    {"gelu_python", ACTIVATION_GELU},           {"swish", ACTIVATION_SILU},
+};
+
+enum { OTHER_COUNT = sizeof other_names / sizeof *other_names };
+
+const char activation_names[] =
+    "gelu_new, gelu_pytorch_tanh, gelu_python_tanh, gelu_accurate, gelu_fast, gelu, gelu_python, "
+    "relu, silu, swish, tanh or quick_gelu";
+
 bool activation_find(const char *name, enum activation *activation)
 {
     for (size_t i = 0; i < ROW_COUNT; i++) {
         if (strcmp(activation_rows[i].name, name) == 0) {
             *activation = activation_rows[i].activation;
+            return true;
+        }
+    }
+    for (size_t i = 0; i < OTHER_COUNT; i++) {
+        if (strcmp(other_names[i].name, name) == 0) {
+            *activation = other_names[i].activation;
             return true;
         }
     }

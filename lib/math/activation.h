@@ -17,9 +17,13 @@ enum activation {
     ACTIVATION_COUNT,
 };
 
-/* The activation that a config's name means ("gelu_new", "gelu_pytorch_tanh", …); false: none. */
+/* The activation that a config's name means ("gelu_new", "gelu_fast", …); false: none. */
 bool activation_find(const char *name, enum activation *activation);
 
+/* All names that are found, for a message. */
+extern const char activation_names[];
+
+/* The first of an activation's names. */
 const char *activation_name(enum activation activation);
 
 /* y = activation(x + bias), element by element; y may be x. bias [columns], or NULL: none. */

@@ -118,13 +118,9 @@ static int settle_gemma(struct reading *reading)
     struct config *c = reading->config;
     const char *name = "gelu_pytorch_tanh"; /* an older key, hidden_act, is not meant */
     c->embedding_scale = sqrtf((float)c->n_embd);
-    if (json_text(reading->root, "hidden_activation", &name, reading->err))
+    if (json_text(reading->root, "hidden_activation", &name, reading->err) ||
+        family_activation(reading, "hidden_activation", name))
         return -1;
-    if (!activation_find(name, &c->activation))
-        return err_unsupported(reading->err,
-                               "field 'hidden_activation': expected gelu_pytorch_tanh or another "
-                               "that is known, found \"%s\"",
-                               name);
     return family_add_bias(reading, "attention_bias", BIAS_QKV | BIAS_OUT);
 }
 

@@ -116,10 +116,8 @@ int family_activation(struct reading *reading, const char *key, const char *name
 {
     if (activation_find(name, &reading->config->activation))
         return 0;
-    return err_unsupported(reading->err,
-                           "field '%s': expected gelu_new, gelu_pytorch_tanh, gelu, relu, silu, "
-                           "tanh or quick_gelu, found \"%s\"",
-                           key, name);
+    return err_unsupported(reading->err, "field '%s': expected %s, found \"%s\"", key,
+                           activation_names, name);
 }
 
 /* The first key that says something names it; else it is `text`. */

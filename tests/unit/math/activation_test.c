@@ -12,6 +12,13 @@ static double gelu_new(double x)
     return x / (1 + exp(-2 * u)); /* (1 + tanh u) / 2 = 1 / (1 + e^-2u) */
 }
 
+/* As transformers writes it, with ten digits of √(2/π). */
+static double gelu_fast(double x)
+{
+    double u = x * 0.7978845608 * (1 + 0.044715 * x * x);
+    return x / (1 + exp(-2 * u));
+}
+
 static double gelu(double x)
 {
     return x / 2 * erfc(-x / sqrt(2));
@@ -40,6 +47,11 @@ static const struct curve {
 } curves[] = {
     {"gelu_new", ACTIVATION_GELU_NEW, gelu_new, NAN, INFINITY},
     {"gelu_pytorch_tanh", ACTIVATION_GELU_NEW, gelu_new, NAN, INFINITY},
+    {"gelu_python_tanh", ACTIVATION_GELU_NEW, gelu_new, NAN, INFINITY},
+    {"gelu_accurate", ACTIVATION_GELU_NEW, gelu_new, NAN, INFINITY},
+    {"gelu_fast", ACTIVATION_GELU_NEW, gelu_fast, NAN, INFINITY},
+    {"gelu_python", ACTIVATION_GELU, gelu, NAN, INFINITY},
+    {"swish", ACTIVATION_SILU, silu, NAN, INFINITY},
     {"gelu", ACTIVATION_GELU, gelu, NAN, INFINITY},
     {"relu", ACTIVATION_RELU, relu, NAN, INFINITY},
     {"silu", ACTIVATION_SILU, silu, NAN, INFINITY},
@@ -177,12 +189,30 @@ TEST(names_are_those_of_configs)
 
 TEST(a_name_that_is_none_is_not_found)
 {
-    static const char *const names[] = {"", "gelu_", "GELU", "gel", "relu6", "none", "swish"};
+    static const char *const names[] = {"", "gelu_", "GELU", "gel", "relu6", "none", "swis"};
     for (size_t i = 0; i < COUNT(names); i++) {
         enum activation found = ACTIVATION_TANH;
         ck_assert_msg(!activation_find(names[i], &found), "'%s' was found", names[i]);
         ck_assert_int_eq(found, ACTIVATION_TANH);
     }
+}
+
+TEST(the_list_for_messages_has_each_name_and_no_other)
+{
+    char list[256];
+    size_t count = 0;
+    ck_assert_uint_lt(strlen(activation_names), sizeof list);
+    strcpy(list, activation_names);
+    for (char *name = strtok(list, ", "); name; name = strtok(NULL, ", ")) {
+        bool found = strcmp(name, "or") == 0;
+        for (size_t i = 0; i < COUNT(curves); i++)
+            if (strcmp(name, curves[i].name) == 0) {
+                found = true;
+                count++;
+            }
+        ck_assert_msg(found, "'%s' is listed", name);
+    }
+    ck_assert_uint_eq(count, COUNT(curves));
 }
 
 TEST(every_activation_has_a_name_that_finds_it)

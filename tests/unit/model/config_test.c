@@ -241,8 +241,9 @@ static const struct refusal unsupported[] = {
     {JSON({"model_type": "GPT2"}),
      KNOWN_TYPES "found \"GPT2\""},
     {JSON({"model_type": "gpt2", "activation_function": "mish"}),
-     "field 'activation_function': expected gelu_new, gelu_pytorch_tanh, gelu, relu, silu, tanh "
-     "or quick_gelu, found \"mish\""},
+     "field 'activation_function': expected gelu_new, gelu_pytorch_tanh, gelu_python_tanh, "
+     "gelu_accurate, gelu_fast, gelu, gelu_python, relu, silu, swish, tanh or quick_gelu, found "
+     "\"mish\""},
     {JSON({"model_type": "gpt2", "add_cross_attention": true}),
      "field 'add_cross_attention': expected false, found true"},
     {JSON({"model_type": "attention", "vocab_size": 3, "n_embd": 4, "attention": "linear"}),

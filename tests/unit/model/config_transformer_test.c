@@ -89,8 +89,9 @@ static const struct refusal {
     {"{" SMALL ", \"layer_norm_epsilon\": 2}",
      "'layer_norm_epsilon': expected a number from 0 to 1, found 2", ERR_INPUT},
     {"{" SMALL ", \"activation_function\": \"mish\"}",
-     "'activation_function': expected gelu_new, gelu_pytorch_tanh, gelu, relu, silu, tanh or "
-     "quick_gelu, found \"mish\"", ERR_UNSUPPORTED},
+     "'activation_function': expected gelu_new, gelu_pytorch_tanh, gelu_python_tanh, "
+     "gelu_accurate, gelu_fast, gelu, gelu_python, relu, silu, swish, tanh or quick_gelu, found "
+     "\"mish\"", ERR_UNSUPPORTED},
 };
 /* clang-format on */
 

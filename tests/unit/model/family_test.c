@@ -100,6 +100,12 @@ static const struct twins {
     {MODEL("gemma2", "\"sliding_window\": null"), MODEL("gemma2", "\"sliding_window\": 9")},
     {MODEL("gemma3_text", NOTHING), MODEL("gemma3_text", "\"sliding_window\": 9")},
     {MODEL("gpt_neo", NOTHING), MODEL("gpt_neo", "\"window_size\": 9")},
+    /* an activation under another name */
+    {MODEL("gpt_neox", "\"rotary_pct\": 1, \"hidden_act\": \"gelu_fast\""),
+     MODEL("gpt_neox", "\"rotary_pct\": 1, \"hidden_act\": \"gelu_new\"")},
+    {MODEL("phi", "\"partial_rotary_factor\": 1, \"hidden_act\": \"gelu_python\""),
+     MODEL("phi", "\"partial_rotary_factor\": 1, \"hidden_act\": \"gelu\"")},
+    {MODEL("llama", "\"hidden_act\": \"swish\""), MODEL("llama", NOTHING)},
     /* multipliers of 1, and the usual scale */
     {MODEL("llama", NOTHING), MODEL("granite", "\"attention_multiplier\": 0.40824829")},
     /* all layers turn */
