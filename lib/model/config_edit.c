@@ -7,6 +7,7 @@
 #include "format/json_cursor.h"
 #include "format/json_writer.h"
 #include "model/config.h"
+#include "model/family/family.h"
 
 enum {
     GPT2 = 1 << MODEL_GPT2,
@@ -131,11 +132,20 @@ int config_edit_add_words(struct config_edit *edit, size_t words, struct arena *
     return read_change(edit, change, (size_t)size, arena, err);
 }
 
+/* Of families, each has another key for the activation. */
+static bool has_key(const struct config *config, const struct config_key *key)
+{
+    const char *own = config->family ? config->family->activation_key : NULL;
+    if (config->family && strcmp(key->name, "hidden_act") == 0)
+        return own && strcmp(own, key->name) == 0;
+    return key->kinds & 1 << config->kind;
+}
+
 int config_edit_check(const struct config_edit *edit, const struct config *config, struct err *err)
 {
     for (size_t i = 0; i < edit->count; i++) {
         const struct config_key *key = edit->changes[i].key;
-        if (!(key->kinds & 1 << config->kind))
+        if (!has_key(config, key))
             return err_usage(err, "--set: a model of type \"%s\" has no '%s'",
                              config_kind_name(config), key->name);
     }

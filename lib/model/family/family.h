@@ -56,8 +56,11 @@ struct family {
     const struct family_names *names; /* NULL: this house's own, and `settle` reads all keys */
     family_settler *settle;           /* what a table cannot say; NULL: nothing */
     const struct config *defaults;
-    const char *activation; /* where no key names one */
-    double turning, theta;  /* likewise; 0: nothing turns */
+    const char *activation_key;        /* the one key that names the activation; NULL: none does */
+    const char *activation;            /* where it does not */
+    double turning, theta;             /* where no key says so; 0: nothing turns */
+    const char *theta_key, *share_key; /* beside rope_theta and partial_rotary_factor, or NULL */
+    const char *width_key;             /* of how many channels turn, or NULL */
 };
 
 /* First those of enum model_kind, in its order. */

@@ -120,17 +120,13 @@ int family_activation(struct reading *reading, const char *key, const char *name
                            activation_names, name);
 }
 
-/* The first key that says something names it; else it is `text`. */
-static int read_activation(struct reading *reading, const char *text)
+static int read_activation(struct reading *reading, const struct family *family)
 {
-    static const char *const names[] = {"hidden_activation", "activation_function", "activation",
-                                        "hidden_act"};
-    const char *name = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !name; i++)
-        name = json_given(reading->root, names[i]) ? names[i] : NULL;
-    if (name && json_text(reading->root, name, &text, reading->err))
+    const char *key = family->activation_key;
+    const char *name = family->activation;
+    if (key && json_text(reading->root, key, &name, reading->err))
         return -1;
-    return family_activation(reading, name, text);
+    return family_activation(reading, key, name);
 }
 
 int family_check_undone(const struct json *object, struct err *err)
@@ -277,8 +273,8 @@ int family_read(struct config *config, const struct family *family, const struct
     for (size_t i = 0; i < sizeof size_keys / sizeof *size_keys; i++)
         if (read_size(&reading, &size_keys[i]))
             return -1;
-    if (read_epsilon(&reading) || read_activation(&reading, family->activation) ||
-        check_sizes(&reading) || family_flag(&reading, "tie_word_embeddings", &config->tied) ||
+    if (read_epsilon(&reading) || read_activation(&reading, family) || check_sizes(&reading) ||
+        family_flag(&reading, "tie_word_embeddings", &config->tied) ||
         json_double(root, "initializer_range", 0, 1e3, &config->initializer_range, err) ||
         json_integer(root, "bos_token_id", 0, INT32_MAX, &config->bos_id, err) ||
         family_read_ends(config, root, err))

@@ -114,11 +114,22 @@ int family_rotary(struct reading *reading, const struct json *scaling, struct ro
     return read_factors(rotary->long_factors, scaling, "long_factor", pairs, err);
 }
 
+/* null: all channels turn. */
+static int read_width(struct reading *reading, const char *key)
+{
+    size_t *components = &reading->config->rotary.components;
+    const struct json *width = json_member(reading->root, key);
+    if (width && json_is_null(width))
+        *components = 0;
+    return family_size(reading, key, components);
+}
+
 int family_read_rotary(struct reading *reading, double turning, double theta)
 {
-    static const char *const thetas[FAMILY_NAMES_MAX] = {"rope_theta", "rotary_emb_base"};
-    static const char *const shares[FAMILY_NAMES_MAX] = {"partial_rotary_factor", "rotary_pct"};
     struct config *c = reading->config;
+    const struct family *family = c->family;
+    const char *const thetas[FAMILY_NAMES_MAX] = {"rope_theta", family->theta_key};
+    const char *const shares[FAMILY_NAMES_MAX] = {"partial_rotary_factor", family->share_key};
     const struct json *scaling = json_member(reading->root, "rope_scaling");
     const struct json *parameters = json_given(reading->root, "rope_parameters");
     if (parameters && !json_is_object(parameters))
@@ -133,10 +144,7 @@ int family_read_rotary(struct reading *reading, double turning, double theta)
         if (json_double(scaling, "partial_rotary_factor", 0, 1, &turning, reading->err))
             return -1;
     }
-    const struct json *width = json_member(reading->root, "rotary_dim");
-    if (width && json_is_null(width))
-        c->rotary.components = 0;
-    if (family_size(reading, "rotary_dim", &c->rotary.components))
+    if (family->width_key && read_width(reading, family->width_key))
         return -1;
     if (!c->rotary.components)
         c->rotary.components = (size_t)((double)c->d_k * turning);

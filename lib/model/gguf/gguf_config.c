@@ -1,9 +1,11 @@
 /* gguf_config.c: the keys of a GGUF file as a config.json. */
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "format/json_writer.h"
+#include "model/family/family.h"
 #include "model/gguf/gguf_model.h"
 
 struct writer {
@@ -146,6 +148,19 @@ static int put_scaling(struct writer *writer)
     return 0;
 }
 
+/* The share of a head that turns, as a number of which that many channels are the whole part. */
+static void put_share(struct writer *writer, long long turning, long long width)
+{
+    const struct family *family = family_find(writer->architecture->model_type);
+    char text[NUM_DOUBLE_BYTES];
+    double share = (double)turning / (double)width;
+    if ((long long)((double)width * share) < turning)
+        share = nextafter(share, 1);
+    num_double(text, share);
+    json_put_raw(&writer->json, family->share_key ? family->share_key : "partial_rotary_factor",
+                 text);
+}
+
 static int put_rotation(struct writer *writer)
 {
     const struct gguf_architecture *architecture = writer->architecture;
@@ -175,7 +190,7 @@ static int put_rotation(struct writer *writer)
                                architecture->name, width, turning);
     json_put_integer(&writer->json, "head_dim", width);
     if (turning != width)
-        json_put_integer(&writer->json, "rotary_dim", turning);
+        put_share(writer, turning, width);
     return put_scaling(writer);
 }
 

@@ -106,6 +106,22 @@ static const struct twins {
     {MODEL("phi", "\"partial_rotary_factor\": 1, \"hidden_act\": \"gelu_python\""),
      MODEL("phi", "\"partial_rotary_factor\": 1, \"hidden_act\": \"gelu\"")},
     {MODEL("llama", "\"hidden_act\": \"swish\""), MODEL("llama", NOTHING)},
+    /* a key of another family, which this one does not read */
+    {MODEL("llama", "\"hidden_act\": \"silu\", \"activation_function\": \"relu\", "
+                    "\"hidden_activation\": \"gelu\", \"activation\": \"tanh\""),
+     MODEL("llama", NOTHING)},
+    {MODEL("llama", "\"rotary_dim\": 2, \"rotary_pct\": 0.5, \"rotary_emb_base\": 5"),
+     MODEL("llama", NOTHING)},
+    {MODEL("gpt_neo", "\"hidden_act\": \"relu\""), MODEL("gpt_neo", NOTHING)},
+    {MODEL("opt", "\"hidden_act\": \"gelu\""), MODEL("opt", NOTHING)},
+    {MODEL("falcon", "\"hidden_act\": \"relu\", \"activation_function\": \"relu\""),
+     MODEL("falcon", NOTHING)},
+    {MODEL("bloom", "\"hidden_act\": \"relu\", \"activation_function\": \"relu\""),
+     MODEL("bloom", NOTHING)},
+    {MODEL("gemma", "\"head_dim\": 6, \"hidden_act\": \"gelu\""),
+     MODEL("gemma", "\"head_dim\": 6")},
+    {MODEL("gemma2", "\"hidden_act\": \"relu\", \"hidden_activation\": \"gelu\""),
+     MODEL("gemma2", "\"hidden_activation\": \"gelu\"")},
     /* multipliers of 1, and the usual scale */
     {MODEL("llama", NOTHING), MODEL("granite", "\"attention_multiplier\": 0.40824829")},
     /* all layers turn */
@@ -134,6 +150,13 @@ static const struct twins others[] = {
     {MODEL("phi3", NOTHING), MODEL("phi3", "\"sliding_window\": 8")},
     {MODEL("llama", NOTHING), MODEL("llama", "\"rope_theta\": 9999")},
     {MODEL("llama", NOTHING), MODEL("llama", "\"hidden_act\": \"gelu\"")},
+    {MODEL("gpt_neo", NOTHING), MODEL("gpt_neo", "\"activation_function\": \"relu\"")},
+    {MODEL("opt", NOTHING), MODEL("opt", "\"activation_function\": \"gelu\"")},
+    {MODEL("falcon", NOTHING), MODEL("falcon", "\"activation\": \"relu\"")},
+    {MODEL("gemma2", NOTHING), MODEL("gemma2", "\"hidden_activation\": \"gelu\"")},
+    {MODEL("gptj", "\"rotary_dim\": 4"),
+     MODEL("gptj", "\"rotary_dim\": 4, \"activation_function\": \"relu\"")},
+    {MODEL("gptj", "\"rotary_dim\": 4"), MODEL("gptj", "\"rotary_dim\": 2")},
     {MODEL("granite", NOTHING), MODEL("granite", "\"logits_scaling\": 2")},
 };
 
