@@ -127,7 +127,7 @@ void step_logits(struct builder *builder)
     draw_logits(builder, y.name, bias, finished);
     buf_format(builder_note(builder), "Of %zu tokens, those with the largest logits; w_v is %s.",
                c->vocab_size,
-               c->tied ? "the row of the token's embedding, to which logits are tied"
-                       : "the token's row of the matrix of logits");
+               config_ties(c) ? "the row of the token's embedding, to which logits are tied"
+                              : "the token's row of the matrix of logits");
     show_words(builder, y.values, &words, (const float *[]){finished ? dots : NULL, bias, logits});
 }

@@ -133,7 +133,7 @@ static void write_logits(struct buf *out, const struct config *c)
 {
     if (c->kind == MODEL_ATTENTION)
         return;
-    buf_text(out, c->tied ? "of the token embedding" : "of a matrix of their own");
+    buf_text(out, config_ties(c) ? "of the token embedding" : "of a matrix of their own");
     buf_text(out, c->biases & BIAS_LOGITS ? ", with a bias" : "");
     if (c->logit_divisor > 0)
         buf_format(out, ", divided by %g", (double)c->logit_divisor);

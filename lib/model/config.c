@@ -82,6 +82,11 @@ size_t config_window(const struct config *config, size_t layer)
     return has ? config->window : 0;
 }
 
+bool config_ties(const struct config *config)
+{
+    return config->tied || config->lacks_head;
+}
+
 static int parse_ends(void *context, const struct json *root, struct err *err)
 {
     if (!json_is_object(root))

@@ -62,7 +62,8 @@ struct config {
     bool final_norm;             /* after the last layer */
     float scale;                 /* of the scores */
     bool scale_by_layer;         /* … and divided by the layer's number, counted from 1 */
-    bool tied;                   /* the logits use the token embedding */
+    bool tied;                   /* the logits use the token embedding, by config.json, … */
+    bool lacks_head;             /* … or as the weights have no matrix for them */
     bool causal;                 /* a query sees itself and what came before */
     bool cross;                  /* there is a second text, the source, to look at */
     bool projections;            /* else q = k = v = the input */
@@ -126,6 +127,9 @@ size_t config_window(const struct config *config, size_t layer);
 
 /* The scale of a layer's scores, as the model has it; see mechanism_scale. */
 float config_scale(const struct config *config, size_t layer);
+
+/* Does the token embedding make the logits, whether it is meant to or has to? */
+bool config_ties(const struct config *config);
 
 /* What ends a text that goes on: where the folder has a generation_config.json, its eos_token_id
  * counts. Chat models name the end of their turn there. */

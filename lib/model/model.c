@@ -161,6 +161,12 @@ int model_find(struct folder *folder, const char *name, struct arena *arena, str
     return is_directory && path == found ? 0 : gguf_folder(folder, path, arena, err);
 }
 
+bool model_lacks_head(const struct model *model, struct parameter_info *head)
+{
+    *head = weights_parameter(&model->weights, parameter_index(PARAMETER_LM_HEAD, 0));
+    return !head->entry && parameter_is_used(PARAMETER_LM_HEAD, 0, &model->config);
+}
+
 static int open_files(struct model *model, struct err *err)
 {
     if (config_open(&model->config, &model->folder, err) ||
@@ -168,6 +174,8 @@ static int open_files(struct model *model, struct err *err)
         model_release(model);
         return -1;
     }
+    struct parameter_info head;
+    model->config.lacks_head = model_lacks_head(model, &head);
     return 0;
 }
 
@@ -205,10 +213,4 @@ int model_lift_context(struct model *model, struct err *err)
     model->context = c->n_positions;
     c->n_positions = 0;
     return 0;
-}
-
-bool model_lacks_head(const struct model *model, struct parameter_info *head)
-{
-    *head = weights_parameter(&model->weights, parameter_index(PARAMETER_LM_HEAD, 0));
-    return !head->entry && parameter_is_used(PARAMETER_LM_HEAD, 0, &model->config);
 }

@@ -207,13 +207,14 @@ static const struct {
 
 static int compare_configs(const struct writing *writing, const struct config *found)
 {
-    const struct config *expected = &writing->model->config;
-    bool scaled = has_factors(&expected->rotary); /* said otherwise */
+    struct config expected = writing->model->config;
+    bool scaled = has_factors(&expected.rotary); /* said otherwise */
+    expected.tied = config_ties(&expected);
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         bool scaling = fields[i].offset == offsetof(struct config, rotary.scaling) ||
                        fields[i].offset == offsetof(struct config, rotary.factor);
         if (!(scaled && scaling) &&
-            memcmp((const char *)expected + fields[i].offset,
+            memcmp((const char *)&expected + fields[i].offset,
                    (const char *)found + fields[i].offset, fields[i].size) != 0)
             return err_unsupported(writing->err,
                                    "a GGUF file of architecture '%s': expected the %s that it "
