@@ -5,7 +5,6 @@
 
 #include "base/num.h"
 #include "base/stream.h"
-#include "model/family/family.h"
 #include "model/gguf/gguf_model.h"
 #include "model/model.h"
 
@@ -327,8 +326,7 @@ int gguf_export(struct stream *out, const struct model *model, const struct prog
                 struct err *err)
 {
     struct writing writing = {.model = model, .err = err};
-    const struct family *family = model->config.family;
-    const char *type = family ? family->name : config_kind_name(&model->config);
+    const char *type = config_kind_name(&model->config);
     int failed = gguf_architecture_of(&writing.architecture, type, err) || put_keys(&writing) ||
                  add_tensors(&writing) || check_keys(&writing) ||
                  write_file(out, &writing, progress);
