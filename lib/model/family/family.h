@@ -115,6 +115,9 @@ int family_activation(struct reading *reading, const char *key, const char *name
 int family_expect(struct reading *reading, const char *key, bool value, bool otherwise);
 int family_flag(struct reading *reading, const char *key, bool *value);
 
+/* Is it there, and null? */
+bool family_is_null(const struct reading *reading, const char *key);
+
 /* NULL where it is absent or null. */
 int family_list(struct reading *reading, const char *key, const struct json **list);
 int family_positive(struct reading *reading, const char *key, double *value);

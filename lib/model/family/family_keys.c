@@ -20,6 +20,12 @@ static const struct size_key {
     {{"max_position_embeddings", "n_positions"}, SIZE(n_positions)},
 };
 
+bool family_is_null(const struct reading *reading, const char *key)
+{
+    const struct json *member = json_member(reading->root, key);
+    return member && json_is_null(member);
+}
+
 int family_size(struct reading *reading, const char *key, size_t *value)
 {
     long long number = 0;
@@ -170,8 +176,7 @@ void family_set_layers(struct config *config, enum layer_flag flag)
 
 int family_window(struct reading *reading, const char *key)
 {
-    const struct json *member = json_member(reading->root, key);
-    if (member && json_is_null(member))
+    if (family_is_null(reading, key))
         reading->config->window = 0;
     return family_size(reading, key, &reading->config->window);
 }
@@ -270,6 +275,8 @@ int family_read(struct config *config, const struct family *family, const struct
     config->family = family;
     if (family_check_undone(root, err))
         return -1;
+    if (family_is_null(&reading, "num_key_value_heads"))
+        config->n_kv_head = 0; /* as many as there are heads */
     for (size_t i = 0; i < sizeof size_keys / sizeof *size_keys; i++)
         if (read_size(&reading, &size_keys[i]))
             return -1;

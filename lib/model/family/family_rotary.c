@@ -118,8 +118,7 @@ int family_rotary(struct reading *reading, const struct json *scaling, struct ro
 static int read_width(struct reading *reading, const char *key)
 {
     size_t *components = &reading->config->rotary.components;
-    const struct json *width = json_member(reading->root, key);
-    if (width && json_is_null(width))
+    if (family_is_null(reading, key))
         *components = 0;
     return family_size(reading, key, components);
 }

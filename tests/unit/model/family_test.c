@@ -18,6 +18,11 @@ enum { TOKENS = 9, VOCABULARY = 29 };
 #define NOTHING "\"use_cache\": true"
 #define MODEL(type, keys) "{\"model_type\": \"" type "\", " SIZES keys "}"
 
+#define LAYERS_30(type, keys)                                                            \
+    "{\"model_type\": \"" type "\", \"vocab_size\": 9, \"hidden_size\": 24, "            \
+    "\"num_hidden_layers\": 30, \"num_attention_heads\": 4, \"intermediate_size\": 20, " \
+    "\"max_position_embeddings\": 64, " keys "}"
+
 /* --- how they are compared -------------------------------------------------------------------- */
 
 static struct record first_record, second_record;
@@ -89,6 +94,8 @@ static const struct twins {
      MODEL("gemma2", "\"head_dim\": 6, \"num_key_value_heads\": 2")},
     {MODEL("starcoder2", "\"num_key_value_heads\": 2"),
      MODEL("starcoder2", "\"num_key_value_heads\": 4")},
+    {MODEL("mistral", "\"num_key_value_heads\": null"),
+     MODEL("mistral", "\"num_key_value_heads\": 4")},
     /* a window that all keys are within */
     {MODEL("mistral", "\"num_key_value_heads\": 4, \"sliding_window\": null"),
      MODEL("mistral", "\"num_key_value_heads\": 4, \"sliding_window\": 9")},
@@ -140,6 +147,32 @@ TEST_LOOP(a_model_is_its_twin_in_another_form, COUNT(twins))
     open_twin(twins[_i].twin, 0);
     ck_assert(agree(&model, &twin));
     release();
+}
+
+/* What a window is where it is switched on and no more is said, and from which layer on. */
+static const struct switched_window {
+    const char *config;
+    size_t window, first; /* 0: none */
+} switched_windows[] = {
+    {LAYERS_30("qwen2", "\"use_sliding_window\": true"), 4096, 28},
+    {LAYERS_30("qwen3", "\"use_sliding_window\": true"), 4096, 28},
+    {LAYERS_30("qwen2", "\"use_sliding_window\": true, \"max_window_layers\": 3"), 4096, 3},
+    {LAYERS_30("qwen2", "\"use_sliding_window\": true, \"sliding_window\": 5"), 5, 28},
+    {LAYERS_30("qwen2", "\"use_sliding_window\": true, \"sliding_window\": null"), 0, 0},
+    {LAYERS_30("qwen2", "\"sliding_window\": 5"), 0, 0},
+    {LAYERS_30("qwen3", "\"use_cache\": true"), 0, 0},
+    {LAYERS_30("smollm3", "\"use_sliding_window\": true"), 0, 0},
+};
+
+TEST_LOOP(a_window_that_is_switched_on_has_a_width_and_a_first_layer, COUNT(switched_windows))
+{
+    const struct switched_window *expected = &switched_windows[_i];
+    struct config config;
+    struct err err;
+    ck_assert_msg(!config_parse(&config, expected->config, strlen(expected->config), &err), "%s",
+                  err.text);
+    for (size_t i = 0; i < config.n_layer; i++)
+        ck_assert_uint_eq(config_window(&config, i), i < expected->first ? 0 : expected->window);
 }
 
 static const struct twins others[] = {
