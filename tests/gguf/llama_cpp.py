@@ -226,8 +226,11 @@ def check_model(tally, model, folder, type_name, rounded):
         exact = theirs(widen(path), ids)
     tally.near(f"{name} in F32", found, exact, SUMS + rounded)
     saved = ours(save(path, f"{copy}-saved.gguf"), ids)
-    same = numpy.array_equal(saved, ours(path, ids))
-    tally.check(same, f"{name} as llama.cpp saves it", "expected the same bits")
+    what = f"{name} as llama.cpp saves it"
+    if (config.get("rope_scaling") or {}).get("rope_type") == "llama3":
+        tally.near(what, saved, ours(path, ids), SUMS)  # its factors alone, rounded to float32
+    else:
+        tally.check(numpy.array_equal(saved, ours(path, ids)), what, "expected the same bits")
     swap_rows(copy)
     tally.far(f"{name} with rows swapped", ours(copy, ids), exact, SUMS + rounded)
 

@@ -15,15 +15,20 @@ struct writer {
     struct err *err;
 };
 
-/* A number of float32 as the shortest that reads back the same. */
-static void put_real(struct writer *writer, const char *name, const char *key, double value)
+static void put_double(struct writer *writer, const char *name, double value)
 {
     char text[NUM_DOUBLE_BYTES];
     num_double(text, value);
+    json_put_raw(&writer->json, name, text);
+}
+
+/* A number of float32 as the shortest that reads back the same. */
+static void put_real(struct writer *writer, const char *name, const char *key, double value)
+{
     if (gguf_value(writer->gguf, key)->kind == GGUF_F32)
         json_put_float(&writer->json, name, (float)value);
     else
-        json_put_raw(&writer->json, name, text);
+        put_double(writer, name, value);
 }
 
 static int put_key(struct writer *writer, const struct gguf_config_key *row)
@@ -78,14 +83,28 @@ static int refuse_undone(const struct writer *writer)
     return 0;
 }
 
-/* Llama 3 lets slow pairs turn more slowly, by a factor a pair: longrope says so of any length. */
+static void put_llama3(struct writer *writer, const struct rotary *rotary)
+{
+    json_put_text(&writer->json, "rope_type", "llama3");
+    put_double(writer, "factor", rotary->factor);
+    put_double(writer, "low_freq_factor", rotary->low_frequency);
+    put_double(writer, "high_freq_factor", rotary->high_frequency);
+    put_double(writer, "original_max_position_embeddings", rotary->trained_positions);
+}
+
+/* Llama 3 lets slow pairs turn more slowly, by a factor a pair. Where the file does not say by what
+ * formula, longrope says so of any length. */
 static int put_factors(struct writer *writer, const struct gguf_tensor *factors)
 {
     static const char *const lists[] = {"short_factor", "long_factor"};
     float numbers[256];
     size_t count = factors->count;
     long long positions = 1;
-    if (gguf_size(writer->gguf, writer->architecture, "context_length", &positions, writer->err))
+    struct rotary rotary = {.components = 2 * count, .theta = 10000};
+    char key[GGUF_KEY_BYTES];
+    if (gguf_size(writer->gguf, writer->architecture, "context_length", &positions, writer->err) ||
+        gguf_double(writer->gguf, gguf_key(key, writer->architecture, "rope.freq_base"), 0, 1e12,
+                    &rotary.theta, writer->err))
         return -1;
     if (factors->type != &gguf_types[GGUF_TYPE_F32] || factors->rank != 1 ||
         count > sizeof numbers / sizeof *numbers)
@@ -94,6 +113,12 @@ static int put_factors(struct writer *writer, const struct gguf_tensor *factors)
                                "found %zu of %s",
                                count, factors->type->name);
     memcpy(numbers, writer->gguf->file.bytes + factors->begin, count * sizeof *numbers);
+    if (gguf_read_llama3(&rotary, writer->gguf, numbers, writer->err))
+        return -1;
+    if (rotary.scaling == ROTARY_LLAMA3) {
+        put_llama3(writer, &rotary);
+        return 0;
+    }
     json_put_text(&writer->json, "rope_type", "longrope");
     json_put_integer(&writer->json, "attention_factor", 1);
     json_put_integer(&writer->json, "original_max_position_embeddings", positions);
@@ -152,13 +177,10 @@ static int put_scaling(struct writer *writer)
 static void put_share(struct writer *writer, long long turning, long long width)
 {
     const struct family *family = family_find(writer->architecture->model_type);
-    char text[NUM_DOUBLE_BYTES];
     double share = (double)turning / (double)width;
     if ((long long)((double)width * share) < turning)
         share = nextafter(share, 1);
-    num_double(text, share);
-    json_put_raw(&writer->json, family->share_key ? family->share_key : "partial_rotary_factor",
-                 text);
+    put_double(writer, family->share_key ? family->share_key : "partial_rotary_factor", share);
 }
 
 static int put_rotation(struct writer *writer)

@@ -83,16 +83,16 @@ static int add_source(struct writing *writing, const char *name, const struct so
 static int put_factors(struct writing *writing)
 {
     const struct rotary *r = &writing->model->config.rotary;
-    struct rotary plain = {.components = r->components, .theta = r->theta};
     size_t pairs = r->components / 2;
     if (pairs > ROTARY_PAIRS_MAX)
         return err_unsupported(writing->err, "a GGUF file: expected at most %d pairs, found %zu",
                                ROTARY_PAIRS_MAX, pairs);
-    for (size_t i = 0; i < pairs; i++)
-        writing->factors[i] =
-            r->scaling == ROTARY_LONGROPE
-                ? r->short_factors[i]
-                : (float)(rotary_frequency(&plain, i, 1) / rotary_frequency(r, i, 1));
+    if (r->scaling == ROTARY_LONGROPE)
+        memcpy(writing->factors, r->short_factors, sizeof writing->factors);
+    else
+        gguf_factors(writing->factors, r);
+    if (r->scaling == ROTARY_LLAMA3 && gguf_put_llama3(&writing->gguf, r, writing->err))
+        return -1;
     writing->gguf.file = file_borrow((const char *)writing->factors, sizeof writing->factors);
     return add_source(writing, "rope_freqs.weight", &(struct source){.dtype = DTYPE_F32}, 1,
                       &pairs);

@@ -17,6 +17,7 @@
 struct json;
 struct model;
 struct progress_sink;
+struct rotary;
 struct stream;
 
 #define GGUF_WEIGHTS_NAME "model.gguf"
@@ -99,6 +100,17 @@ const char *gguf_key(char full[GGUF_KEY_BYTES], const struct gguf_architecture *
 /* A whole number under the architecture's key. */
 int gguf_size(const struct gguf *gguf, const struct gguf_architecture *architecture,
               const char *key, long long *size, struct err *err);
+
+/* The factors [components / 2] by which pairs, at most ROTARY_PAIRS_MAX, turn more slowly than
+ * without scaling. */
+void gguf_factors(float *factors, const struct rotary *rotary);
+
+/* Put the numbers that Llama 3's factors are of, in full; and read them into a rotation whose
+ * components and theta are known: its scaling is ROTARY_PLAIN where there are none, or where
+ * these are not their factors. */
+int gguf_put_llama3(struct gguf *gguf, const struct rotary *rotary, struct err *err);
+int gguf_read_llama3(struct rotary *rotary, const struct gguf *gguf, const float *factors,
+                     struct err *err);
 
 /* Does a layout of the table mean that the tensor lies otherwise here? Then, but for what is
  * transposed or has a 1 added, which of `rows` rows of a GGUF file is its row `row`. */
