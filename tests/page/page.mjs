@@ -444,6 +444,15 @@ await test('the text shows what a token looks at', () =>
         yes((await readout(page)).startsWith('“␣eat” is looked at by'));
     }));
 
+await test('the text shows parts of characters by their labels', () =>
+    withPage(write('-s', 'is 我'), async (page) => {
+        await page.click('#view-text');
+        same(
+            ['is', '␣', '我₁', '我₂', '我₃'],
+            await page.$$eval('.running button', (all) => all.map((b) => b.textContent)),
+        );
+    }));
+
 // --- space -----------------------------------------------------------------------------------------
 
 // Eigenvalues of a symmetric matrix, by Jacobi's rotations.

@@ -31,7 +31,8 @@ class TextView {
         const labels = this.tensor.labels(side);
         const buttons = labels.map((label, index) => {
             const text = plain[index];
-            const seen = text.trim() ? text.replace(/[\n\t]/g, ' ') : label;
+            const readable = text.trim() && !text.includes('\uFFFD'); // the bytes of a part are not
+            const seen = readable ? text.replace(/[\n\t]/g, ' ') : label;
             const show = () => this.colour({ side: this.way(side), index });
             const choose = () => {
                 const same = state.token && state.token.index === index;
