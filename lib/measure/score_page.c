@@ -14,7 +14,8 @@
 
 enum {
     NUMBER_BYTES = 64,
-    TEXT_COLUMNS_MAX = 24, /* a longer token, or text, is shortened */
+    TEXT_COLUMNS_MAX = 24, /* a longer token is shortened */
+    TEXT_COLUMNS_MIN = 4,  /* that numbers beside it leave it, however narrow the page */
     RULE_WIDTH = 80,
 };
 
@@ -155,6 +156,7 @@ static void write_table(struct table *table, const struct score_view *view,
     table->columns = columns;
     table->count = view->words ? RANK : text->scored->best_count ? COLUMNS : BEST;
     table->page = place->columns;
+    table_narrow(columns, table->count, TEXT, TEXT_COLUMNS_MIN, table->page);
     table_titles(table);
     for (size_t slot = 0; slot < text_cut_slots(&cut); slot++) {
         size_t index = text_cut_place(&cut, slot);
@@ -230,34 +232,68 @@ int score_page_write(struct stream *out, const struct score_view *view,
     return 0;
 }
 
+/* --- sums beside each other ------------------------------------------------------------------- */
+
+enum { SUM_OF, SUM_TOKENS, SUM_LOGPROB, SUM_SURPRISAL, SUM_LAST, SUM_COLUMNS };
+
+struct sum_numbers {
+    char logprob[NUMBER_BYTES];
+    char surprisal[NUMBER_BYTES];
+    char last[NUMBER_BYTES]; /* perplexity, or the difference to the first */
+};
+
+static void write_sum_numbers(struct sum_numbers *texts, const struct score_view *view,
+                              const struct score_sums *sums, size_t index)
+{
+    const struct score_sum *sum = &sums->items[index];
+    write_number(texts->logprob, sum->logprob);
+    write_number(texts->surprisal, score_surprisal(view, sum->logprob));
+    write_number(texts->last,
+                 sums->differences ? score_difference(view, sums, index) : score_perplexity(sum));
+}
+
+/* What the rows are of has at most half of the page, and no more than numbers leave. */
+static void fit_sums(struct table_column columns[SUM_COLUMNS], const struct score_view *view,
+                     const struct score_sums *sums, size_t page)
+{
+    struct sum_numbers numbers;
+    for (size_t i = 0; i < sums->count; i++) {
+        write_sum_numbers(&numbers, view, sums, i);
+        table_fit(&columns[SUM_OF], sums->items[i].label.text);
+        table_fit_number(&columns[SUM_TOKENS], sums->items[i].tokens);
+        table_fit(&columns[SUM_LOGPROB], numbers.logprob);
+        table_fit(&columns[SUM_SURPRISAL], numbers.surprisal);
+        table_fit(&columns[SUM_LAST], numbers.last);
+    }
+    if (page && columns[SUM_OF].width > page / 2)
+        columns[SUM_OF].width = page / 2;
+    table_narrow(columns, SUM_COLUMNS, SUM_OF, TEXT_COLUMNS_MIN, page);
+}
+
 int score_sums_page_write(struct stream *out, const struct score_view *view,
                           const struct score_sums *sums, const struct place *place, struct err *err)
 {
-    char text[NUMBER_BYTES];
-    struct table_column columns[] = {
-        {sums->things, .width = strlen(sums->things), .left = true, .shortens = true},
-        {"tokens", .gap = 2, .width = 6},
-        {"logprob", .gap = 2, .width = 10},
-        {view->bits ? "bits" : "surprisal", .gap = 2, .width = 10},
-        {sums->differences ? "difference" : "perplexity", .gap = 2, .width = 10},
+    struct sum_numbers numbers;
+    struct table_column columns[SUM_COLUMNS] = {
+        [SUM_OF] = {sums->things, .width = strlen(sums->things), .left = true, .shortens = true},
+        [SUM_TOKENS] = {"tokens", .gap = 2, .width = 6},
+        [SUM_LOGPROB] = {"logprob", .gap = 2, .width = 10},
+        [SUM_SURPRISAL] = {view->bits ? "bits" : "surprisal", .gap = 2, .width = 10},
+        [SUM_LAST] = {sums->differences ? "difference" : "perplexity", .gap = 2, .width = 10},
     };
-    struct table table = {.out = out, .columns = columns, .page = place->columns};
-    table.count = sizeof columns / sizeof *columns;
-    for (size_t i = 0; i < sums->count; i++)
-        table_fit(columns, sums->items[i].label.text);
-    if (place->columns && columns->width > place->columns / 2)
-        columns->width = place->columns / 2;
+    struct table table = {
+        .out = out, .columns = columns, .count = SUM_COLUMNS, .page = place->columns};
+    fit_sums(columns, view, sums, place->columns);
     if (write_titles(out, view, sums->sentence, place, err))
         return -1;
     table_titles(&table);
     for (size_t i = 0; i < sums->count; i++) {
-        const struct score_sum *sum = &sums->items[i];
-        table_text(&table, sum->label.text);
-        table_number(&table, sum->tokens);
-        table_text(&table, write_number(text, sum->logprob));
-        table_text(&table, write_number(text, score_surprisal(view, sum->logprob)));
-        table_text(&table, write_number(text, sums->differences ? score_difference(view, sums, i)
-                                                                : score_perplexity(sum)));
+        write_sum_numbers(&numbers, view, sums, i);
+        table_text(&table, sums->items[i].label.text);
+        table_number(&table, sums->items[i].tokens);
+        table_text(&table, numbers.logprob);
+        table_text(&table, numbers.surprisal);
+        table_text(&table, numbers.last);
         table_end(&table);
     }
     return table_close(&table, err);

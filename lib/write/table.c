@@ -19,6 +19,17 @@ void table_fit_number(struct table_column *column, size_t number)
     table_fit(column, text);
 }
 
+void table_narrow(struct table_column *columns, size_t count, size_t narrowed, size_t least,
+                  size_t page)
+{
+    size_t beside = 0;
+    for (size_t i = 0; i < count; i++)
+        beside += columns[i].gap + (i == narrowed ? 0 : columns[i].width);
+    size_t room = num_max(page > beside ? page - beside : 0, least);
+    if (page && columns[narrowed].width > room)
+        columns[narrowed].width = room;
+}
+
 static const struct table_column *next_column(struct table *table)
 {
     const struct table_column *column = &table->columns[table->next];

@@ -41,6 +41,11 @@ struct table {
 void table_fit(struct table_column *column, const char *text);
 void table_fit_number(struct table_column *column, size_t number);
 
+/* Narrow one column, down to `least`, by what all of them have more than a page of so many columns
+ * (0: endless). */
+void table_narrow(struct table_column *columns, size_t count, size_t narrowed, size_t least,
+                  size_t page);
+
 /* Below what was written, and an empty line, another table begins. */
 void table_begin(struct table *table, const struct table_column *columns, size_t count);
 

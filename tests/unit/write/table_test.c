@@ -70,6 +70,24 @@ TEST(a_column_grows_up_to_its_widest_text)
     ck_assert_uint_eq(column.width, 4);
 }
 
+TEST(a_column_gives_the_page_what_others_need)
+{
+    static const struct {
+        size_t least, page, width;
+    } cases[] = {
+        {4, 0, 30}, {4, 100, 30}, {4, 52, 30}, {4, 51, 29}, {4, 26, 4},
+        {4, 25, 4}, {4, 1, 4},    {0, 22, 0},  {0, 1, 0},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct table_column columns[] = {
+            {.width = 5}, {.gap = 2, .width = 30}, {.gap = 2, .width = 13}};
+        table_narrow(columns, COUNT(columns), 1, cases[i].least, cases[i].page);
+        ck_assert_uint_eq(columns[0].width, 5);
+        ck_assert_uint_eq(columns[1].width, cases[i].width);
+        ck_assert_uint_eq(columns[2].width, 13);
+    }
+}
+
 TEST(memory_that_is_not_there_is_told_when_the_table_is_closed)
 {
     static const struct table_column columns[] = {{.width = 3}};
