@@ -31,7 +31,7 @@ static int write_found(struct score_job *job, const struct scored_text *text,
     bool looked_at = beside || format_is_looked_at(format);
     struct report report;
     if (format_is(format, "text") && !beside)
-        return sums ? score_sums_page_write(out, view, sums, &job->place, err)
+        return sums ? score_sums_page_write(out, view, sums, &job->place, &job->group, err)
                     : score_page_write(out, view, text, &job->place, err);
     if (is_json(job) && sums)
         score_sums_json_write(out, view, sums, &job->place, format_is(format, "jsonl"));

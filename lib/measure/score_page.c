@@ -271,9 +271,12 @@ static void fit_sums(struct table_column columns[SUM_COLUMNS], const struct scor
 }
 
 int score_sums_page_write(struct stream *out, const struct score_view *view,
-                          const struct score_sums *sums, const struct place *place, struct err *err)
+                          const struct score_sums *sums, const struct place *place,
+                          struct arena *arena, struct err *err)
 {
     struct sum_numbers numbers;
+    struct label *labels = arena_alloc(arena, sums->count, sizeof *labels, err);
+    struct axis names = {sums->things, sums->count, labels, 0};
     struct table_column columns[SUM_COLUMNS] = {
         [SUM_OF] = {sums->things, .width = strlen(sums->things), .left = true, .shortens = true},
         [SUM_TOKENS] = {"tokens", .gap = 2, .width = 6},
@@ -283,13 +286,16 @@ int score_sums_page_write(struct stream *out, const struct score_view *view,
     };
     struct table table = {
         .out = out, .columns = columns, .count = SUM_COLUMNS, .page = place->columns};
+    for (size_t i = 0; labels && i < sums->count; i++)
+        labels[i] = sums->items[i].label;
     fit_sums(columns, view, sums, place->columns);
-    if (write_titles(out, view, sums->sentence, place, err))
+    if (!labels || write_titles(out, view, sums->sentence, place, err))
         return -1;
     table_titles(&table);
     for (size_t i = 0; i < sums->count; i++) {
         write_sum_numbers(&numbers, view, sums, i);
-        table_text(&table, sums->items[i].label.text);
+        text_label(&table.cell, &names, i, columns[SUM_OF].width);
+        table_put(&table);
         table_number(&table, sums->items[i].tokens);
         table_text(&table, numbers.logprob);
         table_text(&table, numbers.surprisal);

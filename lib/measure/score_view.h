@@ -76,7 +76,7 @@ int score_page_write(struct stream *out, const struct score_view *view,
                      const struct scored_text *text, const struct place *place, struct err *err);
 int score_sums_page_write(struct stream *out, const struct score_view *view,
                           const struct score_sums *sums, const struct place *place,
-                          struct err *err);
+                          struct arena *arena, struct err *err);
 
 /* Below several pages: what all texts have together. */
 void score_all_write(struct stream *out, const struct score_view *view, const struct score_sum *sum,

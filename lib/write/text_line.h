@@ -11,10 +11,16 @@
 
 #include "base/buf.h"
 #include "base/stream.h"
+#include "lens/sheet.h"
 
 /* Append a text at the left or the right end of a cell, shortened to its width with an ellipsis. */
 void text_left(struct buf *line, const char *text, size_t width);
 void text_right(struct buf *line, const char *text, size_t width);
+
+/* Append a label of an axis for a cell that shortens it to so many columns. Models often have long
+ * names of one beginning: where some would look the same, what they share goes first, as far as it
+ * is in the way, at a slash where there is one: "…/step-00000040". */
+void text_label(struct buf *line, const struct axis *axis, size_t place, size_t width);
 
 void text_blanks(struct buf *line, size_t count);
 

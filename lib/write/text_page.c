@@ -85,12 +85,14 @@ static void add_header(struct table *table, const struct text_layout *layout,
     table_text(table, text_corner(corner, sheet));
     for (size_t slot = 0; slot < text_cut_slots(&layout->columns); slot++) {
         size_t column = text_cut_place(&layout->columns, slot);
-        if (text_cut_between(&layout->columns, slot))
+        if (text_cut_between(&layout->columns, slot)) {
             table_text(table, ellipsis);
-        else if (layout->index_width)
+        } else if (layout->index_width) {
             add_place(table, &sheet->columns, sheet->columns.first + column);
-        else
-            table_text(table, sheet->columns.labels[column].text);
+        } else {
+            text_label(&table->cell, &sheet->columns, column, layout->cell_width);
+            table_put(table);
+        }
     }
 }
 

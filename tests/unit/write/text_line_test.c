@@ -141,6 +141,50 @@ TEST(a_line_that_is_not_whole_is_an_error)
     ck_assert_msg(strncmp(err.text, "out of memory: ", 15) == 0, "%s", err.text);
 }
 
+TEST(names_of_models_that_would_look_the_same_lose_what_they_share)
+{
+    static const struct {
+        const char *names[3];
+        size_t width;
+        const char *seen[3];
+    } cases[] = {
+        {{"few/step-010", "few/step-020", "few/step-040"}, 12, {NULL, NULL, NULL}},
+        {{"few/step-010", "few/step-020", "few/step-040"},
+         10,
+         {"…/step-010", "…/step-020", "…/step-040"}},
+        {{"few/step-010", "few/step-020", "few/step-040"}, 6, {"…p-010", "…p-020", "…p-040"}},
+        /* what they share ends before the cell does */
+        {{"a/b/step-010", "a/c/step-010", "tiny"}, 3, {"…b/step-010", "…c/step-010", NULL}},
+        /* others look different as they are, are whole, or are the same */
+        {{"few/step-010", "more/step-010", "few"}, 8, {NULL, NULL, NULL}},
+        {{"few/step-010", "few/step-010", "tiny"}, 8, {NULL, NULL, NULL}},
+        {{"step-8", "step-1000", "step-2000"}, 6, {NULL, "…-1000", "…-2000"}},
+        /* what one is, another begins with */
+        {{"few/step-010", "few/step-010b", "tiny"}, 6, {"…p-010", "…-010b", NULL}},
+        /* characters stay whole, and widths are a terminal's */
+        {{"自然语言一", "自然语言二", "e\xCC\x81"}, 6, {"…言一", "…言二", NULL}},
+        {{"few/step-010", "few/step-020", "few/step-040"}, 1, {"…10", "…20", "…40"}},
+        {{"few/step-010", "few/step-020", "few/step-040"}, 0, {"…10", "…20", "…40"}},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++)
+        for (size_t k = 0; k < 3; k++) {
+            struct label labels[3];
+            struct axis axis = {"model", 3, labels, 0};
+            struct buf line = {0};
+            const char *seen = cases[i].seen[k];
+            for (size_t j = 0; j < 3; j++)
+                labels[j] = (struct label){cases[i].names[j], "", ""};
+            text_label(&line, &axis, k, cases[i].width);
+            ck_assert_msg(strcmp(line.bytes, seen ? seen : cases[i].names[k]) == 0, "%s in %zu: %s",
+                          cases[i].names[k], cases[i].width, line.bytes);
+            buf_release(&line);
+            axis.name = "key"; /* tokens stay as they are */
+            text_label(&line, &axis, k, cases[i].width);
+            ck_assert_str_eq(line.bytes, cases[i].names[k]);
+            buf_release(&line);
+        }
+}
+
 TEST(the_middle_of_a_long_axis_is_left_out)
 {
     static const struct {
