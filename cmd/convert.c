@@ -2,6 +2,7 @@
  * directory as Hugging Face publishes it. */
 #include <string.h>
 
+#include "base/file.h"
 #include "base/names.h"
 #include "base/progress_sink.h"
 #include "base/stream.h"
@@ -28,9 +29,9 @@ static int write_weights(struct stream *out, const struct model *model,
     return weights_export(out, &model->weights, progress, err);
 }
 
-/* What is written under a name of that ending; another one is a directory's. */
+/* What is written under a name of that ending; one without an ending is a directory's. */
 static const struct form {
-    const char *ending;
+    const char *name;
     int (*write)(struct stream *out, const struct model *model,
                  const struct progress_sink *progress, struct err *err);
 } forms[] = {{".gguf", write_gguf}, {".safetensors", write_weights}};
@@ -38,9 +39,37 @@ static const struct form {
 static const struct form *form_of(const char *path)
 {
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (name_ends_in(path, forms[i].ending) && strcmp(path, forms[i].ending) != 0)
+        if (name_has_ending(path, forms[i].name))
             return &forms[i];
     return NULL;
+}
+
+/* ".bin" of a/b.bin; NULL: no ending of a file, as of v0.1, which may be a directory. */
+static const char *file_ending(const char *path)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    bool is_ending = dot && dot > name && dot[1] && dot[1 + strspn(dot + 1, letters)] == '\0';
+    return is_ending ? dot : NULL;
+}
+
+/* A name of another ending was hardly meant to be a directory's, where there is none yet. */
+static int check_directory(const char *path, bool force, struct err *err)
+{
+    static const struct synonym weights[] = {
+        {".bin", ".safetensors"}, {".pt", ".safetensors"}, {".pth", ".safetensors"}, {NULL, NULL}};
+    struct names names = NAMES(forms, sizeof forms / sizeof *forms);
+    char guess[NAMES_GUESS_BYTES];
+    const char *ending = file_ending(path);
+    names.synonyms = weights;
+    if (!ending || file_is_directory(path))
+        return target_folder_check(path, force, err);
+    return err_usage(err,
+                     "--output: expected an ending of .gguf or .safetensors, or a directory, as "
+                     "'%s/', found '%s'%s",
+                     path, path, names_guess(guess, names_nearest(names, ending, strlen(ending))));
 }
 
 static int write_file(struct stream *out, const struct form *form, const struct model *model,
@@ -120,7 +149,7 @@ int convert_command(const struct options *options, struct err *err)
         return err_usage(err, "expected a file or a directory to write: --output FILE.gguf, "
                               "FILE.safetensors or DIR");
     const struct form *form = form_of(path);
-    if ((!form && target_folder_check(path, options->output.force, err)) ||
+    if ((!form && check_directory(path, options->output.force, err)) ||
         model_open(&model, name, err))
         return -1;
     int failed = form ? stream_open(&out, path, err) || write_file(&out, form, &model, err)

@@ -155,6 +155,13 @@ bool name_ends_in(const char *name, const char *ending)
     return size >= length && strcmp(name + size - length, ending) == 0;
 }
 
+bool name_has_ending(const char *name, const char *ending)
+{
+    size_t size = strlen(name);
+    size_t length = strlen(ending);
+    return size > length && strcasecmp(name + size - length, ending) == 0;
+}
+
 const char *names_guess(char room[NAMES_GUESS_BYTES], const char *name)
 {
     room[0] = '\0';

@@ -49,6 +49,9 @@ int names_refuse(struct names names, const char *option, const char *word, size_
 /* Does a name end in that, or is it that? */
 bool name_ends_in(const char *name, const char *ending);
 
+/* Does a file's name have that ending, in small or large letters, after something else? */
+bool name_has_ending(const char *name, const char *ending);
+
 enum { NAMES_GUESS_BYTES = 320 }; /* of the longest name that can be near, and what is around it */
 
 /* For the end of a message: ": did you mean '…'?", in the room given; "" where `name` is NULL. */

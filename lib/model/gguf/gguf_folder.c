@@ -7,8 +7,7 @@ enum { FILES_MAX = 4 };
 
 bool gguf_is_named(const char *path)
 {
-    static const char ending[] = ".gguf";
-    return name_ends_in(path, ending) && strcmp(path, ending) != 0;
+    return name_has_ending(path, ".gguf");
 }
 
 static int add_file(struct folder *folder, struct folder_file *files, const char *name,

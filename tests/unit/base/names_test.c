@@ -54,3 +54,10 @@ TEST(a_synonym_counts_where_its_name_is_there)
     ck_assert_ptr_null(names_nearest(names, "sqrt", 4));
     ck_assert_ptr_null(names_nearest(names, "jp", 2));
 }
+
+TEST(a_file_has_an_ending_in_small_or_large_letters)
+{
+    ck_assert(name_has_ending("a.gguf", ".gguf") && name_has_ending("b/c.GgUF", ".gguf"));
+    ck_assert(!name_has_ending(".gguf", ".gguf") && !name_has_ending("a.gguf/", ".gguf"));
+    ck_assert(!name_has_ending("a.ggu", ".gguf") && !name_has_ending("", ".gguf"));
+}

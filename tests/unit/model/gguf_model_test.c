@@ -55,7 +55,7 @@ TEST(a_quantised_model_has_the_numbers_that_ggml_gives_it)
 
 TEST(a_path_is_named_by_its_end)
 {
-    ck_assert(gguf_is_named("a.gguf") && gguf_is_named("b/c.gguf"));
+    ck_assert(gguf_is_named("a.gguf") && gguf_is_named("b/c.GGUF"));
     ck_assert(!gguf_is_named(".gguf") && !gguf_is_named("a.gguf/") && !gguf_is_named("a.bin"));
 }
 
