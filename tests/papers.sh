@@ -295,7 +295,7 @@ are layer, columns part" "$? $(cat message)" && ! [ -e tokenless.svg ]
 
 check 'a part of scores' instrument_shows_part 'is short , surprisal ' score
 check 'a part of layers' instrument_shows_part \
-    '␣is ␣short , ␣short , ␣eat ␣short , ␣eat layer token best ' lens
+    '␣is ␣short , ␣short , ␣eat ␣short , ␣eat layer token probability ' lens
 check 'a part of sources' instrument_shows_part \
     'layer 0 ␣is ␣short , layer 1 ␣is ␣short , head key attribution_by_source ' \
     attribute --by source --view matrix

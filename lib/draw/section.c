@@ -211,7 +211,7 @@ static void name_axes(struct section *section)
         section->row_title = choose_title(section, form->row_title, sheet->rows.name);
         section->column_title = choose_title(section, form->column_title, sheet->columns.name);
     }
-    section->bar_title = sheet->tensor;
+    section->bar_title = sheet->beside_texts ? sheet->beside_texts : sheet->tensor;
     if (section->kind == KIND_TEXT)
         section->bar_title = sheet->columns.labels[0].text;
     if (section->what.shares_range) /* one bar for enc.weights, weights, cross_weights */
