@@ -34,9 +34,10 @@ static int read_text(struct job *job, size_t index, struct err *err)
     struct text_pair other;
     struct text_pair *pair = &job->pairs[index];
     struct session *first = &job->sessions[0];
-    if (session_read(first, pair, index, &first->arena, err) ||
-        session_read(&job->sessions[1], &other, index, &first->arena, err))
-        return -1;
+    if (session_read(first, pair, index, &first->arena, err))
+        return model_blame(first->model, err);
+    if (session_read(&job->sessions[1], &other, index, &first->arena, err))
+        return model_blame(job->sessions[1].model, err);
     session_count_dropped(first, pair, index);
     size_t count = pair->sentence.count;
     if (other.sentence.count == count &&

@@ -129,16 +129,17 @@ static void note_equal(const struct model_list *list)
     }
 }
 
-/* Errors say of which model; words that it lacks are not those of the last one. */
-static int blame(const struct model_list *list, struct err *err)
+int model_blame(const char *name, struct err *err)
 {
-    if (!list->hashes)
-        return -1;
     if (err->about == ERR_ABOUT_WORD)
         err->about = ERR_ABOUT_ANYTHING;
-    const char *name = list->names.names[list->open];
     bool named = err->text[0] == '\'' && strncmp(err->text + 1, name, strlen(name)) == 0;
     return named ? -1 : err_prefix(err, "'%s'", name);
+}
+
+static int blame(const struct model_list *list, struct err *err)
+{
+    return list->hashes ? model_blame(list->names.names[list->open], err) : -1;
 }
 
 static int open_model(struct model_list *list, size_t index, const struct model_turn *turn,

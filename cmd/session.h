@@ -177,6 +177,10 @@ struct model_turn {
  * the last one. A note names those of equal weights. */
 int model_list_each(struct model_list *list, const struct model_turn *turn, struct err *err);
 
+/* Let an error say of which of several models it is; words that one lacks are not those of the last
+ * one. Returns -1. */
+int model_blame(const char *name, struct err *err);
+
 /* --- what is asked of the model --------------------------------------------------------------- */
 
 struct request {
