@@ -127,6 +127,14 @@ static int open_single(struct checkpoint *checkpoint, struct err *err)
     return open_shards(checkpoint, err);
 }
 
+bool checkpoint_is_there(const struct folder *folder)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (folder_has(folder, formats[i].single) || folder_has(folder, formats[i].index))
+            return true;
+    return false;
+}
+
 int checkpoint_open(struct checkpoint *checkpoint, const struct folder *folder, struct err *err)
 {
     int failed = -1;

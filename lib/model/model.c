@@ -26,14 +26,22 @@ bool model_is_there(const char *name)
            (gguf_is_named(name) && file_exists(name));
 }
 
+/* Of a model's files the folder is meant. */
 static int found_file(const char *known, const char *name, struct err *err)
 {
     const char *slash = strrchr(name, '/');
     size_t size = slash && slash > name ? (size_t)(slash - name) : 1;
-    return err_set(err,
-                   "'%s': expected a model directory or a bundled model (%s), found a file: did "
-                   "you mean '%.*s', which it is in?",
-                   name, known, (int)size, slash ? name : ".");
+    struct buf path = {0};
+    buf_format(&path, "%.*s", (int)size, slash ? name : ".");
+    struct folder folder = {.path = path.bytes};
+    bool is_model =
+        path.bytes && (folder_has(&folder, "config.json") || checkpoint_is_there(&folder));
+    err_set(err, "'%s': expected a model directory or a bundled model (%s), found a file", name,
+            known);
+    if (is_model)
+        err_append(err, ": did you mean '%s', which it is in?", folder.path);
+    buf_release(&path);
+    return -1;
 }
 
 static int found_nothing(const char *known, const char *name, struct names names, struct err *err)

@@ -42,6 +42,9 @@ struct found_tensor {
     const char *file;
 };
 
+/* Does a folder hold weights, or an index of them? */
+bool checkpoint_is_there(const struct folder *folder);
+
 /* Open every file; errors name it; on failure nothing is held; the folder must outlive it. */
 int checkpoint_open(struct checkpoint *checkpoint, const struct folder *folder, struct err *err);
 void checkpoint_release(struct checkpoint *checkpoint);

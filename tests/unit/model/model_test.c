@@ -74,7 +74,28 @@ TEST(what_is_neither_is_refused_with_the_names_there_are)
     expect_refusal("nowhere", "nothing");
     expect_refusal("", "nothing");
     expect_refusal("Tiny", "nothing: did you mean 'tiny'?");
-    expect_refusal("file", "a file: did you mean '.', which it is in?");
+    expect_refusal("file", "a file");
+    expect_refusal("./file", "a file");
+}
+
+TEST(of_a_model_s_file_its_folder_is_meant)
+{
+    static const char *const files[] = {"config.json", "model.safetensors",
+                                        "pytorch_model.bin.index.json"};
+    ck_assert_int_eq(mkdir("folder", 0777), 0);
+    scratch_write("file", "");
+    scratch_write("folder/file", "");
+    for (size_t i = 0; i < COUNT(files); i++) {
+        char inside[64];
+        expect_refusal("folder/file", "a file");
+        snprintf(inside, sizeof inside, "folder/%s", files[i]);
+        scratch_write(inside, "");
+        expect_refusal("folder/file", "a file: did you mean 'folder', which it is in?");
+        ck_assert_int_eq(remove(inside), 0);
+        scratch_write(files[i], "");
+        expect_refusal("file", "a file: did you mean '.', which it is in?");
+        ck_assert_int_eq(remove(files[i]), 0);
+    }
 }
 
 TEST(every_bundled_model_opens)
