@@ -91,10 +91,10 @@ for (const [width, colorScheme] of axe
             { viewport: { width, height: 850 }, colorScheme, bypassCSP: true },
         ));
 
+// The width that was given: a phone's own grows with what it shows.
 async function fitsWindow(page, what) {
-    const wider = await page.evaluate(
-        () => document.documentElement.scrollWidth - window.innerWidth,
-    );
+    const shown = await page.evaluate(() => document.documentElement.scrollWidth);
+    const wider = shown - page.viewportSize().width;
     yes(wider <= 0, `${what} is ${wider} pixels too wide`);
 }
 
@@ -134,3 +134,24 @@ await test('every view of a phone scrolls nowhere but within', () =>
         },
         { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
     ));
+
+await test('many heads scroll in a box of their own, and leave the page as wide as a window', () => {
+    const model = join(scratch, 'heads');
+    const sizes = 'n_layer=2,n_head=12,n_embd=48';
+    execFileSync(attn, ['init', '-q', '--shape', 'tiny', '--set', sizes, '-s', LIFE, '-o', model]);
+    return withPage(
+        writePage('-m', model, LIFE),
+        async (page) => {
+            await page.click('#view-model');
+            const last = page.locator('.grid button').last();
+            yes((await last.boundingBox()).x > 360, 'the window has room for all heads');
+            await fitsWindow(page, 'the model');
+            await last.focus();
+            const { x, width } = await last.boundingBox();
+            yes(x >= 0 && x + width <= 360, `the last head stands at ${x}`);
+            await page.emulateMedia({ media: 'print' });
+            same('visible', await page.$eval('.grid', (grid) => getComputedStyle(grid).overflow));
+        },
+        { viewport: { width: 360, height: 780 }, hasTouch: true, isMobile: true },
+    );
+});
