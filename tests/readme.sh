@@ -6,8 +6,9 @@
 #
 # A line to try is one in a block that begins with ```sh, or a command in a table: | `attn-cli …` |;
 # or one that begins with $ in a block ```console, and then what it prints is what stands below it.
-# Each document has a fresh copy and one shell, so that a line may use what one before it made. A
-# line is wrong when its status is not 0 or attn-cli says `error`. A comment can leave it out:
+# Each document has a fresh copy and one shell, so that a line may use what one before it made; then
+# all have one copy, one after the other, as a reader has: no line meets what another document made.
+# A line is wrong when its status is not 0 or attn-cli says `error`. A comment can leave it out:
 #
 #     # takes …           time, or a download, that no test has
 #     # needs THING …     where that program, or Python's module of that name, is not there
@@ -31,6 +32,7 @@ export LC_ALL=C.UTF-8 COLUMNS=80 TERM=dumb
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # in a container one is root
 export OMPI_MCA_rmaps_base_oversubscribe=1
 long=0
+together= # else all documents are in one copy, and what is left out was said
 # R cannot remove its folder where the name has a blank.
 mkdir "$scratch/tmp" && export TMPDIR="$scratch/tmp"
 
@@ -81,27 +83,23 @@ is_there() { # THING
 # Is there a reason to leave a line out?
 left_out() { # LINE
     case $1 in
-    *'# takes '*)
-        long=$((long + 1))
-        return 0
-        ;;
+    *'# takes '*) thing= ;;
     *'# needs '*)
         thing=${1##*'# needs '}
         thing=${thing%%[ ,:]*}
         is_there "$thing" && return 1
-        printf 'skipped: %s is not installed\n' "$thing"
-        return 0
         ;;
+    *) return 1 ;;
     esac
-    return 1
+    [ -z "$together" ] || return 0
+    skipped=$((skipped + 1))
+    [ -n "$thing" ] || long=$((long + 1))
+    [ -z "$thing" ] || printf 'skipped: %s is not installed\n' "$thing"
 }
 
 # In the copy, in this very shell.
 try() { # PLACE LINE EXPECTED
-    if left_out "$2"; then
-        skipped=$((skipped + 1))
-        return
-    fi
+    left_out "$2" && return
     eval "$2" >"$scratch/log" 2>&1 </dev/null
     status=$?
     [ -z "${VERBOSE-}" ] || { printf '%s: %s\n' "$1" "$2" && sed 's/^/    /' "$scratch/log"; }
@@ -127,21 +125,26 @@ follow() { # DOCUMENT
     done <"$scratch/links"
 }
 
-document() { # DOCUMENT
-    follow "$1"
+# In the copy that is there.
+try_all() { # DOCUMENT
     rm -f "$scratch"/expected.*
     commands "$1" >"$scratch/commands"
     [ -s "$scratch/commands" ] || fail "$1: it has no line to try"
-    copy "$scratch/clone" || fail "$1: a copy to try its lines in"
     path=$PATH
     PATH=$build:$PATH
     cd "$scratch/clone" || exit 1
     while IFS= read -r entry <&3; do
-        try "$1:${entry%%:*}" "${entry#*:}" "$scratch/expected.${entry%%:*}"
+        try "$1:${entry%%:*}$together" "${entry#*:}" "$scratch/expected.${entry%%:*}"
     done 3<"$scratch/commands"
     unset ATTN_MODEL
     PATH=$path
     cd "$root" || exit 1
+}
+
+document() { # DOCUMENT
+    follow "$1"
+    copy "$scratch/clone" || fail "$1: a copy to try its lines in"
+    try_all "$1"
     rm -rf "$scratch/clone"
 }
 
@@ -156,6 +159,11 @@ else
 fi
 for name in "$@"; do
     document "$name"
+done
+together=' after other documents'
+copy "$scratch/clone" || fail 'a copy to try all lines in'
+for name in "$@"; do
+    try_all "$name"
 done
 
 [ $long = 0 ] || printf 'skipped: %d lines that take minutes, a download or a cluster\n' $long
