@@ -39,7 +39,8 @@ int pipeline_open_json(struct pipeline *pipeline, const struct folder *folder,
                        enum tokenizer_use use, struct err *err);
 
 /* Read vocab.json and, unless it is for ids, merges.txt; and the added tokens from
- * tokenizer_config.json, else from added_tokens.json, with `<|endoftext|>` for a special one. On
+ * tokenizer_config.json, else from added_tokens.json, with `<|endoftext|>` for a special one. Its
+ * `tokenizer_class` says how texts are cut; one that is not known is not supported, but for ids. On
  * failure nothing is held. */
 int pipeline_open_merges(struct pipeline *pipeline, const struct folder *folder,
                          enum tokenizer_use use, struct err *err);

@@ -2,10 +2,13 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/folder.h"
+#include "base/names.h"
 #include "format/json.h"
 #include "text/label.h"
+#include "text/tokenizer_config.h"
 
 /* --- files ------------------------------------------------------------------------------------ */
 
@@ -162,15 +165,76 @@ static int find_added(struct pipeline *pipeline, const struct folder *folder, st
     return token_set_add(&pipeline->set, &token, end_of_text(pipeline, &token), err);
 }
 
-/* What the two files leave unsaid: ByteLevel, without a blank before texts. */
-static int add_stages(struct pipeline *pipeline, struct err *err)
+/* --- what the two files leave unsaid ---------------------------------------------------------- */
+
+/* Classes of transformers that read them, without the `Fast` that a name may end with, and how they
+ * cut texts. Those that say nothing of it, and none, stand for GPT-2's. */
+static const struct merges_class {
+    const char *name;
+    int pattern;
+    bool composes; /* NFC comes first */
+} classes[] = {
+    {"", PATTERN_GPT2, false},
+    {"PreTrainedTokenizer", PATTERN_GPT2, false},
+    {"TokenizersBackend", PATTERN_GPT2, false},
+    {"GPT2Tokenizer", PATTERN_GPT2, false},
+    {"BartTokenizer", PATTERN_GPT2, false},
+    {"BlenderbotTokenizer", PATTERN_GPT2, false},
+    {"CodeGenTokenizer", PATTERN_GPT2, false},
+    {"DebertaTokenizer", PATTERN_GPT2, false},
+    {"LEDTokenizer", PATTERN_GPT2, false},
+    {"LongformerTokenizer", PATTERN_GPT2, false},
+    {"LukeTokenizer", PATTERN_GPT2, false},
+    {"MvpTokenizer", PATTERN_GPT2, false},
+    {"RobertaTokenizer", PATTERN_GPT2, false},
+    {"WhisperTokenizer", PATTERN_GPT2, false},
+    {"GPTNeoXTokenizer", PATTERN_GPT2, true},
+    {"Qwen2Tokenizer", PATTERN_QWEN2, true},
+};
+
+enum { CLASS_SILENT = 3, CLASS_COUNT = sizeof classes / sizeof *classes };
+
+static int refuse_class(const char *class, const struct folder *folder, struct err *err)
 {
+    char shown[LABEL_EXCERPT_BYTES];
+    struct buf known = {0};
+    for (size_t i = CLASS_SILENT; i < CLASS_COUNT; i++)
+        buf_format(&known, "%s%s", i > CLASS_SILENT ? ", " : "", classes[i].name);
+    err_unsupported(
+        err, "'%s/tokenizer_config.json': tokenizer_class: expected one of %s, found '%s'",
+        folder->path, known.bytes ? known.bytes : "", label_excerpt(shown, class, strlen(class)));
+    buf_release(&known);
+    return -1;
+}
+
+static int choose_class(const struct merges_class **chosen, const char *class,
+                        const struct folder *folder, struct err *err)
+{
+    static const char fast[] = "Fast";
+    size_t size = strlen(class);
+    size_t index = 0;
+    if (name_ends_in(class, fast))
+        size -= sizeof fast - 1;
+    if (!names_find(&index, NAMES(classes, CLASS_COUNT), class, size))
+        return refuse_class(class, folder, err);
+    *chosen = &classes[index];
+    return 0;
+}
+
+static int add_stages(struct pipeline *pipeline, const struct folder *folder, struct err *err)
+{
+    struct arena *arena = &pipeline->arena;
+    struct tokenizer_config config;
+    const struct merges_class *class = classes;
     pipeline->model.row = &subword_rows[SUBWORD_BPE];
     pipeline->model.words = &pipeline->set.words;
-    if (pre_tokenizers_byte_level(&pipeline->pre_tokenizers,
-                                  splitter_patterns[PATTERN_GPT2].pattern, &pipeline->arena, err))
+    if (tokenizer_config_read(&config, folder, arena, err) ||
+        (pipeline->use != TOKENIZER_FOR_IDS && choose_class(&class, config.class, folder, err)) ||
+        (class->composes && normalizers_compose(&pipeline->normalizers, arena, err)) ||
+        pre_tokenizers_byte_level(&pipeline->pre_tokenizers,
+                                  splitter_patterns[class->pattern].pattern, arena, err))
         return -1;
-    return decoders_byte_level(&pipeline->decoders, &pipeline->arena, err);
+    return decoders_byte_level(&pipeline->decoders, arena, err);
 }
 
 int pipeline_open_merges(struct pipeline *pipeline, const struct folder *folder,
@@ -180,7 +244,7 @@ int pipeline_open_merges(struct pipeline *pipeline, const struct folder *folder,
     *pipeline = (struct pipeline){.use = use};
     if (folder_read(folder, "vocab.json", labels ? read_labels : read_words, pipeline, err) ||
         (!labels && folder_read(folder, "merges.txt", read_merges, pipeline, err)) ||
-        find_added(pipeline, folder, err) || add_stages(pipeline, err)) {
+        add_stages(pipeline, folder, err) || find_added(pipeline, folder, err)) {
         pipeline_release(pipeline);
         return -1;
     }
