@@ -61,9 +61,11 @@ bool rank_file_is(const char *bytes, size_t size);
 int rank_file_refuse_others(const struct folder *folder, struct err *err);
 
 /* Take the added tokens that tokenizer_config.json lists, if it does; those that are there stay,
- * but for one with the same id. The second takes those of added_tokens.json where it does not. */
+ * but for one with the same id. The second takes those of added_tokens.json where it does not; the
+ * third `<|endoftext|>`, too, where the vocabulary has it. */
 int pipeline_read_named(struct pipeline *pipeline, const struct folder *folder, struct err *err);
 int pipeline_read_added(struct pipeline *pipeline, const struct folder *folder, struct err *err);
+int pipeline_read_special(struct pipeline *pipeline, const struct folder *folder, struct err *err);
 
 void pipeline_release(struct pipeline *pipeline);
 
