@@ -10,7 +10,7 @@
 
 /* --- from JSON -------------------------------------------------------------------------------- */
 
-static int read_rest(struct added_token *token, const struct json *item, struct err *err)
+int added_token_read_content(struct added_token *token, const struct json *item, struct err *err)
 {
     const char *content = NULL;
     if (json_unique_keys(item, err) || json_text(item, "content", &content, err) ||
@@ -38,7 +38,7 @@ int added_token_read(struct added_token *token, const struct json *item, struct 
     if (id < 0)
         return err_set(err, "expected a field 'id'");
     token->id = (uint32_t)id;
-    return read_rest(token, item, err);
+    return added_token_read_content(token, item, err);
 }
 
 int added_token_read_member(struct added_token *token, const struct json *member, struct err *err)
@@ -51,7 +51,7 @@ int added_token_read_member(struct added_token *token, const struct json *member
         return err_set(err, "'%s': expected an object with an id from 0 to %d for its name",
                        label_excerpt(shown, name, strlen(name)), WORD_ID_MAX);
     token->id = (uint32_t)id;
-    return read_rest(token, member, err) ? err_prefix(err, "'%s'", name) : 0;
+    return added_token_read_content(token, member, err) ? err_prefix(err, "'%s'", name) : 0;
 }
 
 /* --- in order --------------------------------------------------------------------------------- */

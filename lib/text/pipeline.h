@@ -39,7 +39,7 @@ int pipeline_open_json(struct pipeline *pipeline, const struct folder *folder,
                        enum tokenizer_use use, struct err *err);
 
 /* Read vocab.json and, unless it is for ids, merges.txt; and the added tokens from
- * tokenizer_config.json, else from added_tokens.json, with `<|endoftext|>` for a special one. Its
+ * tokenizer_config.json, else from added_tokens.json, and those that have a name. Its
  * `tokenizer_class` says how texts are cut; one that is not known is not supported, but for ids. On
  * failure nothing is held. */
 int pipeline_open_merges(struct pipeline *pipeline, const struct folder *folder,
@@ -62,7 +62,9 @@ int rank_file_refuse_others(const struct folder *folder, struct err *err);
 
 /* Take the added tokens that tokenizer_config.json lists, if it does; those that are there stay,
  * but for one with the same id. The second takes those of added_tokens.json where it does not; the
- * third `<|endoftext|>`, too, where the vocabulary has it. */
+ * third then makes special tokens of those, and of words, that tokenizer_config.json or
+ * special_tokens_map.json names by what they are for, `pad_token` and its like; `<|endoftext|>` is
+ * GPT-2's where neither says otherwise. */
 int pipeline_read_named(struct pipeline *pipeline, const struct folder *folder, struct err *err);
 int pipeline_read_added(struct pipeline *pipeline, const struct folder *folder, struct err *err);
 int pipeline_read_special(struct pipeline *pipeline, const struct folder *folder, struct err *err);

@@ -12,14 +12,6 @@ enum { DESCRIPTION_BYTES = 80 };
 /* The one token that every folder of GPT-2's kind has beside its vocabulary. */
 #define END_OF_TEXT "<|endoftext|>"
 
-/* Make END_OF_TEXT the next item where the vocabulary has it; returns how many that are. */
-static size_t end_of_text(const struct pipeline *pipeline, struct added_token *token)
-{
-    static const char text[] = END_OF_TEXT;
-    *token = (struct added_token){.bytes = text, .size = sizeof text - 1, .special = true};
-    return word_table_find(&pipeline->set.words, text, sizeof text - 1, WORD_BYTES, &token->id);
-}
-
 /* A member of added_tokens.json: "<|pad|>": 50257. */
 static int read_pair(struct added_token *token, const struct json *member, struct err *err)
 {
@@ -60,16 +52,16 @@ static int keep_others(const struct added_tokens *known, struct added_token *ite
     return 0;
 }
 
-/* Read a token from every member of an object, END_OF_TEXT before them if it is wanted. */
-static int add_members(struct pipeline *pipeline, const struct json *object, bool end,
+/* Read a token from every member of an object. */
+static int add_members(struct pipeline *pipeline, const struct json *object,
                        int (*read)(struct added_token *, const struct json *, struct err *),
                        struct err *err)
 {
-    size_t most = json_count(object) + 1 + pipeline->set.added.count;
+    size_t most = json_count(object) + pipeline->set.added.count;
     struct added_token *items = arena_alloc(&pipeline->set.arena, most, sizeof *items, err);
+    size_t count = 0;
     if (!items)
         return -1;
-    size_t count = end ? end_of_text(pipeline, &items[0]) : 0;
     for (const struct json *at = json_first(object); at; at = json_next(at))
         if (read(&items[count++], at, err))
             return -1;
@@ -82,7 +74,7 @@ static int read_added(void *context, const struct json *root, struct err *err)
 {
     if (!json_is_object(root))
         return err_set(err, "expected an object");
-    return add_members(context, root, !json_member(root, END_OF_TEXT), read_pair, err);
+    return add_members(context, root, read_pair, err);
 }
 
 /* Its member `added_tokens_decoder`, where there is one, knows more of them. */
@@ -91,7 +83,7 @@ static int read_config(void *context, const struct json *root, struct err *err)
     const struct json *members = json_member(root, "added_tokens_decoder");
     if (!json_is_object(members))
         return 0;
-    return add_members(context, members, false, added_token_read_member, err);
+    return add_members(context, members, added_token_read_member, err);
 }
 
 int pipeline_read_named(struct pipeline *pipeline, const struct folder *folder, struct err *err)
@@ -112,12 +104,85 @@ int pipeline_read_added(struct pipeline *pipeline, const struct folder *folder, 
     return json_read_file(folder, added, read_added, pipeline, err);
 }
 
+/* --- tokens that are named by what they are for ----------------------------------------------- */
+
+static const char *const roles[] = {"bos_token", "eos_token", "unk_token", "sep_token",
+                                    "pad_token", "cls_token", "mask_token"};
+
+enum { ROLES = sizeof roles / sizeof *roles, GPT2_ROLES = 3 /* which are END_OF_TEXT */ };
+
+struct named_tokens {
+    struct added_token tokens[ROLES]; /* NULL bytes: not named; "": there is none */
+    struct arena *arena;
+};
+
+/* "<s>", or {"content": "<s>", "lstrip": true, …} */
+static int read_role(struct added_token *token, const struct json *root, const char *role,
+                     struct arena *arena, struct err *err)
+{
+    const struct json *value = json_member(root, role);
+    struct added_token read = {.bytes = ""};
+    if (!value)
+        return 0;
+    if (json_is_object(value) && added_token_read_content(&read, value, err))
+        return err_prefix(err, "%s", role);
+    if (!json_is_object(value) && json_text(root, role, &read.bytes, err))
+        return -1;
+    *token = read;
+    token->size = strlen(read.bytes);
+    token->bytes = arena_text(arena, read.bytes, token->size, err);
+    return token->bytes ? 0 : -1;
+}
+
+static int read_roles(void *context, const struct json *root, struct err *err)
+{
+    struct named_tokens *named = context;
+    if (!json_is_object(root))
+        return err_set(err, "expected an object");
+    for (size_t i = 0; i < ROLES; i++)
+        if (read_role(&named->tokens[i], root, roles[i], named->arena, err))
+            return -1;
+    return 0;
+}
+
+/* Those that are words, or were added; the latter as they were, but special. */
+static int add_named(struct token_set *set, const struct named_tokens *named, struct err *err)
+{
+    static const struct added_token gpt2 = {.bytes = END_OF_TEXT, .size = sizeof END_OF_TEXT - 1};
+    struct added_token *items =
+        arena_alloc(&set->arena, ROLES + set->added.count, sizeof *items, err);
+    size_t count = 0;
+    if (!items)
+        return -1;
+    for (size_t i = 0; i < ROLES; i++) {
+        struct added_token token = named->tokens[i];
+        bool found = false;
+        size_t same = 0;
+        if (!token.bytes && i < GPT2_ROLES)
+            token = gpt2;
+        if (token.size && token_set_find(set, token.bytes, token.size, &token.id, &found, err))
+            return -1;
+        const struct added_token *known = found ? added_tokens_of_id(&set->added, token.id) : NULL;
+        items[count] = known ? *known : token;
+        items[count].special = true;
+        while (items[same].id != token.id)
+            same++;
+        count += found && same == count;
+    }
+    if (keep_others(&set->added, items, &count, &set->arena, err))
+        return -1;
+    return token_set_add(set, items, count, err);
+}
+
 int pipeline_read_special(struct pipeline *pipeline, const struct folder *folder, struct err *err)
 {
-    struct added_token token;
+    static const char *const files[] = {"tokenizer_config.json", "special_tokens_map.json"};
+    struct named_tokens named = {.arena = &pipeline->set.arena};
     if (pipeline_read_added(pipeline, folder, err))
         return -1;
-    if (pipeline->set.added.count || folder_has(folder, "added_tokens.json"))
-        return 0;
-    return token_set_add(&pipeline->set, &token, end_of_text(pipeline, &token), err);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (folder_has(folder, files[i]) &&
+            json_read_file(folder, files[i], read_roles, &named, err))
+            return -1;
+    return add_named(&pipeline->set, &named, err);
 }

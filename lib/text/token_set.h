@@ -73,9 +73,10 @@ const struct added_token *added_tokens_of_id(const struct added_tokens *tokens, 
 
 /* Read an added token, {"id": 50256, "content": "<|endoftext|>", "lstrip": false, …}: an item of
  * tokenizer.json's `added_tokens`; or a member of tokenizer_config.json's `added_tokens_decoder`,
- * whose name is the id. The token's bytes live as long as the JSON. */
+ * whose name is the id; or all but the id. The token's bytes live as long as the JSON. */
 int added_token_read(struct added_token *token, const struct json *item, struct err *err);
 int added_token_read_member(struct added_token *token, const struct json *member, struct err *err);
+int added_token_read_content(struct added_token *token, const struct json *item, struct err *err);
 
 struct token_set {
     struct word_table words;

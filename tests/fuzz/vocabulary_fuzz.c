@@ -1,5 +1,6 @@
 /* vocab.json, which alone is a vocabulary of words; with a byte of 0 and merges.txt behind it that
- * of byte-level BPE; and in the same way tokenizer_config.json and added_tokens.json. */
+ * of byte-level BPE; and in the same way tokenizer_config.json, added_tokens.json and
+ * special_tokens_map.json. */
 #include "fuzz.h"
 
 #include <string.h>
@@ -43,7 +44,7 @@ static void scan(const char *bytes, size_t size)
 void fuzz_one(const char *bytes, size_t size)
 {
     static const char *const names[] = {"vocab.json", "merges.txt", "tokenizer_config.json",
-                                        "added_tokens.json"};
+                                        "added_tokens.json", "special_tokens_map.json"};
     enum { NAMES = sizeof names / sizeof *names };
     struct folder_file files[NAMES];
     struct folder folder = {"folder", files, 0};

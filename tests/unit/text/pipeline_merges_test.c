@@ -143,6 +143,48 @@ TEST(added_tokens_come_from_files_beside_the_vocabulary)
     }
 }
 
+/* bos, eos and unk are GPT-2's where no file says otherwise. What the vocabulary lacks is text. */
+TEST(tokens_that_are_named_are_special)
+{
+    static const struct {
+        const char *config, *map,
+            *tokens; /* of "ll <|endoftext|>o"; … where special ones are text */
+        const char *plain;
+    } cases[] = {
+        {"{}", "{}", "7:0-2 4:2-3 17:3-16 3:16-17",
+         "7:0-2 4:2-3 1:5-6 3:8-9 1:11-12 3:16-17 !10@3-4"},
+        {"{\"pad_token\": \"l\"}", "{}", "2:0-1 2:1-2 4:2-3 17:3-16 3:16-17", NULL},
+        {"{\"pad_token\": {\"content\": \"ll\", \"rstrip\": true}}", "{}", "7:0-3 17:3-16 3:16-17",
+         NULL},
+        {"{}", "{\"mask_token\": {\"content\": \"<|endoftext|>\", \"lstrip\": true}}",
+         "7:0-2 4:2-3 17:3-16 3:16-17", NULL}, /* GPT-2's comes first */
+        {"{\"eos_token\": \"l\"}", "{\"eos_token\": {\"content\": \"<|endoftext|>\"}}",
+         "7:0-2 4:2-3 17:3-16 3:16-17", NULL},
+        {"{\"bos_token\": null, \"eos_token\": \"o\", \"unk_token\": \"<unk>\"}", "{}",
+         "7:0-2 4:2-3 1:5-6 3:8-9 1:11-12 3:16-17 !10@3-4", NULL},
+        {"{\"pad_token\": \"l\", \"added_tokens_decoder\": {\"2\": {\"content\": \"l\", "
+         "\"lstrip\": true}, \"7\": {\"content\": \"ll\"}}}",
+         "{}", "7:0-2 4:2-3 17:3-16 3:16-17", "7:0-2 4:2-3 1:5-6 3:8-9 1:11-12 3:16-17 !10@3-4"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const struct folder_file files[] = {
+            {"vocab.json", vocab, strlen(vocab)},
+            {"merges.txt", merges, strlen(merges)},
+            {"tokenizer_config.json", cases[i].config, strlen(cases[i].config)},
+            {"special_tokens_map.json", cases[i].map, strlen(cases[i].map)},
+        };
+        const struct folder folder = {"x", files, COUNT(files)};
+        struct pipeline pipeline;
+        struct err err = {0};
+        int failed = pipeline_open_merges(&pipeline, &folder, TOKENIZER_FOR_TEXTS, &err);
+        ck_assert_msg(!failed, "%s", err.text);
+        pipeline_rig_expect(&pipeline, "ll <|endoftext|>o", cases[i].tokens);
+        if (cases[i].plain)
+            pipeline_rig_expect_plain(&pipeline, "ll <|endoftext|>o", cases[i].plain);
+        pipeline_release(&pipeline);
+    }
+}
+
 /* Long enough for the list of tokens to grow between known pieces, and between added tokens. */
 TEST(a_list_that_cannot_grow_is_an_error)
 {

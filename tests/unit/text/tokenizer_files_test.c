@@ -112,7 +112,7 @@ TEST(texts_begin_with_a_token_when_they_are_told_to)
         {{gpt2_files[0], gpt2_files[1], {"tokenizer_config.json", named, strlen(named)}}, 3, "2 2"},
         {{gpt2_files[0], gpt2_files[1], {"tokenizer_config.json", described, strlen(described)}},
          3,
-         "0 2"},
+         "0 0 1"}, /* h is a token wherever it stands */
         {{gpt2_files[0], gpt2_files[1], {"tokenizer_config.json", none, strlen(none)}}, 3, "3 2"},
         {{words}, 1, "1 0"},
         {{{"vocab.json", "[\"hi\", \"[BOS]\"]", 15}}, 1, "1 0"},
