@@ -79,8 +79,7 @@ static int read_model(const struct reader *reader, struct field *field, struct e
     return subword_read(&pipeline->model, &source, err) ? err_prefix(err, "%s", field->name) : 0;
 }
 
-/* What is looked for in a text that was normalized was normalized itself. */
-static int normalize_token(struct pipeline *pipeline, struct added_token *token, struct err *err)
+int pipeline_normalize_token(struct pipeline *pipeline, struct added_token *token, struct err *err)
 {
     struct text_rewriter rewriters[2] = {0};
     const struct aligned_text text = {.bytes = token->bytes, .size = token->size};
@@ -111,7 +110,7 @@ static int read_added_tokens(const struct reader *reader, struct field *field, s
         return -1;
     for (const struct json *at = json_first(list); at; at = json_next(at), count++)
         if (added_token_read(&items[count], at, err) ||
-            normalize_token(pipeline, &items[count], err))
+            pipeline_normalize_token(pipeline, &items[count], err))
             return err_prefix(err, "item %zu", count);
     return token_set_add(&pipeline->set, items, count, err);
 }
@@ -182,10 +181,12 @@ int pipeline_open_json(struct pipeline *pipeline, const struct folder *folder,
                        enum tokenizer_use use, struct err *err)
 {
     *pipeline = (struct pipeline){.use = use};
-    int failed = folder_read(folder, "tokenizer.json", read_file, pipeline, err);
-    if (failed)
+    if (folder_read(folder, "tokenizer.json", read_file, pipeline, err) ||
+        pipeline_read_listed(pipeline, folder, err)) {
         pipeline_release(pipeline);
-    return failed;
+        return -1;
+    }
+    return 0;
 }
 
 void pipeline_stages(const struct pipeline *pipeline, struct buf *out)

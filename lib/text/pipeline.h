@@ -33,8 +33,8 @@ struct pipeline {
     struct arena arena;
 };
 
-/* Read the folder's tokenizer.json; errors name the file and the field. On failure nothing is held.
- */
+/* Read the folder's tokenizer.json, and what pipeline_read_listed adds; errors name the file and
+ * the field. On failure nothing is held. */
 int pipeline_open_json(struct pipeline *pipeline, const struct folder *folder,
                        enum tokenizer_use use, struct err *err);
 
@@ -68,6 +68,14 @@ int rank_file_refuse_others(const struct folder *folder, struct err *err);
 int pipeline_read_named(struct pipeline *pipeline, const struct folder *folder, struct err *err);
 int pipeline_read_added(struct pipeline *pipeline, const struct folder *folder, struct err *err);
 int pipeline_read_special(struct pipeline *pipeline, const struct folder *folder, struct err *err);
+
+/* Take what tokenizer_config.json lists beside a tokenizer.json, in the order of its ids, as
+ * transformers does: a token of the same text gets its properties, and stays special; a word keeps
+ * its id, and another gets the next one that is free, whatever its id there. */
+int pipeline_read_listed(struct pipeline *pipeline, const struct folder *folder, struct err *err);
+
+/* What is looked for in a text that was normalized is normalized itself. */
+int pipeline_normalize_token(struct pipeline *pipeline, struct added_token *token, struct err *err);
 
 void pipeline_release(struct pipeline *pipeline);
 

@@ -1,6 +1,7 @@
 /* pipeline_added.c: added tokens that stand in other files than the vocabulary. */
 #include "text/pipeline.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/folder.h"
@@ -102,6 +103,95 @@ int pipeline_read_added(struct pipeline *pipeline, const struct folder *folder, 
     if (pipeline->set.added.count > count || !folder_has(folder, added))
         return 0;
     return json_read_file(folder, added, read_added, pipeline, err);
+}
+
+/* --- beside a tokenizer.json ------------------------------------------------------------------ */
+
+static int by_id(const void *a, const void *b)
+{
+    const struct added_token *one = a;
+    const struct added_token *other = b;
+    return (one->id > other->id) - (one->id < other->id);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    const struct added_token *one = a;
+    const struct added_token *other = b;
+    struct word words[] = {{one->bytes, one->size}, {other->bytes, other->size}};
+    return word_compare(&words[0], &words[1]);
+}
+
+struct listing {
+    struct pipeline *pipeline;
+    struct added_token *known; /* by text */
+    struct added_token *items; /* [count] those that are known, by id, and then others */
+    size_t count;
+    uint32_t next; /* the first id that is free */
+};
+
+/* Give a listed token its id, and its place among the items. */
+static int place_listed(struct listing *listing, struct added_token token, struct err *err)
+{
+    const struct token_set *set = &listing->pipeline->set;
+    const struct added_tokens *added = &set->added;
+    bool found = false;
+    struct added_token *place = &listing->items[listing->count];
+    const struct added_token *same = NULL;
+    if (added->count)
+        same = bsearch(&token, listing->known, added->count, sizeof token, by_text);
+    if (same) {
+        place = listing->items + (added_tokens_of_id(added, same->id) - added->by_id);
+        token.id = same->id;
+        token.special |= same->special;
+    } else {
+        listing->count++;
+        if (token_set_find_word(set, token.bytes, token.size, &token.id, &found, err))
+            return -1;
+        token.id = found ? token.id : listing->next++;
+    }
+    *place = token;
+    return pipeline_normalize_token(listing->pipeline, place, err);
+}
+
+static int read_listed(void *context, const struct json *root, struct err *err)
+{
+    struct pipeline *pipeline = context;
+    const struct added_tokens *added = &pipeline->set.added;
+    struct arena *arena = &pipeline->set.arena;
+    const struct json *members = json_member(root, "added_tokens_decoder");
+    size_t most = json_is_object(members) ? json_count(members) : 0;
+    size_t count = 0;
+    if (!most)
+        return 0;
+    struct added_token *listed = arena_alloc(arena, most, sizeof *listed, err);
+    struct listing listing = {
+        .pipeline = pipeline,
+        .known = arena_alloc(arena, added->count, sizeof *listing.known, err),
+        .items = arena_alloc(arena, added->count + most, sizeof *listing.items, err),
+        .count = added->count,
+        .next = (uint32_t)token_set_size(&pipeline->set),
+    };
+    if (!listed || !listing.known || !listing.items)
+        return -1;
+    for (size_t i = 0; i < added->count; i++)
+        listing.known[i] = listing.items[i] = added->by_id[i];
+    qsort(listing.known, added->count, sizeof *listing.known, by_text);
+    for (const struct json *at = json_first(members); at; at = json_next(at))
+        if (added_token_read_member(&listed[count++], at, err))
+            return -1;
+    qsort(listed, count, sizeof *listed, by_id);
+    for (size_t i = 0; i < count; i++)
+        if (listed[i].size && place_listed(&listing, listed[i], err))
+            return -1;
+    return token_set_add(&pipeline->set, listing.items, listing.count, err);
+}
+
+int pipeline_read_listed(struct pipeline *pipeline, const struct folder *folder, struct err *err)
+{
+    static const char config[] = "tokenizer_config.json";
+    return folder_has(folder, config) ? json_read_file(folder, config, read_listed, pipeline, err)
+                                      : 0;
 }
 
 /* --- tokens that are named by what they are for ----------------------------------------------- */

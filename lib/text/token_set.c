@@ -5,8 +5,8 @@
 #include "base/heap.h"
 #include "text/label.h"
 
-static int find_word(const struct token_set *set, const char *text, size_t size, uint32_t *id,
-                     bool *found, struct err *err)
+int token_set_find_word(const struct token_set *set, const char *text, size_t size, uint32_t *id,
+                        bool *found, struct err *err)
 {
     char *scratch = heap_alloc(size, 1, err);
     if (!scratch)
@@ -22,7 +22,7 @@ static int check(const struct token_set *set, const struct added_token *token, s
     size_t size = 0;
     uint32_t id = 0;
     bool found = false;
-    if (find_word(set, token->bytes, token->size, &id, &found, err))
+    if (token_set_find_word(set, token->bytes, token->size, &id, &found, err))
         return -1;
     if (found ? id == token->id : !word_table_word(&set->words, token->id, &size))
         return 0;
@@ -71,7 +71,7 @@ int token_set_find(const struct token_set *set, const char *text, size_t size, u
         *found = true;
         return 0;
     }
-    return find_word(set, text, size, id, found, err);
+    return token_set_find_word(set, text, size, id, found, err);
 }
 
 size_t token_set_size(const struct token_set *set)

@@ -93,10 +93,12 @@ void token_set_release(struct token_set *set);
 /* The bytes of an id, or NULL; they live as long as the set. */
 const char *token_set_word(const struct token_set *set, uint32_t id, size_t *size);
 
-/* The id of a token as the vocabulary's file or its added tokens write it; one more than the
- * largest id. */
+/* The id of a token as the vocabulary's file or its added tokens write it, or as the former does;
+ * one more than the largest id. */
 int token_set_find(const struct token_set *set, const char *text, size_t size, uint32_t *id,
                    bool *found, struct err *err);
+int token_set_find_word(const struct token_set *set, const char *text, size_t size, uint32_t *id,
+                        bool *found, struct err *err);
 size_t token_set_size(const struct token_set *set);
 
 #endif

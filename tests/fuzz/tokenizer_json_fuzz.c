@@ -1,9 +1,17 @@
-/* A tokenizer.json, of any kind. */
+/* A tokenizer.json, of any kind; with a byte of 0 and tokenizer_config.json behind it. */
 #include "fuzz.h"
 
 void fuzz_one(const char *bytes, size_t size)
 {
-    struct folder_file file = {"tokenizer.json", bytes, size};
-    struct folder folder = {"folder", &file, 1};
+    static const char *const names[] = {"tokenizer.json", "tokenizer_config.json"};
+    struct folder_file files[2];
+    struct folder folder = {"folder", files, 0};
+    struct fuzz_parts parts;
+    fuzz_split(&parts, bytes, size);
+    for (; folder.file_count < parts.count && folder.file_count < 2; folder.file_count++) {
+        size_t i = folder.file_count;
+        files[i] = (struct folder_file){names[i], parts.parts[i], parts.sizes[i]};
+    }
     fuzz_tokenizer(&folder);
+    fuzz_release(&parts);
 }

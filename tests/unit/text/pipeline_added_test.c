@@ -1,0 +1,108 @@
+#include "text/pipeline.h"
+
+#include <string.h>
+
+#include "../rigs/pipeline_rig.h"
+#include "../unit.h"
+#include "base/heap.h"
+
+#define FOUR "{\"id\": 4, \"content\": \"<s>\", \"special\": true}"
+#define SIX "{\"id\": 6, \"content\": \"<x>\"}"
+
+static const char json[] =
+    "{\"added_tokens\": [" FOUR ", " SIX "], \"normalizer\": {\"type\": \"Lowercase\"}, "
+    "\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"ab\": 2, \" \": 3, "
+    "\"<s>\": 4, \"<p>\": 5}, \"merges\": [\"a b\"]}}";
+
+static int open_beside(struct pipeline *pipeline, const char *config, struct err *err)
+{
+    const struct folder_file files[] = {
+        {"tokenizer.json", json, strlen(json)},
+        {"tokenizer_config.json", config, strlen(config)},
+    };
+    const struct folder folder = {"x", files, 2};
+    return pipeline_open_json(pipeline, &folder, TOKENIZER_FOR_TEXTS, err);
+}
+
+/* The ids are those of Hugging Face's tokenizers 0.22.2, to which the list's tokens were added by
+ * id, as transformers does. */
+TEST(tokens_that_are_listed_beside_it_are_added)
+{
+    static const struct {
+        const char *config, *text, *tokens;
+    } cases[] = {
+        {"{}", "a<s> <x><p>", "0:0-1 4:1-4 3:4-5 6:5-8 !3@8-9"},
+        {"{\"added_tokens_decoder\": null}", "ab<s>", "2:0-2 4:2-5"},
+        {"{\"added_tokens_decoder\": {}}", "ab<s>", "2:0-2 4:2-5"},
+        {"{\"added_tokens_decoder\": {\"4\": {\"content\": \"<s>\", \"rstrip\": true}}}", "<s> a",
+         "4:0-4 0:4-5"},
+        {"{\"added_tokens_decoder\": {\"5\": {\"content\": \"<p>\"}}}", "a<p>", "0:0-1 5:1-4"},
+        {"{\"added_tokens_decoder\": {\"0\": {\"content\": \"<p>\"}, \"1\": {\"content\": "
+         "\"ab\"}}}",
+         "bab<p>", "1:0-1 2:1-3 5:3-6"},
+        {"{\"added_tokens_decoder\": {\"30\": {\"content\": \"<y>\"}, \"7\": {\"content\": "
+         "\"<z>\"}}}",
+         "<y><z><x>", "8:0-3 7:3-6 6:6-9"},
+        {"{\"added_tokens_decoder\": {\"12\": {\"content\": \"B\", \"normalized\": true}}}", "abB",
+         "0:0-1 7:1-2 7:2-3"},
+        {"{\"added_tokens_decoder\": {\"12\": {\"content\": \"B\"}}}", "abB", "2:0-2 7:2-3"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct pipeline pipeline;
+        struct err err = {0};
+        ck_assert_msg(!open_beside(&pipeline, cases[i].config, &err), "%s", err.text);
+        pipeline_rig_expect(&pipeline, cases[i].text, cases[i].tokens);
+        pipeline_release(&pipeline);
+    }
+}
+
+TEST(what_was_special_stays_so)
+{
+    static const char config[] =
+        "{\"added_tokens_decoder\": {\"4\": {\"content\": \"<s>\", \"special\": false}, "
+        "\"6\": {\"content\": \"<x>\", \"special\": true}}}";
+    struct pipeline pipeline;
+    ck_assert_int_eq(open_beside(&pipeline, config, NULL), 0);
+    pipeline_rig_expect(&pipeline, "a<s><x>", "0:0-1 4:1-4 6:4-7");
+    pipeline_rig_expect_plain(&pipeline, "a<s><x>", "0:0-1 !6@1-2");
+    pipeline_release(&pipeline);
+}
+
+TEST(a_list_that_is_none_is_refused)
+{
+    static const struct {
+        const char *config, *text;
+    } cases[] = {
+        {"{\"added_tokens_decoder\": {\"x\": {\"content\": \"a\"}}}",
+         "'x/tokenizer_config.json': 'x': expected an object with an id from 0 to 10000000 for its "
+         "name"},
+        {"{\"added_tokens_decoder\": {\"17\": {\"content\": \"q\"}, \"18\": {\"content\": \"q\"}}}",
+         "'x/tokenizer_config.json': added token 'q' stands twice, with the ids 7 and 8"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct pipeline pipeline;
+        struct err err = {0};
+        ck_assert_int_eq(open_beside(&pipeline, cases[i].config, &err), -1);
+        ck_assert_str_eq(err.text, cases[i].text);
+        ck_assert_int_eq(err.kind, ERR_INPUT);
+    }
+}
+
+TEST(an_allocation_that_fails_is_an_error)
+{
+    static const char config[] = "{\"added_tokens_decoder\": {\"12\": {\"content\": \"B\", "
+                                 "\"normalized\": true}, \"4\": {\"content\": \"<s>\"}}}";
+    bool came = true;
+    for (size_t nth = 1; came; nth++) {
+        struct pipeline pipeline;
+        struct err err = {0};
+        heap_fail_at(nth, 0);
+        int failed = open_beside(&pipeline, config, &err);
+        came = heap_has_failed();
+        heap_fail_at(0, 0);
+        ck_assert_int_eq(err.out_of_memory, failed != 0);
+        if (!failed)
+            pipeline_rig_expect(&pipeline, "aB", "0:0-1 7:1-2");
+        pipeline_release(&pipeline);
+    }
+}
