@@ -161,15 +161,17 @@ struct match {
     size_t end;
 };
 
-/* The longest token of one of the two kinds with which a text begins. */
+/* The longest token of one of the two kinds with which a text begins; one that the model finds only
+ * if it is asked for. */
 static const struct added_token *longest(const struct added_tokens *tokens, const char *text,
-                                         size_t size, bool normalized)
+                                         size_t size, bool normalized, bool in_model)
 {
     unsigned char byte = (unsigned char)*text;
     for (size_t i = tokens->first[byte]; i < tokens->first[byte + 1]; i++) {
         const struct added_token *token = &tokens->items[i];
         struct word pattern = pattern_of(token);
-        if (token->normalized == normalized && pattern.size && pattern.size <= size &&
+        if (token->normalized == normalized && token->in_model <= in_model && pattern.size &&
+            pattern.size <= size &&
             text[pattern.size - 1] == pattern.bytes[pattern.size - 1] && /* most often it is not */
             memcmp(text, pattern.bytes, pattern.size) == 0)
             return token;
@@ -180,7 +182,7 @@ static const struct added_token *longest(const struct added_tokens *tokens, cons
 const struct added_token *added_tokens_at(const struct added_tokens *tokens, const char *text,
                                           size_t size)
 {
-    return longest(tokens, text, size, true);
+    return longest(tokens, text, size, true, true);
 }
 
 static enum unicode_kind kind_at(const struct search *search, size_t at, size_t *length)
@@ -230,7 +232,7 @@ static bool find(const struct added_tokens *tokens, struct search *search, struc
             continue;
         }
         const struct added_token *token =
-            longest(tokens, search->text + at, search->size - at, normalized);
+            longest(tokens, search->text + at, search->size - at, normalized, false);
         if (!token) {
             at++;
             continue;

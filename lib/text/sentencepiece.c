@@ -229,20 +229,32 @@ static int add_bpe(struct pipeline *pipeline, const struct sentencepiece *model,
     return 0;
 }
 
+/* What users defined is taken where it can be: as SentencePiece has it, by a bonus on its score. */
+static double defined_score(const struct sentencepiece_piece *piece, float most)
+{
+    return (float)piece->word.size * most - 0.1;
+}
+
 static int add_unigram(struct pipeline *pipeline, const struct sentencepiece *model,
                        struct err *err)
 {
     struct subword *subword = &pipeline->model;
     double *scores = arena_alloc(&pipeline->arena, model->count, sizeof *scores, err);
     float least = FLT_MAX;
+    float most = FLT_MIN; /* as SentencePiece has it, where all scores are negative */
     if (!scores)
         return -1;
     for (size_t id = 0; id < model->count; id++) {
         const struct sentencepiece_piece *piece = &model->pieces[id];
         scores[id] = piece->kind == PIECE_NORMAL ? piece->score : SUBWORD_ABSENT;
-        if (piece->kind == PIECE_NORMAL && piece->score < least)
-            least = piece->score;
+        if (piece->kind != PIECE_NORMAL)
+            continue;
+        least = piece->score < least ? piece->score : least;
+        most = piece->score > most ? piece->score : most;
     }
+    for (size_t id = 0; id < model->count; id++)
+        if (model->pieces[id].kind == PIECE_USER_DEFINED)
+            scores[id] = defined_score(&model->pieces[id], most);
     memset(subword->byte_ids, 0xFF, sizeof subword->byte_ids);
     if (model->falls_back)
         subword_find_bytes(subword->byte_ids, subword->words);
@@ -287,7 +299,7 @@ static int add_stages(struct pipeline *pipeline, const struct sentencepiece *mod
 }
 
 /* Control symbols are tokens that no text has, unless it is read with them; pieces that users
- * defined stand in texts as they are. */
+ * defined stand in texts as they are: BPE is cut at them, to Unigram they are words. */
 static int add_tokens(struct pipeline *pipeline, const struct sentencepiece *model, struct err *err)
 {
     struct added_token *items = arena_alloc(&pipeline->arena, model->count, sizeof *items, err);
@@ -303,6 +315,8 @@ static int add_tokens(struct pipeline *pipeline, const struct sentencepiece *mod
                 .id = id,
                 .special = piece->kind == PIECE_CONTROL,
                 .normalized = piece->kind == PIECE_USER_DEFINED,
+                .in_model =
+                    piece->kind == PIECE_USER_DEFINED && model->kind == SENTENCEPIECE_UNIGRAM,
             };
     }
     return token_set_add(&pipeline->set, items, count, err);

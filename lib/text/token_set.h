@@ -30,6 +30,7 @@ struct added_token {
     bool left_strip;  /* takes the white space before it, */
     bool right_strip; /* and after it */
     bool normalized;
+    bool in_model; /* found by the model among the words, not before them */
 };
 
 struct added_tokens {
@@ -66,7 +67,8 @@ int added_tokens_init(struct added_tokens *tokens, const struct added_token *ite
 int added_tokens_walk(const struct added_tokens *tokens, const struct added_walk *walk,
                       struct err *err);
 
-/* The longest normalized token with which a text begins, or NULL; that of an id, or NULL. */
+/* The longest normalized token with which a text begins, also one of the model's, or NULL; that of
+ * an id, or NULL. */
 const struct added_token *added_tokens_at(const struct added_tokens *tokens, const char *text,
                                           size_t size);
 const struct added_token *added_tokens_of_id(const struct added_tokens *tokens, uint32_t id);

@@ -17,8 +17,8 @@
 static const char *const names[] = {
     "bert-like",     "clip-like",         "falcon-like",           "gemma-like",
     "gpt-neox-like", "llama-2-like",      "llama-3-like",          "mistral-metaspace-like",
-    "qwen2-like",    "sentencepiece-bpe", "sentencepiece-unigram", "smollm2-like",
-    "t5-like",
+    "qwen2-like",    "sentencepiece-bpe", "sentencepiece-defined", "sentencepiece-unigram",
+    "smollm2-like",  "t5-like",
 };
 
 /* Those that are in the keys of a GGUF file, too: tests/gguf/NAME.gguf. */
