@@ -9,6 +9,7 @@
 #include "model/model.h"
 #include "text/post_processor.h"
 #include "text/sentencepiece.h"
+#include "text/splitter.h"
 #include "text/subword/bpe.h"
 #include "text/tokenizer.h"
 #include "text/tokenizer_fields.h"
@@ -220,6 +221,23 @@ static int read_lines(void *context, const struct file *file, struct err *err)
     return 0;
 }
 
+/* vocab.json and merges.txt say nothing of it: what their tokenizer has found does. */
+static int put_pre_of_files(struct listed *listed)
+{
+    struct tokenizer *tokenizer = NULL;
+    struct buf stages = {0};
+    if (tokenizer_open(&tokenizer, &listed->model->folder, listed->err))
+        return -1;
+    tokenizer_stages(tokenizer, &stages);
+    tokenizer_free(tokenizer);
+    int failed = buf_check(&stages, listed->err);
+    const char *name = "gpt-2";
+    if (!failed && strstr(stages.bytes, "NFC"))
+        name = strstr(stages.bytes, splitter_patterns[PATTERN_QWEN2].name) ? "qwen2" : "olmo";
+    buf_release(&stages);
+    return failed ? -1 : gguf_put_text(listed->gguf, "tokenizer.ggml.pre", name, listed->err);
+}
+
 /* --- SentencePiece's BPE: tokenizer.model ----------------------------------------------------- */
 
 static int check_rules(const struct sentencepiece *pieces, size_t rows, struct err *err)
@@ -327,7 +345,7 @@ static int put_tokens(struct listed *listed)
         return folder_read(folder, "tokenizer.model", read_pieces, listed, err);
     int failed = folder_has(folder, "tokenizer.json")
                      ? folder_read(folder, "tokenizer.json", read_json, listed, err)
-                     : gguf_put_text(gguf, "tokenizer.ggml.pre", "gpt-2", err) ||
+                     : put_pre_of_files(listed) ||
                            folder_read(folder, "vocab.json", read_words, listed, err) ||
                            folder_read(folder, "merges.txt", read_lines, listed, err);
     return failed || put_listed(listed) ? -1 : 0;
