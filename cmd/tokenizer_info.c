@@ -12,25 +12,9 @@ enum { ADDED_SHOWN = 8, WORDS_SHOWN = 500, WORDS_INDENT = 2 };
 
 static const char *const roles[TOKEN_ROLES] = {[ROLE_BOS] = "bos", [ROLE_EOS] = "eos"};
 
-static const char beside[] = "tokenizer_config.json"; /* what counts beside any file */
-
-int tokenizer_info_init(struct tokenizer_info *info, const struct tokenizer *tokenizer,
-                        const struct folder *folder, struct err *err)
-{
-    *info = (struct tokenizer_info){.tokenizer = tokenizer, .folder = folder};
-    for (size_t i = 0; i < TOKENIZER_FILES; i++)
-        if (tokenizer_file_opens(i) &&
-            folder_look(&info->is_there[i], folder, tokenizer_file_name(i), err))
-            return -1;
-    if (folder_look(&info->has_config, folder, beside, err))
-        return -1;
-    if (!tokenizer)
-        return 0;
-    for (enum token_role role = 0; role < TOKEN_ROLES; role++)
-        if (tokenizer_role(tokenizer, role, &info->ids[role], &info->has[role], err))
-            return -1;
-    return tokenizer_special(&info->special, tokenizer, err);
-}
+/* What counts beside any file, and beside vocab.json and merges.txt. */
+static const char *const beside[TOKENIZER_INFO_BESIDE] = {"tokenizer_config.json",
+                                                          "special_tokens_map.json"};
 
 /* Is it read, or another in its place? */
 static bool is_used(const struct tokenizer_info *info, const char *name)
@@ -40,6 +24,27 @@ static bool is_used(const struct tokenizer_info *info, const char *name)
     const char *file = tokenizer_file(info->tokenizer);
     return strcmp(name, file) == 0 ||
            (strcmp(file, "vocab.json") == 0 && strcmp(name, "merges.txt") == 0);
+}
+
+int tokenizer_info_init(struct tokenizer_info *info, const struct tokenizer *tokenizer,
+                        const struct folder *folder, struct err *err)
+{
+    *info = (struct tokenizer_info){.tokenizer = tokenizer, .folder = folder};
+    for (size_t i = 0; i < TOKENIZER_FILES; i++)
+        if (tokenizer_file_opens(i) &&
+            folder_look(&info->is_there[i], folder, tokenizer_file_name(i), err))
+            return -1;
+    if (folder_look(&info->is_beside[0], folder, beside[0], err))
+        return -1;
+    if (!tokenizer)
+        return 0;
+    if (is_used(info, "merges.txt") && strcmp(tokenizer_kind(tokenizer), "words") != 0 &&
+        folder_look(&info->is_beside[1], folder, beside[1], err))
+        return -1;
+    for (enum token_role role = 0; role < TOKEN_ROLES; role++)
+        if (tokenizer_role(tokenizer, role, &info->ids[role], &info->has[role], err))
+            return -1;
+    return tokenizer_special(&info->special, tokenizer, err);
 }
 
 /* The next file that is there and is, or is not, read; NULL after the last. What counts beside any
@@ -52,9 +57,12 @@ static const char *next_file(const struct tokenizer_info *info, size_t *index, b
         if (info->is_there[i] && is_used(info, name) == used)
             return name;
     }
-    if ((*index)++ > TOKENIZER_FILES || used != (info->tokenizer != NULL))
-        return NULL;
-    return info->has_config ? beside : NULL;
+    while (*index < TOKENIZER_FILES + TOKENIZER_INFO_BESIDE) {
+        size_t i = (*index)++ - TOKENIZER_FILES;
+        if (info->is_beside[i] && used == (info->tokenizer != NULL))
+            return beside[i];
+    }
+    return NULL;
 }
 
 /* --- the page --------------------------------------------------------------------------------- */

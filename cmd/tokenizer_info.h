@@ -7,11 +7,13 @@
 #include "text/post_processor.h"
 #include "text/tokenizer.h"
 
+enum { TOKENIZER_INFO_BESIDE = 2 };
+
 struct tokenizer_info {
     const struct tokenizer *tokenizer; /* NULL: there is none, and nothing is said */
     const struct folder *folder;
-    bool is_there[TOKENIZER_FILES]; /* files that may be opened … */
-    bool has_config;                /* … and what counts beside any of them */
+    bool is_there[TOKENIZER_FILES];        /* files that may be opened … */
+    bool is_beside[TOKENIZER_INFO_BESIDE]; /* … and what counts beside them */
     struct special_ids special;
     bool has[TOKEN_ROLES];
     uint32_t ids[TOKEN_ROLES];
