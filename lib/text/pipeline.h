@@ -1,5 +1,5 @@
 /* pipeline.h: a tokenizer as Hugging Face saves it, with the same ids: one tokenizer.json, or
- * GPT-2's vocab.json and merges.txt, which stand for the same stages. What would give other ids is
+ * vocab.json and merges.txt, which stand for stages like GPT-2's. What would give other ids is
  * refused by its name.
  *
  *     struct pipeline pipeline = {0};
