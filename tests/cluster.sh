@@ -59,7 +59,23 @@ attn-cli batch lines.txt --head 0 --format csv -o files.expected/ -q || exit 1
 
 # --- GNU parallel and mpirun --------------------------------------------------------------------
 
+# Where no part has been written, a script ends with the status of what it started, without `merge`;
+# where one has, `merge` says what is missing.
+ends() { # STATUS WORD SCRIPT ARGUMENT...: in that status, and says that, but nothing of shards
+    expected=$1 word=$2 status=0
+    shift 2
+    experiment "$@" >ended 2>&1 || status=$?
+    cat ended
+    [ $status = "$expected" ] && grep -q -e "$word" ended && ! grep -q 'expected its shards' ended
+}
+
 if has parallel; then
+    check 'parallel: no part is written' \
+        ends 2 "found 'none'" parallel 2 sums/ lines.txt --reduce none
+    attn-cli batch lines.txt --reduce mean -o sums/ --shard 1/2 -q
+    check 'parallel: one part was there' \
+        ends 3 'missing are 2' parallel 2 sums/ lines.txt --reduce none
+    rm -rf sums.*-of-*
     check 'parallel: sums' experiment parallel 5 sums/ lines.txt --reduce mean,max,entropy
     check 'parallel: sums are those of one run' diff -r sums sums.expected
     check 'parallel: files' experiment parallel 3 files/ lines.txt --head 0 --format csv
@@ -70,6 +86,10 @@ fi
 if has mpirun; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # in a container one is root
     export MPIRUN='mpirun --oversubscribe --bind-to none'
+    mpirun=$MPIRUN MPIRUN="$MPIRUN --no-such-option"
+    check 'mpirun: it does not begin' \
+        ends 1 'no-such-option' mpi 2 sums/ lines.txt --reduce mean
+    MPIRUN=$mpirun
     check 'mpirun: sums' experiment mpi 2 sums/ lines.txt --reduce mean,max,entropy
     check 'mpirun: two ranks did it' test -e sums.2-of-2/manifest.json
     check 'mpirun: sums are those of one run' diff -r sums sums.expected

@@ -21,11 +21,13 @@ command -v "${tool%% *}" >/dev/null || refuse "${tool%% *} is not installed: \
 'apt-get install openmpi-bin'; or, without it, parallel.sh, or 'attn-cli batch' on one machine"
 command -v attn-cli >/dev/null ||
     refuse "attn-cli is not on the path: 'make install PREFIX=\$HOME/.local' puts it there"
-ranks=$1 place=$2
+ranks=$1 place=$2 status=0
 shift 2
 # A status of 1 says that some items failed, which `merge` will say again; for it mpirun would end
 # all ranks.
 # shellcheck disable=SC2016 # the ranks' shell expands it
 ${MPIRUN:-mpirun --bind-to none} -n "$ranks" sh -c 'attn-cli "$@" || [ $? = 1 ]' sh \
-    batch "$@" -o "$place" --shard auto --resume -t 1 -q || true
+    batch "$@" -o "$place" --shard auto --resume -t 1 -q || status=$?
+set -- "${place%/}".*-of-"$ranks" # where there is none, nothing can be merged
+[ $status = 0 ] || [ -e "$1" ] || exit $status
 attn-cli merge "$place"

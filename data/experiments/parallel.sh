@@ -24,11 +24,13 @@ parallel --version 2>/dev/null | grep -q GNU ||
     refuse "expected GNU parallel, found another program of that name: 'apt-get install parallel'"
 command -v attn-cli >/dev/null ||
     refuse "attn-cli is not on the path: 'make install PREFIX=\$HOME/.local' puts it there"
-shards=$1 place=$2
+shards=$1 place=$2 status=0
 shift 2
 # A status of 1 says that some items failed, which `merge` will say again, with all that is missing.
 # shellcheck disable=SC2046 # a word a shard
 parallel -q ${HOSTS:+-S "$HOSTS" --workdir "$PWD"} \
     attn-cli batch "$@" -o "$place" --shard "{}/$shards" --resume -t 1 -q \
-    ::: $(seq "$shards") || true
+    ::: $(seq "$shards") || status=$?
+set -- "${place%/}".*-of-"$shards" # where there is none, nothing can be merged
+[ $status = 0 ] || [ -e "$1" ] || exit $status
 attn-cli merge "$place"
