@@ -104,6 +104,11 @@ END
 same 'a line prints what stands below it' 'failed: data/shown.md:7;2 passed, 1 failed;' \
     "$(in_tree sh tests/readme.sh build data/shown.md |
         sed -n 's/^\(failed: [^ ]*\):.*/\1/p; /passed/p' | tr '\n' ';')"
+printf '```sh\nmkdir one\n```\n' | tee "$tree/data/first.md" >"$tree/data/second.md"
+same 'a line meets nothing that another document made' \
+    'failed: data/second.md:2 after other documents;4 passed, 1 failed;' \
+    "$(in_tree sh tests/readme.sh build data/first.md data/second.md |
+        sed -n 's/^\(failed: [^:]*:[^:]*\):.*/\1/p; /passed/p' | tr '\n' ';')"
 
 # --- stages ---------------------------------------------------------------------------------------
 

@@ -161,9 +161,9 @@ for name in "$@"; do
     document "$name"
 done
 together=' after other documents'
-copy "$scratch/clone" || fail 'a copy to try all lines in'
+[ $# = 1 ] || copy "$scratch/clone" || fail 'a copy to try all lines in'
 for name in "$@"; do
-    try_all "$name"
+    [ $# = 1 ] || try_all "$name"
 done
 
 [ $long = 0 ] || printf 'skipped: %d lines that take minutes, a download or a cluster\n' $long
