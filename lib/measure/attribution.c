@@ -67,7 +67,7 @@ static int run(struct way *way, struct viewer *viewer, const struct text_pair *p
     const struct config *c = way->config;
     struct selection selection = {.last_logits = true, .head_count = c->n_head};
     struct text text = {
-        .ids = pair->sentence.ids, .count = way->tokens, .whole = pair->sentence.count};
+        .ids = pair->sentence.ids, .count = way->tokens, .whole_count = pair->sentence.count};
     struct text_list one = {&text, 1, 0, NULL};
     for (size_t i = 0; i < KEPT_SITES; i++) {
         bool of_source = kept_sites[i] == SITE_V || kept_sites[i] == SITE_WEIGHTS;

@@ -42,7 +42,8 @@ struct sweep {
 /* Up to the position, as it stands in the whole. */
 static inline struct text text_of(const struct sweep *s, const struct side *side)
 {
-    return (struct text){.ids = side->ids, .count = s->tokens, .whole = s->plan->clean->count};
+    return (struct text){
+        .ids = side->ids, .count = s->tokens, .whole_count = s->plan->clean->count};
 }
 
 /* Copies of the base's text, patched in one layer. Before the first token whose value is another

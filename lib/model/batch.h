@@ -26,8 +26,8 @@ struct text {
     size_t source_count;
     struct cache *cache;        /* NULL, or what comes before the ids; no two texts share one */
     struct cache *source_cache; /* beside it where there is an encoder: of the source */
-    size_t whole; /* tokens of the text that goes on after them, by which some scalings of rotary
-                     turn all of them; 0: it ends with them */
+    size_t whole_count; /* of the text that goes on after them, by which some scalings of rotary
+                           turn all tokens; 0: it ends with them */
 };
 
 struct span {

@@ -14,7 +14,7 @@ void pass_fill_waves(struct pass *pass)
     for (size_t s = 0; config_rotates(c) && s < batch->count; s++) {
         struct span rows = batch->queries[s];
         size_t past = batch->past[s];
-        size_t length = num_max(past + rows.count, batch->texts[s].whole);
+        size_t length = num_max(past + rows.count, batch->texts[s].whole_count);
         rotary_fill(matrix_rows(scratch->waves, rows.first, rows.count), &c->rotary, past, length);
         if (c->rotary_local.components)
             rotary_fill(matrix_rows(scratch->local, rows.first, rows.count), &c->rotary_local, past,
