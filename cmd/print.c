@@ -73,11 +73,10 @@ void print_note_of_tokenizer(const struct tokenizer *tokenizer)
 
 void print_note_of_model(const struct model *model)
 {
-    struct parameter_info head;
-    if (model_lacks_head(model, &head))
+    if (model->config.lacks_head)
         print_note("'%s' has no '%s', though its embeddings are not tied: the token embedding "
                    "makes the logits",
-                   model->folder.path, head.name);
+                   model->folder.path, model_head(model).name);
     if (model->context)
         print_note("'%s' is made for texts of at most %zu tokens: what it makes of longer ones may "
                    "be worth little",

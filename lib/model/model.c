@@ -169,10 +169,9 @@ int model_find(struct folder *folder, const char *name, struct arena *arena, str
     return is_directory && path == found ? 0 : gguf_folder(folder, path, arena, err);
 }
 
-bool model_lacks_head(const struct model *model, struct parameter_info *head)
+struct parameter_info model_head(const struct model *model)
 {
-    *head = weights_parameter(&model->weights, parameter_index(PARAMETER_LM_HEAD, 0));
-    return !head->entry && parameter_is_used(PARAMETER_LM_HEAD, 0, &model->config);
+    return weights_parameter(&model->weights, parameter_index(PARAMETER_LM_HEAD, 0));
 }
 
 static int open_files(struct model *model, struct err *err)
@@ -182,8 +181,8 @@ static int open_files(struct model *model, struct err *err)
         model_release(model);
         return -1;
     }
-    struct parameter_info head;
-    model->config.lacks_head = model_lacks_head(model, &head);
+    model->config.lacks_head =
+        parameter_is_used(PARAMETER_LM_HEAD, 0, &model->config) && !model_head(model).entry;
     return 0;
 }
 

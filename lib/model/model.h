@@ -49,8 +49,7 @@ void model_release(struct model *model);
  * of them. */
 int model_lift_context(struct model *model, struct err *err);
 
-/* Should the model have a matrix of its own that makes logits, and has none? The token embedding is
- * taken instead; `head` is what is missing. */
-bool model_lacks_head(const struct model *model, struct parameter_info *head);
+/* The matrix of its own that makes the logits, where there is one or should be (lacks_head). */
+struct parameter_info model_head(const struct model *model);
 
 #endif
