@@ -81,6 +81,7 @@ make_files() {
 }
 
 make_model() {
+    mkdir -p "$1"
     [ -f "$1/model.safetensors" ] || "$build/attn-cli" bench --shape "$2" --force --save "$1"
 }
 
