@@ -67,6 +67,22 @@ static int open_store(struct batch_work *work, struct err *err)
     return failed;
 }
 
+/* The other items went on. Where the output has no place for errors, each was printed at once. */
+static int fail(const struct batch_work *work, struct err *err)
+{
+    const struct store *store = &work->store;
+    const char *first = store->failure.bytes;
+    err_failed(err, "%zu of %zu items failed", store->failed,
+               work->survey.end - work->survey.first);
+    if (!store_has_errors(&work->plan))
+        return -1;
+    if (first)
+        err_append(err, "%s: %s", store->failed > 1 ? ", the first" : "", first);
+    if (store->failed > 1 || !first)
+        err_append(err, "; \"error\" in the output says why");
+    return -1;
+}
+
 /* Where results have a place of their own, what is done of them is not lost. */
 static int run_and_store(struct batch_work *work, struct err *err)
 {
@@ -89,10 +105,7 @@ static int run_and_store(struct batch_work *work, struct err *err)
              store_finish(&work->store, err);
     signals_hint(NULL);
     buf_release(&hint);
-    if (!failed && work->store.failed) /* the rest went on */
-        failed = err_failed(err, "%zu of %zu items failed", work->store.failed,
-                            work->survey.end - work->survey.first);
-    return failed ? -1 : 0;
+    return failed || (work->store.failed && fail(work, err)) ? -1 : 0;
 }
 
 int batch_command(const struct options *options, struct err *err)

@@ -126,6 +126,7 @@ static void write_summary(struct printing *printing)
 
 int batch_print(struct batch_work *work, struct err *err)
 {
+    const struct survey *survey = &work->survey;
     struct printing printing = {.work = work, .most = lines_of_jobs(work)};
     printing.table.out = &printing.out;
     if (stream_to(&printing.out, STDOUT_FILENO, err))
@@ -133,5 +134,13 @@ int batch_print(struct batch_work *work, struct err *err)
     write_summary(&printing);
     int failed = write_jobs(&printing, err);
     failed |= table_close(&printing.table, failed ? NULL : err);
-    return stream_end(&printing.out, failed, err);
+    if (stream_end(&printing.out, failed, err))
+        return -1;
+    if (!survey->broken_here)
+        return 0;
+    err_failed(err, "%zu of %zu items would fail", survey->broken_here,
+               survey->end - survey->first);
+    if (!work->plan.shard.count)
+        err_append(err, "%s: %s", survey->broken > 1 ? ", the first" : "", survey->complaint);
+    return -1;
 }

@@ -20,13 +20,13 @@ static int refuse_results(const struct store_plan *plan, const struct work_folde
                           struct err *err)
 {
     if (folder->state == WORK_BEGUN && !plan->begins_anew)
-        return err_usage(err,
-                         "'%s': an interrupted batch is here: --resume goes on with it, "
-                         "--force begins anew",
-                         folder->path);
+        return err_output(err,
+                          "'%s': an interrupted batch is here: --resume goes on with it, "
+                          "--force begins anew",
+                          folder->path);
     if (folder->state == WORK_FINISHED || folder->has_target)
-        return err_usage(err, "'%s': results are here already: --force begins anew",
-                         folder->has_target ? folder->target : folder->path);
+        return err_output(err, "'%s': results are here already: --force begins anew",
+                          folder->has_target ? folder->target : folder->path);
     return 0;
 }
 
@@ -241,7 +241,8 @@ int store_add(struct store *store, const struct outcome *outcome, struct err *er
     if (fault) {
         buf_text(&store->pieces, ", ");
         manifest_error(&store->pieces, fault);
-        store->failed++;
+        if (!store->failed++)
+            buf_text(&store->failure, fault->message);
         store->to_retry += fault->retry;
     } else {
         add_ids(&store->pieces, "ids", &outcome->pair->sentence);
@@ -306,6 +307,7 @@ void store_close(struct store *store)
         store_lines_close(store);
     journal_close(&store->journal);
     buf_release(&store->pieces);
+    buf_release(&store->failure);
     work_folder_release(&store->folder);
     *store = (struct store){.descriptor = -1, .draft = -1};
 }

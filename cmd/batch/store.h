@@ -37,6 +37,7 @@ struct store {
     size_t piece_count;  /* … so many */
     size_t done;         /* items that were finished before, or are now */
     size_t failed;       /* of them */
+    struct buf failure;  /* message of the first item to fail in this process; may be empty */
     size_t to_retry;     /* of those that this process did */
     size_t resumed;      /* items that another process had finished */
     bool complete;       /* it had finished all */

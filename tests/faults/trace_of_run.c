@@ -249,7 +249,7 @@ bool trace_excused(const char *folder, const char *whole, const char *words)
     join(there, whole, "files");
     sought = words;
     found = holds(folder, "out", words) || holds(folder, "err", words);
-    return each_entry(here, there, is_named) && found && holds(folder, "err", " items failed\n");
+    return each_entry(here, there, is_named) && found && holds(folder, "err", " items failed");
 }
 
 static bool show_entry(const char *path, const char *other)
