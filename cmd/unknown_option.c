@@ -6,7 +6,7 @@
 
 enum {
     WORD_BYTES = 64,     /* of a name that somebody could mean */
-    SLIP_CHARACTERS = 5, /* in a shorter word one letter more or less makes another word */
+    SLIP_CHARACTERS = 5, /* a shorter word with one other letter may be meant as it is */
 };
 
 /* What others call an option; the first row counts whose option the command has. */
@@ -124,6 +124,14 @@ bool unknown_may_mean(const char *name, const char *option)
     return nearest.name != NULL;
 }
 
+/* `hed`, one step from `head`; but `word` for `words` and `pos` for `bos` are words of their own. */
+static bool lacks_letter_inside(const char *word, const char *name)
+{
+    size_t size = strlen(word);
+    return size > 2 && strlen(name) == size + 1 && word[0] == name[0] &&
+           word[size - 1] == name[size];
+}
+
 const char *unknown_slip(int command, const char *name)
 {
     char word[WORD_BYTES];
@@ -131,8 +139,10 @@ const char *unknown_slip(int command, const char *name)
     read_word(word, name, size);
     const struct option_row *row = option_find(command, word, strlen(word));
     struct nearest nearest = nearest_option(command, name, size);
-    bool alike = nearest.name && nearest.steps <= 1 && nearest.size >= SLIP_CHARACTERS &&
-                 size + 1 >= nearest.name_bytes && size <= nearest.name_bytes + 1;
+    bool alike = nearest.name && nearest.steps <= 1 &&
+                 (nearest.size < SLIP_CHARACTERS
+                      ? lacks_letter_inside(name, nearest.name)
+                      : size + 1 >= nearest.name_bytes && size <= nearest.name_bytes + 1);
     return row ? row->name : alike ? nearest.name : NULL;
 }
 
