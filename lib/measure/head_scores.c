@@ -222,12 +222,24 @@ int head_survey_add_needle(struct head_survey *survey, const struct tokenized *t
 
 /* --- what comes of it ------------------------------------------------------------------------- */
 
-double head_survey_score(const struct score *score, size_t layer, size_t head, bool random)
+static struct reduction_entry entry_of(const struct score *score, size_t layer, size_t head,
+                                       bool random)
 {
     struct reduction_entry entry = {score->row->measure, layer, head, NO_PLACE, NO_PLACE,
                                     {.count = 0}};
     entry.cell = reduction_find(random ? &score->random : &score->found, &entry);
+    return entry;
+}
+
+double head_survey_score(const struct score *score, size_t layer, size_t head, bool random)
+{
+    struct reduction_entry entry = entry_of(score, layer, head, random);
     return reduction_value(&entry);
+}
+
+uint64_t head_survey_count(const struct score *score, size_t layer, size_t head)
+{
+    return entry_of(score, layer, head, false).cell.count;
 }
 
 static const char *material_name(enum score_material material, size_t count)

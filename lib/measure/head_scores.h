@@ -89,6 +89,9 @@ void head_survey_repeat(uint32_t *ids, size_t half, size_t limit, uint64_t key);
 /* NaN where no query could be counted. */
 double head_survey_score(const struct score *score, size_t layer, size_t head, bool random);
 
+/* The number of queries, words, pairs or needles whose mean that is. */
+uint64_t head_survey_count(const struct score *score, size_t layer, size_t head);
+
 /* All scores, or `only` one unless it is NULL, as layers × heads, each with the same of random
  * things after it where that was wanted: fills in all of `measured`. */
 int head_survey_measure(struct measured *measured, const struct head_survey *survey,

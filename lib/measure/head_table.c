@@ -14,6 +14,7 @@ enum {
     VERDICT_GAP = 2,
     VERDICT_BELOW = 12, /* where it begins below the numbers, if there is room for it */
     VERDICT_LEAST = 12, /* columns: narrower, what a head does stands below its numbers */
+    NAMED_COUNT = 10,   /* fewer pairs or needles of a file name no head */
 };
 
 /* How the columns stand. */
@@ -46,8 +47,11 @@ static size_t width_of_numbers(const struct layout *layout, size_t count)
 
 static bool is_clear(const struct head_table *what, const struct head_line *line, size_t column)
 {
-    const struct score_row *row = what->columns[column].score->row;
-    return !what->columns[column].random && row->clear && line->values[column] >= row->from;
+    const struct score *score = what->columns[column].score;
+    const struct score_row *row = score->row;
+    bool of_file = row->material == OF_PAIRS || row->material == OF_NEEDLES;
+    return !what->columns[column].random && row->clear && line->values[column] >= row->from &&
+           (!of_file || head_survey_count(score, line->layer, line->head) >= NAMED_COUNT);
 }
 
 /* "retrieval" has one word; a narrow page calls others as their columns are called. */
