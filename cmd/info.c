@@ -199,6 +199,8 @@ static int write_summary(struct stream *out, const struct facts *facts, struct e
     stream_text(out, "model          ");
     label_write_line(out, facts->model->name, strlen(facts->model->name));
     stream_text(out, bundled_find(facts->model->folder.path) ? " (in the binary)\n" : "\n");
+    if (model_is_of_fables(facts->model))
+        stream_text(out, "trained on     short fables: it knows no other text\n");
     if (was_searched(facts->model))
         stream_format(out, "found in       %s\n", facts->model->folder.path);
     if (write_config(out, facts, err) || tokenizer_info_write(&facts->tokenizer, out, err))

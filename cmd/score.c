@@ -1,4 +1,6 @@
 /* score.c: `attn-cli score`: how likely texts are, token by token; or what they go on with. */
+#include <math.h>
+
 #include "command.h"
 #include "instrument.h"
 #include "score_job.h"
@@ -154,6 +156,18 @@ static int run_group(void *context, size_t *done, struct err *err)
     return 0;
 }
 
+/* The perplexity of whole fables is below 40, that of parts of them may reach 200. */
+static void note_fables(const struct score_job *job)
+{
+    const double unknown = 300;
+    const struct score_sum *all = &job->all;
+    double perplexity = all->tokens ? exp(-all->logprob / (double)all->tokens) : 0;
+    if (perplexity > unknown && model_is_of_fables(&job->session.viewer.model))
+        print_note("'%s' knows only the short fables it was trained on, and these texts are unlike "
+                   "them (perplexity %.0f): its scores mean little",
+                   bundled_default, perplexity);
+}
+
 static int score(void *context, struct err *err)
 {
     struct score_job *job = context;
@@ -163,6 +177,7 @@ static int score(void *context, struct err *err)
     job->all = (struct score_sum){.tokens = 0};
     if (progress_over_texts(count, job->options->output.path, run_group, job, err))
         return -1;
+    note_fables(job);
     return score_write_end(job, err);
 }
 

@@ -26,8 +26,8 @@ look weights | sed 1,2d
 look context | sed -e 1,2d \
     -e '3s/(\([0-9]* of [0-9]*\) .*/Its context vectors, \1 numbers: what the words took there./'
 cat <<END
-
-Try:  $attn run -s "Say it in your own words" -o page.html
+The model, tiny, knows only short fables; give another one by --model.
+Try:  $attn run -s "A cat saw a dog on the road" -o page.html
       $attn explain -s "Life is short" --token short
       $attn lesson 1
 END

@@ -202,6 +202,11 @@ int model_open_folder(struct model *model, const struct folder *folder, struct e
     return open_files(model, err);
 }
 
+bool model_is_of_fables(const struct model *model)
+{
+    return model->folder.files && strcmp(model->folder.path, bundled_default) == 0;
+}
+
 void model_release(struct model *model)
 {
     weights_release(&model->weights);

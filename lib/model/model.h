@@ -45,6 +45,9 @@ int model_open(struct model *model, const char *name, struct err *err);
 int model_open_folder(struct model *model, const struct folder *folder, struct err *err);
 void model_release(struct model *model);
 
+/* True for the bundled default, which was trained on short fables and knows no other text. */
+bool model_is_of_fables(const struct model *model);
+
 /* Take texts of any length. Refused as wrong usage, where positions are learned: there are no more
  * of them. */
 int model_lift_context(struct model *model, struct err *err);
