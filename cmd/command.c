@@ -219,8 +219,11 @@ int command_run(const char *name, char **arguments, bool as_typed, struct arena 
         print_note("options of '%s': %zu", defaults.path, defaults.count);
     if (options.help)
         return help_of(command, err);
-    if (!command->run(&options, err))
+    if (!command->run(&options, err)) {
+        if (!options.batch.dry_run)
+            print_written(options.output.path);
         return 0;
+    }
     defaults_blame(&defaults, err);
     add_advice(err, chosen_model(options.model.name));
     return -1;

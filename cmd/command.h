@@ -81,6 +81,10 @@ int defaults_blame(const struct defaults *defaults, struct err *err);
 void print_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void print_failure(const char *text);
 
+/* On a terminal, without --quiet: "weights.csv: 12.3 KiB", "out/: 7 files, 1.5 MiB". Nothing for
+ * standard output and devices. */
+void print_written(const char *path);
+
 /* A note of what a tokenizer's file asks for and is not done; NULL has no file. */
 void print_note_of_tokenizer(const struct tokenizer *tokenizer);
 

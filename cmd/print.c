@@ -1,12 +1,17 @@
 /* print.c: lines on standard error. */
 #include <errno.h>
+#include <ftw.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "base/num.h"
 #include "command.h"
 #include "model/model.h"
+#include "output.h"
 #include "progress.h"
 #include "text/label.h"
 
@@ -86,6 +91,49 @@ void print_note_of_model(const struct model *model)
 void print_failure(const char *text)
 {
     print_line("error: ", text);
+}
+
+/* --- what was written ------------------------------------------------------------------------- */
+
+static struct {
+    size_t files;
+    uint64_t bytes;
+} written; /* nftw passes no context */
+
+static int count_file(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    (void)path;
+    (void)place;
+    if (kind == FTW_F) {
+        written.files++;
+        written.bytes += (uint64_t)status->st_size;
+    }
+    return 0;
+}
+
+void print_written(const char *path)
+{
+    enum { DESCRIPTORS = 16 };
+    char size[NUM_SIZE_BYTES];
+    struct buf line = {0};
+    struct stat status;
+    written.files = written.bytes = 0;
+    bool is_shown =
+        !progress_is_quiet() && isatty(STDERR_FILENO) && !output_is_standard(path) &&
+        file_descriptor_of(path) < 0 && stat(path, &status) == 0 &&
+        (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) &&
+        nftw(path, count_file, DESCRIPTORS, S_ISDIR(status.st_mode) ? FTW_PHYS : 0) == 0;
+    errno = 0;
+    if (!is_shown || !written.files)
+        return;
+    label_line(&line, path, strlen(path));
+    buf_text(&line, ": ");
+    if (S_ISDIR(status.st_mode))
+        buf_format(&line, "%zu file%s, ", written.files, written.files == 1 ? "" : "s");
+    buf_format(&line, "%s\n", num_size(size, written.bytes));
+    if (!line.out_of_memory)
+        write_line(line.bytes, line.size);
+    buf_release(&line);
 }
 
 void print_usage(void)
