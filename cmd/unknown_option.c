@@ -124,7 +124,7 @@ bool unknown_may_mean(const char *name, const char *option)
     return nearest.name != NULL;
 }
 
-/* `hed`, one step from `head`; but `word` for `words` and `pos` for `bos` are words of their own. */
+/* `hed`, one step from `head`; but `word` and `pos` are no slips for `words` and `bos`. */
 static bool lacks_letter_inside(const char *word, const char *name)
 {
     size_t size = strlen(word);

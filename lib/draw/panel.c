@@ -23,7 +23,9 @@ static void add_row(struct cells *cells, const struct sheet *sheet, size_t row,
     size_t first = row / cells->row_step * cells->columns;
     unsigned char *levels = cells->levels + first;
     float *values = cells->values + first;
-    for (size_t c = 0; c < sheet->columns.size && !sheet_hides(sheet, row, c); c++) {
+    for (size_t c = 0; c < sheet->columns.size; c++) {
+        if (sheet_hides(sheet, row, c))
+            continue;
         unsigned char *level = &levels[c / cells->column_step];
         unsigned char before = *level;
         *level = louder(before, tone_level(tone, sheet_cell(sheet, row, c)), tone->two_sided);
@@ -108,12 +110,12 @@ static int draw_numbers(const struct section *section, const struct sheet *sheet
     panel_has_numbers(section, &decimals);
     lettering.size = number_size(section, decimals);
     for (size_t r = 0; r < sheet->rows.size; r++) {
-        for (size_t c = 0; c < sheet->columns.size && !sheet_hides(sheet, r, c); c++) {
+        for (size_t c = 0; c < sheet->columns.size; c++) {
             unsigned level = cells->levels[r * cells->columns + c];
             struct point at = {area.x + section->columns.pitch * ((double)c + 0.5),
                                area.y + section->rows.pitch * ((double)r + 0.5) +
                                    CAP * lettering.size};
-            if (level == 0)
+            if (level == 0 || sheet_hides(sheet, r, c))
                 continue;
             lettering.colour =
                 colour_ink(heat ? section->ramp.colours[level] : colour_of_hex(0xffffff));

@@ -38,8 +38,8 @@ static int choose(struct sheet *chosen, const struct sheet *sheet, const struct 
     if (!values || !weights)
         return -1;
     for (size_t row = 0; row < sheet->rows.size; row++)
-        for (size_t c = 0; c < sheet->columns.size && !sheet_hides(sheet, row, c); c++)
-            if ((double)sheet_cell(sheet, row, c) >= form->threshold)
+        for (size_t c = 0; c < sheet->columns.size; c++)
+            if (!sheet_hides(sheet, row, c) && (double)sheet_cell(sheet, row, c) >= form->threshold)
                 weights[count++] =
                     (struct weight){sheet_cell(sheet, row, c), row * sheet->columns.size + c};
     qsort(weights, count, sizeof *weights, compare);

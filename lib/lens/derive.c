@@ -41,14 +41,48 @@ static int join_heads(struct kept *kept, struct arena *arena, struct err *err)
         return -1;
     for (size_t i = 0; i < heads; i++)
         sources[i] = kept->data + i * cells;
-    *kept = (struct kept){
+    struct kept joined = {
         .site = kept->site,
         .layer = kept->layer,
         .rank = 2,
         .shape = {kept->shape[1], kept->shape[2]},
         .data = mean_of(sources, heads, cells, arena, err),
     };
-    return kept->data ? 0 : -1;
+    for (size_t i = 0; kept->visible && i < heads; i++)
+        sources[i] = kept->visible + i * kept->visible_step;
+    if (kept->visible) /* a mean is hidden where all of it is */
+        joined.visible = mean_of(sources, heads, cells, arena, err);
+    bool failed = !joined.data || (kept->visible && !joined.visible);
+    *kept = joined;
+    return failed ? -1 : 0;
+}
+
+/* Of one site's tensors, head by head; a layer without any sees all keys, and so does the mean. */
+static int join_visible(struct kept *first, const struct kept *tensors, size_t count,
+                        const float **sources, struct arena *arena, struct err *err)
+{
+    size_t cells = first->shape[first->rank - 2] * first->shape[first->rank - 1];
+    size_t matrices = kept_sheet_count(first);
+    float *visible = arena_alloc(arena, matrices * cells, sizeof *visible, err);
+    for (size_t m = 0; visible && m < matrices; m++) {
+        size_t layers = 0;
+        for (size_t i = 0; i < count; i++) {
+            if (tensors[i].site != first->site)
+                continue;
+            if (!tensors[i].visible) {
+                first->visible = NULL;
+                return 0;
+            }
+            sources[layers++] = tensors[i].visible + m * tensors[i].visible_step;
+        }
+        const float *mean = mean_of(sources, layers, cells, arena, err);
+        if (!mean)
+            return -1;
+        memcpy(visible + m * cells, mean, cells * sizeof *mean);
+    }
+    first->visible = visible;
+    first->visible_step = cells;
+    return visible ? 0 : -1;
 }
 
 /* The mean of the tensors of one site, in the place of the first of them. */
@@ -68,7 +102,9 @@ static int join_layers(struct kept *first, const struct kept *tensors, size_t co
     }
     first->layer = -1;
     first->data = mean_of(sources, layers, cells, arena, err);
-    return first->data ? 0 : -1;
+    if (!first->data)
+        return -1;
+    return first->visible ? join_visible(first, tensors, count, sources, arena, err) : 0;
 }
 
 static int join_all_layers(struct kept *tensors, size_t *count, struct arena *arena,
@@ -136,6 +172,20 @@ static float join_cells(const float *matrix, size_t width, struct word_span rows
     return (float)(sum / (double)rows.count);
 }
 
+static float *group_matrices(const float *matrices, size_t count, const size_t shape[2],
+                             const struct groups *rows, const struct groups *columns,
+                             struct arena *arena, struct err *err)
+{
+    float *data = arena_alloc(arena, count * rows->count * columns->count, sizeof *data, err);
+    float *cell = data;
+    for (size_t i = 0; data && i < count; i++)
+        for (size_t r = 0; r < rows->count; r++)
+            for (size_t c = 0; c < columns->count; c++)
+                *cell++ = join_cells(matrices + i * shape[0] * shape[1], shape[1],
+                                     group_at(rows, r), group_at(columns, c));
+    return data;
+}
+
 /* Rows are tokens on every site, those of keys and values are the ones looked at. Columns are
  * tokens only where queries meet keys. */
 static int group_tensor(struct kept *kept, const struct report *report, enum grouping how,
@@ -145,24 +195,23 @@ static int group_tensor(struct kept *kept, const struct report *report, enum gro
     const struct tokenized *keys = report_keys(report, site_rows[kept->site].part);
     const struct tokenized *queries = report_queries(report, site_rows[kept->site].part);
     size_t *shape = &kept->shape[kept->rank - 2];
-    size_t cells = shape[0] * shape[1];
     size_t width = shape[1];
     struct groups rows = group_axis(axes == AXES_GROUP_TOKEN_DIM ? keys : queries, shape[0], how);
     struct groups columns = {.count = width};
     if (axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY)
         columns = group_axis(keys, width, how);
-    size_t matrices = kept_cells(kept) / cells;
-    float *data = arena_alloc(arena, matrices * rows.count * columns.count, sizeof *data, err);
-    float *cell = data;
-    for (size_t i = 0; data && i < matrices; i++)
-        for (size_t r = 0; r < rows.count; r++)
-            for (size_t c = 0; c < columns.count; c++)
-                *cell++ = join_cells(kept->data + i * cells, width, group_at(&rows, r),
-                                     group_at(&columns, c));
-    kept->data = data;
+    size_t matrices = kept_sheet_count(kept);
+    bool failed = false;
+    kept->data = group_matrices(kept->data, matrices, shape, &rows, &columns, arena, err);
+    if (kept->visible) {
+        kept->visible = group_matrices(kept->visible, kept->visible_step ? matrices : 1, shape,
+                                       &rows, &columns, arena, err);
+        kept->visible_step = kept->visible_step ? rows.count * columns.count : 0;
+        failed = !kept->visible;
+    }
     shape[0] = rows.count;
     shape[1] = columns.count;
-    return data ? 0 : -1;
+    return failed || !kept->data ? -1 : 0;
 }
 
 static int group_all(struct report *report, enum grouping how, struct arena *arena, struct err *err)

@@ -134,6 +134,7 @@ struct sheet kept_sheet(const struct report *report, const struct kept *kept, si
         .columns = make_axis(report, site->part, &axes[1], columns),
         .values = kept->data + index * rows * columns,
         .causal = report->causal && site->masked,
+        .visible = kept->visible ? kept->visible + index * kept->visible_step : NULL,
         .mean_of_layers = kept_is_mean_of_layers(kept),
         .mean_of_heads = kept_is_mean_of_heads(kept),
     };
@@ -158,6 +159,7 @@ struct kept report_kept(const struct report *report, size_t index)
     if (one.heads) {
         one.heads += index;
         one.data += index * one.shape[1] * one.shape[2];
+        one.visible += one.visible ? index * one.visible_step : 0;
         one.shape[0] = 1;
     }
     return one;

@@ -29,6 +29,10 @@ struct kept {
     const float *data;
     const size_t *heads;      /* [shape[0]] the model's number of each head; NULL: no heads */
     const struct sheet *made; /* NULL: a site's */
+    const float
+        *visible; /* [queries, keys], more than 0 where one may attend to the other, `visible_step`
+                                 from head to head; NULL: as the causal mask says */
+    size_t visible_step;
 };
 
 struct report {

@@ -1,6 +1,6 @@
 /* sheet.h: a labelled matrix, what every writer and every picture takes; and how its numbers are
- * written. It knows no model. Cells that it hides (the future, under a causal mask) have values but
- * nothing to say.
+ * written. It knows no model. Cells that it hides (keys that a query cannot attend to: the future,
+ * and those that a window, a pattern or a knockout excludes) have values but nothing to say.
  *
  *     for (size_t r = 0; r < sheet->rows.size; r++)
  *         for (size_t c = 0; c < sheet->columns.size; c++)
@@ -43,6 +43,7 @@ struct sheet {
     bool running;             /* rows are a text to be read, with a number each */
     bool parts;               /* numbers are parts of a sum: those farthest from 0 tell most */
     bool causal;              /* cells right of the diagonal are hidden */
+    const float *visible; /* [rows, columns] and so are those with 0 here; NULL: no others are */
     bool mean_of_layers;
     bool mean_of_heads;
 };
@@ -60,7 +61,8 @@ static inline const char *sheet_text(const struct sheet *sheet, size_t row, size
 
 static inline bool sheet_hides(const struct sheet *sheet, size_t row, size_t column)
 {
-    return sheet->causal && column > row;
+    return (sheet->causal && column > row) ||
+           (sheet->visible && sheet->visible[row * sheet->columns.size + column] == 0);
 }
 
 enum { SHEET_NAME_BYTES = 64 };

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "lens/effective.h"
+#include "lens/visible.h"
 #include "model/mechanism.h"
 
 enum {
@@ -188,7 +189,11 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
     const char *mechanism = buf_keep(&text, arena, err);
     if (!numbers || (named && !words) || !mechanism)
         return -1;
-    for (size_t i = 0; i < look->count; i++)
+    for (size_t i = 0; i < look->count; i++) {
+        struct visible_rules rules = {config, viewer->edits, i, look->first + i};
+        for (size_t k = 0; k < lists[i].count; k++)
+            if (visible_find(&lists[i].items[k], &rules, arena, err))
+                return -1;
         look->reports[i] = (struct report){
             .model = viewer->model.name,
             .precision = viewer->model.weights.precision,
@@ -206,6 +211,7 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
             .causal = config->causal,
             .has_encoder = config->n_encoder_layer > 0,
         };
+    }
     return 0;
 }
 

@@ -61,7 +61,9 @@ static void put_axis(struct arrow_table *table, const struct axis *axis, size_t 
 static int put_row(struct arrow_table *table, const struct sheet *sheet, size_t row,
                    const struct place *place, struct err *err)
 {
-    for (size_t c = 0; c < sheet->columns.size && !sheet_hides(sheet, row, c); c++) {
+    for (size_t c = 0; c < sheet->columns.size; c++) {
+        if (sheet_hides(sheet, row, c))
+            continue;
         if (place->model)
             arrow_table_text(table, place->model);
         if (place_sentences(place) > 1)

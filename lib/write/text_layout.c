@@ -16,8 +16,9 @@ const char *text_corner(char corner[TEXT_CORNER_BYTES], const struct sheet *shee
 
 static void add_row(struct numeral_range *range, const struct sheet *sheet, size_t row)
 {
-    for (size_t c = 0; c < sheet->columns.size && !sheet_hides(sheet, row, c); c++)
-        numeral_range_add(range, sheet_cell(sheet, row, c));
+    for (size_t c = 0; c < sheet->columns.size; c++)
+        if (!sheet_hides(sheet, row, c))
+            numeral_range_add(range, sheet_cell(sheet, row, c));
 }
 
 /* Over all heads and the rows that are shown. All columns count, so that a wider terminal shows the

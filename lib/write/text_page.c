@@ -110,8 +110,8 @@ static void add_number(struct table *table, const struct text_layout *layout,
                  heat->colours || heat->shades ? tone_level(tone, value) : 0);
 }
 
-/* An ellipsis stands for numbers that could be seen: where all it stands for is hidden, it is. The
- * sheet is that of the tensor's head `index`. */
+/* An ellipsis stands for numbers that could be seen: where all of these lie in the future, there is
+ * none. The sheet is that of the tensor's head `index`. */
 static void add_row(struct table *table, const struct text_layout *layout,
                     const struct sheet *sheet, size_t index, size_t row_slot)
 {
@@ -125,8 +125,9 @@ static void add_row(struct table *table, const struct text_layout *layout,
     table_put(table);
     for (size_t slot = 0; slot < text_cut_slots(&layout->columns); slot++) {
         size_t column = text_cut_place(&layout->columns, slot);
-        bool hidden = sheet_hides(sheet, last_row, column);
-        if (hidden || between || text_cut_between(&layout->columns, slot))
+        bool cut = between || text_cut_between(&layout->columns, slot);
+        bool hidden = cut ? sheet->causal && column > last_row : sheet_hides(sheet, row, column);
+        if (hidden || cut)
             table_text(table, hidden ? "" : ellipsis);
         else
             add_number(table, layout, &tone, sheet_cell(sheet, row, column),

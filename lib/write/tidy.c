@@ -1,5 +1,5 @@
 /* tidy.c: CSV with a line for every cell, for data frames: what dplyr, ggplot and SQL like best.
- * Cells in the masked future are left out. */
+ * Cells that a sheet hides are left out. */
 #include "base/heap.h"
 #include "write/csv.h"
 #include "write/format.h"
@@ -48,13 +48,14 @@ static int make_row(struct parts *parts, const struct place *place, const struct
 static void write_row(struct stream *out, const struct parts *parts, const struct sheet *sheet,
                       size_t row)
 {
-    size_t start = 0;
-    for (size_t c = 0; c < sheet->columns.size && !sheet_hides(sheet, row, c); c++) {
+    for (size_t c = 0; c < sheet->columns.size; c++) {
+        size_t start = c ? parts->column_ends[c - 1] : 0;
+        if (sheet_hides(sheet, row, c))
+            continue;
         stream_bytes(out, parts->row.bytes, parts->row.size);
         stream_bytes(out, parts->columns.bytes + start, parts->column_ends[c] - start);
         stream_float(out, sheet_cell(sheet, row, c));
         stream_char(out, '\n');
-        start = parts->column_ends[c];
     }
 }
 

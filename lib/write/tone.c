@@ -11,9 +11,9 @@ static const struct extent nothing = {FLT_MAX, -FLT_MAX};
 struct extent extent_of_row(const struct sheet *sheet, size_t row)
 {
     struct extent extent = nothing;
-    for (size_t c = 0; c < sheet->columns.size && !sheet_hides(sheet, row, c); c++) {
+    for (size_t c = 0; c < sheet->columns.size; c++) {
         float value = sheet_cell(sheet, row, c);
-        if (!isfinite(value))
+        if (!isfinite(value) || sheet_hides(sheet, row, c))
             continue;
         extent.low = fminf(extent.low, value);
         extent.high = fmaxf(extent.high, value);
