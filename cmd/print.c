@@ -1,13 +1,15 @@
 /* print.c: lines on standard error. */
 #include <errno.h>
-#include <ftw.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/listing.h"
 #include "base/num.h"
 #include "command.h"
 #include "model/model.h"
@@ -95,45 +97,56 @@ void print_failure(const char *text)
 
 /* --- what was written ------------------------------------------------------------------------- */
 
-static struct {
+struct written {
     size_t files;
     uint64_t bytes;
-} written; /* nftw passes no context */
+};
 
-static int count_file(const char *path, const struct stat *status, int kind, struct FTW *place)
+/* A file, or all files in a folder; what is gone by now, and links in a folder, do not count. */
+static int count_written(struct written *written, const char *path, struct arena *arena,
+                         struct err *err)
 {
-    (void)path;
-    (void)place;
-    if (kind == FTW_F) {
-        written.files++;
-        written.bytes += (uint64_t)status->st_size;
+    struct stat status;
+    struct listing listing;
+    if (lstat(path, &status) || (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode)))
+        return 0;
+    if (S_ISREG(status.st_mode)) {
+        written->files++;
+        written->bytes += (uint64_t)status.st_size;
+        return 0;
+    }
+    if (listing_read(&listing, path, arena, err))
+        return -1;
+    for (size_t i = 0; i < listing.count; i++) {
+        const char *inner = arena_format(arena, err, "%s/%s", path, listing.names[i]);
+        if (!inner || count_written(written, inner, arena, err))
+            return -1;
     }
     return 0;
 }
 
 void print_written(const char *path)
 {
-    enum { DESCRIPTORS = 16 };
     char size[NUM_SIZE_BYTES];
     struct buf line = {0};
-    struct stat status;
-    written.files = written.bytes = 0;
-    bool is_shown =
-        !progress_is_quiet() && isatty(STDERR_FILENO) && !output_is_standard(path) &&
-        file_descriptor_of(path) < 0 && stat(path, &status) == 0 &&
-        (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) &&
-        nftw(path, count_file, DESCRIPTORS, S_ISDIR(status.st_mode) ? FTW_PHYS : 0) == 0;
-    errno = 0;
-    if (!is_shown || !written.files)
+    struct arena arena = {0};
+    char real[PATH_MAX];
+    struct written written = {0};
+    struct err err = {0};
+    if (progress_is_quiet() || output_is_standard(path) || file_descriptor_of(path) >= 0 ||
+        !isatty(STDERR_FILENO))
         return;
+    int failed = !realpath(path, real) || count_written(&written, real, &arena, &err);
     label_line(&line, path, strlen(path));
     buf_text(&line, ": ");
-    if (S_ISDIR(status.st_mode))
+    if (file_is_directory(path))
         buf_format(&line, "%zu file%s, ", written.files, written.files == 1 ? "" : "s");
     buf_format(&line, "%s\n", num_size(size, written.bytes));
-    if (!line.out_of_memory)
+    if (!failed && written.files && !line.out_of_memory)
         write_line(line.bytes, line.size);
     buf_release(&line);
+    arena_release(&arena);
+    errno = 0;
 }
 
 void print_usage(void)
