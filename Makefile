@@ -320,7 +320,7 @@ test-cluster: all ## experiments under GNU parallel, mpirun and Slurm, which it 
 	@sh tests/cluster.sh $(BUILD)
 
 # Code that was written at run time is not instrumented: that of libxsmm.
-THREADED = train_step attention forward batch cache gemm pool heap machine attn_step
+THREADED = train_step attention forward batch cache gemm pool heap machine attn_step attn_host
 tsan: ## whatever shares threads under the thread sanitizer, in BUILD/tsan
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan WERROR= \
 		CFLAGS='$(INSTRUMENTED) -fsanitize=thread' UNIT_SUITES='$(THREADED)' \
@@ -342,8 +342,8 @@ arm64: ## build for arm64, and run tests of that in qemu; installs what it needs
 	+@MAKE='$(MAKE)' sh tests/arm64.sh $(BUILD)/arm64
 
 # What the engine is made of: the core, what comes next, and what writes a page's numbers.
-WASM_FILES = $(filter-out %/target_folder.c,$(wildcard $(patsubst %,lib/%/*.c,base format text \
-	text/* math model model/* lens live))) lib/write/json_report.c \
+WASM_FILES = $(filter-out %/target_folder.c %/host_call.c,$(wildcard $(patsubst %,lib/%/*.c,base \
+	format text text/* math model model/* lens live))) lib/write/json_report.c \
 	$(patsubst %,lib/draw/page_%.c,sentence facts tensor values) \
 	$(patsubst %,lib/measure/%.c,logit_lens next_tokens text_origin token_scores)
 

@@ -19,9 +19,17 @@
  *     attn_ids_free(&ids);
  *     attn_close(model);
  *
- * A model serves one call at a time, and keeps its memory for the next. Several may be open, of one
- * name, too, and threads may use them at once, one each: their numbers are those of one thread. A
- * cache is used where its model is.
+ * A model and its caches serve one call at a time. A second call, from a sink or another thread, is
+ * refused with status 2; only attn_token_text and attn_count may be called at any time. Several
+ * models may be open, of one name, too, and threads may use them at once, one each: their numbers
+ * are those of one thread.
+ *
+ * Model files are mapped into memory. If a file is made shorter while its model is open, the call
+ * that reads beyond its end fails, and so does each later one on the model, with status 3:
+ * "'tiny/model.safetensors' became shorter while it was being read". For this the first attn_open
+ * sets a handler of SIGBUS, which the last attn_close resets. Faults at other addresses go to the
+ * handler that was set before. A handler that is set later comes first and should call the one that
+ * it replaced; a program that handles SIGBUS alone sets one that does not.
  */
 #ifndef ATTN_H
 #define ATTN_H
@@ -48,8 +56,9 @@ struct attn_error {
 struct attn_model;
 
 /* Open a model directory or a bundled model by name, NULL the default one; up to 256 `threads`, 0:
- * one a processor. NULL with `error`, which may be NULL here and below. Close what was opened;
- * closing NULL does nothing. */
+ * one a processor. NULL with `error`, which may be NULL here and below. Close what was opened
+ * once; closing NULL does nothing. The memory of a model is freed when its caches are closed, too,
+ * and no call runs. */
 struct attn_model *attn_open(const char *name, size_t threads, struct attn_error *error);
 void attn_close(struct attn_model *model);
 
@@ -67,7 +76,8 @@ int attn_encode(const struct attn_model *model, const char *text, size_t size, s
 void attn_ids_free(struct attn_ids *ids);
 
 /* The bytes of a token, not 0-terminated, which live as long as the model; a blank before a word is
- * one of them. NULL, and a size of 0: the id is no token, or the model takes ids alone. */
+ * one of them. NULL, and a size of 0: the id is no token, or the model takes ids alone. `size` may
+ * be NULL. */
 const char *attn_token_text(const struct attn_model *model, uint32_t id, size_t *size);
 
 /* What a model is made of; all 0 without one. */
@@ -126,9 +136,9 @@ int attn_score(struct attn_model *model, const struct attn_ids *ids, float *logp
                struct attn_error *error);
 
 /* A text that grows: what was read stays in a cache, and a step runs the ids that come next alone,
- * with the bits of one run of the whole: its queries are the new tokens, its keys are all. It is
- * closed before its model. Not supported, 4: models that look ahead or at a second text, and texts
- * so long that their rotations are others.
+ * with the bits of one run of the whole: its queries are the new tokens, its keys are all. After
+ * its model is closed, a cache can only be closed. Not supported, 4: models that look ahead or at a
+ * second text, and texts so long that their rotations are others.
  *
  *     struct attn_cache *cache = attn_cache_open(model, &error);
  *     if (!cache || attn_step(cache, &prompt, &request, &error) ||

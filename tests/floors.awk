@@ -72,7 +72,7 @@ function check_own(file,    target) {
     else if (file ~ /\//)
         target = substr(file, 1, index(file, "/") - 1)
     else
-        target = file == "attn.h" ? "attn" : room == "cmd" ? "cmd" : "?"
+        target = file ~ /^attn(_model)?\.h$/ ? "attn" : room == "cmd" ? "cmd" : "?"
     if (!(target in floor))
         fault("\"" file "\" names no room of lib")
     else if (target != room && floor[target] >= floor[room])
@@ -81,8 +81,8 @@ function check_own(file,    target) {
 
 # Where an included file of ours stands: beside the file that includes it, or in a room.
 function path_of(file,    folder) {
-    if (file == "attn.h")
-        return "lib/attn.h"
+    if (file ~ /^attn(_model)?\.h$/)
+        return "lib/" file
     if (file ~ /^\.\.\//)
         return "cmd/" substr(file, 4)
     folder = FILENAME

@@ -91,11 +91,14 @@ static int map_descriptor(struct file *file, int descriptor, const char *path, s
     void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
     if (bytes == MAP_FAILED)
         return err_set(err, "cannot map '%s': %s", path, strerror(errno));
+    if (mapping_list_add(bytes, size, path, err)) {
+        munmap(bytes, size);
+        return -1;
+    }
     *file = (struct file){.bytes = bytes,
                           .size = size,
                           .origin = FILE_MAPPED,
                           .version = {status.st_dev, status.st_ino, platform_written(&status)}};
-    mapping_list_add(bytes, size, path);
     return 0;
 }
 

@@ -1,0 +1,112 @@
+#include "base/host_call.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "base/mapping_list.h"
+
+static struct {
+    pthread_mutex_t mutex;
+    size_t objects; /* that are open */
+    bool is_set;
+    struct sigaction before;
+} handler = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static void answer(int signal_number, siginfo_t *info, void *context)
+{
+    const struct sigaction *before = &handler.before;
+    bool is_fault = info->si_code > 0; /* otherwise somebody sent it */
+    if (is_fault && mapping_list_fill(info->si_addr))
+        return;
+    if (before->sa_flags & SA_SIGINFO) {
+        before->sa_sigaction(signal_number, info, context);
+    } else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN) {
+        before->sa_handler(signal_number);
+    } else if (is_fault || before->sa_handler == SIG_DFL) {
+        signal(signal_number, SIG_DFL);
+        raise(signal_number); /* it comes when this handler has returned */
+    }
+}
+
+/* The stack is the one that the program has for signals: some need that. */
+static void set_handler(void)
+{
+    struct sigaction action = {.sa_sigaction = answer, .sa_flags = (int)(SA_SIGINFO | SA_ONSTACK)};
+    sigaction(SIGBUS, NULL, &handler.before); /* known before ours is called */
+    action.sa_mask = handler.before.sa_mask;
+    handler.is_set = sigaction(SIGBUS, &action, NULL) == 0;
+}
+
+/* A handler that was set after ours may call ours, which then has to stay. */
+static void reset_handler(void)
+{
+    struct sigaction now;
+    if (sigaction(SIGBUS, NULL, &now) || !(now.sa_flags & SA_SIGINFO) || now.sa_sigaction != answer)
+        return;
+    sigaction(SIGBUS, &handler.before, NULL);
+    handler.is_set = false;
+}
+
+void host_object_init(struct host_object *object, void (*release)(struct host_object *object))
+{
+    *object = (struct host_object){.holders = 1, .release = release};
+    pthread_mutex_lock(&handler.mutex);
+    if (handler.objects++ == 0 && !handler.is_set)
+        set_handler();
+    pthread_mutex_unlock(&handler.mutex);
+}
+
+void host_object_hold(struct host_object *object)
+{
+    atomic_fetch_add(&object->holders, 1);
+}
+
+void host_object_drop(struct host_object *object)
+{
+    if (atomic_fetch_sub(&object->holders, 1) > 1)
+        return;
+    object->release(object);
+    pthread_mutex_lock(&handler.mutex);
+    if (--handler.objects == 0 && handler.is_set)
+        reset_handler();
+    pthread_mutex_unlock(&handler.mutex);
+}
+
+void host_object_close(struct host_object *object)
+{
+    if (!atomic_exchange(&object->closed, true))
+        host_object_drop(object);
+}
+
+static void set_blocked(bool blocked, sigset_t *before)
+{
+    sigset_t bus;
+    sigemptyset(&bus);
+    sigaddset(&bus, SIGBUS);
+    pthread_sigmask(blocked ? SIG_BLOCK : SIG_UNBLOCK, &bus, before);
+}
+
+int host_call_begin(struct host_call *call, struct host_object *object, struct err *err)
+{
+    sigset_t before;
+    if (object->closed)
+        return err_usage(err, "the model was closed");
+    if (atomic_exchange(&object->busy, true))
+        return err_usage(err, "the model is in use: expected one call at a time, found another, of "
+                              "a sink or a thread");
+    host_object_hold(object);
+    set_blocked(false, &before);
+    *call = (struct host_call){object, mapping_list_own(object), sigismember(&before, SIGBUS) == 1};
+    return 0;
+}
+
+int host_call_end(const struct host_call *call, int failed, struct err *err)
+{
+    failed |= mapping_list_check(call->object, err);
+    mapping_list_own(call->owner);
+    if (call->blocked)
+        set_blocked(true, NULL);
+    call->object->busy = false;
+    host_object_drop(call->object);
+    return failed;
+}
