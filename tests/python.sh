@@ -135,6 +135,87 @@ for call, status in ((lambda: attn.Model("no/such"), 3),
     else:
         raise AssertionError(status)
 END
+check 'what C would cut or wrap is refused' "$python" - <<'END'
+import attn, numpy
+model = attn.Model("tiny")
+cache = model.cache()
+for call, expected, text in (
+        (lambda: model.run([2**32 + 5]), ValueError, "an id: expected a number from 0 to 4294"),
+        (lambda: model.score(numpy.array([1, -1])), ValueError, "found -1"),
+        (lambda: cache.step([2**70]), ValueError, "an id"),
+        (lambda: model.run([5.9]), TypeError, "'float'"),
+        (lambda: model.run([float("nan")]), TypeError, "'float'"),
+        (lambda: model.run([[1, 2]]), ValueError, "ids: expected a list, found an array of shape"),
+        (lambda: model.run("Life", source=[1.5]), TypeError, "'float'"),
+        (lambda: model.token(2**32 + 5), ValueError, "an id"),
+        (lambda: model.encode(5), TypeError, "expected str, found int"),
+        (lambda: attn.Model("tiny", threads=2**64 + 1), ValueError, "threads: expected a number"),
+        (lambda: attn.Model("tiny\0more"), ValueError, "a model: expected no NUL character"),
+        (lambda: model.run([1], edits="attn_out = 2\0"), ValueError, "edits: expected no NUL"),
+        (lambda: model.run([1], show="k\0nothing"), ValueError, "show: expected no NUL")):
+    try:
+        call()
+    except expected as error:
+        assert text in str(error), error
+    else:
+        raise AssertionError(text)
+assert model.run(numpy.array([1, 2], numpy.uint64)).ids.tolist() == [1, 2]
+END
+check 'what is closed raises, and is closed when nothing runs' "$python" - <<'END'
+import threading, time
+import attn
+model = attn.Model("tiny")
+cache = model.cache()
+cache.step([1, 2])
+refused = []
+
+def use():
+    try:
+        while True:
+            model.run(list(range(60)), show="all")
+    except ValueError as error:
+        refused.append(str(error))
+
+threads = [threading.Thread(target=use) for _ in range(2)]
+for thread in threads:
+    thread.start()
+time.sleep(0.2)
+model.close()
+model.close()
+for thread in threads:
+    thread.join()
+assert refused == ["the model is closed"] * 2, refused
+for call in (lambda: cache.step([3]), lambda: model.token(1), lambda: model.encode("Life"),
+             lambda: model.score([1, 2]), model.cache):
+    try:
+        call()
+    except ValueError as error:
+        assert str(error) == "the model is closed", error
+    else:
+        raise AssertionError(call)
+cache.close()
+END
+check 'a handler of a signal may close the model' "$python" - <<'END'
+import signal
+import attn
+model = attn.Model("tiny")
+
+def close(*_):
+    try:
+        model.run([1])
+    except attn.Error as error:
+        assert error.status == 2 and "in use" in str(error), error
+        model.close()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+signal.signal(signal.SIGALRM, close)
+signal.setitimer(signal.ITIMER_REAL, 0.1, 0.5)
+try:
+    while True:
+        model.run(list(range(60)), show="all")
+except ValueError as error:
+    assert str(error) == "the model is closed", error
+END
 if "$python" -c 'import pandas' 2>/dev/null; then
     frames 'Life is short' -m tiny
     frames '  Caf, "eat" 1' -m tiny --show logits,weights,k

@@ -9,10 +9,12 @@
         model.score("Life is short")    # log-probabilities, NaN for the first token
 
 The library is the file that $LIBATTN names, else the system's. Tensors are copied once, as they
-leave the pass. A model serves one thread at a time; others wait.
+leave the pass. A model serves one thread at a time; others wait, close() too. What is closed raises
+ValueError when it is used.
 """
 import ctypes
 import ctypes.util
+import operator
 import os
 import threading
 from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_float, c_int, c_size_t, c_uint32
@@ -98,12 +100,32 @@ def _check(failed, error):
         raise Error(error.text.decode("utf-8", "replace"), error.status)
 
 
-def _bytes(text):
+def _words(name, text):
+    """A text that ends where C sees a zero, which it therefore cannot have; None: no text."""
+    if text is not None and "\0" in str(text):
+        raise ValueError("%s: expected no NUL character, found %r" % (name, str(text)))
     return None if text is None else str(text).encode()
 
 
+def _whole(name, number, end):
+    """A whole number below `end`; ctypes would keep its low bits."""
+    whole = operator.index(number)
+    if not 0 <= whole < end:
+        raise ValueError("%s: expected a number from 0 to %d, found %d" % (name, end - 1, whole))
+    return whole
+
+
 def _ids(numbers):
-    numbers = numpy.ascontiguousarray(numbers, dtype=numpy.uint32)
+    given = numpy.atleast_1d(numbers)
+    if given.ndim > 1:
+        raise ValueError("ids: expected a list, found an array of shape %s" % (given.shape,))
+    if given.dtype.kind not in "iu" and given.size:
+        for number in given.tolist():
+            _whole("an id", number, 2**32)
+    elif given.size:
+        _whole("an id", given.min(), 2**32)
+        _whole("an id", given.max(), 2**32)
+    numbers = numpy.ascontiguousarray(given, dtype=numpy.uint32)
     return numbers, _Ids(numbers.ctypes.data_as(POINTER(c_uint32)), None, None, numbers.size)
 
 
@@ -184,7 +206,21 @@ class Run(dict):
 
 
 class _Closing:
+    """What C has opened; `_lock` is the model's. A thread may take it twice, as in a handler of a
+    signal: then C refuses the second call, or closes when the first one ends."""
+
     _handle = None
+
+    def _opened(self):
+        if not self._handle:
+            raise ValueError("the %s is closed" % type(self).__name__.lower())
+        return self._handle
+
+    def close(self):
+        """Free its memory, after waiting for other threads' calls. Closing twice does nothing."""
+        if self._handle:
+            with self._lock:
+                self.__del__()
 
     def __enter__(self):
         return self
@@ -192,8 +228,10 @@ class _Closing:
     def __exit__(self, *_):
         self.close()
 
-    def __del__(self):
-        self.close()
+    def __del__(self):  # without the lock: nobody else has it then
+        handle, self._handle = self._handle, None
+        if handle:
+            self._free(handle)
 
 
 class Model(_Closing):
@@ -201,22 +239,21 @@ class Model(_Closing):
 
     def __init__(self, name="tiny", threads=0):
         error = _Error()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._free = _library.attn_close
         self._words = None  # of the vocabulary, once they were asked for
-        self._handle = _library.attn_open(_bytes(name), threads, byref(error))
+        self._handle = _library.attn_open(_words("a model", name),
+                                          _whole("threads", threads, 257), byref(error))
         _check(not self._handle, error)
         self.counts = _library.attn_count(self._handle)
 
-    def close(self):
-        if self._handle:
-            _library.attn_close(self._handle)
-        self._handle = None
-
     def encode(self, text):
         """The ids of a text, by the model's own tokenizer."""
-        error, ids, text = _Error(), _Ids(), _bytes(text)
+        if not isinstance(text, str):
+            raise TypeError("a text: expected str, found %s" % type(text).__name__)
+        error, ids, text = _Error(), _Ids(), text.encode()
         with self._lock:
-            _check(_library.attn_encode(self._handle, text, len(text), byref(ids), byref(error)),
+            _check(_library.attn_encode(self._opened(), text, len(text), byref(ids), byref(error)),
                    error)
         numbers = numpy.array(ids.ids[:ids.count], dtype=numpy.uint32)
         _library.attn_ids_free(byref(ids))
@@ -224,9 +261,10 @@ class Model(_Closing):
 
     def token(self, number):
         """The text of an id; None where it has none. Bytes that are no UTF-8 become U+FFFD."""
-        size = c_size_t()
-        at = _library.attn_token_text(self._handle, int(number), byref(size))
-        return ctypes.string_at(at, size.value).decode("utf-8", "replace") if at else None
+        size, number = c_size_t(), _whole("an id", number, 2**32)
+        with self._lock:
+            at = _library.attn_token_text(self._opened(), number, byref(size))
+            return ctypes.string_at(at, size.value).decode("utf-8", "replace") if at else None
 
     def _names(self, numbers):
         """Texts of ids, which stand for themselves where they have none."""
@@ -236,14 +274,14 @@ class Model(_Closing):
     def _vocabulary(self):
         if not self._words:
             if not self._handle:
-                raise Error("a closed model has no words: call frame() before", 2)
+                raise ValueError("the model is closed: call frame() before close()")
             self._words = self._names(range(self.counts.vocabulary))
         return self._words
 
     def _numbers(self, text):
         return self.encode(text) if isinstance(text, str) else text
 
-    def _look(self, function, handle, text, source=None, before=(), **fields):
+    def _look(self, function, opened, text, source=None, before=(), **fields):
         numbers, ids = _ids(self._numbers(text))
         looked_at, of_source = _ids([] if source is None else self._numbers(source))
         run, error, raised = Run(self, numbers, looked_at, before), _Error(), []
@@ -257,11 +295,11 @@ class Model(_Closing):
 
         request = _Request(sink=_Sink(take), temperature=fields.pop("temperature", 0))
         for name, value in fields.items():
-            setattr(request, name, _bytes(value))
+            setattr(request, name, _words(name, value))
         if source is not None:
             request.source = ctypes.pointer(of_source)
         with self._lock:
-            failed = function(handle, byref(ids), byref(request), byref(error))
+            failed = function(opened._opened(), byref(ids), byref(request), byref(error))
         if raised:
             raise raised[0]
         _check(failed, error)
@@ -271,7 +309,7 @@ class Model(_Closing):
             attention=None, temperature=0):
         """Run a text, or ids; the words are those of attn-cli run --show, --layer, --head, --edit,
         --attention and --temperature."""
-        return self._look(_library.attn_run, self._handle, text, source, show=show, layers=layers,
+        return self._look(_library.attn_run, self, text, source, show=show, layers=layers,
                           heads=heads, edits=edits, attention=attention, temperature=temperature)
 
     def score(self, text):
@@ -280,7 +318,7 @@ class Model(_Closing):
         error, scores = _Error(), numpy.empty(numbers.size, numpy.float32)
         with self._lock:
             room = scores.ctypes.data_as(POINTER(c_float))
-            _check(_library.attn_score(self._handle, byref(ids), room, byref(error)), error)
+            _check(_library.attn_score(self._opened(), byref(ids), room, byref(error)), error)
         return scores
 
     def cache(self):
@@ -295,17 +333,17 @@ class Cache(_Closing):
     def __init__(self, model):
         error = _Error()
         self._model = model  # it lives as long
+        self._lock = model._lock
+        self._free = _library.attn_cache_close
         self._read = []      # texts of tokens
-        self._handle = _library.attn_cache_open(model._handle, byref(error))
+        with self._lock:
+            self._handle = _library.attn_cache_open(model._opened(), byref(error))
         _check(not self._handle, error)
 
-    def close(self):
-        if self._handle:
-            _library.attn_cache_close(self._handle)
-        self._handle = None
-
     def step(self, text, show="logits", layers=None, heads=None):
-        run = self._model._look(_library.attn_step, self._handle, text, before=self._read,
-                                show=show, layers=layers, heads=heads)
-        self._read += run._names
+        with self._lock:
+            self._model._opened()
+            run = self._model._look(_library.attn_step, self, text, before=self._read,
+                                    show=show, layers=layers, heads=heads)
+            self._read += run._names
         return run
