@@ -120,7 +120,7 @@ names_are_of_the_version() {
         readelf -d "$prefix/lib/libattn.so" | grep -F "soname: [libattn.so.$number]" &&
         grep -Fx "ATTN_$number {" lib/attn.map &&
         grep "^VERSION = \"$number\" " lib/bindings/python/attn.py &&
-        grep -Fx "version = \"$number.${version##*.}\"" lib/bindings/python/pyproject.toml
+        grep -Fx "VERSION = \"$number.${version##*.}\"" lib/bindings/python/build_wheel.py
 }
 
 # Those that the page of all refers to, which are those that the program completes.

@@ -31,19 +31,30 @@ if ! python=$(python_with numpy); then
     exit
 fi
 
-# What pip leaves beside the sources is not for them.
+find_attn='import importlib.util; print(importlib.util.find_spec("attn").origin)'
+
 installs() {
-    cp -R lib/bindings/python "$scratch/sources" &&
-        "$python" -m pip install --quiet --no-index --no-build-isolation --no-deps \
-            --target "$scratch/site" "$scratch/sources" && [ -e "$scratch/site/attn.py" ]
+    "$scratch/venv/bin/pip" install --quiet --no-index --no-deps ./lib/bindings/python &&
+        (cd / && "$scratch/venv/bin/python" -I -c "$find_attn") | grep "^$scratch/venv/.*/attn.py$"
 }
 
+# What is beside the sources, but for what Python itself keeps.
+beside() {
+    find lib/bindings/python -name __pycache__ -prune -o -print | sort
+}
+
+leaves_nothing() {
+    beside | diff "$scratch/sources" -
+}
+
+beside >"$scratch/sources"
 PYTHONPATH=$(pwd)/lib/bindings/python
-if "$python" -c 'import setuptools, wheel, pip' 2>/dev/null; then
+if "$python" -m venv "$scratch/venv" 2>/dev/null; then
     check 'pip installs it without a network' installs
-    PYTHONPATH=$scratch/site
+    check 'pip leaves nothing beside its sources' leaves_nothing
+    PYTHONPATH=$(dirname "$("$scratch/venv/bin/python" -I -c "$find_attn")")
 else
-    leave_out 'pip with setuptools and wheel is not installed'
+    leave_out 'python3-venv is not installed'
 fi
 export PYTHONPATH
 
