@@ -16,24 +16,30 @@ struct reading {
     struct arena arena;
 };
 
-/* An entry below the root; NULL with `err`, where it must be there. */
-static const struct zip_entry *find(struct reading *reading, const char *folder,
-                                    const struct pickle_value *name, bool needed, struct err *err)
+/* An entry below the root, whose data is sound; NULL, which is no error unless it must be there. */
+static int find(const struct zip_entry **entry, struct reading *reading, const char *folder,
+                const struct pickle_value *name, bool needed, struct err *err)
 {
     uint32_t index = 0;
     const char *path = arena_format(&reading->arena, err, "%s%s%.*s", reading->root, folder,
                                     name ? (int)name->size : 0, name ? name->text : "");
-    if (path && map_get(&reading->zip.names, path, strlen(path), &index))
-        return &reading->zip.entries[index];
-    if (path && needed)
-        err_set(err, "expected an entry '%s', as torch.save writes it, found none", path);
-    return NULL;
+    *entry = NULL;
+    if (!path)
+        return -1;
+    if (!map_get(&reading->zip.names, path, strlen(path), &index))
+        return needed ? err_set(err, "expected an entry '%s', as torch.save writes it, found none",
+                                path)
+                      : 0;
+    *entry = &reading->zip.entries[index];
+    return zip_check(&reading->zip.entries[index], err);
 }
 
 static int check_byte_order(struct reading *reading, struct err *err)
 {
     static const char little[] = "little";
-    const struct zip_entry *order = find(reading, "byteorder", NULL, false, err);
+    const struct zip_entry *order = NULL;
+    if (find(&order, reading, "byteorder", NULL, false, err))
+        return -1;
     if (!order || (order->size == strlen(little) && !memcmp(order->data, little, order->size)))
         return 0;
     return err_unsupported(err, "byteorder: expected \"little\", found another");
@@ -53,9 +59,9 @@ static int read_storage(struct layout *layout, struct safetensors_entry *entry,
                         struct reading *reading, const struct pickle_value *storage,
                         struct err *err)
 {
-    const struct zip_entry *found = find(reading, "data/", &storage->items[2], true, err);
+    const struct zip_entry *found = NULL;
     size_t size = 0;
-    if (!found)
+    if (find(&found, reading, "data/", &storage->items[2], true, err))
         return -1;
     entry->dtype = (enum dtype)storage->items[1].integer;
     layout->numbers = found->data;
@@ -165,9 +171,9 @@ static int read_archive(struct reading *reading, struct err *err)
     const char *slash = reading->zip.count ? memchr(first->name, '/', first->name_size) : NULL;
     size_t root = slash ? (size_t)(slash + 1 - first->name) : 0;
     reading->root = arena_text(&reading->arena, root ? first->name : "", root, err);
-    const struct zip_entry *list =
-        reading->root ? find(reading, "data.pkl", NULL, true, err) : NULL;
-    if (!list || check_byte_order(reading, err))
+    const struct zip_entry *list = NULL;
+    if (!reading->root || find(&list, reading, "data.pkl", NULL, true, err) ||
+        check_byte_order(reading, err))
         return -1;
     if (pickle_read(&pickle, list->data, list->size, &reading->arena, err))
         return err_prefix(err, "data.pkl");

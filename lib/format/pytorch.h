@@ -25,6 +25,8 @@ int pytorch_open(struct safetensors *tensors, const struct folder *folder, const
 struct zip_entry {
     const char *name, *data; /* in the file */
     size_t name_size, size;
+    uint32_t crc;
+    bool checked;
 };
 
 struct zip {
@@ -33,8 +35,14 @@ struct zip {
     struct map names;
 };
 
-/* List what a file holds. Encrypted and compressed entries are refused. Release the names. */
+/* List what a file holds. Refused are encrypted and compressed entries, a name that is there twice,
+ * and fields that contradict each other. Release the names. */
 int zip_read(struct zip *zip, const struct file *file, struct arena *arena, struct err *err);
+
+/* Refuse an entry whose data has another CRC-32 than the directory says, the first time; 0 there:
+ * it was not computed (torch.serialization.set_crc32_options). */
+int zip_check(struct zip_entry *entry, struct err *err);
+uint32_t zip_crc32(const char *bytes, size_t size);
 
 /* --- the list of tensors: pickle.c ----------------------------------------------------------- */
 

@@ -1,4 +1,9 @@
-/* zip.c: the directory at a zip archive's end, of 32 or 64 bits. */
+/* zip.c: the directory at the end of a zip archive, with 32 or 64 bits.
+ *
+ * What is stored twice must agree: a local header, its data descriptor and the directory's end of
+ * 32 bits with the directory. Not checked, because nothing is read from them: versions, attributes,
+ * extra fields of other kinds, comments, and times, which must only agree.
+ */
 #include <inttypes.h>
 #include <string.h>
 
@@ -12,6 +17,7 @@ enum {
     END_BYTES = 22,     /* of the end, before a comment */
     LOCATOR_BYTES = 20, /* before the end: where that of 64 bits is */
     END64_BYTES = 56,
+    HAS_DESCRIPTOR = 8, /* a flag: CRC-32 and sizes follow the data */
 };
 
 /* What begins with a mark at a place of the file and has so many bytes; NULL: it is not there. */
@@ -38,30 +44,63 @@ struct directory {
     uint64_t count, size, at;
 };
 
+/* A field holds this value, or ones alone: then the 64-bit field beside it does. */
+static bool holds(const char *field, size_t size, uint64_t value)
+{
+    uint64_t found = num_of_bytes(field, size);
+    return found == value || found == ((uint64_t)1 << 8 * size) - 1;
+}
+
+static int refuse_end(struct err *err)
+{
+    return err_set(err, "zip directory: expected the same counts and places in all fields of its "
+                        "end, found others: the file is damaged");
+}
+
+/* The end of 64 bits, if a locator before `end` points to one: then `end` begins there. */
+static int read_end64(struct directory *directory, const char **end, const struct file *file,
+                      struct err *err)
+{
+    uint64_t before = (uint64_t)(*end - file->bytes) - LOCATOR_BYTES; /* or beyond the file */
+    const char *locator = part(file, before, LOCATOR_BYTES, "PK\6\7");
+    if (!locator)
+        return 0;
+    uint64_t at = num_of_bytes(locator + 8, 8);
+    const char *end64 = part(file, at, END64_BYTES, "PK\6\6");
+    if (!end64)
+        return err_set(err, "zip directory: expected its end of 64 bits, found none");
+    *directory = (struct directory){num_of_bytes(end64 + 32, 8), num_of_bytes(end64 + 40, 8),
+                                    num_of_bytes(end64 + 48, 8)};
+    *end = end64;
+    bool whole = num_of_bytes(locator + 4, 4) == 0 && num_of_bytes(locator + 16, 4) == 1 &&
+                 num_of_bytes(end64 + 4, 8) == before - at - 12 &&
+                 num_of_bytes(end64 + 16, 8) == 0 &&
+                 num_of_bytes(end64 + 24, 8) == directory->count;
+    return whole ? 0 : refuse_end(err);
+}
+
 static int find_directory(struct directory *directory, const struct file *file, struct err *err)
 {
-    const char *end = find_end(file);
-    if (!end)
+    const char *end32 = find_end(file);
+    const char *end = end32;
+    if (!end32)
         return err_set(err, "expected a zip archive of torch.save, found no directory at its end: "
                             "it may be cut off");
     *directory = (struct directory){num_of_bytes(end + 10, 2), num_of_bytes(end + 12, 4),
                                     num_of_bytes(end + 16, 4)};
-    uint64_t before = (uint64_t)(end - file->bytes) - LOCATOR_BYTES; /* or beyond the file */
-    const char *locator = part(file, before, LOCATOR_BYTES, "PK\6\7");
-    if (locator) {
-        end = part(file, num_of_bytes(locator + 8, 8), END64_BYTES, "PK\6\6");
-        if (!end)
-            return err_set(err, "zip directory: expected its end of 64 bits, found none");
-        *directory = (struct directory){num_of_bytes(end + 32, 8), num_of_bytes(end + 40, 8),
-                                        num_of_bytes(end + 48, 8)};
-    }
+    if (read_end64(directory, &end, file, err))
+        return -1;
     if (!part(file, directory->at, directory->size, "") ||
         directory->count > directory->size / ENTRY_BYTES)
         return err_set(err,
                        "zip directory: expected %" PRIu64 " entries in %" PRIu64
                        " bytes from byte %" PRIu64 ", found less",
                        directory->count, directory->size, directory->at);
-    return 0;
+    bool whole = holds(end32 + 4, 2, 0) && holds(end32 + 6, 2, 0) &&
+                 holds(end32 + 8, 2, directory->count) && holds(end32 + 10, 2, directory->count) &&
+                 holds(end32 + 12, 4, directory->size) && holds(end32 + 16, 4, directory->at) &&
+                 file->bytes + directory->at + directory->size == end;
+    return whole ? 0 : refuse_end(err);
 }
 
 /* Those of the numbers that do not fit 32 bits stand in an extra field. */
@@ -84,6 +123,37 @@ static void read_large(uint64_t *numbers, size_t count, const char *extra, const
     }
 }
 
+/* After the data: its CRC-32 and its size, stored and not, in 32 or 64 bits. */
+static bool is_described(const struct zip_entry *entry, const struct file *file)
+{
+    uint64_t at = (uint64_t)(entry->data + entry->size - file->bytes);
+    for (size_t bytes = 4; bytes <= 8; bytes += 4) {
+        const char *found = part(file, at, 8 + 2 * bytes, "PK\7\10");
+        if (found && num_of_bytes(found + 4, 4) == entry->crc &&
+            num_of_bytes(found + 8, bytes) == entry->size &&
+            num_of_bytes(found + 8 + bytes, bytes) == entry->size)
+            return true;
+    }
+    return false;
+}
+
+/* A local header has what the directory has; where a descriptor follows the data, it may have 0 for
+ * the CRC-32 and sizes. */
+static bool is_confirmed(const struct zip_entry *entry, const char *local, const char *from,
+                         const struct file *file)
+{
+    bool described = num_of_bytes(from + 8, 2) & HAS_DESCRIPTOR;
+    uint64_t crc = num_of_bytes(local + 14, 4);
+    bool same =
+        memcmp(local + 6, from + 8, 8) == 0 && /* flags, method, time, date */
+        memcmp(local + 26, from + 28, 2) == 0 &&
+        memcmp(local + LOCAL_BYTES, entry->name, entry->name_size) == 0 && holds(from + 34, 2, 0) &&
+        (crc == entry->crc || (described && !crc)) &&
+        memcmp(local + 18, local + 22, 4) == 0 && /* stored as it is */
+        (holds(local + 18, 4, entry->size) || (described && num_of_bytes(local + 18, 4) == 0));
+    return same && (!described || is_described(entry, file));
+}
+
 /* The entry of the directory at `from`; its bytes there, or 0 with `err`. */
 static size_t read_entry(struct zip_entry *entry, const char *from, const char *end,
                          const struct file *file, struct err *err)
@@ -104,14 +174,20 @@ static size_t read_entry(struct zip_entry *entry, const char *from, const char *
     const char *local = part(file, numbers[PLACE], LOCAL_BYTES, "PK\3\4");
     uint64_t gap =
         local ? LOCAL_BYTES + num_of_bytes(local + 26, 2) + num_of_bytes(local + 28, 2) : 0;
-    *entry =
-        (struct zip_entry){from + ENTRY_BYTES, local ? local + gap : NULL, name, numbers[SIZE]};
+    *entry = (struct zip_entry){.name = from + ENTRY_BYTES,
+                                .data = local ? local + gap : NULL,
+                                .name_size = name,
+                                .size = numbers[SIZE],
+                                .crc = (uint32_t)num_of_bytes(from + 16, 4)};
     if (num_of_bytes(from + 8, 2) & 1)
         err_unsupported(err, "expected an entry as torch.save writes it, found an encrypted one");
     else if (num_of_bytes(from + 10, 2) || numbers[STORED] != numbers[SIZE])
         err_unsupported(err, "expected an entry as torch.save writes it, found a compressed one");
     else if (!local || !part(file, numbers[PLACE] + gap, numbers[SIZE], ""))
         err_set(err, "expected %zu bytes of data, found the end of the file", entry->size);
+    else if (!is_confirmed(entry, local, from, file))
+        err_set(err, "expected the same fields beside its data as in the directory, found others: "
+                     "the file is damaged");
     else
         return size;
     err_prefix(err, "entry '%.*s'", (int)name, entry->name);
@@ -131,9 +207,24 @@ int zip_read(struct zip *zip, const struct file *file, struct arena *arena, stru
     for (; zip->count < directory.count; zip->count++) {
         struct zip_entry *entry = &zip->entries[zip->count];
         size_t size = read_entry(entry, at, end, file, err);
+        if (size && map_get(&zip->names, entry->name, entry->name_size, NULL))
+            return err_set(err, "entry '%.*s': expected once, found twice", (int)entry->name_size,
+                           entry->name);
         if (!size || map_put(&zip->names, entry->name, entry->name_size, (uint32_t)zip->count, err))
             return -1;
         at += size;
     }
-    return 0;
+    return at == end ? 0 : refuse_end(err);
+}
+
+int zip_check(struct zip_entry *entry, struct err *err)
+{
+    uint32_t found = entry->checked || !entry->crc ? 0 : zip_crc32(entry->data, entry->size);
+    bool whole = entry->checked || !entry->crc || found == entry->crc;
+    entry->checked = true;
+    return whole ? 0
+                 : err_set(err,
+                           "entry '%.*s': expected data with CRC-32 %08" PRIx32 ", found %08" PRIx32
+                           ": the file is damaged",
+                           (int)entry->name_size, entry->name, entry->crc, found);
 }

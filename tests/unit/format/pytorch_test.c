@@ -6,6 +6,7 @@
 #include "../unit.h"
 #include "base/folder.h"
 #include "base/heap.h"
+#include "base/num.h"
 
 static const char saved[] = "tests/break/pickled/pytorch_model.bin";
 static const char twin[] = "models/life";
@@ -78,11 +79,100 @@ TEST(only_little_endian_numbers_are_read)
     zip_made_release(&big);
 }
 
+static void mark(char *free, const char *at, size_t size)
+{
+    memset(free + (at - files[0].bytes), true, size);
+}
+
+/* Bytes that nothing is read from: versions, attributes, padding, the data of an entry that no
+ * tensor needs. */
+static void mark_free(char *free)
+{
+    const char *bytes = files[0].bytes;
+    for (const char *at = bytes; at < bytes + files[0].size - 4; at++) {
+        if (memcmp(at, "PK\3\4", 4) == 0) {
+            size_t extra = num_of_bytes(at + 28, 2);
+            const char *name_end = at + 30 + num_of_bytes(at + 26, 2);
+            bool is_read = !memmem(at + 30, (size_t)(name_end - at) - 30, "version", 7);
+            mark(free, at + 4, 2);
+            mark(free, name_end, extra + (is_read ? 0 : 2));
+        } else if (memcmp(at, "PK\1\2", 4) == 0) {
+            mark(free, at + 4, 4);
+            mark(free, at + 36, 6);
+        } else if (memcmp(at, "PK\6\6", 4) == 0) {
+            mark(free, at + 12, 4);
+        } else if (memcmp(at, "PK\7\10", 4) == 0 && num_of_bytes(at + 12, 4) == 0) {
+            mark(free, at + 12, 4); /* of 64 bits; as one of 32 it would do, too */
+        } else if (memcmp(at, "F\0\0\0\1\0", 6) == 0) {
+            mark(free, at, 2); /* an extra field of another kind */
+        }
+    }
+}
+
+TEST_LOOP(each_bit_that_is_turned_over_is_refused_unless_nothing_is_read_there, 2)
+{
+    struct zip_made made = {.large = _i};
+    struct safetensors tensors = {0};
+    make_again(&made, "pytorch_model/.format_version", "1\n");
+    char *bytes = heap_alloc(files[0].size, 1, NULL);
+    char *free = heap_alloc(files[0].size, 1, NULL);
+    memcpy(bytes, files[0].bytes, files[0].size);
+    memset(free, false, files[0].size);
+    mark_free(free);
+    files[0].bytes = bytes;
+    for (size_t bit = 0; bit < 8 * files[0].size; bit++) {
+        err_clear(&err);
+        bytes[bit / 8] = (char)(bytes[bit / 8] ^ 1 << bit % 8);
+        int failed = pytorch_open(&tensors, &folder, "made", &err);
+        ck_assert_msg(failed || free[bit / 8], "accepted: bit %zu of byte %zu", bit % 8, bit / 8);
+        bytes[bit / 8] = (char)(bytes[bit / 8] ^ 1 << bit % 8);
+        safetensors_release(&tensors);
+    }
+    heap_free(bytes);
+    heap_free(free);
+    zip_made_release(&made);
+}
+
+TEST(a_name_must_not_be_there_twice)
+{
+    struct zip_made made = {0};
+    struct safetensors tensors = {0};
+    make_again(&made, "pytorch_model/data/0", "other numbers");
+    ck_assert_int_eq(pytorch_open(&tensors, &folder, "made", &err), -1);
+    ck_assert_str_eq(err.text,
+                     "'m/made': entry 'pytorch_model/data/0': expected once, found twice");
+    zip_made_release(&made);
+}
+
+TEST(a_crc32_of_0_was_not_computed)
+{
+    struct zip_made made = {.unsummed = true};
+    make_again(&made, "pytorch_model/.format_version", "3");
+    expect_life();
+    zip_made_release(&made);
+}
+
+TEST(a_crc32_is_the_same_for_every_length)
+{
+    char bytes[200];
+    ck_assert_uint_eq(zip_crc32("123456789", 9), 0xcbf43926);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (char)(i * i + 3 * i);
+    for (size_t size = 0; size <= sizeof bytes; size++) {
+        uint32_t crc = UINT32_MAX;
+        for (size_t i = 0; i < 8 * size; i++) {
+            uint32_t bit = (uint32_t)bytes[i / 8] >> i % 8 & 1;
+            crc = crc >> 1 ^ ((crc ^ bit) & 1 ? 0xedb88320 : 0);
+        }
+        ck_assert_uint_eq(zip_crc32(bytes, size), ~crc);
+    }
+}
+
 TEST(what_lies_in_rows_is_read_in_place)
 {
     struct zip_made made = {0};
     struct safetensors tensors = {0};
-    make_again(&made, "pytorch_model/version", "3");
+    make_again(&made, "pytorch_model/.format_version", "3");
     ck_assert_int_eq(pytorch_open(&tensors, &folder, "made", &err), 0);
     for (size_t i = 0; i < tensors.count; i++) {
         const char *data = tensors.entries[i].data;
@@ -98,7 +188,7 @@ TEST(without_memory_no_tensor_is_held)
 {
     struct zip_made made = {0};
     int failed = -1;
-    make_again(&made, "pytorch_model/version", "3");
+    make_again(&made, "pytorch_model/.format_version", "3");
     for (size_t nth = 1; failed; nth++) {
         struct safetensors tensors = {0};
         err = (struct err){0};

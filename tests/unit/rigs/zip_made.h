@@ -12,11 +12,13 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "format/pytorch.h"
 
 struct zip_made {
     struct buf file, directory;
     size_t count;
-    bool large; /* sizes and places in 64 bits, whatever they are */
+    bool large;    /* sizes and places in 64 bits, whatever they are */
+    bool unsummed; /* 0 for each CRC-32 */
 };
 
 static inline void zip_made_number(struct buf *out, uint64_t number, int size)
@@ -25,24 +27,32 @@ static inline void zip_made_number(struct buf *out, uint64_t number, int size)
         buf_char(out, (char)(number >> 8 * i & 0xff));
 }
 
-/* The sizes are in the directory alone, as torch.save has it. */
+/* CRC-32 and sizes stand after the data and in the directory, as torch.save has it. */
 static inline void zip_made_add(struct zip_made *zip, const char *name, size_t name_size,
                                 const char *bytes, size_t size)
 {
-    enum { ALIGN_BYTES = 64, LOCAL_BYTES = 30, LARGE_BYTES = 28 + 4 };
+    enum { ALIGN_BYTES = 64, LOCAL_BYTES = 30, LARGE_BYTES = 28 + 4, FLAGS = 0x808 };
     size_t at = zip->file.size;
     size_t gap = (0 - (at + LOCAL_BYTES + name_size)) % ALIGN_BYTES;
-    buf_bytes(&zip->file, "PK\3\4", 4);
-    buf_fill(&zip->file, 0, 22);
+    uint32_t crc = zip->unsummed ? 0 : zip_crc32(bytes, size);
+    buf_bytes(&zip->file, "PK\3\4\0", 6);
+    zip_made_number(&zip->file, FLAGS, 2);
+    buf_fill(&zip->file, 0, 18);
     zip_made_number(&zip->file, name_size, 2);
     zip_made_number(&zip->file, gap, 2);
     buf_bytes(&zip->file, name, name_size);
     buf_fill(&zip->file, 'Z', gap);
     buf_bytes(&zip->file, bytes, size);
+    buf_bytes(&zip->file, "PK\7\10", 4);
+    zip_made_number(&zip->file, crc, 4);
+    zip_made_number(&zip->file, size, zip->large ? 8 : 4);
+    zip_made_number(&zip->file, size, zip->large ? 8 : 4);
 
     struct buf *out = &zip->directory;
-    buf_bytes(out, "PK\1\2", 4);
-    buf_fill(out, 0, 16);
+    buf_bytes(out, "PK\1\2\0\0\0", 8);
+    zip_made_number(out, FLAGS, 2);
+    buf_fill(out, 0, 6);
+    zip_made_number(out, crc, 4);
     zip_made_number(out, zip->large ? UINT32_MAX : size, 4);
     zip_made_number(out, zip->large ? UINT32_MAX : size, 4);
     zip_made_number(out, name_size, 2);
@@ -68,8 +78,8 @@ static inline void zip_made_end(struct zip_made *zip)
     size_t size = zip->directory.size;
     buf_bytes(out, zip->directory.bytes, size);
     if (zip->large) {
-        buf_bytes(out, "PK\6\6", 4);
-        buf_fill(out, 0, 20);
+        buf_bytes(out, "PK\6\6,", 5);
+        buf_fill(out, 0, 19);
         zip_made_number(out, zip->count, 8);
         zip_made_number(out, zip->count, 8);
         zip_made_number(out, size, 8);
