@@ -98,7 +98,12 @@ size_t family_shape(size_t shape[2], enum parameter_id id, const struct config *
 /* The tensor's rows that are those of a slot's matrix [out, in], or numbers of its bias. */
 struct row_view family_view(enum parameter_id id, const struct config *config);
 
-/* --- for the families' own files: family_keys.c, family_rotary.c ------------------------------ */
+/* --- for the families' own files: family_keys.c, family_rotary.c ------------------------------
+ *
+ * null means what transformers makes of None: a switch is off, whatever its default; a window, a
+ * cap, a scaling or a token is absent; num_key_value_heads, head_dim and rotary_dim follow from
+ * other sizes. Where transformers would fail, null is as good as absent.
+ */
 
 enum { FAMILY_NAMES_MAX = 5 }; /* of a key */
 
@@ -111,9 +116,9 @@ int family_check_undone(const struct json *object, struct err *err);
 /* Take an activation by the name that a key gives, or refuse it. */
 int family_activation(struct reading *reading, const char *key, const char *name);
 
-/* A switch of the family that must have this value: another is not done. */
-int family_expect(struct reading *reading, const char *key, bool value, bool otherwise);
+/* A switch; one that must have this value: another is not done. */
 int family_flag(struct reading *reading, const char *key, bool *value);
+int family_expect(struct reading *reading, const char *key, bool value, bool otherwise);
 
 /* Is it there, and null? */
 bool family_is_null(const struct reading *reading, const char *key);

@@ -74,12 +74,10 @@ static int read_epsilon(struct config *config, const struct json *root, struct e
     return 0;
 }
 
-/* A token that texts begin or end with. Other than elsewhere, null says something: there is none.
- */
+/* A token that texts begin or end with; null: there is none. */
 static int read_token_id(long long *id, const struct json *root, const char *key, struct err *err)
 {
-    const struct json *value = json_member(root, key);
-    if (value && json_is_null(value))
+    if (json_is_null(json_member(root, key)))
         *id = -1;
     return json_integer(root, key, 0, INT32_MAX, id, err);
 }
@@ -122,9 +120,9 @@ int family_settle_gpt2(struct reading *reading)
     if (read_sizes(config, root, err) || read_activation(reading, "gelu_new") ||
         check_heads(config, err) || read_epsilon(config, root, err) ||
         json_double(root, "initializer_range", 0, 1e3, &config->initializer_range, err) ||
-        json_bool(root, "scale_attn_weights", &scaled, err) ||
-        json_bool(root, "scale_attn_by_inverse_layer_idx", &config->scale_by_layer, err) ||
-        json_bool(root, "tie_word_embeddings", &config->tied, err) ||
+        family_flag(reading, "scale_attn_weights", &scaled) ||
+        family_flag(reading, "scale_attn_by_inverse_layer_idx", &config->scale_by_layer) ||
+        family_flag(reading, "tie_word_embeddings", &config->tied) ||
         read_token_id(&config->bos_id, root, "bos_token_id", err) ||
         read_token_id(&config->eos_id, root, "eos_token_id", err) ||
         family_expect(reading, "add_cross_attention", false, false))
@@ -207,10 +205,10 @@ int family_settle_attention(struct reading *reading)
     struct err *err = reading->err;
     bool bias = false;
     if (read_sizes(config, root, err) || check_required(config, err) ||
-        json_bool(root, "causal", &config->causal, err) ||
-        json_bool(root, "projections", &config->projections, err) ||
-        json_bool(root, "out_proj", &config->out_proj, err) ||
-        json_bool(root, "bias", &bias, err) || settle_heads(config, err) ||
+        family_flag(reading, "causal", &config->causal) ||
+        family_flag(reading, "projections", &config->projections) ||
+        family_flag(reading, "out_proj", &config->out_proj) ||
+        family_flag(reading, "bias", &bias) || settle_heads(config, err) ||
         read_attention_type(config, root, err) || check_stack(config, err))
         return -1;
     config->biases = bias ? BIAS_QKV | BIAS_OUT : 0;
@@ -247,11 +245,11 @@ int family_settle_transformer(struct reading *reading)
     bool bias = true;
     if (read_sizes(config, root, err) || check_required(config, err) || check_heads(config, err) ||
         read_activation(reading, "relu") || read_epsilon(config, root, err) ||
-        read_positions(config, root, err) || json_bool(root, "scale_embedding", &scaled, err) ||
-        json_bool(root, "norm_first", &config->norm_first, err) ||
-        json_bool(root, "final_norm", &config->final_norm, err) ||
-        json_bool(root, "bias", &bias, err) ||
-        json_bool(root, "tie_word_embeddings", &config->tied, err) ||
+        read_positions(config, root, err) || family_flag(reading, "scale_embedding", &scaled) ||
+        family_flag(reading, "norm_first", &config->norm_first) ||
+        family_flag(reading, "final_norm", &config->final_norm) ||
+        family_flag(reading, "bias", &bias) ||
+        family_flag(reading, "tie_word_embeddings", &config->tied) ||
         read_token_id(&config->bos_id, root, "bos_token_id", err) ||
         read_token_id(&config->eos_id, root, "eos_token_id", err))
         return -1;

@@ -38,6 +38,8 @@ int family_size(struct reading *reading, const char *key, size_t *value)
 
 int family_flag(struct reading *reading, const char *key, bool *value)
 {
+    if (family_is_null(reading, key))
+        *value = false;
     return json_bool(reading->root, key, value, reading->err);
 }
 
@@ -277,6 +279,8 @@ int family_read(struct config *config, const struct family *family, const struct
         return -1;
     if (family_is_null(&reading, "num_key_value_heads"))
         config->n_kv_head = 0; /* as many as there are heads */
+    if (family_is_null(&reading, "head_dim"))
+        config->d_k = 0; /* hidden_size / num_attention_heads */
     for (size_t i = 0; i < sizeof size_keys / sizeof *size_keys; i++)
         if (read_size(&reading, &size_keys[i]))
             return -1;

@@ -72,7 +72,8 @@ int family_rotary(struct reading *reading, const struct json *scaling, struct ro
     struct err *err = reading->err;
     size_t pairs = rotary->components / 2;
     long long trained = 0;
-    bool whole = true; /* yarn's ramp begins and ends at whole pairs */
+    /* yarn's ramp begins and ends at whole pairs */
+    bool whole = !json_is_null(json_member(scaling, "truncate"));
     rotary->positions = rotary->trained_positions = (double)reading->config->n_positions;
     rotary->fast = 32;
     rotary->slow = rotary->low_frequency = 1;

@@ -84,7 +84,7 @@ TEST(a_keys_own_name_counts_more_than_its_others)
     ck_assert_uint_eq(c.n_positions, 6);
 }
 
-TEST(null_is_as_good_as_absent)
+TEST(null_switches_off_and_is_else_as_good_as_absent)
 {
     struct config c = config_of(JSON({
         "model_type": "gpt2", "n_inner": null, "n_embd": 24, "n_head": null, "hidden_size": null,
@@ -93,7 +93,8 @@ TEST(null_is_as_good_as_absent)
     ck_assert_uint_eq(c.n_inner, 96);
     ck_assert_uint_eq(c.n_head, 12);
     ck_assert_int_eq(c.activation, ACTIVATION_GELU_NEW);
-    ck_assert(c.tied);
+    ck_assert(!c.tied);
+    ck_assert_float_eq(c.scale, 1);
     ck_assert_int_eq(c.bos_id, -1); /* null: no such token */
     ck_assert_int_eq(c.eos_id, 50256);
 }

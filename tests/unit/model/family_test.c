@@ -107,6 +107,18 @@ static const struct twins {
     {MODEL("gemma2", "\"sliding_window\": null"), MODEL("gemma2", "\"sliding_window\": 9")},
     {MODEL("gemma3_text", NOTHING), MODEL("gemma3_text", "\"sliding_window\": 9")},
     {MODEL("gpt_neo", NOTHING), MODEL("gpt_neo", "\"window_size\": 9")},
+    /* null switches off what is on by default, and lets heads have the usual size */
+    {MODEL("gpt_neox", "\"rotary_pct\": 1, \"use_parallel_residual\": null"),
+     MODEL("gpt_neox", "\"rotary_pct\": 1, \"use_parallel_residual\": false")},
+    {MODEL("gpt_neox", "\"rotary_pct\": 1, \"attention_bias\": null"),
+     MODEL("gpt_neox", "\"rotary_pct\": 1, \"attention_bias\": false")},
+    {MODEL("falcon", "\"multi_query\": null, \"parallel_attn\": null"),
+     MODEL("falcon", "\"multi_query\": false, \"parallel_attn\": false")},
+    {MODEL("opt", "\"enable_bias\": null, \"do_layer_norm_before\": null"),
+     MODEL("opt", "\"enable_bias\": false, \"do_layer_norm_before\": false")},
+    {MODEL("starcoder2", "\"use_bias\": null, \"tie_word_embeddings\": null"),
+     MODEL("starcoder2", "\"use_bias\": false, \"tie_word_embeddings\": false")},
+    {MODEL("gemma", "\"head_dim\": null"), MODEL("gemma", "\"head_dim\": 6")},
     /* an activation under another name */
     {MODEL("gpt_neox", "\"rotary_pct\": 1, \"hidden_act\": \"gelu_fast\""),
      MODEL("gpt_neox", "\"rotary_pct\": 1, \"hidden_act\": \"gelu_new\"")},
