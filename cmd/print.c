@@ -27,32 +27,15 @@ static void write_line(const char *bytes, size_t size)
     errno = 0;
 }
 
-/* Without memory to make all of it visible: still one line, and of ASCII alone, because controls
- * and turns of direction are among the rest. */
-static void print_plain_line(const char *kind, const char *text)
-{
-    char line[ERR_TEXT_BYTES + KIND_BYTES];
-    int size = snprintf(line, sizeof line - 1, "attn-cli: %s%s", kind, text);
-    size_t end = (size_t)size < sizeof line - 2 ? (size_t)size : sizeof line - 2;
-    for (size_t i = 0; i < end; i++)
-        if ((unsigned char)line[i] < ' ' || (unsigned char)line[i] >= 0x7f)
-            line[i] = '?';
-    line[end] = '\n';
-    write_line(line, end + 1);
-}
-
+/* Without memory of its own: what is printed may be that there is none. */
 static void print_line(const char *kind, const char *text)
 {
-    struct buf line = {0};
-    buf_text(&line, "attn-cli: ");
-    buf_text(&line, kind);
-    label_line(&line, text, strlen(text));
-    buf_char(&line, '\n');
-    if (line.out_of_memory)
-        print_plain_line(kind, text);
-    else
-        write_line(line.bytes, line.size);
-    buf_release(&line);
+    enum { VISIBLE_BYTES = 4 };                                    /* \xNN for each byte */
+    static char line[KIND_BYTES + VISIBLE_BYTES * ERR_TEXT_BYTES]; /* the stack may be small */
+    size_t size = (size_t)snprintf(line, sizeof line, "attn-cli: %s", kind);
+    size += label_fill(line + size, sizeof line - size - 1, text);
+    line[size++] = '\n';
+    write_line(line, size);
 }
 
 void print_note(const char *format, ...)

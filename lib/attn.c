@@ -1,15 +1,14 @@
 #include "attn_model.h"
 
-#include <stdio.h>
-
 #include "base/heap.h"
+#include "text/label.h"
 
 int give_error(struct attn_error *error, const struct err *err)
 {
     if (!error)
         return -1;
     error->status = (int)err->kind;
-    snprintf(error->text, sizeof error->text, "%.*s", ATTN_ERROR_BYTES - 1, err->text);
+    label_fill(error->text, sizeof error->text, err->text);
     return -1;
 }
 

@@ -13,7 +13,7 @@ struct attn_model {
     size_t *heads;        /* [n_head] 0, 1, 2 … */
 };
 
-/* Copy an error for the caller, who may not want it; returns -1. */
+/* Copy an error, as one visible line of UTF-8, for the caller, who may not want it; returns -1. */
 int give_error(struct attn_error *error, const struct err *err);
 
 /* Refuse NULL, which is what a caller has who ignored an earlier failure. */

@@ -46,6 +46,22 @@ void label_write_line(struct stream *out, const char *bytes, size_t size)
     show_all(NULL, out, bytes, size, true);
 }
 
+size_t label_fill(char *to, size_t room, const char *line)
+{
+    char sign[TERMINAL_SIGN_BYTES];
+    size_t used = 0;
+    for (size_t at = 0, size = strlen(line); at < size;) {
+        const char *shown = line[at] == ' ' ? " " : sign;
+        at += show(sign, line + at, size - at);
+        if (strlen(shown) >= room - used)
+            break;
+        memcpy(to + used, shown, strlen(shown));
+        used += strlen(shown);
+    }
+    to[used] = '\0';
+    return used;
+}
+
 bool label_is_rest(const char *bytes, size_t size)
 {
     return size > 0 && ((unsigned char)bytes[0] & 0xC0) == 0x80;

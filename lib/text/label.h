@@ -16,6 +16,10 @@ void label_visible(struct buf *out, const char *bytes, size_t size);
 void label_line(struct buf *out, const char *bytes, size_t size);
 void label_write_line(struct stream *out, const char *bytes, size_t size);
 
+/* The same of a line in `room` bytes with a closing 0; returns how long it is. The first character
+ * without room and all after it are left out. */
+size_t label_fill(char *to, size_t room, const char *line);
+
 /* A token's own bytes, which may be a part of a character. */
 struct token_bytes {
     const char *bytes; /* NULL: they are not known */

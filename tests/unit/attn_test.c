@@ -148,6 +148,8 @@ TEST(errors_carry_the_status_and_the_message_of_the_command)
 {
     struct attn_error error = {0};
     struct attn_ids ids = {0};
+    ck_assert_ptr_null(attn_open("no/\x1b[2J\xff", 1, &error));
+    ck_assert_ptr_nonnull(strstr(error.text, "'no/\\x1b[2J\\xff'"));
     ck_assert_ptr_null(attn_open("no/such/model", 1, &error));
     ck_assert_int_eq(error.status, 3);
     ck_assert_ptr_nonnull(strstr(error.text, "'no/such/model'"));

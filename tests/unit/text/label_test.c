@@ -45,6 +45,17 @@ TEST(what_cannot_be_seen_is_made_visible)
     }
 }
 
+TEST(a_line_ends_where_its_room_does)
+{
+    static const char *const lines[] = {"", "a", "a b", "a b", "a b\\xff"};
+    static const size_t rooms[] = {1, 2, 4, 7, 8};
+    for (size_t i = 0; i < COUNT(rooms); i++) {
+        char line[8];
+        ck_assert_uint_eq(label_fill(line, rooms[i], "a b\xFFz"), strlen(lines[i]));
+        ck_assert_str_eq(line, lines[i]);
+    }
+}
+
 enum { ROW = 6 };
 
 TEST(a_token_that_is_part_of_a_character_says_so)
