@@ -232,6 +232,27 @@ static int put_ids(struct writer *writer)
     return 0;
 }
 
+/* A token for each row of the embedding, as llama.cpp demands. */
+static int check_vocabulary(struct writer *writer, size_t rows)
+{
+    const struct gguf_value *tokens = NULL;
+    long long size = (long long)rows;
+    if (gguf_size(writer->gguf, writer->architecture, "vocab_size", &size, writer->err) ||
+        gguf_array(writer->gguf, "tokenizer.ggml.tokens", GGUF_TEXT, &tokens, writer->err))
+        return -1;
+    if (size != (long long)rows)
+        return err_set(writer->err,
+                       "key '%s.vocab_size': expected %zu, as many as tensor 'token_embd.weight' "
+                       "has rows, found %lld",
+                       writer->architecture->name, rows, size);
+    if (tokens && tokens->count != rows)
+        return err_set(writer->err,
+                       "key 'tokenizer.ggml.tokens': expected %zu items, as many as tensor "
+                       "'token_embd.weight' has rows, found %zu",
+                       rows, tokens->count);
+    return 0;
+}
+
 /* What tensors say by being there. */
 static int put_tensors(struct writer *writer)
 {
@@ -240,6 +261,8 @@ static int put_tensors(struct writer *writer)
     if (!words || words->rank != 2)
         return err_set(writer->err, "tensor 'token_embd.weight': expected a matrix, found %s",
                        words ? "another shape" : "no such tensor");
+    if (check_vocabulary(writer, words->sizes[1]))
+        return -1;
     json_put_integer(&writer->json, "vocab_size", (long long)words->sizes[1]);
     json_put_bool(&writer->json, "tie_word_embeddings", !gguf_find(gguf, "output.weight"));
     if (writer->architecture->asks_for_bias)

@@ -19,12 +19,29 @@ static int add_file(struct folder *folder, struct folder_file *files, const char
     return bytes ? 0 : -1;
 }
 
+/* A model in several files is not read: this one has a part of its tensors. */
+static int check_split(const struct gguf *gguf, struct err *err)
+{
+    long long part = 0;
+    long long parts = 1;
+    if (gguf_integer(gguf, "split.no", 0, UINT16_MAX, &part, err) ||
+        gguf_integer(gguf, "split.count", 0, UINT16_MAX, &parts, err))
+        return -1;
+    return parts <= 1
+               ? 0
+               : err_unsupported(err,
+                                 "key 'split.count': expected a model in one file, found part %lld "
+                                 "of %lld: 'llama-gguf-split --merge NAME-00001-of-%05lld.gguf "
+                                 "NAME.gguf' of llama.cpp joins all parts",
+                                 part + 1, parts, parts);
+}
+
 static int make_files(struct folder *folder, struct folder_file *files, const struct gguf *gguf,
                       struct arena *arena, struct err *err)
 {
     struct buf config = {0};
     struct gguf_tokenizer tokenizer = {0};
-    int failed = gguf_write_config(&config, gguf, err) ||
+    int failed = check_split(gguf, err) || gguf_write_config(&config, gguf, err) ||
                  add_file(folder, files, "config.json", &config, arena, err) ||
                  gguf_write_tokenizer(&tokenizer, gguf, err);
     if (!failed && tokenizer.name)

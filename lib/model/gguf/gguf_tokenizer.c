@@ -4,13 +4,13 @@
  * name, and ids do without.
  */
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "base/utf8.h"
 #include "format/json_writer.h"
 #include "model/gguf/gguf_model.h"
+#include "text/label.h"
 #include "text/sentencepiece.h"
 #include "text/splitter.h"
 
@@ -67,13 +67,19 @@ static void put_pre(struct json_writer *json, const struct gguf_pre *row)
     json_put_raw(json, "decoder", byte_level);
 }
 
-static void put_unknown_pre(struct json_writer *json, struct gguf_text name)
+/* A stage of a type that the reader refuses by this name, which may be of any bytes. */
+static int put_unknown(struct json_writer *json, const char *stage, const char *prefix,
+                       struct gguf_text name, struct err *err)
 {
-    char type[96];
-    snprintf(type, sizeof type, "tokenizer.ggml.pre=%.*s", (int)num_min(name.size, 48), name.bytes);
-    json_put_open(json, "pre_tokenizer", '{');
-    json_put_text(json, "type", type);
+    struct buf type = {0};
+    buf_text(&type, prefix);
+    label_line(&type, name.bytes, num_min(name.size, 48));
+    json_put_open(json, stage, '{');
+    json_put_bytes(json, "type", type.bytes, type.size);
     json_put_close(json, '}');
+    int failed = buf_check(&type, err);
+    buf_release(&type);
+    return failed;
 }
 
 /* Every token under its id, but for those that no text is cut into. */
@@ -122,8 +128,8 @@ static int put_bpe(struct json_writer *json, const struct vocabulary *vocabulary
         return -1;
     if (row)
         put_pre(json, row);
-    else
-        put_unknown_pre(json, name);
+    else if (put_unknown(json, "pre_tokenizer", "tokenizer.ggml.pre=", name, err))
+        return -1;
     json_put_open(json, "model", '{');
     json_put_text(json, "type", "BPE");
     json_put_bool(json, "ignore_merges", row && row->takes_whole);
@@ -142,13 +148,9 @@ static int write_json(struct buf *out, const struct vocabulary *vocabulary, stru
 {
     struct json_writer json = {.buf = out};
     json_put_open(&json, NULL, '{');
-    if (!gguf_is(model, "gpt2")) { /* which the reader refuses by its name */
-        json_put_open(&json, "model", '{');
-        json_put_bytes(&json, "type", model.bytes, num_min(model.size, 64));
-        json_put_close(&json, '}');
-    } else if (put_bpe(&json, vocabulary, err)) {
+    if (gguf_is(model, "gpt2") ? put_bpe(&json, vocabulary, err)
+                               : put_unknown(&json, "model", "", model, err))
         return -1;
-    }
     json_put_close(&json, '}');
     return buf_check(out, err);
 }
