@@ -4,6 +4,7 @@
 
 #include "base/num.h"
 #include "command.h"
+#include "model/gguf/gguf_model.h"
 #include "model/model.h"
 #include "model/parameter_table.h"
 #include "model/pass.h"
@@ -193,6 +194,12 @@ static bool was_searched(const struct model *model)
     return !model->folder.files && strcmp(model->folder.path, model->name) != 0;
 }
 
+static const char *weights_file(const struct facts *facts)
+{
+    const char *gguf = gguf_file_name(&facts->model->folder);
+    return gguf ? gguf : facts->model->weights.checkpoint.name;
+}
+
 static int write_summary(struct stream *out, const struct facts *facts, struct err *err)
 {
     char weights[NUM_SIZE_BYTES];
@@ -206,8 +213,7 @@ static int write_summary(struct stream *out, const struct facts *facts, struct e
     if (write_config(out, facts, err) || tokenizer_info_write(&facts->tokenizer, out, err))
         return -1;
     stream_format(out, "parameters     %zu, %s, %s of weights in %s\n", facts->parameters,
-                  facts->dtype, num_size(weights, facts->weight_bytes),
-                  facts->model->weights.checkpoint.name);
+                  facts->dtype, num_size(weights, facts->weight_bytes), weights_file(facts));
     if (*facts->hash)
         stream_format(out, "hash           %s\n", facts->hash);
     write_memory(out, facts);
@@ -264,14 +270,14 @@ static int write_json(struct stream *out, const struct facts *facts, struct err 
     json_put_text(&json, "model_type", config_kind_name(c));
     json_put_bool(&json, "causal", c->causal);
     json_put_bool(&json, "cross", c->cross);
-    json_put_bool(&json, "bundled", facts->model->folder.files != NULL);
+    json_put_bool(&json, "bundled", bundled_find(facts->model->folder.path) != NULL);
     int failed = tokenizer_info_json(&facts->tokenizer, &json, err);
     json_put_text(&json, "activation",
                   c->kind == MODEL_ATTENTION ? NULL : activation_name(c->activation));
     json_put_bool(&json, "gated", c->gated);
     failed = failed || write_architecture(out, &json, c, err);
     json_put_text(&json, "dtype", facts->dtype);
-    json_put_text(&json, "weights_file", facts->model->weights.checkpoint.name);
+    json_put_text(&json, "weights_file", weights_file(facts));
     if (*facts->hash)
         json_put_text(&json, "weights_sha256", facts->hash);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)

@@ -5,6 +5,7 @@
 
 #include "base/stream.h"
 #include "base/utf8.h"
+#include "model/gguf/gguf_model.h"
 #include "text/label.h"
 #include "text/token_set.h"
 
@@ -51,6 +52,9 @@ int tokenizer_info_init(struct tokenizer_info *info, const struct tokenizer *tok
  * of them is the last. */
 static const char *next_file(const struct tokenizer_info *info, size_t *index, bool used)
 {
+    const char *gguf = gguf_file_name(info->folder);
+    if (gguf)
+        return used && info->tokenizer && !(*index)++ ? gguf : NULL;
     while (*index < TOKENIZER_FILES) {
         size_t i = (*index)++;
         const char *name = tokenizer_file_name(i);

@@ -10,6 +10,13 @@ bool gguf_is_named(const char *path)
     return name_has_ending(path, ".gguf");
 }
 
+const char *gguf_file_name(const struct folder *folder)
+{
+    const char *slash = strrchr(folder->path, '/');
+    bool is_file = folder->files && gguf_is_named(folder->path);
+    return !is_file ? NULL : slash ? slash + 1 : folder->path;
+}
+
 static int add_file(struct folder *folder, struct folder_file *files, const char *name,
                     struct buf *buf, struct arena *arena, struct err *err)
 {

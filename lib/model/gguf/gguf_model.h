@@ -30,6 +30,9 @@ int gguf_folder(struct folder *folder, const char *path, struct arena *arena, st
 int gguf_folder_held(struct folder *folder, const char *name, const char *bytes, size_t size,
                      struct arena *arena, struct err *err);
 
+/* The name of the file that the folder is made of; NULL: it is an ordinary one. */
+const char *gguf_file_name(const struct folder *folder);
+
 /* Open the tensors of a folder's GGUF file. They are read in place where they lie as in Hugging
  * Face's files; where rows stand in another order they are copied as they are, and what is
  * transposed, or no matrix, becomes float32 where it is quantised. */
