@@ -140,19 +140,9 @@ static int read_activation(struct reading *reading, const struct family *family)
 int family_check_undone(const struct json *object, struct err *err)
 {
     static const char *const keys[] = {
-        "quantization_config",
-        "text_config",
-        "num_local_experts",
-        "num_experts",
-        "n_routed_experts",
-        "clip_qkv",
-        "add_cross_attention",
-        "is_encoder_decoder",
-        "use_bidirectional_attention",
-        "mscale",
-        "mscale_all_dim",
-        "short_mscale",
-        "long_mscale",
+        "text_config", "num_local_experts",   "num_experts",        "n_routed_experts",
+        "clip_qkv",    "add_cross_attention", "is_encoder_decoder", "use_bidirectional_attention",
+        "mscale",      "mscale_all_dim",      "short_mscale",       "long_mscale",
     };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const struct json *member = json_given(object, keys[i]);
@@ -165,6 +155,20 @@ int family_check_undone(const struct json *object, struct err *err)
         return err_unsupported(err, "field '%s': expected a model without it, found %s", keys[i],
                                json_describe(member, found, sizeof found));
     }
+    return 0;
+}
+
+/* As transformers has it, and MLX. */
+static int check_quantization(const struct json *root, struct err *err)
+{
+    static const char *const keys[] = {"quantization_config", "quantization"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (json_is_object(json_member(root, keys[i])))
+            return err_unsupported(err,
+                                   "field '%s': expected weights in F32, F16, BF16 or F64, found "
+                                   "quantised ones: use the model that they were made of, or a "
+                                   "GGUF file of it",
+                                   keys[i]);
     return 0;
 }
 
@@ -272,6 +276,8 @@ int family_read(struct config *config, const struct family *family, const struct
 {
     struct reading reading = {.config = config, .root = root, .err = err};
     *config = *family->defaults;
+    if (check_quantization(root, err))
+        return -1;
     if (!family->names)
         return family->settle(&reading);
     config->family = family;
