@@ -84,7 +84,6 @@ static int read_prompt(struct job *job, struct err *err)
         (is_read && inputs_open(&session->inputs, &options->input, INPUTS_ONE, err)) ||
         session_read(session, &job->prompt, 0, &session->arena, err))
         return -1;
-    session->edits.edits.length = job->prompt.sentence.count;
     session_count_dropped(session, &job->prompt, 0);
     session_note_dropped(session);
     return 0;

@@ -1,6 +1,7 @@
 /* score.c: `attn-cli score`: how likely texts are, token by token; or what they go on with. */
 #include <math.h>
 
+#include "base/num.h"
 #include "command.h"
 #include "instrument.h"
 #include "score_job.h"
@@ -71,18 +72,16 @@ static int open_model(struct score_job *job, struct err *err)
 /* --- texts ------------------------------------------------------------------------------------ */
 
 /* A text, or one with each of its continuations. */
-static int read_text(struct score_job *job, size_t index, struct text_pair *pairs, size_t *starts,
-                     struct err *err)
+static int read_text(struct score_job *job, size_t index, struct text_pair *pairs, struct err *err)
 {
     struct text_pair alone;
     bool continues = score_continues(job);
     if (session_read(&job->session, continues ? &alone : pairs, index, &job->group, err))
         return -1;
     if (continues)
-        return score_read_continued(pairs, starts, job->question, &alone, &job->group, err)
+        return score_read_continued(pairs, job->question, &alone, &job->group, err)
                    ? inputs_blame(&job->session.inputs, index, err)
                    : 0;
-    *starts = 0;
     return score_instrument.check(job->question, pairs, &job->group, err);
 }
 
@@ -90,21 +89,14 @@ static int read_text(struct score_job *job, size_t index, struct text_pair *pair
 static int read_texts(void *context, struct err *err)
 {
     struct score_job *job = context;
-    size_t each = job->options->score.continuations.count;
-    struct text_pair pair;
-    struct text_pair *pairs = &pair;
-    size_t start = 0;
-    size_t *starts = &start;
+    size_t each = num_max(job->options->score.continuations.count, 1);
     size_t tokens = 0;
     if (open_model(job, err))
         return -1;
     for (size_t i = 0; i < job->session.inputs.count; i++) {
         arena_clear(&job->group);
-        if (each) {
-            pairs = arena_alloc(&job->group, each, sizeof *pairs, err);
-            starts = arena_alloc(&job->group, each, sizeof *starts, err);
-        }
-        if (!pairs || !starts || read_text(job, i, pairs, starts, err))
+        struct text_pair *pairs = arena_alloc(&job->group, each, sizeof *pairs, err);
+        if (!pairs || read_text(job, i, pairs, err))
             return -1;
         session_count_dropped(&job->session, pairs, i);
         tokens += pairs->sentence.count;
@@ -118,22 +110,19 @@ static int read_texts(void *context, struct err *err)
 static int read_group(struct score_job *job, struct score_group *group, struct err *err)
 {
     const struct inputs *inputs = &job->session.inputs;
-    size_t continuations = job->options->score.continuations.count;
     size_t left = inputs->count - group->first;
     size_t tokens = 0;
     size_t most = left < GROUP_TEXTS ? left : GROUP_TEXTS;
     struct arena *arena = &job->group;
-    group->each = continuations ? continuations : 1;
+    group->each = num_max(job->options->score.continuations.count, 1);
     arena_clear(arena);
     group->pairs = arena_alloc(arena, most, group->each * sizeof *group->pairs, err);
-    group->starts = arena_alloc(arena, most, group->each * sizeof *group->starts, err);
     group->scored = arena_alloc(arena, most, group->each * sizeof *group->scored, err);
-    if (!group->pairs || !group->starts || !group->scored)
+    if (!group->pairs || !group->scored)
         return -1;
     for (group->count = 0; group->count < most && tokens < GROUP_TOKENS; group->count++) {
         size_t pair = group->count * group->each;
-        if (read_text(job, group->first + group->count, group->pairs + pair, group->starts + pair,
-                      err))
+        if (read_text(job, group->first + group->count, group->pairs + pair, err))
             return -1;
         tokens += group->each * group->pairs[pair].sentence.count;
     }

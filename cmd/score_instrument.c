@@ -34,7 +34,7 @@ static int check_start(const struct tokenized *text, const struct tokenized *who
     return 0;
 }
 
-int score_read_continued(struct text_pair *pairs, size_t *starts, const struct question *question,
+int score_read_continued(struct text_pair *pairs, const struct question *question,
                          const struct text_pair *alone, struct arena *arena, struct err *err)
 {
     const struct texts *continuations = &question->options->score.continuations;
@@ -54,13 +54,13 @@ int score_read_continued(struct text_pair *pairs, size_t *starts, const struct q
             check_start(sentence, &pairs[i].sentence, more, err))
             return -1;
         pairs[i].source = alone->source;
-        starts[i] = sentence->count;
+        pairs[i].prompt_count = sentence->count;
     }
     return 0;
 }
 
 int score_sum_continued(struct score_sums *sums, const struct question *question,
-                        const struct scored *scored, const size_t *starts, struct arena *arena,
+                        const struct scored *scored, size_t prompt_count, struct arena *arena,
                         struct err *err)
 {
     const struct texts *continuations = &question->options->score.continuations;
@@ -70,7 +70,7 @@ int score_sum_continued(struct score_sums *sums, const struct question *question
         const char *text = continuations->items[i];
         struct token_bytes bytes = {text, strlen(text)};
         struct thing thing = {i, &bytes, 1, 0};
-        items[i] = score_sum_of(&scored[i], starts[i], scored[i].count - starts[i]);
+        items[i] = score_sum_of(&scored[i], prompt_count, scored[i].count - prompt_count);
         if (label_make(&items[i].label, &thing, arena, err))
             return -1;
     }
@@ -128,33 +128,15 @@ static int ask(struct question *question, const struct format *format, struct ar
     return scoring_check(scoring, err);
 }
 
-/* A text's own pair, or one for each of its continuations. */
-struct continued {
-    struct text_pair *pairs; /* [each] */
-    size_t *starts;
-    size_t each;
-};
-
-static int open_continued(struct continued *continued, const struct question *question,
-                          size_t texts, struct arena *arena, struct err *err)
-{
-    size_t each = question->options->score.continuations.count;
-    continued->each = each;
-    continued->pairs = arena_alloc(arena, texts, each * sizeof *continued->pairs, err);
-    continued->starts = arena_alloc(arena, texts, each * sizeof *continued->starts, err);
-    return continued->pairs && continued->starts ? 0 : -1;
-}
-
 static int check(const struct question *question, struct text_pair *pair, struct arena *arena,
                  struct err *err)
 {
-    struct continued continued;
-    if (question->options->score.continuations.count)
-        return open_continued(&continued, question, 1, arena, err) ||
-                       score_read_continued(continued.pairs, continued.starts, question, pair,
-                                            arena, err)
-                   ? -1
-                   : 0;
+    size_t each = question->options->score.continuations.count;
+    struct text_pair *continued = arena_alloc(arena, each, sizeof *continued, err);
+    if (!continued)
+        return -1;
+    if (each)
+        return score_read_continued(continued, question, pair, arena, err);
     return question->view.words
                ? word_spans_find(&pair->sentence, question->viewer->tokenizer, arena, err)
                : 0;
@@ -163,21 +145,19 @@ static int check(const struct question *question, struct text_pair *pair, struct
 static int find_continued(struct finding *findings, const struct question *question,
                           const struct look *look, struct arena *arena, struct err *err)
 {
-    struct continued all;
-    if (open_continued(&all, question, look->count, arena, err))
-        return -1;
-    struct scored *scored = arena_alloc(arena, look->count, all.each * sizeof *scored, err);
-    struct look whole = {.pairs = all.pairs, .count = look->count * all.each, .first = look->first};
-    for (size_t i = 0; i < look->count; i++)
-        if (score_read_continued(&all.pairs[i * all.each], &all.starts[i * all.each], question,
-                                 &look->pairs[i], arena, err))
+    size_t each = question->options->score.continuations.count;
+    struct text_pair *pairs = arena_alloc(arena, look->count, each * sizeof *pairs, err);
+    struct scored *scored = arena_alloc(arena, look->count, each * sizeof *scored, err);
+    struct look whole = {.pairs = pairs, .count = look->count * each, .first = look->first};
+    for (size_t i = 0; pairs && i < look->count; i++)
+        if (score_read_continued(&pairs[i * each], question, &look->pairs[i], arena, err))
             return -1;
-    if (!scored || scoring_run(scored, &question->scoring, &whole, arena, err))
+    if (!pairs || !scored || scoring_run(scored, &question->scoring, &whole, arena, err))
         return -1;
     for (size_t i = 0; i < look->count; i++) {
         findings[i] = (struct finding){question, &look->pairs[i], .position = 0};
-        if (score_sum_continued(&findings[i].sums, question, &scored[i * all.each],
-                                &all.starts[i * all.each], arena, err))
+        if (score_sum_continued(&findings[i].sums, question, &scored[i * each],
+                                look->pairs[i].sentence.count, arena, err))
             return -1;
         findings[i].sums.sentence = &look->pairs[i].sentence;
     }

@@ -31,19 +31,18 @@ struct score_group {
     size_t first, count;
     size_t each; /* pairs of a text */
     struct text_pair *pairs;
-    size_t *starts; /* [pairs] where the scored part begins, in tokens */
     struct scored *scored;
 };
 
 /* What does not go together (score_instrument.c). */
 int score_check_options(const struct options *options, struct err *err);
 
-/* A text with each of its continuations, in pairs and starts [continuations]; and their scores, the
- * first of which is there. */
-int score_read_continued(struct text_pair *pairs, size_t *starts, const struct question *question,
+/* Read a text with each of its continuations into pairs [continuations], whose prompt is the text;
+ * sum up their scores [continuations] after it. */
+int score_read_continued(struct text_pair *pairs, const struct question *question,
                          const struct text_pair *alone, struct arena *arena, struct err *err);
 int score_sum_continued(struct score_sums *sums, const struct question *question,
-                        const struct scored *scored, const size_t *starts, struct arena *arena,
+                        const struct scored *scored, size_t prompt_count, struct arena *arena,
                         struct err *err);
 
 /* A text's own sum: it is told from the others by its words, or its ids. */

@@ -54,12 +54,12 @@ static int write_continued(struct score_job *job, const struct score_group *grou
     struct tokenized sentence = {.tokens = group->pairs[first].sentence.tokens,
                                  .labels = group->pairs[first].sentence.labels,
                                  .bytes = group->pairs[first].sentence.bytes,
-                                 .count = group->starts[first]};
+                                 .count = group->pairs[first].prompt_count};
     const struct input *input = &job->session.inputs.items[group->first + index];
     struct score_sums sums;
     sentence.text = input->text;
     sentence.size = input->size;
-    if (score_sum_continued(&sums, job->question, &group->scored[first], &group->starts[first],
+    if (score_sum_continued(&sums, job->question, &group->scored[first], sentence.count,
                             &job->group, err))
         return -1;
     sums.sentence = &sentence;

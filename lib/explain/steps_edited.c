@@ -114,7 +114,7 @@ static bool leave_layer(struct edit *edit, const struct trace *trace, struct bui
     struct edit_range *ranges = arena_alloc(builder->arena, layers, sizeof *ranges, builder->err);
     struct edit_places others = {ranges, 0};
     for (size_t layer = 0; ranges && layer < layers && site_rows[edit->site].in_layer; layer++)
-        if (layer != trace->layer && edits_have(&(struct edits){edit, 1, 0}, edit->site, layer))
+        if (layer != trace->layer && edits_have(&(struct edits){edit, 1}, edit->site, layer))
             ranges[others.count++] = (struct edit_range){(ptrdiff_t)layer, (ptrdiff_t)layer};
     builder->failed |= !ranges;
     edit->layers = others;
@@ -127,13 +127,12 @@ static int run_without(struct trace *before, const struct edited_steps *steps,
     struct viewer *viewer = steps->viewer;
     const struct edits *edits = viewer->edits;
     struct edit *items = arena_alloc(builder->arena, edits->count, sizeof *items, builder->err);
-    struct edits rest = {.items = items, .length = edits->length};
+    struct edits rest = {.items = items};
     for (size_t i = 0; items && i < edits->count; i++) {
         bool is_own = false;
         for (size_t k = 0; k < sites->count; k++) {
             enum site site = site_of(builder->trace->part, sites->items[k]);
-            is_own |=
-                edits_have(&(struct edits){&edits->items[i], 1, 0}, site, builder->trace->layer);
+            is_own |= edits_have(&(struct edits){&edits->items[i], 1}, site, builder->trace->layer);
         }
         items[rest.count] = edits->items[i];
         rest.count += !is_own || leave_layer(&items[rest.count], builder->trace, builder);

@@ -49,6 +49,7 @@ static int read_on(struct continuation *text, struct likeliest *choice, struct e
                          .count = text->count - past,
                          .source_ids = text->source->ids,
                          .source_count = text->source->count,
+                         .prompt_count = text->prompt_count,
                          .cache = &text->cache,
                          .source_cache = has_source(text) ? &text->source_cache : NULL};
     struct text_list one = {.items = &fresh, .count = 1};
@@ -182,7 +183,7 @@ int continuation_report(struct continuation *text, struct report *report, struct
 {
     static const struct selection nothing = {0};
     const struct selection *selection = text->generation.selection;
-    struct text_pair pair = {.source = *text->source};
+    struct text_pair pair = {.source = *text->source, .prompt_count = text->prompt_count};
     struct look look = {
         .selection = selection ? selection : &nothing,
         .pairs = &pair,

@@ -4,6 +4,7 @@
 
 #include "lens/effective_parts.h"
 #include "math/rows.h"
+#include "model/batch.h"
 
 /* 1 - cos; of a row of nothing, that is as far as one at right angles. What edits hold does not
  * move at all: of that no share is made of how doubles round. */
@@ -41,7 +42,8 @@ static int measure_query(double *distances, const struct effective *e, const str
 {
     const struct config *c = run->config;
     const struct held_text *text = &e->texts[seen->text];
-    const struct edit_token token = {run->batch->first + seen->text, query};
+    const struct edit_token token = {run->batch->first + seen->text, query,
+                                     batch_prompt(run->batch, seen->text)};
     size_t keys = c->causal ? query + 1 : text->keys;
     size_t width = c->kind == MODEL_ATTENTION && !c->out_proj ? c->n_head * c->d_v : c->n_embd;
     struct arena arena = {0};
@@ -87,7 +89,7 @@ static int edits_of_rest(struct edits *edits, const struct effective *e, size_t 
 {
     const struct edits *all = e->run->edits;
     struct edit *items = arena_alloc(arena, all->count, sizeof *items, err);
-    *edits = (struct edits){items, 0, all->length ? all->length : e->texts[text].queries};
+    *edits = (struct edits){items, 0};
     for (size_t i = 0; items && i < all->count; i++) {
         const struct edit *edit = &all->items[i];
         if (edit->site == SITE_RESID_PRE || (edit->one_text && edit->text != text))

@@ -152,7 +152,9 @@ int viewer_watch(struct viewer *viewer, const struct look *look, struct tap tap,
     for (size_t i = 0; items && i < look->count; i++) {
         const struct tokenized *sentence = &look->pairs[i].sentence;
         const struct tokenized *source = &look->pairs[i].source;
-        items[i] = (struct text){.ids = sentence->ids, .count = sentence->count};
+        items[i] = (struct text){.ids = sentence->ids,
+                                 .count = sentence->count,
+                                 .prompt_count = look->pairs[i].prompt_count};
         items[i].source_ids = source->count ? source->ids : NULL;
         items[i].source_count = source->count;
     }

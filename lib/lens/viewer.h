@@ -32,6 +32,7 @@ struct viewer {
 struct text_pair {
     struct tokenized sentence;
     struct tokenized source;
+    size_t prompt_count; /* of the sentence's tokens, as in batch.h; 0: all */
 };
 
 /* What one pass runs. */

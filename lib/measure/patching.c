@@ -251,7 +251,7 @@ static int check_site(const struct patching_plan *plan, enum site site, struct e
     const struct viewer *viewer = plan->viewer;
     const struct config *c = &viewer->model.config;
     const struct edit edit = {.site = site, .words = "--over"};
-    const struct edits edits = {&edit, 1, 0};
+    const struct edits edits = {&edit, 1};
     if (!site_exists(c, site))
         return err_unsupported(err, "--over: '%s' has no '%s'", viewer->model.name,
                                site_rows[site].name);

@@ -120,7 +120,7 @@ static int join_edits(struct sweep *s, struct edits *edits)
         memcpy(items, s->edits->items, count * sizeof *items);
     if (edits->count)
         memcpy(items + count, edits->items, edits->count * sizeof *items);
-    *edits = (struct edits){items, count + edits->count, 0};
+    *edits = (struct edits){items, count + edits->count};
     return 0;
 }
 
@@ -158,7 +158,7 @@ int patching_run_edited(struct sweep *s, struct copies *copies)
     struct edit_range layer = {(ptrdiff_t)copies->layer, (ptrdiff_t)copies->layer};
     struct edit *items = arena_alloc(&s->chunk, copies->count, sizeof *items, s->err);
     struct stream_start start = {copies->layer, base_streams(s, copies, copies->layer)};
-    struct edits edits = {items, copies->count, 0};
+    struct edits edits = {items, copies->count};
     if (!places || !items)
         return -1;
     for (size_t i = 0; i < copies->count; i++) {
@@ -301,7 +301,7 @@ static int run_received(struct sweep *s, const struct sent *sent, struct copies 
     struct edit_range layer = {(ptrdiff_t)path->to_layer, (ptrdiff_t)path->to_layer};
     struct edit_range head = {(ptrdiff_t)path->to_head, (ptrdiff_t)path->to_head};
     struct edit *items = arena_alloc(&s->chunk, copies->count, sizeof *items, s->err);
-    struct edits edits = {items, copies->count, 0};
+    struct edits edits = {items, copies->count};
     struct stream_start start = {path->to_layer, base_streams(s, copies, path->to_layer)};
     received.sources = arena_alloc(&s->chunk, copies->count, sizeof *received.sources, s->err);
     if (!items || !received.sources || receive(s, sent, &received))

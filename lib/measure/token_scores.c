@@ -243,7 +243,8 @@ static int begin_reading(struct reading *reading, struct text *texts, const stru
         const struct window *window = &windows->items[i];
         const struct text_pair *pair = &look->pairs[window->text];
         const uint32_t *ids = pair->sentence.ids;
-        texts[i] = (struct text){.ids = ids + window->first, .count = window->count};
+        texts[i] = (struct text){
+            .ids = ids + window->first, .count = window->count, .prompt_count = pair->prompt_count};
         texts[i].source_ids = pair->source.count ? pair->source.ids : NULL;
         texts[i].source_count = pair->source.count;
         for (size_t token = window->scored; token < window->first + window->count; token++) {

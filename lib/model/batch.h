@@ -26,8 +26,10 @@ struct text {
     size_t source_count;
     struct cache *cache;        /* NULL, or what comes before the ids; no two texts share one */
     struct cache *source_cache; /* beside it where there is an encoder: of the source */
-    size_t whole_count; /* of the text that goes on after them, by which some scalings of rotary
+    size_t whole_count;  /* of the text that goes on after them, by which some scalings of rotary
                            turn all tokens; 0: it ends with them */
+    size_t prompt_count; /* tokens that indices in edits refer to, and that values of other texts
+                          * replace; 0: all tokens, cached ones included */
 };
 
 struct span {
@@ -58,6 +60,13 @@ struct batch {
 static inline size_t batch_keys(const struct batch *batch, size_t text)
 {
     return batch->past_keys[text] + batch->keys[text].count;
+}
+
+/* How many tokens the indices in edits refer to. */
+static inline size_t batch_prompt(const struct batch *batch, size_t text)
+{
+    size_t count = batch->texts[text].prompt_count;
+    return count ? count : batch->past[text] + batch->queries[text].count;
 }
 
 /* Refuse a text of no tokens, or of more than the model has positions. */

@@ -68,8 +68,6 @@ struct edit {
 struct edits {
     const struct edit *items;
     size_t count;
-    size_t length; /* of a text that grows: places count from the end of so many tokens, and sources
-                    * have nothing for those after them; 0: each text's own length */
 };
 
 /* Refuse what a model, attending as its config says, cannot change; for a text of so many tokens,
@@ -88,9 +86,9 @@ bool edits_have(const struct edits *edits, enum site site, size_t layer);
 /* Append what messages call them, those that have a name in common once. */
 void edits_write(struct buf *out, const struct edits *edits);
 
-/* Of a text: its number in all of them, and a place in it. */
+/* A token: its text's number, its index there, and the tokens that the text's indices refer to. */
 struct edit_token {
-    size_t number, place;
+    size_t number, place, tokens;
 };
 
 /* Where a block of values stands: its axes begin at these places. */

@@ -44,8 +44,8 @@ int forward_logits(const struct run *run, struct matrix logits, struct matrix st
 int forward_logits_blame(const struct run *run, struct err *err);
 
 /* Rows of the stream as they enter a layer, x [N, C], and what its heads give, context [N, H·dv].
- * The run's edits are made where all rows are of one token of a text whose length the edits have;
- * x and context have those of resid_pre, and none of the context. */
+ * The run's edits are made where all rows are of one token; x and context have those of resid_pre,
+ * and none of the context. */
 struct attended_rows {
     size_t layer;
     struct matrix x, context;

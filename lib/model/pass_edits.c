@@ -17,14 +17,9 @@ static struct edit_block block_of(const struct pass *pass, enum site site, size_
     const struct batch *batch = pass->batch;
     enum site own = site_of(pass->part, site);
     bool of_keys = site_rows[own].axes == AXES_GROUP_TOKEN_DIM;
-    size_t queries = batch->past[text] + batch->queries[text].count;
-    size_t keys = batch_keys(batch, text);
-    size_t length = pass->edits->length;
-    if (length && pass->part != PART_SOURCE)
-        queries = length;
-    if (length && pass->part == PART_SENTENCE)
-        keys = length;
     const struct edit_token *token = pass->edit_token;
+    size_t queries = token ? token->tokens : batch_prompt(batch, text);
+    size_t keys = batch->keys == batch->queries ? queries : batch_keys(batch, text);
     return (struct edit_block){
         .site = own,
         .layer = layer,
@@ -119,9 +114,8 @@ int edits_check_batch(const struct edits *edits, const struct config *config,
     if (edits_check(edits, config, err))
         return -1;
     for (size_t s = 0; edits && s < batch->count; s++) {
-        size_t tokens = edits->length ? edits->length : batch->past[s] + batch->queries[s].count;
         size_t source = batch->past_sources[s] + batch->sources[s].count;
-        if (edits_check_text(edits, config, tokens, source, err))
+        if (edits_check_text(edits, config, batch_prompt(batch, s), source, err))
             return batch->count > 1 ? err_prefix(err, "text %zu", batch->first + s) : -1;
     }
     return 0;

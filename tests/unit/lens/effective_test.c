@@ -149,7 +149,7 @@ TEST_LOOP(a_token_without_values_is_one_of_the_edited_model, COUNT(models))
             continue;
         struct edit both[] = {changes[i],
                               {.site = SITE_V, .layers = {&layers, 1}, .tokens = {&key, 1}}};
-        const struct edits edited = {both, 1, 0}, without = {both, 2, 0};
+        const struct edits edited = {both, 1}, without = {both, 2};
         double distances[TOKENS][TOKENS];
         size_t width;
         const char *end = site_exists(c, SITE_RESID_POST) ? "resid_post" : "attn_out";
@@ -193,7 +193,7 @@ TEST_LOOP(vectors_of_heads_and_tokens_sum_to_what_leaves_attention, 3)
     const struct edit_range layers = {(ptrdiff_t)viewer.model.config.n_layer - 1, 99};
     const struct edit other = {.site = SITE_WEIGHTS, .layers = {&layers, 1}};
     struct edit others[] = {other, other};
-    const struct edits edits = {others, 2, 0};
+    const struct edits edits = {others, 2};
     const float *bias = rows_of("attn_out", &edits, &width);
     const float *whole = rows_of("attn_out", NULL, &width);
     double sums[TOKENS][128] = {0};

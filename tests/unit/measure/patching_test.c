@@ -73,7 +73,7 @@ static double edited_logit(const struct edits *edits)
     struct text text = {.ids = base->ids, .count = base->count};
     struct text_list one = {&text, 1, 0, NULL};
     struct edit items[4];
-    struct edits joined = {items, 0, 0};
+    struct edits joined = {items, 0};
     double logit = NAN;
     for (size_t i = 0; own && i < own->count; i++)
         items[joined.count++] = own->items[i];
@@ -120,7 +120,7 @@ static void expect_edits(enum patch_over over)
             struct edit edit = {
                 .site = site, .op = EDIT_TAKE, .layers = {&layers, 1}, .source = &source};
             *(by_heads ? &edit.heads : &edit.tokens) = places;
-            struct edits edits = {&edit, 1, 0};
+            struct edits edits = {&edit, 1};
             double expected = edited_logit(&edits);
             ck_assert_msg(found.logits[layer * found.columns + column] == expected,
                           "%s %s, layer %zu, %zu: expected %.9g, found %.9g", viewer.model.name,
@@ -196,7 +196,7 @@ TEST_LOOP(a_patch_is_an_edit_after_those_of_all_runs_to_the_bit, 5)
         {.site = SITE_V, .op = EDIT_SCALE, .number = 2, .tokens = {&third, 1}},
         {.site = SITE_LN_F, .op = EDIT_SCALE, .number = 2},
     };
-    const struct edits all = {&edits[_i], 1, 0};
+    const struct edits all = {&edits[_i], 1};
     open("tiny", 1, clean_ids, corrupt_ids);
     own = viewer.edits = &all;
     expect_all_edits();
@@ -207,7 +207,7 @@ TEST(edits_that_runs_cannot_share_are_refused)
 {
     static const struct edit_range first = {0, 0};
     struct edit edit = {.site = SITE_LOGITS, .op = EDIT_SET, .words = "--edit"};
-    const struct edits edits = {&edit, 1, 0};
+    const struct edits edits = {&edit, 1};
     const struct edit_source drawn = {.count = 2, .longest = SIZE_MAX};
     open("tiny", 1, clean_ids, corrupt_ids);
     viewer.edits = &edits;
@@ -311,7 +311,7 @@ TEST_LOOP(what_all_parts_add_is_the_clean_run, COUNT(models))
                            {.site = SITE_CONTEXT, .op = EDIT_TAKE, .source = &heads},
                            {.site = SITE_MLP_OUT, .op = EDIT_TAKE, .source = &mlps}};
     patch(PATCH_HEADS);
-    ck_assert(edited_logit(&(struct edits){items, COUNT(items), 0}) == found.clean);
+    ck_assert(edited_logit(&(struct edits){items, COUNT(items)}) == found.clean);
     ck_assert(edited_logit(NULL) == found.corrupt);
 }
 

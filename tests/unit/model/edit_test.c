@@ -57,7 +57,7 @@ static struct text a_text(void)
 
 static void run(struct record *record, const struct edit *edit, size_t count)
 {
-    struct edits edits = {edit, count, 0};
+    struct edits edits = {edit, count};
     struct record_watch watch = record_all(&model);
     struct text text = a_text();
     struct err err = {0};
@@ -215,7 +215,7 @@ TEST_LOOP(one_text_of_a_batch_is_edited_on_any_number_of_threads, 3)
          .layers = {&layer, 1}},
         {.site = SITE_WEIGHTS, .op = EDIT_SET, .number = 0.5f, .one_text = true, .text = 1},
     };
-    struct edits edits = {edits_of, COUNT(edits_of), 0};
+    struct edits edits = {edits_of, COUNT(edits_of)};
     struct edit alone[] = {edits_of[0], edits_of[1]};
     open_model(configs[2], (size_t)_i + 1);
     alone[0].one_text = alone[1].one_text = false;
@@ -240,8 +240,8 @@ TEST_LOOP(a_text_that_grows_is_edited_as_the_whole, PLAIN)
         {.site = SITE_CONTEXT, .op = EDIT_SET, .tokens = {&token, 1}},
         {.site = SITE_MASKED, .op = EDIT_FORBID, .columns = {&head, 1}, .tokens = {&token, 1}},
     };
-    struct edits edits = {edits_of, COUNT(edits_of), LENGTH};
-    struct text part = {ids, 1, .cache = &cache};
+    struct edits edits = {edits_of, COUNT(edits_of)};
+    struct text part = {ids, 1, .cache = &cache, .prompt_count = LENGTH};
     open_model(configs[_i], 1);
     run(&plain, edits_of, COUNT(edits_of));
     struct record_watch watch = record_all(&model);
@@ -289,7 +289,7 @@ TEST(a_text_takes_another_that_is_long_enough_by_seed_and_number)
     for (size_t number = 0; number < 32; number++) {
         struct edit_source source = {values, 4, 7, LENGTH, false};
         struct edit edit = {.site = SITE_EMBEDDING, .op = EDIT_TAKE, .source = &source};
-        struct edits edits = {&edit, 1, 0};
+        struct edits edits = {&edit, 1};
         struct edit_block block = {.site = SITE_EMBEDDING,
                                    .number = number,
                                    .data = row,
@@ -335,7 +335,7 @@ static const struct refusal {
 TEST_LOOP(what_does_not_fit_is_refused, COUNT(refusals))
 {
     struct err err = {0};
-    struct edits edits = {&refusals[_i].edit, 1, 0};
+    struct edits edits = {&refusals[_i].edit, 1};
     open_model(refusals[_i].config, 1);
     ck_assert(edits_check(&edits, &model.config, &err) ||
               edits_check_text(&edits, &model.config, LENGTH, SOURCE, &err));
@@ -346,7 +346,7 @@ TEST(other_ways_to_attend_have_no_maps_to_edit)
 {
     struct err err = {0};
     struct edit edit = {.site = SITE_WEIGHTS};
-    struct edits edits = {&edit, 1, 0};
+    struct edits edits = {&edit, 1};
     open_model(growth_tiny, 1);
     model.config.mechanism.kind = ATTENTION_LINEAR;
     ck_assert(edits_check(&edits, &model.config, &err));
