@@ -2,7 +2,7 @@
  * follows the field is the same for all: the commands that have the option, by sets of them that
  * have several in common, the range of a number, and the line of its help.
  *
- *     FLAG("words", 0, select.words, FOR_SCORE, "pieces of words merged"),
+ *     FLAG("words", 0, select.words, FOR_SCORE, "merge tokens into words"),
  *     INTEGER("seed", 0, "N", heads.seed, FOR_HEADS, 0, LLONG_MAX, "of the random tokens"),
  */
 #ifndef ATTN_CMD_OPTION_ROW_H

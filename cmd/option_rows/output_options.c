@@ -15,7 +15,7 @@ static const struct option_row output_rows[] = {
     STRING("mean", 0, "LIST", select.mean, OF_REPORTS | FOR_PAGE,
            "the mean over heads, layers or heads,layers in place of them"),
     FLAG("words", 0, select.words, OF_REPORTS | FOR_PAGE,
-         "pieces of words merged: looking is their mean, being looked at their sum"),
+         "merge subword tokens into words: average over queries, sum over keys"),
     FLAG("hide-first", 0, select.hide_first, OF_REPORTS | FOR_PAGE,
          "leave out the first token, which many heads look at for want of anything else"),
     STRING("layer", 0, "N", select.layer, FOR_EXPLAIN, "one layer, -1 for the last (default: 0)"),

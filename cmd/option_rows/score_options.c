@@ -29,7 +29,7 @@ static const struct option_row score_rows[] = {
     INTEGER("top-k", 0, "K", score.best, FOR_SCORE, 0, 1000,
             "the K most likely tokens at each place, in text and json (default: 3)"),
     FLAG("words", 0, select.words, FOR_SCORE,
-         "pieces of words merged, their surprisals summed; the first has none but with --bos"),
+         "merge tokens into words, summing surprisals; the first has none but with --bos"),
     STRING("site", 0, "SITE", lens.site, FOR_LENS,
            "what is read at each layer: resid_post (default), resid_mid, resid_pre, attn_out, "
            "mlp_out"),

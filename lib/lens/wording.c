@@ -1,9 +1,8 @@
 /* wording.c: tokens as running text, and which tokens of a text make a word together.
  *
- * Two neighbours belong together when nothing stands between them and the text would go on as one
- * word there: both sides are letters or digits (`dess` `ert`), an apostrophe stands between letters
- * (`don` `'t`), or a character was cut in two. Marks stay alone, and scripts without blanks keep
- * the words that the tokenizer made of them.
+ * Words are what white space separates, as in corpora of reading times: punctuation stays with its
+ * word (`said,`), `3.14` and `well-known` are one word each, and the number of words does not depend
+ * on the tokenizer. Scripts without spaces have one word between two spaces.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "base/utf8.h"
 #include "lens/tokenized.h"
 #include "text/label.h"
+#include "text/token_set.h"
 
 enum { ID_BYTES = 16 };
 
@@ -115,131 +115,107 @@ size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-/* A text, and the place of every token in it. */
+/* A text, and where its tokens are in it. */
 struct script {
     const char *text;
     size_t size;
+    const struct tokenizer *tokenizer;
     const struct token *tokens;
     const struct label *labels; /* of the tokens */
-    size_t whole;               /* up to here the text was cut into what readers call characters */
 };
 
-static uint32_t after(const struct script *script, size_t at, size_t *end)
-{
-    uint32_t c = 0;
-    *end = at + utf8_decode(&c, script->text + at, script->size - at);
-    return *end > at ? c : 0;
-}
-
-static bool is_word(uint32_t c)
-{
-    return c && unicode_is_word(unicode_kind(c)) && !has_no_blanks(c);
-}
-
-static bool is_apostrophe(uint32_t c)
-{
-    return c == '\'' || c == 0x2019;
-}
-
-/* True inside of what a reader calls one character: a flag may be four tokens. Asked from left to
- * right. */
-static bool is_inside_character(struct script *script, size_t at)
-{
-    while (script->whole < at) {
-        size_t size = utf8_grapheme(script->text + script->whole, script->size - script->whole);
-        script->whole += size ? size : 1;
-    }
-    return script->whole > at;
-}
-
-/* True when a word goes on at `at`, which is neither the start nor the end of the text. */
-static bool goes_on(struct script *script, size_t at)
-{
-    size_t start = 0;
-    size_t end = 0;
-    size_t ignored = 0;
-    if (label_is_rest(script->text + at, script->size - at) || is_inside_character(script, at))
-        return true;
-    uint32_t last = before(script->text, at, &start);
-    uint32_t first = after(script, at, &end);
-    if (is_word(last) && is_word(first))
-        return true;
-    if (is_word(last) && is_apostrophe(first))
-        return is_word(after(script, end, &ignored));
-    return is_apostrophe(last) && is_word(first) && is_word(before(script->text, start, &ignored));
-}
-
-/* True when nothing stands between two tokens but what belongs to the character before: an accent
- * that the tokenizer dropped. */
-static bool is_next(struct script *script, size_t end, size_t start)
-{
-    return start <= end || (is_inside_character(script, end) && script->whole >= start);
-}
-
-/* A token without a place stands alone, such as one that begins texts, unless it is a blank that
- * was put before a word, as SentencePiece does, or into a character. */
-static bool is_put_before(const struct script *script, size_t index)
-{
-    const struct token *token = &script->tokens[index];
-    return token->start == token->end && strcmp(script->labels[index].plain, " ") == 0;
-}
-
-/* True when token `index` goes on the word of the one before, or shares its place. */
-static bool joins(struct script *script, size_t index)
-{
-    const struct token *token = &script->tokens[index];
-    const struct token *previous = token - 1;
-    if (token->end == token->start)
-        return is_put_before(script, index) && is_next(script, previous->end, token->start) &&
-               is_inside_character(script, token->start);
-    if (is_put_before(script, index - 1))
-        return token->start == previous->end;
-    if (previous->end == previous->start || !is_next(script, previous->end, token->start))
-        return false;
-    return token->start < previous->end || goes_on(script, token->start);
-}
-
+/* Is byte `at` part of a white-space character? */
 static bool is_blank(const struct script *script, size_t at)
 {
     uint32_t c = 0;
-    return utf8_decode(&c, script->text + at, script->size - at) > 0 && utf8_class(c) == UTF8_SPACE;
+    size_t start = at;
+    while (start > 0 && at - start < 3 && label_is_rest(script->text + start, script->size - start))
+        start--;
+    size_t size = utf8_decode(&c, script->text + start, script->size - start);
+    return start + size > at && utf8_class(c) == UTF8_SPACE;
 }
 
-/* A word is called what it is in the text, to the end of its last character, without the blanks
- * before it; a token without a place is called as it was. */
-static int label_word(struct label *label, struct script *script, size_t place,
-                      const struct word_span *span, struct arena *arena, struct err *err)
+/* The bytes of a token, or of a word, without the white space around them. */
+static struct text_range trim(const struct script *script, size_t start, size_t end)
 {
-    size_t start = script->tokens[span->first].start;
-    size_t end = script->tokens[span->first + span->count - 1].end;
-    const char *plain = script->labels[span->first].plain;
-    struct token_bytes word = {plain, strlen(plain)};
-    struct thing thing = {place, &word, 1, 0};
-    size_t first = start;
-    if (start < end && is_inside_character(script, end))
-        end = script->whole;
-    while (first < end && is_blank(script, first))
-        first++;
-    if (first == end)
-        first = start;
-    if (start < end)
-        word = (struct token_bytes){script->text + first, end - first};
-    return label_make(label, &thing, arena, err);
+    while (start < end && is_blank(script, start))
+        start++;
+    while (start < end && is_blank(script, end - 1))
+        end--;
+    return (struct text_range){start, end};
 }
 
-static size_t cut(struct word_span *spans, struct script *script, size_t count)
+static bool has_blank(const struct script *script, size_t start, size_t end)
+{
+    while (start < end && !is_blank(script, start))
+        start++;
+    return start < end;
+}
+
+/* True for a token such as <s>, written in the text or added around it: not for <unk> in place of
+ * other characters, nor for a blank that SentencePiece puts before a word. */
+static bool is_special(const struct script *script, size_t index, struct text_range own)
+{
+    const struct token *token = &script->tokens[index];
+    const struct added_token *added = NULL;
+    if (token->start == token->end)
+        return strcmp(script->labels[index].plain, " ") != 0;
+    if (script->tokenizer)
+        added = added_tokens_of_id(tokenizer_added(script->tokenizer), token->id);
+    return added && added->special && added->size == own.end - own.start &&
+           memcmp(added->bytes, script->text + own.start, added->size) == 0;
+}
+
+/* A word begins after white space, which it includes, and on both sides of a special token; white
+ * space with no word after it belongs to the word before. A token with white space inside joins
+ * two words into one. */
+static size_t cut(struct word_span *spans, const struct script *script, size_t count)
 {
     size_t found = 0;
+    size_t next = 0; /* the token after the last one with more than white space, … */
+    size_t end = 0;  /* … which ends here */
+    bool was_special = false;
     for (size_t i = 0; i < count; i++) {
-        if (i > 0 && joins(script, i))
-            spans[found - 1].count++;
-        else
-            spans[found++] = (struct word_span){i, 1};
+        const struct token *token = &script->tokens[i];
+        struct text_range own = trim(script, token->start, token->end);
+        bool special = is_special(script, i, own);
+        if (own.start == own.end && !special)
+            continue;
+        bool parted = special || was_special || has_blank(script, end, own.start);
+        if (found == 0 || parted) {
+            spans[found].first = special && found ? i : next;
+            found++;
+        }
+        next = i + 1;
+        end = own.end;
+        was_special = special;
     }
+    if (!found) /* white space alone */
+        spans[found++].first = 0;
+    for (size_t i = 0; i < found; i++)
+        spans[i].count = (i + 1 < found ? spans[i + 1].first : count) - spans[i].first;
     return found;
 }
 
-static int find(struct tokenized *tokenized, struct script *script, struct arena *arena,
+/* A word is called what it is in the text, with what the tokenizer dropped at its end; a special
+ * token that is not in the text is called as it was. */
+static int label_word(struct label *label, const struct script *script, size_t place,
+                      const struct word_span *span, size_t limit, struct arena *arena,
+                      struct err *err)
+{
+    const struct token *first = &script->tokens[span->first];
+    struct text_range own = trim(script, first->start, first[span->count - 1].end);
+    const char *plain = script->labels[span->first].plain;
+    struct token_bytes word = {plain, strlen(plain)};
+    struct thing thing = {place, &word, 1, 0};
+    while (own.start < own.end && own.end < limit && !is_blank(script, own.end))
+        own.end++;
+    if (own.start < own.end)
+        word = (struct token_bytes){script->text + own.start, own.end - own.start};
+    return label_make(label, &thing, arena, err);
+}
+
+static int find(struct tokenized *tokenized, const struct script *script, struct arena *arena,
                 struct err *err)
 {
     struct word_span *spans = arena_alloc(arena, tokenized->count, sizeof *spans, err);
@@ -247,10 +223,11 @@ static int find(struct tokenized *tokenized, struct script *script, struct arena
     if (!spans || !labels)
         return -1;
     size_t count = cut(spans, script, tokenized->count);
-    script->whole = 0; /* from left to right once more */
-    for (size_t i = 0; i < count; i++)
-        if (label_word(&labels[i], script, i, &spans[i], arena, err))
+    for (size_t i = 0; i < count; i++) {
+        size_t limit = i + 1 < count ? script->tokens[spans[i + 1].first].start : script->size;
+        if (label_word(&labels[i], script, i, &spans[i], limit, arena, err))
             return -1;
+    }
     tokenized->words = spans;
     tokenized->word_labels = labels;
     tokenized->word_count = count;
@@ -270,7 +247,7 @@ static int find_in_ids(struct tokenized *tokenized, const struct tokenizer *toke
         size_t start = wording_add(&text, tokenizer, id);
         tokens[i] = (struct token){id, start, text.size};
     }
-    struct script script = {text.bytes, text.size, tokens, tokenized->labels, 0};
+    struct script script = {text.bytes, text.size, tokenizer, tokens, tokenized->labels};
     int failed = buf_check(&text, err) || find(tokenized, &script, arena, err);
     buf_release(&text);
     return failed ? -1 : 0;
@@ -279,8 +256,8 @@ static int find_in_ids(struct tokenized *tokenized, const struct tokenizer *toke
 int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokenizer,
                     struct arena *arena, struct err *err)
 {
-    struct script script = {tokenized->text, tokenized->size, tokenized->tokens, tokenized->labels,
-                            0};
+    struct script script = {tokenized->text, tokenized->size, tokenizer, tokenized->tokens,
+                            tokenized->labels};
     return tokenized->text ? find(tokenized, &script, arena, err)
                            : find_in_ids(tokenized, tokenizer, arena, err);
 }
