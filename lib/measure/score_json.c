@@ -1,6 +1,6 @@
 /* score_json.c: scores as JSON: where they come from, as in every report, then
  *
- *     "unit": "nats",
+ *     "units": {"logprob": "nats", "surprisal": "bits", "entropy": "bits"},
  *     "total": {"tokens": 5, "logprob": -20.1, "surprisal": 20.1, "perplexity": 57.3},
  *     "scores": [{"text": "is", "logprob": -1.2, "surprisal": 1.2, "entropy": 3.1, "rank": 2,
  *                 "best": [{"id": 7, "text": "was", "logprob": -0.9}, …]}, …]
@@ -11,6 +11,17 @@
 
 #include "measure/score_view.h"
 #include "write/json_report.h"
+
+/* --bits is for all but logarithms of probabilities; `other` is a third number, or NULL. */
+static void put_units(struct json_writer *json, const struct score_view *view, const char *other)
+{
+    json_put_open(json, "\n units", '{');
+    json_put_text(json, "logprob", "nats");
+    json_put_text(json, "surprisal", score_unit(view));
+    if (other)
+        json_put_text(json, other, score_unit(view));
+    json_put_close(json, '}');
+}
 
 static void put_logprob(struct json_writer *json, const struct score_view *view, double logprob)
 {
@@ -33,7 +44,7 @@ void score_json_write(struct stream *out, const struct score_view *view,
     const struct tokenized *sentence = text->sentence;
     struct score_sum sum = score_sum_of(text->scored, 0, text->scored->count);
     text_origin_json_begin(&json, JSON_FORMAT("score"), &view->origin, sentence, place);
-    json_put_text(&json, "\n unit", score_unit(view));
+    put_units(&json, view, view->words ? NULL : "entropy");
     json_put_open(&json, "\n total", '{');
     put_sum(&json, view, &sum);
     json_put_close(&json, '}');
@@ -63,7 +74,7 @@ void score_sums_json_write(struct stream *out, const struct score_view *view,
 {
     struct json_writer json = {.stream = out, .one_line = lines};
     text_origin_json_begin(&json, JSON_FORMAT("score"), &view->origin, sums->sentence, place);
-    json_put_text(&json, "\n unit", score_unit(view));
+    put_units(&json, view, sums->differences ? "difference" : NULL);
     json_put_open(&json, sums->differences ? "\n continuations" : "\n texts", '[');
     for (size_t i = 0; i < sums->count; i++) {
         const struct score_sum *sum = &sums->items[i];
