@@ -47,9 +47,11 @@ const char *answer_describe(const struct answer *answer, const struct viewer *vi
     bool differs = answer->against >= 0;
     const char *name = name_of(viewer, answer->id, arena, err);
     const char *other = differs ? name_of(viewer, answer->against, arena, err) : "";
-    return name && other ? arena_format(arena, err, "logit of %s%s%s after %s", name,
-                                        differs ? " less " : "", other, after->text)
-                         : NULL;
+    if (!name || !other)
+        return NULL;
+    return arena_format(arena, err, "logit of %s%s%s after %s%s%s%s", name, differs ? " less " : "",
+                        other, after->text, answer->cap ? " (" : "", answer->cap ? answer->cap : "",
+                        answer->cap ? " final soft cap)" : "");
 }
 
 void answer_put(struct json_writer *json, const struct answer *answer)
@@ -59,4 +61,6 @@ void answer_put(struct json_writer *json, const struct answer *answer)
         json_put_text(json, "against", NULL);
     else
         json_put_integer(json, "against", answer->against);
+    if (answer->cap)
+        json_put_text(json, "final_soft_cap", answer->cap);
 }

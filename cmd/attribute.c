@@ -72,7 +72,9 @@ static int find(struct finding *findings, const struct question *question, const
                              err))
             return -1;
         finding->position = own.position;
-        const struct answer answer = {finding->attribution.answer, own.against};
+        bool capped = question->viewer->model.config.logit_cap > 0;
+        const struct answer answer = {finding->attribution.answer, own.against,
+                                      capped ? "before" : NULL};
         if (describe(finding, &answer, arena, err) || put_members(finding, &answer, arena, err))
             return -1;
         finding->report = finding->attribution.report;

@@ -200,7 +200,8 @@ static int find_one(struct finding *finding, const struct question *question,
         patching_report(&finding->report, &finding->patching, question->numbers, &question->origin,
                         arena, err))
         return -1;
-    const struct answer answer = {finding->patching.answer, plan->against};
+    bool capped = question->viewer->model.config.logit_cap > 0;
+    const struct answer answer = {finding->patching.answer, plan->against, capped ? "after" : NULL};
     return describe(finding, &answer, arena, err) || put_members(finding, &answer, arena, err) ? -1
                                                                                                : 0;
 }

@@ -129,6 +129,7 @@ int inputs_read_token(long long *id, const struct viewer *viewer, const char *op
 /* A token that is asked for, by --answer: ` Mary: John` are two, of which the difference counts. */
 struct answer {
     long long id, against; /* -1: the likeliest; none */
+    const char *cap;       /* "before" or "after" the final soft cap; NULL: the model has none */
 };
 
 /* Read --answer; and --position, which is the last where it is not given (answer.c). */

@@ -14,7 +14,8 @@ static const struct option_row instrument_rows[] = {
             "rounds in which every way is timed (default: 5)"),
     STRING("answer", 0, "TOKEN", attribute.answer, FOR_ATTRIBUTE | FOR_PATCH,
            "the token whose logit it is, or two of which it is the difference, ' Mary: John' "
-           "(default: the likeliest)"),
+           "(default: the likeliest); where a model caps its logits, attribute has it before the "
+           "cap, patch after it"),
     STRING("position", 0, "N", attribute.position, FOR_ATTRIBUTE | FOR_PATCH,
            "where the token before the answer stands, from 0, or -1 from the end (default: -1)"),
     STRING("by", 0, "WHAT", attribute.by, FOR_ATTRIBUTE,
