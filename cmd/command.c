@@ -187,7 +187,7 @@ const struct command *command_find(const char *name, struct err *err)
 }
 
 /* The way out of an error that the library cannot know, because it leads through other commands. */
-static void add_advice(struct err *err, const char *model)
+static void add_advice(struct err *err, const struct command *command, const char *model)
 {
     size_t size = strlen(err->text);
     const char *gap = size && err->text[size - 1] == '?' ? "" : ":";
@@ -196,6 +196,11 @@ static void add_advice(struct err *err, const char *model)
                    "%s 'attn-cli info %s' lists its words, 'attn-cli init -s \"…\" -o mine' makes "
                    "a model of yours",
                    gap, model);
+    if (err->about == ERR_ABOUT_TOKENIZER)
+        err_append(err,
+                   command->bit == FOR_HEADS ? "%s leave out the text to measure on random tokens"
+                                             : "%s give the tokens by --ids",
+                   gap);
     if (err->about == ERR_ABOUT_LENGTH)
         err_append(err, "%s shorten it, or name a model of more positions by --model", gap);
     if (err->about == ERR_ABOUT_CONTEXT)
@@ -225,7 +230,7 @@ int command_run(const char *name, char **arguments, bool as_typed, struct arena 
         return 0;
     }
     defaults_blame(&defaults, err);
-    add_advice(err, chosen_model(options.model.name));
+    add_advice(err, command, chosen_model(options.model.name));
     return -1;
 }
 

@@ -125,6 +125,8 @@ int batch_prepare(struct batch_work *work, const struct job *job, struct prepare
         prepared->bytes = store_has_matrices(&work->plan) ? job_bytes(prepared) : 0;
         return 0;
     }
+    if (err->about == ERR_ABOUT_TOKENIZER)
+        err_append(err, ": give the tokens as \"ids\", in JSON lines or a table");
     return err_prefix(err, "'%s' line %zu", inputs_shown_path(work->jobs.items.path),
                       job->item.line);
 }

@@ -27,9 +27,10 @@ enum { ERR_TEXT_BYTES = 8192 }; /* a longer message is cut and ends in "..." */
 /* What a message is about, where whoever prints it knows a way out that it cannot name. */
 enum err_about {
     ERR_ABOUT_ANYTHING,
-    ERR_ABOUT_WORD,    /* that a vocabulary lacks */
-    ERR_ABOUT_LENGTH,  /* of a text that the model cannot take … */
-    ERR_ABOUT_CONTEXT, /* … unless it is asked to */
+    ERR_ABOUT_WORD,      /* that a vocabulary lacks */
+    ERR_ABOUT_TOKENIZER, /* that a model lacks */
+    ERR_ABOUT_LENGTH,    /* of a text that the model cannot take … */
+    ERR_ABOUT_CONTEXT,   /* … unless it is asked to */
 };
 
 struct err {

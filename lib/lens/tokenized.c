@@ -132,11 +132,11 @@ static int read_tokens(struct tokens *tokens, const struct input *input,
                    ? -1
                    : 0;
     if (!lexicon->tokenizer && lexicon->why && *lexicon->why)
-        return err_unsupported(err, "%s: give the tokens by --ids", lexicon->why);
+        err_unsupported(err, "%s", lexicon->why);
     if (!lexicon->tokenizer)
-        return err_set(
-            err,
-            "the model has no tokenizer (tokenizer.json or vocab.json): give the tokens by --ids");
+        err_set(err, "the model has no tokenizer (tokenizer.json or vocab.json)");
+    if (!lexicon->tokenizer)
+        return err_about(err, ERR_ABOUT_TOKENIZER);
     if (encode(tokens, input, lexicon, arena, err))
         return -1;
     return check_ids(tokens, lexicon, err);

@@ -117,7 +117,7 @@ TEST(what_cannot_be_read_is_refused)
          "the text is empty: none of its characters (3) is in the vocabulary"},
         {{.text = "Life", .size = 4},
          true,
-         "the model has no tokenizer (tokenizer.json or vocab.json): give the tokens by --ids"},
+         "the model has no tokenizer (tokenizer.json or vocab.json)"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct tokenized tokenized;
