@@ -78,15 +78,17 @@ static int write_one(struct score_job *job, const struct score_group *group, siz
     if (!job->view->whole)
         return write_found(job, &text, NULL, score_is_beside(job), err);
     size_t number = group->first + index;
-    return score_sum_text(&job->sums[number], number, text.sentence, text.scored,
+    return score_sum_text(&job->sums[number], number + job->place.blank, text.sentence, text.scored,
                           &job->session.arena, err);
 }
 
 int score_write_group(struct score_job *job, const struct score_group *group, struct err *err)
 {
-    for (size_t i = 0; i < group->count; i++, job->place.index++)
+    for (size_t i = 0; i < group->count; i++, job->place.index++) {
+        job->place.blank = inputs_blank_before(&job->session.inputs, group->first + i);
         if (write_one(job, group, i, err))
             return -1;
+    }
     return 0;
 }
 
@@ -113,6 +115,7 @@ static int write_beside(struct score_job *job, size_t text, struct err *err)
     report.tensors = &kept;
     report.tensor_count = 1;
     job->place.index = text;
+    job->place.blank = inputs_blank_before(&job->session.inputs, text);
     return output_write_made(&job->output, &report, &job->place, err);
 }
 

@@ -23,6 +23,7 @@ struct place {
     size_t count;      /* … of how many */
     const char *model; /* csv, tidy: of several models a column says which; NULL: it is one … */
     size_t sentences;  /* … else so many sentences of each; 0: each report is a sentence */
+    size_t blank;      /* lines before the sentence, which its number counts, too */
     size_t columns;    /* text: the width of the page; 0: endless */
     size_t lines;      /* text: rows shown of a matrix before the middle is left out; 0: all */
     bool show_tokens;  /* text: the table of tokens comes first */
@@ -42,7 +43,7 @@ static inline size_t place_sentences(const struct place *place)
 
 static inline size_t place_sentence(const struct place *place)
 {
-    return place->sentences ? place->index % place->sentences : place->index;
+    return (place->sentences ? place->index % place->sentences : place->index) + place->blank;
 }
 
 /* What one file holds when a folder is asked for. */
