@@ -48,7 +48,7 @@ int inputs_open(struct inputs *inputs, const struct input_options *options, enum
                 struct err *err);
 void inputs_release(struct inputs *inputs);
 
-/* How many blank lines were skipped before a text: with them, numbers in tables follow the lines. */
+/* How many blank lines were skipped before a text: with them its number is that of its line. */
 size_t inputs_blank_before(const struct inputs *inputs, size_t index);
 
 /* Ids are taken as they are: --bos and --add-special beside them are refused, of items, too. */

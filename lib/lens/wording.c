@@ -1,8 +1,8 @@
 /* wording.c: tokens as running text, and which tokens of a text make a word together.
  *
  * Words are what white space separates, as in corpora of reading times: punctuation stays with its
- * word (`said,`), `3.14` and `well-known` are one word each, and the number of words does not depend
- * on the tokenizer. Scripts without spaces have one word between two spaces.
+ * word (`said,`), `3.14` and `well-known` are one word each, and the number of words does not
+ * depend on the tokenizer. Scripts without spaces have one word between two spaces.
  */
 #include <stdio.h>
 #include <string.h>
