@@ -192,7 +192,8 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
     if (!numbers || (named && !words) || !mechanism)
         return -1;
     for (size_t i = 0; i < look->count; i++) {
-        struct visible_rules rules = {config, viewer->edits, i, look->first + i};
+        struct visible_rules rules = {config, viewer->edits, i, look->first + i,
+                                      look->pairs[i].prompt_count};
         for (size_t k = 0; k < lists[i].count; k++)
             if (visible_find(&lists[i].items[k], &rules, arena, err))
                 return -1;

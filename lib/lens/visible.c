@@ -31,7 +31,6 @@ static int find_knockouts(struct knockouts *found, const struct visible_rules *r
         items[found->edits.count++] = edits->items[i];
     }
     found->edits.items = items;
-    found->edits.length = edits->length;
     return items ? 0 : -1;
 }
 
@@ -70,7 +69,7 @@ static int fill_rows(float *rows, const struct kept *kept, const struct config *
 static void knock_out(float *rows, const struct kept *kept, const struct knockouts *knockouts,
                       const struct visible_rules *rules, size_t head)
 {
-    size_t length = knockouts->edits.length;
+    size_t prompt = rules->prompt_count;
     struct edit_block block = {
         .site = SITE_MASKED,
         .layer = (size_t)kept->layer,
@@ -82,8 +81,8 @@ static void knock_out(float *rows, const struct kept *kept, const struct knockou
         .columns = kept->shape[2],
         .row_stride = kept->shape[2],
         .first_head = head,
-        .row_places = length ? length : kept->shape[1],
-        .column_places = length ? length : kept->shape[2],
+        .row_places = prompt ? prompt : kept->shape[1],
+        .column_places = prompt ? prompt : kept->shape[2],
         .forbidden = 0,
     };
     edits_apply(&knockouts->edits, &block);

@@ -15,6 +15,7 @@ struct visible_rules {
     const struct config *config;
     const struct edits *edits;
     size_t text, number; /* in the batch, and in all */
+    size_t prompt_count; /* tokens that indices in edits refer to; 0: all */
 };
 
 /* Set `visible` of masked scores and of attention weights, as they were captured; it stays NULL of
