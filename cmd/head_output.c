@@ -126,10 +126,8 @@ static int make_sheet(struct sheet *sheet, const struct heads_job *job, size_t c
         return -1;
     for (size_t i = 0; i < count; i++) {
         const struct head_line *line = &last->lines[i];
-        const char *name = arena_format(arena, err, "%zu.%zu", line->layer, line->head);
-        if (!name)
+        if (label_of_head(&labels[i], line->layer, line->head, arena, err))
             return -1;
-        labels[i] = (struct label){name, name, name};
         rows[line->layer * job->heads + line->head] = i;
     }
     for (size_t model = 0; model < models->size; model++)

@@ -70,12 +70,9 @@ static int make_composition(struct report *report, struct heads_job *job,
     if (!values || !labels || !sheet || !kept ||
         circuits_compose(values, (enum composition)way, &job->session.viewer, err))
         return -1;
-    for (size_t i = 0; i < heads; i++) {
-        const char *text = arena_format(arena, err, "%zu.%zu", i / c->n_head, i % c->n_head);
-        if (!text)
+    for (size_t i = 0; i < heads; i++)
+        if (label_of_head(&labels[i], i / c->n_head, i % c->n_head, arena, err))
             return -1;
-        labels[i] = (struct label){text, text, text};
-    }
     *sheet = (struct sheet){
         .tensor = arena_format(arena, err, "%s_composition", composition_names[way]),
         .layer = -1,
@@ -165,7 +162,7 @@ static void put_axis(struct json_writer *json, const struct axis *axis)
     json_put_close(json, ']');
 }
 
-/* "about": …, "axes": {"k_composition": [["0.0", …], ["0.0", …]]}, */
+/* "about": …, "axes": {"k_composition": [["L0H0", …], ["L0H0", …]]}, */
 static int put_members(struct buf *members, const struct report *report, struct err *err)
 {
     struct json_writer json = {.buf = members};

@@ -52,6 +52,12 @@ printf '%s\n' 'id;side;score;sentence' 'a;left;4.5;Life is short' 'b;"ri;ght";;L
 "$attn" batch items.csv -m life --reduce entropy --per-item -q -o items.tidy.csv
 "$attn" batch items.csv -m life --show tokens -q -o items.jsonl
 "$attn" init --shape tiny -s "$life" -o fresh
+"$attn" init --shape tiny --set n_head=12 -s "$life" -o twelve -q
+"$attn" heads -m twelve --composition k -o pairs.csv
+"$attn" heads -m twelve --composition k -o pairs.tidy.csv
+"$attn" heads -m twelve -s "$life" --format tidy -q -o scores.tidy.csv
+"$attn" attribute -m twelve -s "$life" --answer :is -q -o parts.tidy.csv
+"$attn" patch -m twelve --clean "Life is short" --corrupt "Life is first" --answer :is -q -o patch.tidy.csv
 word_model marks '[",", "\"", "\n", "我", "NA", "#"]' 6
 "$attn" run -m marks -s ',"
 我NA#' -o marks.csv
@@ -72,7 +78,8 @@ if python=$(python_with pandas); then
 |我|NA|#
 2 5 Life is 4
 left 2 1.241 ri;ght 1 0.445
-left 4.5 ri;ght nan left 2' "$("$python" - <<'END' 2>&1
+left 4.5 ri;ght nan left 2
+24 L0H1 L0H10 288 24 48 24' "$("$python" - <<'END' 2>&1
 import pandas
 life, causal, marks = (pandas.read_csv(name + ".csv", index_col=0)
                        for name in ("life", "causal", "marks"))
@@ -96,6 +103,14 @@ for side, group in pandas.read_csv("items.tidy.csv").groupby("side"):
 items = pandas.read_json("items.jsonl", lines=True)
 items = pandas.json_normalize(items.conditions)
 print(*items[["side", "score"]].values.ravel())
+pairs = pandas.read_csv("pairs.csv", index_col=0)
+scores, tidy, parts, patch = (pandas.read_csv(name + ".tidy.csv")
+                              for name in ("scores", "pairs", "parts", "patch"))
+scores = scores[scores.measure == "entropy"][["layer", "head", "value"]]
+merged = [len(table.dropna(subset=["layer", "head"]).merge(scores, on=["layer", "head"]))
+          for table in (tidy[tidy["row"] < 12], parts, patch)]
+print(pairs.index.nunique(), pairs.index[1], pairs.columns[10], *merged,
+      tidy.row_token.nunique())
 END
     )"
 else
@@ -165,6 +180,9 @@ say(dim(tidy), round(tapply(tidy$value, tidy$row, sum), 6))
 say(unique(marks$row_token), any(is.na(marks$row_token)))
 items <- aggregate(value ~ side, read.csv("items.tidy.csv"), sum)
 say(items$side, round(items$value, 3))
+pairs <- read("pairs.csv")
+say(length(unique(rownames(pairs))), rownames(pairs)[2], colnames(pairs)[11],
+    dim(unique(read.csv("pairs.tidy.csv")[, c("layer", "head")])))
 END
     same R '6|6|0.687|0:Life|5:first
 -Inf|numeric|0:Life|1:is|2:Life
@@ -173,7 +191,8 @@ END
 36|8|1|1|1|1|1|1
 ,|"|
 |我|NA|#|FALSE
-left|ri;ght|1.241|0.445' "$(env -u TMPDIR Rscript --vanilla read.R 2>&1)"
+left|ri;ght|1.241|0.445
+24|L0H1|L0H10|24|2' "$(env -u TMPDIR Rscript --vanilla read.R 2>&1)"
 else
     skip R
 fi

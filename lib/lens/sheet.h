@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct buf;
 
@@ -64,6 +65,15 @@ static inline bool sheet_hides(const struct sheet *sheet, size_t row, size_t col
     return (sheet->causal && column > row) ||
            (sheet->visible && sheet->visible[row * sheet->columns.size + column] == 0);
 }
+
+enum { SHEET_NO_COLUMN = SIZE_MAX };
+
+/* The layer and head of a cell: those of the sheet, or else of its row or column; -1: none. With
+ * SHEET_NO_COLUMN those of the whole row. */
+void sheet_layer_head(const struct sheet *sheet, size_t row, size_t column, int *layer, int *head);
+
+/* Whether the places of an axis are heads, or heads among other parts of a layer. */
+bool axis_has_heads(const struct axis *axis);
 
 enum { SHEET_NAME_BYTES = 64 };
 

@@ -209,6 +209,14 @@ int tokenized_begin(struct tokenized *tokenized, const struct lexicon *lexicon, 
     return 0;
 }
 
+int label_of_head(struct label *label, size_t layer, size_t head, struct arena *arena,
+                  struct err *err)
+{
+    label->text = arena_format(arena, err, "%zu.%zu", layer, head);
+    label->exact = label->plain = arena_format(arena, err, "L%zuH%zu", layer, head);
+    return label->text && label->exact ? 0 : -1;
+}
+
 const struct label *labels_of_numbers(size_t count, struct arena *arena, struct err *err)
 {
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);

@@ -113,6 +113,11 @@ int label_make(struct label *label, const struct thing *thing, struct arena *are
  */
 const char *label_name(const struct label *label);
 
+/* A head: people read 0.1, as options take it; data files have L0H1, which stays a text where 0.1
+ * and 0.10 would be read as one number. */
+int label_of_head(struct label *label, size_t layer, size_t head, struct arena *arena,
+                  struct err *err);
+
 /* Labels "0", "1", … below `count`; of a word of a vocabulary, and of `count` of them. */
 const struct label *labels_of_numbers(size_t count, struct arena *arena, struct err *err);
 int label_of_word(struct label *label, const struct tokenizer *tokenizer, uint32_t id,

@@ -326,12 +326,9 @@ int gold_report(struct report *report, const struct gold *gold, struct arena *ar
         return -1;
     for (size_t i = 0; i < COLUMNS; i++)
         labels[i] = label_of(columns[i]);
-    for (size_t i = 0; i < head_count(gold); i++) {
-        const char *name = arena_format(arena, err, "%zu.%zu", i / heads, i % heads);
-        if (!name)
+    for (size_t i = 0; i < head_count(gold); i++)
+        if (label_of_head(&labels[COLUMNS + i], i / heads, i % heads, arena, err))
             return -1;
-        labels[COLUMNS + i] = label_of(name);
-    }
     sheets[0] = (struct sheet){.tensor = "relations", .layer = -1, .head = -1};
     sheets[1] = (struct sheet){.tensor = "accuracy", .layer = -1, .head = -1};
     sheets[0].columns = (struct axis){"best", COLUMNS, labels, 0};

@@ -69,8 +69,10 @@ static int put_row(struct arrow_table *table, const struct sheet *sheet, size_t 
         if (place_sentences(place) > 1)
             arrow_table_integer(table, (long long)place_sentence(place));
         arrow_table_text(table, sheet->tensor);
-        put_number(table, sheet->layer);
-        put_number(table, sheet->head);
+        int layer, head;
+        sheet_layer_head(sheet, row, c, &layer, &head);
+        put_number(table, layer);
+        put_number(table, head);
         put_axis(table, &sheet->rows, row);
         put_axis(table, &sheet->columns, c);
         arrow_table_float(table, sheet_cell(sheet, row, c));

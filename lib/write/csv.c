@@ -52,13 +52,16 @@ static void add_columns(struct buf *line, const struct axis *columns)
     buf_char(line, '\n');
 }
 
-/* Rows that begin with `place`. */
-static int write_rows(struct stream *out, struct buf *line, const struct buf *place,
+/* In a table (`place` is not NULL) rows begin with what they are of. */
+static int write_rows(struct stream *out, struct buf *line, const struct place *place,
                       const struct sheet *sheet, struct err *err)
 {
     for (size_t r = 0; r < sheet->rows.size; r++) {
         buf_clear(line);
-        buf_bytes(line, place->bytes, place->size);
+        if (place) {
+            csv_report_place(line, place, false);
+            csv_sheet_place(line, sheet, r, SHEET_NO_COLUMN);
+        }
         csv_field(line, sheet->rows.labels[r].exact);
         if (text_send(out, line, err))
             return -1;
@@ -76,7 +79,7 @@ int csv_sheet_write(struct stream *out, const struct sheet *sheet, struct err *e
     struct buf line = {0};
     buf_format(&line, "%s\\%s", sheet->rows.name, sheet->columns.name);
     add_columns(&line, &sheet->columns);
-    int failed = text_send(out, &line, err) || write_rows(out, &line, &(struct buf){0}, sheet, err);
+    int failed = text_send(out, &line, err) || write_rows(out, &line, NULL, sheet, err);
     buf_release(&line);
     return failed ? -1 : 0;
 }
@@ -91,11 +94,13 @@ static void add_number(struct buf *line, int number, bool mean)
     buf_char(line, ',');
 }
 
-void csv_sheet_place(struct buf *line, const struct sheet *sheet)
+void csv_sheet_place(struct buf *line, const struct sheet *sheet, size_t row, size_t column)
 {
+    int layer, head;
+    sheet_layer_head(sheet, row, column, &layer, &head);
     buf_format(line, "%s,", sheet->tensor);
-    add_number(line, sheet->layer, sheet->mean_of_layers);
-    add_number(line, sheet->head, sheet->mean_of_heads);
+    add_number(line, layer, sheet->mean_of_layers);
+    add_number(line, head, sheet->mean_of_heads);
 }
 
 void csv_report_place(struct buf *line, const struct place *place, bool names)
@@ -153,7 +158,6 @@ static int write_table(struct stream *out, const struct report *report, const st
 {
     struct sheet first = report_sheet(report, 0);
     struct buf line = {0};
-    struct buf before = {0};
     int failed = 0;
     if (place->index == 0) {
         csv_report_place(&line, place, true);
@@ -163,12 +167,8 @@ static int write_table(struct stream *out, const struct report *report, const st
     }
     for (size_t i = 0; i < report_sheet_count(report) && !failed; i++) {
         struct sheet sheet = report_sheet(report, i);
-        buf_clear(&before);
-        csv_report_place(&before, place, false);
-        csv_sheet_place(&before, &sheet);
-        failed = buf_check(&before, err) || write_rows(out, &line, &before, &sheet, err);
+        failed = write_rows(out, &line, place, &sheet, err);
     }
-    buf_release(&before);
     buf_release(&line);
     return failed ? -1 : 0;
 }

@@ -26,8 +26,8 @@ void csv_field(struct buf *out, const char *text);
 /* The same without quotes. */
 void csv_text(struct buf *out, const char *text);
 
-/* Append what a sheet is: "weights,0,1,"; "mean" where it is one over all. */
-void csv_sheet_place(struct buf *line, const struct sheet *sheet);
+/* Append the tensor, layer and head of a cell, or of a row: "weights,0,1,"; "mean" for a mean. */
+void csv_sheet_place(struct buf *line, const struct sheet *sheet, size_t row, size_t column);
 
 /* Append what tells a report from the others of its place, each with its comma: the model, the
  * sentence; or the names of these columns. */

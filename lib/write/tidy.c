@@ -35,28 +35,34 @@ static int make_columns(struct parts *parts, const struct axis *columns, struct 
 }
 
 static int make_row(struct parts *parts, const struct place *place, const struct sheet *sheet,
-                    size_t row, struct err *err)
+                    size_t row, size_t column, struct err *err)
 {
     struct buf *part = &parts->row;
     buf_clear(part);
     csv_report_place(part, place, false);
-    csv_sheet_place(part, sheet);
+    csv_sheet_place(part, sheet, row, column);
     add_place(part, row, &sheet->rows);
     return buf_check(part, err);
 }
 
-static void write_row(struct stream *out, const struct parts *parts, const struct sheet *sheet,
-                      size_t row)
+static int write_row(struct stream *out, struct parts *parts, const struct place *place,
+                     const struct sheet *sheet, size_t row, struct err *err)
 {
+    bool made = false;
     for (size_t c = 0; c < sheet->columns.size; c++) {
         size_t start = c ? parts->column_ends[c - 1] : 0;
         if (sheet_hides(sheet, row, c))
             continue;
+        if ((!made || axis_has_heads(&sheet->columns)) &&
+            make_row(parts, place, sheet, row, c, err))
+            return -1;
+        made = true;
         stream_bytes(out, parts->row.bytes, parts->row.size);
         stream_bytes(out, parts->columns.bytes + start, parts->column_ends[c] - start);
         stream_float(out, sheet_cell(sheet, row, c));
         stream_char(out, '\n');
     }
+    return 0;
 }
 
 int tidy_write(struct stream *out, const struct report *report, const struct place *place,
@@ -72,11 +78,8 @@ int tidy_write(struct stream *out, const struct report *report, const struct pla
     for (size_t i = 0; i < report_sheet_count(report) && !failed; i++) {
         struct sheet sheet = report_sheet(report, i);
         failed = make_columns(&parts, &sheet.columns, err);
-        for (size_t row = 0; row < sheet.rows.size && !failed; row++) {
-            failed = make_row(&parts, place, &sheet, row, err);
-            if (!failed)
-                write_row(out, &parts, &sheet, row);
-        }
+        for (size_t row = 0; row < sheet.rows.size && !failed; row++)
+            failed = write_row(out, &parts, place, &sheet, row, err);
     }
     buf_release(&parts.row);
     buf_release(&parts.columns);

@@ -39,3 +39,37 @@ TEST(a_cell_is_found_by_row_and_column)
     ck_assert_float_eq(sheet_cell(&sheet, 0, 2), 3);
     ck_assert_float_eq(sheet_cell(&sheet, 1, 0), 4);
 }
+
+TEST(a_cell_has_the_layer_and_head_of_its_sheet_or_its_labels)
+{
+    static const struct label labels[] = {
+        {.plain = "embed"}, {.plain = "2"}, {.plain = "L1H10"}, {.plain = "mlp"}};
+    enum { EMBED, TWO, L1H10, MLP };
+    static const struct {
+        const char *rows, *columns;
+        size_t row, column;
+        int of_sheet[2], expected[2]; /* layer, head */
+    } cases[] = {
+        {"query", "key", L1H10, TWO, {0, 3}, {0, 3}},
+        {"query", "key", L1H10, TWO, {-1, -1}, {-1, -1}},
+        {"head", "key", TWO, TWO, {4, -1}, {4, 2}},
+        {"layer", "head", TWO, TWO, {-1, -1}, {2, 2}},
+        {"layer", "token", TWO, TWO, {-1, -1}, {2, -1}},
+        {"layer", "part", TWO, TWO, {-1, -1}, {2, 2}},
+        {"layer", "part", TWO, MLP, {-1, -1}, {2, -1}},
+        {"layer", "part", EMBED, TWO, {-1, -1}, {-1, -1}},
+        {"head", "later", L1H10, TWO, {-1, -1}, {1, 10}},
+        {"relation", "head", EMBED, L1H10, {-1, -1}, {1, 10}},
+        {"layer", "head", TWO, SHEET_NO_COLUMN, {-1, -1}, {2, -1}},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct sheet sheet = {.layer = cases[i].of_sheet[0],
+                              .head = cases[i].of_sheet[1],
+                              .rows = {cases[i].rows, COUNT(labels), labels, 0},
+                              .columns = {cases[i].columns, COUNT(labels), labels, 0}};
+        int layer, head;
+        sheet_layer_head(&sheet, cases[i].row, cases[i].column, &layer, &head);
+        ck_assert_msg(layer == cases[i].expected[0] && head == cases[i].expected[1],
+                      "case %zu: layer %d head %d", i, layer, head);
+    }
+}
