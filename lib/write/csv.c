@@ -1,39 +1,55 @@
 #include "write/csv.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/terminal.h"
 #include "base/utf8.h"
 #include "write/format.h"
 #include "write/text_line.h"
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 
-static void append_valid(struct buf *out, const char *text, size_t size)
+/* Of what labels show as \xNN, white space stays as it is: the text of a token is data here. */
+static void append_safe(struct buf *out, const char *text, size_t size)
 {
-    for (;;) {
-        size_t valid = utf8_invalid_at(text, size);
-        buf_bytes(out, text, valid);
-        if (valid == size)
-            return;
-        buf_text(out, replacement);
-        text += valid + 1;
-        size -= valid + 1;
+    char sign[TERMINAL_SIGN_BYTES];
+    uint32_t c = 0;
+    for (size_t at = 0, length; at < size; at += length) {
+        length = utf8_decode(&c, text + at, size - at);
+        if (!length) {
+            buf_text(out, replacement);
+            length = 1;
+        } else if (utf8_is_visible(c) || utf8_class(c) == UTF8_SPACE) {
+            buf_bytes(out, text + at, length);
+        } else {
+            terminal_sign(sign, text + at, length);
+            buf_text(out, sign);
+        }
     }
 }
 
 void csv_text(struct buf *out, const char *text)
 {
-    append_valid(out, text, strlen(text));
+    append_safe(out, text, strlen(text));
+}
+
+/* Would a spreadsheet take it for a formula? */
+static bool is_formula(const char *text)
+{
+    char *end;
+    strtod(text, &end);
+    return *end && strchr("=+-@\t", *text);
 }
 
 void csv_field(struct buf *out, const char *text)
 {
-    bool quoted = text[strcspn(text, ",\"\r\n")] != '\0';
+    bool quoted = text[strcspn(text, ",\"\r\n")] || is_formula(text);
     if (quoted)
         buf_char(out, '"');
     for (;;) {
         size_t size = strcspn(text, "\"");
-        append_valid(out, text, size);
+        append_safe(out, text, size);
         if (text[size] == '\0')
             break;
         buf_text(out, "\"\"");

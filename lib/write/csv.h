@@ -18,9 +18,10 @@
 #include "base/stream.h"
 #include "lens/sheet.h"
 
-/* Append a field as RFC 4180 has it: in quotes, with its own quotes doubled, when it holds a comma,
- * a quote or the end of a line. A byte that is not UTF-8 (a token may be a part of a character)
- * becomes U+FFFD, because readers of data files refuse the whole file for it. */
+/* Append a field as in RFC 4180: in quotes, with its own quotes doubled, if it holds a comma, a
+ * quote or the end of a line, or begins as a spreadsheet's formula does. Controls and invisible
+ * characters become \xNN, as in labels. A byte that is not UTF-8 (a token may be a part of a
+ * character) becomes U+FFFD, because readers of data files refuse the whole file for it. */
 void csv_field(struct buf *out, const char *text);
 
 /* The same without quotes. */

@@ -20,6 +20,19 @@ TEST(a_field_is_quoted_when_it_must_be)
         {"a\"b,c", "\"a\"\"b,c\""},
         {"\n", "\"\n\""},
         {"\r", "\"\r\""},
+        {"=cmd|'/C calc'!A0", "\"=cmd|'/C calc'!A0\""},
+        {"+", "\"+\""},
+        {"-1+2", "\"-1+2\""},
+        {"-2e+30", "-2e+30"},
+        {"@x", "\"@x\""},
+        {"\tx", "\"\tx\""},
+        {"a=b", "a=b"},
+        {"\x1b[31mred\x07", "\\x1b[31mred\\x07"},
+        {"a\xE2\x80\xAE"
+         "b",
+         "a\\xe2\\x80\\xae"
+         "b"},
+        {"\xC2\xA0\t", "\xC2\xA0\t"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct buf out = {0};
