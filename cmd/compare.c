@@ -1,5 +1,7 @@
 /* compare.c: `attn-cli compare`: ways to attend beside each other: how far every head is from dense
  * attention, and what each way costs; or two models: compare_models.c. */
+#include <string.h>
+
 #include "measure/comparison.h"
 #include "command.h"
 #include "output.h"
@@ -89,6 +91,21 @@ static int compare(struct job *job, struct err *err)
     return stream_end(&out, failed, err);
 }
 
+/* Without --attention or an edit a second model is expected: an operand of one word that is not a
+ * model is a misspelt one. */
+static int check_names(const struct options *options, struct arena *arena, struct err *err)
+{
+    const struct texts *operands = &options->input.operands;
+    struct folder folder;
+    if (options->mechanism.attention || edit_options_are_given(&options->edit))
+        return 0;
+    for (size_t i = 0; i < operands->count; i++)
+        if (!strpbrk(operands->items[i], " \t\n") &&
+            model_find(&folder, operands->items[i], arena, err))
+            return -1;
+    return 0;
+}
+
 /* Operands that name models are no texts; with those of --model there may be two. */
 static int find_models(struct model_list *models, struct options *options, struct arena *arena,
                        struct err *err)
@@ -106,8 +123,9 @@ static int find_models(struct model_list *models, struct options *options, struc
     }
     if (models->names.count > 2)
         return err_usage(err, "expected two models, found %zu", models->names.count);
-    if (models->names.count == 2)
-        *operands = texts;
+    if (models->names.count < 2)
+        return check_names(options, arena, err);
+    *operands = texts;
     return 0;
 }
 

@@ -57,7 +57,8 @@ printf '%s\n' 'id;side;score;sentence' 'a;left;4.5;Life is short' 'b;"ri;ght";;L
 "$attn" heads -m twelve --composition k -o pairs.tidy.csv
 "$attn" heads -m twelve -s "$life" --format tidy -q -o scores.tidy.csv
 "$attn" attribute -m twelve -s "$life" --answer :is -q -o parts.tidy.csv
-"$attn" patch -m twelve --clean "Life is short" --corrupt "Life is first" --answer :is -q -o patch.tidy.csv
+"$attn" patch -m twelve --clean 'Life is short' --corrupt 'Life is first' --answer :is -q \
+    -o patch.tidy.csv
 word_model marks '[",", "\"", "\n", "我", "NA", "#"]' 6
 "$attn" run -m marks -s ',"
 我NA#' -o marks.csv

@@ -11,7 +11,8 @@ enum { CELLS_KEPT = 1 << 26 }; /* of a pass: layers beyond that take further one
 static const double LN_2 = 0.6931471805599453;
 
 struct sums {
-    double off, size; /* squares of the difference, of the first model's values */
+    double off, size;     /* squares of the difference, of the first model's values */
+    size_t masked_in_one; /* values that are infinite in only one model */
 };
 
 struct comparing {
@@ -72,11 +73,12 @@ static void add_pairs(void *context, size_t head, size_t thread)
                              loop->b->data + (other * queries + query) * keys, keys);
 }
 
-/* What is masked in one of them says nothing. */
+/* Masked values have no difference: those that only one model masks are counted. */
 static void add_values(struct sums *sums, const float *a, const float *b, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         double off = (double)a[i] - (double)b[i];
+        sums->masked_in_one += !isinf(a[i]) != !isinf(b[i]);
         if (isinf(a[i]) || isinf(b[i]))
             continue;
         sums->off += off * off;
@@ -200,11 +202,12 @@ static int prepare(struct comparing *comparing, struct arena *arena, struct err 
     size_t layers = distance->layers.count;
     distance->of_heads = arena_alloc(arena, layers * heads, sizeof *distance->of_heads, err);
     distance->of_sites = arena_alloc(arena, SITE_COUNT * layers, sizeof(double), err);
+    distance->masked_in_one = arena_alloc(arena, SITE_COUNT * layers, sizeof(size_t), err);
     distance->compared = arena_alloc(arena, SITE_COUNT * layers, sizeof(bool), err);
     comparing->of_sites = arena_alloc(arena, SITE_COUNT * layers, sizeof *comparing->of_sites, err);
     comparing->of_pairs = arena_alloc(arena, layers * heads, heads * sizeof(double), err);
-    return numbers && distance->of_heads && distance->of_sites && distance->compared &&
-                   comparing->of_sites && comparing->of_pairs
+    return numbers && distance->of_heads && distance->of_sites && distance->masked_in_one &&
+                   distance->compared && comparing->of_sites && comparing->of_pairs
                ? 0
                : -1;
 }
@@ -216,6 +219,7 @@ static int finish(struct comparing *comparing, struct arena *arena, struct err *
     size_t *match = arena_alloc(arena, heads, sizeof *match, err);
     for (size_t i = 0; i < SITE_COUNT * distance->layers.count; i++) {
         const struct sums *sums = &comparing->of_sites[i];
+        distance->masked_in_one[i] = sums->masked_in_one;
         distance->of_sites[i] = sums->off > 0 ? sqrt(sums->off / sums->size) : 0 * sums->off;
     }
     for (size_t layer = 0; match && layer < distance->layers.count; layer++) {

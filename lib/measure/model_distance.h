@@ -3,9 +3,9 @@
  *
  * The distance of attention is Jensen and Shannon's, the root of their divergence in bits, so that
  * it lies between 0 and 1: a mean over all queries. That of a site is ‖a - b‖ / ‖a‖ over all
- * tokens, but for what is masked in one of them. The match of a head is the other model's in the
- * same layer, where their distances together are the least that one-to-one matches can have.
- * Both models are open at a time.
+ * tokens, without values that either model masks (-inf); those that only one masks are counted. The
+ * match of a head is the other model's in the same layer, where their distances together are the
+ * least that one-to-one matches can have. Both models are open at a time.
  *
  *     struct model_distance_plan plan = {{&a, &b}, pairs, 1, &selection};
  *     struct model_distance distance;
@@ -41,6 +41,7 @@ struct model_distance {
     size_t head_count;
     struct head_distance *of_heads; /* [layers, heads] */
     double *of_sites;               /* [SITE_COUNT, layers]; of a site in no layer the first … */
+    size_t *masked_in_one;          /* values that only one model masks: not in of_sites */
     bool *compared;                 /* … those that both have, in the same size */
 };
 

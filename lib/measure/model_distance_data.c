@@ -6,7 +6,7 @@
  *
  *     {"models": ["a", "b"], "texts": 1, "equal_weights": false,
  *      "heads": [{"layer": 0, "head": 0, "distance": 0.123, "match": 2, "matched_distance": …}, …],
- *      "sites": [{"site": "embedding", "layer": null, "distance": 0}, …]}
+ *      "sites": [{"site": "embedding", "layer": null, "distance": 0, "masked_in_one": 0}, …]}
  */
 #include <string.h>
 
@@ -110,6 +110,7 @@ static int write_json(struct stream *out, const struct model_distance *distance,
         else
             json_put_text(&json, "layer", NULL);
         json_put_float(&json, "distance", (float)distance->of_sites[i]);
+        json_put_integer(&json, "masked_in_one", distance->masked_in_one[i]);
         json_put_close(&json, '}');
     }
     json_put_close(&json, ']');
@@ -211,6 +212,7 @@ static void write_moved(struct stream *out, const struct model_distance *distanc
 static int write_page(struct stream *out, const struct model_distance *distance, struct err *err)
 {
     struct table table = {.out = out};
+    size_t layers = distance->layers.count;
     write_title(out, distance);
     write_heads(&table, distance);
     write_moved(out, distance);
@@ -219,6 +221,16 @@ static int write_page(struct stream *out, const struct model_distance *distance,
                      "queries\n"
                      "match: the other's head, one to one, and the distance to that\n"
                      "sites: |difference| of |values|, Euclid's, over all tokens\n");
+    for (size_t i = 0; next_site(&i, distance); i = (i / layers + 1) * layers) {
+        size_t count = 0;
+        for (size_t k = i; k < (i / layers + 1) * layers; k++)
+            count += distance->masked_in_one[k];
+        if (count)
+            stream_format(out,
+                          "%s: the masks differ: %zu cell%s -inf in only one model, and not "
+                          "part of the numbers above\n",
+                          site_at(distance, i)->name, count, count == 1 ? " is" : "s are");
+    }
     return table_close(&table, err);
 }
 
