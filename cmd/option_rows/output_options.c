@@ -39,10 +39,10 @@ static const struct option_row output_rows[] = {
            "what stands in a cell: numbers, heat or both (default: what there is room for)"),
     STRING("color-scale", 0, "KIND", looks.color_scale, COLOURED | FOR_PAGE,
            "from numbers to colours: linear (default), sqrt or log, which lift what is small"),
-    STRING(
-        "range", 0, "RANGE", looks.range,
-        OF_REPORTS | FOR_HEADS | FOR_ATTRIBUTE | FOR_PATCH | FOR_PAGE,
-        "what has all colours to itself: all (default), each head, each row, or numbers LOW:HIGH"),
+    STRING("range", 0, "RANGE", looks.range,
+           OF_REPORTS | FOR_HEADS | FOR_ATTRIBUTE | FOR_PATCH | FOR_PAGE,
+           "values that the colours span: all that are shown, each head, each row, or LOW:HIGH "
+           "(default: 0:1 for attention and other fractions, else all)"),
     STRING("palette", 0, "NAME", looks.palette, COLOURED | FOR_PAGE,
            "the colours: see Palettes (default: by the signs of the numbers)"),
     STRING("color", 0, "WHEN", looks.color, COLOURED | NOT_ITEM,

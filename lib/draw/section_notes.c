@@ -65,10 +65,10 @@ int section_notes_make(struct section *section, struct arena *arena, struct err 
         failed |= add_note(section, arena_format(arena, err, "no line below %g", form->threshold),
                            arena, err);
     else if (lines)
-        failed |= add_note(section,
-                           arena_format(arena, err, "no line below %.0f %% of the highest",
-                                        100 * PANEL_LINES_LEAST),
-                           arena, err);
+        failed |= add_note(
+            section,
+            arena_format(arena, err, "no line below %.0f %% of the scale", 100 * PANEL_LINES_LEAST),
+            arena, err);
     if (lines && form->top)
         failed |= add_note(
             section, arena_format(arena, err, "the %lld strongest lines of a head", form->top),

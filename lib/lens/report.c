@@ -116,6 +116,16 @@ size_t kept_sheet_count(const struct kept *kept)
     return kept->heads ? kept->shape[0] : 1;
 }
 
+/* Attention, and what is made of it: shares of each row. */
+static bool is_fraction(enum site site)
+{
+    const uint64_t sites = site_bit(SITE_WEIGHTS) | site_bit(SITE_ENC_WEIGHTS) |
+                           site_bit(SITE_CROSS_WEIGHTS) | site_bit(SITE_SOFTMAX) |
+                           site_bit(SITE_VALUE_ZEROING) | site_bit(SITE_ROLLOUT) |
+                           site_bit(SITE_FLOW);
+    return sites & site_bit(site);
+}
+
 struct sheet kept_sheet(const struct report *report, const struct kept *kept, size_t index)
 {
     assert(index < kept_sheet_count(kept));
@@ -133,6 +143,7 @@ struct sheet kept_sheet(const struct report *report, const struct kept *kept, si
         .rows = make_axis(report, site->part, &axes[0], rows),
         .columns = make_axis(report, site->part, &axes[1], columns),
         .values = kept->data + index * rows * columns,
+        .fraction = is_fraction(kept->site),
         .causal = report->causal && site->masked,
         .visible = kept->visible ? kept->visible + index * kept->visible_step : NULL,
         .mean_of_layers = kept_is_mean_of_layers(kept),

@@ -42,6 +42,7 @@ struct sheet {
     const char *beside_texts; /* what the numbers under texts are; NULL: what texts say */
     bool whole;               /* numbers are, and written so on pages and pictures */
     bool running;             /* rows are a text to be read, with a number each */
+    bool fraction;            /* numbers are from 0 to 1, which is then the range of colours */
     bool parts;               /* numbers are parts of a sum: those farthest from 0 tell most */
     bool causal;              /* cells right of the diagonal are hidden */
     const float *visible; /* [rows, columns] and so are those with 0 here; NULL: no others are */

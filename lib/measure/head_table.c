@@ -179,7 +179,9 @@ static void heat_columns(struct scores *scores)
             if (!isnan(value))
                 extent = extent_join(extent, (struct extent){value, value});
         }
-        text_heat_begin(&scores->heats[k], scores->table.out, extent, scores->place);
+        text_heat_begin(&scores->heats[k], scores->table.out, extent,
+                        measure_is_fraction(scores->what->columns[k].score->row->measure),
+                        scores->place);
     }
 }
 

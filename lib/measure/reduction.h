@@ -70,6 +70,12 @@ struct measure_row {
 
 extern const struct measure_row measure_rows[MEASURE_ALL];
 
+/* Whether a measure is from 0 to 1: all but nats and numbers of tokens. */
+static inline bool measure_is_fraction(enum measure measure)
+{
+    return measure != MEASURE_ENTROPY && measure != MEASURE_DISTANCE;
+}
+
 /* The measure of that name, of those that --reduce takes; false when there is none. */
 bool measure_find(const char *name, size_t size, enum measure *measure);
 

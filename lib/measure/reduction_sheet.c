@@ -72,7 +72,8 @@ static int fill_rows(struct measurement *item, const struct reduction *reduction
                      enum measure measure, struct arena *arena, struct err *err)
 {
     struct sheets sheets;
-    struct sheet sheet = {.tensor = item->name, .layer = -1, .head = -1};
+    struct sheet sheet = {
+        .tensor = item->name, .layer = -1, .head = -1, .fraction = measure_is_fraction(measure)};
     const struct reduction_size *size = &reduction->size;
     bool *layers = arena_alloc(arena, size->layers, sizeof *layers, err);
     bool *heads = arena_alloc(arena, size->heads, sizeof *heads, err);
@@ -114,7 +115,11 @@ static int fill_cells(struct measurement *item, const struct reduction *reductio
     struct reduction one = *reduction;
     struct reduction_walk walk = {.reduction = &one};
     struct sheets sheets;
-    struct sheet sheet = {.tensor = item->name, .layer = -1, .head = -1, .causal = one.size.causal};
+    struct sheet sheet = {.tensor = item->name,
+                          .layer = -1,
+                          .head = -1,
+                          .fraction = measure_is_fraction(measure),
+                          .causal = one.size.causal};
     size_t queries = 0;
     size_t keys = 0;
     one.measures = 1u << measure;

@@ -221,7 +221,7 @@ int score_page_write(struct stream *out, const struct score_view *view,
         double surprisal = score_surprisal(view, line_at(view, text, i).logprob);
         extent.high = surprisal > (double)extent.high ? (float)surprisal : extent.high;
     }
-    text_heat_begin(&heat, out, extent, place);
+    text_heat_begin(&heat, out, extent, false, place);
     write_coloured(&table, view, text, place);
     write_table(&table, view, text, place);
     if (table_close(&table, err))

@@ -168,7 +168,7 @@ static int write_measurement(struct stream *out, const struct measurement *item,
     struct table table = {.out = out, .heat = &heat};
     for (size_t i = 0; i < item->count; i++)
         extent = extent_join(extent, extent_of_sheet(&item->sheets[i]));
-    text_heat_begin(&heat, out, extent, place);
+    text_heat_begin(&heat, out, extent, item->count && item->sheets->fraction, place);
     stream_format(out, "%s · %s\n%s\n", item->name, item->about, item->basis);
     for (size_t i = 0; i < item->count; i++) {
         const struct sheet *sheet = &item->sheets[i];

@@ -66,6 +66,7 @@ int style_read(struct style *style, const struct style_words *words, struct err 
         return -1;
     style->scale = (enum style_scale)scale;
     style->range = (enum style_range)range; /* never LOW:HIGH, which has a colon */
+    style->range_given = words->range;
     style->view = words->view ? (enum style_view)(view + 1) : VIEW_FIT;
     style->cells = words->cells ? (enum style_cells)(cells + 1) : CELLS_FIT;
     style->palette = words->palette ? &palette_rows[palette] : NULL;

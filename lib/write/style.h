@@ -38,6 +38,7 @@ struct style {
     enum style_range range;
     enum style_view view;
     enum style_cells cells;
+    bool range_given;     /* else attention and other fractions have the range 0 to 1 */
     struct extent bounds; /* of RANGE_ALL, unless both are 0: for pictures that are compared */
     const struct palette *palette; /* NULL: one that fits the numbers */
     bool two_sided;                /* which is one of both signs, whatever numbers there are */
@@ -103,12 +104,12 @@ struct extent tone_ends(const struct tone *tone);
 struct tones {
     enum style_range range;
     const struct palette *palette;
-    struct tone whole;   /* of all of them */
+    struct tone whole;   /* of all of them: of fractions from 0 to 1, where no range is given */
     struct extent found; /* what they are, whatever the colours' bounds */
 };
 
-/* `dark`: on a dark ground. */
-struct tones tones_of(struct extent extent, const struct style *style, bool dark);
+/* `fraction`: the numbers are fractions (sheet.h). `dark`: on a dark ground. */
+struct tones tones_of(struct extent extent, bool fraction, const struct style *style, bool dark);
 struct tones tones_make(const struct sheet *sheets, size_t count, const struct style *style,
                         bool dark);
 

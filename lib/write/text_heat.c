@@ -148,7 +148,7 @@ void text_heat_legend(struct buf *line, struct text_heat *heat)
 }
 
 void text_heat_begin(struct text_heat *heat, struct stream *out, struct extent extent,
-                     const struct place *place)
+                     bool fraction, const struct place *place)
 {
     const struct style *style = place->style ? place->style : &style_default;
     *heat = (struct text_heat){0};
@@ -156,7 +156,7 @@ void text_heat_begin(struct text_heat *heat, struct stream *out, struct extent e
     out->terminal.colours |= heat->colours;
     if (!heat->colours && !heat->shades)
         return;
-    heat->tones = tones_of(extent, style, style->dark);
+    heat->tones = tones_of(extent, fraction, style, style->dark);
     ramp_make(&heat->ramp, heat->tones.palette);
     if (heat->depth == DEPTH_256)
         find_fixed(heat);
@@ -167,11 +167,13 @@ int text_heat_open(struct text_heat *heat, struct stream *out, const struct repo
 {
     size_t count = kept_sheet_count(kept);
     struct extent extent = {FLT_MAX, -FLT_MAX};
+    bool fraction = false;
     for (size_t i = 0; i < count; i++) {
         struct sheet sheet = kept_sheet(report, kept, i);
         extent = extent_join(extent, extent_of_sheet(&sheet));
+        fraction = sheet.fraction;
     }
-    text_heat_begin(heat, out, extent, place);
+    text_heat_begin(heat, out, extent, fraction, place);
     if ((!heat->colours && !heat->shades) || heat->tones.range != RANGE_HEAD)
         return 0;
     heat->heads = heap_alloc(count, sizeof *heat->heads, err);

@@ -30,10 +30,10 @@ struct text_heat {
     unsigned set;               /* the level whose colours the line has now; 0: none */
 };
 
-/* For numbers that lie in an extent; there is nothing to release. The stream is told that its
+/* For numbers, or fractions, that lie in an extent; there is nothing to release. The stream is told that its
  * colours are ours: what is written beside them is made visible (label.h). */
 void text_heat_begin(struct text_heat *heat, struct stream *out, struct extent extent,
-                     const struct place *place);
+                     bool fraction, const struct place *place);
 
 /* For all heads of a tensor. */
 int text_heat_open(struct text_heat *heat, struct stream *out, const struct report *report,

@@ -79,14 +79,18 @@ unsigned tone_level(const struct tone *tone, float value)
     return 1 + (unsigned)lroundf((RAMP_LEVELS - 2) * tone_share(tone, value));
 }
 
-struct tones tones_of(struct extent extent, const struct style *style, bool dark)
+struct tones tones_of(struct extent extent, bool fraction, const struct style *style, bool dark)
 {
+    bool whole = fraction && !style->range_given && extent.low >= 0 && extent.high <= 1;
+    struct extent range = style_has_bounds(style) ? style->bounds
+                          : whole                 ? (struct extent){0, 1}
+                                                  : extent;
     bool two_sided =
         style->palette ? style->palette->two_sided : style->two_sided || extent.low < 0;
     return (struct tones){
         .range = style->range,
         .palette = style->palette ? style->palette : palette_default(two_sided, dark),
-        .whole = {style->scale, two_sided, style_has_bounds(style) ? style->bounds : extent},
+        .whole = {style->scale, two_sided, range},
         .found = extent,
     };
 }
@@ -97,7 +101,7 @@ struct tones tones_make(const struct sheet *sheets, size_t count, const struct s
     struct extent extent = nothing;
     for (size_t i = 0; i < count; i++)
         extent = extent_join(extent, extent_of_sheet(&sheets[i]));
-    return tones_of(extent, style, dark);
+    return tones_of(extent, count && sheets->fraction, style, dark);
 }
 
 static struct tone tone_for(const struct tones *tones, struct extent extent)

@@ -104,7 +104,7 @@ TEST(lines_are_drawn_of_attention_alone)
     ck_assert_uint_gt(witness.stroke_count, 10);
     ck_assert_uint_gt(witness.cell_count, 3 * 2); /* the embedding and keys stay cells */
     draw(&fixture_plain, &style);
-    ck_assert_uint_eq(canvas_witness_texts("no line below 3 % of the highest"), 1);
+    ck_assert_uint_eq(canvas_witness_texts("no line below 3 % of the scale"), 1);
     ck_assert_uint_eq(canvas_witness_texts("weights · layer 0 · head 0 · left: query, right: key"),
                       1);
 }

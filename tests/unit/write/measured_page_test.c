@@ -145,8 +145,8 @@ TEST(a_terminal_with_colours_has_heat)
            "mean over up to 3 queries\n"
            "\n"
            "layer  head 0  head 2\n"
-           "0     \x1b[44;97m 0.5833 \x1b[0m\n"
-           "1             \x1b[44;97m 0.5833 \x1b[0m\n");
+           "0     \x1b[104;30m 0.5833 \x1b[0m\n"
+           "1             \x1b[104;30m 0.5833 \x1b[0m\n");
     style.depth = DEPTH_NONE;
     style.cells = CELLS_HEAT;
     count(1u << MEASURE_MAX, true);

@@ -181,3 +181,22 @@ TEST(hidden_cells_are_none)
                      -1);
     heap_fail_at(0, 0);
 }
+
+static float high_of(float most, const struct style *style, bool fraction)
+{
+    float values[] = {0, most};
+    struct sheet sheet = {
+        .rows = {.size = 1}, .columns = {.size = 2}, .values = values, .fraction = fraction};
+    return tones_make(&sheet, 1, style, false).whole.extent.high;
+}
+
+TEST(fractions_span_0_to_1_unless_a_range_is_given)
+{
+    struct err err = {0};
+    struct style all = {0};
+    ck_assert_int_eq(style_read(&all, &(struct style_words){.range = "all"}, &err), 0);
+    ck_assert_float_eq(high_of(0.25f, &style_default, true), 1);
+    ck_assert_float_eq(high_of(0.25f, &style_default, false), 0.25f);
+    ck_assert_float_eq(high_of(0.25f, &all, true), 0.25f);
+    ck_assert_float_eq(high_of(1.5f, &style_default, true), 1.5f); /* an edit may make it so */
+}
