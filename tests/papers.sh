@@ -229,11 +229,16 @@ check 'a label of a grid' labelled 'A B ' --show k,weights --layer 0-1 --head 0-
 check 'a label of one panel' labelled '1 ' --layer 0 --head 0 --panel-labels 1
 
 # An encoder and its decoder: three matrices in a row on one range, with one bar.
+attentions='encoder self-attention
+attention weights, all panels
+decoder self-attention
+cross-attention'
 is_one_figure() {
     "$attn" run -q -m translate '<s> le petit chat' --source 'the small cat' --layer 0 --head 0 \
         --figure-width neurips --no-title --panel-labels a -o one.svg &&
         is '3 1 396' "$(texts_of one.svg | grep -c -x '[abc]') $(texts_of one.svg |
-            grep -c weights) $(width_of one.svg)"
+            grep -c weights) $(width_of one.svg)" &&
+        is "$attentions" "$(texts_of one.svg | grep -e attention -e weights)"
 }
 
 has_one_bar() {

@@ -57,6 +57,20 @@ static bool is_attention(const struct section_sheets *kind)
            strcmp(kind->sheets->columns.name, "key") == 0;
 }
 
+/* Which attention of an encoder and its decoder a kind is; NULL: there is no other. */
+static const char *attention_name(const struct section_sheets *kinds, size_t count, size_t index)
+{
+    const char *tensor = kinds[index].sheets->tensor;
+    bool several = false;
+    for (size_t i = 0; i < count; i++)
+        several |= i != index && is_attention(&kinds[i]);
+    if (!several || !is_attention(&kinds[index]))
+        return NULL;
+    return strncmp(tensor, "enc.", 4) == 0     ? "encoder self-attention"
+           : strncmp(tensor, "cross_", 6) == 0 ? "cross-attention"
+                                               : "decoder self-attention";
+}
+
 /* The style of several attentions: one range for all of them, unless another was asked for. */
 static const struct style *share_range(const struct section_sheets *kinds, size_t count,
                                        const struct style *style, struct arena *arena,
@@ -69,7 +83,7 @@ static const struct style *share_range(const struct section_sheets *kinds, size_
             continue;
         struct tones tones =
             tones_make(kinds[i].sheets, kinds[i].layers * kinds[i].heads, style, false);
-        whole = extent_join(whole, tones.found);
+        whole = extent_join(whole, tones.whole.extent);
         shared++;
     }
     if (shared < 2 || style->range != RANGE_ALL || style_has_bounds(style) || whole.low < 0)
@@ -82,13 +96,13 @@ static const struct style *share_range(const struct section_sheets *kinds, size_
     return common;
 }
 
-/* Whether one comes after this one. */
-static bool more_attention(const struct section_sheets *kinds, size_t count, size_t index)
+/* Whether another one has the bar: the last, below all; the first of those side by side. */
+static bool is_barless(const struct section_sheets *kinds, size_t count, size_t index, bool row)
 {
     bool more = false;
     for (size_t i = index + 1; i < count; i++)
         more = more || is_attention(&kinds[i]);
-    return more;
+    return row ? index > 0 : more;
 }
 
 /* In print single heads of an encoder and its decoder stand side by side. */
@@ -100,6 +114,18 @@ static bool in_a_row(const struct section_sheets *kinds, size_t count, const str
     for (size_t i = 0; i < count; i++)
         fits = fits && is_attention(&kinds[i]) && kinds[i].layers * kinds[i].heads == 1;
     return fits;
+}
+
+/* The bar of sections side by side is below the highest of them. */
+static void lower_bar(struct figure *figure)
+{
+    struct section *first = figure->sections;
+    double foot = first->foot;
+    for (size_t i = 1; i < figure->section_count; i++)
+        foot = fmax(foot, figure->sections[i].foot);
+    first->height += foot - first->foot;
+    first->foot = foot;
+    figure->height = fmax(figure->height, first->at.y + first->height + figure->margin);
 }
 
 /* Lay out sections below each other, or beside each other. */
@@ -119,17 +145,20 @@ static int plan(struct figure *figure, const struct section_sheets *kinds, size_
     figure->sections = arena_alloc(arena, count, sizeof *figure->sections, err);
     if (!common || !figure->sections)
         return -1;
+    const double bar_room = room;
     if (row)
         room = (room - SECTION_GAP * (double)(count - 1)) / (double)count;
     for (size_t i = 0; i < count; i++) {
         struct section *section = &figure->sections[i];
         struct section_sheets what = kinds[i];
         bool attention = is_attention(&what);
+        what.attention = attention_name(kinds, count, i);
         what.shares_range = common != style && attention;
-        what.barless = what.shares_range && more_attention(kinds, count, i);
+        what.barless = what.shares_range && is_barless(kinds, count, i, row);
         if (section_plan(section, &what, attention ? common : style, room, arena, err))
             return -1;
         section->at = at;
+        section->bar_room = bar_room;
         section->first_label = labels;
         labels += section_labels(section);
         figure->height = fmax(figure->height, at.y + section->height + figure->margin);
@@ -139,6 +168,8 @@ static int plan(struct figure *figure, const struct section_sheets *kinds, size_
             figure->width = fmax(figure->width, section->width + 2 * FIGURE_MARGIN);
         figure->section_count++;
     }
+    if (row)
+        lower_bar(figure);
     return check_marks(figure, form, err);
 }
 

@@ -28,6 +28,7 @@ struct section_sheets {
     const struct sheet *sheets; /* [layers, heads] */
     size_t layers, heads;
     const char *const *names; /* [layers, heads] where they are no layers and heads; else NULL */
+    const char *attention;    /* which of several attentions: always written; NULL: one or none */
     const char *of;           /* what they are of, for the subtitle; NULL: nothing to say */
     const char *note;         /* a line below; NULL: none */
     bool first_hidden, cropped;
@@ -47,6 +48,7 @@ struct section {
     size_t first_label;                               /* of panels, all sections counted */
     struct point at;                                  /* its corner in the figure */
     double room;                                      /* that it may take across */
+    double bar_room;                                  /* that its bar may take, with its title */
     double head;                                      /* what its subtitle takes */
     struct box area;                                  /* of cells or lines, from a panel's corner */
     double panel_width;                               /* from one panel to the next … */
@@ -148,7 +150,7 @@ bool section_is_printed(const struct section *section);
 int section_draw(const struct section *section, struct canvas *canvas, struct point corner,
                  struct err *err);
 
-/* Weights below this share of the highest have no line: there would be nothing but lines. */
+/* Weights below this share of the scale have no line: there would be nothing but lines. */
 #define PANEL_LINES_LEAST 0.03
 
 /* The most cells of each axis. */

@@ -207,7 +207,7 @@ static int draw_title(const struct section *section, struct canvas *canvas, stru
 {
     const struct lettering letters = section_letters(section, TYPE_NUMBER, 0x333333);
     double x = bar.x + bar.width + 2 * letters.size; /* clear of the last number */
-    double room = section->room - (bar.x - left) - bar.width - 2 * letters.size;
+    double room = section->bar_room - (bar.x - left) - bar.width - 2 * letters.size;
     struct point at = {x, bar.y + bar.height};
     return section->bar_title && room > 2 * letters.size
                ? canvas_text_fit(canvas, at, section->bar_title, room, &letters, err)
@@ -223,7 +223,7 @@ static struct box place_bar(const struct section *section, struct point corner)
     bar.x = corner.x + left;
     double size = type_size(&section->style->form, TYPE_NUMBER);
     double title = section->bar_title ? letters_width(section->bar_title, size) : 0;
-    double room = section->room - left;
+    double room = section->bar_room - left;
     bar.width = fmin(BAR_WIDTH, fmax(BAR_LEAST * room, room - title - 2.1 * size));
     return bar;
 }

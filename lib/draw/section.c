@@ -168,7 +168,9 @@ static void describe(struct buf *text, const struct section *section)
 {
     const struct sheet *sheet = section->what.sheets;
     bool matrix = section->kind == KIND_MATRIX;
-    add_part(text, sheet->tensor);
+    add_part(text, section->what.attention ? section->what.attention : sheet->tensor);
+    if (section->style->form.untitled)
+        return;
     if (section->what.of)
         add_part(text, section->what.of);
     if (section->what.layers == 1 && sheet->layer >= 0 && !section->what.names)
@@ -215,7 +217,7 @@ static void name_axes(struct section *section)
     if (section->kind == KIND_TEXT)
         section->bar_title = sheet->columns.labels[0].text;
     if (section->what.shares_range) /* one bar for enc.weights, weights, cross_weights */
-        section->bar_title = "weights";
+        section->bar_title = "attention weights, all panels";
     if (form->bar_title)
         section->bar_title = *form->bar_title ? form->bar_title : NULL;
 }
@@ -236,7 +238,7 @@ int section_plan(struct section *section, const struct section_sheets *what,
         .style = style,
         .what = *what,
         .room = room,
-        .head = form->untitled ? 0 : type_line(form, TYPE_SUBTITLE),
+        .head = form->untitled && !what->attention ? 0 : type_line(form, TYPE_SUBTITLE),
     };
     section->tones =
         tones_make(section->what.sheets, section->what.layers * section->what.heads, style, false);
@@ -257,7 +259,7 @@ int section_plan(struct section *section, const struct section_sheets *what,
     section->subtitle = buf_keep(&text, arena, err);
     if (!section->subtitle)
         return -1;
-    if (!section_is_printed(section) && !form->untitled)
+    if (!section_is_printed(section) && (!form->untitled || what->attention))
         section->width =
             fmax(section->width, letters_width(section->subtitle, type_size(form, TYPE_SUBTITLE)));
     return 0;
@@ -317,7 +319,7 @@ int section_draw(const struct section *section, struct canvas *canvas, struct po
     struct point first = {corner.x, corner.y + letters.size};
     if (has_own_label(section))
         first.x += section_draw_label(section, 0, canvas, first);
-    if (!section->style->form.untitled &&
+    if ((!section->style->form.untitled || section->what.attention) &&
         canvas_text_fit(canvas, first, section->subtitle, room - (first.x - corner.x), &letters,
                         err))
         return -1;
