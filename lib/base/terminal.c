@@ -42,8 +42,7 @@ size_t terminal_sign(char sign[TERMINAL_SIGN_BYTES], const char *bytes, size_t s
     return length;
 }
 
-/* The bytes of `ESC [ numbers m`; 0: something else. */
-static size_t colour_size(const char *bytes, size_t size)
+size_t terminal_colour(const char *bytes, size_t size)
 {
     size_t at = 2;
     if (size < 3 || bytes[0] != '\x1b' || bytes[1] != '[')
@@ -74,7 +73,7 @@ size_t terminal_take(struct terminal *terminal, char sign[TERMINAL_SIGN_BYTES], 
 {
     uint32_t c = 0;
     size_t before = terminal->held_size;
-    size_t colour = terminal->colours && !before ? colour_size(bytes, size) : 0;
+    size_t colour = terminal->colours && !before ? terminal_colour(bytes, size) : 0;
     if (colour) {
         copy(sign, bytes, colour);
         return colour;

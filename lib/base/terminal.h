@@ -36,6 +36,9 @@ void terminal_stands_in(int descriptor);
 size_t terminal_take(struct terminal *terminal, char sign[TERMINAL_SIGN_BYTES], const char *bytes,
                      size_t size);
 
+/* The bytes of a sequence that sets colours, `ESC [ numbers m`; 0: something else. */
+size_t terminal_colour(const char *bytes, size_t size);
+
 /* What still waits comes out as the bytes that it is. */
 void terminal_rest(struct terminal *terminal, char sign[TERMINAL_SIGN_BYTES]);
 

@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/terminal.h"
 #include "base/utf8.h"
 
 static const char ellipsis[] = "…";
+static const char reset[] = "\x1b[0m"; /* of colours */
 
 void text_blanks(struct buf *line, size_t count)
 {
@@ -100,10 +102,29 @@ void text_label(struct buf *line, const struct axis *axis, size_t place, size_t 
 
 void text_shorten(struct buf *line, size_t width)
 {
-    if (width == 0 || line->size == 0 || utf8_width(line->bytes, line->size) <= width)
+    size_t columns = 0;
+    size_t end = 0; /* of what has room before the ellipsis */
+    bool coloured = false, coloured_at_end = false;
+    for (size_t at = 0, length; at < line->size && columns <= width; at += length) {
+        length = terminal_colour(line->bytes + at, line->size - at);
+        if (length) { /* takes no columns */
+            coloured = strncmp(line->bytes + at, reset, length) != 0;
+            continue;
+        }
+        length = utf8_grapheme(line->bytes + at, line->size - at);
+        if (length == 0)
+            break;
+        columns += utf8_width(line->bytes + at, length);
+        if (columns < width) {
+            end = at + length;
+            coloured_at_end = coloured;
+        }
+    }
+    if (width == 0 || columns <= width)
         return;
-    line->size = beginning(line->bytes, line->size, width - 1);
+    line->size = end;
     buf_text(line, ellipsis);
+    buf_text(line, coloured_at_end ? reset : "");
 }
 
 int text_send(struct stream *out, const struct buf *text, struct err *err)

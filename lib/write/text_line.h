@@ -27,7 +27,7 @@ void text_blanks(struct buf *line, size_t count);
 /* The blanks that are left of so many columns beside what takes some; none where it takes more. */
 void text_blanks_up_to(struct buf *line, size_t columns, size_t taken);
 
-/* Shorten a whole line to the width of a page; 0: endless. */
+/* Shorten a whole line to the width of a page, of which colours take nothing; 0: endless. */
 void text_shorten(struct buf *line, size_t width);
 
 /* Send the line, without blanks at its end, and begin the next; -1 when it is not whole, because

@@ -99,8 +99,14 @@ TEST(a_line_is_shortened_to_the_page)
         size_t width;
         const char *shortened;
     } cases[] = {
-        {"", 4, ""},          {"life", 0, "life"},  {"life", 4, "life"},
-        {"lives", 4, "liv…"}, {"我爱自", 4, "我…"},
+        {"", 4, ""},
+        {"life", 0, "life"},
+        {"life", 4, "life"},
+        {"lives", 4, "liv…"},
+        {"我爱自", 4, "我…"},
+        {"\x1b[48;5;24mli\x1b[0mfe", 4, "\x1b[48;5;24mli\x1b[0mfe"},
+        {"\x1b[48;5;24mli\x1b[0mves", 4, "\x1b[48;5;24mli\x1b[0mv…"},
+        {"l\x1b[48;5;24mives\x1b[0m", 4, "l\x1b[48;5;24miv…\x1b[0m"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct buf line = {0};
