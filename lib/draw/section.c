@@ -168,7 +168,9 @@ static void describe(struct buf *text, const struct section *section)
 {
     const struct sheet *sheet = section->what.sheets;
     bool matrix = section->kind == KIND_MATRIX;
-    add_part(text, section->what.attention ? section->what.attention : sheet->tensor);
+    add_part(text, section->what.attention ? section->what.attention
+                   : sheet->title          ? sheet->title
+                                           : sheet->tensor);
     if (section->style->form.untitled)
         return;
     if (section->what.of)

@@ -59,7 +59,12 @@ int section_notes_make(struct section *section, struct arena *arena, struct err 
                      arena_format(arena, err, "a %s stands for the largest of %zu × %zu numbers",
                                   lines ? "line" : "cell", rows, columns),
                      arena, err);
-    if (wanted && !lines && !panel_has_numbers(section, &decimals))
+    if (section->kind == KIND_MATRIX && section->what.sheets->beside_texts &&
+        section->style->cells != CELLS_HEAT && !panel_has_numbers(section, &decimals))
+        failed |= add_note(section,
+                           "the cells have no room for the tokens: --token-range A-B shows fewer",
+                           arena, err);
+    else if (wanted && !lines && !panel_has_numbers(section, &decimals))
         failed |= add_note(section, "the cells have no room for numbers", arena, err);
     if (lines && form->threshold > 0)
         failed |= add_note(section, arena_format(arena, err, "no line below %g", form->threshold),

@@ -33,6 +33,7 @@ struct axis {
 
 struct sheet {
     const char *tensor; /* the site's name: "weights" */
+    const char *title;  /* what pictures call it; NULL: by that name */
     int layer;          /* -1: the tensor belongs to no layer, or is the mean over layers */
     int head;           /* -1: the tensor has no heads, or is the mean over them */
     struct axis rows;

@@ -109,6 +109,10 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
         };
         if (make_sheet(sheet, lens, (enum lens_number)number, arena, err))
             return -1;
+        sheet->title = arena_format(arena, err, "logit lens: %s",
+                                    number == LENS_BEST ? "most likely token" : sheet->tensor);
+        if (!sheet->title)
+            return -1;
         sheet->beside_texts = number == LENS_BEST ? "probability" : NULL;
         if (number == LENS_BEST && !(sheet->texts = make_texts(lens, origin, arena, err)))
             return -1;
