@@ -56,6 +56,12 @@ static int read_head(size_t *layer, size_t *head, const char *option, const char
     if (!selection_index(layer, text, first, config->n_layer))
         return err_usage(err, "%s: expected a layer from 0 to %zu, found '%.*s'", option,
                          config->n_layer - 1, (int)first, text);
+    if (!selection_index(head, dot + 1, size - first - 1, heads) && heads < config->n_head)
+        return err_usage(err,
+                         "%s: expected a key/value head from 0 to %zu, found '%.*s': the model has "
+                         "%zu key/value heads, each shared by %zu query heads",
+                         option, heads - 1, (int)(size - first - 1), dot + 1, heads,
+                         config->n_head / heads);
     if (!selection_index(head, dot + 1, size - first - 1, heads))
         return err_usage(err, "%s: expected a head from 0 to %zu, found '%.*s'", option, heads - 1,
                          (int)(size - first - 1), dot + 1);
@@ -287,7 +293,7 @@ static int measure(struct job *job, struct err *err)
     return failed;
 }
 
-/* On a page stands the corrupt text, too: pictures have no room for two. */
+/* The title of a picture has both texts; on a page the corrupt one follows its logit. */
 static int show_corrupt(struct job *job, struct err *err)
 {
     struct buf about = {0};
