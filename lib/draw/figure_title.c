@@ -44,9 +44,12 @@ void figure_title(struct buf *out, const struct report *report, const struct sty
         buf_format(out, " · %s", report->about);
     if (!report->sentence.count) /* it is about the model alone */
         return;
-    buf_text(out, " · ");
+    buf_text(out, report->corrupt ? " · clean: " : " · ");
     tokenized_visible(out, &report->sentence);
-    if (report->source.count) {
+    if (report->corrupt) {
+        buf_text(out, " · corrupt: ");
+        tokenized_visible(out, report->corrupt);
+    } else if (report->source.count) {
         buf_text(out, " · source: ");
         tokenized_visible(out, &report->source);
     }

@@ -40,7 +40,8 @@ struct report {
     enum precision precision; /* of the products that made the numbers */
     const char *mechanism;    /* how the model attended, in words; NULL: as it is */
     struct tokenized sentence;
-    struct tokenized source; /* what is looked at, for cross-attention; else count is 0 */
+    struct tokenized source;         /* what is looked at, for cross-attention; else count is 0 */
+    const struct tokenized *corrupt; /* of a patch, whose sentence is the clean text; else NULL */
     const struct kept *tensors;
     size_t tensor_count;
     const size_t *heads; /* the heads that were asked for; NULL: all */

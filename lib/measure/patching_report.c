@@ -60,6 +60,7 @@ int patching_report(struct report *report, const struct patching *patching, unsi
     if (!sheets || !kept || make_frame(&frame, patching, arena, err))
         return -1;
     *report = text_origin_report(origin, patching->plan->clean);
+    report->corrupt = patching->plan->corrupt;
     report->tensors = kept;
     for (int number = 0; number < PATCH_NUMBERS; number++) {
         struct sheet *sheet = &sheets[report->tensor_count];
