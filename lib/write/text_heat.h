@@ -30,8 +30,8 @@ struct text_heat {
     unsigned set;               /* the level whose colours the line has now; 0: none */
 };
 
-/* For numbers, or fractions, that lie in an extent; there is nothing to release. The stream is told that its
- * colours are ours: what is written beside them is made visible (label.h). */
+/* For numbers, or fractions, that lie in an extent; there is nothing to release. The stream is told
+ * that its colours are ours: what is written beside them is made visible (label.h). */
 void text_heat_begin(struct text_heat *heat, struct stream *out, struct extent extent,
                      bool fraction, const struct place *place);
 
