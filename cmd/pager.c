@@ -116,7 +116,8 @@ int looks_read(struct style *style, const struct options *options, struct err *e
     *style = (struct style){
         .title = options->looks.title,
         .hide_first = options->select.hide_first,
-        .dark = !ground || (strcmp(ground, ";7") != 0 && strcmp(ground, ";15") != 0),
+        .dark = ground && strcmp(ground, ";7") != 0 && strcmp(ground, ";15") != 0,
+        .any_ground = !ground,
     };
     const struct style_words words = {options->looks.color_scale, options->looks.range,
                                       options->looks.view, options->looks.cells,

@@ -6,7 +6,7 @@ here=$(dirname "$0")
 sentence='Life is short, eat dessert first'
 
 terminal() { # NAME COMMAND-LINE-BEHIND-attn-cli
-    eval "COLORTERM=truecolor COLORFGBG= $attn $2 --quiet --width 80 --color always" \
+    eval "COLORTERM=truecolor COLORFGBG='15;0' $attn $2 --quiet --width 80 --color always" \
         --show tokens,weights,context |
         LC_ALL=C awk -v command="attn-cli $2" -f "$here/terminal.awk" >"$here/$1.svg.part"
     mv "$here/$1.svg.part" "$here/$1.svg"

@@ -46,6 +46,7 @@ struct style {
     bool hide_first;               /* for pages that can show and hide it */
     enum style_depth depth;
     bool dark;               /* of a terminal: its ground */
+    bool any_ground;         /* that is not known: every cell has a ground of its own, light */
     struct figure_form form; /* of a paper */
 };
 

@@ -17,6 +17,7 @@ static void choose(struct text_heat *heat, const struct style *style)
     heat->shades = cells != CELLS_NUMBERS && style->depth == DEPTH_NONE;
     heat->depth = style->depth;
     heat->dark = style->dark;
+    heat->painted = heat->colours && style->any_ground;
 }
 
 /* How far a level is from the end, or the middle, that stands for 0; negative below it. */
@@ -74,6 +75,8 @@ static const struct few above[2][2] = {{{103, 30}, {43, 30}}, {{43, 30}, {103, 3
 static struct few few_of(const struct text_heat *heat, unsigned level)
 {
     int loud = loudness(heat, level);
+    if (is_quiet(heat, level))
+        return (struct few){107, 30};
     if (!heat->tones.whole.two_sided)
         return rising[heat->dark][loud * 4 / RAMP_LEVELS];
     int step = abs(loud) * 2 / (RAMP_LEVELS / 2 + 1);
@@ -106,7 +109,7 @@ void text_heat_set(struct buf *line, struct text_heat *heat, unsigned level)
 {
     if (!heat->colours || level == heat->set)
         return;
-    if (is_quiet(heat, level)) {
+    if (level == 0 || (is_quiet(heat, level) && !heat->painted)) {
         text_heat_reset(line, heat);
         return;
     }

@@ -1,7 +1,8 @@
 /* text_heat.h: colours under the numbers of a page, and in place of them.
  *
  * A terminal has 24-bit colours, 256, 16, or none at all; then characters of four shades do.
- * Numbers near 0 keep the terminal's own ground, so that a page fits light and dark ones.
+ * Numbers near 0 keep the terminal's own ground, light or dark. Where that is not known they have
+ * the light end of the colours: otherwise 0 would look stronger than the next colour on one kind.
  *
  *     if (text_heat_open(&heat, out, report, kept, place, err)) ...
  *     struct tone tone = text_heat_tone(&heat, head, &sheet, row);
@@ -22,6 +23,7 @@ struct text_heat {
     bool colours; /* there is heat, and it is shown by colours … */
     bool shades;  /* … or by characters */
     bool dark;    /* the terminal's ground */
+    bool painted; /* numbers near 0 have a ground, too: that of the terminal is not known */
     enum style_depth depth;
     struct tones tones;
     struct tone *heads; /* [heads] where each has its own range; else NULL */
