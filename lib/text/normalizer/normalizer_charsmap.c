@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/base64.h"
+#include "base/heap.h"
 #include "format/json.h"
 #include "text/normalizer/normalizer.h"
 #include "text/token_set.h"
@@ -12,6 +13,8 @@ enum {
     SIZE_BYTES = 4,     /* of the trie, before it */
     GRAPHEME_BYTES = 6, /* of longer ones only single characters are looked for */
 };
+
+#define VALUE_BIT (1u << 31) /* of a unit that is a value, not a byte */
 
 struct charsmap {
     const uint32_t *units; /* [unit_count] of the trie */
@@ -37,7 +40,12 @@ static bool step_to(const struct charsmap *map, size_t *node, unsigned char byte
         return false;
     *unit = map->units[*node];
     *node ^= offset_of(*unit);
-    return (*unit & (1u << 31 | 0xFF)) == byte;
+    return (*unit & (VALUE_BIT | 0xFF)) == byte;
+}
+
+static bool ends_key(uint32_t unit)
+{
+    return unit >> 8 & 1;
 }
 
 /* What an entry with which the bytes begin becomes, the shortest or the longest, and how many bytes
@@ -51,10 +59,11 @@ static const char *find(const struct charsmap *map, const char *bytes, size_t si
     for (size_t i = 0; i < size; i++) {
         if (!step_to(map, &node, (unsigned char)bytes[i], &unit))
             break;
-        if (!(unit >> 8 & 1))
+        if (!ends_key(unit))
             continue;
-        size_t place = node < map->unit_count ? map->units[node] & ~(1u << 31) : SIZE_MAX;
-        if (place >= map->text_bytes)
+        uint32_t value = node < map->unit_count ? map->units[node] : 0;
+        size_t place = value & ~VALUE_BIT;
+        if (!(value & VALUE_BIT) || place >= map->text_bytes)
             break;
         found = map->texts + place;
         *found_size = strnlen(found, map->text_bytes - place);
@@ -95,6 +104,76 @@ static int read_bytes(struct charsmap *map, const unsigned char *bytes, size_t s
     return map->texts ? 0 : -1;
 }
 
+static bool continues(unsigned char byte)
+{
+    return (byte & 0xC0) == 0x80;
+}
+
+/* Replacements end in a zero, so each is whole characters if all the texts are and every value is
+ * the start of one. */
+static int check_texts(const struct charsmap *map, struct err *err)
+{
+    size_t broken = utf8_invalid_at(map->texts, map->text_bytes);
+    for (size_t i = 0; i < map->unit_count && broken == map->text_bytes; i++) {
+        size_t place = map->units[i] & ~VALUE_BIT;
+        if (map->units[i] & VALUE_BIT && place < map->text_bytes &&
+            continues((unsigned char)map->texts[place]))
+            broken = place;
+    }
+    if (broken == map->text_bytes)
+        return 0;
+    return err_set(err,
+                   "field 'precompiled_charsmap': expected replacements of whole characters in "
+                   "UTF-8, found one with the byte 0x%02x at byte %zu of the texts",
+                   (unsigned char)map->texts[broken], broken);
+}
+
+/* The bytes of a character after its first; SIZE_MAX for a byte that begins none. */
+static size_t bytes_after(unsigned char first)
+{
+    return first < 0x80 ? 0 : first < 0xC2 ? SIZE_MAX : first < 0xE0 ? 1 : first < 0xF0 ? 2 : 3;
+}
+
+/* True if a key ends inside a character. Goes from node to node, each at most once for every number
+ * of bytes that its character still lacks: a trie from a file may lead back to its own nodes. */
+static bool cuts_character(const struct charsmap *map, uint32_t *queue, uint8_t *seen, size_t nodes)
+{
+    size_t node = offset_of(map->units[0]);
+    size_t count = node < nodes;
+    queue[0] = (uint32_t)node << 2;
+    for (size_t next = 0; next < count; next++) {
+        unsigned lacks = queue[next] & 3;
+        for (unsigned byte = lacks ? 0x80 : 1; byte < (lacks ? 0xC0 : 0xF5); byte++) {
+            uint32_t unit = 0;
+            size_t rest = lacks ? lacks - 1 : bytes_after((unsigned char)byte);
+            node = queue[next] >> 2;
+            if (rest == SIZE_MAX || !step_to(map, &node, (unsigned char)byte, &unit))
+                continue;
+            if (rest && ends_key(unit))
+                return true;
+            if (node >= nodes || seen[node] >> rest & 1)
+                continue;
+            seen[node] |= (uint8_t)(1 << rest);
+            queue[count++] = (uint32_t)(node << 2 | rest);
+        }
+    }
+    return false;
+}
+
+static int check_keys(const struct charsmap *map, struct err *err)
+{
+    size_t nodes = (map->unit_count | 0xFF) + 1; /* a child is in the same 256 as its node */
+    uint8_t *seen = heap_alloc(nodes, sizeof *seen, err);
+    uint32_t *queue = seen ? heap_alloc(nodes, 4 * sizeof *queue, err) : NULL;
+    int failed = queue ? 0 : -1;
+    if (queue && map->unit_count && cuts_character(map, queue, seen, nodes))
+        failed = err_set(err, "field 'precompiled_charsmap': expected keys of whole characters in "
+                              "UTF-8, found one that ends inside a character");
+    heap_free(queue);
+    heap_free(seen);
+    return failed;
+}
+
 /* Is an entry nothing but this byte, or does one go on from it in ASCII? */
 static bool begins_entry(const struct charsmap *map, unsigned char byte)
 {
@@ -102,7 +181,7 @@ static bool begins_entry(const struct charsmap *map, unsigned char byte)
     size_t node = offset_of(unit);
     if (!step_to(map, &node, byte, &unit))
         return false;
-    bool found = unit >> 8 & 1;
+    bool found = ends_key(unit);
     for (unsigned char next = 1; !found && next < 0x80; next++) {
         size_t after = node;
         found = step_to(map, &after, next, &unit);
@@ -115,7 +194,8 @@ int charsmap_read(const struct charsmap **charsmap, const unsigned char *bytes, 
 {
     struct charsmap *map = arena_alloc(arena, 1, sizeof *map, err);
     *charsmap = map;
-    if (!map || read_bytes(map, bytes, size, arena, err))
+    if (!map || read_bytes(map, bytes, size, arena, err) || check_texts(map, err) ||
+        check_keys(map, err))
         return -1;
     for (unsigned byte = 0; byte < 0x80; byte++) {
         char c = (char)byte;
