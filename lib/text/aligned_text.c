@@ -95,11 +95,21 @@ static void add_part(struct text_rewriter *rewriter, struct stretch part, size_t
         (struct alignment){part.at, part.start, (uint32_t)part.unit, (uint32_t)part.given};
 }
 
+/* True where so many bytes more are too many. */
+static bool is_too_long(struct text_rewriter *rewriter, size_t size)
+{
+    size_t most = rewriter->size_max ? rewriter->size_max : SIZE_MAX;
+    rewriter->too_long |= size > most || rewriter->bytes.size > most - size;
+    return rewriter->too_long;
+}
+
 /* Copy bytes that stay, part by part of the text that they come from. */
 static void copy(struct text_rewriter *rewriter, size_t start, size_t end)
 {
     const struct aligned_text *in = rewriter->in;
     size_t at = rewriter->bytes.size;
+    if (is_too_long(rewriter, end - start))
+        return;
     buf_bytes(&rewriter->bytes, in->bytes + start, end - start);
     if (start < end && !in->part_count)
         add_part(rewriter, (struct stretch){at, in->start + start, 1, 1}, end - start);
@@ -141,7 +151,7 @@ void text_rewriter_replace(struct text_rewriter *rewriter, size_t start, size_t 
 {
     copy_kept(rewriter);
     rewriter->changed = true;
-    if (!size)
+    if (!size || is_too_long(rewriter, size))
         return;
     struct text_range range = {start, end};
     struct text_range place = aligned_text_place(rewriter->in, range, &rewriter->hint);
@@ -171,7 +181,7 @@ void text_rewriter_replace_row(struct text_rewriter *rewriter, struct text_range
     size_t times = length ? (row.end - row.start) / length : 1;
     copy_kept(rewriter);
     rewriter->changed = true;
-    if (!size || !times)
+    if (!size || !times || is_too_long(rewriter, size * times))
         return;
     if (length && find_same(rewriter, row, &part.start)) {
         part.at = rewriter->bytes.size;
@@ -189,7 +199,7 @@ void text_rewriter_replace_bytes(struct text_rewriter *rewriter, size_t start, c
     const struct aligned_text *in = rewriter->in;
     for (size_t i = 0; in->part_count && i < size; i += unit, start++)
         text_rewriter_replace(rewriter, start, start + 1, bytes + i, unit);
-    if (in->part_count || !size)
+    if (in->part_count || !size || is_too_long(rewriter, size))
         return;
     copy_kept(rewriter);
     rewriter->changed = true;
@@ -206,6 +216,9 @@ int text_rewriter_finish(struct text_rewriter *rewriter, struct aligned_text *ou
     copy_kept(rewriter);
     if (rewriter->failed || rewriter->bytes.out_of_memory)
         return err_memory(err, rewriter->bytes.size);
+    if (rewriter->too_long)
+        return err_set(err, "expected at most %zu bytes, %d times the text and %d, found more",
+                       rewriter->size_max, TEXT_GROWTH, TEXT_GROWTH_BYTES);
     if (rewriter->too_large)
         return err_set(err, "expected at most %u bytes that become one thing, found %zu",
                        UINT32_MAX, rewriter->too_large);
@@ -219,10 +232,12 @@ int text_rewriter_finish(struct text_rewriter *rewriter, struct aligned_text *ou
     return 0;
 }
 
-void text_rewriter_restart(struct text_rewriter *rewriter, const struct aligned_text *in)
+void text_rewriter_restart(struct text_rewriter *rewriter, const struct aligned_text *in,
+                           size_t size_max)
 {
     struct text_rewriter fresh = {
         .in = in,
+        .size_max = size_max,
         .bytes = rewriter->bytes,
         .parts = rewriter->parts,
         .part_room = rewriter->part_room,

@@ -53,8 +53,20 @@ static inline struct text_range aligned_text_place(const struct aligned_text *te
     return (struct text_range){text->start + range.start, text->start + range.end};
 }
 
+/* The most bytes that steps may make of a text: a few chained replacements of "a" by ten would
+ * otherwise fill the memory. */
+enum { TEXT_GROWTH = 64, TEXT_GROWTH_BYTES = 65536 };
+
+static inline size_t text_size_max(size_t given)
+{
+    return given > (SIZE_MAX - TEXT_GROWTH_BYTES) / TEXT_GROWTH
+               ? SIZE_MAX
+               : TEXT_GROWTH * given + TEXT_GROWTH_BYTES;
+}
+
 struct text_rewriter {
     const struct aligned_text *in;
+    size_t size_max; /* of the new text; 0: any */
     struct buf bytes;
     struct alignment *parts;
     size_t part_count, part_room;
@@ -62,7 +74,7 @@ struct text_rewriter {
     size_t hint;
     struct text_range kept; /* what stays and was not copied yet */
     bool changed;
-    bool failed;
+    bool failed, too_long;
     size_t too_large; /* bytes that stand for one thing, or it for them */
 };
 
@@ -85,6 +97,7 @@ int text_rewriter_finish(struct text_rewriter *rewriter, struct aligned_text *ou
 void text_rewriter_release(struct text_rewriter *rewriter);
 
 /* Begin anew with the memory that is there. */
-void text_rewriter_restart(struct text_rewriter *rewriter, const struct aligned_text *in);
+void text_rewriter_restart(struct text_rewriter *rewriter, const struct aligned_text *in,
+                           size_t size_max);
 
 #endif

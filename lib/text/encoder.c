@@ -80,6 +80,7 @@ int encoder_run(struct encoder *encoder, const struct token_text *text, struct e
         .context = encoder,
     };
     encoder->plain = text->plain;
+    encoder->size_max = text_size_max(text->size);
     piece_cache_init(&encoder->cache, text->size);
     return added_tokens_walk(&encoder->pipeline->set.added, &walk, err);
 }

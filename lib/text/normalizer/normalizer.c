@@ -324,13 +324,13 @@ int normalize(const struct normalizer *steps, struct aligned_text *out,
     for (; steps; steps = steps->next) {
         struct text_rewriter *rewriter = &rewriters[turn];
         *out = now;
-        text_rewriter_restart(rewriter, out);
+        text_rewriter_restart(rewriter, out, text_size_max(text->size));
         if (steps->row->change)
             change_each(steps, rewriter);
         else if (steps->row->apply(steps, rewriter, err))
-            return -1;
+            return err_prefix(err, "normalizer: %s", steps->row->name);
         if (text_rewriter_finish(rewriter, &now, err))
-            return -1;
+            return err_prefix(err, "normalizer: %s", steps->row->name);
         turn = rewriter->changed ? !turn : turn;
     }
     text_rewriter_release(&rewriters[turn]);

@@ -12,7 +12,7 @@ static struct text_rewriter begin(struct encoder *encoder, const struct text_pie
 {
     struct text_rewriter rewriter = encoder->spare;
     encoder->spare = (struct text_rewriter){0};
-    text_rewriter_restart(&rewriter, piece->text);
+    text_rewriter_restart(&rewriter, piece->text, encoder->size_max);
     return rewriter;
 }
 
@@ -22,6 +22,9 @@ static int hand_on(const struct pre_tokenizer *step, struct encoder *encoder,
 {
     struct aligned_text text;
     int failed = text_rewriter_finish(rewriter, &text, err);
+    if (failed)
+        err_prefix(err, "pre_tokenizer: %s",
+                   step->cut == pre_tokenizer_spell ? "ByteLevel" : "Metaspace");
     if (!failed && text.size) {
         struct text_piece piece = {&text, {0, text.size}};
         failed = encoder_pass(encoder, step->next, &piece, err);

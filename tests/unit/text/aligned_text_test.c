@@ -59,6 +59,38 @@ TEST(what_comes_in_within_a_place_stands_at_its_start)
     text_rewriter_release(&first);
 }
 
+/* Of "ab", by each of the calls that lengthen a text. */
+TEST(a_text_that_grows_beyond_its_bound_is_refused)
+{
+    for (size_t way = 0; way < 4; way++)
+        for (size_t most = 7; most <= 8; most++) {
+            const struct aligned_text text = {.bytes = "ab", .size = 2};
+            struct text_rewriter rewriter = {.in = &text, .size_max = most};
+            struct aligned_text out;
+            struct err err = {0};
+            text_rewriter_replace(&rewriter, 0, 0, "xxxx", way < 2 ? 4 : 3);
+            if (way == 0)
+                text_rewriter_replace(&rewriter, 0, 2, "yyyy", 4);
+            if (way == 1)
+                text_rewriter_replace_row(&rewriter, (struct text_range){0, 2}, 1, "yy", 2);
+            if (way == 2)
+                text_rewriter_replace_bytes(&rewriter, 0, "zzzz", 4, 2);
+            text_rewriter_keep(&rewriter, 2, 2);
+            if (way == 2)
+                text_rewriter_replace(&rewriter, 2, 2, "!", 1);
+            if (way == 3) {
+                text_rewriter_replace(&rewriter, 0, 0, "xxx", 3);
+                text_rewriter_keep(&rewriter, 0, 2);
+            }
+            int failed = text_rewriter_finish(&rewriter, &out, &err);
+            ck_assert_msg(failed == (most == 8 ? 0 : -1), "way %zu, %zu bytes", way, most);
+            if (failed)
+                ck_assert_str_eq(err.text, "expected at most 7 bytes, 64 times the text and 65536, "
+                                           "found more");
+            text_rewriter_release(&rewriter);
+        }
+}
+
 /* "a bc" to "▁a▁B": one comes in, one is replaced by more, one by less. */
 TEST(places_are_those_of_what_was_there)
 {
