@@ -6,7 +6,7 @@
 #include "format/json.h"
 #include "text/label.h"
 
-static int read_sequence(const struct stage_list *list, const struct json *items, struct err *err)
+static int read_sequence(struct stage_list *list, const struct json *items, struct err *err)
 {
     if (!json_is_array(items))
         return err_set(err, "Sequence: expected a field '%s', an array", list->member);
@@ -16,7 +16,7 @@ static int read_sequence(const struct stage_list *list, const struct json *items
     return 0;
 }
 
-int stages_read(const struct stage_list *list, const struct json *value, struct err *err)
+int stages_read(struct stage_list *list, const struct json *value, struct err *err)
 {
     char shown[LABEL_EXCERPT_BYTES];
     const char *type = NULL;
@@ -32,6 +32,8 @@ int stages_read(const struct stage_list *list, const struct json *value, struct 
     if (!names_find(&row, list->types, type, strlen(type)))
         return err_unsupported(err, "type '%s' is not supported",
                                label_excerpt(shown, type, strlen(type)));
+    if (++list->count > STAGES_MAX)
+        return err_set(err, "expected at most %d steps, found more", STAGES_MAX);
     return list->add(list->context, row, value, err) ? err_prefix(err, "%s", type) : 0;
 }
 

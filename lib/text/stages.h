@@ -7,16 +7,20 @@
 struct arena;
 struct json;
 
+/* Steps call each other, so many of them would overflow the stack. */
+enum { STAGES_MAX = 256 };
+
 struct stage_list {
     const char *member; /* of a Sequence, "normalizers" */
     struct names types; /* that there are */
     int (*add)(void *context, size_t type, const struct json *value, struct err *err);
     void *context;
+    size_t count; /* so far */
 };
 
 /* Hand each stage to `add`, in order; NULL and null: there is none. Refused by name: a type that is
  * not there. */
-int stages_read(const struct stage_list *list, const struct json *value, struct err *err);
+int stages_read(struct stage_list *list, const struct json *value, struct err *err);
 
 /* A text of a stage, kept in `arena`: by default what `text` is before; NULL: it must be there. */
 int stage_text(const char **text, size_t *size, const struct json *stage, const char *name,
