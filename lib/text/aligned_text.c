@@ -54,6 +54,17 @@ struct text_range aligned_text_find(const struct aligned_text *text, struct text
     return place;
 }
 
+static size_t times_and(size_t size, size_t times, size_t more)
+{
+    return size > (SIZE_MAX - more) / times ? SIZE_MAX : size * times + more;
+}
+
+struct text_limits text_limits_of(size_t text_size)
+{
+    return (struct text_limits){times_and(text_size, TEXT_GROWTH, TEXT_GROWTH_BYTES),
+                                times_and(text_size, REGEX_STEPS_PER_BYTE, REGEX_STEPS)};
+}
+
 /* --- a text that changes ---------------------------------------------------------------------- */
 
 /* A part of any size. */
@@ -98,7 +109,7 @@ static void add_part(struct text_rewriter *rewriter, struct stretch part, size_t
 /* True where so many bytes more are too many. */
 static bool is_too_long(struct text_rewriter *rewriter, size_t size)
 {
-    size_t most = rewriter->size_max ? rewriter->size_max : SIZE_MAX;
+    size_t most = rewriter->limits ? rewriter->limits->size_max : SIZE_MAX;
     rewriter->too_long |= size > most || rewriter->bytes.size > most - size;
     return rewriter->too_long;
 }
@@ -218,7 +229,7 @@ int text_rewriter_finish(struct text_rewriter *rewriter, struct aligned_text *ou
         return err_memory(err, rewriter->bytes.size);
     if (rewriter->too_long)
         return err_set(err, "expected at most %zu bytes, %d times the text and %d, found more",
-                       rewriter->size_max, TEXT_GROWTH, TEXT_GROWTH_BYTES);
+                       rewriter->limits->size_max, TEXT_GROWTH, TEXT_GROWTH_BYTES);
     if (rewriter->too_large)
         return err_set(err, "expected at most %u bytes that become one thing, found %zu",
                        UINT32_MAX, rewriter->too_large);
@@ -233,11 +244,11 @@ int text_rewriter_finish(struct text_rewriter *rewriter, struct aligned_text *ou
 }
 
 void text_rewriter_restart(struct text_rewriter *rewriter, const struct aligned_text *in,
-                           size_t size_max)
+                           struct text_limits *limits)
 {
     struct text_rewriter fresh = {
         .in = in,
-        .size_max = size_max,
+        .limits = limits,
         .bytes = rewriter->bytes,
         .parts = rewriter->parts,
         .part_room = rewriter->part_room,

@@ -53,20 +53,25 @@ static inline struct text_range aligned_text_place(const struct aligned_text *te
     return (struct text_range){text->start + range.start, text->start + range.end};
 }
 
-/* The most bytes that steps may make of a text: a few chained replacements of "a" by ten would
- * otherwise fill the memory. */
-enum { TEXT_GROWTH = 64, TEXT_GROWTH_BYTES = 65536 };
+/* What the steps of a tokenizer may make of one text: a few chained replacements of "a" by ten would
+ * otherwise fill the memory, and a pattern that tries all ways to match each word take hours. */
+struct text_limits {
+    size_t size_max;   /* bytes, however steps change it */
+    size_t steps_left; /* back and forth of all searches by a regular expression (regex.h) */
+};
 
-static inline size_t text_size_max(size_t given)
-{
-    return given > (SIZE_MAX - TEXT_GROWTH_BYTES) / TEXT_GROWTH
-               ? SIZE_MAX
-               : TEXT_GROWTH * given + TEXT_GROWTH_BYTES;
-}
+enum {
+    TEXT_GROWTH = 64,
+    TEXT_GROWTH_BYTES = 65536,
+    REGEX_STEPS = 1 << 22,
+    REGEX_STEPS_PER_BYTE = 128,
+};
+
+struct text_limits text_limits_of(size_t text_size);
 
 struct text_rewriter {
     const struct aligned_text *in;
-    size_t size_max; /* of the new text; 0: any */
+    struct text_limits *limits; /* NULL: none */
     struct buf bytes;
     struct alignment *parts;
     size_t part_count, part_room;
@@ -98,6 +103,6 @@ void text_rewriter_release(struct text_rewriter *rewriter);
 
 /* Begin anew with the memory that is there. */
 void text_rewriter_restart(struct text_rewriter *rewriter, const struct aligned_text *in,
-                           size_t size_max);
+                           struct text_limits *limits);
 
 #endif

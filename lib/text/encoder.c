@@ -62,7 +62,8 @@ static int encode_stretch(void *context, const struct aligned_text *text, struct
         .between = encode_piece,
         .context = encoder,
     };
-    int failed = normalize(encoder->pipeline->normalizers, &normal, &stretch, rewriters, err) ||
+    int failed = normalize(encoder->pipeline->normalizers, &normal, &stretch, rewriters,
+                           &encoder->limits, err) ||
                  added_tokens_walk(&encoder->pipeline->set.added, &walk, err);
     text_rewriter_release(&rewriters[0]);
     text_rewriter_release(&rewriters[1]);
@@ -80,7 +81,7 @@ int encoder_run(struct encoder *encoder, const struct token_text *text, struct e
         .context = encoder,
     };
     encoder->plain = text->plain;
-    encoder->size_max = text_size_max(text->size);
+    encoder->limits = text_limits_of(text->size);
     piece_cache_init(&encoder->cache, text->size);
     return added_tokens_walk(&encoder->pipeline->set.added, &walk, err);
 }

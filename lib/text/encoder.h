@@ -49,8 +49,8 @@ struct best_ways {
 struct encoder {
     const struct pipeline *pipeline;
     struct token_list *list; /* gets the tokens */
-    size_t size_max;         /* of the text, however steps change it */
-    bool plain;              /* special tokens in a text are text */
+    struct text_limits limits;
+    bool plain; /* special tokens in a text are text */
 
     struct bpe_piece piece;
     struct piece_cache cache;

@@ -71,12 +71,13 @@ void matcher_release(struct matcher *matcher)
     matcher->regex = NULL;
 }
 
-struct matcher_walk matcher_walk(const struct matcher *matcher, const char *text, size_t size)
+struct matcher_walk matcher_walk(const struct matcher *matcher, const char *text, size_t size,
+                                 struct text_limits *limits)
 {
     return (struct matcher_walk){
         .matcher = matcher,
         .splitter = splitter_of(matcher->splitter, text, size),
-        .regex = {.regex = matcher->regex, .text = text, .size = size},
+        .regex = {.regex = matcher->regex, .text = text, .size = size, .limits = limits},
     };
 }
 

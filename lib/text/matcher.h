@@ -1,6 +1,6 @@
 /* matcher.h: where something occurs in a text: a pattern, a literal, characters of a kind.
  *
- *     struct matcher_walk walk = matcher_walk(&matcher, text, size);
+ *     struct matcher_walk walk = matcher_walk(&matcher, text, size, &limits);
  *     while ((found = matcher_next(&walk, &match, err)) > 0) ...
  *     matcher_walk_release(&walk);
  */
@@ -44,7 +44,9 @@ void matcher_release(struct matcher *matcher);
 void matcher_set_kind(struct matcher *matcher, bool (*is)(uint32_t character));
 size_t matcher_find_kind(const struct matcher *matcher, const char *text, size_t size, size_t at);
 
-struct matcher_walk matcher_walk(const struct matcher *matcher, const char *text, size_t size);
+/* Walks of one text share its limits; NULL: those of this walk alone. */
+struct matcher_walk matcher_walk(const struct matcher *matcher, const char *text, size_t size,
+                                 struct text_limits *limits);
 
 /* 1 with the next match, 0 when there is none left, -1 with `err`. */
 int matcher_next(struct matcher_walk *walk, struct text_range *match, struct err *err);

@@ -83,10 +83,11 @@ int pipeline_normalize_token(struct pipeline *pipeline, struct added_token *toke
 {
     struct text_rewriter rewriters[2] = {0};
     const struct aligned_text text = {.bytes = token->bytes, .size = token->size};
+    struct text_limits limits = text_limits_of(token->size);
     struct aligned_text normal;
     if (!token->normalized || !pipeline->normalizers)
         return 0;
-    int failed = normalize(pipeline->normalizers, &normal, &text, rewriters, err);
+    int failed = normalize(pipeline->normalizers, &normal, &text, rewriters, &limits, err);
     if (!failed) {
         token->pattern_size = normal.size;
         token->pattern = arena_text(&pipeline->arena, normal.bytes, normal.size, err);

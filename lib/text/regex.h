@@ -9,8 +9,9 @@
  *     regex_walk_release(&walk);
  *     regex_free(regex);
  *
- * A match that goes back too often is an error: `(a|a)*$` from a file does not hang the program. A
- * pattern that reads all of the text from every place, `a*c`, takes the square of its size.
+ * Searches that go back and forth too often in one text (text_limits) are an error: `(a|a)*$` from a
+ * file does not hang the program. A pattern that reads all of the text from every place, `a*c`,
+ * takes the square of its size.
  */
 #ifndef ATTN_TEXT_REGEX_H
 #define ATTN_TEXT_REGEX_H
@@ -29,7 +30,9 @@ struct regex_walk {
     const struct regex *regex;
     const char *text; /* valid UTF-8 */
     size_t size;
+    struct text_limits *limits; /* of the text; NULL: of this walk alone */
     size_t at;
+    struct text_limits own;
     struct re_registers *found;
 };
 

@@ -7,7 +7,7 @@
 /* Write a word with blanks for signs; returns its size, or 0 where it has none. */
 static size_t write_word(char *out, const char *bytes, size_t size, const struct matcher *sign)
 {
-    struct matcher_walk walk = matcher_walk(sign, bytes, size);
+    struct matcher_walk walk = matcher_walk(sign, bytes, size, NULL);
     struct text_range match;
     size_t written = 0;
     size_t at = 0;

@@ -42,7 +42,7 @@ static void keep(const struct decoder_step *step, struct token_decoder *decoder,
 static void put_replaced(struct buf *out, const struct matcher *matcher, const char *token,
                          size_t size, const char *content, size_t content_size)
 {
-    struct matcher_walk walk = matcher_walk(matcher, token, size);
+    struct matcher_walk walk = matcher_walk(matcher, token, size, NULL);
     struct text_range match;
     size_t at = 0;
     while (matcher_next(&walk, &match, NULL) > 0) {

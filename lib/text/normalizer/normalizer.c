@@ -17,7 +17,7 @@ static int read_replace(struct normalizer *step, const struct json *value, struc
 static int replace(const struct normalizer *step, struct text_rewriter *rewriter, struct err *err)
 {
     const struct aligned_text *in = rewriter->in;
-    struct matcher_walk walk = matcher_walk(&step->matcher, in->bytes, in->size);
+    struct matcher_walk walk = matcher_walk(&step->matcher, in->bytes, in->size, rewriter->limits);
     struct text_range match;
     size_t at = 0;
     int found = 0;
@@ -317,14 +317,15 @@ static void change_each(const struct normalizer *step, struct text_rewriter *rew
 }
 
 int normalize(const struct normalizer *steps, struct aligned_text *out,
-              const struct aligned_text *text, struct text_rewriter rewriters[2], struct err *err)
+              const struct aligned_text *text, struct text_rewriter rewriters[2],
+              struct text_limits *limits, struct err *err)
 {
     struct aligned_text now = *text;
     int turn = 0; /* the rewriter that does not hold the text as it is now */
     for (; steps; steps = steps->next) {
         struct text_rewriter *rewriter = &rewriters[turn];
         *out = now;
-        text_rewriter_restart(rewriter, out, text_size_max(text->size));
+        text_rewriter_restart(rewriter, out, limits);
         if (steps->row->change)
             change_each(steps, rewriter);
         else if (steps->row->apply(steps, rewriter, err))

@@ -4,7 +4,8 @@
  * are rows of one table; one that is not there is refused by its name.
  *
  *     struct text_rewriter rewriters[2] = {0};
- *     if (normalize(steps, &out, &text, rewriters, err)) ...
+ *     struct text_limits limits = text_limits_of(text.size);
+ *     if (normalize(steps, &out, &text, rewriters, &limits, err)) ...
  *     text_rewriter_release(&rewriters[0]);      and the other
  */
 #ifndef ATTN_TEXT_NORMALIZER_H
@@ -54,7 +55,8 @@ bool normalizers_spell_bytes(const struct normalizer *steps);
 /* A text after all steps: itself where nothing changes; else it lives in one of the rewriters,
  * which the caller releases. */
 int normalize(const struct normalizer *steps, struct aligned_text *out,
-              const struct aligned_text *text, struct text_rewriter rewriters[2], struct err *err);
+              const struct aligned_text *text, struct text_rewriter rewriters[2],
+              struct text_limits *limits, struct err *err);
 
 /* NFC alone. */
 int normalizers_compose(struct normalizer **steps, struct arena *arena, struct err *err);

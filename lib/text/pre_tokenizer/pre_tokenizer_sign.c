@@ -12,7 +12,7 @@ static struct text_rewriter begin(struct encoder *encoder, const struct text_pie
 {
     struct text_rewriter rewriter = encoder->spare;
     encoder->spare = (struct text_rewriter){0};
-    text_rewriter_restart(&rewriter, piece->text, encoder->size_max);
+    text_rewriter_restart(&rewriter, piece->text, &encoder->limits);
     return rewriter;
 }
 

@@ -153,7 +153,7 @@ int pre_tokenizer_split(const struct pre_tokenizer *step, struct encoder *encode
     if (step->matcher.is && !step->inverted &&
         matcher_find_kind(&step->matcher, bytes, size, 0) == size)
         return encoder_pass(encoder, step->next, piece, err); /* whole */
-    struct matcher_walk walk = matcher_walk(&step->matcher, bytes, size);
+    struct matcher_walk walk = matcher_walk(&step->matcher, bytes, size, &encoder->limits);
     struct cutting cutting = {.step = step, .encoder = encoder, .piece = piece, .err = err};
     int failed = cut(&cutting, &walk);
     matcher_walk_release(&walk);

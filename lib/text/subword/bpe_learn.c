@@ -75,7 +75,7 @@ int bpe_learner_add(struct bpe_learner *learner, const char *text, size_t size, 
         return err_set(err, "expected a text in UTF-8, found the byte 0x%02x at byte %zu",
                        (unsigned char)text[invalid], invalid);
     struct matcher_walk walk =
-        matcher_walk(learner->matcher ? learner->matcher : &gpt2, text, size);
+        matcher_walk(learner->matcher ? learner->matcher : &gpt2, text, size, NULL);
     int failed = count_pieces(learner, &walk, text, size, err);
     matcher_walk_release(&walk);
     return failed;

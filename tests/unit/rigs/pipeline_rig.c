@@ -148,7 +148,7 @@ void pipeline_rig_expect_normal(const char *normalizer, const char *text, const 
     struct text_rewriter rewriters[2] = {0};
     struct buf line = {0};
     open_stages(&pipeline, normalizer, NULL);
-    ck_assert_int_eq(normalize(pipeline.normalizers, &normal, &given, rewriters, NULL), 0);
+    ck_assert_int_eq(normalize(pipeline.normalizers, &normal, &given, rewriters, NULL, NULL), 0);
     buf_text(&line, "");
     for (size_t at = 0, length; at < normal.size; at += length) {
         uint32_t c = 0;

@@ -65,7 +65,8 @@ TEST(a_text_that_grows_beyond_its_bound_is_refused)
     for (size_t way = 0; way < 4; way++)
         for (size_t most = 7; most <= 8; most++) {
             const struct aligned_text text = {.bytes = "ab", .size = 2};
-            struct text_rewriter rewriter = {.in = &text, .size_max = most};
+            struct text_limits limits = {.size_max = most};
+            struct text_rewriter rewriter = {.in = &text, .limits = &limits};
             struct aligned_text out;
             struct err err = {0};
             text_rewriter_replace(&rewriter, 0, 0, "xxxx", way < 2 ? 4 : 3);

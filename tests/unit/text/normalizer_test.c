@@ -143,7 +143,7 @@ TEST(what_sentencepiece_maps_is_looked_for_in_ascii_too)
     memcpy(map + 4 + 4 * 769, "c", 2);
     ck_assert_int_eq(added_tokens_init(&kept, &item, 1, &arena, NULL), 0);
     ck_assert_int_eq(normalizers_sentencepiece(&steps, &rules, &arena, NULL), 0);
-    ck_assert_int_eq(normalize(steps, &normal, &given, rewriters, NULL), 0);
+    ck_assert_int_eq(normalize(steps, &normal, &given, rewriters, NULL, NULL), 0);
     ck_assert_int_eq(normal.size, 8);
     ck_assert_mem_eq(normal.bytes, "zcAxABxA", 8);
     text_rewriter_release(&rewriters[0]);

@@ -292,7 +292,7 @@ TEST_LOOP(characters_in_a_row_are_what_the_pattern_finds, COUNT(row_patterns))
         char text[128] = "";
         for (int left = rand_r(&seed) % 12; left >= 0; left--)
             strcat(text, parts[(size_t)(rand_r(&seed) >> 4) % COUNT(parts)]);
-        struct matcher_walk walk = matcher_walk(&matcher, text, strlen(text));
+        struct matcher_walk walk = matcher_walk(&matcher, text, strlen(text), NULL);
         struct regex_walk judge = {.regex = regex, .text = text, .size = strlen(text)};
         for (int found = 1; found;) {
             struct text_range match = {0};
