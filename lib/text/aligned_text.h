@@ -53,8 +53,8 @@ static inline struct text_range aligned_text_place(const struct aligned_text *te
     return (struct text_range){text->start + range.start, text->start + range.end};
 }
 
-/* What the steps of a tokenizer may make of one text: a few chained replacements of "a" by ten would
- * otherwise fill the memory, and a pattern that tries all ways to match each word take hours. */
+/* What the steps of a tokenizer may make of one text: a few chained replacements of "a" by ten
+ * would otherwise fill the memory, and a pattern that goes back in every word take hours. */
 struct text_limits {
     size_t size_max;   /* bytes, however steps change it */
     size_t steps_left; /* back and forth of all searches by a regular expression (regex.h) */

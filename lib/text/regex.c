@@ -104,8 +104,8 @@ static bool is_over(int status)
            status == ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER;
 }
 
-/* Oniguruma does not tell how many steps a search took, so one that needs more than the free ones is
- * tried again with more, and what failed is taken off the text's. */
+/* Oniguruma does not tell how many steps a search took, so one that needs more than the free ones
+ * is tried again with more, and what failed is taken off the text's. */
 static int search_longer(struct regex_walk *walk)
 {
     struct text_limits *limits = walk->limits;

@@ -9,8 +9,8 @@
  *     regex_walk_release(&walk);
  *     regex_free(regex);
  *
- * Searches that go back and forth too often in one text (text_limits) are an error: `(a|a)*$` from a
- * file does not hang the program. A pattern that reads all of the text from every place, `a*c`,
+ * Searches that go back and forth too often in one text (text_limits) are an error: `(a|a)*$` from
+ * a file does not hang the program. A pattern that reads all of the text from every place, `a*c`,
  * takes the square of its size.
  */
 #ifndef ATTN_TEXT_REGEX_H
