@@ -102,11 +102,14 @@ enum { BLOCK = 32 }; /* columns: with a number that is known, loops have no rest
 /* Added to any number it leaves that number, the sign of 0 included. */
 static const float nothing[2 * BLOCK] = {EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT};
 
-/* Each curve as a function of its own that the compiler can turn into vector code. y may be x. */
-#define DEFINE_ROWS(curve)                                                                    \
+#define SIMD _Pragma("omp simd")
+
+/* Each curve as a function of its own that the compiler can turn into vector code: `simd` is SIMD,
+ * or nothing for a curve that calls the C library. y may be x. */
+#define DEFINE_ROWS(curve, simd)                                                              \
     static inline void curve##_row(float *y, const float *x, const float *bias, size_t count) \
     {                                                                                         \
-        _Pragma("omp simd") for (size_t i = 0; i < count; i++) y[i] = curve(x[i] + bias[i]);  \
+        simd for (size_t i = 0; i < count; i++) y[i] = curve(x[i] + bias[i]);                 \
     }                                                                                         \
                                                                                               \
     FOR_EACH_ISA                                                                              \
@@ -123,8 +126,8 @@ static const float nothing[2 * BLOCK] = {EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGH
         }                                                                                     \
     }
 
-#define DEFINE_CURVE(curve)                                               \
-    DEFINE_ROWS(curve)                                                    \
+#define DEFINE_CURVE(curve, simd)                                         \
+    DEFINE_ROWS(curve, simd)                                              \
     FOR_EACH_ISA                                                          \
     static void curve##_backward(float *dy, const float *x, size_t count) \
     {                                                                     \
@@ -132,13 +135,13 @@ static const float nothing[2 * BLOCK] = {EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGH
             dy[i] *= curve##_slope(x[i]);                                 \
     }
 
-DEFINE_ROWS(itself)
-DEFINE_CURVE(gelu_new)
-DEFINE_CURVE(gelu)
-DEFINE_CURVE(relu)
-DEFINE_CURVE(silu)
-DEFINE_CURVE(tanh_or_nan)
-DEFINE_CURVE(quick_gelu)
+DEFINE_ROWS(itself, SIMD)
+DEFINE_CURVE(gelu_new, SIMD)
+DEFINE_CURVE(gelu, SIMD)
+DEFINE_CURVE(relu, SIMD)
+DEFINE_CURVE(silu, SIMD)
+DEFINE_CURVE(tanh_or_nan, )
+DEFINE_CURVE(quick_gelu, SIMD)
 
 /* --- swish: x / (1 + e^exponent(x)), in AVX-512 ----------------------------------------------- */
 

@@ -19,7 +19,7 @@ static void wrap(struct zip_made *made, const char *bytes, size_t size)
 
 static void check(const struct safetensors *tensors)
 {
-    static char sink;
+    char sink = 0;
     size_t copied = 0;
     const char *file = tensors->file.bytes;
     for (size_t i = 0; i < tensors->count; i++) {
@@ -34,6 +34,7 @@ static void check(const struct safetensors *tensors)
         for (size_t at = 0; at < size; at++)
             sink ^= data[at]; /* a sanitizer sees what is not there */
     }
+    (void)sink;
     fuzz_check(copied <= tensors->file.size, "copies are no more than the file");
 }
 

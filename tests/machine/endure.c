@@ -131,7 +131,7 @@ static void try_chore(struct tries *tries, size_t number)
 {
     scene.chore = &chores[number];
     scene.whole = &in_peace[number];
-    if (!scene.whole->seconds || !concerns(scene.chore, scene.trouble))
+    if (!(scene.whole->seconds > 0) || !concerns(scene.chore, scene.trouble))
         return;
     for (scene.step = 0; scene.step < scene.trouble->steps; scene.step++)
         if (seen++ % every == 0)

@@ -109,7 +109,7 @@ TEST(windows_are_exact_wherever_they_end)
 {
     static const char *const windows[] = {"window:1",  "window:15", "window:16", "window:17",
                                           "window:63", "window:64", "window:65"};
-    static const char *const configs[] = {causal_configs[1], open_configs[0]};
+    const char *const configs[] = {causal_configs[1], open_configs[0]};
     static const size_t lengths[] = {15, 63, 64, 65, 81, 330};
     for (size_t i = 0; i < COUNT(windows) * COUNT(configs); i += one_of(3)) {
         open_rig(configs[i % COUNT(configs)], windows[i / COUNT(configs)], 2);

@@ -87,8 +87,7 @@ TEST(texts_are_escaped)
         "{\"id\": 2, \"text\": \"\\\"\", \"start\": 4, \"end\": 5}",
         "{\"id\": 3, \"text\": \"\\n\", \"start\": 5, \"end\": 6}",
         "{\"id\": 4, \"text\": \"爱\", \"start\": 6, \"end\": 9}",
-        "{\"id\": 8, \"text\": \"\xEF\xBF\xBD\", \"start\": 16, \"end\": 17, "
-        "\"bytes\": \"c3\"}",
+        "{\"id\": 8, \"text\": \"\xEF\xBF\xBD\", \"start\": 16, \"end\": 17, \"bytes\": \"c3\"}",
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         ck_assert_msg(strstr(text, parts[i]) != NULL, "no %s in\n%s", parts[i], text);
