@@ -106,7 +106,7 @@ check 'it builds for this processor' ${MAKE:-make} --no-print-directory BUILD="$
 check 'scripts stand for its programs' wrap attn-cli unit oracle
 same 'its kernels are of its own instructions' 'kernels: neon' \
     "$("$build/run/attn-cli" --version | grep kernels)"
-export CK_DEFAULT_TIMEOUT="${CK_DEFAULT_TIMEOUT:-600}" ATTN_UNIT_FEW="${ATTN_UNIT_FEW:-2}"
+export ATTN_UNIT_FEW="${ATTN_UNIT_FEW:-2}"
 
 for model in $BITS; do
     for precision in fp32 bf16; do

@@ -91,9 +91,6 @@ tell_left_out() {
         "$(printf '%s\n' "$missing" | awk '!seen[$0]++ { printf "%s%s", comma, $0; comma = ", " }')"
 }
 
-# Tests on a busy machine wait; only one that hangs takes a minute.
-export CK_DEFAULT_TIMEOUT="${CK_DEFAULT_TIMEOUT:-60}"
-
 : >"$scratch/failures"
 watch &
 sh tests/stage.sh --list | xargs -P "$at_once" -I STAGE sh tests/stage.sh STAGE "$build" "$scratch"

@@ -14,7 +14,7 @@ export TSAN_OPTIONS=exitcode=99:second_deadlock_stack=1
 texts=$scratch/texts
 "$build/attn-cli" corpus data/fables.grammar -n 200 -o "$texts"
 
-export ATTN_UNIT_FEW=1 CK_DEFAULT_TIMEOUT=600
+export ATTN_UNIT_FEW=1
 export attn="$build/attn-cli" texts scratch
 export train="train -q --shape tiny --vocab $scratch/words/vocab.json --context 16 --batch 16 \
     --steps 2 --dropout 0.1 -t 4"

@@ -20,7 +20,7 @@ watched='valgrind --quiet --smc-check=all --leak-check=full --error-exitcode=99'
 watched="$watched --suppressions=tests/valgrind.supp"
 
 # Each test is a process of its own and is checked for leaks when it ends.
-export ATTN_UNIT_FEW=2 CK_DEFAULT_TIMEOUT=600
+export ATTN_UNIT_FEW=2
 export watched build scratch
 export attn="$build/attn-cli" sentence='Life is short, eat dessert first'
 export sums="$watched $attn batch data/experiments/sentences.txt --reduce mean,max,entropy"

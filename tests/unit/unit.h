@@ -7,7 +7,7 @@
  *         ck_assert_int_eq(...);
  *     }
  *
- * FIXTURE, TIMEOUT and SKIP_UNLESS go for all tests below them in their file.
+ * FIXTURE and SKIP_UNLESS go for all tests below them in their file.
  */
 #ifndef ATTN_TESTS_UNIT_H
 #define ATTN_TESTS_UNIT_H
@@ -39,9 +39,6 @@
     UNIT_REGISTER(UNIT_NAME(__LINE__), .fixture = tcase_add_unchecked_fixture, .setup = before, \
                   .teardown = after)
 
-/* How long a test may take, unless CK_DEFAULT_TIMEOUT says it. */
-#define TIMEOUT(seconds) UNIT_REGISTER(UNIT_NAME(__LINE__), .timeout_seconds = seconds)
-
 /* Unless the function returns true, the tests are left out, and the reason is printed. */
 #define SKIP_UNLESS(function, reason) \
     UNIT_REGISTER(UNIT_NAME(__LINE__), .wanted = function, .unwanted_because = reason)
@@ -54,7 +51,6 @@ struct unit_item {
     int times;
     void (*fixture)(TCase *tests, SFun setup, SFun teardown);
     SFun setup, teardown;
-    double timeout_seconds;
     bool (*wanted)(void);
     const char *unwanted_because;
 };

@@ -4,6 +4,8 @@
  *     build/unit json utf8     these
  *     build/unit --list        prints their names
  *     CK_FORK=no build/unit    in one process, for a debugger
+ *
+ * `make build/unit` builds it. A test may take ten minutes, or CK_DEFAULT_TIMEOUT seconds.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,20 +92,13 @@ int __lsan_is_turned_off(void)
 
 /* --- suites ----------------------------------------------------------------------------------- */
 
-/* What goes for the tests below it. */
-struct setting {
-    const struct unit_item *fixture;
-    double timeout_seconds;
-};
-
-static TCase *add_case(Suite *suite, const char *module, const struct setting *setting)
+/* The fixture goes for the tests below it. */
+static TCase *add_case(Suite *suite, const char *module, const struct unit_item *fixture)
 {
     TCase *tests = tcase_create(module);
     tcase_add_checked_fixture(tests, note_memory, NULL);
-    if (setting->timeout_seconds > 0 && !getenv("CK_DEFAULT_TIMEOUT"))
-        tcase_set_timeout(tests, setting->timeout_seconds);
-    if (setting->fixture)
-        setting->fixture->fixture(tests, setting->fixture->setup, setting->fixture->teardown);
+    if (fixture)
+        fixture->fixture(tests, fixture->setup, fixture->teardown);
     suite_add_tcase(suite, tests);
     return tests;
 }
@@ -112,7 +107,7 @@ static Suite *make_suite(const struct registered *first, const struct registered
 {
     Suite *suite = suite_create(first->module);
     TCase *tests = NULL;
-    struct setting setting = {0};
+    const struct unit_item *fixture = NULL;
     for (const struct registered *i = first; i < end; i++) {
         if (i->item.wanted && !i->item.wanted()) {
             printf("skipped: %s: %s\n", i->module, i->item.unwanted_because);
@@ -120,14 +115,12 @@ static Suite *make_suite(const struct registered *first, const struct registered
         }
         if (!i->item.test) {
             if (i->item.fixture)
-                setting.fixture = &i->item;
-            if (i->item.timeout_seconds > 0)
-                setting.timeout_seconds = i->item.timeout_seconds;
+                fixture = &i->item;
             tests = NULL;
             continue;
         }
         if (!tests)
-            tests = add_case(suite, i->module, &setting);
+            tests = add_case(suite, i->module, fixture);
         tcase_add_loop_test(tests, i->item.test, 0, i->item.times);
     }
     return suite;
@@ -187,5 +180,6 @@ int main(int argc, char **argv)
         }
     }
     setvbuf(stdout, NULL, _IOLBF, 0);
+    setenv("CK_DEFAULT_TIMEOUT", "600", 0); /* by the clock: a busy machine is no failure */
     return run_suites(argc - 1, argv + 1);
 }

@@ -221,8 +221,6 @@ TEST(stretches_in_a_row_are_the_form_of_the_text)
     }
 }
 
-TIMEOUT(120)
-
 TEST(every_character_has_its_form_beside_others)
 {
     for (uint32_t c = 1; c <= 0x33FFF; c += (uint32_t)one_of(97)) { /* no form in later planes */

@@ -62,8 +62,6 @@ static void check_result(const struct bench_result *result)
 }
 
 /* Two threads wait for each other where there is but one; valgrind takes minutes. */
-TIMEOUT(60)
-
 TEST(everything_is_measured_in_every_round)
 {
     static const size_t lengths[] = {2, 9};

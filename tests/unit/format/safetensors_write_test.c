@@ -35,8 +35,6 @@ static struct file written(size_t count, size_t note_count)
     return memory_stream_take(&out);
 }
 
-TIMEOUT(60) /* 100 MB under valgrind */
-
 TEST(a_small_file_is_written_to_the_byte)
 {
     static const char expected[] =

@@ -369,8 +369,6 @@ static double seconds_of(const struct row *row, size_t count, int tries)
     return least;
 }
 
-TIMEOUT(240)
-
 TEST_LOOP(four_times_as_much_takes_about_four_times_as_long, COUNT(rows))
 {
     const struct row *row = &rows[_i];

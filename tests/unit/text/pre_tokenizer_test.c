@@ -133,8 +133,6 @@ TEST(a_step_that_is_broken_is_refused)
     pipeline_rig_refuse_all(refusals, COUNT(refusals), ERR_INPUT);
 }
 
-TIMEOUT(60)
-
 /* By one match that goes back and forth, by many that each go through all of the text, and by many
  * short ones. */
 TEST(a_pattern_that_comes_to_no_end_is_an_error)

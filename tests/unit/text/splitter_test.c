@@ -195,8 +195,6 @@ TEST_LOOP(a_pattern_is_known_by_its_text, COUNT(patterns))
     ck_assert_ptr_null(splitter_find(""));
 }
 
-TIMEOUT(120)
-
 TEST_LOOP(random_texts_are_cut_as_the_pattern_says, COUNT(patterns))
 {
     static const char *const parts[] = {"a",

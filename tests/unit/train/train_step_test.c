@@ -56,8 +56,6 @@ static void judge(const char *name, const float *found, const float *expected, s
                       (double)found[i]);
 }
 
-TIMEOUT(60)
-
 TEST_LOOP(gradients_are_those_of_pytorch, CASES)
 {
     struct train_step_fixture fixture;
