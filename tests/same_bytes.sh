@@ -19,8 +19,8 @@ pack() { # TREE FOLDER
 }
 
 has_what_git_has() {
-    git ls-files | LC_ALL=C sort | sed "s|^|$name/|" >"$scratch/tracked"
-    tar tzf "$scratch/packed/$name.tar.gz" | diff "$scratch/tracked" -
+    git_here ls-files | LC_ALL=C sort | sed "s|^|$name/|" >"$scratch/tracked"
+    [ -s "$scratch/tracked" ] && tar tzf "$scratch/packed/$name.tar.gz" | diff "$scratch/tracked" -
 }
 
 unpack() {
@@ -30,6 +30,12 @@ unpack() {
 packs_itself() {
     (umask 002 && pack "$elsewhere/$name" "$scratch/again" >"$scratch/packing") &&
         cmp "$scratch/packed/$name.tar.gz" "$scratch/again/$name.tar.gz"
+}
+
+# Where git has no repository, in spite of a folder of that name.
+refuses_an_empty_list() {
+    mkdir "$elsewhere/$name/.git" && ! pack "$elsewhere/$name" "$scratch/none" &&
+        ! [ -e "$scratch/none/$name.tar.gz" ] && rmdir "$elsewhere/$name/.git"
 }
 
 # All but every twelfth object, and nothing that is made of objects or generated.
@@ -76,6 +82,7 @@ else
 fi
 check 'it is unpacked' unpack
 check 'what was unpacked packs the same bytes' packs_itself
+check 'nothing is packed without a list of files' refuses_an_empty_list
 if nm "$build/libattn.a" 2>/dev/null | grep -q '__asan\|__gcov'; then
     leave_out 'a second build: the first is instrumented'
 else

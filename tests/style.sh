@@ -94,8 +94,9 @@ idle_files() {
 # second level MiB and name, and a line for all. By git's own count of bytes, which is the same
 # wherever the checkout is.
 blocks_of_folders() {
-    git ls-files -s | cut -d ' ' -f 2 | git cat-file --batch-check='%(objectsize)' >"$scratch/sizes"
-    git ls-files | paste "$scratch/sizes" - | LC_ALL=C awk -F '\t' '
+    git_here ls-files -s | cut -d ' ' -f 2 |
+        git_here cat-file --batch-check='%(objectsize)' >"$scratch/sizes"
+    git_here ls-files | paste "$scratch/sizes" - | LC_ALL=C awk -F '\t' '
         function take(blocks) { of[place] += blocks; all += blocks }
         {
             depth = split($2, part, "/") - 1
@@ -140,7 +141,7 @@ rule 'blanks at the end of a line' trailing_blanks
 rule 'names that repeat' repeated_names
 rule 'tests that nobody runs' unregistered_tests
 rule 'files of cases that say nothing' idle_files
-if git ls-files --error-unmatch tests/style.sh >"$scratch/git" 2>&1; then
+if git_here ls-files --error-unmatch tests/style.sh >"$scratch/git" 2>&1; then
     rule "a checkout of more than $MIB_OF_A_CHECKOUT MiB" large_checkout
 else
     leave_out 'size of a checkout: git has no files here'

@@ -93,6 +93,19 @@ same() { # WHAT EXPECTED FOUND
 closing() {
     printf '%d passed, %d failed' "$passed" "$failed"
     [ "$skipped" = 0 ] || printf ', %d skipped' "$skipped"
+# Prints the python3 that has these modules, and names it on standard error, once.
+python_with() { # MODULE[, MODULE...]
+    interpreter=$(sh "$repository/dependencies.sh" python "$1") || return
+    grep -qxF "python: $interpreter" "$scratch/pythons" 2>/dev/null ||
+        printf 'python: %s\n' "$interpreter" | tee -a "$scratch/pythons" >&2
+    printf '%s\n' "$interpreter"
+}
+
+# In a folder of another user, too, as in a container.
+git_here() { # COMMAND-OF-GIT...
+    git -c safe.directory='*' "$@"
+}
+
     printf '\n'
     [ "$failed" = 0 ]
 }

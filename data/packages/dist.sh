@@ -19,23 +19,29 @@ ${TAR:-tar} --version | grep -q GNU || {
     exit 1
 }
 
-list() {
-    if [ -e .git ]; then
-        git ls-files -z
-    else
-        find . \( -path ./build -o -path "./${folder#"$(pwd -P)"/}" -o -name node_modules \
-            -o -name __pycache__ \) -prune -o -type f -print0 | sed -z 's|^\./||'
-    fi | LC_ALL=C sort -z
+# Of whoever the folder is: in a container it may be another's.
+ours() { # COMMAND-OF-GIT...
+    git -c safe.directory='*' "$@"
 }
 
+list=$(mktemp)
+trap 'rm -f "$list"' EXIT
 if [ -e .git ]; then
-    [ -z "$(git status --porcelain -uno)" ] ||
+    ours ls-files -z >"$list"
+    [ -z "$(ours status --porcelain -uno)" ] ||
         echo 'packing: what is changed and not committed is packed, too' >&2
-    : "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct)}"
+    SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(ours log -1 --format=%ct)}
 else
-    : "${SOURCE_DATE_EPOCH:=$(date -r README.md +%s)}"
+    find . \( -path ./build -o -path "./${folder#"$(pwd -P)"/}" -o -name node_modules \
+        -o -name __pycache__ \) -prune -o -type f -print0 | sed -z 's|^\./||' >"$list"
+    SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(date -r README.md +%s)}
 fi
-list | ${TAR:-tar} --create --format=ustar --no-recursion --null --files-from=- \
-    --transform="s|^|$name/|" --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
-    --mode=u+rw,go=r,a+X >"$folder/$name.tar"
+[ -s "$list" ] || {
+    printf "packing: expected files that git has in '%s', found none\n" "$(pwd)" >&2
+    exit 1
+}
+LC_ALL=C sort -z "$list" |
+    ${TAR:-tar} --create --format=ustar --no-recursion --null --files-from=- \
+        --transform="s|^|$name/|" --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 \
+        --numeric-owner --mode=u+rw,go=r,a+X >"$folder/$name.tar"
 gzip -f -n -9 "$folder/$name.tar" && printf '%s\n' "$target"
