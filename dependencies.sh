@@ -14,13 +14,27 @@
 #                                        `everything`: all that any test makes use of
 #
 # A library is there when a program that names it compiles and links, with CC, CPPFLAGS and LDFLAGS;
-# a program when one of its names is found, a module of Python when python3 imports it. Nothing is
+#     ./dependencies.sh python 'a, b'    prints the python3 that has these modules; else status 1
+# a program when one of its names is found, a module of Python when a python3 imports it. Nothing is
 # built on what is wanted, but not needed: it is installed where that is possible, and not missed
 # elsewhere.
 set -u
 
 # libxsmm generates machine code for x86-64; elsewhere kernels are our own.
 generator='libxsmm|libxsmm_generator.h|-lxsmmgen|libxsmm-dev|libxsmm-devel|-
+# The system's python3, which has the modules that are packages, or else the one on the path.
+python_with() { # MODULES
+    for python in /usr/bin/python3 python3; do
+        "$python" -c "import $1" 2>/dev/null && command -v "$python" && return
+    done
+    return 1
+}
+
+if [ "${1-}" = python ]; then
+    python_with "$2"
+    exit
+fi
+
 '
 case $(${CC:-cc} -dumpmachine 2>/dev/null || uname -ms) in
 x86_64*linux* | 'Linux x86_64' | '') ;;
@@ -102,11 +116,6 @@ loads() { # LIBRARY
     compiles -ldl && "$scratch/probe"
 }
 
-# The python3 on the path may be without the modules of the system's own.
-imports() { # MODULE
-    python3 -c "import $1" 2>/dev/null || /usr/bin/python3 -c "import $1" 2>/dev/null
-}
-
 is_found() { # PROGRAM...: one of them
     for program in "$@"; do
         PATH=$PATH:/usr/sbin:/sbin command -v "$program" >/dev/null && return
@@ -119,7 +128,7 @@ is_there() { # WHAT LIBRARY
     case $1 in
     "program "*) is_found ${1#program } ;;
     "library "*) loads "${1#library }" ;;
-    "python "*) imports "${1#python }" ;;
+    "python "*) python_with "${1#python }" >/dev/null ;;
     "file "*) ls -d ${1#file } >/dev/null 2>&1 ;;
     "headers "*) pkg-config --exists "${1#headers }" 2>/dev/null ;;
     *) links "$1" "$2" ;;

@@ -13,19 +13,12 @@ case $build in
 esac
 export LIBATTN="$build/libattn.so" PYTHONDONTWRITEBYTECODE=1
 
-python_with() { # MODULE
-    for python in python3 /usr/bin/python3; do
-        "$python" -c "import $1" 2>/dev/null && printf '%s\n' "$python" && return
-    done
-    return 1
-}
-
 if [ ! -e "$LIBATTN" ]; then
     leave_out 'the shared library is not built: for another system, or with instruments'
     closing
     exit
 fi
-if ! python=$(python_with numpy); then
+if ! python=$(python_with 'numpy, pandas' || python_with numpy); then
     leave_out 'numpy is not installed'
     closing
     exit

@@ -24,14 +24,6 @@ skip() { # TOOL
     leave_out "$1 is not installed"
 }
 
-# The first python3 that has a module: the one on the path may be without those of the system.
-python_with() { # MODULE
-    for python in python3 /usr/bin/python3; do
-        "$python" -c "import $1" 2>/dev/null && printf '%s\n' "$python" && return
-    done
-    return 1
-}
-
 # --- what is read --------------------------------------------------------------------------------
 
 life='Life is short eat dessert first'

@@ -77,7 +77,9 @@ commands() { # DOCUMENT
 }
 
 is_there() { # THING
-    command -v "$1" >/dev/null 2>&1 || python3 -c "import $1" 2>/dev/null
+    command -v "$1" >/dev/null 2>&1 && return
+    python=$(python_with "$1") || return
+    python3() { "$python" "$@"; } # for the line
 }
 
 # Is there a reason to leave a line out?

@@ -109,7 +109,7 @@ tell() { # PASSED FAILED [SKIPPED [early]]
     if [ "$2" != 0 ]; then
         sed 's/^/    /' "$its.log"
     elif [ -z "${ON_TERMINAL-}" ]; then
-        sed -n 's/^skipped: /         &/p' "$its.log"
+        sed -nE 's/^(skipped|python): /         &/p' "$its.log"
     fi
 }
 

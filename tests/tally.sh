@@ -5,6 +5,7 @@
 #     check 'two are two' [ 2 = 2 ]       passed; or failed, with what the command printed
 #     leave_out 'jq is not installed'     skipped; run.sh gathers what is not installed
 #     side_by_side "$scratch/lines"       each line of it, `STATUS COMMAND`, several at once
+#     python=$(python_with numpy)         the python3 that has this module, or status 1
 #     closing                             the last line, `N passed, N failed`, and the status
 #
 # $scratch is a fresh folder, gone when the script ends, however it ends. A failure is printed when
@@ -90,9 +91,6 @@ same() { # WHAT EXPECTED FOUND
     fi
 }
 
-closing() {
-    printf '%d passed, %d failed' "$passed" "$failed"
-    [ "$skipped" = 0 ] || printf ', %d skipped' "$skipped"
 # Prints the python3 that has these modules, and names it on standard error, once.
 python_with() { # MODULE[, MODULE...]
     interpreter=$(sh "$repository/dependencies.sh" python "$1") || return
@@ -108,4 +106,7 @@ git_here() { # COMMAND-OF-GIT...
 
     printf '\n'
     [ "$failed" = 0 ]
+closing() {
+    printf '%d passed, %d failed' "$passed" "$failed"
+    [ "$skipped" = 0 ] || printf ', %d skipped' "$skipped"
 }

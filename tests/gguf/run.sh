@@ -9,7 +9,6 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
 build=${1:-build}
-python=/usr/bin/python3 # Debian's: it has Debian's packages
 
 do_without() { # WHY
     leave_out "llama.cpp: $1"
@@ -24,7 +23,7 @@ fetch() {
 
 [ "$(uname -sm)" = 'Linux x86_64' ] || do_without 'npm has it for Linux on x86-64 alone'
 command -v node >/dev/null || do_without 'node is not installed'
-"$python" -c 'import numpy' 2>/dev/null || do_without 'numpy is not installed'
+python=$(python_with numpy) || do_without 'numpy is not installed'
 mkdir -p "$build/peers" || exit 1
 PEERS=$(cd "$build/peers" && pwd)
 export PEERS

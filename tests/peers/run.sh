@@ -14,7 +14,6 @@ set -eu
 cd "$(dirname "$0")/../.."
 build=${1:-build}
 peers=$build/peers
-python=/usr/bin/python3 # Debian's: it has Debian's packages
 
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 STARTED=$(date +%s)
@@ -30,8 +29,8 @@ needs_node() {
 
 # PyTorch alone would come with reference BLAS, which takes ten times as long.
 have_packages() {
-    "$python" -c 'import torch, numpy; exit("openblas" not in open("/proc/self/maps").read())' \
-        2>/dev/null || return
+    python=$(sh dependencies.sh python \
+        'torch, numpy; assert "openblas" in open("/proc/self/maps").read()') || return
     needs_node || return 0
     command -v node >/dev/null && command -v npm >/dev/null
 }
@@ -85,7 +84,8 @@ make_model() {
     [ -f "$1/model.safetensors" ] || "$build/attn-cli" bench --shape "$2" --force --save "$1"
 }
 
-have_packages || install_packages
+have_packages || { install_packages && have_packages; }
+printf 'python: %s\n' "$python"
 choose_kernels
 llama=$peers/node_modules/@node-llama-cpp/linux-x64 # where there is one for this processor
 ! needs_node || [ -d "$peers/node_modules/onnxruntime-node" ] || install_modules
