@@ -437,6 +437,8 @@ COMMANDS = $(shell sed -n 's/^    {"\([a-z]*\)", FOR_.*/\1/p' cmd/command.c)
 FOUND = $(if $(filter-out /usr /usr/local,$(PREFIX)),-Wl$(comma)-rpath$(comma)$${prefix}/$(LIBDIR))
 comma = ,
 
+# Nor on the language: in many, awk reads and writes 0,5.
+export LC_ALL := C.UTF-8
 install: all ## install to PREFIX (/usr/local), under DESTDIR
 	install -d '$(ROOT)/bin' '$(ROOT)/include' '$(DOCS)' '$(MANS)' '$(MAN3)' '$(BASH)' \
 		'$(ZSH)' '$(FISH)' '$(PKGS)' '$(DATA)/schemas'

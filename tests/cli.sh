@@ -56,7 +56,7 @@ esac
 ln -s "$(pwd)" "$scratch/root"
 ROOT=../root
 export ROOT ATTN
-export LC_ALL=C.UTF-8 TERM=dumb COLUMNS=80
+export TERM=dumb COLUMNS=80
 unset ATTN_MODEL ATTN_MODEL_PATH NO_COLOR LIBXSMM_TARGET 2>/dev/null
 export HF_HUB_CACHE=/dev/null/none # no model of whoever runs this
 

@@ -18,7 +18,7 @@ esac
 every=${3:-1}
 
 unset ATTN_MODEL
-export LC_ALL=C.UTF-8 TERM=dumb COLUMNS=80
+export TERM=dumb COLUMNS=80
 ROOT=$PWD
 export ATTN="$build/attn-cli"
 folder=$scratch

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The tests where little is as it used to be: an ordinary user without HOME, umask 077, LC_ALL=C,
-# the repository and TMPDIR in folders with a blank and a dash in their names, a source tree that
+# The tests where little is as it used to be: an ordinary user without HOME, umask 077, the
+# repository and TMPDIR in folders with a blank and a dash in their names, a source tree that
 # nobody may write.
 #
 #     sh tests/hostile.sh [BUILD]        what `make test` has built there is used, in part
@@ -56,7 +56,7 @@ make_copies() {
 
 make_test() {
     # shellcheck disable=SC2086 # a word a variable
-    (umask 077 && cd "$source" && as_nobody timeout "$LIMIT" env -u HOME LC_ALL=C DEPS=0 \
+    (umask 077 && cd "$source" && as_nobody timeout "$LIMIT" env -u HOME DEPS=0 \
         TMPDIR="$temporary" STAGES="$STAGES" $FEW \
         make --no-print-directory -j8 test BUILD="$own" </dev/null 2>&1)
 }

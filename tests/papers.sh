@@ -13,7 +13,6 @@ case $build in
 /*) attn=$build/attn-cli ;;
 *) attn=$(pwd)/$build/attn-cli ;;
 esac
-export LC_ALL=C.UTF-8
 cd "$scratch" || exit 1
 
 text='Life is short, eat dessert first'

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
 build=$(cd "${1:-build}" && pwd)
-export ATTN="$build/attn-cli" LC_ALL=C.UTF-8
+export ATTN="$build/attn-cli"
 # R cannot remove its folder where the name has a blank.
 case $scratch in *' '*)
     leave_out 'R wants a TMPDIR without a blank'

@@ -14,7 +14,6 @@ case $build in
 /*) attn=$build/attn-cli ;;
 *) attn=$ROOT/$build/attn-cli ;;
 esac
-export LC_ALL=C.UTF-8
 cd "$scratch" || exit 1
 
 # shellcheck source=tests/cli/recipes.sh

@@ -28,7 +28,7 @@ esac
 LINES_MAX=250 # of the README: more is a guide
 
 unset ATTN_MODEL ATTN_MODEL_PATH NO_COLOR 2>/dev/null
-export LC_ALL=C.UTF-8 COLUMNS=80 TERM=dumb
+export COLUMNS=80 TERM=dumb
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # in a container one is root
 export OMPI_MCA_rmaps_base_oversubscribe=1
 long=0

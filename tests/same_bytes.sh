@@ -58,7 +58,7 @@ as_somebody() { # COMMAND...
 }
 
 builds_elsewhere() {
-    (cd "$elsewhere/$name" && umask 027 && as_somebody env -u HOME CCACHE_DISABLE=1 LC_ALL=C \
+    (cd "$elsewhere/$name" && umask 027 && as_somebody env -u HOME CCACHE_DISABLE=1 \
         TZ=Asia/Kathmandu make --no-print-directory -j1 BUILD="$scratch/out") >"$scratch/building"
     status=$?
     cat "$scratch/building"

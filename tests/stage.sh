@@ -9,6 +9,7 @@
 # far it is in NAME.progress, how it ended in NAME.said, its counts in NAME.counts.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+export LC_ALL=C.UTF-8
 
 # What takes longest comes first, so that nothing long is left for one processor at the end.
 stages() {

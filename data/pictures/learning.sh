@@ -4,6 +4,7 @@
 #
 #     sh data/pictures/learning.sh build/attn-cli build/tiny >data/pictures/learning.svg
 set -eu
+export LC_ALL=C.UTF-8
 attn=$1 model=$2
 
 # step, held-out loss, the best scores
