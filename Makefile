@@ -208,8 +208,13 @@ test-all: $(TEST_PROGRAMS) $(BUILD)/dependencies-of-everything ## all tests; ins
 
 $(UNIT_OBJECTS): | $(BUILD)/dependencies-of-tests
 
-$(BUILD)/unit: $(UNIT_OBJECTS) $(BUILD)/internal.a
-	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(TEST_LIBS) $(LIBS) -o $@
+$(BUILD)/unit: $(UNIT_OBJECTS) $(BUILD)/internal.a $(BUILD)/unit-suites
+	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $(filter-out %-suites,$^) $(TEST_LIBS) \
+		$(LIBS) -o $@
+
+$(BUILD)/unit-suites: FORCE
+	@mkdir -p $(@D)
+	$(call note,$(UNIT_SUITES))
 
 $(BUILD)/oracle: $(ORACLE_OBJECTS) $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
