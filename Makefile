@@ -105,7 +105,7 @@ $(BUILD)/attn-cli-static: $(CMD_OBJECTS) $(STATIC_OWN) $(BUILD)/internal.a | $(B
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) -static $^ -L$(BUILD)/archives/lib \
 		$(LIBRARIES) -o $@
 
-$(BUILD)/archives:
+$(BUILD)/archives: | $(BUILD)/dependencies-of-static
 	$(call SAY,fetch,$@) CC='$(CC)' sh data/packages/archives.sh $@
 
 # All of it, for the program and the tests.
@@ -377,6 +377,7 @@ test-static: $(BUILD)/attn-cli ## the static program where there is nothing else
 test-gguf: $(BUILD)/attn-cli ## GGUF files beside llama.cpp, which npm fetches where it can
 	@$(SETUP) gguf || true # what is not there is left out, and said
 	@sh tests/gguf/run.sh $(BUILD)
+	@$(SETUP) static || true
 
 test-deb: $(BUILD)/attn-cli ## what make deb has built, in a bare Debian; by root, with debootstrap
 	@sh tests/deb.sh $(BUILD)

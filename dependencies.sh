@@ -82,12 +82,13 @@ clang-format|program clang-format||clang-format|clang-tools-extra|clang-format
 headers of pango|headers pangocairo||pkg-config libpango1.0-dev|pango-devel|pango'
 needed_by_arm64='qemu|program qemu-aarch64 qemu-aarch64-static||qemu-user|qemu-user|-
 gcc for arm64|program aarch64-linux-gnu-gcc||gcc-aarch64-linux-gnu libc6-dev-arm64-cross|-|-'
-needed_by_wasm='clang|program clang||clang|-|-
+needed_by_static='dpkg-source|program dpkg-source||dpkg-dev|-|-'
+needed_by_wasm="clang|program clang||clang|-|-
 lld|program wasm-ld||lld|-|-
 llvm|program llvm-ar||llvm|-|-
 C library of WebAssembly|file /usr/lib/wasm32-wasi/libc.a||wasi-libc|-|-
 compiler-rt of WebAssembly|file /usr/lib/llvm-*/lib/clang/*/lib/wasi||libclang-rt-14-dev-wasm32|-|-
-dpkg-source|program dpkg-source||dpkg-dev|-|-'
+$needed_by_static"
 needed_by_clusters='Slurm|program slurmctld||slurmctld slurmd slurm-client munge|slurm-slurmd|-
 Open MPI|program mpirun||openmpi-bin|openmpi|open-mpi
 GNU parallel|program parallel||parallel|parallel|parallel'
@@ -168,6 +169,8 @@ explain() {
             printf '"make run" and "make test" install with apt-get (DEPS=0: never).\n'
         fi
     } >&2
+        elif [ -n "$tried" ] && [ -z "$sudo" ]; then
+            printf 'apt-get could not install it: what it said is above.\n'
 }
 
 # The lists of packages are fetched only when the first try shows that they are missing or old.

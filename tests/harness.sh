@@ -228,5 +228,7 @@ fake uname 'echo Darwin'
 check 'and another place' says 'make CPPFLAGS=-I$(brew' env
 rm "$scratch/bin/uname"
 check 'without sudo, root is named' says 'there is no sudo: run that line as root' env
+fake id 'echo 0'
+check 'root is told of apt-get' says 'apt-get could not install it: what it said is above' env
 check 'nothing is left' leaves_nothing
 closing
