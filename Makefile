@@ -31,7 +31,7 @@ LIBS = $(if $(GENERATES),$(call library,xsmmgen)) $(call library,utf8proc) $(cal
 # libxsmm generates machine code for x86-64; elsewhere kernels are our own.
 GENERATES = $(if $(filter x86_64%,$(machine)),$(LINUX))
 LINUX = $(findstring linux,$(machine))
-machine := $(shell $(CC) -dumpmachine)
+machine := $(shell $(CC) -dumpmachine 2>/dev/null)
 # One set of objects for the program and both libraries, in which names are each other's alone.
 SHAREABLE = $(if $(LINUX),-fPIC -fvisibility=hidden)
 # Until there is a version 1, each 0.N has a library of its own name: programs of one may not run
@@ -155,27 +155,24 @@ $(BUILD)/cmd/completion_scripts.c: cmd/completion/embed.sh $(wildcard cmd/comple
 	@mkdir -p $(@D)
 	$(call SAY,embed,completion) sh $< >$@.part; mv $@.part $@
 
-$(BUILD)/cmd/completion_scripts.o: $(BUILD)/cmd/completion_scripts.c $(BUILD)/flags
-	$(call SAY,compile,$<) $(compile)
-
-$(BUILD)/lib/draw/page_template.o: $(BUILD)/lib/draw/page_template.c $(BUILD)/flags
-	$(call SAY,compile,$<) $(compile)
-
-$(BUILD)/lib/model/bundled_models.o: $(BUILD)/lib/model/bundled_models.c $(BUILD)/flags
+$(BUILD)/%.o: $(BUILD)/%.c $(BUILD)/flags | $(BUILD)/dependencies
 	$(call SAY,compile,$<) $(compile)
 
 # Changes with the compiler and its flags, so that objects of two kinds never meet.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	@printf '%s\n' '$(COMPILE) $(SHAREABLE)' | cmp -s - $@ || \
-		printf '%s\n' '$(COMPILE) $(SHAREABLE)' >$@
+	$(if $(machine),$(call note,$(COMPILE) $(SHAREABLE)))
+
+# A file that changes only when its text does.
+note = @printf '%s\n' '$(1)' | cmp -s - $@ || printf '%s\n' '$(1)' >$@
 
 # Looked for before anything is compiled; only `run` and the tests install, all that they need at
 # once, so that a password is asked for once.
-ACTION = check
-run test test-all test-cluster test-page test-live test-gguf arm64 wasm: ACTION = install
-test: SET = tests
-test-all: SET = everything
+INSTALLING = run test test-all test-cluster test-page test-live test-static test-gguf arm64 wasm \
+	format-check
+ACTION = $(if $(filter $(INSTALLING),$(MAKECMDGOALS)),install,check)
+SET = $(or $(if $(filter test-all,$(MAKECMDGOALS)),everything),\
+	$(if $(filter test,$(MAKECMDGOALS)),tests),$(filter static,$(MAKECMDGOALS)))
 SETUP = CC='$(CC)' CPPFLAGS='$(CPPFLAGS)' LDFLAGS='$(LDFLAGS)' sh ./dependencies.sh $(ACTION)
 
 $(BUILD)/dependencies: dependencies.sh $(BUILD)/flags
@@ -185,6 +182,12 @@ $(BUILD)/dependencies: dependencies.sh $(BUILD)/flags
 $(BUILD)/dependencies-of-%: dependencies.sh $(BUILD)/flags | $(BUILD)/dependencies
 	@$(SETUP) $*
 	@touch $@
+
+# What is built depends on the compiler's machine: without a compiler this file is read again once
+# it is installed.
+ifeq ($(machine)$(filter help clean dist format uninstall,$(MAKECMDGOALS)),)
+include $(BUILD)/dependencies
+endif
 
 -include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CMD_OBJECTS) $(UNIT_OBJECTS) $(ORACLE_OBJECTS) \
 	$(BREAK_OBJECTS) $(FLIPS_OBJECTS) $(FOOTPRINT_OBJECTS) $(FUZZ_OBJECTS) $(FAULT_OBJECTS) \
@@ -304,7 +307,7 @@ asan: ## what could go wrong in memory, with the address and undefined-behaviour
 	@ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=16 BATCH_ITEMS=400 \
 		BREAK_EVERY=5 FLIPS_STRIDE=7 FAULT_EVERY=401 ENDURE_EVERY=31 \
 		RACE_ROUNDS=3 FUZZ_INPUTS=100 LONG_HAULS_FREE=1 CLI_SHARE=1/3 \
-		ATTN_UNIT_FEW=4 CK_DEFAULT_TIMEOUT=600 \
+		ATTN_UNIT_FEW=4 \
 		STAGES='unit unit-2 cli batch oracle break flips memory fuzz machine races hauls' \
 		GOLDEN='gpt2-micro-f16 life-cross transformer-pre gemma3_text falcon opt' \
 		LSAN_OPTIONS="suppressions='$(CURDIR)/tests/leaks.txt':print_suppressions=0" \
@@ -336,7 +339,7 @@ tsan: ## whatever shares threads under the thread sanitizer, in BUILD/tsan
 # begin anew: tests leave that out where ASAN_OPTIONS or COVERAGE say that programs count.
 coverage: ## which lines of lib no test reaches, of those that handle errors, with gcov
 	@COVERAGE=1 ASAN_OPTIONS=coverage=0 FAULT_EVERY=1 ENDURE_EVERY=1000000 FLIPS_STRIDE=7 \
-		BATCH_ITEMS=400 CK_DEFAULT_TIMEOUT=600 $(MAKE) --no-print-directory \
+		BATCH_ITEMS=400 $(MAKE) --no-print-directory \
 		BUILD=$(BUILD)/coverage WERROR= \
 		CFLAGS='-O0 -g -fopenmp-simd --coverage -fprofile-update=atomic' test || true
 	@sh tests/coverage.sh $(BUILD)/coverage

@@ -20,8 +20,6 @@
 # elsewhere.
 set -u
 
-# libxsmm generates machine code for x86-64; elsewhere kernels are our own.
-generator='libxsmm|libxsmm_generator.h|-lxsmmgen|libxsmm-dev|libxsmm-devel|-
 # The system's python3, which has the modules that are packages, or else the one on the path.
 python_with() { # MODULES
     for python in /usr/bin/python3 python3; do
@@ -37,12 +35,17 @@ fi
 
 '
 case $(${CC:-cc} -dumpmachine 2>/dev/null || uname -ms) in
+# libxsmm generates machine code for x86-64; elsewhere kernels are our own.
+generator='libxsmm|libxsmm_generator.h|-lxsmmgen|libxsmm-dev|libxsmm-devel|-
 x86_64*linux* | 'Linux x86_64' | '') ;;
 *) generator='' ;;
 esac
 
 # name | what to look for | library | apt | dnf | brew ("-": no such package)
-needed="C compiler|stdio.h||gcc libc6-dev|gcc|-
+needed="C compiler|stdio.h||$compiler libc6-dev|$compiler|-
+compiler=gcc
+case ${CC-} in *clang*) compiler=clang ;; esac
+
 ${generator}cJSON|cjson/cJSON.h|-lcjson|libcjson-dev|cjson-devel|cjson
 utf8proc|utf8proc.h|-lutf8proc|libutf8proc-dev|utf8proc-devel|utf8proc
 Oniguruma|oniguruma.h|-lonig|libonig-dev|oniguruma-devel|oniguruma"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Try `make run` and `make test` in a bare Debian, as somebody would who has just cloned this: as
-# root, and as an ordinary user who has sudo, each in ~/attn-cli of a machine of their own.
+# Try `make run` and `make test` in a bare Debian without a compiler, as somebody would who has just
+# cloned this: as an ordinary user who has sudo, and as root, with a German locale, in a folder of
+# another user, as in a container; each in ~/attn-cli of a machine of their own.
 #
 #     sudo sh tests/chroot.sh [SUITE]        bookworm (Debian 12) unless another is named
 #     sudo BASE=DIR sh tests/chroot.sh       keep the bare system in DIR, or begin with it
@@ -16,6 +17,7 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/tally.sh
 suite=${1:-bookworm}
 SWEPT='ATTN_UNIT_FEW=4 BREAK_EVERY=5 FLIPS_STRIDE=61 FAULT_EVERY=401 ENDURE_EVERY=31'
+OF_ROOT='cli batch style models install readme bytes files machine'
 USERS=${USERS-ada root}
 FEW=${FEW-$SWEPT THINGS_EVERY=61 BATCH_ITEMS=400 CLI_SHARE=3/3}
 
@@ -28,12 +30,7 @@ do_without() { # WHY
 [ "$(id -u)" = 0 ] || do_without 'only root can make one'
 unshare --mount --pid --fork true 2>/dev/null || do_without 'no namespaces can be made here'
 command -v debootstrap >/dev/null || do_without 'debootstrap is not installed'
-# Another's repository is as good as one's own.
-ours() { # COMMAND-OF-GIT...
-    git -c safe.directory='*' "$@"
-}
-
-[ -z "$(ours status --porcelain)" ] || echo 'note: what is not committed is not tried'
+[ -z "$(git_here status --porcelain)" ] || echo 'note: what is not committed is not tried'
 
 chmod 755 "$scratch" # folders in it become /, where every user must be able to go
 finish() {
@@ -57,24 +54,25 @@ mirror() {
 make_base() {
     eval "$(apt-config shell http_proxy Acquire::http::Proxy)"
     http_proxy=${http_proxy-} debootstrap --variant=minbase \
-        --include=git,make,gcc,libc6-dev,ca-certificates,sudo "$suite" "$base" \
+        --include=git,make,locales,ca-certificates,sudo "$suite" "$base" \
         "$(mirror | grep . || echo http://deb.debian.org/debian)" || return
     archives | sed 's/^/deb /; s/$/ main/' | grep . >"$base/etc/apt/sources.list"
     apt-config dump | grep -E '^Acquire::(http|https|Check|Retries)' \
         >"$base/etc/apt/apt.conf.d/90host"
     rm -f "$base"/var/cache/apt/archives/*.deb
     cp -L /etc/resolv.conf /etc/hosts "$base/etc"
-    chroot "$base" useradd --create-home --shell /bin/bash ada &&
+    chroot "$base" localedef -i de_DE -f UTF-8 de_DE.UTF-8 &&
+        chroot "$base" useradd --create-home --shell /bin/bash ada &&
         echo 'ada ALL=(ALL:ALL) NOPASSWD: ALL' >"$base/etc/sudoers.d/ada"
 }
 
-# In namespaces of its own, so that nothing stays mounted or running; without a locale.
+# In namespaces of its own, so that nothing stays mounted or running.
 # shellcheck disable=SC2016 # for the shell inside
 inside() { # COMMAND...
     unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" \
         sh -c 'mount -t devpts -o ptmxmode=666 devpts "$0/dev/pts" && exec chroot "$@"' "$root" \
         --userspec="$user:" "$root" \
-        env -i HOME="$home" USER="$user" PATH="$path" \
+        env -i HOME="$home" USER="$user" PATH="$path" ${language:+LANG="$language"} \
         sh -c 'cd ~/attn-cli && exec "$@"' sh "$@" </dev/null
 }
 
@@ -95,22 +93,22 @@ take_objects() {
 }
 
 make_machine() { # USER HOME
-    user=$1 home=$2 path=/usr/local/bin:/usr/bin:/bin
-    [ "$user" != root ] || path=$path:/usr/local/sbin:/usr/sbin:/sbin
-    cp -a "$base" "$root" && ours clone --quiet . "$root$home/attn-cli" &&
-        take_objects && chroot "$root" chown -R "$user:" "$home/attn-cli" &&
+    user=$1 home=$2 path=/usr/local/bin:/usr/bin:/bin language=
+    [ "$user" != root ] || path=$path:/usr/local/sbin:/usr/sbin:/sbin language=de_DE.UTF-8
+    cp -a "$base" "$root" && git_here clone --quiet . "$root$home/attn-cli" &&
+        take_objects && chroot "$root" chown -R ada: "$home/attn-cli" &&
         { [ "$user" != root ] || rm "$root/usr/bin/sudo"; }
 }
 
 says_what_to_install() {
     inside make && return 1
     inside make 2>&1 |
-        grep 'apt-get install libxsmm-dev libcjson-dev libutf8proc-dev libonig-dev$' &&
+        grep 'install gcc libc6-dev libxsmm-dev libcjson-dev libutf8proc-dev libonig-dev$' &&
         [ "$(downloads)" = '0 packages, 0.0 MB' ]
 }
 
 leaves_nothing() {
-    inside git status --porcelain --ignored >"$scratch/changes"
+    inside git -c safe.directory='*' status --porcelain --ignored >"$scratch/changes"
     find "$root/tmp" -mindepth 1 >>"$scratch/changes"
     printf '!! build/\n' | diff - "$scratch/changes"
 }
@@ -164,7 +162,7 @@ fi
 # shellcheck disable=SC2086 # a word a variable
 for user in $USERS; do
     case $user in
-    root) try_as root /root $FEW ${FEW:+"STAGES=cli batch models install readme files machine"} ;;
+    root) try_as root /root $FEW ${FEW:+"STAGES=$OF_ROOT"} ;;
     *) try_as "$user" "/home/$user" $FEW ;;
     esac
 done
