@@ -8,13 +8,15 @@
 #     ./dependencies.sh check page       a browser, and what steers it, for `make test-page`
 #     ./dependencies.sh check gguf       what `make test-gguf` fetches llama.cpp with, and compares
 #     ./dependencies.sh check wasm       what `make wasm` compiles with
+#     ./dependencies.sh check static     what `make static` fetches sources with
+#     ./dependencies.sh check format     clang-format
 #     ./dependencies.sh check arm64      what `make arm64` builds and runs with; its libraries are
 #     ./dependencies.sh packages tests   of these packages of Debian, which it gets by itself
 #     ./dependencies.sh install [...]    the same, but install with apt-get what is missing; also
 #                                        `everything`: all that any test makes use of
+#     ./dependencies.sh python 'a, b'    prints the python3 that has these modules; else status 1
 #
 # A library is there when a program that names it compiles and links, with CC, CPPFLAGS and LDFLAGS;
-#     ./dependencies.sh python 'a, b'    prints the python3 that has these modules; else status 1
 # a program when one of its names is found, a module of Python when a python3 imports it. Nothing is
 # built on what is wanted, but not needed: it is installed where that is possible, and not missed
 # elsewhere.
@@ -33,19 +35,19 @@ if [ "${1-}" = python ]; then
     exit
 fi
 
-'
-case $(${CC:-cc} -dumpmachine 2>/dev/null || uname -ms) in
 # libxsmm generates machine code for x86-64; elsewhere kernels are our own.
 generator='libxsmm|libxsmm_generator.h|-lxsmmgen|libxsmm-dev|libxsmm-devel|-
+'
+case $(${CC:-cc} -dumpmachine 2>/dev/null || uname -ms) in
 x86_64*linux* | 'Linux x86_64' | '') ;;
 *) generator='' ;;
 esac
 
-# name | what to look for | library | apt | dnf | brew ("-": no such package)
-needed="C compiler|stdio.h||$compiler libc6-dev|$compiler|-
 compiler=gcc
 case ${CC-} in *clang*) compiler=clang ;; esac
 
+# name | what to look for | library | apt | dnf | brew ("-": no such package)
+needed="C compiler|stdio.h||$compiler libc6-dev|$compiler|-
 ${generator}cJSON|cjson/cJSON.h|-lcjson|libcjson-dev|cjson-devel|cjson
 utf8proc|utf8proc.h|-lutf8proc|libutf8proc-dev|utf8proc-devel|utf8proc
 Oniguruma|oniguruma.h|-lonig|libonig-dev|oniguruma-devel|oniguruma"
@@ -59,7 +61,8 @@ needed_by_pages="Chromium|program chromium chromium-browser google-chrome||chrom
 $node"
 needed_by_gguf="$node
 numpy|python numpy||python3-numpy|python3-numpy|numpy"
-wanted_by_all_tests='bash|program bash||bash|bash|bash
+clang_format='clang-format|program clang-format||clang-format|clang-tools-extra|clang-format'
+wanted_by_all_tests="bash|program bash||bash|bash|bash
 script|program script||bsdutils|util-linux|-
 setpriv|program setpriv||util-linux|util-linux|-
 strace|program strace||strace|strace|-
@@ -81,8 +84,8 @@ pandoc|program pandoc||pandoc|pandoc|pandoc
 xmllint|program xmllint||libxml2-utils|libxml2|libxml2
 rsvg-convert|program rsvg-convert||librsvg2-bin|librsvg2-tools|librsvg
 pdftotext|program pdftotext||poppler-utils|poppler-utils|poppler
-clang-format|program clang-format||clang-format|clang-tools-extra|clang-format
-headers of pango|headers pangocairo||pkg-config libpango1.0-dev|pango-devel|pango'
+$clang_format
+headers of pango|headers pangocairo||pkg-config libpango1.0-dev|pango-devel|pango"
 needed_by_arm64='qemu|program qemu-aarch64 qemu-aarch64-static||qemu-user|qemu-user|-
 gcc for arm64|program aarch64-linux-gnu-gcc||gcc-aarch64-linux-gnu libc6-dev-arm64-cross|-|-'
 needed_by_static='dpkg-source|program dpkg-source||dpkg-dev|-|-'
@@ -166,14 +169,14 @@ explain() {
         esac
         if [ -n "$without_root" ]; then
             printf 'Only root may install, and there is no sudo: run that line as root.\n'
+        elif [ -n "$tried" ] && [ -z "$sudo" ]; then
+            printf 'apt-get could not install it: what it said is above.\n'
         elif [ -n "$tried" ]; then
             printf 'It could not be installed from here: run that line as root.\n'
         else
             printf '"make run" and "make test" install with apt-get (DEPS=0: never).\n'
         fi
     } >&2
-        elif [ -n "$tried" ] && [ -z "$sudo" ]; then
-            printf 'apt-get could not install it: what it said is above.\n'
 }
 
 # The lists of packages are fetched only when the first try shows that they are missing or old.
@@ -223,6 +226,15 @@ fuzzing)
     rows="$rows
 $needed_by_fuzzing"
     verdict='Nothing can be fuzzed.'
+    ;;
+static)
+    rows="$rows
+$needed_by_static"
+    verdict='The static program cannot be built.'
+    ;;
+format)
+    rows=$clang_format wants=''
+    verdict='The format cannot be checked.'
     ;;
 wasm)
     rows=$needed_by_wasm wants=''

@@ -106,9 +106,9 @@ git_here() { # COMMAND-OF-GIT...
     git -c safe.directory='*' "$@"
 }
 
-    printf '\n'
-    [ "$failed" = 0 ]
 closing() {
     printf '%d passed, %d failed' "$passed" "$failed"
     [ "$skipped" = 0 ] || printf ', %d skipped' "$skipped"
+    printf '\n'
+    [ "$failed" = 0 ]
 }
