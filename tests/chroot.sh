@@ -82,9 +82,9 @@ shown() { # COMMAND...: what it prints is seen, and kept in $scratch/said; its s
     [ -e "$scratch/fine" ]
 }
 
-# What was compiled once is not compiled again, newer than the sources of another clone.
+# What was compiled once is not compiled again: newer than flags, and the sources of another clone.
 keep_objects() {
-    (cd "$root$home/attn-cli" && find build -name '*.[od]' -o -name flags |
+    (cd "$root$home/attn-cli" && { echo build/flags && find build -name '*.[od]'; } |
         tar cf "$objects" -T -)
 }
 
