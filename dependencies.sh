@@ -157,9 +157,11 @@ column() { # NUMBER ROWS [SEPARATOR]: that column, in one line
 explain() {
     {
         printf '%s Missing: %s\n' "$verdict" "$(column 1 "$missing" ', ')"
-        printf '  Debian, Ubuntu  apt-get install %s\n' "$(column 4 "$missing")"
-        printf '  Fedora, EPEL    dnf install %s\n' "$(column 5 "$missing")"
-        printf '  macOS           brew install %s\n' "$(column 6 "$missing")"
+        {
+            printf '  Debian, Ubuntu  apt-get install %s\n' "$(column 4 "$missing")"
+            printf '  Fedora, EPEL    dnf install %s\n' "$(column 5 "$missing")"
+            printf '  macOS           brew install %s\n' "$(column 6 "$missing")"
+        } | grep -v ' $' # no such package
         # Where the compiler does not look by itself.
         # shellcheck disable=SC2016 # for who reads it
         [ "$(uname 2>/dev/null)" != Darwin ] || printf '                  then make %s %s\n' \
@@ -173,7 +175,7 @@ explain() {
             printf 'apt-get could not install it: what it said is above.\n'
         elif [ -n "$tried" ]; then
             printf 'It could not be installed from here: run that line as root.\n'
-        else
+        elif [ "${2-}" != static ]; then
             printf '"make run" and "make test" install with apt-get (DEPS=0: never).\n'
         fi
     } >&2
@@ -268,7 +270,7 @@ $lacking")
     fi
 fi
 if [ -n "$missing" ]; then
-    explain
+    explain "$@"
     exit 1
 fi
 [ -z "$lacking" ] || printf 'goes on without: %s\n' "$(column 1 "$lacking" ', ')" >&2

@@ -192,7 +192,7 @@ same 'a name that is no hash stands above its input' '# a-every-byte' \
 # A machine without libraries, where sudo refuses: how often it is asked, and what is said.
 unset DEPS
 mkdir "$scratch/bin"
-for tool in sh mktemp rm env awk tail printf; do
+for tool in sh mktemp rm env awk grep tail printf; do
     for file in /bin/$tool /usr/bin/$tool; do
         [ ! -x "$file" ] || ln -sf "$file" "$scratch/bin"
     done
