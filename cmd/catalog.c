@@ -94,8 +94,7 @@ static const struct group {
     {"Running", FOR_COMPARE, {"repeat"}},
     {"Running",
      FOR_ALL,
-     {"threads", "quiet", "verbose", "list", "man", "completion", "size", "pattern", "no-config",
-      "help"}},
+     {"threads", "quiet", "verbose", "list", "man", "completion", "size", "pattern", "help"}},
 };
 
 enum { GROUPS = sizeof groups / sizeof *groups };

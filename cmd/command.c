@@ -152,29 +152,15 @@ enum { SENTENCE_BYTES = 60 }; /* of what is said twice in a message */
 
 const size_t command_count = sizeof command_rows / sizeof *command_rows;
 
-/* What other programs, or other people, call what they do. */
-static const struct synonym synonyms[] = {{"tokens", "tokenize"},   {"encode", "tokenize"},
-                                          {"decode", "tokenize"},   {"show", "run"},
-                                          {"attention", "run"},     {"visualize", "run"},
-                                          {"sample", "generate"},   {"complete", "generate"},
-                                          {"continue", "generate"}, {"perplexity", "score"},
-                                          {"surprisal", "score"},   {"logprob", "score"},
-                                          {"likelihood", "score"},  {"describe", "info"},
-                                          {"inspect", "info"},      {"models", "info"},
-                                          {"new", "init"},          {"create", "init"},
-                                          {"benchmark", "bench"},   {"export", "convert"},
-                                          {"diff", "compare"},      {"tutorial", "lesson"},
-                                          {"learn", "lesson"},      {"fit", "train"},
-                                          {"man", "help"},          {NULL, NULL}};
-
 const struct command *command_find(const char *name, struct err *err)
 {
     size_t index = 0;
     char guess[NAMES_GUESS_BYTES];
     struct names names = NAMES(command_rows, command_count);
-    names.synonyms = synonyms;
     if (names_find(&index, names, name, strlen(name)))
         return &command_rows[index];
+    if (removed_command(name, err))
+        return NULL;
     const char *near = names_nearest(names, name, strlen(name));
     if (strchr(name, ' ')) /* a sentence */
         err_usage(err, "unknown command '%s': did you mean 'attn-cli run \"%s\"'?", name,
@@ -207,21 +193,15 @@ static void add_advice(struct err *err, const struct command *command, const cha
         err_append(err, "%s shorten it, or give --beyond-context", gap);
 }
 
-int command_run(const char *name, char **arguments, bool as_typed, struct arena *arena,
-                struct err *err)
+int command_run(const char *name, char **arguments, struct arena *arena, struct err *err)
 {
     struct options options = OPTIONS_DEFAULT;
-    struct defaults defaults = {0};
     const struct command *command = command_find(name, err);
     if (!command || options_parse(&options, command->bit, arguments, arena, err))
-        return -1;
-    if (as_typed && defaults_apply(&defaults, &options, command, arena, err))
         return -1;
     if (options.model.names.count)
         options.model.name = options.model.names.items[options.model.names.count - 1];
     progress_set_quiet(options.quiet);
-    if (options.verbose && defaults.path)
-        print_note("options of '%s': %zu", defaults.path, defaults.count);
     if (options.help)
         return help_of(command, err);
     if (!command->run(&options, err)) {
@@ -229,7 +209,6 @@ int command_run(const char *name, char **arguments, bool as_typed, struct arena 
             print_written(options.output.path);
         return 0;
     }
-    defaults_blame(&defaults, err);
     add_advice(err, command, chosen_model(options.model.name));
     return -1;
 }

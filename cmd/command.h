@@ -27,10 +27,8 @@ extern const size_t command_count;
 /* The command of that name, or NULL with a usage error that names the nearest one. */
 const struct command *command_find(const char *name, struct err *err);
 
-/* Run a command by its name with what follows it, to a NULL; options live in the arena. As it is
- * typed, it has those of the user's file, too. */
-int command_run(const char *name, char **arguments, bool as_typed, struct arena *arena,
-                struct err *err);
+/* Run a command by name with its arguments, up to a NULL; options live in the arena. */
+int command_run(const char *name, char **arguments, struct arena *arena, struct err *err);
 
 /* The rows' functions, each in the file of its name. */
 extern command_verb run_command, explain_command, batch_command, merge_command, generate_command,
@@ -47,33 +45,6 @@ int help_version(struct err *err);
  * command which takes it as an operand, too; a second one is a usage error. */
 const char *chosen_model(const char *option);
 int only_model(const char **name, const struct options *options, struct err *err);
-
-/* --- options that a user always gives (defaults.c) ---------------------------------------------
- *
- * From a file: $ATTN_CONFIG, else attn-cli/config in $XDG_CONFIG_HOME or ~/.config.
- *
- *     # an option a line, as on a command line, but without quotes
- *     --model gpt2
- *     -t 4
- *     [run]                           from here on for this command alone
- *     --palette greys
- *
- * The command line comes before it, and --model, as ATTN_MODEL does, after all that names a model.
- */
-struct defaults {
-    const char *path;    /* of the file that was read; NULL: none */
-    const char **names;  /* long names of options that were taken from it … */
-    const size_t *lines; /* … and the lines that they stand in */
-    size_t count;
-};
-
-/* Set what the file says of the command and `options`, read from the command line, do not. Texts
- * are the arena's. */
-int defaults_apply(struct defaults *defaults, struct options *options,
-                   const struct command *command, struct arena *arena, struct err *err);
-
-/* Where the file gave an option that a usage error names, say so. Returns -1. */
-int defaults_blame(const struct defaults *defaults, struct err *err);
 
 /* --- standard error --------------------------------------------------------------------------- */
 

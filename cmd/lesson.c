@@ -59,7 +59,7 @@ static int run_line(struct tour *tour, const char *line, struct err *err)
     snprintf(width, sizeof width, "--width=%zu", tour->columns);
     if (tour->options->looks.width)
         words[count] = width;
-    return command_run(words[1], words + 2, false, &tour->arena, err);
+    return command_run(words[1], words + 2, &tour->arena, err);
 }
 
 static void write_before(struct stream *out, const struct tour *tour, size_t step)

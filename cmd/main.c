@@ -55,12 +55,12 @@ static int dispatch(char **argv, struct arena *arena, struct err *err)
     const char *word = argv[1];
     size_t index = 0;
     if (names_find(&index, NAMES_LIST(help_words), word, strlen(word)))
-        return command_run("help", argv + 2, true, arena, err);
+        return command_run("help", argv + 2, arena, err);
     if (names_find(&index, NAMES_LIST(version_words), word, strlen(word)))
         return help_version(err);
     if (word[0] == '-')
         return option_first(word, err);
-    return command_run(word, argv + 2, true, arena, err);
+    return command_run(word, argv + 2, arena, err);
 }
 
 int main(int argc, char **argv)

@@ -49,11 +49,6 @@ enum {
 };
 enum { LOOKING = ATTENDING | FOR_ATTRIBUTE };
 
-/* Every command, but no item of a batch; and what comes out does not depend on it. */
-enum {
-    EVERYWHERE = (FOR_ALL & ~(FOR_ITEM | FOR_HELP | NOT_BATCH | TEXT | VIEW)) | NOT_ITEM | PROCESS
-};
-
 /* Who asks it of one text at a time, but takes several. */
 enum { TEXT_ALONE = (INSTRUMENTS & ~FOR_PATCH) | FOR_PAGE };
 

@@ -153,7 +153,7 @@ struct train_options {
 
 struct options {
     struct texts given; /* the long names of all options on the command line, in its order */
-    bool quiet, verbose, help, no_config;
+    bool quiet, verbose, help;
     struct input_options input;
     struct model_options model;
     struct mechanism_options mechanism;
@@ -267,8 +267,7 @@ int options_precision(enum precision *precision, const struct model_options *opt
                       struct err *err);
 int options_choose_page(bool *json, const struct output_options *options, struct err *err);
 
-/* --- what was meant by an option that a command does not have: its name of the same thing
- * ("--prompt" is "--sentence"), an option of other commands, a slip of the finger ------------- */
+/* --- options that a command does not have: removed, of other commands, misspelt --------------- */
 
 /* Refuse a long name, where the command has no such option; one that it has not, of `size` bytes
  * without its dashes; and a letter. */
@@ -280,7 +279,12 @@ int unknown_letter(int command, const char *letter, struct err *err);
  * dash should be two; `–layer`, with the dash of a word processor. 0 for any other. */
 int unknown_dashes(int command, const char *argument, struct err *err);
 
-/* True when that option may be meant: it is called so elsewhere, or nearly so. */
+/* Refuse a command, or a command's option, that an earlier version had, and name its replacement
+ * (removed.c). 0 for any other name. */
+int removed_command(const char *name, struct err *err);
+int removed_option(int command, const char *name, struct err *err);
+
+/* True if the name is nearly the option's. */
 bool unknown_may_mean(const char *name, const char *option);
 
 /* The option that a name is only a slip away from: another case, `_` for a dash, or in words of

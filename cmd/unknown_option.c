@@ -9,67 +9,6 @@ enum {
     SLIP_CHARACTERS = 5, /* a shorter word with one other letter may be meant as it is */
 };
 
-/* What others call an option; the first row counts whose option the command has. */
-static const struct alias {
-    const char *option; /* with a value, where it has one */
-    const char *words;  /* blanks between them */
-    const char *remark; /* NULL: none */
-} aliases[] = {
-    {"sentence", "prompt text texts string sentences", NULL},
-    {"file", "input input-file infile prompt-file data", NULL},
-    {"data", "input file dataset corpus", NULL},
-    {"layer", "layers block", NULL},
-    {"head", "heads", NULL},
-    {"token", "query position pos", NULL},
-    {"tokens", "n count length max-length max-tokens max-new-tokens n-tokens num-tokens n-predict",
-     NULL},
-    {"count", "n num", NULL},
-    {"temp", "temperature",
-     ": the temperature of drawing tokens; that of the scores is given by --scale, as 1/(T√d_k)"},
-    {"temperature", "temp", ": the temperature of the scores"},
-    {"temp", "sampling-temperature", NULL},
-    {"top-p", "nucleus", NULL},
-    {"seed", "random-seed manual-seed rng-seed", NULL},
-    {"output",
-     "out outfile out-file output-file output-dir out-dir dir directory folder save dest write",
-     NULL},
-    {"color", "colour colors colours", NULL},
-    {"color never", "no-color no-colour", NULL},
-    {"color-scale", "colour-scale", NULL},
-    {"palette", "cmap colormap theme", NULL},
-    {"width", "columns", NULL},
-    {"format", "type to output-format", NULL},
-    {"format json", "json", NULL},
-    {"format jsonl", "jsonl", NULL},
-    {"format csv", "csv", NULL},
-    {"format npy", "npy", NULL},
-    {"format svg", "svg", NULL},
-    {"format png", "png", NULL},
-    {"format pdf", "pdf", NULL},
-    {"format html", "html", NULL},
-    {"show", "tensor tensors what", NULL},
-    {"mean", "average", NULL},
-    {"source", "context-sentence src encoder-input", NULL},
-    {"precision", "dtype", NULL},
-    {"temperature", "softmax-temperature", NULL},
-    {"model", "checkpoint model-name model-path model-dir pretrained", NULL},
-    {"threads", "jobs workers cores num-threads n-threads", NULL},
-    {"quiet", "silent", NULL},
-    {"force", "overwrite", NULL},
-    {"resume", "continue", NULL},
-    {"digits", "precision-digits decimals", NULL},
-    {"shape", "like size", NULL},
-    {"size", "vocab-size", NULL},
-    {"steps", "epochs iterations max-steps", NULL},
-    {"batch", "batch-size", NULL},
-    {"context", "block-size seq-len", NULL},
-    {"rate", "lr learning-rate", NULL},
-    {"decay", "weight-decay", NULL},
-    {"clip", "grad-clip", NULL},
-    {"repeat", "rounds repeats", NULL},
-    {"help", "usage", NULL},
-};
-
 /* `Max_New_Tokens` as max-new-tokens; "" for what is too long to be meant. */
 static void read_word(char word[WORD_BYTES], const char *name, size_t size)
 {
@@ -77,28 +16,6 @@ static void read_word(char word[WORD_BYTES], const char *name, size_t size)
     for (size_t i = 0; i < count; i++)
         word[i] = name[i] == '_' ? '-' : (char)utf8_small((unsigned char)name[i] & 0x7f);
     word[count] = '\0';
-}
-
-static bool is_alias(const struct alias *alias, const char *word)
-{
-    size_t size = strlen(word);
-    for (const char *at = alias->words; *at; at += strspn(at, " ")) {
-        size_t length = strcspn(at, " ");
-        if (length == size && memcmp(at, word, size) == 0)
-            return true;
-        at += length;
-    }
-    return false;
-}
-
-static const struct alias *alias_of(int command, const char *word)
-{
-    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
-        const char *option = aliases[i].option;
-        if (is_alias(&aliases[i], word) && option_find(command, option, strcspn(option, " ")))
-            return &aliases[i];
-    }
-    return NULL;
 }
 
 static struct nearest nearest_option(int command, const char *name, size_t size)
@@ -113,12 +30,7 @@ static struct nearest nearest_option(int command, const char *name, size_t size)
 
 bool unknown_may_mean(const char *name, const char *option)
 {
-    char word[WORD_BYTES];
     struct nearest nearest;
-    read_word(word, name, strlen(name));
-    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
-        if (is_alias(&aliases[i], word) && strcmp(aliases[i].option, option) == 0)
-            return true;
     nearest_begin(&nearest, name, strlen(name));
     nearest_offer(&nearest, option);
     return nearest.name != NULL;
@@ -164,11 +76,9 @@ int unknown_name(int command, const char *name, size_t size, struct err *err)
 {
     char word[WORD_BYTES];
     read_word(word, name, size);
-    const struct alias *alias = alias_of(command, word);
+    if (removed_option(command, word, err))
+        return -1;
     const char *same = option_find(command, word, strlen(word)) ? word : NULL;
-    if (!same && alias)
-        return err_usage(err, "unknown option '--%.*s': here it is '--%s'%s", (int)size, name,
-                         alias->option, alias->remark ? alias->remark : "");
     if (!same && option_find(FOR_ALL, word, strlen(word)))
         return name_of_others(command, word, strlen(word), err);
     const char *near = same ? same : nearest_option(command, name, size).name;

@@ -11,7 +11,6 @@
 # $scratch is a fresh folder, gone when the script ends, however it ends. A failure is printed when
 # it happens, in a line that begins with `failed: `. How far the stage has come stands in the file
 # that run.sh names, `DONE TOTAL` (0 where that is not known before).
-export ATTN_CONFIG=   # no defaults of whoever runs this
 export LC_ALL=C.UTF-8 # whatever the user's language: in many, awk reads and writes 0,5
 repository=$(pwd)
 passed=0 failed=0 skipped=0 total=0

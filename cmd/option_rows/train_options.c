@@ -69,7 +69,6 @@ static const struct option_row train_rows[] = {
     INTEGER("seed", 0, "N", corpus.seed, FOR_CORPUS, 0, LLONG_MAX,
             "other texts for every seed, the same on every machine (default: 0)"),
     STRING("rule", 0, "NAME", corpus.rule, FOR_CORPUS, "texts of this rule (default: the first)"),
-    FLAG("no-config", 0, no_config, EVERYWHERE, "leave the file of defaults out: see help help"),
     FLAG("help", 'h', help, FOR_ALL, "this help"),
 };
 

@@ -17,7 +17,7 @@ int command_line_run(const char *line, struct err *err)
     strcpy(text, line);
     for (char *word = strtok(text, " "); word && count + 1 < WORDS_MAX; word = strtok(NULL, " "))
         words[count++] = word;
-    int failed = command_run(words[0], words + 1, false, &arena, err);
+    int failed = command_run(words[0], words + 1, &arena, err);
     arena_release(&arena);
     return failed ? -1 : 0;
 }

@@ -42,7 +42,7 @@ TEST(what_an_item_may_not_set_is_named)
     static const struct {
         const char *name, *value, *message;
     } cases[] = {
-        {"heads", "0", "unknown option '--heads': here it is '--head'"},
+        {"heads", "0", "unknown option '--heads': did you mean '--head'?"},
         {"output", "x", "option '--output' is not for one item alone"},
         {"threads", "2", "option '--threads' is not for one item alone"},
         {"quiet", "true", "option '--quiet' is not for one item alone"},

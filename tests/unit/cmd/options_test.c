@@ -11,6 +11,7 @@
 #include "../../../cmd/option_rows/instrument_options.c"
 #include "../../../cmd/option_rows/page_options.c"
 #include "../../../cmd/option_rows/train_options.c"
+#include "../../../cmd/removed.c"
 #include "../../../cmd/unknown_option.c"
 
 #include <stdio.h>
@@ -224,56 +225,12 @@ TEST(every_option_of_the_table_is_known_to_its_commands)
         ck_assert(!option_is_known(FOR_RUN, unknown[i]));
 }
 
-TEST(what_others_call_an_option_is_known)
+TEST(a_removed_option_names_its_replacement)
 {
-    static const struct {
-        int command;
-        const char *word, *option; /* NULL: no other name is known */
-    } cases[] = {
-        {FOR_RUN, "prompt", "sentence"},
-        {FOR_GENERATE, "text", "sentence"},
-        {FOR_RUN, "input", "file"},
-        {FOR_TRAIN, "input", "data"},
-        {FOR_GENERATE, "temperature", "temp"},
-        {FOR_RUN, "temp", "temperature"},
-        {FOR_GENERATE, "max_new_tokens", "tokens"},
-        {FOR_CORPUS, "n", "count"},
-        {FOR_RUN, "Colour", "color"},
-        {FOR_RUN, "no-color", "color never"},
-        {FOR_INFO, "colour", NULL},
-        {FOR_TOKENIZE, "json", "format json"},
-        {FOR_TRAIN, "learning_rate", "rate"},
-        {FOR_RUN, "lr", NULL},
-        {FOR_BATCH, "out", "output"},
-        {FOR_ITEM, "layers", "layer"},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        char expected[128];
-        const char *option = cases[i].option;
-        err = (struct err){0};
-        ck_assert_int_eq(options_check_name(cases[i].command, cases[i].word, &err), -1);
-        snprintf(expected, sizeof expected, "unknown option '--%s': here it is '--%s'",
-                 cases[i].word, option ? option : "");
-        ck_assert_msg((strncmp(err.text, expected, strlen(expected)) == 0) == (option != NULL),
-                      "expected %s, found %s", expected, err.text);
-    }
-}
-
-TEST(every_alias_names_an_option)
-{
-    for (size_t i = 0; i < COUNT(aliases); i++) {
-        const struct alias *alias = &aliases[i];
-        char words[256];
-        ck_assert_uint_lt(strlen(alias->words), sizeof words);
-        strcpy(words, alias->words);
-        for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
-            bool used = false;
-            for (int bit = 0; bit < 31 && !used; bit++)
-                used =
-                    !option_find(1 << bit, word, strlen(word)) && alias_of(1 << bit, word) == alias;
-            ck_assert_msg(used, "--%s: no command comes to '--%s'", word, alias->option);
-        }
-    }
+    err = (struct err){0};
+    ck_assert_int_eq(options_check_name(FOR_RUN, "no-config", &err), -1);
+    ck_assert_str_eq(err.text, "'--no-config' was removed: there is no file of defaults; "
+                               "$ATTN_MODEL names the default model");
 }
 
 TEST(dashes_of_another_kind_are_seen)

@@ -1,0 +1,32 @@
+/* removed.c: commands and options of earlier versions, and what replaces them. */
+#include <string.h>
+
+#include "options.h"
+
+/* One row for each removed command or option; kept until version 1.0. */
+static const struct removed {
+    int commands;     /* that had the option; 0: a command */
+    const char *name; /* without dashes */
+    const char *now;  /* what to use instead */
+} rows[] = {
+    {FOR_ALL, "no-config", "there is no file of defaults; $ATTN_MODEL names the default model"},
+};
+
+static int refuse(int commands, const char *name, const char *dashes, struct err *err)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if ((rows[i].commands & commands || rows[i].commands == commands) &&
+            strcmp(rows[i].name, name) == 0)
+            return err_usage(err, "'%s%s' was removed: %s", dashes, name, rows[i].now);
+    return 0;
+}
+
+int removed_command(const char *name, struct err *err)
+{
+    return refuse(0, name, "", err);
+}
+
+int removed_option(int command, const char *name, struct err *err)
+{
+    return refuse(command, name, "--", err);
+}
