@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""The values that the program gives, and whether it still gives the same.
+
+    python3 tests/frozen/frozen.py check  BUILD    compare with tests/frozen/values.txt
+    python3 tests/frozen/frozen.py record BUILD    write that file anew
+
+cases.txt has the command lines, intended.txt the differences that are intended, each with a reason.
+A case is one command line for one model. Its output is read as sheets of numbers, however it is
+formatted; a sheet of at most SMALL numbers is kept as they are, in hexadecimal, a larger one as the
+SHA-256 of its float32 bytes. `reader` is what a new output format has to change.
+"""
+import csv
+import hashlib
+import json
+import os
+import re
+import shlex
+import struct
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+VALUES = os.path.join(HERE, "values.txt")
+SMALL = 4
+MODELS = {
+    "families": ["tests/golden-families", "tests/golden"],
+    "bundled": ["life", "life-causal", "life-4-heads", "life-grouped", "journey", "tiny"],
+}
+
+
+def models(name):
+    """The models that a case is run with: folders of reference models, or one by its name."""
+    found = []
+    for entry in MODELS.get(name, [name] if name != "-" else [None]):
+        folder = os.path.join(ROOT, entry or "")
+        if entry and entry.startswith("tests/golden"):
+            found += [f"{entry}/{model}" for model in sorted(os.listdir(folder))
+                      if os.path.exists(f"{folder}/{model}/model.safetensors")]
+        else:
+            found.append(entry)
+    return found
+
+
+def cases():
+    """(name, format, arguments) of every line of cases.txt, for each of its models."""
+    for line in open(os.path.join(HERE, "cases.txt"), encoding="utf-8"):
+        if line.strip() and not line.startswith("#"):
+            name, which, form, arguments = (part.strip() for part in line.split("|", 3))
+            for model in models(which):
+                suffix = "/" + os.path.basename(model) if which in MODELS else ""
+                yield name + suffix, form, shlex.split(arguments) + (["-m", model] if model else [])
+
+
+def number(text):
+    """A number's float32 bits where it is one, else its text."""
+    try:
+        value = float(text)
+    except (TypeError, ValueError):
+        return None
+    if value != value:
+        return "nan"
+    try:
+        single = struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        return value.hex()
+    # Shortest decimals of a float32 name it; sums in double precision keep all their bits.
+    return single.hex() if float(f"{single:.9g}") == value or f"{single:.8g}" == f"{value:.8g}" \
+        else value.hex()
+
+
+def read_safetensors(data):
+    size = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:8 + size])
+    for name, entry in header.items():
+        if name != "__metadata__":
+            begin, end = entry["data_offsets"]
+            yield name, entry["shape"], data[8 + size:][begin:end]
+
+
+def read_tidy(text):
+    """Sheets of a table with a row for each number: by its name, layer and head."""
+    sheets = {}
+    rows = csv.reader(text.splitlines())
+    header = next(rows)
+    assert header[1:3] == ["layer", "head"] and header[-1] == "value", header
+    for row in rows:
+        sheets.setdefault(".".join(row[:3]), []).append(row[-1])
+    for name, values in sheets.items():
+        yield name, [len(values)], values
+
+
+def read_json(text):
+    """Sheets of a document, or of one on each line: all numbers that have the same names above."""
+    sheets = {}
+
+    def walk(value, path):
+        if isinstance(value, dict):
+            for key, entry in value.items():
+                walk(entry, f"{path}.{key}" if path else key)
+        elif isinstance(value, list):
+            for entry in value:
+                walk(entry, path)
+        elif not isinstance(value, (bool, str)):
+            sheets.setdefault(path, []).append("nan" if value is None else value)
+
+    try:
+        walk(json.loads(text), "")
+    except json.JSONDecodeError:
+        for line in text.splitlines():
+            walk(json.loads(line), "")
+    for name, values in sheets.items():
+        if not re.search(r"version|seconds|(^|\.)(bytes|threads)", name):
+            yield name, [len(values)], values
+
+
+def reader(form, output):
+    """(sheet, shape, values) of what a command wrote; values are float32 bytes, or a list."""
+    if form == "safetensors":
+        return read_safetensors(output)
+    text = output.decode("utf-8")
+    return read_tidy(text) if form == "tidy" else read_json(text)
+
+
+def lines_of(form, output):
+    if form == "exact":  # the text itself, in bytes
+        yield f"text {len(output)} {hashlib.sha256(output).hexdigest()[:16]}"
+        return
+    for name, shape, values in reader(form, output):
+        name = json.dumps(name, ensure_ascii=False).replace(" ", "\\u0020")
+        size = "x".join(str(n) for n in shape) or "1"
+        if isinstance(values, bytes):
+            numbers = [number(v) for (v,) in struct.iter_unpack("<f", values)] \
+                if len(values) <= 4 * SMALL else []
+        else:
+            numbers = [number(v) for v in values]
+            values = "\n".join(map(str, numbers)).encode()
+        if len(numbers) > SMALL or not numbers:
+            numbers = ["sha256:" + hashlib.sha256(values).hexdigest()[:16]]
+        yield f"{name} {size} {' '.join(map(str, numbers))}"
+
+
+def run(build, name, form, arguments):
+    """The lines of a case: its status where that is not 0, else its sheets."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [os.path.abspath(os.path.join(build, "attn-cli"))] + arguments
+        output = os.path.join(folder, "output.safetensors")
+        if form == "safetensors":
+            command += ["-o", output]
+        elif form != "exact":
+            command += ["--format", form]
+        # One instruction set: float32 sums in another order have other bits.
+        environment = dict(os.environ, LIBXSMM_TARGET="hsw", LC_ALL="C.UTF-8")
+        done = subprocess.run(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if done.returncode != 0:
+            return [f"status {done.returncode}"]
+        if os.path.isdir(output):  # of init and train
+            output += "/model.safetensors"
+        data = open(output, "rb").read() if form == "safetensors" else done.stdout
+        return list(lines_of(form, data))
+
+
+def intended():
+    """Patterns of cases and sheets whose values differ on purpose."""
+    found = []
+    for line in open(os.path.join(HERE, "intended.txt"), encoding="utf-8"):
+        if line.strip() and not line.startswith("#"):
+            found.append(re.compile(line.split("|")[0].strip()))
+    return found
+
+
+def recorded():
+    values, case = {}, None
+    for line in open(VALUES, encoding="utf-8"):
+        if line.startswith("\t"):
+            values[case].append(line[1:].rstrip("\n"))
+        else:
+            case = line.rstrip("\n")
+            values[case] = []
+    return values
+
+
+def record(build):
+    with open(VALUES, "w", encoding="utf-8") as file:
+        count = 0
+        for name, form, arguments in cases():
+            lines = run(build, name, form, arguments)
+            file.write("".join([name + "\n"] + ["\t" + line + "\n" for line in lines]))
+            count += 1
+    print(f"{count} cases recorded")
+
+
+def check(build):
+    values, exempt, passed, failed = recorded(), intended(), 0, 0
+    for name, form, arguments in cases():
+        before, now = values.pop(name, None), run(build, name, form, arguments)
+        if before == now:
+            passed += 1
+            continue
+        old = dict(line.split(" ", 1) for line in before or ["(nothing) recorded"])
+        new = dict(line.split(" ", 1) for line in now)
+        sheets = [s for s in {**old, **new} if old.get(s) != new.get(s)
+                  and not any(p.fullmatch(f"{name} {s}") for p in exempt)]
+        if not sheets:
+            passed += 1
+            continue
+        failed += 1
+        print(f"failed: {name}: {len(sheets)} of {len(old)} sheets differ")
+        for sheet in sheets[:3]:
+            print(f"    {sheet}: expected {old.get(sheet)}, found {new.get(sheet)}")
+    for name in values:
+        failed += 1
+        print(f"failed: {name}: recorded, but not in cases.txt")
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3 or sys.argv[1] not in ("check", "record"):
+        sys.exit(__doc__)
+    sys.exit((record if sys.argv[1] == "record" else check)(sys.argv[2]))
