@@ -8,7 +8,7 @@ const struct command_group command_groups[] = {
     {"look", FOR_RUN | FOR_EXPLAIN | FOR_BATCH | FOR_MERGE | FOR_GENERATE | FOR_SCORE | FOR_LENS |
                  FOR_PAGE | FOR_TOKENIZE},
     {"compare", FOR_INFO | FOR_COMPARE | FOR_HEADS | FOR_ATTRIBUTE | FOR_PATCH | FOR_BENCH},
-    {"make", FOR_INIT | FOR_TRAIN | FOR_CORPUS | FOR_VOCAB | FOR_CONVERT},
+    {"make", FOR_INIT | FOR_TRAIN | FOR_VOCAB | FOR_CONVERT},
     {"learn", FOR_LESSON | FOR_HELP},
 };
 
@@ -45,7 +45,6 @@ static const struct group {
     {"Words", FOR_INIT, {"sentence", "file", "vocab", "merges"}},
     {"Sizes", FOR_INIT, {"like", "shape", "config", "set"}},
     {"Fresh numbers", FOR_INIT, {"seed", "draw", "table"}},
-    {"Texts", FOR_CORPUS, {"count", "seed", "rule"}},
     {"What is explained", FOR_EXPLAIN, {"token", "layer", "head", "attention-of"}},
     {"What is patched",
      FOR_PATCH,

@@ -112,11 +112,6 @@ const struct command command_rows[] = {
      "attn-cli train -d fables.txt -m fables --steps 200 --rate 0.0003 -o more\n"
      "attn-cli train -d fables.txt --resume fables/step-00000032 -o again\n",
      train_command},
-    {"corpus", FOR_CORPUS, "write texts that a grammar describes", "GRAMMAR",
-     "attn-cli corpus data/fables.grammar --count 5\n"
-     "attn-cli corpus data/fables.grammar --count 100000 --seed 1 -o fables.txt\n"
-     "printf 'text = a <w:word> is a <w>\\nword = rose | cake' | attn-cli corpus - -n 3\n",
-     corpus_command},
     {"vocab", FOR_VOCAB, "make a vocabulary of texts: words, or byte-level BPE", "FILE...",
      "attn-cli vocab fables.txt -o words\n"
      "attn-cli vocab fables.txt --size 1024 -o bpe\n"

@@ -24,7 +24,6 @@ enum {
     FOR_EXPLAIN = 1 << 7,
     FOR_LESSON = 1 << 8,
     FOR_VOCAB = 1 << 9,
-    FOR_CORPUS = 1 << 10,
     FOR_TRAIN = 1 << 11,
     FOR_HEADS = 1 << 12,
     FOR_COMPARE = 1 << 13,
@@ -175,10 +174,6 @@ struct options {
         long long repeat; /* of compare, too */
     } bench;
     struct {
-        const char *rule; /* of a grammar */
-        long long count, seed;
-    } corpus;
-    struct {
         const char *token, *attention_of;
         long long digits;
     } explain;
@@ -214,7 +209,7 @@ struct options {
 #define OPTIONS_DEFAULT                                                                          \
     {                                                                                            \
         .mechanism.temperature = 1, .generate = {.tokens = 32, .top_p = 1}, .score.best = 3,     \
-        .lens.best = 3, .bench.repeat = 5, .corpus.count = 1, .make.seed = ORIGIN_SEED,          \
+        .lens.best = 3, .bench.repeat = 5, .make.seed = ORIGIN_SEED,                             \
         .train.settings = {                                                                      \
             .steps = 1000, .texts = 32, .accumulate = 1, .rate = 1e-3, .decay = 0.1, .clip = 1}, \
     }

@@ -9,6 +9,7 @@ static const struct removed {
     const char *name; /* without dashes */
     const char *now;  /* what to use instead */
 } rows[] = {
+    {0, "corpus", "'python3 models/fables.py GRAMMAR' writes the same texts"},
     {FOR_ALL, "no-config", "there is no file of defaults; $ATTN_MODEL names the default model"},
 };
 

@@ -68,7 +68,6 @@ if ! (
     printf '{"id": "%s", "sentence": "Life is", "%s": %s}\n' a head '[0]' b side '"q"' >two.jsonl
     printf '{"sentence": "Anna is", "continue": [" old", " Ben"]}\n' >goes_on.jsonl
     printf 'id;side;sentence\na;left;Life is\nb;;"eat; dessert"\n' >two.csv
-    printf 'text = *2 The <n:name> sees <m:name!n>. | <name> is.\nname = Anna | Ben\n' >grammar
     for name in Anna Ben Cy; do
         printf '%s sees Ben, and Ben is old.\nBen sees %s, who is old.\n' $name $name
     done >texts
@@ -238,7 +237,6 @@ try vocab "$in/texts" --size 300 --pattern llama3 -o here
 try convert -q -m "$in/pieces" -o here.gguf
 try convert -q -m "$ROOT/tests/gguf/gpt2.gguf" -o here
 try convert -q -m "$ROOT/tests/golden-families/llama-rope-llama3" -o here.gguf
-try corpus "$in/grammar" -n 3 -o here
 try heads -m "$in/school" -s 'Anna is old' --sort induction
 try heads -m "$in/school" 'Anna is old' 'Anna is' --style both --color always
 for format in text csv tidy arrow json jsonl npy safetensors svg tex html; do

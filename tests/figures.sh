@@ -28,17 +28,15 @@ figure() { # NAME FOUND LEAST
 
 # The right verb across a noun of the other number is the most probable word of all.
 agreement() {
-    "$attn" corpus data/fables.grammar --rule agree-test --count 200 --seed 99 |
-        while read -r line; do
-            next=$("$attn" generate -m "$model" -s "${line% *}" -n 1)
-            [ "$next" = "$line" ] && echo right || echo wrong
-        done | awk '/right/ { right++ } END { print right / NR }'
+    while read -r line; do
+        next=$("$attn" generate -m "$model" -s "${line% *}" -n 1)
+        [ "$next" = "$line" ] && echo right || echo wrong
+    done <tests/texts/agree-test.txt | awk '/right/ { right++ } END { print right / NR }'
 }
 
 # What the best head gives, from `it`, to both nouns it may mean, on average.
 both_nouns() {
-    "$attn" corpus data/fables.grammar --rule road-test --count 12 --seed 99 >"$scratch/texts"
-    "$attn" run -m "$model" -f "$scratch/texts" --show weights --layer all --format jsonl |
+    "$attn" run -m "$model" -f tests/texts/road-test.txt --show weights --layer all --format jsonl |
         jq -r '[.tokens[].text] as $words | (($words | length) - 1) as $it |
             .tensors | to_entries[] | .key as $layer | .value | to_entries[] |
             "\($layer).\(.key) \(.value[$it][1] + .value[$it][6])"' |

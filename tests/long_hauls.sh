@@ -115,11 +115,6 @@ repeat $line_bytes 'the cat sat on the mat' >line
     cat line
     printf '"}\n{"sentence": "the dog ran"}\n'
 } >three.jsonl
-{
-    printf 'text = '
-    cat line
-    printf '\n'
-} >grammar
 slow=$((5 + mib / 4))
 
 haul "a line of $mib MiB: tokenize" 0 $slow $((64 + 24 * mib)) tokenize --ids -f line
@@ -140,7 +135,6 @@ haul "a line of $mib MiB among others: batch" 1 $slow $((64 + 24 * mib)) batch t
 is 'the others are there' '[ "$(grep -c weights out)" = 2 ] && [ "$(wc -l <out)" = 3 ]'
 haul "a line of $mib MiB of JSON: batch" 1 $slow $((64 + 24 * mib)) batch three.jsonl -q --head 0
 is 'the others are there' '[ "$(grep -c weights out)" = 2 ] && [ "$(wc -l <out)" = 3 ]'
-haul "a line of $mib MiB: a grammar" 3 $slow $((64 + 24 * mib)) corpus grammar -o text
 haul "a line of $mib MiB: words of a vocabulary" 0 $slow $((64 + 24 * mib)) vocab -q line -o v4
 twice line >line_twice
 haul "two lines of $mib MiB: train" 0 $((4 * slow)) $((64 + 48 * mib)) train -q -d line_twice \

@@ -20,11 +20,15 @@ done
 
 # shellcheck disable=SC2086 # a word a model
 check 'the examples are made' "$build/generate-models" models "$fresh" $examples
-check 'the words of tiny are made' sh models/train.sh "$build/attn-cli" "$fresh/tiny" words
 
 for name in $examples; do
     check "$name" cmp "models/$name/model.safetensors" "$fresh/$name/model.safetensors"
 done
-check tiny cmp models/tiny/vocab.json "$fresh/tiny/bpe/vocab.json"
-check tiny cmp models/tiny/merges.txt "$fresh/tiny/bpe/merges.txt"
+if command -v python3 >/dev/null; then
+    check 'the words of tiny are made' sh models/train.sh "$build/attn-cli" "$fresh/tiny" words
+    check tiny cmp models/tiny/vocab.json "$fresh/tiny/bpe/vocab.json"
+    check tiny cmp models/tiny/merges.txt "$fresh/tiny/bpe/merges.txt"
+else
+    leave_out 'the words of tiny are made: python3 is not installed'
+fi
 closing

@@ -8,7 +8,7 @@ static const struct option_row instrument_rows[] = {
            "what is held against dense attention: window:8,linear: see Attention"),
     INTEGER("seed", 0, "N", mechanism.seed, FOR_COMPARE, 0, LLONG_MAX,
             "what random keys are drawn by (default: 0)"),
-    STRING("output", 'o', "PATH", output.path, FOR_COMPARE | FOR_HEADS | FOR_CORPUS,
+    STRING("output", 'o', "PATH", output.path, FOR_COMPARE | FOR_HEADS,
            "a file (default: standard output)"),
     INTEGER("repeat", 0, "N", bench.repeat, FOR_COMPARE, 1, 1000,
             "rounds in which every way is timed (default: 5)"),

@@ -64,11 +64,6 @@ static const struct option_row train_rows[] = {
            "where vocab.json, and merges.txt of BPE, or tokenizer.json, are written"),
     STRING("output", 'o', "FILE|DIR", output.path, FOR_CONVERT,
            "FILE.gguf; FILE.safetensors, weights alone; or a directory with config and tokenizer"),
-    INTEGER("count", 'n', "N", corpus.count, FOR_CORPUS, 1, 1000000000,
-            "so many texts (default: 1)"),
-    INTEGER("seed", 0, "N", corpus.seed, FOR_CORPUS, 0, LLONG_MAX,
-            "other texts for every seed, the same on every machine (default: 0)"),
-    STRING("rule", 0, "NAME", corpus.rule, FOR_CORPUS, "texts of this rule (default: the first)"),
     FLAG("help", 'h', help, FOR_ALL, "this help"),
 };
 

@@ -10,8 +10,6 @@
 #define SET "--set n_embd=16,n_layer=1,n_head=2 --vocab words/vocab.json"
 
 const char *const chore_inputs[] = {
-    "corpus grammar -n 40 -o texts",
-    "corpus grammar -n 3 --seed 7 -o sentences",
     "vocab texts -q -o words",
     "init -q --shape tiny " SET " -o small",
 };
@@ -168,7 +166,6 @@ const struct chore chores[] = {
      .line = "patch -q --clean Life --corrupt is --format json",
      .output = "disk/out.json",
      .prints = true},
-    {.name = "corpus", .line = "corpus grammar -n 300", .output = "disk/out.txt", .prints = true},
     {.name = "convert to a file", .line = "convert tiny -q", .output = "disk/out.gguf"},
     {.name = "convert to a directory",
      .line = "convert tiny -q",

@@ -23,11 +23,6 @@ enum { READ_BYTES = 64 * 1024, PATIENCE_MS = 60 * 1000, STATUS_NOT_STARTED = 126
 
 /* --- the place -------------------------------------------------------------------------------- */
 
-static const char grammar[] = "text = The <animal> <verb> <place>. | A <animal> <verb>.\n"
-                              "animal = cat | dog | bird | horse | fish\n"
-                              "verb = sleeps | eats | sings | runs\n"
-                              "place = in the house | by the river | under a tree\n";
-
 /* Nobody else sees what is mounted here, and it is gone when the last process of ours is. */
 static bool mount_disk(void)
 {
@@ -35,19 +30,8 @@ static bool mount_disk(void)
            mount("machine", "disk", "tmpfs", 0, "size=64m,mode=0777") == 0;
 }
 
-static int make_grammar(struct err *err)
-{
-    FILE *out = fopen("grammar", "w");
-    bool failed = !out || fputs(grammar, out) < 0;
-    if (out)
-        failed = fclose(out) || failed;
-    return failed ? err_set(err, "cannot write 'grammar': %s", strerror(errno)) : 0;
-}
-
 static int make_inputs(struct scene *scene, struct err *err)
 {
-    if (make_grammar(err))
-        return -1;
     for (size_t i = 0; i < chore_input_count; i++) {
         if (scene_line(scene, chore_inputs[i], -1, 0, err))
             return -1;

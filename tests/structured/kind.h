@@ -37,7 +37,5 @@ int manifests_open(const char *scratch, struct err *err);
 void manifests_make(struct made *made);
 int journals_open(const char *scratch, struct err *err);
 void journals_make(struct made *made);
-int grammars_open(const char *scratch, struct err *err);
-void grammars_make(struct made *made);
 
 #endif

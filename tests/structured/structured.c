@@ -30,7 +30,6 @@ const struct kind kinds[] = {
     {"items", NULL, items_make, ERR_OUTPUT},
     {"manifests", manifests_open, manifests_make, ERR_OUTPUT},
     {"journals", journals_open, journals_make, ERR_OUTPUT},
-    {"grammars", grammars_open, grammars_make, ERR_INPUT},
 };
 const size_t kind_count = sizeof kinds / sizeof *kinds;
 

@@ -15,7 +15,6 @@
 
 const char errand_inputs[] =
     "for name in Anna Ben Cy; do printf '%s sees Ben, and Ben is old.\\n' $name; done >texts\n"
-    "printf 'text = The <n> sees. | A <n>.\\nn = cat | dog\\n' >grammar\n"
     "for id in a b c; do printf '{\"id\": \"%s\", \"sentence\": \"Life is\"}\\n' $id; done "
     ">items.jsonl\n"
     "printf 'clean,corrupt\\nAnna,old\\nAnna sees,old sees\\n' >pairs.csv\n"
@@ -38,7 +37,6 @@ static const char *const single[] = {
     "generate -q -m ../../in/small -s Anna -n 2 --format json -o ",
     "score -q -m ../../in/small Anna --format svg -o ",
     "lens -q -m ../../in/small Anna --format json -o ",
-    "corpus ../../in/grammar -o ",
     "page -q -m ../../in/small Anna -o ",
 };
 

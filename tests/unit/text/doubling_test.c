@@ -15,7 +15,6 @@
 #include "model/weights.h"
 #include "lens/tokenized.h"
 #include "text/tokenizer.h"
-#include "train/grammar.h"
 
 enum { FIRST_COUNT = 500, TIMES = 4, ROUNDS = 5 }; /* a machine has bad moments */
 #define LONG_ENOUGH (one_of(2) == 1 ? 0.05 : 0.005)
@@ -157,48 +156,6 @@ static int read_ids(struct err *err)
     return failed;
 }
 
-static void fill_rules(size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        buf_format(&file, "rule%zu = one <rule%zu> | two\n", i, count - 1 - i);
-}
-
-static void fill_choices(size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        buf_format(&file, "%s word%zu", i ? " |" : "rule =", i);
-}
-
-static int read_grammar(struct err *err)
-{
-    struct grammar grammar = {0};
-    int failed = grammar_read(&grammar, file.bytes, file.size, err);
-    grammar_release(&grammar);
-    return failed;
-}
-
-/* As many words as the rule has, each the one before it again or of another tag. */
-static void fill_drawn(size_t count)
-{
-    buf_text(&file, "text = <n:rule>");
-    for (size_t i = 0; i < count; i++)
-        buf_text(&file, i % 3 == 0 ? "<rule>" : i % 3 == 1 ? "<rule/n>" : "<n:rule!n>");
-    buf_char(&file, '\n');
-    for (size_t i = 0; i < count; i++)
-        buf_format(&file, "%s w #tag%zu", i ? " |" : "rule =", i / 2);
-}
-
-static int draw_words(struct err *err)
-{
-    struct grammar grammar = {0};
-    struct buf out = {0};
-    int failed = grammar_read(&grammar, file.bytes, file.size, err) ||
-                 grammar_write(&grammar, &out, 0, 1, err);
-    buf_release(&out);
-    grammar_release(&grammar);
-    return failed;
-}
-
 static void fill_labels(size_t count)
 {
     fill_words(count);
@@ -331,9 +288,6 @@ static const struct row {
     {"merges", fill_merges, open_merges, 0},
     {"added tokens", fill_added, open_json, 64000},
     {"ids", fill_ids, read_ids, 0},
-    {"rules of a grammar", fill_rules, read_grammar, 0},
-    {"alternatives of a rule", fill_choices, read_grammar, 0},
-    {"words drawn from a rule", fill_drawn, draw_words, 0},
     {"labels", fill_labels, make_labels, 0},
     {"tensors", fill_tensors, open_tensors, 32000},
     {"letters of one BPE word", fill_letters, join_letters, 0},
