@@ -115,9 +115,8 @@ static int check_options(struct heads_job *job, struct err *err)
         return err_usage(err, "--sort: it is for the lines of text and csv, found %s%s",
                          job->map ? "--map " : "--format ",
                          job->map ? job->map->name : job->form->name);
-    bool is_data = job->csv || heads_is_form(job, "tidy") || heads_is_form(job, "arrow") ||
-                   heads_is_form(job, "json") || heads_is_form(job, "jsonl") ||
-                   heads_is_form(job, "safetensors");
+    bool is_data = job->csv || heads_is_form(job, "tidy") || heads_is_form(job, "json") ||
+                   heads_is_form(job, "jsonl") || heads_is_form(job, "safetensors");
     job->with_random = options->heads.null || (is_data && !job->map);
     job->shared = job->models.hashes && job->table && !job->csv;
     return 0;

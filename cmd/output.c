@@ -27,7 +27,7 @@ static const struct synonym synonyms[] = {
     {"xlsx", "csv"},       {"dat", "csv"},         {"long", "tidy"},      {"ndjson", "jsonl"},
     {"yaml", "json"},      {"numpy", "npy"},       {"npz", "npy"},        {"pkl", "npy"},
     {"pt", "safetensors"}, {"pth", "safetensors"}, {"h5", "safetensors"}, {"bin", "safetensors"},
-    {"feather", "arrow"},  {"ipc", "arrow"},       {"parquet", "arrow"},  {NULL, NULL}};
+    {"arrow", "tidy"},     {"feather", "tidy"},    {"parquet", "tidy"},   {NULL, NULL}};
 
 static struct names names_of(const struct format_table *table)
 {
@@ -198,9 +198,7 @@ int output_write(struct output *output, const struct report *report, const struc
 {
     if (output->to_folder)
         return folder_out_write(&output->folder, output->format, report, place, err);
-    struct place own = *place;
-    own.kept = &output->kept;
-    return output->format->write(&output->stream, report, &own, err);
+    return output->format->write(&output->stream, report, place, err);
 }
 
 int output_commit(struct output *output, struct err *err)
@@ -214,6 +212,5 @@ int output_commit(struct output *output, struct err *err)
 void output_discard(struct output *output)
 {
     stream_discard(&output->stream);
-    buf_release(&output->kept);
     target_folder_close(&output->folder);
 }

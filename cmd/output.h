@@ -63,7 +63,6 @@ struct output {
     bool replaces;        /* files in a folder */
     struct stream stream; /* of anything but a folder … */
     struct target_folder folder;
-    struct buf kept; /* of a writer, from report to report */
 };
 
 /* A folder that holds anything is refused without --force. */

@@ -119,7 +119,7 @@ fi
 life='Life is short'
 try run -m life -s "$life"
 try run -m life "$life" 'eat dessert' --show q --format csv
-for format in csv tidy arrow json jsonl npy safetensors svg tex html; do
+for format in csv tidy json jsonl npy safetensors svg tex html; do
     try run -m life -s "$life" --format $format -o here
     try run -m life-cross -s "$life" --source 'short Life' --show all --format $format -o here/
 done
@@ -194,7 +194,7 @@ for do in score lens attribute; do
     try batch "$in/plain.txt" -m "$in/school" --do $do --repeat 2
     try batch "$in/plain.txt" -m "$in/school" --do $do --format csv -o here/
 done
-for format in csv tidy arrow json svg html; do
+for format in csv tidy json svg html; do
     try generate -m "$in/school" -s 'Anna is' -n 2 --show weights --format $format -o here
 done
 for input in three.txt two.jsonl two.csv; do
@@ -203,7 +203,7 @@ for input in three.txt two.jsonl two.csv; do
     try batch "$in/$input" -m life --fail-fast --format csv -o here/
     try batch "$in/$input" -m life --fail-fast -o here.jsonl
 done
-for format in tidy arrow json npy safetensors svg html text; do
+for format in tidy json npy safetensors svg html text; do
     try batch "$in/three.txt" -m life --format $format -o here/
 done
 try batch -f "$in/three.txt" --sweep model=life,journey --dry-run
@@ -239,7 +239,7 @@ try convert -q -m "$ROOT/tests/gguf/gpt2.gguf" -o here
 try convert -q -m "$ROOT/tests/golden-families/llama-rope-llama3" -o here.gguf
 try heads -m "$in/school" -s 'Anna is old' --sort induction
 try heads -m "$in/school" 'Anna is old' 'Anna is' --style both --color always
-for format in text csv tidy arrow json jsonl npy safetensors svg tex html; do
+for format in text csv tidy json jsonl npy safetensors svg tex html; do
     try heads -m "$in/school" --map induction --format $format -o here
 done
 try heads -m "$in/school" -m tiny 'Anna is' --score self,induction -o here.csv

@@ -228,35 +228,6 @@ else
     skip jq
 fi
 
-# By Apache's own library of npm, which ARROW=fetch fetches once.
-modules=${attn%/*}/arrow
-if [ "${ARROW-}" = fetch ] && [ ! -d "$modules/node_modules" ] && command -v npm >/dev/null; then
-    mkdir -p "$modules" && cp "$ROOT"/tests/arrow/package*.json "$modules" &&
-        (cd "$modules" && npm ci --silent --no-audit --no-fund --ignore-scripts)
-fi
-if [ -d "$modules/node_modules/apache-arrow" ] && command -v node >/dev/null; then
-    yes the | head -n 400 | paste -sd ' ' >long.txt
-    "$attn" init --shape tiny --set n_positions=512,n_layer=1 -s 'the cat' -o long -q
-    for form in arrow tidy.csv; do
-        "$attn" run -m life -s "$life" -s 'Life is' --show q,weights -o "several.$form"
-        "$attn" run -s "$life" --mean heads -o "mean.$form" 2>/dev/null
-        "$attn" run -m long -f long.txt -o "long.$form"
-        "$attn" run -m life-causal -s 'Life is Life' --show masked -o "masked.$form"
-        "$attn" heads --map induction -q -o "heads.$form"
-        "$attn" score -m tiny -m tiny 'Life is' -q -o "score.$form"
-    done
-    wide='Utf8 Int32 Int32 Int32 Utf8 Int32 Utf8 Float32'
-    same "Arrow's library" "several: 56 rows in 2: Int32 $wide
-mean: 42 rows in 1: $wide
-long: 320800 rows in 5: $wide
-masked: 6 rows in 1: $wide
-heads: 8 rows in 1: Utf8 Int32 Int32 Int32 Int32 Int64 Float32
-score: 4 rows in 1: $wide" \
-        "$(node "$ROOT/tests/arrow/read.mjs" "$modules" several mean long masked heads score 2>&1)"
-else
-    skip "npm's apache-arrow (ARROW=fetch sh tests/readers.sh fetches it)"
-fi
-
 if python=$(python_with jsonschema); then
     same 'JSON is what its schemas say' '' \
         "$("$python" -W ignore "$ROOT/tests/schemas.py" "$attn" 2>&1)"

@@ -144,7 +144,7 @@ const struct format *store_format(const struct store_plan *plan, const struct op
                   format->name, format->name);
     else if (plan->instrument && plan->kind == STORE_ITEMS && !format_is_of_numbers(format))
         err_usage(err,
-                  "--format %s: expected one of csv, tidy, arrow, npy, safetensors and pictures "
+                  "--format %s: expected one of csv, tidy, npy, safetensors and pictures "
                   "for files of --do %s",
                   format->name, plan->options->batch.instrument);
     else if (!format->check || !format->check(err))

@@ -169,8 +169,6 @@ const struct measured_form measured_forms[] = {
     {"csv", ".csv", "labelled matrices, layers by heads", true, false, measured_csv_write, NULL},
     {"tidy", ".tidy.csv", "CSV with a line for every number, for data frames", true, false,
      measured_tidy_write, NULL},
-    {"arrow", ".arrow", "the table of tidy as Apache Arrow's file", false, true,
-     measured_arrow_write, NULL},
     {"json", ".json", "one object, the numbers as nested arrays", false, false, measured_json_write,
      NULL},
     {"jsonl", ".jsonl", "the same on one line for each group of them", false, false,

@@ -27,11 +27,10 @@ struct place {
     size_t columns;    /* text: the width of the page; 0: endless */
     size_t lines;      /* text: rows shown of a matrix before the middle is left out; 0: all */
     bool show_tokens;  /* text: the table of tokens comes first */
-    const char *document; /* json: the JSON_FORMAT of what it is; NULL: that of run … */
-    const char *item;     /* … members before that, of an item of a batch; NULL: none … */
-    const char *members;  /* … and after it */
-    struct buf *kept;     /* arrow: what it knows of the reports before; NULL: there are none */
-    const struct style *style;     /* pictures: how they look; NULL: as usual */
+    const char *document;      /* json: the JSON_FORMAT of what it is; NULL: that of run … */
+    const char *item;          /* … members before that, of an item of a batch; NULL: none … */
+    const char *members;       /* … and after it */
+    const struct style *style; /* pictures: how they look; NULL: as usual */
     const struct page_facts *page; /* html: what is told besides the tensors; NULL: nothing */
 };
 
@@ -102,9 +101,9 @@ int folder_out_write(const struct target_folder *folder, const struct format *fo
                      const struct report *report, const struct place *place, struct err *err);
 
 /* The rows' writers, each in the file of its name. */
-extern report_writer csv_write, tidy_write, arrow_write, text_page_write, json_report_write,
-    jsonl_report_write, figure_write_svg, figure_write_tex, html_report_write, figure_write_png,
-    figure_write_pdf, npy_report_write, tensors_report_write;
+extern report_writer csv_write, tidy_write, text_page_write, json_report_write, jsonl_report_write,
+    figure_write_svg, figure_write_tex, html_report_write, figure_write_png, figure_write_pdf,
+    npy_report_write, tensors_report_write;
 /* Pictures of reports on a page for browsers: of what html's page knows nothing of. */
 extern report_writer figure_write_page;
 int drawing_check(struct err *err);

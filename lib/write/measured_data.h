@@ -30,9 +30,8 @@
 /* The rows' writers of measured_form.h. */
 typedef int measured_writer(struct stream *out, const struct measured_list *list,
                             const struct place *place, struct err *err);
-extern measured_writer measured_csv_write, measured_tidy_write, measured_arrow_write,
-    measured_json_write, measured_jsonl_write, measured_npy_write, measured_tensors_write,
-    measured_page_write;
+extern measured_writer measured_csv_write, measured_tidy_write, measured_json_write,
+    measured_jsonl_write, measured_npy_write, measured_tensors_write, measured_page_write;
 
 /* The names of the columns that tell one from the others, or what they hold: each with its comma.
  */

@@ -19,7 +19,6 @@ const struct chore chores[] = {
     {.name = "run text", .line = RUN "text", .output = "disk/out.txt", .prints = true},
     {.name = "run csv", .line = RUN "csv", .output = "disk/out.csv", .prints = true},
     {.name = "run tidy", .line = RUN "tidy", .output = "disk/out.csv", .prints = true},
-    {.name = "run arrow", .line = RUN "arrow", .output = "disk/out.arrow", .prints = true},
     {.name = "run json", .line = RUN "json", .output = "disk/out.json", .prints = true},
     {.name = "run all", .line = RUN "json --show all", .output = "disk/out.json", .prints = true},
     {.name = "run jsonl", .line = RUN "jsonl", .output = "disk/out.jsonl", .prints = true},

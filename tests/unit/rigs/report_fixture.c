@@ -197,12 +197,9 @@ const char *fixture_several(fixture_writer writer, const struct report *const *r
     struct err err = {0};
     struct place place = fixture_alone;
     memory_stream_open(&out);
-    struct buf kept = {0};
     place.count = count;
-    place.kept = &kept;
     for (place.index = 0; place.index < count; place.index++)
         ck_assert_msg(writer(&out, reports[place.index], &place, &err) == 0, "%s", err.text);
-    buf_release(&kept);
     return take(&out);
 }
 

@@ -10,12 +10,17 @@ TEST(a_format_is_found_by_its_name)
         const char *name;
         int (*write)(struct stream *, const struct report *, const struct place *, struct err *);
     } cases[] = {
-        {"text", text_page_write},   {"csv", csv_write},
-        {"tidy", tidy_write},        {"arrow", arrow_write},
-        {"json", json_report_write}, {"jsonl", jsonl_report_write},
-        {"npy", npy_report_write},   {"safetensors", tensors_report_write},
-        {"svg", figure_write_svg},   {"tex", figure_write_tex},
-        {"png", figure_write_png},   {"pdf", figure_write_pdf},
+        {"text", text_page_write},
+        {"csv", csv_write},
+        {"tidy", tidy_write},
+        {"json", json_report_write},
+        {"jsonl", jsonl_report_write},
+        {"npy", npy_report_write},
+        {"safetensors", tensors_report_write},
+        {"svg", figure_write_svg},
+        {"tex", figure_write_tex},
+        {"png", figure_write_png},
+        {"pdf", figure_write_pdf},
         {"html", html_report_write},
     };
     ck_assert_uint_eq(format_count, COUNT(cases));
