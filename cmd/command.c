@@ -122,11 +122,11 @@ const struct command command_rows[] = {
      "attn-cli convert -m tiny.gguf -o tiny-again\n"
      "attn-cli convert -m tiny.gguf -o tiny.safetensors\n",
      convert_command},
-    {"bench", FOR_BENCH, "measure a model beside this machine's limits", "[MODEL]",
+    {"bench", FOR_BENCH, "speed compared with the limits of this machine", "[MODEL]",
      "attn-cli bench\n"
      "attn-cli bench --shape gpt2 --threads 1\n"
      "attn-cli bench --shape gpt2-medium --tokens 64,256 --repeat 3\n"
-     "attn-cli bench --attention dense,window:64,linear -o growth.svg\n"
+     "attn-cli bench --growth --attention dense,window:64,linear -o growth.svg\n"
      "attn-cli bench --only prefill --json | jq '.results[].of_compute'\n",
      bench_command},
     {"lesson", FOR_LESSON, "a guided tour of attention, step by step", "[STEP|all]",

@@ -170,7 +170,8 @@ struct options {
     struct make_options make;
     struct train_options train;
     struct {
-        const char *lengths, *only, *compare, *save, *shape;
+        const char *lengths, *only, *shape;
+        bool growth;
         long long repeat; /* of compare, too */
     } bench;
     struct {

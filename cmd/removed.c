@@ -10,6 +10,9 @@ static const struct removed {
     const char *now;  /* what to use instead */
 } rows[] = {
     {0, "corpus", "'python3 models/fables.py GRAMMAR' writes the same texts"},
+    {FOR_BENCH, "compare", "compare the numbers of two runs of 'bench --format json'"},
+    {FOR_BENCH, "save", "'attn-cli init --shape NAME -o DIR' writes a model of that shape"},
+    {FOR_BENCH, "seed", "'--attention random:K:SEED' draws the random keys"},
     {FOR_ALL, "no-config", "there is no file of defaults; $ATTN_MODEL names the default model"},
 };
 

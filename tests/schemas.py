@@ -76,9 +76,8 @@ LINES = [
     (["explain", "-m", "translate", "<s> le", "--source", "the cat", "--attention-of", "cross"], None),
     (["compare", TEXT, "--attention", "linear,window:2", "--repeat", "1"], None),
     (["compare", "tiny", "tiny", TEXT], None),
-    (["bench", "--tokens", "6", "--repeat", "1", "--precision", "bf16"], "bench.json"),
-    (["bench", "--tokens", "6", "--repeat", "1", "--only", "decode", "--compare", "bench.json"], None),
-    (["bench", "--attention", "dense,linear", "--tokens", "6,12", "--repeat", "1"], None),
+    (["bench", "--tokens", "6", "--repeat", "1", "--precision", "bf16"], None),
+    (["bench", "--growth", "--attention", "dense,linear", "--tokens", "6,12", "--repeat", "1"], None),
     (["batch", "items.jsonl", "--sweep", "head=0,1", "--repeat", "2", "--format", "jsonl"], None),
     (["batch", "items.jsonl", "--do", "score", "--format", "jsonl"], None),
     (["batch", "items.jsonl", "--do", "lens", "--format", "jsonl"], None),
@@ -100,11 +99,7 @@ LINES = [
 ]
 
 # Objects whose members are names of their own, at the end of a path.
-MAPS = re.compile(r"\.(tensors|axes|tensor_bytes|given|columns|total|measures|values|settings|conditions|sweep|config"
-                  r"|one_thread|all_threads)$")
-
-# What may be missing, though every output of these lines has it: what could be measured.
-OPTIONAL = {".compared.compute", ".compared.read"}
+MAPS = re.compile(r"\.(tensors|axes|tensor_bytes|given|columns|total|measures|values|settings|conditions|sweep|config)$")
 
 
 def documents():
@@ -119,8 +114,6 @@ def documents():
         if done.returncode > 1:
             yield words, {"format": done.stderr}
             continue
-        if path == "bench.json":
-            pathlib.Path(path).write_text(done.stdout)
         text = pathlib.Path(path).read_text() if path else done.stdout
         is_lines = "jsonl" in words and not path
         found = [json.loads(line) for line in text.splitlines()] if is_lines else concatenated(text)

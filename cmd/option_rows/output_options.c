@@ -28,7 +28,7 @@ static const struct option_row output_rows[] = {
     STRING("format", 0, "FORMAT", output.format, FOR_TOKENIZE | FOR_INFO | FOR_HELP,
            "text (default) or json"),
     STRING("format", 0, "FORMAT", output.format, FOR_BENCH,
-           "text (default) or json; of --attention also svg, tex, png or pdf"),
+           "text (default) or json; with --growth also svg, tex, png or pdf"),
     STRING("output", 'o', "PATH", output.path,
            FOR_RUN | FOR_GENERATE | INSTRUMENTS | NOT_BATCH | NOT_ITEM,
            "a file, or a folder for a file each (default: standard output)"),

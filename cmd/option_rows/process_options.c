@@ -6,28 +6,21 @@
 #include "math/pool.h"
 
 static const struct option_row process_rows[] = {
+    FLAG("growth", 0, bench.growth, FOR_BENCH,
+         "measure instead how attention grows with the length of a text; one head of 64 if no "
+         "model is named"),
     STRING("attention", 0, "LIST", mechanism.attention, FOR_BENCH,
-           "in place of all else: how attention grows with a text: dense,window:64: see Attention; "
-           "of a head of 64 where no model is named"),
-    STRING("output", 'o', "PATH", output.path, FOR_BENCH,
-           "a file for --attention, also a picture (default: standard output)"),
-    INTEGER("seed", 0, "N", mechanism.seed, FOR_BENCH, 0, LLONG_MAX,
-            "what random keys of --attention are drawn by (default: 0)"),
+           "--growth: kinds of attention to compare: dense,window:64 (default: dense)"),
+    STRING("output", 'o', "PATH", output.path, FOR_BENCH, "file (default: standard output)"),
     FLAG("json", 0, output.json, FOR_BENCH, "the same as --format json"),
     STRING("shape", 0, "NAME", bench.shape, FOR_BENCH,
-           "in place of a model: one of this shape with random weights, made in memory"),
+           "a model of this shape with random weights, made in memory"),
     STRING("tokens", 'n', "LIST", bench.lengths, FOR_BENCH,
-           "lengths of the texts (default: 6,64,256,1024, of --attention 256,512,1024,2048,4096, "
-           "up to the context)"),
+           "lengths of the texts (default: 6,64,256,1024 up to the context; --growth: "
+           "256,512,1024,2048,4096)"),
     INTEGER("repeat", 0, "N", bench.repeat, FOR_BENCH, 1, 1000,
-            "rounds in which everything is measured once (default: 5)"),
-    STRING("only", 0, "LIST", bench.only, FOR_BENCH,
-           "what to measure: see Measurements (default: all of it)"),
-    STRING("compare", 0, "FILE", bench.compare, FOR_BENCH,
-           "hold it against an earlier run, which --format json has written; whatever is found, "
-           "the exit status is 0"),
-    STRING("save", 0, "DIR", bench.save, FOR_BENCH,
-           "write the model of --shape there, for other programs, and measure nothing"),
+            "rounds, each of which measures everything once (default: 5)"),
+    STRING("only", 0, "LIST", bench.only, FOR_BENCH, "tasks to measure (default: all)"),
     INTEGER("threads", 't', "N", model.threads,
             LOOKING | FOR_HEADS | FOR_TRAIN | NOT_ITEM | PROCESS, 1, POOL_THREADS_MAX,
             "threads (default: one a processor); results do not depend on it"),
@@ -36,7 +29,7 @@ static const struct option_row process_rows[] = {
     STRING("precision", 0, "NAME", model.precision, ATTENDING & ~FOR_EXPLAIN,
            "of what is multiplied: fp32 (default), or bf16: faster, less exact"),
     STRING("precision", 0, "NAME", model.precision, FOR_BENCH,
-           "fp32 (default), or bf16: measure prefill, decode and batch with that, too"),
+           "arithmetic: fp32 (default) or bf16"),
     FLAG("no-amx", 0, model.no_amx, (ATTENDING & ~FOR_EXPLAIN & ~FOR_ITEM) | FOR_BENCH | PROCESS,
          "bf16: the bits of processors without AMX, whose tiles sum in another order"),
     INTEGER("width", 0, "N", looks.width, (LOOKING & ~FOR_PAGE) | FOR_LESSON | FOR_HEADS | VIEW, 20,

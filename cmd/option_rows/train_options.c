@@ -49,7 +49,6 @@ static const struct option_row train_rows[] = {
             "save the training at every Nth step (default: at powers of two)"),
     INTEGER("seed", 0, "N", train.seed, FOR_TRAIN, 0, 9007199254740991,
             "of the first weights, the order of texts and dropout (default: 0)"),
-    FLAG("force", 0, output.force, FOR_BENCH, "with --save: replace files of the same names"),
     FLAG("force", 0, output.force,
          FOR_INIT | FOR_TRAIN | FOR_VOCAB | FOR_CONVERT | FOR_RUN | FOR_GENERATE | FOR_ATTRIBUTE |
              FOR_PATCH | NOT_BATCH | NOT_ITEM,

@@ -1,266 +1,348 @@
 #include "bench/benchmark.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/amount.h"
+#include "base/clock.h"
+#include "model/cache.h"
 
-enum { NOTE_BYTES = 64 };
+enum {
+    DECODE_STEPS = 8, /* of one measurement */
+    NOTE_BYTES = 64,
+};
 
-static const double SECONDS_LEAST = 0.02; /* of one measurement: what takes less is done again */
+static const double SECONDS_LEAST = 0.02; /* of one measurement: shorter passes are repeated */
+static const size_t usual_lengths[] = {6, 64, 256, 1024};
+
+const struct task_row task_rows[TASK_KINDS] = {
+    [TASK_PREFILL] = {"prefill", "a text in one pass, without logits", {.texts = 1}},
+    [TASK_CAPTURE] = {"capture", "prefill that stores the attention of all heads", {.texts = 1}},
+    [TASK_DECODE] = {"decode",
+                     "the logits of one more token, 64 in the cache",
+                     {.texts = 1, .tokens = 1, .cached = 64, .logits = true}},
+    [TASK_GREEDY] = {"greedy",
+                     "decode that needs only the largest logit",
+                     {.texts = 1, .tokens = 1, .cached = 64, .logits = true, .largest = true}},
+    [TASK_BATCH] = {"batch",
+                    "prefill of 100 texts of 12 tokens in one pass",
+                    {.texts = 100, .tokens = 12}},
+};
 
 struct bench {
     const struct bench_plan *plan;
-    struct bench_subject subject;
-    struct pool *alone;
-    struct peak_memory memory;
-    struct peak_kernel kernel;
-    enum fma_form best; /* the form with the highest peak */
-    struct task_list tasks;
-    struct bench_sample *samples;            /* [task][round] */
-    struct bench_limits *alones, *togethers; /* [round] */
-    struct deviation deviation;
-    struct arena arena; /* all of these; gone when the report is made */
+    struct bench_report *report;
+    struct viewer viewer;
+    struct peak peak;
+    struct arena captured; /* by a pass; the next pass uses the same memory */
+    struct arena arena;    /* until the report is made */
 };
 
-/* --- limits ---------------------------------------------------------------------------------- */
+/* --- work ------------------------------------------------------------------------------------- */
 
-static void find_best_form(struct bench *bench)
+/* The elements of all weight matrices; decoder layers with an encoder have two attentions. */
+static double count_weights(const struct config *c)
 {
-    double highest = 0;
-    for (int form = 0; form < FMA_FORMS; form++) {
-        double rate = peak_fma(bench->alone, (enum fma_form)form);
-        if (rate > highest)
-            bench->best = (enum fma_form)form;
-        highest = rate > highest ? rate : highest;
+    double layers = (double)c->n_layer;
+    double encoder = (double)c->n_encoder_layer;
+    double channels = (double)c->n_embd;
+    double matrices = c->kind == MODEL_ATTENTION ? 0 : c->gated ? 3 : 2;
+    double mlp = matrices * channels * (double)c->n_inner;
+    double columns = (double)(c->n_head * c->d_k + c->n_kv_head * (c->d_k + c->d_v));
+    double attention = c->projections ? channels * columns : 0;
+    attention += c->out_proj ? (double)(c->n_head * c->d_v) * channels : 0;
+    return (c->n_encoder_layer ? 2 * layers + encoder : layers) * attention +
+           (layers + encoder) * mlp;
+}
+
+/* Pairs of a query and a visible key in one text, over all layers. */
+static double count_pairs(const struct config *c, const struct pass_size *size)
+{
+    double layers = (double)c->n_layer;
+    double tokens = (double)size->tokens;
+    double all = tokens * (double)(size->cached + size->tokens);
+    double visible = c->causal ? all - tokens * (tokens - 1) / 2 : all;
+    double of_source = c->n_encoder_layer ? (layers + (double)c->n_encoder_layer) * all : 0;
+    return layers * visible + of_source;
+}
+
+struct work bench_work(const struct config *c, const struct pass_size *size, size_t weight_bytes,
+                       size_t float_bytes)
+{
+    double texts = (double)size->texts;
+    double weights = count_weights(c);
+    double unembedding = size->logits ? (double)c->vocab_size * (double)c->n_embd : 0;
+    double cached = (double)(c->n_layer * size->texts * size->cached * c->n_kv_head) *
+                    (double)(c->d_k + c->d_v);
+    size_t logit_bytes = size->largest ? sizeof(int8_t) : weight_bytes; /* argmax.h */
+    return (struct work){
+        .operations =
+            2 * texts * (double)size->tokens * weights + 2 * texts * unembedding +
+            2 * texts * (double)c->n_head * count_pairs(c, size) * (double)(c->d_k + c->d_v),
+        .bytes = weights * (double)weight_bytes + cached * (double)float_bytes +
+                 unembedding * (double)logit_bytes,
+    };
+}
+
+static struct work work_of(const struct bench *bench, const struct pass_size *size)
+{
+    const struct weights *weights = &bench->viewer.model.weights;
+    return bench_work(weights->config, size, weights_number_bytes(weights),
+                      weights->precision == PRECISION_BF16 ? sizeof(uint16_t) : sizeof(float));
+}
+
+/* --- passes ----------------------------------------------------------------------------------- */
+
+struct text *bench_texts(size_t texts, size_t tokens, const struct config *config,
+                         struct arena *arena, struct err *err)
+{
+    struct text *items = arena_alloc(arena, texts, sizeof *items, err);
+    uint32_t *ids = arena_alloc(arena, texts * tokens, sizeof *ids, err);
+    if (!items || !ids)
+        return NULL;
+    for (size_t i = 0; i < texts * tokens; i++)
+        ids[i] = (uint32_t)((i * 7919 + 13) % config->vocab_size);
+    for (size_t s = 0; s < texts; s++) {
+        items[s] = (struct text){.ids = ids + s * tokens, .count = tokens};
+        if (config->cross) {
+            items[s].source_ids = items[s].ids;
+            items[s].source_count = tokens;
+        }
     }
+    return items;
 }
 
-static double measure_kernel(struct bench *bench, struct pool *pool, enum precision precision)
+/* The whole pass except the logits. */
+static enum site last_site(const struct config *config)
 {
-    struct kernels *kernels = bench->subject.viewer.machine.kernels;
-    return precision <= bench->plan->choice.precision
-               ? peak_kernel(pool, kernels, &bench->kernel, precision)
-               : 0;
+    if (config->kind == MODEL_ATTENTION)
+        return SITE_ATTN_OUT;
+    if (config->final_norm)
+        return SITE_LN_F;
+    return config->norm_first ? SITE_RESID_POST : SITE_LN_2;
 }
 
-static void measure_limits(struct bench *bench, struct bench_limits *limits, struct pool *pool)
+static int prefill(struct bench *bench, const struct bench_result *task, double *seconds,
+                   struct err *err)
 {
-    limits->threads = pool_threads(pool);
-    for (int form = 0; form < FMA_FORMS; form++)
-        limits->fma[form] = peak_fma(pool, (enum fma_form)form);
-    for (int precision = 0; precision < PRECISIONS; precision++)
-        limits->kernel[precision] = measure_kernel(bench, pool, (enum precision)precision);
-    limits->read = peak_read(pool, &bench->memory);
+    const struct config *config = &bench->viewer.model.config;
+    struct capture capture;
+    struct tap tap = {.sink = capture_sink, .lend = capture_lend, .context = &capture};
+    struct selection selection = {.sites = site_bit(last_site(config))};
+    struct text_list texts = {.count = task->size.texts};
+    texts.items =
+        bench_texts(task->size.texts, task->size.tokens, config, &bench->viewer.scratch, err);
+    if (task->kind == TASK_CAPTURE)
+        selection.sites |= site_bit(SITE_WEIGHTS);
+    arena_clear(&bench->captured);
+    if (!texts.items || selection_layers(&selection, NULL, config, &bench->viewer.scratch, err) ||
+        capture_init(&capture, &selection, config, texts.count, &bench->captured, err))
+        return -1;
+    double start = clock_seconds();
+    int failed = viewer_run(&bench->viewer, &selection, &texts, tap, err);
+    *seconds = clock_seconds() - start;
+    return failed;
 }
 
-/* What stands before and after each measurement: some of the limits, with all threads. */
-struct bracket {
-    double compute, memory;
-    double kernel[PRECISIONS];
-};
-
-static struct bracket measure_bracket(struct bench *bench)
+static int ignore(void *context, const struct announcement *seen, struct err *err)
 {
-    struct pool *pool = bench->subject.viewer.machine.pool;
-    struct bracket bracket = {peak_fma(pool, bench->best), peak_read(pool, &bench->memory), {0}};
-    for (int precision = 0; precision < PRECISIONS; precision++)
-        bracket.kernel[precision] = measure_kernel(bench, pool, (enum precision)precision);
-    return bracket;
-}
-
-/* --- measuring ------------------------------------------------------------------------------- */
-
-static struct bench_sample *sample_at(const struct bench *bench, size_t task, size_t round)
-{
-    return &bench->samples[task * bench->plan->rounds + round];
-}
-
-/* Repeat a task until it has taken long enough, and tell how long one took. */
-static int time_task(struct bench *bench, const struct task *task, double *seconds, struct err *err)
-{
-    double sum = 0;
-    double count = 0;
-    while (sum < SECONDS_LEAST) {
-        double once = 0;
-        if (task_run(task, &bench->subject, &once, err))
-            return -1;
-        sum += once;
-        count++;
-    }
-    *seconds = sum / count;
+    (void)context, (void)seen, (void)err;
     return 0;
 }
 
-static struct work work_of(const struct bench *bench, const struct task *task)
+/* Run a text with a cache up to the logits of its last token. */
+static int extend(struct bench *bench, const struct text *text, bool largest, double *seconds,
+                  struct err *err)
 {
-    struct weights weights = bench->subject.viewer.model.weights;
-    weights.precision = task->precision;
-    return work_of_pass(weights.config, &task->size, weights_number_bytes(&weights),
-                        task->precision);
+    struct selection selection = {.sites = site_bit(SITE_LOGITS), .last_logits = true};
+    struct text_list one = {.items = text, .count = 1};
+    struct likeliest likeliest;
+    struct tap tap = {.sink = ignore, .likeliest = largest ? &likeliest : NULL};
+    double start = clock_seconds();
+    int failed = viewer_run(&bench->viewer, &selection, &one, tap, err);
+    *seconds += clock_seconds() - start;
+    return failed;
 }
 
-/* Hold what was measured against the limits around it. */
-static void judge(const struct bench *bench, const struct task *task, struct bench_sample *sample,
-                  struct bracket before, struct bracket after)
+/* The first pass fills the cache; then the last token is removed and run again. */
+static int decode(struct bench *bench, const struct bench_result *task, double *seconds,
+                  struct err *err)
 {
-    struct work work = work_of(bench, task);
-    enum pair_way way = kernels_pair_way(bench->subject.viewer.machine.kernels);
-    double products = task->precision == PRECISION_BF16 ? pair_way_products(way) : 1;
-    double compute = products * (before.compute + after.compute) / 2;
-    double kernel = (before.kernel[task->precision] + after.kernel[task->precision]) / 2;
-    double memory = (before.memory + after.memory) / 2;
-    sample->of_compute = work.operations / compute / sample->seconds;
-    sample->of_kernel = work.operations / kernel / sample->seconds;
-    if (work.bytes > (double)bench->memory.cache_bytes)
-        sample->of_memory = work.bytes / memory / sample->seconds;
+    const struct config *config = &bench->viewer.model.config;
+    size_t cached = task->size.cached;
+    struct arena arena = {0};
+    struct cache cache = {0};
+    double filling = 0;
+    struct text *text = bench_texts(1, cached + 1, config, &arena, err);
+    int failed = !text || cache_init(&cache, config, err);
+    bench->viewer.model.weights.packing_words = !task->size.largest;
+    if (!failed) {
+        text->cache = &cache;
+        failed = extend(bench, text, task->size.largest, &filling, err);
+    }
+    *seconds = 0;
+    for (int i = 0; i < DECODE_STEPS && !failed; i++) {
+        struct text last = {text->ids + cached, 1, .cache = &cache};
+        cache_forget(&cache, cached);
+        failed = extend(bench, &last, task->size.largest, seconds, err);
+    }
+    *seconds /= DECODE_STEPS;
+    cache_release(&cache);
+    arena_release(&arena);
+    return failed ? -1 : 0;
 }
 
-/* How much longer another way of the same pass takes than plain prefill, which stands before it. */
-static double over_prefill(const struct bench *bench, size_t task, size_t round)
+static int run_task(struct bench *bench, const struct bench_result *task, double *seconds,
+                    struct err *err)
 {
-    const struct task *tasks = bench->tasks.items;
-    if (!task_rows[tasks[task].kind].by_length || tasks[task].kind == TASK_PREFILL)
+    return (task->size.logits ? decode : prefill)(bench, task, seconds, err);
+}
+
+/* --- what is run ------------------------------------------------------------------------------ */
+
+int bench_check_lengths(const size_t *lengths, size_t count, const struct config *config,
+                        struct err *err)
+{
+    for (size_t i = 0; i < count && config->n_positions; i++)
+        if (lengths[i] > config->n_positions)
+            return err_usage(err, "--tokens: expected at most %zu (n_positions), found %zu",
+                             config->n_positions, lengths[i]);
+    return 0;
+}
+
+static int add_task(struct bench *bench, int kind, size_t tokens, struct arena *arena,
+                    struct err *err)
+{
+    const struct config *config = &bench->viewer.model.config;
+    size_t context = config->n_positions ? config->n_positions : SIZE_MAX;
+    struct pass_size size = task_rows[kind].size;
+    bool grows = config->causal && !config->cross && config->kind != MODEL_ATTENTION;
+    if (!(bench->plan->kinds >> kind & 1) || (size.logits && !grows))
         return 0;
-    for (size_t i = task; i-- > 0 && tasks[i].size.tokens == tasks[task].size.tokens;)
-        if (tasks[i].kind == TASK_PREFILL && tasks[i].precision == PRECISION_FP32)
-            return sample_at(bench, task, round)->seconds / sample_at(bench, i, round)->seconds;
-    return 0;
+    if (!size.tokens)
+        size.tokens = tokens;
+    if (size.tokens > context)
+        size.tokens = context;
+    if (size.cached > context - size.tokens)
+        size.cached = context - size.tokens;
+    struct bench_result *result = &bench->report->results[bench->report->result_count++];
+    *result = (struct bench_result){
+        .kind = (enum task_kind)kind,
+        .size = size,
+        .work = work_of(bench, &size),
+        .seconds = arena_alloc(arena, bench->plan->rounds, sizeof *result->seconds, err),
+        .limits = arena_alloc(arena, bench->plan->rounds, sizeof *result->limits, err),
+    };
+    return result->seconds && result->limits ? 0 : -1;
 }
 
-/* prefill in bf16, 64 tokens */
+/* Prefill and capture for each length, then all others. */
+static int list_tasks(struct bench *bench, struct arena *arena, struct err *err)
+{
+    const struct config *config = &bench->viewer.model.config;
+    const size_t *lengths = bench->plan->lengths;
+    size_t count = bench->plan->length_count;
+    if (!lengths) {
+        lengths = usual_lengths;
+        count = sizeof usual_lengths / sizeof *usual_lengths;
+        while (config->n_positions && count && lengths[count - 1] > config->n_positions)
+            count--;
+    }
+    if (bench_check_lengths(lengths, count, config, err))
+        return -1;
+    struct bench_result *results =
+        arena_alloc(arena, (count + 1) * TASK_KINDS, sizeof *results, err);
+    bench->report->results = results;
+    for (size_t i = 0; results && i < count; i++)
+        if (add_task(bench, TASK_PREFILL, lengths[i], arena, err) ||
+            add_task(bench, TASK_CAPTURE, lengths[i], arena, err))
+            return -1;
+    for (int kind = TASK_DECODE; results && kind < TASK_KINDS; kind++)
+        if (add_task(bench, kind, 0, arena, err))
+            return -1;
+    return results ? 0 : -1;
+}
+
+/* --- measuring -------------------------------------------------------------------------------- */
+
 static void tell(const struct bench *bench, size_t round, size_t index)
 {
-    const struct task *task = &bench->tasks.items[index];
-    size_t tokens = task->size.texts * task->size.tokens;
+    const struct bench_result *task = &bench->report->results[index];
+    size_t count = bench->report->result_count;
     char note[NOTE_BYTES];
-    int size = snprintf(note, sizeof note, "%s%s", task_rows[task->kind].name,
-                        task->precision == PRECISION_FP32 ? "" : " in bf16");
-    if (tokens)
-        snprintf(note + size, sizeof note - (size_t)size, ", %zu tokens", tokens);
-    progress_tell_more(bench->plan->progress, round * bench->tasks.count + index,
-                       bench->plan->rounds * bench->tasks.count, note);
+    snprintf(note, sizeof note, "%s, %zu tokens", task_rows[task->kind].name,
+             task->size.texts * task->size.tokens);
+    progress_tell_more(bench->plan->progress, round * count + index, bench->plan->rounds * count,
+                       note);
 }
 
-/* The limits after one task are those before the next. */
-static int run_round(struct bench *bench, size_t round, struct err *err)
+static int measure_task(struct bench *bench, struct bench_result *task, size_t round,
+                        struct err *err)
 {
-    measure_limits(bench, &bench->alones[round], bench->alone);
-    measure_limits(bench, &bench->togethers[round], bench->subject.viewer.machine.pool);
-    struct bracket before = measure_bracket(bench);
-    for (size_t i = 0; i < bench->tasks.count; i++) {
-        const struct task *task = &bench->tasks.items[i];
-        struct bench_sample *sample = sample_at(bench, i, round);
-        tell(bench, round, i);
-        if (time_task(bench, task, &sample->seconds, err))
+    double sum = 0;
+    size_t count = 0;
+    task->limits[round] = peak_measure(&bench->peak, bench->viewer.machine.pool);
+    for (; sum < SECONDS_LEAST; count++) {
+        double once = 0;
+        if (run_task(bench, task, &once, err))
             return -1;
-        struct bracket after = measure_bracket(bench);
-        judge(bench, task, sample, before, after);
-        sample->over = over_prefill(bench, i, round);
-        if (task->precision != PRECISION_FP32) /* it stands after the same in float32 */
-            sample->faster = sample_at(bench, i - 1, round)->seconds / sample->seconds;
-        before = after;
+        sum += once;
     }
+    task->seconds[round] = sum / (double)count;
     return 0;
 }
 
-/* The pass that takes the most memory: of the longest text, and keeping its attention. */
-static struct task largest_pass(const struct task_list *tasks)
+/* The first run of each task, not counted, packs the weights and finds the memory that it needs. */
+static int measure(struct bench *bench, struct err *err)
 {
-    struct task largest = {TASK_PREFILL, {.texts = 1, .tokens = 1}, PRECISION_FP32};
-    for (size_t i = 0; i < tasks->count; i++) {
-        const struct task *task = &tasks->items[i];
-        bool as_long = task->size.tokens == largest.size.tokens;
-        if (task->size.tokens > largest.size.tokens || (as_long && task->kind == TASK_CAPTURE))
-            largest = *task;
-    }
-    return largest;
-}
-
-/* Passes that do not count bring the weights into memory; the first finds how much room there must
- * be, the second takes it in one piece, which all others share. In bf16 one is enough to round the
- * weights. */
-static int warm_up(struct bench *bench, struct err *err)
-{
-    struct task task = largest_pass(&bench->tasks);
+    struct bench_report *report = bench->report;
     double seconds = 0;
-    if (task_run(&task, &bench->subject, &seconds, err) ||
-        task_run(&task, &bench->subject, &seconds, err))
-        return -1;
-    task.precision = bench->plan->choice.precision;
-    bool enough = task.precision == PRECISION_FP32;
-    return enough ? 0 : task_run(&task, &bench->subject, &seconds, err);
-}
-
-/* Of two tensors; without a second one, the largest number of the first. */
-static double largest_difference(const float *a, const float *b, size_t count)
-{
-    float largest = 0;
-    for (size_t i = 0; i < count; i++)
-        largest = fmaxf(largest, fabsf(a[i] - (b ? b[i] : 0)));
-    return (double)largest;
-}
-
-int deviation_measure(struct deviation *deviation, struct bench_subject *subject, struct err *err)
-{
-    static const enum precision precisions[] = {PRECISION_FP32, PRECISION_BF16};
-    const struct config *config = &subject->viewer.model.config;
-    bool is_short = config->n_positions && config->n_positions < DEVIATION_TOKENS;
-    struct pass_size size = {.texts = 1};
-    bool has_logits = site_exists(config, SITE_LOGITS);
-    uint64_t sites = site_bit(SITE_WEIGHTS) | (has_logits ? site_bit(SITE_LOGITS) : 0);
-    struct capture captures[2];
-    double seconds = 0;
-    size.tokens = is_short ? config->n_positions : DEVIATION_TOKENS;
-    *deviation = (struct deviation){.tokens = size.tokens};
-    arena_clear(&subject->kept);
-    for (int i = 0; i < 2; i++) {
-        subject->viewer.model.weights.precision = precisions[i];
-        if (bench_pass(&captures[i], subject, &size, sites, &seconds, err))
+    for (size_t i = 0; i < report->result_count; i++)
+        if (run_task(bench, &report->results[i], &seconds, err))
             return -1;
-    }
-    for (size_t i = 0; i < captures[0].lists->count; i++) {
-        const struct kept *kept = &captures[0].lists->items[i];
-        const float *rounded = captures[1].lists->items[i].data;
-        double difference = largest_difference(kept->data, rounded, kept_cells(kept));
-        if (kept->site == SITE_LOGITS) {
-            deviation->logits = difference;
-            deviation->largest_logit = largest_difference(kept->data, NULL, kept_cells(kept));
-        } else {
-            deviation->weights = fmax(deviation->weights, difference);
+    for (size_t round = 0; round < report->rounds; round++) {
+        for (size_t i = 0; i < report->result_count; i++) {
+            tell(bench, round, i);
+            if (measure_task(bench, &report->results[i], round, err))
+                return -1;
         }
     }
     return 0;
 }
 
-/* --- the report ------------------------------------------------------------------------------ */
+/* --- the report ------------------------------------------------------------------------------- */
 
-static struct bench_sample median_sample(const struct bench_sample *samples, size_t count,
-                                         double *sorted)
+static struct limits median_limits(const struct limits *limits, size_t count, double *sorted)
 {
-    size_t step = sizeof *samples;
-    return (struct bench_sample){
-        .seconds = median(&samples->seconds, step, count, sorted),
-        .of_compute = median(&samples->of_compute, step, count, sorted),
-        .of_kernel = median(&samples->of_kernel, step, count, sorted),
-        .of_memory = median(&samples->of_memory, step, count, sorted),
-        .over = median(&samples->over, step, count, sorted),
-        .faster = median(&samples->faster, step, count, sorted),
-    };
+    return (struct limits){median(&limits->operations, sizeof *limits, count, sorted),
+                           median(&limits->bytes, sizeof *limits, count, sorted)};
 }
 
-static struct bench_limits median_limits(const struct bench_limits *limits, size_t count,
-                                         double *sorted)
+static int summarise(struct bench *bench, struct err *err)
 {
-    size_t step = sizeof *limits;
-    struct bench_limits medians = {.threads = limits->threads};
-    for (int form = 0; form < FMA_FORMS; form++)
-        medians.fma[form] = median(&limits->fma[form], step, count, sorted);
-    for (int precision = 0; precision < PRECISIONS; precision++)
-        medians.kernel[precision] = median(&limits->kernel[precision], step, count, sorted);
-    medians.read = median(&limits->read, step, count, sorted);
-    return medians;
+    struct bench_report *report = bench->report;
+    size_t rounds = report->rounds;
+    size_t samples = rounds * report->result_count;
+    struct limits *all = arena_alloc(&bench->arena, samples + 1, sizeof *all, err);
+    double *sorted = arena_alloc(&bench->arena, samples + rounds, sizeof *sorted, err);
+    enum pair_way way = kernels_pair_way(bench->viewer.machine.kernels);
+    double products = report->bf16 ? pair_way_products(way) : 1;
+    if (!all || !sorted)
+        return -1;
+    for (size_t i = 0; i < report->result_count; i++) {
+        struct bench_result *result = &report->results[i];
+        struct limits limits = median_limits(result->limits, rounds, sorted);
+        memcpy(all + i * rounds, result->limits, rounds * sizeof *all);
+        result->median = median(result->seconds, sizeof(double), rounds, sorted);
+        result->of_compute =
+            result->work.operations / products / limits.operations / result->median;
+        if (result->work.bytes > (double)bench->peak.cache_bytes)
+            result->of_memory = result->work.bytes / limits.bytes / result->median;
+    }
+    if (!samples) /* nothing that the model can do was chosen */
+        all[samples++] = peak_measure(&bench->peak, bench->viewer.machine.pool);
+    report->limits = median_limits(all, samples, sorted);
+    return 0;
 }
 
 static size_t count_parameters(const struct weights *weights)
@@ -273,120 +355,36 @@ static size_t count_parameters(const struct weights *weights)
     return count;
 }
 
-/* "AMD EPYC 9754"; "" where /proc/cpuinfo has no such line. */
-static const char *find_processor(struct arena *arena, struct err *err)
-{
-    static const char key[] = "\nmodel name\t: ";
-    struct file file = {0};
-    const char *name = "";
-    if (file_map(&file, "/proc/cpuinfo", NULL))
-        return "";
-    const char *line = memmem(file.bytes, file.size, key, sizeof key - 1);
-    if (line) {
-        line += sizeof key - 1;
-        size_t rest = file.size - (size_t)(line - file.bytes);
-        const char *end = memchr(line, '\n', rest);
-        name = arena_text(arena, line, end ? (size_t)(end - line) : rest, err);
-    }
-    file_release(&file);
-    return name;
-}
-
-static const double *copy_seconds(const struct bench *bench, size_t task, struct arena *arena,
-                                  struct err *err)
-{
-    size_t rounds = bench->plan->rounds;
-    double *each = arena_alloc(arena, rounds, sizeof *each, err);
-    for (size_t round = 0; each && round < rounds; round++)
-        each[round] = sample_at(bench, task, round)->seconds;
-    return each;
-}
-
-static int make_report(struct bench_report *report, const struct bench *bench, struct arena *arena,
-                       struct err *err)
-{
-    size_t rounds = bench->plan->rounds;
-    const struct task_list *tasks = &bench->tasks;
-    struct bench_result *results = arena_alloc(arena, tasks->count, sizeof *results, err);
-    double *sorted = arena_alloc(arena, rounds, sizeof *sorted, err);
-    struct kernels *kernels = bench->subject.viewer.machine.kernels;
-    bool bf16 = bench->plan->choice.precision == PRECISION_BF16;
-    *report = (struct bench_report){
-        .version = bench->plan->version,
-        .model = bench->plan->folder->path,
-        .parameters = count_parameters(&bench->subject.viewer.model.weights),
-        .kernels = kernels_target(kernels),
-        .pairs = bf16 ? pair_way_name(kernels_pair_way(kernels)) : NULL,
-        .processor = find_processor(arena, err),
-        .rounds = rounds,
-        .results = results,
-        .result_count = tasks->count,
-    };
-    if (!results || !sorted || !report->processor)
-        return -1;
-    report->alone = median_limits(bench->alones, rounds, sorted);
-    report->together = median_limits(bench->togethers, rounds, sorted);
-    report->deviation = bench->deviation;
-    for (size_t i = 0; i < tasks->count; i++) {
-        results[i] = (struct bench_result){
-            .task = tasks->items[i],
-            .work = work_of(bench, &tasks->items[i]),
-            .median = median_sample(sample_at(bench, i, 0), rounds, sorted),
-            .each = copy_seconds(bench, i, arena, err),
-        };
-        if (!results[i].each)
-            return -1;
-    }
-    return 0;
-}
-
-double bench_tokens_per_second(const struct bench_result *result)
-{
-    double tokens = (double)(result->task.size.texts * result->task.size.tokens);
-    return tokens / result->median.seconds;
-}
-
-static int prepare(struct bench *bench, struct err *err)
+static int prepare(struct bench *bench, struct arena *arena, struct err *err)
 {
     const struct bench_plan *plan = bench->plan;
-    struct arena *arena = &bench->arena;
-    const struct config *config = &bench->subject.viewer.model.config;
-    if (bench_subject_open(&bench->subject, plan->folder, plan->threads, err))
+    struct viewer *viewer = &bench->viewer;
+    if (viewer_open_folder(viewer, plan->folder, plan->threads, err))
         return -1;
-    viewer_set_precision(&bench->subject.viewer, PRECISION_FP32, !plan->no_amx);
-    if (task_list_make(&bench->tasks, &plan->choice, config, arena, err) ||
-        pool_open(&bench->alone, 1, err) || peak_memory_init(&bench->memory, arena, err) ||
-        peak_kernel_init(&bench->kernel, pool_threads(bench->subject.viewer.machine.pool), arena,
-                         err))
-        return -1;
-    size_t samples = bench->tasks.count * plan->rounds;
-    bench->samples = arena_alloc(arena, samples, sizeof *bench->samples, err);
-    bench->alones = arena_alloc(arena, plan->rounds, sizeof *bench->alones, err);
-    bench->togethers = arena_alloc(arena, plan->rounds, sizeof *bench->togethers, err);
-    return bench->samples && bench->alones && bench->togethers ? 0 : -1;
-}
-
-static int measure(struct bench *bench, struct err *err)
-{
-    find_best_form(bench);
-    if (warm_up(bench, err))
-        return -1;
-    for (size_t round = 0; round < bench->plan->rounds; round++)
-        if (run_round(bench, round, err))
-            return -1;
-    if (bench->plan->choice.precision == PRECISION_FP32)
-        return 0;
-    return deviation_measure(&bench->deviation, &bench->subject, err);
+    viewer_set_precision(viewer, plan->precision, !plan->no_amx);
+    viewer->model.weights.packing = true;
+    struct kernels *kernels = viewer->machine.kernels;
+    bool bf16 = plan->precision == PRECISION_BF16;
+    *bench->report = (struct bench_report){
+        .version = plan->version,
+        .model = plan->folder->path,
+        .kernels = kernels_target(kernels),
+        .vectors = peak_vectors(),
+        .bf16 = bf16 ? pair_way_name(kernels_pair_way(kernels)) : NULL,
+        .parameters = count_parameters(&viewer->model.weights),
+        .threads = pool_threads(viewer->machine.pool),
+        .rounds = plan->rounds,
+    };
+    return list_tasks(bench, arena, err) || peak_init(&bench->peak, &bench->arena, err) ? -1 : 0;
 }
 
 int benchmark(struct bench_report *report, const struct bench_plan *plan, struct arena *arena,
               struct err *err)
 {
-    struct bench bench = {.plan = plan};
-    int failed =
-        prepare(&bench, err) || measure(&bench, err) || make_report(report, &bench, arena, err);
-    pool_free(bench.alone);
-    bench_subject_release(&bench.subject);
+    struct bench bench = {.plan = plan, .report = report};
+    int failed = prepare(&bench, arena, err) || measure(&bench, err) || summarise(&bench, err);
+    viewer_release(&bench.viewer);
+    arena_release(&bench.captured);
     arena_release(&bench.arena);
     return failed ? -1 : 0;
 }

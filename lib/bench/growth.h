@@ -1,68 +1,58 @@
-/* growth.h: how the time and the memory of attention grow with the length of a text, in several
- * ways to attend. Attention alone is measured: what stands around it grows as the text does,
- * whatever the way. Of an encoder and its decoder that is the decoder's look at its own text.
+/* growth.h: how time and memory of attention grow with the length of a text, for several kinds of
+ * attention. Only attention is measured: the rest of a layer grows linearly. For an encoder-decoder
+ * model that is the decoder's self-attention.
  *
- *     struct growth_plan plan = {&folder, .ways = ways, .way_count = 2, .lengths = lengths,
- *                                .length_count = 5, .rounds = 5};
- *     if (growth_measure(&growth, &plan, &arena, err)) ...
- *     growth.ways[1].seconds[4] ...            (of the second way, the fifth length)
+ *     struct growth_plan plan = {&folder, .rounds = 5, .ways = ways, .way_count = 2};
+ *     if (growth_measure(&growth, &plan, &arena, err) || growth_text_write(&out, &growth, err)) ...
  */
 #ifndef ATTN_BENCH_GROWTH_H
 #define ATTN_BENCH_GROWTH_H
 
 #include "base/arena.h"
 #include "base/folder.h"
-#include "base/stream.h"
+#include "base/progress_sink.h"
 #include "draw/drawing.h"
 #include "model/config.h"
 
 struct growth_plan {
     const struct folder *folder; /* the model's */
-    size_t threads;              /* 0: one a processor */
+    size_t threads;              /* 0: one for each processor */
     size_t rounds;
     const struct mechanism *ways;
     size_t way_count;
-    const size_t *lengths; /* rising; NULL: 256 to 4096, or as many halves of the context */
+    const size_t *lengths; /* rising; NULL: five, each twice the last, up to the context or 4096 */
     size_t length_count;
-    const struct progress_sink *progress; /* told what comes next; or NULL */
+    const struct progress_sink *progress; /* or NULL */
 };
 
-/* One way; of each length: */
+enum growth_quantity { GROWTH_SECONDS, GROWTH_BYTES, GROWTH_QUANTITIES };
+
 struct growth_way {
-    const char *name;                      /* "window:64" */
-    double *seconds;                       /* the least of all passes */
-    double *bytes;                         /* that attention works in */
-    double *products;                      /* multiply-adds of the pairs that are seen, counted */
-    double time_exponent, memory_exponent; /* growth_exponent of seconds and bytes */
+    const char *name;                    /* "window:64" */
+    double *values[GROWTH_QUANTITIES];   /* [length]: least time of all passes, working memory */
+    double exponents[GROWTH_QUANTITIES]; /* of the fitted power; NAN: none */
 };
 
 struct growth {
-    const char *model;
-    struct config config;
+    const char *title; /* "life: 1 layer, 2 heads of 4, 1 thread" */
+    const char *model, *kernels;
     size_t threads, rounds;
-    const char *kernels; /* their instruction set */
     const size_t *lengths;
     size_t length_count;
     struct growth_way *ways;
     size_t way_count;
 };
 
-/* Measure. All of it lives as long as the arena, the plan and the folder. Refused as wrong usage: a
- * way that is not for the model, a text that is longer than it takes. */
+/* The arena owns the results. Refused as wrong usage: attention that the model cannot have, a text
+ * longer than its context. */
 int growth_measure(struct growth *growth, const struct growth_plan *plan, struct arena *arena,
                    struct err *err);
 
-/* The exponent b of y = a · x^b that fits best over the longer half of the points; NAN: there are
- * fewer than two, or the fit has no number. */
+/* The exponent b of y = a · x^b, fitted over the longer half of the points; NAN: fewer than two. */
 double growth_exponent(const size_t *x, const double *y, size_t count);
 
-/* "life · 1 layer, 2 heads of 4, causal", with what stands between model and sizes. */
-const char *growth_title(const struct growth *growth, const char *between, struct arena *arena,
-                         struct err *err);
-
-/* As a page with pictures of characters, as JSON, or as a figure: time and memory side by side. */
-typedef int growth_writer(struct stream *out, const struct growth *growth, struct err *err);
-extern growth_writer growth_page_write, growth_json_write;
+int growth_text_write(struct stream *out, const struct growth *growth, struct err *err);
+int growth_json_write(struct stream *out, const struct growth *growth, struct err *err);
 int growth_figure_write(struct stream *out, enum drawing_form form, const struct growth *growth,
                         struct err *err);
 

@@ -81,7 +81,7 @@ make_files() {
 
 make_model() {
     mkdir -p "$1"
-    [ -f "$1/model.safetensors" ] || "$build/attn-cli" bench --shape "$2" --force --save "$1"
+    [ -f "$1/model.safetensors" ] || "$build/attn-cli" init -q --shape "$2" --force -o "$1"
 }
 
 have_packages || { install_packages && have_packages; }

@@ -63,7 +63,6 @@ static const struct filing {
      .names = {"config.json", "model.safetensors", "vocab.json"}},
     {.line = "vocab -q ../../in/texts -o ", .names = {"vocab.json"}},
     {.line = "vocab -q ../../in/texts --size 260 -o ", .names = {"vocab.json", "merges.txt"}},
-    {.line = "bench -q --shape tiny --save ", .names = {"config.json", "model.safetensors"}},
     {.line = TRAIN " -o ",
      .names = {"config.json", "model.safetensors", "vocab.json", "training.json",
                "training.safetensors", "log.csv", "step-0000000?/[cmtlv]*"},

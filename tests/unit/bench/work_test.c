@@ -24,7 +24,7 @@ static const double gpt2_weights = 84934656; /* 12 · (4 · 768² + 2 · 768 · 
 TEST(a_text_takes_its_products_and_half_a_square_of_attention)
 {
     struct pass_size size = {.texts = 1, .tokens = 64};
-    struct work work = work_of_pass(&gpt2, &size, 4, PRECISION_FP32);
+    struct work work = bench_work(&gpt2, &size, 4, 4);
     double pairs = 64 * 65 / 2;
     ck_assert_double_eq(work.operations, 2 * 64 * gpt2_weights + 2 * 12 * 12 * pairs * 128);
     ck_assert_double_eq(work.bytes, 4 * gpt2_weights);
@@ -33,7 +33,7 @@ TEST(a_text_takes_its_products_and_half_a_square_of_attention)
 TEST(sequences_of_a_batch_do_not_see_each_other)
 {
     struct pass_size size = {.texts = 100, .tokens = 12};
-    struct work work = work_of_pass(&gpt2, &size, 4, PRECISION_FP32);
+    struct work work = bench_work(&gpt2, &size, 4, 4);
     double pairs = 100 * 12 * 13 / 2;
     ck_assert_double_eq(work.operations, 2 * 1200 * gpt2_weights + 2 * 12 * 12 * pairs * 128);
     ck_assert_double_eq(work.bytes, 4 * gpt2_weights);
@@ -42,7 +42,7 @@ TEST(sequences_of_a_batch_do_not_see_each_other)
 TEST(a_token_behind_others_reads_all_weights_and_what_is_cached)
 {
     struct pass_size size = {.texts = 1, .tokens = 1, .cached = 64, .logits = true};
-    struct work work = work_of_pass(&gpt2, &size, 4, PRECISION_FP32);
+    struct work work = bench_work(&gpt2, &size, 4, 4);
     double words = 50257.0 * 768;
     ck_assert_double_eq(work.operations, 2 * gpt2_weights + 2 * words + 2 * 12 * 12 * 65.0 * 128);
     ck_assert_double_eq(work.bytes, 4 * (gpt2_weights + words + 12 * 64 * 1536.0));
@@ -51,8 +51,8 @@ TEST(a_token_behind_others_reads_all_weights_and_what_is_cached)
 TEST(the_likeliest_token_takes_a_byte_for_each_weight_of_the_logits)
 {
     struct pass_size size = {
-        .texts = 1, .tokens = 1, .cached = 64, .logits = true, .likeliest = true};
-    struct work work = work_of_pass(&gpt2, &size, 4, PRECISION_FP32);
+        .texts = 1, .tokens = 1, .cached = 64, .logits = true, .largest = true};
+    struct work work = bench_work(&gpt2, &size, 4, 4);
     double words = 50257.0 * 768;
     ck_assert_double_eq(work.bytes, 4 * (gpt2_weights + 12 * 64 * 1536.0) + words);
 }
@@ -63,14 +63,14 @@ TEST(a_gated_mlp_has_a_matrix_more)
     struct pass_size size = {.texts = 1, .tokens = 1};
     gated.kind = MODEL_DECODER;
     gated.gated = true;
-    ck_assert_double_eq(work_of_pass(&gated, &size, 4, PRECISION_FP32).bytes,
+    ck_assert_double_eq(bench_work(&gated, &size, 4, 4).bytes,
                         4 * (gpt2_weights + 12 * 768.0 * 3072));
 }
 
 TEST(weights_of_a_file_in_bf16_are_read_as_they_lie)
 {
     struct pass_size size = {.texts = 1, .tokens = 1, .cached = 64, .logits = true};
-    struct work work = work_of_pass(&gpt2, &size, 2, PRECISION_FP32);
+    struct work work = bench_work(&gpt2, &size, 2, 4);
     double words = 50257.0 * 768;
     ck_assert_double_eq(work.bytes, 2 * (gpt2_weights + words) + 4 * 12 * 64 * 1536.0);
 }
@@ -79,8 +79,8 @@ TEST(weights_of_a_file_in_bf16_are_read_as_they_lie)
 TEST(in_bf16_all_is_half_the_bytes)
 {
     struct pass_size size = {.texts = 1, .tokens = 1, .cached = 64, .logits = true};
-    struct work fp32 = work_of_pass(&gpt2, &size, 4, PRECISION_FP32);
-    struct work bf16 = work_of_pass(&gpt2, &size, 2, PRECISION_BF16);
+    struct work fp32 = bench_work(&gpt2, &size, 4, 4);
+    struct work bf16 = bench_work(&gpt2, &size, 2, 2);
     double words = 50257.0 * 768;
     ck_assert_double_eq(bf16.operations, fp32.operations);
     ck_assert_double_eq(bf16.bytes, 2 * (gpt2_weights + words + 12 * 64 * 1536.0));
@@ -100,11 +100,11 @@ TEST(grouped_heads_and_uneven_widths_count_as_they_are)
                             .out_proj = true};
     struct pass_size size = {.texts = 1, .tokens = 7};
     double weights = 2 * (8 * (12 + 6 + 10) + 20 * 8);
-    struct work work = work_of_pass(&config, &size, 4, PRECISION_FP32);
+    struct work work = bench_work(&config, &size, 4, 4);
     ck_assert_double_eq(work.operations, 2 * 7 * weights + 2 * 2 * 4 * 49 * 8);
     ck_assert_double_eq(work.bytes, 4 * weights);
     config.projections = config.out_proj = false;
-    work = work_of_pass(&config, &size, 4, PRECISION_FP32);
+    work = bench_work(&config, &size, 4, 4);
     ck_assert_double_eq(work.operations, 2 * 2 * 4 * 49 * 8);
     ck_assert_double_eq(work.bytes, 0);
 }
@@ -128,59 +128,7 @@ TEST(a_decoder_looks_at_the_source_as_well)
     struct pass_size size = {.texts = 1, .tokens = 6};
     double weights = (3 + 2 * 2) * 4 * 64 + 5 * 2 * 80;
     double pairs = 3 * 36 + 2 * 36 + 2 * 21;
-    struct work work = work_of_pass(&config, &size, 4, PRECISION_FP32);
+    struct work work = bench_work(&config, &size, 4, 4);
     ck_assert_double_eq(work.operations, 2 * 6 * weights + 2 * 2 * pairs * 8);
     ck_assert_double_eq(work.bytes, 4 * weights);
-}
-
-TEST(what_is_no_pass_is_no_work)
-{
-    struct pass_size size = {0};
-    ck_assert_double_eq(work_of_pass(&gpt2, &size, 4, PRECISION_FP32).operations, 0);
-}
-
-/* Pair by pair, as the definitions have it. */
-static double pairs_of(const struct config *c, size_t n)
-{
-    const struct pattern *p = &c->mechanism.pattern;
-    double pairs = 0;
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < (c->causal ? i + 1 : n); j++) {
-            size_t away = i > j ? i - j : j - i;
-            pairs += away < p->window || (p->stride && away % p->stride == 0) || j < p->global ||
-                     i < p->global;
-        }
-    return pairs;
-}
-
-TEST(attention_takes_the_pairs_that_are_seen)
-{
-    static const struct pattern patterns[] = {
-        {.window = 5}, {.stride = 7}, {.global = 3}, {.window = 4, .stride = 5, .global = 2}};
-    struct config config = gpt2;
-    double products = 0;
-    ck_assert_int_eq(work_of_attention(&products, &config, 50, NULL), 0);
-    ck_assert_double_eq(products, 144.0 * 50 * 51 / 2 * 128);
-    config.mechanism.kind = ATTENTION_SPARSE;
-    for (size_t i = 0; i < 2 * sizeof patterns / sizeof *patterns; i++) {
-        config.mechanism.pattern = patterns[i / 2];
-        config.causal = i % 2;
-        ck_assert_int_eq(work_of_attention(&products, &config, 50, NULL), 0);
-        ck_assert_double_eq(products, 144.0 * pairs_of(&config, 50) * 128);
-    }
-    config.mechanism.pattern = (struct pattern){.random = 3, .seed = 1};
-    ck_assert_int_eq(work_of_attention(&products, &config, 50, NULL), 0);
-    ck_assert_double_eq(products, 144.0 * (1 + 2 + 3 + 47 * 4) * 128);
-    config.causal = true;
-    config.window = 7;
-    config.layer_flags[3] = LAYER_WINDOW;
-    config.mechanism.pattern = (struct pattern){.window = 50};
-    for (int sparse = 1; sparse >= 0; sparse--) {
-        config.mechanism.kind = sparse ? ATTENTION_SPARSE : ATTENTION_DENSE;
-        ck_assert_int_eq(work_of_attention(&products, &config, 50, NULL), 0);
-        ck_assert_double_eq(products, 12.0 * (11 * 50 * 51 / 2 + 7 * 8 / 2 + 43 * 7) * 128);
-    }
-    config.mechanism.kind = ATTENTION_LINEAR;
-    ck_assert_int_eq(work_of_attention(&products, &config, 50, NULL), 0);
-    ck_assert_double_eq(products, 144.0 * 50 * 2 * 64 * 64);
 }
