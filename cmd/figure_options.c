@@ -13,10 +13,9 @@ static int check_font(const char *font, struct err *err)
 
 static int check_lines(const struct figure_options *options, enum style_view view, struct err *err)
 {
-    const char *name = options->threshold > 0 ? "threshold" : options->top ? "top" : NULL;
-    if (!name || view == VIEW_LINES || view == VIEW_OVERLAY)
+    if (!options->top || view == VIEW_LINES || view == VIEW_OVERLAY)
         return 0;
-    return err_usage(err, "--%s: expected --view lines or overlay: it is for lines", name);
+    return err_usage(err, "--top: expected --view lines or overlay: it is for lines");
 }
 
 int figure_options_read(struct figure_form *form, const struct figure_options *options,
@@ -26,13 +25,6 @@ int figure_options_read(struct figure_form *form, const struct figure_options *o
         .font_size = options->font_size,
         .font = options->font,
         .dpi = options->dpi,
-        .untitled = options->untitled,
-        .transparent = options->transparent,
-        .row_title = options->row_title,
-        .column_title = options->column_title,
-        .bar_title = options->bar_title,
-        .unpooled = options->unpooled,
-        .threshold = options->threshold,
         .top = options->top,
     };
     for (size_t i = 0; i < options->marks.count; i++)

@@ -101,11 +101,10 @@ struct output_options {
 
 /* The form of a figure for a paper. */
 struct figure_options {
-    const char *width, *font, *row_title, *column_title, *bar_title, *panel_labels, *mask, *tokens;
+    const char *width, *font, *panel_labels, *mask, *tokens;
     struct texts marks;
-    double font_size, threshold;
+    double font_size;
     long long dpi, top;
-    bool untitled, transparent, unpooled;
 };
 
 /* How pages and pictures look. */

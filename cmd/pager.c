@@ -140,13 +140,10 @@ static void note_idle(const struct looks_options *options, const struct format *
                 {"palette", LOOKS_COLOURS},     {"title", LOOKS_TITLE},
                 {"figure-width", LOOKS_FIGURE}, {"font", LOOKS_FONT},
                 {"font-size", LOOKS_FIGURE},    {"dpi", LOOKS_PIXELS},
-                {"no-title", LOOKS_FIGURE},     {"x-title", LOOKS_FIGURE},
-                {"y-title", LOOKS_FIGURE},      {"bar-title", LOOKS_FIGURE},
-                {"transparent", LOOKS_FIGURE},  {"panel-labels", LOOKS_FIGURE},
-                {"token-range", LOOKS_FIGURE},  {"mask", LOOKS_FIGURE},
-                {"no-pool", LOOKS_FIGURE},      {"mark", LOOKS_FIGURE},
-                {"threshold", LOOKS_FIGURE},    {"top", LOOKS_FIGURE},
-                {"color", LOOKS_TERMINAL},      {"width", LOOKS_TERMINAL}};
+                {"panel-labels", LOOKS_FIGURE}, {"token-range", LOOKS_FIGURE},
+                {"mask", LOOKS_FIGURE},         {"mark", LOOKS_FIGURE},
+                {"top", LOOKS_FIGURE},          {"color", LOOKS_TERMINAL},
+                {"width", LOOKS_TERMINAL}};
     const struct options none = OPTIONS_DEFAULT;
     const struct options given = {.looks = *options};
     struct buf idle = {0};

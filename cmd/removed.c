@@ -1,7 +1,7 @@
 /* removed.c: commands and options of earlier versions, and what replaces them. */
 #include <string.h>
 
-#include "options.h"
+#include "option_row.h"
 
 /* One row for each removed command or option; kept until version 1.0. */
 static const struct removed {
@@ -13,6 +13,13 @@ static const struct removed {
     {FOR_BENCH, "compare", "compare the numbers of two runs of 'bench --format json'"},
     {FOR_BENCH, "save", "'attn-cli init --shape NAME -o DIR' writes a model of that shape"},
     {FOR_BENCH, "seed", "'--attention random:K:SEED' draws the random keys"},
+    {COLOURED, "no-title", "--title '' draws neither title nor subtitle"},
+    {COLOURED, "x-title", "axes are named by what they are; edit the svg or tex for other words"},
+    {COLOURED, "y-title", "axes are named by what they are; edit the svg or tex for other words"},
+    {COLOURED, "bar-title", "the bar is named by its tensor; edit the svg or tex for other words"},
+    {COLOURED, "transparent", "delete the first rectangle of the svg"},
+    {COLOURED, "no-pool", "a wider --figure-width, or --token-range, gives each number a cell"},
+    {OF_REPORTS, "threshold", "--top N draws the N strongest lines of each head"},
     {FOR_ALL, "no-config", "there is no file of defaults; $ATTN_MODEL names the default model"},
 };
 

@@ -111,34 +111,12 @@ check 'numbers in cells are as large as they have room' numbers_fit
 check 'as usual' has_sizes '6 7.5 9.5 ' --layer 0 --head 1
 
 is_untitled() {
-    figure untitled.svg --layer 0 --head 1 --no-title &&
+    figure untitled.svg --layer 0 --head 1 --title '' &&
         is "$(printf 'key\nquery\nweights')" \
             "$(texts_of untitled.svg | grep -e tiny -e rows: -e key -e query -e weights | sort)"
 }
 
-has_titles() {
-    figure titles.svg --layer 0 --head 1 --x-title 'looked at' --y-title looking \
-        --bar-title share &&
-        is "$(printf 'looked at\nlooking\nshare')" \
-            "$(texts_of titles.svg | grep -x -e 'looked at' -e looking -e share -e weights | sort)"
-}
-
-has_no_titles() {
-    figure none.svg --layer 0 --head 1 --no-title --x-title '' --y-title '' --bar-title '' &&
-        ! texts_of none.svg | grep -e key -e query -e weights
-}
-
-# Without its titles a figure is lower by the room that they had.
-is_lower() {
-    figure whole.svg --layer 0 --head 1 && figure bare.svg --layer 0 --head 1 --title '' &&
-        is 15 "$(sed -n 's/^<svg.* height="\([0-9.]*\)pt".*/\1/p' whole.svg bare.svg |
-            awk 'NR == 1 { high = $1 } END { print high - $1 }')"
-}
-
 check 'no title' is_untitled
-check 'titles of axes and of the bar' has_titles
-check 'titles that are blank' has_no_titles
-check 'a title that is blank leaves no room' is_lower
 
 grounds() { # COUNT OPTIONS...
     count=$1
@@ -148,7 +126,6 @@ grounds() { # COUNT OPTIONS...
 }
 
 check 'a ground' grounds 1
-check 'no ground' grounds 0 --transparent
 
 names_font() {
     figure font.svg --font 'A & B <C>' &&
@@ -168,18 +145,11 @@ strokes_of() { # FILE.svg: lines from a query to a key, level or bent, without t
         grep -v '^999999' | tr -cd M | wc -c | tr -d ' '
 }
 
-above() { # WEIGHT
-    figure above.svg --layer 0 --head 2 --view lines --threshold "$1" &&
-        is "$(numbers 2 | awk -v least="$1" '$1 >= least' | wc -l)" "$(strokes_of above.svg)"
-}
-
 strongest() { # COUNT HEADS
     figure top.svg --layer 0 --head "0-$(($2 - 1))" --view overlay --top "$1" &&
         is $(($1 * $2)) "$(strokes_of top.svg)"
 }
 
-check 'lines above a threshold' above 0.2
-check 'lines above another' above 0.05
 check 'the strongest lines of a head' strongest 3 1
 check 'the strongest lines of four heads' strongest 2 4
 
@@ -202,7 +172,6 @@ masked() { # HATCHES FRAMES STEPS OPTIONS...
 }
 
 check 'the future is hatched' masked 1 1 0
-check 'the future is blank' masked 0 1 0 --mask blank
 check 'the future is not there' masked 0 0 16 --mask triangle
 
 marked() { # COUNT OPTIONS...
@@ -234,7 +203,7 @@ decoder self-attention
 cross-attention'
 is_one_figure() {
     "$attn" run -q -m translate '<s> le petit chat' --source 'the small cat' --layer 0 --head 0 \
-        --figure-width neurips --no-title --panel-labels a -o one.svg &&
+        --figure-width neurips --title '' --panel-labels a -o one.svg &&
         is '3 1 396' "$(texts_of one.svg | grep -c -x '[abc]') $(texts_of one.svg |
             grep -c weights) $(width_of one.svg)" &&
         is "$attentions" "$(texts_of one.svg | grep -e attention -e weights)"
@@ -251,7 +220,7 @@ check 'an encoder and its decoder have one bar' has_one_bar
 
 indices() { # the numbers on the axes of a long text, each once
     long=$(awk 'BEGIN { for (i = 0; i < 60; i++) printf "the " }')
-    "$attn" run -q "$long" --layer 0 --head 0 --figure-width icml --bar-title '' -o ticks.svg &&
+    "$attn" run -q "$long" --layer 0 --head 0 --figure-width icml -o ticks.svg &&
         texts_of ticks.svg | grep -x '[0-9]*' | sort -n | uniq | tr '\n' ' '
 }
 
@@ -271,7 +240,7 @@ mark_stands() {
 check 'a mark is at its cell' mark_stands
 
 shows_part() {
-    figure part.svg --layer 0 --head 1 --token-range 2-4 --no-title &&
+    figure part.svg --layer 0 --head 1 --token-range 2-4 --title '' &&
         is '2 2 2 0' "$(for token in short , eat Life; do
             texts_of part.svg | grep -c -x -e "␣$token" -e "$token"
         done | tr '\n' ' ' | sed 's/ $//')" &&
@@ -287,7 +256,7 @@ check 'a part of the text' shows_part
 instrument_shows_part() { # TEXTS COMMAND OPTIONS...
     texts=$1
     shift
-    "$attn" "$@" -q "$text" --token-range 1-3 --no-title -o part.svg &&
+    "$attn" "$@" -q "$text" --token-range 1-3 --title '' -o part.svg &&
         is "$texts" "$(texts_of part.svg | grep '^[␣a-zL,]' | grep -v tokens | tr '\n' ' ')"
 }
 
@@ -304,29 +273,6 @@ check 'a part of sources' instrument_shows_part \
     'layer 0 ␣is ␣short , layer 1 ␣is ␣short , head key attribution_by_source ' \
     attribute --by source --view matrix
 check 'a part of what has no tokens' has_no_tokens
-
-# Of sixty tokens in panels of half an inch, two share a cell; or none.
-cells_of() { # FILE.svg: the smallest cell's width, in halves of a thousandth
-    sed -n 's/.*scale(\([0-9.]*\) \1).*/\1/p' "$1" | sort -n | head -n 1 # squares: not the bar
-}
-
-is_not_pooled() {
-    long=$(awk 'BEGIN { for (i = 0; i < 60; i++) printf "the " }')
-    "$attn" run -q "$long" --figure-width 1in -o pooled.svg || return 1
-    "$attn" run -q "$long" --figure-width 1in --no-pool -o single.svg || return 1
-    grep -q 'stands for' pooled.svg && ! grep -q 'stands for' single.svg &&
-        awk -v a="$(cells_of pooled.svg)" -v b="$(cells_of single.svg)" 'BEGIN { exit a < 1.9 * b }'
-}
-
-wants_pixels() {
-    "$attn" run -q "$long" --figure-width 1in --no-pool --dpi 72 -o single.png 2>message
-    is 2 $? || return 1
-    dpi=$(sed -n 's/.*cells of at least a pixel, found 0.*--dpi \([0-9]*\) .*/\1/p' message)
-    [ "$dpi" ] && ! [ -e single.png ] &&
-        "$attn" run -q "$long" --figure-width 1in --no-pool --dpi "$dpi" -o single.png
-}
-
-check 'every number has a cell' is_not_pooled
 
 # --- TikZ -----------------------------------------------------------------------------------------
 
@@ -371,9 +317,9 @@ for view in matrix lines overlay bars; do
     check "texts of TikZ: $view" same_texts --view "$view" --figure-width neurips
 done
 check 'texts of TikZ: options' same_texts --layer 0 --panel-labels '(a)' --mark 4:2 --font-size 8 \
-    --x-title 'looked at' --bar-title share --token-range 2-5
+    --token-range 2-5
 check 'shapes of TikZ' same_shapes --layer 0 --mark 4:2
-check 'shapes of TikZ: a triangle' same_shapes --layer 0 --mask triangle --no-title
+check 'shapes of TikZ: a triangle' same_shapes --layer 0 --mask triangle --title ''
 check 'shapes of TikZ: lines' same_shapes --layer 0 --view overlay --top 3
 check 'every cell of TikZ has its number' tex_has_numbers
 check 'a cell of several has the largest' tex_has_largest
@@ -454,18 +400,18 @@ height_of_word() { # FILE.pdf WORD
 }
 
 doubles() {
-    figure small.pdf --layer 0 --head 1 --no-title --font-size 6 &&
-        figure large.pdf --layer 0 --head 1 --no-title --font-size 12 &&
+    figure small.pdf --layer 0 --head 1 --title '' --font-size 6 &&
+        figure large.pdf --layer 0 --head 1 --title '' --font-size 12 &&
         is "$(height_of_word large.pdf weights)" \
             "$(height_of_word small.pdf weights | awk '{ printf "%.1f\n", 2 * $1 }')"
 }
 
 pdf_is_wide() {
-    figure wide.pdf --figure-width nature --no-title && is 252.283 "$(page_of wide.pdf)"
+    figure wide.pdf --figure-width nature --title '' && is 252.283 "$(page_of wide.pdf)"
 }
 
 pdf_has_font() {
-    figure font.pdf --font 'DejaVu Serif' --layer 0 --head 1 --no-title --words &&
+    figure font.pdf --font 'DejaVu Serif' --layer 0 --head 1 --title '' --words &&
         is 'DejaVuSerif ' "$(fonts_of font.pdf)"
 }
 
@@ -515,7 +461,6 @@ elif has pdfinfo && has pdffonts && has pdftotext; then
     check 'a font that is not there' refuses_font
     if has python3; then
         check 'a PDF has a ground' shines 255
-        check 'a PDF without a ground' shines 0 --transparent
     fi
 else
     leave_out 'PDF: pdfinfo, pdffonts or pdftotext is not installed'
@@ -530,12 +475,10 @@ png_has() { # FACTS OPTIONS...
 }
 
 if [ -e probe.pdf ] && has python3; then
-    check 'cells of less than a pixel' wants_pixels
     check 'a PNG of 300 dots an inch' png_has '975 11811 11811 1 2 255' --dpi 300 \
         --figure-width icml
     check 'a PNG of 600' png_has '1950 23622 23622 1 2 255' --dpi 600 --figure-width icml
     check 'a PNG of 192' png_has '624 7559 7559 1 2 255' --figure-width icml
-    check 'a PNG without a ground' png_has '624 7559 7559 1 6 0' --figure-width icml --transparent
 fi
 
 closing

@@ -26,10 +26,10 @@ size_t cells_count(size_t size, size_t step)
     return step ? (size + step - 1) / step : 0;
 }
 
-struct axis_fit axis_fit_print(size_t size, double length, double largest, bool pools)
+struct axis_fit axis_fit_print(size_t size, double length, double largest)
 {
     double room = fmax(fmin(floor(length / SMALLEST), CELLS_MAX), 1);
-    struct axis_fit fit = {.step = pools ? cells_step(size, (size_t)room) : 1, .every = 1};
+    struct axis_fit fit = {.step = cells_step(size, (size_t)room), .every = 1};
     fit.cells = cells_count(size, fit.step);
     fit.pitch = fmin(fmax(length, SMALLEST) / (double)fit.cells, largest);
     return fit;

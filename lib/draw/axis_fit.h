@@ -33,8 +33,8 @@ size_t cells_count(size_t size, size_t step);
  * screen's half pixel, so that cells are equally large there. */
 struct axis_fit axis_fit_cells(size_t size, double length, double largest);
 
-/* The same for print, where no pixel counts; `pools`: cells may be shared. */
-struct axis_fit axis_fit_print(size_t size, double length, double largest, bool pools);
+/* The same for print, where no pixel counts. */
+struct axis_fit axis_fit_print(size_t size, double length, double largest);
 
 /* The next such multiple from a length on, for what stands before cells. */
 double axis_fit_snap(double length);

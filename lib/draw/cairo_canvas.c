@@ -302,8 +302,7 @@ static int open_png(struct cairo_canvas *to, const struct drawing_page *page, st
                           "--format png: expected at most %d pixels a side, found %.0f: choose "
                           "fewer layers or heads, or write svg or pdf",
                           LARGEST, fmax(width, height));
-    to->surface = to->lib->cairo_image_surface_create(
-        page->transparent ? CAIRO_ARGB32 : CAIRO_RGB24, (int)width, (int)height);
+    to->surface = to->lib->cairo_image_surface_create(CAIRO_RGB24, (int)width, (int)height);
     return 0;
 }
 
@@ -337,8 +336,7 @@ int cairo_begin(struct cairo_canvas *to, enum drawing_form form, struct buf *out
         return -1;
     }
     struct box all = {0, 0, page->width + 1, page->height + 1}; /* the last pixels, too */
-    if (!page->transparent)
-        fill_box(to, all, colour_of_hex(0xffffff));
+    fill_box(to, all, colour_of_hex(0xffffff));
     return 0;
 }
 

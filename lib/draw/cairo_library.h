@@ -27,7 +27,6 @@ struct _PangoFontDescription;
 struct _GLogField;
 
 enum {
-    CAIRO_ARGB32 = 0,
     CAIRO_RGB24 = 1,
     CAIRO_CREATION_DATE = 5,
     CAIRO_TITLE = 0,

@@ -88,7 +88,6 @@ struct draw_command {
     enum draw_verb verb;
     int form; /* of a page: enum drawing_form */
     long long dpi;
-    bool transparent;
     struct box box;
     struct point at;
     struct colour colour; /* of a box, a pen or letters */

@@ -39,7 +39,6 @@ static void begin(struct server *server, const struct draw_command *command)
         .title = title,
         .font = *font ? font : NULL,
         .dpi = command->dpi,
-        .transparent = command->transparent,
     };
     buf_clear(&server->picture);
     server->begun = !cairo_begin(&server->cairo, (enum drawing_form)command->form, &server->picture,
@@ -168,7 +167,6 @@ static int demand_page(struct drawing *drawing, const struct drawing_page *page,
         .width = page->width,
         .height = page->height,
         .dpi = page->dpi,
-        .transparent = page->transparent,
         .data = texts.bytes,
         .data_size = texts.size + 1,
     };

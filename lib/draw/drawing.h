@@ -21,7 +21,6 @@ struct drawing_page {
     const char *title;
     const char *font; /* a family before all others; NULL: none */
     long long dpi;    /* of a PNG; 0: as usual */
-    bool transparent; /* no ground */
 };
 
 struct drawing {

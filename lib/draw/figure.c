@@ -32,23 +32,6 @@ static int check_marks(const struct figure *figure, const struct figure_form *fo
     return 0;
 }
 
-/* Cells of less than a pixel would hide each other. */
-static int check_pixels(const struct figure *figure, struct err *err)
-{
-    double dpi = figure->form->dpi ? (double)figure->form->dpi : 192;
-    double least = INFINITY;
-    for (size_t i = 0; i < figure->section_count; i++)
-        if (figure->sections[i].kind == KIND_MATRIX)
-            least = fmin(least,
-                         fmin(figure->sections[i].rows.pitch, figure->sections[i].columns.pitch));
-    if (!figure->form->unpooled || least * dpi >= 72)
-        return 0;
-    return err_usage(err,
-                     "--no-pool: expected cells of at least a pixel, found %.2f: give --dpi %.0f "
-                     "or more, or write svg or pdf",
-                     least * dpi / 72, ceil(72 / least));
-}
-
 /* --- attentions of one model, which share a bar ----------------------------------------------- */
 
 static bool is_attention(const struct section_sheets *kind)
@@ -267,15 +250,12 @@ int figure_write(struct stream *out, enum drawing_form form, const struct figure
                  struct err *err)
 {
     struct drawing drawing;
-    if (form == DRAWING_PNG && check_pixels(figure, err))
-        return -1;
     const struct drawing_page page = {
         .width = figure->width,
         .height = figure->height,
         .title = figure->title,
         .font = figure->form->font,
         .dpi = figure->form->dpi,
-        .transparent = figure->form->transparent,
     };
     if (drawing_begin(&drawing, form, out, &page, err))
         return -1;

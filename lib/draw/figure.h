@@ -44,15 +44,16 @@ struct section {
     struct tones tones;
     struct ramp ramp;
     struct axis_fit rows, columns;
-    const char *row_title, *column_title, *bar_title; /* NULL: none */
-    size_t first_label;                               /* of panels, all sections counted */
-    struct point at;                                  /* its corner in the figure */
-    double room;                                      /* that it may take across */
-    double bar_room;                                  /* that its bar may take, with its title */
-    double head;                                      /* what its subtitle takes */
-    struct box area;                                  /* of cells or lines, from a panel's corner */
-    double panel_width;                               /* from one panel to the next … */
-    double panel_height;                              /* … and to the one below */
+    const char *row_title, *column_title; /* NULL: none */
+    const char *bar_title;
+    size_t first_label;   /* of panels, all sections counted */
+    struct point at;      /* its corner in the figure */
+    double room;          /* that it may take across */
+    double bar_room;      /* that its bar may take, with its title */
+    double head;          /* what its subtitle takes */
+    struct box area;      /* of cells or lines, from a panel's corner */
+    double panel_width;   /* from one panel to the next … */
+    double panel_height;  /* … and to the one below */
     double left, top;     /* room for what stands beside and above all panels */
     double foot;          /* where the scale stands, below them */
     double width, height; /* of all, with titles and the scale */

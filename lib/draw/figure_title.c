@@ -81,7 +81,7 @@ int figure_place_title(struct figure *figure, const struct style *style, struct 
     const char *rest = figure->title;
     double size = type_size(figure->form, TYPE_TITLE);
     double room = (figure->width - 2 * figure->margin) / BOLD;
-    if (figure->form->untitled || (style->title && !*style->title))
+    if (style_is_untitled(style))
         return 0;
     while (*rest && figure->title_count < FIGURE_TITLE_LINES) {
         bool last = figure->title_count + 1 == FIGURE_TITLE_LINES;

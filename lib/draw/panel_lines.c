@@ -26,10 +26,9 @@ static int compare(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* A copy of a sheet in which what has no line is 0: what has less than the threshold, and what
- * comes after so many. */
-static int choose(struct sheet *chosen, const struct sheet *sheet, const struct figure_form *form,
-                  struct arena *arena, struct err *err)
+/* A copy of a sheet in which only the `top` largest weights are not 0. */
+static int choose(struct sheet *chosen, const struct sheet *sheet, size_t top, struct arena *arena,
+                  struct err *err)
 {
     size_t size = sheet->rows.size * sheet->columns.size;
     size_t count = 0;
@@ -39,12 +38,11 @@ static int choose(struct sheet *chosen, const struct sheet *sheet, const struct 
         return -1;
     for (size_t row = 0; row < sheet->rows.size; row++)
         for (size_t c = 0; c < sheet->columns.size; c++)
-            if (!sheet_hides(sheet, row, c) && (double)sheet_cell(sheet, row, c) >= form->threshold)
+            if (!sheet_hides(sheet, row, c) && sheet_cell(sheet, row, c) >= 0)
                 weights[count++] =
                     (struct weight){sheet_cell(sheet, row, c), row * sheet->columns.size + c};
     qsort(weights, count, sizeof *weights, compare);
-    if (form->top && count > (size_t)form->top)
-        count = (size_t)form->top;
+    count = count < top ? count : top;
     memset(values, 0, size * sizeof *values);
     for (size_t i = 0; i < count; i++)
         values[weights[i].place] = weights[i].value;
@@ -65,7 +63,7 @@ static size_t collect(struct stroke *strokes, const struct section *section,
                       const struct cells *cells, struct box area, size_t head, unsigned pen)
 {
     double pitch = section->rows.pitch;
-    double least = section->style->form.threshold > 0 ? 2 : PANEL_LINES_LEAST * RAMP_LEVELS;
+    double least = PANEL_LINES_LEAST * RAMP_LEVELS;
     size_t count = 0;
     area.y += track_of(section, head);
     for (size_t r = 0; r < cells->rows; r++) {
@@ -103,10 +101,10 @@ static struct pen choose_pen(const struct section *section, size_t head, unsigne
 static int make_cells(struct cells *cells, const struct section *section, const struct sheet *sheet,
                       struct arena *arena, struct err *err)
 {
-    const struct figure_form *form = &section->style->form;
+    size_t top = (size_t)section->style->form.top;
     struct cell_room room = {section->rows.cells, section->columns.cells};
     struct sheet chosen = *sheet;
-    if ((form->threshold > 0 || form->top) && choose(&chosen, sheet, form, arena, err))
+    if (top && choose(&chosen, sheet, top, arena, err))
         return -1;
     return cells_make(cells, &chosen, &section->tones, room, arena, err);
 }

@@ -193,7 +193,7 @@ int scale_bar_fit(struct section *section, struct arena *arena, struct err *err)
     double size = type_size(&section->style->form, TYPE_NUMBER);
     if (section_notes_make(section, arena, err))
         return -1;
-    if (section->bar_title && has_bar(section) && !section_is_printed(section))
+    if (has_bar(section) && !section_is_printed(section))
         section->width = fmax(section->width, section->left + BAR_WIDTH + 2 * size +
                                                   letters_width(section->bar_title, size));
     double height = height_of_scale(section) + section_notes_height(section) + 3;
@@ -209,7 +209,7 @@ static int draw_title(const struct section *section, struct canvas *canvas, stru
     double x = bar.x + bar.width + 2 * letters.size; /* clear of the last number */
     double room = section->bar_room - (bar.x - left) - bar.width - 2 * letters.size;
     struct point at = {x, bar.y + bar.height};
-    return section->bar_title && room > 2 * letters.size
+    return room > 2 * letters.size
                ? canvas_text_fit(canvas, at, section->bar_title, room, &letters, err)
                : 0;
 }
@@ -222,7 +222,7 @@ static struct box place_bar(const struct section *section, struct point corner)
     double left = fmax(section->left, END_ROOM * type_size(&section->style->form, TYPE_NUMBER));
     bar.x = corner.x + left;
     double size = type_size(&section->style->form, TYPE_NUMBER);
-    double title = section->bar_title ? letters_width(section->bar_title, size) : 0;
+    double title = letters_width(section->bar_title, size);
     double room = section->bar_room - left;
     bar.width = fmin(BAR_WIDTH, fmax(BAR_LEAST * room, room - title - 2.1 * size));
     return bar;

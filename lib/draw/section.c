@@ -171,7 +171,7 @@ static void describe(struct buf *text, const struct section *section)
     add_part(text, section->what.attention ? section->what.attention
                    : sheet->title          ? sheet->title
                                            : sheet->tensor);
-    if (section->style->form.untitled)
+    if (style_is_untitled(section->style))
         return;
     if (section->what.of)
         add_part(text, section->what.of);
@@ -198,30 +198,19 @@ static void describe(struct buf *text, const struct section *section)
         buf_format(text, ", colours: %s", sheet->beside_texts);
 }
 
-/* A title that is wanted; that is not, as the subtitle says it; and where there is no subtitle. */
-static const char *choose_title(const struct section *section, const char *given, const char *usual)
-{
-    if (given)
-        return *given ? given : NULL;
-    return section->style->form.untitled ? usual : NULL;
-}
-
 static void name_axes(struct section *section)
 {
-    const struct figure_form *form = &section->style->form;
     const struct sheet *sheet = section->what.sheets;
     bool has_axes = section->kind != KIND_BARS && section->kind != KIND_TEXT;
-    if (has_axes) {
-        section->row_title = choose_title(section, form->row_title, sheet->rows.name);
-        section->column_title = choose_title(section, form->column_title, sheet->columns.name);
+    if (has_axes && style_is_untitled(section->style)) { /* else the subtitle names them */
+        section->row_title = sheet->rows.name;
+        section->column_title = sheet->columns.name;
     }
     section->bar_title = sheet->beside_texts ? sheet->beside_texts : sheet->tensor;
     if (section->kind == KIND_TEXT)
         section->bar_title = sheet->columns.labels[0].text;
     if (section->what.shares_range) /* one bar for enc.weights, weights, cross_weights */
         section->bar_title = "attention weights, all panels";
-    if (form->bar_title)
-        section->bar_title = *form->bar_title ? form->bar_title : NULL;
 }
 
 /* A label of the section alone stands before its subtitle. */
@@ -240,7 +229,7 @@ int section_plan(struct section *section, const struct section_sheets *what,
         .style = style,
         .what = *what,
         .room = room,
-        .head = form->untitled && !what->attention ? 0 : type_line(form, TYPE_SUBTITLE),
+        .head = style_is_untitled(style) && !what->attention ? 0 : type_line(form, TYPE_SUBTITLE),
     };
     section->tones =
         tones_make(section->what.sheets, section->what.layers * section->what.heads, style, false);
@@ -261,7 +250,7 @@ int section_plan(struct section *section, const struct section_sheets *what,
     section->subtitle = buf_keep(&text, arena, err);
     if (!section->subtitle)
         return -1;
-    if (!section_is_printed(section) && (!form->untitled || what->attention))
+    if (!section_is_printed(section) && (!style_is_untitled(style) || what->attention))
         section->width =
             fmax(section->width, letters_width(section->subtitle, type_size(form, TYPE_SUBTITLE)));
     return 0;
@@ -321,7 +310,7 @@ int section_draw(const struct section *section, struct canvas *canvas, struct po
     struct point first = {corner.x, corner.y + letters.size};
     if (has_own_label(section))
         first.x += section_draw_label(section, 0, canvas, first);
-    if ((!section->style->form.untitled || section->what.attention) &&
+    if ((!style_is_untitled(section->style) || section->what.attention) &&
         canvas_text_fit(canvas, first, section->subtitle, room - (first.x - corner.x), &letters,
                         err))
         return -1;

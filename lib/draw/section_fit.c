@@ -58,13 +58,9 @@ static double panel_share(const struct section *section, double beside)
 static struct axis_fit fit_axis(const struct section *section, size_t size, double length,
                                 double largest)
 {
-    const struct figure_form *form = &section->style->form;
-    bool printed = section_is_printed(section);
-    struct axis_fit fit =
-        printed || form->unpooled
-            ? axis_fit_print(size, length, printed ? length : largest, !form->unpooled)
-            : axis_fit_cells(size, length, largest);
-    fit.print = form->font_size;
+    struct axis_fit fit = section_is_printed(section) ? axis_fit_print(size, length, length)
+                                                      : axis_fit_cells(size, length, largest);
+    fit.print = section->style->form.font_size;
     return fit;
 }
 

@@ -66,10 +66,7 @@ int section_notes_make(struct section *section, struct arena *arena, struct err 
                            arena, err);
     else if (wanted && !lines && !panel_has_numbers(section, &decimals))
         failed |= add_note(section, "the cells have no room for numbers", arena, err);
-    if (lines && form->threshold > 0)
-        failed |= add_note(section, arena_format(arena, err, "no line below %g", form->threshold),
-                           arena, err);
-    else if (lines)
+    if (lines)
         failed |= add_note(
             section,
             arena_format(arena, err, "no line below %.0f %% of the scale", 100 * PANEL_LINES_LEAST),

@@ -215,8 +215,7 @@ void svg_begin(struct canvas *svg, struct stream *out, const struct drawing_page
     stream_text(out, "\">\n");
     put_title(out, page->title);
     put_hatching(out);
-    if (!page->transparent)
-        canvas_rect(svg, (struct box){0, 0, width, height}, colour_of_hex(0xffffff));
+    canvas_rect(svg, (struct box){0, 0, width, height}, colour_of_hex(0xffffff));
 }
 
 void svg_end(struct canvas *svg)

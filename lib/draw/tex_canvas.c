@@ -295,8 +295,7 @@ void tex_begin(struct canvas *tex, struct stream *out, const struct drawing_page
     stream_text(out, macros);
     stream_text(out, "\\path[use as bounding box] ");
     put_box(out, all);
-    if (!page->transparent)
-        canvas_rect(tex, all, colour_of_hex(0xffffff));
+    canvas_rect(tex, all, colour_of_hex(0xffffff));
 }
 
 void tex_end(struct canvas *tex)

@@ -30,7 +30,7 @@ const struct venue venue_rows[] = {
 
 const size_t venue_count = sizeof venue_rows / sizeof *venue_rows;
 
-const char *const figure_mask_names[] = {"hatch", "blank", "triangle", NULL};
+const char *const figure_mask_names[] = {"hatch", "triangle", NULL};
 
 static bool read_length(double *points, const char *text)
 {

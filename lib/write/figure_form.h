@@ -1,7 +1,7 @@
 /* figure_form.h: the form of a figure for a paper: how wide it is printed, in what letters, and
  * what is left out or added. A zeroed form is that of pictures to look at.
  *
- *     struct figure_form form = {.untitled = true};
+ *     struct figure_form form = {.dpi = 300};
  *     if (figure_form_read_width(&form, "icml", err)) ...          234 points
  */
 #ifndef ATTN_WRITE_FIGURE_FORM_H
@@ -9,9 +9,8 @@
 
 #include "base/err.h"
 
-/* What cells that cannot be seen, the future, look like: hatched, as the ground, or left out of the
- * frame. */
-enum figure_mask { MASK_HATCH, MASK_BLANK, MASK_TRIANGLE };
+/* Masked cells, such as the future: hatched, or left out of the frame. */
+enum figure_mask { MASK_HATCH, MASK_TRIANGLE };
 
 enum { FIGURE_MARKS_MAX = 64 };
 
@@ -26,14 +25,11 @@ struct figure_form {
     double font_size; /* points, of all letters but numbers in cells; 0: a size for each kind */
     const char *font; /* a family; NULL: sans serif */
     long long dpi;    /* pixels an inch, of PNG; 0: as usual */
-    bool untitled, transparent, unpooled;
-    const char *row_title, *column_title, *bar_title; /* NULL: as usual; "": none */
-    const char *panel_labels;                         /* "(a)"; NULL: none */
+    const char *panel_labels; /* "(a)"; NULL: none */
     enum figure_mask mask;
     bool has_token_range; /* only tokens from the first to the last of these */
     size_t first_token, last_token;
-    double threshold; /* lines of less weight are not drawn … */
-    long long top;    /* … nor, of a head, those after so many; 0: all */
+    long long top; /* lines of a head that are drawn, the strongest; 0: all */
     struct cell_mark marks[FIGURE_MARKS_MAX];
     size_t mark_count;
 };

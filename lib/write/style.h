@@ -58,6 +58,12 @@ extern const char *const style_range_names[];
 extern const char *const style_view_names[]; /* these two without the one that fits */
 extern const char *const style_cells_names[];
 
+/* Neither title nor subtitle. */
+static inline bool style_is_untitled(const struct style *style)
+{
+    return style->title && !*style->title;
+}
+
 static inline bool style_has_bounds(const struct style *style)
 {
     return style->bounds.high > style->bounds.low;

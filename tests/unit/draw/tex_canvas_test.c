@@ -10,15 +10,15 @@
 static char drawn[8192];
 
 /* What stands in a picture of 30 by 20 points after its ground. */
-static const char *draw(void (*put)(struct canvas *canvas), bool transparent)
+static const char *draw(void (*put)(struct canvas *canvas))
 {
-    static const char box[] = "\\path[use as bounding box] (0,0) rectangle (30,-20);\n";
+    static const char box[] = "\\path[use as bounding box] (0,0) rectangle (30,-20);\n"
+                              "\\fill[fill={rgb,255:red,255;green,255;blue,255}] (0,0) rectangle "
+                              "(30,-20);\n";
     struct stream out = {0};
     struct canvas tex;
     memory_stream_open(&out);
-    tex_begin(&tex, &out,
-              &(struct drawing_page){
-                  .width = 30, .height = 20, .title = "a\n\\end", .transparent = transparent});
+    tex_begin(&tex, &out, &(struct drawing_page){.width = 30, .height = 20, .title = "a\n\\end"});
     put(&tex);
     tex_end(&tex);
     struct file file = memory_stream_take(&out);
@@ -40,10 +40,7 @@ static void nothing(struct canvas *canvas)
 
 TEST(a_title_stays_in_its_comment)
 {
-    ck_assert_str_eq(draw(nothing, true), "");
-    ck_assert_str_eq(draw(nothing, false),
-                     "\\fill[fill={rgb,255:red,255;green,255;blue,255}] (0,0) rectangle "
-                     "(30,-20);\n");
+    ck_assert_str_eq(draw(nothing), "");
     ck_assert_int_eq(strncmp(drawn, "% a\xEF\xBF\xBD\\end\n% In a document", 26), 0);
 }
 
@@ -79,7 +76,7 @@ TEST(letters_mean_nothing_to_tex)
                  "\\attntext{right,base,x=1bp,y=-2bp,rotate=45}{7}{000000}{\\bfseries %s}\n",
                  cases[i].tex);
         letters = cases[i].text;
-        ck_assert_str_eq(draw(some_letters, true), expected);
+        ck_assert_str_eq(draw(some_letters), expected);
     }
 }
 
@@ -96,9 +93,9 @@ static void two_cells(struct canvas *canvas)
 
 TEST(a_cell_has_its_number)
 {
-    ck_assert_str_eq(draw(two_cells, true), "\\attncells{1}{-2}{3.00000}{4.00000}\n"
-                                            "\\attncell{0}{0}{000000}{0.25}\n"
-                                            "\\attncell{0}{2}{FE0102}{0.1}\n");
+    ck_assert_str_eq(draw(two_cells), "\\attncells{1}{-2}{3.00000}{4.00000}\n"
+                                      "\\attncell{0}{0}{000000}{0.25}\n"
+                                      "\\attncell{0}{2}{FE0102}{0.1}\n");
 }
 
 TEST(memory_that_is_not_there_is_said)
