@@ -2,7 +2,6 @@
  * can tell besides its tensors. */
 #include <string.h>
 
-#include "lens/effective.h"
 #include "measure/next_tokens.h"
 #include "command.h"
 #include "page_parts.h"
@@ -100,8 +99,6 @@ static int read_texts(void *context, struct err *err)
         arena_clear(&job->one);
         if (session_read(&job->session, &pair, i, &job->one, err))
             return -1;
-        if (effective_check(&job->request.selection, pair.sentence.count, err))
-            return inputs_blame(&job->session.inputs, i, err);
         session_count_dropped(&job->session, &pair, i);
         tokens += pair.sentence.count;
     }

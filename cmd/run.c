@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "lens/effective.h"
 #include "command.h"
 #include "session.h"
 #include "output.h"
@@ -73,8 +72,6 @@ static int check_input(struct job *job, struct text_pair *pair, size_t index, st
     const struct derivation *how = &job->request.derivation;
     struct arena arena = {0};
     int failed = session_read(&job->session, pair, index, &arena, err);
-    if (!failed && effective_check(&job->request.selection, pair->sentence.count, err))
-        failed = inputs_blame(&job->session.inputs, index, err);
     if (!failed && how->hide_first) {
         struct report report = {.sentence = pair->sentence, .source = pair->source};
         if (derive(&report, how, job->session.viewer.tokenizer, &arena, err))

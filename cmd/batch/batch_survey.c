@@ -5,7 +5,6 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "batch_work.h"
-#include "lens/effective.h"
 #include "model/site.h"
 #include "../instrument.h"
 #include "../output.h"
@@ -119,7 +118,6 @@ int batch_prepare(struct batch_work *work, const struct job *job, struct prepare
         !open_model_read(prepared->model, job, &prepared->pair, arena, err) &&
         !check_edits(&work->models, prepared, &job->item.options.edit, arena, err) &&
         !check_question(work, job, prepared, arena, err) &&
-        !effective_check(&prepared->request.selection, prepared->pair.sentence.count, err) &&
         !(reduced &&
           reductions_note(&work->reductions, job, prepared->model, &prepared->pair, err))) {
         prepared->bytes = store_has_matrices(&work->plan) ? job_bytes(prepared) : 0;

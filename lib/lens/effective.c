@@ -116,7 +116,7 @@ static int sink(void *context, const struct announcement *seen, struct err *err)
 /* What one is made of: in its layer, or in all up to that. */
 static void watch_one(struct effective *e, struct watch *watch, enum site site, size_t layer)
 {
-    bool through = site == SITE_ROLLOUT || site == SITE_FLOW;
+    bool through = site == SITE_ROLLOUT;
     for (size_t below = through ? 0 : layer; below <= layer; below++)
         watch_add(watch, SITE_WEIGHTS, below);
     if (through && e->mixed_layers <= layer)
@@ -130,14 +130,6 @@ static void watch_one(struct effective *e, struct watch *watch, enum site site, 
         watch_add(watch, SITE_RESID_PRE, layer);
 }
 
-int effective_check(const struct selection *selection, size_t tokens, struct err *err)
-{
-    if (!(selection->sites >> SITE_FLOW & 1) || tokens <= FLOW_TOKENS_MAX)
-        return 0;
-    return err_set(err, "'flow': expected at most %d tokens, found %zu: 'rollout' takes any number",
-                   FLOW_TOKENS_MAX, tokens);
-}
-
 int effective_begin(const struct selection *selection, const struct run *run, struct watch *watch,
                     struct tap *tap, struct arena *arena, struct err *err)
 {
@@ -147,20 +139,12 @@ int effective_begin(const struct selection *selection, const struct run *run, st
     struct effective *e = arena_alloc(arena, 1, sizeof *e, err);
     if (!e)
         return -1;
-    for (size_t s = 0; s < run->batch->count; s++)
-        if (effective_check(selection, run->batch->texts[s].count, err))
-            return -1;
     *e = (struct effective){.selection = selection, .run = run, .next = *tap, .arena = arena};
     for (enum site site = SITE_VALUE_WEIGHTED; site < SITE_ALL; site++)
         for (size_t i = 0; selection->sites >> site & 1 && i < layers.count; i++)
             watch_one(e, watch, site, layers.items[i]);
     watch->head_count = 0; /* they are made of all heads */
     e->texts = arena_alloc(arena, run->batch->count, sizeof *e->texts, err);
-    for (size_t s = 0; e->texts && s < run->batch->count; s++) {
-        e->texts[s].mixed = arena_alloc(arena, e->mixed_layers + 1, sizeof(double *), err);
-        if (!e->texts[s].mixed)
-            return -1;
-    }
     *tap = (struct tap){.watch = watch, .sink = sink, .context = e};
     return e->texts ? 0 : -1;
 }

@@ -5,10 +5,9 @@
  *     norm_weighted    |a v W_O|                [H, T, S]  Kobayashi et al., 2020
  *     value_zeroing    1 - cos(x, x without v)  [T, T]     Mohebbi et al., 2023; rows sum to 1
  *     rollout          Π (mean a + 1) / 2       [T, T]     Abnar and Zuidema, 2020; rows sum to 1
- *     flow             the same, max-flow       [T, T]     rows sum to 1
  *
  * x is what leaves the layer. A causal model's matrices are triangles, and so are their products.
- * Where there is no residual stream rollout and flow go through the mean weights alone.
+ * Where there is no residual stream rollout goes through the mean weights alone.
  */
 #ifndef ATTN_LENS_EFFECTIVE_H
 #define ATTN_LENS_EFFECTIVE_H
@@ -16,14 +15,8 @@
 #include "lens/selection.h"
 #include "model/forward.h"
 
-enum { FLOW_TOKENS_MAX = 64 };
-
-/* Refuse flow through more tokens. */
-int effective_check(const struct selection *selection, size_t tokens, struct err *err);
-
 /* Where the selection has none of them nothing happens; else what they are made of is watched, too,
- * and `tap` becomes one that makes them and hands on what was selected. All memory is the arena's.
- * Refused: what effective_check refuses. */
+ * and `tap` becomes one that makes them and hands on what was selected, in memory of the arena. */
 int effective_begin(const struct selection *selection, const struct run *run, struct watch *watch,
                     struct tap *tap, struct arena *arena, struct err *err);
 

@@ -13,7 +13,7 @@ enum ingredient { HELD_STREAM, HELD_VALUES, HELD_WEIGHTS, HELD_CONTEXT, INGREDIE
 struct held_text {
     float *held[INGREDIENTS]; /* of the layer that it is in, dense; NULL: not seen yet */
     size_t queries, keys;
-    double **mixed;  /* [layers] [T, T] (mean weights + 1) / 2; without flow there is one alone */
+    double *mixed;   /* [T, T] (mean weights + 1) / 2 of the layer */
     double *rollout; /* [T, T] */
     double *spare;   /* [T, T] */
 };
@@ -23,7 +23,7 @@ struct effective {
     const struct run *run;
     struct tap next;
     struct held_text *texts;
-    size_t mixed_layers; /* up to so many layers go into rollout and flow */
+    size_t mixed_layers; /* so many layers go into rollout */
     struct arena *arena;
 };
 

@@ -1,6 +1,5 @@
-/* effective_through.c: attention through the layers up to one: rollout and flow. */
+/* effective_through.c: attention through the layers up to one: rollout. */
 #include "lens/effective_parts.h"
-#include "math/max_flow.h"
 
 /* y = (mean a + 1) / 2, or the mean alone. */
 static void mix(const struct effective *e, const struct held_text *text, double *y)
@@ -33,22 +32,6 @@ static void roll(struct held_text *text, const double *mixed, bool first)
     text->rollout = y;
 }
 
-static int flow_through(const struct effective *e, const struct held_text *text, size_t levels,
-                        struct err *err)
-{
-    size_t width = text->keys;
-    struct arena arena = {0};
-    struct max_flow flow;
-    int failed =
-        max_flow_init(&flow, (const double *const *)text->mixed, levels, width, &arena, err);
-    for (size_t i = 0; i < width * width && !failed; i++) {
-        bool hidden = e->run->config->causal && i % width > i / width;
-        text->spare[i] = hidden ? 0 : max_flow_find(&flow, i / width, i % width);
-    }
-    arena_release(&arena);
-    return failed;
-}
-
 static int take_square(double **square, const struct effective *e, const struct held_text *text,
                        struct err *err)
 {
@@ -61,21 +44,12 @@ static int take_square(double **square, const struct effective *e, const struct 
 int effective_through(const struct effective *e, const struct announcement *seen, struct err *err)
 {
     struct held_text *text = &e->texts[seen->text];
-    size_t layer = (size_t)seen->layer;
-    bool flows = e->selection->sites >> SITE_FLOW & 1;
-    double **mixed = &text->mixed[flows ? layer : 0];
-    if (take_square(mixed, e, text, err) || take_square(&text->rollout, e, text, err) ||
+    if (take_square(&text->mixed, e, text, err) || take_square(&text->rollout, e, text, err) ||
         take_square(&text->spare, e, text, err))
         return -1;
-    mix(e, text, *mixed);
-    roll(text, *mixed, layer == 0);
-    if (effective_is_selected(e, SITE_ROLLOUT, seen->layer) &&
-        effective_show_square(e, seen, SITE_ROLLOUT, text->rollout, err))
-        return -1;
-    if (!effective_is_selected(e, SITE_FLOW, seen->layer))
+    mix(e, text, text->mixed);
+    roll(text, text->mixed, seen->layer == 0);
+    if (!effective_is_selected(e, SITE_ROLLOUT, seen->layer))
         return 0;
-    if (flow_through(e, text, layer + 1, err))
-        return -1;
-    effective_share_rows(text->spare, text->keys);
-    return effective_show_square(e, seen, SITE_FLOW, text->spare, err);
+    return effective_show_square(e, seen, SITE_ROLLOUT, text->rollout, err);
 }

@@ -121,8 +121,7 @@ static bool is_fraction(enum site site)
 {
     const uint64_t sites = site_bit(SITE_WEIGHTS) | site_bit(SITE_ENC_WEIGHTS) |
                            site_bit(SITE_CROSS_WEIGHTS) | site_bit(SITE_SOFTMAX) |
-                           site_bit(SITE_VALUE_ZEROING) | site_bit(SITE_ROLLOUT) |
-                           site_bit(SITE_FLOW);
+                           site_bit(SITE_VALUE_ZEROING) | site_bit(SITE_ROLLOUT);
     return sites & site_bit(site);
 }
 

@@ -4,7 +4,6 @@
 #include "base/num.h"
 #include "draw/page_facts.h"
 #include "lens/edit_list.h"
-#include "lens/effective.h"
 #include "lens/viewer.h"
 #include "measure/next_tokens.h"
 #include "model/mechanism.h"
@@ -147,7 +146,6 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
         return -1;
     selection.sites |= explained | (plan.best_count ? lens_sites(&plan) : 0);
     if (edits_check_text(live->viewer.edits, config, pair->sentence.count, 0, err) ||
-        effective_check(&selection, pair->sentence.count, err) ||
         viewer_look(&live->viewer, &look, &live->arena, err) ||
         choose_sites(&parts[0], &report, shown, &live->arena, err) ||
         choose_sites(&parts[1], &report, explained, &live->arena, err) ||

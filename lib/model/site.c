@@ -103,9 +103,6 @@ const struct site_row site_rows[SITE_ALL] = {
     [SITE_ROLLOUT] = {"rollout", AXES_QUERY_KEY, true, true,
                       "the product of all layers so far of (mean weights + 1) / 2: what of the "
                       "input is in a token; without a residual stream, of mean weights"},
-    [SITE_FLOW] = {"flow", AXES_QUERY_KEY, true, true,
-                   "the largest flow through the same matrices from a token to an input, as shares "
-                   "of all; for 64 tokens at most"},
 };
 
 _Static_assert(SITE_ALL <= 64, "a set of sites is 64 bits");

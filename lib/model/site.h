@@ -72,7 +72,6 @@ enum site {
     SITE_NORM_WEIGHTED,
     SITE_VALUE_ZEROING,
     SITE_ROLLOUT,
-    SITE_FLOW,
     SITE_ALL,
 };
 

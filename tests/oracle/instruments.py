@@ -43,38 +43,8 @@ def out_rows(p, layer):
     return list(zip(*rows))
 
 
-def largest_flow(capacities, source, sink):
-    """By shortest ways (Edmonds and Karp); capacities {(from, to): c}. Checked by the cut it leaves."""
-    left = dict(capacities)
-    near = {}
-    for a, b in capacities:
-        left.setdefault((b, a), 0.0)
-        near.setdefault(a, set()).add(b), near.setdefault(b, set()).add(a)
-    total = 0.0
-    while True:
-        came, queue = {source: None}, [source]
-        for node in queue:
-            for target in near[node]:
-                if target not in came and left[node, target] > 1e-14:
-                    came[target] = node
-                    queue.append(target)
-        if sink not in came:
-            cut = math.fsum(c for (a, b), c in capacities.items() if a in came and b not in came)
-            assert abs(cut - total) < 1e-11, (cut, total)
-            return total
-        path, node = [], sink
-        while came[node] is not None:
-            path.append((came[node], node))
-            node = came[node]
-        most = min(left[edge] for edge in path)
-        for a, b in path:
-            left[a, b] -= most
-            left[b, a] += most
-        total += most
-
-
 def effective(p):
-    m, found, mixed, rolled = p.m, {}, [], None
+    m, found, rolled = p.m, {}, None
     T, group = len(p.ids), m.H // m.K
     for layer in range(m.L):
         at = f"h.{layer}."
@@ -96,14 +66,10 @@ def effective(p):
                 product = math.fsum(a * b for a, b in zip(row, out[i]))
                 moved[i][j] = 1 - product / (length(row) * length(out[i])) if j <= i else 0.0
         found[at + "value_zeroing"] = shares(moved)
-        mixed.append([[(math.fsum(weights[h][i][j] for h in range(m.H)) / m.H + (i == j)) / 2
-                       for j in range(T)] for i in range(T)])
-        rolled = matmul(mixed[-1], list(zip(*rolled))) if rolled else mixed[-1]
+        mixed = [[(math.fsum(weights[h][i][j] for h in range(m.H)) / m.H + (i == j)) / 2
+                  for j in range(T)] for i in range(T)]
+        rolled = matmul(mixed, list(zip(*rolled))) if rolled else mixed
         found[at + "rollout"] = rolled
-        edges = {((l + 1, i), (l, j)): mixed[l][i][j]
-                 for l in range(layer + 1) for i in range(T) for j in range(i + 1)}
-        found[at + "flow"] = shares([[largest_flow(edges, (layer + 1, i), (0, j)) if j <= i else 0.0
-                                      for j in range(T)] for i in range(T)])
     return found
 
 

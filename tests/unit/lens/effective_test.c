@@ -39,7 +39,7 @@ static int look(const char *sites, const char *layers)
     return viewer_look(&viewer, &one, &arena, &err);
 }
 
-static const char all[] = "value_weighted,norm_weighted,value_zeroing,rollout,flow";
+static const char all[] = "value_weighted,norm_weighted,value_zeroing,rollout";
 
 /* --- against float64 -------------------------------------------------------------------------- */
 
@@ -49,37 +49,11 @@ TEST_LOOP(effective_attention_is_that_of_the_reference, INSTRUMENTS_FAMILIES)
     instruments_open(&golden, _i);
     open(golden.path, golden.ids.bytes);
     ck_assert_msg(!look(all, NULL), "%s", err.text);
-    ck_assert_uint_eq(report.tensor_count, 5 * viewer.model.config.n_layer);
+    ck_assert_uint_eq(report.tensor_count, 4 * viewer.model.config.n_layer);
     for (size_t i = 0; i < report.tensor_count; i++) {
         const struct kept *kept = &report.tensors[i];
         char name[SITE_NAME_BYTES];
         instruments_expect(&golden, kept_name(name, kept), kept->data, kept_cells(kept), 1e-5);
-    }
-    instruments_release(&golden);
-}
-
-/* Of what oracle/flow.py found, and of tiny beside the families. */
-TEST_LOOP(flow_is_that_of_networkx, INSTRUMENTS_FAMILIES + 1)
-{
-    bool is_tiny = _i == INSTRUMENTS_FAMILIES;
-    const char *model = is_tiny ? "tiny" : instruments_families[_i];
-    struct instruments_golden golden = {0};
-    char name[64 + SITE_NAME_BYTES];
-    snprintf(golden.path, sizeof golden.path, "tests/golden-families/%s", model);
-    golden.folder.path = "tests/oracle";
-    ck_assert_msg(!safetensors_open(&golden.tensors, &golden.folder, "flow.safetensors", &err),
-                  "%s (run from the repository's root)", err.text);
-    snprintf(name, sizeof name, "%s/ids", model);
-    const float *ids = instruments_find(&golden, name, 0);
-    for (size_t i = 0; i < safetensors_find(&golden.tensors, name)->count; i++)
-        buf_format(&golden.ids, "%s%g", i ? "," : "", (double)ids[i]);
-    open(is_tiny ? model : golden.path, golden.ids.bytes);
-    ck_assert_msg(!look("flow", NULL), "%s", err.text);
-    ck_assert_uint_eq(report.tensor_count, viewer.model.config.n_layer);
-    for (size_t layer = 0; layer < report.tensor_count; layer++) {
-        const struct kept *kept = &report.tensors[layer];
-        snprintf(name, sizeof name, "%s/h.%zu.flow", model, layer);
-        instruments_expect(&golden, name, kept->data, kept_cells(kept), 1e-5);
     }
     instruments_release(&golden);
 }
@@ -263,13 +237,13 @@ TEST(a_text_gives_the_same_in_company)
     ck_assert(!viewer_read(&viewer, &pairs[0], &other, NULL, &arena, &err));
     ck_assert(
         !viewer_look(&viewer, &(struct look){&selection, pairs, 2, 0, reports}, &arena, &err));
-    ck_assert_uint_eq(alone.tensor_count, 5);
-    for (size_t i = 0; i < 5; i++)
+    ck_assert_uint_eq(alone.tensor_count, 4);
+    for (size_t i = 0; i < 4; i++)
         ck_assert(same(&alone.tensors[i], &reports[1].tensors[i]));
     look_at_heads(&selection, "2");
     ck_assert(
         !viewer_look(&viewer, &(struct look){&selection, &pair, 1, 0, reports}, &arena, &err));
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < 4; i++) {
         const struct kept *one = &reports[0].tensors[i];
         size_t first = one->heads ? 2 * kept_cells(one) : 0;
         ck_assert(
@@ -282,30 +256,16 @@ TEST(bare_attention_has_them_without_a_stream)
 {
     open("life-causal", "0,1,2,3");
     ck_assert(!look(all, NULL));
-    ck_assert_uint_eq(report.tensor_count, 5);
-    const struct kept rollout = report.tensors[2], flow = report.tensors[3];
+    ck_assert_uint_eq(report.tensor_count, 4);
+    const struct kept rollout = report.tensors[2];
     struct kept *const kept = (struct kept *)report.tensors;
     ck_assert_int_eq(rollout.site, SITE_ROLLOUT);
-    ck_assert_int_eq(flow.site, SITE_FLOW);
-    ck_assert_int_eq(kept[4].site, SITE_VALUE_ZEROING);
+    ck_assert_int_eq(kept[3].site, SITE_VALUE_ZEROING);
     ck_assert(!look("weights", NULL)); /* of one layer and one head: the weights */
     for (size_t i = 0; i < kept_cells(&rollout); i++) {
         double weight = (double)report.tensors[0].data[i];
         ck_assert(fabs((double)rollout.data[i] - weight) < 1e-7);
-        ck_assert(fabs((double)flow.data[i] - weight) < 1e-7);
     }
-}
-
-TEST(flow_is_for_few_tokens)
-{
-    struct buf ids = {0};
-    for (int i = 0; i < 65; i++)
-        buf_format(&ids, "%s%d", i ? "," : "", i % 6);
-    open("life-causal", ids.bytes);
-    ck_assert_int_eq(look("flow", "0"), -1);
-    ck_assert_str_eq(err.text,
-                     "'flow': expected at most 64 tokens, found 65: 'rollout' takes any number");
-    buf_release(&ids);
 }
 
 /* 1 - cos between the contexts of a query, the heads side by side, with and without a key. */

@@ -94,7 +94,7 @@ TEST(a_site_that_is_none_is_refused_with_those_there_are)
         snprintf(
             expected, sizeof expected,
             "--show: expected one of tokens, embedding, q, k, v, scores, masked, weights, context, "
-            "attn_out, value_weighted, norm_weighted, value_zeroing, rollout, flow, all, found "
+            "attn_out, value_weighted, norm_weighted, value_zeroing, rollout, all, found "
             "'%s'",
             cases[i].found);
         err_clear(&err);
