@@ -31,8 +31,8 @@ int platform_sync(int descriptor);
  * one step. */
 int platform_rename_new(const char *from, const char *to);
 
-/* Give a file the extended attributes of another, and its access list. */
-int platform_keep_attributes(int descriptor, const char *path, struct err *err);
+/* Does a file have an access control list? Then its group permissions are the list's mask. */
+bool platform_has_access_list(const char *path);
 
 /* When a file was last written. */
 struct timespec platform_written(const struct stat *status);

@@ -18,8 +18,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "base/heap.h"
-
 enum { GIVEN_BYTES = 16 }; /* that the kernel hands every process, for where it has no others */
 
 bool platform_random(void *bytes, size_t size)
@@ -68,30 +66,9 @@ int platform_rename_new(const char *from, const char *to)
     return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
 }
 
-struct attributes {
-    char names[XATTR_LIST_MAX]; /* each with its end */
-    char value[XATTR_SIZE_MAX];
-};
-
-/* A file system without attributes has none to keep. */
-int platform_keep_attributes(int descriptor, const char *path, struct err *err)
+bool platform_has_access_list(const char *path)
 {
-    if (llistxattr(path, NULL, 0) <= 0)
-        return 0;
-    struct attributes *kept = heap_alloc(1, sizeof *kept, err);
-    if (!kept)
-        return -1;
-    ssize_t size = llistxattr(path, kept->names, sizeof kept->names);
-    const char *end = kept->names + (size > 0 ? size : 0);
-    for (const char *name = kept->names; name < end; name += strlen(name) + 1) {
-        if (strncmp(name, "user.", 5) != 0 && strcmp(name, "system.posix_acl_access") != 0)
-            continue;
-        ssize_t length = lgetxattr(path, name, kept->value, sizeof kept->value);
-        if (length >= 0 && fsetxattr(descriptor, name, kept->value, (size_t)length, 0))
-            continue; /* as one that may not give the owner: the numbers count */
-    }
-    heap_free(kept);
-    return 0;
+    return lgetxattr(path, "system.posix_acl_access", NULL, 0) > 0;
 }
 
 struct timespec platform_written(const struct stat *status)

@@ -78,10 +78,10 @@ int platform_rename_new(const char *from, const char *to)
     return -1;
 }
 
-int platform_keep_attributes(int descriptor, const char *path, struct err *err)
+bool platform_has_access_list(const char *path)
 {
-    (void)descriptor, (void)path, (void)err;
-    return 0;
+    (void)path;
+    return false;
 }
 
 struct timespec platform_written(const struct stat *status)

@@ -71,18 +71,19 @@ int replacement_check_name(const char *path, struct err *err)
     return access(path, W_OK) == 0 || file_is_absent() ? 0 : cannot_write(path, err);
 }
 
-/* Who may not give a file to its group must not give that group's rights to another. */
-static mode_t keep_owner(int descriptor, const struct stat *old)
+/* The mode of the old file. A group gets no more than others where it cannot be the old file's, or
+ * where the old file's group permissions are the mask of an access control list. */
+static mode_t keep_owner(int descriptor, const char *path, const struct stat *old)
 {
     struct stat new;
     mode_t mode = old->st_mode & 0777;
-    if (fstat(descriptor, &new) || (new.st_uid == old->st_uid &&new.st_gid == old->st_gid))
-        return mode;
-    if (fchown(descriptor, old->st_uid, old->st_gid) == 0 ||
-        fchown(descriptor, (uid_t)-1, old->st_gid) == 0)
-        return mode;
+    bool kept = fstat(descriptor, &new) ||
+                (new.st_uid == old->st_uid &&new.st_gid == old->st_gid) ||
+                fchown(descriptor, old->st_uid, old->st_gid) == 0 ||
+                fchown(descriptor, (uid_t)-1, old->st_gid) == 0;
     mode_t others = mode & 07;
-    return (mode & ~(mode_t)070) | (mode & others << 3);
+    return kept && !platform_has_access_list(path) ? mode
+                                                   : (mode & ~(mode_t)070) | (mode & others << 3);
 }
 
 int replacement_keep(int descriptor, const char *path, struct err *err)
@@ -94,10 +95,10 @@ int replacement_keep(int descriptor, const char *path, struct err *err)
         return cannot_write(path, err);
     mode_t mask = umask(0);
     umask(mask);
-    mode_t mode = stands ? keep_owner(descriptor, &old) : 0666 & ~mask;
+    mode_t mode = stands ? keep_owner(descriptor, path, &old) : 0666 & ~mask;
     if (fchmod(descriptor, mode))
         errno = 0; /* a file system without permissions: nothing is lost */
-    return stands ? platform_keep_attributes(descriptor, path, err) : 0;
+    return 0;
 }
 
 void replacement_keep_private(const char *path)

@@ -3,8 +3,7 @@
  * A rename asks for no more than a folder that may be written, so the rules of all that replaces a
  * file are here: not one that its owner may not write (0444), be it root who asks, and not one that
  * this process has read, as its input or as a part of its model, under whatever name. What replaces
- * a file has its permissions, owner and group, access list and user.* attributes, as far as whoever
- * runs us may give them.
+ * a file has its permissions, owner and group, as far as the user may give them.
  *
  *     if (replacement_guard(descriptor, READ_AS_INPUT, err)) ...     when something is read
  *     if (replacement_check(path, &status, READ_AS_MODEL, err)) ...  before anything is written

@@ -23,7 +23,7 @@
 #define platform_send posix_send
 #define platform_sync posix_sync
 #define platform_rename_new posix_rename_new
-#define platform_keep_attributes posix_keep_attributes
+#define platform_has_access_list posix_has_access_list
 #define platform_written posix_written
 #define platform_advise_huge posix_advise_huge
 #define platform_give_back posix_give_back
@@ -140,11 +140,10 @@ TEST_LOOP(there_is_a_processor, COUNT(platforms))
 
 TEST(what_another_system_lacks_is_said_or_left_out)
 {
-    struct err err = {0};
     errno = 0;
     ck_assert_int_eq(posix_rename_new("a", "b"), -1);
     ck_assert_int_eq(errno, ENOSYS);
-    ck_assert_int_eq(posix_keep_attributes(-1, "a", &err), 0);
+    ck_assert(!posix_has_access_list("a"));
     ck_assert_uint_eq(posix_cache_bytes(), 0);
     ck_assert_uint_eq(posix_core_cache_bytes(), 0);
     ck_assert_int_eq(posix_processor(), -1);

@@ -142,17 +142,61 @@ TEST(who_is_not_root_keeps_a_group_out)
     ck_assert_uint_eq(status_of("ours").st_gid, SOMEBODY);
 }
 
-TEST(attributes_stay)
+/* Its group permissions are the mask of the list: they say what a named user may do at most. */
+TEST(a_mask_of_an_access_list_is_not_given_to_the_group)
 {
-    char value[8] = "";
+    static const unsigned char list[] = {
+        2,
+        0,
+        0,
+        0, /* version */
+        1,
+        0,
+        6,
+        0,
+        0xff,
+        0xff,
+        0xff,
+        0xff, /* owner: rw */
+        2,
+        0,
+        6,
+        0,
+        SOMEBODY & 0xff,
+        SOMEBODY >> 8,
+        0,
+        0, /* a user: rw */
+        4,
+        0,
+        0,
+        0,
+        0xff,
+        0xff,
+        0xff,
+        0xff, /* group: none */
+        16,
+        0,
+        6,
+        0,
+        0xff,
+        0xff,
+        0xff,
+        0xff, /* mask: rw */
+        32,
+        0,
+        0,
+        0,
+        0xff,
+        0xff,
+        0xff,
+        0xff, /* others: none */
+    };
     scratch_write("mine", "old");
-    if (setxattr("mine", "user.note", "mine", 4, 0))
-        return; /* a file system without attributes */
-    ck_assert_int_eq(setxattr("mine", "user.empty", "", 0, 0), 0);
+    if (setxattr("mine", "system.posix_acl_access", list, sizeof list, 0))
+        return; /* a file system without lists */
+    ck_assert_uint_eq(status_of("mine").st_mode & 07777, 0660);
     ck_assert_int_eq(write_over("mine", NULL), 0);
-    ck_assert_int_eq(getxattr("mine", "user.note", value, sizeof value), 4);
-    ck_assert_str_eq(value, "mine");
-    ck_assert_int_eq(getxattr("mine", "user.empty", value, sizeof value), 0);
+    ck_assert_uint_eq(status_of("mine").st_mode & 07777, 0600);
 }
 
 TEST(what_is_made_later_is_no_more_open)
