@@ -114,8 +114,7 @@ static int write_inside(const struct target_folder *target, const struct model *
     struct stream out = {0};
     const char *path = arena_format(&arena, err, "%s/model.safetensors", target->path);
     int failed = !path || stream_open_inside(&out, path, target->replaces, err) ||
-                 write_file(&out, &forms[1], model, err) ||
-                 target_folder_own(target, path, out.descriptor, err);
+                 write_file(&out, &forms[1], model, err);
     failed = stream_end(&out, failed, err) || folder_save(copies, target, NULL, err);
     arena_release(&arena);
     return failed ? -1 : 0;
@@ -128,9 +127,8 @@ static int write_directory(const struct options *options, const struct model *mo
     struct copies copies = {0};
     struct target_folder target = {0};
     int failed = open_copies(&copies, model, err) || save_folder_check(&copies.folder, path, err) ||
-                 target_folder_open(&target, path, options->output.force, err);
-    if (!failed && !(failed = write_inside(&target, model, &copies.folder, err)))
-        target_folder_keep(&target);
+                 target_folder_open(&target, path, options->output.force, err) ||
+                 write_inside(&target, model, &copies.folder, err);
     target_folder_close(&target);
     for (size_t i = 0; i < TOKENIZER_FILES + 1; i++)
         file_release(&copies.files[i]);

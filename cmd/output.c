@@ -203,10 +203,7 @@ int output_write(struct output *output, const struct report *report, const struc
 
 int output_commit(struct output *output, struct err *err)
 {
-    if (!output->to_folder)
-        return stream_commit(&output->stream, err);
-    target_folder_keep(&output->folder);
-    return 0;
+    return output->to_folder ? 0 : stream_commit(&output->stream, err);
 }
 
 void output_discard(struct output *output)

@@ -8,7 +8,6 @@
 
 #include "base/mapping_list.h"
 #include "base/stream.h"
-#include "base/target_folder.h"
 #include "base/transfer.h"
 #include "progress.h"
 
@@ -30,7 +29,6 @@ static void begin_to_leave(void)
         pause();
     progress_wipe();
     stream_remove_temporaries();
-    target_folder_take_back();
 }
 
 /* A sanitizer looks for the end of the stack before a call that does not return, and takes locks to

@@ -10,65 +10,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/heap.h"
-#include "base/held_signals.h"
-
-/* --- what is not to stay ---------------------------------------------------------------------- */
-
-/* Newest first, so that a folder is empty when its turn comes. */
-static struct owned {
-    struct owned *next;
-    dev_t device;
-    ino_t inode;
-    char path[];
-} *volatile owned;
-
-static int own(const char *path, const struct stat *status, struct err *err)
-{
-    size_t size = strlen(path) + 1;
-    struct owned *entry = heap_alloc(1, sizeof *entry + size, err);
-    if (!entry)
-        return -1;
-    memcpy(entry->path, path, size);
-    entry->device = status->st_dev;
-    entry->inode = status->st_ino;
-    entry->next = owned;
-    owned = entry;
-    return 0;
-}
-
-int target_folder_own(const struct target_folder *target, const char *path, int descriptor,
-                      struct err *err)
-{
-    struct stat status;
-    if (target->descriptor < 0 || file_exists(path))
-        return 0;
-    if (fstat(descriptor, &status))
-        return err_output(err, "cannot look at '%s': %s", path, strerror(errno));
-    return own(path, &status, err);
-}
-
-void target_folder_take_back(void)
-{
-    struct stat status;
-    for (const struct owned *entry = owned; entry; entry = entry->next)
-        if (lstat(entry->path, &status) == 0 && status.st_dev == entry->device &&
-            status.st_ino == entry->inode)
-            unlinkat(AT_FDCWD, entry->path, S_ISDIR(status.st_mode) ? AT_REMOVEDIR : 0);
-}
-
-static void forget_owned(void)
-{
-    struct owned *entry = owned;
-    owned = NULL;
-    while (entry) {
-        struct owned *next = entry->next;
-        heap_free(entry);
-        entry = next;
-    }
-}
-
-/* --- the folder ------------------------------------------------------------------------------- */
 
 /* The first name in a folder, by its bytes, so that a message is the same each time; "" of an empty
  * one. Nothing is on the heap: without memory a folder must not seem to be empty. */
@@ -137,9 +78,6 @@ static int lock(struct target_folder *target, struct err *err)
 int target_folder_open(struct target_folder *target, const char *path, bool replaces,
                        struct err *err)
 {
-    struct stat status;
-    sigset_t before;
-    held_signals_begin(&before); /* what is made is ours to take back at once */
     *target = (struct target_folder){.path = path, .replaces = replaces, .descriptor = -1};
     target->made = mkdir(path, 0777) == 0;
     int failed = !target->made && file_make_directory(path, err);
@@ -147,16 +85,14 @@ int target_folder_open(struct target_folder *target, const char *path, bool repl
         target->made = false; /* it is another's by now */
         failed = -1;
     }
-    failed = failed || target_folder_check(path, replaces, err) ||
-             (target->made && !fstat(target->descriptor, &status) && own(path, &status, err));
-    held_signals_end(&before);
+    failed = failed || target_folder_check(path, replaces, err);
     if (failed)
         target_folder_close(target);
     return failed ? -1 : 0;
 }
 
-static int make_inside(struct target_folder *target, const char *path,
-                       const struct target_folder *outer, struct err *err)
+int target_folder_open_inside(struct target_folder *target, const char *path,
+                              const struct target_folder *outer, struct err *err)
 {
     struct stat status;
     *target = (struct target_folder){.replaces = outer->replaces, .descriptor = -1};
@@ -166,38 +102,14 @@ static int make_inside(struct target_folder *target, const char *path,
     if (lstat(path, &status) || !S_ISDIR(status.st_mode))
         return err_output(err, "cannot write '%s': expected a directory, found a file or a link",
                           path);
-    if (target->made && outer->descriptor >= 0 && own(path, &status, err)) {
-        rmdir(path);
-        return -1;
-    }
     target->path = path;
-    return 0;
-}
-
-int target_folder_open_inside(struct target_folder *target, const char *path,
-                              const struct target_folder *outer, struct err *err)
-{
-    sigset_t before;
-    held_signals_begin(&before);
-    int failed = make_inside(target, path, outer, err);
-    held_signals_end(&before);
-    return failed ? -1 : target_folder_check(path, target->replaces, err);
-}
-
-void target_folder_keep(struct target_folder *target)
-{
-    if (target->descriptor >= 0)
-        forget_owned();
+    return target_folder_check(path, target->replaces, err);
 }
 
 void target_folder_close(struct target_folder *target)
 {
     if (!target->path)
         return;
-    if (target->descriptor >= 0) {
-        target_folder_take_back();
-        forget_owned();
-    }
     if (target->made)
         rmdir(target->path); /* nothing happens where anything is in it */
     if (target->descriptor >= 0)

@@ -4,8 +4,7 @@
  * unless the user said to replace (--force): then files with the names of new ones are replaced,
  * each by a rename. In the folder no link is followed.
  *
- * All results stay or none: where a command fails or is interrupted, what it put there goes again,
- * by device and inode, and so do folders that it made. What was replaced does not come back.
+ * Where a command fails or is interrupted, the files that were finished stay.
  *
  *     if (target_folder_check(path, options->force, err)) ...
  *     ... compute ...
@@ -36,18 +35,7 @@ int target_folder_open(struct target_folder *target, const char *path, bool repl
 int target_folder_open_inside(struct target_folder *target, const char *path,
                               const struct target_folder *outer, struct err *err);
 
-/* A file that is to get this name is one of several results: the descriptor says which file it is.
- * One that replaces another stays in any case. */
-int target_folder_own(const struct target_folder *target, const char *path, int descriptor,
-                      struct err *err);
-
-/* All results are there, and stay. */
-void target_folder_keep(struct target_folder *target);
-
-/* Let go. What is not to stay goes, and a folder that was made, and in which nothing is. */
+/* Unlock it; a folder that was made and is empty is removed. */
 void target_folder_close(struct target_folder *target);
-
-/* For signal handlers: remove what is not to stay. Only async-signal-safe calls. */
-void target_folder_take_back(void);
 
 #endif

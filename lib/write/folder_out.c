@@ -1,5 +1,6 @@
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/target_folder.h"
 #include "write/format.h"
@@ -62,23 +63,12 @@ static int name_file(struct buf *path, size_t folder_size, const char *stem, con
     return buf_check(path, err);
 }
 
-static int open_file(struct stream *out, const char *path, const struct target_folder *folder,
-                     struct err *err)
-{
-    if (stream_open_inside(out, path, folder->replaces, err))
-        return -1;
-    if (!target_folder_own(folder, path, out->descriptor, err))
-        return 0;
-    stream_discard(out);
-    return -1;
-}
-
 static int write_part(const char *path, const struct target_folder *folder,
                       const struct format *format, const struct report *report,
                       const struct place *place, struct err *err)
 {
     struct stream out = {0};
-    if (open_file(&out, path, folder, err))
+    if (stream_open_inside(&out, path, folder->replaces, err))
         return -1;
     int failed = format->write(&out, report, place, err);
     if (failed)
@@ -113,7 +103,7 @@ static int write_manifest(const char *path, const struct target_folder *folder,
 {
     struct stream out = {0};
     struct json_writer json = {.stream = &out};
-    if (open_file(&out, path, folder, err))
+    if (stream_open_inside(&out, path, folder->replaces, err))
         return -1;
     json_put_open(&json, NULL, '{');
     json_put_text(&json, "format", JSON_FORMAT("files"));
@@ -155,9 +145,10 @@ int folder_out_write(const struct target_folder *folder, const struct format *fo
     alone.index = alone.sentences = 0;
     alone.count = 1;
     alone.model = NULL;
+    size_t folder_size = 0;
     if (open_place(&path, folder, place, err))
         goto done;
-    size_t folder_size = path.size;
+    folder_size = path.size;
     enum format_unit unit = unit_of(format, place);
     for (size_t i = 0; i < part_count(unit, report); i++) {
         struct part part;
@@ -170,6 +161,10 @@ int folder_out_write(const struct target_folder *folder, const struct format *fo
         goto done;
     failed = write_manifest(path.bytes, folder, format, report, place, err);
 done:
+    if (failed && folder_size && place->count > 1) {
+        path.bytes[folder_size - 1] = '\0';
+        rmdir(path.bytes); /* it stays if anything is in it */
+    }
     buf_release(&path);
     return failed;
 }

@@ -35,45 +35,6 @@ TEST(a_folder_is_made_and_goes_when_nothing_is_put_there)
     target_folder_close(&target); /* twice is once */
 }
 
-/* A file of the open folder: written under another name, as a stream does. */
-static void put(const char *path, bool renamed)
-{
-    scratch_write("temporary", "ours");
-    int descriptor = open("temporary", O_RDONLY);
-    ck_assert_int_eq(target_folder_own(&target, path, descriptor, &err), 0);
-    close(descriptor);
-    ck_assert_int_eq(rename("temporary", renamed ? path : "unnamed"), 0);
-}
-
-TEST(what_is_not_kept_goes_but_nothing_of_others)
-{
-    ck_assert_int_eq(mkdir("there", 0777), 0);
-    scratch_write("there/old", "theirs");
-    ck_assert_int_eq(target_folder_open(&target, "there", true, &err), 0);
-    ck_assert_int_eq(target_folder_open_inside(&other, "there/0000", &target, &err), 0);
-    put("there/0000/a", true);
-    put("there/b", true);
-    put("there/old", true);      /* replaced: it cannot come back */
-    put("there/unnamed", false); /* it never got its name: another has it */
-    scratch_write("there/unnamed", "theirs");
-    target_folder_close(&other);
-    ck_assert(file_exists("there/0000/a"));
-    target_folder_close(&target);
-    ck_assert(!file_exists("there/0000") && !file_exists("there/b"));
-    scratch_expect("there/old", "ours");
-    scratch_expect("there/unnamed", "theirs");
-}
-
-TEST(what_is_kept_stays)
-{
-    ck_assert_int_eq(target_folder_open(&target, "new", false, &err), 0);
-    put("new/a", true);
-    target_folder_keep(&target);
-    target_folder_take_back(); /* as a signal that comes late */
-    target_folder_close(&target);
-    scratch_expect("new/a", "ours");
-}
-
 TEST(an_empty_folder_is_used_and_stays)
 {
     ck_assert_int_eq(mkdir("empty", 0777), 0);
