@@ -35,6 +35,13 @@ static const struct gguf_config_key *const llama_keys =
     KEYS(ROTATING, {"attention.head_count_kv", "num_key_value_heads", SIZE(n_kv_head)},
          {"attention.layer_norm_rms_epsilon", "rms_norm_eps", FLOAT(epsilon), true});
 
+/* Layers with a window rotate by another theta. */
+static const struct gguf_config_key *const gemma3_keys =
+    KEYS(ROTATING, {"attention.head_count_kv", "num_key_value_heads", SIZE(n_kv_head)},
+         {"attention.layer_norm_rms_epsilon", "rms_norm_eps", FLOAT(epsilon), true},
+         {"attention.sliding_window", "sliding_window", SIZE(window), true},
+         {"rope.freq_base_swa", "rope_local_base_freq", DOUBLE(rotary_local.theta)});
+
 static const struct gguf_config_key *const neox_keys =
     KEYS(ROTATING, {"attention.layer_norm_epsilon", "layer_norm_eps", FLOAT(epsilon), true},
          {"use_parallel_residual", "use_parallel_residual", FLAG(parallel)});
@@ -65,6 +72,17 @@ static const struct gguf_tensor_name *const llama_names =
           {"ffn_norm", "post_attention_layernorm", GGUF_PLUS_ONE}, {"ffn_gate", "mlp.gate_proj"},
           {"ffn_up", "mlp.up_proj"}, {"ffn_down", "mlp.down_proj"});
 
+static const struct gguf_tensor_name *const gemma3_names = NAMES(
+    {"token_embd", "model.embed_tokens"}, {"output_norm", "model.norm", GGUF_PLUS_ONE},
+    {"output", "lm_head"}, {"attn_norm", "input_layernorm", GGUF_PLUS_ONE},
+    {"attn_q", "self_attn.q_proj"}, {"attn_k", "self_attn.k_proj"}, {"attn_v", "self_attn.v_proj"},
+    {"attn_output", "self_attn.o_proj"}, {"attn_q_norm", "self_attn.q_norm", GGUF_PLUS_ONE},
+    {"attn_k_norm", "self_attn.k_norm", GGUF_PLUS_ONE},
+    {"post_attention_norm", "post_attention_layernorm", GGUF_PLUS_ONE},
+    {"ffn_norm", "pre_feedforward_layernorm", GGUF_PLUS_ONE},
+    {"post_ffw_norm", "post_feedforward_layernorm", GGUF_PLUS_ONE}, {"ffn_gate", "mlp.gate_proj"},
+    {"ffn_up", "mlp.up_proj"}, {"ffn_down", "mlp.down_proj"});
+
 static const struct gguf_tensor_name *const neox_names =
     NAMES({"token_embd", "gpt_neox.embed_in"}, {"output_norm", "gpt_neox.final_layer_norm"},
           {"output", "embed_out"}, {"attn_norm", "input_layernorm"},
@@ -86,6 +104,7 @@ static const struct gguf_architecture architectures[] = {
     {"qwen3", "qwen3", "model.layers.", llama_keys, llama_names, true, false, true},
     {"llama", "mistral", "model.layers.", llama_keys, llama_names, true, true, true},
     {"gemma", "gemma", "model.layers.", llama_keys, llama_names, true, false, true, true},
+    {"gemma3", "gemma3_text", "model.layers.", gemma3_keys, gemma3_names, true, false, true, true},
     {"gptneox", "gpt_neox", "gpt_neox.layers.", neox_keys, neox_names, true, false, true},
 };
 
@@ -103,10 +122,11 @@ int gguf_find_architecture(const struct gguf_architecture **architecture, const 
         if (gguf_is(name, architectures[i].name))
             return 0;
     }
-    return err_unsupported(err,
-                           "key '%s': expected gpt2, llama, qwen2, qwen3, gemma or gptneox, found "
-                           "\"%.*s\": other models are read from Hugging Face's files",
-                           key, (int)(name.size < 64 ? name.size : 64), name.bytes);
+    return err_unsupported(
+        err,
+        "key '%s': expected gpt2, llama, qwen2, qwen3, gemma, gemma3 or gptneox, "
+        "found \"%.*s\": other models are read from Hugging Face's files",
+        key, (int)(name.size < 64 ? name.size : 64), name.bytes);
 }
 
 int gguf_architecture_of(const struct gguf_architecture **architecture, const char *model_type,
@@ -119,7 +139,7 @@ int gguf_architecture_of(const struct gguf_architecture **architecture, const ch
     }
     return err_unsupported(err,
                            "a GGUF file: expected a model of type gpt2, llama, mistral, qwen2, "
-                           "qwen3, gemma or gpt_neox, found \"%s\"",
+                           "qwen3, gemma, gemma3_text or gpt_neox, found \"%s\"",
                            model_type);
 }
 

@@ -57,6 +57,14 @@ static int put_key(struct writer *writer, const struct gguf_config_key *row)
     return 0;
 }
 
+static bool has_key(const struct gguf_architecture *architecture, const char *key)
+{
+    const struct gguf_config_key *row = architecture->keys;
+    while (row->theirs && strcmp(row->theirs, key) != 0)
+        row++;
+    return row->theirs;
+}
+
 /* Keys by which a model computes what no config here says: 0 alone leaves it as it is. (Caps of
  * scores and logits are of architectures that are not here; llama.cpp writes them into every file
  * that it saves.) */
@@ -73,6 +81,8 @@ static int refuse_undone(const struct writer *writer)
     char key[GGUF_KEY_BYTES];
     for (size_t i = 0; i < sizeof undone / sizeof *undone; i++) {
         double value = 0;
+        if (has_key(writer->architecture, undone[i]))
+            continue;
         if (gguf_double(writer->gguf, gguf_key(key, writer->architecture, undone[i]), -1e300, 1e300,
                         &value, writer->err))
             return -1;
@@ -183,6 +193,26 @@ static void put_share(struct writer *writer, long long turning, long long width)
     put_double(writer, family->share_key ? family->share_key : "partial_rotary_factor", share);
 }
 
+/* What llama.cpp computes with where no key says it: every sixth layer sees all keys, and scores are
+ * divided by the root of a head's size, or in the model of 62 layers of the channels a head. */
+static int put_gemma3(struct writer *writer, long long width)
+{
+    long long pattern = 6;
+    long long layers = 0;
+    long long channels = 0;
+    long long heads = 1;
+    if (gguf_size(writer->gguf, writer->architecture, "attention.sliding_window_pattern", &pattern,
+                  writer->err) ||
+        gguf_size(writer->gguf, writer->architecture, "block_count", &layers, writer->err) ||
+        gguf_size(writer->gguf, writer->architecture, "embedding_length", &channels, writer->err) ||
+        gguf_size(writer->gguf, writer->architecture, "attention.head_count", &heads, writer->err))
+        return -1;
+    json_put_integer(&writer->json, "sliding_window_pattern", pattern);
+    json_put_integer(&writer->json, "query_pre_attn_scalar",
+                     layers == 62 ? channels / heads : width);
+    return 0;
+}
+
 static int put_rotation(struct writer *writer)
 {
     const struct gguf_architecture *architecture = writer->architecture;
@@ -211,6 +241,8 @@ static int put_rotation(struct writer *writer)
                                "size of heads, found %lld",
                                architecture->name, width, turning);
     json_put_integer(&writer->json, "head_dim", width);
+    if (strcmp(architecture->name, "gemma3") == 0 && put_gemma3(writer, width))
+        return -1;
     if (turning != width)
         put_share(writer, turning, width);
     return put_scaling(writer);
