@@ -247,8 +247,10 @@ def sentencepiece_values(data):
     for number, what in fields(data):
         if number == 1:
             piece = dict(fields(what))
-            pieces.append((piece[1], struct.unpack("<f", piece.get(2, bytes(4)))[0],
-                           piece.get(3, 1)))
+            text, kind = piece[1], piece.get(3, 1)
+            if kind == 4:  # found in texts as they are
+                text = text.replace("▁".encode(), b" ")
+            pieces.append((text, struct.unpack("<f", piece.get(2, bytes(4)))[0], kind))
         if number == 3:
             rules = dict(fields(what))
     yield value("tokenizer.ggml.model", STRING, "llama")

@@ -283,6 +283,23 @@ static int check_tokens(const struct file *file, const struct model *model, stru
     return failed ? -1 : 0;
 }
 
+/* llama.cpp looks for what users defined in texts as they are. */
+static int put_blanks(struct listed *listed, struct word *word)
+{
+    static const char sign[] = "▁";
+    char *bytes = arena_text(&listed->arena, word->bytes, word->size, listed->err);
+    size_t size = 0;
+    if (!bytes)
+        return -1;
+    for (size_t i = 0; i < word->size; size++) {
+        bool is_sign = strncmp(bytes + i, sign, strlen(sign)) == 0;
+        bytes[size] = is_sign ? ' ' : bytes[i];
+        i += is_sign ? strlen(sign) : 1;
+    }
+    *word = (struct word){bytes, size};
+    return 0;
+}
+
 static int read_pieces(void *context, const struct file *file, struct err *err)
 {
     struct listed *listed = context;
@@ -295,8 +312,11 @@ static int read_pieces(void *context, const struct file *file, struct err *err)
         return -1;
     for (size_t id = 0; id < pieces.count; id++) {
         const struct sentencepiece_piece *piece = &pieces.pieces[id];
+        struct word word = piece->word;
+        if (piece->kind == PIECE_USER_DEFINED && put_blanks(listed, &word))
+            return -1;
         listed->scores[id] = piece->score;
-        list(listed, (long long)id, piece->word.bytes, piece->word.size, (int32_t)piece->kind);
+        list(listed, (long long)id, word.bytes, word.size, (int32_t)piece->kind);
     }
     if (put_listed(listed) ||
         gguf_put_bool(listed->gguf, "tokenizer.ggml.add_space_prefix", pieces.prefixes, err))

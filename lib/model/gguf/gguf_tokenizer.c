@@ -194,10 +194,19 @@ static void put_message(struct buf *out, unsigned field, struct buf *message)
     buf_clear(message);
 }
 
+/* User-defined tokens have blanks in llama.cpp, and SentencePiece's sign for a blank here. */
 static void put_piece(struct buf *piece, struct gguf_text token, float score, unsigned kind)
 {
-    put_field(piece, FIELD_TEXT, token.size);
-    buf_bytes(piece, token.bytes, token.size);
+    static const char sign[] = "▁";
+    size_t blanks = 0;
+    for (size_t i = 0; kind == PIECE_USER_DEFINED && i < token.size; i++)
+        blanks += token.bytes[i] == ' ';
+    put_field(piece, FIELD_TEXT, token.size + blanks * (strlen(sign) - 1));
+    for (size_t i = 0; i < token.size; i++)
+        if (blanks && token.bytes[i] == ' ')
+            buf_text(piece, sign);
+        else
+            buf_char(piece, token.bytes[i]);
     put_varint(piece, FIELD_SCORE);
     buf_bytes(piece, &score, sizeof score);
     put_field(piece, FIELD_KIND, kind);
