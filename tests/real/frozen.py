@@ -1,0 +1,70 @@
+"""What SmolLM2 gives, held against what it gave: ids, greedy tokens, attention to the bit, scores of
+heads. It takes the model's file and attn-cli alone.
+
+    python frozen.py FOLDER            FOLDER/SmolLM2-135M-Instruct.Q4_1.gguf
+    python frozen.py FOLDER --freeze   write frozen.json anew
+
+The last line is `N passed, N failed`.
+"""
+import hashlib
+import json
+import os
+import struct
+import sys
+
+from models import GGUF
+from program import ids_of, json_of
+from sentences import GREEDY, TEXTS, sentences
+from tally import Tally
+
+FROZEN = f"{os.path.dirname(os.path.abspath(__file__))}/frozen.json"
+SCORES = "previous-token", "duplicate-token", "induction", "first-token"
+
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def attention(model, text):
+    """The bits of all weights, in their order: the same on every processor."""
+    tensors = json_of("run", "-q", "-m", model, text, "--show", "weights")["tensors"]
+    numbers = [x for layer in tensors.values() for head in layer for row in head for x in row]
+    return sha256(struct.pack(f"<{len(numbers)}f", *numbers))
+
+
+def greedy(model, text):
+    tokens = json_of("generate", "-m", model, text, "-n", 50, "--no-stop", "--show", "tokens")
+    return [token["id"] for token in tokens["tokens"]][-50:]
+
+
+def found_with(model):
+    ids = ids_of(sentences(), model)
+    heads = json_of("heads", "-m", model, "--score", ",".join(SCORES))["groups"][0]["measures"]
+    scores = json_of("score", "-m", model, TEXTS[0])["scores"]
+    return {
+        "model": sha256(open(model, "rb").read()),
+        "ids": ids[:20], "ids of 1000": sha256(json.dumps(ids).encode()),
+        "greedy": {text: greedy(model, text) for text in GREEDY},
+        "attention": {text: attention(model, text) for text in TEXTS},
+        "heads": {name: heads[name]["values"] for name in SCORES},
+        "surprisal": [score["surprisal"] for score in scores],
+    }
+
+
+def main():
+    model = f"{sys.argv[1]}/{GGUF['smollm2']}"
+    found = found_with(model)
+    if "--freeze" in sys.argv:
+        lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
+                           for key, value in found.items())
+        with open(FROZEN, "w", encoding="utf-8") as file:
+            file.write(f"{{\n{lines}\n}}\n")
+    with open(FROZEN, encoding="utf-8") as file:
+        expected = json.load(file)
+    tally = Tally()
+    for key in expected:
+        tally.check(found[key] == expected[key], f"frozen: {key}")
+    tally.close()
+
+
+main()

@@ -1,0 +1,58 @@
+#!/bin/sh
+# Two real models, SmolLM2 135M and Gemma 3 270M, beside transformers in float64, TransformerLens,
+# minicons and llama.cpp, all from packages.
+#
+#     sh tests/real/run.sh [BUILD] [small]
+#
+# `small` is SmolLM2 alone. What packages are not there is said and left out; environment.sh says
+# what they take. Models are made once, in BUILD/real.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/tally.sh
+. tests/tally.sh
+build=${1:-build}
+part=${2-}
+real=$build/real
+export ATTN="$build/attn-cli" HF_HUB_OFFLINE=1 HF_DATASETS_OFFLINE=1 TQDM_DISABLE=1 \
+    TRANSFORMERS_VERBOSITY=error PYTHONWARNINGS=ignore
+
+stage() { # WHAT COMMAND...: what ends with `N passed, N failed`
+    echo "== $1"
+    shift
+    "$@" >"$scratch/stage" 2>"$scratch/errors" </dev/null
+    counts=$(tail -n 1 "$scratch/stage" | sed -nE 's/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p')
+    grep -vE '^(passed: |[0-9]+ passed, )' "$scratch/stage"
+    [ -n "${VERBOSE-}" ] && grep '^passed: ' "$scratch/stage"
+    if [ -n "$counts" ]; then
+        passed=$((passed + ${counts% *})) failed=$((failed + ${counts#* }))
+        progress
+    else
+        fail "it did not end: $*" "$scratch/errors"
+    fi
+}
+
+why=$(sh tests/real/environment.sh "$build" "$part" | tail -n 1)
+if [ -n "$why" ]; then
+    leave_out "real models: $why"
+    closing
+    exit
+fi
+python=$real/venv/bin/python
+models=smollm2
+[ "$part" = small ] || models='smollm2 gemma3'
+# shellcheck disable=SC2086 # names
+"$python" tests/real/models.py "$real" $models >"$scratch/made" 2>&1 || {
+    fail 'the models' "$scratch/made"
+    closing
+    exit
+}
+stage 'frozen numbers of SmolLM2' "$python" tests/real/frozen.py "$real"
+for model in $models; do
+    stage "the numbers of $model" "$python" tests/real/same_numbers.py "$real" "$model"
+done
+stage 'heads, score, lens, attribute, patch' "$python" tests/real/same_science.py "$real"
+[ "$part" = small ] || "$python" -c 'import llama_cpp' 2>/dev/null ||
+    leave_out "llama.cpp: sh tests/real/environment.sh $build peers compiles it"
+[ "$part" = small ] || ! "$python" -c 'import llama_cpp' 2>/dev/null ||
+    stage llama.cpp "$python" tests/real/same_llama_cpp.py "$real"
+closing

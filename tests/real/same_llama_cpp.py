@@ -1,0 +1,63 @@
+"""llama.cpp beside attn-cli: ids of both models' files, and logits of SmolLM2 in F32.
+
+    python same_llama_cpp.py FOLDER
+
+Quantised files are no judge of logits: llama.cpp rounds what it multiplies them by to eight bits.
+How far apart they are is printed. The last line is `N passed, N failed`.
+"""
+import os
+import sys
+
+import numpy
+import torch
+from llama_cpp import Llama
+from models import GGUF
+from program import attn, ids_of, tensors_of
+from sentences import TEXTS, sentences
+from tally import Tally
+
+BOUND = 2e-5  # of the largest logit
+
+
+def compare_ids(tally, name, path):
+    vocabulary = Llama(path, vocab_only=True, verbose=False)
+    texts = sentences()
+    found = ids_of(texts, path)
+    wrong = [i for i, text in enumerate(texts) if found[i] !=
+             vocabulary.tokenize(text.encode(), add_bos=False, special=False)]
+    for i in wrong[:3]:
+        print(f"{texts[i]!r}: llama.cpp "
+              f"{vocabulary.tokenize(texts[i].encode(), add_bos=False, special=False)}, "
+              f"attn-cli {found[i]}")
+    tally.check(not wrong, f"{name}: ids of {len(texts)} sentences, {len(wrong)} differ")
+
+
+def off_by(path, text):
+    """Keys and values in float32, no flash attention: nothing is rounded but by float32."""
+    model = Llama(path, n_ctx=64, logits_all=True, verbose=False, type_k=0, type_v=0,
+                  flash_attn=False)
+    ids = model.tokenize(text.encode(), add_bos=False)
+    model.eval(ids)
+    expected = torch.tensor(numpy.array(model.scores[: len(ids)]))
+    found = tensors_of(path, ids, "--show", "logits")["logits"]
+    return float((found - expected).abs().max() / expected.abs().max())
+
+
+def main():
+    (folder,) = sys.argv[1:]
+    tally = Tally()
+    for name, file in GGUF.items():
+        if os.path.exists(f"{folder}/{file}"):
+            compare_ids(tally, name, f"{folder}/{file}")
+    plain = f"{folder}/smollm2-f32.gguf"
+    if not os.path.exists(plain):
+        attn("convert", "-q", "-m", f"{folder}/smollm2", "-o", plain)
+    for text in TEXTS:
+        off = off_by(plain, text)
+        tally.check(off <= BOUND, f"F32: logits of '{text}', off by {off:.1e}")
+    quantised = off_by(f"{folder}/{GGUF['smollm2']}", TEXTS[0])
+    print(f"Q4_1: off by {quantised:.1e}")
+    tally.close()
+
+
+main()
