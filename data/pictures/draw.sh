@@ -34,3 +34,8 @@ terminal run "run --sentence \"$sentence\" --layer 0 --head 1"
 "$attn" run -s "$sentence" -o "$here/model.svg"
 "$attn" run -s "$sentence" --layer 1 --view overlay -o "$here/lines.svg"
 page page -s "$sentence" -s 'The early bird catches the worm'
+smollm2=build/real/SmolLM2-135M-Instruct.Q4_1.gguf # as `make test-real` puts it there
+if [ -f "$smollm2" ]; then
+    "$attn" run -m "$smollm2" 'When Mary Brown met Tom Clark, Mary Brown gave Tom Clark a book' \
+        --layer 18 --head 6 --show weights --title 'SmolLM2 135M, head 18.6' -o "$here/induction.svg"
+fi

@@ -3,7 +3,6 @@ tokenizer that is there: byte-level tokenizer.json, SentencePiece's tokenizer.mo
 
     /usr/bin/python3 tests/gguf/write.py MODEL FILE.gguf [F32|F16|BF16|Q8_0] [PRE]
     sh tests/gguf/freeze.sh                the files of this folder
-    SHAPES=… sh tests/peers/run.sh         files for llama.cpp, which is measured beside attn-cli
 
 Names, layouts and keys are those of llama.cpp's convert_hf_to_gguf.py; PRE is what it calls the
 way in which a tokenizer.json cuts texts.

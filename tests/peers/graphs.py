@@ -1,19 +1,25 @@
-"""Llama and Qwen2 in PyTorch, as they are usually written."""
+"""A Llama in PyTorch, as it is usually written, as graphs for ONNX Runtime.
+
+    python graphs.py MODEL FOLDER      plain.onnx, attention.onnx and cache.onnx
+"""
+import json
+import sys
+from types import SimpleNamespace
+
 import torch
 import torch.nn.functional as F
+from safetensors.torch import load_file
 
-from checkpoint import map_tensors, read_config
-
-torch.set_num_threads(1)
 torch.set_grad_enabled(False)
 
 
 class Llama(torch.nn.Module):
     def __init__(self, folder):
         super().__init__()
-        self.config = read_config(folder)
-        for name, array in map_tensors(f"{folder}/model.safetensors").items():
-            self.register_buffer(name.replace(".", "_"), torch.from_numpy(array))
+        with open(f"{folder}/config.json", encoding="utf-8") as file:
+            self.config = SimpleNamespace(**json.load(file))
+        for name, tensor in load_file(f"{folder}/model.safetensors").items():
+            self.register_buffer(name.replace(".", "_"), tensor)
 
     def linear(self, x, name):
         return F.linear(x, getattr(self, name + "_weight"), getattr(self, name + "_bias", None))
@@ -29,7 +35,8 @@ class Llama(torch.nn.Module):
 
     def waves(self, start, tokens, width):
         powers = torch.arange(0, width, 2, dtype=torch.float64) / width
-        angles = torch.arange(start, start + tokens)[:, None] * self.config.rope_theta ** -powers
+        theta = self.config.rope_parameters["rope_theta"]
+        angles = torch.arange(start, start + tokens)[:, None] * theta ** -powers
         angles = torch.cat((angles, angles), -1)
         return angles.cos().float(), angles.sin().float()
 
@@ -44,7 +51,7 @@ class Llama(torch.nn.Module):
         scores = q @ keys.transpose(2, 3) / q.shape[3] ** 0.5
         weights = scores.masked_fill(future, float("-inf")).softmax(-1)
         context = (weights @ values).transpose(1, 2).reshape(x.shape)
-        return self.linear(context, name + "_o_proj"), (k, v)
+        return self.linear(context, name + "_o_proj"), weights, (k, v)
 
     @staticmethod
     def turn(x, cosines, sines):
@@ -52,24 +59,63 @@ class Llama(torch.nn.Module):
         return x * cosines + torch.cat((-last, first), -1) * sines
 
     def forward(self, ids, pasts=None):
-        """what the last norm gives, and the keys and values of every layer"""
+        """What the last norm gives; the attention of every layer, its keys and values."""
         start = 0 if pasts is None else pasts[0][0].shape[2]
         width = self.config.hidden_size // self.config.num_attention_heads
         waves = self.waves(start, ids.shape[1], width)
         x = self.model_embed_tokens_weight[ids]
-        presents = []
+        attention, presents = [], []
         for layer in range(self.config.num_hidden_layers):
             block = f"model_layers_{layer}"
             past = None if pasts is None else pasts[layer]
             normed = self.norm(x, block + "_input_layernorm")
-            out, present = self.attend(normed, block + "_self_attn", waves, past)
+            out, weights, present = self.attend(normed, block + "_self_attn", waves, past)
             x = x + out
             normed = self.norm(x, block + "_post_attention_layernorm")
             gate = F.silu(self.linear(normed, block + "_mlp_gate_proj"))
             hidden = gate * self.linear(normed, block + "_mlp_up_proj")
             x = x + self.linear(hidden, block + "_mlp_down_proj")
+            attention.append(weights)
             presents.append(present)
-        return self.norm(x, "model_norm"), presents
+        return self.norm(x, "model_norm"), attention, presents
 
     def unembed(self, x):
         return x @ getattr(self, "lm_head_weight", self.model_embed_tokens_weight).T
+
+
+class Graph(torch.nn.Module):
+    """One of the graphs: what goes in and what comes out, one after another."""
+
+    def __init__(self, model, kind):
+        super().__init__()
+        self.model, self.kind = model, kind
+
+    def forward(self, ids, *past):
+        x, attention, presents = self.model(ids, list(zip(past[0::2], past[1::2])) or None)
+        if self.kind == "plain":
+            return (x,)
+        if self.kind == "attention":
+            return (x, *attention)
+        return (self.model.unembed(x), *(t for pair in presents for t in pair))
+
+
+def export(model, kind, path):
+    config = model.config
+    names = [f"{kv}.{layer}" for layer in range(config.num_hidden_layers) for kv in "kv"]
+    inputs, axes = ["ids"], {"ids": {0: "batch", 1: "token"}}
+    outputs = {"plain": ["ln_f"], "cache": ["logits", *(f"present.{name}" for name in names)],
+               "attention": ["ln_f", *(f"weights.{i}" for i in range(config.num_hidden_layers))]}
+    past = ()
+    if kind == "cache":
+        inputs += ["past." + name for name in names]
+        past = tuple(torch.zeros(1, config.num_key_value_heads, 2, config.head_dim) for _ in names)
+        axes.update({"past." + name: {0: "batch", 2: "past"} for name in names})
+    torch.onnx.export(Graph(model, kind), (torch.tensor([[1, 2, 3]]), *past), path,
+                      input_names=inputs, output_names=outputs[kind], dynamic_axes=axes,
+                      opset_version=17, dynamo=False)
+
+
+if __name__ == "__main__":
+    llama = Llama(sys.argv[1])
+    for graph in "plain", "attention", "cache":
+        export(llama, graph, f"{sys.argv[2]}/{graph}.onnx")

@@ -47,6 +47,9 @@ def compare_sites(tally, models, oracles, texts):
         expected, single = (oracle.sites(ids) for oracle in oracles)
         others = {kind: tensors_of(model, ids, "--show", "all", "--layer", "all")
                   for kind, model in models.items()} | {"float32": single}
+        ours = [others[kind] for kind in models]
+        tally.quiet(all(torch.equal(ours[0][name], ours[1][name]) for name in ours[0]),
+                    "GGUF and safetensors: the same bits")
         for kind, found in others.items():
             missing = set(found) ^ set(expected)
             tally.quiet(not missing, f"{kind}: the same sites: {missing}")

@@ -1,0 +1,178 @@
+"""attn-cli beside its peers on SmolLM2 135M, in turn, so that a slow minute slows all of them.
+
+    python compare.py ATTN MODELS FOLDER      as run.sh has made them
+
+What is printed are medians over rounds: of attn-cli the time, of the others how many times that of
+attn-cli in the same round they took; below 1 they are faster. A row has fewer rounds where its
+share of MINUTES is over. ONLY=process or ONLY=1 is one part.
+"""
+import importlib.metadata
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, f"{HERE}/../real")
+from sentences import WORDS, draw  # noqa: E402
+
+ATTN, MODELS, FOLDER = map(os.path.abspath, sys.argv[1:])
+ROUNDS = int(os.environ.get("ROUNDS", 5))
+END = time.time() + 60 * float(os.environ.get("MINUTES", 8))
+ALL = len(os.sched_getaffinity(0))
+ROWS = [("prefill", 64), ("prefill", 256), ("prefill", 1024), ("capture", 64), ("capture", 256),
+        ("capture", 1024), ("decode", 64)]
+NAMES = {"prefill": "prefill of {}", "capture": "all attention of {}",
+         "decode": "a token after {}"}
+PEERS = {"fp32": {"eager": "PyTorch eager", "sdpa": "PyTorch sdpa", "onnx": "ONNX Runtime",
+                  "llama": "llama.cpp"},
+         "bf16": {"eager": "PyTorch eager", "sdpa": "PyTorch sdpa", "llama": "llama.cpp"}}
+
+
+class Worker:
+    def __init__(self, peer, threads, precision):
+        environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
+        self.process = subprocess.Popen(
+            [sys.executable, f"{HERE}/worker.py", peer, MODELS, FOLDER, str(threads), precision],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            env=environment)
+
+    def __call__(self, task, tokens):
+        print(json.dumps({"task": task, "tokens": tokens}), file=self.process.stdin, flush=True)
+        return json.loads(self.process.stdout.readline())
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def ours(threads, precision):
+    def measure(task, tokens):
+        command = [ATTN, "bench", f"{MODELS}/smollm2", "--threads", str(threads), "--repeat", "1",
+                   "--precision", precision, "--json", "--quiet", "--only", task]
+        command += [] if task == "decode" else ["--tokens", str(tokens)]
+        return json.loads(subprocess.check_output(command))["results"][-1]["seconds"]
+    return measure
+
+
+def run(*command):
+    start = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+def take_rounds(measures, seconds):
+    """One that does not count, then ROUNDS: fewer where time is up, the first alone if need be."""
+    start, rounds = time.monotonic(), []
+    while len(rounds) <= ROUNDS:
+        taken = time.monotonic() - start
+        if rounds and taken * (1 + 1 / len(rounds)) > seconds:
+            break
+        rounds.append([measure() for measure in measures])
+    return rounds[1:] or rounds
+
+
+def print_row(name, measures, rows_left):
+    rounds = take_rounds(measures, max(0, END - time.time()) / rows_left)
+    cells = [f"{1e3 * statistics.median(row[0] for row in rounds):.4g} ms"]
+    for i in range(1, len(measures)):
+        known = [row[i] / row[0] for row in rounds if row[i]]
+        cells.append(f"{statistics.median(known):.2f} ×" if known else "")
+    few = f" {len(rounds)} rounds" if len(rounds) < ROUNDS else ""
+    print(f"| {name} | {' | '.join(cells)} |{few}", flush=True)
+
+
+def print_head(what, names):
+    print(f"\n| {what} | attn-cli | {' | '.join(names)} |\n|---|{'--:|' * (len(names) + 1)}")
+
+
+def compare_passes(threads, precision, rows_left):
+    peers = PEERS[precision]
+    print_head(f"{precision}, {threads} thread{'s' * (threads > 1)}", peers.values())
+    workers = [Worker(peer, threads, precision) for peer in peers]
+    measures = [ours(threads, precision), *workers]
+    for i, (task, tokens) in enumerate(ROWS):
+        print_row(NAMES[task].format(tokens), [lambda m=m: m(task, tokens) for m in measures],
+                  rows_left - i)
+    for worker in workers:
+        worker.close()
+
+
+def put_texts():
+    """A thousand sentences of 6 to 20 words."""
+    numbers, words = draw(3), WORDS["English"].split()
+    with open(f"{FOLDER}/texts", "w", encoding="utf-8") as file:
+        for _ in range(1000):
+            count = 6 + next(numbers) % 15
+            file.write(" ".join(words[next(numbers) % len(words)] for _ in range(count)) + "\n")
+    with open(f"{FOLDER}/texts") as file, open(f"{FOLDER}/hundred", "w") as out:
+        out.writelines(file.readlines()[:100])
+
+
+def compare_processes(rows_left):
+    put_texts()
+    model, one = f"{MODELS}/smollm2", open(f"{FOLDER}/hundred").readline().strip()
+    tasks = {
+        "one head of one text to CSV": (
+            "head", "hundred", ["run", "-m", model, one, "--layer", "5", "--head", "3"]),
+        "all attention of 100 texts to files": (
+            "attention", "hundred", ["batch", f"{FOLDER}/hundred", "-m", model]),
+        "surprisal of 1000 texts to CSV": (
+            "score", "texts", ["score", "-f", f"{FOLDER}/texts", "-m", model])}
+    outputs = {"head": ["-o", "head.csv"], "attention": ["--format", "npy", "-o", "all/"],
+               "score": ["--format", "csv", "-o", "scores/"]}
+    print_head(f"whole processes, fp32, {ALL} threads", ["transformers", "TransformerLens",
+                                                         "minicons"])
+    for i, (name, (task, texts, command)) in enumerate(tasks.items()):
+        def ours_whole():
+            with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+                options = [f"{folder}/{word}" if word.endswith(("csv", "/")) and "-" not in word
+                           and word != "csv" else word for word in outputs[task]]
+                return run(ATTN, *command, *options, "-q")
+
+        def whole(tool):
+            with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+                return run(sys.executable, f"{HERE}/whole.py", tool, task, model,
+                           f"{FOLDER}/{texts}", folder)
+        tools = ["transformers", *(["lens"] if task != "score" else [None]),
+                 *(["minicons"] if task == "score" else [None])]
+        print_row(name, [ours_whole, *((lambda tool=tool: tool and whole(tool))
+                                       for tool in tools)], rows_left - i)
+
+
+def print_machine():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        facts = dict(line.split(":", 1) for line in file if ":" in line)
+        facts = {key.strip(): value.strip() for key, value in facts.items()}
+    kinds = [kind for kind in ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
+             if kind in facts.get("flags", "").split()]
+    version = importlib.metadata.version
+    commit = subprocess.run(["git", "describe", "--always", "--dirty"], text=True, cwd=HERE,
+                            stdout=subprocess.PIPE, check=False).stdout.strip()
+    print(f"SmolLM2 135M; medians of {ROUNDS} rounds; × attn-cli's time, below 1 faster.\n"
+          f"{facts.get('model name', platform.machine())}, family {facts.get('cpu family')}, "
+          f"{ALL} processors, {' '.join(kinds)}\nattn-cli {commit}; "
+          f"PyTorch {version('torch')}, transformers {version('transformers')}; "
+          f"ONNX Runtime {version('onnxruntime')}; llama-cpp-python "
+          f"{version('llama-cpp-python')} (GGML_NATIVE, float16 cache); "
+          f"TransformerLens {version('transformer-lens')}; minicons {version('minicons')}")
+
+
+def main():
+    only = os.environ.get("ONLY", "")
+    parts = [(threads, precision) for threads in dict.fromkeys((1, ALL))
+             for precision in ("fp32", "bf16") if only in ("", str(threads))]
+    left = len(parts) * len(ROWS) + 3 * (only in ("", "process"))
+    print_machine()
+    for threads, precision in parts:
+        compare_passes(threads, precision, left)
+        left -= len(ROWS)
+    if left:
+        compare_processes(left)
+
+
+main()

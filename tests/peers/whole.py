@@ -1,0 +1,76 @@
+"""A whole process of a peer, as its users write it.
+
+    python whole.py TOOL TASK MODEL TEXTS FOLDER
+
+TOOL is transformers, lens (TransformerLens) or minicons. TASK is head: layer 5, head 3 of the first
+text as CSV; attention: all weights of every text, a numpy file each; score: the surprisal of every
+token, as CSV.
+"""
+import csv
+import sys
+
+import numpy
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+TOOL, TASK, MODEL, TEXTS, FOLDER = sys.argv[1:]
+LAYER, HEAD, BATCH = 5, 3, 32
+torch.set_grad_enabled(False)
+
+
+def attention_of(texts):
+    """[layer, head, query, key] of each."""
+    tokenizer = AutoTokenizer.from_pretrained(MODEL)
+    if TOOL == "lens":
+        from transformer_lens.model_bridge import TransformerBridge
+
+        bridge = TransformerBridge.boot_transformers(MODEL)
+        for text in texts:
+            ids = torch.tensor([tokenizer(text)["input_ids"]])
+            _, cache = bridge.run_with_cache(ids, names_filter=lambda name: "pattern" in name)
+            yield text, torch.stack([cache["pattern", i][0] for i in range(bridge.cfg.n_layers)])
+        return
+    model = AutoModelForCausalLM.from_pretrained(MODEL, attn_implementation="eager").eval()
+    for text in texts:
+        ids = torch.tensor([tokenizer(text)["input_ids"]])
+        yield text, torch.cat(model(ids, output_attentions=True).attentions)
+
+
+def surprisals_of(texts):
+    tokenizer = AutoTokenizer.from_pretrained(MODEL)
+    if TOOL == "minicons":
+        from minicons.scorer import IncrementalLMScorer
+
+        scorer = IncrementalLMScorer(MODEL, "cpu")
+        for first in range(0, len(texts), BATCH):
+            yield from scorer.token_score(texts[first:first + BATCH], surprisal=True)
+        return
+    model = AutoModelForCausalLM.from_pretrained(MODEL).eval()
+    for first in range(0, len(texts), BATCH):
+        batch = tokenizer(texts[first:first + BATCH], return_tensors="pt", padding=True,
+                          padding_side="right")
+        logprobs = model(**batch).logits[:, :-1].log_softmax(-1)
+        found = -logprobs.gather(-1, batch["input_ids"][:, 1:, None])[..., 0]
+        for ids, row, mask in zip(batch["input_ids"], found, batch["attention_mask"]):
+            ids = ids[:mask.sum()]
+            words = tokenizer.convert_ids_to_tokens(ids)
+            yield list(zip(words, [0.0, *row[:len(ids) - 1].tolist()]))
+
+
+def main():
+    with open(TEXTS, encoding="utf-8") as file:
+        texts = file.read().splitlines()
+    if TASK == "head":
+        ((_, weights),) = attention_of(texts[:1])
+        numpy.savetxt(f"{FOLDER}/head.csv", weights[LAYER, HEAD], "%.9g", ",")
+    if TASK == "attention":
+        for i, (_, weights) in enumerate(attention_of(texts)):
+            numpy.save(f"{FOLDER}/{i}.npy", weights)
+    if TASK == "score":
+        with open(f"{FOLDER}/scores.csv", "w", encoding="utf-8", newline="") as file:
+            out = csv.writer(file)
+            for i, tokens in enumerate(surprisals_of(texts)):
+                out.writerows((i, word, score) for word, score in tokens)
+
+
+main()

@@ -1,0 +1,128 @@
+"""One of those who are compared, with its model loaded: a line of JSON in, a line of seconds out.
+
+    python worker.py PEER MODELS GRAPHS THREADS fp32|bf16      PEER: eager, sdpa, onnx or llama
+
+Requests are {"task": "prefill", "tokens": 64}: prefill, a text in one pass without logits; capture,
+the same with the attention of every head; decode, one token more after so many, and its logits. A
+task that a peer has no way to do gives null.
+"""
+import json
+import sys
+import time
+
+import numpy
+
+PEER, MODELS, GRAPHS, THREADS, PRECISION = sys.argv[1:]
+WORDS = 49152
+
+
+def ids_of(count):
+    """Ids that jump about in the vocabulary."""
+    return [(7919 * i + 13) % WORDS for i in range(count)]
+
+
+class Transformers:
+    """eager gives the attention; sdpa, PyTorch's fused kernel, does not."""
+
+    def __init__(self):
+        import torch
+        from transformers import AutoModelForCausalLM
+
+        torch.set_num_threads(int(THREADS))
+        torch.set_grad_enabled(False)
+        self.torch = torch
+        dtype = torch.float32 if PRECISION == "fp32" else torch.bfloat16
+        self.model = AutoModelForCausalLM.from_pretrained(
+            f"{MODELS}/smollm2", dtype=dtype, attn_implementation=PEER).eval()
+
+    def timed(self, model, ids, **options):
+        ids = self.torch.tensor([ids])
+        start = time.perf_counter()
+        model(ids, **options)
+        return time.perf_counter() - start
+
+    def prefill(self, tokens):
+        return self.timed(self.model.model, ids_of(tokens), use_cache=False)
+
+    def capture(self, tokens):
+        if PEER != "eager":
+            return None
+        return self.timed(self.model.model, ids_of(tokens), use_cache=False,
+                          output_attentions=True)
+
+    def decode(self, cached):
+        ids = ids_of(cached + 1)
+        cache = self.model(self.torch.tensor([ids[:-1]]), use_cache=True).past_key_values
+        return self.timed(self.model, ids[-1:], past_key_values=cache, use_cache=True)
+
+
+class OnnxRuntime:
+    def __init__(self):
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = int(THREADS)
+        self.open = lambda kind: onnxruntime.InferenceSession(
+            f"{GRAPHS}/{kind}.onnx", options, providers=["CPUExecutionProvider"])
+        self.sessions = {}
+
+    def timed(self, kind, inputs):
+        session = self.sessions.get(kind) or self.sessions.setdefault(kind, self.open(kind))
+        start = time.perf_counter()
+        found = session.run(None, inputs)
+        return time.perf_counter() - start, session, found
+
+    def prefill(self, tokens):
+        return self.timed("plain", {"ids": numpy.array([ids_of(tokens)])})[0]
+
+    def capture(self, tokens):
+        return self.timed("attention", {"ids": numpy.array([ids_of(tokens)])})[0]
+
+    def decode(self, cached):
+        ids = ids_of(cached + 1)
+        session = self.sessions.get("cache") or self.sessions.setdefault("cache",
+                                                                         self.open("cache"))
+        shape = session.get_inputs()[1].shape
+        inputs = {entry.name: numpy.zeros((1, shape[1], cached, shape[3]), numpy.float32)
+                  for entry in session.get_inputs()[1:]}
+        return self.timed("cache", inputs | {"ids": numpy.array([ids[-1:]])})[0]
+
+
+class LlamaCpp:
+    """Keys and values in float16, as is its default; logits of the last token alone."""
+
+    def __init__(self):
+        from llama_cpp import Llama
+
+        name = "f32" if PRECISION == "fp32" else "bf16"
+        self.model = Llama(f"{MODELS}/smollm2-{name}.gguf", n_ctx=1152, n_batch=1024, n_ubatch=512,
+                           n_threads=int(THREADS), n_threads_batch=int(THREADS), verbose=False)
+
+    def timed(self, ids):
+        start = time.perf_counter()
+        self.model.eval(ids)
+        return time.perf_counter() - start
+
+    def prefill(self, tokens):
+        self.model.reset()
+        return self.timed(ids_of(tokens))
+
+    def capture(self, _):
+        return None
+
+    def decode(self, cached):
+        ids = ids_of(cached + 1)
+        self.model.reset()
+        self.model.eval(ids[:-1])
+        return self.timed(ids[-1:])
+
+
+def main():
+    peer = {"onnx": OnnxRuntime, "llama": LlamaCpp}.get(PEER, Transformers)()
+    for line in sys.stdin:
+        request = json.loads(line)
+        seconds = getattr(peer, request["task"])(request["tokens"])
+        print(json.dumps(seconds), flush=True)
+
+
+main()
