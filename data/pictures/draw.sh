@@ -37,5 +37,6 @@ page page -s "$sentence" -s 'The early bird catches the worm'
 smollm2=build/real/SmolLM2-135M-Instruct.Q4_1.gguf # as `make test-real` puts it there
 if [ -f "$smollm2" ]; then
     "$attn" run -m "$smollm2" 'When Mary Brown met Tom Clark, Mary Brown gave Tom Clark a book' \
-        --layer 18 --head 6 --show weights --title 'SmolLM2 135M, head 18.6' -o "$here/induction.svg"
+        --layer 18 --head 6 --show weights --title 'SmolLM2 135M, head 18.6' \
+        -o "$here/induction.svg"
 fi

@@ -3,7 +3,7 @@
 #
 #     sh tests/real/environment.sh BUILD [small|peers]
 #
-# It takes 2.3 GB in BUILD/real, and two minutes where packages are near; `small` leaves out Gemma,
+# It takes 3 GB in BUILD/real, and two minutes where packages are near; `small` leaves out Gemma,
 # `peers` adds what takes ten minutes to compile. pip takes everything from where it is set up to:
 # of torch that is a build for processors alone where it names one. What cannot be had is said in
 # the last line, and the status is 1. PYTHON=... is Python 3.11.
@@ -42,4 +42,5 @@ echo 'torch==2.13.0' >"$real/torch.txt"
 take torch "$real/torch.txt" -r "$real/torch.txt"
 take requirements tests/real/requirements.txt -r "$real/torch.txt" -r tests/real/requirements.txt
 [ "$part" != peers ] ||
-    CMAKE_ARGS=${CMAKE_ARGS:--DGGML_NATIVE=ON} take peers tests/real/peers.txt -r tests/real/peers.txt
+    CMAKE_ARGS=${CMAKE_ARGS:--DGGML_NATIVE=ON} \
+        take peers tests/real/peers.txt -r tests/real/peers.txt

@@ -14,6 +14,7 @@ build=${1:-build}
 part=${2-}
 real=$build/real
 export ATTN="$build/attn-cli" HF_HUB_OFFLINE=1 HF_DATASETS_OFFLINE=1 TQDM_DISABLE=1 \
+    OMP_NUM_THREADS=1 \
     TRANSFORMERS_VERBOSITY=error PYTHONWARNINGS=ignore
 
 stage() { # WHAT COMMAND...: what ends with `N passed, N failed`

@@ -193,8 +193,8 @@ static void put_share(struct writer *writer, long long turning, long long width)
     put_double(writer, family->share_key ? family->share_key : "partial_rotary_factor", share);
 }
 
-/* What llama.cpp computes with where no key says it: every sixth layer sees all keys, and scores are
- * divided by the root of a head's size, or in the model of 62 layers of the channels a head. */
+/* What llama.cpp computes with where no key says it: every sixth layer sees all keys, and scores
+ * are divided by the root of a head's size, in the model of 62 layers of the channels a head. */
 static int put_gemma3(struct writer *writer, long long width)
 {
     long long pattern = 6;
