@@ -3,7 +3,8 @@
 #
 #     sh tests/published.sh MODELS [BUILD]      make check-published MODELS=DIR
 #
-# MODELS holds folders as the Hugging Face Hub has them: gpt2, pythia-70m, gpt-neo-125M, opt-125m.
+# MODELS holds folders as the Hugging Face Hub has them: gpt2, distilgpt2, pythia-70m, gpt-neo-125M,
+# opt-125m.
 # A number is printed beside the published one; what is not there is left out and said.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -47,6 +48,19 @@ loss gpt2 5.331855773925781
 loss pythia-70m 4.659344673156738
 loss gpt-neo-125M 4.900552272796631
 loss opt-125m 6.159054279327393
+
+# --- surprisals: the README of minicons, of a text that begins with its first word.
+
+surprisal() { # TEXT EXPECTED
+    near "distilgpt2: surprisal of '$1'" "$2" 0.001 \
+        "$("$attn" score -m "$models/distilgpt2" "$1" --total --format csv |
+            awk -F , 'END { printf "%.7g", $3 }')"
+}
+
+if has distilgpt2 'surprisals in the README of minicons'; then
+    surprisal 'The keys to the cabinet are on the table.' 39.879737854003906
+    surprisal 'The keys to the cabinet is on the table.' 42.75846481323242
+fi
 
 # --- indirect objects: Wang et al. 2022 (arXiv:2211.00593) name the heads; the prompts, after the
 # token that begins texts, and the differences of logits, 3.552 in the mean, are those of
