@@ -8,7 +8,7 @@ const struct command_group command_groups[] = {
     {"look", FOR_RUN | FOR_EXPLAIN | FOR_BATCH | FOR_MERGE | FOR_GENERATE | FOR_SCORE | FOR_LENS |
                  FOR_PAGE | FOR_TOKENIZE},
     {"compare", FOR_INFO | FOR_COMPARE | FOR_HEADS | FOR_ATTRIBUTE | FOR_PATCH | FOR_BENCH},
-    {"make", FOR_INIT | FOR_TRAIN | FOR_VOCAB | FOR_CONVERT},
+    {"make", FOR_INIT | FOR_TRAIN | FOR_VOCAB},
     {"learn", FOR_LESSON | FOR_HELP},
 };
 

@@ -117,11 +117,6 @@ const struct command command_rows[] = {
      "attn-cli vocab fables.txt --size 1024 -o bpe\n"
      "attn-cli vocab fables.txt --size 1024 --pattern llama3 -o bpe3\n",
      vocab_command},
-    {"convert", FOR_CONVERT, "write a model as GGUF, or as Hugging Face has it", "[MODEL]",
-     "attn-cli convert tiny -o tiny.gguf\n"
-     "attn-cli convert -m tiny.gguf -o tiny-again\n"
-     "attn-cli convert -m tiny.gguf -o tiny.safetensors\n",
-     convert_command},
     {"bench", FOR_BENCH, "speed compared with the limits of this machine", "[MODEL]",
      "attn-cli bench\n"
      "attn-cli bench --shape gpt2 --threads 1\n"

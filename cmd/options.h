@@ -35,7 +35,6 @@ enum {
     FOR_ATTRIBUTE = 1 << 19,
     FOR_PATCH = 1 << 20,
     FOR_PAGE = 1 << 21,
-    FOR_CONVERT = 1 << 22,
     FOR_ALL = ~0,
 
     /* What `batch --do` has in place of `run`: FOR_BATCH | FOR_LENS, FOR_ITEM | FOR_LENS. */

@@ -20,6 +20,8 @@ static const struct removed {
     {COLOURED, "transparent", "delete the first rectangle of the svg"},
     {COLOURED, "no-pool", "a wider --figure-width, or --token-range, gives each number a cell"},
     {OF_REPORTS, "threshold", "--top N draws the N strongest lines of each head"},
+    {0, "convert",
+     "GGUF files are read as they are; llama.cpp's convert_hf_to_gguf.py writes them"},
     {FOR_ALL, "no-config", "there is no file of defaults; $ATTN_MODEL names the default model"},
 };
 

@@ -367,7 +367,7 @@ const struct value_use value_uses[] = {
     {NULL, FOR_LESSON, &list_steps, NULL, false},
     {"model", FOR_ALL, &list_models, NULL, false},
     {"like", FOR_ALL, &list_models, NULL, false},
-    {NULL, FOR_INFO | FOR_BENCH | FOR_CONVERT, &list_models, NULL, false},
+    {NULL, FOR_INFO | FOR_BENCH, &list_models, NULL, false},
     {NULL, FOR_HELP, &list_variables, NULL, true},
     {NULL, FOR_HELP, &list_files, NULL, true},
     {NULL, FOR_HELP, &list_statuses, NULL, true},

@@ -234,9 +234,6 @@ try init -q --config "$in/school/config.json" --vocab "$in/bpe/vocab.json" \
     --merges "$in/bpe/merges.txt" --set n_layer=2,vocab_size=262 -o here
 try vocab "$in/texts" --size 340 -o here
 try vocab "$in/texts" --size 300 --pattern llama3 -o here
-try convert -q -m "$in/pieces" -o here.gguf
-try convert -q -m "$ROOT/tests/gguf/gpt2.gguf" -o here
-try convert -q -m "$ROOT/tests/golden-families/llama-rope-llama3" -o here.gguf
 try heads -m "$in/school" -s 'Anna is old' --sort induction
 try heads -m "$in/school" 'Anna is old' 'Anna is' --style both --color always
 for format in text csv tidy json jsonl npy safetensors svg tex html; do

@@ -5,8 +5,7 @@
 
 static const struct option_row input_rows[] = {
     STRING("model", 'm', "DIR|NAME", model.name,
-           (LOOKING & ~SEVERAL_MODELS) | FOR_TOKENIZE | FOR_INFO | FOR_BENCH | FOR_CONVERT |
-               FOR_BATCH | FOR_ITEM,
+           (LOOKING & ~SEVERAL_MODELS) | FOR_TOKENIZE | FOR_INFO | FOR_BENCH | FOR_BATCH | FOR_ITEM,
            "a model directory, a GGUF file, a bundled model, or one of the Hugging Face Hub that "
            "was downloaded: openai-community/gpt2 (default: $ATTN_MODEL, else tiny)"),
     STRINGS("model", 'm', "DIR|NAME", model.names, SEVERAL_MODELS | NOT_BATCH | NOT_ITEM,

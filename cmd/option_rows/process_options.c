@@ -58,7 +58,7 @@ static const struct option_row process_rows[] = {
          LOOKING | FOR_TOKENIZE | FOR_INIT | FOR_COMPARE | FOR_VOCAB | NOT_BATCH | NOT_ITEM,
          "no notes on standard error"),
     FLAG("quiet", 'q', quiet, FOR_BATCH | PROCESS, "no notes, and do not show how far it is"),
-    FLAG("quiet", 'q', quiet, FOR_BENCH | FOR_HEADS | FOR_CONVERT, "do not show how far it is"),
+    FLAG("quiet", 'q', quiet, FOR_BENCH | FOR_HEADS, "do not show how far it is"),
     FLAG("verbose", 'v', verbose, FOR_RUN | FOR_GENERATE | FOR_PATCH | NOT_BATCH | NOT_ITEM,
          "say what was run, on what, and how long it took"),
 };

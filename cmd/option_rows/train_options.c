@@ -50,8 +50,8 @@ static const struct option_row train_rows[] = {
     INTEGER("seed", 0, "N", train.seed, FOR_TRAIN, 0, 9007199254740991,
             "of the first weights, the order of texts and dropout (default: 0)"),
     FLAG("force", 0, output.force,
-         FOR_INIT | FOR_TRAIN | FOR_VOCAB | FOR_CONVERT | FOR_RUN | FOR_GENERATE | FOR_ATTRIBUTE |
-             FOR_PATCH | NOT_BATCH | NOT_ITEM,
+         FOR_INIT | FOR_TRAIN | FOR_VOCAB | FOR_RUN | FOR_GENERATE | FOR_ATTRIBUTE | FOR_PATCH |
+             NOT_BATCH | NOT_ITEM,
          "replace files of the same names in a folder"),
     FLAG("quiet", 'q', quiet, FOR_TRAIN, "say nothing on the way"),
     INTEGER("size", 0, "N", make.size, FOR_VOCAB, BPE_LEARN_BYTES, BPE_LEARN_MAX,
@@ -61,8 +61,6 @@ static const struct option_row train_rows[] = {
            "a regular expression; a tokenizer.json is written"),
     STRING("output", 'o', "DIR", output.path, FOR_VOCAB,
            "where vocab.json, and merges.txt of BPE, or tokenizer.json, are written"),
-    STRING("output", 'o', "FILE|DIR", output.path, FOR_CONVERT,
-           "FILE.gguf; FILE.safetensors, weights alone; or a directory with config and tokenizer"),
     FLAG("help", 'h', help, FOR_ALL, "this help"),
 };
 

@@ -68,12 +68,6 @@ void buf_fill(struct buf *buf, char c, size_t count)
     buf->bytes[buf->size] = '\0';
 }
 
-void buf_number(struct buf *buf, uint64_t number, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        buf_char(buf, (char)(number >> 8 * i & 0xff));
-}
-
 void buf_repeat(struct buf *buf, const void *bytes, size_t size, size_t times)
 {
     size_t total = 0;

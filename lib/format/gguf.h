@@ -13,8 +13,6 @@
 #include "base/file.h"
 #include "base/map.h"
 
-struct buf;
-
 enum gguf_kind {
     GGUF_U8,
     GGUF_I8,
@@ -114,30 +112,7 @@ double gguf_item(const struct gguf_value *array, size_t index);
 /* True when the text is this one. */
 bool gguf_is(struct gguf_text text, const char *other);
 
-/* --- a file that is to be written: gguf_write.c ----------------------------------------------- */
-
-/* Put a key with its value, copied, into a file that began as {0}, and that readers above read as
- * one that was opened; `count` items of an array lie side by side as in the file. */
-int gguf_put_integer(struct gguf *gguf, const char *key, uint64_t number, struct err *err);
-int gguf_put_float(struct gguf *gguf, const char *key, float number, struct err *err);
-int gguf_put_bool(struct gguf *gguf, const char *key, bool value, struct err *err);
-int gguf_put_text(struct gguf *gguf, const char *key, const char *text, struct err *err);
-int gguf_put_array(struct gguf *gguf, const char *key, enum gguf_kind item_kind, size_t count,
-                   const struct buf *items, struct err *err);
-
-/* A text as an item of an array. */
-void gguf_add_text(struct buf *items, const char *bytes, size_t size);
-
-/* List a tensor after the others. Its name is copied, its shape as safetensors has it, slowest
- * first; its type one of ggml's. */
-int gguf_add_tensor(struct gguf *gguf, const char *name, const char *type, size_t rank,
-                    const size_t *shape, struct err *err);
-
-/* All that stands before the numbers; the bytes to fill up with zeros after so many. */
-int gguf_write_header(struct buf *out, const struct gguf *gguf, struct err *err);
-size_t gguf_gap(const struct gguf *gguf, size_t size);
-
-/* --- the tables of both: gguf_value.c --------------------------------------------------------- */
+/* --- tables: gguf_value.c --------------------------------------------------------------------- */
 
 enum {
     GGUF_LENGTH_BYTES = 8, /* of texts and arrays stand before them */

@@ -160,10 +160,6 @@ struct parameter_info weights_parameter(const struct weights *weights, size_t in
  * that hold the same numbers have the same. */
 void weights_hash(const struct weights *weights, char digits[SHA256_DIGITS + 1]);
 
-/* Write all of them, under the names that `info` lists, as safetensors in float32. */
-int weights_export(struct stream *out, const struct weights *weights,
-                   const struct progress_sink *progress, struct err *err);
-
 /* --- matrices in bf16: weights_bf16.c -------------------------------------------------------- */
 
 /* The panels of a matrix [in, out], or of several side by side, pairs_size(part) apart; or of one

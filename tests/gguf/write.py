@@ -1,5 +1,6 @@
 """A model's folder as llama.cpp has it: gpt2, llama, qwen2, qwen3, gemma or gpt_neox, with the
-tokenizer that is there: byte-level tokenizer.json, SentencePiece's tokenizer.model, or none.
+tokenizer that is there: byte-level tokenizer.json, vocab.json with merges.txt, SentencePiece's
+tokenizer.model, or none.
 
     /usr/bin/python3 tests/gguf/write.py MODEL FILE.gguf [F32|F16|BF16|Q8_0] [PRE]
     sh tests/gguf/freeze.sh                the files of this folder
@@ -267,6 +268,13 @@ def tokenizer_values(folder, pre, count):
     if os.path.exists(f"{folder}/tokenizer.json"):
         with open(f"{folder}/tokenizer.json", encoding="utf-8") as file:
             return byte_level_values(json.load(file), pre, count)
+    if os.path.exists(f"{folder}/merges.txt"):
+        with open(f"{folder}/vocab.json", encoding="utf-8") as file:
+            vocab = json.load(file)
+        with open(f"{folder}/merges.txt", encoding="utf-8") as file:
+            merges = [line for line in file.read().split("\n") if line and line[:2] != "#v"]
+        document = {"model": {"vocab": vocab, "merges": merges}, "added_tokens": []}
+        return byte_level_values(document, pre, count)
     return [value("tokenizer.ggml.model", STRING, "no_vocab")]
 
 

@@ -134,10 +134,5 @@ void families_make(struct made *made)
     made_copy(made, folder->files, folder->file_count);
     MADE_PICK(made, changes)(made);
     models_add_run(made, text, "");
-    if (made_one_in(made, 4)) { /* where that is refused, the file is not there */
-        made_line(made, "convert m -q -o x.gguf");
-        made_line(made, "run -m x.gguf -q %s --show logits", text);
-    } else {
-        made_line(made, MADE_PICK(made, others), text);
-    }
+    made_line(made, MADE_PICK(made, others), text);
 }

@@ -97,8 +97,6 @@ void gguf_make(struct made *made)
                                         "llama-rope-linear.gguf"};
     static const char *const others[] = {
         "info m.gguf --hash --format json",
-        "convert m.gguf -q -o x.gguf",
-        "convert m.gguf -q -o x",
         "run -m m.gguf -q -t 2 --ids 1,2,3,4,5,6,7,8,9,10 --show all",
         "generate -m m.gguf -q -t 1 --ids 1,2 -n 3",
     };

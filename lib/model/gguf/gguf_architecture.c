@@ -4,13 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/config.h"
 #include "model/gguf/gguf_model.h"
 
-#define SIZE(field) GGUF_KEY_SIZE, offsetof(struct config, field)
-#define FLOAT(field) GGUF_KEY_FLOAT, offsetof(struct config, field)
-#define DOUBLE(field) GGUF_KEY_DOUBLE, offsetof(struct config, field)
-#define FLAG(field) GGUF_KEY_FLAG, offsetof(struct config, field)
+#define SIZE GGUF_KEY_SIZE
+#define REAL GGUF_KEY_REAL
+#define FLAG GGUF_KEY_FLAG
 
 #define KEYS(...)                    \
     (const struct gguf_config_key[]) \
@@ -21,38 +19,36 @@
         }                            \
     }
 
-#define ROTATING                                                                \
-    {"embedding_length", "hidden_size", SIZE(n_embd), true},                    \
-        {"block_count", "num_hidden_layers", SIZE(n_layer), true},              \
-        {"attention.head_count", "num_attention_heads", SIZE(n_head), true},    \
-        {"feed_forward_length", "intermediate_size", SIZE(n_inner), true},      \
-        {"context_length", "max_position_embeddings", SIZE(n_positions), true}, \
-    {                                                                           \
-        "rope.freq_base", "rope_theta", DOUBLE(rotary.theta)                    \
+#define ROTATING                                                     \
+    {"embedding_length", "hidden_size", SIZE, true},                 \
+        {"block_count", "num_hidden_layers", SIZE, true},            \
+        {"attention.head_count", "num_attention_heads", SIZE, true}, \
+        {"feed_forward_length", "intermediate_size", SIZE, true},    \
+        {"context_length", "max_position_embeddings", SIZE, true},   \
+    {                                                                \
+        "rope.freq_base", "rope_theta", REAL                         \
     }
 
 static const struct gguf_config_key *const llama_keys =
-    KEYS(ROTATING, {"attention.head_count_kv", "num_key_value_heads", SIZE(n_kv_head)},
-         {"attention.layer_norm_rms_epsilon", "rms_norm_eps", FLOAT(epsilon), true});
+    KEYS(ROTATING, {"attention.head_count_kv", "num_key_value_heads", SIZE},
+         {"attention.layer_norm_rms_epsilon", "rms_norm_eps", REAL, true});
 
 /* Layers with a window rotate by another theta. */
 static const struct gguf_config_key *const gemma3_keys =
-    KEYS(ROTATING, {"attention.head_count_kv", "num_key_value_heads", SIZE(n_kv_head)},
-         {"attention.layer_norm_rms_epsilon", "rms_norm_eps", FLOAT(epsilon), true},
-         {"attention.sliding_window", "sliding_window", SIZE(window), true},
-         {"rope.freq_base_swa", "rope_local_base_freq", DOUBLE(rotary_local.theta)});
+    KEYS(ROTATING, {"attention.head_count_kv", "num_key_value_heads", SIZE},
+         {"attention.layer_norm_rms_epsilon", "rms_norm_eps", REAL, true},
+         {"attention.sliding_window", "sliding_window", SIZE, true},
+         {"rope.freq_base_swa", "rope_local_base_freq", REAL});
 
 static const struct gguf_config_key *const neox_keys =
-    KEYS(ROTATING, {"attention.layer_norm_epsilon", "layer_norm_eps", FLOAT(epsilon), true},
-         {"use_parallel_residual", "use_parallel_residual", FLAG(parallel)});
+    KEYS(ROTATING, {"attention.layer_norm_epsilon", "layer_norm_eps", REAL, true},
+         {"use_parallel_residual", "use_parallel_residual", FLAG});
 
-static const struct gguf_config_key *const gpt2_keys =
-    KEYS({"embedding_length", "n_embd", SIZE(n_embd), true},
-         {"block_count", "n_layer", SIZE(n_layer), true},
-         {"attention.head_count", "n_head", SIZE(n_head), true},
-         {"feed_forward_length", "n_inner", SIZE(n_inner), true},
-         {"context_length", "n_positions", SIZE(n_positions), true},
-         {"attention.layer_norm_epsilon", "layer_norm_epsilon", FLOAT(epsilon), true});
+static const struct gguf_config_key *const gpt2_keys = KEYS(
+    {"embedding_length", "n_embd", SIZE, true}, {"block_count", "n_layer", SIZE, true},
+    {"attention.head_count", "n_head", SIZE, true}, {"feed_forward_length", "n_inner", SIZE, true},
+    {"context_length", "n_positions", SIZE, true},
+    {"attention.layer_norm_epsilon", "layer_norm_epsilon", REAL, true});
 
 #define NAMES(...)                    \
     (const struct gguf_tensor_name[]) \
@@ -96,13 +92,11 @@ static const struct gguf_tensor_name *const gpt2_names = NAMES(
     {"attn_output", "attn.c_proj", GGUF_TRANSPOSED}, {"ffn_norm", "ln_2"},
     {"ffn_up", "mlp.c_fc", GGUF_TRANSPOSED}, {"ffn_down", "mlp.c_proj", GGUF_TRANSPOSED});
 
-/* A file is read as the first of its name; a model is written as that of its type. */
 static const struct gguf_architecture architectures[] = {
     {"gpt2", "gpt2", "h.", gpt2_keys, gpt2_names},
     {"llama", "llama", "model.layers.", llama_keys, llama_names, true, true, true},
     {"qwen2", "qwen2", "model.layers.", llama_keys, llama_names, true},
     {"qwen3", "qwen3", "model.layers.", llama_keys, llama_names, true, false, true},
-    {"llama", "mistral", "model.layers.", llama_keys, llama_names, true, true, true},
     {"gemma", "gemma", "model.layers.", llama_keys, llama_names, true, false, true, true},
     {"gemma3", "gemma3_text", "model.layers.", gemma3_keys, gemma3_names, true, false, true, true},
     {"gptneox", "gpt_neox", "gpt_neox.layers.", neox_keys, neox_names, true, false, true},
@@ -127,20 +121,6 @@ int gguf_find_architecture(const struct gguf_architecture **architecture, const 
         "key '%s': expected gpt2, llama, qwen2, qwen3, gemma, gemma3 or gptneox, "
         "found \"%.*s\": other models are read from Hugging Face's files",
         key, (int)(name.size < 64 ? name.size : 64), name.bytes);
-}
-
-int gguf_architecture_of(const struct gguf_architecture **architecture, const char *model_type,
-                         struct err *err)
-{
-    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) {
-        *architecture = &architectures[i];
-        if (strcmp(architectures[i].model_type, model_type) == 0)
-            return 0;
-    }
-    return err_unsupported(err,
-                           "a GGUF file: expected a model of type gpt2, llama, mistral, qwen2, "
-                           "qwen3, gemma, gemma3_text or gpt_neox, found \"%s\"",
-                           model_type);
 }
 
 const char *gguf_key(char full[GGUF_KEY_BYTES], const struct gguf_architecture *architecture,

@@ -93,28 +93,15 @@ static int refuse_undone(const struct writer *writer)
     return 0;
 }
 
-static void put_llama3(struct writer *writer, const struct rotary *rotary)
-{
-    json_put_text(&writer->json, "rope_type", "llama3");
-    put_double(writer, "factor", rotary->factor);
-    put_double(writer, "low_freq_factor", rotary->low_frequency);
-    put_double(writer, "high_freq_factor", rotary->high_frequency);
-    put_double(writer, "original_max_position_embeddings", rotary->trained_positions);
-}
-
-/* Llama 3 lets slow pairs turn more slowly, by a factor a pair. Where the file does not say by what
- * formula, longrope says so of any length. */
+/* Llama 3 lets slow pairs turn more slowly, by a factor per pair: longrope with
+ * the same factors for every length. */
 static int put_factors(struct writer *writer, const struct gguf_tensor *factors)
 {
     static const char *const lists[] = {"short_factor", "long_factor"};
     float numbers[256];
     size_t count = factors->count;
     long long positions = 1;
-    struct rotary rotary = {.components = 2 * count, .theta = 10000};
-    char key[GGUF_KEY_BYTES];
-    if (gguf_size(writer->gguf, writer->architecture, "context_length", &positions, writer->err) ||
-        gguf_double(writer->gguf, gguf_key(key, writer->architecture, "rope.freq_base"), 0, 1e12,
-                    &rotary.theta, writer->err))
+    if (gguf_size(writer->gguf, writer->architecture, "context_length", &positions, writer->err))
         return -1;
     if (factors->type != &gguf_types[GGUF_TYPE_F32] || factors->rank != 1 ||
         count > sizeof numbers / sizeof *numbers)
@@ -123,12 +110,6 @@ static int put_factors(struct writer *writer, const struct gguf_tensor *factors)
                                "found %zu of %s",
                                count, factors->type->name);
     memcpy(numbers, writer->gguf->file.bytes + factors->begin, count * sizeof *numbers);
-    if (gguf_read_llama3(&rotary, writer->gguf, numbers, writer->err))
-        return -1;
-    if (rotary.scaling == ROTARY_LLAMA3) {
-        put_llama3(writer, &rotary);
-        return 0;
-    }
     json_put_text(&writer->json, "rope_type", "longrope");
     json_put_integer(&writer->json, "attention_factor", 1);
     json_put_integer(&writer->json, "original_max_position_embeddings", positions);

@@ -14,12 +14,6 @@
 #include "format/gguf.h"
 #include "format/safetensors.h"
 
-struct json;
-struct model;
-struct progress_sink;
-struct rotary;
-struct stream;
-
 #define GGUF_WEIGHTS_NAME "model.gguf"
 
 /* True for a file whose name ends in .gguf. */
@@ -38,12 +32,6 @@ const char *gguf_file_name(const struct folder *folder);
  * transposed, or no matrix, becomes float32 where it is quantised. */
 int gguf_tensors_open(struct safetensors *tensors, const struct folder *folder, const char *name,
                       struct err *err);
-
-/* Write a model as a GGUF file, its matrices in the types that they have, all else in F32. Refused
- * is, before anything is written, what such a file cannot say: a family, a field of its config, a
- * way to cut texts. */
-int gguf_export(struct stream *out, const struct model *model, const struct progress_sink *progress,
-                struct err *err);
 
 /* --- what the parts share --------------------------------------------------------------------- */
 
@@ -64,8 +52,7 @@ struct gguf_tensor_name {
 
 struct gguf_config_key {
     const char *theirs, *ours; /* the first after the architecture's name and a dot */
-    enum { GGUF_KEY_SIZE, GGUF_KEY_FLOAT, GGUF_KEY_DOUBLE, GGUF_KEY_FLAG } kind;
-    size_t offset; /* in struct config */
+    enum { GGUF_KEY_SIZE, GGUF_KEY_REAL, GGUF_KEY_FLAG } kind;
     bool needed;
 };
 
@@ -85,16 +72,6 @@ struct gguf_architecture {
 int gguf_find_architecture(const struct gguf_architecture **architecture, const struct gguf *gguf,
                            struct err *err);
 
-/* "blk.3.attn_q.weight" as "model.layers.3.self_attn.q_proj.weight", the arena's, or back where it
- * is not theirs; NULL: the table has no such name. */
-const struct gguf_tensor_name *gguf_rename(const char **to, const char *name, bool is_theirs,
-                                           const struct gguf_architecture *architecture,
-                                           struct arena *arena, struct err *err);
-
-/* That of a `model_type`. */
-int gguf_architecture_of(const struct gguf_architecture **architecture, const char *model_type,
-                         struct err *err);
-
 /* "llama.block_count": the key of that architecture. */
 enum { GGUF_KEY_BYTES = 128 };
 const char *gguf_key(char full[GGUF_KEY_BYTES], const struct gguf_architecture *architecture,
@@ -103,23 +80,6 @@ const char *gguf_key(char full[GGUF_KEY_BYTES], const struct gguf_architecture *
 /* A whole number under the architecture's key. */
 int gguf_size(const struct gguf *gguf, const struct gguf_architecture *architecture,
               const char *key, long long *size, struct err *err);
-
-/* The factors [components / 2] by which pairs, at most ROTARY_PAIRS_MAX, turn more slowly than
- * without scaling. */
-void gguf_factors(float *factors, const struct rotary *rotary);
-
-/* Put the numbers that Llama 3's factors are of, in full; and read them into a rotation whose
- * components and theta are known: its scaling is ROTARY_PLAIN where there are none, or where
- * these are not their factors. */
-int gguf_put_llama3(struct gguf *gguf, const struct rotary *rotary, struct err *err);
-int gguf_read_llama3(struct rotary *rotary, const struct gguf *gguf, const float *factors,
-                     struct err *err);
-
-/* Does a layout of the table mean that the tensor lies otherwise here? Then, but for what is
- * transposed or has a 1 added, which of `rows` rows of a GGUF file is its row `row`. */
-bool gguf_is_laid_out_anew(const struct safetensors_entry *entry, enum gguf_layout layout,
-                           const struct gguf_architecture *architecture);
-size_t gguf_stored_row(size_t row, size_t rows, enum gguf_layout layout, size_t heads);
 
 /* How a byte-level BPE cuts texts before pairs are joined: a row of tokenizer.ggml.pre. */
 struct gguf_pre {
@@ -133,15 +93,6 @@ struct gguf_pre {
 
 /* By its name; NULL: there is none. */
 const struct gguf_pre *gguf_find_pre(struct gguf_text name);
-
-/* The first that does as a tokenizer.json's stages, NULL where there are none; what none does is
- * refused, as what else has no place in a GGUF file. */
-int gguf_read_pre(const struct gguf_pre **row, const struct json *normalizer,
-                  const struct json *cuts, bool takes_whole, struct err *err);
-int gguf_refuse_stage(const char *type, struct err *err);
-
-/* Put the keys of a model's tokenizer: tokenizer.model, tokenizer.json or vocab.json. */
-int gguf_export_tokenizer(struct gguf *gguf, const struct model *model, struct err *err);
 
 /* Write config.json; and the files of a tokenizer, which has none where the name of its first is
  * NULL. */

@@ -12,13 +12,14 @@ struct reading {
     struct err *err;
 };
 
-const struct gguf_tensor_name *gguf_rename(const char **to, const char *name, bool is_theirs,
-                                           const struct gguf_architecture *architecture,
-                                           struct arena *arena, struct err *err)
+/* "blk.3.attn_q.weight" as "model.layers.3.self_attn.q_proj.weight", in the arena. NULL: the table
+ * has no such name. */
+static const struct gguf_tensor_name *rename_tensor(const char **to, const char *name,
+                                                    const struct gguf_architecture *architecture,
+                                                    struct arena *arena, struct err *err)
 {
-    const char *const fronts[] = {architecture->layers, "blk."};
-    bool in_layer = strncmp(name, fronts[is_theirs], strlen(fronts[is_theirs])) == 0;
-    const char *digits = in_layer ? name + strlen(fronts[is_theirs]) : "";
+    bool in_layer = strncmp(name, "blk.", 4) == 0;
+    const char *digits = in_layer ? name + 4 : "";
     int digit_count = (int)strspn(digits, "0123456789");
     const char *stem = in_layer ? digits + digit_count : name;
     stem += in_layer && *stem == '.';
@@ -26,12 +27,10 @@ const struct gguf_tensor_name *gguf_rename(const char **to, const char *name, bo
     const char *ending = dot ? dot : stem + strlen(stem);
     size_t size = (size_t)(ending - stem);
     for (const struct gguf_tensor_name *row = architecture->names; row->theirs; row++) {
-        const char *from = is_theirs ? row->theirs : row->ours;
-        if (strlen(from) != size || memcmp(from, stem, size) != 0)
+        if (strlen(row->theirs) != size || memcmp(row->theirs, stem, size) != 0)
             continue;
-        *to = arena_format(arena, err, "%s%.*s%s%s%s", digit_count ? fronts[!is_theirs] : "",
-                           digit_count, digits, digit_count ? "." : "",
-                           is_theirs ? row->ours : row->theirs, ending);
+        *to = arena_format(arena, err, "%s%.*s%s%s%s", digit_count ? architecture->layers : "",
+                           digit_count, digits, digit_count ? "." : "", row->ours, ending);
         return row;
     }
     return NULL;
@@ -69,8 +68,8 @@ static int dequantise(struct safetensors_entry *entry, struct reading *reading)
     return 0;
 }
 
-/* Where row `row` of `rows` stands in a GGUF file. */
-size_t gguf_stored_row(size_t row, size_t rows, enum gguf_layout layout, size_t heads)
+/* The index in a GGUF file of row `row` of `rows`. */
+static size_t stored_row(size_t row, size_t rows, enum gguf_layout layout, size_t heads)
 {
     size_t size = rows / heads; /* of a head, with all that it has there */
     size_t head = row / size;
@@ -87,7 +86,7 @@ static void copy_rows(char *to, const struct safetensors_entry *entry, enum gguf
     size_t bytes = dtype_bytes(entry->dtype, entry->count / rows);
     for (size_t i = 0; i < rows; i++)
         memcpy(to + i * bytes,
-               (const char *)entry->data + gguf_stored_row(i, rows, layout, heads) * bytes, bytes);
+               (const char *)entry->data + stored_row(i, rows, layout, heads) * bytes, bytes);
 }
 
 static void transpose(char *to, struct safetensors_entry *entry)
@@ -114,8 +113,8 @@ static void subtract_one(char *to, struct safetensors_entry *entry)
 }
 
 /* What the architecture means of the layout in the table of names. */
-bool gguf_is_laid_out_anew(const struct safetensors_entry *entry, enum gguf_layout layout,
-                           const struct gguf_architecture *architecture)
+static bool is_laid_out_anew(const struct safetensors_entry *entry, enum gguf_layout layout,
+                             const struct gguf_architecture *architecture)
 {
     switch (layout) {
     case GGUF_SAME:
@@ -139,7 +138,7 @@ static int lay_out(struct safetensors_entry *entry, enum gguf_layout layout,
     long long heads = reading->heads[layout == GGUF_KEYS];
     size_t parts = layout == GGUF_THIRDS ? 3 : 2;
     bool in_heads = layout == GGUF_QUERIES || layout == GGUF_KEYS || layout == GGUF_THIRDS;
-    bool anew = gguf_is_laid_out_anew(entry, layout, reading->architecture);
+    bool anew = is_laid_out_anew(entry, layout, reading->architecture);
     bool in_rows = entry->rank == 2 && (!anew || in_heads); /* and so blocks stay whole */
     if (dtype_is_quantised(entry->dtype) && !in_rows && dequantise(entry, reading))
         return -1;
@@ -189,8 +188,8 @@ static int read_tensors(struct reading *reading)
         struct safetensors_entry *entry = &tensors->entries[tensors->count];
         if (strcmp(tensor->name, "rope_freqs.weight") == 0)
             continue; /* the config has it */
-        const struct gguf_tensor_name *row = gguf_rename(
-            &entry->name, tensor->name, true, reading->architecture, &tensors->arena, reading->err);
+        const struct gguf_tensor_name *row = rename_tensor(
+            &entry->name, tensor->name, reading->architecture, &tensors->arena, reading->err);
         if (!row) /* it is refused with its own */
             entry->name =
                 arena_text(&tensors->arena, tensor->name, strlen(tensor->name), reading->err);
