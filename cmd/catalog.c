@@ -8,7 +8,7 @@ const struct command_group command_groups[] = {
     {"look", FOR_RUN | FOR_EXPLAIN | FOR_BATCH | FOR_MERGE | FOR_GENERATE | FOR_SCORE | FOR_LENS |
                  FOR_PAGE | FOR_TOKENIZE},
     {"compare", FOR_INFO | FOR_COMPARE | FOR_HEADS | FOR_ATTRIBUTE | FOR_PATCH | FOR_BENCH},
-    {"make", FOR_INIT | FOR_TRAIN | FOR_VOCAB},
+    {"make", FOR_INIT | FOR_TRAIN},
     {"learn", FOR_LESSON | FOR_HELP},
 };
 
@@ -42,7 +42,7 @@ static const struct group {
     {"Model", ~(FOR_INIT | FOR_TRAIN | FOR_BENCH), {"model"}},
     {"Model", FOR_BENCH, {"model", "shape"}},
     {"Model", FOR_TRAIN, {"shape", "config", "set", "vocab", "merges", "model", "resume"}},
-    {"Words", FOR_INIT, {"sentence", "file", "vocab", "merges"}},
+    {"Words", FOR_INIT, {"sentence", "vocab-from", "vocab-size", "vocab", "merges"}},
     {"Sizes", FOR_INIT, {"like", "shape", "config", "set"}},
     {"Fresh numbers", FOR_INIT, {"seed", "draw", "table"}},
     {"What is explained", FOR_EXPLAIN, {"token", "layer", "head", "attention-of"}},

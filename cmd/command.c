@@ -75,7 +75,8 @@ const struct command command_rows[] = {
      "attn-cli init --sentence \"Life is short, eat dessert first\" -o words\n"
      "attn-cli init --like life --seed 123 -o life-again\n"
      "attn-cli init --shape tiny --set n_layer=3 --seed 7 -s \"Life is short\" -o mine\n"
-     "attn-cli init --config mine/config.json --vocab mine/vocab.json -o other\n",
+     "attn-cli init --config mine/config.json --vocab mine/vocab.json -o other\n"
+     "attn-cli init --shape tiny --vocab-from fables.txt --vocab-size 1024 -o bpe\n",
      init_command},
     {"compare", FOR_COMPARE, "how far apart ways to attend, or two models, are",
      "[MODEL MODEL] [TEXT]...",
@@ -112,11 +113,6 @@ const struct command command_rows[] = {
      "attn-cli train -d fables.txt -m fables --steps 200 --rate 0.0003 -o more\n"
      "attn-cli train -d fables.txt --resume fables/step-00000032 -o again\n",
      train_command},
-    {"vocab", FOR_VOCAB, "make a vocabulary of texts: words, or byte-level BPE", "FILE...",
-     "attn-cli vocab fables.txt -o words\n"
-     "attn-cli vocab fables.txt --size 1024 -o bpe\n"
-     "attn-cli vocab fables.txt --size 1024 --pattern llama3 -o bpe3\n",
-     vocab_command},
     {"bench", FOR_BENCH, "speed compared with the limits of this machine", "[MODEL]",
      "attn-cli bench\n"
      "attn-cli bench --shape gpt2 --threads 1\n"

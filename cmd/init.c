@@ -24,22 +24,25 @@ struct job {
 /* Sizes come from one place, and words do. */
 static int check_sources(const struct options *options, struct err *err)
 {
-    const char *text = options->input.file              ? options->input.file
-                       : options->input.sentences.count ? *options->input.sentences.items
-                                                        : NULL;
+    const struct texts *texts =
+        options->make.texts.count ? &options->make.texts : &options->input.sentences;
+    const char *text = texts->count ? *texts->items : NULL;
     const struct source_option sizes[] = {{"--like", options->make.like},
                                           {"--shape", options->make.shape},
                                           {"--config", options->make.config}};
-    const struct source_option words[] = {{"--vocab", options->make.vocab},
-                                          {options->input.file ? "--file" : "--sentence", text}};
+    const struct source_option words[] = {
+        {"--vocab", options->make.vocab},
+        {options->make.texts.count ? "--vocab-from" : "--sentence", text}};
     const char *found = NULL;
     if (model_maker_source(&found, sizes, sizeof sizes / sizeof *sizes, "sizes come", err))
         return -1;
     if (!found && !new_words_are_given(options))
-        return err_usage(err, "expected words or sizes: --sentence TEXT, --like MODEL, --shape "
-                              "NAME or --config FILE");
+        return err_usage(err, "expected words or sizes: --sentence TEXT, --vocab-from FILE, --like "
+                              "MODEL, --shape NAME or --config FILE");
     if (model_maker_source(&found, words, sizeof words / sizeof *words, "words come", err))
         return -1;
+    if (options->make.size && !text)
+        return err_usage(err, "--vocab-size: goes with --vocab-from, found no --vocab-from");
     return new_words_check_merges(&options->make, err);
 }
 

@@ -7,11 +7,13 @@
 #include "command.h"
 #include "format/json.h"
 #include "format/json_cursor.h"
+#include "progress.h"
 #include "session.h"
+#include "text/subword/bpe_learn.h"
 
 static bool has_texts(const struct options *options)
 {
-    return options->input.sentences.count || options->input.file;
+    return options->input.sentences.count || options->make.texts.count;
 }
 
 bool new_words_are_given(const struct options *options)
@@ -40,33 +42,100 @@ static int map_file(struct new_words *words, const char *name, const char *path,
     return 0;
 }
 
-int new_words_json(struct buf *json, struct word_list *list, struct err *err)
+/* --- a vocabulary learnt from texts ----------------------------------------------------------- */
+
+struct vocab_text {
+    const char *label; /* in messages */
+    struct file file;
+};
+
+static int read_texts(struct new_words *words, const struct options *options, struct err *err)
 {
-    const struct word *run = &list->unspaced;
-    char shown[LABEL_EXCERPT_BYTES];
-    if (run->size)
-        print_note("'%s' has no blanks between its words: each character is one (with blanks "
-                   "between them, words are what they separate)",
-                   label_excerpt(shown, run->bytes, run->size));
-    word_list_sort(list);
-    word_list_json(json, list);
-    return buf_check(json, err);
+    const struct texts *paths = &options->make.texts;
+    const struct texts *sentences = &options->input.sentences;
+    words->texts =
+        arena_alloc(&words->arena, paths->count + sentences->count, sizeof *words->texts, err);
+    if (!words->texts)
+        return -1;
+    for (size_t i = 0; i < paths->count; i++) {
+        struct vocab_text *text = &words->texts[words->text_count++];
+        text->label = arena_format(&words->arena, err, "'%s'", paths->items[i]);
+        if (!text->label || inputs_read_file(&text->file, paths->items[i], err))
+            return -1;
+    }
+    for (size_t i = 0; i < sentences->count; i++) {
+        const char *sentence = sentences->items[i];
+        words->texts[words->text_count++] =
+            (struct vocab_text){"--sentence", file_borrow(sentence, strlen(sentence))};
+    }
+    return 0;
 }
 
-/* The words of the file as one text, where its lines end does not matter, and of sentences. */
-static int list_words(struct word_list *list, struct new_words *words,
-                      const struct options *options, struct err *err)
+/* Each text as a whole: line ends do not matter. */
+static int list_words(struct new_words *words, struct err *err)
 {
-    const struct texts *sentences = &options->input.sentences;
-    if (options->input.file && inputs_read_file(&words->text, options->input.file, err))
-        return -1;
-    if (options->input.file && word_list_add(list, words->text.bytes, words->text.size, err))
-        return err_prefix(err, "--file");
-    for (size_t i = 0; i < sentences->count; i++)
-        if (word_list_add(list, sentences->items[i], strlen(sentences->items[i]), err))
-            return err_prefix(err, "--sentence");
-    return list->count ? 0 : err_set(err, "the text is empty: expected at least one word");
+    struct word_list list = {0};
+    char shown[LABEL_EXCERPT_BYTES];
+    int failed = 0;
+    for (size_t i = 0; i < words->text_count && !failed; i++) {
+        const struct vocab_text *text = &words->texts[i];
+        if (word_list_add(&list, text->file.bytes, text->file.size, err))
+            failed = err_prefix(err, "%s", text->label);
+    }
+    if (!failed && !list.count)
+        failed = err_set(err, "the text is empty: expected at least one word");
+    if (!failed && list.unspaced.size)
+        print_note("'%s' has no blanks between its words: each character is one (with blanks "
+                   "between them, words are what they separate)",
+                   label_excerpt(shown, list.unspaced.bytes, list.unspaced.size));
+    if (!failed) {
+        word_list_sort(&list);
+        word_list_json(&words->json, &list);
+        failed = buf_check(&words->json, err);
+    }
+    word_list_release(&list);
+    return failed ? -1 : 0;
 }
+
+/* Byte-level BPE of at most `size` tokens. */
+static int learn_pairs(struct new_words *words, size_t size, struct err *err)
+{
+    struct bpe_learner learner = {0};
+    struct progress progress;
+    int failed = 0;
+    for (size_t i = 0; i < words->text_count && !failed; i++) {
+        const struct vocab_text *text = &words->texts[i];
+        if (bpe_learner_add(&learner, text->file.bytes, text->file.size, err))
+            failed = err_prefix(err, "%s", text->label);
+    }
+    progress_begin(&progress, "tokens");
+    learner.progress = &progress.sink;
+    failed = failed || bpe_learner_run(&learner, size, err);
+    progress_end(&progress);
+    if (!failed) {
+        bpe_learner_vocab(&learner, &words->json);
+        bpe_learner_merges(&learner, &words->merges);
+        failed = buf_check(&words->json, err) || buf_check(&words->merges, err);
+    }
+    if (!failed && learner.token_count < size)
+        print_note("no pair occurs twice any more: %zu tokens, not %zu", learner.token_count, size);
+    bpe_learner_release(&learner);
+    return failed ? -1 : 0;
+}
+
+static int learn_words(struct new_words *words, const struct options *options, struct err *err)
+{
+    size_t size = (size_t)options->make.size;
+    if (read_texts(words, options, err) ||
+        (size ? learn_pairs(words, size, err) : list_words(words, err)))
+        return -1;
+    add_file(words, "vocab.json", words->json.bytes, words->json.size);
+    if (size)
+        add_file(words, "merges.txt", words->merges.bytes, words->merges.size);
+    return 0;
+}
+
+/* --- a vocabulary that exists ----------------------------------------------------------------- */
 
 static int copy_files(struct new_words *words, const struct folder *like, struct err *err)
 {
@@ -155,20 +224,16 @@ static int name_source(const struct new_words *words, const struct make_options 
 int new_words_find(struct new_words *words, const struct options *options,
                    const struct folder *like, struct err *err)
 {
-    struct word_list list = {0};
     int failed = 0;
     words->folder = (struct folder){options->output.path, words->files, 0};
     if (options->make.vocab)
         failed = map_vocab(words, &options->make, err);
     else if (has_texts(options))
-        failed = list_words(&list, words, options, err) || new_words_json(&words->json, &list, err);
+        failed = learn_words(words, options, err);
     else if (like)
         failed = copy_files(words, like, err);
-    word_list_release(&list);
     if (failed)
         return -1;
-    if (words->json.size)
-        add_file(words, "vocab.json", words->json.bytes, words->json.size);
     if (count_words(words, err))
         return options->make.vocab ? name_source(words, &options->make, err) : -1;
     if (options->make.vocab && words->lacks_merges) /* its pieces are no words */
@@ -231,8 +296,11 @@ void model_maker_release(struct model_maker *model)
     new_model_release(&model->new_model);
     for (size_t i = 0; i < TOKENIZER_FILES; i++)
         file_release(&words->sources[i]);
-    file_release(&words->text);
+    for (size_t i = 0; i < words->text_count; i++)
+        file_release(&words->texts[i].file);
     buf_release(&words->json);
+    buf_release(&words->merges);
+    arena_release(&words->arena);
     file_release(&model->config);
     buf_release(&model->shape);
     buf_release(&model->text);

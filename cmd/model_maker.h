@@ -1,5 +1,5 @@
-/* model_maker.h: what `init`, `train` and `vocab` make: the words and the config of a new model,
- * and the folder that they are written to.
+/* model_maker.h: what `init` and `train` make: the vocabulary and the config of a new model,
+ * and the folder they are written to.
  *
  *     struct model_maker model = {.options = options};
  *     if (model_maker_read_sets(&model, err) ||
@@ -18,15 +18,18 @@
 #include "text/tokenizer.h"
 #include "text/word_list.h"
 
-/* The files of its tokenizer: of --sentence and --file, --vocab and --merges, or another model. */
+/* The files of its tokenizer: learnt from --sentence and --vocab-from, given by --vocab and
+ * --merges, or those of another model. */
 struct new_words {
     struct folder folder; /* its path is the directory to be written */
     struct folder_file files[TOKENIZER_FILES];
     struct file sources[TOKENIZER_FILES]; /* what they were read from */
-    struct file text;                     /* --file */
-    struct buf json;                      /* the words of texts */
-    bool lacks_merges;                    /* a byte-level BPE's vocabulary without them */
-    size_t count;                         /* one more than the largest id; 0: no tokenizer */
+    struct vocab_text *texts;             /* [text_count] of --vocab-from, then --sentence */
+    size_t text_count;
+    struct buf json, merges; /* learnt from the texts */
+    struct arena arena;
+    bool lacks_merges; /* a byte-level BPE's vocabulary without them */
+    size_t count;      /* one more than the largest id; 0: no tokenizer */
 };
 
 struct model_maker {
@@ -57,16 +60,13 @@ int new_words_check_merges(const struct make_options *options, struct err *err);
 int new_words_find(struct new_words *words, const struct options *options,
                    const struct folder *like, struct err *err);
 
-/* Append the vocab.json of a list; where it has characters for words, a note says why. */
-int new_words_json(struct buf *json, struct word_list *list, struct err *err);
-
 /* --set; the config of --shape; the new model of the changed config, with the words' files. */
 int model_maker_read_sets(struct model_maker *model, struct err *err);
 int model_maker_take_shape(struct model_maker *model, struct err *err);
 int model_maker_open(struct model_maker *model, const char *path, struct err *err);
 void model_maker_release(struct model_maker *model);
 
-/* Write the files of a new model, or of a vocabulary, and show how far it is. Refused is a
+/* Write the files of a new model and show progress. Refused is a
  * directory with a file of another tokenizer, which would be read with them; save_folder_check says
  * so before what takes long. */
 int save_folder_check(const struct folder *folder, const char *path, struct err *err);

@@ -23,7 +23,6 @@ enum {
     FOR_INIT = 1 << 6,
     FOR_EXPLAIN = 1 << 7,
     FOR_LESSON = 1 << 8,
-    FOR_VOCAB = 1 << 9,
     FOR_TRAIN = 1 << 11,
     FOR_HEADS = 1 << 12,
     FOR_COMPARE = 1 << 13,
@@ -134,10 +133,10 @@ struct batch_options {
     bool per_item, dry_run, resume, fail_fast;
 };
 
-/* What init, train and vocab make. */
+/* What init and train make. */
 struct make_options {
-    const char *shape, *like, *config, *vocab, *merges, *draw, *pattern;
-    struct texts sets;
+    const char *shape, *like, *config, *vocab, *merges, *draw;
+    struct texts sets, texts; /* --vocab-from */
     long long table, seed, size;
 };
 

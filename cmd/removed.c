@@ -22,6 +22,10 @@ static const struct removed {
     {OF_REPORTS, "threshold", "--top N draws the N strongest lines of each head"},
     {0, "convert",
      "GGUF files are read as they are; llama.cpp's convert_hf_to_gguf.py writes them"},
+    {0, "vocab",
+     "'attn-cli init --vocab-from FILE -o DIR' writes DIR/vocab.json; with "
+     "--vocab-size N byte-level BPE, DIR/merges.txt, too"},
+    {FOR_INIT, "file", "use --vocab-from FILE"},
     {FOR_ALL, "no-config", "there is no file of defaults; $ATTN_MODEL names the default model"},
 };
 

@@ -20,7 +20,6 @@
 #include "model/new_model.h"
 #include "model/site.h"
 #include "explain/explanation.h"
-#include "text/splitter.h"
 #include "write/format.h"
 #include "draw/measured_form.h"
 
@@ -67,7 +66,6 @@ ROWS(measured_formats, "Formats", NULL, measured_forms, measured_form_count, abo
 ROWS(reduction_formats, "Formats of reductions", NULL, measured_forms, measured_form_count, about)
 ROWS(venues, "Venues", ", by their style files", venue_rows, venue_count, about)
 ROWS(palettes, "Palettes", NULL, palette_rows, palette_count, about)
-EACH(patterns, NULL, NULL, PATTERN_COUNT, splitter_patterns[index].name, NULL)
 ROWS(reductions, "Reductions", ", of each head over all texts, first queries included",
      measure_rows, MEASURE_COUNT, about)
 ROWS(measurements, "Measurements", ", medians of all rounds", task_rows, TASK_KINDS, about)
@@ -362,7 +360,6 @@ const struct value_use value_uses[] = {
     {"sort", FOR_ALL, &list_scores, NULL, false},
     {"map", FOR_ALL, &list_scores, NULL, false},
     {"shape", FOR_ALL, &list_shapes, NULL, false},
-    {"pattern", FOR_VOCAB, &list_patterns, NULL, false},
     {"set", FOR_ALL, &list_keys, ",", false},
     {NULL, FOR_LESSON, &list_steps, NULL, false},
     {"model", FOR_ALL, &list_models, NULL, false},

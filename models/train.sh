@@ -18,7 +18,7 @@ texts=$(dirname "$0")/../tests/texts
 python3 "$(dirname "$0")/fables.py" "$grammar" --count 240000 --seed 1 |
     LC_ALL=C grep -vF -f "$texts/agree-test.txt" -f "$texts/road-test.txt" >"$to/texts.txt"
 
-"$attn" vocab "$to/texts.txt" --size 1280 --force -o "$to/bpe"
+"$attn" init --vocab-from "$to/texts.txt" --vocab-size 1280 --force -o "$to/bpe"
 [ "${3-}" != words ] || exit 0
 "$attn" train --data "$to/texts.txt" --shape tiny --set initializer_range=0.04 \
     --vocab "$to/bpe/vocab.json" --merges "$to/bpe/merges.txt" --steps 9000 --rate 0.004 \

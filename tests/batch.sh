@@ -23,7 +23,7 @@ total=33
 
 # A GPT-2 of words, small enough that files and threads, not its matrices, take the time.
 cp "$agree" texts
-"$attn" vocab texts -o words
+"$attn" init --vocab-from texts -o words
 "$attn" init --shape tiny --set n_embd=32 --vocab words/vocab.json -o model
 export ATTN_MODEL="$scratch/model"
 

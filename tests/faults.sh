@@ -71,12 +71,12 @@ if ! (
     for name in Anna Ben Cy; do
         printf '%s sees Ben, and Ben is old.\nBen sees %s, who is old.\n' $name $name
     done >texts
-    "$ATTN" vocab texts -o words
+    "$ATTN" init --vocab-from texts -o words
     "$ATTN" init -q --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_positions=16 \
         --vocab words/vocab.json -o school
     "$ATTN" init -q --shape tiny-llama --set n_layer=1,n_head=2,n_embd=8,num_key_value_heads=1 \
         --set intermediate_size=8 --vocab words/vocab.json -o llama
-    "$ATTN" vocab texts --size 262 -o bpe
+    "$ATTN" init --vocab-from texts --vocab-size 262 -o bpe
     "$ATTN" init -q --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_positions=16 \
         --vocab bpe/vocab.json --merges bpe/merges.txt -o pieces
     sed 's/: 261$/: 261, "<s>": 262/' bpe/vocab.json >begins.json
@@ -232,8 +232,7 @@ try init -q --shape tiny-llama --set n_embd=8,intermediate_size=8 -s "$life" -o 
 try init -q --config "$ROOT/models/life/config.json" -s "$life" -o here
 try init -q --config "$in/school/config.json" --vocab "$in/bpe/vocab.json" \
     --merges "$in/bpe/merges.txt" --set n_layer=2,vocab_size=262 -o here
-try vocab "$in/texts" --size 340 -o here
-try vocab "$in/texts" --size 300 --pattern llama3 -o here
+try init --vocab-from "$in/texts" --vocab-size 340 -o here
 try heads -m "$in/school" -s 'Anna is old' --sort induction
 try heads -m "$in/school" 'Anna is old' 'Anna is' --style both --color always
 for format in text csv tidy json jsonl npy safetensors svg tex html; do

@@ -94,10 +94,10 @@ haul "$million bytes: score" 3 5 200 score -f words
 haul "$million bytes: score, by windows" 0 120 300 score -f words --stride 60 --format csv
 haul "$million bytes: lens" 3 5 200 lens -f words
 haul "$million bytes: batch" 1 5 200 batch words
-haul "$million bytes: words of a vocabulary" 0 5 200 vocab -q words -o v1
-haul "$million bytes of one letter: its pairs" 0 10 200 vocab -q letters --size 270 -o v2
-haul "$million bytes of noise: its pairs" 0 20 300 vocab -q noise --size 300 -o v3
-haul "$million bytes: init" 0 5 200 init -q -f words -o fresh
+haul "$million bytes: words of a vocabulary" 0 5 200 init -q --vocab-from words -o v1
+haul "$million bytes of one letter: its pairs" 0 10 200 \
+    init -q --vocab-from letters --vocab-size 270 -o v2
+haul "$million bytes of noise: its pairs" 0 20 300 init -q --vocab-from noise --vocab-size 300 -o v3
 haul "$million bytes: train" 0 10 300 train -q -d words_twice --shape tiny \
     --set n_embd=16,n_layer=1,n_head=2 --vocab v1/vocab.json --steps 1 --batch 1 --context 8 -o t1
 
@@ -135,7 +135,8 @@ haul "a line of $mib MiB among others: batch" 1 $slow $((64 + 24 * mib)) batch t
 is 'the others are there' '[ "$(grep -c weights out)" = 2 ] && [ "$(wc -l <out)" = 3 ]'
 haul "a line of $mib MiB of JSON: batch" 1 $slow $((64 + 24 * mib)) batch three.jsonl -q --head 0
 is 'the others are there' '[ "$(grep -c weights out)" = 2 ] && [ "$(wc -l <out)" = 3 ]'
-haul "a line of $mib MiB: words of a vocabulary" 0 $slow $((64 + 24 * mib)) vocab -q line -o v4
+haul "a line of $mib MiB: words of a vocabulary" 0 $slow $((64 + 24 * mib)) \
+    init -q --vocab-from line -o v4
 twice line >line_twice
 haul "two lines of $mib MiB: train" 0 $((4 * slow)) $((64 + 48 * mib)) train -q -d line_twice \
     --shape tiny --set n_embd=16,n_layer=1,n_head=2 --vocab v4/vocab.json --steps 1 --batch 1 \
@@ -143,7 +144,8 @@ haul "two lines of $mib MiB: train" 0 $((4 * slow)) $((64 + 48 * mib)) train -q 
 
 # --- a text without an end ------------------------------------------------------------------------
 
-for command in 'run -f' 'tokenize -f' 'heads -d' 'vocab -o v5' 'init -o fresh2 --vocab'; do
+for command in 'run -f' 'tokenize -f' 'heads -d' 'init -o v5 --vocab-from' \
+    'init -o fresh2 --vocab'; do
     # shellcheck disable=SC2086 # words
     haul "a device without an end: $command" 3 20 1200 $command /dev/zero
 done

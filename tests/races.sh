@@ -27,7 +27,7 @@ if ! (
     printf 'Life is short\nLife is\neat dessert first\nis\nshort Life\n' >five
     for i in $(seq 300); do cat five; done >many.txt
     for name in Anna Ben Cy; do printf '%s sees Ben, and Ben is old.\n' $name; done >texts
-    "$attn" vocab -q texts -o words
+    "$attn" init -q --vocab-from texts -o words
     printf '{"model_type": "gpt2", "n_embd": 8, "n_layer": 1, "n_head": 2, "n_positions": 16, ' \
         >config.json
     printf '"vocab_size": %s}' "$(tr , '\n' <words/vocab.json | wc -l)" >>config.json

@@ -17,7 +17,7 @@ head -n 200 data/fables.txt >"$texts"
 export ATTN_UNIT_FEW=1
 export attn="$build/attn-cli" texts scratch
 export train="train -q --shape tiny --vocab $scratch/words/vocab.json --context 16 --batch 16 \
-    --steps 2 --dropout 0.1 -t 4"
+    --steps 2 --dropout 0.1 -t 4 -d $texts"
 lines=$scratch/lines
 for suite in "$@"; do
     echo "0 '$build/unit' $suite"
@@ -26,7 +26,7 @@ cat >>"$lines" <<'END'
 0 "$attn" batch "$texts" -m tiny -t 4 -o "$scratch/lines.jsonl"
 0 "$attn" batch "$texts" -m tiny -t 4 --reduce mean,max,entropy -o "$scratch/sums.csv"
 0 "$attn" batch "$texts" -m tiny -t 4 --layer 1 --head 0 --format csv -o "$scratch/files/"
-0 "$attn" vocab "$texts" -o "$scratch/words" && "$attn" $train -d "$texts" -o "$scratch/trained"
+0 "$attn" init --vocab-from "$texts" -o "$scratch/words" && "$attn" $train -o "$scratch/trained"
 0 "$attn" heads -m tiny -t 4
 0 "$attn" bench --shape tiny --threads 4 --tokens 64 --repeat 1
 END

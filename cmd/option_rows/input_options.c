@@ -3,6 +3,8 @@
 
 #include <limits.h>
 
+#include "text/subword/bpe_learn.h"
+
 static const struct option_row input_rows[] = {
     STRING("model", 'm', "DIR|NAME", model.name,
            (LOOKING & ~SEVERAL_MODELS) | FOR_TOKENIZE | FOR_INFO | FOR_BENCH | FOR_BATCH | FOR_ITEM,
@@ -18,8 +20,12 @@ static const struct option_row input_rows[] = {
     STRINGS("sentence", 's', "TEXT", input.sentences, FOR_INIT,
             "its words, sorted, are the vocabulary; where a script has no blanks, its characters, "
             "unless blanks stand between words; may be given several times"),
-    STRING("file", 'f', "PATH", input.file, FOR_INIT,
-           "the same with the words of a file; - is standard input"),
+    STRINGS(
+        "vocab-from", 0, "FILE", make.texts, FOR_INIT,
+        "learn the vocabulary from a text file (repeatable; - is standard input): its words, or "
+        "with --vocab-size byte-level BPE"),
+    INTEGER("vocab-size", 0, "N", make.size, FOR_INIT, BPE_LEARN_BYTES, BPE_LEARN_MAX,
+            "learn byte-level BPE of N tokens, at least 256; writes vocab.json and merges.txt"),
     STRING("vocab", 0, "FILE", make.vocab, FOR_INIT,
            "the vocabulary: a tokenizer.json, or a vocab.json (with --merges: byte-level BPE)"),
     STRING("merges", 0, "FILE", make.merges, FOR_INIT | FOR_TRAIN, "its merges.txt"),

@@ -55,7 +55,7 @@ static const struct option_row process_rows[] = {
     STRING("completion", 0, "SHELL", learn.completion, FOR_HELP,
            "a completion script for bash, zsh or fish"),
     FLAG("quiet", 'q', quiet,
-         LOOKING | FOR_TOKENIZE | FOR_INIT | FOR_COMPARE | FOR_VOCAB | NOT_BATCH | NOT_ITEM,
+         LOOKING | FOR_TOKENIZE | FOR_INIT | FOR_COMPARE | NOT_BATCH | NOT_ITEM,
          "no notes on standard error"),
     FLAG("quiet", 'q', quiet, FOR_BATCH | PROCESS, "no notes, and do not show how far it is"),
     FLAG("quiet", 'q', quiet, FOR_BENCH | FOR_HEADS, "do not show how far it is"),

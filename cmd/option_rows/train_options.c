@@ -1,9 +1,7 @@
-/* Rows of the table of options: models that learn, vocabularies and texts for them. */
+/* Rows of the table of options: models that learn. */
 #include "../option_row.h"
 
 #include <limits.h>
-
-#include "text/subword/bpe_learn.h"
 
 static const struct option_row train_rows[] = {
     STRINGS("data", 'd', "FILE", train.data, FOR_TRAIN,
@@ -50,17 +48,10 @@ static const struct option_row train_rows[] = {
     INTEGER("seed", 0, "N", train.seed, FOR_TRAIN, 0, 9007199254740991,
             "of the first weights, the order of texts and dropout (default: 0)"),
     FLAG("force", 0, output.force,
-         FOR_INIT | FOR_TRAIN | FOR_VOCAB | FOR_RUN | FOR_GENERATE | FOR_ATTRIBUTE | FOR_PATCH |
-             NOT_BATCH | NOT_ITEM,
+         FOR_INIT | FOR_TRAIN | FOR_RUN | FOR_GENERATE | FOR_ATTRIBUTE | FOR_PATCH | NOT_BATCH |
+             NOT_ITEM,
          "replace files of the same names in a folder"),
     FLAG("quiet", 'q', quiet, FOR_TRAIN, "say nothing on the way"),
-    INTEGER("size", 0, "N", make.size, FOR_VOCAB, BPE_LEARN_BYTES, BPE_LEARN_MAX,
-            "byte-level BPE of N tokens, at least 256 (default: a list of words)"),
-    STRING("pattern", 0, "NAME|REGEX", make.pattern, FOR_VOCAB,
-           "with --size: how texts are cut into pieces, as gpt2, llama3, qwen2 and o200k do, or by "
-           "a regular expression; a tokenizer.json is written"),
-    STRING("output", 'o', "DIR", output.path, FOR_VOCAB,
-           "where vocab.json, and merges.txt of BPE, or tokenizer.json, are written"),
     FLAG("help", 'h', help, FOR_ALL, "this help"),
 };
 

@@ -92,7 +92,7 @@ on_a_terminal() { # COMMAND-LINE: what it writes there
 
 small_school() { # texts, words/vocab.json and a config to train on
     cp "$ROOT/tests/texts/agree.txt" texts
-    "$ATTN" vocab texts -o words
+    "$ATTN" init --vocab-from texts -o words
     cat >config.json <<'END'
 {"model_type": "gpt2", "n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 16, "vocab_size": 70}
 END

@@ -10,7 +10,7 @@
 #define SET "--set n_embd=16,n_layer=1,n_head=2 --vocab words/vocab.json"
 
 const char *const chore_inputs[] = {
-    "vocab texts -q -o words",
+    "init --vocab-from texts -q -o words",
     "init -q --shape tiny " SET " -o small",
 };
 const size_t chore_input_count = sizeof chore_inputs / sizeof *chore_inputs;
@@ -165,13 +165,12 @@ const struct chore chores[] = {
      .line = "patch -q --clean Life --corrupt is --format json",
      .output = "disk/out.json",
      .prints = true},
-    {.name = "vocab", .line = "vocab texts -q", .output = "disk/out", .again = " --force"},
-    {.name = "vocab of bytes",
-     .line = "vocab texts -q --size 300",
+    {.name = "init words of a file",
+     .line = "init --vocab-from texts -q",
      .output = "disk/out",
      .again = " --force"},
-    {.name = "vocab by a pattern",
-     .line = "vocab texts -q --size 300 --pattern llama3",
+    {.name = "init byte-level BPE",
+     .line = "init --vocab-from texts -q --vocab-size 300",
      .output = "disk/out",
      .again = " --force"},
     {.name = "init words",

@@ -19,7 +19,7 @@ const char errand_inputs[] =
     ">items.jsonl\n"
     "printf 'clean,corrupt\\nAnna,old\\nAnna sees,old sees\\n' >pairs.csv\n"
     "{ head -n 2 items.jsonl; printf '{\"id\": \"c\", \"sentence\": \"nonsense\"}\\n'; } "
-    ">bad.jsonl\n" ATTN "vocab -q texts -o words\n" ATTN "init -q --shape gpt2 " SMALL
+    ">bad.jsonl\n" ATTN "init -q --vocab-from texts -o words\n" ATTN "init -q --shape gpt2 " SMALL
     " --vocab words/vocab.json -o small\n";
 
 /* --- one file --------------------------------------------------------------------------------- */
@@ -61,8 +61,10 @@ static const struct filing {
 } filings[] = {
     {.line = "init -q --like life -o ",
      .names = {"config.json", "model.safetensors", "vocab.json"}},
-    {.line = "vocab -q ../../in/texts -o ", .names = {"vocab.json"}},
-    {.line = "vocab -q ../../in/texts --size 260 -o ", .names = {"vocab.json", "merges.txt"}},
+    {.line = "init -q --vocab-from ../../in/texts -o ",
+     .names = {"config.json", "model.safetensors", "vocab.json"}},
+    {.line = "init -q --vocab-from ../../in/texts --vocab-size 260 -o ",
+     .names = {"config.json", "model.safetensors", "vocab.json", "merges.txt"}},
     {.line = TRAIN " -o ",
      .names = {"config.json", "model.safetensors", "vocab.json", "training.json",
                "training.safetensors", "log.csv", "step-0000000?/[cmtlv]*"},

@@ -74,8 +74,7 @@ int bpe_learner_add(struct bpe_learner *learner, const char *text, size_t size, 
     if (invalid < size)
         return err_set(err, "expected a text in UTF-8, found the byte 0x%02x at byte %zu",
                        (unsigned char)text[invalid], invalid);
-    struct matcher_walk walk =
-        matcher_walk(learner->matcher ? learner->matcher : &gpt2, text, size, NULL);
+    struct matcher_walk walk = matcher_walk(&gpt2, text, size, NULL);
     int failed = count_pieces(learner, &walk, text, size, err);
     matcher_walk_release(&walk);
     return failed;
@@ -287,57 +286,6 @@ void bpe_learner_merges(const struct bpe_learner *learner, struct buf *lines)
         append_token(learner, lines, learner->tokens[id].right);
         buf_char(lines, '\n');
     }
-}
-
-#define BYTE_LEVEL(cuts)                                      \
-    "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, " \
-    "\"trim_offsets\": true, \"use_regex\": " cuts "}"
-
-/* ByteLevel has GPT-2's pattern; before it another is a step of its own. */
-static void append_pre_tokenizer(struct buf *out, const char *pattern)
-{
-    if (splitter_find(pattern) == &splitter_patterns[PATTERN_GPT2]) {
-        buf_text(out, BYTE_LEVEL("true"));
-        return;
-    }
-    buf_text(out, "{\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"Split\", "
-                  "\"pattern\": {\"Regex\": ");
-    json_append_text(out, pattern, strlen(pattern));
-    buf_text(out, "}, \"behavior\": \"Isolated\", \"invert\": false}, " BYTE_LEVEL("false") "]}");
-}
-
-static void append_quoted(const struct bpe_learner *learner, struct buf *out, uint32_t id)
-{
-    struct buf token = {0};
-    append_token(learner, &token, id);
-    json_append_text(out, token.bytes ? token.bytes : "", token.size);
-    out->out_of_memory |= token.out_of_memory;
-    buf_release(&token);
-}
-
-void bpe_learner_json(const struct bpe_learner *learner, const char *pattern, struct buf *out)
-{
-    buf_text(out, "{\n \"version\": \"1.0\", \"truncation\": null, \"padding\": null, "
-                  "\"added_tokens\": [], \"normalizer\": null,\n \"pre_tokenizer\": ");
-    append_pre_tokenizer(out, pattern);
-    buf_text(
-        out,
-        ",\n \"post_processor\": null,\n \"decoder\": " BYTE_LEVEL(
-            "true") ",\n"
-                    " \"model\": {\"type\": \"BPE\", \"dropout\": null, \"unk_token\": null, "
-                    "\"continuing_subword_prefix\": null, \"end_of_word_suffix\": null, "
-                    "\"fuse_unk\": false, \"byte_fallback\": false, \"ignore_merges\": false,\n"
-                    " \"vocab\": ");
-    bpe_learner_vocab(learner, out);
-    buf_text(out, ", \"merges\": [");
-    for (size_t id = BPE_LEARN_BYTES; id < learner->token_count; id++) {
-        buf_text(out, id == BPE_LEARN_BYTES ? "\n[" : ",\n[");
-        append_quoted(learner, out, learner->tokens[id].left);
-        buf_text(out, ", ");
-        append_quoted(learner, out, learner->tokens[id].right);
-        buf_char(out, ']');
-    }
-    buf_text(out, "]}\n}\n");
 }
 
 void bpe_learner_release(struct bpe_learner *learner)

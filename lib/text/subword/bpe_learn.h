@@ -5,8 +5,7 @@
  *     if (bpe_learner_add(&learner, text, size, err)) ...      for every text; they must stay alive
  *     if (bpe_learner_run(&learner, 1500, err)) ...
  *     bpe_learner_vocab(&learner, &json);                      vocab.json
- *     bpe_learner_merges(&learner, &lines);                    merges.txt; or, of both,
- *     bpe_learner_json(&learner, pattern, &json);              tokenizer.json
+ *     bpe_learner_merges(&learner, &lines);                    merges.txt
  *     bpe_learner_release(&learner);
  */
 #ifndef ATTN_TEXT_SUBWORD_BPE_LEARN_H
@@ -17,13 +16,10 @@
 
 struct buf;
 
-struct matcher;
-
 enum { BPE_LEARN_BYTES = 256, BPE_LEARN_MAX = 65536 };
 
 struct bpe_learner {
-    const struct matcher *matcher; /* whose matches are pieces; NULL: GPT-2's pattern */
-    struct map numbers;            /* of pieces */
+    struct map numbers; /* of pieces */
     struct learn_piece *pieces;
     size_t piece_count, piece_room;
     uint32_t *symbols; /* of all pieces, each from its first on */
@@ -44,9 +40,6 @@ int bpe_learner_run(struct bpe_learner *learner, size_t size, struct err *err);
 /* Append files. Ids are GPT-2's: bytes in the order of the signs they are written with. */
 void bpe_learner_vocab(const struct bpe_learner *learner, struct buf *json);
 void bpe_learner_merges(const struct bpe_learner *learner, struct buf *lines);
-
-/* One file for both, as Hugging Face writes it, with the pattern that texts are cut by. */
-void bpe_learner_json(const struct bpe_learner *learner, const char *pattern, struct buf *json);
 
 void bpe_learner_release(struct bpe_learner *learner);
 
