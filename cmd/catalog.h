@@ -96,9 +96,6 @@ enum value_paths value_paths(const char *argument);
 /* A page of the manual in roff, of a command or of them all (NULL). */
 void manual_write(struct stream *out, const struct command *command);
 
-/* What help tells of a command, or of them all (NULL), as JSON. */
-void help_json_write(struct stream *out, const struct command *command);
-
 /* The completion script of a shell. */
 enum shell { SHELL_BASH, SHELL_ZSH, SHELL_FISH };
 void completion_write(struct stream *out, enum shell shell);

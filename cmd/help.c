@@ -166,7 +166,7 @@ static void version(struct stream *out)
     stream_text(out, "built:   " COMPILER "\n");
 }
 
-enum page { PAGE_HELP, PAGE_VERSION, PAGE_MANUAL, PAGE_JSON };
+enum page { PAGE_HELP, PAGE_VERSION, PAGE_MANUAL };
 
 /* Of all but the version `command` may be NULL: the page of them all. */
 static int write_page(enum page page, const struct command *command, struct err *err)
@@ -178,8 +178,6 @@ static int write_page(enum page page, const struct command *command, struct err 
         version(&out);
     else if (page == PAGE_MANUAL)
         manual_write(&out, command);
-    else if (page == PAGE_JSON)
-        help_json_write(&out, command);
     else if (command)
         help_command_write(&out, command);
     else
@@ -214,22 +212,12 @@ int help_command(const struct options *options, struct err *err)
 {
     const struct texts *operands = &options->input.operands;
     const struct command *command = NULL;
-    const char *other = options->learn.man          ? "man"
-                        : options->learn.completion ? "completion"
-                                                    : NULL;
-    bool json = false;
     if (operands->count > 1)
         return err_usage(err, "expected one command, found '%s' as well", operands->items[1]);
     if (operands->count)
         command = command_find(operands->items[0], err);
     if (operands->count && !command)
         return -1;
-    if (options_choose_page(&json, &options->output, err))
-        return -1;
-    if (json && other)
-        return err_usage(err, "--%s: expected it without --format json", other);
-    if (json)
-        return write_page(PAGE_JSON, command, err);
     if (options->learn.completion)
         return write_completion(options->learn.completion, err);
     return options->learn.man ? write_page(PAGE_MANUAL, command, err) : help_of(command, err);

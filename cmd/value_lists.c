@@ -345,7 +345,7 @@ const struct value_use value_uses[] = {
     {"format", FOR_BATCH, &list_reduction_formats, NULL, true},
     {"format", FOR_EXPLAIN, &list_explain_formats, NULL, false},
     {"format", FOR_COMPARE, &list_compare_formats, NULL, false},
-    {"format", FOR_TOKENIZE | FOR_INFO | FOR_HELP, &list_page_formats, NULL, false},
+    {"format", FOR_TOKENIZE | FOR_INFO, &list_page_formats, NULL, false},
     {"format", FOR_LESSON, &list_lesson_formats, NULL, false},
     {"format", FOR_HEADS, &list_measured_formats, NULL, false},
     {"format", FOR_BENCH, &list_bench_formats, NULL, false},

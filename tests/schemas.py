@@ -94,8 +94,6 @@ LINES = [
      "edited/manifest.json"),
     (["lesson"], None),
     (["lesson", "2", "--list"], None),
-    (["help"], None),
-    (["help", "batch"], None),
 ]
 
 # Objects whose members are names of their own, at the end of a path.
