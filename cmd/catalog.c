@@ -62,7 +62,7 @@ static const struct group {
     {"What is shown",
      ~(FOR_EXPLAIN | FOR_BENCH | FOR_LENS),
      {"show", "layer", "head", "mean", "words", "hide-first", "reduce", "per-item", "score", "sort",
-      "map", "null", "pairs", "needle", "composition", "gold"}},
+      "map", "null", "pairs", "needle", "composition"}},
     {"What a page holds besides",
      FOR_PAGE,
      {"explain", "top-k", "lens", "scores", "unedited", "live"}},

@@ -53,7 +53,6 @@ void head_materials_release(struct heads_job *job)
 {
     file_release(&job->pairs);
     file_release(&job->needles);
-    file_release(&job->gold);
 }
 
 /* --- pairs ------------------------------------------------------------------------------------ */

@@ -1,41 +1,36 @@
-/* head_reports.c: what `attn-cli heads` tells beside scores: how heads compose, and which of them
- * find the relations of a grammar. */
+/* head_reports.c: `attn-cli heads --composition`: how heads compose. */
 #include <math.h>
 #include <string.h>
 
 #include "command.h"
 #include "heads.h"
-#include "measure/gold_relations.h"
 
 bool head_reports_asked(const struct options *options)
 {
-    return options->heads.composition || options->heads.gold;
+    return options->heads.composition;
 }
 
 int head_reports_check(struct heads_job *job, struct err *err)
 {
     const struct options *options = job->options;
     struct output *output = &job->output;
-    static const char *const others[] = {"composition", "score",  "map",      "sort", "null",
-                                         "pairs",       "needle", "sentence", "file", "data"};
-    const char *way = options->heads.gold ? "gold" : "composition";
+    static const char *const others[] = {"score",  "map",      "sort", "null", "pairs",
+                                         "needle", "sentence", "file", "data"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strcmp(others[i], way) != 0 && options_are_given(options, others[i]))
-            return err_usage(err, "--%s: expected it by itself, found --%s", way, others[i]);
+        if (options_are_given(options, others[i]))
+            return err_usage(err, "--composition: expected it by itself, found --%s", others[i]);
     if (options->input.operands.count)
-        return err_usage(err, "--%s: expected no text, found '%s'", way,
+        return err_usage(err, "--composition: expected no text, found '%s'",
                          options->input.operands.items[0]);
     if (output_choose(output, &options->output, err) || output_check_made(output, err))
         return -1;
     looks_note_pictures(&options->looks, output->format);
     if (model_list_check(&job->models, output, err))
         return -1;
-    job->shared = model_list_count(&job->models) > 1 && !options->heads.gold &&
-                  !output->to_folder && format_is(output->format, "csv");
-    return options->heads.gold ? inputs_read_file(&job->gold, options->heads.gold, err) : 0;
+    job->shared = model_list_count(&job->models) > 1 && !output->to_folder &&
+                  format_is(output->format, "csv");
+    return 0;
 }
-
-/* --- how heads compose ------------------------------------------------------------------------ */
 
 /* On a page cells are empty where there is no number. */
 static int leave_empty(struct sheet *sheet, struct arena *arena, struct err *err)
@@ -93,67 +88,6 @@ static int make_composition(struct report *report, struct heads_job *job,
     return format_is(format, "text") ? leave_empty(sheet, arena, err) : 0;
 }
 
-/* --- which find relations --------------------------------------------------------------------- */
-
-static int read_gold(struct heads_job *job, struct gold *gold, struct err *err)
-{
-    const struct file *file = &job->gold;
-    const char *path = inputs_shown_path(job->options->heads.gold);
-    struct conllu_reader reader = {file->bytes, file->bytes + file->size, 1};
-    struct conllu_sentence sentence;
-    struct arena arena = {0};
-    int failed = 0;
-    progress_begin(&job->progress, "bytes");
-    for (;;) {
-        arena_clear(&arena);
-        failed = conllu_read(&reader, &sentence, &arena, err);
-        if (failed)
-            err_prefix(err, "'%s'", path);
-        if (failed || !sentence.count)
-            break;
-        failed = gold_add(gold, &sentence, err);
-        if (failed) {
-            err_prefix(err, "'%s' line %zu", path, sentence.line);
-            break;
-        }
-        progress_show(&job->progress, (size_t)(reader.at - file->bytes), file->size, NULL);
-    }
-    progress_end(&job->progress);
-    arena_release(&arena);
-    if (!failed && !gold->count)
-        return err_set(err, "'%s': expected words that have a head, found none", path);
-    return failed ? -1 : 0;
-}
-
-/* Pages and tables tell of each relation, pictures and arrays of each head, other data of both. */
-static void choose_sheets(struct report *report, const struct format *format)
-{
-    bool of_people = format_is(format, "text") || format_is(format, "csv");
-    bool of_heads = format_is_looked_at(format) || format_is(format, "npy");
-    report->tensor_count = of_people || of_heads ? 1 : 2;
-    report->tensors += of_heads ? 1 : 0;
-}
-
-static int make_gold(struct report *report, struct heads_job *job, const struct format *format,
-                     struct err *err)
-{
-    struct gold gold = {.viewer = &job->session.viewer, .seed = (uint64_t)job->options->heads.seed};
-    struct arena *arena = &job->session.arena;
-    int failed = read_gold(job, &gold, err) || gold_report(report, &gold, arena, err);
-    if (!failed && gold.left_out)
-        print_note("%zu pairs with a word that has no token of its own were left out",
-                   gold.left_out);
-    if (!failed) {
-        choose_sheets(report, format);
-        report->about = arena_format(arena, err, "relations in %zu sentence%s", gold.sentences,
-                                     gold.sentences == 1 ? "" : "s");
-    }
-    gold_release(&gold);
-    return failed || !report->about ? -1 : 0;
-}
-
-/* --- both ------------------------------------------------------------------------------------- */
-
 static void put_axis(struct json_writer *json, const struct axis *axis)
 {
     json_put_open(json, NULL, '[');
@@ -186,8 +120,7 @@ int head_reports_write(struct heads_job *job, struct err *err)
     struct report report;
     struct buf members = {0};
     struct place place = page_place(&options->looks, &job->style);
-    int failed = options->heads.gold ? make_gold(&report, job, output->format, err)
-                                     : make_composition(&report, job, output->format, err);
+    int failed = make_composition(&report, job, output->format, err);
     if (!failed)
         failed = put_members(&members, &report, err);
     place.index = job->models.open;

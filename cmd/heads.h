@@ -35,12 +35,12 @@ struct heads_job {
     size_t layers, heads;
     bool has_texts; /* and all that is read beside a model */
     struct style style;
-    struct output output; /* of --composition and --gold */
+    struct output output; /* of --composition */
     struct session session;
     struct head_survey survey;
     struct progress progress;
     size_t done, steps; /* of all that is measured */
-    struct file pairs, needles, gold;
+    struct file pairs, needles;
     size_t needle_count;
     struct arena kept; /* what is not a model's own */
 };
@@ -56,7 +56,7 @@ bool heads_is_form(const struct heads_job *job, const char *name);
 int head_output_keep(struct heads_job *job, struct err *err);
 int head_output_write(struct heads_job *job, struct err *err);
 
-/* Is something else than scores asked for, --composition or --gold? Check that; then, of each
+/* Is --composition asked for in place of scores? Check it; then, of each
  * model, measure and write it. */
 bool head_reports_asked(const struct options *options);
 int head_reports_check(struct heads_job *job, struct err *err);

@@ -176,7 +176,7 @@ struct options {
         long long digits;
     } explain;
     struct {
-        const char *score, *sort, *map, *composition, *pairs, *needles, *gold;
+        const char *score, *sort, *map, *composition, *pairs, *needles;
         bool null;
         long long seed;
     } heads;

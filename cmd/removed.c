@@ -26,6 +26,7 @@ static const struct removed {
      "'attn-cli init --vocab-from FILE -o DIR' writes DIR/vocab.json; with "
      "--vocab-size N byte-level BPE, DIR/merges.txt, too"},
     {FOR_INIT, "file", "use --vocab-from FILE"},
+    {FOR_HEADS, "gold", "'python3 data/guides/relations.py FILE.conllu MODEL' computes the same"},
     {FOR_HELP, "format", "'attn-cli help COMMAND' lists all options as text"},
     {FOR_ALL, "no-config", "there is no file of defaults; $ATTN_MODEL names the default model"},
 };

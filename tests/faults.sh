@@ -64,7 +64,6 @@ if ! (
     printf 'Anna,old\nold,is\n' >pairs.csv
     printf 'layer,head,induction,induction.null\n0,0,0.5,0.1\n' >heads.csv
     printf '{"text": "Anna is old", "needle": "Anna", "query": " is"}\n' >needles.jsonl
-    printf '1\tAnna\t_\t_\t_\t_\t2\tobj\t_\t_\n2\tis\t_\t_\t_\t_\t0\troot\t_\t_\n' >gold.conllu
     printf '{"id": "%s", "sentence": "Life is", "%s": %s}\n' a head '[0]' b side '"q"' >two.jsonl
     printf '{"sentence": "Anna is", "continue": [" old", " Ben"]}\n' >goes_on.jsonl
     printf 'id;side;sentence\na;left;Life is\nb;;"eat; dessert"\n' >two.csv
@@ -246,7 +245,6 @@ try heads -m "$in/school" --score copying,successor --pairs "$in/pairs.csv" --fo
 try heads -m "$in/school" --needle "$in/needles.jsonl" --score needle,needle-top
 for format in text json svg; do
     try heads -m "$in/school" --composition k --format $format -o here
-    try heads -m "$in/school" --gold "$in/gold.conllu" --format $format -o here
 done
 for format in text csv jsonl svg; do
     try score -m "$in/school" -s 'Anna is old' -s 'Anna is' --total --format $format -o here

@@ -28,11 +28,6 @@ ITEMS = """{"id": "a", "sentence": "Life is short", "side": "left"}
 {"id": "c", "sentence": "Life is"}
 {"id": "d", "sentence": ""}
 """
-GOLD = """1\tLife\t_\tNOUN\t_\t_\t3\tnsubj\t_\t_
-2\tis\t_\tAUX\t_\t_\t3\tcop\t_\t_
-3\tshort\t_\tADJ\t_\t_\t0\troot\t_\t_
-
-"""
 
 # A line's words, and what it prints or the file that it writes.
 LINES = [
@@ -70,7 +65,6 @@ LINES = [
     (["heads", "-m", "tiny", "-m", "tiny", "--map", "induction"], None),
     (["heads", "--score", "entropy", "--format", "jsonl"], None),
     (["heads", "--composition", "k"], None),
-    (["heads", "--gold", "gold.conllu"], None),
     (["explain", TEXT], None),
     (["explain", TEXT, "--token", "all"], None),
     (["explain", "-m", "translate", "<s> le", "--source", "the cat", "--attention-of", "cross"], None),
@@ -103,7 +97,6 @@ MAPS = re.compile(r"\.(tensors|axes|tensor_bytes|given|columns|total|measures|va
 def documents():
     """All that the lines print or write, objects alone."""
     pathlib.Path("items.jsonl").write_text(ITEMS)
-    pathlib.Path("gold.conllu").write_text(GOLD)
     pathlib.Path("pairs.csv").write_text("sentence,source\nLife is,the cat\n")
     subprocess.run([ATTN, "run", TEXT, "--show", "v", "--layer", "0", "-o", "values.npy"], check=True)
     for words, path in LINES:

@@ -57,8 +57,6 @@ static const struct option_row instrument_rows[] = {
            "what comes after it}"),
     STRING("composition", 0, "WAY", heads.composition, FOR_HEADS,
            "in place of scores: how heads write what later ones read for q, k or v"),
-    STRING("gold", 0, "FILE", heads.gold, FOR_HEADS,
-           "in place of scores: which head finds each relation of the sentences of a CoNLL-U file"),
     INTEGER("seed", 0, "N", heads.seed, FOR_HEADS, 0, LLONG_MAX,
             "of the random tokens (default: 0)"),
 };
