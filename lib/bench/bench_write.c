@@ -80,7 +80,7 @@ int bench_json_write(struct stream *out, const struct bench_report *report, stru
     struct json_writer json = {.stream = out};
     (void)err;
     json_put_open(&json, NULL, '{');
-    json_put_text(&json, "format", "attn-cli/bench/2");
+    json_put_text(&json, "format", JSON_FORMAT_2("bench"));
     json_put_text(&json, "version", report->version);
     json_put_text(&json, "model", report->model);
     json_put_integer(&json, "parameters", (long long)report->parameters);
@@ -171,7 +171,7 @@ int growth_json_write(struct stream *out, const struct growth *growth, struct er
     struct json_writer json = {.stream = out};
     (void)err;
     json_put_open(&json, NULL, '{');
-    json_put_text(&json, "format", "attn-cli/bench-growth/1");
+    json_put_text(&json, "format", JSON_FORMAT("bench-growth"));
     json_put_text(&json, "model", growth->model);
     json_put_text(&json, "kernels", growth->kernels);
     json_put_integer(&json, "threads", (long long)growth->threads);

@@ -217,7 +217,8 @@ static int add_task(struct bench *bench, int kind, size_t tokens, struct arena *
     size_t context = config->n_positions ? config->n_positions : SIZE_MAX;
     struct pass_size size = task_rows[kind].size;
     bool grows = config->causal && !config->cross && config->kind != MODEL_ATTENTION;
-    if (!(bench->plan->kinds >> kind & 1) || (size.logits && !grows))
+    bool fits = !size.largest || bench->plan->precision == PRECISION_FP32; /* argmax.h */
+    if (!(bench->plan->kinds >> kind & 1) || (size.logits && !grows) || !fits)
         return 0;
     if (!size.tokens)
         size.tokens = tokens;
