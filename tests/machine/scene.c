@@ -30,8 +30,25 @@ static bool mount_disk(void)
            mount("machine", "disk", "tmpfs", 0, "size=64m,mode=0777") == 0;
 }
 
+/* `count` sentences of a few words, a line each. */
+static int make_texts(const char *name, size_t count, struct err *err)
+{
+    static const char *const animals[] = {"cat", "dog", "bird", "horse", "fish"};
+    static const char *const verbs[] = {"sleeps", "eats", "sings", "runs"};
+    static const char *const places[] = {"in the house", "by the river", "under a tree"};
+    FILE *out = fopen(name, "w");
+    bool failed = !out;
+    for (size_t i = 0; i < count && !failed; i++)
+        failed = fprintf(out, "The %s %s %s.\n", animals[i % 5], verbs[i % 4], places[i % 3]) < 0;
+    if (out)
+        failed = fclose(out) || failed;
+    return failed ? err_set(err, "cannot write '%s': %s", name, strerror(errno)) : 0;
+}
+
 static int make_inputs(struct scene *scene, struct err *err)
 {
+    if (make_texts("texts", 40, err) || make_texts("sentences", 3, err))
+        return -1;
     for (size_t i = 0; i < chore_input_count; i++) {
         if (scene_line(scene, chore_inputs[i], -1, 0, err))
             return -1;

@@ -16,10 +16,11 @@ real=$build/real
 python=$real/venv/bin/python
 mkdir -p "$build/peers"
 "$python" tests/real/models.py "$real" smollm2
-[ -f "$real/smollm2-f32.gguf" ] ||
-    "$build/attn-cli" convert -q -m "$real/smollm2" -o "$real/smollm2-f32.gguf"
-[ -f "$real/smollm2-bf16.gguf" ] ||
-    "$python" tests/peers/bf16.py "$real/smollm2" "$real/smollm2-bf16" "$build/attn-cli"
+for type in F32 BF16; do
+    file=$real/smollm2-$(printf %s "$type" | tr '[:upper:]' '[:lower:]').gguf
+    [ -f "$file" ] ||
+        "$python" tests/real/widen.py "$real/SmolLM2-135M-Instruct.Q4_1.gguf" "$file" "$type"
+done
 [ -f "$build/peers/cache.onnx" ] ||
     "$python" tests/peers/graphs.py "$real/smollm2" "$build/peers" 2>"$build/peers/log"
 exec "$python" tests/peers/compare.py "$build/attn-cli" "$real" "$build/peers"
