@@ -56,9 +56,9 @@ int bench_text_write(struct stream *out, const struct bench_report *report, stru
                   model, report->parameters, report->bf16 ? "bf16 by " : "fp32",
                   report->bf16 ? report->bf16 : "", report->kernels, report->threads,
                   report->threads == 1 ? "" : "s", report->rounds, report->rounds == 1 ? "" : "s");
-    stream_format(out, "limits of this machine: compute %s (%s), memory %s\n",
+    stream_format(out, "limits of this machine: products %s, memory %s\n",
                   amount_write(operations, report->limits.operations / 1e9, "GFLOP/s"),
-                  report->vectors, amount_write(bytes, report->limits.bytes / 1e9, "GB/s"));
+                  amount_write(bytes, report->limits.bytes / 1e9, "GB/s"));
     table_begin(&table, columns, sizeof columns / sizeof *columns);
     table_titles(&table);
     for (size_t i = 0; i < report->result_count; i++)
@@ -89,7 +89,6 @@ int bench_json_write(struct stream *out, const struct bench_report *report, stru
     json_put_integer(&json, "threads", (long long)report->threads);
     json_put_integer(&json, "rounds", (long long)report->rounds);
     json_put_open(&json, "limits", '{');
-    json_put_text(&json, "vectors", report->vectors);
     json_put_float(&json, "operations", (float)report->limits.operations);
     json_put_float(&json, "bytes", (float)report->limits.bytes);
     json_put_close(&json, '}');

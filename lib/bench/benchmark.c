@@ -282,7 +282,7 @@ static int measure_task(struct bench *bench, struct bench_result *task, size_t r
 {
     double sum = 0;
     size_t count = 0;
-    task->limits[round] = peak_measure(&bench->peak, bench->viewer.machine.pool);
+    task->limits[round] = peak_measure(&bench->peak, &bench->viewer.machine);
     for (; sum < SECONDS_LEAST; count++) {
         double once = 0;
         if (run_task(bench, task, &once, err))
@@ -326,8 +326,6 @@ static int summarise(struct bench *bench, struct err *err)
     size_t samples = rounds * report->result_count;
     struct limits *all = arena_alloc(&bench->arena, samples + 1, sizeof *all, err);
     double *sorted = arena_alloc(&bench->arena, samples + rounds, sizeof *sorted, err);
-    enum pair_way way = kernels_pair_way(bench->viewer.machine.kernels);
-    double products = report->bf16 ? pair_way_products(way) : 1;
     if (!all || !sorted)
         return -1;
     for (size_t i = 0; i < report->result_count; i++) {
@@ -335,13 +333,12 @@ static int summarise(struct bench *bench, struct err *err)
         struct limits limits = median_limits(result->limits, rounds, sorted);
         memcpy(all + i * rounds, result->limits, rounds * sizeof *all);
         result->median = median(result->seconds, sizeof(double), rounds, sorted);
-        result->of_compute =
-            result->work.operations / products / limits.operations / result->median;
+        result->of_compute = result->work.operations / limits.operations / result->median;
         if (result->work.bytes > (double)bench->peak.cache_bytes)
             result->of_memory = result->work.bytes / limits.bytes / result->median;
     }
     if (!samples) /* nothing that the model can do was chosen */
-        all[samples++] = peak_measure(&bench->peak, bench->viewer.machine.pool);
+        all[samples++] = peak_measure(&bench->peak, &bench->viewer.machine);
     report->limits = median_limits(all, samples, sorted);
     return 0;
 }
@@ -370,13 +367,15 @@ static int prepare(struct bench *bench, struct arena *arena, struct err *err)
         .version = plan->version,
         .model = plan->folder->path,
         .kernels = kernels_target(kernels),
-        .vectors = peak_vectors(),
         .bf16 = bf16 ? pair_way_name(kernels_pair_way(kernels)) : NULL,
         .parameters = count_parameters(&viewer->model.weights),
         .threads = pool_threads(viewer->machine.pool),
         .rounds = plan->rounds,
     };
-    return list_tasks(bench, arena, err) || peak_init(&bench->peak, &bench->arena, err) ? -1 : 0;
+    return list_tasks(bench, arena, err) ||
+                   peak_init(&bench->peak, &viewer->machine, plan->precision, &bench->arena, err)
+               ? -1
+               : 0;
 }
 
 int benchmark(struct bench_report *report, const struct bench_plan *plan, struct arena *arena,

@@ -44,16 +44,20 @@ struct work bench_work(const struct config *config, const struct pass_size *size
 struct peak {
     float *data; /* more than the caches hold */
     size_t size_bytes, cache_bytes;
-    size_t next_byte; /* where it is read next */
+    size_t next_byte;     /* where it is read next */
+    struct weight weight; /* of a product as large as those of a pass */
+    struct matrix x, y;
 };
 
 struct limits {
-    double operations, bytes; /* a second, on all threads of a pool */
+    double
+        operations; /* floating-point, a second, of products alone, in the precision of the pass */
+    double bytes;   /* a second, read from memory */
 };
 
-int peak_init(struct peak *peak, struct arena *arena, struct err *err);
-struct limits peak_measure(struct peak *peak, struct pool *pool); /* takes some 50 ms */
-const char *peak_vectors(void);                                   /* "avx512", "avx2" or "plain" */
+int peak_init(struct peak *peak, struct machine *machine, enum precision precision,
+              struct arena *arena, struct err *err);
+struct limits peak_measure(struct peak *peak, struct machine *machine); /* takes some 70 ms */
 
 /* --- the benchmark ---------------------------------------------------------------------------- */
 
@@ -85,12 +89,12 @@ struct bench_result {
     double *seconds;       /* [rounds] */
     struct limits *limits; /* [rounds], measured before each */
     double median;         /* of the seconds */
-    double of_compute;     /* share of the operations that the machine could do */
+    double of_compute;     /* share of the rate of products alone */
     double of_memory;      /* share of the bytes that it could read; 0: weights fit the caches */
 };
 
 struct bench_report {
-    const char *version, *model, *kernels, *vectors;
+    const char *version, *model, *kernels;
     const char *bf16; /* instructions that multiply bf16; NULL: float32 */
     size_t parameters, threads, rounds;
     struct limits limits; /* medians */

@@ -1,4 +1,4 @@
-/* peak.c: what the machine can do: multiply-adds in registers, bytes read from memory. */
+/* peak.c: the limits of the machine: the rate of a large product, bytes read from memory. */
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -6,12 +6,11 @@
 #include "base/clock.h"
 #include "base/platform.h"
 #include "bench/benchmark.h"
-#include "math/avx512.h"
+#include "math/isa.h"
 
 /* A limit is the best of a few short windows: other processes take the processor for some. */
 enum { WINDOWS = 4 };
 
-static const double WINDOW = 0.004;    /* seconds of multiply-adds */
 static const double ALL_THREADS = 1e9; /* multiply-adds: work that is worth every thread */
 
 enum {
@@ -24,107 +23,59 @@ enum {
 
 static _Atomic float result; /* so that no compiler leaves a loop out */
 
-/* --- multiply-adds ---------------------------------------------------------------------------- */
+/* --- products --------------------------------------------------------------------------------- */
 
-enum {
-    FMA_STEPS = 4096, /* of one call, which takes some 10 µs */
-    FMA_CHAINS = 12,  /* a latency of 4 cycles and 2 units need 8; 16 registers hold them */
-};
+/* 256 tokens by the widest matrix of GPT-2; as in a pass, its weights exceed two caches. */
+enum { TOKENS = 256, INPUTS = 768, OUTPUTS = 3072, ONES_BF16 = 0x3f803f80 };
 
-/* x · 0.75 + 0.25 converges to 1: no subnormals, no infinities. */
-#define FMA_LOOP(vector, fused)                                       \
-    vector chains[FMA_CHAINS];                                        \
-    const vector factor = (vector){0} + 0.75f;                        \
-    const vector term = (vector){0} + 0.25f;                          \
-    for (int i = 0; i < FMA_CHAINS; i++)                              \
-        chains[i] = (vector){0} + (float)i;                           \
-    for (int step = 0; step < FMA_STEPS; step++) {                    \
-        _Pragma("GCC unroll 12") for (int i = 0; i < FMA_CHAINS; i++) \
-        {                                                             \
-            chains[i] = fused(chains[i], factor, term);               \
-        }                                                             \
-    }                                                                 \
-    for (int i = 1; i < FMA_CHAINS; i++)                              \
-        chains[0] += chains[i];                                       \
-    result = chains[0][0]
-
-typedef float plain_vector __attribute__((vector_size(4 * sizeof(float))));
-
-#define PLAIN_FMA(x, factor, term) ((x) * (factor) + (term))
-
-static void loop_plain(void)
+static struct matrix ones(size_t columns, struct arena *arena, struct err *err)
 {
-    FMA_LOOP(plain_vector, PLAIN_FMA);
+    size_t count = (size_t)TOKENS * columns;
+    struct matrix made = {arena_alloc(arena, count, sizeof(float), err), TOKENS, columns, columns,
+                          false};
+    for (size_t i = 0; made.data && i < count; i++)
+        made.data[i] = 1;
+    return made;
 }
 
-#ifdef AVX512
-IN_AVX512 static void loop_avx512(void)
+static int make_product(struct peak *peak, struct machine *machine, enum precision precision,
+                        struct arena *arena, struct err *err)
 {
-    FMA_LOOP(__m512, _mm512_fmadd_ps);
+    struct weight *weight = &peak->weight;
+    *weight = (struct weight){.in = INPUTS, .out = OUTPUTS, .stride = OUTPUTS};
+    bool bf16 = precision == PRECISION_BF16;
+    size_t count = bf16 ? pairs_size(weight) : panels_size(weight);
+    uint32_t *pairs = arena_alloc(arena, count, sizeof *pairs, err);
+    float *panels = (float *)(void *)pairs;
+    for (size_t i = 0; pairs && i < count; i++)
+        if (bf16)
+            pairs[i] = ONES_BF16;
+        else
+            panels[i] = 1;
+    weight->pairs = bf16 ? pairs : NULL;
+    weight->panels = bf16 ? NULL : panels;
+    peak->x = ones(INPUTS, arena, err);
+    peak->y = ones(OUTPUTS, arena, err);
+    if (!pairs || !peak->x.data || !peak->y.data)
+        return -1;
+    return bf16 ? machine_hold_pairs(machine, pairs_of_input(machine, TOKENS, INPUTS), err) : 0;
 }
 
-__attribute__((target("avx2,fma"))) static void loop_avx2(void)
-{
-    FMA_LOOP(__m256, _mm256_fmadd_ps);
-}
-#endif
-
-struct fma_form {
-    const char *name;
-    int lanes;
-    void (*loop)(void);
-};
-
-static struct fma_form widest_form(void)
-{
-#ifdef AVX512
-    if (has_avx512())
-        return (struct fma_form){"avx512", 16, loop_avx512};
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return (struct fma_form){"avx2", 8, loop_avx2};
-#endif
-    return (struct fma_form){"plain", 4, loop_plain};
-}
-
-const char *peak_vectors(void)
-{
-    return widest_form().name;
-}
-
-struct fma_job {
-    struct fma_form form;
-    double end; /* each thread calls the loop until then, at least once */
-    atomic_size_t calls;
-};
-
-static void repeat_loop(void *context, size_t round, size_t thread)
-{
-    struct fma_job *job = context;
-    size_t calls = 0;
-    (void)round, (void)thread;
-    do {
-        job->form.loop();
-        calls++;
-    } while (clock_seconds() < job->end);
-    atomic_fetch_add(&job->calls, calls);
-}
-
-static double measure_operations(struct pool *pool)
+static double measure_operations(struct peak *peak, struct machine *machine)
 {
     double best = 0;
     for (int i = 0; i < WINDOWS; i++) {
         double start = clock_seconds();
-        struct fma_job job = {widest_form(), start + WINDOW, 0};
-        pool_run(pool, (struct loop){pool_threads(pool), ALL_THREADS, repeat_loop}, &job);
-        double each = 2.0 * FMA_STEPS * FMA_CHAINS * job.form.lanes;
-        best = fmax(best, each * (double)job.calls / (clock_seconds() - start));
+        linear(machine, peak->y, peak->x, &peak->weight, ACTIVATION_NONE);
+        best = fmax(best, 2.0 * TOKENS * INPUTS * OUTPUTS / (clock_seconds() - start));
     }
     return best;
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-int peak_init(struct peak *peak, struct arena *arena, struct err *err)
+int peak_init(struct peak *peak, struct machine *machine, enum precision precision,
+              struct arena *arena, struct err *err)
 {
     size_t cache = platform_cache_bytes();
     peak->cache_bytes = cache ? cache : CACHE_UNKNOWN;
@@ -133,7 +84,7 @@ int peak_init(struct peak *peak, struct arena *arena, struct err *err)
     peak->size_bytes = size / WINDOW_BYTES * WINDOW_BYTES;
     peak->next_byte = 0;
     peak->data = arena_alloc(arena, peak->size_bytes, 1, err);
-    if (!peak->data)
+    if (!peak->data || make_product(peak, machine, precision, arena, err))
         return -1;
     memset(peak->data, 1, peak->size_bytes); /* untouched, it would be one page of zeros */
     return 0;
@@ -179,7 +130,7 @@ static double measure_reads(struct peak *peak, struct pool *pool)
     return best;
 }
 
-struct limits peak_measure(struct peak *peak, struct pool *pool)
+struct limits peak_measure(struct peak *peak, struct machine *machine)
 {
-    return (struct limits){measure_operations(pool), measure_reads(peak, pool)};
+    return (struct limits){measure_operations(peak, machine), measure_reads(peak, machine->pool)};
 }

@@ -94,12 +94,6 @@ void kernels_leave_tiles(struct kernels *kernels);
 void kernels_set_pair_way(struct kernels *kernels, enum pair_way way);
 const char *pair_way_name(enum pair_way way);
 
-/* Multiply-adds of pairs in the time of one of floats, at best. */
-static inline double pair_way_products(enum pair_way way)
-{
-    return way == PAIRS_BY_TILES ? 16 : way == PAIRS_BY_DOT ? 2 : 1;
-}
-
 /* Do they sum in the order of tiles? */
 static inline bool pair_way_is_tiles(enum pair_way way)
 {
