@@ -205,7 +205,7 @@ done
 for format in tidy json npy safetensors svg html text; do
     try batch "$in/three.txt" -m life --format $format -o here/
 done
-try batch -f "$in/three.txt" --sweep model=life,journey --dry-run
+try batch -f "$in/three.txt" -m life --sweep scale=none,sqrt --dry-run
 try batch "$in/three.txt" -m life --fail-fast --reduce entropy,mean
 for format in csv tidy.csv json svg; do
     try batch "$in/three.txt" -m life --fail-fast --reduce entropy,mean -o here.$format

@@ -22,6 +22,7 @@ ATTN = sys.argv[1]
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SCHEMAS = ROOT / "data" / "schemas"
 TEXT = "Life is short"
+CAPPED = str(ROOT / "tests/golden-families/gemma2")
 LLAMA = str(ROOT / "tests/golden-families/llama")  # without a vocabulary
 ITEMS = """{"id": "a", "sentence": "Life is short", "side": "left"}
 {"id": "b", "sentence": "", "side": 2}
@@ -60,7 +61,9 @@ LINES = [
     (["lens", "-m", "tiny", "-m", "tiny", TEXT], None),
     (["attribute", TEXT], None),
     (["attribute", TEXT, "--answer", " eat: and", "--by", "source"], None),
+    (["attribute", "-m", CAPPED, "--ids", "3,7,1"], None),
     (["patch", "--clean", "The keys", "--corrupt", "The key", "--over", "resid_pre"], None),
+    (["patch", "-m", CAPPED, "--ids", "--clean", "3,7,1", "--corrupt", "3,8,1"], None),
     (["heads", "--score", "induction,entropy"], None),
     (["heads", "-m", "tiny", "-m", "tiny", "--map", "induction"], None),
     (["heads", "--score", "entropy", "--format", "jsonl"], None),
