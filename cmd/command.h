@@ -37,7 +37,7 @@ extern command_verb run_command, explain_command, batch_command, merge_command, 
     lesson_command, help_command;
 int compare_models(const struct options *options, const char *const names[2], struct err *err);
 
-/* All about a command, or the overview (NULL), by a pager where it is longer than the terminal. */
+/* All about a command, or the overview (NULL). */
 int help_of(const struct command *command, struct err *err);
 int help_version(struct err *err);
 

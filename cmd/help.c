@@ -187,8 +187,7 @@ static int write_page(enum page page, const struct command *command, struct err 
 
 int help_of(const struct command *command, struct err *err)
 {
-    pager_begin();
-    return pager_end(write_page(PAGE_HELP, command, err), err);
+    return write_page(PAGE_HELP, command, err);
 }
 
 int help_version(struct err *err)

@@ -280,11 +280,10 @@ int lesson_command(const struct options *options, struct err *err)
         arena_release(&tour.arena);
         return failed;
     }
-    pager_begin();
     tour.columns = page_columns(&options->looks);
     int failed = options->learn.list ? write_list(&tour, err) : 0;
     for (size_t step = tour.first; !options->learn.list && !failed && step < tour.end; step++)
         failed = show_step(&tour, step, err);
     arena_release(&tour.arena);
-    return pager_end(failed, err);
+    return failed;
 }

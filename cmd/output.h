@@ -113,11 +113,4 @@ void looks_note(const struct looks_options *options, const struct format *format
 /* The same of a command whose pages for browsers hold its pictures: all acts there, but --dpi. */
 void looks_note_pictures(const struct looks_options *options, const struct format *format);
 
-/* Between these, standard output is a page in memory, if it was a terminal; what is longer than
- * that is shown by $ATTN_PAGER, else $PAGER, else less, as git does it. Where TERM is dumb, and
- * where the pager is blank, cat or not there, the page is as it would be without. pager_end returns
- * `failed`, or -1 with `err` where the page cannot be written. */
-void pager_begin(void);
-int pager_end(int failed, struct err *err);
-
 #endif

@@ -202,8 +202,6 @@ WORDS(variables, "Environment", {"ATTN_MODEL", "the model, where --model names n
       {"ATTN_MODEL_PATH", "folders, with : between them, in which models are looked for by name"},
       {"HF_HUB_CACHE", "the Hugging Face Hub's cache, where they are looked for next; else "
                        "below HF_HOME, XDG_CACHE_HOME/huggingface or ~/.cache/huggingface"},
-      {"ATTN_PAGER", "what shows help and lessons that are longer than the terminal, before PAGER, "
-                     "else less; empty or cat: nothing does"},
       {"COLUMNS", "the width of a text page on a terminal"},
       {"NO_COLOR", "no colours, whatever the terminal has"},
       {"LIBXSMM_TARGET", "an older instruction set for the kernels: generic, snb, hsw, skx"})

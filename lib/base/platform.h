@@ -12,9 +12,6 @@
 /* Bytes that nobody can tell before; false: there are none, and `bytes` is as it was. */
 bool platform_random(void *bytes, size_t size);
 
-/* A file without a name, empty; -1 with errno. */
-int platform_memory_file(const char *name);
-
 /* Close all files from this one on. End when `parent` does; false: it has ended. */
 void platform_close_from(int first);
 bool platform_end_with(pid_t parent);

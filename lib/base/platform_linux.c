@@ -31,11 +31,6 @@ bool platform_random(void *bytes, size_t size)
     return true;
 }
 
-int platform_memory_file(const char *name)
-{
-    return memfd_create(name, MFD_CLOEXEC);
-}
-
 void platform_close_from(int first)
 {
     close_range((unsigned)first, UINT_MAX, 0);

@@ -18,18 +18,6 @@ bool platform_random(void *bytes, size_t size)
     return got == (ssize_t)size;
 }
 
-int platform_memory_file(const char *name)
-{
-    char path[] = "/tmp/attn-cli-XXXXXX";
-    int file = mkstemp(path);
-    (void)name;
-    if (file < 0)
-        return -1;
-    unlink(path);
-    fcntl(file, F_SETFD, FD_CLOEXEC);
-    return file;
-}
-
 void platform_close_from(int first)
 {
     long most = sysconf(_SC_OPEN_MAX);

@@ -79,7 +79,7 @@ static void release(struct stream *stream)
 
 int stream_to(struct stream *stream, int descriptor, struct err *err)
 {
-    *stream = (struct stream){.descriptor = descriptor, .terminal.shows = terminal_is(descriptor)};
+    *stream = (struct stream){.descriptor = descriptor, .terminal.shows = isatty(descriptor) == 1};
     stream->buffer = heap_resize(NULL, BUFFER_BYTES, 1, err); /* not cleared: few fill it */
     return stream->buffer ? 0 : -1;
 }
@@ -112,7 +112,7 @@ static int open_in_place(struct stream *stream, const char *path, struct err *er
                                           : fcntl(open_already, F_DUPFD_CLOEXEC, 0);
     if (stream->descriptor < 0)
         return err_output(err, "cannot write '%s': %s", path, strerror(errno));
-    stream->terminal.shows = terminal_is(stream->descriptor);
+    stream->terminal.shows = isatty(stream->descriptor) == 1;
     return 0;
 }
 

@@ -3,21 +3,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/utf8.h"
-
-static int stand_in = -1;
-
-bool terminal_is(int descriptor)
-{
-    return descriptor >= 0 && (descriptor == stand_in || isatty(descriptor));
-}
-
-void terminal_stands_in(int descriptor)
-{
-    stand_in = descriptor;
-}
 
 static void escape(char sign[TERMINAL_SIGN_BYTES], const char *bytes, size_t size)
 {

@@ -2,7 +2,7 @@
  * the direction of the text and of what is not UTF-8 as \xNN, all else as it is. Streams (stream.h)
  * ask here; no writer has to.
  *
- *     struct terminal terminal = {.shows = terminal_is(STDOUT_FILENO)};
+ *     struct terminal terminal = {.shows = isatty(STDOUT_FILENO)};
  *     for (size_t at = 0; at < size; write(sign))
  *         at += terminal_take(&terminal, sign, bytes + at, size - at);
  *     terminal_rest(&terminal, sign);
@@ -24,12 +24,6 @@ struct terminal {
     char held[TERMINAL_HELD_BYTES]; /* the beginning of a character */
     size_t held_size;
 };
-
-/* Is it one, or does it stand for one? */
-bool terminal_is(int descriptor);
-
-/* What is written to this descriptor will be shown on a terminal, by a pager; -1: no more. */
-void terminal_stands_in(int descriptor);
 
 /* Take the first of `size` bytes, at least 1, and fill `sign` with what is shown of them: nothing,
  * while half a character waits for its rest. Returns how many were taken, which may be 0. */

@@ -16,7 +16,6 @@
 /* That for other systems, beside the one in use. */
 #undef __linux__
 #define platform_random posix_random
-#define platform_memory_file posix_memory_file
 #define platform_close_from posix_close_from
 #define platform_end_with posix_end_with
 #define platform_socket_pair posix_socket_pair
@@ -37,7 +36,6 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #include "base/platform_posix.c"
 #undef platform_random
-#undef platform_memory_file
 #undef platform_close_from
 #undef platform_end_with
 #undef platform_socket_pair
@@ -49,7 +47,6 @@
 
 static const struct {
     bool (*random)(void *bytes, size_t size);
-    int (*memory_file)(const char *name);
     void (*close_from)(int first);
     bool (*end_with)(pid_t parent);
     int (*socket_pair)(int ends[2]);
@@ -59,11 +56,10 @@ static const struct {
     const char *(*last_byte)(const char *bytes, char byte, size_t size);
     size_t (*processors)(void);
 } platforms[] = {
-    {platform_random, platform_memory_file, platform_close_from, platform_end_with,
-     platform_socket_pair, platform_send, platform_sync, platform_written, platform_last_byte,
-     platform_processors},
-    {posix_random, posix_memory_file, posix_close_from, posix_end_with, posix_socket_pair,
-     posix_send, posix_sync, posix_written, posix_last_byte, posix_processors},
+    {platform_random, platform_close_from, platform_end_with, platform_socket_pair, platform_send,
+     platform_sync, platform_written, platform_last_byte, platform_processors},
+    {posix_random, posix_close_from, posix_end_with, posix_socket_pair, posix_send, posix_sync,
+     posix_written, posix_last_byte, posix_processors},
 };
 
 TEST_LOOP(no_two_draws_are_alike, COUNT(platforms))
@@ -72,24 +68,6 @@ TEST_LOOP(no_two_draws_are_alike, COUNT(platforms))
     ck_assert(platforms[_i].random(draws[0], sizeof *draws));
     ck_assert(platforms[_i].random(draws[1], sizeof *draws));
     ck_assert_mem_ne(draws[0], draws[1], sizeof *draws);
-}
-
-TEST_LOOP(a_file_in_memory_has_no_name_and_goes_to_no_other_program, COUNT(platforms))
-{
-    char bytes[4] = "";
-    struct stat status;
-    int file = platforms[_i].memory_file("name");
-    ck_assert_int_ge(file, 0);
-    ck_assert(fcntl(file, F_GETFD) & FD_CLOEXEC);
-    ck_assert_int_eq(write(file, "text", 4), 4);
-    ck_assert_int_eq(pread(file, bytes, 4, 0), 4);
-    ck_assert_mem_eq(bytes, "text", 4);
-    ck_assert_int_eq(fstat(file, &status), 0);
-    ck_assert_uint_eq(status.st_nlink, 0);
-    ck_assert_int_eq(platforms[_i].sync(file), 0);
-    struct timespec written = platforms[_i].written(&status);
-    ck_assert_int_eq(written.tv_sec, status.st_mtime);
-    close(file);
 }
 
 TEST_LOOP(what_is_sent_arrives_and_no_signal_comes_where_nobody_reads, COUNT(platforms))

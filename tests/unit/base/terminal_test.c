@@ -92,12 +92,3 @@ TEST(a_character_comes_as_soon_as_it_is_whole)
     ck_assert_uint_eq(out.used, 4);
     stream_discard(&out);
 }
-
-TEST(what_stands_for_a_terminal_is_one)
-{
-    ck_assert(!terminal_is(-1));
-    terminal_stands_in(STDIN_FILENO);
-    ck_assert(terminal_is(STDIN_FILENO));
-    terminal_stands_in(-1);
-    ck_assert(!terminal_is(-1));
-}
