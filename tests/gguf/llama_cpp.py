@@ -67,8 +67,9 @@ def composed(text):
 
 
 def without_tokens(text):
-    """It looks for these pieces first, in blanks, too, and puts no blank in front of the next."""
-    return not re.search("<unk>|<user>|a b| x|\n\n", text)
+    """It looks for these pieces in the text as it is: before a blank is put in front of it, and
+    where the text has the sign for a blank itself."""
+    return not re.search("<unk>|<user>|a b|(^| )x|▁|\n\n", text)
 
 
 TOKENIZERS = {  # the beginning token; texts of which llama.cpp has the same ids
