@@ -3,8 +3,8 @@
     python compare.py ATTN MODELS FOLDER      as run.sh has made them
 
 What is printed are medians over rounds: of attn-cli the time, of the others how many times that of
-attn-cli in the same round they took; below 1 they are faster. A row has fewer rounds where its
-share of MINUTES is over. ONLY=process or ONLY=1 is one part.
+attn-cli in the same round they took; below 1 they are faster. There are fewer rounds where a
+part's share of MINUTES is over. ONLY=process or ONLY=1 is one part.
 """
 import importlib.metadata
 import json
@@ -24,8 +24,10 @@ ATTN, MODELS, FOLDER = map(os.path.abspath, sys.argv[1:])
 ROUNDS = int(os.environ.get("ROUNDS", 5))
 END = time.time() + 60 * float(os.environ.get("MINUTES", 8))
 ALL = len(os.sched_getaffinity(0))
-ROWS = [("prefill", 64), ("prefill", 256), ("prefill", 1024), ("capture", 64), ("capture", 256),
-        ("capture", 1024), ("decode", 64)]
+ROWS = {"fp32": [(task, tokens) for task in ("prefill", "capture") for tokens in (64, 256, 1024)],
+        "bf16": [("prefill", tokens) for tokens in (64, 256, 1024)]}
+for rows in ROWS.values():
+    rows.append(("decode", 64))
 NAMES = {"prefill": "prefill of {}", "capture": "all attention of {}",
          "decode": "a token after {}"}
 PEERS = {"fp32": {"eager": "PyTorch eager", "sdpa": "PyTorch sdpa", "onnx": "ONNX Runtime",
@@ -51,12 +53,14 @@ class Worker:
 
 
 def ours(threads, precision):
-    def measure(task, tokens):
-        command = [ATTN, "bench", f"{MODELS}/smollm2", "--threads", str(threads), "--repeat", "1",
-                   "--precision", precision, "--json", "--quiet", "--only", task]
-        command += [] if task == "decode" else ["--tokens", str(tokens)]
-        return json.loads(subprocess.check_output(command))["results"][-1]["seconds"]
-    return measure
+    """Seconds of every row, by one process; with bf16 it measures float32, too."""
+    tasks = dict.fromkeys(task for task, _ in ROWS[precision])
+    found = json.loads(subprocess.check_output(
+        [ATTN, "bench", f"{MODELS}/smollm2", "--threads", str(threads), "--repeat", "1",
+         "--precision", precision, "--json", "--quiet", "--only", ",".join(tasks),
+         "--tokens", "64,256,1024"]))["results"]
+    return {(row["name"], row["cached"] or row["tokens"]): row["seconds"] for row in found
+            if row.get("precision", "fp32") == precision}
 
 
 def run(*command):
@@ -65,21 +69,21 @@ def run(*command):
     return time.perf_counter() - start
 
 
-def take_rounds(measures, seconds):
+def take_rounds(measure, seconds):
     """One that does not count, then ROUNDS: fewer where time is up, the first alone if need be."""
     start, rounds = time.monotonic(), []
     while len(rounds) <= ROUNDS:
         taken = time.monotonic() - start
         if rounds and taken * (1 + 1 / len(rounds)) > seconds:
             break
-        rounds.append([measure() for measure in measures])
+        rounds.append(measure())
     return rounds[1:] or rounds
 
 
-def print_row(name, measures, rows_left):
-    rounds = take_rounds(measures, max(0, END - time.time()) / rows_left)
+def print_row(name, rounds):
+    """Of each round the seconds of all, attn-cli's first."""
     cells = [f"{1e3 * statistics.median(row[0] for row in rounds):.4g} ms"]
-    for i in range(1, len(measures)):
+    for i in range(1, len(rounds[0])):
         known = [row[i] / row[0] for row in rounds if row[i]]
         cells.append(f"{statistics.median(known):.2f} ×" if known else "")
     few = f" {len(rounds)} rounds" if len(rounds) < ROUNDS else ""
@@ -90,14 +94,19 @@ def print_head(what, names):
     print(f"\n| {what} | attn-cli | {' | '.join(names)} |\n|---|{'--:|' * (len(names) + 1)}")
 
 
-def compare_passes(threads, precision, rows_left):
-    peers = PEERS[precision]
+def compare_passes(threads, precision, seconds):
+    """In every round all rows of one after those of the other."""
+    peers, rows = PEERS[precision], ROWS[precision]
     print_head(f"{precision}, {threads} thread{'s' * (threads > 1)}", peers.values())
     workers = [Worker(peer, threads, precision) for peer in peers]
-    measures = [ours(threads, precision), *workers]
-    for i, (task, tokens) in enumerate(ROWS):
-        print_row(NAMES[task].format(tokens), [lambda m=m: m(task, tokens) for m in measures],
-                  rows_left - i)
+
+    def measure():
+        first = ours(threads, precision)
+        others = [{row: worker(*row) for row in rows} for worker in workers]
+        return [[first[row], *(other[row] for other in others)] for row in rows]
+    rounds = take_rounds(measure, seconds)
+    for i, (task, tokens) in enumerate(rows):
+        print_row(NAMES[task].format(tokens), [found[i] for found in rounds])
     for worker in workers:
         worker.close()
 
@@ -113,7 +122,7 @@ def put_texts():
         out.writelines(file.readlines()[:100])
 
 
-def compare_processes(rows_left):
+def compare_processes():
     put_texts()
     model, one = f"{MODELS}/smollm2", open(f"{FOLDER}/hundred").readline().strip()
     tasks = {
@@ -140,8 +149,9 @@ def compare_processes(rows_left):
                            f"{FOLDER}/{texts}", folder)
         tools = ["transformers", *(["lens"] if task != "score" else [None]),
                  *(["minicons"] if task == "score" else [None])]
-        print_row(name, [ours_whole, *((lambda tool=tool: tool and whole(tool))
-                                       for tool in tools)], rows_left - i)
+        print_row(name, take_rounds(
+            lambda: [ours_whole(), *(tool and whole(tool) for tool in tools)],
+            max(0, END - time.time()) / (len(tasks) - i)))
 
 
 def print_machine():
@@ -166,13 +176,12 @@ def main():
     only = os.environ.get("ONLY", "")
     parts = [(threads, precision) for threads in dict.fromkeys((1, ALL))
              for precision in ("fp32", "bf16") if only in ("", str(threads))]
-    left = len(parts) * len(ROWS) + 3 * (only in ("", "process"))
     print_machine()
-    for threads, precision in parts:
-        compare_passes(threads, precision, left)
-        left -= len(ROWS)
-    if left:
-        compare_processes(left)
+    shares = len(parts) + 2 * (only in ("", "process"))
+    for i, part in enumerate(parts):
+        compare_passes(*part, max(0, END - time.time()) / (shares - i))
+    if only in ("", "process"):
+        compare_processes()
 
 
 main()
