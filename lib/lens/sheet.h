@@ -68,7 +68,7 @@ static inline bool sheet_hides(const struct sheet *sheet, size_t row, size_t col
            (sheet->visible && sheet->visible[row * sheet->columns.size + column] == 0);
 }
 
-enum { SHEET_NO_COLUMN = SIZE_MAX };
+#define SHEET_NO_COLUMN SIZE_MAX
 
 /* The layer and head of a cell: those of the sheet, or else of its row or column; -1: none. With
  * SHEET_NO_COLUMN those of the whole row. */

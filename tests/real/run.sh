@@ -4,8 +4,9 @@
 #
 #     sh tests/real/run.sh [BUILD] [small]
 #
-# `small` is the numbers of SmolLM2 alone, without TransformerLens and minicons. What packages are not there is said and left out; environment.sh says
-# what they take. Models are made once, in BUILD/real.
+# `small` is the numbers of SmolLM2 alone, without TransformerLens and minicons. Packages that are
+# missing are named, and what needs them is skipped; environment.sh says what they take. Models are
+# made once, in BUILD/real.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/tally.sh
