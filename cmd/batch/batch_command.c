@@ -67,7 +67,7 @@ static int open_store(struct batch_work *work, struct err *err)
     return failed;
 }
 
-/* The other items went on. Where the output has no place for errors, each was printed at once. */
+/* The batch went on without the failed items. Where the output has no errors, each was printed. */
 static int fail(const struct batch_work *work, struct err *err)
 {
     const struct store *store = &work->store;

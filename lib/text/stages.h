@@ -7,7 +7,7 @@
 struct arena;
 struct json;
 
-/* Steps call each other, so many of them would overflow the stack. */
+/* Steps are called recursively: many of them would overflow the stack. */
 enum { STAGES_MAX = 256 };
 
 struct stage_list {
