@@ -91,7 +91,9 @@ struct product {
     struct plan plan;
     size_t threads, tile;                        /* tile: rows of one kernel */
     struct blocking groups, tiles, columns, sum; /* of all rows, of all rows again, of W */
-    float *const *copies, *const *sums; /* [thread] room for a panel's chunk, and its sums */
+    size_t segment;                              /* chunks of one, each sum of which is a chain */
+    float *const *copies, *const *sums;          /* [thread] room for a panel's chunk, its sums, */
+    float *const *segments;                      /* and those of one segment */
     struct kernel_set kernels[BLOCKING_KINDS][BLOCKING_KINDS]
                              [BLOCKING_KINDS]; /* rows, columns, sum */
 };
@@ -183,11 +185,12 @@ static const float *find_next(const struct product *p, const struct round *round
 struct part {
     const float *panel, *next; /* NULL: nothing is prefetched */
     struct matrix sums;
+    float *segment; /* as large as the sums: those of a segment but the first */
     struct corner at;
     size_t index; /* of the panel */
 };
 
-/* sums += x · chunk, a tile at a time. While the first tile is computed, what comes next is
+/* sums += x · chunk, a tile at a time; a segment but the first is summed apart. While the first tile is computed, what comes next is
  * prefetched; or an equal share of it with each. */
 static void multiply_chunk(const struct product *p, const struct part *part, size_t chunk)
 {
@@ -195,6 +198,7 @@ static void multiply_chunk(const struct product *p, const struct part *part, siz
     const float *x = p->x.data + part->at.row * p->x.stride + number;
     size_t tile = part->at.row / p->tile; /* groups are whole tiles */
     size_t tiles = (part->sums.rows + p->tile - 1) / p->tile;
+    bool last = chunk + 1 == p->sum.count;
     size_t share = p->plan.prefetch_shared ? p->plan.chunk * p->plan.panel_columns / tiles : 0;
     for (size_t row = 0, i = 0; row < part->sums.rows; row += p->tile, i++) {
         const struct kernel_set *set =
@@ -202,11 +206,16 @@ static void multiply_chunk(const struct product *p, const struct part *part, siz
                        [blocking_kind(&p->sum, chunk)];
         bool prefetch = part->next && (i == 0 || share > 0);
         struct matrix sums = matrix_rows(part->sums, row, blocking_size(&p->tiles, tile + i));
-        struct kernel kernel = set->forms[chunk > 0][prefetch];
+        struct matrix segment = sums;
+        if (chunk >= p->segment)
+            segment.data = part->segment + row * sums.stride;
+        struct kernel kernel = set->forms[chunk % p->segment > 0][prefetch];
         kernel.shape.prefetch = share > 0 ? (int)tiles : prefetch;
-        kernel_call(&kernel, part->panel, x + row * p->x.stride, sums.data,
+        kernel_call(&kernel, part->panel, x + row * p->x.stride, segment.data,
                     prefetch ? part->next + i * share : part->panel);
-        if (chunk + 1 == p->sum.count)
+        if (chunk >= p->segment && (last || (chunk + 1) % p->segment == 0))
+            add_rows(sums, segment);
+        if (last)
             epilogue_apply(&p->epilogue, sums,
                            (struct corner){part->at.row + row, part->at.column});
     }
@@ -233,11 +242,13 @@ static void compute_panels(void *context, size_t index, size_t thread)
     size_t rows = blocking_size(&p->groups, round.group);
     for (size_t chunk = 0; chunk < p->sum.count; chunk++)
         for (size_t panel = round.first; panel < round.end; panel++) {
-            float *sums = p->sums[thread] + (panel - round.first) * rows * p->plan.panel_columns;
+            size_t offset = (panel - round.first) * rows * p->plan.panel_columns;
             struct part part = {
                 .panel = prepare_panel(p, thread, panel, chunk),
                 .next = p->plan.prefetch ? find_next(p, &round, panel, chunk) : NULL,
-                .sums = {sums, rows, blocking_size(&p->columns, panel), p->plan.panel_columns},
+                .sums = {p->sums[thread] + offset, rows, blocking_size(&p->columns, panel),
+                         p->plan.panel_columns},
+                .segment = p->segments[thread] + offset,
                 .at = {row, blocking_start(&p->columns, panel)},
                 .index = panel,
             };
@@ -245,16 +256,28 @@ static void compute_panels(void *context, size_t index, size_t thread)
         }
 }
 
-/* Columns of one row: sums += x[k] · row k of W, which may have to be widened. */
-static void stream_rows(const struct product *p, size_t column, struct matrix sums, float *room)
+/* Columns of one row: sums += x[k] · row k of W, which may have to be widened, for a segment. */
+static void stream_segment(const struct product *p, size_t column, struct matrix sums, size_t first,
+                           float *room)
 {
     size_t count = sums.columns;
     size_t rows_ahead = (STREAM_AHEAD + count - 1) / count;
     size_t later = count == p->w->stride ? STREAM_AHEAD : rows_ahead * p->w->stride;
     memset(sums.data, 0, count * sizeof *sums.data);
-    for (size_t k = 0; k < p->x.columns; k++) {
+    for (size_t k = first; k < num_min(first + SUM_SEGMENT, p->x.columns); k++) {
         const float *row = weight_row(p->w, k, column, count, room);
         add_scaled_row(sums.data, row, count, p->x.data[k], row == room ? row : row + later);
+    }
+}
+
+static void stream_rows(const struct product *p, size_t column, struct matrix sums, size_t thread)
+{
+    struct matrix segment = sums;
+    segment.data = p->segments[thread];
+    stream_segment(p, column, sums, 0, p->copies[thread]);
+    for (size_t first = SUM_SEGMENT; first < p->x.columns; first += SUM_SEGMENT) {
+        stream_segment(p, column, segment, first, p->copies[thread]);
+        add_to_row(sums.data, segment.data, sums.columns);
     }
 }
 
@@ -267,8 +290,15 @@ static void compute_columns(void *context, size_t index, size_t thread)
     if (p->w->rows.data)
         gemv(sums, p->x, p->w, column, p->plan.strips);
     else
-        stream_rows(p, column, sums, p->copies[thread]);
+        stream_rows(p, column, sums, thread);
     epilogue_apply(&p->epilogue, sums, (struct corner){0, column});
+}
+
+/* A plan that takes the whole sum at once has segments of its own (kernel_panels.h). */
+static size_t chunks_of_segment(const struct machine *machine, const struct product *p)
+{
+    bool whole = machine->whole_sums || p->w->pairs || p->plan.chunk > SUM_SEGMENT;
+    return whole ? p->sum.count : SUM_SEGMENT / p->plan.chunk;
 }
 
 static void multiply(struct machine *machine, struct product *p)
@@ -287,8 +317,10 @@ static void multiply(struct machine *machine, struct product *p)
     bool in_pairs = p->plan.at_once && p->w->pairs;
     p->sum =
         blocking_of(in_pairs ? bf16_pairs(p->w->in) : p->x.columns, p->plan.chunk, p->plan.chunk);
+    p->segment = chunks_of_segment(machine, p);
     p->copies = machine->panels;
     p->sums = machine->sums;
+    p->segments = machine->segments;
     if (!p->plan.row)
         fetch_kernels(machine->kernels, p);
     pool_run(machine->pool,

@@ -1,8 +1,10 @@
 /* gemm.h: y = x · W + b, the one product everything else is made of; and its weights.
  *
  * Row-major, X [T, in] times W [in, out] in panels of output columns (plan.h).
- * Whatever the plan, every element is one chain of fused multiply-adds in the order of k; of a
- * weight rounded to bf16 over pairs (kernel.h), x rounded into memory that the machine holds.
+ * Whatever the plan, an element is the sum of segments of SUM_SEGMENT products, added in order, and
+ * a segment one chain of fused multiply-adds in the order of k: a chain of thousands loses digits
+ * where large numbers cancel. A weight rounded to bf16 has one chain over pairs (kernel.h), x
+ * rounded into memory that the machine holds.
  *
  *     struct weight w = {.data = data, .bias = bias, .in = 768, .out = 3072, .stride = 3072};
  *     linear(machine, hidden, normed, &w, ACTIVATION_GELU_NEW);

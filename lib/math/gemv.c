@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "base/num.h"
+#include "math/kernel.h"
 #include "math/transpose.h"
 
 enum {
@@ -136,6 +138,28 @@ static void add_widened(float (*sums)[LANES], struct matrix x, const struct numb
     }
 }
 
+/* The same rows from number `first` on, which begins a block. */
+static struct number_rows rows_from(const struct number_rows *rows, size_t first)
+{
+    struct number_rows rest = *rows;
+    size_t skipped = rows->bytes ? first * rows->bytes : dtype_bytes(rows->quantised, first);
+    for (size_t row = 0; row < rows->count; row++)
+        rest.at[row] += skipped;
+    return rest;
+}
+
+/* sums += x · a segment of the rows, x's columns, from `first` on: a chain each. */
+static void add_segment(float (*sums)[LANES], struct matrix x, const struct number_rows *rows,
+                        size_t first)
+{
+    float chains[FEW][LANES] = {{0}};
+    struct number_rows segment = rows_from(rows, first);
+    (rows->bytes ? add_rows_of_numbers : add_widened)(chains, x, &segment);
+    for (size_t t = 0; t < x.rows; t++)
+        for (size_t row = 0; row < LANES; row++)
+            sums[t][row] = first > 0 ? sums[t][row] + chains[t][row] : chains[t][row];
+}
+
 /* Rows' products with a row of x lie `apart` numbers apart. */
 static void multiply_rows(struct matrix y, struct matrix x, const struct number_rows *rows,
                           size_t apart)
@@ -143,7 +167,10 @@ static void multiply_rows(struct matrix y, struct matrix x, const struct number_
     for (size_t t = 0; t < x.rows; t += FEW) {
         float sums[FEW][LANES] = {{0}};
         struct matrix some = matrix_rows(x, t, x.rows - t < FEW ? x.rows - t : FEW);
-        (rows->bytes ? add_rows_of_numbers : add_widened)(sums, some, rows);
+        for (size_t first = 0; first < x.columns; first += SUM_SEGMENT) {
+            size_t count = num_min(SUM_SEGMENT, x.columns - first);
+            add_segment(sums, matrix_columns(some, first, count), rows, first);
+        }
         for (size_t k = 0; k < some.rows; k++)
             for (size_t row = 0; row < rows->count; row++)
                 y.data[(t + k) * y.stride + row * apart] = sums[k][row];

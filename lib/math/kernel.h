@@ -20,7 +20,10 @@
 
 #include "base/err.h"
 
-enum { TILE_PAIRS = 16 };
+enum {
+    TILE_PAIRS = 16,
+    SUM_SEGMENT = 512, /* products of floats in one chain of a sum, at most (gemm.h) */
+};
 
 struct kernel_shape {
     int m, n, k;

@@ -13,6 +13,7 @@ enum { VECTOR_FLOATS = HALF_LANES, REGISTERS = 2, ROWS_MAX = 6 };
 #define vector_all _mm256_set1_ps
 #define vector_load _mm256_loadu_ps
 #define vector_store _mm256_storeu_ps
+#define vector_add _mm256_add_ps
 #define vector_multiply_add _mm256_fmadd_ps
 
 IN_AVX2 static inline __m256i load_pairs(const uint32_t *pairs)

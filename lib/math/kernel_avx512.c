@@ -13,6 +13,7 @@ enum { VECTOR_FLOATS = LANES, REGISTERS = 2, ROWS_MAX = 12 };
 #define vector_all _mm512_set1_ps
 #define vector_load _mm512_loadu_ps
 #define vector_store _mm512_storeu_ps
+#define vector_add _mm512_add_ps
 #define vector_multiply_add _mm512_fmadd_ps
 
 IN_AVX512 static inline __m512 pair_second(const uint32_t *pairs)

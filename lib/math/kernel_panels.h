@@ -1,7 +1,7 @@
 /* kernel_panels.h: panels of floats, and of pairs, which the first rows widen, by vectors of one
  * width. A file that includes this says of which, and calls panels_floats and panels_widened:
  *
- *     vector        VECTOR_FLOATS floats, with vector_load, _store, _zero, _all and _multiply_add
+ *     vector        VECTOR_FLOATS floats, with vector_load, _store, _zero, _all, _add and _multiply_add
  *     pair_second   the second numbers of as many pairs, as a vector; pair_first: the first
  *     IN_VECTORS    the instructions that these take
  *     ROWS_MAX      rows whose sums stay in registers, REGISTERS a row
@@ -170,22 +170,27 @@ static size_t lines_of_step(const struct kernel_shape *shape, size_t numbers)
     return (lines + steps - 1) / steps;
 }
 
-/* One row of B and a panel. */
+/* One row of B and a panel, a segment of the sum after the other. */
 IN_VECTORS static ALWAYS_INLINE void multiply_panel(const float *a, const float *b, float *c,
                                                     size_t numbers)
 {
-    vector sums[PANEL_VECTORS];
-    EACH(i, PANEL_VECTORS)
-    sums[i] = vector_zero();
-    for (size_t k = 0; k < numbers; k++, a += PANEL_FLOATS) {
-        vector x = vector_all(b[k]);
-        for (size_t line = 0; line < PANEL_FLOATS; line += LINE_FLOATS)
-            _mm_prefetch((const char *)(a + FLOATS_AHEAD + line), _MM_HINT_T1);
+    for (size_t first = 0; first < numbers; first += SUM_SEGMENT) {
+        vector sums[PANEL_VECTORS];
         EACH(i, PANEL_VECTORS)
-        sums[i] = vector_multiply_add(x, vector_load(a + i * VECTOR_FLOATS), sums[i]);
+        sums[i] = vector_zero();
+        for (size_t k = first; k < num_min(first + SUM_SEGMENT, numbers); k++, a += PANEL_FLOATS) {
+            vector x = vector_all(b[k]);
+            for (size_t line = 0; line < PANEL_FLOATS; line += LINE_FLOATS)
+                _mm_prefetch((const char *)(a + FLOATS_AHEAD + line), _MM_HINT_T1);
+            EACH(i, PANEL_VECTORS)
+            sums[i] = vector_multiply_add(x, vector_load(a + i * VECTOR_FLOATS), sums[i]);
+        }
+        EACH(i, PANEL_VECTORS)
+        {
+            float *to = c + i * VECTOR_FLOATS;
+            vector_store(to, first > 0 ? vector_add(vector_load(to), sums[i]) : sums[i]);
+        }
     }
-    EACH(i, PANEL_VECTORS)
-    vector_store(c + i * VECTOR_FLOATS, sums[i]);
 }
 
 /* One row of B waits for nothing but memory, where panels lie one after the other: what follows is

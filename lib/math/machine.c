@@ -23,7 +23,8 @@ int machine_open(struct machine *machine, size_t threads, struct err *err)
         goto failed;
     machine->panels = take_rooms(machine, threads, SUMS_ROOM, err);
     machine->sums = machine->panels ? take_rooms(machine, threads, SUMS_ROOM, err) : NULL;
-    if (machine->sums)
+    machine->segments = machine->sums ? take_rooms(machine, threads, SUMS_ROOM, err) : NULL;
+    if (machine->segments)
         return 0;
 failed:
     machine_release(machine);

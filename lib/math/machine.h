@@ -2,6 +2,8 @@
 #ifndef ATTN_MATH_MACHINE_H
 #define ATTN_MATH_MACHINE_H
 
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/progress_sink.h"
 #include "math/kernel.h"
@@ -9,17 +11,19 @@
 
 enum {
     COPY_COLUMNS = 64,               /* of a panel that is copied for one use, */
-    PANEL_ROWS = 768,                /* and its rows at most */
+    PANEL_ROWS = 512,                /* and its rows at most */
     SUMS_ROOM = 1024 * COPY_COLUMNS, /* for as many sums, or numbers that they are made of */
 };
 
 struct machine {
     struct pool *pool;
     struct kernels *kernels;
-    float **panels;  /* [thread][SUMS_ROOM] for a panel that is copied, or a row that is widened */
-    float **sums;    /* [thread][SUMS_ROOM] for what a product makes of those, at most */
+    float **panels;   /* [thread][SUMS_ROOM] for a panel that is copied, or a row that is widened */
+    float **sums;     /* [thread][SUMS_ROOM] for what a product makes of those, at most */
+    float **segments; /* [thread][SUMS_ROOM] for the same of one segment (gemm.h) */
     uint32_t *pairs; /* [pairs_held] for a matrix that is rounded to bf16; see machine_hold_pairs */
     size_t pairs_held;
+    bool whole_sums; /* of many rows, no segments (gemm.h): the order that trained models/tiny */
     const struct progress_sink *progress; /* of the layers of a pass; NULL: not told */
     struct arena arena;
 };

@@ -19,7 +19,7 @@ enum {
     FEW_ROWS = 8,   /* up to here reading W is all the work: whole rows of it, in order, */
     SLAB_ROWS = 16, /* so many at a time, */
     SLAB_COLUMNS = 768,
-    IN_PLACE_CHUNK = 192, /* of the sum: rows of W that lie far apart fill no more of a cache */
+    IN_PLACE_CHUNK = 256, /* of the sum: rows of W that lie far apart fill no more of a cache */
     MANY_ROWS = 384,      /* from here on it pays to copy a panel for one use, */
     WIDE = 2560,
     MANY_ROWS_WIDE = 192, /* the sooner the farther rows of W are apart */
@@ -35,6 +35,9 @@ _Static_assert(LARGE_GROUP *COPY_COLUMNS <= SUMS_ROOM && LARGE_GROUP * PAIR_COLU
                    FEW_ROWS * PANELS_TOGETHER * PAIR_COLUMNS <= SUMS_ROOM &&
                    FEW_ROWS * SLAB_COLUMNS <= SUMS_ROOM && PANEL_ROWS * COPY_COLUMNS <= SUMS_ROOM,
                "a panel's sums have room, and so has its copy");
+_Static_assert(SUM_SEGMENT % SLAB_ROWS == 0 && SUM_SEGMENT % IN_PLACE_CHUNK == 0 &&
+                   SUM_SEGMENT % PANEL_ROWS == 0,
+               "segments are whole chunks");
 _Static_assert((int)PANEL_COLUMNS == (int)PANEL_FLOATS, "kernels know panels by their columns");
 _Static_assert(GROUP_ROWS % TILE_ROWS == 0 && GROUP_MOST % TILE_ROWS == 0 &&
                    LARGE_GROUP % TILE_ROWS == 0 && TILES_GROUP % TILE_ROWS == 0 &&

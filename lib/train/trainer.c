@@ -42,6 +42,7 @@ int trainer_open(struct trainer *trainer, const struct trainer_settings *setting
                  struct machine *machine, struct new_model *new_model,
                  const struct dataset *dataset, struct err *err)
 {
+    machine->whole_sums = true;
     *trainer = (struct trainer){.settings = *settings, .machine = machine, .dataset = dataset};
     struct train_step_plan plan = {
         .machine = machine,

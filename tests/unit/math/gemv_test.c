@@ -18,7 +18,7 @@ enum { OUT_MOST = 200, IN_MOST = 800, ROWS_MOST = 70, TENSOR_ROWS = 3 + (OUT_MOS
 /* Around the edges of blocks, of words, of tiles, of what one thread takes, and of what is copied.
  */
 static const size_t out_counts[] = {1, 15, 16, 17, 31, 32, 33, 64, 65, 127, 128, 129, OUT_MOST};
-static const size_t in_counts[] = {1, 2, 15, 16, 17, 31, 32, 33, 63, 65, 97, 768, IN_MOST};
+static const size_t in_counts[] = {1, 2, 15, 16, 17, 31, 32, 33, 63, 65, 512, 513, IN_MOST};
 static const size_t row_counts[] = {1, 2, 3, 4, 5, 8, 9, 12, 64, 65, ROWS_MOST};
 static const size_t sizes[] = {FLOAT_BYTES, BF16_BYTES};
 static const struct row_view views[] = {{0, SIZE_MAX, 0}, {2, SIZE_MAX, 0}, {3, 5, 7}, {1, 8, 11}};
@@ -63,7 +63,7 @@ static struct weight make_weight(size_t out, size_t in, size_t bytes, struct row
     return w;
 }
 
-/* Is element [t, column] one chain along its row, wherever that lies? */
+/* Is element [t, column] the sum of the segments along its row, each a chain, wherever that lies? */
 static void check_element(struct matrix y, struct matrix x, const struct weight *w, size_t t,
                           size_t column)
 {
@@ -72,8 +72,12 @@ static void check_element(struct matrix y, struct matrix x, const struct weight 
     struct number_rows row = {
         .at = {rows->data + at * rows->bytes}, .count = 1, .bytes = rows->bytes};
     float sum = 0;
-    for (size_t k = 0; k < w->in; k++)
-        sum = fmaf(x.data[t * x.stride + k], number_at(&row, 0, k), sum);
+    for (size_t first = 0; first < w->in; first += SUM_SEGMENT) {
+        float segment = 0;
+        for (size_t k = first; k < w->in && k < first + SUM_SEGMENT; k++)
+            segment = fmaf(x.data[t * x.stride + k], number_at(&row, 0, k), segment);
+        sum = first > 0 ? sum + segment : segment;
+    }
     if (memcmp(&sum, &y.data[t * y.stride + column], sizeof sum) != 0)
         ck_abort_msg("[%zu, %zu] x [%zu, %zu], %zu bytes: row %zu, column %zu has other bits",
                      x.rows, w->in, w->in, w->out, rows->bytes, t, column);

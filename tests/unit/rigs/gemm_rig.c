@@ -148,7 +148,7 @@ static void refuse_row(const struct gemm_rig *rig, const struct machine *machine
 static bool is_exact(const struct gemm_rig *rig, const struct gemm_example *e, size_t row,
                      const float *found)
 {
-    const float *chain = rig->judge.from_zero[e->depth] + row * rig->judge.columns;
+    const float *chain = rig->judge.sum[e->depth] + row * rig->judge.columns;
     struct matrix expected = {rig->row, 1, e->columns, e->columns};
     memcpy(rig->row, chain, e->columns * sizeof *chain);
     activate(expected, expected, e->bias ? rig->bias : NULL, e->activation);

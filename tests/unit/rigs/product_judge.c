@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dice.h"
+#include "math/kernel.h"
 
 static void *taken(struct product_judge *judge, size_t count, size_t size)
 {
@@ -18,6 +19,8 @@ static void judge_element(struct product_judge *judge, size_t row, size_t column
 {
     size_t at = row * judge->columns + column;
     float from_zero = 0;
+    float sum = 0;
+    float segment = 0;
     float from_start = judge->start[at];
     double exact = 0;
     double bound = 0;
@@ -26,11 +29,17 @@ static void judge_element(struct product_judge *judge, size_t row, size_t column
         float x = judge->x[row * judge->depth + k];
         float w = judge->w[k * judge->columns + column];
         from_zero = fmaf(x, w, from_zero);
+        if (k > 0 && k % SUM_SEGMENT == 0) {
+            sum = k > SUM_SEGMENT ? sum + segment : segment;
+            segment = 0;
+        }
+        segment = fmaf(x, w, segment);
         from_start = fmaf(x, w, from_start);
         exact += (double)x * (double)w;
         bound += fabs((double)x * (double)w);
         if (k + 1 < judge->depths[next])
             continue;
+        judge->sum[next][at] = k < SUM_SEGMENT ? segment : sum + segment;
         judge->from_zero[next][at] = from_zero;
         judge->from_start[next][at] = from_start;
         judge->exact[next][at] = exact;
@@ -57,6 +66,7 @@ void product_judge_open(struct product_judge *judge, size_t rows, size_t columns
     dice_fill(judge->w, judge->depth * columns, &dice);
     dice_fill(judge->start, cells, &dice);
     for (size_t i = 0; i < depth_count; i++) {
+        judge->sum[i] = taken(judge, cells, sizeof(float));
         judge->from_zero[i] = taken(judge, cells, sizeof(float));
         judge->from_start[i] = taken(judge, cells, sizeof(float));
         judge->exact[i] = taken(judge, cells, sizeof(double));

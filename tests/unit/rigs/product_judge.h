@@ -1,8 +1,8 @@
 /* product_judge.h: the slow plain product: what X · W must be, to the bit.
  *
- * One chain of fused multiply-adds an element, in the order of the sum: an element depends on its
- * own row and column only, so that the judge of the largest product is the judge of every smaller
- * one.
+ * A kernel makes one chain of fused multiply-adds for each element, in the order of the sum; a
+ * product adds chains of SUM_SEGMENT. An element depends on its own row and column only, so the
+ * judge of the largest product is the judge of every smaller one.
  *
  *     struct product_judge judge;
  *     product_judge_open(&judge, 129, 129, depths, COUNT(depths));
@@ -25,7 +25,8 @@ struct product_judge {
     float *x;                            /* [rows, depth] */
     float *w;                            /* [depth, columns] */
     float *start;                        /* [rows, columns] what is added to */
-    float *from_zero[JUDGE_DEPTHS_MAX];  /* [rows, columns] X · W, cut off at each depth */
+    float *sum[JUDGE_DEPTHS_MAX];        /* [rows, columns] X · W, cut off at each depth */
+    float *from_zero[JUDGE_DEPTHS_MAX];  /* the same as one chain */
     float *from_start[JUDGE_DEPTHS_MAX]; /* start + X · W */
     double *exact[JUDGE_DEPTHS_MAX];     /* X · W in double */
     double *bound[JUDGE_DEPTHS_MAX];     /* Σ |x · w|: what rounding errors are measured by */
