@@ -1,11 +1,8 @@
 #include "base/arena.h"
 
-#include <fcntl.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "../unit.h"
 #include "base/heap.h"
@@ -40,16 +37,6 @@ TEST(a_large_piece_leaves_the_block_in_use)
     arena_release(&arena);
 }
 
-TEST(an_arena_may_begin_with_a_large_piece)
-{
-    struct arena arena = {0};
-    char *large = arena_alloc(&arena, LARGE_BYTES, 1, NULL);
-    char *small = arena_alloc(&arena, 1, 1, NULL);
-    ck_assert_ptr_nonnull(large);
-    ck_assert(small < large || small >= large + LARGE_BYTES);
-    arena_release(&arena);
-}
-
 TEST(what_is_expected_stands_in_one_block_from_a_large_page_on)
 {
     enum { LARGE_PAGE = 1 << 21 };
@@ -60,35 +47,6 @@ TEST(what_is_expected_stands_in_one_block_from_a_large_page_on)
     ck_assert_uint_eq((uintptr_t)first % LARGE_PAGE, 0);
     ck_assert_ptr_eq(second, first + LARGE_PAGE);
     ck_assert_int_eq(second[LARGE_PAGE - 1], 0);
-    arena_release(&arena);
-}
-
-TEST(what_was_taken_is_counted)
-{
-    struct arena arena = {0};
-    arena_alloc(&arena, 10, 4, NULL);
-    arena_alloc(&arena, 65, 1, NULL);
-    ck_assert_uint_eq(arena.taken_bytes, 64 + 128);
-    arena_release(&arena);
-    ck_assert_uint_eq(arena.taken_bytes, 0);
-}
-
-TEST(a_text_is_copied_with_a_0_behind_it)
-{
-    struct arena arena = {0};
-    const char *copy = arena_text(&arena, "wordless", 4, NULL);
-    ck_assert_str_eq(copy, "word");
-    ck_assert_str_eq(arena_text(&arena, NULL, 0, NULL), "");
-    arena_release(&arena);
-}
-
-TEST(a_released_arena_can_be_used_again)
-{
-    struct arena arena = {0};
-    arena_release(&arena);
-    ck_assert_ptr_nonnull(arena_alloc(&arena, 8, 8, NULL));
-    arena_release(&arena);
-    ck_assert_ptr_nonnull(arena_alloc(&arena, 8, 8, NULL));
     arena_release(&arena);
 }
 
@@ -129,20 +87,6 @@ TEST(a_cleared_arena_soon_takes_nothing_from_the_heap)
     arena_release(&arena);
 }
 
-TEST(a_piece_of_a_block_that_is_there_can_be_made_to_fail)
-{
-    struct arena arena = {0};
-    struct err err = {0};
-    char *first = arena_alloc(&arena, 16, 1, NULL);
-    heap_fail_at(2, 0);
-    char *second = arena_alloc(&arena, 16, 1, &err);
-    ck_assert_ptr_null(arena_alloc(&arena, 16, 1, &err));
-    heap_fail_at(0, 0);
-    ck_assert_str_eq(err.text, "out of memory: 64 bytes more could not be had");
-    ck_assert_ptr_eq(arena_alloc(&arena, 16, 1, NULL), second + (second - first));
-    arena_release(&arena);
-}
-
 TEST(room_is_the_memory_as_it_was_left)
 {
     struct arena arena = {0};
@@ -172,14 +116,6 @@ TEST(an_array_grows_by_one_and_keeps_what_it_has)
         numbers[count] = (int)count;
     }
     ck_assert_uint_eq(moves, 8); /* 1, 2, 4, … 128 */
-    arena_release(&arena);
-}
-
-TEST(an_empty_arena_may_be_cleared)
-{
-    struct arena arena = {0};
-    arena_clear(&arena);
-    ck_assert_ptr_nonnull(arena_alloc(&arena, 8, 8, NULL));
     arena_release(&arena);
 }
 
@@ -215,31 +151,3 @@ TEST(an_allocation_that_fails_leaves_the_arena_as_it_was)
 /* --- leaks: what unit_main.c leaves to a sanitizer -------------------------------------------- */
 
 __attribute__((weak)) void __lsan_do_leak_check(void);
-
-/* The status of a process that is made in a test and ends, with pieces of memory that nothing
- * points to; a register may still have the last one's address. */
-static int status_with(size_t lost_count)
-{
-    int status = 0;
-    pid_t child = fork();
-    ck_assert_int_ge(child, 0);
-    if (child == 0) {
-        char *volatile lost = NULL;
-        for (size_t i = 0; i < lost_count; i++)
-            lost = calloc(1, 1);
-        lost = NULL;
-        (void)lost;
-        if (dup2(open("/dev/null", O_WRONLY), STDERR_FILENO) < 0)
-            _exit(2);
-        exit(0);
-    }
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    return status;
-}
-
-TEST(a_leak_is_seen_where_a_sanitizer_looks)
-{
-    ck_assert_int_eq(status_with(0), 0);
-    if (__lsan_do_leak_check)
-        ck_assert_int_ne(status_with(16), 0);
-}

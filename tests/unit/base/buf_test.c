@@ -1,46 +1,9 @@
 #include "base/buf.h"
 
 #include <stdint.h>
-#include <string.h>
 
 #include "../unit.h"
 #include "base/heap.h"
-
-TEST(additions_stand_one_behind_the_other)
-{
-    struct buf buf = {0};
-    buf_text(&buf, "h.");
-    buf_format(&buf, "%d", 12);
-    buf_char(&buf, '.');
-    buf_bytes(&buf, "weights and more", 7);
-    buf_text(&buf, "");
-    ck_assert_int_eq(buf_check(&buf, NULL), 0);
-    ck_assert_str_eq(buf.bytes, "h.12.weights");
-    ck_assert_uint_eq(buf.size, 12);
-    buf_release(&buf);
-    ck_assert_ptr_null(buf.bytes);
-}
-
-TEST(a_buffer_may_hold_any_byte)
-{
-    struct buf buf = {0};
-    buf_bytes(&buf, "a\0b", 3);
-    buf_char(&buf, '\0');
-    ck_assert_uint_eq(buf.size, 4);
-    ck_assert_mem_eq(buf.bytes, "a\0b\0", 5);
-    buf_release(&buf);
-}
-
-TEST(a_formatted_text_of_any_length_fits)
-{
-    struct buf buf = {0};
-    buf_text(&buf, "<");
-    buf_format(&buf, "%*d", 10000, 7);
-    buf_text(&buf, ">");
-    ck_assert_uint_eq(buf.size, 10002);
-    ck_assert_str_eq(buf.bytes + 9999, " 7>");
-    buf_release(&buf);
-}
 
 TEST(a_formatted_text_beyond_what_printf_can_write_is_not_left_out_in_silence)
 {
@@ -76,20 +39,6 @@ TEST(bytes_are_added_again_and_again)
     ck_assert_uint_eq(buf.size, 12);
     buf_repeat(&buf, "ab", 2, SIZE_MAX);
     ck_assert_int_eq(buf_check(&buf, NULL), -1);
-    buf_release(&buf);
-}
-
-TEST(a_cleared_buffer_keeps_its_memory)
-{
-    struct buf buf = {0};
-    buf_clear(&buf);
-    buf_text(&buf, "first");
-    const char *bytes = buf.bytes;
-    buf_clear(&buf);
-    ck_assert_str_eq(buf.bytes, "");
-    buf_text(&buf, "second");
-    ck_assert_ptr_eq(buf.bytes, bytes);
-    ck_assert_str_eq(buf.bytes, "second");
     buf_release(&buf);
 }
 

@@ -4,24 +4,6 @@
 
 #include "../unit.h"
 
-TEST(every_kind_of_error_has_its_setter)
-{
-    static const struct {
-        int (*set)(struct err *err, const char *format, ...) ERR_PRINTF;
-        enum err_kind kind;
-    } cases[] = {
-        {err_set, ERR_INPUT},     {err_usage, ERR_USAGE},   {err_unsupported, ERR_UNSUPPORTED},
-        {err_output, ERR_OUTPUT}, {err_failed, ERR_FAILED}, {err_interrupted, ERR_INTERRUPTED},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        struct err err = {0};
-        ck_assert_int_eq(cases[i].set(&err, "layer %d of %s", 3, "life"), -1);
-        ck_assert_int_eq(err.kind, cases[i].kind);
-        ck_assert_str_eq(err.text, "layer 3 of life");
-        ck_assert_int_eq(cases[i].set(NULL, "nobody reads %s", "this"), -1);
-    }
-}
-
 TEST(the_first_message_stays)
 {
     struct err err = {0};
@@ -29,17 +11,6 @@ TEST(the_first_message_stays)
     ck_assert_int_eq(err_set(&err, "what came of it"), -1);
     ck_assert_str_eq(err.text, "the cause");
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
-}
-
-TEST(a_cleared_error_can_be_used_again)
-{
-    struct err err = {0};
-    err_usage(&err, "old");
-    err_clear(&err);
-    ck_assert_int_eq(err.kind, ERR_NONE);
-    ck_assert_str_eq(err.text, "");
-    err_set(&err, "new");
-    ck_assert_str_eq(err.text, "new");
 }
 
 TEST(a_prefix_stands_before_the_message)
@@ -67,27 +38,6 @@ TEST(a_prefix_without_a_message_is_none)
     ck_assert_int_eq(err.kind, ERR_NONE);
     ck_assert_str_eq(err.text, "");
     ck_assert_int_eq(err_prefix(NULL, "'%s'", "model"), -1);
-}
-
-TEST(out_of_memory_names_the_bytes)
-{
-    struct err err = {0};
-    ck_assert_int_eq(err_memory(&err, 4096), -1);
-    ck_assert_str_eq(err.text, "out of memory: 4096 bytes more could not be had");
-    ck_assert_int_eq(err.kind, ERR_INPUT);
-}
-
-TEST(only_being_out_of_memory_is_told_apart)
-{
-    struct err err = {0};
-    err_set(&err, "a word");
-    err_memory(&err, 7);
-    ck_assert(!err.out_of_memory);
-    err_clear(&err);
-    err_memory(&err, 7);
-    ck_assert(err.out_of_memory);
-    err_clear(&err);
-    ck_assert(!err.out_of_memory);
 }
 
 TEST(a_message_is_adopted_whole_unless_there_is_one)

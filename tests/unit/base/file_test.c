@@ -3,39 +3,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../unit.h"
 #include "../rigs/scratch.h"
-#include "base/heap.h"
-
-enum { LARGE_BYTES = 300000 };
 
 FIXTURE(scratch_enter, scratch_leave)
-
-TEST(a_file_is_mapped_whole)
-{
-    struct file file = {0};
-    scratch_write("config.json", "{\"n_layer\": 2}\n");
-    ck_assert_int_eq(file_map(&file, "config.json", NULL), 0);
-    ck_assert_int_eq(file.origin, FILE_MAPPED);
-    ck_assert_uint_eq(file.size, 15);
-    ck_assert_mem_eq(file.bytes, "{\"n_layer\": 2}\n", 15);
-    file_release(&file);
-    ck_assert_ptr_null(file.bytes);
-    file_release(&file);
-}
-
-TEST(an_empty_file_is_no_error)
-{
-    struct file file = {0};
-    scratch_write("empty", "");
-    ck_assert_int_eq(file_map(&file, "empty", NULL), 0);
-    ck_assert_uint_eq(file.size, 0);
-    ck_assert_ptr_nonnull(file.bytes);
-    file_release(&file);
-}
 
 TEST(what_has_no_size_is_read)
 {
@@ -47,21 +20,6 @@ TEST(what_has_no_size_is_read)
     file_release(&file);
     ck_assert_int_eq(file_map(&file, "/dev/null", NULL), 0);
     ck_assert_uint_eq(file.size, 0);
-    file_release(&file);
-}
-
-TEST(a_descriptor_is_read_to_its_end)
-{
-    static char text[LARGE_BYTES + 1];
-    struct file file = {0};
-    for (size_t i = 0; i < LARGE_BYTES; i++)
-        text[i] = (char)('a' + i % 26);
-    scratch_write("large", text);
-    int descriptor = open("large", O_RDONLY);
-    ck_assert_int_eq(file_read(&file, descriptor, "large", NULL), 0);
-    close(descriptor);
-    ck_assert_uint_eq(file.size, LARGE_BYTES);
-    ck_assert_mem_eq(file.bytes, text, LARGE_BYTES);
     file_release(&file);
 }
 
@@ -79,29 +37,6 @@ TEST(a_pipe_is_read_to_its_end)
     file_release(&file);
 }
 
-TEST(what_cannot_be_opened_is_named)
-{
-    struct file file = {0};
-    struct err err = {0};
-    ck_assert_int_eq(file_map(&file, "nowhere/config.json", &err), -1);
-    ck_assert_str_eq(err.text, "cannot open 'nowhere/config.json': No such file or directory");
-    err_clear(&err);
-    ck_assert_int_eq(mkdir("folder", 0777), 0);
-    ck_assert_int_eq(file_map(&file, "folder", &err), -1);
-    ck_assert_str_eq(err.text, "'folder': expected a file, found a directory");
-    ck_assert_ptr_null(file.bytes);
-}
-
-TEST(what_cannot_be_read_is_named)
-{
-    struct file file = {0};
-    struct err err = {0};
-    int descriptor = open("out", O_WRONLY | O_CREAT, 0666);
-    ck_assert_int_eq(file_read(&file, descriptor, "standard input", &err), -1);
-    ck_assert_str_eq(err.text, "cannot read 'standard input': Bad file descriptor");
-    close(descriptor);
-}
-
 TEST(what_cannot_be_mapped_is_named)
 {
     struct file file = {0};
@@ -116,45 +51,6 @@ TEST(what_cannot_be_mapped_is_named)
     ck_assert_int_eq(setrlimit(RLIMIT_AS, &before), 0);
     ck_assert_int_eq(failed, -1);
     ck_assert_str_eq(err.text, "cannot map 'sparse': Cannot allocate memory");
-}
-
-TEST(a_file_that_finds_no_memory_is_an_error)
-{
-    for (size_t nth = 1; nth <= 3; nth++) {
-        struct file file = {0};
-        struct err err = {0};
-        int descriptor = open("/dev/zero", O_RDONLY);
-        heap_fail_at(nth, 0);
-        ck_assert_int_eq(file_read(&file, descriptor, "/dev/zero", &err), -1);
-        ck_assert_int_eq(strncmp(err.text, "out of memory: ", 15), 0);
-        close(descriptor);
-    }
-}
-
-TEST(borrowed_bytes_stay_with_their_owner)
-{
-    struct file file = file_borrow("{}", 2);
-    ck_assert_str_eq(file.bytes, "{}");
-    ck_assert_uint_eq(file.size, 2);
-    file_release(&file);
-    ck_assert_ptr_null(file.bytes);
-}
-
-TEST(it_is_known_what_stands_under_a_name)
-{
-    ck_assert_int_eq(mkdir("folder", 0777), 0);
-    scratch_write("file", "");
-    ck_assert_int_eq(symlink("folder", "link"), 0);
-    ck_assert_int_eq(symlink("nowhere", "dangling"), 0);
-    ck_assert(file_is_directory("folder"));
-    ck_assert(file_is_directory("link"));
-    ck_assert(!file_is_directory("file"));
-    ck_assert(!file_is_directory("nowhere"));
-    ck_assert(file_exists("folder"));
-    ck_assert(file_exists("file"));
-    ck_assert(file_exists("dangling"));
-    ck_assert(!file_exists("nowhere"));
-    ck_assert(!file_exists("nowhere/file"));
 }
 
 TEST(a_file_that_is_written_to_has_changed)
@@ -187,18 +83,6 @@ TEST(what_cannot_be_looked_at_is_not_absent)
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
 }
 
-TEST(a_file_is_removed_if_it_is_there)
-{
-    struct err err = {0};
-    scratch_write("gone", "Life\n");
-    ck_assert_int_eq(file_remove("gone", &err), 0);
-    ck_assert(!file_exists("gone"));
-    ck_assert_int_eq(file_remove("gone", &err), 0);
-    ck_assert_int_eq(mkdir("folder", 0777), 0);
-    ck_assert_int_eq(file_remove("folder", &err), -1);
-    ck_assert_int_eq(err.kind, ERR_OUTPUT);
-}
-
 TEST(what_was_forgotten_can_be_read_again)
 {
     enum { BYTES = 100000 };
@@ -219,20 +103,4 @@ TEST(what_was_forgotten_can_be_read_again)
     file = file_borrow("abc", 3);
     file_forget(&file, file.bytes + 3);
     ck_assert_mem_eq(file.bytes, "abc", 3);
-}
-
-TEST(a_directory_is_made_unless_it_is_there)
-{
-    struct err err = {0};
-    scratch_write("file", "");
-    ck_assert_int_eq(file_make_directory("folder", NULL), 0);
-    ck_assert_int_eq(file_make_directory("folder", NULL), 0);
-    ck_assert(file_is_directory("folder"));
-    ck_assert_int_eq(file_make_directory("file", &err), -1);
-    ck_assert_str_eq(err.text, "cannot make the directory 'file': File exists");
-    ck_assert_int_eq(err.kind, ERR_OUTPUT);
-    err_clear(&err);
-    ck_assert_int_eq(file_make_directory("nowhere/folder", &err), -1);
-    ck_assert_str_eq(err.text,
-                     "cannot make the directory 'nowhere/folder': No such file or directory");
 }

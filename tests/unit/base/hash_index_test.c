@@ -1,58 +1,9 @@
 #include "base/hash.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "../unit.h"
 #include "base/heap.h"
-
-enum { WORDS = 2000 };
-
-static char words[WORDS][16];
-
-/* The number of a word, or -1; the probe stands where it would be put. */
-static long find(const struct hash_index *index, const char *word, struct hash_probe *probe)
-{
-    uint32_t number = 0;
-    *probe = hash_probe(index, hash_bytes(word, strlen(word)));
-    while (hash_next(probe, &number))
-        if (strcmp(words[number], word) == 0)
-            return number;
-    return -1;
-}
-
-TEST(what_was_put_in_is_found)
-{
-    struct hash_index index;
-    struct hash_probe probe;
-    struct arena arena = {0};
-    ck_assert_int_eq(hash_index_init(&index, WORDS, &arena, NULL), 0);
-    for (uint32_t i = 0; i < WORDS; i++) {
-        snprintf(words[i], sizeof words[i], "%x", i * 7919);
-        ck_assert_int_eq(find(&index, words[i], &probe), -1);
-        hash_put(&probe, i);
-    }
-    for (uint32_t i = 0; i < WORDS; i++)
-        ck_assert_int_eq(find(&index, words[i], &probe), i);
-    ck_assert_int_eq(find(&index, "no", &probe), -1);
-    arena_release(&arena);
-}
-
-TEST(the_last_number_found_can_be_replaced)
-{
-    struct hash_index index;
-    struct hash_probe probe;
-    struct arena arena = {0};
-    ck_assert_int_eq(hash_index_init(&index, 4, &arena, NULL), 0);
-    strcpy(words[0], "one");
-    strcpy(words[1], "one");
-    find(&index, "one", &probe);
-    hash_put(&probe, 0);
-    ck_assert_int_eq(find(&index, "one", &probe), 0);
-    hash_replace(&probe, 1);
-    ck_assert_int_eq(find(&index, "one", &probe), 1);
-    arena_release(&arena);
-}
 
 TEST(the_largest_number_has_its_place)
 {

@@ -8,38 +8,6 @@
 
 enum { THREADS = 4, CALLS = 2000 };
 
-TEST(fresh_memory_is_zero)
-{
-    for (int round = 0; round < 3; round++) {
-        unsigned char *memory = heap_alloc(100, 10, NULL);
-        ck_assert_ptr_nonnull(memory);
-        for (size_t i = 0; i < 1000; i++)
-            ck_assert_uint_eq(memory[i], 0);
-        memset(memory, 0xff, 1000);
-        heap_free(memory);
-    }
-}
-
-TEST(nothing_is_an_allocation_too)
-{
-    void *memory = heap_alloc(0, 8, NULL);
-    ck_assert_ptr_nonnull(memory);
-    memory = heap_resize(memory, 0, 8, NULL);
-    ck_assert_ptr_nonnull(memory);
-    heap_free(memory);
-    heap_free(NULL);
-}
-
-TEST(resized_memory_keeps_its_content)
-{
-    char *memory = heap_resize(NULL, 6, 1, NULL);
-    ck_assert_ptr_nonnull(memory);
-    memcpy(memory, "words", 6);
-    memory = heap_resize(memory, 100000, 1, NULL);
-    ck_assert_str_eq(memory, "words");
-    heap_free(memory);
-}
-
 TEST(a_size_that_overflows_is_refused)
 {
     struct err err = {0};

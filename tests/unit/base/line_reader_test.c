@@ -1,7 +1,6 @@
 #include "base/line_reader.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,12 +1,10 @@
 #include "base/mapping_list.h"
 
-#include <stdio.h>
 #include <unistd.h>
 
 #include "../rigs/scratch.h"
 #include "../unit.h"
 #include "base/file.h"
-#include "base/heap.h"
 
 TEST(an_address_in_a_file_has_its_path)
 {
@@ -22,19 +20,6 @@ TEST(an_address_in_a_file_has_its_path)
     ck_assert_str_eq(mapping_list_path(second), "models/b");
     mapping_list_remove(second);
     ck_assert_ptr_null(mapping_list_path(second));
-}
-
-TEST(any_number_of_files_has_paths)
-{
-    static const char bytes[200][2];
-    for (size_t i = 0; i < 200; i++)
-        ck_assert_int_eq(mapping_list_add(bytes[i], sizeof bytes[i], "many", NULL), 0);
-    ck_assert_str_eq(mapping_list_path(bytes[199]), "many");
-    for (size_t i = 0; i < 200; i++)
-        mapping_list_remove(bytes[i]);
-    heap_fail_at(1, 0);
-    ck_assert_int_eq(mapping_list_add(bytes[0], sizeof bytes[0], "none", NULL), -1);
-    ck_assert_ptr_null(mapping_list_path(bytes[0]));
 }
 
 /* A file that a call maps, reads and releases; and one that stays. */

@@ -4,46 +4,124 @@
 
 #include "../unit.h"
 
-static const struct row {
-    int before;
-    const char *name;
-} rows[] = {{1, "linear"}, {2, "sqrt"}, {3, "log"}};
+enum { NAMES_MAX = 4 };
+
+/* A word, what is offered, and what is near it; NULL: nothing. */
+struct meaning {
+    const char *word, *names[NAMES_MAX], *nearest;
+};
+
+static const char *nearest_of(const struct meaning *meaning)
+{
+    struct nearest nearest;
+    nearest_begin(&nearest, meaning->word, strlen(meaning->word));
+    for (size_t i = 0; i < NAMES_MAX && meaning->names[i]; i++)
+        nearest_offer(&nearest, meaning->names[i]);
+    return nearest.name;
+}
+
+static void must_mean(const struct meaning *meanings, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *found = nearest_of(&meanings[i]);
+        const char *wanted = meanings[i].nearest;
+        ck_assert_msg(wanted ? found && strcmp(found, wanted) == 0 : !found,
+                      "'%s': expected %s, found %s", meanings[i].word, wanted ? wanted : "nothing",
+                      found ? found : "nothing");
+    }
+}
+
+TEST(a_letter_too_many_too_few_or_another_is_a_step)
+{
+    static const struct meaning meanings[] = {
+        {"tinny", {"life", "tiny"}, "tiny"}, {"tin", {"life", "tiny"}, "tiny"},
+        {"tony", {"life", "tiny"}, "tiny"},  {"layerr", {"head", "layer"}, "layer"},
+        {"pgn", {"svg", "png"}, "png"},      {"verison", {"help", "version"}, "version"},
+    };
+    must_mean(meanings, COUNT(meanings));
+}
+
+TEST(neighbours_that_changed_places_are_one_step)
+{
+    static const struct meaning meanings[] = {
+        {"rnu", {"run", "corpus"}, "run"},
+        {"hepl", {"help", "heap"}, "help"},
+        {"shrot", {"short", "eat"}, "short"},
+        {"ab", {"ba"}, "ba"},
+        {"abc", {"bca"}, NULL}, /* two steps of three */
+    };
+    must_mean(meanings, COUNT(meanings));
+}
+
+TEST(a_word_that_a_name_begins_with_means_it)
+{
+    static const struct meaning meanings[] = {
+        {"gen", {"explain", "generate"}, "generate"},
+        {"s", {"sentence"}, NULL}, /* one letter says too little */
+        {"co", {"compare", "corpus"}, "corpus"},
+        {"GEN", {"generate"}, "generate"},
+        {"heatmap", {"both", "heat"}, "heat"},
+        {"logarithmic", {"linear", "log"}, "log"},
+        {"benchmark", {"mark", "bench"}, "bench"},
+        {"isolated", {"is"}, NULL},            /* two letters say too little */
+        {"layers", {"lay", "layer"}, "layer"}, /* what is near wins */
+    };
+    must_mean(meanings, COUNT(meanings));
+}
+
+TEST(large_and_small_letters_decide_between_equals)
+{
+    static const struct meaning meanings[] = {
+        {"TINY", {"life", "tiny"}, "tiny"},
+        {"Layer", {"layers", "layer"}, "layer"},
+        {"lief", {"Life", "life"}, "life"},
+        {"Lief", {"life", "Life"}, "Life"},
+        {"X", {"y", "x"}, "x"},
+    };
+    must_mean(meanings, COUNT(meanings));
+}
+
+TEST(characters_count_not_their_bytes)
+{
+    static const struct meaning meanings[] = {
+        {"naive", {"naïve", "native"}, "naïve"}, {"größe", {"Größe"}, "Größe"},
+        {"爱我", {"我爱", "你好"}, "我爱"},      {"爱", {"我"}, NULL},
+        {"ÉCOLE", {"école"}, "école"},           {"l\xffyer", {"layer"}, "layer"},
+    };
+    must_mean(meanings, COUNT(meanings));
+}
+
+TEST(what_differs_in_more_than_a_third_is_near_nothing)
+{
+    static const struct meaning meanings[] = {
+        {"prompt", {"format"}, NULL}, {"moon", {"book"}, NULL}, {"desrt", {"dessert"}, "dessert"},
+        {"xyz", {"run"}, NULL},       {"", {"", "a"}, NULL},    {"a", {"b", "ab"}, NULL},
+        {"ab", {"cd"}, NULL},
+    };
+    must_mean(meanings, COUNT(meanings));
+}
+
+TEST(a_word_longer_than_any_name_is_near_nothing)
+{
+    char word[NEAREST_CHARACTERS + 2];
+    char name[NEAREST_CHARACTERS + 2];
+    memset(word, 'x', sizeof word);
+    memset(name, 'x', sizeof name);
+    word[NEAREST_CHARACTERS] = name[NEAREST_CHARACTERS - 1] = '\0';
+    ck_assert_str_eq(nearest_of(&(struct meaning){word, {name}, NULL}), name);
+    ck_assert_str_eq(nearest_of(&(struct meaning){name, {word}, NULL}), word);
+    word[NEAREST_CHARACTERS] = 'x';
+    word[NEAREST_CHARACTERS + 1] = '\0';
+    ck_assert_ptr_null(nearest_of(&(struct meaning){word, {name}, NULL}));
+    ck_assert_ptr_null(nearest_of(&(struct meaning){name, {word}, NULL}));
+}
+
+/* --- synonyms and endings --------------------------------------------------------------------- */
 
 static const char *const list[] = {"png", "pdf"};
 
 static const struct synonym synonyms[] = {
     {"jpg", "gif"}, {"jpg", "png"}, {"sqrt", "log"}, {NULL, NULL}};
-
-static struct names of_rows(void)
-{
-    return NAMES(rows, sizeof rows / sizeof *rows);
-}
-
-TEST(a_name_is_found_in_a_table_of_rows)
-{
-    size_t index = 9;
-    ck_assert(names_find(&index, of_rows(), "log,sqrt", 3));
-    ck_assert_uint_eq(index, 2);
-    ck_assert(!names_find(&index, of_rows(), "lo", 2));
-    ck_assert(!names_find(&index, of_rows(), "logs", 4));
-    ck_assert_uint_eq(index, 2);
-    ck_assert_int_eq(names_choose(&index, of_rows(), "--scale", "linear", NULL), 0);
-    ck_assert_uint_eq(index, 0);
-    ck_assert_str_eq(names_at(NAMES_LIST(list), 1), "pdf");
-}
-
-TEST(what_is_none_is_refused_with_what_was_meant)
-{
-    size_t index = 0;
-    struct err err = {0};
-    ck_assert_int_eq(names_choose(&index, of_rows(), "--scale", "sqtr", &err), -1);
-    ck_assert_int_eq(err.kind, ERR_USAGE);
-    ck_assert_str_eq(err.text, "--scale: expected one of linear, sqrt, log, found 'sqtr': did you "
-                               "mean 'sqrt'?");
-    err_clear(&err);
-    ck_assert_int_eq(names_choose_item(&index, of_rows(), "--scale", "cubic,log", 5, &err), -1);
-    ck_assert_str_eq(err.text, "--scale: expected one of linear, sqrt, log, found 'cubic'");
-}
 
 TEST(a_synonym_counts_where_its_name_is_there)
 {

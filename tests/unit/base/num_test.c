@@ -9,21 +9,6 @@
 
 #include "../unit.h"
 
-TEST(bytes_are_numbers_the_lowest_first)
-{
-    ck_assert_uint_eq(num_of_bytes("", 0), 0);
-    ck_assert_uint_eq(num_of_bytes("\xff\x01", 2), 0x1ff);
-    ck_assert(num_of_bytes("\1\2\3\4\5\6\7\xf8", 8) == 0xf807060504030201u);
-}
-
-TEST(the_smaller_and_the_larger_of_two)
-{
-    ck_assert_uint_eq(num_min(2, 3), 2);
-    ck_assert_uint_eq(num_min(3, 2), 2);
-    ck_assert_uint_eq(num_max(2, 3), 3);
-    ck_assert_uint_eq(num_max(SIZE_MAX, 0), SIZE_MAX);
-}
-
 TEST(doubles_have_the_fewest_digits_that_read_back)
 {
     static const struct {
@@ -268,26 +253,6 @@ TEST(short_decimals_and_their_neighbours_are_written_in_the_fewest_digits)
             expect_shortest(value, enough_to_try(value));
             expect_shortest(nextafterf(value, INFINITY), 1);
         }
-    }
-}
-
-TEST(counts_are_written_in_digits)
-{
-    static const struct {
-        uint64_t count;
-        const char *text;
-    } cases[] = {
-        {0, "0"},
-        {9, "9"},
-        {10, "10"},
-        {50256, "50256"},
-        {1000000, "1000000"},
-        {UINT64_MAX, "18446744073709551615"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[NUM_COUNT_BYTES];
-        ck_assert_uint_eq(num_count(text, cases[i].count), strlen(cases[i].text));
-        ck_assert_mem_eq(text, cases[i].text, strlen(cases[i].text));
     }
 }
 

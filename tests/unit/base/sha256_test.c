@@ -1,8 +1,6 @@
 #include "base/sha256.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "../unit.h"
@@ -69,34 +67,6 @@ TEST(the_plain_way_gives_the_same)
 {
     sha256_plain(true);
     expect_examples();
-}
-
-TEST(a_million_letters_have_their_digits)
-{
-    static char letters[1000000];
-    char digits[SHA256_DIGITS + 1];
-    memset(letters, 'a', sizeof letters);
-    for (int plain = 0; plain < 2; plain++) {
-        sha256_plain(plain);
-        ck_assert_str_eq(hash_of(digits, letters, sizeof letters, sizeof letters),
-                         "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
-    }
-}
-
-TEST(a_file_is_hashed_whole)
-{
-    char digits[SHA256_DIGITS + 1];
-    struct err err = {0};
-    size_t size = 0;
-    scratch_write("abc", "abc");
-    ck_assert_int_eq(sha256_file("abc", &size, digits, &err), 0);
-    ck_assert_str_eq(digits, examples[1].digits);
-    ck_assert_uint_eq(size, 3);
-    ck_assert_int_eq(sha256_file("gone", &size, digits, &err), -1);
-    ck_assert_str_eq(err.text, "cannot open 'gone': No such file or directory");
-    err = (struct err){0};
-    ck_assert_int_eq(sha256_file(".", &size, digits, &err), -1);
-    ck_assert_str_eq(err.text, "'.': expected a file, found a directory");
 }
 
 TEST(a_part_of_an_open_file_is_hashed)

@@ -1,14 +1,10 @@
 #include "base/stream.h"
 
-#include <fcntl.h>
-#include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "../unit.h"
 #include "../rigs/scratch.h"
-
-enum { SEVERAL_BUFFERS = 300000 };
 
 static mode_t permissions(const char *path)
 {
@@ -28,38 +24,6 @@ static void write_file(const char *path, const char *text)
 
 FIXTURE(scratch_enter, scratch_leave)
 
-TEST(a_committed_stream_is_a_file)
-{
-    struct stream out = {0};
-    ck_assert_int_eq(stream_open(&out, "weights.csv", NULL), 0);
-    stream_text(&out, "query\\key");
-    stream_char(&out, ',');
-    stream_float(&out, 0.25f);
-    stream_char(&out, ',');
-    stream_float(&out, -INFINITY);
-    stream_format(&out, ",%d", 12);
-    stream_bytes(&out, "\nrest", 1);
-    ck_assert_uint_eq(out.written_bytes, 23);
-    ck_assert_int_eq(access("weights.csv", F_OK), -1);
-    ck_assert_int_eq(stream_commit(&out, NULL), 0);
-    scratch_expect("weights.csv", "query\\key,0.25,-inf,12\n");
-    ck_assert_uint_eq(out.written_bytes, 23);
-    ck_assert_uint_eq(scratch_count("."), 1);
-}
-
-TEST(an_existing_file_is_replaced_at_the_end)
-{
-    struct stream out = {0};
-    scratch_write("weights.csv", "old and longer");
-    ck_assert_int_eq(stream_open(&out, "weights.csv", NULL), 0);
-    stream_text(&out, "new");
-    stream_flush(&out);
-    scratch_expect("weights.csv", "old and longer");
-    ck_assert_int_eq(stream_commit(&out, NULL), 0);
-    scratch_expect("weights.csv", "new");
-    ck_assert_uint_eq(scratch_count("."), 1);
-}
-
 TEST(a_discarded_stream_leaves_everything_as_it_was)
 {
     struct stream out = {0};
@@ -72,48 +36,6 @@ TEST(a_discarded_stream_leaves_everything_as_it_was)
     ck_assert_int_eq(stream_open(&out, "other.csv", NULL), 0);
     stream_discard(&out);
     ck_assert_uint_eq(scratch_count("."), 1);
-}
-
-TEST(a_stream_may_be_discarded_at_any_time)
-{
-    struct stream out = {0};
-    stream_discard(&out);
-    ck_assert_int_eq(stream_open(&out, "weights.csv", NULL), 0);
-    ck_assert_int_eq(stream_commit(&out, NULL), 0);
-    stream_discard(&out);
-    stream_discard(&out);
-    scratch_expect("weights.csv", "");
-}
-
-TEST(a_stream_larger_than_its_buffer_is_whole)
-{
-    static char text[SEVERAL_BUFFERS + 1];
-    static char found[SEVERAL_BUFFERS + 1];
-    struct stream out = {0};
-    for (size_t i = 0; i < SEVERAL_BUFFERS; i++)
-        text[i] = (char)('a' + i % 23);
-    ck_assert_int_eq(stream_open(&out, "large", NULL), 0);
-    stream_bytes(&out, text, 10);
-    stream_bytes(&out, text + 10, SEVERAL_BUFFERS - 20);
-    stream_text(&out, text + SEVERAL_BUFFERS - 10);
-    ck_assert_int_eq(stream_commit(&out, NULL), 0);
-    int descriptor = open("large", O_RDONLY);
-    ck_assert_int_eq(read(descriptor, found, sizeof found), SEVERAL_BUFFERS);
-    ck_assert_str_eq(found, text);
-    close(descriptor);
-}
-
-TEST(a_formatted_text_of_any_length_is_whole)
-{
-    char expected[2001];
-    struct stream out = {0};
-    ck_assert_int_eq(stream_open(&out, "formatted", NULL), 0);
-    stream_format(&out, "%*d", 255, 7);
-    stream_format(&out, "%*d", 256, 8);
-    stream_format(&out, "%*d", 1489, 9);
-    ck_assert_int_eq(stream_commit(&out, NULL), 0);
-    snprintf(expected, sizeof expected, "%*d%*d%*d", 255, 7, 256, 8, 1489, 9);
-    scratch_expect("formatted", expected);
 }
 
 TEST(files_that_are_synced_later_are_whole)
@@ -133,14 +55,6 @@ TEST(files_that_are_synced_later_are_whole)
     ck_assert_int_eq(stream_sync("gone", &err), -1);
     ck_assert_str_eq(err.text, "cannot write 'gone': No such file or directory");
     ck_assert_int_eq(err.kind, ERR_OUTPUT);
-}
-
-TEST(a_device_is_written_in_place)
-{
-    write_file("/dev/null", "nobody reads this");
-    struct stat status;
-    ck_assert_int_eq(stat("/dev/null", &status), 0);
-    ck_assert(S_ISCHR(status.st_mode));
 }
 
 TEST(a_new_file_has_the_permissions_of_any_other)

@@ -1,6 +1,5 @@
 #include "base/target_folder.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,14 +34,6 @@ TEST(a_folder_is_made_and_goes_when_nothing_is_put_there)
     target_folder_close(&target); /* twice is once */
 }
 
-TEST(an_empty_folder_is_used_and_stays)
-{
-    ck_assert_int_eq(mkdir("empty", 0777), 0);
-    ck_assert_int_eq(target_folder_open(&target, "empty", false, &err), 0);
-    target_folder_close(&target);
-    ck_assert(file_is_directory("empty"));
-}
-
 /* The name is the first by its bytes, whatever the order on the disk. */
 TEST(what_a_folder_holds_is_in_the_way_by_name)
 {
@@ -58,17 +49,6 @@ TEST(what_a_folder_holds_is_in_the_way_by_name)
     ck_assert_int_eq(target_folder_open(&target, "full", false, NULL), -1);
     ck_assert_int_eq(target_folder_open(&target, "full", true, NULL), 0);
     target_folder_close(&target);
-}
-
-TEST(what_is_no_folder_is_refused)
-{
-    scratch_write("file", "");
-    ck_assert_int_eq(symlink("nowhere", "dangling"), 0);
-    ck_assert_int_eq(target_folder_check("file", true, &err), -1);
-    ck_assert_str_eq(err.text, "cannot write 'file': expected a directory, found a file");
-    ck_assert_int_eq(target_folder_check("dangling", true, NULL), -1);
-    ck_assert_int_eq(target_folder_open(&target, "file", true, NULL), -1);
-    ck_assert_int_eq(target_folder_open(&target, "file/inside", true, NULL), -1);
 }
 
 TEST(one_process_writes_there_at_a_time)

@@ -30,17 +30,6 @@ static void type(const struct typed *typed)
     file_release(&written);
 }
 
-TEST(programs_get_every_byte)
-{
-    static const struct typed cases[] = {
-        {"Life~ is~ short", "Life is short", {0}},
-        {"\x1b[2J~\xf0\x9f~\x8d~\xb0~\xff", "\x1b[2J\xf0\x9f\x8d\xb0\xff", {0}},
-        {"", "", {0}},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        type(&cases[i]);
-}
-
 TEST(people_see_characters)
 {
     static const struct typed cases[] = {

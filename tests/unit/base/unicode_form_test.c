@@ -8,7 +8,6 @@
 
 #include "../rigs/patience.h"
 #include "../unit.h"
-#include "base/heap.h"
 #include "base/utf8.h"
 
 static const struct {
@@ -233,19 +232,4 @@ TEST(every_character_has_its_form_beside_others)
         for (enum unicode_form form = UNICODE_NFC; form <= UNICODE_NFKD; form++)
             expect_whole(form, text, size);
     }
-}
-
-TEST(a_stretch_that_finds_no_memory_is_an_error)
-{
-    struct buf text = {0};
-    struct buf found = {0};
-    buf_text(&text, "a");
-    for (int i = 0; i < 200; i++)
-        buf_text(&text, "\xCC\x81");
-    heap_fail_at(1, 0);
-    ck_assert(unicode_form_put(UNICODE_NFC, &found, text.bytes, text.size));
-    heap_fail_at(0, 0);
-    ck_assert(found.out_of_memory);
-    buf_release(&text);
-    buf_release(&found);
 }

@@ -1,8 +1,5 @@
 #include "base/utf8.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "../unit.h"
 
 static const struct {
@@ -71,30 +68,6 @@ TEST(every_kind_has_its_characters)
                       (int)unicode_kind(characters[i].character));
 }
 
-TEST(runs_stand_side_by_side_and_differ)
-{
-    uint32_t at = 0;
-    size_t count = 0;
-    char before = '\0';
-    for (const char *const *line = unicode_runs; *line; line++) {
-        for (const char *run = *line; *run; count++) {
-            const char *letter = strchr(unicode_letters, *run);
-            char *rest = NULL;
-            uint32_t end = at + (uint32_t)strtoul(run + 1, &rest, 10);
-            ck_assert_ptr_nonnull(letter);
-            ck_assert_int_ne(*run, before);
-            ck_assert_uint_lt(at, end);
-            for (; at < end && at <= UNICODE_LAST; at++)
-                if (unicode_kind(at) != (enum unicode_kind)(letter - unicode_letters))
-                    ck_abort_msg("U+%04X is %d", (unsigned)at, (int)unicode_kind(at));
-            before = *run;
-            run = rest;
-        }
-    }
-    ck_assert_uint_gt(count, 2000);
-    ck_assert_uint_eq(at, UNICODE_LAST + 1);
-}
-
 TEST(there_are_as_many_of_a_kind_as_unicode_16_has)
 {
     static const struct {
@@ -134,14 +107,4 @@ TEST(marks_punctuation_and_controls_are_those_of_unicode_8)
         ck_assert_uint_eq(count, cases[i].count);
         ck_assert(cases[i].is(cases[i].one) && !cases[i].is(cases[i].none));
     }
-}
-
-TEST(words_are_made_of_letters_marks_digits_connectors_and_joiners)
-{
-    static const uint32_t inside[] = {'a', 'Z', '0', '_', 0x301, 0x2167, 0x24B6, 0x200D, 0x7231};
-    static const uint32_t outside[] = {' ', '.', '-', 0xB2, 0x1F370, 0, 0x200B, 0x85, 0xE000};
-    for (size_t i = 0; i < COUNT(inside); i++)
-        ck_assert_msg(unicode_is_word(unicode_kind(inside[i])), "U+%04X", (unsigned)inside[i]);
-    for (size_t i = 0; i < COUNT(outside); i++)
-        ck_assert_msg(!unicode_is_word(unicode_kind(outside[i])), "U+%04X", (unsigned)outside[i]);
 }

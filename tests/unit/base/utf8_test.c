@@ -84,31 +84,6 @@ TEST(bytes_that_are_no_character_are_refused)
     ck_assert_uint_eq(utf8_invalid_at("", 0), 0);
 }
 
-TEST(a_character_is_a_space_a_letter_a_number_a_control_or_other)
-{
-    static const struct {
-        uint32_t character;
-        enum utf8_class class;
-    } cases[] = {
-        {' ', UTF8_SPACE},      {'\t', UTF8_SPACE},       {'\n', UTF8_SPACE},
-        {'\v', UTF8_SPACE},     {'\r', UTF8_SPACE},       {0x85, UTF8_SPACE},
-        {0xA0, UTF8_SPACE},     {0x2028, UTF8_SPACE},     {0x2029, UTF8_SPACE},
-        {0x202F, UTF8_SPACE},   {0x3000, UTF8_SPACE},     {'a', UTF8_LETTER},
-        {'Z', UTF8_LETTER},     {0xDF, UTF8_LETTER},      {0x3B1, UTF8_LETTER},
-        {0x5D0, UTF8_LETTER},   {0x7231, UTF8_LETTER},    {0xAC01, UTF8_LETTER},
-        {0x301, UTF8_LETTER},   {0x93E, UTF8_LETTER},     {'0', UTF8_NUMBER},
-        {0x663, UTF8_NUMBER},   {0xBD, UTF8_NUMBER},      {0x2167, UTF8_NUMBER},
-        {'.', UTF8_OTHER},      {'_', UTF8_OTHER},        {'<', UTF8_OTHER},
-        {'$', UTF8_OTHER},      {0x3002, UTF8_OTHER},     {0x1F370, UTF8_OTHER},
-        {0, UTF8_CONTROL},      {0x1B, UTF8_CONTROL},     {0x7F, UTF8_CONTROL},
-        {0x200B, UTF8_CONTROL}, {0x200D, UTF8_CONTROL},   {0xE000, UTF8_CONTROL},
-        {0x378, UTF8_CONTROL},  {0x10FFFF, UTF8_CONTROL},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++)
-        ck_assert_msg(utf8_class(cases[i].character) == cases[i].class, "U+%04X is %d",
-                      (unsigned)cases[i].character, utf8_class(cases[i].character));
-}
-
 TEST(what_would_disturb_a_terminal_is_not_visible)
 {
     static const struct {
@@ -166,13 +141,6 @@ TEST(a_character_ends_where_the_utf8_ends)
                                  "b",
                                  3),
                       2);
-}
-
-TEST(the_version_of_unicode_is_known)
-{
-    int major = 0;
-    ck_assert_int_eq(sscanf(unicode_version, "%d.", &major), 1);
-    ck_assert_int_ge(major, 13);
 }
 
 TEST(a_row_of_equal_characters_ends_between_characters)
