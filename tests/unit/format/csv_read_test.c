@@ -98,34 +98,3 @@ TEST(what_is_broken_costs_its_line_and_no_more)
     buf_release(&out);
     arena_release(&arena);
 }
-
-TEST(messages_say_what_was_expected)
-{
-    static const struct {
-        const char *text;
-        size_t size;
-        const char *message;
-        char separator;
-    } cases[] = {
-        {"\"b", 2, "expected a closing quote, found the end of the file", ','},
-        {"\"a\"bcdefghijklmnopqrstuvw", 25,
-         "expected a comma or the end of the line after a quoted field, found 'bcdefghijklmnopq'",
-         ','},
-        {"\"a\"b", 4, "expected a comma or the end of the line after a quoted field, found 'b'",
-         ','},
-        {"\"a\",", 4, "expected a semicolon or the end of the line after a quoted field, found ','",
-         ';'},
-        {"\"a\",", 4, "expected a tab or the end of the line after a quoted field, found ','",
-         '\t'},
-        {"a\0b", 3, "expected text, found a zero byte", ','},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        struct csv_reader reader = {cases[i].text, cases[i].text + cases[i].size, 1,
-                                    cases[i].separator};
-        struct csv_record record;
-        err = (struct err){0};
-        ck_assert_int_eq(csv_read(&reader, &record, &arena, &err), -1);
-        ck_assert_str_eq(err.text, cases[i].message);
-    }
-    arena_release(&arena);
-}

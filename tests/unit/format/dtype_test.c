@@ -6,44 +6,6 @@
 
 #include "../unit.h"
 
-TEST(types_have_safetensors_names_and_sizes)
-{
-    static const struct {
-        enum dtype dtype;
-        const char *name;
-        size_t size_bytes;
-        bool is_weight;
-    } cases[] = {
-        {DTYPE_BOOL, "BOOL", 1, false},       {DTYPE_U8, "U8", 1, false},
-        {DTYPE_I8, "I8", 1, false},           {DTYPE_F8_E5M2, "F8_E5M2", 1, false},
-        {DTYPE_F8_E4M3, "F8_E4M3", 1, false}, {DTYPE_I16, "I16", 2, false},
-        {DTYPE_U16, "U16", 2, false},         {DTYPE_F16, "F16", 2, true},
-        {DTYPE_BF16, "BF16", 2, true},        {DTYPE_I32, "I32", 4, false},
-        {DTYPE_U32, "U32", 4, false},         {DTYPE_F32, "F32", 4, true},
-        {DTYPE_F64, "F64", 8, true},          {DTYPE_I64, "I64", 8, false},
-        {DTYPE_U64, "U64", 8, false},
-    };
-    ck_assert_uint_eq(COUNT(cases), DTYPE_COUNT);
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        enum dtype dtype = DTYPE_COUNT;
-        ck_assert(dtype_find(cases[i].name, &dtype));
-        ck_assert_int_eq(dtype, cases[i].dtype);
-        ck_assert_str_eq(dtype_name(dtype), cases[i].name);
-        ck_assert_uint_eq(dtype_size_bytes(dtype), cases[i].size_bytes);
-        ck_assert_int_eq(dtype_is_weight(dtype), cases[i].is_weight);
-    }
-}
-
-TEST(an_unknown_name_is_no_type)
-{
-    static const char *const cases[] = {"", "f32", "F3", "F322", "F32 ", "float32", "F4"};
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        enum dtype dtype = DTYPE_I64;
-        ck_assert_msg(!dtype_find(cases[i], &dtype), "%s", cases[i]);
-        ck_assert_int_eq(dtype, DTYPE_I64);
-    }
-}
-
 /* What 16 bits mean, by the definition of IEEE 754, in doubles. */
 static double meaning(unsigned bits, int exponent_bits, int fraction_bits)
 {
@@ -125,11 +87,4 @@ TEST(a_double_is_rounded_to_the_nearest)
         ck_assert_msg(out == cases[i].to, "%a: expected %a, found %a", cases[i].from, cases[i].to,
                       out);
     }
-}
-
-TEST(no_element_is_read_or_written_for_a_count_of_zero)
-{
-    static const enum dtype weights[] = {DTYPE_F16, DTYPE_BF16, DTYPE_F32, DTYPE_F64};
-    for (size_t i = 0; i < COUNT(weights); i++)
-        dtype_to_float(NULL, NULL, weights[i], 0);
 }

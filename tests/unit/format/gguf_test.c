@@ -43,21 +43,6 @@ static int read_bytes(const char *header, size_t size, size_t data)
 #define READ(header, data) \
     ck_assert_msg(!read_bytes(header, sizeof(header) - 1, data), "%s", err.text)
 
-TEST(a_file_may_hold_nothing)
-{
-    READ(HEAD("\0", "\0"), 0);
-    ck_assert_uint_eq(gguf.tensor_count + gguf.pair_count, 0);
-    ck_assert_uint_eq(gguf.alignment, 32);
-    ck_assert_ptr_null(gguf_find(&gguf, "t"));
-    ck_assert_ptr_null(gguf_value(&gguf, "k"));
-}
-
-TEST(version_2_is_read_as_3_is)
-{
-    READ("GGUF\2" W "\0" D "\1" D KEY("a", "\7") "\1", 0);
-    ck_assert_ptr_nonnull(gguf_value(&gguf, "a"));
-}
-
 TEST(numbers_of_all_kinds_are_read)
 {
     static const struct {
@@ -91,46 +76,6 @@ TEST(numbers_of_all_kinds_are_read)
         memset(&err, 0, sizeof err);
         forget();
     }
-}
-
-TEST(texts_flags_and_reals_are_read)
-{
-    struct gguf_text text = {0};
-    bool flag = false;
-    double real = 0;
-    READ(HEAD("\0", "\4") KEY("t", "\10") "\2" D "ab" KEY("b", "\7") "\1" KEY(
-             "f", "\6") "\0\0\300\77" KEY("d", "\14") "\0\0\0\0\0\0\4\300",
-         0);
-    ck_assert_int_eq(gguf_text(&gguf, "t", &text, &err), 0);
-    ck_assert(gguf_is(text, "ab") && !gguf_is(text, "a") && !gguf_is(text, "ac"));
-    ck_assert_int_eq(gguf_bool(&gguf, "b", &flag, &err), 0);
-    ck_assert(flag);
-    ck_assert_int_eq(gguf_double(&gguf, "f", 0, 2, &real, &err), 0);
-    ck_assert_double_eq(real, 1.5);
-    ck_assert_int_eq(gguf_double(&gguf, "d", -3, 2, &real, &err), 0);
-    ck_assert_double_eq(real, -2.5);
-    ck_assert_int_eq(gguf_double(&gguf, "none", 0, 0, &real, &err), 0);
-    ck_assert_double_eq(real, -2.5);
-}
-
-TEST(arrays_are_gone_through)
-{
-    const struct gguf_value *texts = NULL;
-    const struct gguf_value *numbers = NULL;
-    struct gguf_text text;
-    READ(HEAD("\0", "\2") KEY("t", "\11") "\10" W "\2" D "\1" D "a"
-                                          "\0" D KEY("n", "\11") "\5" W "\2" D "\1" W
-                                                                 "\376\377\377\377",
-         0);
-    ck_assert_int_eq(gguf_array(&gguf, "t", GGUF_TEXT, &texts, &err), 0);
-    ck_assert_int_eq(gguf_array(&gguf, "n", GGUF_I32, &numbers, &err), 0);
-    struct gguf_value rest = *texts;
-    ck_assert(gguf_take_text(&rest, &text) && gguf_is(text, "a"));
-    ck_assert(gguf_take_text(&rest, &text) && gguf_is(text, ""));
-    ck_assert(!gguf_take_text(&rest, &text));
-    ck_assert_uint_eq(rest.size, 0);
-    ck_assert_double_eq(gguf_item(numbers, 0), 1);
-    ck_assert_double_eq(gguf_item(numbers, 1), -2);
 }
 
 TEST(tensors_lie_on_multiples_of_the_alignment)
@@ -219,16 +164,4 @@ TEST_LOOP(what_is_wrong_is_named, COUNT(refusals))
     ck_assert_int_ne(read_bytes(refusal->bytes, refusal->size, refusal->data), 0);
     ck_assert_msg(strstr(err.text, refusal->message), "%s", err.text);
     ck_assert_ptr_null(gguf.file.bytes);
-}
-
-TEST(values_of_another_kind_are_refused)
-{
-    const struct gguf_value *array = NULL;
-    long long number = 0;
-    READ(HEAD("\0", "\2") KEY("t", "\10") "\0" D KEY("n", "\11") "\5" W "\0" D, 0);
-    ck_assert_int_ne(gguf_integer(&gguf, "t", 0, 1, &number, &err), 0);
-    ck_assert_str_eq(err.text, "key 't': expected a whole number, found string");
-    memset(&err, 0, sizeof err);
-    ck_assert_int_ne(gguf_array(&gguf, "n", GGUF_TEXT, &array, &err), 0);
-    ck_assert_str_eq(err.text, "key 'n': expected an array of string, found an array of int32");
 }

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "../unit.h"
-#include "../rigs/guarded.h"
 #include "base/buf.h"
 #include "base/heap.h"
 #include "format/json.h"
@@ -118,18 +117,4 @@ TEST(an_item_is_judged_alike_in_a_long_list)
                          cases[i % COUNT(cases)].result);
         buf_release(&list);
     }
-}
-
-/* Nothing after a document is looked at: the page that follows is nobody's. */
-TEST(digits_may_go_up_to_the_end)
-{
-    struct guarded memory = guarded_open(64);
-    for (size_t digits = 1; digits < 200; digits++) {
-        static const char begin[] = "{\"a\": ";
-        char *bytes = memory.pages + memory.usable_bytes - (sizeof begin - 1 + digits);
-        memcpy(bytes, begin, sizeof begin - 1);
-        memset(bytes + sizeof begin - 1, '1', digits);
-        ck_assert_int_eq(json_grammar_check(NULL, bytes, sizeof begin - 1 + digits, NULL), -1);
-    }
-    guarded_close(&memory);
 }

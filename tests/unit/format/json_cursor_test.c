@@ -1,6 +1,5 @@
 #include "format/json_cursor.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "../unit.h"
@@ -11,74 +10,6 @@ static struct json_cursor opened(const char *json)
     struct err err = {0};
     ck_assert_msg(!json_cursor_open(&cursor, NULL, json, strlen(json), &err), "%s", err.text);
     return cursor;
-}
-
-static void expect_span(struct json_span span, const char *text)
-{
-    ck_assert_uint_eq(span.size, strlen(text));
-    ck_assert_mem_eq(span.bytes, text, span.size);
-}
-
-TEST(an_object_is_walked_member_by_member)
-{
-    struct json_cursor cursor =
-        opened(" { \"a\" : 12 ,\n\"b\\\"\":[1, {\"c\": \"]\"}],\"d\":\"x\\\\\" , \"\": -1.5e3}\n");
-    ck_assert_int_eq(json_cursor_kind(&cursor), '{');
-    json_cursor_enter(&cursor);
-    ck_assert(json_cursor_next(&cursor));
-    expect_span(json_cursor_name(&cursor), "a");
-    ck_assert_int_eq(json_cursor_kind(&cursor), '0');
-    expect_span(json_cursor_value(&cursor), "12");
-    ck_assert(json_cursor_next(&cursor));
-    expect_span(json_cursor_name(&cursor), "b\\\"");
-    ck_assert_int_eq(json_cursor_kind(&cursor), '[');
-    expect_span(json_cursor_value(&cursor), "[1, {\"c\": \"]\"}]");
-    ck_assert(json_cursor_next(&cursor));
-    expect_span(json_cursor_name(&cursor), "d");
-    ck_assert_int_eq(json_cursor_kind(&cursor), '"');
-    expect_span(json_cursor_value(&cursor), "\"x\\\\\"");
-    ck_assert(json_cursor_next(&cursor));
-    expect_span(json_cursor_name(&cursor), "");
-    ck_assert_int_eq(json_cursor_kind(&cursor), '0');
-    expect_span(json_cursor_value(&cursor), "-1.5e3");
-    ck_assert(!json_cursor_next(&cursor));
-}
-
-TEST(containers_are_entered_and_left)
-{
-    struct json_cursor cursor = opened("[[], {}, [true, false], null]");
-    json_cursor_enter(&cursor);
-    ck_assert(json_cursor_next(&cursor));
-    json_cursor_enter(&cursor);
-    ck_assert(!json_cursor_next(&cursor));
-    ck_assert(json_cursor_next(&cursor));
-    json_cursor_enter(&cursor);
-    ck_assert(!json_cursor_next(&cursor));
-    ck_assert(json_cursor_next(&cursor));
-    json_cursor_enter(&cursor);
-    ck_assert(json_cursor_next(&cursor));
-    ck_assert_int_eq(json_cursor_kind(&cursor), 't');
-    expect_span(json_cursor_value(&cursor), "true");
-    ck_assert(json_cursor_next(&cursor));
-    ck_assert_int_eq(json_cursor_kind(&cursor), 'f');
-    json_cursor_value(&cursor);
-    ck_assert(!json_cursor_next(&cursor));
-    ck_assert(json_cursor_next(&cursor));
-    ck_assert_int_eq(json_cursor_kind(&cursor), 'n');
-    expect_span(json_cursor_value(&cursor), "null");
-    ck_assert(!json_cursor_next(&cursor));
-}
-
-TEST(a_value_alone_is_a_document)
-{
-    static const char *const values[] = {"3", "-0.5", "true", "null", "\"a b\"", "[]", "{}"};
-    for (size_t i = 0; i < COUNT(values); i++) {
-        struct json_cursor cursor = opened(values[i]);
-        struct json_span span = json_cursor_value(&cursor);
-        expect_span(span, values[i]);
-        cursor = json_cursor_at(span);
-        expect_span(json_cursor_value(&cursor), values[i]);
-    }
 }
 
 TEST(members_and_items_are_counted_in_passing)
@@ -167,35 +98,5 @@ TEST(numbers_of_digits_alone_are_read_as_far_as_they_may_go)
         ck_assert_msg(read == (cases[i].value >= 0), "%s", cases[i].json);
         ck_assert_uint_eq(value, read ? (size_t)cases[i].value : 77);
         ck_assert_ptr_eq(cursor.at, before + (read ? strlen(cases[i].json) : 0));
-    }
-}
-
-TEST(a_span_is_compared_as_it_is_written)
-{
-    struct json_cursor cursor = opened("\"vocab\"");
-    struct json_span span = json_cursor_text(&cursor);
-    ck_assert(json_span_is(span, "vocab"));
-    ck_assert(!json_span_is(span, "voca"));
-    ck_assert(!json_span_is(span, "vocabs"));
-    ck_assert(!json_span_is(span, "Vocab"));
-}
-
-TEST(what_is_not_sound_is_refused_with_its_place)
-{
-    static const struct {
-        const char *json;
-        const char *text;
-    } cases[] = {
-        {"", "byte 0: expected a value, found the end"},
-        {"{\"a\": 01}", "byte 7: expected no digit after a leading 0, found '1'"},
-        {"[1] x", "byte 4: expected the end, found 'x'"},
-        {"[\"\xFF\"]", "byte 2: expected UTF-8, found the byte 0xff"},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        struct json_cursor cursor;
-        struct err err = {0};
-        ck_assert_int_eq(
-            json_cursor_open(&cursor, NULL, cases[i].json, strlen(cases[i].json), &err), -1);
-        ck_assert_str_eq(err.text, cases[i].text);
     }
 }

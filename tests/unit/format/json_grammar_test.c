@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "../unit.h"
-#include "base/buf.h"
 #include "base/heap.h"
 
 /* In the spirit of JSONTestSuite: what every parser must accept, and must refuse. */
@@ -296,64 +295,4 @@ TEST(what_is_no_json_is_refused_at_its_byte)
         ck_assert_int_eq(err.kind, ERR_INPUT);
         ck_assert_ptr_null(root);
     }
-}
-
-TEST(the_escape_of_zero_is_json_all_the_same)
-{
-    static const struct text cases[] = {TEXT("[\"\\u0000\"]"), TEXT("{\"a\\u0000b\":42}")};
-    for (size_t i = 0; i < COUNT(cases); i++)
-        ck_assert_int_eq(json_grammar_check(NULL, cases[i].bytes, cases[i].size, NULL), 0);
-}
-
-/* `depth` arrays or objects in each other. */
-static struct buf nested(const char *open, const char *close, int depth)
-{
-    struct buf text = {0};
-    for (int i = 0; i < depth; i++)
-        buf_text(&text, open);
-    for (int i = 0; i < depth; i++)
-        buf_text(&text, close);
-    return text;
-}
-
-TEST(nesting_is_bounded)
-{
-    struct json *root = NULL;
-    struct err err = {0};
-    struct buf deepest = nested("[", "]", JSON_DEPTH_MAX);
-    struct buf too_deep = nested("[", "]", JSON_DEPTH_MAX + 1);
-    struct buf bottomless = nested("{\"\":", "", 100000);
-    ck_assert_int_eq(json_parse(&root, deepest.bytes, deepest.size, &err), 0);
-    json_free(root);
-    ck_assert_int_eq(json_parse(&root, too_deep.bytes, too_deep.size, &err), -1);
-    ck_assert_str_eq(err.text, "byte 512: expected at most 512 levels of nesting, found more");
-    err_clear(&err);
-    ck_assert_int_eq(json_parse(&root, bottomless.bytes, bottomless.size, &err), -1);
-    ck_assert_str_eq(err.text, "byte 2048: expected at most 512 levels of nesting, found more");
-    buf_release(&deepest);
-    buf_release(&too_deep);
-    buf_release(&bottomless);
-}
-
-TEST(depth_is_not_breadth)
-{
-    struct buf flat = {0};
-    struct err err = {0};
-    buf_text(&flat, "[");
-    for (int i = 0; i < 2 * JSON_DEPTH_MAX; i++)
-        buf_text(&flat, "[{}],");
-    buf_text(&flat, "0]");
-    ck_assert_msg(!json_grammar_check(NULL, flat.bytes, flat.size, &err), "%s", err.text);
-    buf_release(&flat);
-}
-
-TEST(a_document_that_is_cut_short_is_refused)
-{
-    static const char document[] =
-        "{\"a\\u00e9\\ud834\\udd1e\":[-1.5e+3,true,null,{\"\":\"\xE7\x88\xB1\"}]}";
-    struct json *root = NULL;
-    for (size_t size = 0; size < sizeof document - 1; size++)
-        ck_assert_int_eq(parse(&root, (struct text){document, size}, NULL), -1);
-    ck_assert_int_eq(parse(&root, (struct text){document, sizeof document - 1}, NULL), 0);
-    json_free(root);
 }

@@ -60,18 +60,6 @@ TEST(every_shape_has_its_tuple_and_aligned_data)
     }
 }
 
-TEST(a_header_beyond_255_bytes_has_its_length)
-{
-    size_t shape[16] = {0};
-    for (size_t i = 1; i < COUNT(shape); i++)
-        shape[i] = 1152921504606846976;
-    struct file file = written(COUNT(shape), shape);
-    ck_assert_uint_eq(file.size, 384);
-    ck_assert_mem_eq(file.bytes, "\x93NUMPY\x01\x00\x76\x01{", 11);
-    ck_assert_int_eq(file.bytes[383], '\n');
-    file_release(&file);
-}
-
 /* --- read ------------------------------------------------------------------------------------- */
 
 static struct npy array;

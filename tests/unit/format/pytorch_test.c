@@ -183,21 +183,3 @@ TEST(what_lies_in_rows_is_read_in_place)
     safetensors_release(&tensors);
     zip_made_release(&made);
 }
-
-TEST(without_memory_no_tensor_is_held)
-{
-    struct zip_made made = {0};
-    int failed = -1;
-    make_again(&made, "pytorch_model/.format_version", "3");
-    for (size_t nth = 1; failed; nth++) {
-        struct safetensors tensors = {0};
-        err = (struct err){0};
-        heap_fail_at(nth, 0);
-        failed = pytorch_open(&tensors, &folder, "made", &err);
-        heap_fail_at(0, 0);
-        ck_assert(!failed || err.out_of_memory);
-        ck_assert(failed || nth > 3);
-        safetensors_release(&tensors);
-    }
-    zip_made_release(&made);
-}

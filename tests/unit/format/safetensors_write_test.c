@@ -1,13 +1,10 @@
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../unit.h"
 #include "../rigs/memory_stream.h"
 #include "base/folder.h"
 #include "base/heap.h"
-#include "format/json.h"
 #include "format/safetensors.h"
 
 static const float numbers[] = {0, 1, -2.5f, 0.1f, 4, 5, 6, 7, 8, 9, 10, 11};
@@ -49,14 +46,6 @@ TEST(a_small_file_is_written_to_the_byte)
     file_release(&file);
 }
 
-TEST(nothing_is_a_file_too)
-{
-    struct file file = written(0, 0);
-    ck_assert_uint_eq(file.size, 16);
-    ck_assert_mem_eq(file.bytes, "\x08\0\0\0\0\0\0\0{}      ", 16);
-    file_release(&file);
-}
-
 static void check_tensor(const struct safetensors *read, const struct safetensors_tensor *tensor)
 {
     const struct safetensors_entry *entry = safetensors_find(read, tensor->name);
@@ -91,45 +80,6 @@ TEST(every_number_of_tensors_and_notes_reads_back)
     }
 }
 
-TEST(notes_read_back)
-{
-    struct file file = written(COUNT(tensors), COUNT(notes));
-    struct json *header = NULL;
-    struct err err = {0};
-    size_t length = (unsigned char)file.bytes[0] + 256 * (size_t)file.bytes[1];
-    ck_assert_msg(!json_parse(&header, file.bytes + 8, length, &err), "%s", err.text);
-    const struct json *metadata = json_member(header, "__metadata__");
-    ck_assert_uint_eq(json_count(metadata), COUNT(notes));
-    for (size_t i = 0; i < COUNT(notes); i++) {
-        const char *text = NULL;
-        ck_assert(json_get_text(json_member(metadata, notes[i].key), &text));
-        ck_assert_str_eq(text, notes[i].text);
-    }
-    json_free(header);
-    file_release(&file);
-}
-
-TEST(a_file_on_disk_reads_back)
-{
-    char directory[] = "/tmp/safetensors_write_test.XXXXXX";
-    char path[sizeof directory + sizeof "/model.safetensors"];
-    struct stream out = {0};
-    struct safetensors read = {0};
-    struct err err = {0};
-    ck_assert_ptr_nonnull(mkdtemp(directory));
-    struct folder folder = {.path = directory};
-    snprintf(path, sizeof path, "%s/model.safetensors", directory);
-    ck_assert_msg(!stream_open(&out, path, &err), "%s", err.text);
-    ck_assert_int_eq(safetensors_write(&out, tensors, COUNT(tensors), NULL, 0, &err), 0);
-    ck_assert_msg(!stream_commit(&out, &err), "%s", err.text);
-    ck_assert_msg(!safetensors_open(&read, &folder, "model.safetensors", &err), "%s", err.text);
-    for (size_t t = 0; t < COUNT(tensors); t++)
-        check_tensor(&read, &tensors[t]);
-    safetensors_release(&read);
-    ck_assert_int_eq(unlink(path), 0);
-    ck_assert_int_eq(rmdir(directory), 0);
-}
-
 TEST(a_header_that_no_reader_would_accept_is_not_written)
 {
     enum { NOTES = 101, TEXT_BYTES = 1000000 };
@@ -149,24 +99,4 @@ TEST(a_header_that_no_reader_would_accept_is_not_written)
     ck_assert_uint_eq(file.size, 0);
     file_release(&file);
     heap_free(text);
-}
-
-TEST(an_allocation_that_fails_is_an_error)
-{
-    size_t nth = 1;
-    for (;; nth++) {
-        struct stream out = {0};
-        struct err err = {0};
-        memory_stream_open(&out);
-        heap_fail_at(nth, 0);
-        int failed = safetensors_write(&out, tensors, COUNT(tensors), notes, COUNT(notes), &err);
-        heap_fail_at(0, 0);
-        struct file file = memory_stream_take(&out);
-        ck_assert_int_eq(file.size == 0, failed != 0);
-        file_release(&file);
-        if (!failed)
-            break;
-        ck_assert_msg(strncmp(err.text, "out of memory: ", 15) == 0, "%s", err.text);
-    }
-    ck_assert_uint_gt(nth, 1);
 }
