@@ -173,16 +173,6 @@ static struct found_tensor find_exactly(const struct checkpoint *checkpoint, con
     return (struct found_tensor){0};
 }
 
-struct found_tensor checkpoint_find(const struct checkpoint *checkpoint, const char *name)
-{
-    char prefixed[128];
-    struct found_tensor found = find_exactly(checkpoint, name);
-    if (found.entry)
-        return found;
-    snprintf(prefixed, sizeof prefixed, "transformer.%s", name);
-    return find_exactly(checkpoint, prefixed);
-}
-
 /* --- the tensors held against the table of parameters ---------------------------------------- */
 
 /* Put before a message which tensor of which file it is about; returns -1. */
@@ -206,6 +196,17 @@ static int check_entry(const struct safetensors_entry *entry, enum parameter_id 
         return err_unsupported(err, "expected F32, F16, BF16 or F64, found %s",
                                dtype_name(entry->dtype));
     return 0;
+}
+
+/* `name` or `transformer.name`. */
+static struct found_tensor find_native(const struct checkpoint *checkpoint, const char *name)
+{
+    char prefixed[sizeof "transformer." + PARAMETER_NAME_BYTES];
+    struct found_tensor found = find_exactly(checkpoint, name);
+    if (found.entry)
+        return found;
+    snprintf(prefixed, sizeof prefixed, "transformer.%s", name);
+    return find_exactly(checkpoint, prefixed);
 }
 
 /* With the family's prefix, or without some of its parts, as the base model alone has it. */
@@ -232,7 +233,7 @@ int checkpoint_find_parameter(struct found_tensor *found, const struct checkpoin
         return 0;
     parameter_name(name, key.id, key.layer, config);
     *found = config->family ? find_of_family(checkpoint, name, config->family)
-                            : checkpoint_find(checkpoint, name);
+                            : find_native(checkpoint, name);
     if (!found->entry && parameter_rows[key.id].optional)
         return 0;
     if (!found->entry)

@@ -49,9 +49,6 @@ bool checkpoint_is_there(const struct folder *folder);
 int checkpoint_open(struct checkpoint *checkpoint, const struct folder *folder, struct err *err);
 void checkpoint_release(struct checkpoint *checkpoint);
 
-/* Find `name` or `transformer.name`. */
-struct found_tensor checkpoint_find(const struct checkpoint *checkpoint, const char *name);
-
 /* Refuse layers beyond those of the config: a file that has them is another model. */
 int checkpoint_check_layers(const struct checkpoint *checkpoint, const struct config *config,
                             struct err *err);

@@ -1,12 +1,9 @@
 #include "model/cache.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../unit.h"
 #include "../rigs/growth_rig.h"
-#include "base/heap.h"
 #include "model/forward.h"
 
 /* A text's own cache of its source, as a pass has filled it just now, or empty. */
@@ -54,18 +51,6 @@ TEST_LOOP(texts_of_different_lengths_grow_side_by_side, PRECISIONS)
         record_release(&part);
         growth_release(&growth);
     }
-}
-
-/* A few queries read pairs, more of them floats that are made of these. */
-TEST_LOOP(pairs_of_a_cache_may_be_widened, 2)
-{
-    static const char *const targets[] = {"hsw", "skx"};
-    static struct growth growth;
-    setenv("LIBXSMM_TARGET", targets[_i], 1);
-    growth_open(&growth, growth_grouped, 150, PRECISION_BF16);
-    growth_by(&growth, 7);
-    growth_by(&growth, 28);
-    growth_release(&growth);
 }
 
 TEST_LOOP(the_logits_of_the_last_tokens_are_those_of_all, PRECISIONS)
@@ -198,43 +183,6 @@ TEST(a_pass_that_fails_leaves_the_cache_of_a_source_as_it_was)
     growth_release(&growth);
 }
 
-TEST(a_pass_that_fails_leaves_the_cache_as_it_was)
-{
-    static struct growth growth;
-    growth_open(&growth, growth_grouped, 150, PRECISION_FP32);
-    for (int layer = 0; layer < 2; layer++) {
-        struct err err = {0};
-        growth_fill(&growth, &growth.cache, 30);
-        struct text next = growth_part(&growth, 30, 50, &growth.cache);
-        fail_pass(&growth, &next, refuse, &layer, &err);
-        ck_assert_str_eq(err.text, "no more");
-        ck_assert_uint_eq(growth.cache.count, 30);
-        growth_step(&growth, 1);
-        cache_forget(&growth.cache, 0);
-    }
-    growth_release(&growth);
-}
-
-TEST(without_memory_for_a_page_nothing_is_lost)
-{
-    static struct growth growth;
-    size_t failures = 0;
-    growth_open(&growth, growth_grouped, 150, PRECISION_FP32);
-    for (size_t nth = 1; growth.cache.count == 0; nth++) {
-        struct err err = {0};
-        heap_fail_at(nth, 0);
-        int failed = cache_reserve(&growth.cache, PRECISION_FP32, 150, &err);
-        heap_fail_at(0, 0);
-        failures += failed != 0;
-        ck_assert(!failed || strncmp(err.text, "out of memory: ", 15) == 0);
-        ck_assert_uint_eq(growth.cache.count, 0);
-        if (!failed)
-            growth_step(&growth, 150);
-    }
-    ck_assert_uint_gt(failures, 0);
-    growth_release(&growth);
-}
-
 TEST(a_text_ends_with_the_models_positions)
 {
     static struct growth growth;
@@ -300,29 +248,6 @@ TEST(the_memory_of_a_cache_is_known_before)
     growth_release(&growth);
 }
 
-TEST(attention_that_looks_ahead_is_refused)
-{
-    struct config config = {.causal = true};
-    struct cache cache;
-    struct err err = {0};
-    ck_assert_int_eq(cache_init(&cache, &config, &err), 0);
-    config.causal = false;
-    ck_assert_int_eq(cache_init(&cache, &config, &err), -1);
-    ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
-    ck_assert_str_eq(err.text, "a text cannot grow token by token where every token sees those "
-                               "after it: expected field 'causal' to be true, found false");
-    err_clear(&err);
-    config.cross = true;
-    ck_assert_int_eq(cache_init(&cache, &config, &err), -1);
-    ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
-    ck_assert_str_eq(err.text, "a text cannot grow token by token where it attends to another "
-                               "text: expected causal self-attention, found cross-attention");
-    err_clear(&err);
-    config.causal = true;
-    config.n_encoder_layer = 1;
-    ck_assert_int_eq(cache_init(&cache, &config, &err), 0);
-}
-
 /* Numbers that no config read from a file can have, but a caller's own may. */
 TEST(a_cache_beyond_all_memory_is_refused)
 {
@@ -344,29 +269,91 @@ TEST(a_cache_beyond_all_memory_is_refused)
     }
 }
 
-TEST(every_allocation_of_a_cache_may_fail)
+/* --- watching while a text grows ------------------------------------------------------------- */
+
+/* Of the stack that has a site. */
+static size_t layers_of(const struct config *config, int site)
 {
-    static const enum attention_kind kinds[] = {ATTENTION_DENSE, ATTENTION_LINEAR};
-    for (size_t i = 0; i < 2; i++) {
-        struct config config = {.n_layer = 2,
-                                .n_head = 2,
-                                .n_kv_head = 2,
-                                .d_k = 8,
-                                .d_v = 8,
-                                .causal = true,
-                                .mechanism.kind = kinds[i]};
-        int failed = -1;
-        size_t nth = 1;
-        for (; failed; nth++) {
-            struct cache cache;
-            struct err err = {0};
-            ck_assert_int_eq(cache_init(&cache, &config, &err), 0);
-            heap_fail_at(nth, 0);
-            failed = cache_reserve(&cache, PRECISION_FP32, 100, &err);
-            heap_fail_at(0, 0);
-            ck_assert_int_eq(err.out_of_memory, failed != 0);
-            cache_release(&cache);
-        }
-        ck_assert_uint_gt(nth, 4);
+    if (!site_rows[site].in_layer)
+        return 1;
+    return site_rows[site].part == PART_SOURCE ? config->n_encoder_layer : config->n_layer;
+}
+
+/* A pass that watches one site, and one that watches all and goes on from there. */
+static void watch_one(struct growth *growth, enum site site, size_t layer)
+{
+    static struct record part;
+    struct record_watch watch = {.sites = site_bit(site), .first_layer = layer};
+    struct text text = growth_part(growth, 0, 40, &growth->cache);
+    cache_forget(&growth->cache, 0);
+    if (text.source_cache)
+        cache_forget(text.source_cache, 0);
+    record_pass(&part, &growth->model, &text, 1, &watch);
+    record_expect_rows(&growth->whole, 0, &part, 0, 0);
+    record_release(&part);
+    growth_step(growth, 1);
+}
+
+TEST_LOOP(what_is_watched_does_not_change_what_is_kept, PRECISIONS)
+{
+    static const char *const configs[] = {growth_gpt2, growth_norms_last, growth_norms_first};
+    static struct growth growth;
+    for (size_t c = 0; c < COUNT(configs); c++) {
+        growth_open(&growth, configs[c], 150, (enum precision)_i);
+        struct record_watch all = record_all(&growth.model);
+        for (int site = 0; site < SITE_COUNT; site++)
+            for (size_t layer = 0; layer < 3; layer++)
+                if (all.sites >> site & 1 && layer < layers_of(&growth.model.config, site))
+                    watch_one(&growth, (enum site)site, layer);
+        growth_release(&growth);
+    }
+}
+
+/* It may be forgotten as it was put in; and a text that fails leaves it as it was. */
+TEST_LOOP(a_source_is_read_once, PRECISIONS)
+{
+    static struct growth growth;
+    static struct record part;
+    growth_open(&growth, growth_norms_first, 150, (enum precision)_i);
+    struct record_watch all = record_all(&growth.model);
+    struct record_watch of_source = {.sites = 0};
+    for (int site = 0; site < SITE_COUNT; site++)
+        if (site_is_of_source((enum site)site))
+            of_source.sites |= all.sites & site_bit((enum site)site);
+    for (int round = 0; round < 2; round++) {
+        struct text text = growth_part(&growth, 0, 5, &growth.cache);
+        record_pass(&part, &growth.model, &text, 1, &of_source);
+        record_expect_rows(&growth.whole, 0, &part, 0, 0);
+        record_release(&part);
+        text = growth_part(&growth, 5, 9, &growth.cache);
+        record_pass(&part, &growth.model, &text, 1, &of_source);
+        ck_assert_uint_eq(part.count, 0);
+        record_release(&part);
+        growth_step(&growth, 1);
+        cache_forget(&growth.cache, 0);
+        growth_step(&growth, 20); /* another text, but the same source */
+        cache_forget(&growth.cache, 0);
+        cache_forget(&growth.of_source, 0);
+    }
+    growth_release(&growth);
+}
+
+/* Also of those that nobody looks at now. */
+TEST_LOOP(every_head_is_kept, PRECISIONS)
+{
+    static const enum site sites[] = {SITE_Q, SITE_K, SITE_WEIGHTS, SITE_CONTEXT};
+    static const char *const configs[] = {growth_gpt2, growth_grouped, growth_norms_last};
+    static struct growth growth;
+    static struct record part;
+    for (size_t i = 0; i < 3 * COUNT(sites); i++) {
+        growth_open(&growth, configs[i % 3], 60, (enum precision)_i);
+        struct record_watch watch = {.sites = site_bit(sites[i / 3]),
+                                     .first_layer = growth.model.config.n_layer - 1,
+                                     .head_count = 1};
+        struct text text = growth_part(&growth, 0, 40, &growth.cache);
+        record_pass(&part, &growth.model, &text, 1, &watch);
+        record_release(&part);
+        growth_step(&growth, 20);
+        growth_release(&growth);
     }
 }

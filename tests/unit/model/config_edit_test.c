@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "../unit.h"
-#include "base/heap.h"
 
 static struct config_edit edit;
 static struct arena arena;
@@ -87,90 +86,6 @@ TEST(what_was_not_there_is_added_at_the_end)
     must_become("{\n  \"n_embd\": 3\n}\n", "{\n  \"n_embd\": 5,\n  \"d_k\": 2,\n  \"d_v\": 4\n}\n");
 }
 
-TEST(words_that_were_counted_are_a_change_like_any)
-{
-    read_list("n_head=8");
-    ck_assert(!config_edit_has(&edit, "vocab_size"));
-    ck_assert_int_eq(config_edit_add_words(&edit, 6, &arena, NULL), 0);
-    ck_assert(config_edit_has(&edit, "vocab_size"));
-    must_become("{\"vocab_size\": 512}", "{\"vocab_size\": 6, \"n_head\": 8}");
-}
-
-TEST(nothing_to_change_changes_nothing)
-{
-    must_become(" { \"a\" : 1 } ", " { \"a\" : 1 } ");
-}
-
-TEST(many_changes_have_room)
-{
-    char list[1000] = "n_layer=0";
-    for (int i = 1; i <= 40; i++)
-        snprintf(list + strlen(list), sizeof list - strlen(list), ",n_layer=%d", i);
-    read_list(list);
-    ck_assert_uint_eq(edit.count, 41);
-    must_become("{\"n_layer\": 12}", "{\"n_layer\": 40}");
-}
-
-TEST(wrong_changes_are_usage_errors)
-{
-    static const struct {
-        const char *list, *message;
-    } cases[] = {
-        {"", "--set: expected KEY=VALUE, found ''"},
-        {"n_layer", "--set: expected KEY=VALUE, found 'n_layer'"},
-        {"n_layer=", "--set: expected KEY=VALUE, found 'n_layer='"},
-        {"=2", "--set: expected KEY=VALUE, found '=2'"},
-        {"n_layer=2,", "--set: expected KEY=VALUE, found ''"},
-        {"n_layer=2,,n_head=3", "--set: expected KEY=VALUE, found ''"},
-        {"n_lay=2",
-         "--set: expected one of vocab_size, n_embd, n_layer, n_head, n_positions, n_inner, "
-         "activation_function, layer_norm_epsilon, initializer_range, tie_word_embeddings, "
-         "scale_attn_weights, scale_attn_by_inverse_layer_idx, bos_token_id, eos_token_id, "
-         "num_key_value_heads, head_dim, intermediate_size, hidden_act, rms_norm_eps, rope_theta, "
-         "attention_bias, mlp_bias, "
-         "n_kv_head, d_k, d_v, causal, projections, out_proj, bias, scale, attention, found "
-         "'n_lay': did you mean 'n_layer'?"},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        empty();
-        ck_assert_int_eq(config_edit_read(&edit, cases[i].list, &arena, &err), -1);
-        ck_assert_str_eq(err.text, cases[i].message);
-        ck_assert_int_eq(err.kind, ERR_USAGE);
-    }
-}
-
-TEST(a_key_of_another_type_of_model_is_refused)
-{
-    const struct config gpt2 = {.kind = MODEL_GPT2};
-    const struct config attention = {.kind = MODEL_ATTENTION};
-    read_list("n_head=2,d_k=3");
-    ck_assert_int_eq(config_edit_check(&edit, &attention, &err), 0);
-    ck_assert_int_eq(config_edit_check(&edit, &gpt2, &err), -1);
-    ck_assert_str_eq(err.text, "--set: a model of type \"gpt2\" has no 'd_k'");
-    ck_assert_int_eq(err.kind, ERR_USAGE);
-}
-
-TEST(a_text_that_is_no_object_is_refused)
-{
-    static const struct {
-        const char *text, *message;
-    } cases[] = {
-        {"", "byte 0: expected a value, found the end"},
-        {"{\"a\": }", "byte 6: expected a value, found '}'"},
-        {"[1]", "expected a JSON object with members"},
-        {"{}", "expected a JSON object with members"},
-        {"3", "expected a JSON object with members"},
-    };
-    read_list("n_layer=2");
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        err_clear(&err);
-        const char *text = cases[i].text;
-        ck_assert_int_eq(config_edit_apply(&out, &edit, text, strlen(text), &err), -1);
-        ck_assert_str_eq(err.text, cases[i].message);
-        ck_assert_int_eq(err.kind, ERR_INPUT);
-    }
-}
-
 /* Every key is one that config.c looks at: an object in its place is refused by name. */
 TEST(keys_are_those_that_a_config_is_read_for)
 {
@@ -202,24 +117,4 @@ TEST(keys_are_those_that_a_config_is_read_for)
         bool in_other_words = kind == MODEL_DECODER && reads; /* some families say it so */
         ck_assert_msg(reads == expected || in_other_words, "%s: %s", text, err.text);
     }
-}
-
-TEST(an_allocation_that_fails_is_an_error)
-{
-    static const char text[] = "{\"n_head\": 1}";
-    size_t nth = 1;
-    for (;; nth++) {
-        empty();
-        heap_fail_at(nth, 0);
-        int failed = config_edit_read(&edit, "n_head=2,activation_function=x", &arena, &err) ||
-                     config_edit_add_words(&edit, 3, &arena, &err) ||
-                     config_edit_apply(&out, &edit, text, strlen(text), &err);
-        heap_fail_at(0, 0);
-        buf_release(&out);
-        arena_release(&arena);
-        if (!failed)
-            break;
-        ck_assert_msg(strstr(err.text, "out of memory") != NULL, "%s", err.text);
-    }
-    ck_assert_uint_gt(nth, 3);
 }

@@ -1,6 +1,5 @@
 #include "model/edit.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "../unit.h"
@@ -116,60 +115,6 @@ TEST_LOOP(scale_1_and_what_is_there_anyway_change_no_bit, COUNT(configs))
         for (size_t k = 0; k < plain.count; k++)
             ck_assert_msg(same(&plain.items[k], &edited.items[k]), "%s edited, %s differs",
                           site_rows[item->site].name, site_rows[plain.items[k].site].name);
-    }
-}
-
-/* A number of a matrix where it lies. */
-static char *number_of(const struct weight *w, size_t row, size_t column)
-{
-    if (w->data)
-        return (char *)(w->data + row * w->stride + column);
-    return (char *)weight_number_rows(w, row, column).at[0];
-}
-
-TEST_LOOP(a_head_without_context_is_one_without_output_weights, PLAIN)
-{
-    struct block_weights block;
-    const float zero = 0;
-    enum { HEAD = 1 };
-    struct edit_range layer = {LAYER, LAYER};
-    struct edit_range head = {HEAD, HEAD};
-    struct edit edit = {.site = SITE_CONTEXT, .layers = {&layer, 1}, .heads = {&head, 1}};
-    open_model(configs[_i], 1);
-    run(&edited, &edit, 1);
-    ck_assert(!weights_block(&model.weights, LAYER, SITE_RESID_POST, &block, NULL));
-    size_t width = model.config.d_v;
-    for (size_t row = HEAD * width; row < (HEAD + 1) * width; row++)
-        for (size_t column = 0; column < block.self.out.out; column++)
-            memcpy(number_of(&block.self.out, row, column), &zero, sizeof zero);
-    run(&plain, NULL, 0);
-    ck_assert(!same(find(&plain, SITE_CONTEXT, LAYER), find(&edited, SITE_CONTEXT, LAYER)));
-    ck_assert(same(find(&plain, SITE_ATTN_OUT, LAYER), find(&edited, SITE_ATTN_OUT, LAYER)));
-    ck_assert(same(find(&plain, SITE_LOGITS, -1), find(&edited, SITE_LOGITS, -1)));
-}
-
-TEST_LOOP(a_forbidden_key_leaves_a_softmax_of_the_rest, PLAIN)
-{
-    enum { QUERY = 9, KEY = 2 };
-    struct edit_range query = {QUERY, QUERY};
-    struct edit_range key = {KEY, KEY};
-    struct edit edit = {
-        .site = SITE_MASKED, .op = EDIT_FORBID, .tokens = {&query, 1}, .columns = {&key, 1}};
-    open_model(configs[_i], 1);
-    run(&plain, NULL, 0);
-    run(&edited, &edit, 1);
-    const float *masked = find(&plain, SITE_MASKED, 0)->data;
-    const float *weights = find(&edited, SITE_WEIGHTS, 0)->data;
-    for (size_t row = 0; row < model.config.n_head * LENGTH; row++) {
-        bool hit = row % LENGTH == QUERY;
-        double sum = 0;
-        for (size_t i = 0; i < LENGTH; i++)
-            sum += hit && i == KEY ? 0 : exp((double)masked[row * LENGTH + i]);
-        for (size_t i = 0; i < LENGTH; i++) {
-            double wanted = hit && i == KEY ? 0 : exp((double)masked[row * LENGTH + i]) / sum;
-            ck_assert_double_le(fabs((double)weights[row * LENGTH + i] - wanted), 1e-6);
-        }
-        ck_assert(!hit || weights[row * LENGTH + KEY] == 0);
     }
 }
 
@@ -340,16 +285,4 @@ TEST_LOOP(what_does_not_fit_is_refused, COUNT(refusals))
     ck_assert(edits_check(&edits, &model.config, &err) ||
               edits_check_text(&edits, &model.config, LENGTH, SOURCE, &err));
     ck_assert_str_eq(err.text, refusals[_i].message);
-}
-
-TEST(other_ways_to_attend_have_no_maps_to_edit)
-{
-    struct err err = {0};
-    struct edit edit = {.site = SITE_WEIGHTS};
-    struct edits edits = {&edit, 1};
-    open_model(growth_tiny, 1);
-    model.config.mechanism.kind = ATTENTION_LINEAR;
-    ck_assert(edits_check(&edits, &model.config, &err));
-    ck_assert_str_eq(err.text, "edit: expected --attention dense beside an edit of 'weights', "
-                               "found another");
 }

@@ -52,23 +52,6 @@ static void check_beginnings(size_t step)
     }
 }
 
-TEST_LOOP(a_text_that_grows_has_the_bits_of_the_whole_at_every_length, COUNT(ways))
-{
-    open_way(growth_tiny, 64, &ways[_i]);
-    check_beginnings(one_of(9));
-    growth_by(&growth, one_of(9));
-    growth_release(&growth);
-}
-
-TEST_LOOP(so_has_one_that_looks_at_a_source, COUNT(ways) * 2)
-{
-    bool first = (size_t)_i >= COUNT(ways);
-    open_way(first ? growth_norms_first : growth_norms_last, 66, &ways[(size_t)_i % COUNT(ways)]);
-    check_beginnings(one_of(9) * 3);
-    growth_by(&growth, one_of(9));
-    growth_release(&growth);
-}
-
 TEST_LOOP(a_token_that_is_shared_by_threads_has_the_bits_of_the_whole, COUNT(ways))
 {
     open_way(one_of(2) == 1 ? wide : middling, 70, &ways[_i]); /* minutes each under valgrind */
@@ -87,21 +70,6 @@ TEST_LOOP(so_has_one_that_looks_at_a_source_of_which_threads_share_a_token, COUN
 /* What a batch of many texts is held against: items for everything would be thousands. */
 static const struct record_watch few_sites = {
     .sites = (uint64_t)1 << SITE_WEIGHTS | (uint64_t)1 << SITE_LOGITS, .first_layer = 1};
-
-TEST_LOOP(texts_of_every_length_share_a_batch, COUNT(ways))
-{
-    static struct record batch;
-    static struct text texts[GROWTH_MAX];
-    open_way(middling, 130, &ways[_i]);
-    size_t count = 0;
-    for (size_t length = 1; length <= growth.count; length += one_of(31))
-        texts[count++] = (struct text){.ids = growth.ids, .count = length};
-    record_pass(&batch, &growth.model, texts, count, &few_sites);
-    for (size_t s = 0; s < count; s++)
-        record_expect_rows(&growth.whole, 0, &batch, s, 0);
-    record_release(&batch);
-    growth_release(&growth);
-}
 
 TEST_LOOP(caches_of_every_length_share_a_batch, COUNT(ways))
 {
@@ -126,9 +94,9 @@ TEST_LOOP(caches_of_every_length_share_a_batch, COUNT(ways))
 
 TEST_LOOP(a_text_may_grow_in_pieces_of_any_size, PRECISIONS)
 {
-    static const char *const configs[] = {growth_tiny, growth_gpt2, growth_grouped, growth_bare,
-                                          growth_norms_first};
-    static const size_t lengths[] = {64, 150, 200, 200, 150};
+    static const char *const configs[] = {growth_tiny, growth_gpt2,       growth_grouped,
+                                          growth_bare, growth_wide_heads, growth_norms_first};
+    static const size_t lengths[] = {64, 150, 200, 200, 150, 150};
     static const size_t pieces[] = {1, 2, 15, 16, 17, 63, 64, 65, 150};
     for (size_t i = 0; i < COUNT(configs); i++) {
         growth_open(&growth, configs[i], lengths[i], (enum precision)_i);

@@ -80,23 +80,6 @@ TEST_LOOP(a_long_text_that_grows_has_the_bits_of_the_whole, PRECISIONS)
     }
 }
 
-TEST_LOOP(what_is_watched_of_a_long_text_does_not_change_it, PRECISIONS)
-{
-    static struct record whole, watched;
-    const struct record_watch watch = {.sites = site_bit(SITE_CONTEXT)};
-    struct record_watch more = watch;
-    more.sites |= site_bit(SITE_SCORES) | site_bit(SITE_WEIGHTS);
-    for (size_t k = 0; k < COUNT(kinds); k += one_of(3)) {
-        open_kind(grouped, kinds[k], (enum precision)_i);
-        record_whole(&whole, &watch);
-        record_whole(&watched, &more);
-        record_expect_rows(&watched, 0, &whole, 0, 0);
-        record_release(&whole);
-        record_release(&watched);
-        random_model_release(&model);
-    }
-}
-
 TEST_LOOP(every_instruction_set_gives_a_long_text_the_same_bits, PRECISIONS)
 {
     static const char *const targets[] = {"hsw", "snb", "generic"};
@@ -116,25 +99,6 @@ TEST_LOOP(every_instruction_set_gives_a_long_text_the_same_bits, PRECISIONS)
         record_release(&other);
         random_model_release(&model);
     }
-}
-
-TEST(a_pattern_of_all_keys_has_the_bits_of_dense_attention)
-{
-    static const char *const all[] = {"window:600", "global:600", "window:400+global:200",
-                                      "strided:1"};
-    static struct record dense, sparse;
-    const struct record_watch watch = {.sites = site_bit(SITE_CONTEXT)};
-    open_kind(grouped, "dense", PRECISION_FP32);
-    record_whole(&dense, &watch);
-    random_model_release(&model);
-    for (size_t k = 0; k < COUNT(all); k++) {
-        open_kind(grouped, all[k], PRECISION_FP32);
-        record_whole(&sparse, &watch);
-        record_expect_rows(&dense, 0, &sparse, 0, 0);
-        record_release(&sparse);
-        random_model_release(&model);
-    }
-    record_release(&dense);
 }
 
 /* How far the last token's context is from the sum of its values in double, as a share of its

@@ -6,7 +6,6 @@
 
 #include "../unit.h"
 #include "../rigs/small_models.h"
-#include "base/heap.h"
 
 /* clang-format off */
 static const char two_heads[] = JSON({"model_type": "attention", "vocab_size": 40, "n_embd": 4,
@@ -171,32 +170,4 @@ TEST(an_error_of_the_sink_ends_the_pass_and_comes_back)
     }
     rig_close(&rig);
     tiny_model_release(&model);
-}
-
-/* Types that must be converted need memory while the pass runs. */
-TEST(every_allocation_that_fails_is_an_error)
-{
-    static const char *const configs[] = {small_gpt2, small_self, small_cross, small_bare,
-                                          small_encoder};
-    for (size_t i = 0; i < COUNT(configs) * PRECISIONS; i++) {
-        size_t nth = 0;
-        struct err err = {.kind = ERR_INPUT};
-        tiny_model_make(&model, configs[i / PRECISIONS]);
-        tiny_model_retype(&model, DTYPE_BF16);
-        tiny_model_write(&model, 0);
-        while (err.kind) {
-            rig_open(&rig, &model, 2);
-            rig.weights.precision = (enum precision)(i % PRECISIONS);
-            watch_add(&rig.watch, last_site(), 1);
-            watch_add(&rig.watch, SITE_WEIGHTS, 0);
-            heap_fail_at(++nth, 0);
-            int failed = small_run(&rig, &seen, &err);
-            heap_fail_at(0, 0);
-            ck_assert_int_eq(failed ? 1 : 0, err.kind != ERR_NONE);
-            ck_assert(!failed || strstr(err.text, "out of memory"));
-            rig_close(&rig);
-        }
-        ck_assert_uint_gt(nth, 2);
-        tiny_model_release(&model);
-    }
 }

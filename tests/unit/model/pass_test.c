@@ -18,62 +18,6 @@ static struct tiny_model model;
 static struct rig rig;
 static struct recording seen;
 
-/* What looks, and what is looked at. */
-static size_t queries_of(enum site site)
-{
-    return site_rows[site].part == PART_SOURCE ? SOURCE : LENGTH;
-}
-
-static size_t keys_of(enum site site)
-{
-    bool bare_cross = model.config.cross && !model.config.n_encoder_layer;
-    return site_rows[site].part != PART_SENTENCE || bare_cross ? SOURCE : LENGTH;
-}
-
-static void check_shape(const struct record *record)
-{
-    const struct config *c = &model.config;
-    size_t queries = queries_of(record->site);
-    size_t keys = keys_of(record->site);
-    size_t width = c->n_embd;
-    if (record->site == SITE_MLP_ACT || record->site == SITE_ENC_MLP_ACT)
-        width = c->n_inner;
-    if (record->site == SITE_ATTN_OUT && !c->out_proj)
-        width = c->n_head * c->d_v;
-    size_t dim = record->site == SITE_Q || record->site == SITE_K ? c->d_k : c->d_v;
-    size_t shapes[][3] = {
-        [AXES_TOKEN_CHANNEL] = {queries, width},
-        [AXES_TOKEN_WORD] = {queries, c->vocab_size},
-        [AXES_HEAD_TOKEN_DIM] = {c->n_head, queries, dim},
-        [AXES_GROUP_TOKEN_DIM] = {c->n_kv_head, keys, dim},
-        [AXES_HEAD_QUERY_KEY] = {c->n_head, queries, keys},
-    };
-    enum site_axes axes = site_rows[record->site].axes;
-    ck_assert_uint_eq(record->rank, shapes[axes][2] ? 3 : 2);
-    ck_assert_mem_eq(record->shape, shapes[axes], sizeof record->shape);
-    ck_assert_int_eq(record->layer == -1, !site_rows[record->site].in_layer);
-}
-
-TEST(views_have_the_axes_of_their_site)
-{
-    static const char *const configs[] = {small_gpt2, small_self, small_cross, small_bare,
-                                          small_encoder};
-    for (size_t i = 0; i < COUNT(configs); i++) {
-        tiny_model_make(&model, configs[i]);
-        rig_open(&rig, &model, 1);
-        rig_watch_all(&rig);
-        struct text text = small_text(&model);
-        seen = (struct recording){0};
-        ck_assert_int_eq(rig_run(&rig, &seen, &text, 1, NULL), 0);
-        ck_assert_uint_gt(seen.count, 5);
-        for (size_t r = 0; r < seen.count; r++)
-            check_shape(&seen.records[r]);
-        recording_release(&seen);
-        rig_close(&rig);
-        tiny_model_release(&model);
-    }
-}
-
 /* Does a pass that watches only the one go on after the other? */
 static bool comes_after(const struct record *one, const struct record *other)
 {
@@ -243,15 +187,4 @@ TEST(an_encoder_that_nobody_looks_at_is_not_run)
         ck_assert_msg(!failed == !cases[i].looks, "%s %zu: %s", site_rows[cases[i].site].name,
                       cases[i].layer, err.text);
     }
-}
-
-TEST(nothing_watched_is_nothing_announced)
-{
-    struct err err;
-    tiny_model_make(&model, small_gpt2);
-    rig_open(&rig, &model, 1);
-    ck_assert_int_eq(small_run(&rig, &seen, &err), 0);
-    ck_assert_uint_eq(seen.count, 0);
-    rig_close(&rig);
-    tiny_model_release(&model);
 }

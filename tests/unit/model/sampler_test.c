@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "../unit.h"
-#include "base/heap.h"
 
 enum { WORDS = 3000 };
 
@@ -109,16 +108,6 @@ static const char *kept_ids(const struct sampler *sampler)
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
-TEST(random_numbers_are_splitmix64s)
-{
-    static const uint64_t published[] = {6457827717110365317u, 3203168211198807973u,
-                                         9817491932198370423u, 4593380528125082431u,
-                                         16408922859458223821u};
-    uint64_t state = 1234567;
-    for (size_t i = 0; i < sizeof published / sizeof *published; i++)
-        ck_assert_uint_eq(sampler_random(&state), published[i]);
-}
-
 TEST(without_temperature_the_most_likely_comes_and_of_equals_the_first)
 {
     struct sampling greedy = {.top_p = 1};
@@ -190,32 +179,6 @@ TEST(probabilities_are_those_of_the_plain_version)
     ck_assert_uint_lt(edges, tried / 20);
 }
 
-TEST(draws_are_as_frequent_as_they_are_likely)
-{
-    enum { DRAWS = 20000, WORDS_HERE = 20 };
-    static float logits[WORDS_HERE];
-    static struct plain plain;
-    static const struct sampling cases[] = {
-        {1, 0, 1, 1}, {0.5, 0, 1, 2}, {2, 5, 1, 3}, {1, 0, 0.8, 4}, {1.5, 12, 0.7, 5}};
-    make_logits(logits, WORDS_HERE, 4, 3);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct sampler sampler = sampler_of(&cases[i], WORDS_HERE);
-        size_t drawn[WORDS_HERE] = {0};
-        plain_distribution(&plain, logits, WORDS_HERE, &cases[i]);
-        for (size_t n = 0; n < DRAWS; n++)
-            drawn[sampler_next(&sampler, logits)]++;
-        for (size_t id = 0; id < WORDS_HERE; id++) {
-            double p = plain.probabilities[id];
-            double expected = p * DRAWS;
-            /* five standard deviations: one case in a million would fail, and the seeds are fixed
-             */
-            double tolerance = 5 * sqrt(expected * (1 - p));
-            ck_assert_msg(fabs((double)drawn[id] - expected) <= tolerance,
-                          "case %zu, id %zu: expected %g, found %zu", i, id, expected, drawn[id]);
-        }
-    }
-}
-
 TEST(a_seed_makes_the_same_tokens_every_time)
 {
     static float logits[WORDS];
@@ -247,17 +210,63 @@ TEST(extreme_numbers_end_in_a_token_of_weight)
             }
 }
 
-TEST(memory_is_taken_once_and_only_to_draw)
+/* --- log-probabilities ------------------------------------------------------------------------ */
+
+static float logits[WORDS];
+
+static void spread_logits(size_t count, float spread, uint64_t seed)
 {
-    struct sampling how = {.top_p = 1};
-    struct sampler sampler;
-    struct err err = {0};
-    heap_fail_at(1, 1);
-    ck_assert_int_eq(sampler_init(&sampler, &how, 100000, &arena, NULL), 0);
-    how.temperature = 1;
-    ck_assert_int_eq(sampler_init(&sampler, &how, 100000, &arena, &err), -1);
-    ck_assert_int_eq(strncmp(err.text, "out of memory: ", 15), 0);
-    heap_fail_at(2, 0);
-    ck_assert_int_eq(sampler_init(&sampler, &how, 100000, &arena, NULL), -1);
-    heap_fail_at(0, 0);
+    for (size_t i = 0; i < count; i++)
+        logits[i] = ((float)(sampler_random(&seed) >> 50) / (float)(1 << 14) - 0.5f) * spread;
+}
+
+TEST(the_total_is_libms_to_a_part_in_ten_million)
+{
+    static const float spreads[] = {0, 1e-6f, 1, 10, 80, 1000, 1e6f};
+    static const size_t counts[] = {1, 2, 3, 64, WORDS};
+    for (size_t s = 0; s < sizeof spreads / sizeof *spreads; s++)
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+            spread_logits(counts[c], spreads[s], s + c);
+            double max = (double)logits[0];
+            double total = 0;
+            for (size_t i = 0; i < counts[c]; i++)
+                if ((double)logits[i] > max)
+                    max = (double)logits[i];
+            for (size_t i = 0; i < counts[c]; i++)
+                total += exp((double)logits[i] - max);
+            ck_assert_double_eq_tol(logsumexp(logits, counts[c]), max + log(total), 1e-7);
+        }
+}
+
+TEST(equal_words_are_equally_likely)
+{
+    spread_logits(WORDS, 0, 1);
+    for (size_t count = 1; count <= WORDS; count++) /* the logarithm of every whole number */
+        ck_assert_double_eq_tol(logsumexp(logits, count), log((double)count), 4e-15);
+}
+
+TEST(a_word_that_is_all_but_certain_keeps_its_doubt)
+{
+    logits[0] = 0;
+    logits[1] = -30;
+    ck_assert_double_eq_tol(logsumexp(logits, 2), log1p(exp(-30)), 1e-15);
+}
+
+TEST(the_best_come_in_their_order)
+{
+    enum { BEST = 5 };
+    static const size_t counts[] = {5, 6, 50, WORDS};
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+        for (uint64_t seed = 0; seed < 20; seed++) {
+            uint32_t best[BEST];
+            spread_logits(counts[c], 0.01f, seed); /* 16384 values or fewer: some are equal */
+            topk(best, BEST, logits, counts[c]);
+            for (size_t b = 0; b < BEST; b++) {
+                size_t before = 0; /* how many come before it */
+                for (size_t i = 0; i < counts[c]; i++)
+                    before += logits[i] > logits[best[b]] ||
+                              (logits[i] == logits[best[b]] && i < best[b]);
+                ck_assert_uint_eq(before, b);
+            }
+        }
 }

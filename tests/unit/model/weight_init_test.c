@@ -6,9 +6,7 @@
 
 #include "../unit.h"
 #include "../rigs/digest.h"
-#include "../rigs/tiny_model.h"
 #include "../rigs/torch_models.h"
-#include "base/heap.h"
 #include "format/safetensors.h"
 #include "model/model.h"
 
@@ -110,67 +108,5 @@ TEST(words_are_the_first_rows_of_a_table)
         draw(config, &(struct weight_init){.seed = 123, .table_rows = cases[i].rows});
         ck_assert_mem_eq(new_model.tensors[0].data, cases[i].expected, sizeof torch_embedding);
         new_model_release(&new_model);
-    }
-}
-
-/* --- the bundled examples --------------------------------------------------------------------- */
-
-static struct file file_of(const char *model, const char *name)
-{
-    struct file file = {0};
-    const struct folder *folder = bundled_find(model);
-    ck_assert_msg(folder && !folder_open(&file, folder, name, NULL), "%s/%s", model, name);
-    return file;
-}
-
-TEST(worked_examples_come_back_to_the_byte)
-{
-    size_t drawn = 0;
-    for (size_t i = 1; i < bundled_count; i++) { /* 0 is the default, tiny */
-        const char *name = bundled_models[i].path;
-        const struct origin *origin = origin_find(name);
-        struct file config = file_of(name, "config.json");
-        struct file weights = file_of(name, "model.safetensors");
-        const struct weight_init init = {
-            .seed = ORIGIN_SEED,
-            .source_rows = origin ? origin->source_rows : 0,
-        };
-        err_clear(&err);
-        int failed = new_model_open(&new_model, "fresh", config.bytes, config.size, &err) ||
-                     weight_init_draw(&new_model, &init, &err);
-        if (new_model.config.kind == MODEL_TRANSFORMER) { /* trained */
-            ck_assert(failed && err.kind == ERR_UNSUPPORTED);
-            new_model_release(&new_model);
-            continue;
-        }
-        ck_assert_msg(!failed, "%s", err.text);
-        ck_assert_uint_eq(new_model.files[0].size, weights.size);
-        bool same = memcmp(new_model.files[0].bytes, weights.bytes, weights.size) == 0;
-        ck_assert_msg(same == !(origin && origin->given), "%s", name);
-        drawn += same;
-        new_model_release(&new_model);
-    }
-    ck_assert_uint_ge(drawn, 3);
-}
-
-TEST(an_allocation_that_fails_is_an_error)
-{
-    static const struct weight_init ways[] = {{.seed = 1}, {.seed = 1, .way = WEIGHT_INIT_LINEAR}};
-    for (size_t i = 0; i < COUNT(ways); i++) {
-        size_t nth = 1;
-        for (;; nth++) {
-            err_clear(&err);
-            ck_assert_int_eq(new_model_open(&new_model, "fresh", torch_linear_config,
-                                            strlen(torch_linear_config), NULL),
-                             0);
-            heap_fail_at(nth, 0);
-            int failed = weight_init_draw(&new_model, &ways[i], &err);
-            heap_fail_at(0, 0);
-            new_model_release(&new_model);
-            if (!failed)
-                break;
-            ck_assert_msg(strstr(err.text, "out of memory") != NULL, "%s", err.text);
-        }
-        ck_assert_uint_gt(nth, 1);
     }
 }

@@ -13,7 +13,9 @@ const char growth_grouped[] = "{\"model_type\": \"attention\", \"n_layer\": 2, \
 const char growth_bare[] = "{\"model_type\": \"attention\", \"n_head\": 3, \"n_embd\": 12, "
                            "\"n_layer\": 2, \"vocab_size\": 30, \"causal\": true, "
                            "\"projections\": false}";
-
+const char growth_wide_heads[] = "{\"model_type\": \"attention\", \"n_head\": 2, \"d_k\": 65, "
+                                 "\"d_v\": 130, \"n_embd\": 24, \"vocab_size\": 30, "
+                                 "\"causal\": true, \"out_proj\": true}";
 const char growth_norms_last[] = "{\"model_type\": \"transformer\", \"n_encoder_layer\": 1, "
                                  "\"n_layer\": 3, \"n_head\": 3, \"n_embd\": 18, \"n_inner\": 20, "
                                  "\"vocab_size\": 40, \"final_norm\": false}";

@@ -13,9 +13,10 @@
 #include "random_model.h"
 
 /* Configs: the shape of the bundled `tiny`; others with scores that are scaled by layer, grouped
- * heads, keys and values of unequal width, and no projections at all; encoders and decoders of
- * different heights, with norms last and first. */
+ * heads, keys and values of unequal width, and no projections at all; heads of more than a panel of
+ * columns; encoders and decoders of different heights, with norms last and first. */
 extern const char growth_tiny[], growth_gpt2[], growth_grouped[], growth_bare[];
+extern const char growth_wide_heads[];
 extern const char growth_norms_last[], growth_norms_first[];
 
 enum {

@@ -26,7 +26,6 @@ static float next_float(uint32_t *state)
 /* All tensors that the config asks for. */
 struct new_model {
     const struct config *config;
-    const struct random_twin *twin; /* NULL: none */
     struct safetensors_tensor tensors[TENSORS_MAX];
     char names[TENSORS_MAX][PARAMETER_NAME_BYTES];
     size_t shapes[TENSORS_MAX][2];
@@ -43,55 +42,6 @@ static bool has_tensor(const struct new_model *new_model, const char *name)
     return false;
 }
 
-static void fill_randomly(struct new_model *new_model, float *data, size_t count)
-{
-    for (size_t k = 0; k < count; k++)
-        data[k] = next_float(&new_model->state);
-}
-
-/* The row of the other model's matrix, or number of its bias, that a row here is. */
-static size_t row_of_twin(const struct new_model *new_model, enum parameter_id id, size_t row)
-{
-    const struct config *c = new_model->config;
-    const struct config *of = &new_model->twin->of->config;
-    size_t head = row / c->d_k;
-    if (id >= PARAMETER_K && id <= PARAMETER_V + 1) /* heads that share keys have the same ones */
-        row = head * of->n_kv_head / c->n_kv_head * c->d_k + row % c->d_k;
-    struct row_view view = family_view(id, of);
-    return row_view_at(&view, row);
-}
-
-/* A tensor of several slots is whole in a twin of the same family alone. */
-static bool is_shared(const struct new_model *new_model, enum parameter_id id)
-{
-    const struct config *c = new_model->config;
-    const struct family_tensor *tensor = family_tensor(c->family, id);
-    bool shared = tensor->layout != LAYOUT_ROWS;
-    ck_assert(!shared || c->family == new_model->twin->of->config.family);
-    return shared;
-}
-
-/* What the other model has there; 0 where it has nothing. Here every row is its own tensor's. */
-static void fill_from_twin(const struct new_model *new_model, float *data, enum parameter_id id,
-                           size_t layer, const size_t *shape)
-{
-    char name[PARAMETER_NAME_BYTES];
-    const struct random_model *of = new_model->twin->of;
-    size_t width = parameter_rows[id].shape[1] == DIM_NONE ? 1 : shape[1];
-    bool used = parameter_is_used(id, layer, &of->config);
-    enum parameter_id zero = new_model->twin->zero;
-    if (!used || (zero && (id == zero || id == zero + 1)))
-        return;
-    parameter_name(name, id, layer, &of->config);
-    const struct found_tensor found = checkpoint_find(&of->weights.checkpoint, name);
-    ck_assert_msg(found.entry != NULL, "%s", name);
-    const float *from = found.entry->data;
-    bool shared = is_shared(new_model, id);
-    for (size_t row = 0; row < shape[0]; row++)
-        memcpy(data + row * width, from + (shared ? row : row_of_twin(new_model, id, row)) * width,
-               width * sizeof *data);
-}
-
 static void add_tensor(struct new_model *new_model, const struct config *config,
                        enum parameter_id id, size_t layer)
 {
@@ -106,21 +56,18 @@ static void add_tensor(struct new_model *new_model, const struct config *config,
     size_t rank = (config->family ? family_shape : parameter_shape)(shape, id, config);
     size_t count = shape[0] * (rank == 2 ? shape[1] : 1);
     new_model->data[i] = heap_alloc(count, sizeof(float), NULL);
-    memset(new_model->data[i], 0, count * sizeof(float));
-    if (new_model->twin)
-        fill_from_twin(new_model, new_model->data[i], id, layer, shape);
-    else
-        fill_randomly(new_model, new_model->data[i], count);
+    for (size_t k = 0; k < count; k++)
+        new_model->data[i][k] = next_float(&new_model->state);
     new_model->tensors[i] = (struct safetensors_tensor){
         .name = new_model->names[i], .rank = rank, .shape = shape, .data = new_model->data[i]};
     new_model->count++;
 }
 
-static struct file write_weights(const struct config *config, const struct random_twin *twin)
+static struct file write_weights(const struct config *config)
 {
     static struct new_model new_model;
     struct stream out = {0};
-    new_model = (struct new_model){.config = config, .twin = twin, .state = 1};
+    new_model = (struct new_model){.config = config, .state = 1};
     for (int id = 0; id < PARAMETERS_OF_MODEL; id++)
         add_tensor(&new_model, config, (enum parameter_id)id, 0);
     for (size_t layer = 0; layer < config_layers(config); layer++)
@@ -135,18 +82,12 @@ static struct file write_weights(const struct config *config, const struct rando
 
 void random_model_open(struct random_model *model, const char *config, size_t threads)
 {
-    random_model_open_twin(model, config, threads, NULL);
-}
-
-void random_model_open_twin(struct random_model *model, const char *config, size_t threads,
-                            const struct random_twin *twin)
-{
     struct err err = {0};
     *model = (struct random_model){0};
     model->files[0] = (struct folder_file){"config.json", config, strlen(config)};
     model->folder = (struct folder){"random", model->files, 1};
     ck_assert_msg(config_open(&model->config, &model->folder, &err) == 0, "%s", err.text);
-    model->bytes = write_weights(&model->config, twin);
+    model->bytes = write_weights(&model->config);
     model->files[1] =
         (struct folder_file){"model.safetensors", model->bytes.bytes, model->bytes.size};
     model->folder.file_count = 2;

@@ -27,16 +27,6 @@ struct random_model {
 /* On `threads` threads. The same config gives the same weights. The model must not move. */
 void random_model_open(struct random_model *model, const char *config, size_t threads);
 
-/* The same weights in another form: a family that keeps every matrix in a tensor of its own, with
- * as many heads of keys or more, which are copies, or the same family with other keys. What the
- * other has not is 0. */
-struct random_twin {
-    const struct random_model *of;
-    enum parameter_id zero; /* and so is this, with its bias; 0: nothing */
-};
-
-void random_model_open_twin(struct random_model *model, const char *config, size_t threads,
-                            const struct random_twin *twin);
 void random_model_release(struct random_model *model);
 
 /* `count` ids below `limit`, always the same. */
