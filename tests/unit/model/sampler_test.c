@@ -270,3 +270,17 @@ TEST(the_best_come_in_their_order)
             }
         }
 }
+
+TEST(a_rank_counts_those_that_come_before)
+{
+    static const size_t counts[] = {1, 2, 17, 50, WORDS};
+    for (size_t c = 0; c < COUNT(counts); c++) {
+        spread_logits(counts[c], 0.001f, c); /* many are equal */
+        for (uint32_t id = 0; id < counts[c]; id += id < 64 ? 1 : 61) {
+            size_t before = 0;
+            for (size_t i = 0; i < counts[c]; i++)
+                before += logits[i] > logits[id] || (logits[i] == logits[id] && i < id);
+            ck_assert_uint_eq(likelier(logits, counts[c], id), before);
+        }
+    }
+}
