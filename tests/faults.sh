@@ -93,7 +93,7 @@ if ! (
         >unigram/tokenizer.json
     cp -r begins named
     printf '{"bos_token": "<s>"}' >named/tokenizer_config.json
-    mkdir ranks llama3 listed
+    mkdir listed
     {
         printf '\n\016\n\005<unk>\025\0\0\0\0\030\002\n\014\n\003<s>\025\0\0\0\0\030\003'
         printf '\n\014\n\003\342\226\201\025\0\0\0\300\030\001\n\012\n\001A\025\0\0\100\300\030\001'
@@ -101,9 +101,6 @@ if ! (
     } >listed/tokenizer.model
     printf '{"legacy": false, "bos_token": "<s>", %s: {"4": {"content": "<e>"}}}' \
         '"added_tokens_decoder"' >listed/tokenizer_config.json
-    cp "$ROOT/tests/bpe/ranks" ranks/qwen.tiktoken
-    cp "$ROOT/tests/bpe/ranks" llama3/tokenizer.model
-    printf '{"tokenizer_class": "X"}' >ranks/tokenizer_config.json
     "$ATTN" init -q --shape gpt2 --set n_layer=1,n_head=2,n_embd=64,n_positions=16 \
         --set vocab_size=16385 -o large
     "$ATTN" run -q -m school -s 'Anna is' --show mlp_out --layer 0 --format npy -o add.npy
@@ -166,8 +163,6 @@ try tokenize -m "$in/unigram" "Anna sees 12"
 try tokenize -m "$in/pieces" --decode 1 2 3 4
 try tokenize -m "$ROOT/tests/tokenizers/bert-like" --decode 5 6 7 8
 try tokenize -m "$in/listed" --bos "A<e>A"
-try tokenize -m "$in/ranks" "Anna sees<|im_end|>"
-try tokenize -m "$in/llama3" --add-special "Anna sees 12"
 try tokenize -m "$in/sentencepiece" "Anna sees 爱"
 try info "$in/school"
 try info "$in/school" --format json

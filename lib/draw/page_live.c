@@ -57,8 +57,7 @@ static int put_file(struct stream *out, const struct folder *folder, const char 
 /* Config, weights and tokenizer by their endings; no name that could end an attribute. */
 static bool is_of_model(const char *name)
 {
-    static const char *const endings[] = {".json",  ".safetensors", "merges.txt",
-                                          ".model", ".tiktoken",    ".gguf"};
+    static const char *const endings[] = {".json", ".safetensors", "merges.txt", ".model", ".gguf"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (name_ends_in(name, endings[i]))
             return !strpbrk(name, "\"<>");

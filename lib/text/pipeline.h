@@ -49,23 +49,13 @@ int pipeline_open_merges(struct pipeline *pipeline, const struct folder *folder,
 int pipeline_open_sentencepiece(struct pipeline *pipeline, const struct folder *folder,
                                 const char *name, struct err *err);
 
-/* Read a rank file of tiktoken's, of a name that is known (rank_file.c), with the added tokens of
- * tokenizer_config.json where it lists them. On failure nothing is held. The second tells by the
- * first byte that a tokenizer.model is one. */
-int pipeline_open_ranks(struct pipeline *pipeline, const struct folder *folder, const char *name,
-                        struct err *err);
-bool rank_file_is(const char *bytes, size_t size);
+/* Why a file of tiktoken's, a line of base64 and a rank for each word, is refused. */
+#define RANK_FILE_WHY "rank files are not supported: save a tokenizer.json with transformers"
 
-/* Refuse a folder on disk with a rank file of another name, as nothing says how it cuts texts, or
- * with a model of SentencePiece whose ids another program changes. */
-int rank_file_refuse_others(const struct folder *folder, struct err *err);
-
-/* Take the added tokens that tokenizer_config.json lists, if it does; those that are there stay,
- * but for one with the same id. The second takes those of added_tokens.json where it does not; the
- * third then makes special tokens of those, and of words, that tokenizer_config.json or
- * special_tokens_map.json names by what they are for, `pad_token` and its like; `<|endoftext|>` is
- * GPT-2's where neither says otherwise. */
-int pipeline_read_named(struct pipeline *pipeline, const struct folder *folder, struct err *err);
+/* Take the added tokens that tokenizer_config.json lists, else those of added_tokens.json; those
+ * that are there stay, but for one with the same id. The second then makes special tokens of those,
+ * and of words, that tokenizer_config.json or special_tokens_map.json names by what they are for,
+ * `pad_token` and its like; `<|endoftext|>` is GPT-2's where neither says otherwise. */
 int pipeline_read_added(struct pipeline *pipeline, const struct folder *folder, struct err *err);
 int pipeline_read_special(struct pipeline *pipeline, const struct folder *folder, struct err *err);
 

@@ -87,18 +87,12 @@ static int read_config(void *context, const struct json *root, struct err *err)
     return add_members(context, members, added_token_read_member, err);
 }
 
-int pipeline_read_named(struct pipeline *pipeline, const struct folder *folder, struct err *err)
-{
-    static const char config[] = "tokenizer_config.json";
-    return folder_has(folder, config) ? json_read_file(folder, config, read_config, pipeline, err)
-                                      : 0;
-}
-
 int pipeline_read_added(struct pipeline *pipeline, const struct folder *folder, struct err *err)
 {
+    static const char config[] = "tokenizer_config.json";
     static const char added[] = "added_tokens.json";
     size_t count = pipeline->set.added.count;
-    if (pipeline_read_named(pipeline, folder, err))
+    if (folder_has(folder, config) && json_read_file(folder, config, read_config, pipeline, err))
         return -1;
     if (pipeline->set.added.count > count || !folder_has(folder, added))
         return 0;

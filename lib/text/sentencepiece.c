@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/folder.h"
 #include "format/half.h"
+#include "format/other_format.h"
 #include "text/pipeline.h"
 #include "text/sentencepiece.h"
 
@@ -322,10 +324,24 @@ static int add_tokens(struct pipeline *pipeline, const struct sentencepiece *mod
     return token_set_add(&pipeline->set, items, count, err);
 }
 
+/* Does the file begin with a word in base64 and a blank, such as "IQ== 0"? */
+static bool is_rank_file(const struct file *file)
+{
+    char word[64];
+    size_t size = file->size < sizeof word ? file->size : sizeof word;
+    const char *blank = memchr(file->bytes, ' ', size);
+    return blank && blank > file->bytes &&
+           base64_decode(word, &size, file->bytes, (size_t)(blank - file->bytes));
+}
+
 static int read_file(void *context, const struct file *file, struct err *err)
 {
     struct pipeline *pipeline = context;
     struct sentencepiece model;
+    if (other_format_refuse(file->bytes, file->size, "a model of SentencePiece", err))
+        return -1;
+    if (is_rank_file(file))
+        return err_unsupported(err, RANK_FILE_WHY);
     if (sentencepiece_read(&model, file, &pipeline->arena, err) ||
         add_words(pipeline, &model, err) || add_stages(pipeline, &model, err))
         return -1;

@@ -5,6 +5,8 @@
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/heap.h"
+#include "base/listing.h"
+#include "base/names.h"
 #include "base/utf8.h"
 #include "text/encoder.h"
 #include "text/label.h"
@@ -19,27 +21,9 @@ static int open_json(struct tokenizer *tokenizer, const struct folder *folder, c
     return pipeline_open_json(&tokenizer->pipeline, folder, tokenizer->pipeline.use, err);
 }
 
-static int look_at_model(void *is_ranks, const struct file *file, struct err *err)
-{
-    (void)err;
-    *(bool *)is_ranks = rank_file_is(file->bytes, file->size);
-    return 0;
-}
-
-static int open_ranks(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
-                      struct err *err)
-{
-    return pipeline_open_ranks(&tokenizer->pipeline, folder, name, err);
-}
-
 static int open_model(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
                       struct err *err)
 {
-    bool is_ranks = false;
-    if (folder_read(folder, name, look_at_model, &is_ranks, err))
-        return -1;
-    if (is_ranks)
-        return open_ranks(tokenizer, folder, name, err);
     return pipeline_open_sentencepiece(&tokenizer->pipeline, folder, name, err) ||
                    pipeline_read_added(&tokenizer->pipeline, folder, err)
                ? -1
@@ -73,13 +57,10 @@ static const struct opener {
     int (*open)(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
                 struct err *err);
 } openers[TOKENIZER_FILES] = {
-    {"tokenizer.json", open_json},        {"tokenizer_config.json", NULL},
-    {"tokenizer.model", open_model},      {"tokenizer.spm", open_model},
-    {"qwen.tiktoken", open_ranks},        {"o200k_base.tiktoken", open_ranks},
-    {"cl100k_base.tiktoken", open_ranks}, {"p50k_base.tiktoken", open_ranks},
-    {"r50k_base.tiktoken", open_ranks},   {"vocab.json", open_vocab},
-    {"merges.txt", open_vocab},           {"added_tokens.json", NULL},
-    {"special_tokens_map.json", NULL},
+    {"tokenizer.json", open_json},   {"tokenizer_config.json", NULL},
+    {"tokenizer.model", open_model}, {"tokenizer.spm", open_model},
+    {"vocab.json", open_vocab},      {"merges.txt", open_vocab},
+    {"added_tokens.json", NULL},     {"special_tokens_map.json", NULL},
 };
 
 const char *tokenizer_file_name(size_t index)
@@ -90,6 +71,35 @@ const char *tokenizer_file_name(size_t index)
 bool tokenizer_file_opens(size_t index)
 {
     return openers[index].open;
+}
+
+/* Refuse a file that a tokenizer could be made of, but not by this program; its name tells. */
+static int refuse_name(const char *path, const char *name, struct err *err)
+{
+    static const char moved[] = "its ids are not those of the model without the program that goes "
+                                "with it: let transformers save a tokenizer.json";
+    if (name_ends_in(name, ".tiktoken"))
+        return err_unsupported(err, "'%s/%s': " RANK_FILE_WHY, path, name);
+    if (strcmp(name, "spiece.model") == 0 || strcmp(name, "sentencepiece.bpe.model") == 0)
+        return err_unsupported(err, "'%s/%s': %s", path, name, moved);
+    return 0;
+}
+
+/* A folder that shows no names may be used all the same. */
+static int refuse_others(const struct folder *folder, struct err *err)
+{
+    struct arena arena = {0};
+    struct listing listing;
+    struct err why = {0};
+    if (folder->files)
+        return 0;
+    int failed = 0;
+    if (listing_read(&listing, folder->path, &arena, &why) && why.out_of_memory)
+        failed = err_adopt(err, &why);
+    for (size_t i = 0; i < listing.count && !failed; i++)
+        failed = refuse_name(folder->path, listing.names[i], err);
+    arena_release(&arena);
+    return failed;
 }
 
 /* What goes for all of them, after the file was read. */
@@ -112,7 +122,7 @@ static int open_first(struct tokenizer **tokenizer, const struct folder *folder,
     while (i < TOKENIZER_FILES && (!openers[i].open || !folder_has(folder, openers[i].name)))
         i++;
     if (i == TOKENIZER_FILES)
-        return rank_file_refuse_others(folder, err);
+        return refuse_others(folder, err);
     struct tokenizer *opened = heap_alloc(1, sizeof *opened, err);
     if (opened) {
         opened->pipeline.use = use;

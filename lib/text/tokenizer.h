@@ -1,7 +1,6 @@
 /* tokenizer.h: from a text to ids and back, by the first of these files in a model's folder:
- * `tokenizer.json`; `tokenizer.model`, SentencePiece's or a rank file; rank files of the names that
- * are known; `merges.txt` with `vocab.json` (pipeline.h); `vocab.json` alone, words (words.h). A
- * folder without any is served by ids.
+ * `tokenizer.json`; `tokenizer.model`, SentencePiece's; `merges.txt` with `vocab.json`
+ * (pipeline.h); `vocab.json` alone, words (words.h). A folder without any is served by ids.
  *
  *     struct tokenizer *tokenizer = NULL;
  *     if (tokenizer_open(&tokenizer, folder, err)) ...
@@ -25,7 +24,7 @@ enum token_role { ROLE_BOS, ROLE_EOS, TOKEN_ROLES }; /* of tokenizer_config.json
 
 /* The names of all files that make a folder's tokenizer, here and in other programs, in the order
  * in which they are looked for. */
-enum { TOKENIZER_FILES = 13 };
+enum { TOKENIZER_FILES = 8 };
 
 const char *tokenizer_file_name(size_t index);
 

@@ -1,7 +1,6 @@
 // Compares the tokens of attn-cli with those of other programs: for a tokenizer.json with Hugging
 // Face's library in Rust, as somebody has built it for npm; with OpenAI's tiktoken for GPT-2's
-// vocab.json and merges.txt, and for a rank file of an encoding of its own, cl100k_base.tiktoken for
-// one. Of a folder nothing but these files is looked at.
+// vocab.json and merges.txt. Of a folder nothing but these files is looked at.
 //
 //     npm ci && node compare.mjs ATTN_CLI FOLDER...
 //
@@ -11,7 +10,7 @@
 // where that differs. A run of the program takes as many texts as its command line holds.
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
-    existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync,
+    existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
@@ -54,9 +53,8 @@ function tokenizersOf(folder) {
     };
 }
 
-function tiktoken(folder) {
-    const ranks = readdirSync(folder).find((name) => name.endsWith('.tiktoken'));
-    const other = get_encoding(basename(ranks ?? 'gpt2', '.tiktoken'));
+function tiktoken() {
+    const other = get_encoding('gpt2');
     const decoder = new TextDecoder();
     return {
         encode: (texts) => texts.map((text) => Array.from(other.encode(text, 'all'))),
@@ -66,7 +64,7 @@ function tiktoken(folder) {
 }
 
 const otherOf = (folder) =>
-    existsSync(join(folder, 'tokenizer.json')) ? tokenizersOf(folder) : tiktoken(folder);
+    existsSync(join(folder, 'tokenizer.json')) ? tokenizersOf(folder) : tiktoken();
 
 // --- the program -----------------------------------------------------------------------------------
 

@@ -1,6 +1,5 @@
 // Writes what tests/bpe holds beside its texts: a small vocabulary of the tests' own, trained on the
-// texts, and the ids that tiktoken gives them with it; the same as a rank file, and the ids with the
-// patterns that go with such files.
+// texts, and the ids that tiktoken gives them with it, with the patterns of GPT-2, Llama 3 and Qwen.
 //
 //     npm ci && node freeze.mjs
 //
@@ -84,6 +83,5 @@ const vocabulary = words.map((word, id) => ` ${JSON.stringify(word)}: ${id}`).jo
 writeFileSync(join(folder, 'vocab.json'), `{\n${vocabulary}\n}\n`);
 writeFileSync(join(folder, 'merges.txt'), `#version: 0.2\n${merges.join('\n')}\n`);
 writeFileSync(join(folder, 'ids'), idsBy(PATTERN, texts));
-writeFileSync(join(folder, 'ranks'), ranks.slice(2).map((rank, id) => `${rank} ${id}\n`).join(''));
 writeFileSync(join(folder, 'ids_llama3'), idsBy(LLAMA3, texts));
 writeFileSync(join(folder, 'ids_qwen'), idsBy(LLAMA3.replace('{1,3}', ''), texts.normalize('NFC')));
