@@ -172,38 +172,6 @@ void text_rewriter_replace(struct text_rewriter *rewriter, size_t start, size_t 
     buf_bytes(&rewriter->bytes, bytes, size);
 }
 
-/* Where the first of bytes stood that stayed one by one; false where they are others. */
-static bool find_same(struct text_rewriter *rewriter, struct text_range range, size_t *start)
-{
-    const struct aligned_text *in = rewriter->in;
-    *start = in->start + range.start;
-    if (!in->part_count)
-        return true;
-    const struct alignment *part = part_of(in, range.start, &rewriter->hint);
-    bool is_last = part + 1 == in->parts + in->part_count;
-    *start = start_of(part, range.start);
-    return part->unit == 1 && part->given == 1 && (is_last || range.end <= part[1].at);
-}
-
-void text_rewriter_replace_row(struct text_rewriter *rewriter, struct text_range row, size_t length,
-                               const char *bytes, size_t size)
-{
-    struct stretch part = {.unit = size, .given = length};
-    size_t times = length ? (row.end - row.start) / length : 1;
-    copy_kept(rewriter);
-    rewriter->changed = true;
-    if (!size || !times || is_too_long(rewriter, size * times))
-        return;
-    if (length && find_same(rewriter, row, &part.start)) {
-        part.at = rewriter->bytes.size;
-        add_part(rewriter, part, size * times);
-        buf_repeat(&rewriter->bytes, bytes, size, times);
-        return;
-    }
-    for (size_t at = row.start; times; times--, at += length)
-        text_rewriter_replace(rewriter, at, at + length, bytes, size);
-}
-
 void text_rewriter_replace_bytes(struct text_rewriter *rewriter, size_t start, const char *bytes,
                                  size_t size, size_t unit)
 {

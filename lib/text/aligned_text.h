@@ -89,10 +89,6 @@ void text_rewriter_keep(struct text_rewriter *rewriter, size_t start, size_t end
 void text_rewriter_replace(struct text_rewriter *rewriter, size_t start, size_t end,
                            const char *bytes, size_t size);
 
-/* Each `length` of the bytes of a row becomes the same others. */
-void text_rewriter_replace_row(struct text_rewriter *rewriter, struct text_range row, size_t length,
-                               const char *bytes, size_t size);
-
 /* Each of the bytes from `start` on becomes `unit` others, `size` in all. */
 void text_rewriter_replace_bytes(struct text_rewriter *rewriter, size_t start, const char *bytes,
                                  size_t size, size_t unit);

@@ -95,5 +95,4 @@ void encoder_release(struct encoder *encoder)
     token_list_release(&encoder->found);
     heap_free(encoder->ways.sums);
     heap_free(encoder->ways.steps);
-    heap_free(encoder->ways.entries);
 }

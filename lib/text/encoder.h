@@ -12,23 +12,6 @@
 
 #include "text/pipeline.h"
 
-struct unigram_entry {
-    double score;
-    uint32_t id, size;
-};
-
-/* The entries that begin at a place, where a character of `length` bytes stands, and how many bytes
- * say so; SIZE_MAX: all to the end of the text. */
-struct unigram_start {
-    size_t piece; /* by its number; 0: none */
-    size_t place, seen, length;
-    struct unigram_entry *entries; /* [count], each longer than the one before it */
-    size_t count;
-    bool known; /* the character alone is one of them */
-};
-
-enum { UNIGRAM_STARTS = 16 };
-
 /* Unigram's best ways to the places of a piece: their sums, of the last places alone, and the last
  * step of each, from a place on through which all of them lead. */
 struct best_ways {
@@ -38,12 +21,6 @@ struct best_ways {
                       * none */
     size_t room;
     size_t base, reach; /* so far a step led */
-    size_t forced;      /* from this place on one step alone led on */
-
-    struct unigram_start starts[UNIGRAM_STARTS]; /* the last places, by the low bits of the byte */
-    struct unigram_entry *entries;               /* of all of them */
-    size_t piece;
-    size_t shift, as_far; /* so far bytes are those that stand so much before them */
 };
 
 struct encoder {

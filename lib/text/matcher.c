@@ -171,17 +171,6 @@ int matcher_next(struct matcher_walk *walk, struct text_range *match, struct err
     return regex_next(&walk->regex, match, err);
 }
 
-size_t matcher_row_end(struct matcher_walk *walk, const struct text_range *match)
-{
-    const struct matcher *matcher = walk->matcher;
-    const struct splitter *text = &walk->splitter;
-    size_t length = match->end - match->start;
-    bool alone = matcher->literal || (matcher->is && matcher->row == 1);
-    if (alone && length)
-        walk->at = utf8_row_end(text->text, text->size, match->start, length);
-    return alone ? walk->at : match->end;
-}
-
 void matcher_walk_release(struct matcher_walk *walk)
 {
     regex_walk_release(&walk->regex);

@@ -51,9 +51,6 @@ struct matcher_walk matcher_walk(const struct matcher *matcher, const char *text
 /* 1 with the next match, 0 when there is none left, -1 with `err`. */
 int matcher_next(struct matcher_walk *walk, struct text_range *match, struct err *err);
 
-/* Where a literal or a character that was found stands again and again: the end of the last one,
- * after which the walk goes on; else the end of the match. */
-size_t matcher_row_end(struct matcher_walk *walk, const struct text_range *match);
 void matcher_walk_release(struct matcher_walk *walk);
 
 #endif

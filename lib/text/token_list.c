@@ -1,6 +1,5 @@
 #include "text/token_list.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "base/heap.h"
@@ -26,20 +25,6 @@ int token_list_flush(struct token_list *list, struct err *err)
     size_t count = list->count;
     list->count = 0;
     return count ? list->sink->take(list->sink->context, list->items, count, err) : 0;
-}
-
-int token_list_repeat(struct token_list *list, size_t first, size_t times, struct err *err)
-{
-    struct token row[TOKEN_ROW_MAX];
-    size_t count = list->count - first;
-    assert(count <= TOKEN_ROW_MAX);
-    if (count)
-        memcpy(row, list->items + first, count * sizeof *row);
-    for (; times; times--)
-        for (size_t i = 0; i < count; i++)
-            if (token_list_add(list, row[i], err))
-                return -1;
-    return 0;
 }
 
 int token_list_keep(const struct token_list *list, struct tokens *tokens, struct arena *arena,

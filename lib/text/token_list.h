@@ -61,12 +61,6 @@ static inline int token_list_add(struct token_list *list, struct token token, st
     return 0;
 }
 
-enum { TOKEN_ROW_MAX = 64 };
-
-/* Add those from `first` to the end, TOKEN_ROW_MAX at most, so many times more; they have no place.
- */
-int token_list_repeat(struct token_list *list, size_t first, size_t times, struct err *err);
-
 /* Ids in a text of any size, with blanks, new lines or commas between them. */
 struct id_list {
     const char *at;

@@ -22,10 +22,8 @@ static int replace(const struct normalizer *step, struct text_rewriter *rewriter
     size_t at = 0;
     int found = 0;
     while ((found = matcher_next(&walk, &match, err)) > 0) {
-        size_t length = match.end - match.start;
         text_rewriter_keep(rewriter, at, match.start);
-        match.end = matcher_row_end(&walk, &match);
-        text_rewriter_replace_row(rewriter, match, length, step->content, step->content_size);
+        text_rewriter_replace(rewriter, match.start, match.end, step->content, step->content_size);
         at = match.end;
     }
     text_rewriter_keep(rewriter, at, in->size);
@@ -284,33 +282,26 @@ bool normalizers_spell_bytes(const struct normalizer *steps)
     return steps;
 }
 
-/* Ask what becomes of every character, but for those of ASCII that stay. */
+/* Ask for the change of every character, except for those of ASCII that stay. */
 static void change_each(const struct normalizer *step, struct text_rewriter *rewriter)
 {
     const struct aligned_text *in = rewriter->in;
     const unsigned char *text = (const unsigned char *)in->bytes;
-    char bytes[NORMALIZER_BYTES]; /* what became of the last one that was asked for */
-    uint32_t last = UINT32_MAX;
-    int written = NORMALIZER_SAME;
     size_t done = 0;
     for (size_t at = 0, length; at < in->size; at += length) {
+        char bytes[NORMALIZER_BYTES];
         uint32_t c = 0;
         length = 1;
         if (step->stays[text[at]])
             continue;
         length = utf8_decode(&c, in->bytes + at, in->size - at);
-        written = c == last ? written : step->row->change(bytes, c);
-        last = c;
-        struct text_range row = {at, utf8_row_end(in->bytes, in->size, at, length)};
-        if (written == NORMALIZER_SAME) {
-            length = row.end - at;
+        int written = step->row->change(bytes, c);
+        if (written == NORMALIZER_SAME)
             continue;
-        }
         if (done < at)
             text_rewriter_keep(rewriter, done, at);
-        text_rewriter_replace_row(rewriter, row, length, bytes, (size_t)written);
-        done = row.end;
-        length = done - at;
+        done = at + length;
+        text_rewriter_replace(rewriter, at, done, bytes, (size_t)written);
     }
     if (done < in->size)
         text_rewriter_keep(rewriter, done, in->size);

@@ -234,26 +234,16 @@ static size_t place_of(const struct text_rewriter *rewriter, size_t start)
     return none_stayed ? 0 : start;
 }
 
-/* Map the characters of a range as one, by the shortest entry, and those after it that are as they,
- * but for the last, which may be another grapheme; returns the end, 0 where there is no entry. */
-static size_t map_range(const struct charsmap *map, struct text_rewriter *rewriter, size_t start,
-                        size_t end)
+/* Map the characters of a range as one, by the shortest entry; false where there is none. */
+static bool map_range(const struct charsmap *map, struct text_rewriter *rewriter, size_t start,
+                      size_t end)
 {
-    const struct aligned_text *in = rewriter->in;
     size_t size = 0;
     size_t taken = 0;
-    size_t length = end - start;
-    const char *found = find(map, in->bytes + start, length, false, &taken, &size);
-    if (!found)
-        return 0;
-    text_rewriter_replace(rewriter, place_of(rewriter, start), end, found, size);
-    if (place_of(rewriter, start) != start)
-        return end;
-    struct text_range rest = {end, utf8_row_end(in->bytes, in->size, start, length) - length};
-    if (rest.start >= rest.end)
-        return end;
-    text_rewriter_replace_row(rewriter, rest, length, found, size);
-    return rest.end;
+    const char *found = find(map, rewriter->in->bytes + start, end - start, false, &taken, &size);
+    if (found)
+        text_rewriter_replace(rewriter, place_of(rewriter, start), end, found, size);
+    return found;
 }
 
 /* The end of ASCII that stays, and that nothing combines with. */
@@ -300,10 +290,7 @@ int normalize_charsmap(const struct normalizer *step, struct text_rewriter *rewr
         if (end > at)
             continue;
         end = at + utf8_grapheme(in->bytes + at, in->size - at);
-        size_t mapped = end - at < GRAPHEME_BYTES ? map_range(map, rewriter, at, end) : 0;
-        if (mapped)
-            end = mapped;
-        else
+        if (end - at >= GRAPHEME_BYTES || !map_range(map, rewriter, at, end))
             map_each(map, rewriter, at, end);
     }
     return 0;

@@ -16,15 +16,10 @@ int normalize_form(const struct normalizer *step, struct text_rewriter *rewriter
         bool stays = false;
         end = unicode_form_end(form, in->bytes, in->size, at, &stays);
         buf_clear(&changed);
-        if (stays || !unicode_form_put(form, &changed, in->bytes + at, end - at)) {
+        if (stays || !unicode_form_put(form, &changed, in->bytes + at, end - at))
             text_rewriter_keep(rewriter, at, end);
-            continue;
-        }
-        struct text_range row = {at, utf8_row_end(in->bytes, in->size, at, end - at)};
-        if (row.end > end) /* the last may end elsewhere, as nothing like it comes after it */
-            row.end -= end - at;
-        text_rewriter_replace_row(rewriter, row, end - at, changed.bytes, changed.size);
-        end = row.end;
+        else
+            text_rewriter_replace(rewriter, at, end, changed.bytes, changed.size);
     }
     int failed = buf_check(&changed, err);
     buf_release(&changed);

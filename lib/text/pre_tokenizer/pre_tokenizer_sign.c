@@ -64,12 +64,11 @@ int pre_tokenizer_sign(const struct pre_tokenizer *step, struct encoder *encoder
     size_t at = range.start;
     if (prepended)
         text_rewriter_replace(&rewriter, at, at, step->sign, step->sign_size);
-    for (size_t next; blank; at = next) {
-        struct text_range row = {.start = (size_t)(blank - bytes)};
-        row.end = next = utf8_row_end(bytes, range.end, row.start, 1);
-        text_rewriter_keep(&rewriter, at, row.start);
-        text_rewriter_replace_row(&rewriter, row, 1, step->sign, step->sign_size);
-        blank = memchr(bytes + next, ' ', range.end - next);
+    for (; blank; blank = memchr(bytes + at, ' ', range.end - at)) {
+        size_t place = (size_t)(blank - bytes);
+        text_rewriter_keep(&rewriter, at, place);
+        at = place + 1;
+        text_rewriter_replace(&rewriter, place, at, step->sign, step->sign_size);
     }
     text_rewriter_keep(&rewriter, at, range.end);
     return hand_on(step, encoder, &rewriter, err);

@@ -1,8 +1,6 @@
 #include "text/encoder.h"
 #include "text/pre_tokenizer/pre_tokenizer.h"
 
-enum { LONG_ROW = 16 }; /* of equal parts */
-
 /* A piece that is being cut. What is found, and what lies between, comes in turn; one part waits
  * until it is known whether the next belongs to it. */
 struct cutting {
@@ -59,59 +57,20 @@ static int add_part(struct cutting *cutting, struct text_range range, bool found
     return 0;
 }
 
-/* Does what comes of the piece that waits come of every like it? Not of the first in a text, before
- * which a step may put something. */
-static bool stands_for_all(const struct cutting *cutting)
-{
-    size_t hint = 0;
-    return cutting->has_waiting && cutting->encoder->list->only_ids &&
-           aligned_text_place(cutting->piece->text, cutting->waiting, &hint).start;
-}
-
-/* Add equal parts, up to `end`, each a piece of its own: what comes of one is added for those after
- * it. */
-static int add_row(struct cutting *cutting, struct text_range first, size_t end)
-{
-    struct token_list *list = cutting->encoder->list;
-    size_t length = first.end - first.start;
-    for (struct text_range part = first; part.start < end; part.start += length) {
-        part.end = part.start + length;
-        if (add_part(cutting, part, true))
-            return -1;
-        size_t times = (end - part.end) / length;
-        if (times < LONG_ROW || !stands_for_all(cutting))
-            continue;
-        size_t dropped = list->dropped_count;
-        if (list->sink && token_list_flush(list, cutting->err))
-            return -1;
-        size_t before = list->count;
-        if (hand_on(cutting))
-            return -1;
-        if (list->dropped_count > dropped || list->count - before > TOKEN_ROW_MAX)
-            continue;
-        return token_list_repeat(list, before, times, cutting->err);
-    }
-    return 0;
-}
-
 static int cut(struct cutting *cutting, struct matcher_walk *walk)
 {
     size_t offset = cutting->piece->range.start; /* matches are counted from there */
     size_t size = cutting->piece->range.end - offset;
     size_t at = 0;
-    bool apart = cutting->step->behavior == SPLIT_ISOLATED;
     struct text_range match;
     for (int found; (found = matcher_next(walk, &match, cutting->err)) != 0;) {
         if (found < 0)
             return -1;
-        size_t end = apart ? matcher_row_end(walk, &match) : match.end;
         struct text_range between = {offset + at, offset + match.start};
         struct text_range hit = {offset + match.start, offset + match.end};
-        bool is_row = end > match.end; /* a match may be empty, and cuts */
-        if ((at < match.start && add_part(cutting, between, false)) ||
-            (is_row ? add_row(cutting, hit, offset + end) : add_part(cutting, hit, true)))
+        if ((at < match.start && add_part(cutting, between, false)) || add_part(cutting, hit, true))
             return -1;
-        at = end;
+        at = match.end;
     }
     struct text_range rest = {offset + at, offset + size};
     return (at < size && add_part(cutting, rest, false)) || hand_on(cutting) ? -1 : 0;

@@ -77,82 +77,31 @@ static inline void offer(const struct subword *model, struct best_ways *ways, do
     *step = is_worse ? *step : id;
 }
 
-/* By an unknown character; SentencePiece adds its score in float32. */
-static double unknown_sum(const struct subword *model, double score)
+/* Continue from a place with every entry that begins there, or with one unknown character; returns
+ * where the next character begins. */
+static size_t take_steps(const struct subword *model, struct best_ways *ways, const char *bytes,
+                         size_t size, size_t at)
 {
-    return rounded(model, score + model->unknown_score);
-}
-
-/* Do the bytes that say which entries begin at an earlier place stand at this one, too? */
-static bool stand_again(struct best_ways *ways, const struct unigram_start *start,
-                        const char *bytes, size_t size, size_t at)
-{
-    size_t shift = at - start->place;
-    if (start->piece != ways->piece || start->seen > size - at)
-        return false;
-    if (bytes[at + start->seen - 1] != bytes[start->place + start->seen - 1])
-        return false; /* most often */
-    if (shift != ways->shift || at >= ways->as_far) {
-        ways->shift = shift;
-        for (ways->as_far = at; ways->as_far < size; ways->as_far++)
-            if (bytes[ways->as_far] != bytes[ways->as_far - shift])
-                break;
-    }
-    return at + start->seen <= ways->as_far;
-}
-
-/* Find the entries that begin at a place: those of an earlier one where the same bytes stand there,
- * as in a row of dots, which may be long entries. */
-static const struct unigram_start *find_entries(const struct subword *model, struct best_ways *ways,
-                                                const char *bytes, size_t size, size_t at)
-{
-    struct unigram_start *start = &ways->starts[(unsigned char)bytes[at] % UNIGRAM_STARTS];
+    double score = ways->sums[at & ways->mask];
     uint32_t node = 0;
     uint32_t c = 0;
-    bool again = stand_again(ways, start, bytes, size, at);
-    start->place = at;
-    if (again)
-        return start;
-    start->piece = ways->piece;
-    start->length = utf8_decode(&c, bytes + at, size - at);
-    start->known = false;
-    start->count = 0;
-    start->seen = SIZE_MAX;
+    size_t next = at + utf8_decode(&c, bytes + at, size - at);
+    size_t reach = next;
+    bool is_known = false;
+    ways->sums[at & ways->mask] = NAN;
     for (size_t end = at; end < size;) {
         node = word_trie_step(&model->trie, node, (unsigned char)bytes[end++]);
-        if (!node) {
-            start->seen = end - at;
+        if (!node)
             break;
-        }
         uint32_t id = model->trie.ids[node];
         if (id == WORD_TRIE_NONE || model->scores[id] == SUBWORD_ABSENT)
             continue;
-        start->entries[start->count++] =
-            (struct unigram_entry){model->scores[id], id, (uint32_t)(end - at)};
-        start->known |= end - at == start->length;
+        offer(model, ways, score + model->scores[id], end, id);
+        reach = end > reach ? end : reach;
+        is_known = is_known || end == next;
     }
-    return start;
-}
-
-/* Go on from a place by every entry that begins there, and by one unknown character; returns where
- * the next character stands. */
-static size_t go_on(const struct subword *model, struct best_ways *ways, const char *bytes,
-                    size_t size, size_t at)
-{
-    double score = ways->sums[at & ways->mask];
-    const struct unigram_start *start = find_entries(model, ways, bytes, size, at);
-    size_t next = at + start->length;
-    size_t reach = start->count ? at + start->entries[start->count - 1].size : next;
-    if (start->count + !start->known > 1)
-        ways->forced = next;
-    ways->sums[at & ways->mask] = NAN;
-    for (size_t i = 0; i < start->count; i++) {
-        const struct unigram_entry *entry = &start->entries[i];
-        offer(model, ways, score + entry->score, at + entry->size, entry->id);
-    }
-    if (!start->known)
-        offer(model, ways, unknown_sum(model, score), next, BPE_NONE);
-    reach = reach > next ? reach : next;
+    if (!is_known) /* SentencePiece adds this score in float32 */
+        offer(model, ways, rounded(model, score + model->unknown_score), next, BPE_NONE);
     ways->reach = reach > ways->reach ? reach : ways->reach;
     return next;
 }
@@ -165,11 +114,6 @@ static int begin(const struct subword *model, struct best_ways *ways, size_t siz
         window *= 2;
     if (!ways->sums && !(ways->sums = heap_alloc(window, sizeof *ways->sums, err)))
         return -1;
-    size_t most = UNIGRAM_STARTS * (window + 4);
-    if (!ways->entries && !(ways->entries = heap_alloc(most, sizeof *ways->entries, err)))
-        return -1;
-    for (size_t i = 0; i < UNIGRAM_STARTS && !ways->piece; i++)
-        ways->starts[i].entries = ways->entries + i * (window + 4);
     if (size >= ways->room) {
         uint32_t *steps = heap_resize(ways->steps, size + 1, sizeof *steps, err);
         if (!steps)
@@ -178,8 +122,7 @@ static int begin(const struct subword *model, struct best_ways *ways, size_t siz
         ways->room = size + 1;
     }
     ways->mask = window - 1;
-    ways->piece++;
-    ways->base = ways->reach = ways->forced = ways->shift = ways->as_far = 0;
+    ways->base = ways->reach = 0;
     for (size_t i = 1; i < window && i <= size; i++)
         ways->sums[i] = NAN;
     ways->sums[0] = 0;
@@ -197,8 +140,8 @@ static inline int add(struct encoder *encoder, const struct text_piece *piece,
                       struct kept_tokens *kept, struct token token, struct err *err)
 {
     if (kept->entry)
-        kept->tokens[kept->count++] =
-            (struct bpe_token){token.id, (uint32_t)token.start, (uint32_t)token.end};
+        kept->tokens[kept->count++] = (struct bpe_token){
+            .id = token.id, .start = (uint32_t)token.start, .end = (uint32_t)token.end};
     return encoder_add(encoder, piece, token.id, token.start, token.end, err);
 }
 
@@ -291,58 +234,6 @@ static int add_steps(const struct subword *model, struct encoder *encoder,
     return 0;
 }
 
-/* The sum after so many more rounds of the steps from the base to a place, as they round it. */
-static double add_rounds(const struct subword *model, const struct best_ways *ways,
-                         const char *bytes, size_t to, size_t times)
-{
-    uint32_t ids[TOKEN_ROW_MAX];
-    size_t count = 0;
-    double sum = ways->sums[to & ways->mask];
-    for (size_t at = ways->base; at < to; count++) {
-        uint32_t c = 0;
-        at += utf8_decode(&c, bytes + at, to - at);
-        ids[count] = ways->steps[at - ways->base];
-    }
-    for (; times; times--)
-        for (size_t i = 0; i < count; i++)
-            sum = ids[i] == BPE_NONE ? unknown_sum(model, sum)
-                                     : rounded(model, sum + model->scores[ids[i]]);
-    return sum;
-}
-
-/* All ways lead through a place. Where only one led through the bytes before it, and these come
- * again and again, it does so to where others come: add its tokens up to there; returns the place,
- * which is this one where nothing is known of what follows. */
-static int repeat(const struct subword *model, struct encoder *encoder,
-                  const struct text_piece *piece, size_t *place, struct err *err)
-{
-    struct best_ways *ways = &encoder->ways;
-    struct token_list *list = encoder->list;
-    const char *bytes = piece->text->bytes + piece->range.start;
-    size_t size = piece->range.end - piece->range.start;
-    size_t round = ways->shift;
-    size_t end = *place + round;
-    size_t sure = end + model->trie.longest + 1; /* bytes that say which entries begin before it */
-    size_t as_far = ways->as_far;
-    if (!list->only_ids || !round || round > TOKEN_ROW_MAX || sure > as_far ||
-        *place < ways->forced + round)
-        return 0;
-    if (list->sink && token_list_flush(list, err))
-        return -1;
-    for (size_t at = *place; at < end;)
-        at = go_on(model, ways, bytes, size, at);
-    size_t first = list->count;
-    size_t times = (as_far - sure) / round;
-    double sum = add_rounds(model, ways, bytes, end, times);
-    if (add_steps(model, encoder, piece, end, NULL, err) ||
-        token_list_repeat(list, first, times, err))
-        return -1;
-    ways->sums[end & ways->mask] = NAN;
-    *place = ways->base = ways->reach = end + times * round;
-    ways->sums[*place & ways->mask] = sum;
-    return 0;
-}
-
 int subword_encode_unigram(const struct subword *model, struct encoder *encoder,
                            const struct text_piece *piece, struct err *err)
 {
@@ -355,12 +246,11 @@ int subword_encode_unigram(const struct subword *model, struct encoder *encoder,
     if (begin(model, ways, size, err))
         return -1;
     for (size_t at = 0; at < size;) {
-        at = go_on(model, ways, bytes, size, at);
+        at = take_steps(model, ways, bytes, size, at);
         /* where all ways lead through, and by an entry, which is no part of an unknown one */
         if (at - ways->base >= PORTION_BYTES && ways->reach == at &&
             ways->steps[at - ways->base] != BPE_NONE &&
-            (add_steps(model, encoder, piece, at, NULL, err) ||
-             repeat(model, encoder, piece, &at, err)))
+            add_steps(model, encoder, piece, at, NULL, err))
             return -1;
     }
     return ways->base < size ? add_steps(model, encoder, piece, size, entry, err) : 0;
