@@ -367,7 +367,7 @@ int info_command(const struct options *options, struct err *err)
         failed = err_usage(err, "--tokens: expected at most %zu (n_positions), found %zu",
                            positions, facts.tokens);
     failed = failed || count_outputs(&facts, err) ||
-             tokenizer_open_if_known(&tokenizer, &model.folder, TOKENIZER_FOR_TEXTS, why, err) ||
+             tokenizer_open_if_known(&tokenizer, &model.folder, why, err) ||
              tokenizer_check_ids(tokenizer, &model.folder, model.config.vocab_size, err) ||
              tokenizer_info_init(&facts.tokenizer, tokenizer, &model.folder, err);
     if (!failed) {

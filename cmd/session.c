@@ -20,8 +20,7 @@ int session_open_model(struct session *session, struct err *err)
     const struct options *options = session->options;
     struct viewer *viewer = &session->viewer;
     const char *name = session->model ? session->model : options->model.name;
-    enum tokenizer_use use = options->input.ids ? TOKENIZER_FOR_IDS : TOKENIZER_FOR_SENTENCES;
-    if (viewer_open_for(viewer, chosen_model(name), use, (size_t)options->model.threads, err) ||
+    if (viewer_open(viewer, chosen_model(name), (size_t)options->model.threads, err) ||
         (options->input.any_length && model_lift_context(&viewer->model, err)))
         return -1;
     print_note_of_model(&viewer->model);

@@ -16,10 +16,10 @@ enum {
 };
 
 /* What a model that is open takes besides. */
-static int complete(struct viewer *viewer, size_t threads, enum tokenizer_use use, struct err *err)
+static int complete(struct viewer *viewer, size_t threads, struct err *err)
 {
     const struct model *opened = &viewer->model;
-    if (tokenizer_open_if_known(&viewer->tokenizer, &opened->folder, use, viewer->why, err) ||
+    if (tokenizer_open_if_known(&viewer->tokenizer, &opened->folder, viewer->why, err) ||
         tokenizer_check_ids(viewer->tokenizer, &opened->folder, opened->config.vocab_size, err) ||
         machine_open(&viewer->machine, threads, err)) {
         viewer_release(viewer);
@@ -28,25 +28,17 @@ static int complete(struct viewer *viewer, size_t threads, enum tokenizer_use us
     return 0;
 }
 
-int viewer_open_for(struct viewer *viewer, const char *model, enum tokenizer_use use,
-                    size_t threads, struct err *err)
-{
-    *viewer = (struct viewer){0};
-    return model_open(&viewer->model, model, err) ? -1 : complete(viewer, threads, use, err);
-}
-
 int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err)
 {
-    return viewer_open_for(viewer, model, TOKENIZER_FOR_TEXTS, threads, err);
+    *viewer = (struct viewer){0};
+    return model_open(&viewer->model, model, err) ? -1 : complete(viewer, threads, err);
 }
 
 int viewer_open_folder(struct viewer *viewer, const struct folder *folder, size_t threads,
                        struct err *err)
 {
     *viewer = (struct viewer){0};
-    if (model_open_folder(&viewer->model, folder, err))
-        return -1;
-    return complete(viewer, threads, TOKENIZER_FOR_TEXTS, err);
+    return model_open_folder(&viewer->model, folder, err) ? -1 : complete(viewer, threads, err);
 }
 
 void viewer_set_precision(struct viewer *viewer, enum precision precision, bool amx)

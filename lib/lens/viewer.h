@@ -55,11 +55,6 @@ struct look {
 /* Open a model by name or path (NULL: the default) on `threads` threads (0: one a processor). */
 int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err);
 
-/* The same for ids, or for a few sentences: the rest of what cuts texts is read when a text takes
- * it (tokenizer.h). */
-int viewer_open_for(struct viewer *viewer, const char *model, enum tokenizer_use use,
-                    size_t threads, struct err *err);
-
 /* The model whose files a folder holds, which must outlive the viewer. */
 int viewer_open_folder(struct viewer *viewer, const struct folder *folder, size_t threads,
                        struct err *err);

@@ -106,43 +106,6 @@ const char *word_signs_read(char **out, const char *limit, const char *text, con
     return text;
 }
 
-/* The digits of a sign below U+1000; what is none is no sign. */
-static uint32_t three_digits(const char *digits)
-{
-    uint32_t value = 0;
-    for (size_t i = 0; i < 3; i++) {
-        char c = digits[i];
-        char letter = (char)(c | 0x20);
-        value = value << 4 | (uint32_t)(c >= '0' && c <= '9'             ? c - '0'
-                                        : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10
-                                                                         : 0xFFFF);
-    }
-    return value;
-}
-
-bool word_escape_read(char **out, const char **text, const char *end)
-{
-    enum { LONG_BYTES = 6 }; /* \u0120 */
-    const char *at = *text;
-    if (end - at < LONG_BYTES)
-        return false;
-    if (at[1] == '"' || at[1] == '\\') {
-        *(*out)++ = at[1];
-        *text += 2;
-        return true;
-    }
-    uint32_t c = at[1] == 'u' && at[2] == '0' ? three_digits(at + 3) : 0;
-    size_t place = (size_t)c - 0x80;
-    unsigned sign = is_itself(c)                                     ? c + 1
-                    : place < sizeof long_signs / sizeof *long_signs ? long_signs[place]
-                                                                     : 0;
-    if (!sign)
-        return false;
-    *(*out)++ = (char)(sign - 1);
-    *text += LONG_BYTES;
-    return true;
-}
-
 size_t byte_alphabet_decode(char *out, size_t *out_size, const char *text, size_t size)
 {
     const unsigned char *bytes = (const unsigned char *)text;

@@ -69,7 +69,6 @@ static int read_model(const struct reader *reader, struct field *field, struct e
     struct subword_source source = {
         .fields = field->inner,
         .file_bytes = reader->file_bytes,
-        .brief = pipeline->use != TOKENIZER_FOR_TEXTS,
         .form = find_form(pipeline),
         .words = &pipeline->set.words,
         .arena = &pipeline->arena,
@@ -178,10 +177,9 @@ static int read_file(void *pipeline, const struct file *file, struct err *err)
     return failed ? -1 : 0;
 }
 
-int pipeline_open_json(struct pipeline *pipeline, const struct folder *folder,
-                       enum tokenizer_use use, struct err *err)
+int pipeline_open_json(struct pipeline *pipeline, const struct folder *folder, struct err *err)
 {
-    *pipeline = (struct pipeline){.use = use};
+    *pipeline = (struct pipeline){0};
     if (folder_read(folder, "tokenizer.json", read_file, pipeline, err) ||
         pipeline_read_listed(pipeline, folder, err)) {
         pipeline_release(pipeline);

@@ -20,7 +20,6 @@ struct buf;
 struct folder;
 
 struct pipeline {
-    enum tokenizer_use use;
     struct token_set set;
     struct normalizer *normalizers;
     struct pre_tokenizer *pre_tokenizers;
@@ -35,15 +34,12 @@ struct pipeline {
 
 /* Read the folder's tokenizer.json, and what pipeline_read_listed adds; errors name the file and
  * the field. On failure nothing is held. */
-int pipeline_open_json(struct pipeline *pipeline, const struct folder *folder,
-                       enum tokenizer_use use, struct err *err);
+int pipeline_open_json(struct pipeline *pipeline, const struct folder *folder, struct err *err);
 
-/* Read vocab.json and, unless it is for ids, merges.txt; and the added tokens from
- * tokenizer_config.json, else from added_tokens.json, and those that have a name. Its
- * `tokenizer_class` says how texts are cut; one that is not known is not supported, but for ids. On
- * failure nothing is held. */
-int pipeline_open_merges(struct pipeline *pipeline, const struct folder *folder,
-                         enum tokenizer_use use, struct err *err);
+/* Read vocab.json and merges.txt; and the added tokens from tokenizer_config.json, else from
+ * added_tokens.json, and those that have a name. Its `tokenizer_class` says how texts are cut; one
+ * that is not known is not supported. On failure nothing is held. */
+int pipeline_open_merges(struct pipeline *pipeline, const struct folder *folder, struct err *err);
 
 /* Read a model of SentencePiece's own, of either name. On failure nothing is held. */
 int pipeline_open_sentencepiece(struct pipeline *pipeline, const struct folder *folder,

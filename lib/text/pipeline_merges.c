@@ -11,42 +11,21 @@
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* Words for labels: they can be looked for. */
-static int read_labels(void *context, const struct file *file, struct err *err)
-{
-    struct word_table *table = &((struct pipeline *)context)->set.words;
-    struct json_cursor words;
-    bool plain = true;
-    if (word_table_scan(table, &plain, file->bytes, file->size, err))
-        return -1;
-    if (plain)
-        return 0;
-    if (json_cursor_open(&words, NULL, file->bytes, file->size, err))
-        return -1;
-    return word_table_read(table, words, WORD_BYTES, file->size, err);
-}
-
 static int read_words(void *context, const struct file *file, struct err *err)
 {
-    struct word_table *table = &((struct pipeline *)context)->set.words;
+    struct pipeline *pipeline = context;
     struct json_cursor words;
-    bool single = true;
-    if (read_labels(context, file, err) ||
-        (!table->index.slots && word_table_index(table, &single, err)))
-        return -1;
-    if (single)
-        return 0;
-    word_table_release(table); /* a closer look has the words of an error */
-    if (json_cursor_open(&words, NULL, file->bytes, file->size, err))
-        return -1;
-    return word_table_read(table, words, WORD_BYTES, file->size, err);
+    return json_cursor_open(&words, NULL, file->bytes, file->size, err) ||
+                   word_table_read(&pipeline->set.words, words, WORD_BYTES, file->size, err)
+               ? -1
+               : 0;
 }
 
 static int read_merges(void *context, const struct file *file, struct err *err)
 {
     struct pipeline *pipeline = context;
-    return merges_read_lines(&pipeline->model.bpe, &pipeline->set.words, file->bytes, file->size,
-                             pipeline->use != TOKENIZER_FOR_TEXTS, err);
+    bpe_init(&pipeline->model.bpe, &pipeline->set.words);
+    return merges_read_lines(&pipeline->model.bpe, file->bytes, file->size, err);
 }
 
 /* --- what the two files leave unsaid ---------------------------------------------------------- */
@@ -113,7 +92,7 @@ static int add_stages(struct pipeline *pipeline, const struct folder *folder, st
     pipeline->model.row = &subword_rows[SUBWORD_BPE];
     pipeline->model.words = &pipeline->set.words;
     if (tokenizer_config_read(&config, folder, arena, err) ||
-        (pipeline->use != TOKENIZER_FOR_IDS && choose_class(&class, config.class, folder, err)) ||
+        choose_class(&class, config.class, folder, err) ||
         (class->composes && normalizers_compose(&pipeline->normalizers, arena, err)) ||
         pre_tokenizers_byte_level(&pipeline->pre_tokenizers,
                                   splitter_patterns[class->pattern].pattern, arena, err))
@@ -121,13 +100,11 @@ static int add_stages(struct pipeline *pipeline, const struct folder *folder, st
     return decoders_byte_level(&pipeline->decoders, arena, err);
 }
 
-int pipeline_open_merges(struct pipeline *pipeline, const struct folder *folder,
-                         enum tokenizer_use use, struct err *err)
+int pipeline_open_merges(struct pipeline *pipeline, const struct folder *folder, struct err *err)
 {
-    bool labels = use == TOKENIZER_FOR_IDS;
-    *pipeline = (struct pipeline){.use = use};
-    if (folder_read(folder, "vocab.json", labels ? read_labels : read_words, pipeline, err) ||
-        (!labels && folder_read(folder, "merges.txt", read_merges, pipeline, err)) ||
+    *pipeline = (struct pipeline){0};
+    if (folder_read(folder, "vocab.json", read_words, pipeline, err) ||
+        folder_read(folder, "merges.txt", read_merges, pipeline, err) ||
         add_stages(pipeline, folder, err) || pipeline_read_special(pipeline, folder, err)) {
         pipeline_release(pipeline);
         return -1;

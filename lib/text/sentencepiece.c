@@ -9,8 +9,11 @@
 #include "base/folder.h"
 #include "format/half.h"
 #include "format/other_format.h"
+#include "text/label.h"
 #include "text/pipeline.h"
 #include "text/sentencepiece.h"
+
+enum { WORD_BYTES_MOST = 1024 }; /* of BPE: each two parts of a word are looked for */
 
 /* --- protobuf --------------------------------------------------------------------------------- */
 
@@ -199,6 +202,31 @@ static int by_score(const void *a, const void *b)
     return one->id < other->id ? -1 : 1;
 }
 
+/* Add a merge for each two words that make this one: both as SentencePiece joins words. */
+static int add_merges(struct bpe *bpe, const uint32_t *ranks, uint32_t id, struct err *err)
+{
+    size_t size = 0;
+    const char *bytes = word_table_word(bpe->words, id, &size);
+    struct bpe_merge merge = {.id = id, .rank = ranks[id]};
+    for (size_t at = 1; at < size; at++)
+        if (((unsigned char)bytes[at] & 0xC0) != 0x80 && /* a character begins */
+            word_table_find(bpe->words, bytes, at, WORD_TEXT, &merge.left) &&
+            word_table_find(bpe->words, bytes + at, size - at, WORD_TEXT, &merge.right) &&
+            ranks[merge.left] != BPE_NONE && ranks[merge.right] != BPE_NONE &&
+            bpe_add(bpe, &merge, err))
+            return -1;
+    return 0;
+}
+
+static int check_size(const struct sentencepiece_piece *piece, uint32_t id, struct err *err)
+{
+    char shown[LABEL_EXCERPT_BYTES];
+    if (piece->word.size <= WORD_BYTES_MOST)
+        return 0;
+    return err_set(err, "id %u: expected a word of at most %d bytes, found '%s'", id,
+                   WORD_BYTES_MOST, label_excerpt(shown, piece->word.bytes, piece->word.size));
+}
+
 /* Words of one score have one rank: of their pairs the leftmost is joined first. */
 static int add_bpe(struct pipeline *pipeline, const struct sentencepiece *model, struct err *err)
 {
@@ -210,7 +238,9 @@ static int add_bpe(struct pipeline *pipeline, const struct sentencepiece *model,
     if (!ranks || !order)
         return -1;
     for (uint32_t id = 0; id < model->count; id++) {
-        ranks[id] = BPE_FIXED;
+        ranks[id] = BPE_NONE;
+        if (check_size(&model->pieces[id], id, err))
+            return -1;
         if (model->pieces[id].kind == PIECE_UNUSED)
             return err_unsupported(err, "id %u: a piece that is not used is not supported", id);
         if (model->pieces[id].kind == PIECE_NORMAL)
@@ -221,7 +251,11 @@ static int add_bpe(struct pipeline *pipeline, const struct sentencepiece *model,
         rank += i && order[i].score != order[i - 1].score;
         ranks[order[i].id] = rank;
     }
-    if (bpe_init_ranks(&subword->bpe, subword->words, ranks, count + 1, err))
+    bpe_init(&subword->bpe, subword->words);
+    for (uint32_t id = 0; id < model->count; id++)
+        if (ranks[id] != BPE_NONE && add_merges(&subword->bpe, ranks, id, err))
+            return -1;
+    if (bpe_index(&subword->bpe, err))
         return -1;
     subword->bpe.fuses_unknown = true;
     subword->bpe.unknown = subword->unknown;

@@ -12,13 +12,11 @@
 #include "text/label.h"
 #include "text/tokenizer_parts.h"
 
-enum { SENTENCES_BYTES = 4096 };
-
 static int open_json(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
                      struct err *err)
 {
     (void)name;
-    return pipeline_open_json(&tokenizer->pipeline, folder, tokenizer->pipeline.use, err);
+    return pipeline_open_json(&tokenizer->pipeline, folder, err);
 }
 
 static int open_model(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
@@ -34,7 +32,7 @@ static int open_vocab(struct tokenizer *tokenizer, const struct folder *folder, 
                       struct err *err)
 {
     if (folder_has(folder, "merges.txt"))
-        return pipeline_open_merges(&tokenizer->pipeline, folder, tokenizer->pipeline.use, err);
+        return pipeline_open_merges(&tokenizer->pipeline, folder, err);
     tokenizer->is_words = true;
     return vocabulary_open(&tokenizer->vocabulary, folder, name, err);
 }
@@ -45,9 +43,6 @@ void tokenizer_free(struct tokenizer *tokenizer)
         return;
     vocabulary_release(&tokenizer->vocabulary);
     pipeline_release(&tokenizer->pipeline);
-    if (tokenizer->late)
-        tokenizer_free(tokenizer->late->whole);
-    heap_free(tokenizer->late);
     heap_free(tokenizer);
 }
 
@@ -106,6 +101,7 @@ static int refuse_others(const struct folder *folder, struct err *err)
 static int finish(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
     struct pipeline *pipeline = &tokenizer->pipeline;
+    tokenizer->set = tokenizer->is_words ? &tokenizer->vocabulary.set : &pipeline->set;
     if (tokenizer_config_read(&tokenizer->config, folder, &pipeline->arena, err) ||
         (!tokenizer->is_words && tokenizer_config_apply(&tokenizer->config, pipeline, err)))
         return -1;
@@ -114,8 +110,7 @@ static int finish(struct tokenizer *tokenizer, const struct folder *folder, stru
                              &pipeline->arena, err);
 }
 
-static int open_first(struct tokenizer **tokenizer, const struct folder *folder,
-                      enum tokenizer_use use, struct err *err)
+int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, struct err *err)
 {
     size_t i = 0;
     *tokenizer = NULL;
@@ -124,18 +119,10 @@ static int open_first(struct tokenizer **tokenizer, const struct folder *folder,
     if (i == TOKENIZER_FILES)
         return refuse_others(folder, err);
     struct tokenizer *opened = heap_alloc(1, sizeof *opened, err);
-    if (opened) {
-        opened->pipeline.use = use;
-        opened->late = heap_alloc(1, sizeof *opened->late, err);
-    }
-    if (!opened || !opened->late || openers[i].open(opened, folder, openers[i].name, err)) {
-        tokenizer_free(opened);
+    if (!opened)
         return -1;
-    }
-    opened->late->folder = *folder;
     opened->file = openers[i].name;
-    opened->set = opened->is_words ? &opened->vocabulary.set : &opened->pipeline.set;
-    if (finish(opened, folder, err)) {
+    if (openers[i].open(opened, folder, openers[i].name, err) || finish(opened, folder, err)) {
         tokenizer_free(opened);
         return -1;
     }
@@ -143,17 +130,12 @@ static int open_first(struct tokenizer **tokenizer, const struct folder *folder,
     return 0;
 }
 
-int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, struct err *err)
-{
-    return open_first(tokenizer, folder, TOKENIZER_FOR_TEXTS, err);
-}
-
 int tokenizer_open_if_known(struct tokenizer **tokenizer, const struct folder *folder,
-                            enum tokenizer_use use, char why[TOKENIZER_WHY_BYTES], struct err *err)
+                            char why[TOKENIZER_WHY_BYTES], struct err *err)
 {
     struct err found = {0};
     why[0] = '\0';
-    if (!open_first(tokenizer, folder, use, &found))
+    if (!tokenizer_open(tokenizer, folder, &found))
         return 0;
     if (found.kind != ERR_UNSUPPORTED)
         return err_adopt(err, &found);
@@ -277,31 +259,9 @@ int tokenizer_add_special(struct tokenizer *tokenizer, struct err *err)
 
 /* --- texts and ids ---------------------------------------------------------------------------- */
 
-/* What cuts so many bytes more. */
-static const struct tokenizer *choose(const struct tokenizer *tokenizer, size_t size,
-                                      struct err *err)
-{
-    struct late_tokenizer *late = tokenizer->late;
-    const struct subword *model = &tokenizer->pipeline.model;
-    const struct bpe *bpe = &model->bpe;
-    if (model->row != &subword_rows[SUBWORD_BPE] || (bpe->words && !bpe->splits))
-        return tokenizer;
-    late->text_bytes += size;
-    if (bpe->splits && late->text_bytes <= SENTENCES_BYTES)
-        return tokenizer;
-    if (!late->whole && tokenizer_open(&late->whole, &late->folder, err))
-        return NULL;
-    if (!late->whole)
-        err_set(err, "'%s': expected a tokenizer, found none", late->folder.path);
-    return late->whole;
-}
-
-static int encode_bare(const struct tokenizer *given, struct token_list *list,
+static int encode_bare(const struct tokenizer *tokenizer, struct token_list *list,
                        const struct token_text *text, struct err *err)
 {
-    const struct tokenizer *tokenizer = choose(given, text->size, err);
-    if (!tokenizer)
-        return -1;
     if (tokenizer->is_words)
         return words_encode(&tokenizer->vocabulary, list, text->bytes, text->size, err);
     struct encoder encoder = {.pipeline = &tokenizer->pipeline, .list = list};
@@ -367,8 +327,7 @@ int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list,
 
 bool tokenizer_knows_all(const struct tokenizer *tokenizer)
 {
-    return !tokenizer->is_words && tokenizer->pipeline.use == TOKENIZER_FOR_TEXTS &&
-           pipeline_knows_all(&tokenizer->pipeline);
+    return !tokenizer->is_words && pipeline_knows_all(&tokenizer->pipeline);
 }
 
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size)

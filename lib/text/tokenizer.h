@@ -34,16 +34,11 @@ int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, st
 void tokenizer_free(struct tokenizer *tokenizer);
 
 /* The same where ids will do as well: of a tokenizer that is there and not supported `why` says
- * what is missing, and there is none; else it is "". But for TOKENIZER_FOR_TEXTS less of merges is
- * read at first: what some thousand bytes take (bpe.h), or, of a merges.txt, nothing, as labels of
- * ids do without. The rest is read when a text takes it, by one thread; the folder lives as long.
- */
-enum tokenizer_use { TOKENIZER_FOR_TEXTS, TOKENIZER_FOR_SENTENCES, TOKENIZER_FOR_IDS };
-
+ * what is missing, and there is none; else it is "". */
 enum { TOKENIZER_WHY_BYTES = ERR_TEXT_BYTES };
 
 int tokenizer_open_if_known(struct tokenizer **tokenizer, const struct folder *folder,
-                            enum tokenizer_use use, char why[TOKENIZER_WHY_BYTES], struct err *err);
+                            char why[TOKENIZER_WHY_BYTES], struct err *err);
 
 /* True where the words of a vocab.json alone are the pieces of a byte-level BPE, so that a text is
  * cut otherwise than with its merges.txt. */

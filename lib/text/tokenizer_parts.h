@@ -10,19 +10,11 @@
 #include "text/tokenizer_config.h"
 #include "text/words.h"
 
-/* What cuts texts where a tokenizer was opened for less: opened for the first that takes more. */
-struct late_tokenizer {
-    struct folder folder;
-    struct tokenizer *whole; /* NULL: not yet */
-    size_t text_bytes;       /* that were cut so far */
-};
-
 struct tokenizer {
     const char *file; /* with its words */
     bool is_words;    /* the one of these two that is filled */
     struct vocabulary vocabulary;
     struct pipeline pipeline;
-    struct late_tokenizer *late;
     const struct token_set *set; /* of that one */
     struct shown_tokens shown;
     struct tokenizer_config config;

@@ -51,11 +51,6 @@ struct word_place {
     uint32_t form : 2;
 };
 
-enum {
-    WORD_NEAR_BYTES = 16,
-    WORD_SHORT_BYTES = WORD_NEAR_BYTES - 1, /* whose bytes and size are two numbers */
-};
-
 struct word_table {
     enum word_form form;       /* WORD_BYTES: written in the alphabet */
     struct word_place *places; /* [size] by id */
@@ -65,7 +60,7 @@ struct word_table {
     char *bytes;
     size_t used_bytes;
     double *scores;          /* [room] by id, of ["word", -1.5]; NULL: there are none */
-    struct hash_index index; /* of ids by words; no slots: it was not indexed */
+    struct hash_index index; /* of ids by words */
     struct arena arena;
 };
 
@@ -74,14 +69,6 @@ struct word_table {
  * proportion to the file; words that are empty; what stands twice. On failure nothing is held. */
 int word_table_read(struct word_table *table, struct json_cursor words, enum word_form form,
                     size_t file_bytes, struct err *err);
-
-/* The same of a file that was not checked, where it is {"word": id} in signs alone, as most are;
- * else `*plain` is false, nothing is held, and word_table_read has to look closer. Until the table
- * is indexed, a word is found by a look at all of them, and one that stands twice is not noticed;
- * `*single` is false where one does. */
-int word_table_scan(struct word_table *table, bool *plain, const char *bytes, size_t size,
-                    struct err *err);
-int word_table_index(struct word_table *table, bool *single, struct err *err);
 
 /* The same from another kind of file: begin a table of the form that was set, with room for so many
  * words and bytes; then add word by word. Refused: one that stands twice, or is empty. */
@@ -96,79 +83,19 @@ enum word_entered { WORD_IS_NEW, WORD_IS_KNOWN, WORD_ID_IS_TAKEN };
 int word_table_enter(struct word_table *table, enum word_entered *entered, struct word_place place,
                      size_t id, uint64_t hash, struct err *err);
 
-/* The same without a way to find the word; `*free` tells whether its id was. */
-int word_table_place(struct word_table *table, bool *free, struct word_place place, size_t id,
-                     struct err *err);
-
 void word_table_release(struct word_table *table);
 
 /* The id of a word; false, and `*id` untouched, when there is none. */
 bool word_table_find(const struct word_table *table, const char *bytes, size_t size,
                      enum word_form form, uint32_t *id);
 
-/* The same by the word's hash, for many words: ask for the memory some time before it is looked at.
- */
+/* The hash by which a word is entered and found; and a request for the memory where it will be
+ * looked for, some time before that. */
 uint64_t word_hash(struct word word, enum word_form form);
-bool word_table_find_hash(const struct word_table *table, struct word word, enum word_form form,
-                          uint64_t hash, uint32_t *id);
 
 static inline void word_table_prefetch(const struct word_table *table, uint64_t hash)
 {
     hash_prefetch(&table->index, hash);
-}
-
-/* Words after whose first byte at least WORD_NEAR_BYTES can be read, without a look at their size:
- * the hash, and whether two of one size are equal. */
-extern const uint64_t word_masks[WORD_NEAR_BYTES + 8 + 1];
-
-static inline uint64_t word_near_bytes(const char *bytes, size_t size, size_t from)
-{
-    uint64_t eight;
-    memcpy(&eight, bytes + from, sizeof eight);
-    return eight & word_masks[8 + size - from];
-}
-
-static inline uint64_t word_hash_short(uint64_t first, uint64_t rest, size_t size,
-                                       enum word_form form)
-{
-    uint64_t hash = hash_mix(first, rest | (uint64_t)(size << 2 | form) << 56);
-    return hash_mix(hash, hash);
-}
-
-static inline uint64_t word_hash_near(struct word word, enum word_form form)
-{
-    if (word.size > WORD_SHORT_BYTES)
-        return word_hash(word, form);
-    return word_hash_short(word_near_bytes(word.bytes, word.size, 0),
-                           word_near_bytes(word.bytes, word.size, 8), word.size, form);
-}
-
-static inline bool word_near_equal(const char *a, const char *b, size_t size)
-{
-    if (size > WORD_NEAR_BYTES)
-        return memcmp(a, b, size) == 0;
-    return ((word_near_bytes(a, size, 0) ^ word_near_bytes(b, size, 0)) |
-            (word_near_bytes(a, size, 8) ^ word_near_bytes(b, size, 8))) == 0;
-}
-
-/* Is this, of which as much can be read, the word of an id? */
-static inline bool word_table_is_near(const struct word_table *table, uint32_t id, struct word word,
-                                      enum word_form form)
-{
-    struct word_place place = id < table->size ? table->places[id] : (struct word_place){0};
-    return place.size == word.size && place.form == form &&
-           word_near_equal(table->bytes + place.start, word.bytes, word.size);
-}
-
-/* The id of such a word by its hash, in a table that was indexed. */
-static inline bool word_table_find_near(const struct word_table *table, struct word word,
-                                        enum word_form form, uint64_t hash, uint32_t *id)
-{
-    struct hash_probe probe = hash_probe(&table->index, hash);
-    while (hash_next(&probe, id))
-        if (word_table_is_near(table, *id, word, form))
-            return true;
-    return false;
 }
 
 /* The id of a word as the vocabulary's file writes it; `scratch` has room for the text. */
@@ -190,10 +117,6 @@ size_t byte_alphabet_decode(char *out, size_t *out_size, const char *text, size_
  * the limit. */
 const char *word_signs_read(char **out, const char *limit, const char *text, const char *end,
                             enum word_form form);
-
-/* The same of the escape at `text`, of a document up to `end`: one sign more. False, and nothing
- * moves, where that is no sign. */
-bool word_escape_read(char **out, const char **text, const char *end);
 
 /* The character that stands for a byte. */
 uint32_t byte_alphabet_sign(unsigned char byte);

@@ -144,7 +144,7 @@ static int add(struct reader *reader, struct json_span word, struct word_place p
     if (reader->read - reader->entered == AHEAD && enter_next(reader))
         return -1;
     struct word written = {table->bytes + place.start, place.size};
-    uint64_t hash = word_hash_near(written, place.form);
+    uint64_t hash = word_hash(written, place.form);
     word_table_prefetch(table, hash);
     table->used_bytes += place.size;
     reader->entries[reader->read++ % AHEAD] = (struct entry){word, place, id, hash};

@@ -64,28 +64,6 @@ void fuzz_encode(const struct tokenizer *tokenizer, const char *text, size_t siz
     decode(tokenizer, &tokens);
 }
 
-/* One that was opened for sentences cuts them as one for all texts does. */
-static void compare_brief(const struct tokenizer *whole, const struct folder *folder,
-                          const char *text, size_t size)
-{
-    struct tokenizer *brief = NULL;
-    struct tokens tokens[2] = {0};
-    char why[TOKENIZER_WHY_BYTES];
-    fuzz_check(!tokenizer_open_if_known(&brief, folder, TOKENIZER_FOR_SENTENCES, why, &fuzz_err) &&
-                   brief,
-               "it is opened for sentences, too");
-    arena_clear(&arena);
-    int failed = tokenizer_encode(whole, &tokens[0], text, size, &arena, NULL);
-    fuzz_check(tokenizer_encode(brief, &tokens[1], text, size, &arena, NULL) == failed,
-               "both cut the text");
-    fuzz_check(tokens[0].count == tokens[1].count, "into as many tokens");
-    for (size_t i = 0; i < tokens[0].count; i++)
-        fuzz_check(tokens[0].items[i].id == tokens[1].items[i].id &&
-                       tokens[0].items[i].end == tokens[1].items[i].end,
-                   "of the same ids and places");
-    tokenizer_free(brief);
-}
-
 void fuzz_tokenizer(const struct folder *folder)
 {
     static const char text[] =
@@ -98,7 +76,6 @@ void fuzz_tokenizer(const struct folder *folder)
     if (!tokenizer)
         return;
     fuzz_encode(tokenizer, text, sizeof text - 1, false);
-    compare_brief(tokenizer, folder, text, sizeof text - 1);
     if (tokenizer_begin_texts(tokenizer, folder, &fuzz_err))
         fuzz_refused();
     if (tokenizer_add_special(tokenizer, &fuzz_err))

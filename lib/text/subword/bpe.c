@@ -1,96 +1,80 @@
 #include "text/subword/bpe.h"
 
-#include <assert.h>
-#include <string.h>
-
 #include "base/heap.h"
 #include "base/utf8.h"
-#include "text/label.h"
 
-enum { PIECE_BYTES_MAX = INT32_MAX / 2, FEW_RUNS = 8 };
+enum { PIECE_BYTES_MAX = INT32_MAX / 2, FIRST_MERGES = 1024, FIRST_TOKENS = 64 };
 
-int bpe_init(struct bpe *bpe, size_t merge_count, struct err *err)
+/* --- merges ----------------------------------------------------------------------------------- */
+
+static enum word_form form_of(const struct bpe *bpe)
 {
-    *bpe = (struct bpe){.room = merge_count, .unknown = BPE_NONE};
+    return bpe->by_characters ? WORD_TEXT : WORD_BYTES;
+}
+
+void bpe_init(struct bpe *bpe, const struct word_table *words)
+{
+    *bpe = (struct bpe){
+        .words = words, .by_characters = words->form != WORD_BYTES, .unknown = BPE_NONE};
     memset(bpe->byte_ids, 0xFF, sizeof bpe->byte_ids);
     memset(bpe->fallback_ids, 0xFF, sizeof bpe->fallback_ids);
-    if (merge_count > HASH_NUMBER_MAX)
-        return err_set(err, "expected at most %d merges, found %zu", HASH_NUMBER_MAX, merge_count);
-    arena_expect(&bpe->arena, merge_count * (sizeof *bpe->merges + 4 * sizeof *bpe->pairs.slots));
-    bpe->merges = arena_room(&bpe->arena, merge_count, sizeof *bpe->merges, err);
-    if (bpe->merges && hash_index_init(&bpe->pairs, merge_count, &bpe->arena, err) == 0)
-        return 0;
-    bpe_release(bpe);
-    return -1;
+    for (unsigned byte = 0; byte < 256; byte++) {
+        char c = (char)byte;
+        word_table_find(words, &c, 1, form_of(bpe), &bpe->byte_ids[byte]);
+    }
 }
 
 void bpe_release(struct bpe *bpe)
 {
+    heap_free(bpe->merges);
     arena_release(&bpe->arena);
     *bpe = (struct bpe){0};
 }
 
-uint32_t bpe_word_of(const struct bpe *bpe, uint32_t left, uint32_t right)
+int bpe_add(struct bpe *bpe, const struct bpe_merge *merge, struct err *err)
 {
-    char joined[BPE_PRODUCT_BYTES];
-    size_t left_size = 0;
-    size_t right_size = 0;
-    uint32_t id = 0;
-    const char *left_bytes = word_table_word(bpe->words, left, &left_size);
-    const char *right_bytes = word_table_word(bpe->words, right, &right_size);
-    const uint32_t *ranks = bpe->ranks;
-    if ((ranks && (ranks[left] == BPE_FIXED || ranks[right] == BPE_FIXED)) ||
-        left_size + right_size > sizeof joined)
-        return BPE_NONE;
-    memcpy(joined, left_bytes, left_size);
-    memcpy(joined + left_size, right_bytes, right_size);
-    bool found = word_table_find(bpe->words, joined, left_size + right_size, bpe->words->form, &id);
-    return found && (!ranks || ranks[id] < BPE_FIXED) ? id : BPE_NONE;
-}
-
-int bpe_init_ranks(struct bpe *bpe, const struct word_table *words, const uint32_t *ranks,
-                   size_t count, struct err *err)
-{
-    char shown[LABEL_EXCERPT_BYTES];
-    for (uint32_t id = 0; id < words->size; id++) {
-        size_t size = 0;
-        const char *bytes = word_table_word(words, id, &size);
-        if (bytes && size > BPE_PRODUCT_BYTES)
-            return err_set(err, "id %u: expected a word of at most %d bytes, found '%s'", id,
-                           BPE_PRODUCT_BYTES, label_excerpt(shown, bytes, size));
+    if (bpe->count == HASH_NUMBER_MAX)
+        return err_set(err, "expected at most %d merges, found more", HASH_NUMBER_MAX);
+    if (bpe->count == bpe->capacity) {
+        size_t capacity = bpe->capacity ? 2 * bpe->capacity : FIRST_MERGES;
+        struct bpe_merge *merges = heap_resize(bpe->merges, capacity, sizeof *merges, err);
+        if (!merges)
+            return -1;
+        bpe->merges = merges;
+        bpe->capacity = capacity;
     }
-    if (bpe_init(bpe, 0, err))
-        return -1;
-    bpe->words = words;
-    bpe->ranks = ranks;
-    bpe->count = count;
-    bpe->by_characters = words->form == WORD_TEXT;
-    for (unsigned byte = 0; byte < 256; byte++) {
-        char c = (char)byte;
-        word_table_find(words, &c, 1, words->form, &bpe->byte_ids[byte]);
-    }
+    bpe->merges[bpe->count++] = *merge;
     return 0;
 }
 
-void bpe_add(struct bpe *bpe, const struct bpe_merge *merge)
+/* The merge of a pair, or BPE_NONE; the probe stands after it. */
+static inline uint32_t find_merge(const struct bpe *bpe, uint32_t left, uint32_t right,
+                                  struct hash_probe *probe)
 {
-    assert(bpe->count < bpe->room);
-    bpe->merges[bpe->count++] = *merge;
+    uint32_t number = 0;
+    *probe = hash_probe(&bpe->pairs, hash_mix(left, right));
+    while (hash_next(probe, &number))
+        if (bpe->merges[number].left == left && bpe->merges[number].right == right)
+            return number;
+    return BPE_NONE;
 }
 
-void bpe_index(struct bpe *bpe)
+int bpe_index(struct bpe *bpe, struct err *err)
 {
     enum { AHEAD = 16 };
-    for (size_t rank = 0; rank < bpe->count; rank++) {
+    if (hash_index_init(&bpe->pairs, bpe->count, &bpe->arena, err))
+        return -1;
+    for (size_t number = 0; number < bpe->count; number++) {
         struct hash_probe probe;
-        const struct bpe_merge *merge = &bpe->merges[rank];
-        if (rank + AHEAD < bpe->count)
+        const struct bpe_merge *merge = &bpe->merges[number];
+        if (number + AHEAD < bpe->count)
             hash_prefetch(&bpe->pairs, hash_mix(merge[AHEAD].left, merge[AHEAD].right));
-        if (bpe_find(bpe, merge->left, merge->right, &probe) == BPE_NONE)
-            hash_put(&probe, (uint32_t)rank);
+        if (find_merge(bpe, merge->left, merge->right, &probe) == BPE_NONE)
+            hash_put(&probe, (uint32_t)number);
         else
-            hash_replace(&probe, (uint32_t)rank);
+            hash_replace(&probe, (uint32_t)number);
     }
+    return 0;
 }
 
 bool bpe_drops(const struct bpe *bpe)
@@ -116,14 +100,16 @@ struct beginning {
 
 static void put(struct bpe_piece *piece, uint32_t id, size_t start, size_t end)
 {
-    piece->tokens[piece->count++] = (struct bpe_token){id, (uint32_t)start, (uint32_t)end};
+    piece->tokens[piece->count++] =
+        (struct bpe_token){.id = id, .start = (uint32_t)start, .end = (uint32_t)end};
 }
 
 /* A character, which is counted once, however many of its bytes are dropped. */
 static void drop(struct bpe_piece *piece, size_t start, size_t end)
 {
     if (!piece->dropped++)
-        piece->dropped_first = (struct bpe_token){BPE_NONE, (uint32_t)start, (uint32_t)end};
+        piece->dropped_first =
+            (struct bpe_token){.id = BPE_NONE, .start = (uint32_t)start, .end = (uint32_t)end};
 }
 
 /* Put the unknown token after those that overtook it, so that places rise. */
@@ -143,7 +129,7 @@ static void put_unknown(struct beginning *begin, size_t start, size_t end)
     if (!begin->bpe->fuses_unknown)
         flush_unknown(begin);
     if (!begin->has_unknown)
-        begin->unknown = (struct bpe_token){begin->bpe->unknown, (uint32_t)start, 0};
+        begin->unknown = (struct bpe_token){.id = begin->bpe->unknown, .start = (uint32_t)start};
     begin->unknown.end = (uint32_t)end;
     begin->has_unknown = true;
 }
@@ -164,11 +150,6 @@ static size_t drop_around(const struct beginning *begin, size_t at, size_t count
         end++;
     drop(begin->piece, start, end);
     return end;
-}
-
-static enum word_form form_of(const struct bpe *bpe)
-{
-    return bpe->by_characters ? WORD_TEXT : WORD_BYTES;
 }
 
 /* The entry of a character, or of a byte, with what is written before or after it. */
@@ -233,116 +214,106 @@ static void begin_tokens(struct beginning *begin)
     flush_unknown(begin);
 }
 
-/* --- short pieces: what is left of them stands side by side ----------------------------------- */
+/* --- joining ---------------------------------------------------------------------------------- */
 
-static size_t lowest(const uint32_t *ranks, size_t count)
+static void push(struct bpe_piece *piece, uint64_t entry)
 {
-    size_t best = 0;
-    for (size_t i = 1; i < count; i++)
-        if (ranks[i] < ranks[best])
-            best = i;
-    return best;
+    uint64_t *queue = piece->queue;
+    size_t at = piece->queued++;
+    for (; at > 0 && queue[(at - 1) / 2] > entry; at = (at - 1) / 2)
+        queue[at] = queue[(at - 1) / 2];
+    queue[at] = entry;
 }
 
-/* Join token `i` with the next one; returns how many are left. */
-static size_t join(const struct bpe *bpe, uint32_t *ranks, struct bpe_token *tokens, size_t i,
-                   size_t count)
+static uint64_t pop(struct bpe_piece *piece)
 {
-    size_t after = count - i - 2;
-    tokens[i].id = bpe_product(bpe, ranks[i], tokens[i].id, tokens[i + 1].id);
-    tokens[i].end = tokens[i + 1].end;
-    memmove(tokens + i + 1, tokens + i + 2, after * sizeof *tokens);
-    memmove(ranks + i + 1, ranks + i + 2, after * sizeof *ranks);
-    ranks[i] = after ? bpe_rank(bpe, tokens[i].id, tokens[i + 1].id) : BPE_NONE;
-    if (i)
-        ranks[i - 1] = bpe_rank(bpe, tokens[i - 1].id, tokens[i].id);
-    return count - 1;
+    uint64_t *queue = piece->queue;
+    uint64_t first = queue[0];
+    size_t count = --piece->queued;
+    uint64_t entry = queue[count];
+    size_t at = 0;
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        child += child + 1 < count && queue[child + 1] < queue[child];
+        if (queue[child] >= entry)
+            break;
+        queue[at] = queue[child];
+    }
+    queue[at] = entry;
+    return first;
 }
 
-static void join_short(const struct bpe *bpe, struct bpe_piece *piece)
+/* Find the merge of a token and the next one, and queue the pair. */
+static void queue_pair(const struct bpe *bpe, struct bpe_piece *piece, uint32_t at)
 {
-    uint32_t ranks[BPE_SHORT_TOKENS];
+    struct hash_probe probe;
+    struct bpe_token *token = &piece->tokens[at];
+    token->merge = BPE_NONE;
+    if (token->next == piece->count)
+        return;
+    token->merge = find_merge(bpe, token->id, piece->tokens[token->next].id, &probe);
+    if (token->merge != BPE_NONE)
+        push(piece, (uint64_t)bpe->merges[token->merge].rank << 32 | at);
+}
+
+/* Join the pair at a token, whose neighbours then have other merges. */
+static void join_pair(const struct bpe *bpe, struct bpe_piece *piece, uint32_t at)
+{
+    struct bpe_token *token = &piece->tokens[at];
+    struct bpe_token *right = &piece->tokens[token->next];
+    token->id = bpe->merges[token->merge].id;
+    token->end = right->end;
+    token->next = right->next;
+    right->id = right->merge = BPE_NONE;
+    if (token->next < piece->count)
+        piece->tokens[token->next].previous = at;
+    if (token->previous != BPE_NONE)
+        queue_pair(bpe, piece, token->previous);
+    queue_pair(bpe, piece, at);
+}
+
+/* A pair that is no longer there, or has another rank by now, stays in the queue and is skipped.
+ * Each join takes one pair out and puts in two at most, so that there are never more than twice as
+ * many as tokens. */
+static void join_all(const struct bpe *bpe, struct bpe_piece *piece)
+{
     struct bpe_token *tokens = piece->tokens;
-    for (size_t i = 0; i + 1 < piece->count; i++)
-        ranks[i] = bpe_rank(bpe, tokens[i].id, tokens[i + 1].id);
-    ranks[piece->count - 1] = BPE_NONE;
-    for (size_t i; ranks[i = lowest(ranks, piece->count)] != BPE_NONE;)
-        piece->count = join(bpe, ranks, tokens, i, piece->count);
+    uint32_t count = (uint32_t)piece->count;
+    piece->queued = 0;
+    for (uint32_t at = 0; at < count; at++) {
+        tokens[at].previous = at ? at - 1 : BPE_NONE;
+        tokens[at].next = at + 1;
+        queue_pair(bpe, piece, at);
+    }
+    while (piece->queued) {
+        uint64_t entry = pop(piece);
+        uint32_t at = (uint32_t)entry;
+        uint32_t merge = tokens[at].merge;
+        if (merge != BPE_NONE && bpe->merges[merge].rank == entry >> 32)
+            join_pair(bpe, piece, at);
+    }
+    piece->count = 0;
+    for (uint32_t at = 0; at < count; at++)
+        if (tokens[at].id != BPE_NONE)
+            tokens[piece->count++] = tokens[at];
 }
 
-/* --- all pieces ------------------------------------------------------------------------------- */
+/* --- all of a piece --------------------------------------------------------------------------- */
 
-int bpe_piece_reserve(struct bpe_piece *piece, size_t size, struct err *err)
+static int reserve(struct bpe_piece *piece, size_t size, struct err *err)
 {
-    piece->tokens = size <= BPE_SHORT_TOKENS ? piece->short_tokens : piece->long_tokens;
-    if (size <= BPE_SHORT_TOKENS || size <= piece->room)
+    size_t capacity = size < FIRST_TOKENS ? FIRST_TOKENS : size;
+    if (size <= piece->capacity)
         return 0;
-    struct bpe_token *tokens = heap_resize(piece->long_tokens, size, sizeof *tokens, err);
+    struct bpe_token *tokens = heap_resize(piece->tokens, capacity, sizeof *tokens, err);
     if (!tokens)
         return -1;
-    piece->long_tokens = piece->tokens = tokens;
-    piece->room = size;
+    piece->tokens = tokens;
+    uint64_t *queue = heap_resize(piece->queue, 2 * capacity, sizeof *queue, err);
+    if (!queue)
+        return -1;
+    piece->queue = queue;
+    piece->capacity = capacity;
     return 0;
-}
-
-/* The end of a run: what is written before or after a character makes it another one. */
-static size_t run_end(const struct beginning *begin, size_t at, size_t size)
-{
-    const struct bpe *bpe = begin->bpe;
-    size_t end = utf8_row_end(begin->bytes, begin->size, at, size);
-    if (bpe->suffix.size && end == begin->size && end > at + size)
-        end -= size;
-    return bpe->prefix.size && !at ? size : end;
-}
-
-/* The tokens that the character at hand begins as where it is known; else those of its bytes. */
-static bool find_tokens(struct beginning *begin, size_t at, size_t size, struct bpe_run *run)
-{
-    const struct bpe *bpe = begin->bpe;
-    bool known = true;
-    uint32_t id = 0;
-    size_t step = size / run->width;
-    for (size_t i = 0; known && i < run->width; i++) {
-        known = find_character(begin, at + i, at + i + step, &id);
-        run->unit[i] = (struct bpe_unit_token){id, (uint32_t)step};
-    }
-    for (size_t i = 0; !known && i < size; i++) {
-        id = bpe->by_characters ? bpe->fallback_ids[(unsigned char)begin->bytes[at + i]] : BPE_NONE;
-        if (id == BPE_NONE)
-            return false;
-        run->unit[i] = (struct bpe_unit_token){id, 1};
-    }
-    if (!known)
-        run->width = size;
-    return true;
-}
-
-/* The character that comes, and how often; by bytes it has as many tokens where it comes again. */
-static bool find_unit(struct beginning *begin, size_t at, struct bpe_run *run)
-{
-    uint32_t c = 0;
-    bool by_characters = begin->bpe->by_characters;
-    size_t size = utf8_decode(&c, begin->bytes + at, begin->size - at); /* 0 within a character */
-    bool again = size && run_end(begin, at, size) > at + size;
-    run->width = !by_characters && again ? size : 1;
-    if (!by_characters && !again)
-        size = 1;
-    run->count = (run_end(begin, at, size) - at) / size;
-    return find_tokens(begin, at, size, run);
-}
-
-/* True where a piece is a few runs of known characters, or of bytes. */
-static bool find_runs(struct beginning *begin, struct bpe_runs *runs)
-{
-    struct bpe_run run;
-    runs->count = 0;
-    for (size_t at = 0; at < begin->size;) {
-        if (runs->count == FEW_RUNS || !find_unit(begin, at, &run) || !bpe_runs_add(runs, &run))
-            return false;
-        for (size_t i = 0; i < run.width; i++)
-            at += run.count * run.unit[i].size;
-    }
-    return true;
 }
 
 int bpe_encode(const struct bpe *bpe, struct bpe_piece *piece, const char *bytes, size_t size,
@@ -350,39 +321,27 @@ int bpe_encode(const struct bpe *bpe, struct bpe_piece *piece, const char *bytes
 {
     struct beginning begin = {.bpe = bpe, .piece = piece, .bytes = bytes, .size = size};
     uint32_t id = 0;
-    piece->count = piece->dropped = piece->runs.count = piece->runs.at = 0;
+    piece->count = piece->dropped = 0;
     if (size > PIECE_BYTES_MAX)
         return err_set(err, "expected at most %d bytes in a row that nothing cuts, found %zu",
                        PIECE_BYTES_MAX, size);
-    if (bpe_piece_reserve(piece, BPE_SHORT_TOKENS, err))
+    if (reserve(piece, size, err))
         return -1;
     if (bpe->takes_whole && word_table_find(bpe->words, bytes, size, form_of(bpe), &id)) {
         put(piece, id, 0, size);
         return 0;
     }
-    if (size > BPE_SHORT_TOKENS && find_runs(&begin, &piece->runs) &&
-        bpe_join_runs(bpe, &piece->runs)) {
-        bpe_go_on(piece);
-        return 0;
-    }
-    piece->runs.count = 0;
-    if (bpe_piece_reserve(piece, size, err))
-        return -1;
     begin_tokens(&begin);
     if (buf_check(&piece->scratch, err))
         return -1;
-    if (piece->count > BPE_SHORT_TOKENS)
-        return bpe_join_long(bpe, piece, err);
-    if (piece->count)
-        join_short(bpe, piece);
+    join_all(bpe, piece);
     return 0;
 }
 
 void bpe_piece_release(struct bpe_piece *piece)
 {
-    bpe_queue_free(piece->queue);
-    heap_free(piece->links);
-    heap_free(piece->long_tokens);
+    heap_free(piece->tokens);
+    heap_free(piece->queue);
     buf_release(&piece->scratch);
     *piece = (struct bpe_piece){0};
 }

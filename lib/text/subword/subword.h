@@ -40,7 +40,6 @@ struct subword {
 struct subword_source {
     struct field *fields; /* by enum model_field */
     size_t file_bytes;    /* of the whole file */
-    bool brief;           /* for short texts: bpe.h */
     enum word_form form;  /* how words are written */
     struct word_table *words;
     struct arena *arena;

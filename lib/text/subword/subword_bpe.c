@@ -74,8 +74,8 @@ int subword_read_bpe(struct subword *model, const struct subword_source *source,
         return err_prefix(err, "vocab");
     if (read_affix(&prefix, &fields[MODEL_PREFIX], source->arena, err))
         return -1;
-    if (merges_read_json(&model->bpe, source->words, merges, fields[MODEL_MERGES].count,
-                         prefix.size, source->brief, err))
+    bpe_init(&model->bpe, source->words);
+    if (merges_read_json(&model->bpe, merges, prefix.size, err))
         return err_prefix(err, "merges");
     model->bpe.prefix = prefix;
     if (read_settings(model, source, err))
@@ -116,18 +116,15 @@ static size_t next_front(const char *bytes, size_t size, size_t start)
 bool bpe_cuts_at_signs(const struct bpe *bpe)
 {
     uint32_t id = 0;
-    if (!bpe->by_characters || bpe->takes_whole || bpe->splits || bpe_drops(bpe) ||
-        bpe->prefix.size || bpe->suffix.size ||
-        !word_table_find(bpe->words, sign, SIGN_BYTES, WORD_TEXT, &id))
+    if (!bpe->by_characters || bpe->takes_whole || bpe_drops(bpe) || bpe->prefix.size ||
+        bpe->suffix.size || !word_table_find(bpe->words, sign, SIGN_BYTES, WORD_TEXT, &id))
         return false;
-    for (size_t i = 0; i < (bpe->ranks ? bpe->words->size : bpe->count); i++) {
+    for (size_t i = 0; i < bpe->count; i++) {
         size_t size = 0;
-        id = bpe->ranks ? (uint32_t)i : bpe->merges[i].id;
-        if (i && !bpe->ranks && id == bpe->merges[i - 1].id)
+        if (i && bpe->merges[i].id == bpe->merges[i - 1].id)
             continue;
-        const char *made = word_table_word(bpe->words, id, &size);
-        bool is_made = made && (!bpe->ranks || bpe->ranks[i] < BPE_FIXED);
-        if (is_made && memchr(made, sign[0], size) && next_front(made, size, 0) < size)
+        const char *made = word_table_word(bpe->words, bpe->merges[i].id, &size);
+        if (memchr(made, sign[0], size) && next_front(made, size, 0) < size)
             return false;
     }
     return true;
@@ -175,7 +172,7 @@ static int add_known(struct encoder *encoder, struct part *part, const struct pi
 {
     uint32_t start = 0;
     for (size_t i = 0; i < entry->count; i++) {
-        struct bpe_token token = {entry->ids[i], start, entry->ends[i]};
+        struct bpe_token token = {.id = entry->ids[i], .start = start, .end = entry->ends[i]};
         if (add(encoder, part, token, err))
             return -1;
         start = entry->ends[i];
@@ -199,11 +196,9 @@ static int encode_part(const struct bpe *bpe, struct encoder *encoder, struct pa
         struct text_range range = {start, place_of(part, piece->dropped_first.end)};
         encoder_drop(encoder, part->piece, range, piece->dropped);
     }
-    do
-        for (size_t i = 0; i < piece->count; i++)
-            if (add(encoder, part, piece->tokens[i], err))
-                return -1;
-    while (bpe_go_on(piece));
+    for (size_t i = 0; i < piece->count; i++)
+        if (add(encoder, part, piece->tokens[i], err))
+            return -1;
     return 0;
 }
 

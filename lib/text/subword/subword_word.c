@@ -139,7 +139,8 @@ int subword_encode_word_piece(const struct subword *model, struct encoder *encod
     for (size_t i = 0; i < found->count; i++) {
         struct token token = found->items[i];
         if (entry)
-            tokens[i] = (struct bpe_token){token.id, (uint32_t)token.start, (uint32_t)token.end};
+            tokens[i] = (struct bpe_token){
+                .id = token.id, .start = (uint32_t)token.start, .end = (uint32_t)token.end};
         if (encoder_add(encoder, piece, token.id, token.start, token.end, err))
             return -1;
     }

@@ -15,7 +15,7 @@ int pipeline_rig_open(struct pipeline *pipeline, const char *json, struct err *e
 {
     const struct folder_file file = {"tokenizer.json", json, strlen(json)};
     const struct folder folder = {"test", &file, 1};
-    return pipeline_open_json(pipeline, &folder, TOKENIZER_FOR_TEXTS, err);
+    return pipeline_open_json(pipeline, &folder, err);
 }
 
 int pipeline_rig_encode(const struct pipeline *pipeline, struct buf *line,

@@ -25,9 +25,9 @@ static const char *const names[] = {
 static const char *const in_gguf[] = {"gpt-neox-like", "llama-3-like", "qwen2-like",
                                       "sentencepiece-bpe", "smollm2-like"};
 
-/* The same one: as it is, with what its file says around texts, and for sentences. */
+/* The same one: as it is, and with the special tokens that its file puts around texts. */
 struct pair {
-    struct tokenizer *plain, *special, *brief; /* the last two may be NULL */
+    struct tokenizer *plain, *special; /* the last may be NULL */
     bool in_gguf;
 };
 
@@ -103,8 +103,6 @@ static void expect_case(const struct pair *pair, const char *line, size_t size)
     const struct json *special = json_member(json, "with_special");
     const struct json *decoded = json_member(json, "decoded");
     expect_encoded(pair->plain, text, ids);
-    if (pair->brief)
-        expect_encoded(pair->brief, text, ids);
     if (pair->special)
         expect_encoded(pair->special, text, special ? special : ids);
     if (!decoded || json_get_text(decoded, &text)) /* null: nobody knows */
@@ -132,17 +130,13 @@ TEST_LOOP(texts_have_the_ids_that_others_give_them, COUNT(names))
     struct buf path = {0};
     struct pair pair = {0};
     struct err err = {0};
-    char why[TOKENIZER_WHY_BYTES];
     buf_format(&path, ROOT "%s", names[_i]);
     const struct folder folder = {.path = path.bytes};
-    ck_assert_msg(
-        !tokenizer_open(&pair.plain, &folder, &err) &&
-            !tokenizer_open(&pair.special, &folder, &err) &&
-            !tokenizer_add_special(pair.special, &err) &&
-            !tokenizer_open_if_known(&pair.brief, &folder, TOKENIZER_FOR_SENTENCES, why, &err) &&
-            !folder_read(&folder, "cases.jsonl", expect_cases, &pair, &err),
-        "%s", err.text);
-    tokenizer_free(pair.brief);
+    ck_assert_msg(!tokenizer_open(&pair.plain, &folder, &err) &&
+                      !tokenizer_open(&pair.special, &folder, &err) &&
+                      !tokenizer_add_special(pair.special, &err) &&
+                      !folder_read(&folder, "cases.jsonl", expect_cases, &pair, &err),
+                  "%s", err.text);
     tokenizer_free(pair.special);
     tokenizer_free(pair.plain);
     buf_release(&path);

@@ -21,7 +21,7 @@ static int open_beside(struct pipeline *pipeline, const char *config, struct err
         {"tokenizer_config.json", config, strlen(config)},
     };
     const struct folder folder = {"x", files, 2};
-    return pipeline_open_json(pipeline, &folder, TOKENIZER_FOR_TEXTS, err);
+    return pipeline_open_json(pipeline, &folder, err);
 }
 
 /* The ids are those of Hugging Face's tokenizers 0.22.2, to which the list's tokens were added by

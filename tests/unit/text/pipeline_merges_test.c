@@ -24,7 +24,7 @@ static int open_files(struct pipeline *pipeline, const char *name, const char *t
         {name, text, text ? strlen(text) : 0},
     };
     const struct folder folder = {"gpt2", files, text ? 3 : 2};
-    return pipeline_open_merges(pipeline, &folder, TOKENIZER_FOR_TEXTS, err);
+    return pipeline_open_merges(pipeline, &folder, err);
 }
 
 static void open_gpt2(struct pipeline *pipeline)
@@ -176,7 +176,7 @@ TEST(tokens_that_are_named_are_special)
         const struct folder folder = {"x", files, COUNT(files)};
         struct pipeline pipeline;
         struct err err = {0};
-        int failed = pipeline_open_merges(&pipeline, &folder, TOKENIZER_FOR_TEXTS, &err);
+        int failed = pipeline_open_merges(&pipeline, &folder, &err);
         ck_assert_msg(!failed, "%s", err.text);
         pipeline_rig_expect(&pipeline, "ll <|endoftext|>o", cases[i].tokens);
         if (cases[i].plain)
@@ -297,14 +297,13 @@ TEST(the_class_of_the_config_says_how_texts_are_cut)
         const struct folder folder = {"x", files, 3};
         struct pipeline pipeline;
         struct err err = {0};
-        int failed = pipeline_open_merges(&pipeline, &folder, TOKENIZER_FOR_TEXTS, &err);
+        int failed = pipeline_open_merges(&pipeline, &folder, &err);
         ck_assert_msg(!failed, "%s", err.text);
         pipeline_rig_expect(&pipeline, "!e\u0301", cases[i].tokens);
         pipeline_release(&pipeline);
     }
 }
 
-/* Labels of ids need no way to cut texts. */
 TEST(a_class_that_cuts_otherwise_is_not_supported)
 {
     static const char *const classes[] = {"CLIPTokenizer", "Qwen2", "FastTokenizer",
@@ -320,17 +319,15 @@ TEST(a_class_that_cuts_otherwise_is_not_supported)
             {"tokenizer_config.json", config, strlen(config)},
         };
         const struct folder folder = {"x", files, 3};
-        ck_assert_int_eq(pipeline_open_merges(&pipeline, &folder, TOKENIZER_FOR_TEXTS, &err), -1);
+        ck_assert_int_eq(pipeline_open_merges(&pipeline, &folder, &err), -1);
         ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
         ck_assert_ptr_nonnull(strstr(err.text, "'x/tokenizer_config.json': tokenizer_class: "
                                                "expected one of GPT2Tokenizer, "));
         ck_assert_ptr_nonnull(strstr(err.text, classes[i]));
-        ck_assert_int_eq(pipeline_open_merges(&pipeline, &folder, TOKENIZER_FOR_IDS, NULL), 0);
-        pipeline_release(&pipeline);
     }
 }
 
-TEST_LOOP(broken_files_are_named, TOKENIZER_FOR_SENTENCES + 1)
+TEST(broken_files_are_named)
 {
     static const struct {
         const char *vocab;
@@ -354,13 +351,13 @@ TEST_LOOP(broken_files_are_named, TOKENIZER_FOR_SENTENCES + 1)
         const struct folder folder = {"x", files, 2};
         struct pipeline pipeline;
         struct err err = {0};
-        ck_assert_int_eq(pipeline_open_merges(&pipeline, &folder, _i, &err), -1);
+        ck_assert_int_eq(pipeline_open_merges(&pipeline, &folder, &err), -1);
         ck_assert_str_eq(err.text, cases[i].text);
     }
     const struct folder empty = {.path = "/nowhere"};
     struct pipeline pipeline;
     struct err err = {0};
-    ck_assert_int_eq(pipeline_open_merges(&pipeline, &empty, TOKENIZER_FOR_TEXTS, &err), -1);
+    ck_assert_int_eq(pipeline_open_merges(&pipeline, &empty, &err), -1);
     ck_assert_str_eq(err.text, "cannot open '/nowhere/vocab.json': No such file or directory");
 }
 

@@ -126,35 +126,23 @@ TEST(many_words_are_found_both_ways)
     word_table_release(&table);
 }
 
-TEST(words_of_every_size_have_one_hash)
+TEST(words_of_every_size_are_found)
 {
     enum { LONGEST = 24 };
-    static const char letters[LONGEST + WORD_NEAR_BYTES + 1] =
-        "ab\xC3\xA9\0defghijklmnopqrstuvwxyzabcdefghijklm";
+    static const char letters[] = "ab\xC3\xA9\0defghijklmnopqrstuvwxyz";
     struct word_table table = {.form = WORD_TEXT};
     ck_assert_int_eq(word_table_begin(&table, 2 * LONGEST, (size_t)LONGEST * LONGEST * 2, NULL), 0);
     for (size_t size = 1; size <= LONGEST; size++) {
-        struct word word = {letters, size};
+        ck_assert_int_eq(word_table_add(&table, (struct word){letters, size}, 2 * size, NULL), 0);
         struct word other = {letters + 1, size};
-        ck_assert_int_eq(word_table_add(&table, word, 2 * size, NULL), 0);
         ck_assert_int_eq(word_table_add(&table, other, 2 * size + 1, NULL), 0);
     }
     for (size_t size = 1; size <= LONGEST; size++) {
-        struct word word = {letters, size};
-        uint64_t hash = word_hash_near(word, WORD_TEXT);
         uint32_t id = 0;
-        ck_assert_uint_eq(hash, word_hash(word, WORD_TEXT));
-        ck_assert(word_table_find_near(&table, word, WORD_TEXT, hash, &id));
-        ck_assert_uint_eq(id, 2 * size);
-        ck_assert(word_table_find_hash(&table, word, WORD_TEXT, hash, &id));
-        ck_assert_uint_eq(id, 2 * size);
         expect_word(&table, (uint32_t)(2 * size), letters, size, WORD_TEXT);
         expect_word(&table, (uint32_t)(2 * size + 1), letters + 1, size, WORD_TEXT);
         ck_assert(!word_table_find(&table, letters, size, WORD_BYTES, &id));
         ck_assert(!word_table_find(&table, letters + 2, size, WORD_TEXT, &id));
-        ck_assert(word_table_is_near(&table, (uint32_t)(2 * size), word, WORD_TEXT));
-        ck_assert(!word_table_is_near(&table, (uint32_t)(2 * size + 1), word, WORD_TEXT));
-        ck_assert(!word_table_is_near(&table, (uint32_t)(2 * size - 2), word, WORD_TEXT));
     }
     word_table_release(&table);
 }
@@ -234,92 +222,4 @@ TEST(an_allocation_that_fails_is_an_error)
         ck_assert_ptr_nonnull(strstr(err.text, "out of memory: "));
     }
     ck_assert_uint_gt(nth, 3);
-}
-
-/* --- at a scan -------------------------------------------------------------------------------- */
-
-static bool scan(struct word_table *table, const char *json)
-{
-    bool plain = false;
-    ck_assert_int_eq(word_table_scan(table, &plain, json, strlen(json), NULL), 0);
-    return plain;
-}
-
-TEST(a_plain_vocabulary_is_scanned_and_words_are_found_before_and_after_it_is_indexed)
-{
-    static const char json[] =
-        " {\n\"!\" : 0,\"\\u0120the\":2, \"\\u00c4\\u0142\": 1,\t\"\\\"\\\\a\": 4, "
-        "\"Ġthe_longest_of_them\": 260000, \"<|endoftext|>\": 3\r} ";
-    struct word_table table = {0};
-    bool single = false;
-    ck_assert(scan(&table, json));
-    ck_assert_uint_eq(table.size, 260001);
-    ck_assert_ptr_null(table.index.slots);
-    for (int indexed = 0; indexed <= 1; indexed++) {
-        uint32_t id = 77;
-        expect_word(&table, 0, "!", 1, WORD_BYTES);
-        expect_word(&table, 1, "\xC4\xA0", 2, WORD_BYTES);
-        expect_word(&table, 2, " the", 4, WORD_BYTES);
-        expect_word(&table, 3, "<|endoftext|>", 13, WORD_BYTES);
-        expect_word(&table, 4, "\"\\a", 3, WORD_BYTES);
-        expect_word(&table, 260000, " the_longest_of_them", 20, WORD_BYTES);
-        ck_assert(!word_table_find(&table, "the", 3, WORD_BYTES, &id));
-        ck_assert(!word_table_find(&table, "!", 1, WORD_TEXT, &id));
-        ck_assert_uint_eq(id, 77);
-        if (!indexed)
-            ck_assert_int_eq(word_table_index(&table, &single, NULL), 0);
-    }
-    ck_assert(single);
-    word_table_release(&table);
-}
-
-TEST(what_is_not_plain_takes_a_closer_look)
-{
-    static const char *const documents[] = {
-        "",
-        "{",
-        "{}",
-        "[]",
-        "[\"a\"]",
-        "{\"a\": 0",
-        "{\"a\": 0,}",
-        "{\"a\": 0} 1",
-        "{\"a\": 0 \"b\": 1}",
-        "{\"a\" 0}",
-        "{\"a",
-        "{\"a\\\"",
-        "{\"a\\\": 0}",
-        "{\"\": 0}",
-        "{\"a b\": 0}",
-        "{\"\xE7\x88\xB1\": 0}",
-        "{\"\\u7231\": 0, \"b\": 1}",
-        "{\"\\u0020\": 0, \"b\": 1}",
-        "{\"\\u01g0\": 0, \"b\": 1}",
-        "{\"\\n     \": 0, \"b\": 1}",
-        "{\"\xC4\": 0}",
-        "{\"a\": -1}",
-        "{\"a\": 00}",
-        "{\"a\": 1.0}",
-        "{\"a\": 1e1}",
-        "{\"a\": }",
-        "{\"a\": \"0\"}",
-        "{\"a\": 400000}",
-        "{\"a\": 99999999999999999999}",
-        "{\"a\": 0, \"b\": 0}",
-    };
-    for (size_t i = 0; i < COUNT(documents); i++) {
-        struct word_table table = {0};
-        ck_assert_msg(!scan(&table, documents[i]), "%s", documents[i]);
-        ck_assert_ptr_null(table.places);
-    }
-}
-
-TEST(a_word_that_stands_twice_is_noticed_when_it_is_indexed)
-{
-    struct word_table table = {0};
-    bool single = true;
-    ck_assert(scan(&table, "{\"a\": 0, \"b\": 1, \"a\": 2}"));
-    ck_assert_int_eq(word_table_index(&table, &single, NULL), 0);
-    ck_assert(!single);
-    word_table_release(&table);
 }
