@@ -208,6 +208,11 @@ static int add_merges(struct bpe *bpe, const uint32_t *ranks, uint32_t id, struc
     size_t size = 0;
     const char *bytes = word_table_word(bpe->words, id, &size);
     struct bpe_merge merge = {.id = id, .rank = ranks[id]};
+    for (size_t at = 1; at < size; at++) {
+        word_table_prefetch(bpe->words, word_hash((struct word){bytes, at}, WORD_TEXT));
+        struct word rest = {bytes + at, size - at};
+        word_table_prefetch(bpe->words, word_hash(rest, WORD_TEXT));
+    }
     for (size_t at = 1; at < size; at++)
         if (((unsigned char)bytes[at] & 0xC0) != 0x80 && /* a character begins */
             word_table_find(bpe->words, bytes, at, WORD_TEXT, &merge.left) &&

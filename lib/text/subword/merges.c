@@ -47,6 +47,30 @@ static int find_word(const struct merge_reader *reader, struct word word, uint32
                    reader->number, label_excerpt(shown, word.bytes, word.size));
 }
 
+/* Is it the word of the last merge, or the word after that one, as of most files? */
+static bool find_near(const struct merge_reader *reader, struct word joined, uint32_t *id)
+{
+    const struct bpe *bpe = reader->bpe;
+    const struct word_table *words = bpe->words;
+    struct word word = joined;
+    if (!bpe->count)
+        return false;
+    if (!bpe->by_characters) {
+        word.bytes = reader->decoded;
+        if (byte_alphabet_decode(reader->decoded, &word.size, joined.bytes, joined.size) <
+            joined.size)
+            return false;
+    }
+    *id = bpe->merges[bpe->count - 1].id;
+    for (uint32_t end = *id + 2; *id < end && *id < words->size; ++*id) {
+        struct word_place place = words->places[*id];
+        if (place.size == word.size && place.form == words->form &&
+            memcmp(words->bytes + place.start, word.bytes, word.size) == 0)
+            return true;
+    }
+    return false;
+}
+
 static int add_parts(struct merge_reader *reader, struct word left, struct word right)
 {
     struct bpe_merge merge = {.rank = (uint32_t)reader->bpe->count};
@@ -55,7 +79,7 @@ static int add_parts(struct merge_reader *reader, struct word left, struct word 
     memcpy(reader->joined, left.bytes, left.size);
     memcpy(reader->joined + left.size, right.bytes + prefix, right.size - prefix);
     if (find_word(reader, left, &merge.left) || find_word(reader, right, &merge.right) ||
-        find_word(reader, joined, &merge.id))
+        (!find_near(reader, joined, &merge.id) && find_word(reader, joined, &merge.id)))
         return -1;
     return bpe_add(reader->bpe, &merge, reader->err);
 }
