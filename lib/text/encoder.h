@@ -12,6 +12,34 @@
 
 #include "text/pipeline.h"
 
+/* The tokens of short pieces that a text repeats: a cache for each text, in proportion to it. */
+enum {
+    PIECE_ENTRY_BYTES = 22,
+    PIECE_ENTRY_TOKENS = 8,
+    PIECE_CACHE_ENTRIES_MAX = 8192, /* half a megabyte */
+};
+
+struct piece_entry { /* 64 bytes, a cache line */
+    uint32_t ids[PIECE_ENTRY_TOKENS];
+    uint8_t ends[PIECE_ENTRY_TOKENS];
+    uint8_t count;
+    uint8_t size; /* 0: free */
+    char bytes[PIECE_ENTRY_BYTES];
+};
+
+struct piece_cache {
+    struct piece_entry *entries; /* NULL: no memory for a cache, or no use for one */
+    size_t mask;
+    struct piece_entry *last; /* that was asked for; NULL: none */
+};
+
+/* The entry on which a piece falls, or NULL when it is too long to be kept; whether the piece is
+ * there; and to keep its tokens, unless they are too many. */
+struct piece_entry *piece_cache_at(struct piece_cache *cache, const char *bytes, size_t size);
+bool piece_entry_is(const struct piece_entry *entry, const char *bytes, size_t size);
+void piece_entry_set(struct piece_entry *entry, const char *bytes, size_t size,
+                     const struct bpe_token *tokens, size_t count);
+
 /* Unigram's best ways to the places of a piece: their sums, of the last places alone, and the last
  * step of each, from a place on through which all of them lead. */
 struct best_ways {

@@ -18,7 +18,7 @@ static int pass_value(struct field *field, struct json_cursor *object, struct er
     if (field->value.bytes)
         return err_set(err, "field '%s': expected once, found twice", field->name);
     if (!field->inner || json_cursor_kind(object) != '{') {
-        field->value = json_cursor_count(object, &field->count);
+        field->value = json_cursor_value(object);
         return 0;
     }
     if (fields_find(field->inner, field->inner_count, object, err))

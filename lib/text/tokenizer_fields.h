@@ -11,7 +11,6 @@ struct json;
 struct field {
     const char *name;
     struct json_span value; /* NULL bytes: it is not there */
-    size_t count;           /* members or items of its value */
     struct json *tree;      /* of a small value, once it was parsed */
     struct field *inner;    /* [inner_count] members to look for in its value */
     size_t inner_count;

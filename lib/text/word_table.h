@@ -18,17 +18,10 @@
 #include "format/json_cursor.h"
 
 enum {
-    WORD_ID_MAX = 10000000, /* ids a vocabulary may use; larger ones are refused */
-
-    /* A table has a place for every id: those of a small file are at most WORD_IDS_FREE, and so
-     * many more for each of its bytes. */
-    WORD_IDS_FREE = 1 << 18,
-    WORD_IDS_PER_BYTE = 16,
+    WORD_ID_MAX = 10000000,         /* ids a vocabulary may use; larger ones are refused */
     WORD_TABLE_BYTES = 16,          /* that a table takes for a word, beside its bytes */
     WORD_BYTES_MAX = (1 << 30) - 1, /* of all words */
 };
-
-size_t word_table_id_limit(size_t file_bytes);
 
 enum word_form {
     WORD_ABSENT, /* no word has this id */

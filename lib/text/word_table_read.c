@@ -10,6 +10,10 @@
 
 enum { DESCRIPTION_BYTES = 80, AHEAD = 8 };
 
+/* A table has a place for every id: those of a small file are at most IDS_FREE, and so many more
+ * for each of its bytes. */
+enum { IDS_FREE = 1 << 18, IDS_PER_BYTE = 16 };
+
 /* A word that was read. */
 struct entry {
     struct json_span word;
@@ -255,20 +259,15 @@ static int read_words(struct reader *reader)
     return count ? 0 : err_set(reader->err, "expected words, found none");
 }
 
-size_t word_table_id_limit(size_t file_bytes)
-{
-    size_t limit = WORD_IDS_FREE + file_bytes * WORD_IDS_PER_BYTE;
-    return limit < WORD_ID_MAX ? limit : WORD_ID_MAX;
-}
-
 int word_table_read(struct word_table *table, struct json_cursor words, enum word_form form,
                     size_t file_bytes, struct err *err)
 {
+    size_t limit = IDS_FREE + file_bytes * IDS_PER_BYTE;
     struct reader reader = {
         .table = table,
         .at = words,
         .kind = json_cursor_kind(&words),
-        .id_limit = word_table_id_limit(file_bytes),
+        .id_limit = limit < WORD_ID_MAX ? limit : WORD_ID_MAX,
         .file_bytes = file_bytes,
         .err = err,
     };

@@ -85,36 +85,4 @@ int bpe_encode(const struct bpe *bpe, struct bpe_piece *piece, const char *bytes
                struct err *err);
 void bpe_piece_release(struct bpe_piece *piece);
 
-/* --- what became of the pieces that a text repeats: a cache for each text, in proportion to it ---
- */
-enum {
-    PIECE_ENTRY_BYTES = 22,
-    PIECE_ENTRY_TOKENS = 8,
-    PIECE_CACHE_ENTRIES_MAX = 8192, /* half a megabyte */
-};
-
-struct piece_entry { /* 64 bytes, a cache line */
-    uint32_t ids[PIECE_ENTRY_TOKENS];
-    uint8_t ends[PIECE_ENTRY_TOKENS];
-    uint8_t count;
-    uint8_t size; /* 0: free */
-    char bytes[PIECE_ENTRY_BYTES];
-};
-
-struct piece_cache {
-    struct piece_entry *entries; /* NULL: no memory for a cache, or no use for one */
-    size_t mask;
-    struct piece_entry *last; /* that was asked for; NULL: none */
-};
-
-void piece_cache_init(struct piece_cache *cache, size_t text_size);
-void piece_cache_release(struct piece_cache *cache);
-
-/* The entry on which a piece falls, or NULL when it is too long to be kept; whether the piece is
- * there; and to keep its tokens, unless they are too many. */
-struct piece_entry *piece_cache_at(struct piece_cache *cache, const char *bytes, size_t size);
-bool piece_entry_is(const struct piece_entry *entry, const char *bytes, size_t size);
-void piece_entry_set(struct piece_entry *entry, const char *bytes, size_t size,
-                     const struct bpe_token *tokens, size_t count);
-
 #endif
