@@ -19,7 +19,7 @@ const struct command command_rows[] = {
      "attn-cli explain -m life \"Life is short eat dessert first\" --token is\n"
      "attn-cli explain -s \"Life is short\" --layer 1 --head 2 --digits 6\n"
      "attn-cli explain -m life-causal -s \"Life is short\" --token 1 --format markdown\n"
-     "attn-cli explain -m life -s \"Life is short\" --token is -o walk.tex\n"
+     "attn-cli explain -m life -s \"Life is short\" --token is -o walk.md\n"
      "attn-cli explain -s \"Life is short\" --token all --full -o walk.html\n"
      "attn-cli explain -m translate -s \"<s> le\" --source \"the cat\" --attention-of cross\n",
      explain_command},

@@ -143,10 +143,12 @@ static int read_subject(struct job *job, struct err *err)
 static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    const struct format_table table = FORMAT_TABLE(explain_formats, explain_format_count);
+    const struct format_table table = FORMAT_TABLE_OF_TEXT(explain_formats, explain_format_count);
     const struct names parts = NAMES(attention_parts, attention_part_count);
     const char *name = options->explain.attention_of;
     size_t part = 0;
+    if (removed_explain_format(&options->output, err))
+        return -1;
     job->format = format_choose(&table, &options->output, err);
     if (!job->format || (name && names_choose(&part, parts, "--attention-of", name, err)))
         return -1;

@@ -276,6 +276,7 @@ int unknown_dashes(int command, const char *argument, struct err *err);
  * (removed.c). 0 for any other name. */
 int removed_command(const char *name, struct err *err);
 int removed_option(int command, const char *name, struct err *err);
+int removed_explain_format(const struct output_options *output, struct err *err);
 
 /* True if the name is nearly the option's. */
 bool unknown_may_mean(const char *name, const char *option);

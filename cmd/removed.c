@@ -1,6 +1,7 @@
 /* removed.c: commands and options of earlier versions, and what replaces them. */
 #include <string.h>
 
+#include "base/names.h"
 #include "option_row.h"
 
 /* One row for each removed command or option; kept until version 1.0. */
@@ -48,4 +49,18 @@ int removed_command(const char *name, struct err *err)
 int removed_option(int command, const char *name, struct err *err)
 {
     return refuse(command, name, "--", err);
+}
+
+int removed_explain_format(const struct output_options *output, struct err *err)
+{
+    static const char *const formats[][2] = {{"latex", ".tex"}, {"pdf", ".pdf"}};
+    const char *path = output->path ? output->path : "";
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (output->format ? strcmp(output->format, formats[i][0]) == 0
+                           : !output->json && name_ends_in(path, formats[i][1]))
+            return err_usage(err,
+                             "'explain --format %s' was removed: pandoc makes it of '-o walk.md', "
+                             "and browsers print '-o walk.html'",
+                             formats[i][0]);
+    return 0;
 }

@@ -128,7 +128,6 @@ if "$ATTN" run -q -m life -s Life -o "$folder/probe.png" 2>"$folder/log"; then
     try run -m life -s "$life" --format png -o here
     try run -m life-cross -s "$life" --source 'short Life' --view lines --format pdf -o here
     try batch "$in/three.txt" -m life --reduce entropy -o here.pdf
-    try explain -m life -s "$life" --token all -o here.pdf
 else
     leave_out 'png and pdf: pango and cairo are not installed'
 fi
@@ -148,7 +147,7 @@ try run -m life -s "$life" --range -0.1:0.1 --title '' --style both --format svg
 try run -m life -s "$life" --format csv -o /dev/null
 try run -m life -f "$in/three.txt" --mean heads --style both --color always
 try run -m life-causal -s "$life" --attention window:2 --temperature 0.5
-try explain -m life -s "$life" --token is -o here.tex
+try explain -m life -s "$life" --token is -o here.md
 try explain -m life-4-heads -s "$life" -o here.json
 try explain -m life-causal -s "$life" --attention linear
 try explain -m life-grouped -s "$life" --token all --full -o here.html

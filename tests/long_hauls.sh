@@ -178,7 +178,7 @@ done
 
 # --- every number of every token ------------------------------------------------------------------
 
-for format in text markdown latex html json; do
+for format in text markdown html json; do
     haul "$tokens tokens explained: $format" 0 60 500 \
         explain -q -m big -f long --token all --format $format
     READ=1000 haul "$tokens tokens explained, a reader that leaves: $format" -13 30 500 \

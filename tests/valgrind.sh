@@ -31,7 +31,7 @@ cat >>"$lines" <<'END'
 0 $watched "$attn" run --sentence "$sentence"
 0 $watched "$attn" run --model life --sentence "$sentence" --show all --format json
 0 $watched "$attn" run --model journey --sentence 'Your journey starts' --format csv
-0 $watched "$attn" explain --sentence "$sentence" --layer 1 --format latex --full
+0 $watched "$attn" explain --sentence "$sentence" --layer 1 --format markdown --full
 0 $watched "$attn" explain --model life --sentence "$sentence" --token is
 0 $watched "$attn" generate --sentence "$sentence" -n 4 --temp 1 --top-k 9 --top-p 0.9
 0 $watched "$attn" generate --sentence "$sentence" -n 4 --show weights,logits,q --format tidy

@@ -1,8 +1,8 @@
 /* explain_html.c: explanations as one page of HTML: no scripts, nothing from a network, light or
  * dark as its reader has it, and black on white on paper.
  *
- * Whole vectors come in several tables, as in LaTeX: a page as wide as a matrix could be neither
- * read nor printed.
+ * Whole vectors come in several tables: a page as wide as a matrix could be neither read nor
+ * printed.
  */
 #include <string.h>
 
@@ -51,10 +51,8 @@ static const char looks[] =
     "  .bar span, .own th, .own td { print-color-adjust: exact;\n"
     "  -webkit-print-color-adjust: exact; } .walk + .walk { break-before: page; } }\n";
 
-static void add_heading(struct buf *out, const struct explain_table *table,
-                        const struct explain_cell *cell)
+static void add_heading(struct buf *out, const struct explain_cell *cell)
 {
-    (void)table;
     buf_format(out, "<th class=\"group\" colspan=\"%zu\">%s</th>",
                text_cut_slots(cell->cut) + cell->block->is_share, cell->text);
 }
@@ -122,8 +120,6 @@ static const struct markup markup = {
               [LINE_TOTAL] = {"</tbody><tfoot>\n" ROW_TITLE, "</th>", "</tr>\n"}},
     .own_row = {"<tr class=\"own\"><th scope=\"row\">", "</th>"},
     .name = {"<bdi>", "</bdi>"},
-    .dots = "…",
-    .gap = "…",
     .titles = {[CELL_TITLE] = {"<th scope=\"col\">", "</th>"},
                [CELL_DOTS] = {"<th>", "</th>"},
                [CELL_BAR] = {"<th>", "</th>"}},

@@ -35,6 +35,27 @@ void markdown_text(struct buf *out, const char *text, size_t size)
     }
 }
 
+/* A sentence in which W_q is a formula: $W_{q}$. */
+static void add_prose(struct buf *out, const char *sentence)
+{
+    while (*sentence) {
+        size_t size = strcspn(sentence, " ");
+        const char *mark = memchr(sentence, '_', size);
+        size_t symbol = size - (size > 0 && strchr(",.:", sentence[size - 1]) != NULL);
+        if (mark && symbol) {
+            size_t base = (size_t)(mark - sentence);
+            buf_format(out, "$%.*s_{%.*s}$", (int)base, sentence, (int)(symbol - base - 1),
+                       mark + 1);
+            buf_bytes(out, sentence + symbol, size - symbol);
+        } else {
+            buf_bytes(out, sentence, size);
+        }
+        sentence += size;
+        for (; *sentence == ' '; sentence++)
+            buf_char(out, ' ');
+    }
+}
+
 /* $q_{0}$, $(k_j)_{0}$, or the number alone */
 static void add_title(struct buf *out, const struct explain_cell *cell)
 {
@@ -65,7 +86,7 @@ static const struct markup markup = {
              .formula = latex_math,
              .symbol = add_title,
              .infinity = "$-\\infty$"},
-    .prose = latex_prose,
+    .prose = add_prose,
     .title = {"# ", "\n\n"},
     .fact = {.text = markdown_text, .name = {"- ", ": "}, .query_quote = {"**", "**"}, .end = "\n"},
     .query_breaks = {"\n", "\n"},
@@ -74,14 +95,12 @@ static const struct markup markup = {
     .paragraphs = {[EXPLAIN_FORMULA] = {"\n$$", "$$\n"},
                    [EXPLAIN_NOTE] = {"\n", "\n"},
                    [EXPLAIN_WORKED] = {"\n$", "$\n"}},
-    .columns = {"|:--|", "--:|", ":--|", "\n", .below_titles = true},
+    .columns = {"|:--|", "--:|", ":--|", "\n"},
     .lines = {[LINE_TITLES] = {"\n| ", " |", "\n"},
               [LINE_ROW] = {"| ", " |", "\n"},
               [LINE_GAP] = {"| ", " |", "\n"},
               [LINE_TOTAL] = {"| **", "** |", "\n"}},
     .own_row = {"| **", "** |"},
-    .dots = "…",
-    .gap = "…",
     .cells = {[CELL_TITLE] = {" ", " |"},
               [CELL_NUMBER] = {" ", " |"},
               [CELL_DOTS] = {" ", " |"},

@@ -160,29 +160,19 @@ static void write_heading(const struct explain_table *table, const struct explai
                    cut->front + cut->back, cut->size);
 }
 
-static const char *text_of(const struct explain_table *table)
+static void write_number(const struct explain_table *table, const struct explain_cell *cell)
 {
-    return table->text->size ? table->text->bytes : "";
-}
-
-static const char *number_text(const struct explain_table *table, const struct explain_cell *cell,
-                               char digits[NUMERAL_BYTES])
-{
-    const struct explain_form *form = table->form;
-    digits[0] = '\0';
-    if (isinf(cell->value) && form->infinity)
-        return form->infinity;
-    if (!isnan(cell->value))
+    char digits[NUMERAL_BYTES];
+    if (isinf(cell->value) && table->form->infinity) {
+        buf_text(table->text, table->form->infinity);
+    } else if (!isnan(cell->value)) {
         numeral_write(digits, cell->block->numeral, cell->value);
-    if (!form->number)
-        return digits;
-    form->number(table->text, digits);
-    return text_of(table);
+        buf_text(table->text, digits);
+    }
 }
 
 static void write_cell(const struct explain_table *table, struct explain_cell *cell)
 {
-    char digits[NUMERAL_BYTES];
     buf_clear(table->text);
     if (cell->kind == CELL_HEADING)
         write_heading(table, cell);
@@ -190,7 +180,9 @@ static void write_cell(const struct explain_table *table, struct explain_cell *c
         buf_format(table->text, "%zu", cell->number);
     else if (cell->kind == CELL_TITLE)
         write_symbol(table, cell);
-    cell->text = cell->kind == CELL_NUMBER ? number_text(table, cell, digits) : text_of(table);
+    else if (cell->kind == CELL_NUMBER)
+        write_number(table, cell);
+    cell->text = table->text->size ? table->text->bytes : "";
     table->form->add_cell(table->page, cell);
 }
 
@@ -256,23 +248,15 @@ static bool has_headings(const struct explain_table *table)
     return false;
 }
 
-void explain_table_begin(const struct explain_table *table)
-{
-    if (!table->form->lacks_headings && has_headings(table))
-        write_line(table, LINE_HEADINGS, NO_ROW);
-    write_line(table, LINE_TITLES, NO_ROW);
-}
-
 /* A table fitted to so many columns; 0: endless. */
 static void write_table(struct explain_table *table, size_t columns)
 {
     size_t count = row_count(table);
     fit(table, columns);
-    table->lines = count + (table->data->total != NULL);
-    for (size_t slot = 0; slot <= count; slot++)
-        table->lines += has_gap(table, slot);
     table->form->begin_table(table->page, table);
-    explain_table_begin(table);
+    if (!table->form->lacks_headings && has_headings(table))
+        write_line(table, LINE_HEADINGS, NO_ROW);
+    write_line(table, LINE_TITLES, NO_ROW);
     for (size_t slot = 0; slot <= count; slot++) {
         if (has_gap(table, slot))
             write_line(table, LINE_GAP, NO_ROW);

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "base/utf8.h"
-
 /* --- facts ------------------------------------------------------------------------------------ */
 
 const char *explain_token(const struct explanation *explanation)
@@ -21,19 +19,12 @@ static void add_mark(struct buf *out, const char *mark)
 static void add_fact(struct buf *out, const struct fact_marks *marks, const char *name,
                      const struct marks *quote, const struct buf *quoted, const char *words)
 {
-    const char *text = quoted->bytes;
     add_mark(out, marks->name.before);
     buf_text(out, name);
     add_mark(out, marks->name.after);
     add_mark(out, quoted->size ? quote->before : NULL);
-    for (size_t at = 0; at < quoted->size;) {
-        size_t size = marks->line_bytes ? 0 : quoted->size;
-        while (at + size < quoted->size && size < marks->line_bytes)
-            size += utf8_grapheme(text + at + size, quoted->size - at - size);
-        marks->text(out, text + at, size);
-        at += size;
-        buf_text(out, at < quoted->size ? "\n" : "");
-    }
+    if (quoted->size)
+        marks->text(out, quoted->bytes, quoted->size);
     add_mark(out, quoted->size ? quote->after : NULL);
     if (marks->escapes_words)
         marks->text(out, words, strlen(words));
@@ -144,7 +135,6 @@ struct page {
     const struct markup *markup;
     const struct explain_table *table; /* that is being written */
     bool several;                      /* explanations */
-    size_t rows;                       /* of the table, since it last began */
 };
 
 static void add(struct page *page, const char *mark)
@@ -165,12 +155,12 @@ static void add_cell(struct page *page, const struct explain_cell *cell)
     bool is_title = cell->line == LINE_TITLES && markup->titles[cell->kind].before;
     const struct marks *marks = &(is_title ? markup->titles : markup->cells)[cell->kind];
     if (cell->kind == CELL_HEADING) {
-        markup->heading_cell(&page->text, page->table, cell);
+        markup->heading_cell(&page->text, cell);
     } else if (cell->kind == CELL_BAR && cell->line == LINE_ROW) {
         markup->bar_cell(&page->text, (double)cell->value);
     } else {
         add(page, marks->before);
-        add(page, cell->kind == CELL_DOTS ? markup->dots : cell->text);
+        add(page, cell->kind == CELL_DOTS ? "…" : cell->text);
         add(page, marks->after);
     }
 }
@@ -190,10 +180,7 @@ static void add_columns(struct page *page)
 static void begin_table(struct page *page, const struct explain_table *table)
 {
     page->table = table;
-    page->rows = 0;
     add(page, page->markup->table_begin);
-    if (!page->markup->columns.below_titles)
-        add_columns(page);
 }
 
 static void end_table(struct page *page)
@@ -210,11 +197,6 @@ static void begin_line(struct page *page, const struct explain_line *line)
 {
     const struct markup *markup = page->markup;
     bool is_row = line->kind == LINE_ROW;
-    if (markup->rows_max && page->rows == markup->rows_max && (is_row || line->kind == LINE_GAP)) {
-        end_table(page);
-        begin_table(page, page->table);
-        explain_table_begin(page->table);
-    }
     add(page, line->is_own ? markup->own_row.before : markup->lines[line->kind].before);
     if (is_row && page->table->data->of_keys)
         buf_format(&page->text, "%zu ", line->row);
@@ -223,15 +205,14 @@ static void begin_line(struct page *page, const struct explain_line *line)
     else if (line->kind == LINE_TOTAL)
         markup->fact.text(&page->text, line->label, strlen(line->label));
     else
-        add(page, line->kind == LINE_GAP ? markup->gap : line->label);
+        add(page, line->kind == LINE_GAP ? "…" : line->label);
     add(page, line->is_own ? markup->own_row.after : markup->lines[line->kind].after);
-    page->rows += is_row;
 }
 
 static void end_line(struct page *page, enum explain_line_kind line)
 {
     add(page, page->markup->lines[line].end);
-    if (line == LINE_TITLES && page->markup->columns.below_titles)
+    if (line == LINE_TITLES && page->markup->columns.label)
         add_columns(page);
 }
 
@@ -245,7 +226,7 @@ static void begin_query(struct page *page, const struct explanation *explanation
         add(page, markup->query_breaks[place > 0]);
         add_text(page, &markup->query, explain_token(explanation));
     }
-    add(page, page->several || !markup->one_list ? markup->facts.before : "");
+    add(page, markup->facts.before);
     explain_facts_add_query(&page->text, explanation, &markup->fact);
     add(page, markup->facts.after);
 }
@@ -300,7 +281,7 @@ int explain_markup_write(struct stream *out, const struct explanations *explanat
     add(&page, markup->title.after);
     add(&page, markup->facts.before);
     explain_facts_add(&page.text, report, &markup->fact);
-    add(&page, page.several || !markup->one_list ? markup->facts.after : "");
+    add(&page, markup->facts.after);
     if (page.several && markup->links)
         markup->links(&page.text, explanations);
     int failed = explain_walk(explanations, &form, &page, how, err);

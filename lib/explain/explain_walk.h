@@ -8,8 +8,7 @@
  *     if (explain_walk(explanations, &form, &page, &(struct explain_page){.columns = 100}, err))
  * ...
  *
- * A page is counted in columns of a terminal; where there is none, so are the characters that a
- * line of paper holds. Long vectors keep their ends, long lists of keys those with the most weight.
+ * A page is counted in columns of a terminal. Long vectors keep their ends, long lists of keys those with the most weight.
  */
 #ifndef ATTN_EXPLAIN_EXPLAIN_WALK_H
 #define ATTN_EXPLAIN_EXPLAIN_WALK_H
@@ -31,7 +30,6 @@ struct fact_marks {
     struct marks name;
     struct marks quote, query_quote; /* of texts, and of the query's token */
     const char *end;
-    size_t line_bytes; /* a text goes on in another line after so many; 0: never */
 };
 
 /* What the query's token is called. */
@@ -61,7 +59,6 @@ struct explain_table {
     struct text_cut cuts[STEP_BLOCKS_MAX]; /* its elements that are shown */
     size_t gap;                            /* before every block */
     size_t width;                          /* of it all */
-    size_t lines;                          /* below the titles */
 
     const struct explanation *explanation;
     const struct explain_form *form;
@@ -113,8 +110,7 @@ struct explain_form {
     void (*formula)(struct buf *out, const char *formula);
     /* The symbol of a block, above its vectors or as a column's title; NULL: as a formula. */
     void (*symbol)(struct buf *out, const struct explain_cell *cell);
-    void (*number)(struct buf *out, const char *digits); /* NULL: as it is */
-    const char *infinity;                                /* minus infinity; NULL: as a number */
+    const char *infinity; /* minus infinity; NULL: as a number */
 
     /* The `place`th of the queries, with its title if there are several. */
     void (*begin_query)(struct page *page, const struct explanation *explanation, size_t place);
@@ -133,9 +129,6 @@ struct explain_form {
  * wide. */
 int explain_walk(const struct explanations *explanations, const struct explain_form *form,
                  struct page *page, const struct explain_page *how, struct err *err);
-
-/* A table's headings and titles alone, to go on with on another page. */
-void explain_table_begin(const struct explain_table *table);
 
 /* Write a table of the template's explanation, in parts where the page asks for it. */
 void explain_table_write(const struct explain_table *template, const struct explain_page *how);
@@ -156,7 +149,6 @@ struct markup {
     const char *end;
 
     struct marks facts; /* of a list of facts */
-    bool one_list;      /* the facts of a single query go on in the list above */
     struct fact_marks fact;
 
     /* A query of several: the first one and the others begin with these, then comes its token. */
@@ -174,23 +166,19 @@ struct markup {
     const char *table_begin;
     struct {
         const char *label, *number, *share, *end;
-        bool below_titles;
-    } columns;
+    } columns; /* below the titles; NULL: none */
     struct {
         const char *before, *after; /* of its label */
         const char *end;
     } lines[EXPLAIN_LINES];
     struct marks own_row; /* in place of those of other rows */
     struct marks name;
-    const char *dots, *gap;                             /* columns, and rows, that are left out */
     struct marks cells[CELL_KINDS], titles[CELL_KINDS]; /* those in the line of titles, if others */
     const char *table_end[2];                           /* without a total, and with one */
     bool says_parts; /* below: how many elements are shown of how many */
-    size_t rows_max; /* a table goes on in another one after so many; 0: never */
 
     void (*bar_cell)(struct buf *out, double share); /* of a row, with its marks */
-    void (*heading_cell)(struct buf *out, const struct explain_table *table,
-                         const struct explain_cell *cell);
+    void (*heading_cell)(struct buf *out, const struct explain_cell *cell); /* NULL: none */
 };
 
 /* `page`: the columns that a table may take. */
@@ -200,32 +188,18 @@ int explain_markup_write(struct stream *out, const struct explanations *explanat
 
 /* --- texts and formulas: nothing in a token becomes markup ------------------------------------ */
 
-/* Append a text, in an element or in the quotes of an attribute; a formula in the notation of a
- * terminal, <i>k</i><sub>j</sub>: what is below a root has a line above it; the same in pango's
- * markup, which has no such line; a sentence with names of formulas in it: W_q. */
+/* Append a text, in an element or in the quotes of an attribute; the `size` bytes of a formula in
+ * the notation of the terminal: <i>k</i><sub>j</sub>; a sentence with names of formulas: W_q. */
 void html_text(struct buf *out, const char *text, size_t size);
 void html_formula(struct buf *out, const char *formula);
-void html_markup(struct buf *out, const char *formula);
 void html_symbol(struct buf *out, const char *symbol, size_t size);
 void html_prose(struct buf *out, const char *sentence);
-
-/* What comes after a sign in a list of what LaTeX has for signs; NULL: it is not in there. */
-const char *marks_find(const struct marks *rows, size_t count, const char *sign, size_t size);
 
 /* A formula in the terminal's notation, in LaTeX's. */
 void latex_math(struct buf *out, const char *formula);
 
-/* Append a text to LaTeX, in typewriter, in UTF-8 without line ends. ASCII and é and its like need
- * nothing but LaTeX; all else is \sign{number}{character}, which is what latex_preamble_signs
- * defines for pdfLaTeX, XeLaTeX and LuaLaTeX: the character, or its number in a frame. */
-void latex_text(struct buf *out, const char *text, size_t size);
-void latex_preamble_signs(struct buf *out);
-
 /* Append a text of one line to Markdown; a cell of a table will do, too. Backslashes stand before
  * whatever CommonMark, or the tables and formulas of GitHub and pandoc, would read otherwise. */
 void markdown_text(struct buf *out, const char *text, size_t size);
-
-/* Append a sentence in which W_q is a formula: $W_{q}$, for Markdown and LaTeX. */
-void latex_prose(struct buf *out, const char *sentence);
 
 #endif

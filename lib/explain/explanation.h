@@ -123,15 +123,13 @@ struct explain_format {
     const char *name;   /* as in --format */
     const char *ending; /* of file names, with its dot */
     const char *about;  /* a line for help */
-    bool for_files;     /* nothing for a terminal */
     explain_writer *write;
-    int (*check)(struct err *err); /* refuses what cannot be written here; NULL: it can */
 };
 
 extern const struct explain_format explain_formats[]; /* text first */
 extern const size_t explain_format_count;
 
-extern explain_writer explain_text_write, explain_markdown_write, explain_latex_write,
-    explain_html_write, explain_pdf_write, explain_json_write;
+extern explain_writer explain_text_write, explain_markdown_write, explain_html_write,
+    explain_json_write;
 
 #endif

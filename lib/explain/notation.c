@@ -8,21 +8,13 @@
 struct notation {
     struct marks letter, word; /* x slants, cos stands upright */
     struct marks index, power;
-    const char *fraction[3];                             /* of a / b; NULL: it stays */
-    const char *space;                                   /* between words */
-    struct marks root, closed_root;                      /* of √2, of √(a + b) */
+    const char *fraction[3]; /* of a / b; NULL: it stays */
+    const char *space;       /* between words */
+    struct marks root;
     const char *minus;                                   /* between blanks */
     void (*number)(struct buf *out, const char *digits); /* NULL: as a word */
     void (*text)(struct buf *out, const char *text, size_t size);
 };
-
-const char *marks_find(const struct marks *rows, size_t count, const char *sign, size_t size)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strlen(rows[i].before) == size && memcmp(rows[i].before, sign, size) == 0)
-            return rows[i].after;
-    return NULL;
-}
 
 /* What is left of a formula. */
 struct rest {
@@ -135,7 +127,10 @@ static const char *latex_of(const char *sign, size_t size)
         {"moved", "\\bar{s}"}, {"cooled", "\\check{s}"}, {"masked", "m"},
         {"softmax", "p"},      {"share", "a"},           {"weight", "\\alpha"},
         {"context", "z"}};
-    return marks_find(signs, sizeof signs / sizeof *signs, sign, size);
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (strlen(signs[i].before) == size && memcmp(signs[i].before, sign, size) == 0)
+            return signs[i].after;
+    return NULL;
 }
 
 static void add_name(struct buf *out, struct rest *rest)
@@ -164,11 +159,8 @@ static void add_name(struct buf *out, struct rest *rest)
 static void add_power_or_root(struct buf *out, struct rest *rest, bool power)
 {
     rest->at += power ? 1 : strlen("√");
-    bool closed = begins(rest, "(");
     size_t bare = power ? run_of(rest, 0, is_index) : strcspn(rest->at, " /)]");
-    const struct marks *marks = power    ? &rest->notation->power
-                                : closed ? &rest->notation->closed_root
-                                         : &rest->notation->root;
+    const struct marks *marks = power ? &rest->notation->power : &rest->notation->root;
     buf_text(out, marks->before);
     add_formula(out, take_group(rest, bare));
     buf_text(out, marks->after);
@@ -248,7 +240,7 @@ static void add_formula(struct buf *out, struct rest rest)
     }
 }
 
-/* --- HTML, with a line above what is below a root, and pango's markup ------------------------- */
+/* --- HTML and LaTeX --------------------------------------------------------------------------- */
 
 static const struct notation html = {
     .letter = {"<i>", "</i>"},
@@ -256,26 +248,17 @@ static const struct notation html = {
     .index = {"<sub>", "</sub>"},
     .power = {"<sup>", "</sup>"},
     .root = {"√<span class=\"root\">", "</span>"},
-    .closed_root = {"√<span class=\"root\">", "</span>"},
     .minus = " − ",
     .space = " ",
     .text = html_text,
 };
 
-void html_formula(struct buf *out, const char *formula)
-{
-    add_formula(out, (struct rest){formula, formula + strlen(formula), &html});
-}
-
 void html_symbol(struct buf *out, const char *symbol, size_t size)
 {
-    struct notation pango = html;
-    pango.root = (struct marks){"√", ""};
-    pango.closed_root = (struct marks){"√(", ")"};
-    add_formula(out, (struct rest){symbol, symbol + size, &pango});
+    add_formula(out, (struct rest){symbol, symbol + size, &html});
 }
 
-void html_markup(struct buf *out, const char *formula)
+void html_formula(struct buf *out, const char *formula)
 {
     html_symbol(out, formula, strlen(formula));
 }
@@ -297,7 +280,6 @@ void latex_math(struct buf *out, const char *formula)
         .index = {"_{", "}"},
         .power = {"^{", "}"},
         .root = {"\\sqrt{", "}"},
-        .closed_root = {"\\sqrt{", "}"},
         .minus = " - ",
         .fraction = {"\\frac{", "}{", "}"},
         .space = "\\ ",

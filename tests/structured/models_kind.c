@@ -133,7 +133,7 @@ static void add_other(struct made *made, const char *text, const char *source)
         "info m --format json%.0s%.0s",
         "info m -n 7%.0s%.0s",
         "explain -m m -q %s%s --full --token all --format json",
-        "explain -m m -q %s%s --full --digits 9 --format latex",
+        "explain -m m -q %s%s --full --digits 9 --format markdown",
         "explain -m m -q %s%s --format text",
         "generate -m m -q -t 1 %s%s -n 3 --logprobs",
         "generate -m m -q -t 1 %s%s -n 3 --temp 0.9 --top-k 3 --top-p 0.5",

@@ -60,16 +60,6 @@ TEST(what_is_not_always_there)
                          "keys shown: 2 of 4, which have 0.75 of the weight\n");
 }
 
-TEST(a_long_text_goes_on_in_another_line)
-{
-    struct fact_marks short_lines = marks;
-    short_lines.line_bytes = 3;
-    explain_facts_add(&out, fixture_explanation.report, &short_lines);
-    ck_assert_str_eq(out.bytes, "model: \"o\"d\nd\"\n"
-                                "sentence: \"a_b\n|爱\n\\x0\nd\"\n");
-    buf_release(&out);
-}
-
 TEST(every_allocation_may_fail)
 {
     bool failed = true;
