@@ -97,11 +97,9 @@ $(BUILD)/attn-cli: $(CMD_OBJECTS) $(BUILD)/internal.a
 # Without times and users, where ar knows of that.
 ARCHIVE = rcs$(if $(LINUX),D)
 
-# On any Linux of the architecture: with the C library, without what draws PNG and PDF, which is
-# loaded elsewhere. Debian has no archives of some libraries.
-STATIC_OWN = $(BUILD)/data/packages/without_pango.o
+# On any Linux of the architecture: with the C library. Debian has no archives of some libraries.
 static: $(BUILD)/attn-cli-static ## one file that runs on any Linux of this architecture
-$(BUILD)/attn-cli-static: $(CMD_OBJECTS) $(STATIC_OWN) $(BUILD)/internal.a | $(BUILD)/archives
+$(BUILD)/attn-cli-static: $(CMD_OBJECTS) $(BUILD)/internal.a | $(BUILD)/archives
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) -static $^ -L$(BUILD)/archives/lib \
 		$(LIBRARIES) -o $@
 
@@ -276,8 +274,7 @@ fuzz-structured: ## valid inputs with one change, FUZZ_INPUTS a kind, under sani
 	@$(BUILD)/asan/structured $(FUZZ_INPUTS)
 
 $(BUILD)/memory_faults $(BUILD)/file_faults: $(BUILD)/%: $(BUILD)/tests/faults/%.o \
-		$(BUILD)/tests/faults/library_malloc.o $(BUILD)/tests/faults/trace_of_run.o \
-		$(BUILD)/libcommands.a $(BUILD)/internal.a
+		$(BUILD)/tests/faults/trace_of_run.o $(BUILD)/libcommands.a $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 test-faults: $(TEST_PROGRAMS) ## every allocation fails in its turn, and every call for a file
@@ -313,7 +310,6 @@ asan: ## what could go wrong in memory, with the address and undefined-behaviour
 		ATTN_UNIT_FEW=4 \
 		STAGES='unit unit-2 cli batch oracle break flips memory fuzz machine races hauls' \
 		GOLDEN='gpt2-micro-f16 life-cross transformer-pre gemma3_text falcon opt' \
-		LSAN_OPTIONS="suppressions='$(CURDIR)/tests/leaks.txt':print_suppressions=0" \
 		$(MAKE) --no-print-directory test $(SANITIZED)
 
 test-clang: ## all programs by clang, and unit tests and oracle of these; installs it

@@ -51,7 +51,7 @@ needed="C compiler|stdio.h||$compiler libc6-dev|$compiler|-
 ${generator}cJSON|cjson/cJSON.h|-lcjson|libcjson-dev|cjson-devel|cjson
 utf8proc|utf8proc.h|-lutf8proc|libutf8proc-dev|utf8proc-devel|utf8proc
 Oniguruma|oniguruma.h|-lonig|libonig-dev|oniguruma-devel|oniguruma"
-wanted='pango and cairo|library libpangocairo-1.0.so.0||libpangocairo-1.0-0|pango|pango'
+wanted='rsvg-convert|program rsvg-convert||librsvg2-bin|librsvg2-tools|librsvg'
 needed_by_tests='Check|check.h|-lcheck|check libsubunit-dev|check-devel|check'
 # Small enough to be installed unasked; the others come with `make test-all`.
 wanted_by_tests='jq|program jq||jq|jq|jq'
@@ -82,10 +82,8 @@ pdflatex|program pdflatex||texlive-latex-base texlive-latex-recommended lmodern|
 TikZ|file /usr/share/tex*/texmf-dist/tex/latex/pgf/*/tikz.sty||texlive-pictures|texlive-pgf|-
 pandoc|program pandoc||pandoc|pandoc|pandoc
 xmllint|program xmllint||libxml2-utils|libxml2|libxml2
-rsvg-convert|program rsvg-convert||librsvg2-bin|librsvg2-tools|librsvg
 pdftotext|program pdftotext||poppler-utils|poppler-utils|poppler
-$clang_format
-headers of pango|headers pangocairo||pkg-config libpango1.0-dev|pango-devel|pango"
+$clang_format"
 needed_by_arm64='qemu|program qemu-aarch64 qemu-aarch64-static||qemu-user|qemu-user|-
 gcc for arm64|program aarch64-linux-gnu-gcc||gcc-aarch64-linux-gnu libc6-dev-arm64-cross|-|-'
 needed_by_static='dpkg-source|program dpkg-source||dpkg-dev|-|-'
@@ -117,12 +115,6 @@ links() { # HEADER LIBRARY
     compiles $2
 }
 
-loads() { # LIBRARY
-    printf '#include <dlfcn.h>\nint main(void) { return !dlopen("%s", RTLD_LAZY); }\n' "$1" \
-        >"$scratch/probe.c"
-    compiles -ldl && "$scratch/probe"
-}
-
 is_found() { # PROGRAM...: one of them
     for program in "$@"; do
         PATH=$PATH:/usr/sbin:/sbin command -v "$program" >/dev/null && return
@@ -134,10 +126,8 @@ is_found() { # PROGRAM...: one of them
 is_there() { # WHAT LIBRARY
     case $1 in
     "program "*) is_found ${1#program } ;;
-    "library "*) loads "${1#library }" ;;
     "python "*) python_with "${1#python }" >/dev/null ;;
     "file "*) ls -d ${1#file } >/dev/null 2>&1 ;;
-    "headers "*) pkg-config --exists "${1#headers }" 2>/dev/null ;;
     *) links "$1" "$2" ;;
     esac
 }

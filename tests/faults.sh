@@ -129,7 +129,7 @@ if "$ATTN" run -q -m life -s Life -o "$folder/probe.png" 2>"$folder/log"; then
     try run -m life-cross -s "$life" --source 'short Life' --view lines --format pdf -o here
     try batch "$in/three.txt" -m life --reduce entropy -o here.pdf
 else
-    leave_out 'png and pdf: pango and cairo are not installed'
+    leave_out 'png and pdf: rsvg-convert is not installed'
 fi
 try run -m "$ROOT/tests/golden/gpt2-micro-bf16-prefixed-untied" --ids 1,2,3 --show all --format json
 try run -m "$ROOT/tests/break/pickled" -s "$life" --format json

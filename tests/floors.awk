@@ -13,13 +13,13 @@ BEGIN {
         floor[rooms[i]] = floors[i] # attn: lib/attn.h, the public face
     heap = "(malloc|calloc|realloc|free|strdup|strndup|asprintf|aligned_alloc|posix_memalign)"
     speech = "(printf|fprintf|puts|putchar|perror|exit|abort)"
-    process = "(_exit|fork|vfork|posix_spawn)"
+    process = "(_exit|fork|vfork|posix_spawnp?)"
     LONGEST_CHAIN = 10
 
     # What macOS has, too, and what belongs to a library or a processor.
-    split("assert ctype errno float inttypes limits math setjmp signal stdarg stdatomic stdbool " \
-        "stddef stdint stdio stdlib string time dirent dlfcn fcntl fnmatch poll pthread strings " \
-        "unistd sys/file sys/ioctl sys/mman sys/resource sys/socket sys/stat sys/time sys/types " \
+    split("assert ctype errno float inttypes limits math setjmp signal spawn stdarg stdatomic " \
+        "stdbool stddef stdint stdio stdlib string time dirent fcntl fnmatch poll pthread " \
+        "strings unistd sys/file sys/ioctl sys/mman sys/resource sys/stat sys/time sys/types " \
         "sys/wait cjson/cJSON oniguruma utf8proc check libxsmm libxsmm_generator libxsmm_cpuid " \
         "libxsmm_version arm_neon cpuid emmintrin immintrin xmmintrin", headers)
     for (i in headers)
@@ -117,8 +117,6 @@ function check_foreign(file) {
         fault(file " belongs to lib/base/utf8.c and lib/base/unicode_form.c")
     if (file ~ /onig/ && FILENAME != "lib/text/regex.c")
         fault(file " belongs to lib/text/regex.c")
-    if (file ~ /dlfcn/ && FILENAME != "lib/draw/cairo_library.c")
-        fault(file " belongs to lib/draw/cairo_library.c")
     if (file ~ /^check\.h$/)
         fault(file " belongs to tests")
 }
@@ -143,8 +141,8 @@ function check_foreign(file) {
         fault("the heap belongs to lib/base")
     if (room != "cmd" && calls(line, speech))
         fault("only cmd prints and exits")
-    if (room != "cmd" && FILENAME != "lib/draw/drawing_process.c" && calls(line, process))
-        fault("other processes belong to lib/draw/drawing_process.c")
+    if (room != "cmd" && FILENAME != "lib/draw/drawing.c" && calls(line, process))
+        fault("other processes belong to lib/draw/drawing.c")
     if (calls(line, linux) && FILENAME !~ /^lib\/(base\/platform_linux|math\/generator)\.c$/)
         fault("what Linux alone has belongs to lib/base/platform_linux.c")
 }

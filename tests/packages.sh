@@ -34,7 +34,7 @@ debian_needs_what_the_build_needs() {
 }
 
 drawing_is_recommended() {
-    package=$(sed -n "s/^wanted='pango and cairo|[^|]*||\([^|]*\)|.*/\1/p" dependencies.sh)
+    package=$(sed -n "s/^wanted='rsvg-convert|[^|]*||\([^|]*\)|.*/\1/p" dependencies.sh)
     [ -n "$package" ] && grep -qx "Recommends: $package" $here/debian/control
 }
 
@@ -50,6 +50,6 @@ says_what_deb_needs() {
 check 'versions are those of the program' names_version
 check 'symbols are those of the library' symbols_are_those_of_the_library
 check 'packages of Debian need what dependencies.sh says' debian_needs_what_the_build_needs
-check 'what draws PNG and PDF is with them' drawing_is_recommended
+check 'what makes PNG and PDF is with them' drawing_is_recommended
 check 'make deb says what it needs' says_what_deb_needs
 closing

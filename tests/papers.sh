@@ -165,7 +165,7 @@ masked() { # HATCHES FRAMES STEPS OPTIONS...
     counts="$1 $2 $3"
     shift 3
     figure mask.svg --layer 0 --head 1 "$@" &&
-        is "$counts" "$(grep -c 'fill="url(#nothing)"' mask.svg) $(grep -c \
+        is "$counts" "$(grep -c ' fill="#f5f5f5"' mask.svg) $(grep -c \
             '^<rect.* fill="none" stroke="#bbbbbb"' mask.svg) $(sed -n \
             's/^<path d="\(M[^"]*\)" fill="none" stroke="#bbbbbb".*/\1/p' mask.svg | tr -cd L |
             wc -c | tr -d ' ')"
@@ -293,10 +293,10 @@ same_shapes() { # OPTIONS...: frames, lines and hatchings
     figure both.svg "$@" && figure both.tex "$@" || return 1
     frames=$(grep -c '^<rect.* fill="none"' both.svg)
     lines=$(sed -n 's/^<path d="\(M[^"]*\)" fill="none" .*/\1/p' both.svg | tr -cd M | wc -c)
-    hatches=$(grep -c 'url(#nothing)"' both.svg)
-    sed '/^.begin{scope}/,/^.end{scope}/d' both.tex | grep -v rectangle >lines.tex
+    hatches=$(grep -c ' fill="#f5f5f5"' both.svg)
+    grep -v rectangle both.tex >lines.tex
     is "$frames $lines $hatches" "$(grep -c '^.draw.*rectangle' both.tex) $(grep -c \
-        -e '^.draw.*\] (' -e '^  (' lines.tex) $(grep -c '^.begin{scope}' both.tex)"
+        -e '^.draw.*\] (' -e '^  (' lines.tex) $(grep -c '245;green,245' both.tex)"
 }
 
 tex_has_numbers() {
@@ -417,8 +417,8 @@ pdf_has_font() {
 
 refuses_font() {
     figure no.pdf --font 'No Such Letters' 2>message
-    is "5 attn-cli: error: --font: expected a family of letters that is installed, found 'No Such \
-Letters': 'fc-list : family' lists them, svg takes any" "$? $(cat message)" && ! [ -e no.pdf ]
+    is "5 attn-cli: error: --font: expected an installed font family, found 'No Such Letters': \
+'fc-list : family' lists them; svg takes any" "$? $(cat message)" && ! [ -e no.pdf ]
 }
 
 # Pixels across, pixels of a metre, the kind of its colours, and how opaque its corner is.
@@ -453,7 +453,7 @@ shines() { # ALPHA OPTIONS...
 }
 
 if ! figure probe.pdf 2>message; then
-    leave_out 'PNG and PDF: pango and cairo are not installed'
+    leave_out 'PNG and PDF: rsvg-convert is not installed'
 elif has pdfinfo && has pdffonts && has pdftotext; then
     check 'a PDF is as wide' pdf_is_wide
     check 'letters of a PDF are as large' doubles

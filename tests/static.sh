@@ -21,7 +21,7 @@ names_no_library() {
 }
 
 # With no more than a folder that holds it, a model and a text.
-mkdir "$scratch/empty" "$scratch/usual"
+mkdir -p "$scratch/empty/tmp" "$scratch/usual/tmp"
 cp "$static" "$scratch/empty/attn-cli"
 for folder in "$scratch/empty" "$scratch/usual"; do
     mkdir "$folder/model" "$folder/qwen"
@@ -36,7 +36,7 @@ in_empty() { # ARGUMENT...
     if [ "$(id -u)" = 0 ]; then
         env -i "$chroot" "$scratch/empty" /attn-cli "$@" </dev/null
     else
-        (cd "$scratch/empty" && env -i ./attn-cli "$@" </dev/null)
+        (cd "$scratch/empty" && env -i PATH=/ ./attn-cli "$@" </dev/null)
     fi
 }
 
@@ -54,7 +54,7 @@ same_of_both() { # ARGUMENT...: output, and the files that are left but for seco
 says_what_it_lacks() { # FORMAT
     in_empty run 'Life is' -o "picture.$1" 2>"$scratch/err"
     [ $? = 5 ] && [ ! -e "$scratch/empty/picture.$1" ] &&
-        grep 'pango and cairo, and a static program loads no libraries: write svg' "$scratch/err"
+        grep 'png and pdf need rsvg-convert, which is not installed' "$scratch/err"
 }
 
 check 'it names no library and no loader' names_no_library

@@ -17,7 +17,6 @@ fi
 
 # Kernels are written anew where older ones stood: valgrind must look whether code has changed.
 watched='valgrind --quiet --smc-check=all --leak-check=full --error-exitcode=99'
-watched="$watched --suppressions=tests/valgrind.supp"
 
 # Each test is a process of its own and is checked for leaks when it ends.
 export ATTN_UNIT_FEW=2

@@ -12,15 +12,6 @@
 /* Bytes that nobody can tell before; false: there are none, and `bytes` is as it was. */
 bool platform_random(void *bytes, size_t size);
 
-/* Close all files from this one on. End when `parent` does; false: it has ended. */
-void platform_close_from(int first);
-bool platform_end_with(pid_t parent);
-
-/* Two ends for two processes, closed in a third program; and what is sent there, of which no signal
- * comes. */
-int platform_socket_pair(int ends[2]);
-ssize_t platform_send(int socket, const void *bytes, size_t size);
-
 /* Write to disk what was written to the file system of this file. */
 int platform_sync(int descriptor);
 

@@ -7,13 +7,10 @@
 #include <limits.h>
 #include <malloc.h>
 #include <sched.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -29,26 +26,6 @@ bool platform_random(void *bytes, size_t size)
         return false;
     memcpy(bytes, given, size);
     return true;
-}
-
-void platform_close_from(int first)
-{
-    close_range((unsigned)first, UINT_MAX, 0);
-}
-
-bool platform_end_with(pid_t parent)
-{
-    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
-}
-
-int platform_socket_pair(int ends[2])
-{
-    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends);
-}
-
-ssize_t platform_send(int socket, const void *bytes, size_t size)
-{
-    return send(socket, bytes, size, MSG_NOSIGNAL);
 }
 
 int platform_sync(int descriptor)

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 bool platform_random(void *bytes, size_t size)
@@ -16,41 +15,6 @@ bool platform_random(void *bytes, size_t size)
     if (source >= 0)
         close(source);
     return got == (ssize_t)size;
-}
-
-void platform_close_from(int first)
-{
-    long most = sysconf(_SC_OPEN_MAX);
-    for (int file = first; file < (most > 0 ? (int)most : _POSIX_OPEN_MAX); file++)
-        close(file);
-}
-
-/* It learns of the end when there is nothing more to read. */
-bool platform_end_with(pid_t parent)
-{
-    return getppid() == parent;
-}
-
-int platform_socket_pair(int ends[2])
-{
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
-        return -1;
-    for (int i = 0; i < 2; i++) {
-        fcntl(ends[i], F_SETFD, FD_CLOEXEC);
-#ifdef SO_NOSIGPIPE
-        setsockopt(ends[i], SOL_SOCKET, SO_NOSIGPIPE, &(int){1}, sizeof(int));
-#endif
-    }
-    return 0;
-}
-
-ssize_t platform_send(int socket, const void *bytes, size_t size)
-{
-#ifdef MSG_NOSIGNAL
-    return send(socket, bytes, size, MSG_NOSIGNAL);
-#else
-    return send(socket, bytes, size, 0);
-#endif
 }
 
 int platform_sync(int descriptor)

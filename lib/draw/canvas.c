@@ -28,12 +28,6 @@ void canvas_rect(struct canvas *canvas, struct box box, struct colour colour)
     canvas->draw(canvas, &command);
 }
 
-void canvas_hatch(struct canvas *canvas, struct box box)
-{
-    struct draw_command command = {.verb = DRAW_HATCH, .box = box};
-    canvas->draw(canvas, &command);
-}
-
 static void draw_with(struct canvas *canvas, const struct pen *pen, struct draw_command command)
 {
     command.colour = pen->colour;
@@ -63,11 +57,35 @@ void canvas_path(struct canvas *canvas, const struct point *points, size_t count
                   .verb = DRAW_PATH, .data = points, .data_size = count * sizeof *points});
 }
 
-struct draw_command draw_letters(enum draw_verb verb, const char *text,
-                                 const struct lettering *lettering)
+/* The lines end at the box: clips and rotated patterns take other programs ten times as long. */
+void canvas_hatch(struct canvas *canvas, struct box box)
 {
-    return (struct draw_command){
-        .verb = verb,
+    enum { LINES = 256 };
+    static const double step = 3.677;
+    const struct pen pen = {colour_of_hex(0xd2d2d2), 0.5, 1};
+    struct stroke lines[LINES];
+    size_t count = 0;
+    canvas_rect(canvas, box, colour_of_hex(0xf5f5f5));
+    for (double at = step / 2; at < box.width + box.height; at += step) {
+        double down = fmax(0, at - box.width); /* where the line leaves the right edge */
+        double across = fmax(0, at - box.height);
+        lines[count++] = (struct stroke){{box.x + at - down, box.y + down},
+                                         {box.x + across, box.y + at - across}};
+        if (count == LINES || at + step >= box.width + box.height) {
+            draw_with(canvas, &pen,
+                      (struct draw_command){
+                          .verb = DRAW_LINES, .data = lines, .data_size = count * sizeof *lines});
+            count = 0;
+        }
+    }
+}
+
+void canvas_text(struct canvas *canvas, struct point at, const char *text,
+                 const struct lettering *lettering)
+{
+    const struct draw_command command = {
+        .verb = DRAW_TEXT,
+        .at = at,
         .colour = lettering->colour,
         .size = lettering->size,
         .turn = lettering->turn,
@@ -76,13 +94,6 @@ struct draw_command draw_letters(enum draw_verb verb, const char *text,
         .data = text,
         .data_size = strlen(text) + 1,
     };
-}
-
-void canvas_text(struct canvas *canvas, struct point at, const char *text,
-                 const struct lettering *lettering)
-{
-    struct draw_command command = draw_letters(DRAW_TEXT, text, lettering);
-    command.at = at;
     canvas->draw(canvas, &command);
 }
 

@@ -55,39 +55,20 @@ struct cells {
     float *values;                /* … their numbers; NULL: none */
 };
 
-/* The measures of a hatching. */
-#define CANVAS_HATCH_PITCH 2.6
-#define CANVAS_HATCH_WIDTH 0.5
-#define CANVAS_HATCH_GROUND 0xf5f5f5
-#define CANVAS_HATCH_LINE 0xd2d2d2
-
 enum draw_verb {
     DRAW_OPEN, /* data: a name */
     DRAW_CLOSE,
     DRAW_RECT,
-    DRAW_HATCH,
     DRAW_FRAME,
     DRAW_STROKES, /* data: struct stroke … */
+    DRAW_LINES,   /* the same, straight */
     DRAW_PATH,    /* data: struct point … */
     DRAW_TEXT,    /* data: the text, with its 0 */
     DRAW_CELLS,   /* data: their levels */
-    /* what only documents of drawing.h know; data: markup, with its 0 */
-    DRAW_MARKUP,
-    DRAW_PARAGRAPH,
-    DRAW_HEIGHT,
-    DRAW_TURN_PAGE,
-    /* what its process is told besides */
-    DRAW_LOAD,
-    DRAW_BEGIN, /* data: the page's title, and its font */
-    DRAW_END,
 };
 
-/* Flat, because it goes to another process as it is: what lies between the parts of a struct may
- * hold anything. */
 struct draw_command {
     enum draw_verb verb;
-    int form; /* of a page: enum drawing_form */
-    long long dpi;
     struct box box;
     struct point at;
     struct colour colour; /* of a box, a pen or letters */
@@ -95,10 +76,9 @@ struct draw_command {
     double size, turn;
     enum anchor anchor;
     bool bold;
-    double width, height; /* of a page, or of a paragraph */
     size_t rows, columns; /* of cells */
     const struct ramp *ramp;
-    const float *values; /* of cells, where they are drawn in our own process; NULL: none */
+    const float *values; /* of cells; NULL: none */
     const void *data;
     size_t data_size;
 };
@@ -146,10 +126,6 @@ double letters_width(const char *text, double size);
 
 /* Append the text, its end replaced by an ellipsis where it would be wider. */
 void letters_fit(struct buf *out, const char *text, double width, double size);
-
-/* The command for a text, or for markup. */
-struct draw_command draw_letters(enum draw_verb verb, const char *text,
-                                 const struct lettering *lettering);
 
 /* Pictures as SVG, written by ourselves: texts stay texts, cells stay shapes. Failures stick to the
  * stream. */

@@ -1,232 +1,282 @@
-/* drawing.c: both sides of the process that draws. It is the same program, so that it is sent draw
- * commands as they are, with their data after them. Those that ask for something are answered; the
- * others are not, because most are drawn faster than an answer takes. */
+/* drawing.c: figures in each format, and the programs that PNG and PDF need. These read from and
+ * write to unnamed temporary files: a pipe could fill up while nobody reads it. */
 #include "draw/drawing.h"
 
+#include <errno.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "base/heap.h"
-#include "draw/cairo_canvas.h"
-#include "draw/drawing_process.h"
+#include "base/transfer.h"
+#include "format/pytorch.h"
 
-enum { PIECE_BYTES = 16 * 1024 };
+extern char **environ;
 
-struct answer {
-    struct err err; /* of no kind: done */
-    double height;
-    size_t size; /* of the picture, whose bytes follow */
+enum {
+    USUAL_DPI = 192,
+    PIXELS_MAX = 32000, /* a side: cairo's images end there */
+    NUMBER_BYTES = 32,
+    FAMILY_BYTES = 256,
+    REMARK_BYTES = 512,
+    PIECE_BYTES = 16 * 1024,
+    PNG_HEADER_BYTES = 33, /* the signature and the first chunk */
 };
 
-/* --- there ------------------------------------------------------------------------------------ */
+static const double ROUNDING = 1e-6;
 
-struct server {
-    struct buf picture;
-    struct cairo_canvas cairo;
-    bool begun; /* a picture, and not refused */
-    struct ramp ramp;
-    void *data;
-    size_t room; /* of the data */
-    struct answer answer;
-};
+/* --- other programs --------------------------------------------------------------------------- */
 
-static void begin(struct server *server, const struct draw_command *command)
+static FILE *open_temporary(struct err *err)
 {
-    const char *title = command->data;
-    const char *font = title + strlen(title) + 1;
-    const struct drawing_page page = {
-        .width = command->width,
-        .height = command->height,
-        .title = title,
-        .font = *font ? font : NULL,
-        .dpi = command->dpi,
-    };
-    buf_clear(&server->picture);
-    server->begun = !cairo_begin(&server->cairo, (enum drawing_form)command->form, &server->picture,
-                                 &page, &server->answer.err);
+    FILE *file = tmpfile();
+    if (!file)
+        err_output(err, "png and pdf need a temporary file, and none can be made: %s; svg does not",
+                   strerror(errno));
+    return file;
 }
 
-static void end(struct server *server)
+static int cannot_read(struct err *err)
 {
-    if (!cairo_end(&server->cairo, &server->answer.err) &&
-        !buf_check(&server->picture, &server->answer.err))
-        server->answer.size = server->picture.size;
-    server->begun = false;
+    return err_output(err, "cannot read a temporary file: %s; svg needs none", strerror(errno));
 }
 
-/* False when there is no memory for them: the end of the process says so. */
-static bool read_data(struct server *server, struct draw_command *command)
+/* The first bytes of a file, up to the end of a line. */
+static int read_line(char *line, size_t size, FILE *file, struct err *err)
 {
-    if (command->data_size > server->room) {
-        void *grown = heap_resize(server->data, command->data_size, 1, NULL);
-        server->data = grown ? grown : server->data;
-        server->room = grown ? command->data_size : server->room;
-    }
-    bool has_ramp = command->ramp != NULL;
-    command->data = server->data;
-    command->ramp = &server->ramp;
-    return command->data_size <= server->room &&
-           drawing_process_read(server->data, command->data_size) &&
-           (!has_ramp || drawing_process_read(&server->ramp, sizeof server->ramp));
+    ssize_t got = pread(fileno(file), line, size - 1, 0);
+    line[got > 0 ? got : 0] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    return got < 0 ? cannot_read(err) : 0;
 }
 
-static bool serve_one(struct server *server)
+/* The error of a program that failed: its own first line, or the signal that ended it. */
+static int explain_end(const char *program, int status, FILE *remarks, struct err *err)
 {
-    struct draw_command command;
-    enum draw_verb verb;
-    if (!drawing_process_read(&command, sizeof command) || !read_data(server, &command))
-        return false;
-    verb = command.verb;
-    drawing_process_progress();
-    if (verb == DRAW_LOAD)
-        cairo_library_load(&server->answer.err);
-    else if (verb == DRAW_BEGIN)
-        begin(server, &command);
-    else if (verb == DRAW_END && server->begun)
-        end(server);
-    else if (verb == DRAW_HEIGHT && server->begun)
-        server->answer.height = cairo_text_height(&server->cairo, &command);
-    else if (server->begun)
-        server->cairo.canvas.draw(&server->cairo.canvas, &command);
-    if (verb != DRAW_LOAD && verb != DRAW_BEGIN && verb != DRAW_END && verb != DRAW_HEIGHT)
-        return true;
-    bool answered = drawing_process_answer(&server->answer, sizeof server->answer) &&
-                    drawing_process_answer(server->picture.bytes, server->answer.size);
-    server->answer = (struct answer){0};
-    return answered;
-}
-
-static void serve(void)
-{
-    static struct server server;
-    heap_fail_at(0, 0); /* the faults of tests are meant for the process that plans them */
-    while (serve_one(&server))
-        ;
-}
-
-/* --- here ------------------------------------------------------------------------------------- */
-
-static struct drawing_process process; /* for all pictures, from the first on */
-
-static void send(struct canvas *canvas, const struct draw_command *command)
-{
-    struct drawing *to = (struct drawing *)canvas; /* it begins with the canvas */
-    if (to->failed || command->verb == DRAW_OPEN || command->verb == DRAW_CLOSE)
-        return;
-    drawing_process_send(&process, command, sizeof *command);
-    drawing_process_send(&process, command->data, command->data_size);
-    if (command->ramp)
-        drawing_process_send(&process, command->ramp, sizeof *command->ramp);
-}
-
-/* The bytes of a picture, from there to its stream. */
-static void pass_on(struct drawing *drawing, size_t size)
-{
-    char bytes[PIECE_BYTES];
-    while (size > 0 && !drawing->failed) {
-        size_t piece = size < sizeof bytes ? size : sizeof bytes;
-        drawing->failed = drawing_process_receive(&process, bytes, piece, &drawing->err);
-        if (!drawing->failed)
-            stream_bytes(drawing->canvas.out, bytes, piece);
-        size -= piece;
-    }
-}
-
-/* Send, and wait for the answer; the first error stays. */
-static double ask(struct drawing *drawing, const struct draw_command *command)
-{
-    struct answer answer;
-    send(&drawing->canvas, command);
-    if (drawing->failed)
-        return 0;
-    drawing->failed = drawing_process_receive(&process, &answer, sizeof answer, &drawing->err);
-    if (drawing->failed)
-        return 0;
-    if (answer.err.kind)
-        err_adopt(&drawing->err, &answer.err);
-    pass_on(drawing, answer.size);
-    return answer.height;
-}
-
-/* Ask for a picture, or whether there can be one: what went wrong so far. */
-static int demand(struct drawing *drawing, const struct draw_command *command, struct err *err)
-{
-    if (!process.pid && command->verb != DRAW_END && drawing_process_start(&process, serve, err))
+    char remark[REMARK_BYTES];
+    if (WIFSIGNALED(status))
+        return err_output(err, "%s was ended by a signal: %s; svg does not need it", program,
+                          strsignal(WTERMSIG(status)));
+    if (read_line(remark, sizeof remark, remarks, err))
         return -1;
-    ask(drawing, command);
-    return drawing->err.kind ? err_adopt(err, &drawing->err) : 0;
+    return err_output(err, "%s failed: %s", program, *remark ? remark : "it did not say why");
 }
 
-static int demand_page(struct drawing *drawing, const struct drawing_page *page, struct err *err)
+static int start(pid_t *pid, const char *const arguments[], FILE *in, FILE *out, FILE *remarks)
 {
-    struct buf texts = {0};
-    buf_bytes(&texts, page->title, strlen(page->title) + 1);
-    buf_text(&texts, page->font ? page->font : "");
-    const struct draw_command command = {
-        .verb = DRAW_BEGIN,
-        .form = (int)drawing->form,
-        .width = page->width,
-        .height = page->height,
-        .dpi = page->dpi,
-        .data = texts.bytes,
-        .data_size = texts.size + 1,
-    };
-    int failed = buf_check(&texts, err) || demand(drawing, &command, err);
-    buf_release(&texts);
-    return failed ? -1 : 0;
+    posix_spawn_file_actions_t files;
+    int failure = posix_spawn_file_actions_init(&files);
+    if (failure)
+        return failure;
+    failure = in ? posix_spawn_file_actions_adddup2(&files, fileno(in), STDIN_FILENO) : 0;
+    if (!failure)
+        failure = posix_spawn_file_actions_adddup2(&files, fileno(out), STDOUT_FILENO);
+    if (!failure)
+        failure = posix_spawn_file_actions_adddup2(&files, fileno(remarks), STDERR_FILENO);
+    if (!failure) /* it takes arguments that may be changed, and changes none */
+        failure = posix_spawnp(pid, arguments[0], &files, NULL, (char *const *)arguments, environ);
+    posix_spawn_file_actions_destroy(&files);
+    return failure;
+}
+
+/* Run a program to its end; `in` may be NULL: it does not read. */
+static int run(const char *const arguments[], FILE *in, FILE *out, struct err *err)
+{
+    pid_t pid = 0;
+    int status = 0;
+    FILE *remarks = open_temporary(err);
+    if (!remarks)
+        return -1;
+    int failure = start(&pid, arguments, in, out, remarks);
+    int failed = 0;
+    if (failure == ENOENT)
+        failed = err_output(err,
+                            "png and pdf need %s, which is not installed: install it (Debian: %s) "
+                            "or write svg",
+                            arguments[0], *arguments[0] == 'r' ? "librsvg2-bin" : "fontconfig");
+    else if (failure)
+        failed = err_output(err, "cannot start %s: %s; svg does not need it", arguments[0],
+                            strerror(failure));
+    while (!failure && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (!failure && status)
+        failed = explain_end(arguments[0], status, remarks, err);
+    fclose(remarks);
+    return failed;
+}
+
+/* --- fonts ------------------------------------------------------------------------------------ */
+
+/* The family whose glyphs are used for a name; "": there are no fonts. */
+static int match_family(char family[FAMILY_BYTES], const char *name, struct err *err)
+{
+    char pattern[FAMILY_BYTES];
+    size_t size = 0;
+    FILE *out = open_temporary(err);
+    if (!out)
+        return -1;
+    for (; *name && size + 2 < sizeof pattern; name++) {
+        if (*name == '-' || *name == ':')
+            pattern[size++] = '\\';
+        pattern[size++] = *name;
+    }
+    pattern[size] = '\0';
+    const char *const arguments[] = {"fc-match", "--format=%{family[0]}", "--", pattern, NULL};
+    int failed = run(arguments, NULL, out, err) || read_line(family, FAMILY_BYTES, out, err);
+    fclose(out);
+    return failed;
+}
+
+static const char NO_FAMILY[] = "no family has this name";
+
+/* Names that stand for others, such as Times for Nimbus Roman, are fine. A name that is answered as
+ * an invented one is not installed. */
+static int check_font(const char *name, struct err *err)
+{
+    static const char *const generic[] = {"sans", "sans-serif", "serif", "monospace"};
+    char any[FAMILY_BYTES];
+    char its[FAMILY_BYTES];
+    for (size_t i = 0; i < sizeof generic / sizeof *generic; i++)
+        if (strcasecmp(name, generic[i]) == 0)
+            return 0;
+    if (match_family(any, NO_FAMILY, err) || match_family(its, name, err))
+        return -1;
+    if (strcasecmp(its, any) == 0 && strcasecmp(its, name) != 0)
+        return err_output(err,
+                          "--font: expected an installed font family, found '%s': 'fc-list : "
+                          "family' lists them; svg takes any",
+                          name);
+    return 0;
 }
 
 int drawing_check(struct err *err)
 {
-    struct drawing drawing = {0};
-    return demand(&drawing, &(struct draw_command){.verb = DRAW_LOAD}, err);
+    static const char *const version[] = {"rsvg-convert", "--version", NULL};
+    char family[FAMILY_BYTES];
+    FILE *out = open_temporary(err);
+    if (!out)
+        return -1;
+    int failed = run(version, NULL, out, err);
+    fclose(out);
+    if (failed || match_family(family, NO_FAMILY, err))
+        return -1;
+    if (!*family) /* it would draw a picture without any text, and succeed */
+        return err_output(err, "png and pdf need a font, and none can be read: install one "
+                               "(Debian: fonts-dejavu-core) or write svg");
+    return 0;
 }
+
+/* --- PNG and PDF ------------------------------------------------------------------------------ */
+
+static int begin_conversion(struct drawing *drawing, const struct drawing_page *page,
+                            struct err *err)
+{
+    double side = fmax(page->width, page->height) * (double)drawing->dpi / 72;
+    if (drawing->form == DRAWING_PNG && ceil(side - ROUNDING) > PIXELS_MAX)
+        return err_output(err,
+                          "--format png: expected at most %d pixels a side, found %.0f: choose "
+                          "fewer layers or heads, or write svg or pdf",
+                          PIXELS_MAX, ceil(side - ROUNDING));
+    if (page->font && check_font(page->font, err))
+        return -1;
+    drawing->svg_file = open_temporary(err);
+    if (!drawing->svg_file)
+        return -1;
+    if (stream_to(&drawing->svg, fileno(drawing->svg_file), err)) {
+        fclose(drawing->svg_file);
+        return -1;
+    }
+    stream_binary(drawing->out);
+    svg_begin(&drawing->canvas, &drawing->svg, page);
+    return 0;
+}
+
+/* The pixels of an inch, which rsvg-convert does not write. */
+static void put_density(const struct drawing *drawing)
+{
+    unsigned char chunk[] = {0, 0, 0, 9, 'p', 'H', 'Y', 's', 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0};
+    uint32_t density = (uint32_t)lround((double)drawing->dpi / 0.0254); /* of a metre */
+    for (int i = 0; i < 8; i++)
+        chunk[8 + i] = (unsigned char)(density >> (24 - 8 * (i % 4)));
+    uint32_t crc = zip_crc32((const char *)chunk + 4, 13);
+    for (int i = 0; i < 4; i++)
+        chunk[17 + i] = (unsigned char)(crc >> (24 - 8 * i));
+    stream_bytes(drawing->out, chunk, sizeof chunk);
+}
+
+static int copy_result(struct drawing *drawing, FILE *from, struct err *err)
+{
+    char bytes[PIECE_BYTES];
+    ssize_t got = 0;
+    off_t at = 0;
+    for (; (got = pread(fileno(from), bytes, sizeof bytes, at)) > 0; at += got) {
+        bool has_header = at == 0 && drawing->form == DRAWING_PNG && got >= PNG_HEADER_BYTES;
+        size_t head = has_header ? PNG_HEADER_BYTES : 0;
+        stream_bytes(drawing->out, bytes, head);
+        if (head)
+            put_density(drawing);
+        stream_bytes(drawing->out, bytes + head, (size_t)got - head);
+    }
+    if (got < 0)
+        return cannot_read(err);
+    return at ? 0 : err_output(err, "rsvg-convert wrote nothing");
+}
+
+static int convert(struct drawing *drawing, struct err *err)
+{
+    char dpi[NUMBER_BYTES];
+    bool png = drawing->form == DRAWING_PNG;
+    const char *const arguments[] = {"rsvg-convert",
+                                     "--unlimited",
+                                     "--background-color=white",
+                                     "--dpi-x",
+                                     dpi,
+                                     "--dpi-y",
+                                     dpi,
+                                     "--format",
+                                     png ? "png" : "pdf",
+                                     NULL};
+    FILE *result = open_temporary(err);
+    if (!result)
+        return -1;
+    snprintf(dpi, sizeof dpi, "%lld", png ? drawing->dpi : 72); /* points become a PDF's points */
+    setenv("SOURCE_DATE_EPOCH", "0", 0); /* the same input gives the same bytes */
+    if (lseek(fileno(drawing->svg_file), 0, SEEK_SET)) {
+        fclose(result);
+        return cannot_read(err);
+    }
+    int failed =
+        run(arguments, drawing->svg_file, result, err) || copy_result(drawing, result, err);
+    fclose(result);
+    return failed ? -1 : 0;
+}
+
+/* --- figures ---------------------------------------------------------------------------------- */
 
 int drawing_begin(struct drawing *drawing, enum drawing_form form, struct stream *out,
                   const struct drawing_page *page, struct err *err)
 {
-    *drawing = (struct drawing){.canvas = {send, out}, .form = form};
-    if (form == DRAWING_SVG || form == DRAWING_TEX) {
-        (form == DRAWING_SVG ? svg_begin : tex_begin)(&drawing->canvas, out, page);
-        return 0;
-    }
-    stream_binary(out);
-    return demand_page(drawing, page, err);
+    *drawing = (struct drawing){.form = form, .out = out, .dpi = page->dpi ? page->dpi : USUAL_DPI};
+    if (form == DRAWING_PNG || form == DRAWING_PDF)
+        return begin_conversion(drawing, page, err);
+    (form == DRAWING_SVG ? svg_begin : tex_begin)(&drawing->canvas, out, page);
+    return 0;
 }
 
 int drawing_end(struct drawing *drawing, struct err *err)
 {
-    if (drawing->form != DRAWING_SVG && drawing->form != DRAWING_TEX)
-        return demand(drawing, &(struct draw_command){.verb = DRAW_END}, err);
-    (drawing->form == DRAWING_SVG ? svg_end : tex_end)(&drawing->canvas);
-    return 0;
-}
-
-void drawing_turn_page(struct drawing *drawing)
-{
-    send(&drawing->canvas, &(struct draw_command){.verb = DRAW_TURN_PAGE});
-}
-
-void drawing_markup(struct drawing *drawing, struct point at, const char *markup,
-                    const struct lettering *lettering)
-{
-    struct draw_command command = draw_letters(DRAW_MARKUP, markup, lettering);
-    command.at = at;
-    send(&drawing->canvas, &command);
-}
-
-double drawing_height(struct drawing *drawing, const char *markup, double width,
-                      const struct lettering *lettering)
-{
-    struct draw_command command = draw_letters(DRAW_HEIGHT, markup, lettering);
-    command.width = width;
-    return ask(drawing, &command);
-}
-
-void drawing_paragraph(struct drawing *drawing, struct point at, const char *markup, double width,
-                       const struct lettering *lettering)
-{
-    struct draw_command command = draw_letters(DRAW_PARAGRAPH, markup, lettering);
-    command.at = at;
-    command.width = width;
-    send(&drawing->canvas, &command);
+    (drawing->form == DRAWING_TEX ? tex_end : svg_end)(&drawing->canvas);
+    if (!drawing->svg_file)
+        return 0;
+    stream_flush(&drawing->svg);
+    int failed = drawing->svg.failure
+                     ? err_output(err, "cannot write a temporary file: %s; svg needs none",
+                                  strerror(drawing->svg.failure))
+                     : convert(drawing, err);
+    stream_discard(&drawing->svg);
+    fclose(drawing->svg_file);
+    return failed;
 }

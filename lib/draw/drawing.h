@@ -1,7 +1,6 @@
-/* drawing.h: pictures as SVG, TikZ, PNG and PDF, and documents as PDF.
+/* drawing.h: figures as SVG, TikZ, PNG and PDF.
  *
- * SVG and TikZ are written at once. The others are drawn by cairo and pango in a process beside
- * ours (drawing_process.h), of which there is one for all pictures.
+ * SVG and TikZ are written directly. PNG and PDF are made from the SVG by the program rsvg-convert.
  *
  *     struct drawing drawing;
  *     struct drawing_page page = {.width = 504, .height = 300, .title = "life · Life is short"};
@@ -12,6 +11,8 @@
 #ifndef ATTN_DRAW_DRAWING_H
 #define ATTN_DRAW_DRAWING_H
 
+#include <stdio.h>
+
 #include "draw/canvas.h"
 
 enum drawing_form { DRAWING_SVG, DRAWING_TEX, DRAWING_PNG, DRAWING_PDF };
@@ -20,34 +21,27 @@ struct drawing_page {
     double width, height; /* points */
     const char *title;
     const char *font; /* a family before all others; NULL: none */
-    long long dpi;    /* of a PNG; 0: as usual */
+    long long dpi;    /* of a PNG; 0: 192 */
 };
 
 struct drawing {
     struct canvas canvas;
     enum drawing_form form;
-    bool failed; /* the process has ended; then why: */
-    struct err err;
+    /* of PNG and PDF */
+    long long dpi;
+    struct stream *out;
+    struct stream svg; /* written to this file */
+    FILE *svg_file;
 };
 
-/* Whether this machine can draw PNG and PDF: that is asked before anything is computed. */
+/* Whether this machine can write PNG and PDF; called before anything is computed. */
 int drawing_check(struct err *err);
 
-/* One picture at a time. Where it cannot be begun there is nothing to end. */
+/* One figure at a time. Where this fails there is nothing to end. */
 int drawing_begin(struct drawing *drawing, enum drawing_form form, struct stream *out,
                   const struct drawing_page *page, struct err *err);
 
-/* Write what was drawn. Failures to write stick to the stream, all others are told here. */
+/* Write what was drawn. Failures to write stick to the stream; all others are returned here. */
 int drawing_end(struct drawing *drawing, struct err *err);
-
-/* Of a PDF: go on on another page; texts in pango's markup: a line, and lines of at most `width`,
- * how high they are, and drawn from their upper left corner on. */
-void drawing_turn_page(struct drawing *drawing);
-void drawing_markup(struct drawing *drawing, struct point at, const char *markup,
-                    const struct lettering *lettering);
-double drawing_height(struct drawing *drawing, const char *markup, double width,
-                      const struct lettering *lettering);
-void drawing_paragraph(struct drawing *drawing, struct point at, const char *markup, double width,
-                       const struct lettering *lettering);
 
 #endif

@@ -179,9 +179,9 @@ const struct measured_form measured_forms[] = {
      measured_tensors_write, NULL},
     {"svg", ".svg", "a picture for papers and web pages", true, false, write_svg, NULL},
     {"tex", ".tex", "the picture as TikZ, for LaTeX", true, false, write_tex, NULL},
-    {"png", ".png", "the same in pixels; needs pango and cairo", false, true, write_png,
+    {"png", ".png", "the same in pixels; needs rsvg-convert", false, true, write_png,
      drawing_check},
-    {"pdf", ".pdf", "the same, its text selectable; needs pango and cairo", false, true, write_pdf,
+    {"pdf", ".pdf", "the same, its text selectable; needs rsvg-convert", false, true, write_pdf,
      drawing_check},
     {"html", ".html", "the picture on a page for browsers", false, false, write_html, NULL},
 };

@@ -1,6 +1,5 @@
 #include "draw/drawing.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -67,13 +66,6 @@ static void put_rect(struct stream *out, struct box box)
     canvas_put(out, "<rect x=\"#\" y=\"#\" width=\"#\" height=\"#\"", sides);
 }
 
-static void put_filled(struct stream *out, struct box box, struct colour colour)
-{
-    put_rect(out, box);
-    put_colour(out, "fill", colour);
-    stream_text(out, "/>");
-}
-
 static void draw_strokes(struct stream *out, const struct draw_command *command)
 {
     const struct stroke *strokes = command->data;
@@ -82,7 +74,7 @@ static void draw_strokes(struct stream *out, const struct draw_command *command)
         struct point a = strokes[i].from;
         struct point b = strokes[i].to;
         double middle = (a.x + b.x) / 2;
-        if (a.y == b.y || a.x == b.x)
+        if (command->verb == DRAW_LINES || a.y == b.y || a.x == b.x)
             canvas_put(out, "M# #L# #", (double[]){a.x, a.y, b.x, b.y});
         else
             canvas_put(out, "M# #C# # # # # #",
@@ -118,22 +110,50 @@ static void draw_text(struct stream *out, const struct draw_command *command)
     stream_text(out, "</text>\n");
 }
 
-/* The cells of one level, neighbours in a row as one shape, in units of cells. */
+static unsigned char level_at(const struct draw_command *cells, size_t row, size_t column)
+{
+    const unsigned char *levels = cells->data;
+    return row < cells->rows && column < cells->columns ? levels[row * cells->columns + column] : 0;
+}
+
+static void put_box(struct stream *out, double left, double top, double right, double bottom)
+{
+    canvas_put(out, "M# #H#V#H#z", (double[]){left, top, right, bottom, left});
+}
+
+/* A part of a row, in units of cells. Higher levels are drawn later, and cells reach a bit below
+ * them: viewers that smooth edges would let the ground shine through between neighbours. Corners do
+ * not reach below anything: the cell across may have a lower level. */
+static void put_run(struct stream *out, const struct draw_command *cells, size_t row, size_t first,
+                    size_t end)
+{
+    static const double lap = 0.3;
+    unsigned char level = level_at(cells, row, first);
+    put_box(out, (double)first - (level_at(cells, row, first - 1) > level ? lap : 0), (double)row,
+            (double)end + (level_at(cells, row, end) > level ? lap : 0), (double)(row + 1));
+    for (size_t column = first; column < end; column = first) {
+        bool above = level_at(cells, row - 1, column) > level;
+        bool below = level_at(cells, row + 1, column) > level;
+        while (first < end && (level_at(cells, row - 1, first) > level) == above &&
+               (level_at(cells, row + 1, first) > level) == below)
+            first++;
+        if (above || below)
+            put_box(out, (double)column, (double)row - (above ? lap : 0), (double)first,
+                    (double)(row + 1) + (below ? lap : 0));
+    }
+}
+
+/* The cells of one level, neighbours in a row as one shape. */
 static void put_level(struct stream *out, const struct draw_command *cells, unsigned char level)
 {
-    for (size_t row = 0; row < cells->rows; row++) {
-        const unsigned char *levels = (const unsigned char *)cells->data + row * cells->columns;
-        for (size_t column = 0; column < cells->columns;) {
+    for (size_t row = 0; row < cells->rows; row++)
+        for (size_t column = 0; column < cells->columns; column++) {
             size_t first = column;
-            while (column < cells->columns && levels[column] == level)
+            while (level_at(cells, row, column) == level)
                 column++;
             if (column > first)
-                canvas_put(out, "M# #h#v1H#z",
-                           (double[]){(double)first, (double)row, (double)(column - first),
-                                      (double)first});
-            column += column == first;
+                put_run(out, cells, row, first, column);
         }
-    }
 }
 
 /* A path a level: thousands of rectangles would be ten times as much. */
@@ -170,15 +190,13 @@ static void draw(struct canvas *canvas, const struct draw_command *command)
     } else if (verb == DRAW_CLOSE) {
         stream_text(out, "</g>\n");
     } else if (verb == DRAW_RECT) {
-        put_filled(out, command->box, command->colour);
-        stream_char(out, '\n');
-    } else if (verb == DRAW_HATCH) {
         put_rect(out, command->box);
-        stream_text(out, " fill=\"url(#nothing)\"/>\n");
+        put_colour(out, "fill", command->colour);
+        stream_text(out, "/>\n");
     } else if (verb == DRAW_FRAME) {
         put_rect(out, command->box);
         end_lines(out, command);
-    } else if (verb == DRAW_STROKES) {
+    } else if (verb == DRAW_STROKES || verb == DRAW_LINES) {
         draw_strokes(out, command);
     } else if (verb == DRAW_PATH) {
         draw_path(out, command);
@@ -187,19 +205,6 @@ static void draw(struct canvas *canvas, const struct draw_command *command)
     } else if (verb == DRAW_CELLS) {
         draw_cells(out, command);
     }
-}
-
-static void put_hatching(struct stream *out)
-{
-    static const double sides[] = {CANVAS_HATCH_PITCH, CANVAS_HATCH_PITCH};
-    stream_text(out, "<defs><pattern id=\"nothing\" patternUnits=\"userSpaceOnUse\" "
-                     "patternTransform=\"rotate(45)\"");
-    canvas_put(out, " width=\"#\" height=\"#\">", sides);
-    put_filled(out, (struct box){0, 0, CANVAS_HATCH_PITCH, CANVAS_HATCH_PITCH},
-               colour_of_hex(CANVAS_HATCH_GROUND));
-    put_filled(out, (struct box){0, 0, CANVAS_HATCH_WIDTH, CANVAS_HATCH_PITCH},
-               colour_of_hex(CANVAS_HATCH_LINE));
-    stream_text(out, "</pattern></defs>\n");
 }
 
 void svg_begin(struct canvas *svg, struct stream *out, const struct drawing_page *page)
@@ -214,7 +219,6 @@ void svg_begin(struct canvas *svg, struct stream *out, const struct drawing_page
     put_fonts(out, page->font);
     stream_text(out, "\">\n");
     put_title(out, page->title);
-    put_hatching(out);
     canvas_rect(svg, (struct box){0, 0, width, height}, colour_of_hex(0xffffff));
 }
 

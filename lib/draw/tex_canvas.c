@@ -3,7 +3,6 @@
  * than TikZ. Cells, of which there are thousands, are drawn by what TikZ itself is built on. */
 #include "draw/drawing.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -143,7 +142,7 @@ static void draw_strokes(struct stream *out, const struct draw_command *command)
         struct point a = strokes[i].from;
         struct point b = strokes[i].to;
         double middle = (a.x + b.x) / 2;
-        if (a.y == b.y || a.x == b.x)
+        if (command->verb == DRAW_LINES || a.y == b.y || a.x == b.x)
             canvas_put(out, "\n  (#,#) -- (#,#)", (double[]){a.x, -a.y, b.x, -b.y});
         else
             canvas_put(out, "\n  (#,#) .. controls (#,#) and (#,#) .. (#,#)",
@@ -159,21 +158,6 @@ static void draw_path(struct stream *out, const struct draw_command *command)
     for (size_t i = 0; i < command->data_size / sizeof *points; i++)
         canvas_put(out, i ? " -- (#,#)" : "(#,#)", (double[]){points[i].x, -points[i].y});
     stream_text(out, ";\n");
-}
-
-static void draw_hatch(struct stream *out, struct box box)
-{
-    const struct draw_command pen = {
-        .colour = colour_of_hex(CANVAS_HATCH_LINE), .line_width = CANVAS_HATCH_WIDTH, .opacity = 1};
-    double step = CANVAS_HATCH_PITCH * sqrt(2);
-    put_fill(out, box, colour_of_hex(CANVAS_HATCH_GROUND));
-    stream_text(out, "\\begin{scope}\n\\clip ");
-    put_box(out, box);
-    put_draw(out, &pen);
-    for (double x = box.x; x < box.x + box.width + box.height; x += step)
-        canvas_put(out, "\n  (#,#) -- (#,#)",
-                   (double[]){x, -box.y, x - box.height, -(box.y + box.height)});
-    stream_text(out, ";\n\\end{scope}\n");
 }
 
 static void draw_text(struct stream *out, const struct draw_command *command)
@@ -215,12 +199,10 @@ static void draw(struct canvas *canvas, const struct draw_command *command)
         put_comment(out, command->data);
     } else if (verb == DRAW_RECT) {
         put_fill(out, command->box, command->colour);
-    } else if (verb == DRAW_HATCH) {
-        draw_hatch(out, command->box);
     } else if (verb == DRAW_FRAME) {
         put_draw(out, command);
         put_box(out, command->box);
-    } else if (verb == DRAW_STROKES) {
+    } else if (verb == DRAW_STROKES || verb == DRAW_LINES) {
         draw_strokes(out, command);
     } else if (verb == DRAW_PATH) {
         draw_path(out, command);

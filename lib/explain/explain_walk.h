@@ -8,7 +8,8 @@
  *     if (explain_walk(explanations, &form, &page, &(struct explain_page){.columns = 100}, err))
  * ...
  *
- * A page is counted in columns of a terminal. Long vectors keep their ends, long lists of keys those with the most weight.
+ * A page is counted in columns of a terminal. Long vectors keep their ends, long lists of keys
+ * those with the most weight.
  */
 #ifndef ATTN_EXPLAIN_EXPLAIN_WALK_H
 #define ATTN_EXPLAIN_EXPLAIN_WALK_H

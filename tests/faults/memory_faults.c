@@ -23,25 +23,18 @@ int attn_main(int argc, char **argv);
 #include "base/file.h"
 #include "base/heap.h"
 #include "base/num.h"
-#include "draw/drawing_process.h"
-#include "library_malloc.h"
 #include "trace_of_run.h"
 
 enum {
     STATUS_SOME_FAILED = 1,
     STATUS_OF_NO_MEMORY = 3,
-    STATUS_OF_NO_PICTURE = 5,
     NTH_MAX = 1000000,
     FAILURES_SHOWN = 5,
-    OF_LIBRARIES = 64,    /* they have so many times as many allocations, at least */
-    SPINNING_SECONDS = 1, /* that a library may go round without a sign of life */
 };
-
-enum whose { OURS_ONCE, OURS_FOR_EVER, OF_LIBRARY };
 
 struct plan {
     size_t nth;
-    enum whose whose;
+    bool for_ever;
 };
 
 static bool *fault_came; /* shared with the process that runs the command */
@@ -55,14 +48,11 @@ static int run(const char *folder, char **argv, struct plan plan)
     if (child == 0) {
         int argc = 0;
         trace_begin(folder);
-        if (plan.whose == OF_LIBRARY)
-            library_malloc_fail_from(plan.nth);
-        else
-            heap_fail_at(plan.nth, plan.whose == OURS_FOR_EVER);
+        heap_fail_at(plan.nth, plan.for_ever);
         while (argv[argc])
             argc++;
         int status = attn_main(argc, argv);
-        *fault_came = heap_has_failed() || library_malloc_has_failed();
+        *fault_came = heap_has_failed();
         heap_fail_at(0, 0);
         exit(status);
     }
@@ -71,9 +61,8 @@ static int run(const char *folder, char **argv, struct plan plan)
     return status;
 }
 
-/* What is wrong with a run in which an allocation failed; NULL: nothing. What libraries find no
- * memory for they call by many names. */
-static const char *judge(int status, enum whose whose, const char *here, const char *whole)
+/* What is wrong with a run in which an allocation failed; NULL: nothing. */
+static const char *judge(int status, const char *here, const char *whole)
 {
     static char text[64];
     if (!WIFEXITED(status)) {
@@ -84,21 +73,18 @@ static const char *judge(int status, enum whose whose, const char *here, const c
         return trace_same(here, whole) ? NULL : "status 0, but not the whole result";
     if (WEXITSTATUS(status) == STATUS_SOME_FAILED)
         return trace_excused(here, whole, "out of memory") ? NULL : "items fail for no reason";
-    bool no_picture = whose == OF_LIBRARY && WEXITSTATUS(status) == STATUS_OF_NO_PICTURE;
-    if (WEXITSTATUS(status) != STATUS_OF_NO_MEMORY && !no_picture) {
+    if (WEXITSTATUS(status) != STATUS_OF_NO_MEMORY) {
         snprintf(text, sizeof text, "status %d", WEXITSTATUS(status));
         return text;
     }
-    if (!trace_said(here, no_picture ? "" : "out of memory"))
+    if (!trace_said(here, "out of memory"))
         return "it does not say so in one line";
     return trace_within(here, whole) ? NULL : "it leaves what is not whole";
 }
 
 static void show(const struct plan *plan, const char *what, const char *here)
 {
-    static const char *const which[] = {"", " and all after",
-                                        " of the drawing process, and all after"};
-    printf("allocation %zu%s fails: %s\n", plan->nth, which[plan->whose], what);
+    printf("allocation %zu%s fails: %s\n", plan->nth, plan->for_ever ? " and all after" : "", what);
     trace_show(here);
 }
 
@@ -107,13 +93,13 @@ struct counts {
 };
 
 static void try_all(struct counts *counts, const char *here, const char *whole, char **arguments,
-                    enum whose whose, size_t every)
+                    bool for_ever, size_t every)
 {
-    for (struct plan plan = {1, whose}; plan.nth < NTH_MAX; plan.nth += every) {
+    for (struct plan plan = {1, for_ever}; plan.nth < NTH_MAX; plan.nth += every) {
         int status = run(here, arguments, plan);
         if (!*fault_came && WIFEXITED(status))
             return;
-        const char *what = judge(status, whose, here, whole);
+        const char *what = judge(status, here, whole);
         if (what && counts->failed < FAILURES_SHOWN)
             show(&plan, what, here);
         *(what ? &counts->failed : &counts->passed) += 1;
@@ -131,8 +117,6 @@ int main(int argc, char **argv)
     snprintf(here, sizeof here, "%s/here", argv[1]);
     snprintf(whole, sizeof whole, "%s/whole", argv[1]);
     fault_came = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    library_malloc_fail_from(0);
-    drawing_process_limit(SPINNING_SECONDS);
     char **arguments = argv + 2; /* the first stands for the program's name */
     if (fault_came == MAP_FAILED || run(whole, arguments, (struct plan){0})) {
         printf("without a fault it fails, too\n");
@@ -140,10 +124,8 @@ int main(int argc, char **argv)
         printf("0 passed, 1 failed\n");
         return EXIT_FAILURE;
     }
-    try_all(&counts, here, whole, arguments, OURS_ONCE, (size_t)every);
-    try_all(&counts, here, whole, arguments, OURS_FOR_EVER, (size_t)every);
-    if (library_malloc_can_fail())
-        try_all(&counts, here, whole, arguments, OF_LIBRARY, (size_t)every * OF_LIBRARIES);
+    try_all(&counts, here, whole, arguments, false, (size_t)every);
+    try_all(&counts, here, whole, arguments, true, (size_t)every);
     printf("%zu passed, %zu failed\n", counts.passed, counts.failed);
     return counts.failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -20,7 +20,6 @@ struct chore {
     bool in_place;      /* the line names its place by itself */
     bool types;         /* it prints even where it writes a file */
     bool saves;         /* interrupted, it saves how far it came under the same names */
-    bool draws;         /* by libraries that want much memory */
     bool goes_on;       /* what it leaves there is for --resume, and no result yet */
     const char *again;  /* put behind the line when it is run once more */
     const char *before[CHORE_STEPS_MAX]; /* lines that are run first, in peace */

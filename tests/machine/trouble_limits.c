@@ -3,7 +3,7 @@
 
 #include "trouble.h"
 
-enum { MEMORY_STEPS = 12, DRAWING_STEPS = 20, FILE_STEPS = 8, KIB = 1024 };
+enum { MEMORY_STEPS = 12, FILE_STEPS = 8, KIB = 1024 };
 
 struct trouble_limit trouble_limit;
 
@@ -44,17 +44,6 @@ static void limit_memory(const struct scene *scene)
 {
     size_t more = scene->step ? (size_t)64 * KIB << scene->step : 0;
     limit(RLIMIT_AS, scene->least_memory + more);
-}
-
-static bool draws(const struct scene *scene)
-{
-    return scene->chore->draws;
-}
-
-/* Fontconfig, glib and pango each fail in their own way, between what loads them and what draws. */
-static void limit_drawing(const struct scene *scene)
-{
-    limit(RLIMIT_AS, scene->least_memory + (scene->step + 1) * 4096 * KIB);
 }
 
 static void limit_data(const struct scene *scene)
@@ -115,12 +104,6 @@ const struct trouble trouble_limits[] = {
      .statuses = MAY_SUCCEED | MAY_FAIL_ITEMS | MAY_REFUSE_INPUT | MAY_REFUSE_OUTPUT,
      .lacks = lacks_limit,
      .afflict = limit_memory},
-    {.name = "little memory for pictures (ulimit -v)",
-     .steps = DRAWING_STEPS,
-     .statuses = MAY_SUCCEED | MAY_REFUSE_INPUT | MAY_REFUSE_OUTPUT,
-     .suits = draws,
-     .lacks = lacks_limit,
-     .afflict = limit_drawing},
     {.name = "little data (ulimit -d)",
      .steps = 8,
      .statuses = MAY_SUCCEED | MAY_FAIL_ITEMS | MAY_REFUSE_INPUT | MAY_REFUSE_OUTPUT,

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,10 +15,6 @@
 /* That for other systems, beside the one in use. */
 #undef __linux__
 #define platform_random posix_random
-#define platform_close_from posix_close_from
-#define platform_end_with posix_end_with
-#define platform_socket_pair posix_socket_pair
-#define platform_send posix_send
 #define platform_sync posix_sync
 #define platform_rename_new posix_rename_new
 #define platform_has_access_list posix_has_access_list
@@ -36,10 +31,6 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #include "base/platform_posix.c"
 #undef platform_random
-#undef platform_close_from
-#undef platform_end_with
-#undef platform_socket_pair
-#undef platform_send
 #undef platform_sync
 #undef platform_written
 #undef platform_last_byte
@@ -47,19 +38,13 @@
 
 static const struct {
     bool (*random)(void *bytes, size_t size);
-    void (*close_from)(int first);
-    bool (*end_with)(pid_t parent);
-    int (*socket_pair)(int ends[2]);
-    ssize_t (*send)(int socket, const void *bytes, size_t size);
     int (*sync)(int descriptor);
     struct timespec (*written)(const struct stat *status);
     const char *(*last_byte)(const char *bytes, char byte, size_t size);
     size_t (*processors)(void);
 } platforms[] = {
-    {platform_random, platform_close_from, platform_end_with, platform_socket_pair, platform_send,
-     platform_sync, platform_written, platform_last_byte, platform_processors},
-    {posix_random, posix_close_from, posix_end_with, posix_socket_pair, posix_send, posix_sync,
-     posix_written, posix_last_byte, posix_processors},
+    {platform_random, platform_sync, platform_written, platform_last_byte, platform_processors},
+    {posix_random, posix_sync, posix_written, posix_last_byte, posix_processors},
 };
 
 TEST_LOOP(no_two_draws_are_alike, COUNT(platforms))
@@ -68,37 +53,6 @@ TEST_LOOP(no_two_draws_are_alike, COUNT(platforms))
     ck_assert(platforms[_i].random(draws[0], sizeof *draws));
     ck_assert(platforms[_i].random(draws[1], sizeof *draws));
     ck_assert_mem_ne(draws[0], draws[1], sizeof *draws);
-}
-
-TEST_LOOP(what_is_sent_arrives_and_no_signal_comes_where_nobody_reads, COUNT(platforms))
-{
-    int ends[2];
-    char bytes[4] = "";
-    ck_assert_int_eq(platforms[_i].socket_pair(ends), 0);
-    ck_assert(fcntl(ends[0], F_GETFD) & fcntl(ends[1], F_GETFD) & FD_CLOEXEC);
-    ck_assert_int_eq(platforms[_i].send(ends[0], "text", 4), 4);
-    ck_assert_int_eq(read(ends[1], bytes, 4), 4);
-    ck_assert_mem_eq(bytes, "text", 4);
-    close(ends[1]);
-    ck_assert_int_eq(platforms[_i].send(ends[0], "text", 4), -1);
-    ck_assert_int_eq(errno, EPIPE);
-    close(ends[0]);
-}
-
-TEST_LOOP(files_are_closed_from_one_on, COUNT(platforms))
-{
-    pid_t parent = getpid();
-    pid_t pid = fork();
-    if (pid == 0) {
-        bool follows = platforms[_i].end_with(parent) && !platforms[_i].end_with(parent + 1);
-        int kept = dup(STDIN_FILENO);
-        int closed = dup(STDIN_FILENO);
-        platforms[_i].close_from(closed);
-        _exit(follows && fcntl(kept, F_GETFD) >= 0 && fcntl(closed, F_GETFD) < 0 ? 0 : 1);
-    }
-    int status = 0;
-    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 TEST_LOOP(the_last_byte_of_several_is_found, COUNT(platforms))

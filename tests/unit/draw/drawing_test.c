@@ -1,4 +1,4 @@
-/* Where pango and cairo are not installed there is nothing to test: tests/pictures.sh says so. */
+/* Where rsvg-convert is not installed there is nothing to test: tests/pictures.sh says so. */
 #include "draw/drawing.h"
 
 #include <string.h>
@@ -42,51 +42,9 @@ TEST(a_picture_of_too_many_pixels_is_refused)
     struct drawing drawing;
     struct drawing_page page = {.width = 100, .height = 12001, .title = "tall"};
     struct err err = {0};
-    if (!can_draw())
-        return;
     memory_stream_open(&out);
     ck_assert_int_eq(drawing_begin(&drawing, DRAWING_PNG, &out, &page, &err), -1);
     ck_assert_str_eq(err.text, "--format png: expected at most 32000 pixels a side, found 32003: "
                                "choose fewer layers or heads, or write svg or pdf");
     stream_discard(&out);
-}
-
-TEST(cells_do_not_leave_an_image)
-{
-    unsigned char levels[] = {1, 2, 3, 4};
-    struct cells cells = {.rows = 2, .columns = 2, .levels = levels};
-    struct stream out = {0};
-    struct drawing drawing;
-    struct ramp ramp = {0};
-    struct drawing_page page = {.width = 10, .height = 10, .title = "small"};
-    if (!can_draw())
-        return;
-    memory_stream_open(&out);
-    ck_assert_int_eq(drawing_begin(&drawing, DRAWING_PNG, &out, &page, NULL), 0);
-    canvas_cells(&drawing.canvas, (struct box){-5, -5, 40, 40}, &cells, &ramp);
-    ck_assert_int_eq(drawing_end(&drawing, NULL), 0);
-    struct file file = memory_stream_take(&out);
-    ck_assert_uint_gt(file.size, 50);
-    file_release(&file);
-}
-
-TEST(what_pango_remarks_is_an_error_of_that_picture)
-{
-    struct drawing_page page = {.width = 50, .height = 50, .title = "ugly"};
-    struct err err = {0};
-    if (!can_draw())
-        return;
-    for (int turn = 0; turn < 2; turn++) {
-        struct stream out = {0};
-        struct drawing drawing;
-        memory_stream_open(&out);
-        ck_assert_int_eq(drawing_begin(&drawing, DRAWING_PDF, &out, &page, &err), 0);
-        canvas_text(&drawing.canvas, (struct point){9, 9}, turn ? "ours" : "\xff",
-                    &(struct lettering){.size = 9});
-        ck_assert_int_eq(drawing_end(&drawing, turn ? NULL : &err), turn ? 0 : -1);
-        stream_discard(&out);
-    }
-    ck_assert_int_eq(err.kind, ERR_OUTPUT);
-    ck_assert_str_eq(err.text, "pango and cairo cannot draw the picture: Invalid UTF-8 string "
-                               "passed to pango_layout_set_text()");
 }

@@ -122,21 +122,41 @@ TEST(cells_of_a_colour_are_one_shape_and_empty_ones_none)
 {
     ck_assert_str_eq(draw(some_cells),
                      "<g shape-rendering=\"crispEdges\" transform=\"translate(5 6) scale(3 2)\">\n"
-                     "<path d=\"M0 0h1v1H0zM0 1h2v1H0z\" fill=\"#222222\"/>\n"
-                     "<path d=\"M2 1h1v1H2z\" fill=\"#999999\"/>\n"
+                     "<path d=\"M0 0H1V1H0zM0 1H2.3V2H0z\" fill=\"#222222\"/>\n"
+                     "<path d=\"M2 1H3V2H2z\" fill=\"#999999\"/>\n"
+                     "</g>\n");
+}
+
+/* Between neighbours of different levels the ground would shine through. */
+static void neighbours(struct canvas *canvas)
+{
+    unsigned char levels[] = {2, 9, 9, 2};
+    struct cells cells = {.rows = 2, .columns = 2, .levels = levels};
+    struct ramp ramp = {0};
+    canvas_cells(canvas, (struct box){0, 0, 2, 2}, &cells, &ramp);
+}
+
+TEST(a_cell_reaches_below_later_neighbours_but_not_across)
+{
+    ck_assert_str_eq(draw(neighbours),
+                     "<g shape-rendering=\"crispEdges\" transform=\"translate(0 0) scale(1 1)\">\n"
+                     "<path d=\"M0 0H1.3V1H0zM0 0H1V1.3H0zM0.7 1H2V2H0.7zM1 0.7H2V2H1z\" "
+                     "fill=\"#000000\"/>\n"
+                     "<path d=\"M1 0H2V1H1zM0 1H1V2H0z\" fill=\"#000000\"/>\n"
                      "</g>\n");
 }
 
 static void a_hatching(struct canvas *canvas)
 {
-    canvas_hatch(canvas, (struct box){0, 0, 1, 1});
+    canvas_hatch(canvas, (struct box){10, 20, 6, 3});
 }
 
-TEST(a_hatching_is_defined_once)
+TEST(lines_of_a_hatching_end_at_its_box)
 {
-    ck_assert_str_eq(draw(a_hatching), "<rect x=\"0\" y=\"0\" width=\"1\" height=\"1\" "
-                                       "fill=\"url(#nothing)\"/>\n");
-    ck_assert_ptr_nonnull(strstr(drawn, "<pattern id=\"nothing\""));
+    ck_assert_str_eq(draw(a_hatching),
+                     "<rect x=\"10\" y=\"20\" width=\"6\" height=\"3\" fill=\"#f5f5f5\"/>\n"
+                     "<path d=\"M11.839 20L10 21.839M15.516 20L12.516 23\" fill=\"none\" "
+                     "stroke=\"#d2d2d2\" stroke-width=\"0.5\"/>\n");
 }
 
 TEST(a_report_is_a_whole_picture)
