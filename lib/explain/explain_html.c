@@ -51,6 +51,35 @@ static const char looks[] =
     "  .bar span, .own th, .own td { print-color-adjust: exact;\n"
     "  -webkit-print-color-adjust: exact; } .walk + .walk { break-before: page; } }\n";
 
+void html_text(struct buf *out, const char *text, size_t size)
+{
+    static const char *const entities[] = {
+        ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;"};
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)text[i];
+        const char *entity = c < sizeof entities / sizeof *entities ? entities[c] : NULL;
+        if (entity)
+            buf_text(out, entity);
+        else
+            buf_char(out, text[i]);
+    }
+}
+
+void html_prose(struct buf *out, const char *sentence)
+{
+    while (*sentence) {
+        size_t blanks = strspn(sentence, " ");
+        size_t size = strcspn(sentence + blanks, " ");
+        const char *word = sentence + blanks;
+        buf_bytes(out, sentence, blanks);
+        if (memchr(word, '_', size))
+            html_symbol(out, word, size);
+        else
+            html_text(out, word, size);
+        sentence = word + size;
+    }
+}
+
 static void add_heading(struct buf *out, const struct explain_cell *cell)
 {
     buf_format(out, "<th class=\"group\" colspan=\"%zu\">%s</th>",
@@ -98,12 +127,11 @@ static const struct markup markup = {
     .links = add_links,
     .end = "</main>\n</body>\n</html>\n",
     .facts = {"<dl>\n", "</dl>\n"},
-    .fact = {.text = html_text,
-             .escapes_words = true,
-             .name = {"<dt>", "</dt><dd>"},
-             .quote = {"<code>", "</code>"},
-             .query_quote = {"<code>", "</code>"},
-             .end = "</dd>\n"},
+    .text = html_text,
+    .escapes_words = true,
+    .fact = {"<dt>", "</dt><dd>", "</dd>\n"},
+    .quote = {"<code>", "</code>"},
+    .query_quote = {"<code>", "</code>"},
     .anchor = {"<section class=\"walk\" id=\"token-", "\">\n"},
     .query = {"<h2><bdi>", "</bdi></h2>\n"},
     .query_end = "</section>\n",

@@ -2,77 +2,9 @@
 
 #include <string.h>
 
-/* --- facts ------------------------------------------------------------------------------------ */
-
 const char *explain_token(const struct explanation *explanation)
 {
     return explanation->text->labels[explanation->query].exact;
-}
-
-static void add_mark(struct buf *out, const char *mark)
-{
-    if (mark)
-        buf_text(out, mark);
-}
-
-/* A name, what was given, in quotes of its own, and words of our own. */
-static void add_fact(struct buf *out, const struct fact_marks *marks, const char *name,
-                     const struct marks *quote, const struct buf *quoted, const char *words)
-{
-    add_mark(out, marks->name.before);
-    buf_text(out, name);
-    add_mark(out, marks->name.after);
-    add_mark(out, quoted->size ? quote->before : NULL);
-    if (quoted->size)
-        marks->text(out, quoted->bytes, quoted->size);
-    add_mark(out, quoted->size ? quote->after : NULL);
-    if (marks->escapes_words)
-        marks->text(out, words, strlen(words));
-    else
-        buf_text(out, words);
-    buf_text(out, marks->end);
-    out->out_of_memory |= quoted->out_of_memory;
-}
-
-static void add_text_fact(struct buf *out, const struct fact_marks *marks, const char *name,
-                          const struct tokenized *tokenized)
-{
-    struct buf text = {0};
-    tokenized_visible(&text, tokenized);
-    add_fact(out, marks, name, &marks->quote, &text, "");
-    buf_release(&text);
-}
-
-void explain_facts_add(struct buf *out, const struct report *report, const struct fact_marks *marks)
-{
-    struct tokenized model = {.text = report->model, .size = strlen(report->model)};
-    add_text_fact(out, marks, "model", &model);
-    if (report->mechanism)
-        add_fact(out, marks, "mechanism", &marks->quote, &(struct buf){0}, report->mechanism);
-    add_text_fact(out, marks, "sentence", &report->sentence);
-    if (report->source.count)
-        add_text_fact(out, marks, "source", &report->source);
-}
-
-void explain_facts_add_query(struct buf *out, const struct explanation *explanation,
-                             const struct fact_marks *marks)
-{
-    struct buf token = {0};
-    struct buf words = {0};
-    buf_text(&token, explain_token(explanation));
-    if (explanation->part)
-        buf_format(&words, ", %s", explanation->part->words);
-    buf_format(&words, ", layer %zu, head %zu", explanation->layer, explanation->head);
-    add_fact(out, marks, "query", &marks->query_quote, &token, words.size ? words.bytes : "");
-    buf_clear(&words);
-    buf_format(&words, "%zu of %zu, which have %.2f of the weight", explanation->shown_count,
-               explanation->key_count, (double)explanation->shown_weight);
-    if (explanation->shown_count < explanation->key_count)
-        add_fact(out, marks, "keys shown", &marks->quote, &(struct buf){0},
-                 words.size ? words.bytes : "");
-    out->out_of_memory |= words.out_of_memory;
-    buf_release(&token);
-    buf_release(&words);
 }
 
 /* --- the walk --------------------------------------------------------------------------------- */
@@ -80,13 +12,6 @@ void explain_facts_add_query(struct buf *out, const struct explanation *explanat
 bool explain_shows(const struct given *given, bool full)
 {
     return !given->is_shown && (full || given->is_small);
-}
-
-static void walk_table(struct explain_table *walk, const struct step_table *data,
-                       const struct explain_page *how)
-{
-    walk->data = data;
-    explain_table_write(walk, how);
 }
 
 static void walk_step(struct explain_table *walk, const struct step *step,
@@ -98,11 +23,14 @@ static void walk_step(struct explain_table *walk, const struct step *step,
         form->add_text(walk->page, EXPLAIN_FORMULA, step->formulas[i]);
     if (step->note)
         form->add_text(walk->page, EXPLAIN_NOTE, step->note);
-    for (size_t i = 0; i < step->given_count; i++)
+    for (size_t i = 0; i < step->given_count; i++) {
+        walk->data = &step->givens[i].table;
         if (explain_shows(&step->givens[i], how->full))
-            walk_table(walk, &step->givens[i].table, how);
+            explain_table_write(walk, how);
+    }
+    walk->data = &step->table;
     if (step->table.row_count)
-        walk_table(walk, &step->table, how);
+        explain_table_write(walk, how);
     if (step->worked)
         form->add_text(walk->page, EXPLAIN_WORKED, step->worked);
     if (form->end_step)
@@ -139,14 +67,74 @@ struct page {
 
 static void add(struct page *page, const char *mark)
 {
-    add_mark(&page->text, mark);
+    if (mark)
+        buf_text(&page->text, mark);
 }
 
 static void add_text(struct page *page, const struct marks *marks, const char *text)
 {
     add(page, marks->before);
-    page->markup->fact.text(&page->text, text, strlen(text));
+    page->markup->text(&page->text, text, strlen(text));
     add(page, marks->after);
+}
+
+/* A name, a text that was given, in quotes, and words of our own. */
+static void add_fact(struct page *page, const char *name, const struct marks *quote,
+                     const struct buf *quoted, const char *words)
+{
+    const struct markup *markup = page->markup;
+    add(page, markup->fact.before);
+    add(page, name);
+    add(page, markup->fact.after);
+    if (quoted && quoted->size) {
+        add(page, quote->before);
+        markup->text(&page->text, quoted->bytes, quoted->size);
+        add(page, quote->after);
+    }
+    if (markup->escapes_words)
+        markup->text(&page->text, words, strlen(words));
+    else
+        add(page, words);
+    add(page, markup->fact.end);
+    page->text.out_of_memory |= quoted && quoted->out_of_memory;
+}
+
+static void add_text_fact(struct page *page, const char *name, const struct tokenized *tokenized)
+{
+    struct buf text = {0};
+    tokenized_visible(&text, tokenized);
+    add_fact(page, name, &page->markup->quote, &text, "");
+    buf_release(&text);
+}
+
+static void add_report_facts(struct page *page, const struct report *report)
+{
+    struct tokenized model = {.text = report->model, .size = strlen(report->model)};
+    add_text_fact(page, "model", &model);
+    if (report->mechanism)
+        add_fact(page, "mechanism", NULL, NULL, report->mechanism);
+    add_text_fact(page, "sentence", &report->sentence);
+    if (report->source.count)
+        add_text_fact(page, "source", &report->source);
+}
+
+static void add_query_facts(struct page *page, const struct explanation *explanation)
+{
+    struct buf token = {0};
+    struct buf words = {0};
+    buf_text(&token, explain_token(explanation));
+    if (explanation->part)
+        buf_format(&words, ", %s", explanation->part->words);
+    buf_format(&words, ", layer %zu, head %zu", explanation->layer, explanation->head);
+    add_fact(page, "query", &page->markup->query_quote, &token, words.size ? words.bytes : "");
+    buf_clear(&words);
+    buf_format(&words, "%zu of %zu, which have %.2f of the weight", explanation->shown_count,
+               explanation->key_count, (double)explanation->shown_weight);
+    if (explanation->shown_count < explanation->key_count)
+        add_fact(page, "keys shown", NULL, NULL, words.size ? words.bytes : "");
+    page->text.out_of_memory |= words.out_of_memory;
+    buf_release(&token);
+    buf_release(&words);
 }
 
 static void add_cell(struct page *page, const struct explain_cell *cell)
@@ -203,7 +191,7 @@ static void begin_line(struct page *page, const struct explain_line *line)
     if (is_row)
         add_text(page, &markup->name, line->label);
     else if (line->kind == LINE_TOTAL)
-        markup->fact.text(&page->text, line->label, strlen(line->label));
+        markup->text(&page->text, line->label, strlen(line->label));
     else
         add(page, line->kind == LINE_GAP ? "…" : line->label);
     add(page, line->is_own ? markup->own_row.after : markup->lines[line->kind].after);
@@ -218,16 +206,15 @@ static void end_line(struct page *page, enum explain_line_kind line)
 
 static void begin_query(struct page *page, const struct explanation *explanation, size_t place)
 {
+    (void)place;
     const struct markup *markup = page->markup;
     if (markup->anchor.before)
         buf_format(&page->text, "%s%zu%s", markup->anchor.before, explanation->query,
                    markup->anchor.after);
-    if (page->several) {
-        add(page, markup->query_breaks[place > 0]);
+    if (page->several)
         add_text(page, &markup->query, explain_token(explanation));
-    }
     add(page, markup->facts.before);
-    explain_facts_add_query(&page->text, explanation, &markup->fact);
+    add_query_facts(page, explanation);
     add(page, markup->facts.after);
 }
 
@@ -280,7 +267,7 @@ int explain_markup_write(struct stream *out, const struct explanations *explanat
     add(&page, page.several ? "Every query, step by step" : "One query, step by step");
     add(&page, markup->title.after);
     add(&page, markup->facts.before);
-    explain_facts_add(&page.text, report, &markup->fact);
+    add_report_facts(&page, report);
     add(&page, markup->facts.after);
     if (page.several && markup->links)
         markup->links(&page.text, explanations);

@@ -18,29 +18,13 @@
 #include "explain/explanation.h"
 #include "write/text_line.h"
 
-/* --- facts: the model and its texts, which query it is, how much of it is shown --------------- */
-
 /* What stands before something and after it; NULL: nothing. */
 struct marks {
     const char *before, *after;
 };
 
-struct fact_marks {
-    void (*text)(struct buf *out, const char *text, size_t size); /* whatever is in it, as it is */
-    bool escapes_words;                                           /* of our own, too */
-    struct marks name;
-    struct marks quote, query_quote; /* of texts, and of the query's token */
-    const char *end;
-};
-
 /* What the query's token is called. */
 const char *explain_token(const struct explanation *explanation);
-
-/* Append facts, in their order: those of the model and its texts; of a query. */
-void explain_facts_add(struct buf *out, const struct report *report,
-                       const struct fact_marks *marks);
-void explain_facts_add_query(struct buf *out, const struct explanation *explanation,
-                             const struct fact_marks *marks);
 
 /* --- tables, fitted to a page ----------------------------------------------------------------- */
 
@@ -142,6 +126,7 @@ bool explain_shows(const struct given *given, bool full);
 struct markup {
     struct explain_form form; /* its first fields alone */
     void (*prose)(struct buf *out, const char *sentence);
+    void (*text)(struct buf *out, const char *text, size_t size); /* nothing in it is markup */
 
     /* The document: what is above its title; links to queries, or NULL; its end. */
     void (*begin)(struct buf *out, const struct report *report);
@@ -150,12 +135,15 @@ struct markup {
     const char *end;
 
     struct marks facts; /* of a list of facts */
-    struct fact_marks fact;
+    struct {
+        const char *before, *after; /* of its name */
+        const char *end;
+    } fact;
+    struct marks quote, query_quote; /* of a fact's text, and of the query's token */
+    bool escapes_words;              /* `text` is for the words of a fact, too */
 
-    /* A query of several: the first one and the others begin with these, then comes its token. */
     struct marks anchor; /* of the number of any query */
-    const char *query_breaks[2];
-    struct marks query;
+    struct marks query;  /* of the token of one of several */
     const char *query_end;
     struct {
         const char *before, *number, *after;
