@@ -6,55 +6,19 @@
 #include "base/num.h"
 #include "base/utf8.h"
 
-static void draw_named(struct canvas *canvas, enum draw_verb verb, const char *name)
-{
-    struct draw_command command = {.verb = verb, .data = name, .data_size = strlen(name) + 1};
-    canvas->draw(canvas, &command);
-}
-
 void canvas_open(struct canvas *canvas, const char *name)
 {
-    draw_named(canvas, DRAW_OPEN, name);
+    canvas->form->open(canvas->out, name);
 }
 
 void canvas_close(struct canvas *canvas)
 {
-    draw_named(canvas, DRAW_CLOSE, "");
+    canvas->form->close(canvas->out);
 }
 
 void canvas_rect(struct canvas *canvas, struct box box, struct colour colour)
 {
-    struct draw_command command = {.verb = DRAW_RECT, .box = box, .colour = colour};
-    canvas->draw(canvas, &command);
-}
-
-static void draw_with(struct canvas *canvas, const struct pen *pen, struct draw_command command)
-{
-    command.colour = pen->colour;
-    command.line_width = pen->width;
-    command.opacity = pen->opacity;
-    canvas->draw(canvas, &command);
-}
-
-void canvas_frame(struct canvas *canvas, struct box box, const struct pen *pen)
-{
-    draw_with(canvas, pen, (struct draw_command){.verb = DRAW_FRAME, .box = box});
-}
-
-void canvas_strokes(struct canvas *canvas, const struct stroke *strokes, size_t count,
-                    const struct pen *pen)
-{
-    draw_with(canvas, pen,
-              (struct draw_command){
-                  .verb = DRAW_STROKES, .data = strokes, .data_size = count * sizeof *strokes});
-}
-
-void canvas_path(struct canvas *canvas, const struct point *points, size_t count,
-                 const struct pen *pen)
-{
-    draw_with(canvas, pen,
-              (struct draw_command){
-                  .verb = DRAW_PATH, .data = points, .data_size = count * sizeof *points});
+    canvas->form->rect(canvas->out, box, colour);
 }
 
 /* The lines end at the box: clips and rotated patterns take other programs ten times as long. */
@@ -72,45 +36,39 @@ void canvas_hatch(struct canvas *canvas, struct box box)
         lines[count++] = (struct stroke){{box.x + at - down, box.y + down},
                                          {box.x + across, box.y + at - across}};
         if (count == LINES || at + step >= box.width + box.height) {
-            draw_with(canvas, &pen,
-                      (struct draw_command){
-                          .verb = DRAW_LINES, .data = lines, .data_size = count * sizeof *lines});
+            canvas->form->strokes(canvas->out, lines, count, true, &pen);
             count = 0;
         }
     }
 }
 
+void canvas_frame(struct canvas *canvas, struct box box, const struct pen *pen)
+{
+    canvas->form->frame(canvas->out, box, pen);
+}
+
+void canvas_strokes(struct canvas *canvas, const struct stroke *strokes, size_t count,
+                    const struct pen *pen)
+{
+    canvas->form->strokes(canvas->out, strokes, count, false, pen);
+}
+
+void canvas_path(struct canvas *canvas, const struct point *points, size_t count,
+                 const struct pen *pen)
+{
+    canvas->form->path(canvas->out, points, count, pen);
+}
+
 void canvas_text(struct canvas *canvas, struct point at, const char *text,
                  const struct lettering *lettering)
 {
-    const struct draw_command command = {
-        .verb = DRAW_TEXT,
-        .at = at,
-        .colour = lettering->colour,
-        .size = lettering->size,
-        .turn = lettering->turn,
-        .anchor = lettering->anchor,
-        .bold = lettering->bold,
-        .data = text,
-        .data_size = strlen(text) + 1,
-    };
-    canvas->draw(canvas, &command);
+    canvas->form->text(canvas->out, at, text, lettering);
 }
 
 void canvas_cells(struct canvas *canvas, struct box box, const struct cells *cells,
                   const struct ramp *ramp)
 {
-    struct draw_command command = {
-        .verb = DRAW_CELLS,
-        .box = box,
-        .rows = cells->rows,
-        .columns = cells->columns,
-        .ramp = ramp,
-        .values = cells->values,
-        .data = cells->levels,
-        .data_size = cells->rows * cells->columns,
-    };
-    canvas->draw(canvas, &command);
+    canvas->form->cells(canvas->out, box, cells, ramp);
 }
 
 /* --- what is written as a text ---------------------------------------------------------------- */

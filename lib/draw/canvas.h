@@ -1,9 +1,7 @@
 /* canvas.h: what pictures are drawn on, and the commands that they are made of: rectangles, lines,
  * texts and matrices of cells.
  *
- * Each canvas_* fills in a command; a form of picture is a function that carries commands out, on a
- * struct that begins with a canvas. Lengths are points, 1/72 inch, from the upper left corner.
- * Failures stick to the form: drawing_end (drawing.h) tells them.
+ * Lengths are points, 1/72 inch, from the upper left corner. Failures to write stick to the stream.
  *
  *     canvas_open(canvas, "weights layer 0 head 1");
  *     canvas_rect(canvas, (struct box){10, 10, 80, 20}, colour);
@@ -55,36 +53,24 @@ struct cells {
     float *values;                /* … their numbers; NULL: none */
 };
 
-enum draw_verb {
-    DRAW_OPEN, /* data: a name */
-    DRAW_CLOSE,
-    DRAW_RECT,
-    DRAW_FRAME,
-    DRAW_STROKES, /* data: struct stroke … */
-    DRAW_LINES,   /* the same, straight */
-    DRAW_PATH,    /* data: struct point … */
-    DRAW_TEXT,    /* data: the text, with its 0 */
-    DRAW_CELLS,   /* data: their levels */
-};
-
-struct draw_command {
-    enum draw_verb verb;
-    struct box box;
-    struct point at;
-    struct colour colour; /* of a box, a pen or letters */
-    double line_width, opacity;
-    double size, turn;
-    enum anchor anchor;
-    bool bold;
-    size_t rows, columns; /* of cells */
-    const struct ramp *ramp;
-    const float *values; /* of cells; NULL: none */
-    const void *data;
-    size_t data_size;
+/* A format of figures: what the functions below are done by. */
+struct canvas_form {
+    void (*open)(struct stream *out, const char *name);
+    void (*close)(struct stream *out);
+    void (*rect)(struct stream *out, struct box box, struct colour colour);
+    void (*frame)(struct stream *out, struct box box, const struct pen *pen);
+    void (*strokes)(struct stream *out, const struct stroke *strokes, size_t count, bool straight,
+                    const struct pen *pen);
+    void (*path)(struct stream *out, const struct point *points, size_t count,
+                 const struct pen *pen);
+    void (*text)(struct stream *out, struct point at, const char *text,
+                 const struct lettering *lettering);
+    void (*cells)(struct stream *out, struct box box, const struct cells *cells,
+                  const struct ramp *ramp);
 };
 
 struct canvas {
-    void (*draw)(struct canvas *canvas, const struct draw_command *command);
+    const struct canvas_form *form;
     struct stream *out;
 };
 

@@ -50,73 +50,87 @@ static void put_title(struct stream *out, const char *title)
 }
 
 /* The end of a shape that has only lines. */
-static void end_lines(struct stream *out, const struct draw_command *command)
+static void end_lines(struct stream *out, const struct pen *pen)
 {
     stream_text(out, " fill=\"none\"");
-    put_colour(out, "stroke", command->colour);
-    canvas_put(out, " stroke-width=\"#\"", &command->line_width);
-    if (command->opacity < 1)
-        canvas_put(out, " stroke-opacity=\"#\"", &command->opacity);
+    put_colour(out, "stroke", pen->colour);
+    canvas_put(out, " stroke-width=\"#\"", &pen->width);
+    if (pen->opacity < 1)
+        canvas_put(out, " stroke-opacity=\"#\"", &pen->opacity);
     stream_text(out, "/>\n");
 }
 
-static void put_rect(struct stream *out, struct box box)
+static void put_box(struct stream *out, struct box box)
 {
     const double sides[] = {box.x, box.y, box.width, box.height};
     canvas_put(out, "<rect x=\"#\" y=\"#\" width=\"#\" height=\"#\"", sides);
 }
 
-static void draw_strokes(struct stream *out, const struct draw_command *command)
+static void put_rect(struct stream *out, struct box box, struct colour colour)
 {
-    const struct stroke *strokes = command->data;
+    put_box(out, box);
+    put_colour(out, "fill", colour);
+    stream_text(out, "/>\n");
+}
+
+static void put_frame(struct stream *out, struct box box, const struct pen *pen)
+{
+    put_box(out, box);
+    end_lines(out, pen);
+}
+
+static void put_strokes(struct stream *out, const struct stroke *strokes, size_t count,
+                        bool straight, const struct pen *pen)
+{
     stream_text(out, "<path d=\"");
-    for (size_t i = 0; i < command->data_size / sizeof *strokes; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct point a = strokes[i].from;
         struct point b = strokes[i].to;
         double middle = (a.x + b.x) / 2;
-        if (command->verb == DRAW_LINES || a.y == b.y || a.x == b.x)
+        if (straight || a.y == b.y || a.x == b.x)
             canvas_put(out, "M# #L# #", (double[]){a.x, a.y, b.x, b.y});
         else
             canvas_put(out, "M# #C# # # # # #",
                        (double[]){a.x, a.y, middle, a.y, middle, b.y, b.x, b.y});
     }
     stream_char(out, '"');
-    end_lines(out, command);
+    end_lines(out, pen);
 }
 
-static void draw_path(struct stream *out, const struct draw_command *command)
+static void put_path(struct stream *out, const struct point *points, size_t count,
+                     const struct pen *pen)
 {
-    const struct point *points = command->data;
     stream_text(out, "<path d=\"");
-    for (size_t i = 0; i < command->data_size / sizeof *points; i++)
+    for (size_t i = 0; i < count; i++)
         canvas_put(out, i ? "L# #" : "M# #", (double[]){points[i].x, points[i].y});
     stream_char(out, '"');
-    end_lines(out, command);
+    end_lines(out, pen);
 }
 
-static void draw_text(struct stream *out, const struct draw_command *command)
+static void put_line(struct stream *out, struct point at, const char *text,
+                     const struct lettering *lettering)
 {
     static const char *const anchors[] = {"", " text-anchor=\"middle\"", " text-anchor=\"end\""};
-    const double place[] = {command->at.x, command->at.y, command->turn};
+    const double place[] = {at.x, at.y, lettering->turn};
     canvas_put(out,
-               command->turn != 0 ? "<text transform=\"translate(# #) rotate(#)\""
-                                  : "<text x=\"#\" y=\"#\"",
+               lettering->turn != 0 ? "<text transform=\"translate(# #) rotate(#)\""
+                                    : "<text x=\"#\" y=\"#\"",
                place);
-    canvas_put(out, " font-size=\"#\"", &command->size);
-    put_colour(out, "fill", command->colour);
-    stream_text(out, anchors[command->anchor]);
-    stream_text(out, command->bold ? " font-weight=\"bold\">" : ">");
-    put_text(out, command->data);
+    canvas_put(out, " font-size=\"#\"", &lettering->size);
+    put_colour(out, "fill", lettering->colour);
+    stream_text(out, anchors[lettering->anchor]);
+    stream_text(out, lettering->bold ? " font-weight=\"bold\">" : ">");
+    put_text(out, text);
     stream_text(out, "</text>\n");
 }
 
-static unsigned char level_at(const struct draw_command *cells, size_t row, size_t column)
+static unsigned char level_at(const struct cells *cells, size_t row, size_t column)
 {
-    const unsigned char *levels = cells->data;
-    return row < cells->rows && column < cells->columns ? levels[row * cells->columns + column] : 0;
+    bool inside = row < cells->rows && column < cells->columns;
+    return inside ? cells->levels[row * cells->columns + column] : 0;
 }
 
-static void put_box(struct stream *out, double left, double top, double right, double bottom)
+static void put_shape(struct stream *out, double left, double top, double right, double bottom)
 {
     canvas_put(out, "M# #H#V#H#z", (double[]){left, top, right, bottom, left});
 }
@@ -124,13 +138,13 @@ static void put_box(struct stream *out, double left, double top, double right, d
 /* A part of a row, in units of cells. Higher levels are drawn later, and cells reach a bit below
  * them: viewers that smooth edges would let the ground shine through between neighbours. Corners do
  * not reach below anything: the cell across may have a lower level. */
-static void put_run(struct stream *out, const struct draw_command *cells, size_t row, size_t first,
+static void put_run(struct stream *out, const struct cells *cells, size_t row, size_t first,
                     size_t end)
 {
     static const double lap = 0.3;
     unsigned char level = level_at(cells, row, first);
-    put_box(out, (double)first - (level_at(cells, row, first - 1) > level ? lap : 0), (double)row,
-            (double)end + (level_at(cells, row, end) > level ? lap : 0), (double)(row + 1));
+    put_shape(out, (double)first - (level_at(cells, row, first - 1) > level ? lap : 0), (double)row,
+              (double)end + (level_at(cells, row, end) > level ? lap : 0), (double)(row + 1));
     for (size_t column = first; column < end; column = first) {
         bool above = level_at(cells, row - 1, column) > level;
         bool below = level_at(cells, row + 1, column) > level;
@@ -138,13 +152,13 @@ static void put_run(struct stream *out, const struct draw_command *cells, size_t
                (level_at(cells, row + 1, first) > level) == below)
             first++;
         if (above || below)
-            put_box(out, (double)column, (double)row - (above ? lap : 0), (double)first,
-                    (double)(row + 1) + (below ? lap : 0));
+            put_shape(out, (double)column, (double)row - (above ? lap : 0), (double)first,
+                      (double)(row + 1) + (below ? lap : 0));
     }
 }
 
 /* The cells of one level, neighbours in a row as one shape. */
-static void put_level(struct stream *out, const struct draw_command *cells, unsigned char level)
+static void put_level(struct stream *out, const struct cells *cells, unsigned char level)
 {
     for (size_t row = 0; row < cells->rows; row++)
         for (size_t column = 0; column < cells->columns; column++) {
@@ -157,13 +171,12 @@ static void put_level(struct stream *out, const struct draw_command *cells, unsi
 }
 
 /* A path a level: thousands of rectangles would be ten times as much. */
-static void draw_cells(struct stream *out, const struct draw_command *cells)
+static void put_cells(struct stream *out, struct box box, const struct cells *cells,
+                      const struct ramp *ramp)
 {
-    const unsigned char *levels = cells->data;
-    struct box box = cells->box;
     bool there[RAMP_LEVELS] = {0};
     for (size_t i = 0; i < cells->rows * cells->columns; i++)
-        there[levels[i]] = true;
+        there[cells->levels[i]] = true;
     const double place[] = {box.x, box.y, box.width / (double)cells->columns,
                             box.height / (double)cells->rows};
     canvas_put(out, "<g shape-rendering=\"crispEdges\" transform=\"translate(# #) scale(# #)\">\n",
@@ -174,44 +187,30 @@ static void draw_cells(struct stream *out, const struct draw_command *cells)
         stream_text(out, "<path d=\"");
         put_level(out, cells, (unsigned char)level);
         stream_char(out, '"');
-        put_colour(out, "fill", cells->ramp->colours[level]);
+        put_colour(out, "fill", ramp->colours[level]);
         stream_text(out, "/>\n");
     }
     stream_text(out, "</g>\n");
 }
 
-static void draw(struct canvas *canvas, const struct draw_command *command)
+static void open_part(struct stream *out, const char *name)
 {
-    struct stream *out = canvas->out;
-    enum draw_verb verb = command->verb;
-    if (verb == DRAW_OPEN) {
-        stream_text(out, "<g>");
-        put_title(out, command->data);
-    } else if (verb == DRAW_CLOSE) {
-        stream_text(out, "</g>\n");
-    } else if (verb == DRAW_RECT) {
-        put_rect(out, command->box);
-        put_colour(out, "fill", command->colour);
-        stream_text(out, "/>\n");
-    } else if (verb == DRAW_FRAME) {
-        put_rect(out, command->box);
-        end_lines(out, command);
-    } else if (verb == DRAW_STROKES || verb == DRAW_LINES) {
-        draw_strokes(out, command);
-    } else if (verb == DRAW_PATH) {
-        draw_path(out, command);
-    } else if (verb == DRAW_TEXT) {
-        draw_text(out, command);
-    } else if (verb == DRAW_CELLS) {
-        draw_cells(out, command);
-    }
+    stream_text(out, "<g>");
+    put_title(out, name);
+}
+
+static void close_part(struct stream *out)
+{
+    stream_text(out, "</g>\n");
 }
 
 void svg_begin(struct canvas *svg, struct stream *out, const struct drawing_page *page)
 {
     double width = page->width;
     double height = page->height;
-    *svg = (struct canvas){draw, out};
+    static const struct canvas_form form = {open_part,   close_part, put_rect, put_frame,
+                                            put_strokes, put_path,   put_line, put_cells};
+    *svg = (struct canvas){&form, out};
     stream_text(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\"");
     canvas_put(out, " width=\"#pt\" height=\"#pt\" viewBox=\"0 0 # #",
                (double[]){width, height, width, height});

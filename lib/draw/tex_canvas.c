@@ -116,7 +116,7 @@ static void put_box(struct stream *out, struct box box)
                (double[]){box.x, -box.y, box.x + box.width, -(box.y + box.height)});
 }
 
-static void put_fill(struct stream *out, struct box box, struct colour colour)
+static void put_rect(struct stream *out, struct box box, struct colour colour)
 {
     stream_text(out, "\\fill[fill=");
     put_colour(out, colour);
@@ -124,25 +124,31 @@ static void put_fill(struct stream *out, struct box box, struct colour colour)
     put_box(out, box);
 }
 
-static void put_draw(struct stream *out, const struct draw_command *command)
+static void put_pen(struct stream *out, const struct pen *pen)
 {
     stream_text(out, "\\draw[draw=");
-    put_colour(out, command->colour);
-    canvas_put(out, ",line width=#bp", &command->line_width);
-    if (command->opacity < 1)
-        canvas_put(out, ",draw opacity=#", &command->opacity);
+    put_colour(out, pen->colour);
+    canvas_put(out, ",line width=#bp", &pen->width);
+    if (pen->opacity < 1)
+        canvas_put(out, ",draw opacity=#", &pen->opacity);
     stream_text(out, "] ");
 }
 
-static void draw_strokes(struct stream *out, const struct draw_command *command)
+static void put_frame(struct stream *out, struct box box, const struct pen *pen)
 {
-    const struct stroke *strokes = command->data;
-    put_draw(out, command);
-    for (size_t i = 0; i < command->data_size / sizeof *strokes; i++) {
+    put_pen(out, pen);
+    put_box(out, box);
+}
+
+static void put_strokes(struct stream *out, const struct stroke *strokes, size_t count,
+                        bool straight, const struct pen *pen)
+{
+    put_pen(out, pen);
+    for (size_t i = 0; i < count; i++) {
         struct point a = strokes[i].from;
         struct point b = strokes[i].to;
         double middle = (a.x + b.x) / 2;
-        if (command->verb == DRAW_LINES || a.y == b.y || a.x == b.x)
+        if (straight || a.y == b.y || a.x == b.x)
             canvas_put(out, "\n  (#,#) -- (#,#)", (double[]){a.x, -a.y, b.x, -b.y});
         else
             canvas_put(out, "\n  (#,#) .. controls (#,#) and (#,#) .. (#,#)",
@@ -151,36 +157,38 @@ static void draw_strokes(struct stream *out, const struct draw_command *command)
     stream_text(out, ";\n");
 }
 
-static void draw_path(struct stream *out, const struct draw_command *command)
+static void put_path(struct stream *out, const struct point *points, size_t count,
+                     const struct pen *pen)
 {
-    const struct point *points = command->data;
-    put_draw(out, command);
-    for (size_t i = 0; i < command->data_size / sizeof *points; i++)
+    put_pen(out, pen);
+    for (size_t i = 0; i < count; i++)
         canvas_put(out, i ? " -- (#,#)" : "(#,#)", (double[]){points[i].x, -points[i].y});
     stream_text(out, ";\n");
 }
 
-static void draw_text(struct stream *out, const struct draw_command *command)
+static void put_line(struct stream *out, struct point at, const char *text,
+                     const struct lettering *lettering)
 {
+    struct colour colour = lettering->colour;
     static const char *const anchors[] = {"left,", "", "right,"};
-    stream_format(out, "\\attntext{%sbase,", anchors[command->anchor]);
+    stream_format(out, "\\attntext{%sbase,", anchors[lettering->anchor]);
     canvas_put(out, "x=#bp,y=#bp,rotate=#}{#}",
-               (double[]){command->at.x, -command->at.y, -command->turn, command->size});
-    stream_format(out, "{%02X%02X%02X}{%s", command->colour.red, command->colour.green,
-                  command->colour.blue, command->bold ? "\\bfseries " : "");
-    put_letters(out, command->data);
+               (double[]){at.x, -at.y, -lettering->turn, lettering->size});
+    stream_format(out, "{%02X%02X%02X}{%s", colour.red, colour.green, colour.blue,
+                  lettering->bold ? "\\bfseries " : "");
+    put_letters(out, text);
     stream_text(out, "}\n");
 }
 
-static void draw_cells(struct stream *out, const struct draw_command *cells)
+static void put_cells(struct stream *out, struct box box, const struct cells *cells,
+                      const struct ramp *ramp)
 {
-    const unsigned char *levels = cells->data;
-    struct box box = cells->box;
+    const unsigned char *levels = cells->levels;
     canvas_put(out, "\\attncells{#}{#}", (double[]){box.x, -box.y});
     stream_format(out, "{%.5f}{%.5f}\n", box.width / (double)cells->columns,
                   box.height / (double)cells->rows); /* the last of many is where it shall be */
     for (size_t i = 0; i < cells->rows * cells->columns; i++) {
-        struct colour colour = cells->ramp->colours[levels[i]];
+        struct colour colour = ramp->colours[levels[i]];
         if (levels[i] == 0)
             continue;
         stream_format(out, "\\attncell{%zu}{%zu}{%02X%02X%02X}{", i / cells->columns,
@@ -191,26 +199,9 @@ static void draw_cells(struct stream *out, const struct draw_command *cells)
     }
 }
 
-static void draw(struct canvas *canvas, const struct draw_command *command)
+static void end_part(struct stream *out)
 {
-    struct stream *out = canvas->out;
-    enum draw_verb verb = command->verb;
-    if (verb == DRAW_OPEN) {
-        put_comment(out, command->data);
-    } else if (verb == DRAW_RECT) {
-        put_fill(out, command->box, command->colour);
-    } else if (verb == DRAW_FRAME) {
-        put_draw(out, command);
-        put_box(out, command->box);
-    } else if (verb == DRAW_STROKES || verb == DRAW_LINES) {
-        draw_strokes(out, command);
-    } else if (verb == DRAW_PATH) {
-        draw_path(out, command);
-    } else if (verb == DRAW_TEXT) {
-        draw_text(out, command);
-    } else if (verb == DRAW_CELLS) {
-        draw_cells(out, command);
-    }
+    (void)out;
 }
 
 /* --- the file --------------------------------------------------------------------------------- */
@@ -271,7 +262,9 @@ static const char macros[] =
 void tex_begin(struct canvas *tex, struct stream *out, const struct drawing_page *page)
 {
     const struct box all = {0, 0, page->width, page->height};
-    *tex = (struct canvas){draw, out};
+    static const struct canvas_form form = {put_comment, end_part, put_rect, put_frame,
+                                            put_strokes, put_path, put_line, put_cells};
+    *tex = (struct canvas){&form, out};
     put_comment(out, page->title);
     stream_text(out, alone);
     stream_text(out, macros);

@@ -17,24 +17,57 @@ static void check_inside(struct box box, const char *what)
                   box.width, box.height, witness.width, witness.height);
 }
 
-static void see_strokes(const struct stroke *strokes, size_t count)
+static void see_open(struct stream *out, const char *name)
 {
-    witness.stroke_count += count;
+    (void)out;
+    ck_assert_str_ne(name, "");
+    witness.depth++;
+    witness.part_count++;
+}
+
+static void see_close(struct stream *out)
+{
+    (void)out;
+    ck_assert_uint_gt(witness.depth, 0);
+    witness.depth--;
+}
+
+static void see_rect(struct stream *out, struct box box, struct colour colour)
+{
+    (void)out, (void)colour;
+    check_inside(box, "a rectangle");
+}
+
+static void see_frame(struct stream *out, struct box box, const struct pen *pen)
+{
+    (void)out, (void)pen;
+    check_inside(box, "a frame");
+}
+
+static void see_strokes(struct stream *out, const struct stroke *strokes, size_t count,
+                        bool straight, const struct pen *pen)
+{
+    (void)out;
+    ck_assert_double_gt(pen->width, 0);
+    *(straight ? &witness.hatch_count : &witness.stroke_count) += straight ? 1 : count;
     for (size_t i = 0; i < count; i++) {
         check_inside((struct box){strokes[i].from.x, strokes[i].from.y, 0, 0}, "a line");
         check_inside((struct box){strokes[i].to.x, strokes[i].to.y, 0, 0}, "a line");
     }
 }
 
-static void see_path(const struct point *points, size_t count)
+static void see_path(struct stream *out, const struct point *points, size_t count,
+                     const struct pen *pen)
 {
+    (void)out;
+    ck_assert_double_gt(pen->width, 0);
     witness.path_count++;
     for (size_t i = 0; i < count; i++)
         check_inside((struct box){points[i].x, points[i].y, 0, 0}, "a path");
 }
 
 /* The box of a level text, or the corner points of a turned one. */
-static struct box box_of(const struct draw_command *text, double width)
+static struct box box_of(struct point at, const struct lettering *text, double width)
 {
     static const double before[] = {[ANCHOR_MIDDLE] = 0.5, [ANCHOR_END] = 1};
     double x = -before[text->anchor] * width;
@@ -45,71 +78,42 @@ static struct box box_of(const struct draw_command *text, double width)
     for (int corner = 0; corner < 4; corner++) {
         double along = corner & 1 ? x + width : x;
         double up = corner & 2 ? -size : 0;
-        double px = text->at.x + along * cos(radians) - up * sin(radians);
-        double py = text->at.y + along * sin(radians) + up * cos(radians);
+        double px = at.x + along * cos(radians) - up * sin(radians);
+        double py = at.y + along * sin(radians) + up * cos(radians);
         xs[0] = fmin(xs[0], px), xs[1] = fmax(xs[1], px);
         ys[0] = fmin(ys[0], py), ys[1] = fmax(ys[1], py);
     }
     return (struct box){xs[0], ys[0], xs[1] - xs[0], ys[1] - ys[0]};
 }
 
-static void see_text(const struct draw_command *text)
+static void see_text(struct stream *out, struct point at, const char *text,
+                     const struct lettering *lettering)
 {
     struct witness_text *seen = &witness.texts[witness.text_count++];
+    (void)out;
     ck_assert_uint_lt(witness.text_count, WITNESS_TEXTS_MAX);
-    ck_assert_double_ge(text->size, 5);
-    snprintf(seen->text, WITNESS_TEXT_BYTES, "%s", (const char *)text->data);
-    seen->box = box_of(text, letters_width(text->data, text->size));
-    seen->level = text->turn == 0;
-    witness.inked |= text->colour.red == 255;
-    check_inside(seen->box, text->data);
+    ck_assert_double_ge(lettering->size, 5);
+    snprintf(seen->text, WITNESS_TEXT_BYTES, "%s", text);
+    seen->box = box_of(at, lettering, letters_width(text, lettering->size));
+    seen->level = lettering->turn == 0;
+    witness.inked |= lettering->colour.red == 255;
+    check_inside(seen->box, text);
 }
 
-static void see(struct canvas *canvas, const struct draw_command *command)
+static void see_cells(struct stream *out, struct box box, const struct cells *cells,
+                      const struct ramp *ramp)
 {
-    ck_assert_ptr_eq(canvas, &witness.canvas);
-    switch (command->verb) {
-    case DRAW_OPEN:
-        ck_assert_str_ne(command->data, "");
-        witness.depth++;
-        witness.part_count++;
-        break;
-    case DRAW_CLOSE:
-        ck_assert_uint_gt(witness.depth, 0);
-        witness.depth--;
-        break;
-    case DRAW_RECT:
-        check_inside(command->box, "a rectangle");
-        break;
-    case DRAW_FRAME:
-        check_inside(command->box, "a frame");
-        break;
-    case DRAW_STROKES:
-    case DRAW_LINES:
-        ck_assert_double_gt(command->line_width, 0);
-        witness.hatch_count += command->verb == DRAW_LINES;
-        see_strokes(command->data, command->data_size / sizeof(struct stroke));
-        break;
-    case DRAW_PATH:
-        ck_assert_double_gt(command->line_width, 0);
-        see_path(command->data, command->data_size / sizeof(struct point));
-        break;
-    case DRAW_TEXT:
-        see_text(command);
-        break;
-    case DRAW_CELLS:
-        check_inside(command->box, "cells");
-        ck_assert_double_ge(command->box.width / (double)command->columns, 0.37);
-        witness.cell_count += command->data_size;
-        break;
-    default:
-        ck_abort_msg("a command that no figure has: %d", (int)command->verb);
-    }
+    (void)out, (void)ramp;
+    check_inside(box, "cells");
+    ck_assert_double_ge(box.width / (double)cells->columns, 0.37);
+    witness.cell_count += cells->rows * cells->columns;
 }
 
 void canvas_witness_begin(double width, double height)
 {
-    witness = (struct canvas_witness){.canvas = {.draw = see}, .width = width, .height = height};
+    static const struct canvas_form form = {see_open,    see_close, see_rect, see_frame,
+                                            see_strokes, see_path,  see_text, see_cells};
+    witness = (struct canvas_witness){.canvas = {&form, NULL}, .width = width, .height = height};
 }
 
 static bool overlap(const struct box *a, const struct box *b)
