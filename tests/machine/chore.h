@@ -20,6 +20,7 @@ struct chore {
     bool in_place;      /* the line names its place by itself */
     bool types;         /* it prints even where it writes a file */
     bool saves;         /* interrupted, it saves how far it came under the same names */
+    bool converts;      /* what it makes on the way may be larger than the result */
     bool goes_on;       /* what it leaves there is for --resume, and no result yet */
     const char *again;  /* put behind the line when it is run once more */
     const char *before[CHORE_STEPS_MAX]; /* lines that are run first, in peace */

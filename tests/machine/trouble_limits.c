@@ -73,12 +73,12 @@ static void limit_size(const struct scene *scene)
 
 enum { SIZE_STEPS = 5 };
 
-/* What a batch keeps on the way may be larger than its results. */
+/* What a batch keeps on the way may be larger than its results, and an SVG than its PDF. */
 static unsigned expect_size(const struct scene *scene)
 {
     if (scene->step < SIZE_STEPS - 1)
         return MAY_REFUSE_OUTPUT;
-    return MAY_SUCCEED | (scene->chore->goes_on ? MAY_REFUSE_OUTPUT : 0);
+    return MAY_SUCCEED | (scene->chore->goes_on || scene->chore->converts ? MAY_REFUSE_OUTPUT : 0);
 }
 
 /* --- threads ---------------------------------------------------------------------------------- */
