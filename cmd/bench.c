@@ -170,7 +170,6 @@ static int measure_model(struct job *job, struct stream *out, struct err *err)
         .lengths = job->length_count ? job->lengths : NULL,
         .length_count = job->length_count,
         .precision = job->precision,
-        .no_amx = job->options->model.no_amx,
         .progress = &job->progress.sink,
     };
     int failed = benchmark(&report, &plan, &job->arena, err);

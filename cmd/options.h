@@ -71,7 +71,6 @@ struct model_options {
     struct texts names; /* of commands that take several, `name` the last; see model_list.c */
     const char *precision;
     long long threads;
-    bool no_amx;
 };
 
 /* The way a model attends; `seed` is that of generate's tokens, too. */

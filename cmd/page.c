@@ -110,11 +110,10 @@ static int read_texts(void *context, struct err *err)
 /* --- what is told of a text besides its tensors ----------------------------------------------- */
 
 /* Those of the model, of texts and of what is shown are the page's to add. */
-static const char *const told[] = {"attention",  "mask-method",    "scale",    "temperature",
-                                   "dropout",    "without",        "seed",     "source",
-                                   "precision",  "no-amx",         "bos",      "add-special",
-                                   "no-special", "beyond-context", "edit",     "ablate",
-                                   "knockout",   "from",           "reference"};
+static const char *const told[] = {
+    "attention",      "mask-method", "scale",     "temperature", "dropout",     "without",
+    "seed",           "source",      "precision", "bos",         "add-special", "no-special",
+    "beyond-context", "edit",        "ablate",    "knockout",    "from",        "reference"};
 
 enum { TOLD = sizeof told / sizeof *told, EDITS = 5 /* the last of them */ };
 

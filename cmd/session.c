@@ -34,7 +34,7 @@ int session_open(struct session *session, struct err *err)
     if (session_open_model(session, err) ||
         inputs_set_tokenizer(viewer->tokenizer, &viewer->model.folder, &options->input, err))
         return -1;
-    viewer_set_precision(viewer, session->precision, !options->model.no_amx);
+    viewer_set_precision(viewer, session->precision);
     print_note_of_tokenizer(viewer->tokenizer);
     if (options->input.ids && *viewer->why)
         print_note("%s: tokens are shown by their ids", viewer->why);

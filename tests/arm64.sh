@@ -74,8 +74,8 @@ stage() { # WHAT COMMAND...
     fi
 }
 
-# What it writes of a model is what the program for this processor writes; of bf16 that without
-# AMX, which adds in another order.
+# What it writes of a model is what the program for this processor writes; of bf16 that by float32:
+# other processors' instructions add in other orders.
 same_bits() { # MODEL OPTION...
     for program in "$native" "$build/run/attn-cli"; do
         LIBXSMM_TARGET=skx "$program" run -m "$@" --show all --force \

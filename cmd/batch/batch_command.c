@@ -16,7 +16,6 @@ static int prepare(struct batch_work *work, struct err *err)
     const struct options *options = work->options;
     const struct store_plan *plan = &work->plan;
     work->models.threads = (size_t)options->model.threads;
-    work->models.no_amx = options->model.no_amx;
     if (store_choose(&work->plan, options, err) ||
         reductions_open(&work->reductions, options, err) || jobs_open(&work->jobs, options, err))
         return -1;

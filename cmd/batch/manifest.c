@@ -175,12 +175,12 @@ static int add_models(struct buf *out, const struct open_models *models, struct 
 {
     buf_char(out, '[');
     for (const struct open_model *model = models->first; model; model = model->next) {
-        enum pair_way way = kernels_pair_way(model->viewer.machine.kernels);
         buf_text(out, model == models->first ? "{\"model\": " : ", {\"model\": ");
         add_text(out, model->viewer.model.name);
         buf_text(out, ", ");
         if (model->viewer.model.weights.precision == PRECISION_BF16)
-            buf_text(out, sum_order_member(pair_way_is_tiles(way)));
+            buf_format(out, "\"bf16\": \"%s\", ",
+                       pair_way_name(kernels_pair_way(model->viewer.machine.kernels)));
         buf_text(out, "\"files\": [");
         if (add_model_files(out, &model->viewer.model, err))
             return -1;

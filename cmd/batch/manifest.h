@@ -14,7 +14,7 @@
  *      "count": 3,
  *      "failed": 2}
  *
- * A model in bf16 has a "bf16" beside its name: how its products are summed (journal.h). What
+ * A model in bf16 has a "bf16" beside its name: how its products are summed (kernel.h). What
  * edits take values of stands beside the input: "edits": [{"path": "steer.npy", …}]. An item
  * whose results are lines of a file of all has their "bytes" and "sha256" instead of "files". The
  * lines up to the items are the head of the journal, the items its pieces. The command is told

@@ -34,7 +34,7 @@ struct open_model *open_models_get(struct open_models *models, const struct opti
     if (!fresh || err->kind || viewer_open(&fresh->viewer, name, models->threads, err))
         return NULL;
     fresh->any_length = any_length;
-    viewer_set_precision(&fresh->viewer, precision, !models->no_amx);
+    viewer_set_precision(&fresh->viewer, precision);
     if (any_length && model_lift_context(&fresh->viewer.model, err)) {
         viewer_release(&fresh->viewer);
         return NULL;

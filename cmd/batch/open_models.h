@@ -27,7 +27,6 @@ struct open_model {
 
 struct open_models {
     size_t threads;
-    bool no_amx;
     struct open_model *first;
     struct texts edit_files;  /* each once, as it is named */
     const char *weights_edit; /* the first edit of weights, as messages call it; or NULL */

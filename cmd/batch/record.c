@@ -254,8 +254,6 @@ int record_check_head(struct record *record, const struct journal_head *head, st
         bool is_whole = more && reader->size + 1 == size && reader->whole;
         if (is_whole && memcmp(reader->line, head->lines[i], reader->size) == 0)
             continue;
-        if (is_whole && sum_order_is_all(head->lines[i], reader->line, reader->size))
-            return sum_order_refuse(record->path, reader->line, reader->size, err);
         return err_usage(err,
                          "'%s': expected the same %s as when it was begun, found another: "
                          "--force begins anew",

@@ -30,8 +30,6 @@ static const struct option_row process_rows[] = {
            "of what is multiplied: fp32 (default), or bf16: faster, less exact"),
     STRING("precision", 0, "NAME", model.precision, FOR_BENCH,
            "arithmetic: fp32 (default) or bf16"),
-    FLAG("no-amx", 0, model.no_amx, (ATTENDING & ~FOR_EXPLAIN & ~FOR_ITEM) | FOR_BENCH | PROCESS,
-         "bf16: the bits of processors without AMX, whose tiles sum in another order"),
     INTEGER("width", 0, "N", looks.width, (LOOKING & ~FOR_PAGE) | FOR_LESSON | FOR_HEADS | VIEW, 20,
             100000, "columns of a text page (default: the terminal's, else 80)"),
     FLAG("full", 0, looks.full, COLOURED, "text: leave nothing out, however wide or long"),

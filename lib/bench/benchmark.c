@@ -359,7 +359,7 @@ static int prepare(struct bench *bench, struct arena *arena, struct err *err)
     struct viewer *viewer = &bench->viewer;
     if (viewer_open_folder(viewer, plan->folder, plan->threads, err))
         return -1;
-    viewer_set_precision(viewer, plan->precision, !plan->no_amx);
+    viewer_set_precision(viewer, plan->precision);
     viewer->model.weights.packing = true;
     struct kernels *kernels = viewer->machine.kernels;
     bool bf16 = plan->precision == PRECISION_BF16;

@@ -78,7 +78,6 @@ struct bench_plan {
     const size_t *lengths; /* of texts, in tokens; NULL: 6, 64, 256, 1024, up to the context */
     size_t length_count;
     enum precision precision;
-    bool no_amx;
     const struct progress_sink *progress; /* or NULL */
 };
 

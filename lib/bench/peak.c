@@ -31,8 +31,7 @@ enum { TOKENS = 256, INPUTS = 768, OUTPUTS = 3072, ONES_BF16 = 0x3f803f80 };
 static struct matrix ones(size_t columns, struct arena *arena, struct err *err)
 {
     size_t count = (size_t)TOKENS * columns;
-    struct matrix made = {arena_alloc(arena, count, sizeof(float), err), TOKENS, columns, columns,
-                          false};
+    struct matrix made = {arena_alloc(arena, count, sizeof(float), err), TOKENS, columns, columns};
     for (size_t i = 0; made.data && i < count; i++)
         made.data[i] = 1;
     return made;
@@ -52,13 +51,16 @@ static int make_product(struct peak *peak, struct machine *machine, enum precisi
             pairs[i] = ONES_BF16;
         else
             panels[i] = 1;
-    weight->pairs = bf16 ? pairs : NULL;
+    bool in_pairs = bf16 && kernels_pair_way(machine->kernels) != PAIRS_NONE;
+    weight->rounded = bf16;
+    weight->pairs = in_pairs ? pairs : NULL;
+    weight->halves = bf16 && !in_pairs ? (const char *)pairs : NULL;
     weight->panels = bf16 ? NULL : panels;
     peak->x = ones(INPUTS, arena, err);
     peak->y = ones(OUTPUTS, arena, err);
     if (!pairs || !peak->x.data || !peak->y.data)
         return -1;
-    return bf16 ? machine_hold_pairs(machine, pairs_of_input(machine, TOKENS, INPUTS), err) : 0;
+    return bf16 ? machine_hold_rounded(machine, TOKENS, INPUTS, err) : 0;
 }
 
 static double measure_operations(struct peak *peak, struct machine *machine)

@@ -9,9 +9,8 @@ static int find_rows(float *rows, const struct effective *e, struct weight out, 
 {
     size_t d_v = e->run->config->d_v;
     float *units = arena_alloc(arena, d_v * out.in, sizeof *units, err);
-    if (!units ||
-        (e->run->weights->precision == PRECISION_BF16 &&
-         machine_hold_pairs(e->run->machine, pairs_of_input(e->run->machine, d_v, out.in), err)))
+    if (!units || (e->run->weights->precision == PRECISION_BF16 &&
+                   machine_hold_rounded(e->run->machine, d_v, out.in, err)))
         return -1;
     for (size_t i = 0; i < d_v; i++)
         units[i * out.in + head * d_v + i] = 1;

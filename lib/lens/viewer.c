@@ -41,11 +41,9 @@ int viewer_open_folder(struct viewer *viewer, const struct folder *folder, size_
     return model_open_folder(&viewer->model, folder, err) ? -1 : complete(viewer, threads, err);
 }
 
-void viewer_set_precision(struct viewer *viewer, enum precision precision, bool amx)
+void viewer_set_precision(struct viewer *viewer, enum precision precision)
 {
     viewer->model.weights.precision = precision;
-    if (!amx)
-        kernels_leave_tiles(viewer->machine.kernels);
 }
 
 struct precision_words viewer_precision(const struct viewer *viewer)

@@ -60,9 +60,8 @@ int viewer_open_folder(struct viewer *viewer, const struct folder *folder, size_
                        struct err *err);
 void viewer_release(struct viewer *viewer);
 
-/* Make products of that precision from now on, of float32 unless told; those of bf16 by AMX, if the
- * processor has it and it may be used. */
-void viewer_set_precision(struct viewer *viewer, enum precision precision, bool amx);
+/* Make products of that precision from now on, of float32 unless told. */
+void viewer_set_precision(struct viewer *viewer, enum precision precision);
 
 /* What a note says of it: "fp32", "bf16 by amx". */
 struct precision_words {

@@ -6,13 +6,9 @@
 #ifndef ATTN_MATH_BF16_H
 #define ATTN_MATH_BF16_H
 
-#include <float.h>
-#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include "math/tensor.h"
 
 /* To the nearest number, of two equally near ones to the even one; NaN stays NaN. As bits of a
  * float, their upper half, or that float. */
@@ -45,47 +41,6 @@ static inline float bf16_value(uint16_t number)
     return value;
 }
 
-/* The numbers of a pair. */
-static inline float bf16_first(uint32_t pair)
-{
-    return bf16_value((uint16_t)pair);
-}
-
-static inline float bf16_second(uint32_t pair)
-{
-    uint32_t upper = pair & 0xffff0000;
-    float value = 0;
-    memcpy(&value, &upper, sizeof value);
-    return value;
-}
-
-/* What instructions for bf16 make of subnormal numbers, which count as 0. */
-static inline float flush_subnormal(float x)
-{
-    return fabsf(x) < FLT_MIN ? copysignf(0.0f, x) : x;
-}
-
-/* a · b + c, none of them subnormal. What instructions for bf16 take for 0 is told before it is
- * rounded to the numbers there are: `far` has all its digits. (Infinite, it tells of nothing
- * small.) */
-static inline float flushed_fma(float a, float b, float c)
-{
-    const float up = 0x1p30f;
-    float sum = fmaf(a, b, c);
-    float far = fmaf(up * a, b, up * c);
-    return fabsf(far) < up * FLT_MIN ? copysignf(0.0f, sum) : sum;
-}
-
-static inline float bf16_flushed_first(uint32_t pair)
-{
-    return flush_subnormal(bf16_first(pair));
-}
-
-static inline float bf16_flushed_second(uint32_t pair)
-{
-    return flush_subnormal(bf16_second(pair));
-}
-
 /* The pairs that so many numbers are: an odd one has 0 after it. */
 static inline size_t bf16_pairs(size_t count)
 {
@@ -99,13 +54,7 @@ void bf16_pair_rows(uint32_t *restrict pairs, const float *restrict first,
                     const float *restrict second, size_t count);
 void bf16_put_second(uint32_t *restrict pairs, const float *restrict row, size_t count);
 
-/* A row of numbers rounded; rows of them, of each pair the second first, or where they are; such a
- * row of what is pairs already. A row of pairs as two of floats: the second numbers, the first. */
+/* A row of numbers rounded. */
 void bf16_round_each(float *restrict to, const float *restrict row, size_t count);
-void bf16_round_rows(float *to, size_t stride, struct matrix x);
-void bf16_round_in_place(struct matrix x);
-void bf16_widen_row(float *restrict to, const uint32_t *restrict pairs, size_t count);
-void bf16_widen_pairs(float *restrict seconds, float *restrict firsts,
-                      const uint32_t *restrict pairs, size_t count);
 
 #endif

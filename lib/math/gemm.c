@@ -16,6 +16,7 @@
 enum {
     USUAL_COLUMNS = 32,  /* with a number that is known, a loop has no rest */
     STREAM_AHEAD = 2048, /* floats that one row of y prefetches */
+    ROUNDED_ROWS = 16,   /* of x, by one thread at a time */
 };
 
 /* --- the epilogue ----------------------------------------------------------------------------- */
@@ -66,8 +67,6 @@ static void epilogue_apply(const struct epilogue *epilogue, struct matrix sums, 
     assert(!epilogue->total.data || epilogue->activation == ACTIVATION_NONE);
     if (epilogue->y.data)
         activate(tile_of(epilogue->y, sums, at), sums, bias, epilogue->activation);
-    if (epilogue->y.rounded)
-        bf16_round_in_place(tile_of(epilogue->y, sums, at));
     if (epilogue->total.data && bias)
         add_biased_rows(tile_of(epilogue->total, sums, at), sums, bias);
     else if (epilogue->total.data)
@@ -81,15 +80,14 @@ struct kernel_set {
     struct kernel forms[2][2];
 };
 
-/* Where W has pairs, so has x: as large as floats, and read by kernels alone. Unless they are
- * widened: then both have floats, of each pair the second first, which are summed in this order. */
+/* Where W has pairs, so has x: as large as floats, and read by kernels alone. */
 struct product {
     struct matrix x;
     const struct weight *w;
     struct epilogue epilogue;
     double work; /* multiply-adds */
     struct plan plan;
-    size_t threads, tile;                        /* tile: rows of one kernel */
+    size_t threads;
     struct blocking groups, tiles, columns, sum; /* of all rows, of all rows again, of W */
     size_t segment;                              /* chunks of one, each sum of which is a chain */
     float *const *copies, *const *sums;          /* [thread] room for a panel's chunk, its sums, */
@@ -194,13 +192,12 @@ struct part {
  * prefetched; or an equal share of it with each. */
 static void multiply_chunk(const struct product *p, const struct part *part, size_t chunk)
 {
-    size_t number = chunk * p->plan.chunk * (p->plan.at_once && p->w->pairs ? 2 : 1);
-    const float *x = p->x.data + part->at.row * p->x.stride + number;
-    size_t tile = part->at.row / p->tile; /* groups are whole tiles */
-    size_t tiles = (part->sums.rows + p->tile - 1) / p->tile;
+    const float *x = p->x.data + part->at.row * p->x.stride + chunk * p->plan.chunk;
+    size_t tile = part->at.row / TILE_ROWS; /* groups are whole tiles */
+    size_t tiles = (part->sums.rows + TILE_ROWS - 1) / TILE_ROWS;
     bool last = chunk + 1 == p->sum.count;
     size_t share = p->plan.prefetch_shared ? p->plan.chunk * p->plan.panel_columns / tiles : 0;
-    for (size_t row = 0, i = 0; row < part->sums.rows; row += p->tile, i++) {
+    for (size_t row = 0, i = 0; row < part->sums.rows; row += TILE_ROWS, i++) {
         const struct kernel_set *set =
             &p->kernels[blocking_kind(&p->tiles, tile + i)][blocking_kind(&p->columns, part->index)]
                        [blocking_kind(&p->sum, chunk)];
@@ -294,6 +291,44 @@ static void compute_columns(void *context, size_t index, size_t thread)
     epilogue_apply(&p->epilogue, sums, (struct corner){0, column});
 }
 
+/* --- x in bf16 -------------------------------------------------------------------------------- */
+
+struct rounding {
+    struct matrix to, x;
+    bool pairs; /* to pairs; or to floats */
+};
+
+static void round_rows(void *context, size_t round, size_t thread)
+{
+    const struct rounding *r = context;
+    size_t end = num_min((round + 1) * ROUNDED_ROWS, r->x.rows);
+    (void)thread;
+    for (size_t row = round * ROUNDED_ROWS; row < end; row++) {
+        const float *from = r->x.data + row * r->x.stride;
+        float *to = r->to.data + row * r->to.stride;
+        if (r->pairs)
+            bf16_pair_row((uint32_t *)(void *)to, from, r->x.columns);
+        else
+            bf16_round_each(to, from, r->x.columns);
+    }
+}
+
+static struct matrix round_input(struct machine *machine, struct matrix x, bool pairs)
+{
+    size_t columns = pairs ? bf16_pairs(x.columns) : x.columns;
+    struct matrix to = {machine->rounded, x.rows, columns, matrix_stride(columns)};
+    struct loop loop = {
+        .rounds = (x.rows + ROUNDED_ROWS - 1) / ROUNDED_ROWS,
+        .work = (double)x.rows * (double)x.columns,
+        .round = round_rows,
+    };
+    assert(to.rows * to.stride <= machine->rounded_size);
+    pool_run(machine->pool, loop, &(struct rounding){to, x, pairs});
+    return to;
+}
+
+/* --- both ------------------------------------------------------------------------------------- */
+
 /* A plan that takes the whole sum at once has segments of its own (kernel_panels.h). */
 static size_t chunks_of_segment(const struct machine *machine, const struct product *p)
 {
@@ -307,16 +342,12 @@ static void multiply(struct machine *machine, struct product *p)
     p->threads = pool_threads(machine->pool);
     p->work = (double)rows * (double)p->w->out * (double)p->x.columns;
     p->plan = plan_choose(machine, p->w, rows);
-    assert(p->w->pairs || !p->x.rounded);
-    if (p->w->pairs && !p->x.rounded)
-        p->x = round_input(machine, p->x);
-    p->tile = p->plan.one_tile ? p->plan.group : TILE_ROWS;
+    if (p->w->pairs || p->w->rounded)
+        p->x = round_input(machine, p->x, p->w->pairs != NULL);
     p->groups = blocking_of(rows, p->plan.group, p->plan.group);
-    p->tiles = blocking_of(rows, p->tile, p->tile);
+    p->tiles = blocking_of(rows, TILE_ROWS, TILE_ROWS);
     p->columns = blocking_of(p->w->out, p->plan.panel_columns, p->plan.first_columns);
-    bool in_pairs = p->plan.at_once && p->w->pairs;
-    p->sum =
-        blocking_of(in_pairs ? bf16_pairs(p->w->in) : p->x.columns, p->plan.chunk, p->plan.chunk);
+    p->sum = blocking_of(p->x.columns, p->plan.chunk, p->plan.chunk);
     p->segment = chunks_of_segment(machine, p);
     p->copies = machine->panels;
     p->sums = machine->sums;

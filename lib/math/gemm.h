@@ -3,8 +3,8 @@
  * Row-major, X [T, in] times W [in, out] in panels of output columns (plan.h).
  * Whatever the plan, an element is the sum of segments of SUM_SEGMENT products, added in order, and
  * a segment one chain of fused multiply-adds in the order of k: a chain of thousands loses digits
- * where large numbers cancel. A weight rounded to bf16 has one chain over pairs (kernel.h), x
- * rounded into memory that the machine holds.
+ * where large numbers cancel. Where W is rounded to bf16, so is x, into memory that the machine
+ * holds: as pairs, which kernels multiply in their own order (kernel.h), or as floats.
  *
  *     struct weight w = {.data = data, .bias = bias, .in = 768, .out = 3072, .stride = 3072};
  *     linear(machine, hidden, normed, &w, ACTIVATION_GELU_NEW);
@@ -55,6 +55,7 @@ struct weight {
     struct weight_rows rows;
     const float *panels;   /* [in][PANEL_COLUMNS] each; NULL: not packed; it may be all there is */
     const uint32_t *pairs; /* [in / 2][PAIR_COLUMNS] each: nothing else is read then */
+    bool rounded;          /* W, which lies in bf16: x is to be, too */
 };
 
 /* Does the model have it? */
@@ -109,8 +110,7 @@ void pairs_fill_column(uint32_t *pairs, const struct weight *w, size_t column,
 
 /* --- products -------------------------------------------------------------------------------- */
 
-/* y [T, out] = activation(x [T, in] · w + bias). y and x must not overlap. Where input_widens, the
- * caller can have y rounded, and x be so for a weight in bf16, which then need not round it. */
+/* y [T, out] = activation(x [T, in] · w + bias). y and x must not overlap. */
 void linear(struct machine *machine, struct matrix y, struct matrix x, const struct weight *w,
             enum activation activation);
 
@@ -125,12 +125,5 @@ void linear_add(struct machine *machine, struct matrix total, struct matrix y, s
  * bits are those of `linear`. */
 void gemv(struct matrix y, struct matrix x, const struct weight *w, size_t column, bool strips);
 void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows);
-
-/* The pairs that the machine must hold for products of x [rows, columns] with a rounded weight; and
- * x rounded into them, as rows of pairs. Or as rows of floats, of each pair the second first, if
- * that is how this machine multiplies. */
-size_t pairs_of_input(const struct machine *machine, size_t rows, size_t columns);
-struct matrix round_input(struct machine *machine, struct matrix x);
-bool input_widens(const struct machine *machine);
 
 #endif

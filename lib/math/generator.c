@@ -82,22 +82,22 @@ static const libxsmm_gemm_descriptor *describe(libxsmm_descriptor_blob *blob,
 
 /* Where the work falls into pieces of one vector and fewer than 12 rows, libxsmm 1.17 splits each
  * sum into several chains with AVX-512: other bits. Few rows are such pieces; so is what more than
- * 64 columns leave over, because the rows are cut for the 64 then. */
+ * 64 columns leave over, because the rows are cut for the 64 then. Of pairs there are 64 columns,
+ * which it never splits. */
 static bool splits_sums(const struct kernel_shape *shape)
 {
     int rest = shape->m % WIDTH_MAX;
     bool narrow_rest = shape->m > WIDTH_MAX && rest > 0 && rest <= VECTOR;
-    bool narrow = shape->m <= VECTOR || !shape->pairs;
-    return (shape->n < ROWS_OF_ONE_CHAIN && narrow) || narrow_rest;
+    return shape->n < ROWS_OF_ONE_CHAIN || narrow_rest;
 }
 
-/* libxsmm's number of the instructions for a shape, or 0: none make one chain of each sum. */
+/* libxsmm's number of the instructions for a shape, by which each sum is one chain. */
 static unsigned instructions_for(enum target target, const struct kernel_shape *shape)
 {
-    bool splits = target >= TARGET_AVX512 && splits_sums(shape);
     if (shape->pairs)
-        return target >= TARGET_BF16 && !splits ? LIBXSMM_X86_AVX512_CPX : 0;
-    return target >= TARGET_AVX512 && !splits ? LIBXSMM_X86_AVX512_CORE : LIBXSMM_X86_AVX2;
+        return LIBXSMM_X86_AVX512_CPX;
+    bool whole = target >= TARGET_AVX512 && !splits_sums(shape);
+    return whole ? LIBXSMM_X86_AVX512_CORE : LIBXSMM_X86_AVX2;
 }
 
 kernel_code *generator_write(struct generator *generator, const struct kernel_shape *shape)
@@ -109,7 +109,7 @@ kernel_code *generator_write(struct generator *generator, const struct kernel_sh
         .code_type = 2, /* machine code */
         .arch = instructions_for(generator->target, shape),
     };
-    const libxsmm_gemm_descriptor *descriptor = generated.arch ? describe(&blob, shape) : NULL;
+    const libxsmm_gemm_descriptor *descriptor = describe(&blob, shape);
     void *run = generator->run + generator->used;
     kernel_code *code = NULL;
     if (!descriptor)

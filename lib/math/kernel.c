@@ -6,7 +6,6 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/heap.h"
-#include "math/flush.h"
 #include "math/generator.h"
 #include "math/kernel_body.h"
 #include "math/target.h"
@@ -25,10 +24,9 @@ struct entry {
 struct kernels {
     struct generator generator;
     enum target target;
-    kernel_body *floats;              /* where there is no code; */
-    kernel_body *pairs, *pair_panels; /* once their way is chosen */
+    kernel_body *floats; /* where there is no code */
     enum pair_way way;
-    bool way_chosen, no_tiles;
+    bool way_chosen;
     bool all_code; /* for little work, too */
     struct hash_index index;
     struct entry *entries; /* [count], with room for KERNELS_MAX */
@@ -83,64 +81,30 @@ const char *kernels_target(struct kernels *kernels)
 
 /* --- pairs ------------------------------------------------------------------------------------ */
 
-static const char *const way_names[PAIR_WAYS] = {
-    [PAIRS_BY_C] = "c",
-    [PAIRS_BY_FMA] = "fma",
-    [PAIRS_BY_DOT] = "vdpbf16ps",
-    [PAIRS_BY_TILES] = "amx",
-    [PAIRS_BY_TILES_IN_C] = "amx, in c",
-};
-
-/* C that multiplies pairs where there is no code. */
-static kernel_body *body_of_pairs(const struct kernels *kernels)
-{
-    switch (kernels->way) {
-    case PAIRS_BY_FMA:
-    case PAIRS_BY_DOT:
-        return kernels->target >= TARGET_AVX512 ? pairs_avx512 : pairs_avx2;
-    case PAIRS_BY_TILES:
-        return tiles_amx;
-    case PAIRS_BY_TILES_IN_C:
-        return tiles_plain;
-    default:
-        return pairs_plain;
-    }
-}
-
 static enum pair_way choose_way(struct kernels *kernels)
 {
-    if (kernels->target >= TARGET_TILES && !kernels->no_tiles && tiles_ask())
+    if (kernels->target >= TARGET_TILES && tiles_ask())
         return PAIRS_BY_TILES;
-    if (kernels->target == TARGET_BF16 && generator_can_write(&kernels->generator))
-        return PAIRS_BY_DOT;
-    return kernels->target >= TARGET_AVX2 ? PAIRS_BY_FMA : PAIRS_BY_C;
+    bool dots = kernels->target == TARGET_BF16 && generator_can_write(&kernels->generator);
+    return dots ? PAIRS_BY_DOT : PAIRS_NONE;
 }
 
 enum pair_way kernels_pair_way(struct kernels *kernels)
 {
     if (!kernels->way_chosen)
-        kernels_set_pair_way(kernels, choose_way(kernels));
-    return kernels->way;
-}
-
-void kernels_leave_tiles(struct kernels *kernels)
-{
-    kernels->no_tiles = true;
-}
-
-void kernels_set_pair_way(struct kernels *kernels, enum pair_way way)
-{
-    kernels->way = way;
+        kernels->way = choose_way(kernels);
     kernels->way_chosen = true;
-    kernels->pairs = body_of_pairs(kernels);
-    kernels->pair_panels = way == PAIRS_BY_TILES              ? tile_panels_avx512
-                           : kernels->target >= TARGET_AVX512 ? pair_panels_avx512
-                                                              : pair_panels_avx2;
+    return kernels->way;
 }
 
 const char *pair_way_name(enum pair_way way)
 {
-    return way_names[way];
+    static const char *const names[PAIR_WAYS] = {
+        [PAIRS_NONE] = "float32",
+        [PAIRS_BY_DOT] = "vdpbf16ps",
+        [PAIRS_BY_TILES] = "amx",
+    };
+    return names[way];
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -160,7 +124,7 @@ void kernels_begin(struct kernels *kernels)
     generator_forget(&kernels->generator);
 }
 
-_Static_assert(sizeof(struct kernel_shape) == 12 * sizeof(int), "a shape's bytes are its numbers");
+_Static_assert(sizeof(struct kernel_shape) == 10 * sizeof(int), "a shape's bytes are its numbers");
 
 /* C that multiplies panels faster than libxsmm's code, which asks for the next one all at once, or,
  * with AVX2, not at all; NULL: it is slower. */
@@ -189,12 +153,10 @@ bool kernels_read_in_order(const struct kernels *kernels)
 /* C that computes a shape. */
 static kernel_body *find_body(const struct kernels *kernels, const struct kernel_shape *shape)
 {
-    if (shape->panels && !shape->pairs)
-        return kernels->target >= TARGET_AVX512 ? floats_avx512 : floats_avx2;
-    if (shape->panels)
-        return kernels->pair_panels;
     if (shape->pairs)
-        return kernels->pairs;
+        return tiles_amx;
+    if (shape->panels)
+        return kernels->target >= TARGET_AVX512 ? floats_avx512 : floats_avx2;
     kernel_body *panels = is_panel(shape) ? body_of_panels(kernels) : NULL;
     return panels ? panels : kernels->floats;
 }
@@ -218,28 +180,26 @@ static struct entry *entry_of(struct kernels *kernels, const struct kernel_shape
 void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct kernel_shape *shape,
                  double work)
 {
-    bool dots = shape->pairs && kernels_pair_way(kernels) == PAIRS_BY_DOT;
+    bool tiles = shape->pairs && kernels_pair_way(kernels) == PAIRS_BY_TILES;
     struct entry *entry = entry_of(kernels, shape);
     entry->work += work;
-    if (shape->panels || entry->kernel.body == body_of_panels(kernels))
+    if (tiles || shape->panels || entry->kernel.body == body_of_panels(kernels))
         entry->settled = true;
-    bool worth = shape->pairs ? dots : kernels->all_code || entry->work >= WORK_FOR_CODE;
+    bool worth = shape->pairs || kernels->all_code || entry->work >= WORK_FOR_CODE;
     if (!entry->settled && worth) {
         if (generator_can_write(&kernels->generator))
             entry->kernel.code = generator_write(&kernels->generator, shape);
         entry->settled = true;
     }
+    assert(!shape->pairs || tiles || entry->kernel.code); /* libxsmm has one for every such shape */
     *kernel = entry->kernel;
 }
 
 void kernel_call(const struct kernel *kernel, const void *a, const void *b, float *c,
                  const void *next_a)
 {
-    unsigned usual = kernel->shape.flushes ? flush_begin() : 0;
     if (kernel->code)
         kernel->code(a, b, c, next_a, b, c);
     else
         kernel->body(&kernel->shape, a, b, c, next_a);
-    if (kernel->shape.flushes)
-        flush_end(usual);
 }

@@ -1,4 +1,4 @@
-/* kernel_avx2.c: panels of floats and of pairs with AVX2. */
+/* kernel_avx2.c: panels of floats with AVX2. */
 #include "math/avx2.h"
 #include "math/kernel_body.h"
 
@@ -16,22 +16,6 @@ enum { VECTOR_FLOATS = HALF_LANES, REGISTERS = 2, ROWS_MAX = 6 };
 #define vector_add _mm256_add_ps
 #define vector_multiply_add _mm256_fmadd_ps
 
-IN_AVX2 static inline __m256i load_pairs(const uint32_t *pairs)
-{
-    return _mm256_loadu_si256((const __m256i *)(const void *)pairs);
-}
-
-IN_AVX2 static inline __m256 pair_second(const uint32_t *pairs)
-{
-    const __m256i upper = _mm256_set1_epi32((int)0xffff0000);
-    return _mm256_castsi256_ps(_mm256_and_si256(load_pairs(pairs), upper));
-}
-
-IN_AVX2 static inline __m256 pair_first(const uint32_t *pairs)
-{
-    return _mm256_castsi256_ps(_mm256_slli_epi32(load_pairs(pairs), 16));
-}
-
 #include "math/kernel_panels.h"
 
 void floats_avx2(const struct kernel_shape *shape, const void *a, const void *b, float *c,
@@ -39,22 +23,10 @@ void floats_avx2(const struct kernel_shape *shape, const void *a, const void *b,
 {
     panels_floats(shape, a, b, c, next_a);
 }
-
-void widened_avx2(const struct kernel_shape *shape, const void *a, const void *b, float *c,
-                  const void *next_a)
-{
-    panels_widened(shape, a, b, c, next_a);
-}
 #else
 void floats_avx2(const struct kernel_shape *shape, const void *a, const void *b, float *c,
                  const void *next_a)
 {
     floats_plain(shape, a, b, c, next_a);
-}
-
-void widened_avx2(const struct kernel_shape *shape, const void *a, const void *b, float *c,
-                  const void *next_a)
-{
-    (void)shape, (void)a, (void)b, (void)c, (void)next_a; /* nothing widens here */
 }
 #endif

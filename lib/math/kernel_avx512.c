@@ -1,4 +1,4 @@
-/* kernel_avx512.c: panels of floats and of pairs with AVX-512. */
+/* kernel_avx512.c: panels of floats with AVX-512. */
 #include "math/avx512.h"
 #include "math/kernel_body.h"
 
@@ -16,17 +16,6 @@ enum { VECTOR_FLOATS = LANES, REGISTERS = 2, ROWS_MAX = 12 };
 #define vector_add _mm512_add_ps
 #define vector_multiply_add _mm512_fmadd_ps
 
-IN_AVX512 static inline __m512 pair_second(const uint32_t *pairs)
-{
-    const __m512i upper = _mm512_set1_epi32((int)0xffff0000);
-    return _mm512_castsi512_ps(_mm512_and_si512(_mm512_loadu_si512(pairs), upper));
-}
-
-IN_AVX512 static inline __m512 pair_first(const uint32_t *pairs)
-{
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_loadu_si512(pairs), 16));
-}
-
 #include "math/kernel_panels.h"
 
 void floats_avx512(const struct kernel_shape *shape, const void *a, const void *b, float *c,
@@ -34,22 +23,10 @@ void floats_avx512(const struct kernel_shape *shape, const void *a, const void *
 {
     panels_floats(shape, a, b, c, next_a);
 }
-
-void widened_avx512(const struct kernel_shape *shape, const void *a, const void *b, float *c,
-                    const void *next_a)
-{
-    panels_widened(shape, a, b, c, next_a);
-}
 #else
 void floats_avx512(const struct kernel_shape *shape, const void *a, const void *b, float *c,
                    const void *next_a)
 {
     floats_plain(shape, a, b, c, next_a);
-}
-
-void widened_avx512(const struct kernel_shape *shape, const void *a, const void *b, float *c,
-                    const void *next_a)
-{
-    (void)shape, (void)a, (void)b, (void)c, (void)next_a; /* nothing widens here */
 }
 #endif

@@ -1,8 +1,8 @@
-/* kernel_panels.h: panels of floats, and of pairs, which the first rows widen, by vectors of one
- * width. A file that includes this says of which, and calls panels_floats and panels_widened:
+/* kernel_panels.h: panels of floats by vectors of one width. A file that includes this says of
+ * which, and calls panels_floats:
  *
- *     vector        VECTOR_FLOATS floats, with vector_load, _store, _zero, _all, _add and _multiply_add
- *     pair_second   the second numbers of as many pairs, as a vector; pair_first: the first
+ *     vector        VECTOR_FLOATS floats, with vector_load, _store, _zero, _all, _add and
+ *                   _multiply_add
  *     IN_VECTORS    the instructions that these take
  *     ROWS_MAX      rows whose sums stay in registers, REGISTERS a row
  *     FOR_ROWS(DO)  DO(1) up to DO(ROWS_MAX)
@@ -15,7 +15,6 @@
 #include <assert.h>
 
 #include "base/num.h"
-#include "math/flush.h"
 #include "math/kernel_body.h"
 
 enum {
@@ -37,9 +36,6 @@ struct part {
     float *c;
     const char *next;
     size_t lines;
-    const uint32_t *pairs; /* of which A is made, in `widened`; NULL: it is made */
-    size_t pairs_stride;
-    float *widened;
 };
 
 /* Part of all rows that there are registers for. */
@@ -48,28 +44,13 @@ typedef void add_rows(struct part *part);
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define EACH(i, count) _Pragma("GCC unroll 12") for (size_t i = 0; i < (count); i++)
 
-/* A row of A: where it lies, or made of pairs, of which the second number comes first. */
-IN_VECTORS static ALWAYS_INLINE void load_columns(vector columns[REGISTERS], const float *a,
-                                                  float *widened, const uint32_t *pairs, size_t k)
-{
-    EACH(i, REGISTERS)
-    {
-        if (!pairs) {
-            columns[i] = vector_load(a + i * VECTOR_FLOATS);
-        } else {
-            columns[i] = k % 2 ? pair_first(pairs + i * VECTOR_FLOATS)
-                               : pair_second(pairs + i * VECTOR_FLOATS);
-            vector_store(widened + i * VECTOR_FLOATS, columns[i]);
-        }
-    }
-}
-
 /* sums += b[k] · a row of A. */
-IN_VECTORS static ALWAYS_INLINE void add_number(vector sums[ROWS_MAX][REGISTERS],
-                                                const vector columns[REGISTERS],
+IN_VECTORS static ALWAYS_INLINE void add_number(vector sums[ROWS_MAX][REGISTERS], const float *a,
                                                 const float *const b[THIRDS], size_t k,
                                                 size_t b_stride, size_t rows)
 {
+    vector columns[REGISTERS];
+    EACH(i, REGISTERS) columns[i] = vector_load(a + i * VECTOR_FLOATS);
     EACH(t, rows)
     {
         vector x = vector_all((b[t / 3] + k)[t % 3 * b_stride]);
@@ -79,19 +60,17 @@ IN_VECTORS static ALWAYS_INLINE void add_number(vector sums[ROWS_MAX][REGISTERS]
 }
 
 /* The number of rows is a constant wherever this is called, so that sums stay in registers. */
-IN_VECTORS static ALWAYS_INLINE void add_tile(struct part *part, size_t rows, bool widens)
+IN_VECTORS static ALWAYS_INLINE void add_tile(struct part *part, size_t rows)
 {
     size_t a_stride = (size_t)part->shape->a_stride;
     size_t b_stride = (size_t)part->shape->b_stride;
     size_t c_stride = (size_t)part->shape->c_stride;
     size_t rest = (size_t)part->shape->k;
     const float *a = part->a;
-    float *widened = part->widened;
-    const uint32_t *pairs = widens ? part->pairs : NULL;
     const char *next = part->next;
     float *c = part->c;
     const float *b[THIRDS];
-    vector sums[ROWS_MAX][REGISTERS], columns[REGISTERS];
+    vector sums[ROWS_MAX][REGISTERS];
     EACH(i, (rows + 2) / 3)
     b[i] = part->b + 3 * i * b_stride;
     EACH(t, rows)
@@ -103,25 +82,14 @@ IN_VECTORS static ALWAYS_INLINE void add_tile(struct part *part, size_t rows, bo
             _mm_prefetch(next, _MM_HINT_T1);
         EACH(k, STEP)
         {
-            load_columns(columns, a, widened, pairs, k);
-            add_number(sums, columns, b, k, b_stride, rows);
+            add_number(sums, a, b, k, b_stride, rows);
             a += a_stride;
-            if (widens) {
-                widened += COLUMNS;
-                pairs += k % 2 * part->pairs_stride;
-            }
         }
         EACH(i, (rows + 2) / 3)
         b[i] += STEP;
     }
-    for (size_t k = 0; k < rest; k++, a += a_stride) {
-        load_columns(columns, a, widened, pairs, k);
-        add_number(sums, columns, b, k, b_stride, rows);
-        if (widens) {
-            widened += COLUMNS;
-            pairs += k % 2 * part->pairs_stride;
-        }
-    }
+    for (size_t k = 0; k < rest; k++, a += a_stride)
+        add_number(sums, a, b, k, b_stride, rows);
     EACH(t, rows)
     EACH(i, REGISTERS)
     vector_store(c + t * c_stride + i * VECTOR_FLOATS, sums[t][i]);
@@ -131,10 +99,7 @@ IN_VECTORS static ALWAYS_INLINE void add_tile(struct part *part, size_t rows, bo
 #define ADD_ROWS(count)                                        \
     IN_VECTORS static void add_rows_##count(struct part *part) \
     {                                                          \
-        if (part->pairs)                                       \
-            add_tile(part, count, true);                       \
-        else                                                   \
-            add_tile(part, count, false);                      \
+        add_tile(part, count);                                 \
     }
 
 FOR_ROWS(ADD_ROWS)
@@ -151,7 +116,6 @@ static void add_columns(struct part *part)
     for (size_t passes = (n + ROWS_MAX - 1) / ROWS_MAX; passes > 0; passes--) {
         size_t rows = (n + passes - 1) / passes;
         rows_by_count[rows](&rest);
-        rest.pairs = NULL;
         rest.b += rows * (size_t)part->shape->b_stride;
         rest.c += rows * (size_t)part->shape->c_stride;
         n -= rows;
@@ -159,12 +123,12 @@ static void add_columns(struct part *part)
     part->next = rest.next;
 }
 
-/* What a step prefetches for all of A, or its share, to be asked for; a sum has `numbers`. */
-static size_t lines_of_step(const struct kernel_shape *shape, size_t numbers)
+/* What a step prefetches for all of A, or its share, to be asked for. */
+static size_t lines_of_step(const struct kernel_shape *shape)
 {
     size_t m = (size_t)shape->m;
     size_t passes = ((size_t)shape->n + ROWS_MAX - 1) / ROWS_MAX * (m / COLUMNS);
-    size_t steps = num_max(1, passes * (numbers / STEP));
+    size_t steps = num_max(1, passes * ((size_t)shape->k / STEP));
     size_t lines =
         shape->prefetch ? m * (size_t)shape->k / LINE_FLOATS / (size_t)shape->prefetch : 0;
     return (lines + steps - 1) / steps;
@@ -211,38 +175,12 @@ static void panels_floats(const struct kernel_shape *shape, const void *a, const
         multiply_row(shape, a, b, c);
         return;
     }
-    struct part part = {shape, a, b, c, next_a, lines_of_step(shape, (size_t)shape->k)};
+    struct part part = {shape, a, b, c, next_a, lines_of_step(shape)};
     for (size_t column = 0; column < (size_t)shape->m; column += COLUMNS) {
         add_columns(&part);
         part.a += COLUMNS;
         part.c += COLUMNS;
     }
-}
-
-static void panels_widened(const struct kernel_shape *shape, const void *a, const void *b, float *c,
-                           const void *next_a)
-{
-    float widened[2 * WIDENED_PAIRS * COLUMNS] __attribute__((aligned(LINE_BYTES)));
-    size_t k = 2 * (size_t)shape->k;
-    struct kernel_shape floats = *shape;
-    struct part part = {&floats,
-                        widened,
-                        b,
-                        c,
-                        next_a,
-                        lines_of_step(shape, k),
-                        .pairs_stride = (size_t)shape->a_stride};
-    unsigned usual = flush_begin();
-    assert(shape->k <= WIDENED_PAIRS);
-    floats.k = (int)k;
-    floats.a_stride = COLUMNS;
-    for (size_t column = 0; column < (size_t)shape->m; column += COLUMNS) {
-        part.pairs = (const uint32_t *)a + column;
-        part.widened = widened;
-        part.c = c + column;
-        add_columns(&part);
-    }
-    flush_end(usual);
 }
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/heap.h"
 #include "base/num.h"
+#include "math/tensor.h"
 
 /* Room of so many floats for each thread. */
 static float **take_rooms(struct machine *machine, size_t threads, size_t size, struct err *err)
@@ -35,20 +36,21 @@ void machine_release(struct machine *machine)
 {
     pool_free(machine->pool);
     kernels_free(machine->kernels);
-    heap_free(machine->pairs);
+    heap_free(machine->rounded);
     arena_release(&machine->arena);
     *machine = (struct machine){0};
 }
 
-int machine_hold_pairs(struct machine *machine, size_t count, struct err *err)
+int machine_hold_rounded(struct machine *machine, size_t rows, size_t columns, struct err *err)
 {
-    if (count <= machine->pairs_held)
+    size_t size = rows * matrix_stride(columns);
+    if (size <= machine->rounded_size)
         return 0;
-    uint32_t *pairs = heap_alloc(count, sizeof *pairs, err);
-    if (!pairs)
+    float *rounded = heap_alloc(size, sizeof *rounded, err);
+    if (!rounded)
         return -1;
-    heap_free(machine->pairs);
-    machine->pairs = pairs;
-    machine->pairs_held = count;
+    heap_free(machine->rounded);
+    machine->rounded = rounded;
+    machine->rounded_size = size;
     return 0;
 }

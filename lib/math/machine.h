@@ -21,8 +21,8 @@ struct machine {
     float **panels;   /* [thread][SUMS_ROOM] for a panel that is copied, or a row that is widened */
     float **sums;     /* [thread][SUMS_ROOM] for what a product makes of those, at most */
     float **segments; /* [thread][SUMS_ROOM] for the same of one segment (gemm.h) */
-    uint32_t *pairs; /* [pairs_held] for a matrix that is rounded to bf16; see machine_hold_pairs */
-    size_t pairs_held;
+    float *rounded;   /* [rounded_size] for a matrix that is rounded; see machine_hold_rounded */
+    size_t rounded_size;
     bool whole_sums; /* of many rows, no segments (gemm.h): the order that trained models/tiny */
     const struct progress_sink *progress; /* of the layers of a pass; NULL: not told */
     struct arena arena;
@@ -32,7 +32,7 @@ struct machine {
 int machine_open(struct machine *machine, size_t threads, struct err *err);
 void machine_release(struct machine *machine);
 
-/* Hold memory for a matrix of so many pairs of bf16 numbers, which products round to (gemm.h). */
-int machine_hold_pairs(struct machine *machine, size_t count, struct err *err);
+/* Hold memory for x [rows, columns] of products in bf16, which is rounded into it (gemm.h). */
+int machine_hold_rounded(struct machine *machine, size_t rows, size_t columns, struct err *err);
 
 #endif

@@ -25,14 +25,12 @@ enum {
     MANY_ROWS_WIDE = 192, /* the sooner the farther rows of W are apart */
     FEW_DOTS = 8,         /* rows that read W as [out, in] where it lies, */
     DOTS_AT_ONCE = 192,   /* so many of its rows in a round */
-    FEW_PANELS = 2,       /* of pairs, side by side */
     PAIR_CHUNK = 384,     /* of the sum: a chunk of a panel stays in the second-level cache */
     LINE_BYTES = 64,      /* of the caches */
 };
 
 _Static_assert(LARGE_GROUP *COPY_COLUMNS <= SUMS_ROOM && LARGE_GROUP * PAIR_COLUMNS <= SUMS_ROOM &&
                    TILES_GROUP * TILES_PANELS * PAIR_COLUMNS <= SUMS_ROOM &&
-                   FEW_ROWS * PANELS_TOGETHER * PAIR_COLUMNS <= SUMS_ROOM &&
                    FEW_ROWS * SLAB_COLUMNS <= SUMS_ROOM && PANEL_ROWS * COPY_COLUMNS <= SUMS_ROOM,
                "a panel's sums have room, and so has its copy");
 _Static_assert(SUM_SEGMENT % SLAB_ROWS == 0 && SUM_SEGMENT % IN_PLACE_CHUNK == 0 &&
@@ -53,11 +51,11 @@ static size_t columns_to_line(const struct weight *w)
     return past > 0 && rows_alike ? LINE_BYTES / sizeof(float) - past : PANEL_COLUMNS;
 }
 
-/* The panels of pairs that go together, at most so many: threads have as many rounds. */
-static size_t panels_together(const struct weight *w, size_t most, size_t threads)
+/* The panels of pairs that go together: threads have as many rounds. */
+static size_t panels_together(const struct weight *w, size_t threads)
 {
     size_t panels = (w->out + PAIR_COLUMNS - 1) / PAIR_COLUMNS;
-    size_t rounds = (panels + most - 1) / most;
+    size_t rounds = (panels + TILES_PANELS - 1) / TILES_PANELS;
     rounds = (rounds + threads - 1) / threads * threads;
     return (panels + rounds - 1) / rounds;
 }
@@ -69,7 +67,7 @@ static struct plan plan_of_tiles(const struct weight *w, size_t rows, size_t thr
     struct plan plan = {PAIR_COLUMNS, PAIR_COLUMNS, PAIR_CHUNK, LARGE_GROUP, .panels = 1};
     plan.prefetch = plan.prefetch_shared = plan.groups_in_turn = true;
     if (rows * w->in * BF16_BYTES > TILES_CACHE) {
-        plan.panels = panels_together(w, TILES_PANELS, threads);
+        plan.panels = panels_together(w, threads);
         plan.group = TILES_GROUP;
     }
     return plan;
@@ -90,23 +88,6 @@ static size_t even_group(size_t rows)
     size_t groups = num_max(1, (rows + most - 1) / most);
     size_t tiles = (rows + groups * TILE_ROWS - 1) / (groups * TILE_ROWS);
     return num_max(1, tiles) * TILE_ROWS;
-}
-
-/* A few rows of pairs, widened on their way; panels are streams of memory, of which Intel's
- * processors follow more than AMD's; in order AVX2 reads pairs no faster than two at a time. */
-static struct plan plan_side_by_side(const struct weight *w, size_t threads)
-{
-    size_t most = target_habits().stalls_on_bursts ? PANELS_TOGETHER : FEW_PANELS;
-    size_t columns = PAIR_COLUMNS * panels_together(w, most, threads);
-    return (struct plan){columns, columns, bf16_pairs(w->in), LARGE_GROUP, 1, .at_once = true};
-}
-
-/* Many rows of pairs, of which the first ones make floats for all others. */
-static struct plan plan_widened(size_t rows)
-{
-    struct plan plan = {PAIR_COLUMNS, PAIR_COLUMNS, WIDENED_PAIRS, even_group(rows), .panels = 1};
-    plan.at_once = plan.one_tile = plan.prefetch = plan.prefetch_shared = true;
-    return plan;
 }
 
 /* One row, by panels as they follow each other in memory. */
@@ -140,11 +121,9 @@ struct plan plan_choose(const struct machine *machine, const struct weight *w, s
     struct plan copied = {COPY_COLUMNS, COPY_COLUMNS, PANEL_ROWS, LARGE_GROUP, 1, .copy = true};
     packed.prefetch_shared = kernels_prefetch_evenly(machine->kernels);
     if (w->pairs && kernels_pair_way(machine->kernels) == PAIRS_BY_TILES)
-        return rows > 1 ? plan_of_tiles(w, rows, threads) : plan_side_by_side(w, threads);
-    if (w->pairs && !input_widens(machine))
-        return pairs;
+        return plan_of_tiles(w, rows, threads);
     if (w->pairs)
-        return rows <= FEW_ROWS ? plan_side_by_side(w, threads) : plan_widened(rows);
+        return pairs;
     if (w->panels && rows == 1 && kernels_read_in_order(machine->kernels))
         return plan_in_order(w, threads);
     if (w->rows.data && rows <= FEW_DOTS)

@@ -17,8 +17,7 @@ struct plan {
     size_t panels;                       /* of one round: x is read once for all of them */
     bool row;                            /* no panels, no kernels: W is read row by row */
     bool strips;                         /* its rows, as [out, in], from LANES places at once */
-    bool at_once;                        /* a kernel takes several panels, or one of pairs */
-    bool one_tile;                       /* of all rows of a group */
+    bool at_once;                        /* a kernel takes several panels */
     bool copy;                           /* each panel is made contiguous before it is used */
     bool prefetch;                       /* while a panel is used the next is prefetched, */
     bool prefetch_shared;                /* a share of it with every tile */

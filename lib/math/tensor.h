@@ -6,7 +6,6 @@
 #ifndef ATTN_MATH_TENSOR_H
 #define ATTN_MATH_TENSOR_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 enum { TENSOR_RANK_MAX = 3 };
@@ -16,7 +15,6 @@ struct matrix {
     size_t rows;
     size_t columns;
     size_t stride; /* floats from one row to the next; columns, or more */
-    bool rounded;  /* to bf16, of each pair of columns the second first: see gemm.h */
 };
 
 struct tensor {

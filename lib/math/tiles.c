@@ -1,75 +1,8 @@
-/* tiles.c: products of pairs by AMX: tiles of sixteen rows by sixteen columns, four at a time; and
- * what that computes, in plain C. */
-#include <math.h>
+/* tiles.c: products of pairs by AMX: tiles of sixteen rows by sixteen columns, four at a time. */
 #include <string.h>
 
 #include "base/platform.h"
-#include "math/bf16.h"
-#include "math/isa.h"
 #include "math/kernel_body.h"
-
-/* --- in plain C ------------------------------------------------------------------------------- */
-
-enum { WIDE = 4 * LANES }; /* columns that are summed side by side */
-
-/* Second and first numbers of pairs, each by a chain of its own. */
-struct chains {
-    float seconds[WIDE], firsts[WIDE];
-};
-
-FOR_EACH_ISA
-static void add_pair(struct chains *chains, uint32_t b, const uint32_t *restrict a, size_t count)
-{
-    float second = bf16_flushed_second(b);
-    float first = bf16_flushed_first(b);
-    for (size_t i = 0; i < count; i++) {
-        chains->seconds[i] = flushed_fma(second, bf16_flushed_second(a[i]), chains->seconds[i]);
-        chains->firsts[i] = flushed_fma(first, bf16_flushed_first(a[i]), chains->firsts[i]);
-    }
-}
-
-static void add_step(float *c, const uint32_t *b, const uint32_t *a, size_t stride, size_t pairs,
-                     size_t count)
-{
-    struct chains chains = {{0}, {0}};
-    for (size_t i = 0; i < pairs; i++)
-        add_pair(&chains, b[i], a + i * stride, count);
-    for (size_t i = 0; i < count; i++) {
-        float both = flush_subnormal(chains.firsts[i] + chains.seconds[i]);
-        c[i] = flush_subnormal(flush_subnormal(c[i]) + both);
-    }
-}
-
-/* Pairs of the step that begins with pair `at`: the first step may have begun before the kernel. */
-static size_t step_at(const struct kernel_shape *shape, size_t at)
-{
-    size_t left = TILE_PAIRS - ((size_t)shape->begun + at) % TILE_PAIRS;
-    size_t rest = (size_t)shape->k - at;
-    return left < rest ? left : rest;
-}
-
-void tiles_plain(const struct kernel_shape *shape, const void *a, const void *b, float *c,
-                 const void *next_a)
-{
-    const uint32_t *rows = b;
-    size_t stride = (size_t)shape->a_stride;
-    size_t m = (size_t)shape->m;
-    (void)next_a;
-    for (int row = 0; row < shape->n; row++, rows += shape->b_stride, c += shape->c_stride) {
-        if (!shape->accumulate)
-            memset(c, 0, m * sizeof *c);
-        for (size_t column = 0; column < m; column += WIDE) {
-            const uint32_t *panel = (const uint32_t *)a + column;
-            size_t count = m - column < WIDE ? m - column : WIDE;
-            for (size_t i = 0, pairs; i < (size_t)shape->k; i += pairs) {
-                pairs = step_at(shape, i);
-                add_step(c + column, rows + i, panel + i * stride, stride, pairs, count);
-            }
-        }
-    }
-}
-
-/* --- by AMX ----------------------------------------------------------------------------------- */
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #include <immintrin.h>
@@ -201,17 +134,6 @@ IN_AMX static void add_block(struct block *block, size_t steps, size_t pairs)
     block->accumulate = true;
 }
 
-/* The end of a step that was begun before, whole steps, and the beginning of the last. */
-IN_AMX static void add_all(struct block *block, const struct kernel_shape *shape)
-{
-    size_t first = shape->begun % TILE_PAIRS ? step_at(shape, 0) : 0;
-    size_t rest = (size_t)shape->k - first;
-    block->accumulate = shape->accumulate;
-    add_block(block, 1, first);
-    add_block(block, rest / TILE_PAIRS, TILE_PAIRS);
-    add_block(block, 1, rest % TILE_PAIRS);
-}
-
 IN_AMX void tiles_amx(const struct kernel_shape *shape, const void *a, const void *b, float *c,
                       const void *next_a)
 {
@@ -235,7 +157,9 @@ IN_AMX void tiles_amx(const struct kernel_shape *shape, const void *a, const voi
             block.a = (const uint32_t *)a + column;
             block.b = (const uint32_t *)b + row * (size_t)shape->b_stride;
             block.c = c + row * (size_t)shape->c_stride + column;
-            add_all(&block, shape);
+            block.accumulate = shape->accumulate;
+            add_block(&block, (size_t)shape->k / TILE_PAIRS, TILE_PAIRS);
+            add_block(&block, 1, (size_t)shape->k % TILE_PAIRS);
         }
     }
     _tile_release();
@@ -249,6 +173,6 @@ bool tiles_ask(void)
 void tiles_amx(const struct kernel_shape *shape, const void *a, const void *b, float *c,
                const void *next_a)
 {
-    tiles_plain(shape, a, b, c, next_a);
+    (void)shape, (void)a, (void)b, (void)c, (void)next_a; /* tiles_ask has said no */
 }
 #endif

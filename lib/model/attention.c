@@ -158,7 +158,6 @@ enum pass_state attention(struct pass *pass, size_t layer)
         .bends = bends,
         .wants_context = pass_goes_to(pass, SITE_CONTEXT, layer),
         .bf16 = pass_attention_precision(pass) == PRECISION_BF16,
-        .widens = attention_bf16_widens(pass),
         .window = config_window(pass->config, layer),
         .cap = pass->config->score_cap,
         .renormalises = pass->config->mechanism.renormalise && pass->batch->causal,

@@ -111,7 +111,6 @@ static struct attention_problem problem_of(const struct pass *pass)
         .keys = batch->longest_keys,
         .scores = attention_maps_are_wanted(pass, SITE_SCORES),
         .bf16 = pass_attention_precision(pass) == PRECISION_BF16,
-        .widens = attention_bf16_widens(pass),
         .causal = batch->causal,
     };
     for (size_t s = 0; s < batch->count; s++)

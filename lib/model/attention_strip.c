@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "math/bf16.h"
 #include "math/nontemporal.h"
 #include "math/rng.h"
 #include "math/rows.h"
@@ -61,7 +60,7 @@ void strip_fetch_scores(struct attention_layer *layer, size_t row_size, size_t k
         .c_stride = (int)pass->scratch.attention[0].stride,
     };
     if (layer->bf16)
-        attention_bf16_score_shape(&shape, layer);
+        attention_bf16_score_shape(&shape, pass);
     kernels_get(pass->machine->kernels, &layer->score_kernels[row_size][keys / STEP - 1], &shape,
                 work_of(layer, &shape));
 }
@@ -79,7 +78,7 @@ void strip_fetch_context(struct attention_layer *layer, size_t row_size, size_t 
         .accumulate = add,
     };
     if (layer->bf16)
-        attention_bf16_context_shape(&shape, layer);
+        attention_bf16_context_shape(&shape, pass);
     kernels_get(pass->machine->kernels, &layer->context_kernels[row_size][keys / STEP - 1][add],
                 &shape, work_of(layer, &shape));
 }
@@ -284,10 +283,7 @@ void strip_write_context(const struct attention_head *head, const struct strip *
     size_t stride = head->context.stride;
     float *to = head->context.data + strip->first * stride;
     struct matrix context = {memory->context, strip->rows, head->v.columns, memory->context_stride};
-    if (head->context.rounded)
-        bf16_round_rows(to, stride, context);
-    else
-        copy_rows((struct matrix){to, strip->rows, context.columns, stride}, context);
+    copy_rows((struct matrix){to, strip->rows, context.columns, stride}, context);
 }
 
 void strip_put_row(const struct attention_head *head, float *map, size_t query, const float *from,

@@ -31,9 +31,9 @@ enum {
     CHAIN = 256, /* keys whose values are summed in one chain; a multiple of KEY_PANEL */
 };
 
-/* In bf16: what is rounded, in pairs; or as floats, of each pair the second first. */
+/* In bf16: what is rounded, in pairs. */
 struct attention_pairs {
-    uint32_t *keys, *values; /* of one head, in pages: cache.h; pairs only if in no cache */
+    uint32_t *keys, *values; /* of one head, in pages: cache.h; if they are in no cache */
     uint32_t *queries;       /* [queries, query_stride] of one head */
     uint32_t *weights;       /* [rows of a strip, weight_stride], for the keys of a panel */
     size_t query_stride, weight_stride;
@@ -73,8 +73,7 @@ struct attention_problem {
     size_t fresh_keys; /* those that are in no cache */
     bool scores;       /* raw scores are wanted in some layer */
     bool maps;         /* any attention map is */
-    bool bf16;         /* products are made of rounded numbers, */
-    bool widens;       /* which are floats */
+    bool bf16;         /* products are made of pairs of rounded numbers */
     bool causal;
 };
 
@@ -88,8 +87,7 @@ struct attention_layer {
     size_t window;     /* keys that a query sees at most; 0: all */
     float cap;         /* of scaled scores; 0: none */
     bool renormalises; /* the softmax, which is over all keys: see mechanism.h */
-    bool bf16;         /* products are made of rounded numbers, */
-    bool widens;       /* which are floats */
+    bool bf16;         /* products are made of pairs of rounded numbers */
     unsigned edits;    /* a bit a map that is changed, from SITE_SCORES on; dense attention alone */
     struct kernel score_kernels[ROW_SIZES][KEY_SIZES];      /* by rows, keys */
     struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* …; add to what is there */
@@ -244,16 +242,15 @@ enum head_fault attention_edit_masked(const struct attention_head *head, struct 
 
 /* --- in bf16: attention_bf16.c --------------------------------------------------------------- */
 
-/* Keys, values and queries of a head are rounded before its first strip (in a cache they are), a
- * strip's weights when they are multiplied; softmax and sums are float32. To pairs; or, where those
- * are multiplied as floats and there are rows enough to share them, to floats. */
-bool attention_bf16_widens(const struct pass *pass);
+/* Dense attention where the machine multiplies pairs: keys, values and queries of a head are
+ * rounded to pairs before its first strip (in a cache they are), a strip's weights when they are
+ * multiplied; softmax and sums are float32. */
 bool attention_bf16_measure(struct attention_size *size, const struct attention_problem *problem);
-void attention_bf16_score_shape(struct kernel_shape *shape, const struct attention_layer *layer);
-void attention_bf16_context_shape(struct kernel_shape *shape, const struct attention_layer *layer);
+void attention_bf16_score_shape(struct kernel_shape *shape, const struct pass *pass);
+void attention_bf16_context_shape(struct kernel_shape *shape, const struct pass *pass);
 void attention_bf16_begin(const struct attention_head *head);
 
-/* strip_scores and strip_context of one panel, for which weights are rounded. */
+/* strip_scores and strip_context of one panel, from its first key on; its weights are rounded. */
 void attention_bf16_scores(const struct attention_head *head, const struct strip *strip,
                            const struct kernel *kernel, size_t key, float *to);
 void attention_bf16_context(const struct attention_head *head, const struct strip *strip,

@@ -1,7 +1,6 @@
 #include "math/gemm.h"
 #include "math/rows.h"
 #include "model/pass.h"
-#include "model/rounding.h"
 
 /* The columns of the heads that are of use. */
 static void project_heads(struct pass *pass, struct span heads, struct matrix y, struct matrix x,
@@ -138,13 +137,12 @@ static enum pass_state add_out(struct pass *pass, enum site site, size_t layer, 
 
 /* What a sublayer works on: norm(x) where norms come first, else x. */
 static enum pass_state norm_before(struct pass *pass, enum site site, size_t layer,
-                                   const struct norm *norm, struct matrix *y, bool rounded)
+                                   const struct norm *norm, struct matrix *y)
 {
     *y = pass->scratch.x;
     if (!pass->config->norm_first || !pass->config->norm_in)
         return PASS_ON;
     *y = pass->scratch.norm;
-    y->rounded = rounded;
     pass_norm(pass, *y, pass->scratch.x, norm);
     PASS_TRY(tap_rows(pass, site, layer, *y));
     if (pass->config->residual_normed)
@@ -169,8 +167,7 @@ static enum pass_state attention_sublayer(struct pass *pass, size_t layer,
 {
     struct scratch *s = &pass->scratch;
     struct matrix y;
-    s->context.rounded = rounds_context(pass, layer, w);
-    PASS_TRY(norm_before(pass, SITE_LN_1, layer, &w->norm, &y, rounds_attended(pass, layer, w)));
+    PASS_TRY(norm_before(pass, SITE_LN_1, layer, &w->norm, &y));
     PASS_TRY(attend(pass, layer, y, pass->part == PART_CROSS ? s->source : y, w));
     PASS_TRY(add_out(pass, SITE_ATTN_OUT, layer, s->context, &w->out, &w->post));
     PASS_TRY(tap_rows(pass, SITE_RESID_MID, layer, s->x));
@@ -186,7 +183,6 @@ static enum pass_state activate_hidden(struct pass *pass, size_t layer, struct m
     bool watched =
         pass_watches(pass, SITE_MLP_GATE, layer) || pass_edits(pass, SITE_MLP_GATE, layer);
     if (!pass->config->gated) {
-        s->hidden.rounded = rounds_hidden(pass, layer, w);
         linear(pass->machine, s->hidden, y, &w->fc, activation);
         return tap_rows(pass, SITE_MLP_ACT, layer, s->hidden);
     }
@@ -205,7 +201,7 @@ static enum pass_state mlp_sublayer(struct pass *pass, size_t layer, const struc
 {
     struct scratch *s = &pass->scratch;
     struct matrix y;
-    PASS_TRY(norm_before(pass, SITE_LN_2, layer, &w->norm, &y, rounds_mlp_input(pass, layer, w)));
+    PASS_TRY(norm_before(pass, SITE_LN_2, layer, &w->norm, &y));
     PASS_TRY(activate_hidden(pass, layer, y, w));
     PASS_TRY(add_out(pass, SITE_MLP_OUT, layer, s->hidden, &w->proj, &w->post));
     if (pass->config->stream_normed) {
@@ -223,7 +219,7 @@ static enum pass_state parallel_block(struct pass *pass, size_t layer,
 {
     struct scratch *s = &pass->scratch;
     struct matrix y;
-    PASS_TRY(norm_before(pass, SITE_LN_1, layer, &w->self.norm, &y, false));
+    PASS_TRY(norm_before(pass, SITE_LN_1, layer, &w->self.norm, &y));
     PASS_TRY(attend(pass, layer, y, y, &w->self));
     if (!pass->config->shared_norm && pass_goes_to(pass, SITE_LN_2, layer))
         pass_norm(pass, s->norm, s->x, &w->mlp.norm);

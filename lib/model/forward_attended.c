@@ -35,7 +35,7 @@ int forward_attended(const struct run *run, const struct attended_rows *rows, st
     if (watch_init(&watch, run->config, arena, err))
         return -1;
     watch_add(&watch, SITE_LOGITS, 0); /* no layer is cut short, and none announces anything */
-    if (pass_memory_take(&pass, false) || pass_hold_pairs(&pass))
+    if (pass_memory_take(&pass, false) || pass_hold_rounded(&pass))
         return -1;
     struct scratch *s = &pass.scratch;
     copy_rows(s->x, rows->x);

@@ -1,7 +1,6 @@
 #include "model/pass.h"
 
 #include "base/num.h"
-#include "math/bf16.h"
 #include "math/gemm.h"
 #include "math/rows.h"
 #include "model/cache.h"
@@ -14,9 +13,8 @@ enum attention_kind pass_attention_kind(const struct pass *pass)
 
 enum precision pass_attention_precision(const struct pass *pass)
 {
-    enum attention_kind kind = pass_attention_kind(pass);
-    bool rounded = kind == ATTENTION_DENSE || kind == ATTENTION_BLOCKED;
-    return rounded ? pass->weights->precision : PRECISION_FP32;
+    bool pairs = pass_attention_kind(pass) == ATTENTION_DENSE && !pass->weights->widens;
+    return pairs ? pass->weights->precision : PRECISION_FP32;
 }
 
 struct cache *pass_cache(const struct pass *pass, size_t index)
@@ -37,7 +35,7 @@ static int reserve_caches(struct pass *pass)
     return 0;
 }
 
-int pass_hold_pairs(struct pass *pass)
+int pass_hold_rounded(struct pass *pass)
 {
     const struct config *c = pass->config;
     const struct batch *batch = pass->batch;
@@ -46,14 +44,14 @@ int pass_hold_pairs(struct pass *pass)
         num_max(num_max(c->n_head * c->d_v, c->n_embd), num_max(c->n_inner, c->n_word));
     if (pass->weights->precision != PRECISION_BF16)
         return 0;
-    return machine_hold_pairs(pass->machine, pairs_of_input(pass->machine, rows, columns),
-                              pass->err);
+    pass->weights->widens = kernels_pair_way(pass->machine->kernels) == PAIRS_NONE;
+    return machine_hold_rounded(pass->machine, rows, columns, pass->err);
 }
 
 int pass_init(struct pass *pass)
 {
     bool stream_alone = !pass->layers || !pass_goes_to(pass, SITE_RESID_PRE, 0);
-    if (pass_memory_take(pass, stream_alone) || pass_hold_pairs(pass))
+    if (pass_memory_take(pass, stream_alone) || pass_hold_rounded(pass))
         return -1;
     if (stream_alone)
         return 0;
@@ -177,8 +175,6 @@ static void norm_some(void *context, size_t round, size_t thread)
     size_t count = num_min(job->x.rows - first, NORM_ROWS);
     (void)thread;
     norm_rows(matrix_rows(job->y, first, count), matrix_rows(job->x, first, count), job->norm);
-    if (job->y.rounded)
-        bf16_round_in_place(matrix_rows(job->y, first, count));
 }
 
 void pass_norm(const struct pass *pass, struct matrix y, struct matrix x, const struct norm *norm)

@@ -74,7 +74,7 @@ int pass_init(struct pass *pass);
 int pass_init_cross(struct pass *cross, const struct pass *pass, const struct batch *batch);
 
 /* What products of bf16 round their inputs into. */
-int pass_hold_pairs(struct pass *pass);
+int pass_hold_rounded(struct pass *pass);
 
 /* What was stored in the caches counts from now on; or it is forgotten. */
 void pass_end_caches(struct pass *pass, bool keep);

@@ -101,7 +101,8 @@ struct weights {
     struct arena arena;           /* tensors that had to be converted, packed or rounded */
     bool packing;                 /* matrices are packed when they are first used; see gemm.h */
     bool packing_words;           /* so is the one that makes logits: it pays over many passes */
-    enum precision precision;     /* of products; bf16: matrices are rounded when first used */
+    enum precision precision;     /* of products; bf16: matrices are rounded when first used … */
+    bool widens; /* … to rows, not to pairs: a pass says what its machine takes */
 };
 
 /* Open the checkpoint and check every tensor. Errors name file and tensor. On failure nothing is
@@ -167,5 +168,10 @@ const uint32_t *weights_bf16_matrix(const struct safetensors_entry *entry,
 const uint32_t *weights_bf16_rows(const struct safetensors_entry *entry,
                                   const struct row_view *view, const struct weight *weight,
                                   struct arena *arena, struct err *err);
+
+/* All numbers of an entry in bf16, in the order of the file: there, where they are. NULL with
+ * `err`. */
+const char *weights_bf16_numbers(const struct safetensors_entry *entry, struct arena *arena,
+                                 struct err *err);
 
 #endif

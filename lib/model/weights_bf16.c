@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "base/num.h"
 #include "math/bf16.h"
 #include "math/gemm.h"
 
@@ -56,4 +57,22 @@ const uint32_t *weights_bf16_rows(const struct safetensors_entry *entry,
     }
     arena_release(&scratch);
     return pairs;
+}
+
+const char *weights_bf16_numbers(const struct safetensors_entry *entry, struct arena *arena,
+                                 struct err *err)
+{
+    enum { PART = DTYPE_BLOCK_MAX };
+    float part[PART];
+    if (entry->dtype == DTYPE_BF16)
+        return entry->data;
+    uint16_t *numbers = arena_room(arena, entry->count, sizeof *numbers, err);
+    for (size_t first = 0; numbers && first < entry->count; first += PART) {
+        size_t count = num_min(entry->count - first, PART);
+        dtype_to_float(part, (const char *)entry->data + dtype_bytes(entry->dtype, first),
+                       entry->dtype, count);
+        for (size_t i = 0; i < count; i++)
+            numbers[first + i] = bf16_round(part[i]);
+    }
+    return (const char *)numbers;
 }

@@ -45,16 +45,49 @@ static int pack(struct weights *weights, struct parameter *parameter, struct wei
     return 0;
 }
 
+static int round_numbers(struct weights *weights, struct parameter *parameter, struct err *err)
+{
+    if (!parameter->halves)
+        parameter->halves = weights_bf16_numbers(parameter->found.entry, &weights->arena, err);
+    return parameter->halves ? 0 : -1;
+}
+
 /* Round a matrix to bf16, once: as one, or as `parts` of the same size that stand side by side. */
 static int round_matrix(struct weights *weights, struct parameter *parameter, struct weight *weight,
                         size_t parts, struct err *err)
 {
     struct weight part = {.in = weight->in, .out = weight->out / parts};
     const struct safetensors_entry *entry = parameter->found.entry;
-    if (entry && !parameter->pairs)
+    weight->rounded = true;
+    if (!entry)
+        return 0;
+    if (weights->widens) {
+        int failed = round_numbers(weights, parameter, err);
+        weight->halves = parameter->halves;
+        return failed;
+    }
+    if (!parameter->pairs)
         parameter->pairs = weights_bf16_matrix(entry, &part, &weights->arena, err);
     weight->pairs = parameter->pairs;
-    return entry && !weight->pairs ? -1 : 0;
+    return weight->pairs ? 0 : -1;
+}
+
+/* Rows of a tensor as pairs, or as numbers. */
+static int round_rows(struct weights *weights, struct parameter *parameter, struct weight *weight,
+                      const struct row_view *view, struct err *err)
+{
+    weight->rounded = true;
+    if (weights->widens) {
+        int failed = round_numbers(weights, parameter, err);
+        weight->rows =
+            (struct weight_rows){.data = parameter->halves, .bytes = BF16_BYTES, .view = *view};
+        return failed;
+    }
+    if (!parameter->pairs)
+        parameter->pairs =
+            weights_bf16_rows(parameter->found.entry, view, weight, &weights->arena, err);
+    weight->pairs = parameter->pairs;
+    return weight->pairs ? 0 : -1;
 }
 
 int weights_load_rows(struct weights *weights, enum parameter_id id, size_t layer,
@@ -64,12 +97,8 @@ int weights_load_rows(struct weights *weights, enum parameter_id id, size_t laye
     struct parameter *parameter = parameter_at(weights, id, layer);
     const struct safetensors_entry *entry = parameter->found.entry;
     const float *converted = NULL;
-    if (weights->precision == PRECISION_BF16) {
-        if (!parameter->pairs)
-            parameter->pairs = weights_bf16_rows(entry, view, weight, &weights->arena, err);
-        weight->pairs = parameter->pairs;
-        return weight->pairs ? 0 : -1;
-    }
+    if (weights->precision == PRECISION_BF16)
+        return round_rows(weights, parameter, weight, view, err);
     bool quantised = dtype_is_quantised(entry->dtype);
     weight->rows = (struct weight_rows){.data = entry->data,
                                         .bytes = quantised ? 0 : dtype_size_bytes(entry->dtype),

@@ -11,7 +11,8 @@ struct parameter {
     struct found_tensor found;
     const float *data;     /* NULL until it is used as float32 */
     const float *panels;   /* NULL until it is packed */
-    const uint32_t *pairs; /* NULL until it is rounded to bf16 */
+    const uint32_t *pairs; /* NULL until it is rounded to bf16, in pairs, */
+    const char *halves;    /* or in the order of the file */
 };
 
 static inline struct parameter *parameter_at(const struct weights *weights, enum parameter_id id,

@@ -2,8 +2,8 @@
  *
  * A path is an instruction set, a number of threads, weights where they lie in the file, packed, or
  * rounded to bf16, and a way through the text. On each of them every golden tensor must hold; and
- * where products are fused multiply-adds, as they are everywhere in bf16, all of a precision give
- * the same bits, also of a longer text.
+ * all that sum in one order give the same bits, also of a longer text: all of float32, and in bf16
+ * those that multiply it in one way.
  */
 #ifndef ATTN_TESTS_PATH_CHECK_H
 #define ATTN_TESTS_PATH_CHECK_H

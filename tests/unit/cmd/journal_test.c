@@ -3,7 +3,6 @@
 #include "../../../cmd/batch/journal.c"
 #include "../../../cmd/batch/record.c"
 #include "../../../cmd/batch/result_names.c"
-#include "../../../cmd/batch/sum_order.c"
 
 #include "../unit.h"
 #include "../rigs/scratch.h"
@@ -88,37 +87,6 @@ TEST(other_work_is_refused_by_name)
         ck_assert_int_eq(err.kind, ERR_USAGE);
         ck_assert_ptr_null(journal.path);
         scratch_expect("work", cases[i].found);
-    }
-}
-
-/* A head that differs from what was begun in the order of sums alone names the way out. */
-TEST(another_order_of_sums_is_refused_with_the_way_out)
-{
-    static const struct {
-        const char *begun, *now, *expected;
-    } cases[] = {
-        {"[{\"bf16\": \"amx\", \"f\": 1}]\n", "[{\"bf16\": \"fma\", \"f\": 1}]\n",
-         "'work': expected products of bf16 summed as without AMX, found them summed by AMX: "
-         "resume "
-         "it on a processor that has AMX, without --no-amx, or --force begins anew"},
-        {"[{\"bf16\": \"fma\", \"f\": 1}]\n", "[{\"bf16\": \"amx\", \"f\": 1}]\n",
-         "'work': expected products of bf16 summed by AMX, found them summed as without it: resume "
-         "it with --no-amx, or --force begins anew"},
-        {"[{\"bf16\": \"fma\", \"f\": 1}]\n", "[{\"bf16\": \"amx\", \"f\": 2}]\n",
-         "'work': expected the same models as when it was begun, found another: --force begins "
-         "anew"},
-        {"[{\"bf16\": \"fma\", \"f\": 1}]\n", "[{\"f\": 1}]\n",
-         "'work': expected the same models as when it was begun, found another: --force begins "
-         "anew"},
-    };
-    static const char *const what[] = {"models"};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct journal_head now = {what, &cases[i].now, 1};
-        scratch_write("work", cases[i].begun);
-        err = (struct err){0};
-        ck_assert_int_eq(journal_resume(&journal, "work", &now, &err), -1);
-        ck_assert_str_eq(err.text, cases[i].expected);
-        ck_assert_int_eq(err.kind, ERR_USAGE);
     }
 }
 

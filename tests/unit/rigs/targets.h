@@ -14,12 +14,12 @@ static const struct habits makers[] = {
     {.slow_dots = true, .stalls_on_bursts = true},
 };
 
-/* Kernels opened from now on take the best that this processor has; of bf16 without AMX, which sums
- * in an order of its own. */
+/* Kernels opened from now on take the best that this processor has; for bf16 without instructions
+ * for it, which sum in orders of their own. */
 static inline void take_best_target(enum precision precision)
 {
     if (precision == PRECISION_BF16)
-        ck_assert_int_eq(setenv("LIBXSMM_TARGET", "cpx", 1), 0);
+        ck_assert_int_eq(setenv("LIBXSMM_TARGET", "skx", 1), 0);
     else
         ck_assert_int_eq(unsetenv("LIBXSMM_TARGET"), 0);
 }
