@@ -11,8 +11,8 @@ cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
 build=${1:-build/arm64}
-UNIT=${UNIT-kernel gemm gemm_bf16 gemv rows tanh bf16 transpose weight \
-    rotary rng_uniform tensor platform json sha256}
+UNIT=${UNIT-kernel gemm gemm_bf16 gemv rows portable_math bf16 transpose \
+    rotary rng_uniform platform json sha256}
 GOLDEN=${GOLDEN-life mha}
 BITS=${BITS-tiny life life-causal life-4-heads life-grouped journey tests/golden/gpt2-* \
     tests/golden/gqa tests/golden/multi-query tests/golden/uneven tests/golden-families/*}

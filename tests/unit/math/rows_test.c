@@ -5,7 +5,6 @@
 
 #include "../unit.h"
 #include "../rigs/dice.h"
-#include "../rigs/guarded.h"
 
 /* Around the lanes that are summed side by side, and a real model's width. */
 static const size_t widths[] = {1, 2, 3, 15, 16, 17, 31, 32, 33, 48, 100, 768, 1025};
@@ -73,23 +72,6 @@ TEST(rmsnorm_is_the_formula)
     }
 }
 
-/* Each row by itself, in place, and what stands between rows is left alone. */
-TEST(norms_and_products_keep_to_their_rows)
-{
-    struct norm norm = {.scale = scale, .epsilon = 1e-6f, .rms = true};
-    memcpy(y, x, sizeof y);
-    norm_rows((struct matrix){y, 3, 20, 23}, (struct matrix){y, 3, 20, 23}, &norm);
-    multiply_rows((struct matrix){y, 3, 20, 23}, (struct matrix){shift, 3, 20, 31});
-    for (size_t row = 0; row < 3; row++) {
-        float alone[20];
-        norm_rows((struct matrix){alone, 1, 20, 20}, (struct matrix){x + row * 23, 1, 20, 20},
-                  &norm);
-        for (size_t i = 0; i < 20; i++)
-            ck_assert_float_eq(y[row * 23 + i], alone[i] * shift[row * 31 + i]);
-        ck_assert_mem_eq(y + row * 23 + 20, x + row * 23 + 20, 3 * sizeof *y);
-    }
-}
-
 TEST(a_cap_is_hardly_felt_near_0_and_never_passed)
 {
     float row[] = {0, 1e-3f, -2, 29, 30, 1e4f, -1e30f, INFINITY};
@@ -112,34 +94,6 @@ TEST(layernorm_survives_a_large_mean)
         x[i] = 1000.0f + roundf(x[i] * 64) / 64; /* exact */
     layernorm_rows((struct matrix){y, 1, 768, 768}, (struct matrix){x, 1, 768, 768}, &norm);
     check_norm(768, &norm);
-}
-
-TEST(layernorm_of_equal_channels_is_the_shift)
-{
-    struct norm norm = {.scale = scale, .shift = shift, .epsilon = 1e-5f};
-    for (size_t i = 0; i < 64; i++)
-        x[i] = 0.5f;
-    layernorm_rows((struct matrix){y, 1, 64, 64}, (struct matrix){x, 1, 64, 64}, &norm);
-    ck_assert_mem_eq(y, shift, 64 * sizeof *y);
-}
-
-TEST(rows_do_not_depend_on_their_neighbours)
-{
-    enum { ROWS = 7, WIDTH = 100, STRIDE = 123 };
-    static float in[ROWS * STRIDE], out[ROWS * STRIDE];
-    struct norm norm = {.scale = scale, .shift = shift, .epsilon = 1e-5f};
-    uint32_t dice = 9;
-    dice_fill(in, COUNT(in), &dice);
-    memset(out, 0, sizeof out);
-    struct matrix whole_in = {in, ROWS, WIDTH, STRIDE};
-    struct matrix whole_out = {out, ROWS, WIDTH, STRIDE};
-    layernorm_rows(whole_out, whole_in, &norm);
-    for (size_t row = 0; row < ROWS; row++) {
-        layernorm_rows((struct matrix){y, 1, WIDTH, WIDTH}, matrix_rows(whole_in, row, 1), &norm);
-        ck_assert_mem_eq(y, out + row * STRIDE, WIDTH * sizeof *y);
-        for (size_t i = WIDTH; i < STRIDE; i++)
-            ck_assert(out[row * STRIDE + i] == 0);
-    }
 }
 
 TEST(a_norm_of_what_is_not_finite_is_nan)
@@ -188,16 +142,6 @@ TEST(softmax_is_the_formula)
     }
 }
 
-TEST(a_single_score_has_weight_one)
-{
-    static const float scores[] = {0, -0.0f, 1, -1, 3.4e38f, -3.4e38f, 1e-45f};
-    for (size_t i = 0; i < COUNT(scores); i++) {
-        float weight = scores[i];
-        ck_assert(softmax_row(&weight, 1));
-        ck_assert(weight == 1);
-    }
-}
-
 TEST(minus_infinity_has_weight_zero)
 {
     for (size_t at = 0; at < 37; at++) {
@@ -231,48 +175,6 @@ TEST(a_row_of_minus_infinity_is_refused)
         for (size_t i = 0; i < widths[w]; i++)
             y[i] = -INFINITY;
         ck_assert(!softmax_row(y, widths[w]));
-    }
-}
-
-TEST(rows_of_every_length_end_where_they_end)
-{
-    struct guarded memory = guarded_open(200);
-    struct norm norm = {.scale = scale, .shift = shift, .epsilon = 1e-5f};
-    for (size_t count = 1; count <= 200; count++) {
-        float *row = guarded_take(&memory, count);
-        memcpy(row, x, count * sizeof *row);
-        ck_assert(softmax_row(row, count));
-        layernorm_rows((struct matrix){row, 1, count, count}, (struct matrix){row, 1, count, count},
-                       &norm);
-        ck_assert_uint_eq(first_nonfinite(row, count), count);
-    }
-    guarded_close(&memory);
-}
-
-TEST(rows_are_added_column_by_column)
-{
-    float sum[] = {1, 2, 9, 3, 4, 9};
-    float other[] = {10, 20, 30, 40};
-    struct matrix to = {sum, 2, 2, 3};
-    add_rows(to, (struct matrix){other, 2, 2, 2});
-    ck_assert_mem_eq(sum, ((float[]){11, 22, 9, 33, 44, 9}), sizeof sum);
-    scale_row(sum, sum, 2, 0.5f);
-    ck_assert_mem_eq(sum, ((float[]){5.5f, 11, 9, 33, 44, 9}), sizeof sum);
-}
-
-/* Counts around the steps of the loop; what lies after a row stays as it is. */
-TEST(a_scaled_row_is_added_with_one_rounding)
-{
-    enum { MOST = 200 };
-    uint32_t dice = 7;
-    float added[MOST], to[MOST + 1], sum[MOST + 1];
-    dice_fill(added, MOST, &dice);
-    dice_fill(to, MOST + 1, &dice);
-    for (size_t count = 0; count <= MOST; count++) {
-        memcpy(sum, to, sizeof to);
-        add_scaled_row(sum, added, count, 1.1f, added);
-        for (size_t i = 0; i <= MOST; i++)
-            ck_assert(sum[i] == (i < count ? fmaf(1.1f, added[i], to[i]) : to[i]));
     }
 }
 
@@ -317,4 +219,20 @@ TEST(the_first_bad_number_is_found)
     for (size_t i = 0; i < COUNT(cases); i++)
         ck_assert_uint_eq(first_nonfinite(cases[i].values, 4), cases[i].first);
     ck_assert_uint_eq(first_nonfinite(NULL, 0), 0);
+}
+
+/* The positions of "Attention is all you need", by the C library; in each quarter of a turn. */
+TEST(sinusoids_are_as_the_formula_says)
+{
+    static const size_t positions[] = {0, 1, 2, 3, 4, 5, 6, 7, 100, 355, 511, 44444, 16777213};
+    for (size_t i = 0; i < COUNT(positions) * COUNT(widths); i++) {
+        size_t width = widths[i % COUNT(widths)];
+        size_t position = positions[i / COUNT(widths)];
+        memset(y, 0, sizeof y);
+        add_sinusoids((struct matrix){y, 1, width, width}, position);
+        for (size_t k = 0; k < width; k++) {
+            double angle = (double)position / pow(10000, (double)(k / 2 * 2) / (double)width);
+            ck_assert_double_eq_tol((double)y[k], k % 2 ? cos(angle) : sin(angle), 3.1e-8);
+        }
+    }
 }
