@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "math/exp_avx512.h"
 #include "math/isa.h"
 #include "math/portable_math.h"
 
@@ -143,110 +142,20 @@ DEFINE_CURVE(silu, SIMD)
 DEFINE_CURVE(tanh_or_nan, )
 DEFINE_CURVE(quick_gelu, SIMD)
 
-/* --- swish: x / (1 + e^exponent(x)), in AVX-512 ----------------------------------------------- */
-
-#ifdef AVX512
-
-/* What the curves above take e to the power of, step for step, and so the same bits. */
-typedef __m512 exponent_of(__m512 x);
-
-STEP_IN_AVX512 __m512 gelu_new_exponent(__m512 x)
-{
-    const __m512 minus_twice_root = _mm512_set1_ps(-1.5957691216f);
-    __m512 cube = _mm512_mul_ps(_mm512_set1_ps(0.044715f), x);
-    cube = _mm512_fmadd_ps(cube, x, _mm512_set1_ps(1.0f));
-    return _mm512_mul_ps(_mm512_mul_ps(minus_twice_root, x), cube);
-}
-
-STEP_IN_AVX512 __m512 silu_exponent(__m512 x)
-{
-    return _mm512_mul_ps(_mm512_set1_ps(-1.0f), x);
-}
-
-STEP_IN_AVX512 __m512 quick_gelu_exponent(__m512 x)
-{
-    return _mm512_mul_ps(_mm512_set1_ps(-1.702f), x);
-}
-
-/* Some vectors, as many as `width` of a row; both are constants wherever this is called. */
-STEP_IN_AVX512 void swish(struct matrix y, struct matrix x, const float *bias,
-                          exponent_of *exponent, int count, int width)
-{
-    __m512 from[EXP_VECTORS];
-    __m512 power[EXP_VECTORS];
-    for (int i = 0; i < count; i++) {
-        size_t lane = (size_t)(i % width) * LANES;
-        const float *place = x.data + (size_t)(i / width) * x.stride + lane;
-        from[i] = _mm512_add_ps(_mm512_loadu_ps(place), _mm512_loadu_ps(bias + lane));
-        power[i] = exponent(from[i]);
-    }
-    exp_float_avx512(power, count);
-    for (int i = 0; i < count; i++) {
-        size_t lane = (size_t)(i % width) * LANES;
-        float *place = y.data + (size_t)(i / width) * y.stride + lane;
-        __m512 divisor = _mm512_add_ps(_mm512_set1_ps(1.0f), power[i]);
-        _mm512_storeu_ps(place, _mm512_div_ps(from[i], divisor));
-    }
-}
-
-/* Columns in whole blocks: one of two rows each time, or two of the last row. */
-STEP_IN_AVX512 void swish_all(struct matrix y, struct matrix x, const float *bias,
-                              exponent_of *exponent)
-{
-    enum { ROWS = 2, VECTORS = BLOCK / LANES };
-    size_t columns = x.columns;
-    size_t row = 0;
-    size_t column = 0;
-    for (; row + ROWS <= x.rows; row += ROWS)
-        for (column = 0; column < columns; column += BLOCK)
-            swish(matrix_columns(matrix_rows(y, row, ROWS), column, BLOCK),
-                  matrix_columns(matrix_rows(x, row, ROWS), column, BLOCK),
-                  bias ? bias + column : nothing, exponent, ROWS * VECTORS, VECTORS);
-    if (row == x.rows)
-        return;
-    struct matrix to = matrix_rows(y, row, 1);
-    struct matrix from = matrix_rows(x, row, 1);
-    for (column = 0; column + 2 * BLOCK <= columns; column += 2 * BLOCK)
-        swish(matrix_columns(to, column, 2 * BLOCK), matrix_columns(from, column, 2 * BLOCK),
-              bias ? bias + column : nothing, exponent, 2 * VECTORS, 2 * VECTORS);
-    if (column < columns)
-        swish(matrix_columns(to, column, BLOCK), matrix_columns(from, column, BLOCK),
-              bias ? bias + column : nothing, exponent, VECTORS, VECTORS);
-}
-
-#define DEFINE_WIDE(curve)                                                                  \
-    IN_AVX512 static void curve##_wide(struct matrix y, struct matrix x, const float *bias) \
-    {                                                                                       \
-        swish_all(y, x, bias, curve##_exponent);                                            \
-    }
-
-DEFINE_WIDE(gelu_new)
-DEFINE_WIDE(silu)
-DEFINE_WIDE(quick_gelu)
-
-#else
-#define gelu_new_wide NULL
-#define silu_wide NULL
-#define quick_gelu_wide NULL
-#endif
-
 /* --- the table -------------------------------------------------------------------------------- */
-
-typedef void curve_rows(struct matrix y, struct matrix x, const float *bias);
 
 static const struct activation_row {
     const char *name;
     enum activation activation;
-    curve_rows *rows;
+    void (*rows)(struct matrix y, struct matrix x, const float *bias);
     void (*backward)(float *dy, const float *x, size_t count); /* NULL: the slope is 1 */
-    curve_rows *wide; /* whole blocks, where there is AVX-512; NULL: as all others */
 } activation_rows[] = {
-    {"gelu_new", ACTIVATION_GELU_NEW, gelu_new_rows, gelu_new_backward, gelu_new_wide},
-    {"gelu", ACTIVATION_GELU, gelu_rows, gelu_backward, NULL},
-    {"relu", ACTIVATION_RELU, relu_rows, relu_backward, NULL},
-    {"silu", ACTIVATION_SILU, silu_rows, silu_backward, silu_wide},
-    {"tanh", ACTIVATION_TANH, tanh_or_nan_rows, tanh_or_nan_backward, NULL},
-    {"quick_gelu", ACTIVATION_QUICK_GELU, quick_gelu_rows, quick_gelu_backward, quick_gelu_wide},
+    {"gelu_new", ACTIVATION_GELU_NEW, gelu_new_rows, gelu_new_backward},
+    {"gelu", ACTIVATION_GELU, gelu_rows, gelu_backward},
+    {"relu", ACTIVATION_RELU, relu_rows, relu_backward},
+    {"silu", ACTIVATION_SILU, silu_rows, silu_backward},
+    {"tanh", ACTIVATION_TANH, tanh_or_nan_rows, tanh_or_nan_backward},
+    {"quick_gelu", ACTIVATION_QUICK_GELU, quick_gelu_rows, quick_gelu_backward},
 };
 
 enum { ROW_COUNT = sizeof activation_rows / sizeof *activation_rows };
@@ -285,7 +194,7 @@ bool activation_find(const char *name, enum activation *activation)
     return false;
 }
 
-static const struct activation_row none = {"none", ACTIVATION_NONE, itself_rows, NULL, NULL};
+static const struct activation_row none = {"none", ACTIVATION_NONE, itself_rows, NULL};
 
 static const struct activation_row *row_of(enum activation activation)
 {
@@ -302,14 +211,7 @@ const char *activation_name(enum activation activation)
 
 void activate(struct matrix y, struct matrix x, const float *bias, enum activation activation)
 {
-    const struct activation_row *curve = row_of(activation);
-    size_t whole = curve->wide && has_avx512() ? x.columns / BLOCK * BLOCK : 0;
-    size_t rest = x.columns - whole;
-    if (whole)
-        curve->wide(y, matrix_columns(x, 0, whole), bias);
-    if (rest)
-        curve->rows(matrix_columns(y, whole, rest), matrix_columns(x, whole, rest),
-                    bias ? bias + whole : NULL);
+    row_of(activation)->rows(y, x, bias);
 }
 
 void activate_backward(struct matrix dy, struct matrix x, enum activation activation)
