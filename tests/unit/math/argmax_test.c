@@ -233,47 +233,8 @@ static void check_shapes(fill *rows_with)
 
 TEST_LOOP(whatever_the_numbers_the_row_is_that_of_all_products, COUNT(fills))
 {
-    open_all(1);
+    open_all(1 + (size_t)_i % 2);
     check_shapes(fills[_i]);
-    close_all();
-}
-
-TEST(threads_change_nothing)
-{
-    open_all(2);
-    uint32_t dice = 17;
-    struct matrix rows = fill_rows(often_equal, ROWS_MOST, COLUMNS_MOST, &dice);
-    struct argmax argmax;
-    struct arena arena = {0};
-    struct weight words = words_of(rows);
-    ck_assert_int_eq(argmax_init(&argmax, &machine, &words, &arena, NULL), 0);
-    for (int i = 0; i < QUESTIONS; i++)
-        check_question(&argmax, i % 2 ? normally : of_any_size, &dice);
-    arena_release(&arena);
-    close_all();
-}
-
-TEST(bf16_is_widened)
-{
-    static uint16_t halves[ROWS_MOST * COLUMNS_MOST];
-    open_all(2);
-    uint32_t dice = 19;
-    uint32_t found = 0;
-    struct matrix rows = fill_rows(normally, ROWS_MOST, COLUMNS_MOST, &dice);
-    struct argmax argmax;
-    struct arena arena = {0};
-    for (size_t i = 0; i < COUNT(halves); i++) {
-        halves[i] = bf16_round(rows.data[i]);
-        rows.data[i] = bf16_value(halves[i]);
-    }
-    struct weight words = words_of(rows);
-    words.rows.data = (const char *)halves;
-    words.rows.bytes = BF16_BYTES;
-    ck_assert_int_eq(argmax_init(&argmax, &machine, &words, &arena, NULL), 0);
-    ck_assert(argmax_find(&machine, &argmax, rows.data, &found));
-    argmax.words = words_of(rows);
-    check_answer(&argmax, rows.data, found);
-    arena_release(&arena);
     close_all();
 }
 

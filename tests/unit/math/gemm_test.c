@@ -29,18 +29,6 @@ static void close_rig(void)
 
 FIXTURE_ONCE(open_rig, close_rig)
 
-TEST(the_chain_is_the_product)
-{
-    const struct product_judge *judge = &rig.judge;
-    for (size_t depth = 0; depth < COUNT(depths); depth++) {
-        double unit = (double)depths[depth] * 0x1p-24;
-        for (size_t i = 0; i < judge->rows * judge->columns; i++)
-            if (!(fabs(judge->sum[depth][i] - judge->exact[depth][i]) <=
-                  unit * judge->bound[depth][i]))
-                ck_abort_msg("depth %zu, element %zu", depths[depth], i);
-    }
-}
-
 TEST(threads_do_not_change_a_bit)
 {
     for (size_t threads = 2; threads <= 5; threads++) {

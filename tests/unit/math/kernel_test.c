@@ -118,18 +118,6 @@ static void check_bits(struct kernels *kernels, size_t m, size_t n, size_t depth
     check_pads(&shape, c);
 }
 
-/* What products are made of: panels without gaps, of any number of rows. */
-TEST_LOOP(a_panel_has_the_bits_of_its_chains, 2)
-{
-    static const size_t widths[] = {32, 64, 128};
-    struct kernels *kernels = opened(_i ? "hsw" : NULL);
-    for (size_t n = 1; n <= 37; n++)
-        for (size_t i = 0; i < COUNT(widths); i++)
-            for (size_t depth = n % 2; depth < COUNT(depths); depth += 2)
-                check_bits(kernels, widths[i], n, depth, 0, (n + i) / 2 % 2);
-    kernels_free(kernels);
-}
-
 /* A row, and panels one after the other, the last one ending at the forbidden page. */
 TEST_LOOP(a_row_by_several_panels_has_the_same_bits, 2)
 {
@@ -204,36 +192,6 @@ TEST(plain_c_is_one_chain_an_element)
 TEST(without_fused_multiply_add_it_is_the_same_chain)
 {
     check_plain("snb");
-}
-
-/* Within the rounding errors of k terms. */
-static void check_near(struct kernels *kernels, size_t m, size_t n, size_t depth)
-{
-    struct kernel_shape shape = shape_of(m, n, depth, PAD, 0);
-    const float *c = result_of(kernels, &shape);
-    for (size_t row = 0; row < n; row++) {
-        for (size_t column = 0; column < m; column++) {
-            size_t at = row * COLUMNS_MAX + column;
-            double off = fabs(c[row * (size_t)shape.c_stride + column] - judge.exact[depth][at]);
-            if (!(off <= judge.bound[depth][at] * shape.k * 0x1p-24))
-                ck_abort_msg("%s: %zu x %zu x %d: row %zu, column %zu is off by %g",
-                             kernels_target(kernels), n, m, shape.k, row, column, off);
-        }
-    }
-    check_pads(&shape, c);
-}
-
-TEST(every_target_computes_the_product)
-{
-    static const char *const targets[] = {NULL, "hsw", "snb", "generic"};
-    static const size_t sizes[] = {1, 5, 12, 16, 31, 64, 129};
-    for (size_t t = 0; t < COUNT(targets); t++) {
-        struct kernels *kernels = opened(targets[t]);
-        for (size_t i = 0; i < COUNT(sizes) * COUNT(sizes); i++)
-            check_near(kernels, sizes[i % COUNT(sizes)], sizes[i / COUNT(sizes)],
-                       i % COUNT(depths));
-        kernels_free(kernels);
-    }
 }
 
 TEST(a_target_is_chosen_by_libxsmms_names)
@@ -323,34 +281,12 @@ TEST(code_is_written_when_there_is_work_for_it)
     kernels_free(kernels);
 }
 
-/* Shapes that differ in one number only are different kernels. */
-TEST(every_number_of_a_shape_counts)
-{
-    struct kernel_shape shapes[10];
-    struct kernel kernels_of[COUNT(shapes)];
-    struct kernels *kernels = opened(NULL);
-    for (size_t i = 0; i < COUNT(shapes); i++)
-        shapes[i] = (struct kernel_shape){16, 12, 8, 32, 32, 32, 0, 0, 0, 0};
-    shapes[1].m++, shapes[2].n++, shapes[3].k++, shapes[4].a_stride++;
-    shapes[5].b_stride++, shapes[6].c_stride++, shapes[7].accumulate++;
-    shapes[8].prefetch++, shapes[9].panels++;
-    kernels_begin(kernels);
-    for (size_t i = 0; i < COUNT(shapes); i++)
-        kernels_get(kernels, &kernels_of[i], &shapes[i], 0);
-    for (size_t i = 0; i < COUNT(shapes); i++) {
-        ck_assert_mem_eq(&kernels_of[i].shape, &shapes[i], sizeof *shapes);
-        for (size_t j = 0; j < i && kernels_of[i].code; j++)
-            ck_assert(kernels_of[i].code != kernels_of[j].code);
-    }
-    kernels_free(kernels);
-}
-
 TEST(three_thousand_shapes_need_no_more_memory_than_one)
 {
     struct kernels *kernels = opened(NULL);
     heap_fail_at(1, 1);
     for (size_t i = 0; i < 3000; i += one_of(4))
-        check_near(kernels, 1 + i % 67, 1 + i / 67, i % (COUNT(depths) - 1));
+        check_bits(kernels, 1 + i % 67, 1 + i / 67, i % (COUNT(depths) - 1), PAD, 0);
     heap_fail_at(0, 0);
     kernels_free(kernels);
 }
@@ -371,8 +307,7 @@ TEST(kernels_fetched_together_stay_valid_together)
             const float *a = laid_out(&a_memory, judge.w, COLUMNS_MAX, 7, 1 + i, 1 + i);
             const float *b = laid_out(&b_memory, judge.x, judge.depth, 1 + round, 7, 7);
             kernel_call(&together[i], a, b, c, a);
-            ck_assert(fabs(c[round * (1 + i) + i] - judge.exact[2][round * COLUMNS_MAX + i]) <
-                      1e-5);
+            ck_assert(c[round * (1 + i) + i] == judge.from_zero[2][round * COLUMNS_MAX + i]);
         }
     }
     kernels_free(kernels);

@@ -22,8 +22,6 @@ static void judge_element(struct product_judge *judge, size_t row, size_t column
     float sum = 0;
     float segment = 0;
     float from_start = judge->start[at];
-    double exact = 0;
-    double bound = 0;
     size_t next = 0;
     for (size_t k = 0; k < judge->depth; k++) {
         float x = judge->x[row * judge->depth + k];
@@ -35,15 +33,11 @@ static void judge_element(struct product_judge *judge, size_t row, size_t column
         }
         segment = fmaf(x, w, segment);
         from_start = fmaf(x, w, from_start);
-        exact += (double)x * (double)w;
-        bound += fabs((double)x * (double)w);
         if (k + 1 < judge->depths[next])
             continue;
         judge->sum[next][at] = k < SUM_SEGMENT ? segment : sum + segment;
         judge->from_zero[next][at] = from_zero;
         judge->from_start[next][at] = from_start;
-        judge->exact[next][at] = exact;
-        judge->bound[next][at] = bound;
         next++;
     }
 }
@@ -69,8 +63,6 @@ void product_judge_open(struct product_judge *judge, size_t rows, size_t columns
         judge->sum[i] = taken(judge, cells, sizeof(float));
         judge->from_zero[i] = taken(judge, cells, sizeof(float));
         judge->from_start[i] = taken(judge, cells, sizeof(float));
-        judge->exact[i] = taken(judge, cells, sizeof(double));
-        judge->bound[i] = taken(judge, cells, sizeof(double));
     }
     for (size_t row = 0; row < rows; row++)
         for (size_t column = 0; column < columns; column++)

@@ -28,8 +28,6 @@ struct product_judge {
     float *sum[JUDGE_DEPTHS_MAX];        /* [rows, columns] X · W, cut off at each depth */
     float *from_zero[JUDGE_DEPTHS_MAX];  /* the same as one chain */
     float *from_start[JUDGE_DEPTHS_MAX]; /* start + X · W */
-    double *exact[JUDGE_DEPTHS_MAX];     /* X · W in double */
-    double *bound[JUDGE_DEPTHS_MAX];     /* Σ |x · w|: what rounding errors are measured by */
     struct arena arena;
 };
 
