@@ -20,15 +20,6 @@ static inline bool has_avx512(void)
     return __builtin_cpu_supports("avx512f");
 }
 
-/* In the order of add_lanes, and so the same bits. */
-static inline IN_AVX512 float add_lanes_avx512(__m512 lanes)
-{
-    __m512 half = _mm512_add_ps(lanes, _mm512_shuffle_f32x4(lanes, lanes, 0x4e));
-    __m512 quarter = _mm512_add_ps(half, _mm512_shuffle_f32x4(half, half, 0xb1));
-    __m512 pair = _mm512_add_ps(quarter, _mm512_permute_ps(quarter, 0x4e));
-    return _mm512_cvtss_f32(_mm512_add_ps(pair, _mm512_permute_ps(pair, 0xb1)));
-}
-
 static inline IN_AVX512 __m512 join_pairs(__m512 a, __m512 b, int high)
 {
     __m512d first = _mm512_castps_pd(a);

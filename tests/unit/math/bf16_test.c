@@ -104,50 +104,6 @@ TEST(numbers_of_16_bits_are_kept)
     }
 }
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-
-__attribute__((target("avx512f,avx512bw,avx512bf16"))) static void round_in_hardware(
-    uint16_t out[16], const float in[16])
-{
-    __m256bh rounded = _mm512_cvtneps_pbh(_mm512_loadu_ps(in));
-    memcpy(out, &rounded, sizeof rounded);
-}
-
-static bool hardware_can_round(void)
-{
-    return __builtin_cpu_supports("avx512bf16");
-}
-#else
-static void round_in_hardware(uint16_t out[16], const float in[16])
-{
-    (void)out, (void)in;
-}
-
-static bool hardware_can_round(void)
-{
-    return false;
-}
-#endif
-
-/* But for subnormal numbers, which are 0 to the processor. */
-TEST(the_processor_rounds_alike)
-{
-    uint32_t dice = 77;
-    for (int i = 0; i < 100000 && hardware_can_round(); i++) {
-        float in[16];
-        uint16_t expected[16];
-        for (size_t lane = 0; lane < COUNT(in); lane++)
-            do
-                in[lane] = float_of(dice_bits(&dice));
-            while (fpclassify(in[lane]) == FP_SUBNORMAL || isnan(in[lane]));
-        round_in_hardware(expected, in);
-        for (size_t lane = 0; lane < COUNT(in); lane++)
-            if (bf16_round(in[lane]) != expected[lane])
-                ck_abort_msg("%a: %04x", in[lane], expected[lane]);
-    }
-}
-
 enum { LONGEST = 70 };
 
 TEST(a_row_becomes_pairs_of_neighbours)
@@ -167,24 +123,4 @@ TEST(a_row_becomes_pairs_of_neighbours)
     }
     guarded_close(&row_memory);
     guarded_close(&pair_memory);
-}
-
-/* Infinities, NaN and, now and then, subnormal numbers among them. */
-TEST(any_bits_of_a_row_are_rounded_one_by_one)
-{
-    uint32_t dice = 9;
-    for (int round = 0; round < 20000; round++) {
-        float row[LONGEST];
-        uint32_t pairs[LONGEST / 2];
-        for (size_t i = 0; i < LONGEST; i++) {
-            uint32_t bits = dice_bits(&dice) << 16 ^ dice_bits(&dice);
-            if (round % 2 && (bits & 0x7f800000) == 0)
-                bits |= 0x7f800000;
-            row[i] = float_of(bits);
-        }
-        bf16_pair_row(pairs, row, LONGEST);
-        for (size_t i = 0; i < LONGEST; i++)
-            if ((pairs[i / 2] >> (i % 2 ? 16 : 0) & 0xffff) != bf16_round(row[i]))
-                ck_abort_msg("%a: %08x, expected %04x", row[i], pairs[i / 2], bf16_round(row[i]));
-    }
 }
