@@ -4,38 +4,124 @@
 #include <string.h>
 
 #include "../unit.h"
-#include "../rigs/story.h"
-#include "base/heap.h"
+#include "base/buf.h"
 
 static const char start[] = "Life is short, eat"; /* five tokens */
 
-TEST(the_most_likely_token_follows_each_time)
+/* A text that goes on, and what it goes on from. */
+struct story {
+    struct viewer viewer;
+    struct text_pair prompt;
+    struct selection selection;
+    struct continuation text;
+    struct arena arena;
+};
+
+/* A text that looks at a source; without an input it begins as the model says. */
+static void story_open(struct story *story, const char *model, const struct input *input,
+                       const struct input *source)
 {
-    struct story story;
-    struct input input = story_input(start);
-    struct generation_config generation = {.tokens = 10, .sampling = {.top_p = 1}};
-    story_open(&story, "tiny", &input);
-    story_begin(&story, &generation);
-    story_go_on(&story);
-    ck_assert_int_eq(story.text.end, END_AS_ASKED);
-    ck_assert_uint_eq(story.text.count, 5 + 10);
-    /* the same by passes over all of it */
-    struct selection logits = {.sites = site_bit(SITE_LOGITS)};
-    struct input whole = {.ids = story_ids(&story)};
-    struct text_pair pair;
-    struct report report;
-    struct look look = {&logits, &pair, 1, 0, &report};
-    ck_assert_int_eq(viewer_read(&story.viewer, &pair, &whole, NULL, &story.arena, NULL), 0);
-    ck_assert_uint_eq(pair.sentence.count, 15);
-    ck_assert_int_eq(viewer_look(&story.viewer, &look, &story.arena, NULL), 0);
-    size_t words = story.viewer.model.config.vocab_size;
-    for (size_t i = 4; i + 1 < 15; i++) {
-        const float *row = report.tensors[0].data + i * words;
-        for (size_t id = 0; id < words; id++)
-            ck_assert_float_le(row[id], row[story.text.ids[i + 1]]);
-    }
-    story_release(&story);
+    struct err err = {0};
+    *story = (struct story){0};
+    int failed = viewer_open(&story->viewer, model, 1, &err) ||
+                 viewer_read(&story->viewer, &story->prompt, input, source, &story->arena, &err);
+    ck_assert_msg(!failed, "%s", err.text);
 }
+
+static void story_release(struct story *story)
+{
+    continuation_release(&story->text);
+    viewer_release(&story->viewer);
+    arena_release(&story->arena);
+}
+
+static void story_begin(struct story *story, const struct generation_config *generation)
+{
+    struct err err = {0};
+    ck_assert_msg(
+        continuation_open(&story->text, &story->viewer, &story->prompt, generation, &err) == 0,
+        "%s", err.text);
+}
+
+static void story_go_on(struct story *story)
+{
+    struct err err = {0};
+    bool more = true;
+    while (more) {
+        size_t before = story->text.text.size;
+        ck_assert_msg(continuation_next(&story->text, &more, &err) == 0, "%s", err.text);
+        if (more)
+            ck_assert_uint_eq(story->text.shown, before);
+    }
+}
+
+static struct input story_input(const char *text)
+{
+    return (struct input){.text = text, .size = strlen(text)};
+}
+
+/* "34,104": the ids of a story, which its text may be cut into in another way; of the arena. */
+static const char *story_ids(struct story *story)
+{
+    struct buf list = {0};
+    for (size_t i = 0; i < story->text.count; i++)
+        buf_format(&list, "%s%u", i ? "," : "", story->text.ids[i]);
+    char *copy = arena_alloc(&story->arena, list.size + 1, 1, NULL);
+    ck_assert_ptr_nonnull(copy);
+    memcpy(copy, list.bytes, list.size + 1);
+    buf_release(&list);
+    return copy;
+}
+
+static void story_select(struct story *story, const char *heads)
+{
+    const struct config *config = &story->viewer.model.config;
+    ck_assert_int_eq(selection_sites(&story->selection, "all", config, NULL), 0);
+    story->selection.sites &= ~site_bit(SITE_SCORES);
+    ck_assert_int_eq(selection_layers(&story->selection, "all", config, &story->arena, NULL), 0);
+    ck_assert_int_eq(selection_heads(&story->selection, heads, config, &story->arena, NULL), 0);
+}
+
+/* The report must be, to the bit, that of a run over the whole text. */
+static void story_expect_report(struct story *story)
+{
+    struct report grown;
+    struct report whole;
+    struct input input = story_input(story->text.text.bytes);
+    struct text_pair pair;
+    struct look look = {&story->selection, &pair, 1, 0, &whole};
+    struct arena *arena = &story->arena;
+    ck_assert_int_eq(continuation_report(&story->text, &grown, arena, NULL), 0);
+    ck_assert_int_eq(viewer_read(&story->viewer, &pair, &input, NULL, arena, NULL), 0);
+    pair.source = story->prompt.source;
+    ck_assert_int_eq(viewer_look(&story->viewer, &look, arena, NULL), 0);
+    ck_assert_uint_eq(grown.source.count, whole.source.count);
+    ck_assert_str_eq(grown.sentence.text, whole.sentence.text);
+    ck_assert_uint_eq(grown.sentence.count, whole.sentence.count);
+    for (size_t i = 0; i < whole.sentence.count; i++) {
+        ck_assert_uint_eq(grown.sentence.tokens[i].id, whole.sentence.tokens[i].id);
+        ck_assert_uint_eq(grown.sentence.tokens[i].start, whole.sentence.tokens[i].start);
+        ck_assert_uint_eq(grown.sentence.tokens[i].end, whole.sentence.tokens[i].end);
+        ck_assert_str_eq(grown.sentence.labels[i].exact, whole.sentence.labels[i].exact);
+    }
+    ck_assert_uint_eq(grown.tensor_count, whole.tensor_count);
+    for (size_t i = 0; i < whole.tensor_count; i++) {
+        const struct kept *one = &whole.tensors[i];
+        const struct kept *other = &grown.tensors[i];
+        size_t count = one->shape[0] * one->shape[1] * (one->rank == 3 ? one->shape[2] : 1);
+        ck_assert_int_eq(one->site, other->site);
+        ck_assert_int_eq(one->layer, other->layer);
+        ck_assert_uint_eq(one->rank, other->rank);
+        ck_assert_mem_eq(one->shape, other->shape, sizeof one->shape);
+        ck_assert_msg(memcmp(one->data, other->data, count * sizeof *one->data) == 0,
+                      "'%s' of layer %d differs", site_rows[one->site].name, one->layer);
+        ck_assert(!one->heads == !other->heads);
+        if (one->heads)
+            ck_assert_mem_eq(one->heads, other->heads, one->shape[0] * sizeof *one->heads);
+    }
+}
+
+/* --- a text alone ----------------------------------------------------------------------------- */
 
 /* Every choice is the one that the logits would have given, and they are not computed. */
 TEST(the_likeliest_token_needs_no_logits)
@@ -61,11 +147,11 @@ TEST(the_likeliest_token_needs_no_logits)
             .tokens = 60, .sampling = {.top_p = 1}, .past_end = true, .logits = true};
         if (texts[i].sentence)
             input = story_input(texts[i].sentence);
-        story_open_beside(&full, texts[i].model, &input, texts[i].source ? &source : NULL);
+        story_open(&full, texts[i].model, &input, texts[i].source ? &source : NULL);
         story_begin(&full, &generation);
         story_go_on(&full);
         ck_assert_ptr_nonnull(full.text.logits);
-        story_open_beside(&story, texts[i].model, &input, texts[i].source ? &source : NULL);
+        story_open(&story, texts[i].model, &input, texts[i].source ? &source : NULL);
         generation.logits = false;
         story_begin(&story, &generation);
         ck_assert(!story.text.screens); /* for so small a model it does not pay */
@@ -80,43 +166,6 @@ TEST(the_likeliest_token_needs_no_logits)
     }
 }
 
-/* What looks at more than the likeliest token has all logits. */
-TEST(whoever_looks_at_logits_has_them)
-{
-    enum { LARGE = (1 << 20) / 96 }; /* words for that many weights */
-    struct input input = story_input(start);
-    struct selection logits = {.sites = site_bit(SITE_LOGITS)};
-    struct selection norm = {.sites = site_bit(SITE_LN_F)};
-    struct {
-        struct generation_config generation;
-        size_t words;
-        enum precision precision;
-        bool screens;
-    } cases[] = {
-        {{.tokens = 8}, LARGE, PRECISION_FP32, true},
-        {{.tokens = 8, .selection = &norm}, LARGE, PRECISION_FP32, true},
-        {{.tokens = 7}, LARGE, PRECISION_FP32, false},
-        {{.tokens = 8}, LARGE - 1, PRECISION_FP32, false},
-        {{.tokens = 8}, LARGE, PRECISION_BF16, false},
-        {{.tokens = 8, .logits = true}, LARGE, PRECISION_FP32, false},
-        {{.tokens = 8, .selection = &logits},
-         LARGE,
-         PRECISION_FP32,
-         true}, /* by a pass of its own */
-        {{.tokens = 8, .sampling = {.temperature = 1, .top_p = 1}}, LARGE, PRECISION_FP32, false},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct story story;
-        story_open(&story, "tiny", &input);
-        ck_assert_uint_eq(story.viewer.model.config.n_embd, 96);
-        story.viewer.model.config.vocab_size = cases[i].words;
-        story.viewer.model.weights.precision = cases[i].precision;
-        story_begin(&story, &cases[i].generation);
-        ck_assert_int_eq(story.text.screens, cases[i].screens);
-        story_release(&story);
-    }
-}
-
 TEST(what_is_kept_is_what_one_pass_over_the_whole_gives)
 {
     static const size_t tokens[] = {0, 1, 7, 59, 100}; /* the context ends with 59 */
@@ -125,7 +174,7 @@ TEST(what_is_kept_is_what_one_pass_over_the_whole_gives)
     for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++)
         for (size_t h = 0; h < 2; h++) {
             struct story story;
-            story_open(&story, "tiny", &input);
+            story_open(&story, "tiny", &input, NULL);
             story_select(&story, heads[h]);
             struct generation_config generation = {
                 .tokens = tokens[i],
@@ -139,142 +188,73 @@ TEST(what_is_kept_is_what_one_pass_over_the_whole_gives)
         }
 }
 
-TEST(a_text_ends_with_the_context)
+/* --- beside a source that an encoder has read ------------------------------------------------- */
+
+static const char source[] = "the small black cat sees a white cow";
+
+TEST(what_is_kept_beside_a_source_is_what_one_pass_gives)
 {
-    struct story story;
-    struct input input = story_input(start);
-    struct generation_config generation = {.tokens = 1000, .sampling = {.top_p = 1}};
-    story_open(&story, "tiny", &input);
-    story_begin(&story, &generation);
-    story_go_on(&story);
-    ck_assert_int_eq(story.text.end, END_OF_CONTEXT);
-    ck_assert_uint_eq(story.text.count, 64);
-    bool more = true;
-    ck_assert_int_eq(continuation_next(&story.text, &more, NULL), 0);
-    ck_assert(!more);
-    story_release(&story);
+    static const char *const models[] = {"translate", "tests/golden/transformer-pre",
+                                         "tests/golden/transformer-post"};
+    static const size_t tokens[] = {0, 1, 9, 40};
+    for (size_t m = 0; m < 3; m++)
+        for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
+            struct story story;
+            struct input input = story_input("<s>");
+            struct input cats = story_input(m ? "the cat sleeps" : source);
+            story_open(&story, models[m], &input, &cats);
+            story_select(&story, i % 2 ? "0" : NULL);
+            story.selection.sites |= site_bit(SITE_CROSS_SCORES) | site_bit(SITE_ENC_SCORES);
+            struct generation_config generation = {
+                .tokens = tokens[i],
+                .sampling = {.temperature = 1, .top_p = 1, .seed = i},
+                .past_end = true,
+                .selection = &story.selection,
+            };
+            story_begin(&story, &generation);
+            story_go_on(&story);
+            ck_assert_int_eq(story.text.end,
+                             m == 1 && tokens[i] > 11 ? END_OF_CONTEXT : END_AS_ASKED);
+            story_expect_report(&story);
+            story_release(&story);
+        }
 }
 
-/* With the second token of what follows as the end of text. */
-TEST(a_text_ends_where_the_model_ends_it)
+/* The logits by which the last token was chosen, or none was, against a pass over the whole. */
+static void expect_logits(struct story *story, size_t count)
 {
-    struct input input = story_input("The keys");
-    struct generation_config generation = {.tokens = 3, .sampling = {.top_p = 1}};
-    struct story free_story;
-    story_open(&free_story, "tiny", &input);
-    story_begin(&free_story, &generation);
-    story_go_on(&free_story);
-    ck_assert_uint_eq(free_story.text.count, 5);
-    const uint32_t *ids = free_story.text.ids;
-    ck_assert_uint_ne(ids[2], ids[3]);
-    for (int past_end = 0; past_end < 2; past_end++) {
-        struct story story;
-        story_open(&story, "tiny", &input);
-        story.viewer.model.config.eos_id = ids[3];
-        generation.past_end = past_end;
-        story_begin(&story, &generation);
-        story_go_on(&story);
-        ck_assert_int_eq(story.text.end, past_end ? END_AS_ASKED : END_OF_TEXT);
-        ck_assert_uint_eq(story.text.count, past_end ? 5 : 3);
-        ck_assert_mem_eq(story.text.ids, ids, story.text.count * sizeof *ids);
-        const char *text = free_story.text.text.bytes;
-        ck_assert(strncmp(text, story.text.text.bytes, story.text.text.size) == 0);
-        ck_assert_int_eq(strlen(text) == story.text.text.size, past_end);
-        ck_assert_uint_eq(story.text.chosen, past_end ? ids[4] : ids[3]);
-        story_release(&story);
-    }
-    story_release(&free_story);
-}
-
-TEST(a_prompt_of_ids_has_the_words_of_its_ids)
-{
-    struct story story;
-    struct input words = story_input(start);
-    struct generation_config generation = {.tokens = 1, .sampling = {.top_p = 1}};
+    struct selection logits = {.sites = site_bit(SITE_LOGITS)};
+    struct input ids = {.ids = story_ids(story)};
+    struct text_pair pair;
     struct report report;
-    struct err err = {0};
-    story_open(&story, "tiny", &words);
+    struct look look = {&logits, &pair, 1, 0, &report};
+    size_t words = story->viewer.model.config.vocab_size;
+    ck_assert_int_eq(viewer_read(&story->viewer, &pair, &ids, NULL, &story->arena, NULL), 0);
+    pair.source = story->prompt.source;
+    ck_assert_int_eq(viewer_look(&story->viewer, &look, &story->arena, NULL), 0);
+    const float *row = report.tensors[0].data + (count - 1) * words;
+    ck_assert_mem_eq(story->text.logits, row, words * sizeof *row);
+    for (size_t id = 0; id < words; id++)
+        ck_assert_float_le(row[id], row[story->text.chosen]);
+}
+
+TEST_LOOP(every_step_beside_a_source_has_the_logits_of_a_pass_over_the_whole, 2 * 4)
+{
+    static const char *const models[] = {"translate", "tests/golden/transformer-pre",
+                                         "tests/golden/transformer-post",
+                                         "tests/golden/transformer-paper"};
+    struct story story;
+    struct input input = story_input("<s>");
+    struct input cats = story_input(_i % 4 ? "the cat sleeps" : source);
+    struct generation_config generation = {
+        .tokens = 80, .sampling = {.top_p = 1}, .past_end = true};
+    bool more = true;
+    story_open(&story, models[_i % 4], &input, &cats);
+    machine_release(&story.viewer.machine);
+    ck_assert_int_eq(machine_open(&story.viewer.machine, 1 + (size_t)_i / 4, NULL), 0);
     story_begin(&story, &generation);
-    const char *ids = story_ids(&story);
-    struct input input = {.ids = ids};
-    continuation_release(&story.text);
-    int failed = viewer_read(&story.viewer, &story.prompt, &input, NULL, &story.arena, &err);
-    ck_assert_msg(!failed, "%s", err.text);
-    story_begin(&story, &generation);
-    ck_assert_str_eq(story.text.text.bytes, start);
-    story_go_on(&story);
-    ck_assert_int_eq(continuation_report(&story.text, &report, &story.arena, NULL), 0);
-    ck_assert_uint_eq(report.sentence.tokens[4].start, 14);
-    ck_assert_uint_eq(report.sentence.tokens[4].end, 18);
-    ck_assert_ptr_eq(report.sentence.text, story.text.text.bytes);
-    tokenizer_free(story.viewer.tokenizer);
-    story.viewer.tokenizer = NULL;
-    continuation_release(&story.text);
-    story_begin(&story, &generation);
-    ck_assert_str_eq(story.text.text.bytes, ids);
-    ck_assert_int_eq(continuation_report(&story.text, &report, &story.arena, NULL), 0);
-    ck_assert_ptr_null(report.sentence.text);
+    while (continuation_next(&story.text, &more, NULL) == 0 && more)
+        expect_logits(&story, story.text.count - 1);
+    ck_assert_uint_eq(story.text.count, _i % 4 == 1 ? 12 : 81);
     story_release(&story);
-}
-
-TEST(models_that_cannot_go_on_are_refused)
-{
-    static const struct {
-        const char *model, *sentence, *message;
-    } cases[] = {
-        {"life", "Life is",
-         "'life': a text cannot grow token by token where every token sees those after it: "
-         "expected field 'causal' to be true, found false"},
-        {"life-causal", "Life is",
-         "'life-causal': a model of type \"attention\" has no logits to choose a next token by"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct story story;
-        struct input input = story_input(cases[i].sentence);
-        struct generation_config generation = {.tokens = 1};
-        struct err err = {0};
-        story_open(&story, cases[i].model, &input);
-        ck_assert_int_eq(
-            continuation_open(&story.text, &story.viewer, &story.prompt, &generation, &err), -1);
-        ck_assert_str_eq(err.text, cases[i].message);
-        ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
-        story_release(&story);
-    }
-}
-
-/* All of it, as often as it takes for allocations from the first to the last to fail once: of a
- * text, beside a source, and without logits. */
-TEST_LOOP(every_allocation_that_fails_is_an_error, 3)
-{
-    bool beside = _i == 1;
-    bool screens = _i == 2;
-    struct input input = story_input(beside ? "<s> le" : start);
-    struct input cats = story_input("the small black cat sleeps");
-    size_t failures = 0;
-    for (int done = 0; !done;) {
-        struct story story;
-        struct report report;
-        struct err err = {0};
-        bool more = true;
-        story_open_beside(&story, beside ? "translate" : "tiny", &input, beside ? &cats : NULL);
-        story_select(&story, beside ? "0" : "2");
-        struct generation_config generation = {
-            .tokens = 2, .sampling = {1, 5, 0.9, 1}, .selection = &story.selection};
-        if (screens)
-            generation = (struct generation_config){.tokens = 2, .sampling = {.top_p = 1}};
-        heap_fail_at(failures + 1, 0);
-        int failed =
-            continuation_open(&story.text, &story.viewer, &story.prompt, &generation, &err);
-        story.text.screens = screens;
-        while (!failed && more)
-            failed = continuation_next(&story.text, &more, &err);
-        if (!failed)
-            failed = continuation_report(&story.text, &report, &story.arena, &err);
-        done = !failed;
-        heap_fail_at(0, 0);
-        ck_assert(done || strncmp(err.text, "out of memory: ", 15) == 0);
-        failures += done ? 0 : 1 + failures / 32;
-        story_release(&story);
-    }
-    ck_assert_uint_gt(failures, 10);
 }

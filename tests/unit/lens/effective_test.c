@@ -148,70 +148,12 @@ TEST_LOOP(a_token_without_values_is_one_of_the_edited_model, COUNT(models))
     }
 }
 
-static struct edit_places all_but(struct edit_range ranges[2], size_t place, size_t count)
-{
-    size_t used = 0;
-    if (place > 0)
-        ranges[used++] = (struct edit_range){0, (ptrdiff_t)place - 1};
-    if (place + 1 < count)
-        ranges[used++] = (struct edit_range){(ptrdiff_t)place + 1, (ptrdiff_t)count - 1};
-    return (struct edit_places){ranges, used};
-}
-
-/* Edits leave one head and one key of the layer: what comes is that vector, and the bias. */
-TEST_LOOP(vectors_of_heads_and_tokens_sum_to_what_leaves_attention, 3)
-{
-    open(models[_i], "0,5,3,4");
-    size_t width, heads = viewer.model.config.n_head;
-    struct edit_range ranges[4];
-    const struct edit_range layers = {(ptrdiff_t)viewer.model.config.n_layer - 1, 99};
-    const struct edit other = {.site = SITE_WEIGHTS, .layers = {&layers, 1}};
-    struct edit others[] = {other, other};
-    const struct edits edits = {others, 2};
-    const float *bias = rows_of("attn_out", &edits, &width);
-    const float *whole = rows_of("attn_out", NULL, &width);
-    double sums[TOKENS][128] = {0};
-    ck_assert(width <= 128 && !look("norm_weighted", "-1"));
-    const float *lengths = report.tensors[0].data;
-    for (size_t i = 0; i < heads * TOKENS; i++) {
-        others[0].heads = all_but(ranges, i / TOKENS, heads);
-        others[1].columns = all_but(ranges + 2, i % TOKENS, TOKENS);
-        const float *rows = rows_of("attn_out", &edits, &width);
-        for (size_t q = 0; q < TOKENS; q++) {
-            double square = 0;
-            for (size_t d = 0; d < width; d++) {
-                double of_one = (double)rows[q * width + d] - (double)bias[q * width + d];
-                square += of_one * of_one;
-                sums[q][d] += of_one;
-            }
-            size_t cell = (i / TOKENS * TOKENS + q) * TOKENS + i % TOKENS;
-            ck_assert_double_eq_tol((double)lengths[cell], sqrt(square), 1e-6);
-        }
-    }
-    for (size_t i = 0; i < TOKENS * width; i++)
-        ck_assert_double_eq_tol(sums[i / width][i % width], (double)whole[i] - (double)bias[i],
-                                2e-6);
-}
-
 /* --- what is selected ------------------------------------------------------------------------- */
 
 static bool same(const struct kept *a, const struct kept *b)
 {
     return a->site == b->site && a->layer == b->layer &&
            memcmp(a->data, b->data, kept_cells(a) * sizeof(float)) == 0;
-}
-
-TEST(only_what_is_selected_is_seen)
-{
-    static const char text[] = "0,5,9,3,7";
-    open("tiny", text);
-    ck_assert(!look("weights,rollout", NULL));
-    ck_assert_uint_eq(report.tensor_count, 4);
-    struct kept last = report.tensors[3];
-    ck_assert_int_eq(last.site, SITE_ROLLOUT);
-    ck_assert(!look("rollout", "-1"));
-    ck_assert_uint_eq(report.tensor_count, 1);
-    ck_assert(same(&last, &report.tensors[0]));
 }
 
 static void look_at_heads(struct selection *selection, const char *heads)
@@ -248,55 +190,5 @@ TEST(a_text_gives_the_same_in_company)
         size_t first = one->heads ? 2 * kept_cells(one) : 0;
         ck_assert(
             memcmp(one->data, alone.tensors[i].data + first, kept_cells(one) * sizeof(float)) == 0);
-    }
-}
-
-/* Where the heads' outputs are the layer's, that of one head is all there is. */
-TEST(bare_attention_has_them_without_a_stream)
-{
-    open("life-causal", "0,1,2,3");
-    ck_assert(!look(all, NULL));
-    ck_assert_uint_eq(report.tensor_count, 4);
-    const struct kept rollout = report.tensors[2];
-    struct kept *const kept = (struct kept *)report.tensors;
-    ck_assert_int_eq(rollout.site, SITE_ROLLOUT);
-    ck_assert_int_eq(kept[3].site, SITE_VALUE_ZEROING);
-    ck_assert(!look("weights", NULL)); /* of one layer and one head: the weights */
-    for (size_t i = 0; i < kept_cells(&rollout); i++) {
-        double weight = (double)report.tensors[0].data[i];
-        ck_assert(fabs((double)rollout.data[i] - weight) < 1e-7);
-    }
-}
-
-/* 1 - cos between the contexts of a query, the heads side by side, with and without a key. */
-static double distance_without(const struct kept *kept, size_t query, size_t key)
-{
-    const struct kept *v = &kept[0], *weights = &kept[1], *context = &kept[2];
-    double both = 0, with = 0, without = 0;
-    for (size_t head = 0; head < 4; head++) {
-        size_t row = head * weights->shape[1] + query;
-        double a = (double)context->data[row];
-        double b = a - (double)weights->data[row * weights->shape[2] + key] *
-                           (double)v->data[head / 2 * weights->shape[2] + key];
-        both += a * b;
-        with += a * a;
-        without += b * b;
-    }
-    return 1 - both / sqrt(with * without);
-}
-
-TEST(heads_side_by_side_are_what_leaves_a_layer)
-{
-    open("life-grouped", "0,4,5,3"); /* heads 1 wide, two of which share values */
-    ck_assert(!look("v,weights,context,value_zeroing", NULL));
-    ck_assert_int_eq(report.tensors[3].site, SITE_VALUE_ZEROING);
-    for (size_t query = 0; query < 4; query++) {
-        double distances[4];
-        double sum = 0;
-        for (size_t key = 0; key < 4; key++)
-            sum += distances[key] = distance_without(report.tensors, query, key);
-        for (size_t key = 0; key < 4; key++)
-            ck_assert(fabs((double)report.tensors[3].data[query * 4 + key] - distances[key] / sum) <
-                      1e-5);
     }
 }

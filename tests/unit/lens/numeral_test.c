@@ -95,13 +95,6 @@ TEST(decimals_are_those_of_printf_but_nothing_is_minus_0)
     }
 }
 
-TEST(the_longest_number_has_room)
-{
-    char text[NUMERAL_BYTES];
-    struct numeral plain = {.digits = NUMERAL_DIGITS_MAX};
-    ck_assert_uint_lt(numeral_write(text, plain, -FLT_MAX), NUMERAL_BYTES);
-}
-
 /* Every width is measured on what is written; a range knows only its ends. */
 TEST(no_number_of_a_range_is_wider_than_it_says)
 {

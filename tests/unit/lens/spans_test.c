@@ -203,11 +203,3 @@ TEST(ids_of_pieces_are_words_without_the_sign_of_pieces)
     check_read("bert-like", &(struct input){.ids = "510,100,13,63,14,63,100,15,20"},
                "##ello's|(so).");
 }
-
-TEST(a_word_has_its_place_before_its_name)
-{
-    struct tokenized tokenized = read_cut("dess|ert| first", true);
-    ck_assert_int_eq(word_spans_find(&tokenized, NULL, &arena, NULL), 0);
-    ck_assert_str_eq(tokenized.word_labels[1].exact, "1:first");
-    ck_assert_str_eq(tokenized.word_labels[1].plain, "first");
-}

@@ -69,10 +69,3 @@ TEST(a_token_goes_by_its_text_its_label_or_its_place)
         ck_assert_uint_eq(match.place, is_place_too ? 3 : match.index);
     }
 }
-
-TEST(a_name_for_short_has_no_blanks_before_it)
-{
-    ck_assert_str_eq(label_name(&labels[0]), "is");
-    ck_assert_str_eq(label_name(&labels[4]), "␣");
-    ck_assert_str_eq(label_name(&labels[7]), "\\xc3‿");
-}

@@ -1,12 +1,9 @@
-#include "base/file.h"
 #include "base/folder.h"
 #include "lens/tokenized.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "../unit.h"
-#include "base/heap.h"
 
 /* Word `id` of a list with tildes between them. */
 static void open_words(struct tokenizer **tokenizer, const char *words)
@@ -62,28 +59,6 @@ TEST(words_stand_apart_where_people_write_blanks)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect_text(cases[i][0], cases[i][1]);
-}
-
-TEST(what_the_tokenizer_does_not_know_is_its_number)
-{
-    struct tokenizer *tokenizer = NULL;
-    struct buf text = {0};
-    open_words(&tokenizer, "Life~is");
-    wording_add(&text, tokenizer, 1);
-    ck_assert_uint_eq(wording_add(&text, tokenizer, 4294967295u), 3);
-    ck_assert_str_eq(text.bytes, "is 4294967295");
-    buf_release(&text);
-    tokenizer_free(tokenizer);
-}
-
-TEST(without_a_tokenizer_the_text_is_a_list_of_ids)
-{
-    struct buf text = {0};
-    ck_assert_uint_eq(wording_add(&text, NULL, 3), 0);
-    ck_assert_uint_eq(wording_add(&text, NULL, 1), 2);
-    wording_add(&text, NULL, 50256);
-    ck_assert_str_eq(text.bytes, "3,1,50256");
-    buf_release(&text);
 }
 
 TEST(bytes_that_are_no_character_disturb_nothing)
