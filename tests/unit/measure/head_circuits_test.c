@@ -24,23 +24,17 @@ static void leave(void)
 
 FIXTURE(NULL, leave)
 
-static void open(const char *model)
-{
-    golden.folder.path = "tests/oracle";
-    snprintf(golden.path, sizeof golden.path, "%s", model);
-    scores.count = 0;
-    int failed = viewer_open(&viewer, model, 1, &err) ||
-                 safetensors_open(&golden.tensors, &golden.folder, "circuits.safetensors", &err);
-    ck_assert_msg(!failed, "%s (run from the repository's root)", err.text);
-}
-
 static const char *open_model(int model)
 {
-    static char path[96];
-    snprintf(path, sizeof path, "tests/golden-families/%s",
-             model == TINY ? "" : instruments_families[model]);
-    open(model == TINY ? "tiny" : path);
-    return model == TINY ? "tiny" : instruments_families[model];
+    const char *name = model == TINY ? "tiny" : instruments_families[model];
+    golden.folder.path = "tests/oracle";
+    snprintf(golden.path, sizeof golden.path, "%s%s", model == TINY ? "" : "tests/golden-families/",
+             name);
+    scores.count = 0;
+    int failed = viewer_open(&viewer, golden.path, 1, &err) ||
+                 safetensors_open(&golden.tensors, &golden.folder, "circuits.safetensors", &err);
+    ck_assert_msg(!failed, "%s (run from the repository's root)", err.text);
+    return name;
 }
 
 static const struct score *count(const char *name, const struct circuit_words *words)
@@ -64,8 +58,6 @@ static void expect(const struct score *score, const char *model)
     snprintf(name, sizeof name, "%s/%s", model, score->name);
     instruments_expect(&golden, name, found, c->n_layer * c->n_head, 1e-6);
 }
-
-/* --- against float64 -------------------------------------------------------------------------- */
 
 TEST_LOOP(copying_is_that_of_the_reference, MODELS)
 {
@@ -115,38 +107,6 @@ TEST_LOOP(compositions_are_those_of_the_reference, MODELS)
     }
 }
 
-/* --- what is known ---------------------------------------------------------------------------- */
-
-TEST_LOOP(a_planted_circuit_is_named_and_nothing_else, 2)
-{
-    struct circuit_words words;
-    float values[64];
-    open(_i ? "tests/planted/induction-llama" : "tests/planted/induction");
-    ck_assert(!circuits_all_words(&words, &viewer, 0, &arena, &err));
-    const struct score *copying = count("copying", &words);
-    ck_assert(!circuits_compose(values, COMPOSE_K, &viewer, &err));
-    for (size_t head = 0; head < 8; head++) {
-        bool answers = head == 6; /* 1.2 */
-        ck_assert(head_survey_score(copying, head / 4, head % 4, false) == answers);
-        ck_assert(head_survey_score(copying, head / 4, head % 4, true) == 0);
-    }
-    for (size_t i = 0; i < 64; i++)
-        ck_assert_msg(i == 8 + 6 ? values[i] > 0.3f : isnan(values[i]), "%zu: %g", i,
-                      (double)values[i]);
-}
-
-TEST(a_head_is_one_of_random_matrices_when_it_is)
-{
-    /* tiny's first layer copies nothing: its share is near that of words paired at random */
-    struct circuit_words words;
-    open("tiny");
-    ck_assert(!circuits_all_words(&words, &viewer, 0, &arena, &err));
-    const struct score *copying = count("copying", &words);
-    double chance = 1 / (double)words.count;
-    for (size_t head = 0; head < 8; head++)
-        ck_assert_double_lt(head_survey_score(copying, head / 4, head % 4, true), 10 * chance);
-}
-
 TEST(a_large_vocabulary_is_sampled_from_end_to_end)
 {
     struct circuit_words words, same, other;
@@ -162,15 +122,4 @@ TEST(a_large_vocabulary_is_sampled_from_end_to_end)
         ck_assert_uint_lt(words.from[i - 1], words.from[i]);
     ck_assert_uint_lt(words.from[words.count - 1], 50257);
     viewer = (struct viewer){0};
-}
-
-TEST(what_has_no_logits_or_no_stream_is_refused)
-{
-    open("journey-causal");
-    ck_assert(circuits_check(&viewer.model, true, &err));
-    ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
-    ck_assert_ptr_nonnull(strstr(err.text, "no logits"));
-    err_clear(&err);
-    ck_assert(circuits_check(&viewer.model, false, &err));
-    ck_assert_ptr_nonnull(strstr(err.text, "heads that write to a stream"));
 }

@@ -99,38 +99,3 @@ TEST(what_no_query_has_is_not_counted)
     ck_assert(!isnan(head_survey_score(near, 0, 0, false)));
     ck_assert(isnan(head_survey_score(near, 0, 0, true)));
 }
-
-TEST(a_score_has_the_name_of_its_measure)
-{
-    for (size_t i = 0; i < score_row_count; i++)
-        ck_assert_str_eq(score_rows[i].name, measure_rows[score_rows[i].measure].name);
-}
-
-TEST(a_score_is_chosen_once)
-{
-    const struct score *first = choose("offset:-2");
-    ck_assert_ptr_ne(choose("offset:-1"), first);
-    ck_assert_ptr_eq(choose("offset:-2"), first);
-    ck_assert_uint_eq(scores.count, 2);
-}
-
-TEST(texts_serve_where_there_are_any)
-{
-    survey = (struct head_survey){.scores = &scores};
-    choose("self"), choose("copying");
-    ck_assert(head_survey_needs(&survey, OF_REPEATS));
-    ck_assert(head_survey_needs(&survey, OF_WORDS));
-    ck_assert(!head_survey_needs(&survey, OF_TEXTS));
-    survey.on_texts = true;
-    ck_assert(!head_survey_needs(&survey, OF_REPEATS));
-    ck_assert(head_survey_needs(&survey, OF_TEXTS));
-}
-
-TEST(random_tokens_come_twice)
-{
-    uint32_t ids[20];
-    head_survey_repeat(ids, 10, 7, 3);
-    ck_assert_mem_eq(ids, ids + 10, 10 * sizeof *ids);
-    for (size_t i = 0; i < 10; i++)
-        ck_assert_uint_lt(ids[i], 7);
-}

@@ -1,7 +1,6 @@
 #include "measure/logit_lens.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "../unit.h"
 #include "lens/continuation.h"
@@ -45,14 +44,14 @@ static struct report look(enum site site, const char *layers)
     return report;
 }
 
-static struct logit_lens see(const char *site, long long target)
+static struct logit_lens see(void)
 {
     struct err err = {0};
     struct logit_lens lens;
     struct selection all = {0};
-    struct lens_plan plan = {.viewer = &viewer, .best_count = 2, .target = target};
+    struct lens_plan plan = {.viewer = &viewer, .best_count = 2, .target = -1};
     const struct config *config = &viewer.model.config;
-    int failed = lens_find_site(&plan.site, site, config, &err);
+    int failed = lens_find_site(&plan.site, NULL, config, &err);
     all.sites = site_bit(plan.site);
     failed = failed || selection_layers(&all, NULL, config, &arena, &err);
     plan.layers = all.layers;
@@ -85,7 +84,7 @@ TEST_LOOP(logits_of_kept_rows_are_those_of_the_pass, COUNT(models))
 TEST_LOOP(the_last_layer_says_what_the_model_says, COUNT(models))
 {
     open_model(models[_i]);
-    struct logit_lens lens = see(NULL, -1);
+    struct logit_lens lens = see();
     struct look at = {.pairs = &pair, .count = 1};
     struct scoring scoring = {.viewer = &viewer, .best_count = 2};
     struct scored scored;
@@ -100,41 +99,5 @@ TEST_LOOP(the_last_layer_says_what_the_model_says, COUNT(models))
         ck_assert_float_eq(last[i].kl, 0);
     }
     ck_assert(isnan(last[lens.tokens - 1].target) && last[lens.tokens - 1].rank == 0);
-    close_model();
-}
-
-/* A target is told of at every token; two texts of a divergence by hand. */
-TEST_LOOP(cells_are_those_of_the_logits_at_their_site, COUNT(models))
-{
-    static const char *const sites[] = {"resid_pre", "attn_out", "mlp_out"};
-    enum { TARGET = 5 };
-    open_model(models[_i]);
-    struct err err = {0};
-    const struct config *config = &viewer.model.config;
-    size_t words = config->vocab_size;
-    struct run run = {
-        .machine = &viewer.machine, .config = config, .weights = &viewer.model.weights};
-    struct report last = look(SITE_LOGITS, NULL);
-    float *made = arena_alloc(&arena, 7 * words, sizeof *made, NULL);
-    for (size_t s = 0; s < COUNT(sites); s++) {
-        struct logit_lens lens = see(sites[s], TARGET);
-        struct report rows = look(lens.site, "0");
-        struct matrix from = {(float *)rows.tensors->data, 7, config->n_embd, config->n_embd};
-        struct matrix to = {made, 7, words, words};
-        ck_assert_msg(forward_logits(&run, to, from, false, &arena, &err) == 0, "%s", err.text);
-        for (size_t t = 0; t < 7; t++) {
-            const float *x = last.tensors->data + t * words;
-            const float *y = made + t * words;
-            double kl = 0;
-            for (size_t w = 0; w < words; w++) {
-                double p = (double)x[w] - logsumexp(x, words);
-                kl += exp(p) * (p - ((double)y[w] - logsumexp(y, words)));
-            }
-            ck_assert_double_eq_tol((double)lens.cells[t].kl, kl, 1e-6 * (1 + kl));
-            ck_assert_double_eq_tol((double)lens.cells[t].target,
-                                    (double)y[TARGET] - logsumexp(y, words), 1e-6);
-            ck_assert_uint_eq(lens.cells[t].rank, likelier(y, words, TARGET) + 1);
-        }
-    }
     close_model();
 }

@@ -78,26 +78,6 @@ static void close_models(struct tiny_model *model)
     tiny_model_release(model);
 }
 
-TEST(a_model_is_no_way_from_itself)
-{
-    struct tiny_model model;
-    struct model_distance distance;
-    tiny_model_make(&model, config);
-    save(&model, "first");
-    compare(&distance, "first");
-    for (size_t i = 0; i < LAYERS * HEADS; i++) {
-        ck_assert(distance.of_heads[i].distance == 0 && distance.of_heads[i].matched == 0);
-        ck_assert_uint_eq(distance.of_heads[i].match, i % HEADS);
-    }
-    size_t sites = 0;
-    for (size_t i = 0; i < SITE_COUNT * LAYERS; i++) {
-        ck_assert(distance.of_sites[i] == 0);
-        sites += distance.compared[i];
-    }
-    ck_assert_uint_ge(sites, 14 * LAYERS + 3);
-    close_models(&model);
-}
-
 TEST(heads_that_changed_places_are_found)
 {
     static const size_t to[LAYERS][HEADS] = {{2, 0, 3, 1}, {1, 0, 2, 3}};

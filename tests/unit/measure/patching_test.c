@@ -49,11 +49,6 @@ static void patch(enum patch_over over)
     ck_assert_msg(!patching_make(&found, &plan, &arena, &err), "%s", err.text);
 }
 
-static double fraction(size_t layer, size_t column)
-{
-    return patching_fraction(&found, found.logits[layer * found.columns + column]);
-}
-
 /* --- against whole passes under one edit ------------------------------------------------------ */
 
 static int keep_answer(void *context, const struct announcement *seen, struct err *e)
@@ -152,12 +147,6 @@ TEST_LOOP(a_patch_is_an_edit_to_the_bit, INSTRUMENTS_FAMILIES)
 static const char clean_ids[] = "267,399,301,259,404,399,301";
 static const char corrupt_ids[] = "267,575,301,82,404,399,301";
 
-TEST(a_patch_of_tiny_is_an_edit_to_the_bit)
-{
-    open("tiny", 2, clean_ids, corrupt_ids);
-    expect_all_edits();
-}
-
 /* Copies begin with the first token that differs, and take those before it from a cache, where
  * tokens see none to come. */
 TEST_LOOP(a_patch_is_an_edit_to_the_bit_however_a_model_attends, 6)
@@ -201,27 +190,6 @@ TEST_LOOP(a_patch_is_an_edit_after_those_of_all_runs_to_the_bit, 5)
     own = viewer.edits = &all;
     expect_all_edits();
     own = NULL;
-}
-
-TEST(edits_that_runs_cannot_share_are_refused)
-{
-    static const struct edit_range first = {0, 0};
-    struct edit edit = {.site = SITE_LOGITS, .op = EDIT_SET, .words = "--edit"};
-    const struct edits edits = {&edit, 1};
-    const struct edit_source drawn = {.count = 2, .longest = SIZE_MAX};
-    open("tiny", 1, clean_ids, corrupt_ids);
-    viewer.edits = &edits;
-    ck_assert_int_eq(patching_make(&found, &plan, &arena, &err), -1);
-    ck_assert_ptr_nonnull(strstr(err.text, "of what logits are made of"));
-    err_clear(&err);
-    edit = (struct edit){.site = SITE_V, .op = EDIT_TAKE, .source = &drawn, .words = "--edit"};
-    ck_assert_int_eq(patching_make(&found, &plan, &arena, &err), -1);
-    ck_assert_ptr_nonnull(strstr(err.text, "= resample"));
-    err_clear(&err);
-    edit = (struct edit){.site = SITE_V, .tokens = {&first, 1}, .words = "--edit"};
-    plan.position = 3;
-    ck_assert_int_eq(patching_make(&found, &plan, &arena, &err), -1);
-    ck_assert_ptr_nonnull(strstr(err.text, "beside --position"));
 }
 
 /* --- against PyTorch in float64 (tests/torch/patches.py) -------------------------------------- */
@@ -269,52 +237,6 @@ TEST_LOOP(patches_are_those_of_pytorch, 3)
     instruments_release(&golden);
 }
 
-/* --- identities ------------------------------------------------------------------------------- */
-
-static const char *const models[] = {"tiny", "tests/golden-families/llama",
-                                     "tests/golden-families/gpt_neox"};
-
-/* Where one token differs, the embedding is all that does; tokens before it change nothing. */
-TEST_LOOP(the_embedding_brings_all_back_and_what_is_alike_nothing, COUNT(models))
-{
-    open(models[_i], 1, "5,8,1,11", "5,8,3,11");
-    patch(PATCH_RESID_PRE);
-    ck_assert(fraction(0, 2) == 1);
-    ck_assert(fraction(0, 3) == 0);
-    for (size_t layer = 0; layer < found.layers; layer++)
-        ck_assert(fraction(layer, 0) == 0 && fraction(layer, 1) == 0);
-    plan.noise = true;
-    patch(PATCH_RESID_PRE);
-    ck_assert(fraction(0, 2) == 0 && fraction(0, 1) == 1);
-}
-
-/* The last token alone differs: there the stream is all that does, in every layer. */
-TEST_LOOP(the_stream_of_all_tokens_is_the_clean_run, COUNT(models))
-{
-    open(models[_i], 1, "5,8,1", "5,8,3");
-    for (int over = PATCH_RESID_PRE; over <= PATCH_RESID_MID; over++) {
-        if (!site_exists(&viewer.model.config, patch_overs[over].site))
-            continue; /* both parts of a block add to one stream */
-        patch((enum patch_over)over);
-        for (size_t layer = 0; layer < found.layers; layer++)
-            ck_assert(fraction(layer, 2) == 1);
-    }
-}
-
-/* All that is added to the stream, and what it begins with, are the clean run, layer by layer. */
-TEST_LOOP(what_all_parts_add_is_the_clean_run, COUNT(models))
-{
-    open(models[_i], 1, "5,8,1,11", "5,8,3,11");
-    struct edit_source begin = other_values(SITE_EMBEDDING), heads = other_values(SITE_CONTEXT),
-                       mlps = other_values(SITE_MLP_OUT);
-    struct edit items[] = {{.site = SITE_EMBEDDING, .op = EDIT_TAKE, .source = &begin},
-                           {.site = SITE_CONTEXT, .op = EDIT_TAKE, .source = &heads},
-                           {.site = SITE_MLP_OUT, .op = EDIT_TAKE, .source = &mlps}};
-    patch(PATCH_HEADS);
-    ck_assert(edited_logit(&(struct edits){items, COUNT(items)}) == found.clean);
-    ck_assert(edited_logit(NULL) == found.corrupt);
-}
-
 TEST(neither_threads_nor_batches_change_a_bit)
 {
     static const size_t batches[] = {1, 7, 20, 100000};
@@ -334,65 +256,4 @@ TEST(neither_threads_nor_batches_change_a_bit)
             }
         viewer_release(&viewer);
     }
-}
-
-/* --- a model whose parts are known ------------------------------------------------------------ */
-
-static const char *const planted[] = {"tests/planted/induction", "tests/planted/induction-llama"};
-
-static void expect_only(size_t layer, size_t head)
-{
-    for (size_t i = 0; i < found.layers * found.columns; i++) {
-        bool named = i == layer * found.columns + head;
-        double part = patching_fraction(&found, found.logits[i]);
-        ck_assert_msg(named ? fabs(part - 1) < 1e-5 : fabs(part) < 0.01, "%zu: %g", i, part);
-    }
-}
-
-TEST_LOOP(planted_heads_and_the_path_between_them_carry_the_answer, COUNT(planted))
-{
-    open(planted[_i], 1, "0,3,5,1,3", "0,2,5,1,3");
-    plan.answer = 5;
-    plan.against = 2;
-    patch(PATCH_HEADS);
-    for (size_t i = 0; i < 8; i++) /* 0.1 tells 1.2 */
-        ck_assert(fabs(patching_fraction(&found, found.logits[i]) - (i == 1 || i == 6)) < 0.01);
-    plan.path.to = SITE_LOGITS;
-    patch(PATCH_PATHS);
-    expect_only(1, 2);
-    for (size_t head = 0; head < 4; head++)
-        for (int site = SITE_Q; site <= SITE_V; site++) {
-            bool carries = head == 2 && site == SITE_K;
-            plan.path = (struct patch_path){.to = (enum site)site, .to_layer = 1, .to_head = head};
-            patch(PATCH_PATHS);
-            expect_only(0, carries ? 1 : SIZE_MAX);
-        }
-}
-
-TEST_LOOP(one_path_is_a_cell_of_the_map, COUNT(models))
-{
-    open(models[_i], 1, "1,5,9,3,7,2", "1,6,9,8,7,2");
-    plan.path = (struct patch_path){.to = SITE_Q, .to_layer = 1, .to_head = 1};
-    patch(PATCH_PATHS);
-    const struct patching map = found;
-    plan.path.has_sender = true;
-    for (size_t head = 0; head < map.columns; head++) {
-        plan.path.from_head = head;
-        patch(PATCH_PATHS);
-        ck_assert_uint_eq(found.layers * found.columns, 1);
-        ck_assert(found.logits[0] == map.logits[head]);
-    }
-}
-
-/* --- what is refused -------------------------------------------------------------------------- */
-
-TEST(texts_that_have_nothing_to_tell_are_refused)
-{
-    open("tiny", 1, "267,399,301", "267,399,301");
-    ck_assert_int_eq(patching_make(&found, &plan, &arena, &err), -1);
-    ck_assert_ptr_nonnull(strstr(err.text, "nothing to come back"));
-    err_clear(&err);
-    read_ids(&corrupt, "267,399");
-    ck_assert_int_eq(patching_make(&found, &plan, &arena, &err), -1);
-    ck_assert_ptr_nonnull(strstr(err.text, "found 3 (The ␣key ␣to) and 2 (The ␣key)"));
 }

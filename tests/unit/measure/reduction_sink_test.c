@@ -101,36 +101,6 @@ TEST(what_is_seen_counts_as_what_is_kept)
     expect_same(&seen, &kept);
 }
 
-TEST(a_layer_of_a_text_counts_once)
-{
-    struct reduction seen;
-    struct reduction kept;
-    struct reduction_text places[COUNT(texts)];
-    struct reduction_sink sink;
-    begin(&seen);
-    begin(&kept);
-    for (size_t i = 0; i < COUNT(texts); i++)
-        places[i] = (struct reduction_text){&seen, &all, NULL};
-    ck_assert(!reduction_sink_init(&sink, places, COUNT(texts), 2, &arena, &err));
-    sink.counted[2 * 2 + 1] = true; /* of text 2 a pass that failed has counted layer 1 … */
-    sink.counted[3 * 2 + 0] = true;
-    for (size_t i = 0; i < COUNT(texts); i++) { /* … now each is run alone, some of them twice */
-        struct look look = {&all, pairs + i, 1, i, NULL};
-        struct reduction_sink only = reduction_sink_only(&sink, i);
-        struct tap tap = {.sink = reduction_sink_see, .context = &only};
-        for (size_t times = 0; times < 1 + i % 2; times++)
-            ck_assert(!viewer_watch(&viewer, &look, tap, &err));
-    }
-    struct selection lower = all;
-    struct selection upper = all;
-    choose(&lower, "0", NULL);
-    choose(&upper, "1", NULL);
-    count_kept(&kept, &all, 0, 2);
-    count_kept(&kept, &lower, 2, 1);
-    count_kept(&kept, &upper, 3, 1);
-    expect_same(&seen, &kept);
-}
-
 /* Whatever finds no memory, and in whichever head: run again, alone, each text counts once. */
 TEST(a_pass_that_lacks_memory_leaves_no_part_of_a_layer)
 {

@@ -136,21 +136,6 @@ TEST(other_attention_is_counted_whole)
     }
 }
 
-TEST(each_measure_alone_gives_what_it_gives_among_others)
-{
-    make_texts(true, true);
-    for (int measure = 0; measure < MEASURE_COUNT; measure++) {
-        struct reduction reduction = opened(1u << measure);
-        for (size_t t = 0; t < TEXTS; t++)
-            add_text(&reduction, &texts[t]);
-        struct reduction_walk walk = {.reduction = &reduction};
-        ck_assert(reduction_next(&walk));
-        ck_assert_int_eq(walk.entry.measure, measure);
-        ck_assert_uint_gt(expect_judged(&reduction), 0);
-    }
-    release();
-}
-
 TEST(parts_in_any_order_merge_to_the_same_bits)
 {
     make_texts(true, true);
@@ -175,24 +160,6 @@ TEST(parts_in_any_order_merge_to_the_same_bits)
         ck_assert_mem_eq(&one.entry, &other.entry, sizeof one.entry);
     }
     ck_assert(!reduction_next(&other));
-    release();
-}
-
-TEST(heads_that_were_not_seen_are_left_out)
-{
-    make_texts(true, true);
-    struct reduction reduction = opened(1u << MEASURE_DISTANCE | 1u << MEASURE_MAX);
-    struct reduction_walk walk = {.reduction = &reduction};
-    ck_assert(!reduction_next(&walk));
-    struct tensor weights = {texts[0].weights[0][0], 2, {2, 2}, {2, 1}};
-    ck_assert_int_eq(reduction_add(&reduction, 1, 2, &weights, NULL, &err), 0);
-    walk = (struct reduction_walk){.reduction = &reduction};
-    for (size_t i = 0; i < 4; i++) {
-        ck_assert(reduction_next(&walk));
-        ck_assert_uint_eq(walk.entry.layer, 1);
-        ck_assert_uint_eq(walk.entry.head, 2);
-    }
-    ck_assert(!reduction_next(&walk));
     release();
 }
 
