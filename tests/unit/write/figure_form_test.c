@@ -1,7 +1,5 @@
 #include "write/figure_form.h"
 
-#include <string.h>
-
 #include "../unit.h"
 
 TEST(widths_have_units_or_the_name_of_a_venue)

@@ -1,10 +1,58 @@
 #include "write/palette.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "../unit.h"
 
 enum { MIDDLE = RAMP_LEVELS / 2 };
+
+static void check_colour(struct colour found, uint32_t expected, int off)
+{
+    struct colour wanted = colour_of_hex(expected);
+    bool near = abs(found.red - wanted.red) <= off && abs(found.green - wanted.green) <= off &&
+                abs(found.blue - wanted.blue) <= off;
+    ck_assert_msg(near, "expected #%06x, found #%02x%02x%02x", expected, found.red, found.green,
+                  found.blue);
+}
+
+/* The values of its author's page. */
+TEST(oklab_has_the_published_values)
+{
+    static const struct {
+        uint32_t hex;
+        float lightness, a, b;
+    } cases[] = {
+        {0xffffff, 1, 0, 0},
+        {0x000000, 0, 0, 0},
+        {0xff0000, 0.628f, 0.225f, 0.126f},
+        {0x00ff00, 0.866f, -0.234f, 0.179f},
+        {0x0000ff, 0.452f, -0.032f, -0.312f},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct oklab lab = oklab_of(colour_of_hex(cases[i].hex));
+        ck_assert_float_eq_tol(lab.lightness, cases[i].lightness, 1e-3f);
+        ck_assert_float_eq_tol(lab.a, cases[i].a, 1e-3f);
+        ck_assert_float_eq_tol(lab.b, cases[i].b, 1e-3f);
+    }
+}
+
+TEST(every_colour_comes_back)
+{
+    for (uint32_t hex = 0; hex <= 0xffffff; hex += 0x030507)
+        check_colour(colour_of_oklab(oklab_of(colour_of_hex(hex))), hex, 0);
+}
+
+TEST(ink_can_be_read)
+{
+    static const struct {
+        uint32_t ground, ink;
+    } cases[] = {{0xffffff, 0}, {0, 0xffffff}, {0xffff00, 0}, {0x0000ff, 0xffffff}, {0x5e9fd8, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check_colour(colour_ink(colour_of_hex(cases[i].ground)), cases[i].ink, 0);
+}
+
+/* --- ramps ------------------------------------------------------------------------------------ */
 
 static struct oklab lab_of(const struct ramp *ramp, size_t level)
 {
@@ -104,19 +152,4 @@ TEST(viridis_is_the_published_one)
     ck_assert_float_lt(oklab_distance(lab_of(&ramp, MIDDLE), published), 0.04f);
     ck_assert_uint_eq(ramp.colours[1].red, 0x44);
     ck_assert_uint_eq(ramp.colours[255].green, 0xe7);
-}
-
-TEST(palettes_are_found_by_name)
-{
-    for (size_t i = 0; i < palette_count; i++)
-        ck_assert_ptr_eq(palette_find(palette_rows[i].name), &palette_rows[i]);
-    ck_assert_ptr_null(palette_find("Blues"));
-}
-
-TEST(signs_and_the_ground_choose_a_palette)
-{
-    ck_assert_str_eq(palette_default(false, false)->name, "blues");
-    ck_assert_str_eq(palette_default(false, true)->name, "night");
-    ck_assert_str_eq(palette_default(true, false)->name, "blue-orange");
-    ck_assert_str_eq(palette_default(true, true)->name, "dusk");
 }

@@ -4,7 +4,6 @@
 
 #include "../unit.h"
 #include "../rigs/memory_stream.h"
-#include "base/heap.h"
 
 TEST(a_cell_has_its_width_whatever_is_in_it)
 {
@@ -43,16 +42,6 @@ TEST(a_cell_has_its_width_whatever_is_in_it)
     }
 }
 
-TEST(what_is_wider_than_its_cell_gets_no_blanks)
-{
-    struct buf line = {0};
-    text_blanks_up_to(&line, 4, 2);
-    text_blanks_up_to(&line, 4, 4);
-    text_blanks_up_to(&line, 4, 7);
-    ck_assert_str_eq(line.bytes, "  ");
-    buf_release(&line);
-}
-
 TEST(a_text_is_broken_at_blanks)
 {
     static const struct {
@@ -76,19 +65,6 @@ TEST(a_text_is_broken_at_blanks)
         ck_assert_uint_eq(written.size, strlen(cases[i].lines));
         ck_assert_mem_eq(written.bytes, cases[i].lines, written.size);
         file_release(&written);
-    }
-}
-
-TEST(blanks_are_as_many_as_asked)
-{
-    static const size_t counts[] = {0, 1, 31, 32, 33, 100};
-    for (size_t i = 0; i < COUNT(counts); i++) {
-        struct buf line = {0};
-        text_blanks(&line, counts[i]);
-        ck_assert_uint_eq(line.size, counts[i]);
-        for (size_t k = 0; k < line.size; k++)
-            ck_assert_int_eq(line.bytes[k], ' ');
-        buf_release(&line);
     }
 }
 
@@ -135,18 +111,6 @@ TEST(a_line_ends_without_blanks)
     buf_release(&line);
 }
 
-TEST(a_line_that_is_not_whole_is_an_error)
-{
-    struct stream out = {0};
-    struct buf line = {0};
-    struct err err = {0};
-    heap_fail_at(1, 0);
-    buf_text(&line, "Life");
-    heap_fail_at(0, 0);
-    ck_assert_int_eq(text_end(&out, &line, &err), -1);
-    ck_assert_msg(strncmp(err.text, "out of memory: ", 15) == 0, "%s", err.text);
-}
-
 TEST(names_of_models_that_would_look_the_same_lose_what_they_share)
 {
     static const struct {
@@ -189,29 +153,6 @@ TEST(names_of_models_that_would_look_the_same_lose_what_they_share)
             ck_assert_str_eq(line.bytes, cases[i].names[k]);
             buf_release(&line);
         }
-}
-
-TEST(the_middle_of_a_long_axis_is_left_out)
-{
-    static const struct {
-        struct text_cut cut;
-        size_t places[6]; /* by slot */
-        size_t slots;
-        size_t between; /* the slot with the ellipsis, or `slots` */
-    } cases[] = {
-        {{.front = 3, .back = 0, .size = 3}, {0, 1, 2}, 3, 3},
-        {{.front = 1, .back = 1, .size = 3}, {0, 1, 2}, 3, 1},
-        {{.front = 3, .back = 2, .size = 60}, {0, 1, 2, 3, 58, 59}, 6, 3},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        const struct text_cut *cut = &cases[i].cut;
-        ck_assert_uint_eq(text_cut_slots(cut), cases[i].slots);
-        ck_assert(text_is_cut(cut) == (cases[i].between < cases[i].slots));
-        for (size_t slot = 0; slot < cases[i].slots; slot++) {
-            ck_assert_uint_eq(text_cut_place(cut, slot), cases[i].places[slot]);
-            ck_assert(text_cut_between(cut, slot) == (slot == cases[i].between));
-        }
-    }
 }
 
 TEST(a_cut_leaves_what_fits_and_never_less_than_two)
