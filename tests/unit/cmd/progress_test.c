@@ -63,30 +63,3 @@ TEST(a_line_is_not_wider_than_a_terminal)
                      "\r\033[K1250 of 10000 items, 0.2/s, 9 h 43 min left, one thing after the "
                      "other was not…");
 }
-
-TEST(steps_that_say_nothing_are_a_share)
-{
-    struct progress progress = begun(10);
-    progress.things = NULL;
-    ck_assert_str_eq(show(&progress, 4000, NULL),
-                     "\r\033[K[#########...............] 40 %, 20 s left");
-}
-
-TEST(before_the_first_is_done_the_time_is_not_known)
-{
-    struct progress progress = begun(100);
-    ck_assert_str_eq(show(&progress, 1000, NULL),
-                     "\r\033[K[##......................] 1000 of 10000 items");
-}
-
-TEST(pipes_and_quiet_see_nothing)
-{
-    struct progress progress;
-    progress_set_quiet(true);
-    progress_begin(&progress, "items");
-    ck_assert(!progress.shows);
-    progress.begin -= 10;
-    progress.shown -= 10;
-    ck_assert_str_eq(show(&progress, 1500, NULL), "");
-    progress_set_quiet(false);
-}
