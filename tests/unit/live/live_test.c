@@ -63,20 +63,6 @@ TEST(a_request_leaves_nothing_for_the_next)
     ck_assert(is_same(plain, usual));
 }
 
-TEST(what_was_asked_for_is_written)
-{
-    struct file file = write_request((struct live_request){.text = "Life is", .show = "q,ln_f"});
-    ck_assert(file.size > 0 && file.bytes[0] == '{');
-    ck_assert(strstr(file.bytes, "\"labels\": {\"sentence\": [\"Life\",\"␣is\"]}"));
-    ck_assert(strstr(file.bytes, "{\"tensor\": \"q\", \"layer\": 1, \"heads\": [0, 1, 2, 3]"));
-    ck_assert(strstr(file.bytes, "{\"tensor\": \"ln_f\""));
-    /* weights are there for what explains cells, and for nothing else */
-    const char *explained = strstr(file.bytes, "\"explained\"");
-    const char *weights = strstr(file.bytes, "\"tensor\": \"weights\"");
-    ck_assert(explained && weights > explained);
-    file_release(&file);
-}
-
 TEST(what_cannot_be_run_is_refused)
 {
     static const struct {
@@ -100,14 +86,4 @@ TEST(what_cannot_be_run_is_refused)
         stream_discard(&out);
     }
     ck_assert(is_same((struct live_request){.text = "is"}, (struct live_request){.text = "is"}));
-}
-
-TEST(a_folder_without_a_model_is_refused)
-{
-    const struct folder_file config = {"config.json", "{", 1};
-    const struct folder folder = {"none", &config, 1};
-    struct live *none = NULL;
-    ck_assert_int_eq(live_open(&none, &folder, &err), -1);
-    ck_assert_msg(strstr(err.text, "'none/config.json': "), "%s", err.text);
-    ck_assert_ptr_null(none);
 }

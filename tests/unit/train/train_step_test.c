@@ -155,18 +155,6 @@ TEST(what_is_dropped_comes_back_the_same)
     check_differences("llama", 0.2f);
 }
 
-TEST(dropping_changes_the_loss_of_learning_alone)
-{
-    struct train_step_fixture plain;
-    struct train_step_fixture dropping;
-    train_step_fixture_open(&plain, "tied", 1, 0.0f);
-    train_step_fixture_open(&dropping, "tied", 1, 0.3f);
-    ck_assert_double_eq(test(&plain), test(&dropping));
-    ck_assert_double_ne(learn(&plain, 0), learn(&dropping, 0));
-    train_step_fixture_release(&plain);
-    train_step_fixture_release(&dropping);
-}
-
 TEST_LOOP(threads_change_nothing, CASES)
 {
     struct train_step_fixture one;
@@ -178,23 +166,6 @@ TEST_LOOP(threads_change_nothing, CASES)
                      one.step.gradients.count * sizeof(float));
     train_step_fixture_release(&one);
     train_step_fixture_release(&other);
-}
-
-TEST(two_halves_of_a_step_add_up)
-{
-    struct train_step_fixture fixture;
-    struct err err = {0};
-    double loss = 0;
-    train_step_fixture_open(&fixture, "tied", 1, 0.0f);
-    learn(&fixture, 0);
-    float whole = fixture.step.gradients.values[0];
-    memset(fixture.step.gradients.values, 0, fixture.step.gradients.count * sizeof(float));
-    struct train_batch batch = train_step_fixture_batch(&fixture, 0);
-    batch.share = 0.5f;
-    for (int half = 0; half < 2; half++)
-        ck_assert_int_eq(train_step_run(&fixture.step, &batch, &loss, &err), 0);
-    ck_assert_float_eq_tol(fixture.step.gradients.values[0], whole, fabsf(whole) * 1e-6f);
-    train_step_fixture_release(&fixture);
 }
 
 /* Holds what the model's own pass announces against the step's tape. */
@@ -236,42 +207,5 @@ TEST_LOOP(the_way_forward_has_the_bits_of_the_models, CASES)
     ck_assert_msg(forward(&run, &tap, &arena, &err) == 0, "%s", err.text);
     arena_release(&arena);
     model_release(&model);
-    train_step_fixture_release(&fixture);
-}
-
-TEST(what_is_no_number_is_found)
-{
-    struct train_step_fixture fixture;
-    struct err err = {0};
-    double loss = 0;
-    train_step_fixture_open(&fixture, "tied", 1, 0.0f);
-    *parameter_at(&fixture.step.weights, PARAMETER_FC, 1) = NAN;
-    struct train_batch batch = train_step_fixture_batch(&fixture, 0);
-    ck_assert_int_eq(train_step_run(&fixture.step, &batch, &loss, &err), -1);
-    ck_assert_str_eq(err.text, "the loss of token 0 of text 0 is no number");
-    train_step_fixture_release(&fixture);
-}
-
-TEST(plans_that_no_model_can_follow)
-{
-    static const char bare[] = "{\"model_type\": \"attention\", \"vocab_size\": 3, \"n_embd\": 2}";
-    struct train_step_fixture fixture;
-    struct train_step step;
-    struct new_model new_model;
-    struct err err = {0};
-    train_step_fixture_open(&fixture, "untied", 1, 0.0f);
-    struct train_step_plan plan = {&fixture.machine, &fixture.new_model, 1, 6, 0.0f};
-    ck_assert_int_eq(train_step_open(&step, &plan, &err), -1);
-    ck_assert_str_eq(err.text,
-                     "expected texts of at most 5 tokens, the model's positions, found 6");
-    err_clear(&err);
-    ck_assert_int_eq(new_model_open(&new_model, "bare", bare, strlen(bare), &err), 0);
-    plan.new_model = &new_model;
-    ck_assert_int_eq(train_step_open(&step, &plan, &err), -1);
-    ck_assert_int_eq(err.kind, ERR_UNSUPPORTED);
-    ck_assert_str_eq(err.text,
-                     "expected a model of type \"gpt2\", \"llama\" or like it to train, found "
-                     "\"attention\"");
-    new_model_release(&new_model);
     train_step_fixture_release(&fixture);
 }

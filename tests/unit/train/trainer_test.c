@@ -15,12 +15,6 @@ TEST(the_rate_rises_evenly_and_falls_as_a_cosine)
         ck_assert_double_eq_tol(trainer_rate(&settings, rates[i].step), rates[i].rate, 1e-12);
 }
 
-TEST(without_a_warm_up_it_begins_high)
-{
-    const struct trainer_settings settings = {.steps = 1000, .rate = 2};
-    ck_assert_double_eq_tol(trainer_rate(&settings, 1), 2, 1e-4);
-}
-
 /* Six lines of words 0 1 2 3, as a model without a tokenizer's folder would read them. */
 static void read_texts(struct dataset *texts, const char *text)
 {
@@ -63,21 +57,6 @@ TEST(what_is_held_out_is_never_learnt)
     uint32_t last = texts.training.items[texts.training.count - 1];
     ck_assert_uint_le(last + 5 + 1, texts.held_out.items[0]);
     dataset_release(&texts);
-}
-
-TEST(other_texts_have_another_digest)
-{
-    struct dataset one;
-    struct dataset same;
-    struct dataset other;
-    read_texts(&one, "a b\n");
-    read_texts(&same, "a  b\n");
-    read_texts(&other, "b a\n");
-    ck_assert_uint_eq(one.digest, same.digest);
-    ck_assert_uint_ne(one.digest, other.digest);
-    dataset_release(&one);
-    dataset_release(&same);
-    dataset_release(&other);
 }
 
 TEST(drills_come_again)
