@@ -163,26 +163,45 @@ TEST(parts_in_any_order_merge_to_the_same_bits)
     release();
 }
 
-TEST(an_entry_from_elsewhere_may_not_fit)
+/* Sums that another process wrote: a line is refused before it is counted. */
+TEST(anything_else_is_no_line_of_sums)
 {
+    static const char *const good[] = {"entropy,1,2,,,3,1f", "mean,0,0,8,8,1,1f"};
+    static const char *const wrong[] = {
+        "",
+        "entropy",
+        "entropy,0,1,,,3",
+        "entropy,0,1,,,3,1f,",
+        "entropy,,1,,,3,1f",
+        "entropy,0,1,,,0,1f",
+        "entropy,0,1,,,-3,1f",
+        "entropy,0,1,,,3,1.5",
+        "entropy,0,1,0,0,3,1f",
+        "entropy,2,0,,,3,1f",
+        "entropy,0,3,,,3,1f",
+        "entropies,0,1,,,3,1f",
+        "distance,0,1,,,3,1f",
+        "mean,0,1,,,3,1f",
+        "mean,0,1,3,4,3,1f",
+        "mean,0,1,9,0,3,1f",
+        "mean,0,1,0,0,99999999999999999999,1f",
+    };
+    char longer[400];
     make_texts(true, true);
     struct reduction reduction = opened(1u << MEASURE_MEAN | 1u << MEASURE_ENTROPY);
-    static const struct {
-        struct reduction_entry entry;
-        bool fits;
-    } cases[] = {
-        {{MEASURE_ENTROPY, 1, 2, NO_PLACE, NO_PLACE, {{{0}}, 1}}, true},
-        {{MEASURE_ENTROPY, 2, 0, NO_PLACE, NO_PLACE, {{{0}}, 1}}, false},
-        {{MEASURE_ENTROPY, 0, 3, NO_PLACE, NO_PLACE, {{{0}}, 1}}, false},
-        {{MEASURE_ENTROPY, 0, 0, 0, 0, {{{0}}, 1}}, false},
-        {{MEASURE_DISTANCE, 0, 0, NO_PLACE, NO_PLACE, {{{0}}, 1}}, false},
-        {{MEASURE_MEAN, 0, 0, LONGEST - 1, LONGEST - 1, {{{0}}, 1}}, true},
-        {{MEASURE_MEAN, 0, 0, 3, 4, {{{0}}, 1}}, false},
-        {{MEASURE_MEAN, 0, 0, LONGEST, 0, {{{0}}, 1}}, false},
-        {{MEASURE_MEAN, 0, 0, NO_PLACE, NO_PLACE, {{{0}}, 1}}, false},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++)
-        ck_assert_msg(reduction_fits(&reduction, &cases[i].entry) == cases[i].fits, "case %zu", i);
+    for (size_t i = 0; i < COUNT(good); i++)
+        ck_assert(!reduction_read_sum(&reduction, good[i], strlen(good[i]), &err));
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        err = (struct err){0};
+        ck_assert_msg(reduction_read_sum(&reduction, wrong[i], strlen(wrong[i]), &err), "%s",
+                      wrong[i]);
+        ck_assert_ptr_nonnull(strstr(err.text, "expected a line of sums, found '"));
+    }
+    memset(longer, '1', sizeof longer);
+    memcpy(longer, "entropy,0,1,,,3,", 16);
+    err = (struct err){0};
+    for (size_t bytes = 100; bytes < sizeof longer; bytes++) /* of the last field 127 have room */
+        ck_assert(reduction_read_sum(&reduction, longer, bytes, &err));
     release();
 }
 
