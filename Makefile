@@ -287,7 +287,7 @@ test-hostile: $(TEST_PROGRAMS) ## as somebody without HOME, in odd folders, of r
 test-bare: ## make run and make test on a bare Debian, made for it; by root, with debootstrap
 	@sh tests/chroot.sh
 
-test-frozen: $(BUILD)/attn-cli ## 437 command lines give the values that were recorded
+test-frozen: $(BUILD)/attn-cli ## 519 command lines give the values that were recorded
 	@python3 tests/frozen/frozen.py check $(BUILD)
 
 test-page: $(BUILD)/attn-cli ## the page of --format html in Chromium, which it installs

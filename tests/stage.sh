@@ -51,7 +51,7 @@ END
 # Every other suite, so that two processors share what takes longest: first, in pairs that take as
 # long, those of many seconds.
 suites() { # 1|0
-    long='splitter doubling attention_growth by_hand unicode_form benchmark growth attention_bent
+    long='splitter doubling attention_growth unicode_form benchmark growth attention_bent
         bpe attention_kinds'
     # shellcheck disable=SC2086 # a word a suite
     { printf '%s\n' $long && "$build/unit" --list; } |
