@@ -1,5 +1,7 @@
 #include "write/style.h"
 
+#include <math.h>
+
 #include "../unit.h"
 #include "base/arena.h"
 #include "draw/figure.h"
@@ -40,6 +42,17 @@ TEST(a_number_has_its_share_of_the_ramp)
     };
     for (size_t i = 0; i < COUNT(cases); i++)
         ck_assert_float_eq_tol(tone_share(&cases[i].tone, cases[i].value), cases[i].share, 1e-3f);
+}
+
+TEST(a_number_has_a_level_and_what_is_none_has_not)
+{
+    struct tone tone = {COLOURS_LINEAR, false, {0, 1}};
+    ck_assert_uint_eq(tone_level(&tone, 0), 1);
+    ck_assert_uint_eq(tone_level(&tone, 0.5f), 128);
+    ck_assert_uint_eq(tone_level(&tone, 1), 255);
+    ck_assert_uint_eq(tone_level(&tone, -INFINITY), 0);
+    tone.extent.high = 0;
+    ck_assert_uint_eq(tone_level(&tone, 0), 1);
 }
 
 TEST(bounds_that_are_none_are_refused)
