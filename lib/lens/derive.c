@@ -147,6 +147,8 @@ struct groups {
     size_t count;
 };
 
+/* Attention of a word is the mean over the tokens of a query and the sum over the tokens of a key:
+ * rows still sum to 1. Other vectors of a word are the mean over its tokens. */
 enum grouping { INTO_WORDS, WITHOUT_FIRST };
 
 static struct groups group_axis(const struct tokenized *tokenized, size_t size, enum grouping how)
@@ -224,11 +226,6 @@ static int group_all(struct report *report, enum grouping how, struct arena *are
     return tensors ? 0 : -1;
 }
 
-int derive_words(struct report *report, struct arena *arena, struct err *err)
-{
-    return group_all(report, INTO_WORDS, arena, err);
-}
-
 static size_t places_of(const struct tokenized *tokenized)
 {
     return tokenized->words ? tokenized->word_count : tokenized->count;
@@ -291,7 +288,7 @@ int derive(struct report *report, const struct derivation *how, const struct tok
     if (how->words &&
         (word_spans_find(&report->sentence, tokenizer, arena, err) ||
          (report->source.count && word_spans_find(&report->source, tokenizer, arena, err)) ||
-         derive_words(report, arena, err)))
+         group_all(report, INTO_WORDS, arena, err)))
         return -1;
     return how->hide_first ? hide_first(report, arena, err) : 0;
 }

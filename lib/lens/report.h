@@ -110,9 +110,4 @@ int derive_check(const struct derivation *how, const struct selection *selection
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
            struct arena *arena, struct err *err);
 
-/* A part of it: axes of tokens become those of the words that were found. What a word looks at is
- * the mean over its tokens, what it is looked at the sum over them: rows of attention still sum
- * to 1. A vector of a word is the mean of its tokens'. */
-int derive_words(struct report *report, struct arena *arena, struct err *err);
-
 #endif

@@ -188,19 +188,15 @@ static int add(struct head_survey *survey, struct count count, struct err *err)
     return 0;
 }
 
-void head_survey_repeat(uint32_t *ids, size_t half, size_t limit, uint64_t key)
-{
-    for (size_t i = 0; i < half; i++)
-        ids[i] = ids[i + half] = (uint32_t)rng_below(key, i, limit);
-}
-
 int head_survey_add_repeat(struct head_survey *survey, size_t number, struct err *err)
 {
     uint32_t ids[2 * RANDOM_HALF];
     const struct config *config = &survey->viewer->model.config;
     size_t positions = config->n_positions;
     size_t half = positions && positions < 2 * RANDOM_HALF ? positions / 2 : RANDOM_HALF;
-    head_survey_repeat(ids, half, config->vocab_size, rng_fold_in(survey->seed, number));
+    uint64_t key = rng_fold_in(survey->seed, number);
+    for (size_t i = 0; i < half; i++)
+        ids[i] = ids[i + half] = (uint32_t)rng_below(key, i, config->vocab_size);
     return add(survey, (struct count){.material = OF_REPEATS, .ids = ids, .tokens = 2 * half}, err);
 }
 

@@ -83,9 +83,6 @@ int head_survey_add_text(struct head_survey *survey, const struct tokenized *tex
 int head_survey_add_needle(struct head_survey *survey, const struct tokenized *text,
                            const bool *marked, struct err *err);
 
-/* `half` ids from below `limit`, drawn by a key, and the same again. */
-void head_survey_repeat(uint32_t *ids, size_t half, size_t limit, uint64_t key);
-
 /* NaN where no query could be counted. */
 double head_survey_score(const struct score *score, size_t layer, size_t head, bool random);
 

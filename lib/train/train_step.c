@@ -13,7 +13,7 @@ enum {
 
 /* --- parameters ------------------------------------------------------------------------------- */
 
-struct parameters parameters_of(const struct new_model *new_model)
+static struct parameters parameters_of(const struct new_model *new_model)
 {
     const struct new_model_tensor *last = &new_model->tensors[new_model->count - 1];
     float *first = new_model->tensors[0].data;

@@ -31,8 +31,7 @@ struct parameters {
     size_t count;
 };
 
-/* The new model's own numbers; and a set of zeros of the same size. */
-struct parameters parameters_of(const struct new_model *new_model);
+/* Zeros, as many as the new model has numbers. */
 int parameters_alloc(struct parameters *parameters, const struct new_model *new_model,
                      struct arena *arena, struct err *err);
 

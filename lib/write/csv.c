@@ -29,11 +29,6 @@ static void append_safe(struct buf *out, const char *text, size_t size)
     }
 }
 
-void csv_text(struct buf *out, const char *text)
-{
-    append_safe(out, text, strlen(text));
-}
-
 /* Would a spreadsheet take it for a formula? */
 static bool is_formula(const char *text)
 {

@@ -24,9 +24,6 @@
  * character) becomes U+FFFD, because readers of data files refuse the whole file for it. */
 void csv_field(struct buf *out, const char *text);
 
-/* The same without quotes. */
-void csv_text(struct buf *out, const char *text);
-
 /* Append the tensor, layer and head of a cell, or of a row: "weights,0,1,"; "mean" for a mean. */
 void csv_sheet_place(struct buf *line, const struct sheet *sheet, size_t row, size_t column);
 

@@ -88,7 +88,6 @@ int style_read(struct style *style, const struct style_words *words, struct err 
  */
 
 /* Of the finite numbers that are not hidden. */
-struct extent extent_of_row(const struct sheet *sheet, size_t row);
 struct extent extent_of_sheet(const struct sheet *sheet);
 struct extent extent_join(struct extent a, struct extent b);
 

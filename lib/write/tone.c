@@ -8,7 +8,7 @@ static const float LOG_STEPS = 1e4f;
 
 static const struct extent nothing = {FLT_MAX, -FLT_MAX};
 
-struct extent extent_of_row(const struct sheet *sheet, size_t row)
+static struct extent extent_of_row(const struct sheet *sheet, size_t row)
 {
     struct extent extent = nothing;
     for (size_t c = 0; c < sheet->columns.size; c++) {
