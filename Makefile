@@ -61,7 +61,6 @@ FAULT_OBJECTS := $(call objects,$(wildcard tests/faults/*.c))
 ORACLE_OBJECTS := $(call objects,$(wildcard tests/oracle/*.c))
 BREAK_OBJECTS := $(call objects,$(wildcard tests/break/*.c))
 FLIPS_OBJECTS := $(call objects,$(wildcard tests/flips/*.c))
-STRUCTURED_OBJECTS := $(call objects,$(wildcard tests/structured/*.c))
 FOOTPRINT_OBJECTS := $(call objects,$(wildcard tests/footprint/*.c))
 ENDURE_OBJECTS := $(call objects,$(wildcard tests/machine/*.c) \
 	$(patsubst %,tests/break/%.c,argument_list case_table ground))
@@ -189,14 +188,14 @@ endif
 
 -include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CMD_OBJECTS) $(UNIT_OBJECTS) $(ORACLE_OBJECTS) \
 	$(BREAK_OBJECTS) $(FLIPS_OBJECTS) $(FOOTPRINT_OBJECTS) $(FUZZ_OBJECTS) $(FAULT_OBJECTS) \
-	$(ENDURE_OBJECTS) $(STRUCTURED_OBJECTS) $(THINGS_OBJECTS))
+	$(ENDURE_OBJECTS) $(THINGS_OBJECTS))
 -include $(BUILD)/models/maker.d
 
 # --- tests ---------------------------------------------------------------------------------------
 
 FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 TEST_PROGRAMS = \
-	$(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips endure structured things) \
+	$(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips endure things) \
 	$(patsubst %,$(BUILD)/%,footprint generate-models memory_faults file_faults libattn.a) \
 	$(SHARED) $(FUZZERS)
 
@@ -265,14 +264,6 @@ fuzz: ## look for inputs that break a parser, FUZZ_SECONDS a target, with clang'
 		-fno-math-errno -fno-trapping-math $(FUZZ_COVERAGE) $(SANITIZE)'
 	@sh tests/fuzz.sh run $(BUILD)/fuzzing $(FUZZ_SECONDS)
 
-$(BUILD)/structured: $(STRUCTURED_OBJECTS) $(BUILD)/libcommands.a $(BUILD)/internal.a
-	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
-
-FUZZ_INPUTS ?= 100000
-fuzz-structured: ## valid inputs with one change, FUZZ_INPUTS a kind, under sanitizers
-	@$(MAKE) --no-print-directory $(SANITIZED) $(BUILD)/asan/structured
-	@$(BUILD)/asan/structured $(FUZZ_INPUTS)
-
 $(BUILD)/memory_faults $(BUILD)/file_faults: $(BUILD)/%: $(BUILD)/tests/faults/%.o \
 		$(BUILD)/tests/faults/trace_of_run.o $(BUILD)/libcommands.a $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
@@ -306,7 +297,7 @@ SANITIZED = BUILD=$(BUILD)/asan WERROR= CFLAGS='$(INSTRUMENTED) $(SANITIZE)'
 asan: ## what could go wrong in memory, with the address and undefined-behaviour sanitizers
 	@ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=16 BATCH_ITEMS=400 \
 		BREAK_EVERY=5 FLIPS_STRIDE=7 FAULT_EVERY=401 ENDURE_EVERY=31 \
-		RACE_ROUNDS=3 FUZZ_INPUTS=100 LONG_HAULS_FREE=1 CLI_SHARE=1/3 \
+		RACE_ROUNDS=3 LONG_HAULS_FREE=1 CLI_SHARE=1/3 \
 		ATTN_UNIT_FEW=4 \
 		STAGES='unit unit-2 cli batch oracle break flips memory fuzz machine races hauls' \
 		GOLDEN='gpt2-micro-f16 life-cross transformer-pre gemma3_text falcon opt' \
@@ -512,7 +503,7 @@ help: ## show this
 
 .PHONY: all run test test-all test-hostile test-bare test-faults test-cluster test-page asan tsan
 .PHONY: coverage valgrind format format-check models endure bench-peers pictures tiny install
-.PHONY: test-things uninstall clean help fuzzers fuzz fuzz-structured long-hauls FORCE
+.PHONY: test-things uninstall clean help fuzzers fuzz long-hauls FORCE
 .PHONY: bench-tokenizers check-published arm64 test-live wasm dist static test-static deb test-deb
 .PHONY: test-gguf test-clang test-real test-frozen
 .DELETE_ON_ERROR:

@@ -1,8 +1,7 @@
 #!/bin/sh
-# The targets of tests/fuzz, a program each in BUILD/fuzz; and valid inputs with one change, which
-# tests/structured makes: FUZZ_INPUTS of every kind.
+# The targets of tests/fuzz, a program each in BUILD/fuzz.
 #
-#     sh tests/fuzz.sh replay [BUILD]             every input of the corpora, once; changed ones
+#     sh tests/fuzz.sh replay [BUILD]             every input of the corpora, once
 #     sh tests/fuzz.sh run BUILD SECONDS [NAME...]  look for new ones; BUILD has libFuzzer in it
 #     sh tests/fuzz.sh keep BUILD [NAME...]       of old and new ones, keep what is needed to reach
 #                                                 all that they reach: tests/fuzz/corpus anew
@@ -36,9 +35,7 @@ if [ "$action" = run ]; then
     seconds=${1:-60}
     [ $# = 0 ] || shift
 fi
-structured=
 names=$*
-[ "$action" != replay ] || [ -n "$names" ] || structured=structured
 [ -n "$names" ] || names=$(cd tests/fuzz && ls ./*_fuzz.c | sed 's|^./||; s|_fuzz.c$||')
 
 # Instrumented code is given back late, so that a use after it is seen; not so late that memory
@@ -47,7 +44,7 @@ ASAN_OPTIONS=${ASAN_OPTIONS:-quarantine_size_mb=8:allocator_may_return_null=1}
 export ASAN_OPTIONS
 
 log=$scratch/log
-total=$(printf '%s\n' "$names" $structured | wc -w)
+total=$(printf '%s\n' "$names" | wc -w)
 
 verdict() { # NAME STATUS
     if [ "$2" = 0 ]; then
@@ -66,10 +63,6 @@ write_seeds() { # NAME
 
 replay() { # NAME
     write_seeds "$1" && "$build/fuzz/$1" "$seeds"/* >"$log" 2>&1
-}
-
-changed() {
-    TMPDIR=$scratch "$build/structured" "${FUZZ_INPUTS:-150}" >"$log" 2>&1
 }
 
 run() { # NAME: what it says at its end has the number of executions
@@ -112,8 +105,4 @@ for name in $names; do
     $action "$name"
     verdict "$name" $?
 done
-if [ -n "$structured" ]; then
-    changed
-    verdict structured $?
-fi
 closing
