@@ -50,16 +50,18 @@ static bool is_beginning(const char *text, size_t size)
 }
 
 /*  "failed": 0}         the last line of a manifest */
-static bool has_end(int descriptor, off_t size)
+static int has_end(bool *whole, int descriptor, const char *path, off_t size, struct err *err)
 {
     char text[END_BYTES + 1] = "";
     off_t from = size > END_BYTES ? size - END_BYTES : 0;
     ssize_t got = pread(descriptor, text, END_BYTES, from);
-    const char *line = got > 0 ? strstr(text, failed_line) : NULL;
-    if (!line)
-        return false;
-    line += sizeof failed_line - 1;
-    return strcmp(line + strspn(line, "0123456789"), "}\n") == 0;
+    if (got < 0)
+        return err_set(err, "cannot read '%s': %s", path, strerror(errno));
+    const char *line = strstr(text, failed_line);
+    if (line)
+        line += sizeof failed_line - 1;
+    *whole = line && strcmp(line + strspn(line, "0123456789"), "}\n") == 0;
+    return 0;
 }
 
 static int has_head(bool *whole, int descriptor, const char *path, struct err *err)
@@ -78,8 +80,9 @@ static int has_head(bool *whole, int descriptor, const char *path, struct err *e
 static int look_at_rest(enum record_kind *kind, int descriptor, const char *path, off_t size,
                         bool is_manifest, struct err *err)
 {
-    bool whole = is_manifest && has_end(descriptor, size);
-    if (!is_manifest && has_head(&whole, descriptor, path, err))
+    bool whole = false;
+    if (is_manifest ? has_end(&whole, descriptor, path, size, err)
+                    : has_head(&whole, descriptor, path, err))
         return -1;
     *kind = !whole ? RECORD_CUT : is_manifest ? RECORD_MANIFEST : RECORD_JOURNAL;
     return 0;
@@ -95,8 +98,8 @@ int record_look(enum record_kind *kind, const char *path, struct err *err)
         bool known = *kind == RECORD_NONE || errno == ELOOP || errno == ENXIO; /* links, sockets */
         return known ? 0 : err_output(err, "cannot read '%s': %s", path, strerror(errno));
     }
-    ssize_t got = 0;
-    if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode))
+    ssize_t got = fstat(descriptor, &status);
+    if (got == 0 && S_ISREG(status.st_mode))
         got = transfer_read(descriptor, text, sizeof text);
     int failed = got < 0 ? err_output(err, "cannot read '%s': %s", path, strerror(errno)) : 0;
     *kind = RECORD_OTHER;
