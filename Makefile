@@ -62,9 +62,6 @@ ORACLE_OBJECTS := $(call objects,$(wildcard tests/oracle/*.c))
 BREAK_OBJECTS := $(call objects,$(wildcard tests/break/*.c))
 FLIPS_OBJECTS := $(call objects,$(wildcard tests/flips/*.c))
 FOOTPRINT_OBJECTS := $(call objects,$(wildcard tests/footprint/*.c))
-ENDURE_OBJECTS := $(call objects,$(wildcard tests/machine/*.c) \
-	$(patsubst %,tests/break/%.c,argument_list case_table ground))
-THINGS_OBJECTS := $(call objects,$(wildcard tests/things/*.c))
 C_FILES := $(wildcard cmd/*.[ch] cmd/*/*.[ch] lib/*.[ch] lib/*/*.[ch] lib/*/*/*.[ch] \
 	models/*.c tests/*/*.[ch] tests/unit/*/*.[ch] data/packages/*.c)
 
@@ -187,16 +184,15 @@ include $(BUILD)/dependencies
 endif
 
 -include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CMD_OBJECTS) $(UNIT_OBJECTS) $(ORACLE_OBJECTS) \
-	$(BREAK_OBJECTS) $(FLIPS_OBJECTS) $(FOOTPRINT_OBJECTS) $(FUZZ_OBJECTS) $(FAULT_OBJECTS) \
-	$(ENDURE_OBJECTS) $(THINGS_OBJECTS))
+	$(BREAK_OBJECTS) $(FLIPS_OBJECTS) $(FOOTPRINT_OBJECTS) $(FUZZ_OBJECTS) $(FAULT_OBJECTS))
 -include $(BUILD)/models/maker.d
 
 # --- tests ---------------------------------------------------------------------------------------
 
 FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 TEST_PROGRAMS = \
-	$(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips endure things) \
-	$(patsubst %,$(BUILD)/%,footprint generate-models memory_faults file_faults libattn.a) \
+	$(patsubst %,$(BUILD)/%,attn-cli unit oracle break flips faults) \
+	$(patsubst %,$(BUILD)/%,footprint generate-models libattn.a) \
 	$(SHARED) $(FUZZERS)
 
 test: $(TEST_PROGRAMS) ## the tests; installs Check and jq, leaves out what needs more
@@ -226,12 +222,6 @@ $(BUILD)/footprint: $(FOOTPRINT_OBJECTS)
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@
 
 $(BUILD)/flips: $(FLIPS_OBJECTS) $(BUILD)/internal.a
-	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
-
-$(BUILD)/endure: $(ENDURE_OBJECTS) $(BUILD)/internal.a
-	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
-
-$(BUILD)/things: $(THINGS_OBJECTS) $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 # What the commands are made of, without main.
@@ -264,13 +254,13 @@ fuzz: ## look for inputs that break a parser, FUZZ_SECONDS a target, with clang'
 		-fno-math-errno -fno-trapping-math $(FUZZ_COVERAGE) $(SANITIZE)'
 	@sh tests/fuzz.sh run $(BUILD)/fuzzing $(FUZZ_SECONDS)
 
-$(BUILD)/memory_faults $(BUILD)/file_faults: $(BUILD)/%: $(BUILD)/tests/faults/%.o \
-		$(BUILD)/tests/faults/trace_of_run.o $(BUILD)/libcommands.a $(BUILD)/internal.a
+$(BUILD)/faults: $(FAULT_OBJECTS) $(BUILD)/libcommands.a $(BUILD)/internal.a
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
-test-faults: $(TEST_PROGRAMS) ## every allocation fails in its turn, and every call for a file
+test-faults: $(BUILD)/attn-cli $(BUILD)/faults ## allocations, calls, signals, kills, full disks
 	@sh tests/faults.sh memory $(BUILD)
-	@sh tests/faults.sh files $(BUILD)
+	@sh tests/faults.sh system $(BUILD)
+	@sh tests/races.sh $(BUILD) 500
 
 test-hostile: $(TEST_PROGRAMS) ## as somebody without HOME, in odd folders, of read-only sources
 	@sh tests/hostile.sh $(BUILD)
@@ -296,10 +286,10 @@ SANITIZED = BUILD=$(BUILD)/asan WERROR= CFLAGS='$(INSTRUMENTED) $(SANITIZE)'
 
 asan: ## what could go wrong in memory, with the address and undefined-behaviour sanitizers
 	@ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=16 BATCH_ITEMS=400 \
-		BREAK_EVERY=5 FLIPS_STRIDE=7 FAULT_EVERY=401 ENDURE_EVERY=31 \
+		BREAK_EVERY=5 FLIPS_STRIDE=7 FAULT_EVERY=401 \
 		RACE_ROUNDS=3 LONG_HAULS_FREE=1 CLI_SHARE=1/3 \
 		ATTN_UNIT_FEW=4 \
-		STAGES='unit unit-2 cli batch oracle break flips memory fuzz machine races hauls' \
+		STAGES='unit unit-2 cli batch oracle break flips memory fuzz races hauls' \
 		GOLDEN='gpt2-micro-f16 life-cross transformer-pre gemma3_text falcon opt' \
 		$(MAKE) --no-print-directory test $(SANITIZED)
 
@@ -310,13 +300,6 @@ test-clang: ## all programs by clang, and unit tests and oracle of these; instal
 
 long-hauls: $(BUILD)/attn-cli ## large inputs and outputs: status, time and memory
 	@sh tests/long_hauls.sh $(BUILD) long
-
-test-things: $(BUILD)/attn-cli $(BUILD)/things ## nothing of the user's is lost: kills, then races
-	@$(BUILD)/things $(BUILD)/attn-cli
-	@sh tests/races.sh $(BUILD) 500
-
-endure: $(BUILD)/attn-cli $(BUILD)/endure ## full disks, signals and limits: every step of every one
-	@$(BUILD)/endure $(BUILD)/attn-cli
 
 test-cluster: all ## experiments under GNU parallel, mpirun and Slurm, which it installs
 	@$(SETUP) cluster || true # what is not there is left out, and said
@@ -333,7 +316,7 @@ tsan: ## whatever shares threads under the thread sanitizer, in BUILD/tsan
 # Whatever makes calls fail, limits files or kills would do it to gcov's counts as well, which then
 # begin anew: tests leave that out where ASAN_OPTIONS or COVERAGE say that programs count.
 coverage: ## which lines of lib no test reaches, of those that handle errors, with gcov
-	@COVERAGE=1 ASAN_OPTIONS=coverage=0 FAULT_EVERY=1 ENDURE_EVERY=1000000 FLIPS_STRIDE=7 \
+	@COVERAGE=1 ASAN_OPTIONS=coverage=0 FAULT_EVERY=1 FLIPS_STRIDE=7 \
 		BATCH_ITEMS=400 $(MAKE) --no-print-directory \
 		BUILD=$(BUILD)/coverage WERROR= \
 		CFLAGS='-O0 -g -fopenmp-simd --coverage -fprofile-update=atomic' test || true
@@ -502,8 +485,8 @@ help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: all run test test-all test-hostile test-bare test-faults test-cluster test-page asan tsan
-.PHONY: coverage valgrind format format-check models endure bench-peers pictures tiny install
-.PHONY: test-things uninstall clean help fuzzers fuzz long-hauls FORCE
+.PHONY: coverage valgrind format format-check models bench-peers pictures tiny install
+.PHONY: uninstall clean help fuzzers fuzz long-hauls FORCE
 .PHONY: bench-tokenizers check-published arm64 test-live wasm dist static test-static deb test-deb
 .PHONY: test-gguf test-clang test-real test-frozen
 .DELETE_ON_ERROR:

@@ -16,10 +16,10 @@ cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
 suite=${1:-bookworm}
-SWEPT='ATTN_UNIT_FEW=4 BREAK_EVERY=5 FLIPS_STRIDE=61 FAULT_EVERY=401 ENDURE_EVERY=31'
+SWEPT='ATTN_UNIT_FEW=4 BREAK_EVERY=5 FLIPS_STRIDE=61 FAULT_EVERY=401'
 OF_ROOT='cli batch style models install readme bytes files machine'
 USERS=${USERS-ada root}
-FEW=${FEW-$SWEPT THINGS_EVERY=61 BATCH_ITEMS=400 CLI_SHARE=3/3}
+FEW=${FEW-$SWEPT BATCH_ITEMS=400 CLI_SHARE=3/3}
 
 do_without() { # WHY
     leave_out "a bare Debian: $1"

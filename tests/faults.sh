@@ -1,11 +1,13 @@
 #!/bin/sh
-# Command lines under faults: every allocation fails in its turn (memory), or every call that opens,
-# reads, writes or closes a file (files; by strace).
+# Command lines under faults: allocations that fail (memory); calls to the system that fail, signals
+# and kills at them, full disks, closed streams and limits (system; by strace).
 #
 #     sh tests/faults.sh memory [BUILD [EVERY]]     only every EVERY-th allocation
-#     sh tests/faults.sh files  [BUILD [EVERY]]     only every EVERY-th command, with all its calls
+#     sh tests/faults.sh system [BUILD [EVERY]]     only every EVERY-th of all these
+#     ONLY='batch*--force*' sh tests/faults.sh ...  only command lines like this
 #
-# What goes for all of them is written in faults/memory_faults.c and faults/file_faults.c.
+# What goes wrong is in faults/fault_table.c, what is expected then in faults/verdict.h. Each runs
+# in a folder that is full of somebody's own files.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -22,28 +24,66 @@ export TERM=dumb COLUMNS=80
 ROOT=$PWD
 export ATTN="$build/attn-cli"
 folder=$scratch
+export NOBODY=''
+if [ "$(id -u)" = 0 ]; then
+    NOBODY='setpriv --reuid=65534 --regid=65534 --clear-groups'
+    chmod 711 "$scratch"
+fi
 
-if [ "$kind" = files ] && ! strace -o /dev/null true 2>/dev/null; then
-    leave_out 'files: strace is not installed, or may not trace'
+if [ "$kind" = system ] && ! strace -o /dev/null true 2>/dev/null; then
+    leave_out 'system: strace is not installed, or may not trace'
     closing
     exit
 fi
 
-if [ "$kind" = files ] && [ -n "${ASAN_OPTIONS-}" ]; then
-    leave_out 'files: a sanitizer that looks for leaks would trace, too'
+if [ "$kind" = system ] && [ -n "${ASAN_OPTIONS-}" ]; then
+    leave_out 'system: a sanitizer that looks for leaks would trace, too'
     closing
     exit
 fi
 
-tried=0
+# Somebody's own files, where commands run: names of ours that we did not make, links, rights.
+own_files() {
+    rm -rf "$folder/template"
+    mkdir -p "$folder/template/files/theirs" "$folder/template/files/things"
+    cd "$folder/template/files" || exit 1
+    chmod 777 .
+    echo mine | tee notes old theirs/target theirs/config.json things/notes things/journal \
+        things/manifest.json things/vocab.json things/readonly things/sums \
+        things/config.json.attn-cli-aB3xY9.tmp things/results.jsonl >readonly
+    chmod 444 readonly things/readonly
+    ln -s theirs/target link
+    ln -s theirs/none dangling
+    ln -s ../theirs/config.json things/config.json
+    ln theirs/target things/model.safetensors
+    mkfifo things/pipe
+    mkdir lone.part things/step-00000001 things/0000
+    echo mine | tee lone.part/journal things/0000/manifest.json >things/step-00000001/config.json
+    cd "$ROOT" || exit 1
+}
+
+# What was there before: made by command lines that go well.
+after() { # COMMAND
+    own_files
+    (cd "$folder/template/files" && eval "$1") >"$folder/log" 2>&1 || fail "$1" "$folder/log"
+}
+
+default_owns='files/here files/here.* files/here/*'
+export OWNS="$default_owns" STATUS=0 AGAIN=''
 
 try() { # COMMAND...
-    step=$every
-    if [ "$kind" = files ]; then
-        step=1 tried=$((tried + 1))
-        [ $((tried % every)) = 0 ] || return
-    fi
-    "$build/${kind%s}_faults" "$folder" "$step" "$@" >"$folder/log" 2>&1 </dev/null
+    # shellcheck disable=SC2254 # it is a pattern
+    case "$*" in
+    ${ONLY:-*}) ;;
+    *) return ;;
+    esac
+    AGAIN=''
+    case "$*" in
+    *--force* | *--dry-run*) ;;
+    batch*-o*) AGAIN=--resume ;;
+    *'-o here/'* | init* | train* | merge*) AGAIN=--force ;;
+    esac
+    "$build/faults" "$folder" "$kind" "$every" "$@" >"$folder/log" 2>&1 </dev/null
     counts=$(sed -nE '$s/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' "$folder/log")
     counts=${counts:-0 1} # it died
     passed=$((passed + ${counts%% *})) failed=$((failed + ${counts##* }))
@@ -53,6 +93,22 @@ try() { # COMMAND...
     cat "$folder/log"
 }
 
+# To a place that is somebody's: it is the owner's only as far as the patterns say.
+try_owning() { # PATTERNS COMMAND...
+    OWNS=$1
+    shift
+    try "$@"
+    OWNS=$default_owns
+}
+
+try_refused() { # STATUS COMMAND...: nothing is touched
+    STATUS=$1
+    shift
+    try_owning '' "$@"
+    STATUS=0
+}
+
+own_files
 in=$folder/in
 mkdir "$in"
 if ! (
@@ -276,5 +332,43 @@ try help --man run
 for shell in bash zsh fish; do
     try help --completion $shell
 done
+
+
+# Places: a file, a link; and those where nothing may be written.
+for format in csv html; do
+    try_owning files/old run -m life -s "$life" --format $format -o old
+    try_owning files/theirs/target run -m life -s "$life" --format $format -o link
+    try_owning files/things/here run -m life -s "$life" --format $format -o things/here
+    for place in readonly dangling things; do
+        try_refused 5 run -m life -s "$life" --format $format -o $place
+    done
+done
+for place in things old dangling; do
+    try_refused 5 init -q --like life -o $place
+    try_refused 5 run -m life -s "$life" --format csv -o $place/
+    [ $place = things ] && status=2 || status=5
+    try_refused $status batch "$in/three.txt" -m life -q --format csv -o $place/
+    try_refused $status batch "$in/three.txt" -m life -q --reduce entropy -o $place/ --force
+    try_refused 5 train -q -d "$in/texts" -m "$in/school" --steps 1 --batch 2 --context 4 -o $place
+done
+try_owning 'files/things/config.json files/things/model.safetensors files/things/vocab.json' \
+    init -q --like life -o things --force
+try_owning 'files/things/manifest.json files/things/weights.*' \
+    run -m life -s "$life" --format csv -o things/ --force
+try_refused 2 batch "$in/three.txt" -m life -q -o lone --force
+
+# What a batch or a training left before, with somebody's files beside it.
+after '"$ATTN" batch "$in/three.txt" -q -m life --layer 0 -o here/ && echo mine >here/notes'
+try_owning 'files/here/[!n]*' batch "$in/three.txt" -m life -q --force -o here/
+try batch "$in/three.txt" -m life -q --layer 0 --resume -o here/
+try_refused 5 batch "$in/three.txt" -m life -q -o here/
+after '"$ATTN" batch "$in/three.txt" -q -m life -o here --shard 1/2 &&
+    "$ATTN" batch "$in/three.txt" -q -m life -o here --shard 2/2'
+try merge here
+after '"$ATTN" batch "$in/three.txt" -q -m life --format csv -o here/ --shard 1/2 &&
+    "$ATTN" batch "$in/three.txt" -q -m life --format csv -o here/ --shard 2/2'
+try merge here/
+after 'cp -r "$in/trained" here && echo mine >here/notes'
+try_owning 'files/here/[!n]*' train -q -d "$in/texts" --resume here
 
 closing

@@ -14,8 +14,8 @@ cd "$(dirname "$0")/.." || exit 1
 unset MAKEFLAGS MFLAGS MAKELEVEL # of a make that calls this
 build=${1:-build}
 LIMIT=900
-STAGES='cli unit unit-2 batch harness models figures install readme files machine things races'
-FEW='ATTN_UNIT_FEW=9 BREAK_EVERY=5 FAULT_EVERY=401 ENDURE_EVERY=31 BATCH_ITEMS=400
+STAGES='cli unit unit-2 batch models figures install readme system races'
+FEW='ATTN_UNIT_FEW=9 BREAK_EVERY=5 FAULT_EVERY=401 BATCH_ITEMS=400
     CLI_SHARE=2/3'
 
 case $scratch in *[[:space:]]*)

@@ -18,7 +18,6 @@ unit     "$build/unit" $(suites 1)
 unit-2   "$build/unit" $(suites 0)
 cli      sh tests/cli.sh "$build"
 batch    sh tests/batch.sh "$build"
-harness  sh tests/harness.sh
 floors   sh tests/floors.sh
 style    sh tests/style.sh
 models   sh tests/models.sh "$build"
@@ -31,10 +30,8 @@ bytes    sh tests/same_bytes.sh "$build"
 break    "$build/break" --every "${BREAK_EVERY:-1}" "$build/attn-cli" tests/break/*.cases
 flips    "$build/flips" "${FLIPS_STRIDE:-1}"
 memory   sh tests/faults.sh memory "$build" "${FAULT_EVERY:-41}"
-files    sh tests/faults.sh files "$build" "${FAULT_EVERY:-13}"
+system   sh tests/faults.sh system "$build" "${FAULT_EVERY:-41}"
 fuzz     sh tests/fuzz.sh replay "$build"
-machine  "$build/endure" --every "${ENDURE_EVERY:-3}" "$build/attn-cli"
-things   "$build/things" --every "${THINGS_EVERY:-29}" "$build/attn-cli"
 races    sh tests/races.sh "$build" "${RACE_ROUNDS:-7}"
 hauls    sh tests/long_hauls.sh "$build"
 readers  sh tests/readers.sh "$build"

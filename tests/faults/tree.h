@@ -1,0 +1,45 @@
+/* tree.h: all files below a folder: kinds, modes, owners, bytes, links, times.
+ *
+ *     struct tree before = {0};
+ *     tree_take(&before, "here");
+ *     const struct tree_file *file = tree_find(&before, "files/notes");
+ *     tree_release(&before);
+ */
+#ifndef ATTN_TESTS_TREE_H
+#define ATTN_TESTS_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+#include "base/arena.h"
+
+enum { TREE_FILES_MAX = 1024 };
+
+struct tree_file {
+    const char *path; /* relative to the folder */
+    struct stat status;
+    const char *bytes; /* of a file, or the target of a link */
+    size_t size;
+};
+
+struct tree {
+    struct tree_file files[TREE_FILES_MAX];
+    size_t count;
+    struct arena arena;
+};
+
+/* Read the folder, in place of what the tree held. */
+void tree_take(struct tree *tree, const char *folder);
+void tree_release(struct tree *tree);
+
+/* NULL where nothing has this path. */
+const struct tree_file *tree_find(const struct tree *tree, const char *path);
+
+bool tree_same_bytes(const struct tree_file *a, const struct tree_file *b);
+
+/* How `b` differs from `a`, also in what bytes do not show: owner, mode, time; NULL: in nothing.
+ * A folder is the same whatever is in it. */
+const char *tree_difference(const struct tree_file *a, const struct tree_file *b);
+
+#endif

@@ -1,0 +1,264 @@
+#include "verdict.h"
+
+#include <fnmatch.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/err.h"
+#include "base/stream.h"
+
+enum { STATUS_OF_SIGNALS = 128, PATTERN_BYTES = 512, ENDING_BYTES = 20, STATUSES = 8 };
+
+static bool is_batch(const struct trial *trial)
+{
+    return strcmp(trial->command, "batch") == 0 || strcmp(trial->command, "merge") == 0;
+}
+
+static bool is_killed(const struct trial *trial)
+{
+    return WIFSIGNALED(trial->status) && WTERMSIG(trial->status) == SIGKILL;
+}
+
+/* A training that is stopped saves how far it came. */
+static bool is_interrupted(const struct trial *trial)
+{
+    int signal = trial->fault ? trial->fault->signal : 0;
+    return signal && WIFEXITED(trial->status) &&
+           (WEXITSTATUS(trial->status) == STATUS_OF_SIGNALS + signal ||
+            WEXITSTATUS(trial->status) == ERR_INTERRUPTED);
+}
+
+static bool is_temporary(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return stream_is_temporary(slash ? slash + 1 : path);
+}
+
+/* So is the temporary file that becomes one. */
+static bool is_owned(const struct trial *trial, const char *path)
+{
+    char pattern[PATTERN_BYTES];
+    char name[PATTERN_BYTES];
+    int ending = is_temporary(path) ? ENDING_BYTES : 0;
+    snprintf(name, sizeof name, "%.*s", (int)strlen(path) - ending, path);
+    const char *at = trial->owns;
+    for (size_t size = 0; *(at += strspn(at, " ")); at += size) {
+        size = strcspn(at, " ");
+        snprintf(pattern, sizeof pattern, "%.*s", (int)size, at);
+        if (fnmatch(pattern, name, 0) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* --- how it ended ----------------------------------------------------------------------------- */
+
+static bool is_beginning(const struct tree_file *file, const struct tree_file *whole)
+{
+    return file->size <= whole->size && memcmp(file->bytes, whole->bytes, file->size) == 0;
+}
+
+bool verdict_items_failed(const struct trial *trial)
+{
+    const struct tree_file *said = tree_find(&trial->after, "err");
+    return is_batch(trial) && WIFEXITED(trial->status) &&
+           WEXITSTATUS(trial->status) == ERR_FAILED && said &&
+           memmem(said->bytes, said->size, " items failed", 13);
+}
+
+static bool may_end_so(const struct trial *trial)
+{
+    const struct fault *fault = trial->fault;
+    if (WIFSIGNALED(trial->status))
+        return fault->signal && WTERMSIG(trial->status) == fault->signal;
+    int status = WEXITSTATUS(trial->status);
+    if (is_interrupted(trial))
+        return true;
+    if (status == ERR_FAILED && !verdict_items_failed(trial))
+        return false;
+    return status < STATUSES && (fault->statuses >> status & 1);
+}
+
+/* The last line on standard error, if all of them are the program's. */
+static const char *last_line(const struct tree_file *said)
+{
+    static const char *const beginnings[] = {"attn-cli: error: ", "attn-cli: note: "};
+    const char *line = "";
+    const char *end = said->bytes + said->size;
+    for (const char *at = said->bytes; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        if (!stop || (strncmp(at, beginnings[0], strlen(beginnings[0])) != 0 &&
+                      strncmp(at, beginnings[1], strlen(beginnings[1])) != 0))
+            return NULL;
+        line = at;
+        at = stop + 1;
+    }
+    return line;
+}
+
+static const char *judge_message(const struct trial *trial)
+{
+    const struct tree_file *said = tree_find(&trial->after, "err");
+    const struct tree_file *whole = tree_find(&trial->whole, "err");
+    bool refused = WIFEXITED(trial->status) && WEXITSTATUS(trial->status) != 0;
+    if (!refused)
+        return is_beginning(said, whole) ? NULL : "is not what it says without a fault";
+    if (verdict_items_failed(trial) || is_interrupted(trial) || trial->fault->is_mute)
+        return NULL;
+    const char *line = last_line(said);
+    if (!line || strncmp(line, "attn-cli: error: ", 17) != 0)
+        return "does not say in one line what went wrong";
+    if (trial->fault->kind == FAULT_OF_MEMORY && !strstr(line, "out of memory"))
+        return "does not say that there is no memory";
+    return NULL;
+}
+
+/* What was printed so far may have got an end of its last line. */
+static const char *judge_printed(const struct trial *trial)
+{
+    struct tree_file printed = *tree_find(&trial->after, "out");
+    const struct tree_file *whole = tree_find(&trial->whole, "out");
+    if ((trial->fault && trial->fault->loses_output) || verdict_items_failed(trial))
+        return NULL;
+    if (trial->status == 0)
+        return tree_same_bytes(&printed, whole) ? NULL : "is not the whole output";
+    if (is_beginning(&printed, whole))
+        return NULL;
+    printed.size--;
+    return is_beginning(&printed, whole) ? NULL : "is not the beginning of the whole output";
+}
+
+/* --- what it left ----------------------------------------------------------------------------- */
+
+static size_t count_lines(const struct tree_file *file)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < file->size; i++)
+        count += file->bytes[i] == '\n';
+    return count;
+}
+
+/* The log of a training has times, which are others in every run. */
+static bool is_same(const struct tree_file *file, const struct tree_file *whole)
+{
+    if (!whole)
+        return false;
+    const char *name = strrchr(file->path, '/');
+    bool is_log = name && strcmp(name, "/log.csv") == 0;
+    return tree_same_bytes(file, whole) || (is_log && count_lines(file) == count_lines(whole));
+}
+
+/* As long as a batch has no manifest, what lies in its folder is for --resume, and no result; so is
+ * what lies in FILE.part and in the folder of a shard. */
+static bool is_work(const struct trial *trial, const char *path)
+{
+    if (!is_batch(trial))
+        return false;
+    return strstr(path, ".part") || strstr(path, "-of-") || strstr(path, ".attn-cli") ||
+           strstr(path, "/journal") || !tree_find(&trial->after, "files/here/manifest.json");
+}
+
+static bool may_stand(const struct trial *trial, const struct tree_file *file)
+{
+    const struct tree_file *whole = tree_find(&trial->whole, file->path);
+    const struct tree_file *old = tree_find(&trial->before, file->path);
+    if (!is_owned(trial, file->path))
+        return false;
+    if (is_temporary(file->path))
+        return is_killed(trial) || (old && tree_same_bytes(old, file));
+    if (S_ISDIR(file->status.st_mode))
+        return true;
+    bool is_saved = strcmp(trial->command, "train") == 0 && is_interrupted(trial) && whole;
+    return is_same(file, whole) || (old && tree_same_bytes(old, file)) || is_saved ||
+           (whole && verdict_items_failed(trial)) || is_work(trial, file->path);
+}
+
+static bool is_said(const char *path)
+{
+    return strcmp(path, "out") == 0 || strcmp(path, "err") == 0;
+}
+
+static const char *judge_files(const struct trial *trial, const char **path)
+{
+    for (size_t i = 0; i < trial->after.count; i++) {
+        const struct tree_file *file = &trial->after.files[i];
+        const struct tree_file *old = tree_find(&trial->before, *path = file->path);
+        if (!is_said(file->path) && !(old && !tree_difference(old, file)) &&
+            !may_stand(trial, file))
+            return old ? "is neither whole nor what it was" : "is there, and not whole";
+    }
+    for (size_t i = 0; i < trial->before.count; i++) {
+        *path = trial->before.files[i].path;
+        if (!tree_find(&trial->after, *path) && !is_said(*path) &&
+            !(is_owned(trial, *path) && (is_batch(trial) || !tree_find(&trial->whole, *path))))
+            return "is gone";
+    }
+    return NULL;
+}
+
+/* After success, at once or in a second run. Where a call failed by which it was to be removed, the
+ * empty folder of a batch's work stays. */
+static const char *judge_all(const struct trial *trial, const char **path)
+{
+    for (size_t i = 0; i < trial->whole.count; i++) {
+        const struct tree_file *whole = &trial->whole.files[i];
+        const struct tree_file *file = tree_find(&trial->after, *path = whole->path);
+        if (!is_said(*path) && (!file || !is_same(file, whole)))
+            return "is not what it is without a fault";
+    }
+    for (size_t i = 0; i < trial->after.count; i++) {
+        const struct tree_file *file = &trial->after.files[i];
+        bool is_left = trial->fault && (S_ISDIR(file->status.st_mode)
+                                            ? is_work(trial, file->path)
+                                            : trial->is_repeated && is_temporary(file->path));
+        *path = file->path;
+        if (!tree_find(&trial->whole, *path) && !is_said(*path) && !is_left)
+            return "is not there without a fault";
+    }
+    return NULL;
+}
+
+const char *verdict_on(const struct trial *trial, const char **path)
+{
+    const char *wrong;
+    if (trial->is_repeated) {
+        *path = "err";
+        return trial->status ? "says why it fails once more, without a fault"
+                             : judge_all(trial, path);
+    }
+    *path = "";
+    if (trial->fault && !may_end_so(trial))
+        return "it ends in a way that is not expected";
+    *path = "err";
+    wrong = judge_message(trial);
+    if (!wrong) {
+        *path = "out";
+        wrong = judge_printed(trial);
+    }
+    if (!wrong)
+        wrong = judge_files(trial, path);
+    if (!wrong && trial->status == 0)
+        wrong = judge_all(trial, path);
+    return wrong;
+}
+
+const char *verdict_on_whole(const struct trial *trial, const char **path)
+{
+    for (size_t i = 0; i < trial->before.count; i++) {
+        const struct tree_file *old = &trial->before.files[i];
+        const struct tree_file *now = tree_find(&trial->whole, *path = old->path);
+        const char *what = now ? tree_difference(old, now) : "is gone";
+        if (what && !is_owned(trial, *path))
+            return what;
+    }
+    for (size_t i = 0; i < trial->whole.count; i++) {
+        *path = trial->whole.files[i].path;
+        if (!tree_find(&trial->before, *path) && !is_said(*path) && !is_owned(trial, *path))
+            return "has come";
+        if (!tree_find(&trial->before, *path) && is_temporary(*path))
+            return "is left";
+    }
+    return NULL;
+}
