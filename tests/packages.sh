@@ -1,6 +1,7 @@
 #!/bin/sh
 # What data/packages says agrees with what the rest says: versions, names, what is to be installed.
-# Whether a package can be built and used is for `make test-deb` and `make test-static`.
+# Whether a package can be built and used is for `make test-deb` and `make test-static`. And what
+# dependencies.sh says where something cannot be installed.
 #
 #     sh tests/packages.sh [BUILD]
 set -u
@@ -52,4 +53,46 @@ check 'symbols are those of the library' symbols_are_those_of_the_library
 check 'packages of Debian need what dependencies.sh says' debian_needs_what_the_build_needs
 check 'what makes PNG and PDF is with them' drawing_is_recommended
 check 'make deb says what it needs' says_what_deb_needs
+
+# A machine without libraries, where sudo refuses: how often it is asked, and what is said.
+unset DEPS
+rm -r "$scratch/bin" && mkdir "$scratch/bin"
+for tool in sh mktemp rm env awk grep tail printf; do
+    for file in /bin/$tool /usr/bin/$tool; do
+        [ ! -x "$file" ] || ln -sf "$file" "$scratch/bin"
+    done
+done
+fake() { # PROGRAM COMMAND
+    printf '#!/bin/sh\n%s\n' "$2" >"$scratch/bin/$1"
+    chmod +x "$scratch/bin/$1"
+}
+
+fake id 'echo 1000'
+fake cc 'exit 1'
+fake apt-get 'exit 1'
+fake sudo "echo asked >>'$scratch/asked'; exit 1"
+
+says() { # EXPECTED COMMAND...: how it ends; it fails
+    expected=$1
+    shift
+    PATH=$scratch/bin "$@" sh dependencies.sh install tests >"$scratch/missing" 2>&1 && return 1
+    grep -F "$expected" "$scratch/missing" || { cat "$scratch/missing" && return 1; }
+}
+
+by_hand='apt-get install gcc libc6-dev libxsmm-dev libcjson-dev libutf8proc-dev libonig-dev check'
+check 'what sudo refuses is said' says 'could not be installed from here: run that line as root' env
+check 'and what to do by hand' grep -F "  $by_hand" "$scratch/missing"
+same 'sudo is asked once' asked "$(cat "$scratch/asked")"
+check 'DEPS=0 installs nothing' says '(DEPS=0: never)' env DEPS=0
+same 'and does not ask' asked "$(cat "$scratch/asked")"
+rm "$scratch/bin/sudo"
+fake uname 'echo Darwin arm64'
+homebrew='brew install cjson utf8proc oniguruma check'
+check 'macOS has names of its own, and does without libxsmm' says "$homebrew" env
+fake uname 'echo Darwin'
+check 'and another place' says 'make CPPFLAGS=-I$(brew' env
+rm "$scratch/bin/uname"
+check 'without sudo, root is named' says 'there is no sudo: run that line as root' env
+fake id 'echo 0'
+check 'root is told of apt-get' says 'apt-get could not install it: what it said is above' env
 closing
