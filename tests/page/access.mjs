@@ -18,7 +18,7 @@ import {
     yes,
 } from './harness.mjs';
 
-const TABS = ['matrix', 'lines', 'model', 'text', 'space', 'bars', 'table', 'next', 'compare'];
+const TABS = ['matrix', 'lines', 'model', 'text', 'space', 'table', 'next', 'compare'];
 TABS.push('lens', 'walk');
 const path = writePage('-s', LIFE, '-s', 'Life is Life', '--show', 'weights,context', '--lens');
 const lesson = join(scratch, 'access.html');

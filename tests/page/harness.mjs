@@ -22,7 +22,7 @@ const FLAGS = [
     '--disable-sync',
 ];
 export const LIFE = 'Life is short, eat dessert first';
-export const VIEWS = ['matrix', 'lines', 'model', 'text', 'space', 'bars', 'table'];
+export const VIEWS = ['matrix', 'lines', 'model', 'text', 'space', 'table'];
 export const ODD = ['我', '🍰', 'مرحبا', '</script><b>', '&', '"', '\u2028', 'Life', 'is'];
 
 export const scratch = mkdtempSync(join(tmpdir(), 'attn-page-'));

@@ -6,7 +6,7 @@ const percent = (share) => (share < 0.00005 ? '< 0.01 %' : `${(100 * share).toFi
 
 await test('the likeliest token of every layer and place is that of lens', () =>
     withPage(writePage('-s', LIFE, '--lens'), async (page) => {
-        await page.keyboard.press('0');
+        await page.keyboard.press('9');
         const { layers, tokens } = attnJson('lens', '-q', LIFE, '--top-k', '3');
         const found = await page.$$eval('table.lens tbody tr', (rows) =>
             rows.map((row) => [

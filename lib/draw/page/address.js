@@ -9,8 +9,6 @@ const REMEMBERED = {
     head: (text) => (text === 'mean' ? text : Math.max(0, Number(text) || 0)),
     lineHeads: (text) => new Set(text.split(',').filter(Boolean).map(Number)),
     scale: (text) => (text in SCALES ? text : 'linear'),
-    range: (text) => (text in RANGES ? text : 'all'),
-    palette: (text) => (text in look.palettes ? text : ''),
     hideFirst: (text) => text === 'true',
     theme: (text) => (THEMES.includes(text) ? text : 'auto'),
     kept: (text) => {

@@ -9,8 +9,8 @@ module=${1:+$(cd "$(dirname "$1")" && pwd)/$(basename "$1")}
 cd "$(dirname "$0")"
 
 scripts='elements.js next_tokens.js head_scores.js data.js tone.js paint.js matrix.js lines.js
-    model.js text.js axes.js space.js bars.js table.js commands.js explain.js verdict.js
-    why.js next.js lens.js stations.js walk.js lesson.js svg_context.js save.js compare.js
+    model.js text.js axes.js space.js table.js commands.js explain.js verdict.js
+    why.js next.js lens.js stations.js walk.js lesson.js save.js compare.js
     main.js address.js fields.js keys.js'
 
 before() {

@@ -33,7 +33,7 @@ function drawLegend() {
     const several = state.view === 'lines' && shownHeads().length > 1;
     const legend = byId('legend');
     legend.replaceChildren();
-    const without = ['space', 'bars', 'table', 'compare'].includes(state.view);
+    const without = ['space', 'table', 'compare'].includes(state.view);
     legend.hidden = several || without || Boolean(view().own);
     if (legend.hidden) return;
     const levels = Array.from({ length: 255 }, (_, i) => i + 1);
@@ -94,9 +94,6 @@ function showFields() {
     byId('layer-down').disabled = state.layer === 0;
     byId('layer-up').disabled = state.layer === tensors.length - 1;
     fill(byId('scale'), Object.entries(SCALES), state.scale);
-    fill(byId('range'), Object.entries(RANGES), state.range);
-    const palettes = [['', 'automatic'], ...named(Object.keys(look.palettes))];
-    fill(byId('palette'), palettes, state.palette);
     byId('first').checked = state.hideFirst;
     byId('first').disabled = tensor.rowCount < 2;
     byId('theme').textContent = state.theme[0].toUpperCase() + state.theme.slice(1);

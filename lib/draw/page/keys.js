@@ -43,7 +43,6 @@ const KEYS = {
     m: () => set({ head: state.head === 'mean' ? 0 : 'mean', lineHeads: new Set() }),
     a: layAll,
     s: () => set({ scale: step(Object.keys(SCALES), state.scale, 1) }),
-    r: () => set({ range: step(Object.keys(RANGES), state.range, 1) }),
     f: () => set({ hideFirst: !state.hideFirst }),
     d: () => set({ theme: step(THEMES, state.theme, 1) }),
     '[': () => stepSentence(-1),
@@ -75,8 +74,6 @@ function listen() {
     onChange('tensor', (field) => ({ wanted: field.value }));
     onChange('layer', (field) => ({ layer: Number(field.value) }));
     onChange('scale', (field) => ({ scale: field.value }));
-    onChange('range', (field) => ({ range: field.value }));
-    onChange('palette', (field) => ({ palette: field.value }));
     onChange('first', (field) => ({ hideFirst: field.checked }));
     byId('layer-down').addEventListener('click', () => stepLayer(-1));
     byId('layer-up').addEventListener('click', () => stepLayer(1));
@@ -98,7 +95,8 @@ function start() {
     const attention = current().kinds.find(isOfAttention);
     state.wanted = attention || current().kinds[0];
     const usual = current().lesson ? 'lesson' : 'matrix';
-    state.view = look.view === 'overlay' ? 'lines' : look.view || usual; // or what fits: settle
+    state.view = look.view === 'overlay' ? 'lines' : look.view || usual;
+    if (!view()) state.view = 'matrix'; // bars are of pictures alone
     if (look.view === 'overlay' && attention)
         state.lineHeads = new Set(Array(current().of(attention)[0].shape[0]).keys());
     listen();

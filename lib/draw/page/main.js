@@ -2,8 +2,6 @@
 
 const byId = (id) => document.getElementById(id);
 const SCALES = { linear: 'linear', sqrt: 'square root', log: 'logarithmic' };
-const RANGES = { all: 'of all heads', head: 'of each head', row: 'of each row' };
-if (look.bounds) RANGES.bounds = `from ${look.bounds.low} to ${look.bounds.high}`;
 const BESIDE_GAP = 40;
 const BESIDE_LEAST = 360;
 const BESIDE_PITCH = 10; // rows that are closer have no letters to read
@@ -41,7 +39,6 @@ const state = {
     topK: 0,
     topP: 1,
     printing: false,
-    recording: false,
 };
 
 const isOfAttention = (kind) => isAttention(current().of(kind)[0]);
@@ -71,24 +68,20 @@ const VIEWS = [
         draw: (stage, { tensor, head, room }) => new SpaceView(stage, tensor, head, room),
     },
     {
-        ...{ id: 'bars', name: 'Bars', key: '6', ofAll: true, fits: () => true },
-        draw: (stage) => drawBars(stage, current().of(state.kind)),
-    },
-    {
-        ...{ id: 'table', name: 'Table', key: '7', fits: () => true },
+        ...{ id: 'table', name: 'Table', key: '6', fits: () => true },
         draw: (stage, { tensor, head }) => drawTable(stage, tensor, head),
     },
     {
-        ...{ id: 'next', name: 'Next token', key: '8', ofAll: true, own: true },
+        ...{ id: 'next', name: 'Next token', key: '7', ofAll: true, own: true },
         fits: () => current().layersTold > 0,
         draw: (stage) => new NextView(stage, current()),
     },
     {
-        ...{ id: 'compare', name: 'Compare', key: '9', ofAll: true, fits: () => true },
+        ...{ id: 'compare', name: 'Compare', key: '8', ofAll: true, fits: () => true },
         draw: (stage, { room }) => new CompareView(stage, room),
     },
     {
-        ...{ id: 'lens', name: 'Layers', key: '0', ofAll: true, own: true },
+        ...{ id: 'lens', name: 'Layers', key: '9', ofAll: true, own: true },
         wants: 'What every layer would say comes next: page --lens puts it in',
         fits: () => current().layersTold > 1,
         draw: (stage) => new LensView(stage, current()),

@@ -208,7 +208,7 @@ class MatrixView {
     point(cell) {
         const { overContext: context } = this;
         // in print, Chromium clears what lies below, too; and there the canvas is new
-        if (!state.printing && !state.recording)
+        if (!state.printing)
             context.clearRect(0, 0, this.across + 2, this.down + 2);
         const seen =
             cell &&

@@ -29,8 +29,7 @@ function sharpCanvas(width, height, className = '', words = '') {
     canvas.height = Math.round(height * pixels);
     canvas.style.width = `${width}px`;
     canvas.style.height = `${height}px`;
-    if (state.recording) canvas.recorder = new SvgContext(canvas);
-    const context = canvas.recorder || canvas.getContext('2d');
+    const context = canvas.getContext('2d');
     context.scale(pixels, pixels);
     return [canvas, context];
 }

@@ -1,86 +1,47 @@
-// What is shown, to take away: as SVG, PNG, CSV, or as the command line that makes it.
+// What is shown, to take away: as PNG, CSV, or as the command line that makes it.
 
-// The stage as SVG: canvases by what was drawn on them, all else by where it stands.
-function stageAsSvg() {
-    const stage = byId('stage');
-    state.recording = true;
-    document.body.classList.add('recording');
-    drawStage();
+// A copy of the stage in which canvases are images, and nothing is to be chosen.
+function copyOfStage(stage) {
+    const copy = stage.cloneNode(true);
+    const canvases = [...copy.querySelectorAll('canvas')];
+    [...stage.querySelectorAll('canvas')].forEach((canvas, at) => {
+        const words = { src: canvas.toDataURL(), style: canvas.style.cssText };
+        canvases[at].replaceWith(element('img', '', canvas.className, words));
+    });
+    for (const field of copy.querySelectorAll('.choices, select, input')) field.remove();
+    return copy;
+}
+
+// How far what the stage holds reaches, also where it scrolls.
+function extentOfStage(stage) {
     const origin = stage.getBoundingClientRect();
-    const shapes = [];
-    const extent = { right: 0, bottom: 0 };
-    const place = (box) => {
-        extent.right = Math.max(extent.right, box.right - origin.left);
-        extent.bottom = Math.max(extent.bottom, box.bottom - origin.top);
-        return [svgNumber(box.left - origin.left), svgNumber(box.top - origin.top)];
-    };
-    shapesOf(stage, place, shapes);
-    state.recording = false;
-    document.body.classList.remove('recording');
-    drawStage();
-    const size = [extent.right + 8, extent.bottom + 8].map(Math.ceil);
-    return [
-        `<svg xmlns="http://www.w3.org/2000/svg" width="${size[0]}" height="${size[1]}" ` +
-            `viewBox="0 0 ${size[0]} ${size[1]}" ` +
-            'font-family="system-ui, Helvetica, Arial, sans-serif">',
-        svgElement('title', {}, `${current().model}: ${current().title}`),
-        svgElement('rect', { width: '100%', height: '100%', fill: variable('--ground') }),
-        ...shapes,
-        '</svg>',
-        '',
-    ].join('\n');
+    const parts = [stage, ...stage.querySelectorAll('.plot, .wide')].map((part) => {
+        const { left, top } = part.getBoundingClientRect();
+        return [left - origin.left + part.scrollWidth, top - origin.top + part.scrollHeight];
+    });
+    return [0, 1].map((at) => Math.ceil(Math.max(...parts.map((part) => part[at])) + 8));
 }
 
-function shapesOf(element, place, shapes) {
-    if (element.matches('.choices, select, input') || element.hidden) return;
-    const style = getComputedStyle(element);
-    const box = element.getBoundingClientRect();
-    if (element.recorder) {
-        const [x, y] = place(box);
-        const items = element.recorder.items.join('\n');
-        if (items) shapes.push(`<g transform="translate(${x} ${y})">\n${items}\n</g>`);
-        return;
-    }
-    const [edge, ground] = [style.borderTopWidth !== '0px', style.backgroundColor];
-    if (element.id !== 'stage' && box.width && (edge || ground !== 'rgba(0, 0, 0, 0)')) {
-        const [x, y] = place(box);
-        shapes.push(
-            svgElement('rect', {
-                ...svgBox(x, y, box.width, box.height),
-                fill: ground === 'rgba(0, 0, 0, 0)' ? 'none' : ground,
-                ...(edge ? { stroke: style.borderTopColor } : {}),
-                opacity: style.opacity,
-            }),
-        );
-    }
-    for (const child of element.childNodes) {
-        if (child.nodeType === Node.ELEMENT_NODE) shapesOf(child, place, shapes);
-        else if (child.nodeType === Node.TEXT_NODE) textShapes(child, style, place, shapes);
-    }
-}
-
-// A word at a time: lines may break between them.
-function textShapes(node, style, place, shapes) {
-    const range = document.createRange();
-    for (const word of node.data.matchAll(/\S+/g)) {
-        range.setStart(node, word.index);
-        range.setEnd(node, word.index + word[0].length);
-        const box = range.getBoundingClientRect();
-        if (!box.width) continue;
-        const [x, y] = place(box);
-        const size = parseFloat(style.fontSize);
-        shapes.push(
-            svgElement(
-                'text',
-                {
-                    ...{ x, y: svgNumber(y + (box.height + 0.7 * size) / 2), fill: style.color },
-                    'font-size': size,
-                    'font-weight': style.fontWeight,
-                },
-                word[0],
-            ),
-        );
-    }
+// The stage at twice its size: an SVG holds a copy of it with its style, and an image draws that.
+async function pngOfStage() {
+    const stage = byId('stage');
+    const [width, height] = extentOfStage(stage);
+    const body = document.createElement('body');
+    body.className = 'taken';
+    body.append(copyOfStage(stage));
+    const { theme } = document.documentElement.dataset;
+    const style = document.querySelector('style').textContent;
+    const svg =
+        `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" ` +
+        `data-theme="${theme}"><style><![CDATA[${style}]]></style>` +
+        `<foreignObject width="${width}" height="${height}">` +
+        `${new XMLSerializer().serializeToString(body)}</foreignObject></svg>`;
+    const image = new Image();
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+    await image.decode();
+    const canvas = element('canvas', '', '', { width: 2 * width, height: 2 * height });
+    canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
+    return new Promise((done) => canvas.toBlob(done, 'image/png'));
 }
 
 // A field as RFC 4180 has it.
@@ -130,7 +91,7 @@ function commandOfView() {
     else if (tensor.heads && !ofAll)
         words.push('--head', heads.map((head) => tensor.heads[head]).join(','));
     if (tensor.layer === null && tensor.mean_of.includes('layers')) words.push('--mean', 'layers');
-    const drawn = { lines: heads.length > 1 ? 'overlay' : 'lines', bars: 'bars', model: 'matrix' };
+    const drawn = { lines: heads.length > 1 ? 'overlay' : 'lines', model: 'matrix' };
     if (state.view === 'next') return commandOf(current(), 'score', ['--top-k', '10']);
     if (state.view === 'lens') return commandOf(current(), 'lens', ['--show', 'best']);
     if (state.view === 'walk')
@@ -163,20 +124,8 @@ function download(name, blob) {
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-async function pngOf(svg) {
-    const image = new Image();
-    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
-    await image.decode();
-    const canvas = element('canvas');
-    canvas.width = 2 * image.width;
-    canvas.height = 2 * image.height;
-    canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
-    return new Promise((done) => canvas.toBlob(done, 'image/png'));
-}
-
 const SAVES = {
-    svg: async () => new Blob([stageAsSvg()], { type: 'image/svg+xml' }),
-    png: () => pngOf(stageAsSvg()),
+    png: pngOfStage,
     csv: async () => new Blob([headAsCsv(shownTensor(), state.head)], { type: 'text/csv' }),
 };
 
