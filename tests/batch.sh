@@ -1,6 +1,6 @@
 #!/bin/sh
-# A large batch: the same bytes whatever the threads and the shards, and after it was killed at any
-# moments; memory that does not grow with it.
+# A large batch: the same bytes whatever the threads and the shards; memory that does not grow with
+# it.
 #
 #     sh tests/batch.sh [BUILD]
 #     BATCH_ITEMS=500 sh tests/batch.sh build/asan        (4000 items unless told otherwise)
@@ -15,11 +15,10 @@ esac
 attn=$build/attn-cli
 footprint=$build/footprint
 items=${BATCH_ITEMS:-4000}
-KILLS=20
 
 fables=$(pwd)/data/fables.txt agree=$(pwd)/tests/texts/agree.txt
 cd "$scratch" || exit 1
-total=33
+total=27
 
 # A GPT-2 of words, small enough that files and threads, not its matrices, take the time.
 cp "$agree" texts
@@ -72,41 +71,15 @@ shards() { # KIND N: merged to `merged`
     "$attn" merge merged/
 }
 
-now() {
-    date +%s.%N | sed 's/N$/0/'
-}
-
-# Kill it again and again, and let it go on each time; the moments are spread over about the time
-# that all of it takes, so that some come at the very beginning and some at the end.
-killed() { # KIND SECONDS: to `killed`
-    rm -rf killed
-    kills=0
-    while [ $kills -lt $KILLS ]; do
-        [ ! -e killed/manifest.json ] || rm -rf killed
-        # shellcheck disable=SC2046 # a word an option
-        "$attn" batch $(options "$1") -q -o killed/ --resume -t 2 >/dev/null 2>&1 &
-        process=$!
-        sleep "$(awk -v seed="$kills$(date +%N)" -v all="$2" \
-            'BEGIN { srand(seed); printf "%.4f", rand() * all / 6 }')"
-        kill -9 $process 2>/dev/null && kills=$((kills + 1))
-        wait $process 2>/dev/null
-    done
-    run "$1" killed --resume
-}
-
 for kind in lines files sums; do
-    began=$(now)
     check "$kind: on one thread" run $kind whole -t 1
-    seconds=$(printf '%s %s\n' "$(now)" "$began" | awk '{ print $1 - $2 }')
     check "$kind: on two" run $kind threads -t 2
     check "$kind: two threads give the same bytes" diff -r whole threads
     for n in 1 3 16; do
         check "$kind: $n shards are merged" shards $kind $n
         check "$kind: $n shards give the same bytes" diff -r whole merged
     done
-    check "$kind: it goes on after kill -9" killed $kind "$seconds"
-    check "$kind: and gives the same bytes" diff -r whole killed
-    rm -rf whole threads merged merged.* killed
+    rm -rf whole threads merged merged.*
 done
 
 flat() { # TEXTS OPTION...: no more than 1 MiB for all that what the first thousand do not take

@@ -351,6 +351,7 @@ for place in things old dangling; do
     try_refused $status batch "$in/three.txt" -m life -q --reduce entropy -o $place/ --force
     try_refused 5 train -q -d "$in/texts" -m "$in/school" --steps 1 --batch 2 --context 4 -o $place
 done
+try_refused 3 run -m life -f "$in/plain.txt" --format csv -o here/
 try_owning 'files/things/config.json files/things/model.safetensors files/things/vocab.json' \
     init -q --like life -o things --force
 try_owning 'files/things/manifest.json files/things/weights.*' \
