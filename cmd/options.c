@@ -294,7 +294,7 @@ int options_add(struct options *options, int command, const char *name, const ch
 int options_choose_page(bool *json, const struct output_options *options, struct err *err)
 {
     static const char *const formats[] = {"text", "json"};
-    size_t index = options->json;
+    size_t index = 0;
     if (options->format &&
         names_choose(&index, NAMES_LIST(formats), "--format", options->format, err))
         return -1;

@@ -90,7 +90,7 @@ const void *format_choose(const struct format_table *table, const struct output_
 {
     size_t index = 0;
     const char *path = options->path;
-    const char *name = options->json ? "json" : options->format;
+    const char *name = options->format;
     if (path && !*path) {
         err_usage(err, "--output: expected a path, found ''");
         return NULL;

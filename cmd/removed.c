@@ -12,6 +12,7 @@ static const struct removed {
 } rows[] = {
     {0, "corpus", "'python3 models/fables.py GRAMMAR' writes the same texts"},
     {FOR_BENCH, "compare", "compare the numbers of two runs of 'bench --format json'"},
+    {FOR_BENCH, "json", "use --format json"},
     {FOR_BENCH, "save", "'attn-cli init --shape NAME -o DIR' writes a model of that shape"},
     {FOR_BENCH, "seed", "'--attention random:K:SEED' draws the random keys"},
     {COLOURED, "no-title", "--title '' draws neither title nor subtitle"},

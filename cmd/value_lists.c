@@ -172,7 +172,7 @@ WORDS(page_formats, NULL, {"text", "a page to read"}, {"json", "for programs"})
 WORDS(lesson_formats, NULL, {"text", "a page to read"},
       {"json", "what the steps say, for programs"}, {"html", "a page for browsers"})
 WORDS(bench_formats, NULL, {"text", "a page to read"}, {"json", "for programs"},
-      {"svg", "a figure, of --growth"}, {"png", "the same in pixels"}, {"pdf", "the same"})
+      {"csv", "for spreadsheets"})
 WORDS(mask_methods, NULL, {"before", "the future at -inf, then the softmax"},
       {"renormalise", "the softmax, then the future at 0 and rows divided by their sums"})
 WORDS(scales, NULL, {"none", "scores as they are"}, {"sqrt", "scores divided by the root of d_k"})

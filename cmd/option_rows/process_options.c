@@ -12,7 +12,6 @@ static const struct option_row process_rows[] = {
     STRING("attention", 0, "LIST", mechanism.attention, FOR_BENCH,
            "--growth: kinds of attention to compare: dense,window:64 (default: dense)"),
     STRING("output", 'o', "PATH", output.path, FOR_BENCH, "file (default: standard output)"),
-    FLAG("json", 0, output.json, FOR_BENCH, "the same as --format json"),
     STRING("shape", 0, "NAME", bench.shape, FOR_BENCH,
            "a model of this shape with random weights, made in memory"),
     STRING("tokens", 'n', "LIST", bench.lengths, FOR_BENCH,

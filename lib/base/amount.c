@@ -48,3 +48,20 @@ const char *bar_draw(char bar[BAR_BYTES], double share, int columns)
     }
     return bar;
 }
+
+double growth_exponent(const size_t *x, const double *y, size_t count)
+{
+    size_t first = count / 2 - (count > 1 && count % 2 == 0);
+    double n = (double)(count - first);
+    double sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
+    for (size_t i = first; i < count; i++) {
+        double log_x = log((double)x[i]);
+        double log_y = log(y[i]);
+        sum_x += log_x;
+        sum_y += log_y;
+        sum_xx += log_x * log_x;
+        sum_xy += log_x * log_y;
+    }
+    double spread = n * sum_xx - sum_x * sum_x;
+    return n >= 2 && spread > 0 ? (n * sum_xy - sum_x * sum_y) / spread : NAN;
+}

@@ -20,6 +20,9 @@ const char *amount_seconds(char text[AMOUNT_BYTES], double seconds);
  */
 double median(const double *first, size_t step_bytes, size_t count, double *sorted);
 
+/* The exponent b of y = a * x^b, fitted over the second half of the points; NAN: fewer than two. */
+double growth_exponent(const size_t *x, const double *y, size_t count);
+
 enum { BAR_COLUMNS = 16, BAR_BYTES = 3 * BAR_COLUMNS + 1 };
 
 /* A bar in eighths of a column, ██████▊, blanks after it, BAR_COLUMNS wide at most; shares are cut

@@ -1,11 +1,12 @@
-/* benchmark.h: how fast a model runs on this machine, compared with the limits of the machine.
+/* benchmark.h: how fast a model runs on this machine, compared with the limits of the machine; how
+ * time and memory of attention grow with the length of a text.
  *
- * Each round runs every task once and measures the limits before each: clocks and other processes
- * change both from one second to the next. Reported are medians over the rounds.
+ * Each round measures the limits and every task: clocks and other processes change both from one
+ * second to the next. Reported are medians over the rounds.
  *
- *     struct bench_plan plan = {ATTN_VERSION, &folder, .rounds = 5, .kinds = TASKS_ALL};
+ *     struct bench_plan plan = {.folder = &folder, .rounds = 5, .kinds = TASKS_ALL};
  *     struct bench_report report;
- *     if (benchmark(&report, &plan, &arena, err) || bench_text_write(&out, &report, err)) ...
+ *     if (benchmark(&report, &plan, &arena, &err) || bench_text_write(&out, &report, &err)) ...
  */
 #ifndef ATTN_BENCH_BENCHMARK_H
 #define ATTN_BENCH_BENCHMARK_H
@@ -17,16 +18,10 @@
 #include "lens/viewer.h"
 
 struct pass_size {
-    size_t texts;
-    size_t tokens; /* of each text; 0 in task_rows: one task for each length */
-    size_t cached; /* keys and values of each text that were computed before */
-    bool logits;   /* of the last token of each text */
-    bool largest;  /* only the largest logit */
+    size_t tokens;
+    size_t cached; /* keys and values that were computed before */
+    bool logits;   /* of the last token */
 };
-
-/* Texts of made-up ids (and sources, for models that have them); NULL with `err`. */
-struct text *bench_texts(size_t texts, size_t tokens, const struct config *config,
-                         struct arena *arena, struct err *err);
 
 /* The operations and memory reads of a pass. A multiply-add is two operations; each weight and each
  * cached key and value is read once. Embeddings, norms, softmax and activations are not counted.
@@ -50,9 +45,8 @@ struct peak {
 };
 
 struct limits {
-    double
-        operations; /* floating-point, a second, of products alone, in the precision of the pass */
-    double bytes;   /* a second, read from memory */
+    double operations; /* a second, of products alone, in the precision of the pass */
+    double bytes;      /* a second, read from memory */
 };
 
 int peak_init(struct peak *peak, struct machine *machine, enum precision precision,
@@ -61,53 +55,63 @@ struct limits peak_measure(struct peak *peak, struct machine *machine); /* takes
 
 /* --- the benchmark ---------------------------------------------------------------------------- */
 
-enum task_kind { TASK_PREFILL, TASK_CAPTURE, TASK_DECODE, TASK_GREEDY, TASK_BATCH, TASK_KINDS };
+enum task_kind { TASK_PREFILL, TASK_CAPTURE, TASK_DECODE, TASK_KINDS, TASK_ATTENTION = TASK_KINDS };
 enum { TASKS_ALL = (1 << TASK_KINDS) - 1 };
 
 extern const struct task_row {
     const char *name, *about;
-    struct pass_size size;
 } task_rows[TASK_KINDS];
 
 struct bench_plan {
-    const char *version;         /* of the program */
     const struct folder *folder; /* the model's */
     size_t threads;              /* 0: one for each processor */
     size_t rounds;
-    unsigned kinds;        /* a bit for each task */
-    const size_t *lengths; /* of texts, in tokens; NULL: 6, 64, 256, 1024, up to the context */
+    unsigned kinds;               /* a bit for each task */
+    const struct mechanism *ways; /* kinds of attention to measure in place of tasks, or NULL */
+    size_t way_count;
+    const size_t *lengths; /* of texts, in tokens; NULL: what suits the context */
     size_t length_count;
-    enum precision precision;
+    enum precision precision; /* fp32 with ways */
     const struct progress_sink *progress; /* or NULL */
 };
 
-struct bench_result {
-    enum task_kind kind;
-    struct pass_size size;
-    struct work work;
-    double *seconds;       /* [rounds] */
-    struct limits *limits; /* [rounds], measured before each */
-    double median;         /* of the seconds */
-    double of_compute;     /* share of the rate of products alone */
-    double of_memory;      /* share of the bytes that it could read; 0: weights fit the caches */
+enum bench_value {
+    BENCH_TOKENS,
+    BENCH_CACHED,
+    BENCH_SECONDS, /* median of the rounds */
+    BENCH_RATE,    /* tokens a second */
+    BENCH_OPERATIONS,
+    BENCH_BYTES,
+    BENCH_OF_COMPUTE,    /* share of the rate of products alone */
+    BENCH_OF_MEMORY,     /* share of the bytes that could be read; NAN: weights fit the caches */
+    BENCH_TIME_EXPONENT, /* of the fitted power of the length; NAN: one length */
+    BENCH_MEMORY,        /* working memory of attention, in bytes */
+    BENCH_MEMORY_EXPONENT,
+    BENCH_VALUES,
+};
+
+struct bench_row {
+    const char *name; /* of a task, or a kind of attention: "window:64" */
+    double values[BENCH_VALUES];
 };
 
 struct bench_report {
-    const char *version, *model, *kernels;
+    const char *model, *kernels;
     const char *bf16; /* instructions that multiply bf16; NULL: float32 */
+    bool attention;   /* rows are of ways, not of tasks */
     size_t parameters, threads, rounds;
-    struct limits limits; /* medians */
-    struct bench_result *results;
-    size_t result_count;
+    struct limits limits; /* medians; not measured with ways */
+    struct bench_row *rows;
+    size_t row_count;
 };
 
-/* A text longer than the context is refused as wrong usage. The arena owns the results. */
+/* A text longer than the context and attention that the model cannot have are wrong usage. With
+ * ways only attention is measured, of an encoder-decoder model the decoder's self-attention: the
+ * rest of a layer grows linearly. The arena owns the results. */
 int benchmark(struct bench_report *report, const struct bench_plan *plan, struct arena *arena,
               struct err *err);
-int bench_check_lengths(const size_t *lengths, size_t count, const struct config *config,
-                        struct err *err);
 
 typedef int bench_writer(struct stream *out, const struct bench_report *report, struct err *err);
-extern bench_writer bench_text_write, bench_json_write;
+extern bench_writer bench_text_write, bench_csv_write, bench_json_write;
 
 #endif

@@ -1,4 +1,5 @@
-/* peak.c: the limits of the machine: the rate of a large product, bytes read from memory. */
+/* peak.c: the limits of the machine (the rate of a large product, bytes read from memory), and the
+ * work of a pass, which is compared with them. */
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -135,4 +136,45 @@ static double measure_reads(struct peak *peak, struct pool *pool)
 struct limits peak_measure(struct peak *peak, struct machine *machine)
 {
     return (struct limits){measure_operations(peak, machine), measure_reads(peak, machine->pool)};
+}
+
+/* --- work ------------------------------------------------------------------------------------- */
+
+/* The elements of all weight matrices; decoder layers with an encoder have two attentions. */
+static double count_weights(const struct config *c)
+{
+    double layers = (double)c->n_layer;
+    double encoder = (double)c->n_encoder_layer;
+    double channels = (double)c->n_embd;
+    double matrices = c->kind == MODEL_ATTENTION ? 0 : c->gated ? 3 : 2;
+    double mlp = matrices * channels * (double)c->n_inner;
+    double columns = (double)(c->n_head * c->d_k + c->n_kv_head * (c->d_k + c->d_v));
+    double attention = c->projections ? channels * columns : 0;
+    attention += c->out_proj ? (double)(c->n_head * c->d_v) * channels : 0;
+    return (c->n_encoder_layer ? 2 * layers + encoder : layers) * attention +
+           (layers + encoder) * mlp;
+}
+
+/* Pairs of a query and a visible key in one text, over all layers. */
+static double count_pairs(const struct config *c, const struct pass_size *size)
+{
+    double layers = (double)c->n_layer;
+    double tokens = (double)size->tokens;
+    double all = tokens * (double)(size->cached + size->tokens);
+    double visible = c->causal ? all - tokens * (tokens - 1) / 2 : all;
+    double of_source = c->n_encoder_layer ? (layers + (double)c->n_encoder_layer) * all : 0;
+    return layers * visible + of_source;
+}
+
+struct work bench_work(const struct config *c, const struct pass_size *size, size_t weight_bytes,
+                       size_t float_bytes)
+{
+    double weights = count_weights(c);
+    double unembedding = size->logits ? (double)c->vocab_size * (double)c->n_embd : 0;
+    double cached = (double)(c->n_layer * size->cached * c->n_kv_head) * (double)(c->d_k + c->d_v);
+    return (struct work){
+        .operations = 2 * (double)size->tokens * weights + 2 * unembedding +
+                      2 * (double)c->n_head * count_pairs(c, size) * (double)(c->d_k + c->d_v),
+        .bytes = (weights + unembedding) * (double)weight_bytes + cached * (double)float_bytes,
+    };
 }

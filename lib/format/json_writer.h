@@ -19,7 +19,6 @@
 /* What a document says first: its kind, which data/schemas/NAME.json describes, and the version of
  * that, which changes where a member is renamed or goes. */
 #define JSON_FORMAT(name) "attn-cli/" name "/1"
-#define JSON_FORMAT_2(name) "attn-cli/" name "/2"
 
 struct json_writer {
     struct stream *stream; /* where it goes to, */

@@ -53,14 +53,13 @@ class Worker:
 
 
 def ours(threads, precision):
-    """Seconds of every row, by one process; with bf16 it measures float32, too."""
+    """Seconds of every row, by one process."""
     tasks = dict.fromkeys(task for task, _ in ROWS[precision])
     found = json.loads(subprocess.check_output(
         [ATTN, "bench", f"{MODELS}/smollm2", "--threads", str(threads), "--repeat", "1",
-         "--precision", precision, "--json", "--quiet", "--only", ",".join(tasks),
+         "--precision", precision, "--format", "json", "--quiet", "--only", ",".join(tasks),
          "--tokens", "64,256,1024"]))["results"]
-    return {(row["name"], row["cached"] or row["tokens"]): row["seconds"] for row in found
-            if row.get("precision", "fp32") == precision}
+    return {(row["name"], row["cached"] or row["tokens"]): row["seconds"] for row in found}
 
 
 def run(*command):

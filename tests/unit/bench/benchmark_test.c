@@ -1,13 +1,15 @@
 #include "bench/benchmark.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "../unit.h"
+#include "base/amount.h"
 #include "base/heap.h"
-#include "model/model.h"
+#include "model/mechanism.h"
 #include "model/new_model.h"
 
-/* No time is tested: machines are slow and busy. What is tested is what must be so on all. */
+/* No time is tested: machines are slow and busy. */
 
 static struct new_model new_model;
 static size_t announced;
@@ -15,6 +17,7 @@ static size_t announced;
 static void make_shape(void)
 {
     ck_assert_int_eq(shape_make(&new_model, "tiny", NULL), 0);
+    announced = 0;
 }
 
 static void release_shape(void)
@@ -29,149 +32,239 @@ static void count_progress(void *context, size_t done, size_t count, const char 
     ck_assert_ptr_eq(context, &announced);
     ck_assert_uint_eq(done, announced);
     ck_assert_uint_lt(done, count);
-    if (done == 0)
-        ck_assert_str_eq(note, "prefill, 2 tokens");
+    ck_assert_ptr_nonnull(strstr(note, " tokens"));
     announced++;
 }
 
 static const struct progress_sink sink = {count_progress, &announced};
 
-/* Two threads wait for each other where there is but one; valgrind takes minutes. */
+static struct bench_plan plan_of(const size_t *lengths, size_t count)
+{
+    return (struct bench_plan){
+        .folder = &new_model.folder,
+        .threads = 2,
+        .rounds = 2,
+        .kinds = TASKS_ALL,
+        .lengths = lengths,
+        .length_count = count,
+        .progress = &sink,
+    };
+}
+
 TEST(every_task_is_measured_in_every_round)
 {
     static const size_t lengths[] = {2, 9};
     static const struct {
-        enum task_kind kind;
-        size_t texts, tokens, cached;
-    } expected[] = {{TASK_PREFILL, 1, 2, 0}, {TASK_CAPTURE, 1, 2, 0}, {TASK_PREFILL, 1, 9, 0},
-                    {TASK_CAPTURE, 1, 9, 0}, {TASK_DECODE, 1, 1, 63}, {TASK_GREEDY, 1, 1, 63},
-                    {TASK_BATCH, 100, 12, 0}};
-    struct bench_plan plan = {"1.0",
-                              &new_model.folder,
-                              .threads = 2,
-                              .rounds = 2,
-                              .kinds = TASKS_ALL,
-                              .lengths = lengths,
-                              .length_count = 2,
-                              .progress = &sink};
+        const char *name;
+        double tokens, cached;
+    } expected[] = {{"prefill", 2, 0},
+                    {"capture", 2, 0},
+                    {"prefill", 9, 0},
+                    {"capture", 9, 0},
+                    {"decode", 1, 63}};
+    struct bench_plan plan = plan_of(lengths, COUNT(lengths));
     struct bench_report report;
     struct arena arena = {0};
     struct err err = {0};
+    for (enum precision p = PRECISION_FP32; p <= PRECISION_BF16; p++) {
+        plan.precision = p;
+        announced = 0;
+        ck_assert_msg(!benchmark(&report, &plan, &arena, &err), "%s", err.text);
+        ck_assert_str_eq(report.model, "tiny");
+        ck_assert_uint_eq(report.parameters, 352896);
+        ck_assert_uint_eq(report.threads, 2);
+        ck_assert_uint_eq(report.row_count, COUNT(expected));
+        ck_assert_uint_eq(announced, 2 * COUNT(expected));
+        ck_assert_double_gt(report.limits.operations, 1e6);
+        ck_assert_double_gt(report.limits.bytes, 1e6);
+        ck_assert_int_eq(report.bf16 != NULL, p == PRECISION_BF16);
+        for (size_t i = 0; i < report.row_count; i++) {
+            const double *values = report.rows[i].values;
+            ck_assert_str_eq(report.rows[i].name, expected[i].name);
+            ck_assert_double_eq(values[BENCH_TOKENS], expected[i].tokens);
+            ck_assert_double_eq(values[BENCH_CACHED], expected[i].cached);
+            ck_assert_double_gt(values[BENCH_SECONDS], 0);
+            ck_assert_double_lt(values[BENCH_SECONDS], 60);
+            ck_assert_double_gt(values[BENCH_OF_COMPUTE], 0);
+            ck_assert(isnan(values[BENCH_OF_MEMORY])); /* tiny fits every cache */
+        }
+        ck_assert_double_eq(report.rows[0].values[BENCH_BYTES],
+                            p == PRECISION_BF16 ? 442368 : 884736);
+    }
+    arena_release(&arena);
+}
+
+TEST(attention_is_measured_for_every_way_and_length)
+{
+    static const size_t lengths[] = {1, 16, 40};
+    static const char *const names[] = {"dense", "window:8+random:2:5", "linear"};
+    struct mechanism ways[COUNT(names)] = {0};
+    struct bench_plan plan = plan_of(lengths, COUNT(lengths));
+    struct bench_report report;
+    struct arena arena = {0};
+    struct err err = {0};
+    for (size_t i = 0; i < COUNT(ways); i++)
+        ck_assert_int_eq(mechanism_set_attention(&ways[i], names[i], NULL), 0);
+    plan.ways = ways;
+    plan.way_count = COUNT(ways);
     ck_assert_msg(!benchmark(&report, &plan, &arena, &err), "%s", err.text);
-    ck_assert_str_eq(report.model, "tiny");
-    ck_assert_uint_eq(report.parameters, 352896);
-    ck_assert_uint_eq(report.threads, 2);
-    ck_assert_uint_eq(report.result_count, COUNT(expected));
-    ck_assert_uint_eq(announced, 2 * COUNT(expected));
-    ck_assert_double_gt(report.limits.operations, 1e6);
-    ck_assert_double_gt(report.limits.bytes, 1e6);
-    ck_assert_ptr_null(report.bf16);
-    for (size_t i = 0; i < report.result_count; i++) {
-        const struct bench_result *result = &report.results[i];
-        ck_assert_int_eq(result->kind, expected[i].kind);
-        ck_assert_uint_eq(result->size.texts, expected[i].texts);
-        ck_assert_uint_eq(result->size.tokens, expected[i].tokens);
-        ck_assert_uint_eq(result->size.cached, expected[i].cached);
-        ck_assert_double_gt(result->median, 0);
-        ck_assert_double_lt(result->median, 60);
-        ck_assert_double_eq(2 * result->median, result->seconds[0] + result->seconds[1]);
-        ck_assert_double_gt(result->of_compute, 0);
-        ck_assert_double_eq(result->of_memory, 0); /* tiny fits every cache */
+    ck_assert_uint_eq(report.row_count, COUNT(ways) * COUNT(lengths));
+    ck_assert_uint_eq(announced, 2 * report.row_count);
+    for (size_t i = 0; i < report.row_count; i++) {
+        const double *values = report.rows[i].values;
+        ck_assert_str_eq(report.rows[i].name, names[i / COUNT(lengths)]);
+        ck_assert_double_eq(values[BENCH_TOKENS], (double)lengths[i % COUNT(lengths)]);
+        ck_assert_double_gt(values[BENCH_SECONDS], 0);
+        ck_assert_double_gt(values[BENCH_MEMORY], 0);
+        ck_assert(isfinite(values[BENCH_TIME_EXPONENT]));
     }
+    ck_assert_double_eq_tol(report.rows[8].values[BENCH_MEMORY_EXPONENT], 0, 1e-9);
+    announced = 0;
+    plan.lengths = NULL; /* halves of a short context */
+    ck_assert_msg(!benchmark(&report, &plan, &arena, &err), "%s", err.text);
+    for (size_t i = 0; i < 5; i++)
+        ck_assert_double_eq(report.rows[i].values[BENCH_TOKENS], (double)(4 << i));
     arena_release(&arena);
 }
 
-TEST(bf16_reads_half_the_bytes)
+TEST(an_exponent_is_fitted_over_the_second_half)
 {
-    static const size_t length = 9;
-    struct bench_plan plan = {"1.0",
-                              &new_model.folder,
-                              .threads = 1,
-                              .rounds = 1,
-                              .kinds = 1 << TASK_PREFILL,
-                              .lengths = &length,
-                              .length_count = 1};
-    struct bench_report fp32, bf16;
-    struct arena arena = {0};
-    ck_assert_int_eq(benchmark(&fp32, &plan, &arena, NULL), 0);
-    plan.precision = PRECISION_BF16;
-    ck_assert_int_eq(benchmark(&bf16, &plan, &arena, NULL), 0);
-    ck_assert_ptr_nonnull(bf16.bf16);
-    ck_assert_uint_eq(bf16.result_count, 1);
-    ck_assert_double_eq(2 * bf16.results[0].work.bytes, fp32.results[0].work.bytes);
-    arena_release(&arena);
+    static const size_t x[] = {10, 20, 40, 80, 160};
+    static const double y[] = {7, 5, 3, 12, 48};
+    ck_assert_double_eq_tol(growth_exponent(x, y, 5), 2, 1e-12);
+    ck_assert_double_eq_tol(growth_exponent(x + 1, y + 1, 4), 2, 1e-12); /* three of four */
+    ck_assert_double_eq_tol(growth_exponent(x + 3, y + 3, 2), 2, 1e-12);
+    ck_assert(isnan(growth_exponent(x, y, 1)));
+    ck_assert(isnan(growth_exponent((size_t[]){5, 5}, y, 2)));
 }
 
-TEST(every_kind_of_model_can_be_measured)
-{
-    for (size_t i = 0; i < bundled_count; i++) {
-        static const size_t length = 4;
-        struct bench_plan plan = {"1.0",
-                                  &bundled_models[i],
-                                  .threads = 1,
-                                  .rounds = 1,
-                                  .kinds = TASKS_ALL,
-                                  .lengths = &length,
-                                  .length_count = 1};
-        struct bench_report report;
-        struct arena arena = {0};
-        struct err err = {0};
-        ck_assert_msg(!benchmark(&report, &plan, &arena, &err), "%s: %s", bundled_models[i].path,
-                      err.text);
-        bool grows = i == 0; /* the default model is the only one with logits */
-        ck_assert_uint_eq(report.result_count, grows ? 5 : 3);
-        arena_release(&arena);
-    }
-}
-
-TEST(errors_come_from_where_they_arise)
-{
-    static const size_t length = 65;
-    static const struct folder nowhere = {.path = "no/such/folder"};
-    struct bench_plan plan = {"1.0",
-                              &new_model.folder,
-                              .threads = 1,
-                              .rounds = 1,
-                              .kinds = TASKS_ALL,
-                              .lengths = &length,
-                              .length_count = 1};
-    struct bench_report report;
-    struct arena arena = {0};
-    struct err err = {0};
-    ck_assert_int_eq(benchmark(&report, &plan, &arena, &err), -1);
-    ck_assert_str_eq(err.text, "--tokens: expected at most 64 (n_positions), found 65");
-    err_clear(&err);
-    plan.folder = &nowhere;
-    ck_assert_int_eq(benchmark(&report, &plan, &arena, &err), -1);
-    ck_assert_str_eq(err.text,
-                     "cannot open 'no/such/folder/config.json': No such file or directory");
-    arena_release(&arena);
-}
-
-/* Doubling: what is between fails in the same few places. */
+/* Doubling: allocations between fail in the same few places. */
 TEST(an_allocation_that_fails_is_an_error)
 {
     static const size_t length = 3;
-    struct bench_plan plan = {"1.0",
-                              &new_model.folder,
-                              .threads = 1,
-                              .rounds = 1,
-                              .kinds = TASKS_ALL,
-                              .lengths = &length,
-                              .length_count = 1};
-    size_t failures = 0;
-    for (size_t nth = 1;; nth = nth < 32 ? nth + 1 : 2 * nth) {
-        struct bench_report report;
-        struct arena arena = {0};
-        struct err err = {0};
-        heap_fail_at(nth, 0);
-        int failed = benchmark(&report, &plan, &arena, &err);
-        heap_fail_at(0, 0);
-        arena_release(&arena);
-        if (!failed)
-            break;
-        ck_assert_msg(strstr(err.text, "out of memory") != NULL, "%s", err.text);
-        failures++;
+    struct bench_plan plan = plan_of(&length, 1);
+    struct mechanism dense = {0};
+    plan.threads = 1;
+    plan.rounds = 1;
+    plan.progress = NULL;
+    for (plan.way_count = 0; plan.way_count < 2; plan.way_count++) {
+        size_t failures = 0;
+        plan.ways = plan.way_count ? &dense : NULL;
+        for (size_t nth = 1;; nth = nth < 32 ? nth + 1 : 2 * nth) {
+            struct bench_report report;
+            struct arena arena = {0};
+            struct err err = {0};
+            heap_fail_at(nth, 0);
+            int failed = benchmark(&report, &plan, &arena, &err);
+            heap_fail_at(0, 0);
+            arena_release(&arena);
+            if (!failed)
+                break;
+            ck_assert_msg(strstr(err.text, "out of memory") != NULL, "%s", err.text);
+            failures++;
+        }
+        ck_assert_uint_gt(failures, 20);
     }
-    ck_assert_uint_gt(failures, 20);
+}
+
+/* --- work, counted by hand from the shapes ---------------------------------------------------- */
+
+static const struct config gpt2 = {
+    .kind = MODEL_GPT2,
+    .vocab_size = 50257,
+    .n_embd = 768,
+    .n_layer = 12,
+    .n_head = 12,
+    .n_kv_head = 12,
+    .d_k = 64,
+    .d_v = 64,
+    .n_inner = 3072,
+    .causal = true,
+    .projections = true,
+    .out_proj = true,
+};
+
+static const double gpt2_weights = 84934656; /* 12 · (4 · 768² + 2 · 768 · 3072) */
+
+TEST(a_text_takes_its_products_and_half_a_square_of_attention)
+{
+    struct pass_size size = {.tokens = 64};
+    struct work work = bench_work(&gpt2, &size, 4, 4);
+    double pairs = 64 * 65 / 2;
+    ck_assert_double_eq(work.operations, 2 * 64 * gpt2_weights + 2 * 12 * 12 * pairs * 128);
+    ck_assert_double_eq(work.bytes, 4 * gpt2_weights);
+}
+
+TEST(a_token_behind_others_reads_all_weights_and_what_is_cached)
+{
+    struct pass_size size = {.tokens = 1, .cached = 64, .logits = true};
+    struct work work = bench_work(&gpt2, &size, 4, 4);
+    double words = 50257.0 * 768;
+    ck_assert_double_eq(work.operations, 2 * gpt2_weights + 2 * words + 2 * 12 * 12 * 65.0 * 128);
+    ck_assert_double_eq(work.bytes, 4 * (gpt2_weights + words + 12 * 64 * 1536.0));
+}
+
+TEST(a_gated_mlp_has_a_matrix_more)
+{
+    struct config gated = gpt2;
+    struct pass_size size = {.tokens = 1};
+    gated.kind = MODEL_DECODER;
+    gated.gated = true;
+    ck_assert_double_eq(bench_work(&gated, &size, 4, 4).bytes,
+                        4 * (gpt2_weights + 12 * 768.0 * 3072));
+}
+
+TEST(weights_of_a_file_in_bf16_are_read_as_they_lie)
+{
+    struct pass_size size = {.tokens = 1, .cached = 64, .logits = true};
+    struct work work = bench_work(&gpt2, &size, 2, 4);
+    double words = 50257.0 * 768;
+    ck_assert_double_eq(work.bytes, 2 * (gpt2_weights + words) + 4 * 12 * 64 * 1536.0);
+}
+
+/* 2 layers, 4 heads of queries on 2 of keys, 3 and 5 wide, over 8 channels. */
+TEST(grouped_heads_and_uneven_widths_count_as_they_are)
+{
+    struct config config = {.kind = MODEL_ATTENTION,
+                            .n_embd = 8,
+                            .n_layer = 2,
+                            .n_head = 4,
+                            .n_kv_head = 2,
+                            .d_k = 3,
+                            .d_v = 5,
+                            .projections = true,
+                            .out_proj = true};
+    struct pass_size size = {.tokens = 7};
+    double weights = 2 * (8 * (12 + 6 + 10) + 20 * 8);
+    struct work work = bench_work(&config, &size, 4, 4);
+    ck_assert_double_eq(work.operations, 2 * 7 * weights + 2 * 2 * 4 * 49 * 8);
+    ck_assert_double_eq(work.bytes, 4 * weights);
+    config.projections = config.out_proj = false;
+    work = bench_work(&config, &size, 4, 4);
+    ck_assert_double_eq(work.operations, 2 * 2 * 4 * 49 * 8);
+    ck_assert_double_eq(work.bytes, 0);
+}
+
+/* 3 layers of an encoder and 2 of its decoder, 2 heads of 4 over 8 channels, an MLP of 10. */
+TEST(a_decoder_looks_at_the_source_as_well)
+{
+    static const struct config config = {.kind = MODEL_TRANSFORMER,
+                                         .n_embd = 8,
+                                         .n_layer = 2,
+                                         .n_encoder_layer = 3,
+                                         .n_head = 2,
+                                         .n_kv_head = 2,
+                                         .d_k = 4,
+                                         .d_v = 4,
+                                         .n_inner = 10,
+                                         .causal = true,
+                                         .cross = true,
+                                         .projections = true,
+                                         .out_proj = true};
+    struct pass_size size = {.tokens = 6};
+    double weights = (3 + 2 * 2) * 4 * 64 + 5 * 2 * 80;
+    double pairs = 3 * 36 + 2 * 36 + 2 * 21;
+    struct work work = bench_work(&config, &size, 4, 4);
+    ck_assert_double_eq(work.operations, 2 * 6 * weights + 2 * 2 * pairs * 8);
+    ck_assert_double_eq(work.bytes, 4 * weights);
 }
