@@ -2,7 +2,7 @@
  * time and memory of attention grow with the length of a text.
  *
  * Each round measures the limits and every task: clocks and other processes change both from one
- * second to the next. Reported are medians over the rounds.
+ * second to the next. Reported is the fastest pass of a round, the median over all rounds.
  *
  *     struct bench_plan plan = {.folder = &folder, .rounds = 5, .kinds = TASKS_ALL};
  *     struct bench_report report;

@@ -43,25 +43,21 @@ static int fill_rows(float *rows, const struct kept *kept, const struct config *
     size_t window = config_window(config, (size_t)kept->layer);
     size_t queries = kept->shape[1];
     size_t keys = kept->shape[2];
-    uint32_t *singles = arena_alloc(arena, 2 * keys + 2, sizeof *singles, err);
-    uint64_t *words = arena_alloc(arena, bitset_words(keys), sizeof *words, err);
-    if (!singles || !words)
+    uint32_t *seen = arena_alloc(arena, keys, sizeof *seen, err);
+    uint32_t *drawn = arena_alloc(arena, keys, sizeof *drawn, err);
+    if (!seen || !drawn)
         return -1;
-    struct bitset set = bitset_of(words, keys);
-    uint32_t *drawn = singles + keys + 1;
     for (size_t query = 0; query < queries; query++, rows += keys) {
-        struct view view = {.query = query, .visible = config->causal ? query + 1 : keys};
+        struct view view = {
+            .query = query, .visible = config->causal ? query + 1 : keys, .drawn = drawn};
         view.first = window && view.visible > window ? view.visible - window : 0;
-        view.drawn = drawn;
-        struct sight sight = {.first = view.first, .end = view.visible};
-        if (sparse && pattern->random)
-            view.drawn_count = pattern_draw(pattern, &view, &set, drawn);
-        if (sparse)
-            pattern_look(&sight, pattern, &view, singles);
-        for (size_t key = 0; key < keys; key++)
-            rows[key] = key < sight.low || (key >= sight.first && key < sight.end);
-        for (size_t i = 0; i < sight.single_count; i++)
-            rows[singles[i]] = 1;
+        for (size_t key = view.first; !sparse && key < view.visible; key++)
+            rows[key] = 1;
+        if (!sparse)
+            continue;
+        view.drawn_count = pattern_draw(pattern, &view, drawn);
+        for (size_t i = pattern_keys(pattern, &view, seen); i-- > 0;)
+            rows[seen[i]] = 1;
     }
     return 0;
 }

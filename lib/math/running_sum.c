@@ -22,17 +22,6 @@ void phi_rows(struct matrix y, struct matrix x)
     }
 }
 
-/* --- Σ φ(k) vᵀ -------------------------------------------------------------------------------- */
-
-FOR_EACH_ISA
-static void add_token(struct matrix sums, const float *restrict k, const float *restrict v)
-{
-    float *restrict to = sums.data;
-    for (size_t i = 0; i < sums.rows; i++, to += sums.stride)
-        for (size_t j = 0; j < sums.columns; j++)
-            to[j] = fmaf(k[i], v[j], to[j]);
-}
-
 FOR_EACH_ISA
 void row_times_matrix(float *restrict y, const float *restrict x, struct matrix matrix)
 {
@@ -52,73 +41,25 @@ void row_times_matrix(float *restrict y, const float *restrict x, struct matrix 
             y[j] = fmaf(x[i], from[i * matrix.stride + j], y[j]);
 }
 
-static struct matrix sums_of(const struct running_sum *sum)
-{
-    return (struct matrix){sum->values, sum->dk, sum->dv, sum->dv};
-}
-
-static const float *row_of(struct matrix matrix, size_t row)
-{
-    return matrix.data + row * matrix.stride;
-}
-
-/* --- Σ φ(k) ----------------------------------------------------------------------------------- */
-
-static inline void add_to_total(float *restrict total, const float *restrict k, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        total[i] += k[i];
-}
-
-static inline float dot(const float *x, const float *y, size_t count)
-{
-    float lanes[LANES] = {0};
-    FOR_LANES(count, lanes[lane] = fmaf(x[i], y[i], lanes[lane]));
-    return add_lanes(lanes);
-}
-
-/* Keys are added to the total, queries multiply it, each after its own key; no rows: there are
- * none. */
 FOR_EACH_ISA
-static void scan_total(float *total, float *totals, struct matrix q, struct matrix k)
+void running_sum_add(const struct running_sum *sum, const float *restrict phi_k,
+                     const float *restrict v)
 {
-    size_t rows = k.rows > q.rows ? k.rows : q.rows;
-    for (size_t t = 0; t < rows; t++) {
-        if (k.rows)
-            add_to_total(total, k.data + t * k.stride, k.columns);
-        if (q.rows)
-            totals[t] = dot(q.data + t * q.stride, total, q.columns);
-    }
+    size_t dv = sum->dv;
+    float *restrict to = sum->values;
+    for (size_t i = 0; i < sum->dk; i++, to += dv)
+        for (size_t j = 0; j < dv; j++)
+            to[j] = fmaf(phi_k[i], v[j], to[j]);
+    for (size_t i = 0; i < sum->dk; i++)
+        to[i] += phi_k[i];
 }
 
-static float *total_of(const struct running_sum *sum)
+FOR_EACH_ISA
+float running_sum_query(const struct running_sum *sum, float *y, const float *phi_q)
 {
-    return sum->values + sum->dk * sum->dv;
-}
-
-/* --- both ------------------------------------------------------------------------------------- */
-
-void running_sum_add(const struct running_sum *sum, struct matrix phi_k, struct matrix v)
-{
-    for (size_t t = 0; t < phi_k.rows; t++)
-        add_token(sums_of(sum), row_of(phi_k, t), row_of(v, t));
-    scan_total(total_of(sum), NULL, (struct matrix){0}, phi_k);
-}
-
-void running_sum_query(const struct running_sum *sum, struct matrix y, float *totals,
-                       struct matrix phi_q)
-{
-    for (size_t t = 0; t < phi_q.rows; t++)
-        row_times_matrix(y.data + t * y.stride, row_of(phi_q, t), sums_of(sum));
-    scan_total(total_of(sum), totals, phi_q, (struct matrix){0});
-}
-
-void running_sum_scan(const struct running_sum *sum, struct matrix y, float *totals,
-                      struct matrix phi_q, struct matrix phi_k, struct matrix v)
-{
-    for (size_t t = 0; t < phi_k.rows; t++) {
-        add_token(sums_of(sum), row_of(phi_k, t), row_of(v, t));
-        row_times_matrix(y.data + t * y.stride, row_of(phi_q, t), sums_of(sum));
-    }
-    scan_total(total_of(sum), totals, phi_q, phi_k);
+    const float *total = sum->values + sum->dk * sum->dv;
+    float lanes[LANES] = {0};
+    row_times_matrix(y, phi_q, (struct matrix){sum->values, sum->dk, sum->dv, sum->dv});
+    FOR_LANES(sum->dk, lanes[lane] = fmaf(phi_q[i], total[i], lanes[lane]));
+    return add_lanes(lanes);
 }

@@ -145,7 +145,9 @@ static int prepare(struct attention_layer *job)
     if ((!pass->scratch.attention && attention_take_memory(pass)) ||
         attention_maps_begin(pass, job->layer))
         return -1;
-    return method_of(pass)->prepare(job);
+    if (method_of(pass)->prepare)
+        method_of(pass)->prepare(job);
+    return 0;
 }
 
 enum pass_state attention(struct pass *pass, size_t layer)

@@ -43,7 +43,7 @@ static bool measure(struct attention_size *size, const struct attention_problem 
     return strip_measure(size, problem);
 }
 
-static int prepare(struct attention_layer *layer)
+static void prepare(struct attention_layer *layer)
 {
     const struct pass *pass = layer->pass;
     bool fetched[ROW_SIZES] = {false};
@@ -58,7 +58,6 @@ static int prepare(struct attention_layer *layer)
     for (size_t rows = 0; rows < ROW_SIZES; rows++)
         if (fetched[rows])
             strip_fetch_all(layer, rows);
-    return 0;
 }
 
 /* --- attention maps that are watched ------------------------------------------------------- */

@@ -38,7 +38,7 @@ static void fetch_kernels_of(struct attention_layer *layer, size_t rows, size_t 
         strip_fetch_context(layer, rows, rest, false);
 }
 
-static int prepare(struct attention_layer *layer)
+static void prepare(struct attention_layer *layer)
 {
     const struct batch *batch = layer->pass->batch;
     bool causal = batch->causal;
@@ -51,7 +51,6 @@ static int prepare(struct attention_layer *layer)
             fetch_kernels_of(layer, strip_row_size(rows), keys);
         }
     }
-    return 0;
 }
 
 /* Raw scores, the future included. False: one is no number. */
@@ -159,7 +158,7 @@ static enum head_fault compute_strip(const struct attention_head *head, const st
     strip_scores(head, strip, scored, memory->scores + first);
     enum head_fault fault = weigh_strip(head, strip, seen.end);
     if (head->layer->wants_context) {
-        strip_context(head, strip, &seen, 1, memory->scores + first);
+        strip_context(head, strip, seen, memory->scores + first);
         strip_write_context(head, strip);
     }
     return fault;

@@ -13,30 +13,9 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "math/gather.h"
 #include "math/rows.h"
 #include "math/running_sum.h"
 #include "model/attention_strip.h"
-
-enum { CHUNK = 64 }; /* tokens whose φ is computed at once */
-
-/* What a thread works in, beside the sums: φ of a chunk's queries and keys, and what their contexts
- * are divided by. */
-struct room {
-    struct matrix q, k;
-    float *totals;
-};
-
-static struct room room_of(const struct attention_head *head)
-{
-    size_t width = head->q.columns;
-    float *row = head->memory->row;
-    return (struct room){
-        .q = {row, CHUNK, width, width},
-        .k = {row + CHUNK * width, CHUNK, width, width},
-        .totals = row + 2 * CHUNK * width,
-    };
-}
 
 static bool measure(struct attention_size *size, const struct attention_problem *problem)
 {
@@ -46,50 +25,29 @@ static bool measure(struct attention_size *size, const struct attention_problem 
     size->rows = 1;
     size->stride = keys;
     size->context_stride = c->d_v;
-    size->row = 2 * CHUNK * c->d_k + CHUNK;
+    size->row = c->d_k;
     size->sums = running_sum_size(c->d_k, c->d_v);
     return num_multiply(&size->panels, keys, c->d_k);
 }
 
-static int prepare(struct attention_layer *layer)
-{
-    (void)layer;
-    return 0;
-}
-
 /* --- the running sum -------------------------------------------------------------------------- */
 
-/* Rows of a chunk that begins with one. */
-static struct matrix chunk_of(struct matrix whole, size_t first)
+/* φ of one row, in memory->row. */
+static const float *phi(const struct attention_head *head, const float *x)
 {
-    return matrix_rows(whole, first, num_min(whole.rows - first, CHUNK));
+    size_t width = head->q.columns;
+    phi_rows((struct matrix){head->memory->row, 1, width, width},
+             (struct matrix){(float *)x, 1, width, width}); /* it is only read */
+    return head->memory->row;
 }
 
-static struct matrix phi_of(struct matrix room, struct matrix x)
+static const float *row_of(struct matrix matrix, size_t row)
 {
-    room.rows = x.rows;
-    phi_rows(room, x);
-    return room;
+    return matrix.data + row * matrix.stride;
 }
 
-/* Keys of a cache that are not in its sums yet. */
-static void catch_up(const struct attention_head *head, const struct running_sum *sum,
-                     struct cache_sum *kept)
-{
-    struct room room = room_of(head);
-    struct matrix k = matrix_rows(room.q, 0, 1); /* not in use meanwhile */
-    size_t past = head->keys - head->k.rows;
-    for (; kept->count < past; kept->count++) {
-        const float *from = strip_panel(head, kept->count) + kept->count % KEY_PANEL;
-        struct matrix v = matrix_rows(head->v, 0, 1);
-        v.data = (float *)strip_values(head, kept->count); /* it is only read */
-        for (size_t i = 0; i < k.columns; i++)
-            k.data[i] = from[i * KEY_PANEL];
-        running_sum_add(sum, phi_of(room.k, k), v);
-    }
-}
-
-/* The sums over what comes before the first query. */
+/* The sums over what comes before the first query; keys of a cache that are not in its sums yet are
+ * added. */
 static struct running_sum begin_sum(const struct attention_head *head, struct cache_sum *kept)
 {
     struct running_sum sum = {head->memory->sums, head->k.columns, head->v.columns};
@@ -97,62 +55,37 @@ static struct running_sum begin_sum(const struct attention_head *head, struct ca
         sum.values = kept->values;
     if (!kept || kept->count == 0)
         memset(sum.values, 0, running_sum_size(sum.dk, sum.dv) * sizeof *sum.values);
-    if (kept)
-        catch_up(head, &sum, kept);
+    for (; kept && kept->count < head->keys - head->k.rows; kept->count++) {
+        const float *key = strip_panel(head, kept->count) + kept->count % KEY_PANEL;
+        for (size_t i = 0; i < sum.dk; i++)
+            head->memory->row[i] = key[i * KEY_PANEL];
+        running_sum_add(&sum, phi(head, head->memory->row), strip_values(head, kept->count));
+    }
     return sum;
 }
 
-static enum head_fault divide_rows(struct matrix context, const float *totals)
-{
-    for (size_t row = 0; row < context.rows; row++) {
-        if (!isfinite(totals[row]))
-            return HEAD_NO_NUMBER;
-        if (totals[row] <= 0.0f)
-            return HEAD_NO_WEIGHT;
-        divide_row(context.data + row * context.stride, context.columns, totals[row]);
-    }
-    return HEAD_SOUND;
-}
-
-/* Every query after its own key. */
-static enum head_fault follow(const struct attention_head *head, const struct running_sum *sum)
-{
-    struct room room = room_of(head);
-    enum head_fault fault = HEAD_SOUND;
-    for (size_t t = 0; t < head->q.rows && fault == HEAD_SOUND; t += CHUNK) {
-        struct matrix context = chunk_of(head->context, t);
-        running_sum_scan(sum, context, room.totals, phi_of(room.q, chunk_of(head->q, t)),
-                         phi_of(room.k, chunk_of(head->k, t)), chunk_of(head->v, t));
-        fault = divide_rows(context, room.totals);
-    }
-    return fault;
-}
-
-/* Every query after all keys. */
-static enum head_fault add_and_ask(const struct attention_head *head, const struct running_sum *sum)
-{
-    struct room room = room_of(head);
-    enum head_fault fault = HEAD_SOUND;
-    for (size_t t = 0; t < head->k.rows; t += CHUNK)
-        running_sum_add(sum, phi_of(room.k, chunk_of(head->k, t)), chunk_of(head->v, t));
-    for (size_t t = 0; t < head->q.rows && fault == HEAD_SOUND; t += CHUNK) {
-        struct matrix context = chunk_of(head->context, t);
-        running_sum_query(sum, context, room.totals, phi_of(room.q, chunk_of(head->q, t)));
-        fault = divide_rows(context, room.totals);
-    }
-    return fault;
-}
-
+/* Every query after its own key; without a mask after all keys. */
 static enum head_fault compute_context(const struct attention_head *head)
 {
     bool causal = head->layer->pass->batch->causal;
     struct cache_sum *kept =
         head->cache ? cache_sum(head->cache, head->layer->layer, head->head) : NULL;
     struct running_sum sum = begin_sum(head, kept);
-    enum head_fault fault = (causal ? follow : add_and_ask)(head, &sum);
+    size_t added = 0;
+    for (size_t t = 0; t < head->q.rows; t++) {
+        for (; added < (causal ? t + 1 : head->k.rows); added++)
+            running_sum_add(&sum, phi(head, row_of(head->k, added)), row_of(head->v, added));
+        float *context = head->context.data + t * head->context.stride;
+        float total = running_sum_query(&sum, context, phi(head, row_of(head->q, t)));
+        if (!isfinite(total))
+            return HEAD_NO_NUMBER;
+        if (total <= 0.0f)
+            return HEAD_NO_WEIGHT;
+        divide_row(context, head->context.columns, total);
+    }
     if (kept)
         kept->count += head->k.rows;
-    return fault;
+    return HEAD_SOUND;
 }
 
 /* --- row by row: attention maps that are watched, and windows ------------------------------- */
@@ -161,7 +94,7 @@ static enum head_fault compute_context(const struct attention_head *head)
 static void pack_phi(const struct attention_head *head)
 {
     size_t width = head->k.columns;
-    strip_pack_keys(head, 0, head->keys);
+    strip_pack_keys(head);
     for (size_t key = 0; key < head->keys; key += KEY_PANEL) {
         struct matrix to = {head->memory->panels + key * width, width, KEY_PANEL, KEY_PANEL};
         struct matrix from = to;
@@ -177,7 +110,7 @@ static void sum_values(const struct attention_head *head, size_t query, const fl
     memset(context, 0, head->v.columns * sizeof *context);
     for (size_t key = attention_first(head, query); key < visible; key++) {
         const float *v = strip_values(head, key);
-        gather_sum(context, &v, &weights[key], 1, head->v.columns);
+        add_scaled_row(context, v, head->v.columns, weights[key], v);
     }
 }
 
@@ -187,11 +120,11 @@ static enum head_fault compute_row(const struct attention_head *head, size_t que
     size_t visible = strip_visible(head, query);
     size_t first = attention_first(head, query);
     size_t width = head->k.columns;
-    struct matrix phi = phi_of(room_of(head).q, matrix_rows(head->q, query, 1));
+    const float *phi_q = phi(head, row_of(head->q, query));
     float *row = memory->scores;
     for (size_t key = 0; key < head->keys; key += KEY_PANEL)
         row_times_matrix(
-            row + key, phi.data,
+            row + key, phi_q,
             (struct matrix){memory->panels + key * width, width, KEY_PANEL, KEY_PANEL});
     if (head->scores && first_nonfinite(row, head->keys) < head->keys)
         return HEAD_NO_NUMBER;
@@ -237,4 +170,4 @@ static enum head_fault compute(const struct attention_head *head)
     return fault;
 }
 
-const struct attention_method attention_linear = {measure, prepare, compute};
+const struct attention_method attention_linear = {measure, NULL, compute};

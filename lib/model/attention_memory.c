@@ -23,7 +23,8 @@ static const struct buffer_row {
     BUFFER(part, part_rows, context_stride, false),
     BUFFER(row, row, one, false),
     BUFFER(sums, sums, one, false),
-    BUFFER(singles, single_rows, single_room, false),
+    BUFFER(seen, seen, one, false),
+    BUFFER(drawn, drawn, one, false),
     BUFFER(pairs.keys, pairs.keys, one, true),
     BUFFER(pairs.values, pairs.values, one, true),
     BUFFER(pairs.queries, pairs.queries, one, true),
@@ -87,19 +88,8 @@ size_t attention_bytes(const struct config *config, size_t queries, size_t keys)
 size_t attention_whole_bytes(const struct config *config, size_t queries, size_t keys,
                              size_t threads)
 {
-    const struct mechanism *mechanism = &config->mechanism;
-    size_t random = mechanism->kind == ATTENTION_SPARSE ? mechanism->pattern.random : 0;
-    size_t drawn = 0;
     size_t bytes = 0;
-    if (random)
-        drawn = random + 1 < keys ? random + 1 : keys;
-    if (config->n_encoder_layer) /* which draws its own */
-        drawn *= 2;
-    return num_multiply(&drawn, drawn, queries) && num_multiply(&drawn, drawn, sizeof(uint32_t)) &&
-                   num_multiply(&bytes, attention_bytes(config, queries, keys), threads) &&
-                   num_add(&bytes, bytes, drawn)
-               ? bytes
-               : SIZE_MAX;
+    return num_multiply(&bytes, attention_bytes(config, queries, keys), threads) ? bytes : SIZE_MAX;
 }
 
 static struct attention_problem problem_of(const struct pass *pass)
@@ -109,7 +99,6 @@ static struct attention_problem problem_of(const struct pass *pass)
         .config = pass->config,
         .queries = batch->longest_queries,
         .keys = batch->longest_keys,
-        .scores = attention_maps_are_wanted(pass, SITE_SCORES),
         .bf16 = pass_attention_precision(pass) == PRECISION_BF16,
         .causal = batch->causal,
     };
@@ -125,10 +114,8 @@ static int take_for_thread(struct pass *pass, struct attention_memory *memory,
                            const struct attention_size *size)
 {
     *memory = (struct attention_memory){
-        .panel_slots = size->panels / (KEY_PANEL * pass->config->d_k),
         .stride = size->stride,
         .context_stride = size->context_stride,
-        .single_room = size->single_room,
         .pairs.query_stride = size->pairs.query_stride,
         .pairs.weight_stride = size->pairs.weight_stride,
     };

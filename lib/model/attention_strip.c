@@ -83,24 +83,6 @@ void strip_fetch_context(struct attention_layer *layer, size_t row_size, size_t 
                 &shape, work_of(layer, &shape));
 }
 
-void strip_fetch_whole(struct attention_layer *layer, size_t keys)
-{
-    enum { MOST = 4 * KEY_PANEL }; /* with more it takes longer to compute than to call kernels */
-    const struct pass *pass = layer->pass;
-    struct kernel_shape shape = {
-        .m = (int)pass->config->d_v,
-        .n = STEP,
-        .k = (int)keys,
-        .a_stride = (int)pass->scratch.v.stride,
-        .b_stride = (int)pass->scratch.attention[0].stride,
-        .c_stride = (int)pass->scratch.context.stride,
-    };
-    if (keys > MOST || keys > pass->scratch.attention[0].stride) /* no text is as long */
-        return;
-    layer->whole_keys = keys;
-    kernels_get(pass->machine->kernels, &layer->whole_kernel, &shape, work_of(layer, &shape));
-}
-
 void strip_fetch_all(struct attention_layer *layer, size_t row_size)
 {
     size_t widest = layer->pass->scratch.attention[0].stride;
@@ -126,17 +108,10 @@ void strip_transpose_panel(const struct attention_head *head, size_t key, float 
               matrix_rows(keys, key, count));
 }
 
-static float *slot_of(const struct attention_head *head, size_t key)
+void strip_pack_keys(const struct attention_head *head)
 {
-    size_t slot = key / KEY_PANEL % head->memory->panel_slots;
-    return head->memory->panels + slot * KEY_PANEL * head->k.columns;
-}
-
-size_t strip_pack_keys(const struct attention_head *head, size_t key, size_t end)
-{
-    for (; !head->cache && key < end && key < head->k.rows; key += KEY_PANEL)
-        strip_transpose_panel(head, key, slot_of(head, key));
-    return key;
+    for (size_t key = 0; !head->cache && key < head->k.rows; key += KEY_PANEL)
+        strip_transpose_panel(head, key, head->memory->panels + key * head->k.columns);
 }
 
 enum head_fault strip_for_each(const struct attention_head *head, strip_work *work)
@@ -145,7 +120,7 @@ enum head_fault strip_for_each(const struct attention_head *head, strip_work *wo
     if (head->layer->bf16)
         attention_bf16_begin(head);
     else
-        strip_pack_keys(head, 0, head->keys);
+        strip_pack_keys(head);
     for (size_t first = 0; first < head->q.rows && fault == HEAD_SOUND; first += STRIP) {
         struct strip strip = strip_at(head, first, STRIP);
         fault = work(head, &strip);
@@ -157,7 +132,7 @@ const float *strip_panel(const struct attention_head *head, size_t key)
 {
     if (head->cache)
         return cache_keys(head->cache, head->layer->layer, head->group, key);
-    return slot_of(head, key);
+    return head->memory->panels + key / KEY_PANEL * KEY_PANEL * head->k.columns;
 }
 
 const float *strip_values(const struct attention_head *head, size_t key)
@@ -242,11 +217,10 @@ static void add_range(const struct attention_head *head, const struct strip *str
 }
 
 void strip_context(const struct attention_head *head, const struct strip *strip,
-                   const struct key_range *keys, size_t count, const float *weights)
+                   struct key_range keys, const float *weights)
 {
     struct sum sum = {weights, head->memory->context, NO_CHAIN};
-    for (size_t i = 0; i < count; i++)
-        add_range(head, strip, &sum, keys[i]);
+    add_range(head, strip, &sum, keys);
     end_chain(head, strip, &sum);
 }
 
@@ -259,22 +233,6 @@ void strip_add_context(const struct attention_head *head, const struct strip *st
         sum = (struct sum){weights, memory->part, NO_CHAIN};
     add_range(head, strip, &sum, keys);
     end_chain(head, strip, &sum);
-}
-
-bool strip_is_whole(const struct attention_head *head, const struct strip *strip,
-                    struct key_range keys)
-{
-    return strip->rows == STEP && !head->cache &&
-           keys.end - keys.first == head->layer->whole_keys &&
-           keys.first / CHAIN == (keys.end - 1) / CHAIN;
-}
-
-void strip_whole_context(const struct attention_head *head, const struct strip *strip,
-                         struct key_range keys, const float *weights)
-{
-    const float *v = strip_values(head, keys.first);
-    kernel_call(&head->layer->whole_kernel, v, weights,
-                head->context.data + strip->first * head->context.stride, v);
 }
 
 void strip_write_context(const struct attention_head *head, const struct strip *strip)

@@ -11,7 +11,7 @@
  *
  *     strip_scores(head, &strip, range, memory->scores);
  *     ... weights in place of scores ...
- *     strip_context(head, &strip, &range, 1, memory->scores);
+ *     strip_context(head, &strip, range, memory->scores);
  *     strip_write_context(head, &strip);
  */
 #ifndef ATTN_MODEL_ATTENTION_STRIP_H
@@ -41,15 +41,14 @@ struct attention_pairs {
 
 /* What a thread works in. Not every kind uses all of it. */
 struct attention_memory {
-    float *panels;  /* [slots][dk, KEY_PANEL] keys of one head, transposed; or the last of them */
+    float *panels;  /* [panels][dk, KEY_PANEL] keys of one head, transposed */
     float *scores;  /* [rows of a strip, stride] */
     float *context; /* [rows of a strip, context_stride] */
     float *part;    /* the same for a chain that is added to it, where there may be several */
     float *row;     /* of one query, or a few numbers for each of a strip */
     float *sums;    /* of linear attention */
-    uint32_t *singles;
-    size_t panel_slots, stride, context_stride;
-    size_t single_room; /* of each query */
+    uint32_t *seen, *drawn; /* the keys that a query of a pattern sees, and the random ones */
+    size_t stride, context_stride;
     struct attention_pairs pairs;
 };
 
@@ -61,7 +60,7 @@ struct attention_pairs_size {
 
 struct attention_size {
     size_t panels, rows, stride, context_stride, part_rows, row, sums;
-    size_t single_rows, single_room;
+    size_t seen, drawn;
     struct attention_pairs_size pairs;
     size_t one; /* 1: the stride of what is no matrix */
 };
@@ -71,7 +70,6 @@ struct attention_problem {
     const struct config *config;
     size_t queries, keys;
     size_t fresh_keys; /* those that are in no cache */
-    bool scores;       /* raw scores are wanted in some layer */
     bool maps;         /* any attention map is */
     bool bf16;         /* products are made of pairs of rounded numbers */
     bool causal;
@@ -91,9 +89,7 @@ struct attention_layer {
     unsigned edits;    /* a bit a map that is changed, from SITE_SCORES on; dense attention alone */
     struct kernel score_kernels[ROW_SIZES][KEY_SIZES];      /* by rows, keys */
     struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* …; add to what is there */
-    struct kernel whole_kernel; /* of STEP rows and all their keys, if those are … */
-    size_t whole_keys;          /* … so many */
-    atomic_size_t first_fault;  /* that of the lowest round: round · HEAD_FAULTS + fault */
+    atomic_size_t first_fault; /* that of the lowest round: round · HEAD_FAULTS + fault */
 };
 
 /* One head of one text. */
@@ -123,8 +119,8 @@ enum head_fault {
 struct attention_method {
     /* Say how much memory a thread needs; false: more than can be counted. */
     bool (*measure)(struct attention_size *size, const struct attention_problem *problem);
-    /* Before the heads of a layer: fetch kernels. 0; or -1 with an error. */
-    int (*prepare)(struct attention_layer *layer);
+    /* Before the heads of a layer: fetch kernels. NULL: none are needed. */
+    void (*prepare)(struct attention_layer *layer);
     /* One head of one text: its maps where they are wanted, and its context. */
     enum head_fault (*compute)(const struct attention_head *head);
 };
@@ -166,11 +162,10 @@ size_t strip_row_size(size_t rows);
 size_t strip_rows_of_size(size_t size);
 
 /* Fetch the kernels for strips of such a size against `keys` keys, a multiple of STEP up to
- * KEY_PANEL (`add`: to a context that is begun); for any number of keys; for strip_is_whole. */
+ * KEY_PANEL (`add`: to a context that is begun); for any number of keys. */
 void strip_fetch_scores(struct attention_layer *layer, size_t row_size, size_t keys);
 void strip_fetch_context(struct attention_layer *layer, size_t row_size, size_t keys, bool add);
 void strip_fetch_all(struct attention_layer *layer, size_t row_size);
-void strip_fetch_whole(struct attention_layer *layer, size_t keys);
 
 /* Work on all its strips, until one fails. */
 typedef enum head_fault strip_work(const struct attention_head *head, const struct strip *strip);
@@ -179,10 +174,9 @@ enum head_fault strip_for_each(const struct attention_head *head, strip_work *wo
 /* The keys from one on, a multiple of KEY_PANEL, as a panel [dk, KEY_PANEL], filled up with 0. */
 void strip_transpose_panel(const struct attention_head *head, size_t key, float *panel);
 
-/* In float32: fill memory->panels with the keys from one on up to another, unless they are in a
- * cache, and return where to go on from; where slots are few a panel takes the place of the oldest.
- * The panel that a key stands in; the values from a key on. */
-size_t strip_pack_keys(const struct attention_head *head, size_t key, size_t end);
+/* In float32: fill memory->panels with all keys, unless they are in a cache. The panel that a key is
+ * in; the values from a key on. */
+void strip_pack_keys(const struct attention_head *head);
 const float *strip_panel(const struct attention_head *head, size_t key);
 const float *strip_values(const struct attention_head *head, size_t key);
 
@@ -190,21 +184,14 @@ const float *strip_values(const struct attention_head *head, size_t key);
 void strip_scores(const struct attention_head *head, const struct strip *strip,
                   struct key_range keys, float *to);
 
-/* memory->context [rows, dv] = weights [rows, stride] · v of the ranges, one after the other in
- * both; or that added to a context that is 0 or has a sum, whose first chain goes on from range to
- * range. Then to where the head's context is. */
+/* memory->context [rows, dv] = weights [rows, stride] · v of the range; or that added to a context
+ * that is 0 or has a sum, whose first chain continues from range to range. Then to where the head's
+ * context is. */
 void strip_context(const struct attention_head *head, const struct strip *strip,
-                   const struct key_range *keys, size_t count, const float *weights);
+                   struct key_range keys, const float *weights);
 void strip_add_context(const struct attention_head *head, const struct strip *strip,
                        struct key_range keys, const float *weights);
 void strip_write_context(const struct attention_head *head, const struct strip *strip);
-
-/* Is there one kernel for this strip and range, whose values are one chain? It does both at once.
- */
-bool strip_is_whole(const struct attention_head *head, const struct strip *strip,
-                    struct key_range keys);
-void strip_whole_context(const struct attention_head *head, const struct strip *strip,
-                         struct key_range keys, const float *weights);
 
 /* Write one row of an attention map, if it is wanted: its first `count` cells; what the others are.
  */

@@ -67,7 +67,6 @@ int pass_init_cross(struct pass *cross, const struct pass *pass, const struct ba
     cross->part = PART_CROSS;
     cross->scratch.maps = (struct attention_maps){0};
     cross->scratch.attention = NULL;
-    cross->scratch.drawn = NULL;
     if (!pass_goes_to(pass, SITE_RESID_PRE, 0))
         return 0;
     return pass_memory_take_keys(cross) || attention_maps_init(cross) || reserve_caches(cross) ? -1

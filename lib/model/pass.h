@@ -45,7 +45,6 @@ struct scratch {
     struct matrix logits;  /* [T, V], or [texts, V] where only the last are wanted */
     struct attention_maps maps;
     struct attention_memory *attention; /* [thread] what it works in, from the first layer on */
-    uint32_t **drawn; /* [text] random keys of every query, likewise; see attention_sparse.c */
 };
 
 /* --- the pass -------------------------------------------------------------------------------- */
@@ -199,8 +198,8 @@ void attention_store(struct pass *pass, size_t layer);
  * nothing after the weights is watched. Announces scores, masked, weights and context. */
 enum pass_state attention(struct pass *pass, size_t layer);
 
-/* What each thread works in, for a text of so many queries and keys; what all threads do together,
- * random keys of sparse attention included. */
+/* What each thread works in, for a text of so many queries and keys; what all threads do together.
+ */
 size_t attention_bytes(const struct config *config, size_t queries, size_t keys);
 size_t attention_whole_bytes(const struct config *config, size_t queries, size_t keys,
                              size_t threads);

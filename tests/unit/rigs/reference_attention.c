@@ -7,7 +7,7 @@
 
 #include "model/pattern.h"
 
-enum { DRAWN_MAX = 600, SET_WORDS = 16 };
+enum { DRAWN_MAX = 600 };
 
 /* --- what is seen ----------------------------------------------------------------------------- */
 
@@ -19,13 +19,10 @@ struct draw {
 
 static void draw(struct draw *drawn, const struct reference_row *row)
 {
-    static uint64_t words[SET_WORDS];
     const struct pattern *pattern = &row->config->mechanism.pattern;
     struct view view = {.query = row->query, .visible = row->causal ? row->query + 1 : row->keys};
-    struct bitset set = bitset_of(words, row->keys);
-    ck_assert_uint_le(bitset_words(row->keys), SET_WORDS);
     ck_assert_uint_lt(pattern->random, DRAWN_MAX);
-    drawn->count = pattern->random ? pattern_draw(pattern, &view, &set, drawn->keys) : 0;
+    drawn->count = pattern_draw(pattern, &view, drawn->keys);
 }
 
 static bool is_drawn(const struct draw *drawn, size_t key)
