@@ -78,12 +78,9 @@ static int read_colour(struct style *style, const struct options *options, struc
 {
     enum { AUTO, ALWAYS, NEVER };
     static const char *const times[] = {[AUTO] = "auto", [ALWAYS] = "always", [NEVER] = "never"};
-    static const struct synonym synonyms[] = {{"on", "always"}, {"yes", "always"}, {"off", "never"},
-                                              {"no", "never"},  {"none", "never"}, {NULL, NULL}};
-    struct names names = NAMES_LIST(times);
     size_t when = AUTO;
-    names.synonyms = synonyms;
-    if (options->looks.color && names_choose(&when, names, "--color", options->looks.color, err))
+    if (options->looks.color &&
+        names_choose(&when, NAMES_LIST(times), "--color", options->looks.color, err))
         return -1;
     bool coloured = when == ALWAYS || (when == AUTO && wants_colour(options));
     style->depth = coloured ? depth_of_terminal() : DEPTH_NONE;

@@ -17,25 +17,6 @@ int output_to(struct stream *out, const char *path, struct err *err)
                                     : stream_open(out, path, err);
 }
 
-/* What others write, or call what we write; of several the first that the table has. */
-static const struct synonym synonyms[] = {
-    {"jpg", "png"},        {"jpeg", "png"},        {"gif", "png"},        {"bmp", "png"},
-    {"tif", "png"},        {"tiff", "png"},        {"webp", "png"},       {"eps", "pdf"},
-    {"ps", "pdf"},         {"htm", "html"},        {"md", "markdown"},    {"tex", "latex"},
-    {"latex", "tex"},      {"tikz", "tex"},        {"pgf", "tex"},        {"txt", "text"},
-    {"plain", "text"},     {"table", "text"},      {"tsv", "csv"},        {"xls", "csv"},
-    {"xlsx", "csv"},       {"dat", "csv"},         {"long", "tidy"},      {"ndjson", "jsonl"},
-    {"yaml", "json"},      {"numpy", "npy"},       {"npz", "npy"},        {"pkl", "npy"},
-    {"pt", "safetensors"}, {"pth", "safetensors"}, {"h5", "safetensors"}, {"bin", "safetensors"},
-    {"arrow", "tidy"},     {"feather", "tidy"},    {"parquet", "tidy"},   {NULL, NULL}};
-
-static struct names names_of(const struct format_table *table)
-{
-    struct names names = table->names;
-    names.synonyms = synonyms;
-    return names;
-}
-
 /* The longest ending that fits: `.tidy.csv` before `.csv`. */
 bool format_find_ending(size_t *index, const struct format_table *table, const char *path)
 {
@@ -60,7 +41,7 @@ static const char *nearest_ending(const struct format_table *table, const char *
     size_t index = 0;
     if (!dot)
         return NULL;
-    const char *near = names_nearest(names_of(table), dot + 1, strlen(dot + 1));
+    const char *near = names_nearest(table->names, dot + 1, strlen(dot + 1));
     if (near && names_find(&index, table->names, near, strlen(near)))
         return names_at(table->endings, index);
     return names_nearest(table->endings, dot, strlen(dot));
@@ -82,7 +63,7 @@ static int unknown_ending(const struct format_table *table, const char *path, st
 int format_choose_name(size_t *index, const struct format_table *table, const char *name,
                        struct err *err)
 {
-    return names_choose(index, names_of(table), "--format", name, err);
+    return names_choose(index, table->names, "--format", name, err);
 }
 
 const void *format_choose(const struct format_table *table, const struct output_options *options,

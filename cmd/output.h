@@ -25,15 +25,15 @@ struct format_table {
 };
 
 /* Rows with the fields `name`, `ending`, `for_files` and `check`; rows without the last two. */
-#define FORMAT_TABLE(rows, count)                                                                \
-    {                                                                                            \
-        (rows), {&(rows)->name, (count), sizeof *(rows), NULL},                                  \
-            {&(rows)->ending, (count), sizeof *(rows), NULL}, &(rows)->for_files, &(rows)->check \
+#define FORMAT_TABLE(rows, count)                                                          \
+    {                                                                                      \
+        (rows), {&(rows)->name, (count), sizeof *(rows)},                                  \
+            {&(rows)->ending, (count), sizeof *(rows)}, &(rows)->for_files, &(rows)->check \
     }
-#define FORMAT_TABLE_OF_TEXT(rows, count)                                \
-    {                                                                    \
-        (rows), {&(rows)->name, (count), sizeof *(rows), NULL},          \
-            {&(rows)->ending, (count), sizeof *(rows), NULL}, NULL, NULL \
+#define FORMAT_TABLE_OF_TEXT(rows, count)                          \
+    {                                                              \
+        (rows), {&(rows)->name, (count), sizeof *(rows)},          \
+            {&(rows)->ending, (count), sizeof *(rows)}, NULL, NULL \
     }
 
 /* The row, or NULL. Refused as usage are names and endings that are none, and bytes on a terminal

@@ -136,12 +136,6 @@ bool names_find(size_t *index, struct names names, const char *word, size_t size
 const char *names_nearest(struct names names, const char *word, size_t size)
 {
     struct nearest nearest;
-    size_t there = 0;
-    const struct synonym *synonym = names.synonyms;
-    for (; synonym && synonym->word; synonym++)
-        if (strlen(synonym->word) == size && strncasecmp(synonym->word, word, size) == 0 &&
-            names_find(&there, names, synonym->name, strlen(synonym->name)))
-            return synonym->name;
     nearest_begin(&nearest, word, size);
     for (size_t i = 0; i < names.count; i++)
         nearest_offer(&nearest, names_at(names, i));

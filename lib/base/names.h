@@ -15,21 +15,15 @@
 
 #include "base/err.h"
 
-/* What others call a thing, and what it is called here. A list ends with a word of NULL. */
-struct synonym {
-    const char *word, *name;
-};
-
 struct names {
-    const char *const *first;       /* the first row's name */
-    size_t count, stride;           /* rows, and the bytes from one name to the next */
-    const struct synonym *synonyms; /* NULL: none */
+    const char *const *first; /* the first row's name */
+    size_t count, stride;     /* rows, and the bytes from one name to the next */
 };
 
 /* Of rows that have a field `name`; of an array of names. */
-#define NAMES(rows, row_count) ((struct names){&(rows)->name, (row_count), sizeof *(rows), NULL})
+#define NAMES(rows, row_count) ((struct names){&(rows)->name, (row_count), sizeof *(rows)})
 #define NAMES_LIST(array) \
-    ((struct names){(array), sizeof(array) / sizeof *(array), sizeof *(array), NULL})
+    ((struct names){(array), sizeof(array) / sizeof *(array), sizeof *(array)})
 
 /* A row's name; the row that `size` bytes name exactly, false when there is none; the name that the
  * word was probably meant to be, NULL when none is near. */

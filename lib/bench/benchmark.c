@@ -298,8 +298,8 @@ static void report_progress(const struct bench *bench, size_t round, size_t inde
                        note);
 }
 
-/* The fastest pass of a round counts, because other processes only make a pass longer. The first one
- * does not: it packs weights and allocates memory. */
+/* The fastest pass of a round counts, because other processes only make a pass longer. The first
+ * one does not count: it packs weights and allocates memory. */
 static int measure_task(struct bench *bench, const struct task *task, size_t round, struct err *err)
 {
     double *best = &task->seconds[round];

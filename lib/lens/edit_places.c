@@ -127,7 +127,7 @@ static int refuse_axis(const struct edit *edit, const struct edit_reader *reader
                        struct edit_piece name)
 {
     const char *known[4];
-    struct names names = {known, 0, sizeof *known, NULL};
+    struct names names = {known, 0, sizeof *known};
     char option[ERR_TEXT_BYTES / 2];
     bool is_map = site_rows[edit->site].axes == AXES_HEAD_QUERY_KEY;
     if (site_rows[edit->site].in_layer)

@@ -7,25 +7,10 @@
 #include "base/num.h"
 #include "model/model.h"
 
-/* What other programs call a tensor. */
-static const struct synonym synonyms[] = {{"attention", "weights"},
-                                          {"attentions", "weights"},
-                                          {"attn", "weights"},
-                                          {"probs", "weights"},
-                                          {"query", "q"},
-                                          {"queries", "q"},
-                                          {"key", "k"},
-                                          {"keys", "k"},
-                                          {"value", "v"},
-                                          {"values", "v"},
-                                          {"mask", "masked"},
-                                          {"everything", "all"},
-                                          {NULL, NULL}};
-
 static int unknown_site(const struct site_word *word, const struct config *config, struct err *err)
 {
     const char *known[SITE_ALL + 2] = {"tokens"};
-    struct names names = {known, word->of_list, sizeof *known, synonyms};
+    struct names names = {known, word->of_list, sizeof *known};
     int sites = word->of_list ? SITE_ALL : SITE_COUNT; /* what is derived is not edited */
     for (int site = 0; site < sites; site++)
         if (site_exists(config, (enum site)site))

@@ -1,6 +1,6 @@
-/* attention_sparse.c: every query against the keys of a pattern, one by one, and no others. Time and
- * memory grow with the keys that are seen. Sums have the order of dense attention: a pattern of all
- * keys gives the same bits. */
+/* attention_sparse.c: every query against the keys of a pattern, one by one, and no others. Time
+ * and memory grow with the keys that are seen. Sums have the order of dense attention: a pattern of
+ * all keys gives the same bits. */
 #include <math.h>
 #include <string.h>
 

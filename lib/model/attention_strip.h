@@ -174,8 +174,8 @@ enum head_fault strip_for_each(const struct attention_head *head, strip_work *wo
 /* The keys from one on, a multiple of KEY_PANEL, as a panel [dk, KEY_PANEL], filled up with 0. */
 void strip_transpose_panel(const struct attention_head *head, size_t key, float *panel);
 
-/* In float32: fill memory->panels with all keys, unless they are in a cache. The panel that a key is
- * in; the values from a key on. */
+/* In float32: fill memory->panels with all keys, unless they are in a cache. The panel that holds a
+ * key; the values from a key on. */
 void strip_pack_keys(const struct attention_head *head);
 const float *strip_panel(const struct attention_head *head, size_t key);
 const float *strip_values(const struct attention_head *head, size_t key);

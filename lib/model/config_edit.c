@@ -67,19 +67,6 @@ static int add(struct config_edit *edit, const struct config_key *key, const cha
     return 0;
 }
 
-/* What other configs call a key. */
-static const struct synonym key_synonyms[] = {{"layers", "n_layer"},
-                                              {"heads", "n_head"},
-                                              {"hidden_size", "n_embd"},
-                                              {"num_hidden_layers", "n_layer"},
-                                              {"d_model", "n_embd"},
-                                              {"num_attention_heads", "n_head"},
-                                              {"n_ctx", "n_positions"},
-                                              {"max_position_embeddings", "n_positions"},
-                                              {"dim", "n_embd"},
-                                              {"d_ff", "n_inner"},
-                                              {NULL, NULL}};
-
 static int read_change(struct config_edit *edit, const char *item, size_t size, struct arena *arena,
                        struct err *err)
 {
@@ -88,9 +75,8 @@ static int read_change(struct config_edit *edit, const char *item, size_t size, 
         return err_usage(err, "--set: expected KEY=VALUE, found '%.*s'", (int)size, item);
     size_t value_size = (size_t)(item + size - equals - 1);
     size_t index = 0;
-    struct names names = NAMES(config_keys, config_key_count);
-    names.synonyms = key_synonyms;
-    if (names_choose_item(&index, names, "--set", item, (size_t)(equals - item), err))
+    if (names_choose_item(&index, NAMES(config_keys, config_key_count), "--set", item,
+                          (size_t)(equals - item), err))
         return -1;
     struct json_cursor cursor;
     struct buf text = {0};

@@ -153,11 +153,8 @@ int mechanism_set_attention(struct mechanism *mechanism, const char *text, struc
 int mechanism_set_mask_method(struct mechanism *mechanism, const char *text, struct err *err)
 {
     static const char *const methods[] = {"before", "renormalise"};
-    static const struct synonym synonyms[] = {{"after", "renormalise"}, {NULL, NULL}};
-    struct names names = NAMES_LIST(methods);
     size_t index = 0;
-    names.synonyms = synonyms;
-    if (names_choose(&index, names, "--mask-method", text, err))
+    if (names_choose(&index, NAMES_LIST(methods), "--mask-method", text, err))
         return -1;
     mechanism->renormalise = index == 1;
     return 0;

@@ -62,7 +62,7 @@ static int found_nothing(const char *known, const char *name, struct names names
 
 static int unknown_model(const char *name, struct err *err)
 {
-    struct names names = {&bundled_models->path, bundled_count, sizeof *bundled_models, NULL};
+    struct names names = {&bundled_models->path, bundled_count, sizeof *bundled_models};
     struct buf list = {0};
     for (size_t i = 0; i < bundled_count; i++)
         buf_format(&list, "%s%s", i ? ", " : "", bundled_models[i].path);

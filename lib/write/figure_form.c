@@ -77,8 +77,7 @@ int figure_form_read_width(struct figure_form *form, const char *text, struct er
 
 int figure_form_read_mask(struct figure_form *form, const char *name, struct err *err)
 {
-    const struct names names = {figure_mask_names, MASK_TRIANGLE + 1, sizeof *figure_mask_names,
-                                NULL};
+    const struct names names = {figure_mask_names, MASK_TRIANGLE + 1, sizeof *figure_mask_names};
     size_t mask = MASK_HATCH;
     if (names_choose(&mask, names, "--mask", name, err))
         return -1;

@@ -18,7 +18,7 @@ const char *const style_cells_names[] = {"numbers", "heat", "both", NULL};
 static int find(size_t *index, const char *option, const char *const *list, const char *name,
                 struct err *err)
 {
-    struct names names = {list, 0, sizeof *list, NULL};
+    struct names names = {list, 0, sizeof *list};
     *index = 0;
     while (list[names.count])
         names.count++;

@@ -120,19 +120,6 @@ TEST(a_word_longer_than_any_name_is_near_nothing)
 
 static const char *const list[] = {"png", "pdf"};
 
-static const struct synonym synonyms[] = {
-    {"jpg", "gif"}, {"jpg", "png"}, {"sqrt", "log"}, {NULL, NULL}};
-
-TEST(a_synonym_counts_where_its_name_is_there)
-{
-    struct names names = NAMES_LIST(list);
-    names.synonyms = synonyms;
-    ck_assert_str_eq(names_nearest(names, "jpg", 3), "png");
-    ck_assert_str_eq(names_nearest(names, "JPG", 3), "png");
-    ck_assert_ptr_null(names_nearest(names, "sqrt", 4));
-    ck_assert_ptr_null(names_nearest(names, "jp", 2));
-}
-
 TEST(a_file_has_an_ending_in_small_or_large_letters)
 {
     ck_assert(name_has_ending("a.gguf", ".gguf") && name_has_ending("b/c.GgUF", ".gguf"));
