@@ -60,7 +60,7 @@ int removed_explain_format(const struct output_options *output, struct err *err)
     const char *path = output->path ? output->path : "";
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (output->format ? strcmp(output->format, formats[i][0]) == 0
-                           : !output->json && name_ends_in(path, formats[i][1]))
+                           : name_ends_in(path, formats[i][1]))
             return err_usage(err,
                              "'explain --format %s' was removed: pandoc makes it of '-o walk.md', "
                              "and browsers print '-o walk.html'",

@@ -116,10 +116,6 @@ TEST(a_word_longer_than_any_name_is_near_nothing)
     ck_assert_ptr_null(nearest_of(&(struct meaning){name, {word}, NULL}));
 }
 
-/* --- synonyms and endings --------------------------------------------------------------------- */
-
-static const char *const list[] = {"png", "pdf"};
-
 TEST(a_file_has_an_ending_in_small_or_large_letters)
 {
     ck_assert(name_has_ending("a.gguf", ".gguf") && name_has_ending("b/c.GgUF", ".gguf"));

@@ -63,7 +63,7 @@ static struct weight make_weight(size_t out, size_t in, size_t bytes, struct row
     return w;
 }
 
-/* Is element [t, column] the sum of the segments along its row, each a chain, wherever that lies? */
+/* Is element [t, column] the sum of its row's segments, each one chain, wherever that row lies? */
 static void check_element(struct matrix y, struct matrix x, const struct weight *w, size_t t,
                           size_t column)
 {
