@@ -10,10 +10,9 @@
 #include <stddef.h>
 
 enum fault_kind {
-    FAULT_OF_MEMORY,  /* the nth allocation fails */
-    FAULT_OF_LIBRARY, /* so do all from the nth on in the process that draws PNG and PDF */
-    FAULT_OF_CALL,    /* strace lets the nth call to the system fail, or sends a signal at it */
-    FAULT_OF_PLACE,   /* a shell starts the program where something is wrong */
+    FAULT_OF_MEMORY, /* the nth allocation fails */
+    FAULT_OF_CALL,   /* strace lets the nth call to the system fail, or sends a signal at it */
+    FAULT_OF_PLACE,  /* a shell starts the program where something is wrong */
 };
 
 /* Statuses as a set. */

@@ -6,8 +6,6 @@ const struct fault memory_faults[] = {
     {"an allocation", FAULT_OF_MEMORY, .statuses = MAY_SUCCEED | MAY_FAIL_ITEMS | MAY_REFUSE_INPUT},
     {"an allocation and all after it", FAULT_OF_MEMORY, .for_ever = true,
      .statuses = MAY_SUCCEED | MAY_FAIL_ITEMS | MAY_REFUSE_INPUT},
-    {"an allocation of the drawing process", FAULT_OF_LIBRARY, .for_ever = true,
-     .statuses = MAY_REFUSE},
     {.name = NULL},
 };
 

@@ -26,8 +26,6 @@ int attn_main(int argc, char **argv);
 #include "base/file.h"
 #include "base/heap.h"
 #include "base/num.h"
-#include "draw/drawing_process.h"
-#include "library_malloc.h"
 #include "verdict.h"
 
 enum {
@@ -37,8 +35,6 @@ enum {
     NTH_MAX = 1000000,
     FAILURES_SHOWN = 5,
     SHOWN_BYTES = 2000,
-    OF_LIBRARIES = 64,    /* they have so many times as many allocations, at least */
-    SPINNING_SECONDS = 1, /* that a library may go round without a sign of life */
     PATIENCE_SECONDS = 120,
 };
 
@@ -75,7 +71,7 @@ static void add_strace(struct words *words)
 
 static void add_start(struct words *words, const struct fault *fault, size_t nth)
 {
-    if (!fault || fault->kind == FAULT_OF_MEMORY || fault->kind == FAULT_OF_LIBRARY) {
+    if (!fault || fault->kind == FAULT_OF_MEMORY) {
         add(words, program);
     } else if (fault->kind == FAULT_OF_CALL) {
         snprintf(words->text, sizeof words->text, "inject=%s:%s:when=%zu%s", fault->name,
@@ -102,7 +98,7 @@ static void send_to(int descriptor, const char *name)
 
 static void become(struct words *words, const struct fault *fault, size_t nth)
 {
-    bool in_process = fault && fault->kind != FAULT_OF_CALL && fault->kind != FAULT_OF_PLACE;
+    bool in_process = fault && fault->kind == FAULT_OF_MEMORY;
     send_to(STDOUT_FILENO, "out");
     send_to(STDERR_FILENO, "err");
     if (chdir("files"))
@@ -112,12 +108,9 @@ static void become(struct words *words, const struct fault *fault, size_t nth)
         execvp(words->argv[0], words->argv);
         abort();
     }
-    if (fault->kind == FAULT_OF_LIBRARY)
-        library_malloc_fail_from(nth);
-    else
-        heap_fail_at(nth, fault->for_ever);
+    heap_fail_at(nth, fault->for_ever);
     int status = attn_main((int)words->count, words->argv);
-    *fault_came = heap_has_failed() || library_malloc_has_failed();
+    *fault_came = heap_has_failed();
     heap_fail_at(0, 0);
     exit(status);
 }
@@ -183,8 +176,7 @@ static void try(const struct fault *fault, size_t nth)
     reset();
     trial.fault = fault;
     run(fault, nth, command, "");
-    if ((fault->kind == FAULT_OF_MEMORY || fault->kind == FAULT_OF_LIBRARY) && !*fault_came &&
-        WIFEXITED(trial.status))
+    if (fault->kind == FAULT_OF_MEMORY && !*fault_came && WIFEXITED(trial.status))
         return;
     if (getenv("VERBOSE"))
         fprintf(stderr, "%s %zu: 0x%x\n", fault->name, nth, (unsigned)trial.status);
@@ -199,10 +191,7 @@ static void try(const struct fault *fault, size_t nth)
 
 static void try_allocations(const struct fault *fault)
 {
-    size_t step = fault->kind == FAULT_OF_LIBRARY ? every * OF_LIBRARIES : every;
-    if (fault->kind == FAULT_OF_LIBRARY && !library_malloc_can_fail())
-        return;
-    for (size_t nth = 1 + seen % step; nth < NTH_MAX; nth += step) {
+    for (size_t nth = 1 + seen % every; nth < NTH_MAX; nth += every) {
         try(fault, nth);
         if (!*fault_came && WIFEXITED(trial.status))
             return;
@@ -329,8 +318,6 @@ int main(int argc, char **argv)
     trial.owns = owns;
     seen = hash_of_command() % every; /* another part of each command line */
     fault_came = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    library_malloc_fail_from(0);
-    drawing_process_limit(SPINNING_SECONDS);
     if (fault_came == MAP_FAILED || !run_whole()) {
         failed++;
     } else if (trial.status) { /* refused, and nothing was touched */
