@@ -122,7 +122,7 @@ is 'its words are all there' '[ "$(wc -w <out)" -ge "$(wc -w <line)" ]'
 for character in a ' ' .; do
     zeros $line_bytes | tr '\0' "$character" >run
     for name in llama-2-like llama-3-like gpt-neox-like; do
-        haul "$mib MiB of '$character': $name" 0 $slow $((16 + 12 * mib)) \
+        haul "$mib MiB of '$character': $name" 0 $slow $((64 + 24 * mib)) \
             tokenize --ids -m "$ROOT/tests/tokenizers/$name" -f run
     done
 done

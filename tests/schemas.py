@@ -179,7 +179,7 @@ def main():
     os.environ["ATTN_MODEL_PATH"] = str(ROOT / "tests")
     by_name = {}
     for words, document in documents():
-        match = re.fullmatch("attn-cli/([a-z-]+)/[12]", document.get("format", ""))
+        match = re.fullmatch("attn-cli/([a-z-]+)/[0-9]", document.get("format", ""))
         if match:
             by_name.setdefault(match[1], []).append((words, document))
         else:
@@ -194,7 +194,7 @@ def main():
         if named:
             print(f"{name}: no output has {' '.join(sorted(named))}")
     sources = "".join(path.read_text() for room in ("cmd", "lib") for path in (ROOT / room).rglob("*.c"))
-    written = set(re.findall(r'JSON_FORMAT(?:_2)?\("([a-z-]+)"\)', sources))
+    written = set(re.findall(r'(?:JSON_FORMAT\("|"format", "attn-cli/)([a-z-]+)', sources))
     there = {path.stem for path in SCHEMAS.glob("*.json")} - {"common"}
     for name in sorted(written ^ there) + sorted(written - set(by_name)):
         print(f"{name}: expected a schema, a writer and an output")

@@ -21,7 +21,7 @@ enum {
     MAY_FAIL_ITEMS = 1 << 1, /* of a batch: it says which, and goes on with the others */
     MAY_REFUSE_INPUT = 1 << 3,
     MAY_REFUSE_OUTPUT = 1 << 5,
-    MAY_REFUSE = MAY_SUCCEED | MAY_REFUSE_INPUT | MAY_REFUSE_OUTPUT,
+    MAY_REFUSE = MAY_SUCCEED | MAY_FAIL_ITEMS | MAY_REFUSE_INPUT | MAY_REFUSE_OUTPUT,
 };
 
 enum { FAULT_VALUES_MAX = 8 };
