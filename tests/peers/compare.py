@@ -22,7 +22,7 @@ from sentences import WORDS, draw  # noqa: E402
 
 ATTN, MODELS, FOLDER = map(os.path.abspath, sys.argv[1:])
 ROUNDS = int(os.environ.get("ROUNDS", 5))
-END = time.time() + 60 * float(os.environ.get("MINUTES", 8))
+END = time.time() + 60 * float(os.environ.get("MINUTES", 5))
 ALL = len(os.sched_getaffinity(0))
 ROWS = {"fp32": [(task, tokens) for task in ("prefill", "capture") for tokens in (64, 256, 1024)],
         "bf16": [("prefill", tokens) for tokens in (64, 256, 1024)]}
