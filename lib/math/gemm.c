@@ -188,8 +188,8 @@ struct part {
     size_t index; /* of the panel */
 };
 
-/* sums += x · chunk, a tile at a time; a segment but the first is summed apart. While the first tile
- * is computed, what comes next is prefetched; or an equal share of it with each. */
+/* sums += x · chunk, a tile at a time; segments after the first are summed apart. While the first
+ * tile is computed, what comes next is prefetched; or an equal share of it with each. */
 static void multiply_chunk(const struct product *p, const struct part *part, size_t chunk)
 {
     const float *x = p->x.data + part->at.row * p->x.stride + chunk * p->plan.chunk;
