@@ -80,7 +80,7 @@ try() { # COMMAND...
     AGAIN=''
     case "$*" in
     *--force* | *--dry-run*) ;;
-    batch*-o*) AGAIN=--resume ;;
+    batch*' -o '*) AGAIN=--resume ;;
     *'-o here/'* | init* | train* | merge*) AGAIN=--force ;;
     esac
     "$build/faults" "$folder" "$kind" "$every" "$@" >"$folder/log" 2>&1 </dev/null
