@@ -8,6 +8,7 @@ import process from 'node:process';
 import {
     LIFE,
     attn,
+    boxOf,
     counts,
     plot,
     same,
@@ -109,8 +110,8 @@ await test('a lesson on a phone scrolls nowhere but within, and a tap opens its 
             await page.locator('.node', { hasText: 'mlp_act' }).last().tap();
             yes((await page.locator('.station h2').innerText()).startsWith('mlp_act'), 'no panel');
             const [node, panel] = [
-                await page.locator('.node[aria-pressed="true"]').boundingBox(),
-                await page.locator('.station').boundingBox(),
+                await boxOf(page.locator('.node[aria-pressed="true"]')),
+                await boxOf(page.locator('.station')),
             ];
             const below = panel.y - node.y;
             yes(below > 0 && below < 200, `the panel is ${below} pixels below the station`);
@@ -144,11 +145,15 @@ await test('many heads scroll in a box of their own, and leave the page as wide 
         async (page) => {
             await page.click('#view-model');
             const last = page.locator('.grid button').last();
-            yes((await last.boundingBox()).x > 360, 'the window has room for all heads');
+            yes((await boxOf(last)).x > 360, 'the window has room for all heads');
             await fitsWindow(page, 'the model');
-            await last.focus();
-            const { x, width } = await last.boundingBox();
-            yes(x >= 0 && x + width <= 360, `the last head stands at ${x}`);
+            // A phone's window changes size as the page opens, and a redrawn grid has lost its focus.
+            const seen = async () => {
+                await last.focus();
+                const { x, width } = await boxOf(last);
+                return x >= 0 && x + width <= 360;
+            };
+            yes((await seen()) || (await seen()), 'the last head is outside the window');
             await page.emulateMedia({ media: 'print' });
             same('visible', await page.$eval('.grid', (grid) => getComputedStyle(grid).overflow));
         },

@@ -1,5 +1,16 @@
 // Two heads beside each other: the difference is that of what JSON has.
-import { LIFE, json, plot, readout, same, test, withPage, writePage, yes } from './harness.mjs';
+import {
+    LIFE,
+    boxOf,
+    json,
+    plot,
+    readout,
+    same,
+    test,
+    withPage,
+    writePage,
+    yes,
+} from './harness.mjs';
 
 // What the difference says of a cell, by the keyboard.
 async function cell(page, row, column) {
@@ -78,7 +89,7 @@ for (const [width, across] of [
                         if (await page.locator(`#compare-${field}-1`).count())
                             await page.selectOption(`#compare-${field}-1`, String(value));
                     const boxes = await Promise.all(
-                        (await page.locator('.side').all()).map((one) => one.boundingBox()),
+                        (await page.locator('.side').all()).map((one) => boxOf(one)),
                     );
                     const first = boxes.filter((box) => Math.abs(box.y - boxes[0].y) < 1);
                     same([3, across], [boxes.length, first.length]);

@@ -46,6 +46,16 @@ export function same(expected, found, what = '') {
     throw new Error(`${what}\n    expected ${part(a)}\n    found    ${part(b)}`);
 }
 
+// Where an element stands. Playwright gives null for one that is just being redrawn: try again.
+export async function boxOf(locator) {
+    for (let tries = 0; tries < 100; tries++) {
+        const box = await locator.boundingBox();
+        if (box) return box;
+        await locator.page().waitForTimeout(50);
+    }
+    throw new Error(`${locator} is not visible`);
+}
+
 export function yes(fact, what) {
     if (!fact) throw new Error(what);
 }
@@ -144,7 +154,7 @@ export const plot = (page, at = 0) => page.locator('.plot canvas').nth(at);
 
 // Point everywhere on a matrix; what the page says of each cell, by "row column".
 export async function readMatrix(page, step = 9) {
-    const box = await plot(page).boundingBox();
+    const box = await boxOf(plot(page));
     const found = new Map();
     for (let y = box.y + 2; y < Math.min(box.y + box.height, 830); y += step)
         for (let x = box.x + 2; x < Math.min(box.x + box.width, 1190); x += step) {

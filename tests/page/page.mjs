@@ -14,6 +14,7 @@ import {
     ODD,
     VIEWS,
     attn,
+    boxOf,
     browser,
     causal,
     counts,
@@ -299,7 +300,7 @@ await test('cells are reached and kept by the keyboard', () =>
 await test('lines of a token say what it looks at and what looks at it', () =>
     withPage(tinyPage, async (page) => {
         await page.click('#view-lines');
-        const box = await plot(page).boundingBox();
+        const box = await boxOf(plot(page));
         const all = await plot(page).evaluate((canvas) => canvas.toDataURL());
         await page.mouse.move(box.x + 20, box.y + box.height * 0.64);
         const said = await readout(page);
@@ -319,14 +320,14 @@ await test('lines beside a matrix follow the row that is pointed at', () =>
     withPage(tinyPage, async (page) => {
         const lines = page.locator('.beside .plot').nth(1).locator('canvas');
         const seen = () => lines.evaluate((canvas) => canvas.toDataURL());
-        const box = await plot(page).boundingBox();
+        const box = await boxOf(plot(page));
         const all = await seen();
         await page.mouse.move(box.x + 100, box.y + box.height - 20);
         const text = await readout(page);
         yes(text.includes('query 6 “␣first” → key 0 “Life”'), text);
         const row = await seen();
         yes(row !== all, 'all lines stay');
-        const beside = await lines.boundingBox();
+        const beside = await boxOf(lines);
         await page.mouse.move(beside.x + 20, beside.y + beside.height - 20);
         yes((await readout(page)).startsWith('“␣first” looks at '), await readout(page));
         same(row, await seen(), 'the rows are not at one height');
@@ -411,8 +412,8 @@ await test('a head of the model opens beside the others', () =>
         yes((await heading()).startsWith('weights · layer 1 · head 2'), await heading());
         await page.keyboard.press('ArrowUp');
         yes((await heading()).startsWith('weights · layer 0 · head 2'));
-        const grid = await page.locator('.grid').boundingBox();
-        const detail = await page.locator('#detail').boundingBox();
+        const grid = await boxOf(page.locator('.grid'));
+        const detail = await boxOf(page.locator('#detail'));
         yes(
             grid.x + grid.width <= detail.x + 1 || grid.y + grid.height <= detail.y + 1,
             'it covers',
@@ -496,7 +497,7 @@ await test('space turns, and comes closer', () =>
         await page.click('#view-space');
         const picture = () => page.locator('.space').evaluate((canvas) => canvas.toDataURL());
         const pictures = [await picture()];
-        const box = await page.locator('.space').boundingBox();
+        const box = await boxOf(page.locator('.space'));
         await page.mouse.move(box.x + 100, box.y + 100);
         await page.mouse.down();
         await page.mouse.move(box.x + 220, box.y + 150);
@@ -759,7 +760,7 @@ await test('two hundred tokens are fluid', async () => {
             }
             return times.sort((a, b) => a - b)[2];
         };
-        const box = await plot(page).boundingBox();
+        const box = await boxOf(plot(page));
         const move = await slowest((i) =>
             page.mouse.move(box.x + 300 + 9 * i, box.y + 200 + 5 * i),
         );

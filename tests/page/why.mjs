@@ -7,6 +7,7 @@ import {
     LIFE,
     attn,
     attnJson,
+    boxOf,
     json,
     plot,
     readout,
@@ -161,7 +162,7 @@ await test('a line is explained, by mouse and by keys', () =>
         yes((await page.locator('#why p').first().innerText()).includes('looks at'), 'no panel');
         await page.click('#why h2 button');
         yes(await page.isHidden('#why'), 'the panel is still there');
-        const box = await plot(page).boundingBox();
+        const box = await boxOf(plot(page));
         // the line from the first token to itself is level
         await page.mouse.click(box.x + box.width / 2, box.y + 4 + 17);
         yes((await page.locator('#why p').first().innerText()).includes('(0)'), 'no line there');
