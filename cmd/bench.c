@@ -13,18 +13,9 @@
 
 enum { LENGTHS_MAX = 64, TOKENS_MAX = 1000000 };
 
-static const struct form {
-    const char *name, *ending;
-    bench_writer *write;
-} forms[] = {
-    {"text", ".txt", bench_text_write},
-    {"csv", ".csv", bench_csv_write},
-    {"json", ".json", bench_json_write},
-};
-
 struct job {
     const struct options *options;
-    const struct form *form;
+    struct output output;
     struct new_model new_model;
     struct folder folder;
     size_t lengths[LENGTHS_MAX];
@@ -69,8 +60,6 @@ static int read_only(struct job *job, struct err *err)
 
 static int read_options(struct job *job, struct err *err)
 {
-    static const struct format_table table =
-        FORMAT_TABLE_OF_TEXT(forms, sizeof forms / sizeof *forms);
     const struct options *options = job->options;
     const char *model = options->model.name             ? options->model.name
                         : options->input.operands.count ? *options->input.operands.items
@@ -79,8 +68,8 @@ static int read_options(struct job *job, struct err *err)
         return err_usage(err, "--shape: replaces a model, found '%s' as well", model);
     if (options->mechanism.attention && !options->bench.growth)
         return err_usage(err, "--attention: expected --growth, which compares kinds of attention");
-    job->form = format_choose(&table, &options->output, err);
-    if (!job->form || read_lengths(job, err) || read_only(job, err))
+    if (output_choose_table(&job->output, &options->output, err) || read_lengths(job, err) ||
+        read_only(job, err))
         return -1;
     if (options->bench.growth)
         return options->bench.only || options->model.precision
@@ -107,12 +96,13 @@ static int find_folder(struct job *job, struct err *err)
     return heap_expect(job->new_model.files[0].size, job->folder.path, err); /* packed weights */
 }
 
-static int measure(struct job *job, struct stream *out, struct err *err)
+static int measure(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     struct mechanism_options mechanism = options->mechanism;
     struct mechanism *ways = NULL;
     struct bench_report report;
+    struct report result;
     struct bench_plan plan = {
         .folder = &job->folder,
         .threads = (size_t)options->model.threads,
@@ -130,21 +120,21 @@ static int measure(struct job *job, struct stream *out, struct err *err)
     plan.ways = ways;
     failed = failed || benchmark(&report, &plan, &job->arena, err);
     progress_end(&job->progress);
-    if (failed || output_to(out, options->output.path, err))
-        return -1;
-    return job->form->write(out, &report, err);
+    return failed || bench_result(&result, &report, &job->arena, err) ||
+                   output_write_table(&job->output, &result, options, err)
+               ? -1
+               : 0;
 }
 
 int bench_command(const struct options *options, struct err *err)
 {
     struct job job = {.options = options};
-    struct stream out = {0};
     int failed = read_options(&job, err) || find_folder(&job, err);
     if (!failed) {
         progress_begin(&job.progress, NULL);
-        failed = measure(&job, &out, err);
+        failed = measure(&job, err);
     }
-    failed = stream_end(&out, failed, err);
+    output_discard(&job.output);
     new_model_release(&job.new_model);
     arena_release(&job.arena);
     return failed;

@@ -118,7 +118,7 @@ const struct command command_rows[] = {
      "attn-cli bench --shape gpt2 --threads 1\n"
      "attn-cli bench --shape gpt2-medium --tokens 64,256 --repeat 3\n"
      "attn-cli bench --growth --attention dense,window:64,linear -o growth.csv\n"
-     "attn-cli bench --only prefill --format json | jq '.results[].of_compute'\n",
+     "attn-cli bench --only prefill --format json | jq '.tables.bench[].of_compute'\n",
      bench_command},
     {"lesson", FOR_LESSON, "a guided tour of attention, step by step", "[STEP|all]",
      "attn-cli lesson\n"

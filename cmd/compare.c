@@ -9,7 +9,7 @@
 
 struct job {
     const struct options *options;
-    const struct comparison_format *format;
+    struct output output;
     struct session session;
     struct text_pair *pairs;
     struct mechanism *ways;
@@ -20,8 +20,6 @@ struct job {
 static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    const struct format_table table =
-        FORMAT_TABLE_OF_TEXT(comparison_formats, comparison_format_count);
     struct mechanism_options mechanism = options->mechanism;
     if (!mechanism.attention && !edit_options_are_given(&options->edit))
         return err_usage(
@@ -29,8 +27,7 @@ static int check_options(struct job *job, struct err *err)
                  "as window:8,linear; or --edit, --ablate or --knockout; or a second model");
     if (!mechanism.attention)
         mechanism.attention = "dense";
-    job->format = format_choose(&table, &options->output, err);
-    if (!job->format)
+    if (output_choose_table(&job->output, &options->output, err))
         return -1;
     return mechanism_options_list(&job->ways, &job->plan.way_count, &mechanism, &job->session.arena,
                                   err);
@@ -73,7 +70,7 @@ static int compare(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
     struct comparison comparison;
-    struct stream out = {0};
+    struct report report;
     struct progress progress;
     job->plan.viewer = &job->session.viewer;
     job->plan.pairs = job->pairs;
@@ -86,9 +83,10 @@ static int compare(struct job *job, struct err *err)
     job->plan.progress = &progress.sink;
     int failed = comparison_make(&comparison, &job->plan, &job->session.arena, err);
     progress_end(&progress);
-    failed = failed || output_to(&out, options->output.path, err) ||
-             job->format->write(&out, &comparison, err);
-    return stream_end(&out, failed, err);
+    failed = failed || comparison_report(&report, &comparison, &job->session.arena, err) ||
+             output_write_table(&job->output, &report, options, err);
+    output_discard(&job->output);
+    return failed ? -1 : 0;
 }
 
 /* Without --attention or an edit a second model is expected: an operand of one word that is not a

@@ -8,7 +8,7 @@
 
 struct job {
     const struct options *options;
-    const struct model_distance_format *format;
+    struct output output;
     struct session sessions[2]; /* the second has the texts of the first */
     struct text_pair *pairs;
     struct selection selection;
@@ -19,13 +19,10 @@ static int check_options(struct job *job, struct err *err)
 {
     static const char *const others[] = {"attention", "edit",   "ablate", "knockout",
                                          "source",    "repeat", "seed"};
-    const struct format_table table =
-        FORMAT_TABLE_OF_TEXT(model_distance_formats, model_distance_format_count);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (options_are_given(job->options, others[i]))
             return err_usage(err, "--%s: expected one model beside it, found two", others[i]);
-    job->format = format_choose(&table, &job->options->output, err);
-    return job->format ? 0 : -1;
+    return output_choose_table(&job->output, &job->options->output, err);
 }
 
 /* Both must read a text as the same ids. */
@@ -82,7 +79,7 @@ static int compare(struct job *job, struct err *err)
     };
     char hashes[2][SHA256_DIGITS + 1];
     struct progress progress;
-    struct stream out = {0};
+    struct report report;
     for (size_t i = 0; i < 2; i++)
         weights_hash(&plan.models[i]->model.weights, hashes[i]);
     plan.equal_weights = strcmp(hashes[0], hashes[1]) == 0;
@@ -90,9 +87,10 @@ static int compare(struct job *job, struct err *err)
     plan.progress = &progress.sink;
     int failed = model_distance_make(&distance, &plan, &job->sessions[0].arena, err);
     progress_end(&progress);
-    failed = failed || output_to(&out, job->options->output.path, err) ||
-             job->format->write(&out, &distance, err);
-    return stream_end(&out, failed, err);
+    failed = failed || model_distance_report(&report, &distance, &job->sessions[0].arena, err) ||
+             output_write_table(&job->output, &report, job->options, err);
+    output_discard(&job->output);
+    return failed ? -1 : 0;
 }
 
 int compare_models(const struct options *options, const char *const names[2], struct err *err)

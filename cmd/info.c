@@ -18,7 +18,7 @@ enum {
     TOKENS_SHOWN = 16, /* sizes are given for, where a model has no limit of its own */
 };
 
-struct facts {
+struct model_facts {
     const struct model *model;
     struct tokenizer_info tokenizer;
     size_t parameters;             /* numbers in all tensors, a tied matrix once */
@@ -31,7 +31,7 @@ struct facts {
     char hash[SHA256_DIGITS + 1]; /* of the weights, with --hash; else "" */
 };
 
-static void count_tensors(struct facts *facts)
+static void count_tensors(struct model_facts *facts)
 {
     const struct weights *weights = &facts->model->weights;
     for (size_t i = 0; i < weights_parameter_count(weights); i++) {
@@ -59,7 +59,7 @@ static bool site_bytes(size_t *bytes, const struct config *c, enum site site, si
            num_multiply(bytes, *bytes, layers) && num_multiply(bytes, *bytes, sizeof(float));
 }
 
-static int count_outputs(struct facts *facts, struct err *err)
+static int count_outputs(struct model_facts *facts, struct err *err)
 {
     const struct config *c = &facts->model->config;
     for (int site = 0; site < SITE_COUNT; site++) {
@@ -75,7 +75,7 @@ static int count_outputs(struct facts *facts, struct err *err)
     return 0;
 }
 
-static void write_sizes(struct table *table, const struct facts *facts)
+static void write_sizes(struct table *table, const struct model_facts *facts)
 {
     static const struct table_column columns[] = {{.gap = 2, .width = 16, .left = true},
                                                   {.gap = 1, .width = 12}};
@@ -113,7 +113,7 @@ static int write_architecture(struct stream *out, struct json_writer *json, cons
     return failed;
 }
 
-static int write_config(struct stream *out, const struct facts *facts, struct err *err)
+static int write_config(struct stream *out, const struct model_facts *facts, struct err *err)
 {
     const struct config *c = &facts->model->config;
     const char *sight = c->n_encoder_layer ? "causal, and sees all of a second text (--source)"
@@ -149,7 +149,7 @@ static int write_config(struct stream *out, const struct facts *facts, struct er
     return failed;
 }
 
-static void write_tensors(struct table *table, const struct facts *facts)
+static void write_tensors(struct table *table, const struct model_facts *facts)
 {
     static const struct table_column columns[] = {
         {.gap = 2, .width = 28, .left = true}, {.gap = 1, .width = 5, .left = true}, {.gap = 1}};
@@ -171,7 +171,7 @@ static void write_tensors(struct table *table, const struct facts *facts)
 /* --- the page --------------------------------------------------------------------------------- */
 
 /* What a run takes beside the weights as they lie in the file. */
-static void write_memory(struct stream *out, const struct facts *facts)
+static void write_memory(struct stream *out, const struct model_facts *facts)
 {
     const struct config *c = &facts->model->config;
     char size[NUM_SIZE_BYTES];
@@ -194,13 +194,13 @@ static bool was_searched(const struct model *model)
     return !model->folder.files && strcmp(model->folder.path, model->name) != 0;
 }
 
-static const char *weights_file(const struct facts *facts)
+static const char *weights_file(const struct model_facts *facts)
 {
     const char *gguf = gguf_file_name(&facts->model->folder);
     return gguf ? gguf : facts->model->weights.checkpoint.name;
 }
 
-static int write_summary(struct stream *out, const struct facts *facts, struct err *err)
+static int write_summary(struct stream *out, const struct model_facts *facts, struct err *err)
 {
     char weights[NUM_SIZE_BYTES];
     stream_text(out, "model          ");
@@ -237,7 +237,7 @@ static void put_tensors(struct json_writer *json, const struct weights *weights)
     json_put_close(json, ']');
 }
 
-static int write_json(struct stream *out, const struct facts *facts, struct err *err)
+static int write_json(struct stream *out, const struct model_facts *facts, struct err *err)
 {
     const struct config *c = &facts->model->config;
     const struct number {
@@ -296,7 +296,7 @@ static int write_json(struct stream *out, const struct facts *facts, struct err 
     return failed;
 }
 
-static int write_info(size_t columns, bool json, const struct facts *facts, struct err *err)
+static int write_info(size_t columns, bool json, const struct model_facts *facts, struct err *err)
 {
     struct stream out = {0};
     struct table table = {.out = &out};
@@ -350,7 +350,7 @@ int info_command(const struct options *options, struct err *err)
     const char *name = NULL;
     bool json = false;
     bool alone = false;
-    struct facts facts = {.model = &model};
+    struct model_facts facts = {.model = &model};
     if (options_choose_page(&json, &options->output, err) || only_model(&name, options, err) ||
         try_alone(&alone, name, options, json, err))
         return -1;

@@ -179,7 +179,7 @@ int output_write(struct output *output, const struct report *report, const struc
 {
     if (output->to_folder)
         return folder_out_write(&output->folder, output->format, report, place, err);
-    return output->format->write(&output->stream, report, place, err);
+    return format_write(output->format, &output->stream, report, place, err);
 }
 
 int output_commit(struct output *output, struct err *err)
@@ -191,4 +191,26 @@ void output_discard(struct output *output)
 {
     stream_discard(&output->stream);
     target_folder_close(&output->folder);
+}
+
+int output_choose_table(struct output *output, const struct output_options *options,
+                        struct err *err)
+{
+    if (output_choose(output, options, err))
+        return -1;
+    return format_is(output->format, "html")
+               ? err_usage(err, "--format html: expected text, data or a picture: 'attn-cli page' "
+                                "writes pages")
+               : 0;
+}
+
+int output_write_table(struct output *output, const struct report *report,
+                       const struct options *options, struct err *err)
+{
+    struct place place = page_place(&options->looks, NULL);
+    place.lines = 0; /* such commands have no --full */
+    return output_open(output, err) || output_write(output, report, &place, err) ||
+                   output_commit(output, err)
+               ? -1
+               : 0;
 }

@@ -82,6 +82,12 @@ int output_check_made(const struct output *output, struct err *err);
 int output_write_made(struct output *output, const struct report *report, const struct place *place,
                       struct err *err);
 
+/* For commands that write one table: any format but html; and that report, as a whole. */
+int output_choose_table(struct output *output, const struct output_options *options,
+                        struct err *err);
+int output_write_table(struct output *output, const struct report *report,
+                       const struct options *options, struct err *err);
+
 /* Begin, if that is not done yet; write reports; finish, so that the file is there under its name;
  * or give up, so that it is not: nothing after a commit. */
 int output_open(struct output *output, struct err *err);

@@ -7,7 +7,6 @@
 
 #include "measure/attribution.h"
 #include "measure/patching.h"
-#include "measure/comparison.h"
 #include "bench/benchmark.h"
 #include "write/palette.h"
 #include "write/style.h"
@@ -61,7 +60,7 @@ __attribute__((format(printf, 2, 3))) static void value_tell(struct value *value
 ROWS(commands, NULL, NULL, command_rows, command_count, about)
 ROWS(formats, "Formats", NULL, format_rows, format_count, about)
 ROWS(explain_formats, "Formats", NULL, explain_formats, explain_format_count, about)
-ROWS(compare_formats, "Formats", NULL, comparison_formats, comparison_format_count, about)
+ROWS(table_formats, "Formats", NULL, format_rows, format_count - 1, about) /* html is the last */
 ROWS(measured_formats, "Formats", NULL, measured_forms, measured_form_count, about)
 ROWS(reduction_formats, "Formats of reductions", NULL, measured_forms, measured_form_count, about)
 ROWS(venues, "Venues", ", by their style files", venue_rows, venue_count, about)
@@ -171,8 +170,6 @@ struct word {
 WORDS(page_formats, NULL, {"text", "a page to read"}, {"json", "for programs"})
 WORDS(lesson_formats, NULL, {"text", "a page to read"},
       {"json", "what the steps say, for programs"}, {"html", "a page for browsers"})
-WORDS(bench_formats, NULL, {"text", "a page to read"}, {"json", "for programs"},
-      {"csv", "for spreadsheets"})
 WORDS(mask_methods, NULL, {"before", "the future at -inf, then the softmax"},
       {"renormalise", "the softmax, then the future at 0 and rows divided by their sums"})
 WORDS(scales, NULL, {"none", "scores as they are"}, {"sqrt", "scores divided by the root of d_k"})
@@ -342,11 +339,10 @@ const struct value_use value_uses[] = {
     {"format", REPORTS | INSTRUMENTS, &list_formats, NULL, false},
     {"format", FOR_BATCH, &list_reduction_formats, NULL, true},
     {"format", FOR_EXPLAIN, &list_explain_formats, NULL, false},
-    {"format", FOR_COMPARE, &list_compare_formats, NULL, false},
+    {"format", FOR_COMPARE | FOR_BENCH, &list_table_formats, NULL, false},
     {"format", FOR_TOKENIZE | FOR_INFO, &list_page_formats, NULL, false},
     {"format", FOR_LESSON, &list_lesson_formats, NULL, false},
     {"format", FOR_HEADS, &list_measured_formats, NULL, false},
-    {"format", FOR_BENCH, &list_bench_formats, NULL, false},
     {"palette", FOR_ALL, &list_palettes, NULL, false},
     {"figure-width", FOR_ALL, &list_venues, NULL, false},
     {"reduce", FOR_ALL, &list_reductions, ",", false},

@@ -147,7 +147,7 @@ static int write_line(struct store *store, const struct outcome *outcome, struct
     else if (!failed && store->plan->instrument)
         failed = store->plan->instrument->write(&store->lines, outcome->finding, &place, err);
     else if (!failed)
-        failed = store->plan->format->write(&store->lines, outcome->report, &place, err);
+        failed = format_write(store->plan->format, &store->lines, outcome->report, &place, err);
     buf_release(&line);
     return failed ? -1 : 0;
 }

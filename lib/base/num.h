@@ -49,4 +49,10 @@ const char *num_size(char text[NUM_SIZE_BYTES], uint64_t bytes);
 /* The value for printf with so many decimals; 0 for what would read -0.00. */
 double num_shown(double value, int decimals);
 
+/* "s" but for one thing: "1 token", "2 tokens". */
+static inline const char *num_plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 #endif

@@ -1,5 +1,5 @@
-/* bench_write.c: measurements as text, CSV and JSON: a row for each task, or for each kind of
- * attention and length. */
+/* bench_write.c: measurements as a table: a row for each task, or for each kind of attention and
+ * length. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,9 +7,7 @@
 #include "base/amount.h"
 #include "base/num.h"
 #include "bench/benchmark.h"
-#include "format/json_writer.h"
-#include "text/label.h"
-#include "write/table.h"
+#include "lens/report.h"
 
 typedef const char *show(char text[AMOUNT_BYTES], double value);
 
@@ -36,12 +34,12 @@ static const char *show_bytes(char text[AMOUNT_BYTES], double value)
     return num_size(text, (uint64_t)value); /* AMOUNT_BYTES are NUM_SIZE_BYTES */
 }
 
-static const struct column {
-    const char *name; /* in CSV and JSON */
+static const struct value_row {
+    const char *name; /* in data */
     bool of_tasks, of_growth;
-    const char *title;
-    show *show; /* NULL: not in text */
-} columns[BENCH_VALUES] = {
+    const char *title; /* in text; NULL: not there */
+    show *show;
+} value_rows[BENCH_VALUES] = {
     [BENCH_TOKENS] = {"tokens", true, true, "tokens", show_count},
     [BENCH_CACHED] = {"cached", true, false, "cached", show_count},
     [BENCH_SECONDS] = {"seconds", true, true, "time", amount_seconds},
@@ -55,111 +53,111 @@ static const struct column {
     [BENCH_MEMORY_EXPONENT] = {"memory_exponent", false, true, "grows as", show_power},
 };
 
-static bool has_column(const struct bench_report *report, size_t column)
+/* Each value is a number in data, and a text with its unit for people. */
+static int add_value(struct frame *frame, struct column *columns, const struct bench_report *report,
+                     size_t value, struct arena *arena, struct err *err)
 {
-    return report->attention ? columns[column].of_growth : columns[column].of_tasks;
-}
-
-static const char *plural(size_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
-static void write_head(struct stream *out, const struct bench_report *report)
-{
-    char text[LABEL_EXCERPT_BYTES];
-    label_excerpt(text, report->model, strlen(report->model));
-    stream_format(out,
-                  "%s, %zu parameters, %s%s, %s kernels, %zu thread%s, medians of %zu round%s\n",
-                  text, report->parameters, report->bf16 ? "bf16 by " : "fp32",
-                  report->bf16 ? report->bf16 : "", report->kernels, report->threads,
-                  plural(report->threads), report->rounds, plural(report->rounds));
-    if (report->attention) {
-        stream_text(out, "attention only\n");
-        return;
+    const struct value_row *row = &value_rows[value];
+    size_t count = report->row_count;
+    double *numbers = arena_alloc(arena, count, sizeof *numbers, err);
+    const char **texts = arena_alloc(arena, count, sizeof *texts, err);
+    if (!numbers || !texts)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        char text[AMOUNT_BYTES];
+        numbers[i] = report->rows[i].values[value];
+        if (!row->show || isnan(numbers[i]))
+            continue;
+        row->show(text, numbers[i]);
+        if (!(texts[i] = arena_text(arena, text, strlen(text), err)))
+            return -1;
     }
+    bool coloured = value == (report->attention ? BENCH_SECONDS : BENCH_OF_COMPUTE);
+    columns[frame->count++] =
+        (struct column){.name = row->name,
+                        .flags = COLUMN_DATA_ONLY | (coloured ? COLUMN_COLOURED : 0),
+                        .fraction = value == BENCH_OF_COMPUTE,
+                        .values = numbers};
+    if (row->show)
+        columns[frame->count++] = (struct column){.name = row->title,
+                                                  .kind = COLUMN_TEXT,
+                                                  .flags = COLUMN_TEXT_ONLY | COLUMN_RIGHT,
+                                                  .values = texts};
+    return 0;
+}
+
+static int make_frame(struct frame *frame, const struct bench_report *report, struct arena *arena,
+                      struct err *err)
+{
+    size_t count = report->row_count;
+    struct column *columns = arena_alloc(arena, 1 + 2 * BENCH_VALUES, sizeof *columns, err);
+    struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
+    if (!columns || !labels)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        labels[i] =
+            (struct label){report->rows[i].name, report->rows[i].name, report->rows[i].name};
+    const char *thing = report->attention ? "attention" : "task";
+    *frame = (struct frame){"bench", {thing, count, labels, 0}, columns, .count = 1};
+    columns[0] =
+        (struct column){.name = thing, .kind = COLUMN_LABEL, .flags = COLUMN_KEY, .values = labels};
+    for (size_t value = 0; value < BENCH_VALUES; value++)
+        if (report->attention ? value_rows[value].of_growth : value_rows[value].of_tasks)
+            if (add_value(frame, columns, report, value, arena, err))
+                return -1;
+    return 0;
+}
+
+/* 124439808 parameters, fp32, avx512 kernels, 2 threads, medians of 5 rounds */
+static const char *describe(const struct bench_report *report, struct arena *arena, struct err *err)
+{
+    return arena_format(arena, err,
+                        "%zu parameters, %s%s, %s kernels, %zu thread%s, medians of %zu round%s",
+                        report->parameters, report->bf16 ? "bf16 by " : "fp32",
+                        report->bf16 ? report->bf16 : "", report->kernels, report->threads,
+                        num_plural(report->threads), report->rounds, num_plural(report->rounds));
+}
+
+static const char *describe_limits(const struct bench_report *report, struct arena *arena,
+                                   struct err *err)
+{
+    char operations[AMOUNT_BYTES];
     char bytes[AMOUNT_BYTES];
-    stream_format(out, "limits of this machine: products %s, memory %s\n",
-                  amount_write(text, report->limits.operations / 1e9, "GFLOP/s"),
-                  amount_write(bytes, report->limits.bytes / 1e9, "GB/s"));
+    if (report->attention)
+        return "Attention only.";
+    return arena_format(arena, err, "Limits of this machine: products %s, memory %s.",
+                        amount_write(operations, report->limits.operations / 1e9, "GFLOP/s"),
+                        amount_write(bytes, report->limits.bytes / 1e9, "GB/s"));
 }
 
-int bench_text_write(struct stream *out, const struct bench_report *report, struct err *err)
+/* What JSON says of the whole run. */
+static const struct frame *make_facts(const struct bench_report *report, struct arena *arena,
+                                      struct err *err)
 {
-    struct table_column shown[1 + BENCH_VALUES] = {
-        {report->attention ? "attention" : "task", .width = 9, .left = true}};
-    size_t count = 1;
-    struct table table = {.out = out};
-    for (size_t i = 0; i < report->row_count; i++)
-        table_fit(shown, report->rows[i].name);
-    for (size_t c = 0; c < BENCH_VALUES; c++)
-        if (columns[c].show && has_column(report, c))
-            shown[count++] = (struct table_column){columns[c].title, .gap = 2, .width = 10};
-    write_head(out, report);
-    table_begin(&table, shown, count);
-    table_titles(&table);
-    for (size_t i = 0; i < report->row_count; i++) {
-        table_text(&table, report->rows[i].name);
-        for (size_t c = 0; c < BENCH_VALUES; c++) {
-            char text[AMOUNT_BYTES];
-            double value = report->rows[i].values[c];
-            if (columns[c].show && has_column(report, c))
-                table_text(&table, isnan(value) ? "" : columns[c].show(text, value));
-        }
-        table_end(&table);
-    }
-    return table_close(&table, err);
-}
-
-int bench_csv_write(struct stream *out, const struct bench_report *report, struct err *err)
-{
-    (void)err;
-    stream_text(out, "name");
-    for (size_t c = 0; c < BENCH_VALUES; c++)
-        if (has_column(report, c))
-            stream_format(out, ",%s", columns[c].name);
-    for (size_t i = 0; i < report->row_count; i++) {
-        stream_format(out, "\n%s", report->rows[i].name);
-        for (size_t c = 0; c < BENCH_VALUES; c++) {
-            double value = report->rows[i].values[c];
-            stream_text(out, has_column(report, c) ? "," : "");
-            if (has_column(report, c) && !isnan(value))
-                stream_float(out, (float)value);
-        }
-    }
-    stream_char(out, '\n');
-    return 0;
-}
-
-int bench_json_write(struct stream *out, const struct bench_report *report, struct err *err)
-{
-    struct json_writer json = {.stream = out};
-    (void)err;
-    json_put_open(&json, NULL, '{');
-    json_put_text(&json, "format", "attn-cli/bench/3");
-    json_put_text(&json, "model", report->model);
-    json_put_integer(&json, "parameters", (long long)report->parameters);
-    json_put_text(&json, "precision", report->bf16 ? "bf16" : "fp32");
-    json_put_text(&json, "kernels", report->kernels);
-    json_put_integer(&json, "threads", (long long)report->threads);
-    json_put_integer(&json, "rounds", (long long)report->rounds);
+    struct facts *facts = facts_new(arena, err);
+    if (!facts)
+        return NULL;
+    facts_integer(facts, "parameters", (long long)report->parameters);
+    facts_text(facts, "precision", report->bf16 ? "bf16" : "fp32");
+    facts_text(facts, "kernels", report->kernels);
+    facts_integer(facts, "threads", (long long)report->threads);
+    facts_integer(facts, "rounds", (long long)report->rounds);
     if (!report->attention) {
-        json_put_open(&json, "limits", '{');
-        json_put_float(&json, "operations", (float)report->limits.operations);
-        json_put_float(&json, "bytes", (float)report->limits.bytes);
-        json_put_close(&json, '}');
+        facts_float(facts, "limit_operations", report->limits.operations);
+        facts_float(facts, "limit_bytes", report->limits.bytes);
     }
-    json_put_open(&json, "results", '[');
-    for (size_t i = 0; i < report->row_count; i++) {
-        json_put_open(&json, "\n ", '{');
-        json_put_text(&json, "name", report->rows[i].name);
-        for (size_t c = 0; c < BENCH_VALUES; c++)
-            if (has_column(report, c))
-                json_put_float(&json, columns[c].name, (float)report->rows[i].values[c]);
-        json_put_close(&json, '}');
-    }
-    json_put_close(&json, ']');
-    json_put_close(&json, '}');
-    stream_char(out, '\n');
-    return 0;
+    return &facts->frame;
+}
+
+int bench_result(struct report *result, const struct bench_report *report, struct arena *arena,
+                 struct err *err)
+{
+    struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
+    if (!frame || make_frame(frame, report, arena, err))
+        return -1;
+    *result = (struct report){.model = report->model, .frames = frame, .frame_count = 1};
+    result->about = describe(report, arena, err);
+    result->facts = make_facts(report, arena, err);
+    frame->note = describe_limits(report, arena, err);
+    return result->about && result->facts && frame->note ? 0 : -1;
 }

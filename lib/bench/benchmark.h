@@ -6,7 +6,8 @@
  *
  *     struct bench_plan plan = {.folder = &folder, .rounds = 5, .kinds = TASKS_ALL};
  *     struct bench_report report;
- *     if (benchmark(&report, &plan, &arena, &err) || bench_text_write(&out, &report, &err)) ...
+ *     if (benchmark(&report, &plan, &arena, &err) ||
+ *         bench_result(&result, &report, &arena, &err)) ...
  */
 #ifndef ATTN_BENCH_BENCHMARK_H
 #define ATTN_BENCH_BENCHMARK_H
@@ -111,7 +112,9 @@ struct bench_report {
 int benchmark(struct bench_report *report, const struct bench_plan *plan, struct arena *arena,
               struct err *err);
 
-typedef int bench_writer(struct stream *out, const struct bench_report *report, struct err *err);
-extern bench_writer bench_text_write, bench_csv_write, bench_json_write;
+/* The report as a table to write, in memory of the arena. */
+struct report;
+int bench_result(struct report *result, const struct bench_report *report, struct arena *arena,
+                 struct err *err);
 
 #endif

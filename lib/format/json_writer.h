@@ -19,6 +19,7 @@
 /* What a document says first: its kind, which data/schemas/NAME.json describes, and the version of
  * that, which changes where a member is renamed or goes. */
 #define JSON_FORMAT(name) "attn-cli/" name "/1"
+#define RESULT_FORMAT "attn-cli/result/2" /* of every command's result: data/schemas/result.json */
 
 struct json_writer {
     struct stream *stream; /* where it goes to, */

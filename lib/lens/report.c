@@ -180,3 +180,26 @@ struct sheet report_sheet(const struct report *report, size_t index)
     struct kept one = report_kept(report, index);
     return kept_sheet(report, &one, 0);
 }
+
+int report_as_sheets(struct report *copy, const struct report *report, bool for_picture,
+                     struct arena *arena, struct err *err)
+{
+    size_t count = report->frame_count;
+    struct sheet *sheets = arena_alloc(arena, count, sizeof *sheets, err);
+    struct kept *kept = arena_alloc(arena, count, sizeof *kept, err);
+    *copy = *report;
+    copy->frame_count = 0;
+    if (!sheets || !kept)
+        return -1;
+    if (report->tensor_count)
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        if (report->frames[i].flags & COLUMN_TEXT_ONLY)
+            continue;
+        if (frame_sheet(&sheets[i], &report->frames[i], for_picture, arena, err))
+            return -1;
+        kept[copy->tensor_count++] = kept_made(&sheets[i]);
+    }
+    copy->tensors = kept;
+    return 0;
+}

@@ -1,5 +1,6 @@
-/* report.h: everything one sentence gave: its tokens, and the tensors that were kept. Writers read
- * the tensors, or the sheets they fall into: one for each head of a tensor that has heads.
+/* report.h: everything one sentence gave: its tokens, and the tensors that were kept, or tables.
+ * Writers read the tensors, or the sheets they fall into: one for each head of a tensor that has
+ * heads. A report with tables may have tensors with the same numbers, for arrays and pictures.
  *
  *     for (size_t i = 0; i < report_sheet_count(report); i++) {
  *         struct sheet sheet = report_sheet(report, i);
@@ -12,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "lens/frame.h"
 #include "lens/selection.h"
 #include "lens/tokenized.h"
 #include "math/precision.h"
@@ -44,7 +46,10 @@ struct report {
     const struct tokenized *corrupt; /* of a patch, whose sentence is the clean text; else NULL */
     const struct kept *tensors;
     size_t tensor_count;
-    const size_t *heads; /* the heads that were asked for; NULL: all */
+    const struct frame *frames; /* tables */
+    size_t frame_count;
+    const struct frame *facts; /* one row: what JSON says besides; NULL: nothing */
+    const size_t *heads;       /* the heads that were asked for; NULL: all */
     size_t head_count;
     struct layers layers, encoder_layers; /* that were asked for */
     size_t first_shown;          /* tokens, or words, before this one are not on any axis */
@@ -84,6 +89,11 @@ struct sheet kept_sheet(const struct report *report, const struct kept *kept, si
 /* The sheets of all tensors, counted; and sheet `index` of them, in the order of the tensors. */
 size_t report_sheet_count(const struct report *report);
 struct sheet report_sheet(const struct report *report, size_t index);
+
+/* A copy of the report whose tables are sheets, for arrays and pictures; its own tensors, if it has
+ * any, in place of them. */
+int report_as_sheets(struct report *copy, const struct report *report, bool for_picture,
+                     struct arena *arena, struct err *err);
 
 /* The tensor of that sheet, with no other head than the sheet's. */
 struct kept report_kept(const struct report *report, size_t index);

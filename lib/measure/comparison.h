@@ -75,18 +75,8 @@ struct comparison {
 int comparison_make(struct comparison *comparison, const struct comparison_plan *plan,
                     struct arena *arena, struct err *err);
 
-/* How it is written: one row a format. */
-struct comparison_format {
-    const char *name;
-    const char *ending; /* of files: ".csv" */
-    const char *about;  /* a line for help */
-    int (*write)(struct stream *out, const struct comparison *comparison, struct err *err);
-};
-
-/* The first is what people read. */
-extern const struct comparison_format comparison_formats[];
-extern const size_t comparison_format_count;
-
-int comparison_page_write(struct stream *out, const struct comparison *comparison, struct err *err);
+/* Its tables, in memory of the arena. */
+int comparison_report(struct report *report, const struct comparison *comparison,
+                      struct arena *arena, struct err *err);
 
 #endif

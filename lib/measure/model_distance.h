@@ -56,13 +56,8 @@ int model_distance_make(struct model_distance *distance, const struct model_dist
 /* The place in of_sites and compared of a site and the place of its layer in the selection. */
 size_t model_distance_site(const struct model_distance *distance, enum site site, size_t layer);
 
-/* How it is written: one row a format (model_distance_data.c). */
-struct model_distance_format {
-    const char *name, *ending, *about;
-    int (*write)(struct stream *out, const struct model_distance *distance, struct err *err);
-};
-
-extern const struct model_distance_format model_distance_formats[];
-extern const size_t model_distance_format_count;
+/* Its tables, in memory of the arena. */
+int model_distance_report(struct report *report, const struct model_distance *distance,
+                          struct arena *arena, struct err *err);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "base/terminal.h"
 #include "base/utf8.h"
-#include "write/format.h"
+#include "write/frame_write.h"
 #include "write/text_line.h"
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
@@ -187,6 +187,9 @@ static int write_table(struct stream *out, const struct report *report, const st
 int csv_write(struct stream *out, const struct report *report, const struct place *place,
               struct err *err)
 {
+    for (size_t i = 0; i < report->frame_count; i++) /* one stream holds one table: the first */
+        if (!(report->frames[i].flags & COLUMN_TEXT_ONLY))
+            return frame_csv_write(out, &report->frames[i], place, err);
     size_t count = report_sheet_count(report);
     if (count == 0)
         return 0;

@@ -13,6 +13,12 @@ struct part {
     struct kept one;             /* where that is a single one */
 };
 
+/* Whether files hold tables, a file each unless one holds the sentence. */
+static bool has_tables(enum format_unit unit, const struct report *report)
+{
+    return unit != UNIT_SENTENCE && report->frame_count;
+}
+
 /* Heads that are drawn into one picture share its file. */
 static enum format_unit unit_of(const struct format *format, const struct place *place)
 {
@@ -22,6 +28,8 @@ static enum format_unit unit_of(const struct format *format, const struct place 
 
 static size_t part_count(enum format_unit unit, const struct report *report)
 {
+    if (has_tables(unit, report))
+        return report->frame_count;
     switch (unit) {
     case UNIT_SENTENCE:
         break;
@@ -39,6 +47,12 @@ static void make_part(struct part *part, enum format_unit unit, const struct rep
     part->report = *report;
     if (unit == UNIT_SENTENCE) {
         strcpy(part->stem, "sentence");
+        return;
+    }
+    if (has_tables(unit, report)) {
+        snprintf(part->stem, sizeof part->stem, "%s", report->frames[index].name);
+        part->report.frames = &report->frames[index];
+        part->report.frame_count = 1;
         return;
     }
     if (unit == UNIT_TENSOR) {
@@ -70,7 +84,7 @@ static int write_part(const char *path, const struct target_folder *folder,
     struct stream out = {0};
     if (stream_open_inside(&out, path, folder->replaces, err))
         return -1;
-    int failed = format->write(&out, report, place, err);
+    int failed = format_write(format, &out, report, place, err);
     if (failed)
         err_prefix(err, "'%s'", path);
     return stream_end(&out, failed, err);
@@ -86,6 +100,13 @@ static void put_entries(struct json_writer *json, const struct format *format,
         char file[SHEET_NAME_BYTES * 2];
         make_part(&part, unit, report, i);
         snprintf(file, sizeof file, "%s%s", part.stem, format->ending);
+        if (has_tables(unit, report)) {
+            json_put_open(json, "\n  ", '{');
+            json_put_text(json, "file", file);
+            json_put_text(json, "table", part.stem);
+            json_put_close(json, '}');
+            continue;
+        }
         for (size_t k = 0; k < part.report.tensor_count; k++) {
             char name[SITE_NAME_BYTES];
             json_put_open(json, "\n  ", '{');
@@ -136,8 +157,8 @@ static int open_place(struct buf *path, const struct target_folder *folder,
     return buf_check(path, err);
 }
 
-int folder_out_write(const struct target_folder *folder, const struct format *format,
-                     const struct report *report, const struct place *place, struct err *err)
+static int write_files(const struct target_folder *folder, const struct format *format,
+                       const struct report *report, const struct place *place, struct err *err)
 {
     struct buf path = {0};
     struct place alone = *place; /* each file holds one sentence */
@@ -167,4 +188,31 @@ done:
     }
     buf_release(&path);
     return failed;
+}
+
+/* The report as the files hold it: tables for data alone, or as sheets. */
+static int prepare(struct report *copy, const struct report *report, const struct format *format,
+                   struct arena *arena, struct err *err)
+{
+    if (!format->has_tables)
+        return report_as_sheets(copy, report, format->looks & LOOKS_PICTURE, arena, err);
+    struct frame *frames = arena_alloc(arena, report->frame_count, sizeof *frames, err);
+    *copy = *report;
+    copy->frames = frames;
+    copy->frame_count = 0;
+    for (size_t i = 0; frames && i < report->frame_count; i++)
+        if (!(report->frames[i].flags & COLUMN_TEXT_ONLY) || format->unit == UNIT_SENTENCE)
+            frames[copy->frame_count++] = report->frames[i];
+    return frames ? 0 : -1;
+}
+
+int folder_out_write(const struct target_folder *folder, const struct format *format,
+                     const struct report *report, const struct place *place, struct err *err)
+{
+    struct arena arena = {0};
+    struct report copy = *report;
+    int failed = (report->frame_count && prepare(&copy, report, format, &arena, err)) ||
+                 write_files(folder, format, &copy, place, err);
+    arena_release(&arena);
+    return failed ? -1 : 0;
 }

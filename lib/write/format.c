@@ -7,15 +7,15 @@ const struct format format_rows[] = {
      .looks = LOOKS_CELLS | LOOKS_COLOURS | LOOKS_TERMINAL, .has_tokens = true,
      .show = "tokens,weights,context",
      .show_of_encoder = "tokens,enc.weights,weights,cross_weights", .layer = "-1",
-     .write = text_page_write},
+     .has_tables = true, .write = text_page_write},
     {"csv", ".csv", "a labelled matrix, or a table of several, as pandas, R and gnuplot read it",
-     UNIT_SHEET, .write = csv_write},
+     UNIT_SHEET, .has_tables = true, .write = csv_write},
     {"tidy", ".tidy.csv", "CSV with a line for every cell, for data frames", UNIT_SENTENCE,
-     .write = tidy_write},
+     .has_tables = true, .write = tidy_write},
     {"json", ".json", "one object with the tokens and the tensors as nested arrays", UNIT_SENTENCE,
-     .has_tokens = true, .write = json_report_write},
+     .has_tokens = true, .has_tables = true, .write = json_report_write},
     {"jsonl", ".jsonl", "the same objects, one line for each sentence", UNIT_SENTENCE,
-     .has_tokens = true, .write = jsonl_report_write},
+     .has_tokens = true, .has_tables = true, .write = jsonl_report_write},
     {"npy", ".npy", "numpy's file of one array, float32", UNIT_TENSOR, .for_files = true,
      .one_sentence = true, .write = npy_report_write},
     {"safetensors", ".safetensors",
@@ -62,4 +62,18 @@ const struct format *format_find(const char *name)
         if (strcmp(format_rows[i].name, name) == 0)
             return &format_rows[i];
     return NULL;
+}
+
+int format_write(const struct format *format, struct stream *out, const struct report *report,
+                 const struct place *place, struct err *err)
+{
+    struct arena arena = {0};
+    struct report sheets;
+    if (!report->frame_count || format->has_tables)
+        return format->write(out, report, place, err);
+    bool for_picture = format->looks & LOOKS_PICTURE;
+    int failed = report_as_sheets(&sheets, report, for_picture, &arena, err) ||
+                 format->write(out, &sheets, place, err);
+    arena_release(&arena);
+    return failed ? -1 : 0;
 }

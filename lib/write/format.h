@@ -6,7 +6,7 @@
  *
  *     const struct format *format = format_find("csv");
  *     struct place place = {.index = 0, .count = 1, .columns = 80};
- *     if (format->write(&stream, report, &place, err)) ...
+ *     if (format_write(format, &stream, report, &place, err)) ...
  */
 #ifndef ATTN_WRITE_FORMAT_H
 #define ATTN_WRITE_FORMAT_H
@@ -74,6 +74,7 @@ struct format {
     bool is_picture;
     bool for_files;    /* bytes, or half a megabyte: nothing for a terminal */
     bool one_sentence; /* one stream can hold only one sentence */
+    bool has_tables;   /* it holds the tables of a report as they are */
     bool has_tokens;   /* without any tensor there are still the tokens to write */
     bool can_show_all; /* whoever reads it can show and hide the first token himself */
     const char *show, *show_of_encoder, *layer; /* read by format_show and format_layer */
@@ -86,6 +87,10 @@ extern const size_t format_count;
 
 /* By name; NULL when there is none. */
 const struct format *format_find(const char *name);
+
+/* Write a report with the row's writer, its tables as sheets where the format has none. */
+int format_write(const struct format *format, struct stream *out, const struct report *report,
+                 const struct place *place, struct err *err);
 
 /* What is shown where --show and --layer name nothing, written as they are: the format's own
  * choice, else that of most formats (NULL: that one). A model with an encoder has more to show. */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "write/format.h"
+#include "write/frame_write.h"
 
 void json_report_bytes(struct json_writer *json, const char *bytes, size_t size)
 {
@@ -123,7 +123,8 @@ void json_report_origin(struct json_writer *json, const struct report *report)
         json_put_text(json, "\n precision", precision_name(report->precision));
     if (report->mechanism)
         json_put_text(json, "\n mechanism", report->mechanism);
-    put_reading(json, &report->sentence, sentence);
+    if (report->sentence.text || report->sentence.count || !report->frame_count)
+        put_reading(json, &report->sentence, sentence);
     if (report->source.count)
         put_reading(json, &report->source, source);
     if (report->heads)
@@ -158,20 +159,58 @@ static void put_tensor(struct json_writer *json, const struct kept *kept)
     json_put_close(json, ']');
 }
 
+static void put_units(struct json_writer *json, const struct report *report)
+{
+    bool any = false;
+    for (size_t i = 0; i < report->frame_count; i++)
+        for (size_t k = 0; k < report->frames[i].count; k++) {
+            const struct column *column = &report->frames[i].columns[k];
+            if (!column->unit || column->flags & COLUMN_TEXT_ONLY)
+                continue;
+            if (!any)
+                json_put_open(json, "\n units", '{');
+            any = true;
+            json_put_text(json, column->name, column->unit);
+        }
+    if (any)
+        json_put_close(json, '}');
+}
+
+static void put_tables(struct json_writer *json, const struct report *report)
+{
+    put_units(json, report);
+    json_put_open(json, "\n tables", '{');
+    for (size_t i = 0; i < report->frame_count; i++)
+        if (!(report->frames[i].flags & COLUMN_TEXT_ONLY))
+            frame_json_write(json, &report->frames[i]);
+    json_put_close(json, '}');
+}
+
+static void put_tensors(struct json_writer *json, const struct report *report)
+{
+    json_put_open(json, "\n tensors", '{');
+    for (size_t i = 0; i < report->tensor_count; i++) {
+        if (i > 0)
+            json_put_gap(json, "\n ");
+        put_tensor(json, &report->tensors[i]);
+    }
+    json_put_close(json, '}');
+}
+
 static void write_object(struct stream *out, const struct report *report, const struct place *place,
                          bool one_line)
 {
     struct json_writer json = {.stream = out, .one_line = one_line};
     json_put_open(&json, NULL, '{');
-    json_report_begin(&json, place->document ? place->document : JSON_FORMAT("run"), place);
+    const char *format = place->document ? place->document : JSON_FORMAT("run");
+    json_report_begin(&json, report->frame_count ? RESULT_FORMAT : format, place);
     json_report_origin(&json, report);
-    json_put_open(&json, "\n tensors", '{');
-    for (size_t i = 0; i < report->tensor_count; i++) {
-        if (i > 0)
-            json_put_gap(&json, "\n ");
-        put_tensor(&json, &report->tensors[i]);
-    }
-    json_put_close(&json, '}');
+    if (report->facts)
+        frame_json_row(&json, report->facts, 0);
+    if (report->frame_count)
+        put_tables(&json, report);
+    else
+        put_tensors(&json, report);
     json_put_close(&json, '}');
 }
 

@@ -97,7 +97,7 @@ struct table {
     struct buf before;     /* what the rows of a sheet begin with */
 };
 
-static size_t column_number(const struct sheet *sheet, size_t column)
+static size_t number_of_column(const struct sheet *sheet, size_t column)
 {
     return (size_t)strtoul(sheet->columns.labels[column].plain, NULL, 10);
 }
@@ -106,7 +106,7 @@ static int mark_columns(struct buf *has_column, const struct measurement *item, 
 {
     for (size_t i = 0; i < item->count; i++)
         for (size_t c = 0; c < item->sheets[i].columns.size; c++) {
-            size_t number = column_number(&item->sheets[i], c);
+            size_t number = number_of_column(&item->sheets[i], c);
             if (number >= has_column->size)
                 buf_fill(has_column, 0, number + 1 - has_column->size);
             if (buf_check(has_column, err))
@@ -144,7 +144,7 @@ static void write_cells(struct table *table, const struct sheet *sheet, size_t r
         if (!table->has_column.bytes[number])
             continue;
         stream_char(table->out, ',');
-        if (c < sheet->columns.size && column_number(sheet, c) == number)
+        if (c < sheet->columns.size && number_of_column(sheet, c) == number)
             stream_float(table->out, sheet_cell(sheet, row, c++));
     }
     stream_char(table->out, '\n');

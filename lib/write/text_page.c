@@ -14,7 +14,7 @@
  */
 #include <math.h>
 
-#include "write/format.h"
+#include "write/frame_write.h"
 #include "write/table.h"
 #include "write/text_layout.h"
 #include "write/text_titles.h"
@@ -237,7 +237,14 @@ int text_page_write(struct stream *out, const struct report *report, const struc
         return -1;
     if (place->show_tokens && write_tokens(out, report, place, err))
         return -1;
-    for (size_t i = 0; i < report->tensor_count; i++) {
+    for (size_t i = 0; i < report->frame_count; i++) {
+        if (report->frames[i].flags & COLUMN_DATA_ONLY)
+            continue;
+        stream_char(out, '\n');
+        if (frame_text_write(out, &report->frames[i], place, err))
+            return -1;
+    }
+    for (size_t i = 0; i < report->tensor_count && !report->frame_count; i++) {
         stream_char(out, '\n');
         if (write_matrix(out, report, &report->tensors[i], place, err))
             return -1;

@@ -2,7 +2,7 @@
  * Cells that a sheet hides are left out. */
 #include "base/heap.h"
 #include "write/csv.h"
-#include "write/format.h"
+#include "write/frame_write.h"
 #include "write/text_line.h"
 
 /* A line is put together from parts that are made once: what a sheet, a row or a column always
@@ -75,7 +75,11 @@ int tidy_write(struct stream *out, const struct report *report, const struct pla
         buf_text(&parts.row, "tensor,layer,head,row,row_token,column,column_token,value\n");
         failed = text_send(out, &parts.row, err);
     }
-    for (size_t i = 0; i < report_sheet_count(report) && !failed; i++) {
+    for (size_t i = 0; i < report->frame_count && !failed; i++)
+        if (!(report->frames[i].flags & COLUMN_TEXT_ONLY))
+            failed = frame_tidy_write(out, &report->frames[i], place, err);
+    size_t sheets = report->frame_count ? 0 : report_sheet_count(report);
+    for (size_t i = 0; i < sheets && !failed; i++) {
         struct sheet sheet = report_sheet(report, i);
         failed = make_columns(&parts, &sheet.columns, err);
         for (size_t row = 0; row < sheet.rows.size && !failed; row++)

@@ -91,6 +91,28 @@ def read_tidy(text):
         yield name, [len(values)], values
 
 
+def as_recorded(document):
+    """A result of compare, its tables under the names that they had when the values were recorded."""
+    tables = document.get("tables", {}) if isinstance(document, dict) else {}
+    rows = tables.get("ways")
+    if rows:
+        ways = [row for row in rows if row["layer"] is None]
+        heads = [row for row in rows if row["layer"] is not None]
+        for row in ways + heads:
+            del row["attention"]
+        return {"texts": document["texts"], "tokens": document["longest"], "rounds": document["rounds"],
+                "ways": [{key: row[key] for key in row if key not in ("layer", "head")} for row in ways]
+                        + [{"heads": heads}]}
+    rows = tables.get("distances")
+    if rows:
+        heads = [row for row in rows if row["head"] is not None]
+        sites = [row for row in rows if row["head"] is None]
+        names = ["layer", "head", "distance", "match", "matched_distance"]
+        return {"texts": document["texts"], "heads": [{key: row[key] for key in names} for row in heads],
+                "sites": [{key: row[key] for key in ("layer", "distance", "masked_in_one")} for row in sites]}
+    return document
+
+
 def read_json(text):
     """Sheets of a document, or of one on each line: all numbers that have the same names above."""
     sheets = {}
@@ -106,7 +128,7 @@ def read_json(text):
             sheets.setdefault(path, []).append("nan" if value is None else value)
 
     try:
-        walk(json.loads(text), "")
+        walk(as_recorded(json.loads(text)), "")
     except json.JSONDecodeError:
         for line in text.splitlines():
             walk(json.loads(line), "")

@@ -58,8 +58,8 @@ def ours(threads, precision):
     found = json.loads(subprocess.check_output(
         [ATTN, "bench", f"{MODELS}/smollm2", "--threads", str(threads), "--repeat", "1",
          "--precision", precision, "--format", "json", "--quiet", "--only", ",".join(tasks),
-         "--tokens", "64,256,1024"]))["results"]
-    return {(row["name"], row["cached"] or row["tokens"]): row["seconds"] for row in found}
+         "--tokens", "64,256,1024"]))["tables"]["bench"]
+    return {(row["task"], row["cached"] or row["tokens"]): row["seconds"] for row in found}
 
 
 def run(*command):

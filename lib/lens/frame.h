@@ -1,0 +1,118 @@
+/* frame.h: a table with typed columns and a row for each thing that it lists: a token and its
+ * scores, a head and its scores, a task of a benchmark. Text, CSV and JSON write it as it is; for
+ * arrays and pictures its numbers become a sheet.
+ *
+ *     const struct column columns[] = {
+ *         {"layer", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY, .values = layers},
+ *         {"induction", .kind = COLUMN_FLOAT, .digits = 3, .values = scores},
+ *     };
+ *     const struct frame frame = {"heads", {"head", count, labels, 0}, columns, 2};
+ */
+#ifndef ATTN_LENS_FRAME_H
+#define ATTN_LENS_FRAME_H
+
+#include <limits.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "lens/sheet.h"
+
+enum column_kind {
+    COLUMN_FLOAT,   /* double, written as float32; NaN: missing */
+    COLUMN_INTEGER, /* long long; COLUMN_MISSING: missing */
+    COLUMN_TEXT,    /* const char *; NULL: missing */
+    COLUMN_LABEL,   /* struct label: its text for people, its plain form in data */
+};
+
+#define COLUMN_MISSING LLONG_MIN
+
+enum {
+    COLUMN_KEY = 1,       /* identifies the row: arrays and pictures leave it out */
+    COLUMN_TEXT_ONLY = 2, /* for people: not in data */
+    COLUMN_DATA_ONLY = 4, /* not in text */
+    COLUMN_COLOURED = 8,  /* coloured by value in text; pictures show these columns alone */
+    COLUMN_RIGHT = 16,    /* text: a column of texts that is aligned right */
+    COLUMN_SHRINKS = 32,  /* text: shortened where the line is too long for the page */
+};
+
+struct column {
+    const char *name;  /* header in CSV, key in JSON */
+    const char *title; /* header in text; NULL: the name */
+    const char *unit;  /* in JSON's "units"; NULL: none */
+    enum column_kind kind;
+    unsigned flags;     /* COLUMN_… */
+    int digits;         /* decimals of floats in text */
+    bool fraction;      /* colours range from 0 to 1 */
+    const void *values; /* [rows] of the kind's type */
+};
+
+struct frame {
+    const char *name; /* "scores": the table's name in JSON, the tensor's in arrays */
+    struct axis rows; /* what a row is ("token"), how many there are, and their labels */
+    const struct column *columns;
+    size_t count;
+    unsigned flags;   /* COLUMN_TEXT_ONLY, COLUMN_DATA_ONLY */
+    const char *note; /* text: lines below the table; NULL: none */
+    bool running;     /* pictures: rows are a text to read, coloured by the number */
+};
+
+static inline double column_float(const struct column *column, size_t row)
+{
+    return ((const double *)column->values)[row];
+}
+
+static inline long long column_integer(const struct column *column, size_t row)
+{
+    return ((const long long *)column->values)[row];
+}
+
+/* A text, or a label's form for people or for data; NULL where it is missing. */
+const char *column_text(const struct column *column, size_t row, bool for_people);
+
+/* The number in a row; NaN where it is missing or a text. */
+double column_number(const struct column *column, size_t row);
+
+/* True for a column of numbers that are results: neither a key nor for people alone. */
+bool column_is_result(const struct column *column);
+
+/* The number in the row's column of that name ("layer"); -1: there is none. */
+int frame_key(const struct frame *frame, const char *name, size_t row);
+
+/* Give a frame a copy of these columns, which is the arena's; their values are borrowed. */
+int frame_columns(struct frame *frame, const struct column *columns, size_t count,
+                  struct arena *arena, struct err *err);
+
+/* The results as a float32 matrix, rows by columns; for pictures the coloured columns alone, if
+ * there are any. Memory is the arena's; labels are the frame's. */
+int frame_sheet(struct sheet *sheet, const struct frame *frame, bool for_picture,
+                struct arena *arena, struct err *err);
+
+/* --- facts: single values, as a frame with one row ----------------------------------------------
+ *
+ *     struct facts *facts = facts_new(&arena, err);
+ *     if (facts) {
+ *         facts_integer(facts, "threads", 2);
+ *         report.facts = &facts->frame;
+ *     }
+ *
+ * Texts are borrowed. NaN and NULL are written as null.
+ */
+
+enum { FACTS_MAX = 12 };
+
+struct facts {
+    struct frame frame;
+    struct column columns[FACTS_MAX];
+    union {
+        double number;
+        long long integer;
+        const char *text;
+    } values[FACTS_MAX];
+};
+
+struct facts *facts_new(struct arena *arena, struct err *err);
+void facts_float(struct facts *facts, const char *name, double value);
+void facts_integer(struct facts *facts, const char *name, long long value);
+void facts_text(struct facts *facts, const char *name, const char *text);
+
+#endif

@@ -1,0 +1,205 @@
+/* frame_text.c: a frame as a table to read:
+ *
+ *     token  text   logprob  surprisal
+ *         0  Life
+ *         1  is     -1.2346     1.2346
+ *
+ * Columns are as wide as their cells. Where a line is too long for the page, the columns that may
+ * shrink do; then columns move to another table below, which repeats the keys. Rows in the middle
+ * of a long table are left out.
+ */
+#include "write/frame_write.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/num.h"
+#include "write/table.h"
+#include "write/text_line.h"
+
+enum { GAP = 2, SHRINK_LEAST = 4, CELL_BYTES = 64 };
+
+static const double SMALL = 0.5; /* of the last decimal: smaller numbers are written as 1.2e-05 */
+
+struct columns {
+    const struct frame *frame;
+    const struct place *place;
+    struct text_cut cut; /* of the rows */
+    struct table_column *layout;
+    struct text_heat *heats; /* [count] */
+    size_t *shown;           /* [count] indices into the frame's columns */
+    size_t count;
+};
+
+static const struct column *column_at(const struct columns *columns, size_t index)
+{
+    return &columns->frame->columns[columns->shown[index]];
+}
+
+static bool is_text(const struct column *column)
+{
+    return column->kind == COLUMN_TEXT || column->kind == COLUMN_LABEL;
+}
+
+static const char *cell_text(char text[CELL_BYTES], const struct column *column, size_t row)
+{
+    double number = column_number(column, row);
+    if (is_text(column)) {
+        const char *found = column_text(column, row, true);
+        return found ? found : "";
+    }
+    if (isnan(number))
+        return "";
+    if (column->kind == COLUMN_INTEGER)
+        snprintf(text, CELL_BYTES, "%lld", column_integer(column, row));
+    else if (number != 0 && fabs(number) < SMALL * pow(10, -column->digits))
+        snprintf(text, CELL_BYTES, "%.1e", number);
+    else
+        snprintf(text, CELL_BYTES, "%.*f", column->digits, num_shown(number, column->digits));
+    return text;
+}
+
+static void fit(struct columns *columns)
+{
+    char text[CELL_BYTES];
+    for (size_t i = 0; i < columns->count; i++) {
+        const struct column *column = column_at(columns, i);
+        bool left = is_text(column) && !(column->flags & COLUMN_RIGHT);
+        struct table_column *layout = &columns->layout[i];
+        *layout = (struct table_column){.title = column->title ? column->title : column->name,
+                                        .gap = i ? GAP : 0,
+                                        .left = left,
+                                        .shortens = column->flags & COLUMN_SHRINKS,
+                                        .tight = true};
+        table_fit(layout, layout->title);
+        for (size_t slot = 0; slot < text_cut_slots(&columns->cut); slot++)
+            table_fit(layout, cell_text(text, column, text_cut_place(&columns->cut, slot)));
+    }
+}
+
+static int heat_columns(struct columns *columns, struct stream *out, struct arena *arena,
+                        struct err *err)
+{
+    columns->heats = arena_alloc(arena, columns->count, sizeof *columns->heats, err);
+    for (size_t i = 0; columns->heats && i < columns->count; i++) {
+        const struct column *column = column_at(columns, i);
+        struct extent extent = {0, 0};
+        for (size_t row = 0; row < columns->frame->rows.size; row++) {
+            float value = (float)column_number(column, row);
+            if (isfinite(value))
+                extent = extent_join(extent, (struct extent){value, value});
+        }
+        text_heat_begin(&columns->heats[i], out, extent, column->fraction, columns->place);
+    }
+    return columns->heats ? 0 : -1;
+}
+
+static void write_cell(struct table *table, struct columns *columns, size_t index, size_t row)
+{
+    char text[CELL_BYTES];
+    const struct column *column = column_at(columns, index);
+    const char *cell = cell_text(text, column, row);
+    struct text_heat *heat = &columns->heats[index];
+    bool heated = (heat->colours || heat->shades) && column->flags & COLUMN_COLOURED;
+    table->heat = heat;
+    if (heated && *cell)
+        table_heated(table, cell,
+                     tone_level(&heat->tones.whole, (float)column_number(column, row)));
+    else
+        table_text(table, cell);
+}
+
+/* A table of the keys and the columns from `first` up to `end`. */
+static void write_block(struct table *table, struct columns *columns, struct table_column *block,
+                        size_t keys, size_t first, size_t end)
+{
+    size_t count = keys + end - first;
+    for (size_t i = 0; i < count; i++)
+        block[i] = columns->layout[i < keys ? i : first + i - keys];
+    table->columns = block;
+    table->count = count;
+    table_titles(table);
+    for (size_t slot = 0; slot < text_cut_slots(&columns->cut); slot++) {
+        size_t row = text_cut_place(&columns->cut, slot);
+        if (text_cut_between(&columns->cut, slot)) {
+            table_text(table, "…");
+            table_end(table);
+            continue;
+        }
+        for (size_t i = 0; i < count; i++)
+            write_cell(table, columns, i < keys ? i : first + i - keys, row);
+        table_end(table);
+    }
+}
+
+/* The columns that come first and are keys: every block repeats them. */
+static size_t count_keys(const struct columns *columns)
+{
+    size_t keys = 0;
+    while (keys < columns->count && column_at(columns, keys)->flags & COLUMN_KEY)
+        keys++;
+    return keys < columns->count ? keys : 0;
+}
+
+static void write_blocks(struct table *table, struct columns *columns, struct table_column *block)
+{
+    size_t keys = count_keys(columns);
+    size_t page = columns->place->columns;
+    size_t before = 0;
+    for (size_t i = 0; i < keys; i++)
+        before += columns->layout[i].gap + columns->layout[i].width;
+    for (size_t first = keys, end; first < columns->count; first = end) {
+        size_t width = before;
+        for (end = first; end < columns->count; end++) {
+            width += columns->layout[end].gap + columns->layout[end].width;
+            if (page && width > page && end > first)
+                break;
+        }
+        if (first > keys)
+            stream_char(table->out, '\n');
+        write_block(table, columns, block, keys, first, end);
+    }
+}
+
+static void shrink(struct columns *columns)
+{
+    for (size_t i = columns->count; i-- > 0;)
+        if (column_at(columns, i)->flags & COLUMN_SHRINKS)
+            table_narrow(columns->layout, columns->count, i, SHRINK_LEAST, columns->place->columns);
+}
+
+static int choose_columns(struct columns *columns, struct arena *arena, struct err *err)
+{
+    const struct frame *frame = columns->frame;
+    columns->shown = arena_alloc(arena, frame->count, sizeof *columns->shown, err);
+    columns->layout = arena_alloc(arena, frame->count, sizeof *columns->layout, err);
+    for (size_t i = 0; columns->shown && i < frame->count; i++)
+        if (!(frame->columns[i].flags & COLUMN_DATA_ONLY))
+            columns->shown[columns->count++] = i;
+    return columns->shown && columns->layout ? 0 : -1;
+}
+
+int frame_text_write(struct stream *out, const struct frame *frame, const struct place *place,
+                     struct err *err)
+{
+    struct arena arena = {0};
+    struct table table = {.out = out, .page = place->columns};
+    struct columns columns = {.frame = frame, .place = place};
+    columns.cut = text_cut_lines(frame->rows.size, place->lines);
+    struct table_column *block = arena_alloc(&arena, frame->count, sizeof *block, err);
+    int failed =
+        !block || choose_columns(&columns, &arena, err) || heat_columns(&columns, out, &arena, err);
+    if (!failed) {
+        fit(&columns);
+        shrink(&columns);
+        if (text_is_cut(&columns.cut))
+            stream_format(out, "(%zu of %zu %ss shown; --full shows all)\n",
+                          columns.cut.front + columns.cut.back, columns.cut.size, frame->rows.name);
+        write_blocks(&table, &columns, block);
+    }
+    failed |= table_close(&table, failed ? NULL : err);
+    if (frame->note && !failed)
+        stream_format(out, "\n%s\n", frame->note);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,82 @@
+#include <math.h>
+#include <string.h>
+
+#include "../rigs/memory_stream.h"
+#include "../unit.h"
+#include "write/frame_write.h"
+
+static const struct label labels[] = {{"a", "0:a", "a"}, {"b", "1:b", "b,"}};
+static const long long heads[] = {0, COLUMN_MISSING};
+static const double scores[] = {0.123456, NAN};
+static const double small[] = {-0.0, 1.234e-7};
+static const struct column columns[] = {
+    {.name = "text", .kind = COLUMN_LABEL, .flags = COLUMN_KEY, .values = labels},
+    {.name = "head", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY, .values = heads},
+    {.name = "score", .title = "mean score", .digits = 4, .values = scores},
+    {.name = "small", .digits = 2, .flags = COLUMN_TEXT_ONLY, .values = small},
+};
+static const struct frame frame = {
+    "it", {"token", 2, labels, 0}, columns, 4, .note = "That is all."};
+
+static void expect(struct stream *out, int failed, const char *expected)
+{
+    ck_assert_int_eq(failed, 0);
+    struct file written = memory_stream_take(out);
+    ck_assert_msg(written.size == strlen(expected) &&
+                      memcmp(written.bytes, expected, written.size) == 0,
+                  "%.*s", (int)written.size, written.bytes);
+    file_release(&written);
+}
+
+TEST(a_frame_is_a_table_to_read)
+{
+    struct stream out = {0};
+    struct err err = {0};
+    struct place place = {.count = 1};
+    memory_stream_open(&out);
+    expect(&out, frame_text_write(&out, &frame, &place, &err),
+           "text  head  mean score    small\n"
+           "a        0      0.1235     0.00\n"
+           "b                       1.2e-07\n"
+           "\n"
+           "That is all.\n");
+}
+
+TEST(what_a_page_has_no_room_for_follows_below_with_the_keys)
+{
+    struct stream out = {0};
+    struct err err = {0};
+    struct place place = {.count = 1, .columns = 24};
+    memory_stream_open(&out);
+    expect(&out, frame_text_write(&out, &frame, &place, &err),
+           "text  head  mean score\n"
+           "a        0      0.1235\n"
+           "b\n"
+           "\n"
+           "text  head    small\n"
+           "a        0     0.00\n"
+           "b           1.2e-07\n"
+           "\n"
+           "That is all.\n");
+}
+
+TEST(data_have_names_all_digits_and_nothing_for_what_is_missing)
+{
+    struct stream out = {0};
+    struct err err = {0};
+    struct place place = {.count = 1};
+    memory_stream_open(&out);
+    expect(&out, frame_csv_write(&out, &frame, &place, &err),
+           "text,head,score\na,0,0.123456\n\"b,\",,\n");
+    memory_stream_open(&out);
+    expect(&out, frame_tidy_write(&out, &frame, &place, &err),
+           "it,,0,0,a,0,score,0.123456\nit,,,1,\"b,\",0,score,\n");
+    memory_stream_open(&out);
+    struct json_writer json = {.stream = &out, .one_line = true};
+    json_put_open(&json, NULL, '{');
+    frame_json_write(&json, &frame);
+    json_put_close(&json, '}');
+    expect(&out, 0,
+           "{\"it\": [{\"text\": \"a\", \"head\": 0, \"score\": 0.123456}, "
+           "{\"text\": \"b,\", \"head\": null, \"score\": null}]}");
+}
