@@ -5,8 +5,8 @@
 #     sh tests/run.sh [BUILD]
 #
 # On a terminal, failures are shown as they come, and how far it is, in a line that changes;
-# elsewhere, why a check was skipped. The last line of all has the form of the stages'. Status 1
-# when anything failed.
+# elsewhere, why a check was skipped, and what failed once more at the end, where a log that was cut
+# has it. The last line of all has the form of the stages'. Status 1 when anything failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
@@ -81,6 +81,14 @@ watch() {
     done
 }
 
+# `failed: WHAT`, of every stage.
+tell_failures() {
+    for log in "$scratch"/*.log; do
+        stage=${log##*/}
+        sed -n "s/^failed: /failed in ${stage%.log}: /p" "$log"
+    done
+}
+
 # What is not installed can be.
 tell_left_out() {
     missing=$(cat "$scratch"/*.log |
@@ -98,6 +106,7 @@ sh tests/stage.sh --list | xargs -P "$at_once" -I STAGE sh tests/stage.sh STAGE 
 wait
 [ -z "${ON_TERMINAL-}" ] || printf '\r\033[K'
 say_ended
+[ -n "${ON_TERMINAL-}" ] || tell_failures
 tell_left_out
 cat "$scratch"/*.counts >"$scratch/sums"
 failed=$((stages - $(wc -l <"$scratch/sums"))) # whatever ended without a word
