@@ -69,14 +69,14 @@ def run(*command):
 
 
 def take_rounds(measure, seconds):
-    """One that does not count, then ROUNDS: fewer where time is up, the first alone if need be."""
+    """One that does not count, then ROUNDS: fewer where time is up, one at the least."""
     start, rounds = time.monotonic(), []
     while len(rounds) <= ROUNDS:
         taken = time.monotonic() - start
-        if rounds and taken * (1 + 1 / len(rounds)) > seconds:
+        if len(rounds) > 1 and taken * (1 + 1 / len(rounds)) > seconds:
             break
         rounds.append(measure())
-    return rounds[1:] or rounds
+    return rounds[1:]
 
 
 def print_row(name, rounds):
