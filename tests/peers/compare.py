@@ -69,14 +69,14 @@ def run(*command):
 
 
 def take_rounds(measure, seconds):
-    """One that does not count, then ROUNDS: fewer where time is up, one at the least."""
+    """Measure ROUNDS times; fewer times if `seconds` end first, at least once."""
     start, rounds = time.monotonic(), []
-    while len(rounds) <= ROUNDS:
+    while len(rounds) < ROUNDS:
         taken = time.monotonic() - start
-        if len(rounds) > 1 and taken * (1 + 1 / len(rounds)) > seconds:
+        if rounds and taken * (1 + 1 / len(rounds)) > seconds:
             break
         rounds.append(measure())
-    return rounds[1:]
+    return rounds
 
 
 def print_row(name, rounds):
@@ -94,10 +94,15 @@ def print_head(what, names):
 
 
 def compare_passes(threads, precision, seconds):
-    """In every round all rows of one after those of the other."""
+    """In every round all rows of one program after those of the other. Passes of 64 tokens, which
+    are not counted, warm up first: weights are packed, pages touched, kernels chosen."""
     peers, rows = PEERS[precision], ROWS[precision]
     print_head(f"{precision}, {threads} thread{'s' * (threads > 1)}", peers.values())
     workers = [Worker(peer, threads, precision) for peer in peers]
+    ours(threads, precision)
+    for worker in workers:
+        for task in dict.fromkeys(task for task, _ in rows):
+            worker(task, 64)
 
     def measure():
         first = ours(threads, precision)

@@ -46,5 +46,5 @@ cp tests/real/requirements.txt "$real/requirements.txt"
 [ "$part" = small ] && [ -f "$real/requirements.taken" ] ||
     take requirements "$real/requirements.txt" -r "$real/torch.txt" -r "$real/requirements.txt"
 [ "$part" != peers ] ||
-    CMAKE_ARGS=${CMAKE_ARGS:--DGGML_NATIVE=ON} \
+    CMAKE_ARGS=${CMAKE_ARGS:--DGGML_NATIVE=ON -DLLAVA_BUILD=OFF} \
         take peers tests/real/peers.txt -r tests/real/peers.txt
