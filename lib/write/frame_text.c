@@ -12,8 +12,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/num.h"
+#include "base/utf8.h"
 #include "write/table.h"
 #include "write/text_line.h"
 
@@ -94,6 +96,40 @@ static int heat_columns(struct columns *columns, struct stream *out, struct aren
     return columns->heats ? 0 : -1;
 }
 
+/* The rows' labels as a text to read, each on the colour of its number; nothing without colours. */
+static int write_running(struct stream *out, struct columns *columns, struct err *err)
+{
+    const struct axis *rows = &columns->frame->rows;
+    size_t index = 0;
+    size_t used = 0;
+    struct buf line = {0};
+    int failed = 0;
+    while (index < columns->count && !(column_at(columns, index)->flags & COLUMN_COLOURED))
+        index++;
+    if (index == columns->count || !columns->heats[index].colours)
+        return 0;
+    struct text_heat *heat = &columns->heats[index];
+    for (size_t row = 0; row < rows->size && !failed; row++) {
+        const char *text = rows->labels[row].text;
+        float value = (float)column_number(column_at(columns, index), row);
+        size_t width = utf8_width(text, strlen(text)) + 1;
+        if (columns->place->columns && used && used + width > columns->place->columns) {
+            failed = text_end(out, &line, err);
+            used = 0;
+        }
+        if (!isnan(value))
+            text_heat_set(&line, heat, tone_level(&heat->tones.whole, value));
+        buf_text(&line, text);
+        text_heat_reset(&line, heat);
+        buf_char(&line, ' ');
+        used += width;
+    }
+    failed = failed || text_end(out, &line, err);
+    stream_char(out, '\n');
+    buf_release(&line);
+    return failed ? -1 : 0;
+}
+
 static void write_cell(struct table *table, struct columns *columns, size_t index, size_t row)
 {
     char text[CELL_BYTES];
@@ -105,7 +141,11 @@ static void write_cell(struct table *table, struct columns *columns, size_t inde
     if (heated && *cell)
         table_heated(table, cell,
                      tone_level(&heat->tones.whole, (float)column_number(column, row)));
-    else
+    else if (column->kind == COLUMN_LABEL) { /* shortened so that names of models differ */
+        const struct axis axis = {column->name, columns->frame->rows.size, column->values, 0};
+        text_label(&table->cell, &axis, row, columns->layout[index].width);
+        table_put(table);
+    } else
         table_text(table, cell);
 }
 
@@ -189,6 +229,8 @@ int frame_text_write(struct stream *out, const struct frame *frame, const struct
     struct table_column *block = arena_alloc(&arena, frame->count, sizeof *block, err);
     int failed =
         !block || choose_columns(&columns, &arena, err) || heat_columns(&columns, out, &arena, err);
+    if (!failed && frame->running)
+        failed = write_running(out, &columns, err);
     if (!failed) {
         fit(&columns);
         shrink(&columns);
