@@ -15,7 +15,7 @@
 #include "measure/attribution.h"
 #include "measure/logit_lens.h"
 #include "measure/patching.h"
-#include "measure/score_view.h"
+#include "measure/score_report.h"
 #include "options.h"
 #include "write/format.h"
 
@@ -37,12 +37,11 @@ struct question {
 struct finding {
     const struct question *question;
     const struct text_pair *pair;
-    struct scored scored;
-    struct score_sums sums; /* with --total or --continue, in place of it */
+    struct score_total total; /* of scores, but for continuations */
     struct logit_lens lens;
     struct attribution attribution;
     struct patching patching;
-    struct report report; /* of an attribution, or patches */
+    struct report report; /* of scores, an attribution or patches */
     size_t position;      /* after which the answer stands */
     const char *members;  /* of its JSON, or NULL */
 };

@@ -121,7 +121,7 @@ struct generate_options {
 struct score_options {
     struct texts continuations;
     long long best, stride;
-    bool bits, whole;
+    bool bits, total;
 };
 
 struct batch_options {

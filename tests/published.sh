@@ -41,7 +41,7 @@ loss() { # MODEL EXPECTED
     has "$1" "loss of $1" || return 0
     near "loss of $1 on \"Hello world!\"" "$2" 0.0001 \
         "$("$attn" score -m "$models/$1" --bos 'Hello world!' --total --format csv |
-            awk -F , 'END { printf "%.7g", $3 / $4 }')"
+            awk -F , 'END { printf "%.7g", $(NF - 2) / $(NF - 1) }')"
 }
 
 loss gpt2 5.331855773925781
@@ -54,7 +54,7 @@ loss opt-125m 6.159054279327393
 surprisal() { # TEXT EXPECTED
     near "distilgpt2: surprisal of '$1'" "$2" 0.001 \
         "$("$attn" score -m "$models/distilgpt2" "$1" --total --format csv |
-            awk -F , 'END { printf "%.7g", $3 }')"
+            awk -F , 'END { printf "%.7g", $(NF - 2) }')"
 }
 
 if has distilgpt2 'surprisals in the README of minicons'; then

@@ -23,7 +23,7 @@ static const struct option_row score_rows[] = {
     INTEGER("stride", 0, "N", score.stride, FOR_SCORE, 1, 100000000,
             "texts longer than the model's context are read by windows of it, each N tokens "
             "further: a token has N fewer before it than fit, or more"),
-    FLAG("total", 0, score.whole, FOR_SCORE,
+    FLAG("total", 0, score.total, FOR_SCORE,
          "of every text the sum alone, and of all: tokens, log-probability, perplexity"),
     FLAG("bits", 0, score.bits, FOR_SCORE, "surprisal and entropy in bits (default: nats)"),
     INTEGER("top-k", 0, "K", score.best, FOR_SCORE, 0, 1000,

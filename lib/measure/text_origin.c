@@ -37,7 +37,7 @@ int text_origin_check(const struct viewer *viewer, struct err *err)
 struct report text_origin_report(const struct text_origin *origin, const struct tokenized *sentence)
 {
     struct report report = {
-        .model = origin->models ? origin->models : origin->viewer->model.name,
+        .model = origin->viewer->model.name,
         .precision = origin->viewer->model.weights.precision,
         .mechanism = origin->mechanism,
         .sentence = *sentence,

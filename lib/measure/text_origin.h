@@ -17,8 +17,7 @@ struct text_origin {
     const struct viewer *viewer;
     const char *mechanism;          /* how it attends, in words; NULL: as the model does */
     const struct tokenized *source; /* that an encoder reads; NULL: nothing */
-    const char *models; /* what stands for the model's name, of several; NULL: it is one */
-    const char *hash;   /* of its weights, for JSON; NULL: not told */
+    const char *hash;               /* of its weights, for JSON; NULL: not told */
 };
 
 /* Find out how it attends, in words of the arena. */

@@ -79,6 +79,10 @@ def read_safetensors(data):
             yield name, entry["shape"], data[8 + size:][begin:end]
 
 
+# Tables of score that were one sheet, "score", when the values were recorded; a column is newer.
+SCORES, NEWER = ("scores", "continuations"), [("continuations", "perplexity")]
+
+
 def read_tidy(text):
     """Sheets of a table with a row for each number: by its name, layer and head."""
     sheets = {}
@@ -86,13 +90,15 @@ def read_tidy(text):
     header = next(rows)
     assert header[1:3] == ["layer", "head"] and header[-1] == "value", header
     for row in rows:
-        sheets.setdefault(".".join(row[:3]), []).append(row[-1])
+        if (row[0], row[6]) not in NEWER:
+            name = "score" if row[0] in SCORES else row[0]
+            sheets.setdefault(".".join([name] + row[1:3]), []).append(row[-1] or "nan")
     for name, values in sheets.items():
         yield name, [len(values)], values
 
 
 def as_recorded(document):
-    """A result of compare, its tables under the names that they had when the values were recorded."""
+    """A result of compare or score, its tables under the names that they had when the values were recorded."""
     tables = document.get("tables", {}) if isinstance(document, dict) else {}
     rows = tables.get("ways")
     if rows:
@@ -110,6 +116,10 @@ def as_recorded(document):
         names = ["layer", "head", "distance", "match", "matched_distance"]
         return {"texts": document["texts"], "heads": [{key: row[key] for key in names} for row in heads],
                 "sites": [{key: row[key] for key in ("layer", "distance", "masked_in_one")} for row in sites]}
+    rows = tables.get("totals")
+    if rows:
+        names = ["tokens", "logprob", "surprisal", "perplexity"]
+        return {"sentence": None, "texts": [{key: row[key] for key in names} for row in rows]}
     return document
 
 

@@ -40,7 +40,7 @@ def greedy(model, text):
 def found_with(model):
     ids = ids_of(sentences(), model)
     heads = json_of("heads", "-m", model, "--score", ",".join(SCORES))["groups"][0]["measures"]
-    scores = json_of("score", "-m", model, TEXTS[0])["scores"]
+    scores = json_of("score", "-m", model, TEXTS[0])["tables"]["scores"]
     return {
         "model": sha256(open(model, "rb").read()),
         "ids": ids[:20], "ids of 1000": sha256(json.dumps(ids).encode()),

@@ -109,14 +109,14 @@ def compare_score(tally, model, lens):
             expected = [score for _, score in
                         scorer.token_score(text, surprisal=True, bos_token=bos)[0]]
             found = [token["surprisal"] for token in
-                     json_of("score", "-m", model, *options, text)["scores"]]
+                     json_of("score", "-m", model, *options, text)["tables"]["scores"]]
             tally.check(len(found) == len(expected), f"score: as many tokens{more}")
             tally.near(torch.tensor(expected[1:]), torch.tensor(found[1:]), BOUND,
                        f"score: surprisal of tokens{more}")
             if bos:
                 words = scorer.word_score_tokenized(text, str.split, bos_token=True,
                                                     surprisal=True)[0]
-                found = json_of("score", "-m", model, "--words", "--bos", text)["scores"][1:]
+                found = json_of("score", "-m", model, "--words", "--bos", text)["tables"]["scores"][1:]
                 tally.check([word for word, _ in words] == [word["text"].strip() for word in found],
                             f"score: the same words{more}")
                 tally.near(torch.tensor([score for _, score in words]),

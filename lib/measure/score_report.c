@@ -1,0 +1,399 @@
+#include "measure/score_report.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "lens/continuation.h"
+#include "math/portable_math.h"
+#include "text/label.h"
+#include "write/text_line.h"
+
+enum {
+    DIGITS = 4,
+    MODEL_COLUMNS = 16, /* a longer name above a column is shortened */
+};
+
+static const double LN_2 = 0.6931471805599453;
+
+/* In the unit of the view; never -0. */
+static double surprisal_of(const struct score_view *view, double logprob)
+{
+    return (0 - logprob) / (view->bits ? LN_2 : 1);
+}
+
+struct score_total score_total_of(const struct scored *scored, size_t first, size_t count)
+{
+    struct score_total total = {.sentence = COLUMN_MISSING};
+    total.logprob = scored_sum(scored, first, count, &total.tokens);
+    return total;
+}
+
+double score_perplexity(const struct score_total *total)
+{
+    return total->tokens ? exp_double(-total->logprob / (double)total->tokens) : (double)NAN;
+}
+
+const char *score_summary(const struct score_view *view, const struct score_total *total,
+                          struct arena *arena, struct err *err)
+{
+    if (!total->tokens)
+        return arena_format(arena, err, "0 tokens scored");
+    return arena_format(arena, err,
+                        "%zu token%s scored · logprob %.4f · %.4f %s a token · perplexity %.4f",
+                        total->tokens, num_plural(total->tokens), num_shown(total->logprob, DIGITS),
+                        surprisal_of(view, total->logprob) / (double)total->tokens,
+                        view->bits ? "bits" : "nats", score_perplexity(total));
+}
+
+/* --- columns ---------------------------------------------------------------------------------- */
+
+/* An amount in the unit of the view, which is part of its name. */
+static struct column amount_column(const struct score_view *view, const char *nats,
+                                   const char *bits, const double *values)
+{
+    return (struct column){.name = view->bits ? bits : nats,
+                           .unit = view->bits ? "bits" : "nats",
+                           .digits = DIGITS,
+                           .values = values};
+}
+
+static struct column surprisal_column(const struct score_view *view, const double *values)
+{
+    struct column column = amount_column(view, "surprisal", "surprisal_bits", values);
+    column.flags = COLUMN_COLOURED;
+    return column;
+}
+
+static struct column logprob_column(const double *values)
+{
+    return (struct column){.name = "logprob", .unit = "nats", .digits = DIGITS, .values = values};
+}
+
+static struct column key_column(const char *name, const long long *values)
+{
+    return (struct column){
+        .name = name, .kind = COLUMN_INTEGER, .flags = COLUMN_KEY, .values = values};
+}
+
+static struct column label_column(const char *name, const struct label *labels)
+{
+    return (struct column){
+        .name = name, .kind = COLUMN_LABEL, .flags = COLUMN_KEY | COLUMN_SHRINKS, .values = labels};
+}
+
+/* Give the frame those columns that have values. */
+static int add_columns(struct frame *frame, struct column *columns, size_t count,
+                       struct arena *arena, struct err *err)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++)
+        if (columns[i].values)
+            columns[used++] = columns[i];
+    return frame_columns(frame, columns, used, arena, err);
+}
+
+/* The total of all rows, as single values; the hash tells several models apart. */
+static const struct frame *make_facts(const struct score_view *view,
+                                      const struct score_total *total, size_t texts,
+                                      struct arena *arena, struct err *err)
+{
+    struct facts *facts = facts_new(arena, err);
+    if (!facts)
+        return NULL;
+    if (view->origin.hash)
+        facts_text(facts, "weights_sha256", view->origin.hash);
+    if (texts)
+        facts_integer(facts, "texts", (long long)texts);
+    if (total) {
+        facts_integer(facts, "tokens_scored", (long long)total->tokens);
+        facts_float(facts, "logprob", total->logprob);
+        facts_float(facts, view->bits ? "surprisal_bits" : "surprisal",
+                    surprisal_of(view, total->logprob));
+        facts_float(facts, "perplexity", score_perplexity(total));
+    }
+    return &facts->frame;
+}
+
+/* --- tokens and words ------------------------------------------------------------------------- */
+
+static double word_logprob(const struct scored *scored, const struct word_span *word)
+{
+    struct score_total total = score_total_of(scored, word->first, word->count);
+    return total.tokens == word->count ? total.logprob : (double)NAN;
+}
+
+/* ␣is 0.00  ␣that -10.40 */
+static const char *write_likely(const struct score_view *view, const struct likely *best,
+                                size_t count, struct arena *arena, struct err *err)
+{
+    struct buf text = {0};
+    const struct tokenizer *tokenizer = view->origin.viewer->tokenizer;
+    for (size_t i = 0; i < count; i++) {
+        struct token_bytes token = {0};
+        if (tokenizer)
+            token.bytes = tokenizer_token(tokenizer, best[i].id, &token.size);
+        buf_text(&text, i ? "  " : "");
+        if (token.bytes)
+            label_token(&text, &token, 1, 0);
+        else
+            buf_format(&text, "%u", best[i].id);
+        buf_format(&text, " %.2f", num_shown((double)best[i].logprob, 2));
+    }
+    return buf_keep(&text, arena, err);
+}
+
+/* A row for each token; or for each word, which has no id, entropy, rank or likely tokens. */
+static int add_scores(struct frame *frame, const struct score_view *view,
+                      const struct tokenized *sentence, const struct scored *scored,
+                      struct arena *arena, struct err *err)
+{
+    bool words = view->words;
+    bool with_likely = view->for_people && scored->best_count;
+    size_t count = words ? sentence->word_count : sentence->count;
+    const struct label *labels = words ? sentence->word_labels : sentence->labels;
+    long long *integers = arena_alloc(arena, count, 3 * sizeof *integers, err);
+    double *floats = arena_alloc(arena, count, 3 * sizeof *floats, err);
+    const char **likely = arena_alloc(arena, count, sizeof *likely, err);
+    if (!integers || !floats || !likely)
+        return -1;
+    long long *positions = integers, *ids = positions + count, *ranks = ids + count;
+    double *logprobs = floats, *surprisals = logprobs + count, *entropies = surprisals + count;
+    for (size_t i = 0; i < count; i++) {
+        const struct token_score *score = &scored->tokens[i];
+        positions[i] = (long long)i;
+        logprobs[i] = words ? word_logprob(scored, &sentence->words[i]) : (double)score->logprob;
+        surprisals[i] = surprisal_of(view, logprobs[i]);
+        if (words)
+            continue;
+        ids[i] = sentence->tokens[i].id;
+        ranks[i] = score->rank ? (long long)score->rank : COLUMN_MISSING;
+        entropies[i] = surprisal_of(view, -(double)score->entropy);
+        if (with_likely && score->best &&
+            !(likely[i] = write_likely(view, score->best, scored->best_count, arena, err)))
+            return -1;
+    }
+    struct column columns[] = {
+        key_column("position", positions),
+        key_column("id", words ? NULL : ids),
+        label_column("text", labels),
+        logprob_column(logprobs),
+        surprisal_column(view, surprisals),
+        amount_column(view, "entropy", "entropy_bits", words ? NULL : entropies),
+        {.name = "rank", .kind = COLUMN_INTEGER, .values = words ? NULL : ranks},
+        {.name = "most likely",
+         .kind = COLUMN_TEXT,
+         .flags = COLUMN_TEXT_ONLY | COLUMN_SHRINKS,
+         .values = with_likely ? likely : NULL},
+    };
+    columns[0].title = words ? "word" : "token";
+    columns[1].flags |= COLUMN_DATA_ONLY;
+    *frame =
+        (struct frame){"scores", {words ? "word" : "token", count, labels, 0}, .running = true};
+    return add_columns(frame, columns, sizeof columns / sizeof *columns, arena, err);
+}
+
+/* For programs: the most likely tokens of each position, a row each. */
+static int add_best(struct frame *frame, const struct score_view *view, const struct scored *scored,
+                    struct arena *arena, struct err *err)
+{
+    size_t most = scored->count * scored->best_count;
+    size_t count = 0;
+    long long *integers = arena_alloc(arena, most, 3 * sizeof *integers, err);
+    double *logprobs = arena_alloc(arena, most, sizeof *logprobs, err);
+    struct label *labels = arena_alloc(arena, most, sizeof *labels, err);
+    if (!integers || !logprobs || !labels)
+        return -1;
+    long long *positions = integers, *ranks = positions + most, *ids = ranks + most;
+    for (size_t i = 0; i < scored->count; i++) {
+        const struct likely *best = scored->tokens[i].best;
+        for (size_t k = 0; best && k < scored->best_count; k++, count++) {
+            positions[count] = (long long)i;
+            ranks[count] = (long long)k + 1;
+            ids[count] = best[k].id;
+            logprobs[count] = (double)best[k].logprob;
+            if (label_of_word(&labels[count], view->origin.viewer->tokenizer, best[k].id, arena,
+                              err))
+                return -1;
+        }
+    }
+    const struct column columns[] = {
+        key_column("position", positions),
+        key_column("rank", ranks),
+        key_column("id", ids),
+        label_column("text", labels),
+        {.name = "logprob", .values = logprobs}, /* the unit is that of scores */
+    };
+    *frame =
+        (struct frame){"best", .rows = {"choice", count, labels, 0}, .flags = COLUMN_DATA_ONLY};
+    return frame_columns(frame, columns, sizeof columns / sizeof *columns, arena, err);
+}
+
+int score_report(struct report *report, const struct score_view *view,
+                 const struct tokenized *sentence, const struct scored *scored, struct arena *arena,
+                 struct err *err)
+{
+    struct score_total total = score_total_of(scored, 0, scored->count);
+    struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
+    bool with_best = scored->best_count && !view->for_people;
+    if (!frames || add_scores(frames, view, sentence, scored, arena, err) ||
+        (with_best && add_best(&frames[1], view, scored, arena, err)))
+        return -1;
+    frames->note = score_summary(view, &total, arena, err);
+    *report = text_origin_report(&view->origin, sentence);
+    report->frames = frames;
+    report->frame_count = with_best ? 2 : 1;
+    report->facts = make_facts(view, &total, 0, arena, err);
+    return frames->note && report->facts ? 0 : -1;
+}
+
+/* --- totals ----------------------------------------------------------------------------------- */
+
+static int add_totals(struct frame *frame, const struct score_view *view,
+                      const struct score_totals *totals, struct arena *arena, struct err *err)
+{
+    size_t count = totals->count;
+    bool is_numbered = strcmp(totals->rows, "text") == 0;
+    bool compares = strcmp(totals->rows, "continuation") == 0;
+    struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
+    long long *integers = arena_alloc(arena, count, 2 * sizeof *integers, err);
+    double *floats = arena_alloc(arena, count, 4 * sizeof *floats, err);
+    if (!labels || !integers || !floats)
+        return -1;
+    long long *sentences = integers, *tokens = sentences + count;
+    double *logprobs = floats, *surprisals = logprobs + count;
+    double *perplexities = surprisals + count, *differences = perplexities + count;
+    for (size_t i = 0; i < count; i++) {
+        const struct score_total *total = &totals->items[i];
+        labels[i] = total->label;
+        sentences[i] = total->sentence;
+        tokens[i] = (long long)total->tokens;
+        logprobs[i] = total->logprob;
+        surprisals[i] = surprisal_of(view, total->logprob);
+        perplexities[i] = score_perplexity(total);
+        differences[i] = surprisal_of(view, totals->items->logprob - total->logprob);
+    }
+    struct column columns[] = {
+        key_column("sentence", is_numbered ? sentences : NULL),
+        label_column(totals->rows, labels),
+        logprob_column(logprobs),
+        surprisal_column(view, surprisals),
+        {.name = "tokens", .kind = COLUMN_INTEGER, .values = tokens},
+        {.name = "perplexity",
+         .flags = compares ? COLUMN_DATA_ONLY : 0,
+         .digits = DIGITS,
+         .values = perplexities},
+        amount_column(view, "difference", "difference_bits", compares ? differences : NULL),
+    };
+    columns[0].flags |= COLUMN_DATA_ONLY;
+    *frame =
+        (struct frame){compares ? "continuations" : "totals", {totals->rows, count, labels, 0}};
+    return add_columns(frame, columns, sizeof columns / sizeof *columns, arena, err);
+}
+
+int score_totals_report(struct report *report, const struct score_view *view,
+                        const struct score_totals *totals, struct arena *arena, struct err *err)
+{
+    static const struct tokenized none;
+    struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
+    if (!frame || add_totals(frame, view, totals, arena, err))
+        return -1;
+    *report = text_origin_report(&view->origin, totals->sentence ? totals->sentence : &none);
+    report->frames = frame;
+    report->frame_count = 1;
+    report->facts = make_facts(view, NULL, totals->texts, arena, err);
+    if (!totals->sentence)
+        report->about =
+            arena_format(arena, err, "%zu text%s", totals->texts, num_plural(totals->texts));
+    return report->facts && (totals->sentence || report->about) ? 0 : -1;
+}
+
+/* --- several models --------------------------------------------------------------------------- */
+
+int score_models_init(struct score_models *models, const char *const *names, size_t count,
+                      size_t texts, struct arena *arena, struct err *err)
+{
+    *models = (struct score_models){
+        .names = names,
+        .count = count,
+        .labels = arena_alloc(arena, count, sizeof *models->labels, err),
+        .totals = arena_alloc(arena, count, sizeof *models->totals, err),
+        .title = arena_format(arena, err, "%zu models", count),
+        .texts = arena_alloc(arena, texts, sizeof *models->texts, err),
+        .arena = arena,
+    };
+    if (!models->labels || !models->totals || !models->title || !models->texts)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        struct buf visible = {0};
+        label_line(&visible, names[i], strlen(names[i]));
+        models->labels[i] = (struct label){buf_keep(&visible, arena, err), names[i], names[i]};
+        if (!models->labels[i].text)
+            return -1;
+    }
+    return 0;
+}
+
+/* The first model's rows and keys, and room for a column of each model. */
+static int begin_table(struct frame *table, const struct score_models *models,
+                       const struct frame *scores, struct err *err)
+{
+    size_t most = scores->count + models->count;
+    struct column *columns = arena_alloc(models->arena, most, sizeof *columns, err);
+    *table = (struct frame){"surprisal", scores->rows, columns, .count = 0};
+    for (size_t i = 0; columns && i < scores->count; i++)
+        if (scores->columns[i].flags & COLUMN_KEY && !(scores->columns[i].flags & COLUMN_DATA_ONLY))
+            columns[table->count++] = scores->columns[i];
+    return columns ? 0 : -1;
+}
+
+static int check_rows(const struct score_models *models, const struct axis *first,
+                      const struct axis *rows, struct err *err)
+{
+    static const char fix[] = "--total compares models of different vocabularies";
+    if (first->size != rows->size)
+        return err_usage(err, "expected the %zu %ss of '%s', found %zu: %s", first->size,
+                         first->name, models->names[0], rows->size, fix);
+    for (size_t i = 0; i < rows->size; i++)
+        if (strcmp(first->labels[i].plain, rows->labels[i].plain) != 0)
+            return err_usage(
+                err, "expected the %ss of '%s', found '%s' in place of '%s' at %zu: %s",
+                first->name, models->names[0], rows->labels[i].text, first->labels[i].text, i, fix);
+    return 0;
+}
+
+int score_models_add(struct score_models *models, size_t model, size_t text,
+                     const struct report *scores, struct err *err)
+{
+    const struct frame *added = scores->frames;
+    const struct column *column = added->columns;
+    struct frame *table = &models->texts[text];
+    const struct axis names = {"model", models->count, models->labels, 0};
+    struct buf title = {0};
+    if ((model == 0 && begin_table(table, models, added, err)) ||
+        check_rows(models, &table->rows, &added->rows, err))
+        return -1;
+    while (!(column->flags & COLUMN_COLOURED))
+        column++;
+    double *values = arena_alloc(models->arena, added->rows.size, sizeof *values, err);
+    text_label(&title, &names, model, MODEL_COLUMNS);
+    struct column own = *column;
+    own.name = models->labels[model].plain;
+    own.title = buf_keep(&title, models->arena, err);
+    own.values = values;
+    if (!values || !own.title)
+        return -1;
+    memcpy(values, column->values, added->rows.size * sizeof *values);
+    ((struct column *)table->columns)[table->count++] = own; /* begin_table's */
+    return 0;
+}
+
+void score_models_report(struct report *report, const struct score_models *models, size_t text,
+                         const struct score_view *view, const struct tokenized *sentence)
+{
+    models->texts[text].note = view->bits ? "surprisal in bits" : "surprisal in nats";
+    *report = text_origin_report(&view->origin, sentence);
+    report->model = models->title;
+    report->frames = &models->texts[text];
+    report->frame_count = 1;
+}

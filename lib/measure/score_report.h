@@ -1,0 +1,95 @@
+/* score_report.h: scores of texts as reports, which every format writes:
+ *
+ *     position,id,text,logprob,surprisal,entropy,rank      tokens, or with `words` words
+ *     0,367,Life,,,,
+ *     1,274, is,-0.000538506,0.000538506,0.0074412473,1
+ *
+ *     sentence,text,logprob,surprisal,tokens,perplexity    totals of texts
+ *     0,Life is short,-0.5684006,0.5684006,2,1.328699
+ *
+ *     struct score_view view = {.origin.viewer = &viewer, .bits = true};
+ *     if (score_report(&report, &view, &pair.sentence, &scored, &arena, err)) ...
+ *
+ * Reports live as long as their arena, the view and the texts.
+ */
+#ifndef ATTN_MEASURE_SCORE_REPORT_H
+#define ATTN_MEASURE_SCORE_REPORT_H
+
+#include "measure/text_origin.h"
+#include "measure/token_scores.h"
+
+/* How scores are shown. */
+struct score_view {
+    struct text_origin origin;
+    bool bits;       /* surprisal, entropy and differences in bits, not nats */
+    bool words;      /* a row for each word, not for each token */
+    bool for_people; /* the most likely tokens are a column to read, not a table of their own */
+};
+
+/* The total of a text, of a continuation, or of all texts of a model. */
+struct score_total {
+    struct label label;
+    long long sentence; /* the text's number; COLUMN_MISSING */
+    size_t tokens;      /* that have a score */
+    double logprob;
+};
+
+/* The total of tokens first … first + count - 1; its label is left to the caller. */
+struct score_total score_total_of(const struct scored *scored, size_t first, size_t count);
+double score_perplexity(const struct score_total *total);
+
+/* "5 tokens scored · logprob -20.1 · 4.02 nats a token · perplexity 55.7" */
+const char *score_summary(const struct score_view *view, const struct score_total *total,
+                          struct arena *arena, struct err *err);
+
+/* A text, whose words were found if the view shows words. A word has no score (NaN) if one of its
+ * tokens has none. */
+int score_report(struct report *report, const struct score_view *view,
+                 const struct tokenized *sentence, const struct scored *scored, struct arena *arena,
+                 struct err *err);
+
+/* Totals, a row each. */
+struct score_totals {
+    const char *rows; /* what a row is: "text", "continuation", "model" */
+    const struct score_total *items;
+    size_t count;
+    const struct tokenized *sentence; /* that was continued; NULL: they are of several texts … */
+    size_t texts;                     /* … of so many */
+};
+
+int score_totals_report(struct report *report, const struct score_view *view,
+                        const struct score_totals *totals, struct arena *arena, struct err *err);
+
+/* --- several models ----------------------------------------------------------------------------
+ *
+ * A table for each text, with the surprisals of each model as a column. Models are added in turn,
+ * each with all texts:
+ *
+ *     struct score_models models;
+ *     if (score_models_init(&models, names, 3, text_count, &arena, err) ||
+ *         score_models_add(&models, model, text, &scores, err)) ...        (of each)
+ *     score_models_report(&report, &models, text, &view, &sentence);
+ */
+struct score_models {
+    const char *const *names; /* borrowed */
+    size_t count;
+    struct label *labels;       /* [count] their names */
+    struct score_total *totals; /* [count] of all texts, for the caller to fill in */
+    const char *title;          /* "3 models" */
+    struct frame *texts;        /* [texts] */
+    struct arena *arena;
+};
+
+int score_models_init(struct score_models *models, const char *const *names, size_t count,
+                      size_t texts, struct arena *arena, struct err *err);
+
+/* Add what score_report or score_totals_report made of a text; what the first model gave must live
+ * as long as the arena. Refused as usage: other rows than those of the first model, for example
+ * because its vocabulary splits the text differently. */
+int score_models_add(struct score_models *models, size_t model, size_t text,
+                     const struct report *scores, struct err *err);
+
+void score_models_report(struct report *report, const struct score_models *models, size_t text,
+                         const struct score_view *view, const struct tokenized *sentence);
+
+#endif

@@ -1,0 +1,102 @@
+#include "measure/score_report.h"
+
+#include <math.h>
+
+#include "../unit.h"
+#include "lens/continuation.h"
+
+static const char *const names[] = {"step8", "other"};
+static const struct label labels[] = {
+    {"␣is", "0:is", " is"}, {"short", "1:short", "short"}, {"eat", "2:eat", "eat"}};
+static const struct token tokens[] = {{.id = 7}, {.id = 8}, {.id = 9}};
+static const struct viewer viewer = {.model.name = "m"};
+static const struct likely best[] = {{8, -1}, {9, -2}};
+static struct token_score scores[] = {{NAN, NAN, 0, NULL}, {-2, 1, 2, best}, {-4, 1, 3, best}};
+static struct arena arena;
+static struct err err;
+
+static struct tokenized text(size_t first, size_t count)
+{
+    return (struct tokenized){.tokens = tokens + first, .labels = labels + first, .count = count};
+}
+
+static struct report report_of(const struct score_view *view, const struct tokenized *sentence,
+                               size_t best_count)
+{
+    struct report report;
+    const struct scored scored = {scores, sentence->count, best_count};
+    ck_assert(!score_report(&report, view, sentence, &scored, &arena, &err));
+    return report;
+}
+
+static const struct column *column_called(const struct frame *frame, const char *name)
+{
+    for (size_t i = 0; i < frame->count; i++)
+        if (strcmp(frame->columns[i].name, name) == 0)
+            return &frame->columns[i];
+    ck_abort_msg("no column %s", name);
+}
+
+TEST(the_most_likely_tokens_are_a_column_for_people_and_a_table_in_data)
+{
+    const struct tokenized sentence = text(0, 3);
+    const struct score_view data = {.origin.viewer = &viewer};
+    const struct score_view people = {.origin.viewer = &viewer, .for_people = true};
+    struct report report = report_of(&people, &sentence, 2);
+    ck_assert_uint_eq(report.frame_count, 1);
+    ck_assert_str_eq(column_text(column_called(report.frames, "most likely"), 2, true),
+                     "8 -1.00  9 -2.00");
+    report = report_of(&data, &sentence, 2);
+    const struct frame *rows = &report.frames[1];
+    ck_assert_uint_eq(report.frame_count, 2);
+    ck_assert_uint_eq(rows->rows.size, 4); /* the first token has no score */
+    ck_assert_int_eq(column_integer(column_called(rows, "position"), 3), 2);
+    ck_assert_int_eq(column_integer(column_called(rows, "rank"), 3), 2);
+    ck_assert_int_eq(column_integer(column_called(rows, "id"), 3), 9);
+    ck_assert_double_eq(column_float(column_called(rows, "logprob"), 3), -2);
+    arena_release(&arena);
+}
+
+TEST(a_word_has_a_score_if_all_of_its_tokens_have_one)
+{
+    static const struct word_span words[] = {{0, 2}, {2, 1}};
+    const struct score_view view = {.origin.viewer = &viewer, .words = true, .bits = true};
+    struct tokenized sentence = text(0, 3);
+    sentence.words = words;
+    sentence.word_labels = labels;
+    sentence.word_count = 2;
+    struct report report = report_of(&view, &sentence, 0);
+    const struct column *bits = column_called(report.frames, "surprisal_bits");
+    ck_assert(isnan(column_float(bits, 0)));
+    ck_assert_double_eq_tol(column_float(bits, 1), 4 / log(2), 1e-12);
+    ck_assert_double_eq(column_float(column_called(report.facts, "logprob"), 0), -6);
+    ck_assert_double_eq_tol(column_float(column_called(report.facts, "perplexity"), 0), exp(3),
+                            1e-9);
+    arena_release(&arena);
+}
+
+TEST(other_rows_than_the_first_models_are_refused)
+{
+    const struct score_view view = {.origin.viewer = &viewer};
+    const struct tokenized first = text(0, 2), later = text(1, 2), fewer = text(0, 1);
+    struct score_models models;
+    struct report report = report_of(&view, &first, 0);
+    ck_assert(!score_models_init(&models, names, 2, 1, &arena, &err));
+    ck_assert(!score_models_add(&models, 0, 0, &report, &err));
+    report = report_of(&view, &later, 0);
+    ck_assert(score_models_add(&models, 1, 0, &report, &err));
+    ck_assert_str_eq(err.text, "expected the tokens of 'step8', found 'short' in place of '␣is' at "
+                               "0: --total compares models of different vocabularies");
+    err = (struct err){0};
+    report = report_of(&view, &fewer, 0);
+    ck_assert(score_models_add(&models, 1, 0, &report, &err));
+    ck_assert_str_eq(err.text, "expected the 2 tokens of 'step8', found 1: --total compares models "
+                               "of different vocabularies");
+    err = (struct err){0};
+    report = report_of(&view, &first, 0);
+    ck_assert(!score_models_add(&models, 1, 0, &report, &err));
+    score_models_report(&report, &models, 0, &view, &first);
+    ck_assert_str_eq(report.model, "2 models");
+    ck_assert_double_eq(column_float(column_called(report.frames, "other"), 1), 2);
+    arena_release(&arena);
+}
