@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=tests/tally.sh
 . tests/tally.sh
 
-LINES_OF_A_FILE=400
+LINES_OF_A_FILE=900
 LINES_OF_A_FUNCTION=60
 COLUMNS_OF_A_LINE=100
 MIB_OF_A_CHECKOUT=27
