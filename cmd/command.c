@@ -23,9 +23,8 @@ const struct command command_rows[] = {
      "attn-cli explain -s \"Life is short\" --token all --full -o walk.html\n"
      "attn-cli explain -m translate -s \"<s> le\" --source \"the cat\" --attention-of cross\n",
      explain_command},
-    {"batch", FOR_BATCH, "many sentences or experiments at once; what heads do over all", "[FILE]",
+    {"batch", FOR_BATCH, "many sentences or experiments at once", "[FILE]",
      "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --head 0\n"
-     "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --reduce entropy,distance\n"
      "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --sweep model=tiny,life\n"
      "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --format csv -o matrices/\n"
      "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --do score --words\n",

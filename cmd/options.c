@@ -384,12 +384,11 @@ void settings_value(struct buf *out, const struct option_row *row, const struct 
     buf_text(out, text ? text : "");
 }
 
-bool settings_agree(const struct options *a, const struct options *b, bool only_computed)
+bool settings_agree(const struct options *a, const struct options *b)
 {
     for (size_t i = 0; i < option_count(); i++) {
         const struct option_row *row = option_at(i);
-        bool counts = (only_computed ? settings_compute : settings_may_vary)(row);
-        if (counts && !settings_same(row, a, b))
+        if (settings_may_vary(row) && !settings_same(row, a, b))
             return false;
     }
     return true;

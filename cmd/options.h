@@ -128,8 +128,8 @@ struct batch_options {
     const char *kind; /* of the file that it is read from */
     struct texts sweeps;
     long long repeat;
-    const char *reduce, *shard, *instrument;
-    bool per_item, dry_run, resume, fail_fast;
+    const char *shard, *instrument;
+    bool dry_run, resume, fail_fast;
 };
 
 /* What init and train make. */
@@ -296,8 +296,8 @@ bool settings_same(const struct option_row *row, const struct options *a, const 
 /* Append the option's value as a command line has it: nothing where it was not given. */
 void settings_value(struct buf *out, const struct option_row *row, const struct options *options);
 
-/* True when two items can share a pass: every setting is the same and, unless only what is computed
- * counts, what is shown, too. Their texts and sources may differ. */
-bool settings_agree(const struct options *a, const struct options *b, bool only_computed);
+/* True when two items can share a pass: every setting is the same. Their texts and sources may
+ * differ. */
+bool settings_agree(const struct options *a, const struct options *b);
 
 #endif

@@ -30,6 +30,8 @@ static const struct removed {
     {FOR_INIT, "file", "use --vocab-from FILE"},
     {FOR_HEADS, "gold", "'python3 data/guides/relations.py FILE.conllu MODEL' computes the same"},
     {FOR_HELP, "format", "'attn-cli help COMMAND' lists all options as text"},
+    {FOR_BATCH, "reduce", "use heads -f FILE for means over texts"},
+    {FOR_BATCH, "per-item", "use heads for what each head does in a text"},
     {FOR_ALL, "no-amx",
      "bf16 is multiplied by what the processor has; LIBXSMM_TARGET=cpx leaves AMX out"},
     {FOR_ALL, "no-config", "there is no file of defaults; $ATTN_MODEL names the default model"},

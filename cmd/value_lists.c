@@ -12,7 +12,6 @@
 #include "write/style.h"
 #include "lens/selection.h"
 #include "measure/head_circuits.h"
-#include "measure/reduction.h"
 #include "model/config_edit.h"
 #include "model/mechanism.h"
 #include "model/model.h"
@@ -62,11 +61,8 @@ ROWS(formats, "Formats", NULL, format_rows, format_count, about)
 ROWS(explain_formats, "Formats", NULL, explain_formats, explain_format_count, about)
 ROWS(table_formats, "Formats", NULL, format_rows, format_count - 1, about) /* html is the last */
 ROWS(measured_formats, "Formats", NULL, measured_forms, measured_form_count, about)
-ROWS(reduction_formats, "Formats of reductions", NULL, measured_forms, measured_form_count, about)
 ROWS(venues, "Venues", ", by their style files", venue_rows, venue_count, about)
 ROWS(palettes, "Palettes", NULL, palette_rows, palette_count, about)
-ROWS(reductions, "Reductions", ", of each head over all texts, first queries included",
-     measure_rows, MEASURE_COUNT, about)
 ROWS(measurements, "Measurements", ", medians of all rounds", task_rows, TASK_KINDS, about)
 ROWS(attributions, "Parts", NULL, attribution_ways, ATTRIBUTION_WAYS, about)
 ROWS(patches, "Patches", NULL, patch_overs, PATCH_OVERS, about)
@@ -337,7 +333,6 @@ const struct value_use value_uses[] = {
     {"show", FOR_RUN | FOR_BATCH, &list_defaults, NULL, true},
     {"show", FOR_GENERATE, &list_layer_defaults, NULL, true},
     {"format", REPORTS | (INSTRUMENTS & ~FOR_SCORE), &list_formats, NULL, false},
-    {"format", FOR_BATCH, &list_reduction_formats, NULL, true},
     {"format", FOR_EXPLAIN, &list_explain_formats, NULL, false},
     {"format", FOR_COMPARE | FOR_BENCH | FOR_SCORE, &list_table_formats, NULL, false},
     {"format", FOR_TOKENIZE | FOR_INFO, &list_page_formats, NULL, false},
@@ -345,7 +340,6 @@ const struct value_use value_uses[] = {
     {"format", FOR_HEADS, &list_measured_formats, NULL, false},
     {"palette", FOR_ALL, &list_palettes, NULL, false},
     {"figure-width", FOR_ALL, &list_venues, NULL, false},
-    {"reduce", FOR_ALL, &list_reductions, ",", false},
     {"only", FOR_ALL, &list_measurements, ",", false},
     {"by", FOR_ALL, &list_attributions, NULL, false},
     {"over", FOR_ALL, &list_patches, NULL, false},

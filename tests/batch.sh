@@ -45,12 +45,11 @@ awk -v items="$items" '
     }' all_words >all.txt
 head -n $((items / 20)) all.txt >some.txt
 
-# Three kinds of results: lines, files and sums; a file takes longer than a line.
+# Two kinds of results: lines and files; a file takes longer than a line.
 options() { # KIND
     case $1 in
     lines) echo "all.txt --layer 0 --head 1" ;;
     files) echo "some.txt --head 1 --format csv" ;;
-    sums) echo "all.txt --reduce mean,max,entropy,first-token,previous-token,distance" ;;
     esac
 }
 
@@ -71,7 +70,7 @@ shards() { # KIND N: merged to `merged`
     "$attn" merge merged/
 }
 
-for kind in lines files sums; do
+for kind in lines files; do
     check "$kind: on one thread" run $kind whole -t 1
     check "$kind: on two" run $kind threads -t 2
     check "$kind: two threads give the same bytes" diff -r whole threads
@@ -94,16 +93,14 @@ flat() { # TEXTS OPTION...: no more than 1 MiB for all that what the first thous
 }
 
 if [ "$items" -lt 4000 ]; then
-    for what in lines sums 'fables, files' 'fables, lines' 'fables, sums'; do
+    for what in lines 'fables, files' 'fables, lines'; do
         leave_out "$what: $items items are too few to see memory grow"
     done
 else
     cat "$fables" "$fables" | head -n "$items" >fables.txt
     check 'lines: memory is flat' flat all.txt --layer 0 --head 1
-    check 'sums: memory is flat' flat all.txt --reduce mean,max,entropy
     check 'fables, files: memory is flat' flat fables.txt -m tiny -t 1 --format csv
     check 'fables, lines: memory is flat' flat fables.txt -m tiny -t 2
-    check 'fables, sums: memory is flat' flat fables.txt -m tiny -t 1 --reduce mean
 fi
 
 closing

@@ -54,7 +54,7 @@ while [ $i -lt 60 ]; do
     echo 'eat'
     i=$((i + 1))
 done >lines.txt
-attn-cli batch lines.txt --reduce mean,max,entropy -o sums.expected/ -q || exit 1
+attn-cli batch lines.txt --do score -o scores.expected/ -q || exit 1
 attn-cli batch lines.txt --head 0 --format csv -o files.expected/ -q || exit 1
 
 # --- GNU parallel and mpirun --------------------------------------------------------------------
@@ -71,16 +71,16 @@ ends() { # STATUS WORD SCRIPT ARGUMENT...: in that status, and says that, but no
 
 if has parallel; then
     check 'parallel: no part is written' \
-        ends 2 "found 'none'" parallel 2 sums/ lines.txt --reduce none
-    attn-cli batch lines.txt --reduce mean -o sums/ --shard 1/2 -q
+        ends 2 "found 'none'" parallel 2 scores/ lines.txt --do none
+    attn-cli batch lines.txt --do score -o scores/ --shard 1/2 -q
     check 'parallel: one part was there' \
-        ends 3 'missing are 2' parallel 2 sums/ lines.txt --reduce none
-    rm -rf sums.*-of-*
-    check 'parallel: sums' experiment parallel 5 sums/ lines.txt --reduce mean,max,entropy
-    check 'parallel: sums are those of one run' diff -r sums sums.expected
+        ends 3 'missing are 2' parallel 2 scores/ lines.txt --do none
+    rm -rf scores.*-of-*
+    check 'parallel: scores' experiment parallel 5 scores/ lines.txt --do score
+    check 'parallel: scores are those of one run' diff -r scores scores.expected
     check 'parallel: files' experiment parallel 3 files/ lines.txt --head 0 --format csv
     check 'parallel: files are those of one run' diff -r files files.expected
-    rm -rf sums sums.*-of-* files files.*-of-*
+    rm -rf scores scores.*-of-* files files.*-of-*
 fi
 
 if has mpirun; then
@@ -88,14 +88,14 @@ if has mpirun; then
     export MPIRUN='mpirun --oversubscribe --bind-to none'
     mpirun=$MPIRUN MPIRUN="$MPIRUN --no-such-option"
     check 'mpirun: it does not begin' \
-        ends 1 'no-such-option' mpi 2 sums/ lines.txt --reduce mean
+        ends 1 'no-such-option' mpi 2 scores/ lines.txt --do score
     MPIRUN=$mpirun
-    check 'mpirun: sums' experiment mpi 2 sums/ lines.txt --reduce mean,max,entropy
-    check 'mpirun: two ranks did it' test -e sums.2-of-2/manifest.json
-    check 'mpirun: sums are those of one run' diff -r sums sums.expected
+    check 'mpirun: scores' experiment mpi 2 scores/ lines.txt --do score
+    check 'mpirun: two ranks did it' test -e scores.2-of-2/manifest.json
+    check 'mpirun: scores are those of one run' diff -r scores scores.expected
     check 'mpirun: files' experiment mpi 2 files/ lines.txt --head 0 --format csv
     check 'mpirun: files are those of one run' diff -r files files.expected
-    rm -rf sums sums.*-of-* files files.*-of-*
+    rm -rf scores scores.*-of-* files files.*-of-*
 fi
 
 # --- Slurm --------------------------------------------------------------------------------------
@@ -188,9 +188,9 @@ if has munged slurmctld slurmd sbatch; then
     export SLURM_CONF
     if wait_for_slurm >slurm.log 2>&1; then
         pass
-        check 'slurm: sums' slurm_array sums/ --reduce mean,max,entropy
-        check 'slurm: four tasks did it' test -e sums.4-of-4/manifest.json
-        check 'slurm: sums are those of one run' diff -r sums sums.expected
+        check 'slurm: scores' slurm_array scores/ --do score
+        check 'slurm: four tasks did it' test -e scores.4-of-4/manifest.json
+        check 'slurm: scores are those of one run' diff -r scores scores.expected
         check 'slurm: files' slurm_array files/ --head 0 --format csv
         check 'slurm: files are those of one run' diff -r files files.expected
     else

@@ -183,7 +183,7 @@ done
 if "$ATTN" run -q -m life -s Life -o "$folder/probe.png" 2>"$folder/log"; then
     try run -m life -s "$life" --format png -o here
     try run -m life-cross -s "$life" --source 'short Life' --view lines --format pdf -o here
-    try batch "$in/three.txt" -m life --reduce entropy -o here.pdf
+    try heads -m tiny --map entropy -f "$in/texts" -o here.pdf
 else
     leave_out 'png and pdf: rsvg-convert is not installed'
 fi
@@ -236,7 +236,7 @@ try run -m "$in/school" -s 'Anna is' --edit "mlp_out + $in/add.npy" --show mlp_o
 try explain -m "$in/school" -s 'Anna is' --ablate 0.0 --edit 'k * 2'
 try run -m "$in/school" -s 'Anna is' --edit 'weights = from' --from 'Anna is' -o here.csv
 try batch "$in/texts" --input lines -m "$in/school" --sweep ablate=0.0=mean,0.1=mean \
-    --reference "$in/texts" --reduce entropy -o here.csv
+    --reference "$in/texts" -o here.jsonl
 try batch "$in/plain.txt" -m "$in/school" --do score --total
 try batch "$in/goes_on.jsonl" -m "$in/school" --fail-fast --do score --format csv -o here/
 for do in score lens attribute; do
@@ -256,18 +256,8 @@ for format in tidy json npy safetensors svg html text; do
     try batch "$in/three.txt" -m life --format $format -o here/
 done
 try batch -f "$in/three.txt" -m life --sweep scale=none,sqrt --dry-run
-try batch "$in/three.txt" -m life --fail-fast --reduce entropy,mean
-for format in csv tidy.csv json svg; do
-    try batch "$in/three.txt" -m life --fail-fast --reduce entropy,mean -o here.$format
-done
-try batch "$in/three.txt" -m life --reduce entropy,mean -o here/ --shard 1/2
-try batch "$in/plain.txt" -m "$in/school" --reduce entropy,mean -o here/
-for format in text csv tidy json jsonl; do
-    try batch "$in/three.txt" -m life --fail-fast --reduce entropy --per-item --format $format \
-        -o here
-done
-try batch "$in/two.jsonl" -m life --reduce entropy --per-item --sweep temperature=1,4 --repeat 2 \
-    --format csv
+try batch "$in/three.txt" -m life -o here/ --shard 1/2
+try batch "$in/two.jsonl" -m life --sweep temperature=1,4 --repeat 2
 try train -q -d "$in/texts" -m "$in/school" --steps 2 --batch 2 --context 4 -o here
 try train -q -d "$in/texts" -m "$in/llama" --steps 1 --batch 2 --context 4 -o here
 try train -q -d "$in/texts" --shape gpt2 --set n_layer=1,n_head=2,n_embd=8,n_positions=16 \
@@ -348,7 +338,7 @@ for place in things old dangling; do
     try_refused 5 run -m life -s "$life" --format csv -o $place/
     [ $place = things ] && status=2 || status=5
     try_refused $status batch "$in/three.txt" -m life -q --format csv -o $place/
-    try_refused $status batch "$in/three.txt" -m life -q --reduce entropy -o $place/ --force
+    try_refused $status batch "$in/three.txt" -m life -q -o $place/ --force
     try_refused 5 train -q -d "$in/texts" -m "$in/school" --steps 1 --batch 2 --context 4 -o $place
 done
 try_refused 3 run -m life -f "$in/plain.txt" --format csv -o here/

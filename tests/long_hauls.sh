@@ -164,7 +164,6 @@ done
 haul "$sentences sentences: heads" 0 60 100 heads -d many
 haul "$sentences sentences: score" 0 60 100 score -q -f many --format tidy
 haul "$sentences sentences: score, totals" 0 60 100 score -q -f many --total --format csv
-haul "$sentences sentences: batch, sums" 0 60 100 batch many -q --reduce entropy
 
 # --- all tensors, to a reader that leaves ---------------------------------------------------------
 

@@ -40,7 +40,6 @@ life='Life is short eat dessert first'
 "$attn" run -m life -s 'Life is' -s "$life" --show context -o sentences.csv
 printf '%s\n' 'id;side;score;sentence' 'a;left;4.5;Life is short' 'b;"ri;ght";;Life is' \
     'c;left;2;is Life' >items.csv
-"$attn" batch items.csv -m life --reduce entropy --per-item -q -o items.tidy.csv
 "$attn" batch items.csv -m life --show tokens -q -o items.jsonl
 "$attn" init --shape tiny -s "$life" -o fresh
 "$attn" init --shape tiny --set n_head=12 -s "$life" -o twelve -q
@@ -69,7 +68,6 @@ if python=$(python_with pandas); then
 ,|"|
 |我|NA|#
 2 5 Life is 4
-left 2 1.241 ri;ght 1 0.445
 left 4.5 ri;ght nan left 2
 24 L0H1 L0H10 288 24 48 24' "$("$python" - <<'END' 2>&1
 import pandas
@@ -90,8 +88,6 @@ print(*tidy.shape, "%.6f %.6f" % (sums.min(), sums.max()))
 print(*pandas.read_csv("marks.tidy.csv", keep_default_na=False).row_token.unique(), sep="|")
 lines = pandas.read_json("life.jsonl", lines=True)
 print(*lines.shape, lines.sentence[1], lines.tokens[1][1]["id"])
-for side, group in pandas.read_csv("items.tidy.csv").groupby("side"):
-    print(side, len(group), "%.3f" % group.value.sum(), end=" " if side == "left" else "\n")
 items = pandas.read_json("items.jsonl", lines=True)
 items = pandas.json_normalize(items.conditions)
 print(*items[["side", "score"]].values.ravel())
@@ -170,8 +166,6 @@ head <- subset(layers, layer == 1 & head == 1)
 say(dim(layers), head$row[2], round(head[2, "0:Life"], 4), round(sum(head[, -(1:4)]), 6))
 say(dim(tidy), round(tapply(tidy$value, tidy$row, sum), 6))
 say(unique(marks$row_token), any(is.na(marks$row_token)))
-items <- aggregate(value ~ side, read.csv("items.tidy.csv"), sum)
-say(items$side, round(items$value, 3))
 pairs <- read("pairs.csv")
 say(length(unique(rownames(pairs))), rownames(pairs)[2], colnames(pairs)[11],
     dim(unique(read.csv("pairs.tidy.csv")[, c("layer", "head")])))
@@ -183,7 +177,6 @@ END
 36|8|1|1|1|1|1|1
 ,|"|
 |我|NA|#|FALSE
-left|ri;ght|1.241|0.445
 24|L0H1|L0H10|24|2' "$(env -u TMPDIR Rscript --vanilla read.R 2>&1)"
 else
     skip R

@@ -72,7 +72,8 @@ explain -m life -s Life --token Life
 score -f texts --total -t 2
 generate -s Life -n 5
 tokenize -m ./qwen Life's_café
-batch -q texts -t 2 --reduce entropy -o entropy.csv
+batch -q texts -t 2 -o lines.jsonl
+heads -f texts -t 2 -o entropy.csv
 init -q --vocab-from texts -o words
 train -q --shape tiny --vocab words/vocab.json --context 16 --batch 4 --steps 2 -d texts -o trained
 heads -t 2

@@ -24,10 +24,9 @@ for suite in "$@"; do
 done >"$lines"
 cat >>"$lines" <<'END'
 0 "$attn" batch "$texts" -m tiny -t 4 -o "$scratch/lines.jsonl"
-0 "$attn" batch "$texts" -m tiny -t 4 --reduce mean,max,entropy -o "$scratch/sums.csv"
 0 "$attn" batch "$texts" -m tiny -t 4 --layer 1 --head 0 --format csv -o "$scratch/files/"
 0 "$attn" init --vocab-from "$texts" -o "$scratch/words" && "$attn" $train -o "$scratch/trained"
-0 "$attn" heads -m tiny -t 4
+0 "$attn" heads -m tiny -t 4 -f "$texts"
 0 "$attn" bench --shape tiny --threads 4 --tokens 64 --repeat 1
 END
 side_by_side "$lines"

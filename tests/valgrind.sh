@@ -22,7 +22,7 @@ watched='valgrind --quiet --smc-check=all --leak-check=full --error-exitcode=99'
 export ATTN_UNIT_FEW=2
 export watched build scratch
 export attn="$build/attn-cli" sentence='Life is short, eat dessert first'
-export sums="$watched $attn batch data/experiments/sentences.txt --reduce mean,max,entropy"
+export items="$watched $attn batch data/experiments/sentences.txt"
 lines=$scratch/lines
 "$build/unit" --list | awk "NR % $every == 0"' { print "0 $watched \"$build/unit\" " $1 }' >"$lines"
 cat >>"$lines" <<'END'
@@ -36,7 +36,7 @@ cat >>"$lines" <<'END'
 0 $watched "$attn" generate --sentence "$sentence" -n 4 --show weights,logits,q --format tidy
 0 $watched "$attn" init --shape tiny --sentence "$sentence" --output "$scratch/model"
 0 $watched "$attn" batch data/experiments/sentences.txt --show all --sweep model=tiny
-0 $sums --output "$scratch/parts/" --shard 1/1 && $watched "$attn" merge "$scratch/parts/"
+0 $items --output "$scratch/parts/" --shard 1/1 && $watched "$attn" merge "$scratch/parts/"
 2 $watched "$attn" run --no-such-option
 3 $watched "$attn" run --model life --sentence 'nobody knows'
 3 $watched "$attn" run --model models/none --sentence "$sentence"

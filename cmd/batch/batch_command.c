@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "draw/measured_form.h"
 #include "base/heap.h"
 #include "batch_work.h"
 #include "../command.h"
@@ -16,13 +15,9 @@ static int prepare(struct batch_work *work, struct err *err)
     const struct options *options = work->options;
     const struct store_plan *plan = &work->plan;
     work->models.threads = (size_t)options->model.threads;
-    if (store_choose(&work->plan, options, err) ||
-        reductions_open(&work->reductions, options, err) || jobs_open(&work->jobs, options, err))
+    if (store_choose(&work->plan, options, err) || jobs_open(&work->jobs, options, err))
         return -1;
-    /* items may have a format of their own; a folder of reductions holds all */
-    const struct format *format = plan->form ? format_find(plan->form->name) : plan->format;
-    if (format)
-        (options->batch.instrument ? looks_note_pictures : looks_note)(&options->looks, format);
+    (plan->instrument ? looks_note_pictures : looks_note)(&options->looks, plan->format);
     if (batch_survey(work, err))
         return -1;
     for (const struct open_model *model = work->models.first; model; model = model->next) {
@@ -61,7 +56,7 @@ static int open_store(struct batch_work *work, struct err *err)
     if (!plan->to_stdout &&
         manifest_open(&manifest, &work->jobs.items, &work->models, &plan->shard, err))
         return -1;
-    int failed = store_open(&work->store, plan, &work->reductions, &manifest.head, err);
+    int failed = store_open(&work->store, plan, &manifest.head, err);
     manifest_release(&manifest);
     return failed;
 }
@@ -73,7 +68,7 @@ static int fail(const struct batch_work *work, struct err *err)
     const char *first = store->failure.bytes;
     err_failed(err, "%zu of %zu items failed", store->failed,
                work->survey.end - work->survey.first);
-    if (!store_has_errors(&work->plan))
+    if (work->plan.kind != STORE_LINES)
         return -1;
     if (first)
         err_append(err, "%s: %s", store->failed > 1 ? ", the first" : "", first);
@@ -115,7 +110,6 @@ int batch_command(const struct options *options, struct err *err)
     if (!failed)
         failed = options->batch.dry_run ? batch_print(&work, err) : run_and_store(&work, err);
     store_close(&work.store);
-    reductions_release(&work.reductions);
     open_models_release(&work.models);
     jobs_release(&work.jobs);
     return failed ? -1 : 0;

@@ -44,7 +44,7 @@ static int write_line(void *context, const struct job *job, struct arena *arena,
         table_put(table);
     } else {
         table_number(table, prepared.pair.sentence.count);
-        if (store_has_matrices(&printing->work->plan))
+        if (!printing->work->plan.instrument)
             table_text(table, num_size(size, prepared.bytes));
     }
     table_end(table);
@@ -60,7 +60,7 @@ static int write_jobs(struct printing *printing, struct err *err)
         {"item", .width = 30, .left = true, .shortens = true},
         {"line", .gap = 2, .width = 6},
         {"tokens", .gap = 2, .width = 6},
-        {store_has_matrices(&printing->work->plan) ? "float32" : NULL, .gap = 2},
+        {printing->work->plan.instrument ? NULL : "float32", .gap = 2},
     };
     table_begin(&printing->table, columns, 4);
     table_titles(&printing->table);
@@ -104,15 +104,9 @@ static void write_summary(struct printing *printing)
                   survey->broken_here);
     stream_format(out, "%llu tokens, at most %zu in a text\n", (unsigned long long)survey->tokens,
                   survey->longest);
-    if (store_has_matrices(&work->plan))
+    if (!work->plan.instrument)
         stream_format(out, "%s as float32; csv and json take about three times that\n",
                       num_size(size, survey->bytes));
-    for (const struct reduction_group *group = work->reductions.first; group; group = group->next) {
-        size_t bytes = 0;
-        if (work->plan.kind == STORE_SUMS &&
-            reduction_bytes(&bytes, work->reductions.measures, &group->size))
-            stream_format(out, "tallies of up to %s\n", num_size(size, bytes));
-    }
     for (const struct open_model *model = work->models.first; model; model = model->next) {
         write_name(out, "model ", model->viewer.model.name);
         stream_char(out, '\n');

@@ -19,9 +19,7 @@ struct entry {
     struct job job;
     struct prepared prepared;
     struct report report;
-    struct finding finding;     /* of an instrument, beside or in place of a report */
-    struct reduction reduction; /* of --per-item, while its pass runs … */
-    struct measured measured;   /* … and what it came to */
+    struct finding finding; /* of an instrument, beside or in place of a report */
     struct item_fault fault;
     bool done;
 };
@@ -35,8 +33,7 @@ struct round {
     size_t pass_tokens; /* about so many share a pass … */
     size_t pass_texts;  /* … of at most so many texts */
     struct arena arena;
-    struct arena reductions; /* of one pass: they take more than what they come to */
-    struct err err;          /* of one job at a time */
+    struct err err; /* of one job at a time */
 };
 
 struct pass_group {
@@ -114,24 +111,6 @@ static int skip_jobs(struct round *round, size_t count, struct err *err)
 
 /* --- one pass --------------------------------------------------------------------------------- */
 
-/* A pass whose attention is counted where it is seen, of all layers and all heads that any of the
- * jobs wants; what a pass that failed has counted does not count again. */
-static int reduction_group(struct round *round, const struct pass_group *group, struct look *look,
-                           struct reduction_sink *sink, struct err *err)
-{
-    struct selection joined;
-    struct viewer *viewer = &group->entries[0]->prepared.model->viewer;
-    const struct selection **all = arena_alloc(&round->arena, group->count, sizeof *all, err);
-    for (size_t i = 0; i < group->count && all; i++)
-        all[i] = &group->entries[i]->prepared.request.selection;
-    if (!all ||
-        selection_join(&joined, all, group->count, &viewer->model.config, &round->arena, err))
-        return -1;
-    look->selection = &joined;
-    return viewer_watch(viewer, look, (struct tap){.sink = reduction_sink_see, .context = sink},
-                        err);
-}
-
 static int show_group(struct round *round, const struct pass_group *group, struct look *look,
                       struct err *err)
 {
@@ -177,8 +156,7 @@ static int ask_group(struct round *round, const struct pass_group *group, struct
     return 0;
 }
 
-static int run_group(struct round *round, const struct pass_group *group,
-                     struct reduction_sink *sink, struct err *err)
+static int run_group(struct round *round, const struct pass_group *group, struct err *err)
 {
     struct text_pair *pairs = arena_alloc(&round->arena, group->count, sizeof *pairs, err);
     struct look look = {.pairs = pairs, .count = group->count, .first = group->first};
@@ -190,98 +168,42 @@ static int run_group(struct round *round, const struct pass_group *group,
         pairs[i] = group->entries[i]->prepared.pair;
     if (round->work->plan.instrument)
         return ask_group(round, group, &look, err);
-    return sink ? reduction_group(round, group, &look, sink, err)
-                : show_group(round, group, &look, err);
-}
-
-/* An item's own reduction has done its part. */
-static int finish_entry(struct round *round, struct entry *entry, struct err *err)
-{
-    struct batch_work *work = round->work;
-    entry->done = true;
-    if (entry->fault.kind)
-        return 0;
-    if (work->plan.kind == STORE_SUMS)
-        reductions_find(&work->reductions, &entry->job)->texts++;
-    if (!work->plan.item_form)
-        return 0;
-    entry->measured.model = entry->prepared.model->viewer.model.name;
-    return reduction_measure(&entry->measured, &entry->reduction, &round->arena, err);
+    return show_group(round, group, &look, err);
 }
 
 /* A pass that failed says nothing of the texts that were in it: each is run again, alone. */
-static int run_each(struct round *round, const struct pass_group *group,
-                    struct reduction_sink *sink, struct err *err)
+static int run_each(struct round *round, const struct pass_group *group, struct err *err)
 {
     const char *path = inputs_shown_path(round->work->jobs.items.path);
     for (size_t i = 0; i < group->count; i++) {
         struct entry *entry = group->entries[i];
         struct pass_group alone = {&entry, 1, group->first + i};
-        struct reduction_sink only;
-        if (sink)
-            only = reduction_sink_only(sink, i);
         err_clear(&round->err);
-        if (run_group(round, &alone, sink ? &only : NULL, &round->err)) {
+        if (run_group(round, &alone, &round->err)) {
             err_prefix(&round->err, "'%s' line %zu", path, entry->job.item.line);
             if (fail_entry(round, entry, err))
                 return -1;
         }
-        if (finish_entry(round, entry, err))
-            return -1;
+        entry->done = true;
     }
     return 0;
 }
 
-/* Where what is seen of an item is counted. */
-static struct reduction *reduction_of(struct round *round, struct entry *entry, struct err *err)
-{
-    const struct reductions *reductions = &round->work->reductions;
-    struct reduction_group *group = reductions_find(reductions, &entry->job);
-    if (!round->work->plan.item_form)
-        return &group->reduction;
-    return reduction_init(&entry->reduction, reductions->measures, &group->size, &round->reductions,
-                          err)
-               ? NULL
-               : &entry->reduction;
-}
-
-static int make_sink(struct round *round, const struct pass_group *group,
-                     struct reduction_sink *sink, struct err *err)
-{
-    struct reduction_text *pairs = arena_alloc(&round->arena, group->count, sizeof *pairs, err);
-    for (size_t i = 0; i < group->count && pairs; i++) {
-        struct entry *entry = group->entries[i];
-        pairs[i].reduction = reduction_of(round, entry, err);
-        pairs[i].selection = &entry->prepared.request.selection;
-        if (!pairs[i].reduction)
-            return -1;
-    }
-    size_t layers = group->entries[0]->prepared.model->viewer.model.config.n_layer;
-    return pairs ? reduction_sink_init(sink, pairs, group->count, layers, &round->arena, err) : -1;
-}
-
 static int run_pass(struct round *round, const struct pass_group *group, struct err *err)
 {
-    struct reduction_sink sink;
-    bool reduced = store_is_reduced(&round->work->plan);
-    arena_clear(&round->reductions);
-    if (reduced && make_sink(round, group, &sink, err))
-        return -1;
-    if (run_group(round, group, reduced ? &sink : NULL, &round->err))
-        return run_each(round, group, reduced ? &sink : NULL, err);
+    if (run_group(round, group, &round->err))
+        return run_each(round, group, err);
     for (size_t i = 0; i < group->count; i++)
-        if (finish_entry(round, group->entries[i], err))
-            return -1;
+        group->entries[i]->done = true;
     return 0;
 }
 
 /* --- one round -------------------------------------------------------------------------------- */
 
-static bool belongs(const struct round *round, const struct entry *entry, const struct entry *first)
+static bool belongs(const struct entry *entry, const struct entry *first)
 {
     return !entry->done && entry->prepared.model == first->prepared.model &&
-           settings_agree(&entry->job.item.options, &first->job.item.options,
-                          store_is_reduced(&round->work->plan));
+           settings_agree(&entry->job.item.options, &first->job.item.options);
 }
 
 /* Run the jobs that are like the one at `first` and fit into a pass with it. */
@@ -295,7 +217,7 @@ static int run_alike(struct round *round, size_t first, struct err *err)
     for (size_t i = first; i < round->count && group.count < round->pass_texts; i++) {
         struct entry *entry = &round->entries[i];
         size_t more = entry->prepared.pair.sentence.count;
-        if (!belongs(round, entry, &round->entries[first]))
+        if (!belongs(entry, &round->entries[first]))
             continue;
         if (group.count && tokens + more > round->pass_tokens + round->pass_tokens / 4)
             break;
@@ -317,7 +239,6 @@ static int store_entry(struct batch_work *work, const struct entry *entry, struc
         .report = &entry->report,
         .finding = &entry->finding,
         .page = &page,
-        .measured = &entry->measured,
     };
     return store_add(&work->store, &outcome, err);
 }
@@ -343,7 +264,7 @@ static int store_round(struct round *round, struct err *err)
             err->kind = fault->kind;
             return -1;
         }
-        if (fault->kind && !store_has_errors(&work->plan)) /* it is said at once */
+        if (fault->kind && work->plan.kind != STORE_LINES) /* it is said at once */
             print_failure(fault->message);
         if (store_entry(work, entry, err))
             return -1;
@@ -389,6 +310,5 @@ int batch_run(struct batch_work *work, struct err *err)
         failed = items_check_unchanged(&work->jobs.items, err);
     progress_end(&work->progress);
     arena_release(&round.arena);
-    arena_release(&round.reductions);
     return failed ? -1 : 0;
 }

@@ -3,37 +3,18 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "base/utf8.h"
 #include "batch_work.h"
 #include "model/site.h"
 #include "../instrument.h"
 #include "../output.h"
 
-/* Sums are of the weights as they are. */
-static int check_reduced(const struct options *options, struct err *err)
-{
-    const char *name = options->select.mean         ? "mean"
-                       : options->select.words      ? "words"
-                       : options->select.hide_first ? "hide-first"
-                                                    : NULL;
-    if (!name)
-        return 0;
-    return err_usage(err, "--%s: it is for matrices, and --reduce keeps none", name);
-}
-
-/* The selection of a job; of one that is reduced only layers and heads count. */
+/* The selection of a job. */
 static int make_request(struct batch_work *work, const struct job *job, struct prepared *prepared,
                         struct arena *arena, struct err *err)
 {
     struct options options = job->item.options;
     const struct viewer *viewer = &prepared->model->viewer;
     struct selection *selection = &prepared->request.selection;
-    if (store_is_reduced(&work->plan)) {
-        options.select.show = "weights";
-        if (check_reduced(&options, err))
-            return -1;
-        return request_make(&prepared->request, &options, NULL, viewer, arena, err);
-    }
     const struct format *format = store_format(&work->plan, &options, err);
     if (!format || looks_read(&prepared->style, &options, err))
         return -1;
@@ -112,15 +93,12 @@ int batch_prepare(struct batch_work *work, const struct job *job, struct prepare
     *prepared = (struct prepared){0};
     if (job->item.broken)
         return -1;
-    bool reduced = store_is_reduced(&work->plan);
     prepared->model = open_models_get(&work->models, &job->item.options, err);
     if (prepared->model && !make_request(work, job, prepared, arena, err) &&
         !open_model_read(prepared->model, job, &prepared->pair, arena, err) &&
         !check_edits(&work->models, prepared, &job->item.options.edit, arena, err) &&
-        !check_question(work, job, prepared, arena, err) &&
-        !(reduced &&
-          reductions_note(&work->reductions, job, prepared->model, &prepared->pair, err))) {
-        prepared->bytes = store_has_matrices(&work->plan) ? job_bytes(prepared) : 0;
+        !check_question(work, job, prepared, arena, err)) {
+        prepared->bytes = work->plan.instrument ? 0 : job_bytes(prepared);
         return 0;
     }
     if (err->about == ERR_ABOUT_TOKENIZER)
@@ -186,9 +164,6 @@ static int visit(void *context, const struct job *job, struct arena *arena, stru
         return err_adopt(err, job_err);
     if (!sound)
         complain(walk, job_err);
-    size_t columns = utf8_width(job->name, strlen(job->name));
-    if (work->plan.name_columns < columns)
-        work->plan.name_columns = columns;
     if (!shard->count || (walk->total && shard_has(shard, walk->weight, weight, walk->total))) {
         if (survey->end == survey->first)
             survey->first = walk->jobs;
@@ -230,7 +205,5 @@ int batch_survey(struct batch_work *work, struct err *err)
         if (again.broken < walk.broken)
             return batch_recovered(&work->survey, err);
     }
-    work->plan.first_job = work->survey.first;
-    work->plan.jobs = work->survey.jobs;
-    return work->plan.kind == STORE_SUMS ? reductions_begin(&work->reductions, err) : 0;
+    return 0;
 }

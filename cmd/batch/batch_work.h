@@ -30,7 +30,6 @@ struct batch_work {
     struct store_plan plan;
     struct jobs jobs;
     struct open_models models;
-    struct reductions reductions;
     struct survey survey;
     struct store store;
     struct progress progress;
@@ -46,8 +45,8 @@ struct prepared {
     size_t bytes;                /* of its tensors; 0 where none is kept */
 };
 
-/* Open the job's model, tokenize its text, find its reduction, and check all that can be wrong;
- * errors say which line of the input it is about. `err` may hold what made the item broken. */
+/* Open the job's model, tokenize its text, and check all that can be wrong; errors say which line
+ * of the input it is about. `err` may hold what made the item broken. */
 int batch_prepare(struct batch_work *work, const struct job *job, struct prepared *prepared,
                   struct arena *arena, struct err *err);
 

@@ -8,7 +8,6 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "../session.h"
-#include "measure/reduction.h"
 
 enum { NUMBER_BYTES = 32 };
 
@@ -17,13 +16,10 @@ enum { NUMBER_BYTES = 32 };
 /* The columns of all tables that a batch writes, so that these can be joined, too. */
 static bool is_of_results(const char *name)
 {
-    static const char *const columns[] = {"measure",   "query",  "key",         "count",
-                                          "value",     "repeat", "tensor",      "row",
+    static const char *const columns[] = {"value",     "repeat", "tensor",      "row",
                                           "row_token", "column", "column_token"};
     size_t index = 0;
-    size_t size = strlen(name);
-    return names_find(&index, NAMES_LIST(columns), name, size) ||
-           names_find(&index, NAMES(measure_rows, MEASURE_COUNT), name, size);
+    return names_find(&index, NAMES_LIST(columns), name, strlen(name));
 }
 
 static int check_name(int commands, const char *name, struct err *err)

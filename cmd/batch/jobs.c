@@ -119,18 +119,6 @@ static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena
     return check_values(sweep, err);
 }
 
-/* Sums of values that compute the same would count every text as often as there are values. */
-static int check_summed(const struct sweep *sweep, const struct batch_options *batch,
-                        struct err *err)
-{
-    if (!batch->reduce || batch->per_item || settings_compute(sweep->row))
-        return 0;
-    return err_usage(err,
-                     "--sweep %s: --reduce would count every text once a value: leave it out, or "
-                     "give --per-item, too",
-                     sweep->name);
-}
-
 static int read_sweeps(struct jobs *jobs, struct err *err)
 {
     const struct texts *texts = &jobs->options->batch.sweeps;
@@ -142,8 +130,7 @@ static int read_sweeps(struct jobs *jobs, struct err *err)
     for (size_t i = 0; i < texts->count; i++) {
         struct sweep *sweep = &jobs->sweeps[i];
         sweep->commands = item_commands(jobs->options);
-        if (read_sweep(sweep, texts->items[i], &jobs->arena, err) ||
-            check_summed(sweep, &jobs->options->batch, err))
+        if (read_sweep(sweep, texts->items[i], &jobs->arena, err))
             return -1;
         for (size_t k = 0; k < i; k++)
             if (strcmp(jobs->sweeps[k].name, sweep->name) == 0)

@@ -1,8 +1,8 @@
 /* merge.c: `attn-cli merge`: the shards of a batch become what one process would have written.
  *
  * All of them must be there, finished, of the same batch, and as they were written: every file is
- * held against its hash while it is copied. Items come in the order of the input, sums are exact;
- * the result has the same bytes whatever the number of shards.
+ * held against its hash while it is copied. Items come in the order of the input; the result has
+ * the same bytes whatever the number of shards.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,6 @@ struct merging {
     struct progress *progress; /* NULL: they are only looked at */
     const struct seer *seer;   /* who asks for the names of items */
     struct store_plan plan;
-    struct reductions reductions;
     struct store store;
     struct buf path, name; /* of a file, and of an item, for a moment */
     struct arena arena;
@@ -185,9 +184,7 @@ static int open_target(struct merging *merging, struct err *err)
         return -1;
     merging->plan.begins_anew = true;
     merging->plan.items = (struct result_list){each_name, merging};
-    if (reductions_open(&merging->reductions, batch, err))
-        return -1;
-    return store_open(&merging->store, &merging->plan, &merging->reductions, &head, err);
+    return store_open(&merging->store, &merging->plan, &head, err);
 }
 
 /* --- one shard -------------------------------------------------------------------------------- */
@@ -259,12 +256,10 @@ static int take_item(struct merging *merging, const struct record *shard, struct
     return store_settle(store, err) || work_folder_place(&store->folder, item, err) ? -1 : 0;
 }
 
-/* What belongs to no item: the lines of all of them, or the sums. */
+/* What belongs to no item: the lines of all of them, in one file. */
 static int take_files(struct merging *merging, const struct record *shard, struct err *err)
 {
     struct listed_file file;
-    size_t done = 0;
-    struct stream nowhere = {0};
     const struct json *entry = json_first(shard->files);
     if (merging->plan.kind == STORE_ITEMS)
         return 0;
@@ -273,12 +268,7 @@ static int take_files(struct merging *merging, const struct record *shard, struc
     const char *path = path_of(&merging->path, shard->folder, file.name, err);
     if (!path)
         return -1;
-    if (merging->plan.kind == STORE_LINES)
-        return copy_file(&merging->store.lines, path, &file, err);
-    int failed = stream_open(&nowhere, "/dev/null", err) || copy_file(&nowhere, path, &file, err) ||
-                 reductions_load(&merging->reductions, path, &done, err);
-    stream_discard(&nowhere);
-    return failed ? -1 : 0;
+    return copy_file(&merging->store.lines, path, &file, err);
 }
 
 static int take(struct merging *merging, const struct record *shard, struct err *err)
@@ -318,7 +308,6 @@ int merge_command(const struct options *options, struct err *err)
         failed =
             err_failed(err, "%zu of %zu items failed", merging.store.failed, merging.store.done);
     store_close(&merging.store);
-    reductions_release(&merging.reductions);
     record_close(&merging.first);
     buf_release(&merging.path);
     buf_release(&merging.name);

@@ -154,7 +154,7 @@ static int parse(struct record *record, const char *json, size_t size, bool of_i
     return 0;
 }
 
-/*  "files": [{"file": "sums", …}],                of a manifest
+/*  "files": [{"file": "results.jsonl", …}],          of a manifest
  *   {"id": "a", …, "files": [{…}, {…}]},          of an item in it
  * {"id": "a", …}                                  of a journal */
 static int parse_any(struct record *record, struct err *err)

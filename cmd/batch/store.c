@@ -5,13 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/listing.h"
 #include "../instrument.h"
-
-/* Sums are saved so often, or so that it takes a twentieth of the time. */
-static const double SAVE_SECONDS = 0.2;
-static const double SAVE_SHARE = 20;
 
 /* --- begin ------------------------------------------------------------------------------------ */
 
@@ -35,10 +30,8 @@ static int each_name(void *context, const struct seer *seer, struct err *err)
 {
     const struct store *store = context;
     const struct store_plan *plan = store->plan;
-    struct result_file file;
-    for (size_t i = 0; result_names_next(&file, plan, store->reductions->measures, &i);)
-        if (seer->see(seer->context, file.name, err))
-            return -1;
+    if (plan->kind == STORE_LINES)
+        return seer->see(seer->context, result_name_lines, err);
     bool has_items = plan->kind == STORE_ITEMS && store->folder.state != WORK_NONE;
     return has_items ? plan->items.each(plan->items.context, seer, err) : 0;
 }
@@ -106,11 +99,10 @@ static int open_folder(struct store *store, const struct journal_head *head, str
     return begin_anew(store, head, plan->options->output.force, err);
 }
 
-int store_open(struct store *store, const struct store_plan *plan, struct reductions *reductions,
-               const struct journal_head *head, struct err *err)
+int store_open(struct store *store, const struct store_plan *plan, const struct journal_head *head,
+               struct err *err)
 {
-    *store = (struct store){.plan = plan, .reductions = reductions, .descriptor = -1, .draft = -1};
-    store->saved = clock_seconds();
+    *store = (struct store){.plan = plan, .descriptor = -1, .draft = -1};
     if (!plan->to_stdout && open_folder(store, head, err))
         return -1;
     store->resumed = store->done;
@@ -150,24 +142,6 @@ static int write_line(struct store *store, const struct outcome *outcome, struct
         failed = format_write(store->plan->format, &store->lines, outcome->report, &place, err);
     buf_release(&line);
     return failed ? -1 : 0;
-}
-
-/* What an item came to, with what stands before the first and after the last. */
-static int write_measured(struct store *store, const struct outcome *outcome, struct err *err)
-{
-    const struct store_plan *plan = store->plan;
-    size_t number = plan->first_job + store->done;
-    struct item_measured item = {
-        .job = outcome->job,
-        .measured = outcome->fault ? NULL : outcome->measured,
-        .fault = outcome->fault,
-        .measures = store->reductions->measures,
-        .name_columns = plan->name_columns,
-        .first = number == 0,
-        .last = number + 1 == plan->jobs,
-    };
-    bool has_place = !outcome->fault || plan->item_form->has_errors || item.first;
-    return has_place ? plan->item_form->write(&store->lines, &item, err) : 0;
 }
 
 static int list_files(struct store *store, const char *draft, const char *name, struct err *err)
@@ -225,9 +199,7 @@ static int add_files(struct store *store, const struct outcome *outcome, struct 
 static int add_lines(struct store *store, const struct outcome *outcome, struct err *err)
 {
     size_t before = store->lines.written_bytes;
-    int failed = store->plan->item_form ? write_measured(store, outcome, err)
-                                        : write_line(store, outcome, err);
-    failed = failed || store_lines_note(store, before, err);
+    int failed = write_line(store, outcome, err) || store_lines_note(store, before, err);
     end_piece(store);
     return failed ? -1 : 0;
 }
@@ -266,19 +238,6 @@ int store_adopt(struct store *store, const char *piece, size_t size, bool failed
 
 /* --- settle ---------------------------------------------------------------------------------- */
 
-/* The journal holds no sums: this file must be whole whatever comes. */
-static int save_sums(struct store *store, struct err *err)
-{
-    double now = clock_seconds();
-    const char *draft = work_folder_draft(&store->folder, "sums", err);
-    int failed = !draft || reductions_save(store->reductions, draft, store->done, err);
-    if (!failed && rename(draft, store->folder.sums))
-        failed = err_output(err, "cannot write '%s': %s", store->folder.sums, strerror(errno));
-    store->saved = clock_seconds();
-    store->saving = store->saved - now;
-    return failed ? -1 : 0;
-}
-
 int store_settle(struct store *store, struct err *err)
 {
     const struct store_plan *plan = store->plan;
@@ -294,10 +253,6 @@ int store_settle(struct store *store, struct err *err)
         return -1;
     buf_clear(&store->pieces);
     store->piece_count = 0;
-    double since = clock_seconds() - store->saved;
-    if (plan->kind == STORE_SUMS && !plan->to_stdout && since > SAVE_SECONDS &&
-        since > SAVE_SHARE * store->saving)
-        return save_sums(store, err);
     return 0;
 }
 

@@ -1,9 +1,8 @@
 /* store.h: where the results of a batch go, item after item in the order of the input.
  *
- * JSON lines on standard output, or in a folder (work_folder.h) lines, files of any format, or the
- * reductions of --reduce. In a folder a journal says what is done: a process that is killed at any
- * moment leaves a folder that another one can go on with (--resume), and what is there in the end
- * has the same bytes.
+ * JSON lines on standard output, or in a folder (work_folder.h) lines, or files of any format. In a
+ * folder a journal says what is done: a process that is killed at any moment leaves a folder that
+ * another one can go on with (--resume), and what is there in the end has the same bytes.
  *
  *     struct store store = {0};
  *     if (store_open(&store, &plan, err)) ...
@@ -20,13 +19,12 @@
 #include "lens/viewer.h"
 #include "manifest.h"
 #include "store_plan.h"
-#include "reductions.h"
+#include "jobs.h"
 
 struct finding;
 
 struct store {
     const struct store_plan *plan;
-    struct reductions *reductions;
     struct work_folder folder;
     struct journal journal;
     struct stream lines; /* to standard output, or to a draft of results.jsonl */
@@ -42,14 +40,12 @@ struct store {
     size_t resumed;      /* items that another process had finished */
     bool complete;       /* it had finished all */
     bool retries;        /* … but for items that failed because of the machine, or went since */
-    double saved;        /* when sums were saved last, and how long that took */
-    double saving;
 };
 
 /* Begin, or go on where --resume says so and there is something to go on with. `head` describes the
  * batch; it is not asked for on standard output. */
-int store_open(struct store *store, const struct store_plan *plan, struct reductions *reductions,
-               const struct journal_head *head, struct err *err);
+int store_open(struct store *store, const struct store_plan *plan, const struct journal_head *head,
+               struct err *err);
 
 /* What an item came to. */
 struct outcome {
@@ -59,7 +55,6 @@ struct outcome {
     const struct report *report;   /* where matrices are kept … */
     const struct finding *finding; /* … or an instrument has found something … */
     const struct place *page;
-    const struct measured *measured; /* … or each item is reduced alone */
 };
 
 int store_add(struct store *store, const struct outcome *outcome, struct err *err);
@@ -81,7 +76,7 @@ int store_begin(struct store *store, const struct journal_head *head, struct err
 
 /* A journal is there, which must be that of this batch. Refused, before anything is changed:
  * results that are not as it says. Then forget pieces from the first one on whose results are not
- * there, cut off what is after the others, count them, and read their sums. */
+ * there, cut off what is after the others, and count them. */
 int store_resume(struct store *store, const struct journal_head *head, struct err *err);
 
 /* All is done: the manifest, or the record of a single file, must be that of this batch, and all

@@ -3,71 +3,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "draw/measured_form.h"
 #include "../instrument.h"
 #include "../output.h"
 
 enum { PAGE_COLUMNS = 80 };
-
-static int choose_form(struct store_plan *plan, struct err *err)
-{
-    struct format_table table = FORMAT_TABLE(measured_forms, measured_form_count);
-    const char *name = plan->options->output.format;
-    const char *output = plan->options->output.path;
-    if (plan->in_folder && name)
-        return err_usage(err, "--format: a folder of reductions holds all formats, found '%s'",
-                         name);
-    if (plan->in_folder)
-        return 0;
-    if (!name && plan->to_stdout && output && *output) /* a device has no ending */
-        name = measured_forms[0].name;
-    table.check = NULL; /* what it says is about no option */
-    plan->form =
-        format_choose(&table, &(struct output_options){.format = name, .path = output}, err);
-    if (!plan->form)
-        return err_prefix(err, "--reduce");
-    return plan->form->check ? plan->form->check(err) : 0;
-}
 
 static const struct format *find_format(const char *name, struct err *err)
 {
     const struct format_table table = FORMAT_TABLE(format_rows, format_count);
     size_t index = 0;
     return format_choose_name(&index, &table, name, err) ? NULL : &format_rows[index];
-}
-
-/* Reductions of every item are lines in one file. */
-static int choose_item_form(struct store_plan *plan, struct err *err)
-{
-    const char *output = plan->options->output.path;
-    if (!plan->options->batch.reduce)
-        return err_usage(err, "--per-item: expected --reduce beside it, found none");
-    if (plan->in_folder)
-        return err_usage(err, "--per-item: expected a file for all items, found the folder '%s'",
-                         output);
-    plan->kind = STORE_LINES;
-    const struct format_table table = FORMAT_TABLE_OF_TEXT(item_forms, item_form_count);
-    const struct output_options here = {.format = plan->options->output.format,
-                                        .path = plan->to_stdout ? NULL : output};
-    plan->item_form = format_choose(&table, &here, err);
-    if (!plan->item_form)
-        return err_prefix(err, "--per-item");
-    return 0;
-}
-
-bool store_is_reduced(const struct store_plan *plan)
-{
-    return plan->kind == STORE_SUMS || plan->item_form;
-}
-
-bool store_has_matrices(const struct store_plan *plan)
-{
-    return !store_is_reduced(plan) && !plan->instrument;
-}
-
-bool store_has_errors(const struct store_plan *plan)
-{
-    return plan->kind == STORE_LINES && (!plan->item_form || plan->item_form->has_errors);
 }
 
 static int choose_format(struct store_plan *plan, struct err *err)
@@ -111,23 +56,13 @@ int store_choose(struct store_plan *plan, const struct options *options, struct 
     const char *output = options->output.path;
     *plan = (struct store_plan){.options = options};
     plan->instrument = instrument_find(options_instrument(options));
-    if (plan->instrument && options->batch.reduce)
-        return err_usage(err, "--reduce: is of what run shows: leave out --do %s",
-                         options->batch.instrument);
     if (output && !*output)
         return err_usage(err, "--output: expected a path, found ''");
     plan->to_stdout = output_is_standard(output) || is_device(output);
     plan->in_folder = !plan->to_stdout && work_folder_is_folder(output);
     if (check_resumable(plan, err) || shard_read(&plan->shard, options->batch.shard, err))
         return -1;
-    if (options->batch.per_item)
-        return choose_item_form(plan, err);
-    if (!options->batch.reduce)
-        return choose_format(plan, err);
-    plan->kind = STORE_SUMS;
-    if (looks_read(&plan->style, options, err))
-        return -1;
-    return choose_form(plan, err);
+    return choose_format(plan, err);
 }
 
 const struct format *store_format(const struct store_plan *plan, const struct options *item,

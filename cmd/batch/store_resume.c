@@ -11,7 +11,6 @@
 #include "store.h"
 
 struct findings {
-    size_t most;   /* pieces that may count */
     size_t count;  /* of those that do: from the first that does not on all is done again */
     size_t failed; /* of them … */
     size_t place;  /* … and their bytes in the journal */
@@ -97,7 +96,7 @@ static int take_piece(struct store *store, struct findings *found, const struct 
          work_owned_check(&missing, folder, folder->journal, piece->files, err)))
         return -1;
     found->listed += lines.bytes;
-    found->ended = found->ended || missing || found->count == found->most ||
+    found->ended = found->ended || missing ||
                    (store->plan->kind == STORE_LINES && found->listed > found->size) ||
                    (found->retries && record_is_to_retry(piece));
     if (found->ended) /* its files are to go */
@@ -169,24 +168,6 @@ static int look_for_retries(struct store *store, struct err *err)
     return failed || more < 0 ? -1 : 0;
 }
 
-/* Sums hold all jobs that they say are done: what the journal has beyond them is done again. */
-static int load_sums(struct store *store, size_t *done, struct err *err)
-{
-    *done = 0;
-    if (store->retries) /* nothing says what the items before it gave */
-        return file_remove(store->folder.sums, err);
-    if (!file_exists(store->folder.sums))
-        return 0;
-    if (reductions_check_saved(store->folder.sums, err) ||
-        reductions_load(store->reductions, store->folder.sums, done, err))
-        return -1;
-    if (*done > store->journal.count)
-        return err_set(err,
-                       "'%s': expected sums of at most %zu items, found %zu: --force begins anew",
-                       store->folder.sums, store->journal.count, *done);
-    return 0;
-}
-
 static int make_journal(struct store *store, struct journal *journal,
                         const struct journal_head *head, struct err *err)
 {
@@ -202,11 +183,10 @@ int store_begin(struct store *store, const struct journal_head *head, struct err
 
 int store_resume(struct store *store, const struct journal_head *head, struct err *err)
 {
-    struct findings found = {.most = SIZE_MAX};
+    struct findings found = {0};
     stream_sync_later(true);
     if (journal_resume(&store->journal, store->folder.journal, head, err) ||
-        look_for_retries(store, err) ||
-        (store->plan->kind == STORE_SUMS && load_sums(store, &found.most, err)))
+        look_for_retries(store, err))
         return -1;
     found.retries = store->retries;
     if (look(store, &found, err))
@@ -222,7 +202,7 @@ int store_resume(struct store *store, const struct journal_head *head, struct er
 
 int store_lines_check(struct store *store, struct err *err)
 {
-    struct findings found = {.most = SIZE_MAX};
+    struct findings found = {0};
     if (look(store, &found, err))
         return -1;
     if (found.count == store->journal.count)
@@ -241,21 +221,15 @@ static int check_single(const struct store *store, const char *expected, const c
 {
     const struct work_folder *folder = &store->folder;
     char digits[SHA256_DIGITS + 1];
-    struct arena arena = {0};
-    struct result_file file;
     size_t size = 0;
-    size_t at = 0;
-    result_names_next(&file, store->plan, store->reductions->measures, &at);
-    const char *path = arena_format(&arena, err, "%s/%s", folder->path, file.name);
-    bool moved = path && (folder->state == WORK_NONE || !file_exists(path));
-    const char *result = moved ? folder->target : path;
-    int failed = !path || sha256_file(result, &size, digits, err);
+    bool moved = folder->state == WORK_NONE || !file_exists(folder->lines);
+    const char *result = moved ? folder->target : folder->lines;
+    int failed = sha256_file(result, &size, digits, err);
     if (!failed && strcmp(digits, expected) != 0)
         failed = err_usage(err,
                            "'%s': expected the file that '%s' has the hash of, found another: "
                            "--force replaces it",
                            result, record);
-    arena_release(&arena);
     return failed ? -1 : 0;
 }
 
@@ -338,9 +312,7 @@ int store_reopen(struct store *store, const struct journal_head *head, struct er
         return 0;
     int failed = make_journal(store, &journal, head, err) || visit_items(store, &journal, err);
     journal_close(&journal);
-    /* of sums nothing says what the first items gave: without them all is done anew */
-    failed =
-        failed || file_remove(store->folder.sums, err) || file_remove(store->folder.manifest, err);
+    failed = failed || file_remove(store->folder.manifest, err);
     store->complete = false;
     store->failed = 0;
     store->folder.state = WORK_BEGUN;

@@ -54,10 +54,10 @@ static int find_paths(struct work_folder *folder, struct err *err)
     const struct {
         const char **path, *name;
     } paths[] = {
-        {&folder->journal, "journal"},          {&folder->manifest, "manifest.json"},
-        {&folder->lines, "results.jsonl"},      {&folder->own, own_name},
-        {&folder->lock_path, ".attn-cli/lock"}, {&folder->sums, ".attn-cli/sums"},
-        {&folder->drafts, ".attn-cli/new"},     {&folder->consent, ".attn-cli/replace"},
+        {&folder->journal, "journal"},           {&folder->manifest, "manifest.json"},
+        {&folder->lines, "results.jsonl"},       {&folder->own, own_name},
+        {&folder->lock_path, ".attn-cli/lock"},  {&folder->drafts, ".attn-cli/new"},
+        {&folder->consent, ".attn-cli/replace"},
     };
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         *paths[i].path = arena_format(&folder->arena, err, "%s/%s", folder->path, paths[i].name);
@@ -338,7 +338,7 @@ int work_folder_place(struct work_folder *folder, const char *name, struct err *
 
 int work_folder_finish(const struct work_folder *folder, struct err *err)
 {
-    return file_remove(folder->journal, err) || file_remove(folder->sums, err) ? -1 : 0;
+    return file_remove(folder->journal, err);
 }
 
 int work_folder_consent(const struct work_folder *folder, bool may_replace, struct err *err)

@@ -7,12 +7,11 @@
  *
  * A batch owns, in DIR:
  *
- *     .attn-cli/       `lock`, `sums` so far, `replace` where a FILE is to be replaced, and in
- *                      `new` whatever is half made; where anything else is, the folder is refused
+ *     .attn-cli/       `lock`, `replace` where a FILE is to be replaced, and in `new` whatever is
+ *                      half made; where anything else is, the folder is refused
  *     journal          while work goes on: what the batch is, and what is done
  *     manifest.json    in its place when all is done; both are known by their first lines
- *     results.jsonl,   sums, MEASURE.txt and so on: those that the command in the journal makes,
- *                      and those that the manifest lists
+ *     results.jsonl    where the command in the journal makes it, or the manifest lists it
  *     ITEM/FILE        those that the journal or the manifest lists
  *
  * and FILE.part with all of these in it, FILE.manifest, and FILE when that holds what FILE.manifest
@@ -78,7 +77,7 @@ struct work_folder {
     const char *record; /* of it, FILE.manifest */
     const char *journal, *manifest, *lines; /* paths within … */
     const char *own;                        /* … and .attn-cli, and in it: */
-    const char *lock_path, *sums, *drafts, *consent;
+    const char *lock_path, *drafts, *consent;
     enum work_state state;
     bool is_named;       /* as -o has it: such a folder may be a link */
     bool has_target;     /* the file is there */
@@ -100,8 +99,8 @@ int work_folder_find(struct work_folder *folder, const char *output, const struc
  * look again, as `state` says then, and remove what a process that was killed left half made. */
 int work_folder_open(struct work_folder *folder, struct err *err);
 
-/* Unlock it, and remove what only served to work: of a batch that goes on later, its journal, its
- * sums and its results stay. */
+/* Unlock it, and remove what only served to work: of a batch that goes on later, its journal and
+ * its results stay. */
 void work_folder_release(struct work_folder *folder);
 
 /* Whether -o names a folder: by the slash at its end, or because it is there. */
@@ -130,7 +129,7 @@ int work_folder_check_replaceable(const struct work_folder *folder, struct err *
 /* The one result, DIR/NAME, becomes the target, and the manifest its record. */
 int work_folder_move_out(struct work_folder *folder, const char *name, struct err *err);
 
-/* All is done, and the manifest is there: the journal goes, and sums that were kept. */
+/* All is done, and the manifest is there: the journal goes. */
 int work_folder_finish(const struct work_folder *folder, struct err *err);
 
 /* --- what is in it ---------------------------------------------------------------------------- */

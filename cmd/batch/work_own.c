@@ -1,7 +1,7 @@
 /* work_own.c: what is in .attn-cli, where a batch keeps what is only its own:
  *
  *     lock           begins with `process`, or is a part of that
- *     sums, replace
+ *     replace
  *     new/           what has a name in the folder of results, ITEM/ with files of a format, and
  *                    temporary files of these
  */
@@ -129,8 +129,7 @@ static int see_own(const struct own_walk *walk, const char *path, const char *na
         return is_other_lock(path) ? refuse(walk, path) : 0;
     if (strcmp(name, "new") == 0 && S_ISDIR(kind))
         return walk_folder(walk, path, see_draft);
-    bool kept = strcmp(name, "sums") == 0 || strcmp(name, "replace") == 0;
-    return walk->worked && kept && S_ISREG(kind) ? 0 : refuse(walk, path);
+    return walk->worked && strcmp(name, "replace") == 0 && S_ISREG(kind) ? 0 : refuse(walk, path);
 }
 
 int work_own_check(const struct work_folder *folder, bool worked, struct err *err)

@@ -12,7 +12,6 @@
 #include "base/sha256.h"
 #include "manifest.h"
 #include "store_plan.h"
-#include "reductions.h"
 
 static int refuse_list(const char *record, struct err *err)
 {
@@ -244,34 +243,18 @@ int work_owned_remove(struct work_folder *folder, const struct json *files, stru
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static int see_results(const struct visitor *visitor, const struct store_plan *plan,
-                       unsigned measures, struct err *err)
-{
-    struct result_file file;
-    for (size_t i = 0; result_names_next(&file, plan, measures, &i);)
-        if (visitor->see(visitor->context, file.name, NULL, err))
-            return -1;
-    return 0;
-}
-
-/* A shard has its sums there, the whole batch what they came to. A command that this version does
- * not know any more stays with what is listed. */
+/* A command that this version does not know any more stays with what is listed. */
 static int see_command(const struct work_folder *folder, const char *line,
                        const struct visitor *visitor, struct arena *arena, struct err *err)
 {
     struct options options;
     struct store_plan plan;
-    struct reductions reductions = {0};
     if (manifest_read_command(&options, line, strlen(line), arena, NULL))
         return 0;
     options.output.path = folder->target ? folder->target : "./";
-    bool known =
-        !store_choose(&plan, &options, NULL) && !reductions_open(&reductions, &options, NULL);
-    int failed = known && see_results(visitor, &plan, reductions.measures, err);
-    plan.shard = (struct job_shard){1, 1};
-    failed = failed || (known && see_results(visitor, &plan, reductions.measures, err));
-    reductions_release(&reductions);
-    return failed;
+    if (store_choose(&plan, &options, NULL) || plan.kind != STORE_LINES)
+        return 0;
+    return visitor->see(visitor->context, result_name_lines, NULL, err);
 }
 
 /* A finished folder's manifest lists its results; that of a file is the one result. */
@@ -318,7 +301,5 @@ int work_owned_clear(struct work_folder *folder, struct err *err)
         return 0;
     if (folder->state == WORK_FINISHED && rename(folder->manifest, folder->journal))
         return err_output(err, "cannot write '%s': %s", folder->journal, strerror(errno));
-    return visit(folder, folder->journal, &visitor, err) || removal_file(folder->own, "sums", err)
-               ? -1
-               : 0;
+    return visit(folder, folder->journal, &visitor, err);
 }

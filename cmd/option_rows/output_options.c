@@ -24,7 +24,7 @@ static const struct option_row output_rows[] = {
            (LOOKING & ~FOR_PAGE) | FOR_COMPARE | FOR_HEADS | NOT_BATCH | NOT_ITEM,
            "how to write it (default: by the ending of -o, else text)"),
     STRING("format", 0, "FORMAT", output.format, FOR_BATCH | FOR_ITEM | VIEW,
-           "how to write it (default: jsonl; reductions: by the ending of -o, else text)"),
+           "how to write it (default: jsonl)"),
     STRING("format", 0, "FORMAT", output.format, FOR_TOKENIZE | FOR_INFO, "text (default) or json"),
     STRING("format", 0, "FORMAT", output.format, FOR_BENCH, "text (default), csv or json"),
     STRING("output", 'o', "PATH", output.path,

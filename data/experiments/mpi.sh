@@ -2,8 +2,8 @@
 # A batch on the ranks that mpirun starts, on one machine or on those of a host file.
 #
 #     sh mpi.sh RANKS PLACE FILE [OPTION]...
-#     sh mpi.sh 16 results/ sentences.txt --reduce entropy
-#     MPIRUN='mpirun --hostfile hosts' sh mpi.sh 64 results/ sentences.txt --reduce entropy
+#     sh mpi.sh 16 results/ sentences.txt --do score
+#     MPIRUN='mpirun --hostfile hosts' sh mpi.sh 64 results/ sentences.txt --do score
 #
 # Each rank does one part: `--shard auto` reads rank and size from the environment (Open MPI's and
 # PMI's names are known), and ranks never speak to each other. Within a job of Slurm or PBS mpirun

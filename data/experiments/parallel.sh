@@ -2,8 +2,8 @@
 # A batch on every processor of this machine, or of several over ssh, by GNU parallel.
 #
 #     sh parallel.sh SHARDS PLACE FILE [OPTION]...
-#     sh parallel.sh 16 results/ sentences.txt --reduce entropy
-#     HOSTS=node1,node2,: sh parallel.sh 64 results/ sentences.txt --reduce entropy
+#     sh parallel.sh 16 results/ sentences.txt --do score
+#     HOSTS=node1,node2,: sh parallel.sh 64 results/ sentences.txt --do score
 #
 # The batch is cut into SHARDS parts of about as many tokens each; parallel runs as many at a time
 # as there are processors, one thread each, and gives the next part to whoever is free: take a few

@@ -5,8 +5,8 @@
 #SBATCH --output=attn-cli-%A_%a.log
 # A batch as an array of Slurm: each task does one part, whenever there is room for it.
 #
-#     sbatch slurm.sh -o results/ sentences.txt --reduce entropy
-#     sbatch --array=1-200 --cpus-per-task=4 slurm.sh -o results/ sentences.txt --reduce entropy
+#     sbatch slurm.sh -o results/ sentences.txt --do score
+#     sbatch --array=1-200 --cpus-per-task=4 slurm.sh -o results/ sentences.txt --do score
 #     attn-cli merge results/                                  (when all tasks are done)
 #
 # Options before the script's name are Slurm's and win over the lines above; those after it are
