@@ -61,7 +61,7 @@ static const struct group {
      {"tokens", "only", "repeat", "precision", "growth", "attention"}},
     {"What is shown",
      ~(FOR_EXPLAIN | FOR_BENCH | FOR_LENS),
-     {"show", "layer", "head", "mean", "words", "hide-first", "score", "sort", "map", "null",
+     {"show", "layer", "head", "mean", "words", "hide-first", "score", "sort", "map", "baseline",
       "pairs", "needle", "composition"}},
     {"What a page holds besides",
      FOR_PAGE,

@@ -89,7 +89,7 @@ const struct command command_rows[] = {
      "attn-cli heads -m tiny \"Life is short, eat dessert first\" --sort induction\n"
      "attn-cli heads --map previous-token\n"
      "attn-cli heads --map induction -o induction.svg\n"
-     "attn-cli heads --score induction,copying,offset:-2 --null\n"
+     "attn-cli heads --score induction,copying,offset:-2 --baseline\n"
      "attn-cli heads --composition k\n"
      "attn-cli heads --format csv > heads.csv\n",
      heads_command},

@@ -1,5 +1,5 @@
-/* head_materials.c: what scores of `attn-cli heads` are taken from beside texts: pairs of words,
- * needles, the weights. */
+/* head_materials.c: `attn-cli heads`: pairs of words, needles and weights, on which some scores are
+ * measured. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,12 @@
 /* heads.c: `attn-cli heads`: what every head of a model does, measured on texts and on repeated
- * random tokens. */
+ * random tokens; or, with --composition, how heads compose. */
+#include "heads.h"
+
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "command.h"
-#include "heads.h"
 
 /* --- options --------------------------------------------------------------------------------- */
 
@@ -21,8 +24,7 @@ static int choose_all(struct heads_job *job, struct err *err)
         const struct score_row *row = &score_rows[i];
         size_t index = 0;
         bool lacks = (row->material == OF_PAIRS && !options->heads.pairs) ||
-                     (row->material == OF_NEEDLES && !options->heads.needles) ||
-                     row->measure == MEASURE_OFFSET;
+                     (row->material == OF_NEEDLES && !options->heads.needles) || row->takes_offset;
         if (!lacks && choose(job, &index, "--score", row->name, strlen(row->name), err))
             return -1;
     }
@@ -99,30 +101,47 @@ static int choose_scores(struct heads_job *job, struct err *err)
     return check_files(job, err);
 }
 
-/* Of a table, what is read or loaded: text and CSV; of maps every form. */
+/* One report of tables holds all models; of matrices there is a report for each. */
 static int check_options(struct heads_job *job, struct err *err)
 {
     const struct options *options = job->options;
-    const struct format_table table = FORMAT_TABLE(measured_forms, measured_form_count);
-    if (choose_scores(job, err))
+    if (choose_scores(job, err) || output_choose_table(&job->output, &options->output, err))
         return -1;
-    job->form = format_choose(&table, &options->output, err);
-    if (!job->form)
-        return -1;
-    job->csv = heads_is_form(job, "csv");
-    job->table = !job->map && (job->csv || heads_is_form(job, "text"));
-    if (job->sort && !job->table)
-        return err_usage(err, "--sort: it is for the lines of text and csv, found %s%s",
+    const struct format *format = job->output.format;
+    job->in_maps = job->map || format->is_picture || format_is(format, "safetensors");
+    if (job->sort && job->in_maps)
+        return err_usage(err, "--sort: it is for the rows of tables, found %s%s",
                          job->map ? "--map " : "--format ",
-                         job->map ? job->map->name : job->form->name);
-    bool is_data = job->csv || heads_is_form(job, "tidy") || heads_is_form(job, "json") ||
-                   heads_is_form(job, "jsonl") || heads_is_form(job, "safetensors");
-    job->with_random = options->heads.null || (is_data && !job->map);
-    job->shared = job->models.hashes && job->table && !job->csv;
-    return 0;
+                         job->map ? job->map->name : format->name);
+    bool is_read = format_is(format, "text") || format->is_picture || format_is(format, "npy");
+    job->with_baseline = options->heads.baseline || (!is_read && !job->map);
+    looks_note_pictures(&options->looks, format);
+    return job->in_maps ? model_list_check(&job->models, &job->output, err) : 0;
 }
 
-/* --- measuring ------------------------------------------------------------------------------- */
+/* --- composition ------------------------------------------------------------------------------ */
+
+static int check_composition(struct heads_job *job, struct err *err)
+{
+    const struct options *options = job->options;
+    static const char *const others[] = {"score",  "map",      "sort", "baseline", "pairs",
+                                         "needle", "sentence", "file", "data"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (options_are_given(options, others[i]))
+            return err_usage(err, "--composition: expected it by itself, found --%s", others[i]);
+    if (options->input.operands.count)
+        return err_usage(err, "--composition: expected no text, found '%s'",
+                         options->input.operands.items[0]);
+    if (names_choose(&job->way, NAMES_LIST(composition_names), "--composition",
+                     options->heads.composition, err) ||
+        output_choose_table(&job->output, &options->output, err))
+        return -1;
+    job->in_maps = true;
+    looks_note_pictures(&options->looks, job->output.format);
+    return model_list_check(&job->models, &job->output, err);
+}
+
+/* --- measuring -------------------------------------------------------------------------------- */
 
 static bool of_weights(const struct score *score)
 {
@@ -181,16 +200,16 @@ static int find_bos(struct heads_job *job, struct err *err)
     return 0;
 }
 
-/* A table that models share has the same heads of each. */
+/* Rows of one CSV table have the same columns, which are heads. */
 static int check_shape(struct heads_job *job, struct err *err)
 {
     const struct config *c = &job->session.viewer.model.config;
-    if (!job->shared || job->models.open == 0) {
+    if (job->models.open == 0) {
         job->layers = c->n_layer;
         job->heads = c->n_head;
-        return 0;
     }
-    if (c->n_layer == job->layers && c->n_head == job->heads)
+    bool shares = job->in_maps && !job->output.to_folder && format_is(job->output.format, "csv");
+    if (!shares || (c->n_layer == job->layers && c->n_head == job->heads))
         return 0;
     return err_usage(err,
                      "expected the %zu layers of %zu heads of '%s', found %zu of %zu: --format "
@@ -204,23 +223,24 @@ static int read_model(void *context, struct err *err)
     struct session *session = &job->session;
     struct viewer *viewer = &session->viewer;
     struct head_survey *survey = &job->survey;
-    bool reads = !job->has_texts && !head_reports_asked(job->options);
+    bool composes = job->options->heads.composition;
+    bool reads = !job->has_texts && !composes;
     if (session_open_model(session, err))
         return -1;
-    job->has_texts = true; /* when there is a first model: one that cannot be read needs no texts */
+    job->has_texts = true; /* after the model: one that cannot be read needs no texts */
     if (reads && (inputs_open(&session->inputs, &job->options->input, INPUTS_ANY, err) ||
                   head_materials_open(job, err)))
         return -1;
     if (inputs_set_tokenizer(viewer->tokenizer, &viewer->model.folder, &job->options->input, err) ||
         session_edit(session, err) || check_shape(job, err))
         return -1;
-    if (head_reports_asked(job->options))
+    if (composes)
         return 0;
     *survey = (struct head_survey){.viewer = viewer,
                                    .scores = &job->scores,
                                    .seed = (uint64_t)job->options->heads.seed,
                                    .on_texts = session->inputs.count > 0,
-                                   .with_random = job->with_random};
+                                   .with_baseline = job->with_baseline};
     if (leave_out(job, err) || find_bos(job, err) || head_survey_open(survey, &session->arena, err))
         return -1;
     if (session->inputs.count)
@@ -253,38 +273,109 @@ static int measure(struct heads_job *job, struct err *err)
     return 0;
 }
 
+/* --- writing ---------------------------------------------------------------------------------- */
+
+/* Text and JSON say what was measured on what; for other formats a note does, unless all was
+ * measured on the texts. An empty pipe is named, too. */
+static void note_material(const struct heads_job *job, const char *origin)
+{
+    const struct inputs *inputs = &job->session.inputs;
+    const struct format *format = job->output.format;
+    struct stat status;
+    bool is_text = !fstat(STDIN_FILENO, &status) && !S_ISCHR(status.st_mode);
+    if (inputs->path && !inputs->count && is_text)
+        print_note("standard input is empty: measured on repeated random tokens");
+    bool of_texts = true;
+    for (int material = 0; material < OF_TEXTS; material++)
+        of_texts &= !head_survey_needs(&job->survey, (enum score_material)material);
+    if (inputs->count && !of_texts && !format_is(format, "text") && !format_is(format, "json") &&
+        !format_is(format, "jsonl"))
+        print_note("measured on %s", origin);
+}
+
+static int write_report(struct heads_job *job, const struct report *report, struct place *place,
+                        struct err *err)
+{
+    place->document = RESULT_FORMAT;
+    return output_open(&job->output, err) || output_write(&job->output, report, place, err) ? -1
+                                                                                            : 0;
+}
+
+/* The matrices of the open model. */
+static int write_maps(struct heads_job *job, const struct head_results *results, struct err *err)
+{
+    struct report report;
+    struct arena *arena = &job->session.arena;
+    struct place place = page_place(&job->options->looks, &job->style);
+    if (results ? head_map_report(&report, results, job->map, arena, err)
+                : circuits_report(&report, (enum composition)job->way, &job->session.viewer, arena,
+                                  err))
+        return -1;
+    place.index = job->models.open;
+    place.count = model_list_count(&job->models);
+    place.model = job->models.hashes ? report.model : NULL;
+    place.sentences = 1;
+    return write_report(job, &report, &place, err);
+}
+
+static int write_table(struct heads_job *job, const struct head_results *results, struct err *err)
+{
+    struct report report;
+    struct place place = page_place(&job->options->looks, &job->style);
+    place.lines = 0; /* heads has no --full */
+    note_material(job, results->items[results->count - 1].origin);
+    return head_table_report(&report, results, &job->kept, err) ||
+                   write_report(job, &report, &place, err)
+               ? -1
+               : 0;
+}
+
 static int look(void *context, struct err *err)
 {
     struct heads_job *job = context;
-    if (head_reports_asked(job->options))
-        return head_reports_write(job, err);
-    return measure(job, err) || head_output_keep(job, err) ? -1 : 0;
+    size_t open = job->models.open;
+    struct head_results results = {&job->scores, job->with_baseline, job->sort, job->found, 1};
+    if (job->options->heads.composition)
+        return write_maps(job, NULL, err);
+    struct head_result *found = &job->found[open];
+    if (measure(job, err) || head_result_keep(found, &job->survey, &job->kept, err))
+        return -1;
+    if (job->models.hashes) {
+        found->model = job->models.names.names[open];
+        found->hash = job->models.hashes[open];
+    }
+    results.items = found;
+    if (!job->in_maps)
+        return 0;
+    if (open == 0)
+        note_material(job, found->origin);
+    return write_maps(job, &results, err);
 }
 
-/* What is asked for, before there is a model. */
+/* What can be said of the options before there is a model. */
 static int prepare(struct heads_job *job, struct err *err)
 {
     const struct options *options = job->options;
     struct arena *arena = &job->kept;
     if (looks_read(&job->style, options, err) || model_list_read(&job->models, options, arena, err))
         return -1;
-    if (head_reports_asked(options))
-        return head_reports_check(job, err);
-    size_t models = model_list_count(&job->models);
-    job->found = arena_alloc(arena, models, sizeof *job->found, err);
-    if (!job->found || (models > 1 && side_by_side_init(&job->beside, job->models.names.names,
-                                                        models, 0, arena, err)))
+    job->found = arena_alloc(arena, model_list_count(&job->models), sizeof *job->found, err);
+    if (!job->found)
         return -1;
-    return check_options(job, err);
+    return options->heads.composition ? check_composition(job, err) : check_options(job, err);
 }
 
 int heads_command(const struct options *options, struct err *err)
 {
     struct heads_job job = {.options = options, .session.options = options};
     const struct model_turn turn = {&job.session, read_model, look, &job};
-    int failed = prepare(&job, err) || model_list_each(&job.models, &turn, err) ||
-                 (head_reports_asked(options) ? output_commit(&job.output, err)
-                                              : head_output_write(&job, err));
+    int failed = prepare(&job, err) || model_list_each(&job.models, &turn, err);
+    if (!failed && !job.in_maps) {
+        const struct head_results results = {&job.scores, job.with_baseline, job.sort, job.found,
+                                             model_list_count(&job.models)};
+        failed = write_table(&job, &results, err);
+    }
+    failed = failed || output_commit(&job.output, err);
     output_discard(&job.output);
     head_materials_release(&job);
     session_release(&job.session);

@@ -176,7 +176,7 @@ struct options {
     } explain;
     struct {
         const char *score, *sort, *map, *composition, *pairs, *needles;
-        bool null;
+        bool baseline;
         long long seed;
     } heads;
     struct {

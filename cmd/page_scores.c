@@ -10,7 +10,7 @@
 #include "page_parts.h"
 #include "session.h"
 
-static const char random_ending[] = ".null"; /* the same score of random things: not for a page */
+static const char baseline_ending[] = "_baseline"; /* not for a page */
 
 struct sheet_columns {
     size_t model, layer, head; /* SIZE_MAX: there is none */
@@ -18,9 +18,9 @@ struct sheet_columns {
     size_t count;
 };
 
-static bool is_random(const char *name)
+static bool is_baseline(const char *name)
 {
-    return name_ends_in(name, random_ending) && strcmp(name, random_ending) != 0;
+    return name_ends_in(name, baseline_ending) && strcmp(name, baseline_ending) != 0;
 }
 
 static int read_header(struct sheet_columns *columns, const struct csv_record *header,
@@ -38,7 +38,7 @@ static int read_header(struct sheet_columns *columns, const struct csv_record *h
                                                      : NULL;
         if (known)
             *known = i;
-        else if (!is_random(name))
+        else if (!is_baseline(name))
             columns->scores[columns->count++] = i;
     }
     if (columns->layer != SIZE_MAX && columns->head != SIZE_MAX && columns->count)
@@ -89,10 +89,10 @@ static int name_head(struct page_head *head, const struct page_scores *scores, s
             !num_parse_double(head->values[i], -HUGE_VAL, HUGE_VAL, &value))
             continue;
         const struct score_row *row = &score_rows[index];
-        if (!row->clear || value < row->from)
+        if (!row->verdict || value < row->from)
             continue;
         head->name =
-            arena_format(arena, err, "%s%s%s", head->name, *head->name ? ", " : "", row->clear);
+            arena_format(arena, err, "%s%s%s", head->name, *head->name ? ", " : "", row->verdict);
         if (!head->name)
             return -1;
     }

@@ -28,6 +28,7 @@ static const struct removed {
      "'attn-cli init --vocab-from FILE -o DIR' writes DIR/vocab.json; with "
      "--vocab-size N byte-level BPE, DIR/merges.txt, too"},
     {FOR_INIT, "file", "use --vocab-from FILE"},
+    {FOR_HEADS, "null", "use --baseline"},
     {FOR_HEADS, "gold", "'python3 data/guides/relations.py FILE.conllu MODEL' computes the same"},
     {FOR_HELP, "format", "'attn-cli help COMMAND' lists all options as text"},
     {FOR_BATCH, "reduce", "use heads -f FILE for means over texts"},

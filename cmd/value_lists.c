@@ -19,7 +19,6 @@
 #include "model/site.h"
 #include "explain/explanation.h"
 #include "write/format.h"
-#include "draw/measured_form.h"
 
 /* A list of a name for scripts, a title of its part of the help, or NULL, and what follows that. */
 #define LIST(list, title, remark) \
@@ -60,7 +59,6 @@ ROWS(commands, NULL, NULL, command_rows, command_count, about)
 ROWS(formats, "Formats", NULL, format_rows, format_count, about)
 ROWS(explain_formats, "Formats", NULL, explain_formats, explain_format_count, about)
 ROWS(table_formats, "Formats", NULL, format_rows, format_count - 1, about) /* html is the last */
-ROWS(measured_formats, "Formats", NULL, measured_forms, measured_form_count, about)
 ROWS(venues, "Venues", ", by their style files", venue_rows, venue_count, about)
 ROWS(palettes, "Palettes", NULL, palette_rows, palette_count, about)
 ROWS(measurements, "Measurements", ", medians of all rounds", task_rows, TASK_KINDS, about)
@@ -334,10 +332,9 @@ const struct value_use value_uses[] = {
     {"show", FOR_GENERATE, &list_layer_defaults, NULL, true},
     {"format", REPORTS | (INSTRUMENTS & ~FOR_SCORE), &list_formats, NULL, false},
     {"format", FOR_EXPLAIN, &list_explain_formats, NULL, false},
-    {"format", FOR_COMPARE | FOR_BENCH | FOR_SCORE, &list_table_formats, NULL, false},
+    {"format", FOR_COMPARE | FOR_BENCH | FOR_SCORE | FOR_HEADS, &list_table_formats, NULL, false},
     {"format", FOR_TOKENIZE | FOR_INFO, &list_page_formats, NULL, false},
     {"format", FOR_LESSON, &list_lesson_formats, NULL, false},
-    {"format", FOR_HEADS, &list_measured_formats, NULL, false},
     {"palette", FOR_ALL, &list_palettes, NULL, false},
     {"figure-width", FOR_ALL, &list_venues, NULL, false},
     {"only", FOR_ALL, &list_measurements, ",", false},

@@ -44,12 +44,12 @@ static const struct option_row instrument_rows[] = {
            "those shown: induction,copying,offset:-2; all: but for those that lack a file "
            "(default: from previous-token to distance)"),
     STRING("sort", 0, "SCORE", heads.sort, FOR_HEADS,
-           "by a score, the highest first (default: by layer and head)"),
+           "sort rows by a score, highest first (default: by layer and head)"),
     STRING("map", 0, "SCORE", heads.map, FOR_HEADS,
-           "one score, layers by heads; without it pictures and data have all of them"),
-    FLAG("null", 0, heads.null, FOR_HEADS,
-         "beside every score the same of random tokens, and of words paired at random; csv, tidy, "
-         "json, jsonl and safetensors of all scores have it anyway"),
+           "one score as a matrix of layers by heads"),
+    FLAG("baseline", 0, heads.baseline, FOR_HEADS,
+         "add a column with each score on random tokens, or on words paired at random; csv, tidy, "
+         "json, jsonl and safetensors of several scores always have it"),
     STRING("pairs", 0, "FILE", heads.pairs, FOR_HEADS,
            "for successor: pairs of words, one a line: Monday,Tuesday"),
     STRING("needle", 0, "FILE", heads.needles, FOR_HEADS,

@@ -221,20 +221,6 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
     return figure_place_title(figure, style, arena, err);
 }
 
-int figure_plan_sheets(struct figure *figure, const char *title, const struct section_sheets *kinds,
-                       size_t count, const struct style *style, struct arena *arena,
-                       struct err *err)
-{
-    struct buf text = {0};
-    const char *given = style->title && *style->title ? style->title : title;
-    label_line(&text, given, strlen(given));
-    *figure = (struct figure){.title = buf_keep(&text, arena, err)};
-    return !figure->title || plan(figure, kinds, count, style, arena, err) ||
-                   figure_place_title(figure, style, arena, err)
-               ? -1
-               : 0;
-}
-
 int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err)
 {
     if (figure_draw_title(figure, canvas, err))

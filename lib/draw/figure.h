@@ -27,10 +27,7 @@ enum section_kind { KIND_MATRIX, KIND_LINES, KIND_OVERLAY, KIND_TEXT, KIND_BARS 
 struct section_sheets {
     const struct sheet *sheets; /* [layers, heads] */
     size_t layers, heads;
-    const char *const *names; /* [layers, heads] where they are no layers and heads; else NULL */
-    const char *attention;    /* which of several attentions: always written; NULL: one or none */
-    const char *of;           /* what they are of, for the subtitle; NULL: nothing to say */
-    const char *note;         /* a line below; NULL: none */
+    const char *attention; /* which of several attentions: always written; NULL: one or none */
     bool first_hidden, cropped;
     bool barless, shares_range; /* another section has the bar; and the same range */
 };
@@ -94,19 +91,11 @@ int figure_draw_title(const struct figure *figure, struct canvas *canvas, struct
 int figure_plan(struct figure *figure, const struct report *report, const struct style *style,
                 struct arena *arena, struct err *err);
 
-/* Lay out sheets that are no report's, [count] kinds of them: a section for each. */
-int figure_plan_sheets(struct figure *figure, const char *title, const struct section_sheets *kinds,
-                       size_t count, const struct style *style, struct arena *arena,
-                       struct err *err);
-
 int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err);
 
 /* Draw it in one of the forms. */
 int figure_write(struct stream *out, enum drawing_form form, const struct figure *figure,
                  struct err *err);
-
-/* What stands before pictures in SVG on a page for browsers; `title` names it. */
-void figure_begin_page(struct stream *out, const char *title);
 
 /* --- sections --------------------------------------------------------------------------------- */
 

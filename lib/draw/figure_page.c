@@ -7,7 +7,7 @@
 #include "draw/page_values.h"
 #include "write/format.h"
 
-void figure_begin_page(struct stream *out, const char *title)
+static void begin_html(struct stream *out, const char *title)
 {
     static const char head[] = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
                                "<meta name=\"viewport\" content=\"width=device-width\">\n"
@@ -99,7 +99,7 @@ static int begin_page(struct stream *out, const struct figure *figure, const str
     if (place->count > 1 && !(own && *own))
         title = arena_format(arena, err, "%s · %s of %zu texts", report->model, what, place->count);
     if (title)
-        figure_begin_page(out, title);
+        begin_html(out, title);
     return title ? 0 : -1;
 }
 

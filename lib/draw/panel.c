@@ -209,7 +209,7 @@ static void name_panel(char name[NAME_BYTES], const struct section *section,
 
 /* Above the labels where there are any. */
 static int draw_name(const struct section *section, const struct spot *spot, size_t index,
-                     const char *given, struct canvas *canvas, struct err *err)
+                     struct canvas *canvas, struct err *err)
 {
     char name[NAME_BYTES];
     const struct lettering letters = section_letters(section, TYPE_NAME, 0x111111);
@@ -220,11 +220,11 @@ static int draw_name(const struct section *section, const struct spot *spot, siz
     double x = spot->area.x;
     if (section->style->form.panel_labels)
         x += section_draw_label(section, index, canvas, (struct point){x, y});
-    if (section->panels == 1 || (given && !*given))
+    if (section->panels == 1)
         return 0;
     room -= x - spot->area.x;
-    return canvas_text_fit(canvas, (struct point){x, y}, given ? given : name,
-                           given || section_is_printed(section) ? room : 1e9, &letters, err);
+    return canvas_text_fit(canvas, (struct point){x, y}, name,
+                           section_is_printed(section) ? room : 1e9, &letters, err);
 }
 
 /* The numbers of heads above the first row, those of layers beside the first column. */
@@ -355,14 +355,12 @@ int panel_draw(const struct section *section, size_t index, struct canvas *canva
     char title[SHEET_NAME_BYTES];
     struct spot spot = spot_of(section, index, corner);
     bool last = spot.column + 1 == section->across || index + 1 == section->panels;
-    bool named = section->what.names && section->kind != KIND_OVERLAY;
-    const char *given = named ? section->what.names[index] : NULL;
     int failed = 0;
-    canvas_open(canvas, given ? given : sheet_title(title, spot.sheet));
+    canvas_open(canvas, sheet_title(title, spot.sheet));
     if (section->by_layer)
         draw_names_of_grid(section, &spot, canvas);
     else if (section->panels > 1 || section->style->form.panel_labels)
-        failed = draw_name(section, &spot, index, given, canvas, err);
+        failed = draw_name(section, &spot, index, canvas, err);
     failed = failed || draw_labels(section, &spot, last, canvas, err) ||
              draw_content(section, &spot, canvas, err);
     canvas_close(canvas);

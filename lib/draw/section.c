@@ -173,9 +173,7 @@ static void describe(struct buf *text, const struct section *section)
                                            : sheet->tensor);
     if (style_is_untitled(section->style))
         return;
-    if (section->what.of)
-        add_part(text, section->what.of);
-    if (section->what.layers == 1 && sheet->layer >= 0 && !section->what.names)
+    if (section->what.layers == 1 && sheet->layer >= 0)
         buf_format(text, " · layer %d", sheet->layer);
     if (section->what.heads == 1 && sheet->head >= 0)
         buf_format(text, " · head %d", sheet->head);

@@ -159,18 +159,6 @@ static void measure_panels(struct section *section)
              section->kind == KIND_MATRIX ? 0 : axis_fit_length(&section->columns));
 }
 
-/* From one panel to the next: names have room, as far as all panels fit into the page. */
-static double panel_step(const struct section *section)
-{
-    double step = section->area.width + gap_of(section);
-    double widest = 0;
-    double size = type_size(&section->style->form, TYPE_NAME);
-    for (size_t i = 0; section->what.names && i < section->panels; i++)
-        widest = fmax(widest, letters_width(section->what.names[i], size) + gap_of(section));
-    double most = (section->room - axis_fit_snap(section->rows.room)) / (double)section->across;
-    return fmax(step, fmin(widest, most));
-}
-
 /* Lines of a text, as wide as the page. */
 static void fit_lines(struct section *section)
 {
@@ -198,7 +186,7 @@ static void fit_panels(struct section *section)
     section->top =
         section->head + (matrix ? axis_fit_snap(section->columns.room) : 0) + top_names(section);
     section->area.y = named ? section_line(section, TYPE_NAME) : 0;
-    section->panel_width = panel_step(section);
+    section->panel_width = section->area.width + gap_of(section);
     section->panel_height = section->area.y + section->area.height + gap_of(section);
     section->width =
         section->left + (double)section->across * section->panel_width + right_room(section);

@@ -48,7 +48,7 @@ int section_notes_make(struct section *section, struct arena *arena, struct err 
     bool wanted = section->style->cells == CELLS_NUMBERS || section->style->cells == CELLS_BOTH;
     const struct figure_form *form = &section->style->form;
     int decimals = 0;
-    int failed = section->what.note && add_note(section, section->what.note, arena, err);
+    int failed = 0;
     if (section->style->range == RANGE_HEAD && section->panels > 1)
         failed |= add_note(section, "every head has its own range", arena, err);
     if (section->style->range == RANGE_ROW)
@@ -82,9 +82,6 @@ int section_notes_make(struct section *section, struct arena *arena, struct err 
             arena, err);
     if (section->what.first_hidden)
         failed |= add_note(section, "the first token is hidden", arena, err);
-    if (section->what.note && !section_is_printed(section)) /* the others are short */
-        section->width =
-            fmax(section->width, letters_width(section->what.note, type_size(form, TYPE_NUMBER)));
     return failed ? -1 : 0;
 }
 

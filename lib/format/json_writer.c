@@ -191,11 +191,6 @@ void json_put_floats(struct json_writer *json, const char *name, const float *va
     json_put_close(json, ']');
 }
 
-void json_write_text(struct stream *out, const char *bytes, size_t size)
-{
-    json_put_bytes(&(struct json_writer){.stream = out}, NULL, bytes, size);
-}
-
 void json_append_text(struct buf *out, const char *bytes, size_t size)
 {
     json_put_bytes(&(struct json_writer){.buf = out}, NULL, bytes, size);

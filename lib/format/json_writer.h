@@ -52,8 +52,7 @@ void json_put_float(struct json_writer *json, const char *name, float value);
 void json_put_floats(struct json_writer *json, const char *name, const float *values, size_t count);
 void json_put_raw(struct json_writer *json, const char *name, const char *value);
 
-/* A quoted text alone. */
-void json_write_text(struct stream *out, const char *bytes, size_t size);
+/* Append a quoted text. */
 void json_append_text(struct buf *out, const char *bytes, size_t size);
 
 #endif

@@ -45,6 +45,14 @@ int frame_key(const struct frame *frame, const char *name, size_t row)
     return -1;
 }
 
+const struct column *frame_models(const struct frame *frame)
+{
+    for (size_t i = 0; i < frame->count; i++)
+        if (strcmp(frame->columns[i].name, "model") == 0 && frame->columns[i].flags & COLUMN_KEY)
+            return &frame->columns[i];
+    return NULL;
+}
+
 int frame_columns(struct frame *frame, const struct column *columns, size_t count,
                   struct arena *arena, struct err *err)
 {

@@ -33,12 +33,15 @@ enum {
     COLUMN_COLOURED = 8,  /* coloured by value in text; pictures show these columns alone */
     COLUMN_RIGHT = 16,    /* text: a column of texts that is aligned right */
     COLUMN_SHRINKS = 32,  /* text: shortened where the line is too long for the page */
+    COLUMN_PLAIN = 64,    /* text: small numbers have their decimals, too: 0.000, not 1.2e-05 */
 };
 
 struct column {
     const char *name;  /* header in CSV, key in JSON */
     const char *title; /* header in text; NULL: the name */
-    const char *unit;  /* in JSON's "units"; NULL: none */
+    const char
+        *brief;       /* header, with one decimal less, where lines are too long; NULL: the title */
+    const char *unit; /* in JSON's "units"; NULL: none */
     enum column_kind kind;
     unsigned flags;     /* COLUMN_… */
     int digits;         /* decimals of floats in text */
@@ -77,6 +80,9 @@ bool column_is_result(const struct column *column);
 
 /* The number in the row's column of that name ("layer"); -1: there is none. */
 int frame_key(const struct frame *frame, const char *name, size_t row);
+
+/* The column "model" of a table about several models; NULL: it is about one. */
+const struct column *frame_models(const struct frame *frame);
 
 /* Give a frame a copy of these columns, which is the arena's; their values are borrowed. */
 int frame_columns(struct frame *frame, const struct column *columns, size_t count,

@@ -142,13 +142,6 @@ static int mark_item(bool *marked, const char *item, size_t size, const struct r
     return 0;
 }
 
-/* Mark the numbers of a list, or all. */
-static void mark(bool *wanted, const size_t *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        wanted[list ? list[i] : i] = true;
-}
-
 /* The numbers below `most` that are marked. */
 static const size_t *list_marked(const bool *wanted, size_t most, size_t *count,
                                  struct arena *arena, struct err *err)
@@ -168,7 +161,8 @@ static int parse_list(const char *list, const struct range *range, const size_t 
     if (!marked)
         return -1;
     bool all = !list || strcmp(list, "all") == 0;
-    mark(marked, NULL, all ? range->count : 0);
+    for (size_t i = 0; all && i < range->count; i++)
+        marked[i] = true;
     for (const char *item = list; !all; item++) {
         size_t size = strcspn(item, ",");
         if (mark_item(marked, item, size, range, err))
@@ -296,23 +290,6 @@ void selection_watch(const struct selection *selection, struct watch *watch)
         for (size_t i = 0; selection->sites >> site & 1 && i < layers.count; i++)
             watch_add(watch, (enum site)site, layers.items[i]);
     }
-}
-
-int selection_join(struct selection *joined, const struct selection *const *all, size_t count,
-                   const struct config *config, struct arena *arena, struct err *err)
-{
-    bool *layers = arena_alloc(arena, config->n_layer, sizeof *layers, err);
-    bool *heads = arena_alloc(arena, config->n_head, sizeof *heads, err);
-    if (!layers || !heads)
-        return -1;
-    for (size_t i = 0; i < count; i++) {
-        mark(layers, all[i]->layers.items, all[i]->layers.count);
-        mark(heads, all[i]->heads, all[i]->head_count);
-    }
-    *joined = *all[0];
-    joined->layers.items = list_marked(layers, config->n_layer, &joined->layers.count, arena, err);
-    joined->heads = list_marked(heads, config->n_head, &joined->head_count, arena, err);
-    return joined->layers.items && joined->heads ? 0 : -1;
 }
 
 /* --- a model's attentions --------------------------------------------------------------------- */

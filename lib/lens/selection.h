@@ -81,10 +81,6 @@ struct layers selection_layers_of(const struct selection *selection, enum site s
  * its last. */
 void selection_watch(const struct selection *selection, struct watch *watch);
 
-/* The sites of the first of several, with all layers and all heads that any of them has. */
-int selection_join(struct selection *joined, const struct selection *const *all, size_t count,
-                   const struct config *config, struct arena *arena, struct err *err);
-
 /* --- a model's attentions: one, that looks at its own text or at another, or an encoder's and a
  * decoder's three --------------------------------------------------------------------------------
  */

@@ -149,14 +149,10 @@ static size_t place_of_largest(const float *row, size_t count)
     return twice ? count : best;
 }
 
-static int put(struct reduction *reduction, const struct score *score, size_t layer, size_t head,
-               size_t hits, size_t count, struct err *err)
+static void add_share(struct mean *mean, size_t hits, size_t count)
 {
-    struct reduction_entry entry = {score->row->measure, layer, head, NO_PLACE, NO_PLACE,
-                                    {.count = 0}};
-    exact_sum_add_double(&entry.cell.sum, (double)hits);
-    entry.cell.count = count;
-    return reduction_merge(reduction, &entry, err);
+    exact_sum_add_double(&mean->sum, (double)hits);
+    mean->count += count;
 }
 
 /* read [count, dv] what the head reads of words; out [dv, C or n_word]. */
@@ -187,11 +183,13 @@ static int count_head(struct circuit *circuit, struct score *score, size_t layer
                 hits[way] += place == circuit->targets[way][first + i];
         }
     }
-    failed = failed ||
-             put(&score->found, score, layer, head, hits[0], words->count, circuit->err) ||
-             put(&score->random, score, layer, head, hits[1], words->count, circuit->err);
     arena_release(&arena);
-    return failed ? -1 : 0;
+    if (failed)
+        return -1;
+    size_t index = layer * circuit->config->n_head + head;
+    add_share(&score->found[index], hits[0], words->count);
+    add_share(&score->random[index], hits[1], words->count);
+    return 0;
 }
 
 static int count_layer(struct circuit *circuit, struct score *score, size_t layer)

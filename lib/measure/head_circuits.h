@@ -57,4 +57,8 @@ extern const char *const composition_names[COMPOSITIONS];
  * is not later, or one of them does nothing. */
 int circuits_compose(float *values, enum composition way, struct viewer *viewer, struct err *err);
 
+/* The same as a matrix of heads by heads; its baseline, 1/√C, is a fact. */
+int circuits_report(struct report *report, enum composition way, struct viewer *viewer,
+                    struct arena *arena, struct err *err);
+
 #endif

@@ -229,3 +229,40 @@ int circuits_compose(float *values, enum composition way, struct viewer *viewer,
     arena_release(&arena);
     return failed ? -1 : 0;
 }
+
+int circuits_report(struct report *report, enum composition way, struct viewer *viewer,
+                    struct arena *arena, struct err *err)
+{
+    const struct config *c = &viewer->model.config;
+    double baseline = 1 / sqrt((double)c->n_embd);
+    size_t heads = c->n_layer * c->n_head;
+    float *values = arena_alloc(arena, heads * heads, sizeof *values, err);
+    struct label *labels = arena_alloc(arena, heads, sizeof *labels, err);
+    struct sheet *sheet = arena_alloc(arena, 1, sizeof *sheet, err);
+    struct kept *kept = arena_alloc(arena, 1, sizeof *kept, err);
+    struct facts *facts = facts_new(arena, err);
+    if (!values || !labels || !sheet || !kept || !facts ||
+        circuits_compose(values, way, viewer, err))
+        return -1;
+    for (size_t i = 0; i < heads; i++)
+        if (label_of_head(&labels[i], i / c->n_head, i % c->n_head, arena, err))
+            return -1;
+    *sheet = (struct sheet){
+        .tensor = arena_format(arena, err, "%s_composition", composition_names[way]),
+        .layer = -1,
+        .head = -1,
+        .rows = {"head", heads, labels, 0},
+        .columns = {"later", heads, labels, 0},
+        .values = values,
+    };
+    *kept = kept_made(sheet);
+    facts_float(facts, "baseline", baseline);
+    *report = (struct report){.model = viewer->model.name,
+                              .tensors = kept,
+                              .tensor_count = 1,
+                              .facts = &facts->frame,
+                              .has_encoder = true};
+    report->about = arena_format(arena, err, "%s-composition of heads; at random %.4f",
+                                 (const char *[]){"Q", "K", "V"}[way], baseline);
+    return sheet->tensor && report->about ? 0 : -1;
+}

@@ -1,11 +1,19 @@
-#include "measure/reduction.h"
-
+/* measure.c: the scores of heads: what each is called, and how a row of attention weights becomes
+ * a number. Sums have one order and use no function of the C library. */
 #include <math.h>
+#include <string.h>
 
 #include "base/names.h"
+#include "base/num.h"
 #include "math/portable_math.h"
+#include "measure/head_scores.h"
 
-enum { BLOCK = 64 }; /* terms that are computed side by side before they are added up */
+enum {
+    BLOCK = 64, /* terms that are computed side by side before they are added up */
+    OFFSET_MAX = 1 << 24,
+};
+
+/* --- measures --------------------------------------------------------------------------------- */
 
 /* -Σ w · ln w; a weight of 0 adds nothing. */
 static double entropy(const struct attention_row *row)
@@ -50,8 +58,7 @@ static double self(const struct attention_row *row)
     return (double)row->weights[row->query];
 }
 
-/* The weight on keys that are a token seen before (offset 0), or that follow one (1); NaN: none
- * does. */
+/* The weight on earlier copies of the token (offset 0), or on tokens after them (1); NaN: none. */
 static double weight_after(const struct attention_row *row, size_t offset)
 {
     double sum = 0;
@@ -75,19 +82,18 @@ static double induction(const struct attention_row *row)
     return weight_after(row, 1);
 }
 
-/* Where many heads look for want of anything else: at the first token, and at what begins texts. */
 static double sink(const struct attention_row *row)
 {
     double sum = first_token(row);
-    for (size_t key = 1; key < row->keys && row->marks->bos >= 0; key++)
-        if (row->ids[key] == row->marks->bos)
+    for (size_t key = 1; key < row->keys && row->bos >= 0; key++)
+        if (row->ids[key] == row->bos)
             sum += (double)row->weights[key];
     return sum;
 }
 
 static double at_offset(const struct attention_row *row)
 {
-    size_t back = (size_t)-row->marks->offset;
+    size_t back = (size_t)-row->offset;
     return back > row->query ? (double)NAN : (double)row->weights[row->query - back];
 }
 
@@ -95,60 +101,89 @@ static double needle(const struct attention_row *row)
 {
     double sum = 0;
     for (size_t key = 0; key < row->keys; key++)
-        sum += row->marks->keys[key] ? (double)row->weights[key] : 0;
+        sum += row->marked[key] ? (double)row->weights[key] : 0;
     return sum;
 }
 
-/* 1: no key outside has as much weight. */
+/* 1 if no key outside the needle has as much weight as one inside. */
 static double needle_top(const struct attention_row *row)
 {
     float inside = -1, outside = -1;
     for (size_t key = 0; key < row->keys; key++) {
-        float *most = row->marks->keys[key] ? &inside : &outside;
+        float *most = row->marked[key] ? &inside : &outside;
         *most = row->weights[key] > *most ? row->weights[key] : *most;
     }
     return inside > outside;
 }
 
-/* What weights of the model say, and not those of attention, is counted in head_circuits.c. */
-static double of_no_row(const struct attention_row *row)
+double mean_value(const struct mean *mean)
 {
-    (void)row;
-    return (double)NAN;
+    return mean->count ? exact_sum_value(&mean->sum) / (double)mean->count : (double)NAN;
 }
 
-const struct measure_row measure_rows[MEASURE_ALL] = {
-    [MEASURE_MEAN] = {"mean", "the mean weight of every query and key, over all texts that long"},
-    [MEASURE_MAX] = {"max", "the largest weight of every query and key"},
-    [MEASURE_ENTROPY] = {"entropy", "how evenly a query looks, in nats: -sum w ln w", entropy},
-    [MEASURE_FIRST_TOKEN] = {"first-token", "the weight on the first token", first_token},
-    [MEASURE_PREVIOUS_TOKEN] = {"previous-token", "the weight on the token before the query",
-                                previous_token, 1, true},
-    [MEASURE_DISTANCE] = {"distance", "how far a query looks, in tokens: sum w |query - key|",
-                          distance, 0, true},
-    [MEASURE_SELF] = {"self", "the weight on the token itself", self, 0, true},
-    [MEASURE_DUPLICATE_TOKEN] = {"duplicate-token",
-                                 "the weight on earlier tokens that are the same", duplicate_token,
-                                 0, true},
-    [MEASURE_INDUCTION] = {"induction", "the weight on what followed the same token before",
-                           induction, 0, true},
-    [MEASURE_SINK] = {"sink", "the weight on the first token and on those that begin texts", sink,
-                      0, true},
-    [MEASURE_OFFSET] = {"offset", "the weight on the token at an offset", at_offset, 0, true},
-    [MEASURE_NEEDLE] = {"needle", "the weight on a needle", needle, 0, true},
-    [MEASURE_NEEDLE_TOP] = {"needle-top", "how often the top key is in the needle", needle_top, 0,
-                            true},
-    [MEASURE_COPYING] = {"copying", "the share of words whose own logit rises most", of_no_row, 0,
-                         true},
-    [MEASURE_SUCCESSOR] = {"successor", "the share of words whose successor's logit rises most",
-                           of_no_row, 0, true},
-};
+/* --- scores ----------------------------------------------------------------------------------- */
 
-bool measure_find(const char *name, size_t size, enum measure *measure)
+const struct score_row score_rows[] = {
+    {"previous-token", "weight on the previous token", "previous", "prev", "previous token", 0.5,
+     OF_TEXTS, previous_token, .usual = true},
+    {"first-token", "weight on the first token", "first", "first", "first token", 0.6, OF_TEXTS,
+     first_token, .usual = true},
+    {"self", "weight on the token itself", "self", "self", "itself", 0.5, OF_TEXTS, self,
+     .usual = true},
+    {"duplicate-token", "weight on earlier copies of the token", "duplicate", "dup.", "duplicates",
+     0.4, OF_REPEATS, duplicate_token, .usual = true},
+    {"induction", "weight on the token after an earlier copy", "induction", "ind.",
+     "induction", 0.4, OF_REPEATS, induction, .usual = true},
+    {"entropy", "entropy of the weights, in nats", "entropy", "entr.", NULL, 0, OF_TEXTS, entropy,
+     "nats", .usual = true},
+    {"distance", "mean distance from query to key, in tokens", "distance", "dist.", NULL, 0,
+     OF_TEXTS, distance, "tokens", .usual = true},
+    {"sink", "weight on the first token and on tokens that begin texts, such as <s>", "sink",
+     "sink", NULL, 0, OF_TEXTS, sink},
+    {"offset", "weight on the token at an offset: offset:-2 is two tokens back", "offset", "off.",
+     NULL, 0, OF_TEXTS, at_offset, .takes_offset = true},
+    {"copying", "share of words whose own logit W_E·W_V·W_O·W_U raises most", "copying", "copy",
+     "copying", 0.5, OF_WORDS},
+    {"successor", "share of --pairs whose second word's logit rises most, of all words in the file",
+     "successor", "succ.", "successor", 0.5, OF_PAIRS},
+    {"needle", "weight of a text's last token on the needle of --needle", "needle", "ndl.",
+     "retrieval", 0.5, OF_NEEDLES, needle},
+    {"needle-top", "how often its top key is in the needle", "top", "top", NULL, 0, OF_NEEDLES,
+     needle_top},
+};
+const size_t score_row_count = sizeof score_rows / sizeof *score_rows;
+
+int score_choose(struct score_list *list, size_t *index, const char *option, const char *name,
+                 size_t size, struct arena *arena, struct err *err)
 {
-    size_t index = 0;
-    if (!names_find(&index, NAMES(measure_rows, MEASURE_COUNT), name, size))
-        return false;
-    *measure = (enum measure)index;
-    return true;
+    struct score score = {.name = arena_text(arena, name, size, err)};
+    const char *colon = memchr(name, ':', size);
+    size_t row = 0;
+    size_t name_size = colon ? (size_t)(colon - name) : size;
+    if (!score.name ||
+        names_choose_item(&row, NAMES(score_rows, score_row_count), option, name, name_size, err))
+        return -1;
+    score.row = &score_rows[row];
+    const char *argument = colon ? score.name + name_size + 1 : "";
+    if (score.row->takes_offset ? !num_parse_integer(argument, -OFFSET_MAX, 0, &score.offset)
+                                : colon != NULL)
+        return err_usage(err, "%s: expected %s, found '%s'", option,
+                         score.row->takes_offset ? "offset:N, where N is 0 or below: offset:-2"
+                                                 : score.row->name,
+                         score.name);
+    for (*index = 0; *index < list->count; ++*index)
+        if (strcmp(list->items[*index].name, score.name) == 0)
+            return 0;
+    if (list->count == SCORES_MAX)
+        return err_usage(err, "expected at most %d scores, found more", SCORES_MAX);
+    list->items[list->count++] = score;
+    return 0;
+}
+
+void score_choose_usual(struct score_list *list)
+{
+    for (size_t i = 0; i < score_row_count; i++)
+        if (score_rows[i].usual)
+            list->items[list->count++] =
+                (struct score){.row = &score_rows[i], .name = score_rows[i].name};
 }

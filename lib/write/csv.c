@@ -85,7 +85,7 @@ static int write_rows(struct stream *out, struct buf *line, const struct place *
     return 0;
 }
 
-int csv_sheet_write(struct stream *out, const struct sheet *sheet, struct err *err)
+static int write_sheet(struct stream *out, const struct sheet *sheet, struct err *err)
 {
     struct buf line = {0};
     buf_format(&line, "%s\\%s", sheet->rows.name, sheet->columns.name);
@@ -198,5 +198,5 @@ int csv_write(struct stream *out, const struct report *report, const struct plac
     if (count > 1 || place->count > 1)
         return write_table(out, report, place, err);
     struct sheet sheet = report_sheet(report, 0);
-    return csv_sheet_write(out, &sheet, err);
+    return write_sheet(out, &sheet, err);
 }

@@ -32,7 +32,4 @@ void csv_sheet_place(struct buf *line, const struct sheet *sheet, size_t row, si
 struct place;
 void csv_report_place(struct buf *line, const struct place *place, bool names);
 
-/* One alone. */
-int csv_sheet_write(struct stream *out, const struct sheet *sheet, struct err *err);
-
 #endif

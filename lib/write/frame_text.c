@@ -4,9 +4,9 @@
  *         0  Life
  *         1  is     -1.2346     1.2346
  *
- * Columns are as wide as their cells. Where a line is too long for the page, the columns that may
- * shrink do; then columns move to another table below, which repeats the keys. Rows in the middle
- * of a long table are left out.
+ * Columns are as wide as their cells. Where a line is too long for the page, headers become brief,
+ * and the columns that may shrink do; then columns move to another table below, which repeats the
+ * keys. Rows in the middle of a long table are left out.
  */
 #include "write/frame_write.h"
 
@@ -31,6 +31,7 @@ struct columns {
     struct text_heat *heats; /* [count] */
     size_t *shown;           /* [count] indices into the frame's columns */
     size_t count;
+    bool is_brief;
 };
 
 static const struct column *column_at(const struct columns *columns, size_t index)
@@ -43,8 +44,15 @@ static bool is_text(const struct column *column)
     return column->kind == COLUMN_TEXT || column->kind == COLUMN_LABEL;
 }
 
-static const char *cell_text(char text[CELL_BYTES], const struct column *column, size_t row)
+static bool is_brief(const struct columns *columns, const struct column *column)
 {
+    return columns->is_brief && column->brief;
+}
+
+static const char *cell_text(char text[CELL_BYTES], const struct columns *columns,
+                             const struct column *column, size_t row)
+{
+    int digits = column->digits - is_brief(columns, column);
     double number = column_number(column, row);
     if (is_text(column)) {
         const char *found = column_text(column, row, true);
@@ -54,10 +62,11 @@ static const char *cell_text(char text[CELL_BYTES], const struct column *column,
         return "";
     if (column->kind == COLUMN_INTEGER)
         snprintf(text, CELL_BYTES, "%lld", column_integer(column, row));
-    else if (number != 0 && fabs(number) < SMALL * pow(10, -column->digits))
+    else if (number != 0 && fabs(number) < SMALL * pow(10, -digits) &&
+             !(column->flags & COLUMN_PLAIN))
         snprintf(text, CELL_BYTES, "%.1e", number);
     else
-        snprintf(text, CELL_BYTES, "%.*f", column->digits, num_shown(number, column->digits));
+        snprintf(text, CELL_BYTES, "%.*f", digits, num_shown(number, digits));
     return text;
 }
 
@@ -68,14 +77,17 @@ static void fit(struct columns *columns)
         const struct column *column = column_at(columns, i);
         bool left = is_text(column) && !(column->flags & COLUMN_RIGHT);
         struct table_column *layout = &columns->layout[i];
-        *layout = (struct table_column){.title = column->title ? column->title : column->name,
+        *layout = (struct table_column){.title = is_brief(columns, column) ? column->brief
+                                                 : column->title           ? column->title
+                                                                           : column->name,
                                         .gap = i ? GAP : 0,
                                         .left = left,
                                         .shortens = column->flags & COLUMN_SHRINKS,
                                         .tight = true};
         table_fit(layout, layout->title);
         for (size_t slot = 0; slot < text_cut_slots(&columns->cut); slot++)
-            table_fit(layout, cell_text(text, column, text_cut_place(&columns->cut, slot)));
+            table_fit(layout,
+                      cell_text(text, columns, column, text_cut_place(&columns->cut, slot)));
     }
 }
 
@@ -134,7 +146,7 @@ static void write_cell(struct table *table, struct columns *columns, size_t inde
 {
     char text[CELL_BYTES];
     const struct column *column = column_at(columns, index);
-    const char *cell = cell_text(text, column, row);
+    const char *cell = cell_text(text, columns, column, row);
     struct text_heat *heat = &columns->heats[index];
     bool heated = (heat->colours || heat->shades) && column->flags & COLUMN_COLOURED;
     table->heat = heat;
@@ -181,13 +193,19 @@ static size_t count_keys(const struct columns *columns)
     return keys < columns->count ? keys : 0;
 }
 
+static size_t width_of(const struct columns *columns, size_t count)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < count; i++)
+        width += columns->layout[i].gap + columns->layout[i].width;
+    return width;
+}
+
 static void write_blocks(struct table *table, struct columns *columns, struct table_column *block)
 {
     size_t keys = count_keys(columns);
     size_t page = columns->place->columns;
-    size_t before = 0;
-    for (size_t i = 0; i < keys; i++)
-        before += columns->layout[i].gap + columns->layout[i].width;
+    size_t before = width_of(columns, keys);
     for (size_t first = keys, end; first < columns->count; first = end) {
         size_t width = before;
         for (end = first; end < columns->count; end++) {
@@ -201,11 +219,22 @@ static void write_blocks(struct table *table, struct columns *columns, struct ta
     }
 }
 
+/* A text that is wider than the page beside the keys ends in an ellipsis. */
 static void shrink(struct columns *columns)
 {
-    for (size_t i = columns->count; i-- > 0;)
+    size_t keys = count_keys(columns);
+    size_t page = columns->place->columns;
+    size_t taken = width_of(columns, keys) + GAP + SHRINK_LEAST;
+    for (size_t i = columns->count; i-- > 0;) {
+        struct table_column *layout = &columns->layout[i];
         if (column_at(columns, i)->flags & COLUMN_SHRINKS)
-            table_narrow(columns->layout, columns->count, i, SHRINK_LEAST, columns->place->columns);
+            table_narrow(columns->layout, columns->count, i, SHRINK_LEAST, page);
+        if (i < keys || !is_text(column_at(columns, i)) || page < taken)
+            continue;
+        size_t room = page - taken + SHRINK_LEAST;
+        layout->shortens |= layout->width > room;
+        layout->width = num_min(layout->width, room);
+    }
 }
 
 static int choose_columns(struct columns *columns, struct arena *arena, struct err *err)
@@ -233,6 +262,9 @@ int frame_text_write(struct stream *out, const struct frame *frame, const struct
         failed = write_running(out, &columns, err);
     if (!failed) {
         fit(&columns);
+        columns.is_brief = place->columns && width_of(&columns, columns.count) > place->columns;
+        if (columns.is_brief)
+            fit(&columns);
         shrink(&columns);
         if (text_is_cut(&columns.cut))
             stream_format(out, "(%zu of %zu %ss shown; --full shows all)\n",
@@ -240,8 +272,10 @@ int frame_text_write(struct stream *out, const struct frame *frame, const struct
         write_blocks(&table, &columns, block);
     }
     failed |= table_close(&table, failed ? NULL : err);
-    if (frame->note && !failed)
-        stream_format(out, "\n%s\n", frame->note);
+    if (frame->note && !failed) {
+        stream_char(out, '\n');
+        text_wrap(out, frame->note, 0, 0, place->columns);
+    }
     arena_release(&arena);
     return failed ? -1 : 0;
 }

@@ -79,6 +79,7 @@ int frame_tidy_write(struct stream *out, const struct frame *frame, const struct
 {
     struct buf line = {0};
     int failed = 0;
+    const struct column *models = frame_models(frame);
     for (size_t row = 0; row < frame->rows.size && !failed; row++)
         for (size_t i = 0, at = 0; i < frame->count && !failed; i++) {
             const struct column *column = &frame->columns[i];
@@ -86,6 +87,10 @@ int frame_tidy_write(struct stream *out, const struct frame *frame, const struct
                 continue;
             buf_clear(&line);
             csv_report_place(&line, place, false);
+            if (models) {
+                add_cell(&line, models, row);
+                buf_char(&line, ',');
+            }
             buf_format(&line, "%s,", frame->name);
             add_key(&line, frame, "layer", row);
             add_key(&line, frame, "head", row);

@@ -153,7 +153,7 @@ void text_wrap(struct stream *out, const char *text, size_t column, size_t inden
 {
     const char *gap = "";
     while (*text) {
-        size_t size = strcspn(text, " ");
+        size_t size = strcspn(text, " \n");
         size_t columns = utf8_width(text, size);
         if (*gap && width > 0 && column + 1 + columns > width) {
             stream_format(out, "\n%*s", (int)indent, "");
@@ -163,8 +163,12 @@ void text_wrap(struct stream *out, const char *text, size_t column, size_t inden
         stream_text(out, gap);
         stream_bytes(out, text, size);
         column += strlen(gap) + columns;
-        gap = " ";
-        text += size + (text[size] == ' ');
+        gap = text[size] == '\n' ? "" : " ";
+        if (text[size] == '\n') {
+            stream_char(out, '\n');
+            column = 0;
+        }
+        text += size + (text[size] != '\0');
     }
     stream_char(out, '\n');
 }

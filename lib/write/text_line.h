@@ -37,8 +37,8 @@ int text_end(struct stream *out, struct buf *line, struct err *err);
 /* Send what was gathered, as it is; -1 when it is not whole, because there was no memory for it. */
 int text_send(struct stream *out, const struct buf *text, struct err *err);
 
-/* Send a text, broken at blanks into lines of at most `width` columns (0: one line). The first goes
- * on at `column`, the others are indented. */
+/* Send a text, broken at blanks into lines of at most `width` columns (0: endless), and at its own
+ * ends of lines. The first goes on at `column`, those that were broken are indented. */
 void text_wrap(struct stream *out, const char *text, size_t column, size_t indent, size_t width);
 
 /* Which places of an axis are shown: `front` from its start and `back` from its end, and a slot

@@ -37,10 +37,8 @@ int text_titles_write(struct stream *out, const struct report *report, const str
         tokenized_visible(&line, &report->source);
         failed = end_title(out, &line, place, err);
     }
-    if (report->about && !failed) {
-        buf_text(&line, report->about);
-        failed = end_title(out, &line, place, err);
-    }
+    if (report->about && !failed)
+        text_wrap(out, report->about, 0, 0, place->columns);
     buf_release(&line);
     return failed;
 }

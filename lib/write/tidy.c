@@ -72,6 +72,8 @@ int tidy_write(struct stream *out, const struct report *report, const struct pla
     int failed = 0;
     if (place->index == 0) {
         csv_report_place(&parts.row, place, true);
+        if (report->frame_count && frame_models(&report->frames[0]))
+            buf_text(&parts.row, "model,");
         buf_text(&parts.row, "tensor,layer,head,row,row_token,column,column_token,value\n");
         failed = text_send(out, &parts.row, err);
     }

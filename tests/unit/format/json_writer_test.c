@@ -46,7 +46,7 @@ TEST(texts_are_written_with_their_escapes)
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct stream out = {0};
         memory_stream_open(&out);
-        json_write_text(&out, texts[i].bytes, texts[i].size);
+        json_put_bytes(&(struct json_writer){.stream = &out}, NULL, texts[i].bytes, texts[i].size);
         expect(&out, texts[i].json);
     }
 }

@@ -42,3 +42,12 @@ TEST(a_key_is_found_by_its_name)
     ck_assert_int_eq(frame_key(&frame, "layer", 1), -1);
     ck_assert_int_eq(frame_key(&frame, "head", 0), -1);
 }
+
+TEST(a_table_of_several_models_has_a_key_of_that_name)
+{
+    const struct column models[] = {
+        {.name = "model", .kind = COLUMN_TEXT, .flags = COLUMN_KEY, .values = names}};
+    const struct frame several = {"frame", {"token", 2, labels, 0}, models, 1};
+    ck_assert_ptr_eq(frame_models(&several), models);
+    ck_assert_ptr_null(frame_models(&frame));
+}

@@ -32,7 +32,7 @@ static const struct score *choose(const char *name)
 }
 
 /* All but those that are taken from repeats, here from the text, too. */
-static void measure(const uint32_t *ids, size_t count, bool with_random)
+static void measure(const uint32_t *ids, size_t count, bool with_baseline)
 {
     struct err err = {0};
     struct new_model new_model;
@@ -43,7 +43,7 @@ static void measure(const uint32_t *ids, size_t count, bool with_random)
                                   .scores = &scores,
                                   .bos = 2,
                                   .on_texts = true,
-                                  .with_random = with_random};
+                                  .with_baseline = with_baseline};
     int failed = new_model_open(&new_model, "even", even, strlen(even), &err) ||
                  model_open_folder(&viewer.model, &new_model.folder, &err) ||
                  machine_open(&viewer.machine, 1, &err) ||
@@ -80,12 +80,12 @@ TEST(an_even_head_has_even_scores)
         chosen[i] = choose(cases[i].name);
     measure(ids, 4, true);
     for (size_t i = 0; i < COUNT(cases); i++) {
-        double found = head_survey_score(chosen[i], 0, 0, false);
+        double found = mean_value(&chosen[i]->found[0]);
         double expected = i == 3 ? (log(2) + log(3) + log(4)) / 3 : cases[i].expected;
         ck_assert_msg(fabs(found - expected) < 1e-6, "%s: expected %g, found %g", cases[i].name,
                       expected, found);
         /* it looks at random tokens as it does at any */
-        ck_assert_double_eq(head_survey_score(chosen[i], 0, 0, true), found);
+        ck_assert_double_eq(mean_value(&chosen[i]->random[0]), found);
     }
 }
 
@@ -95,7 +95,7 @@ TEST(what_no_query_has_is_not_counted)
     const struct score *far = choose("offset:-4");
     const struct score *near = choose("offset:-1");
     measure(ids, 4, false);
-    ck_assert(isnan(head_survey_score(far, 0, 0, false)));
-    ck_assert(!isnan(head_survey_score(near, 0, 0, false)));
-    ck_assert(isnan(head_survey_score(near, 0, 0, true)));
+    ck_assert(isnan(mean_value(&far->found[0])));
+    ck_assert(!isnan(mean_value(&near->found[0])));
+    ck_assert(isnan(mean_value(&near->random[0])));
 }

@@ -80,3 +80,59 @@ TEST(data_have_names_all_digits_and_nothing_for_what_is_missing)
            "{\"it\": [{\"text\": \"a\", \"head\": 0, \"score\": 0.123456}, "
            "{\"text\": \"b,\", \"head\": null, \"score\": null}]}");
 }
+
+TEST(a_narrow_page_has_brief_headers_and_a_decimal_less)
+{
+    static const char *const words[] = {"a long one", ""};
+    const struct column wide[] = {
+        {.name = "previous", .brief = "prev", .digits = 3, .values = scores},
+        {.name = "small", .flags = COLUMN_PLAIN, .digits = 3, .values = small},
+        {.name = "words", .kind = COLUMN_TEXT, .values = words},
+    };
+    const struct frame table = {"it", {"token", 2, labels, 0}, wide, 3};
+    struct stream out = {0};
+    struct err err = {0};
+    struct place place = {.count = 1, .columns = 30};
+    memory_stream_open(&out);
+    expect(&out, frame_text_write(&out, &table, &place, &err),
+           "previous  small  words\n"
+           "   0.123  0.000  a long one\n"
+           "          0.000\n");
+    place.columns = 24;
+    memory_stream_open(&out);
+    expect(&out, frame_text_write(&out, &table, &place, &err),
+           "prev  small  words\n"
+           "0.12  0.000  a long one\n"
+           "      0.000\n");
+    place.columns = 9; /* a text that is wider than the page is shortened */
+    memory_stream_open(&out);
+    expect(&out, frame_text_write(&out, &table, &place, &err),
+           "prev\n0.12\n\n\n  small\n  0.000\n  0.000\n\n  words\n  a long…\n\n");
+}
+
+TEST(a_note_is_as_wide_as_the_page)
+{
+    struct frame noted = {"it", {"token", 2, labels, 0}, columns, 1, .note = "That is\nall of it."};
+    struct stream out = {0};
+    struct err err = {0};
+    struct place place = {.count = 1, .columns = 6};
+    memory_stream_open(&out);
+    expect(&out, frame_text_write(&out, &noted, &place, &err),
+           "text\na\nb\n\nThat\nis\nall of\nit.\n");
+}
+
+TEST(a_column_of_models_comes_first_in_tidy_lines)
+{
+    static const char *const models[] = {"one", "o,ther"};
+    const struct column several[] = {
+        {.name = "model", .kind = COLUMN_TEXT, .flags = COLUMN_KEY, .values = models},
+        {.name = "score", .values = scores},
+    };
+    const struct frame table = {"it", {"token", 2, labels, 0}, several, 2};
+    struct stream out = {0};
+    struct err err = {0};
+    struct place place = {.count = 1};
+    memory_stream_open(&out);
+    expect(&out, frame_tidy_write(&out, &table, &place, &err),
+           "one,it,,,0,a,0,score,0.123456\n\"o,ther\",it,,,1,\"b,\",0,score,\n");
+}

@@ -1,0 +1,90 @@
+#include <math.h>
+
+#include "../unit.h"
+#include "measure/head_scores.h"
+
+static const char *const none[] = {"", "", "", ""};
+static const char *const verdicts[] = {"", "", "self", ""};
+/* self, its baseline; of two layers of two heads, and of one layer of three. */
+static const double values[] = {0.1, NAN, 0.9, 0.1, 0, 0, 0, 0.5};
+static const double others[] = {0.2, 0.3, 0.4, 0, 0, 0};
+static const struct head_result results[] = {
+    {"one", "hash", "1 text", 1, 2, 2, values, verdicts},
+    {"other", "hush", "1 text", 1, 1, 3, others, none},
+};
+
+static struct score_list scores;
+static struct arena arena;
+static struct err err;
+
+static void enter(void)
+{
+    size_t index = 0;
+    scores.count = 0;
+    ck_assert_int_eq(score_choose(&scores, &index, "--score", "self", 4, &arena, &err), 0);
+}
+
+static void leave(void)
+{
+    arena_release(&arena);
+}
+
+FIXTURE(enter, leave)
+
+static struct report make(size_t count, bool sorted)
+{
+    struct report report;
+    const struct head_results all = {&scores, true, sorted ? &scores.items[0] : NULL, results,
+                                     count};
+    ck_assert_int_eq(head_table_report(&report, &all, &arena, &err), 0);
+    return report;
+}
+
+static const struct column *column_of(const struct frame *frame, const char *name)
+{
+    for (size_t i = 0; i < frame->count; i++)
+        if (strcmp(frame->columns[i].name, name) == 0)
+            return &frame->columns[i];
+    return NULL;
+}
+
+TEST(rows_are_sorted_by_a_score_and_missing_ones_come_last)
+{
+    static const char *const order[] = {"L1H0", "L0H0", "L1H1", "L0H1"};
+    struct report report = make(1, true);
+    const struct frame *frame = &report.frames[0];
+    ck_assert_uint_eq(report.frame_count, 1);
+    for (size_t i = 0; i < COUNT(order); i++)
+        ck_assert_str_eq(frame->rows.labels[i].plain, order[i]);
+    ck_assert_double_eq(column_float(column_of(frame, "self"), 0), 0.9);
+    ck_assert_double_eq(column_float(column_of(frame, "self_baseline"), 2), 0.5);
+    ck_assert_str_eq(column_text(column_of(frame, "verdict"), 0, true), "self");
+    ck_assert_ptr_null(column_of(frame, "model"));
+}
+
+TEST(models_of_any_shape_share_a_table)
+{
+    struct report report = make(2, false);
+    const struct frame *data = &report.frames[0];
+    const struct frame *text = &report.frames[1];
+    ck_assert_str_eq(report.model, "one, other");
+    ck_assert_uint_eq(report.frame_count, 4); /* rows; two columns, compared; the models */
+    ck_assert_uint_eq(data->rows.size, 4 + 3);
+    ck_assert_str_eq(column_text(column_of(data, "model"), 4, false), "other");
+    ck_assert_uint_eq(text->rows.size, 2 * 3);
+    ck_assert_str_eq(text->rows.labels[2].plain, "L0H2");
+    ck_assert(isnan(column_float(column_of(text, "one"), 2)));
+    ck_assert_double_eq(column_float(column_of(text, "other"), 2), 0.4);
+    ck_assert_str_eq(column_text(column_of(&report.frames[3], "weights_sha256"), 1, false), "hush");
+}
+
+TEST(a_map_has_a_matrix_for_each_column_or_for_one_score)
+{
+    struct report report;
+    const struct head_results one = {&scores, true, NULL, results, 1};
+    ck_assert_int_eq(head_map_report(&report, &one, NULL, &arena, &err), 0);
+    ck_assert_uint_eq(report.tensor_count, 2);
+    ck_assert_str_eq(report.tensors[1].made->tensor, "self_baseline");
+    ck_assert_float_eq(sheet_cell(report.tensors[0].made, 1, 0), 0.9F);
+    ck_assert_str_eq(report.tensors[0].made->rows.name, "layer");
+}
