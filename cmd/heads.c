@@ -72,10 +72,10 @@ static int check_files(const struct heads_job *job, struct err *err)
             if (job->scores.items[k].row->material == files[i].material)
                 found = job->scores.items[k].name;
         if (found && !files[i].path)
-            return err_usage(err, "%s: expected --%s FILE beside it, found none", found,
+            return err_usage(err, "score %s: expected --%s FILE, found none", found,
                              files[i].option);
         if (!found && files[i].path)
-            return err_usage(err, "--%s: expected the score %s beside it, found others",
+            return err_usage(err, "--%s: expected the score %s, found others",
                              files[i].option, files[i].score);
     }
     return 0;
@@ -89,7 +89,7 @@ static int choose_scores(struct heads_job *job, struct err *err)
     const char *sort = options->heads.sort;
     size_t index = 0;
     if (map && list)
-        return err_usage(err, "--map: expected it without --score: it is the one that is shown");
+        return err_usage(err, "--map and --score cannot be combined");
     if (map    ? choose(job, &index, "--map", map, strlen(map), err)
         : list ? strcmp(list, "all") ? choose_listed(job, list, err) : choose_all(job, err)
                : choose_default(job, err))
@@ -110,7 +110,7 @@ static int check_options(struct heads_job *job, struct err *err)
     const struct format *format = job->output.format;
     job->in_maps = job->map || format->is_picture || format_is(format, "safetensors");
     if (job->sort && job->in_maps)
-        return err_usage(err, "--sort: it is for the rows of tables, found %s%s",
+        return err_usage(err, "--sort: sorts the rows of tables, found %s%s",
                          job->map ? "--map " : "--format ",
                          job->map ? job->map->name : format->name);
     bool is_read = format_is(format, "text") || format->is_picture || format_is(format, "npy");
@@ -128,7 +128,7 @@ static int check_composition(struct heads_job *job, struct err *err)
                                          "needle", "sentence", "file", "data"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (options_are_given(options, others[i]))
-            return err_usage(err, "--composition: expected it by itself, found --%s", others[i]);
+            return err_usage(err, "--composition and --%s cannot be combined", others[i]);
     if (options->input.operands.count)
         return err_usage(err, "--composition: expected no text, found '%s'",
                          options->input.operands.items[0]);
@@ -293,15 +293,19 @@ static void note_material(const struct heads_job *job, const char *origin)
         print_note("measured on %s", origin);
 }
 
+/* `origin` is what was measured on; NULL: weights alone. */
 static int write_report(struct heads_job *job, const struct report *report, struct place *place,
-                        struct err *err)
+                        const char *origin, struct err *err)
 {
     place->document = RESULT_FORMAT;
-    return output_open(&job->output, err) || output_write(&job->output, report, place, err) ? -1
-                                                                                            : 0;
+    if (output_open(&job->output, err))
+        return -1;
+    if (origin && place->index == 0)
+        note_material(job, origin);
+    return output_write(&job->output, report, place, err);
 }
 
-/* The matrices of the open model. */
+/* The matrices of the open model; without results, its composition. */
 static int write_maps(struct heads_job *job, const struct head_results *results, struct err *err)
 {
     struct report report;
@@ -315,7 +319,7 @@ static int write_maps(struct heads_job *job, const struct head_results *results,
     place.count = model_list_count(&job->models);
     place.model = job->models.hashes ? report.model : NULL;
     place.sentences = 1;
-    return write_report(job, &report, &place, err);
+    return write_report(job, &report, &place, results ? results->items->origin : NULL, err);
 }
 
 static int write_table(struct heads_job *job, const struct head_results *results, struct err *err)
@@ -323,11 +327,9 @@ static int write_table(struct heads_job *job, const struct head_results *results
     struct report report;
     struct place place = page_place(&job->options->looks, &job->style);
     place.lines = 0; /* heads has no --full */
-    note_material(job, results->items[results->count - 1].origin);
-    return head_table_report(&report, results, &job->kept, err) ||
-                   write_report(job, &report, &place, err)
-               ? -1
-               : 0;
+    if (head_table_report(&report, results, &job->kept, err))
+        return -1;
+    return write_report(job, &report, &place, results->items[results->count - 1].origin, err);
 }
 
 static int look(void *context, struct err *err)
@@ -345,11 +347,7 @@ static int look(void *context, struct err *err)
         found->hash = job->models.hashes[open];
     }
     results.items = found;
-    if (!job->in_maps)
-        return 0;
-    if (open == 0)
-        note_material(job, found->origin);
-    return write_maps(job, &results, err);
+    return job->in_maps ? write_maps(job, &results, err) : 0;
 }
 
 /* What can be said of the options before there is a model. */

@@ -118,7 +118,7 @@ if ! (
     printf 'Anna is old\nBen sees Anna\n' >plain.txt
     printf 'clean,corrupt\nAnna,old\nAnna is,old is\n' >clean.csv
     printf 'Anna,old\nold,is\n' >pairs.csv
-    printf 'layer,head,induction,induction.null\n0,0,0.5,0.1\n' >heads.csv
+    printf 'layer,head,induction,induction_baseline\n0,0,0.5,0.1\n' >heads.csv
     printf '{"text": "Anna is old", "needle": "Anna", "query": " is"}\n' >needles.jsonl
     printf '{"id": "%s", "sentence": "Life is", "%s": %s}\n' a head '[0]' b side '"q"' >two.jsonl
     printf '{"sentence": "Anna is", "continue": [" old", " Ben"]}\n' >goes_on.jsonl
@@ -274,12 +274,13 @@ try init -q --config "$in/school/config.json" --vocab "$in/bpe/vocab.json" \
 try init --vocab-from "$in/texts" --vocab-size 340 -o here
 try heads -m "$in/school" -s 'Anna is old' --sort induction
 try heads -m "$in/school" 'Anna is old' 'Anna is' --style both --color always
-for format in text csv tidy json jsonl npy safetensors svg tex html; do
+for format in text csv tidy json jsonl npy safetensors svg tex; do
+    try heads -m "$in/school" --score self,induction --format $format -o here
     try heads -m "$in/school" --map induction --format $format -o here
 done
 try heads -m "$in/school" -m tiny 'Anna is' --score self,induction -o here.csv
 try heads -m "$in/school" -m "$in/school" 'Anna is' --sort self
-try heads -m "$in/school" -m "$in/school" 'Anna is' --map self --format svg -o here
+try heads -m "$in/school" -m "$in/school" 'Anna is' --map self --format svg -o here/
 try heads -m "$in/school" 'Anna is' --score self,sink,offset:-1 --baseline --sort sink -o here.csv
 try heads -m "$in/school" --score copying,successor --pairs "$in/pairs.csv" --format jsonl
 try heads -m "$in/school" --needle "$in/needles.jsonl" --score needle,needle-top

@@ -94,7 +94,7 @@ print(*items[["side", "score"]].values.ravel())
 pairs = pandas.read_csv("pairs.csv", index_col=0)
 scores, tidy, parts, patch = (pandas.read_csv(name + ".tidy.csv")
                               for name in ("scores", "pairs", "parts", "patch"))
-scores = scores[scores.measure == "entropy"][["layer", "head", "value"]]
+scores = scores[scores.column_token == "entropy"][["layer", "head", "value"]]
 merged = [len(table.dropna(subset=["layer", "head"]).merge(scores, on=["layer", "head"]))
           for table in (tidy[tidy["row"] < 12], parts, patch)]
 print(pairs.index.nunique(), pairs.index[1], pairs.columns[10], *merged,

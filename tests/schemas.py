@@ -66,6 +66,7 @@ LINES = [
     (["patch", "--clean", "The keys", "--corrupt", "The key", "--over", "resid_pre"], None),
     (["patch", "-m", CAPPED, "--ids", "--clean", "3,7,1", "--corrupt", "3,8,1"], None),
     (["heads", "--score", "induction,entropy"], None),
+    (["heads", TEXT, "-m", "tiny", "-m", "tiny"], None),
     (["heads", "-m", "tiny", "-m", "tiny", "--map", "induction"], None),
     (["heads", "--score", "entropy", "--format", "jsonl"], None),
     (["heads", "--composition", "k"], None),
@@ -92,7 +93,7 @@ LINES = [
 ]
 
 # Objects whose members are names of their own, at the end of a path.
-MAPS = re.compile(r"\.(tensors|axes|tables|units|tensor_bytes|given|columns|total|measures|values|settings|conditions|sweep|config)$")
+MAPS = re.compile(r"\.(tensors|axes|tables|units|tensor_bytes|given|columns|total|values|settings|conditions|sweep|config)$")
 
 
 def documents():

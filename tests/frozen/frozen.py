@@ -90,9 +90,12 @@ def read_tidy(text):
     header = next(rows)
     assert header[1:3] == ["layer", "head"] and header[-1] == "value", header
     for row in rows:
-        if (row[0], row[6]) not in NEWER:
-            name = "score" if row[0] in SCORES else row[0]
-            sheets.setdefault(".".join([name] + row[1:3]), []).append(row[-1] or "nan")
+        if (row[0], row[6]) in NEWER:
+            continue
+        name = "score" if row[0] in SCORES else row[0]
+        if name == "heads":  # a table: a score was a sheet when the values were recorded
+            name = row[6].replace("_baseline", ".null")
+        sheets.setdefault(".".join([name] + row[1:3]), []).append(row[-1] or "nan")
     for name, values in sheets.items():
         yield name, [len(values)], values
 

@@ -45,7 +45,7 @@ await test('thumbnails have the names and scores of heads', () =>
         all.forEach((record, i) => {
             same(said.get(`${record.layer}.${record.head}`), found[i].role, found[i].label);
             for (const [name, value] of Object.entries(record))
-                if (!name.endsWith('.null') && !['layer', 'head'].includes(name))
+                if (!name.endsWith('_baseline') && !['layer', 'head'].includes(name))
                     yes(found[i].label.includes(`${name} ${value}`), `${found[i].label}: ${name}`);
         });
     }));

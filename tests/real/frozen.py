@@ -39,14 +39,15 @@ def greedy(model, text):
 
 def found_with(model):
     ids = ids_of(sentences(), model)
-    heads = json_of("heads", "-m", model, "--score", ",".join(SCORES))["groups"][0]["measures"]
+    heads = json_of("heads", "-m", model, "--score", ",".join(SCORES))["tables"]["heads"]
     scores = json_of("score", "-m", model, TEXTS[0])["tables"]["scores"]
     return {
         "model": sha256(open(model, "rb").read()),
         "ids": ids[:20], "ids of 1000": sha256(json.dumps(ids).encode()),
         "greedy": {text: greedy(model, text) for text in GREEDY},
         "attention": {text: attention(model, text) for text in TEXTS},
-        "heads": {name: heads[name]["values"] for name in SCORES},
+        "heads": {name: [[row[name] for row in heads if row["layer"] == layer]
+                         for layer in range(heads[-1]["layer"] + 1)] for name in SCORES},
         "surprisal": [score["surprisal"] for score in scores],
     }
 

@@ -85,7 +85,8 @@ def repeated(limit):
 def compare_heads(tally, model, lens):
     """TransformerLens divides the weight on the pattern by all queries, `heads` by those that have
     a place in it: TL = ours · queries with a place / all queries."""
-    found = json_of("heads", "-m", model, "--score", ",".join(MASKS))["groups"][0]["measures"]
+    found = json_of("heads", "-m", model, "--score", ",".join(MASKS))["tables"]["heads"]
+    layers = found[-1]["layer"] + 1
     sums, places = dict.fromkeys(MASKS, 0), dict.fromkeys(MASKS, 0)
     for ids in repeated(lens.plain.config.vocab_size):
         tokens = torch.tensor([ids])
@@ -96,7 +97,7 @@ def compare_heads(tally, model, lens):
             sums[name] = sums[name] + score * len(ids)
             places[name] += int((pattern.sum(1) > 0).sum())
     for name in MASKS:
-        ours = torch.tensor(found[name]["values"])
+        ours = torch.tensor([row[name] for row in found]).reshape(layers, -1)
         tally.near(ours, sums[name] / places[name], BOUND, f"heads: {name} of {ours.numel()} heads")
 
 
