@@ -75,8 +75,8 @@ static int check_files(const struct heads_job *job, struct err *err)
             return err_usage(err, "score %s: expected --%s FILE, found none", found,
                              files[i].option);
         if (!found && files[i].path)
-            return err_usage(err, "--%s: expected the score %s, found others",
-                             files[i].option, files[i].score);
+            return err_usage(err, "--%s: expected the score %s, found others", files[i].option,
+                             files[i].score);
     }
     return 0;
 }

@@ -45,8 +45,7 @@ static const struct option_row instrument_rows[] = {
            "(default: from previous-token to distance)"),
     STRING("sort", 0, "SCORE", heads.sort, FOR_HEADS,
            "sort rows by a score, highest first (default: by layer and head)"),
-    STRING("map", 0, "SCORE", heads.map, FOR_HEADS,
-           "one score as a matrix of layers by heads"),
+    STRING("map", 0, "SCORE", heads.map, FOR_HEADS, "one score as a matrix of layers by heads"),
     FLAG("baseline", 0, heads.baseline, FOR_HEADS,
          "add a column with each score on random tokens, or on words paired at random; csv, tidy, "
          "json, jsonl and safetensors of several scores always have it"),

@@ -65,14 +65,15 @@ static int add_line(struct lines *lines, const struct comparison_result *result,
 static const char *legend(const struct comparison *comparison, struct arena *arena, struct err *err)
 {
     const struct config *config = &comparison->plan->viewer->model.config;
-    return arena_format(
-        arena, err,
-        "max, mean: |difference| of the context from dense attention\n"
-        "kept: dense attention's weight on keys that still have any; overlap: what both give%s%s",
-        config->kind == MODEL_TRANSFORMER
-            ? "\nOnly the decoder's heads that attend to its own text are compared."
-            : "",
-        config->n_layer > 1 ? "\nEvery layer attends in that way: differences go into the next."
+    return arena_format(arena, err,
+                        "max, mean: |difference| of the context from dense attention\n"
+                        "kept: dense attention's weight on keys that still have any\n"
+                        "overlap: weight that both give to a key%s%s",
+                        config->kind == MODEL_TRANSFORMER
+                            ? "\nOnly the decoder's heads that attend to its own text are compared."
+                            : "",
+                        config->n_layer > 1
+                            ? "\nEvery layer attends in that way: differences go into the next."
                             : "");
 }
 

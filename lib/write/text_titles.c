@@ -37,8 +37,13 @@ int text_titles_write(struct stream *out, const struct report *report, const str
         tokenized_visible(&line, &report->source);
         failed = end_title(out, &line, place, err);
     }
-    if (report->about && !failed)
+    bool has_text = report->sentence.count || report->sentence.size;
+    if (report->about && !failed && has_text) {
+        buf_text(&line, report->about);
+        failed = end_title(out, &line, place, err);
+    } else if (report->about && !failed) { /* nothing else says it */
         text_wrap(out, report->about, 0, 0, place->columns);
+    }
     buf_release(&line);
     return failed;
 }
