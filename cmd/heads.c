@@ -527,7 +527,7 @@ static int write_table(struct heads_job *job, const struct head_results *results
 {
     struct report report;
     struct place place = page_place(&job->options->looks, &job->style);
-    place.lines = 0; /* heads has no --full */
+    place.lines = 0; /* every head has its row */
     if (head_table_report(&report, results, &job->kept, err))
         return -1;
     return write_report(job, &report, &place, results->items[results->count - 1].origin, err);

@@ -280,7 +280,8 @@ for format in text csv tidy json jsonl npy safetensors svg tex; do
 done
 try heads -m "$in/school" -m tiny 'Anna is' --score self,induction -o here.csv
 try heads -m "$in/school" -m "$in/school" 'Anna is' --sort self
-try heads -m "$in/school" -m "$in/school" 'Anna is' --map self --format svg -o here/
+try heads -m "$in/school" -m "$in/school" 'Anna is' --map self --format jsonl -o here
+try heads -m "$in/school" 'Anna is' --score self --format svg -o here/
 try heads -m "$in/school" 'Anna is' --score self,sink,offset:-1 --baseline --sort sink -o here.csv
 try heads -m "$in/school" --score copying,successor --pairs "$in/pairs.csv" --format jsonl
 try heads -m "$in/school" --needle "$in/needles.jsonl" --score needle,needle-top

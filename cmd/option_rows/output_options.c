@@ -28,7 +28,7 @@ static const struct option_row output_rows[] = {
     STRING("format", 0, "FORMAT", output.format, FOR_TOKENIZE | FOR_INFO, "text (default) or json"),
     STRING("format", 0, "FORMAT", output.format, FOR_BENCH, "text (default), csv or json"),
     STRING("output", 'o', "PATH", output.path,
-           FOR_RUN | FOR_GENERATE | INSTRUMENTS | NOT_BATCH | NOT_ITEM,
+           FOR_RUN | FOR_GENERATE | INSTRUMENTS | FOR_HEADS | NOT_BATCH | NOT_ITEM,
            "a file, or a folder for a file each (default: standard output)"),
     STRING("view", 0, "VIEW", looks.view, OF_REPORTS | INSTRUMENTS | FOR_PAGE,
            "pictures: matrix, bars of what is farthest from 0; of attention lines, or overlay, "

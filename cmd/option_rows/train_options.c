@@ -48,8 +48,8 @@ static const struct option_row train_rows[] = {
     INTEGER("seed", 0, "N", train.seed, FOR_TRAIN, 0, 9007199254740991,
             "of the first weights, the order of texts and dropout (default: 0)"),
     FLAG("force", 0, output.force,
-         FOR_INIT | FOR_TRAIN | FOR_RUN | FOR_GENERATE | FOR_ATTRIBUTE | FOR_PATCH | NOT_BATCH |
-             NOT_ITEM,
+         FOR_INIT | FOR_TRAIN | FOR_RUN | FOR_GENERATE | FOR_ATTRIBUTE | FOR_PATCH | FOR_HEADS |
+             NOT_BATCH | NOT_ITEM,
          "replace files of the same names in a folder"),
     FLAG("quiet", 'q', quiet, FOR_TRAIN, "say nothing on the way"),
     FLAG("help", 'h', help, FOR_ALL, "this help"),
