@@ -56,13 +56,51 @@ const struct column *frame_models(const struct frame *frame)
 int frame_columns(struct frame *frame, const struct column *columns, size_t count,
                   struct arena *arena, struct err *err)
 {
+    static const size_t sizes[] = {[COLUMN_FLOAT] = sizeof(double),
+                                   [COLUMN_INTEGER] = sizeof(long long),
+                                   [COLUMN_TEXT] = sizeof(const char *),
+                                   [COLUMN_LABEL] = sizeof(struct label)};
     struct column *copy = arena_alloc(arena, count, sizeof *copy, err);
     if (!copy)
         return -1;
     memcpy(copy, columns, count * sizeof *copy);
     frame->columns = copy;
     frame->count = count;
+    for (size_t i = 0; i < count; i++) {
+        if (copy[i].values)
+            continue;
+        copy[i].values = arena_alloc(arena, frame->rows.size, sizes[copy[i].kind], err);
+        if (!copy[i].values)
+            return -1;
+    }
     return 0;
+}
+
+static void *values_of(struct frame *frame, size_t column, enum column_kind kind)
+{
+    assert(column < frame->count && frame->columns[column].kind == kind);
+    (void)kind;
+    return (void *)frame->columns[column].values;
+}
+
+double *frame_floats(struct frame *frame, size_t column)
+{
+    return values_of(frame, column, COLUMN_FLOAT);
+}
+
+long long *frame_integers(struct frame *frame, size_t column)
+{
+    return values_of(frame, column, COLUMN_INTEGER);
+}
+
+const char **frame_texts(struct frame *frame, size_t column)
+{
+    return values_of(frame, column, COLUMN_TEXT);
+}
+
+struct label *frame_labels(struct frame *frame, size_t column)
+{
+    return values_of(frame, column, COLUMN_LABEL);
 }
 
 static bool is_shown(const struct column *column, bool coloured)
@@ -139,4 +177,11 @@ void facts_integer(struct facts *facts, const char *name, long long value)
 void facts_text(struct facts *facts, const char *name, const char *text)
 {
     facts->values[add_fact(facts, name, COLUMN_TEXT)].text = text;
+}
+
+void facts_row(struct facts *facts, const char *name, const char *text)
+{
+    size_t index = add_fact(facts, name, COLUMN_TEXT);
+    facts->values[index].text = text;
+    facts->columns[index].flags = COLUMN_TEXT_ONLY;
 }

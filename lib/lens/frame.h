@@ -7,6 +7,18 @@
  *         {"induction", .kind = COLUMN_FLOAT, .digits = 3, .values = scores},
  *     };
  *     const struct frame frame = {"heads", {"head", count, labels, 0}, columns, 2};
+ *
+ * Or, with memory for values that are filled in afterwards:
+ *
+ *     enum { LAYER, SCORE };
+ *     static const struct column columns[] = {
+ *         [LAYER] = {"layer", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
+ *         [SCORE] = {"induction", .digits = 3},
+ *     };
+ *     struct frame frame = {"heads", {"head", count, labels, 0}};
+ *     if (frame_columns(&frame, columns, 2, &arena, err)) ...
+ *     frame_integers(&frame, LAYER)[row] = 0;
+ *     frame_floats(&frame, SCORE)[row] = 0.93;
  */
 #ifndef ATTN_LENS_FRAME_H
 #define ATTN_LENS_FRAME_H
@@ -38,7 +50,7 @@ enum {
 
 struct column {
     const char *name;  /* header in CSV, key in JSON */
-    const char *title; /* header in text; NULL: the name */
+    const char *title; /* header in text; NULL: the name; if all are "", there is no header */
     const char
         *brief;       /* header, with one decimal less, where lines are too long; NULL: the title */
     const char *unit; /* in JSON's "units"; NULL: none */
@@ -54,9 +66,10 @@ struct frame {
     struct axis rows; /* what a row is ("token"), how many there are, and their labels */
     const struct column *columns;
     size_t count;
-    unsigned flags;   /* COLUMN_TEXT_ONLY, COLUMN_DATA_ONLY */
-    const char *note; /* text: lines below the table; NULL: none */
-    bool running;     /* pictures: rows are a text to read, coloured by the number */
+    unsigned flags;      /* COLUMN_TEXT_ONLY, COLUMN_DATA_ONLY */
+    const char *heading; /* text: lines above the table, which is then indented; NULL: none */
+    const char *note;    /* text: lines below the table; NULL: none */
+    bool running;        /* pictures: rows are a text to read, coloured by the number */
 };
 
 static inline double column_float(const struct column *column, size_t row)
@@ -84,9 +97,16 @@ int frame_key(const struct frame *frame, const char *name, size_t row);
 /* The column "model" of a table about several models; NULL: it is about one. */
 const struct column *frame_models(const struct frame *frame);
 
-/* Give a frame a copy of these columns, which is the arena's; their values are borrowed. */
+/* Give a frame a copy of these columns, which is the arena's. Values are borrowed; columns without
+ * values get memory for them, all 0 (texts: missing). */
 int frame_columns(struct frame *frame, const struct column *columns, size_t count,
                   struct arena *arena, struct err *err);
+
+/* Values to be filled in, of a column that frame_columns made memory for. */
+double *frame_floats(struct frame *frame, size_t column);
+long long *frame_integers(struct frame *frame, size_t column);
+const char **frame_texts(struct frame *frame, size_t column);
+struct label *frame_labels(struct frame *frame, size_t column);
 
 /* The results as a float32 matrix, rows by columns; for pictures the coloured columns alone, if
  * there are any. Memory is the arena's; labels are the frame's. */
@@ -104,7 +124,7 @@ int frame_sheet(struct sheet *sheet, const struct frame *frame, bool for_picture
  * Texts are borrowed. NaN and NULL are written as null.
  */
 
-enum { FACTS_MAX = 12 };
+enum { FACTS_MAX = 96 };
 
 struct facts {
     struct frame frame;
@@ -120,5 +140,8 @@ struct facts *facts_new(struct arena *arena, struct err *err);
 void facts_float(struct facts *facts, const char *name, double value);
 void facts_integer(struct facts *facts, const char *name, long long value);
 void facts_text(struct facts *facts, const char *name, const char *text);
+
+/* A row of text for people alone, above the tables of an untitled report; NULL: no row. */
+void facts_row(struct facts *facts, const char *name, const char *text);
 
 #endif

@@ -181,6 +181,14 @@ struct sheet report_sheet(const struct report *report, size_t index)
     return kept_sheet(report, &one, 0);
 }
 
+bool report_has_tables(const struct report *report)
+{
+    for (size_t i = 0; i < report->frame_count; i++)
+        if (!(report->frames[i].flags & COLUMN_TEXT_ONLY))
+            return true;
+    return false;
+}
+
 int report_as_sheets(struct report *copy, const struct report *report, bool for_picture,
                      struct arena *arena, struct err *err)
 {

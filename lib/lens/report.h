@@ -48,6 +48,8 @@ struct report {
     size_t tensor_count;
     const struct frame *frames; /* tables */
     size_t frame_count;
+    bool shows_tensors;        /* text: tensors, too, before the tables for people */
+    bool untitled;             /* text: no line of the model and the text above */
     const struct frame *facts; /* one row: what JSON says besides; NULL: nothing */
     const size_t *heads;       /* the heads that were asked for; NULL: all */
     size_t head_count;
@@ -89,6 +91,9 @@ struct sheet kept_sheet(const struct report *report, const struct kept *kept, si
 /* The sheets of all tensors, counted; and sheet `index` of them, in the order of the tensors. */
 size_t report_sheet_count(const struct report *report);
 struct sheet report_sheet(const struct report *report, size_t index);
+
+/* True if data formats write tables, not tensors: some table is not for people alone. */
+bool report_has_tables(const struct report *report);
 
 /* A copy of the report whose tables are sheets, for arrays and pictures; its own tensors, if it has
  * any, in place of them. */

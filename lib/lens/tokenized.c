@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
+#include "lens/frame.h"
 #include "lens/selection.h"
 #include "model/batch.h"
 #include "text/label.h"
@@ -31,9 +32,9 @@ int label_make(struct label *label, const struct thing *thing, struct arena *are
     if (buf_check(&exact, err))
         goto done;
     label->exact = arena_text(arena, exact.bytes, exact.size, err);
-    label->text = arena_text(arena, exact.bytes + visible, exact.size - visible, err);
+    label->text = label->exact ? label->exact + visible : NULL;
     label->plain = is_text(own) ? arena_text(arena, own->bytes, own->size, err) : label->text;
-    failed = label->plain && label->text && label->exact ? 0 : -1;
+    failed = label->plain && label->exact ? 0 : -1;
 done:
     buf_release(&exact);
     return failed;
@@ -206,6 +207,51 @@ int tokenized_begin(struct tokenized *tokenized, const struct lexicon *lexicon, 
     if (tokenized_label(tokenized, &tokens, lexicon->tokenizer, arena, err))
         return -1;
     tokenized->text = lexicon->tokenizer ? "" : NULL;
+    return 0;
+}
+
+/* The bytes in hexadecimal where they are no text; else NULL. */
+static int write_hex(const char **hex, const struct token_bytes *token, struct arena *arena,
+                     struct err *err)
+{
+    char *text = NULL;
+    if (!token->bytes || is_text(token))
+        return 0;
+    text = arena_alloc(arena, 2 * token->size + 1, 1, err);
+    for (size_t i = 0; text && i < token->size; i++)
+        snprintf(text + 2 * i, 3, "%02x", (unsigned char)token->bytes[i]);
+    *hex = text;
+    return text ? 0 : -1;
+}
+
+int tokenized_frame(struct frame *frame, const struct tokenized *tokenized, const char *title,
+                    struct arena *arena, struct err *err)
+{
+    enum { INDEX, ID, START, END, TEXT, BYTES };
+    const unsigned place_flags = tokenized->text ? 0 : COLUMN_DATA_ONLY;
+    const struct column columns[] = {
+        [INDEX] = {"index", "token", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
+        [ID] = {"id", .kind = COLUMN_INTEGER},
+        [START] = {"start", .kind = COLUMN_INTEGER, .flags = place_flags},
+        [END] = {"end", .kind = COLUMN_INTEGER, .flags = place_flags},
+        [TEXT] = {"text", title, .kind = COLUMN_LABEL, .flags = COLUMN_SHRINKS},
+        [BYTES] = {"bytes", .kind = COLUMN_TEXT, .flags = COLUMN_DATA_ONLY},
+    };
+    *frame = (struct frame){"tokens", {"token", tokenized->count, tokenized->labels, 0}};
+    if (frame_columns(frame, columns, sizeof columns / sizeof *columns, arena, err))
+        return -1;
+    for (size_t i = 0; i < tokenized->count; i++) {
+        const struct token *token = &tokenized->tokens[i];
+        frame_integers(frame, INDEX)[i] = (long long)i;
+        frame_integers(frame, ID)[i] = token->id;
+        frame_integers(frame, START)[i] =
+            tokenized->text ? (long long)token->start : COLUMN_MISSING;
+        frame_integers(frame, END)[i] = tokenized->text ? (long long)token->end : COLUMN_MISSING;
+        frame_labels(frame, TEXT)[i] = tokenized->labels[i];
+        if (tokenized->bytes &&
+            write_hex(&frame_texts(frame, BYTES)[i], &tokenized->bytes[i], arena, err))
+            return -1;
+    }
     return 0;
 }
 

@@ -20,6 +20,7 @@
 #include "text/tokenizer.h"
 
 struct config;
+struct frame;
 
 /* What is to be read: a text, or a list of ids. */
 struct input {
@@ -73,6 +74,11 @@ int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
 
 /* Refuse a text without tokens. */
 int tokenized_check(const struct tokenized *tokenized, struct err *err);
+
+/* The tokens as a table with the columns index, id, start, end, text and bytes (hexadecimal, where
+ * a token is not UTF-8 or has a 0); for people `title` is above the texts. */
+int tokenized_frame(struct frame *frame, const struct tokenized *tokenized, const char *title,
+                    struct arena *arena, struct err *err);
 
 /* Append the text on one line, for headings: blanks stay, all else that a terminal could trip over
  * is made visible as in label.h. In place of a text that is not known, `ids 3,1,4`. */

@@ -16,7 +16,7 @@ struct part {
 /* Whether files hold tables, a file each unless one holds the sentence. */
 static bool has_tables(enum format_unit unit, const struct report *report)
 {
-    return unit != UNIT_SENTENCE && report->frame_count;
+    return unit != UNIT_SENTENCE && report_has_tables(report);
 }
 
 /* Heads that are drawn into one picture share its file. */

@@ -32,6 +32,7 @@ struct columns {
     size_t *shown;           /* [count] indices into the frame's columns */
     size_t count;
     bool is_brief;
+    bool titled; /* some column has a title */
 };
 
 static const struct column *column_at(const struct columns *columns, size_t index)
@@ -80,10 +81,11 @@ static void fit(struct columns *columns)
         *layout = (struct table_column){.title = is_brief(columns, column) ? column->brief
                                                  : column->title           ? column->title
                                                                            : column->name,
-                                        .gap = i ? GAP : 0,
+                                        .gap = i || columns->frame->heading ? GAP : 0,
                                         .left = left,
                                         .shortens = column->flags & COLUMN_SHRINKS,
                                         .tight = true};
+        columns->titled |= *layout->title;
         table_fit(layout, layout->title);
         for (size_t slot = 0; slot < text_cut_slots(&columns->cut); slot++)
             table_fit(layout,
@@ -170,7 +172,8 @@ static void write_block(struct table *table, struct columns *columns, struct tab
         block[i] = columns->layout[i < keys ? i : first + i - keys];
     table->columns = block;
     table->count = count;
-    table_titles(table);
+    if (columns->titled)
+        table_titles(table);
     for (size_t slot = 0; slot < text_cut_slots(&columns->cut); slot++) {
         size_t row = text_cut_place(&columns->cut, slot);
         if (text_cut_between(&columns->cut, slot)) {
@@ -261,6 +264,8 @@ int frame_text_write(struct stream *out, const struct frame *frame, const struct
     if (!failed && frame->running)
         failed = write_running(out, &columns, err);
     if (!failed) {
+        if (frame->heading)
+            stream_format(out, "%s\n", frame->heading);
         fit(&columns);
         columns.is_brief = place->columns && width_of(&columns, columns.count) > place->columns;
         if (columns.is_brief)

@@ -66,6 +66,13 @@ int frame_csv_write(struct stream *out, const struct frame *frame, const struct 
     return failed ? -1 : 0;
 }
 
+/* The row's number: its position, of a table that lists the tokens once for each layer. */
+static size_t row_number(const struct frame *frame, size_t row)
+{
+    int position = frame_key(frame, "position", row);
+    return position >= 0 ? (size_t)position : frame->rows.first + row;
+}
+
 static void add_key(struct buf *line, const struct frame *frame, const char *name, size_t row)
 {
     int key = frame_key(frame, name, row);
@@ -94,7 +101,7 @@ int frame_tidy_write(struct stream *out, const struct frame *frame, const struct
             buf_format(&line, "%s,", frame->name);
             add_key(&line, frame, "layer", row);
             add_key(&line, frame, "head", row);
-            buf_format(&line, "%zu,", frame->rows.first + row);
+            buf_format(&line, "%zu,", row_number(frame, row));
             csv_field(&line, frame->rows.labels[row].plain);
             buf_format(&line, ",%zu,%s,", at++, column->name);
             add_number(&line, column, row);

@@ -57,6 +57,8 @@ static void put_reading(struct json_writer *json, const struct tokenized *tokeni
         json_put_bytes(json, names[0], tokenized->text, tokenized->size);
     else
         json_put_text(json, names[0], NULL);
+    if (tokenized->text && !tokenized->count) /* a table has the tokens */
+        return;
     json_put_open(json, names[1], '[');
     for (size_t i = 0; i < tokenized->count; i++) {
         const char *plain = tokenized->labels[i].plain;
@@ -118,15 +120,19 @@ void json_report_origin(struct json_writer *json, const struct report *report)
 {
     static const char *const sentence[] = {"\n sentence", "\n tokens", "\n words"};
     static const char *const source[] = {"\n source", "\n source_tokens", "\n source_words"};
+    static const char *const corrupt[] = {"\n corrupt_sentence", "\n corrupt_tokens",
+                                          "\n corrupt_words"};
     json_put_text(json, "model", report->model);
     if (report->precision != PRECISION_FP32)
         json_put_text(json, "\n precision", precision_name(report->precision));
     if (report->mechanism)
         json_put_text(json, "\n mechanism", report->mechanism);
-    if (report->sentence.text || report->sentence.count || !report->frame_count)
+    if (report->sentence.text || report->sentence.count || !report_has_tables(report))
         put_reading(json, &report->sentence, sentence);
     if (report->source.count)
         put_reading(json, &report->source, source);
+    if (report->corrupt)
+        put_reading(json, report->corrupt, corrupt);
     if (report->heads)
         json_put_integers(json, "\n heads", report->heads, report->head_count);
     put_means(json, report);
@@ -203,11 +209,11 @@ static void write_object(struct stream *out, const struct report *report, const 
     struct json_writer json = {.stream = out, .one_line = one_line};
     json_put_open(&json, NULL, '{');
     const char *format = place->document ? place->document : JSON_FORMAT("run");
-    json_report_begin(&json, report->frame_count ? RESULT_FORMAT : format, place);
+    json_report_begin(&json, report_has_tables(report) ? RESULT_FORMAT : format, place);
     json_report_origin(&json, report);
     if (report->facts)
         frame_json_row(&json, report->facts, 0);
-    if (report->frame_count)
+    if (report_has_tables(report))
         put_tables(&json, report);
     else
         put_tensors(&json, report);

@@ -18,7 +18,6 @@
 #include "write/table.h"
 #include "write/text_layout.h"
 #include "write/text_titles.h"
-#include "write/text_tokens.h"
 
 static const char ellipsis[] = "…";
 
@@ -212,41 +211,69 @@ static int write_matrix(struct stream *out, const struct report *report, const s
 
 enum { RULE_WIDTH = 80 }; /* where the page has no width of its own */
 
+static int write_text_tokens(struct stream *out, const struct tokenized *tokenized,
+                             const char *title, const struct place *place, struct err *err)
+{
+    struct arena arena = {0};
+    struct frame frame;
+    stream_char(out, '\n');
+    int failed = tokenized_frame(&frame, tokenized, title, &arena, err) ||
+                 frame_text_write(out, &frame, place, err);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
 static int write_tokens(struct stream *out, const struct report *report, const struct place *place,
                         struct err *err)
 {
-    stream_char(out, '\n');
-    if (report->source.count == 0)
-        return text_tokens_write(out, &report->sentence, "text", place, err);
-    if (text_tokens_write(out, &report->sentence, "sentence", place, err))
-        return -1;
-    stream_char(out, '\n');
-    return text_tokens_write(out, &report->source, "source", place, err);
+    bool two = report->source.count;
+    return write_text_tokens(out, &report->sentence, two ? "sentence" : "text", place, err) ||
+                   (two && write_text_tokens(out, &report->source, "source", place, err))
+               ? -1
+               : 0;
+}
+
+/* The rows of facts, above the tables of a report without a title. */
+static bool write_rows(struct stream *out, const struct frame *facts)
+{
+    bool any = false;
+    for (size_t i = 0; facts && i < facts->count; i++) {
+        const struct column *row = &facts->columns[i];
+        const char *text = row->flags & COLUMN_TEXT_ONLY ? column_text(row, 0, true) : NULL;
+        if (text)
+            stream_format(out, "%-14s %s\n", row->name, text);
+        any |= text != NULL;
+    }
+    return any;
 }
 
 int text_page_write(struct stream *out, const struct report *report, const struct place *place,
                     struct err *err)
 {
-    if (place->index > 0) { /* a rule between two sentences */
+    if (place->index > 0) /* a rule between two sentences */
         stream_char(out, '\n');
+    if (place->index > 0 && !report->untitled) {
         for (size_t i = 0; i < (place->columns ? place->columns : RULE_WIDTH); i++)
             stream_char(out, '-');
         stream_text(out, "\n\n");
     }
-    if (text_titles_write(out, report, place, err))
+    if (!report->untitled && text_titles_write(out, report, place, err))
         return -1;
     if (place->show_tokens && write_tokens(out, report, place, err))
         return -1;
+    bool shows_tensors = report->shows_tensors || !report->frame_count;
+    bool first = report->untitled && !write_rows(out, report->facts); /* nothing is above it */
+    for (size_t i = 0; i < report->tensor_count && shows_tensors; i++) {
+        stream_char(out, '\n');
+        if (write_matrix(out, report, &report->tensors[i], place, err))
+            return -1;
+    }
     for (size_t i = 0; i < report->frame_count; i++) {
         if (report->frames[i].flags & COLUMN_DATA_ONLY)
             continue;
-        stream_char(out, '\n');
+        stream_text(out, first ? "" : "\n");
+        first = false;
         if (frame_text_write(out, &report->frames[i], place, err))
-            return -1;
-    }
-    for (size_t i = 0; i < report->tensor_count && !report->frame_count; i++) {
-        stream_char(out, '\n');
-        if (write_matrix(out, report, &report->tensors[i], place, err))
             return -1;
     }
     return 0;

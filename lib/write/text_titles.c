@@ -32,9 +32,10 @@ int text_titles_write(struct stream *out, const struct report *report, const str
     struct buf line = {0};
     add_title(&line, report, place);
     int failed = end_title(out, &line, place, err);
-    if (report->source.count && !failed) { /* what is looked at, where it is another text */
-        buf_text(&line, "source · ");
-        tokenized_visible(&line, &report->source);
+    const struct tokenized *other = report->corrupt ? report->corrupt : &report->source;
+    if (other->count && !failed) {
+        buf_text(&line, report->corrupt ? "corrupt · " : "source · ");
+        tokenized_visible(&line, other);
         failed = end_title(out, &line, place, err);
     }
     bool has_text = report->sentence.count || report->sentence.size;

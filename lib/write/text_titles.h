@@ -1,7 +1,8 @@
 /* text_titles.h: what a page is about: its first lines.
  *
  *     life · sentence 1 · Life is short
- *     source · what is looked at, where that is not the sentence itself
+ *     source · the text that is attended to, where it is another one
+ *     corrupt · the other text of a patch
  */
 #ifndef ATTN_WRITE_TEXT_TITLES_H
 #define ATTN_WRITE_TEXT_TITLES_H

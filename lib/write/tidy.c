@@ -80,7 +80,7 @@ int tidy_write(struct stream *out, const struct report *report, const struct pla
     for (size_t i = 0; i < report->frame_count && !failed; i++)
         if (!(report->frames[i].flags & COLUMN_TEXT_ONLY))
             failed = frame_tidy_write(out, &report->frames[i], place, err);
-    size_t sheets = report->frame_count ? 0 : report_sheet_count(report);
+    size_t sheets = report_has_tables(report) ? 0 : report_sheet_count(report);
     for (size_t i = 0; i < sheets && !failed; i++) {
         struct sheet sheet = report_sheet(report, i);
         failed = make_columns(&parts, &sheet.columns, err);

@@ -51,3 +51,31 @@ TEST(a_table_of_several_models_has_a_key_of_that_name)
     ck_assert_ptr_eq(frame_models(&several), models);
     ck_assert_ptr_null(frame_models(&frame));
 }
+
+TEST(columns_without_values_get_memory)
+{
+    struct arena arena = {0};
+    struct err err = {0};
+    const struct column template[] = {
+        {"score"},
+        {"layer", .kind = COLUMN_INTEGER},
+        {"text", .kind = COLUMN_TEXT},
+        {"token", .kind = COLUMN_LABEL},
+        {"given", .values = scores},
+    };
+    struct frame made = {"made", {"token", 2, labels, 0}};
+    ck_assert_int_eq(frame_columns(&made, template, COUNT(template), &arena, &err), 0);
+    ck_assert_double_eq(column_number(&made.columns[0], 1), 0);
+    ck_assert_ptr_null(column_text(&made.columns[2], 0, true));
+    ck_assert_ptr_null(column_text(&made.columns[3], 1, false));
+    ck_assert_ptr_eq(made.columns[4].values, scores);
+    frame_floats(&made, 0)[1] = 0.25;
+    frame_integers(&made, 1)[0] = 7;
+    frame_texts(&made, 2)[1] = "b";
+    frame_labels(&made, 3)[0] = labels[0];
+    ck_assert_double_eq(column_number(&made.columns[0], 1), 0.25);
+    ck_assert_int_eq(frame_key(&made, "layer", 0), 7);
+    ck_assert_str_eq(column_text(&made.columns[2], 1, true), "b");
+    ck_assert_str_eq(column_text(&made.columns[3], 0, true), "a");
+    arena_release(&arena);
+}

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../unit.h"
+#include "lens/frame.h"
 
 enum { NONE = 99 };
 
@@ -68,4 +69,35 @@ TEST(a_token_goes_by_its_text_its_label_or_its_place)
         bool is_place_too = strcmp(cases[i].name, "3") == 0;
         ck_assert_uint_eq(match.place, is_place_too ? 3 : match.index);
     }
+}
+
+/* --- as a table ------------------------------------------------------------------------------- */
+
+TEST(a_table_has_the_bytes_of_tokens_that_are_no_text)
+{
+    static const struct token tokens[] = {{7, 0, 3}, {8, 3, 4}, {9, 4, 5}};
+    static const struct token_bytes bytes[] = {{" is", 3}, {"\xc3", 1}, {"\0", 1}};
+    const struct tokenized own = {.text = " is\xc3",
+                                  .size = 5,
+                                  .tokens = tokens,
+                                  .labels = &labels[5],
+                                  .bytes = bytes,
+                                  .count = COUNT(tokens)};
+    struct tokenized of_ids = own;
+    struct arena arena = {0};
+    struct err err = {0};
+    struct frame frame;
+    of_ids.text = NULL;
+    ck_assert_int_eq(tokenized_frame(&frame, &own, NULL, &arena, &err), 0);
+    ck_assert_str_eq(frame.columns[0].name, "index");
+    ck_assert_int_eq(frame_key(&frame, "id", 1), 8);
+    ck_assert_int_eq(frame_key(&frame, "start", 1), 3);
+    ck_assert_int_eq(frame_key(&frame, "end", 1), 4);
+    const struct column *last = &frame.columns[frame.count - 1];
+    ck_assert_ptr_null(column_text(last, 0, false));
+    ck_assert_str_eq(column_text(last, 1, false), "c3");
+    ck_assert_str_eq(column_text(last, 2, false), "00");
+    ck_assert_int_eq(tokenized_frame(&frame, &of_ids, NULL, &arena, &err), 0);
+    ck_assert_int_eq(frame_key(&frame, "start", 1), -1); /* ids have no place in a text */
+    arena_release(&arena);
 }

@@ -42,6 +42,33 @@ TEST(a_frame_is_a_table_to_read)
            "That is all.\n");
 }
 
+TEST(a_heading_indents_and_empty_titles_make_no_header)
+{
+    struct column untitled[] = {columns[0], columns[2]};
+    struct frame headed = {"it", {"token", 2, labels, 0}, untitled, 2, .heading = "Scores"};
+    struct stream out = {0};
+    struct err err = {0};
+    struct place place = {.count = 1};
+    untitled[0].title = untitled[1].title = "";
+    memory_stream_open(&out);
+    expect(&out, frame_text_write(&out, &headed, &place, &err), "Scores\n  a  0.1235\n  b\n");
+}
+
+TEST(tidy_counts_positions_where_a_table_has_them)
+{
+    static const long long positions[] = {5, 6};
+    struct column own[] = {
+        {.name = "position", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY, .values = positions},
+        columns[2]};
+    struct frame placed = {"it", {"token", 2, labels, 0}, own, 2};
+    struct stream out = {0};
+    struct err err = {0};
+    struct place place = {.count = 1};
+    memory_stream_open(&out);
+    expect(&out, frame_tidy_write(&out, &placed, &place, &err),
+           "it,,,5,a,0,score,0.123456\nit,,,6,\"b,\",0,score,\n");
+}
+
 TEST(what_a_page_has_no_room_for_follows_below_with_the_keys)
 {
     struct stream out = {0};
