@@ -1,7 +1,7 @@
 /* generate.c: `attn-cli generate`: a text goes on, token by token.
  *
- * The text itself is typed as it comes: to the output, or beside a report that goes to a file. A
- * report (--show) and JSON are written when the text has ended.
+ * The text itself is typed as it comes: to the output, or to standard output while a report goes to
+ * a file. A report (--show) and tables are written when the text has ended.
  */
 #include <unistd.h>
 
@@ -11,8 +11,7 @@
 #include "lens/continuation.h"
 #include "output.h"
 #include "session.h"
-#include "write/choices.h"
-#include "write/json_report.h"
+#include "write/frame_write.h"
 
 struct job {
     const struct options *options;
@@ -45,12 +44,14 @@ static int check_options(const struct job *job, struct err *err)
     if (!options->select.show && narrow)
         return err_usage(err, "--%s: expected --show beside it: there is nothing to choose from",
                          narrow);
-    if (!options->select.show && !format_is(job->output.format, "text") &&
-        !format_is(job->output.format, "json"))
-        return err_usage(err, "--format %s: expected --show beside it: a text is text or json",
+    if (!options->select.show && !job->output.format->has_tables)
+        return err_usage(err,
+                         "--format %s: expected --show: without it generate writes text or a table "
+                         "of tokens",
                          job->output.format->name);
     if (!options->select.show && job->output.to_folder)
-        return err_usage(err, "--output '%s': expected a file, or --show beside it: a text is one",
+        return err_usage(err,
+                         "--output '%s': expected a file, or --show: the text alone is one file",
                          options->output.path);
     if (options->select.show && options->generate.logprobs && job->output.to_stdout)
         return err_usage(err, "--logprobs: its table goes to standard output: give --output for "
@@ -190,46 +191,29 @@ static int type_text(struct job *job, struct err *err)
 
 /* --- what is written when it has ended -------------------------------------------------------- */
 
-static void write_json(struct job *job, const struct choices *choices, const struct report *report)
-{
-    static const char *const ends[] = {"", "tokens", "text", "context"}; /* by continuation_end */
-    struct stream *out = &job->output.stream;
-    struct json_writer json = {.stream = out};
-    json_put_open(&json, NULL, '{');
-    json_put_text(&json, "format", JSON_FORMAT("generate"));
-    json_report_origin(&json, report);
-    json_put_integer(&json, "\n prompt_tokens", job->text.prompt_count);
-    json_put_text(&json, "\n end_of", ends[job->text.end]);
-    if (job->choices)
-        choices_write_json(&json, "\n logprobs", choices);
-    json_put_close(&json, '}');
-    stream_char(out, '\n');
-}
-
-/* The table of choices below the text; a report, or JSON. */
+/* The table of choices below the text; a report, or tables. */
 static int write_report(struct job *job, struct err *err)
 {
-    const struct choices choices = {job->choices, job->choice_count, job->text.prompt_count,
-                                    job->session.viewer.tokenizer};
-    struct report report;
+    bool shows = job->options->select.show;
+    struct arena *arena = &job->session.arena;
+    struct report report = {0};
     struct place place = page_place(&job->options->looks, &job->style);
     if (job->choices && job->typed) {
+        struct place all = {.columns = place.columns};
         stream_char(job->typed, '\n');
-        if (choices_write_table(job->typed, &choices, place.columns, err))
+        if (continuation_tables(&report, &job->text, job->choices, arena, err) ||
+            frame_text_write(job->typed, report.frames, &all, err))
             return -1;
     }
-    if (!job->options->select.show && format_is(job->output.format, "text"))
+    if (!shows && format_is(job->output.format, "text"))
         return 0;
-    if (continuation_report(&job->text, &report, &job->session.arena, err) ||
-        derive(&report, &job->derivation, job->session.viewer.tokenizer, &job->session.arena,
-               err) ||
-        output_open(&job->output, err))
+    if (continuation_report(&job->text, &report, arena, err) ||
+        derive(&report, &job->derivation, job->session.viewer.tokenizer, arena, err) ||
+        (!shows && continuation_tables(&report, &job->text, job->choices, arena, err)))
         return -1;
     place.show_tokens = job->selection.tokens;
-    if (job->options->select.show)
-        return output_write(&job->output, &report, &place, err);
-    write_json(job, &choices, &report);
-    return 0;
+    return output_open(&job->output, err) || output_write(&job->output, &report, &place, err) ? -1
+                                                                                              : 0;
 }
 
 static void note_work(const struct job *job)

@@ -1,8 +1,11 @@
-/* info.c: `attn-cli info`: what a model is, what it holds, and what a run of it would take. */
+/* info.c: `attn-cli info`: what a model is, what it holds, and what a run of it takes; or a
+ * tokenizer alone. Rows for people and facts for data; tables of tensors and added tokens. */
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/num.h"
+#include "base/utf8.h"
 #include "command.h"
 #include "model/gguf/gguf_model.h"
 #include "model/model.h"
@@ -10,237 +13,410 @@
 #include "model/pass.h"
 #include "model/site.h"
 #include "output.h"
+#include "session.h"
 #include "text/label.h"
-#include "tokenizer_info.h"
-#include "write/table.h"
+#include "text/post_processor.h"
+#include "text/token_set.h"
 
 enum {
     TOKENS_SHOWN = 16, /* sizes are given for, where a model has no limit of its own */
+    ADDED_SHOWN = 8,   /* special tokens in the row for people */
+    WORDS_SHOWN = 500,
+    FRAMES_MAX = 5,
 };
 
-struct model_facts {
-    const struct model *model;
-    struct tokenizer_info tokenizer;
-    size_t parameters;             /* numbers in all tensors, a tied matrix once */
-    size_t weight_bytes;           /* as they lie in the file */
-    size_t converted_bytes;        /* of weights that become float32 when they are first used */
-    size_t tokens;                 /* of the text that sizes are told for */
-    const char *dtype;             /* of the tensors; "mixed" */
-    size_t site_bytes[SITE_COUNT]; /* what --show writes, over all layers */
-    size_t all_bytes;
-    char hash[SHA256_DIGITS + 1]; /* of the weights, with --hash; else "" */
+struct info {
+    const struct options *options;
+    const struct folder *folder;
+    const struct tokenizer *tokenizer; /* NULL: there is none */
+    struct facts *facts;
+    struct report report;
+    struct frame frames[FRAMES_MAX];
+    struct arena arena;
+    struct err *err;
+    bool failed; /* with `err` */
 };
 
-static void count_tensors(struct model_facts *facts)
+/* A row for people; NULL text: there was no memory. */
+static void add_row(struct info *info, const char *name, const char *text)
 {
-    const struct weights *weights = &facts->model->weights;
-    for (size_t i = 0; i < weights_parameter_count(weights); i++) {
-        const struct safetensors_entry *entry = weights_parameter(weights, i).entry;
-        if (!entry)
-            continue;
-        const char *dtype = dtype_name(entry->dtype);
-        facts->parameters += entry->count;
-        facts->weight_bytes += entry->end - entry->begin;
-        bool is_widened = entry->dtype == DTYPE_BF16 || dtype_is_quantised(entry->dtype);
-        bool is_read_in_place = entry->dtype == DTYPE_F32 || (is_widened && entry->rank > 1);
-        facts->converted_bytes += is_read_in_place ? 0 : entry->count * sizeof(float);
-        facts->dtype = !facts->dtype || facts->dtype == dtype ? dtype : "mixed";
-    }
+    info->failed |= !text;
+    facts_row(info->facts, name, text);
 }
 
-/* The float32 of a site over all its layers, for a text of some tokens; false: 64 bits are few. */
-static bool site_bytes(size_t *bytes, const struct config *c, enum site site, size_t tokens)
+#define TELL(info, name, ...) \
+    add_row(info, name, arena_format(&(info)->arena, (info)->err, __VA_ARGS__))
+
+/* A text that was gathered, NULL where it is empty, as a row and as a fact; NULL: not as that. */
+static void tell_buf(struct info *info, const char *row, const char *fact, struct buf *gathered)
 {
-    bool of_encoder = site_rows[site].part == PART_SOURCE;
-    size_t layers = !site_rows[site].in_layer ? 1 : of_encoder ? c->n_encoder_layer : 0;
-    for (size_t i = 0; site_rows[site].in_layer && !of_encoder && i < c->n_layer; i++)
-        layers += site_is_in_layer(c, site, i);
-    return site_size(bytes, c, site, c->n_head, tokens, tokens) &&
-           num_multiply(bytes, *bytes, layers) && num_multiply(bytes, *bytes, sizeof(float));
+    bool empty = !gathered->size && !gathered->out_of_memory;
+    const char *text = empty ? NULL : buf_keep(gathered, &info->arena, info->err);
+    info->failed |= !text && !empty;
+    buf_release(gathered);
+    if (row)
+        facts_row(info->facts, row, text);
+    if (fact)
+        facts_text(info->facts, fact, text);
 }
 
-static int count_outputs(struct model_facts *facts, struct err *err)
+static struct frame *add_frame(struct info *info, struct frame frame, const struct column *columns,
+                               size_t count)
 {
-    const struct config *c = &facts->model->config;
-    for (int site = 0; site < SITE_COUNT; site++) {
-        size_t *bytes = &facts->site_bytes[site];
-        if (!site_exists(c, (enum site)site))
-            continue;
-        if (!site_bytes(bytes, c, (enum site)site, facts->tokens) ||
-            !num_add(&facts->all_bytes, facts->all_bytes, *bytes))
-            return err_usage(err,
-                             "--tokens: '%s' of %zu tokens is too large to be counted in bytes",
-                             site_rows[site].name, facts->tokens);
-    }
+    struct frame *added = &info->frames[info->report.frame_count++];
+    *added = frame;
+    info->failed |= frame_columns(added, columns, count, &info->arena, info->err) != 0;
+    return info->failed ? NULL : added;
+}
+
+/* --- the tokenizer ---------------------------------------------------------------------------- */
+
+/* Is it read, or another in its place? */
+static bool is_used(const struct info *info, const char *name)
+{
+    if (!info->tokenizer)
+        return false;
+    const char *file = tokenizer_file(info->tokenizer);
+    return strcmp(name, file) == 0 ||
+           (strcmp(file, "vocab.json") == 0 && strcmp(name, "merges.txt") == 0);
+}
+
+static int list_file(struct info *info, const char *name, struct buf *list)
+{
+    bool is_there = false;
+    if (folder_look(&is_there, info->folder, name, info->err))
+        return -1;
+    if (is_there)
+        buf_format(list, "%s%s", list->size ? ", " : "", name);
     return 0;
 }
 
-static void write_sizes(struct table *table, const struct model_facts *facts)
+/* Files that are there and are, or are not, read. */
+static int list_files(struct info *info, struct buf *read, struct buf *unread)
 {
-    static const struct table_column columns[] = {{.gap = 2, .width = 16, .left = true},
-                                                  {.gap = 1, .width = 12}};
-    char text[NUM_SIZE_BYTES];
-    table_begin(table, columns, 2);
-    stream_format(table->out,
-                  "What --show gives for %zu tokens, all layers, as float32; csv and json take "
-                  "about\nthree times that\n",
-                  facts->tokens);
-    for (int site = 0; site <= SITE_COUNT; site++) { /* and all together */
-        bool all = site == SITE_COUNT;
-        if (!all && !site_exists(&facts->model->config, (enum site)site))
+    const char *gguf = gguf_file_name(info->folder);
+    bool has_merges =
+        is_used(info, "merges.txt") && strcmp(tokenizer_kind(info->tokenizer), "words") != 0;
+    if (gguf) {
+        buf_text(read, info->tokenizer ? gguf : "");
+        return 0;
+    }
+    for (size_t i = 0; i < TOKENIZER_FILES; i++) {
+        const char *name = tokenizer_file_name(i);
+        if (tokenizer_file_opens(i) && list_file(info, name, is_used(info, name) ? read : unread))
+            return -1;
+    }
+    return list_file(info, "tokenizer_config.json", info->tokenizer ? read : unread) ||
+                   (has_merges && list_file(info, "special_tokens_map.json", read))
+               ? -1
+               : 0;
+}
+
+static void tell_files(struct info *info)
+{
+    struct buf read = {0};
+    struct buf unread = {0};
+    struct buf row = {0};
+    info->failed |= list_files(info, &read, &unread) != 0;
+    buf_bytes(&row, read.bytes, read.size);
+    buf_text(&row, unread.size ? "; not read: " : "");
+    buf_bytes(&row, unread.bytes, unread.size);
+    if (info->tokenizer)
+        tell_buf(info, "tokenizer", NULL, &row);
+    buf_release(&row);
+    tell_buf(info, NULL, "tokenizer_files", &read);
+    tell_buf(info, NULL, "tokenizer_files_not_read", &unread);
+}
+
+static void add_token(const struct info *info, struct buf *row, uint32_t id)
+{
+    size_t size = 0;
+    const char *bytes = tokenizer_token(info->tokenizer, id, &size);
+    label_visible(row, bytes ? bytes : "", bytes ? size : 0);
+}
+
+/* A role's token, in data and before the other special tokens of the row; whether there is one. */
+static bool tell_role(struct info *info, struct buf *row, enum token_role role, uint32_t *id)
+{
+    static const char *const names[] = {[ROLE_BOS] = "bos", [ROLE_EOS] = "eos"};
+    static const char *const facts[] = {[ROLE_BOS] = "bos_id", [ROLE_EOS] = "eos_id"};
+    bool has = false;
+    info->failed |= tokenizer_role(info->tokenizer, role, id, &has, info->err) != 0;
+    facts_integer(info->facts, facts[role], has ? (long long)*id : COLUMN_MISSING);
+    if (!has || info->failed)
+        return false;
+    buf_format(row, "%s%s ", row->size ? ", " : "", names[role]);
+    add_token(info, row, *id);
+    buf_format(row, " %u", *id);
+    return true;
+}
+
+/* "bos <s> 1, eos </s> 2, <pad> 3; 24 others added": those with a role first. */
+static void tell_special(struct info *info)
+{
+    const struct added_tokens *added = tokenizer_added(info->tokenizer);
+    uint32_t ids[TOKEN_ROLES];
+    bool has[TOKEN_ROLES];
+    struct buf row = {0};
+    size_t left = 0;
+    size_t shown = 0;
+    size_t plain = 0; /* usually runs of blanks */
+    for (enum token_role role = 0; role < TOKEN_ROLES; role++)
+        has[role] = tell_role(info, &row, role, &ids[role]);
+    for (size_t i = 0; i < added->count && !info->failed; i++) {
+        uint32_t id = added->by_id[i].id;
+        bool known = false;
+        for (enum token_role role = 0; role < TOKEN_ROLES; role++)
+            known = known || (has[role] && ids[role] == id);
+        bool special = added->by_id[i].special;
+        plain += !known && !special;
+        left += !known && special && shown == ADDED_SHOWN;
+        if (known || !special || shown == ADDED_SHOWN)
             continue;
-        table_text(table, all ? "all" : site_rows[site].name);
-        table_text(table, num_size(text, all ? facts->all_bytes : facts->site_bytes[site]));
-        table_end(table);
+        buf_text(&row, row.size ? ", " : "");
+        add_token(info, &row, id);
+        buf_format(&row, " %u", id);
+        shown++;
     }
+    if (left)
+        buf_format(&row, " and %zu more", left);
+    if (plain)
+        buf_format(&row, "%s%zu other%s added", row.size ? "; " : "", plain, num_plural(plain));
+    tell_buf(info, "special tokens", NULL, &row);
 }
 
-/* A line of the page each, or a member of JSON. */
-static int write_architecture(struct stream *out, struct json_writer *json, const struct config *c,
-                              struct err *err)
+/* The tokens that --add-special puts before and after a text. */
+static void tell_around(struct info *info, const struct special_ids *special)
 {
-    int failed = 0;
-    for (size_t i = 0; i < architecture_row_count && !failed; i++) {
-        struct buf words = {0};
-        architecture_rows[i].write(&words, c);
-        if (json)
-            json_put_text(json, architecture_rows[i].name, words.size ? words.bytes : NULL);
-        else if (words.size)
-            stream_format(out, "%-14s %s\n", architecture_rows[i].name, words.bytes);
-        failed = buf_check(&words, err);
-        buf_release(&words);
+    struct buf row = {0};
+    for (size_t i = 0; i < special->before_count; i++) {
+        add_token(info, &row, special->before[i]);
+        buf_char(&row, ' ');
     }
-    return failed;
+    buf_text(&row, special->before_count || special->after_count ? "TEXT" : "adds nothing");
+    for (size_t i = 0; i < special->after_count; i++) {
+        buf_char(&row, ' ');
+        add_token(info, &row, special->after[i]);
+    }
+    tell_buf(info, "--add-special", "add_special", &row);
 }
 
-static int write_config(struct stream *out, const struct model_facts *facts, struct err *err)
+static void list_added(struct info *info)
 {
-    const struct config *c = &facts->model->config;
+    enum { ID, TOKEN, SPECIAL };
+    static const struct column columns[] = {
+        [ID] = {"id", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
+        [TOKEN] = {"text", .kind = COLUMN_LABEL},
+        [SPECIAL] = {"special", .kind = COLUMN_INTEGER},
+    };
+    const struct added_tokens *added = tokenizer_added(info->tokenizer);
+    struct frame *frame = add_frame(
+        info,
+        (struct frame){"added_tokens", {"token", added->count, NULL, 0}, .flags = COLUMN_DATA_ONLY},
+        columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; frame && i < added->count; i++) {
+        frame_integers(frame, ID)[i] = added->by_id[i].id;
+        frame_integers(frame, SPECIAL)[i] = added->by_id[i].special;
+        info->failed |= label_of_word(&frame_labels(frame, TOKEN)[i], info->tokenizer,
+                                      added->by_id[i].id, &info->arena, info->err) != 0;
+    }
+    if (frame)
+        frame->rows.labels = frame_labels(frame, TOKEN);
+}
+
+/* The words of a vocabulary of whole words, which is all that such a model can read. */
+static void list_words(struct info *info)
+{
+    enum { INDENT = 2 };
+    const struct tokenizer *tokenizer = info->tokenizer;
+    struct buf text = {0};
+    struct buf word = {0};
+    size_t columns = page_columns(&info->options->looks);
+    size_t used = 0; /* columns of the line */
+    size_t shown = 0;
+    size_t left = 0;
+    if (!*tokenizer_gap(tokenizer)) /* pieces, which are written without a gap */
+        return;
+    buf_text(&text, "Words\n");
+    for (size_t id = 0; id < tokenizer_size(tokenizer); id++) {
+        size_t size = 0;
+        const char *bytes = tokenizer_token(tokenizer, (uint32_t)id, &size);
+        left += bytes && shown == WORDS_SHOWN;
+        if (!bytes || shown == WORDS_SHOWN)
+            continue;
+        buf_clear(&word);
+        label_visible(&word, bytes, size);
+        shown++;
+        if (!word.size)
+            continue;
+        size_t width = utf8_width(word.bytes, word.size);
+        bool fits = used && (!columns || used + 1 + width <= columns);
+        buf_text(&text, fits ? " " : used ? "\n  " : "  ");
+        buf_bytes(&text, word.bytes, word.size);
+        used = fits ? used + 1 + width : INDENT + width;
+    }
+    if (left)
+        buf_format(&text, "\n  and %zu more: the model's vocab.json or tokenizer.json has all",
+                   left);
+    buf_fail_with(&text, &word);
+    buf_release(&word);
+    struct frame *frame =
+        add_frame(info, (struct frame){"words", .flags = COLUMN_TEXT_ONLY}, NULL, 0);
+    const char *heading = buf_keep(&text, &info->arena, info->err);
+    info->failed |= !heading;
+    if (frame)
+        frame->heading = heading;
+}
+
+static void tell_tokenizer(struct info *info)
+{
+    struct buf stages = {0};
+    struct special_ids special = {0};
+    facts_text(info->facts, "tokenizer", info->tokenizer ? tokenizer_kind(info->tokenizer) : NULL);
+    tell_files(info);
+    if (!info->tokenizer)
+        return;
+    tokenizer_stages(info->tokenizer, &stages);
+    tell_buf(info, "stages", "tokenizer_stages", &stages);
+    tell_special(info);
+    info->failed |= tokenizer_special(&special, info->tokenizer, info->err) != 0;
+    tell_around(info, &special);
+    list_added(info);
+}
+
+/* --- the model -------------------------------------------------------------------------------- */
+
+static void tell_kind(struct info *info, const struct model *model)
+{
+    const struct config *c = &model->config;
+    struct buf name = {0};
     const char *sight = c->n_encoder_layer ? "causal, and sees all of a second text (--source)"
                         : c->cross         ? "every token sees all of a second text (--source)"
                         : c->causal        ? "causal"
                                            : "every token sees every token";
-    stream_format(out, "type           %s, %s\n", config_kind_name(c), sight);
+    bool bundled = bundled_find(model->folder.path);
+    bool searched = !model->folder.files && strcmp(model->folder.path, model->name) != 0;
+    label_line(&name, model->name, strlen(model->name));
+    buf_text(&name, bundled ? " (in the binary)" : "");
+    tell_buf(info, "model", NULL, &name);
+    if (model_is_of_fables(model))
+        TELL(info, "trained on", "short fables: it knows no other text");
+    if (searched) {
+        TELL(info, "found in", "%s", model->folder.path);
+        facts_text(info->facts, "folder", model->folder.path);
+    }
+    TELL(info, "type", "%s, %s", config_kind_name(c), sight);
+    facts_text(info->facts, "model_type", config_kind_name(c));
+    facts_integer(info->facts, "causal", c->causal);
+    facts_integer(info->facts, "cross", c->cross);
+    facts_integer(info->facts, "bundled", bundled);
+}
+
+static void tell_config(struct info *info, const struct config *c)
+{
+    bool has_mlp = c->kind != MODEL_ATTENTION;
+    char kv_heads[2 * NUM_SIZE_BYTES] = "";
     if (c->n_encoder_layer)
-        stream_format(out, "layers         %zu in the encoder, %zu in the decoder\n",
-                      c->n_encoder_layer, c->n_layer);
+        TELL(info, "layers", "%zu in the encoder, %zu in the decoder", c->n_encoder_layer,
+             c->n_layer);
     else
-        stream_format(out, "layers         %zu\n", c->n_layer);
-    stream_format(out, "heads          %zu a layer", c->n_head);
+        TELL(info, "layers", "%zu", c->n_layer);
     if (c->n_kv_head != c->n_head)
-        stream_format(out, ", %zu of keys and values", c->n_kv_head);
+        snprintf(kv_heads, sizeof kv_heads, ", %zu of keys and values", c->n_kv_head);
     if (c->d_k == c->d_v)
-        stream_format(out, ", %zu wide\n", c->d_k);
+        TELL(info, "heads", "%zu a layer%s, %zu wide", c->n_head, kv_heads, c->d_k);
     else
-        stream_format(out, ", keys %zu wide, values %zu\n", c->d_k, c->d_v);
-    stream_format(out, "channels       %zu\n", c->n_embd);
-    if (c->kind != MODEL_ATTENTION)
-        stream_format(out, "mlp            %zu wide, %s%s\n", c->n_inner,
-                      activation_name(c->activation), c->gated ? ", gated" : "");
-    int failed = write_architecture(out, NULL, c, err);
-    stream_format(out, "vocabulary     %zu%s%s\n", c->vocab_size,
-                  facts->tokenizer.tokenizer ? ", " : "",
-                  facts->tokenizer.tokenizer ? tokenizer_kind(facts->tokenizer.tokenizer)
-                                             : ", no tokenizer: --ids only");
+        TELL(info, "heads", "%zu a layer%s, keys %zu wide, values %zu", c->n_head, kv_heads, c->d_k,
+             c->d_v);
+    TELL(info, "channels", "%zu", c->n_embd);
+    if (has_mlp)
+        TELL(info, "mlp", "%zu wide, %s%s", c->n_inner, activation_name(c->activation),
+             c->gated ? ", gated" : "");
+    facts_text(info->facts, "activation", has_mlp ? activation_name(c->activation) : NULL);
+    facts_integer(info->facts, "gated", c->gated);
+    for (size_t i = 0; i < architecture_row_count; i++) {
+        struct buf words = {0};
+        architecture_rows[i].write(&words, c);
+        tell_buf(info, architecture_rows[i].name, architecture_rows[i].name, &words);
+    }
+    TELL(info, "vocabulary", "%zu, %s", c->vocab_size,
+         info->tokenizer ? tokenizer_kind(info->tokenizer) : "no tokenizer: --ids only");
     if (c->n_positions)
-        stream_format(out, "context        %zu tokens\n", c->n_positions);
+        TELL(info, "context", "%zu tokens", c->n_positions);
     else
-        stream_text(out, "context        no limit\n");
-    return failed;
+        TELL(info, "context", "no limit");
 }
 
-static void write_tensors(struct table *table, const struct model_facts *facts)
+/* Returns the bytes that weights take in memory besides the file. */
+static size_t tell_weights(struct info *info, const struct model *model)
 {
-    static const struct table_column columns[] = {
-        {.gap = 2, .width = 28, .left = true}, {.gap = 1, .width = 5, .left = true}, {.gap = 1}};
-    const struct weights *weights = &facts->model->weights;
-    char shape[PARAMETER_SHAPE_BYTES];
-    table_begin(table, columns, 3);
-    stream_text(table->out, "Tensors\n");
-    for (size_t i = 0; i < weights_parameter_count(weights); i++) {
-        struct parameter_info info = weights_parameter(weights, i);
-        if (!info.entry)
-            continue;
-        table_text(table, info.name);
-        table_text(table, dtype_name(info.entry->dtype));
-        table_text(table, parameter_shape_text(shape, info.entry->rank, info.entry->shape));
-        table_end(table);
-    }
-}
-
-/* --- the page --------------------------------------------------------------------------------- */
-
-/* What a run takes beside the weights as they lie in the file. */
-static void write_memory(struct stream *out, const struct model_facts *facts)
-{
-    const struct config *c = &facts->model->config;
+    const struct weights *weights = &model->weights;
+    const char *gguf = gguf_file_name(&model->folder);
+    const char *file = gguf ? gguf : weights->checkpoint.name;
+    const char *dtype = NULL;
+    size_t parameters = 0; /* a tied matrix counts once */
+    size_t bytes = 0;
+    size_t converted = 0; /* of weights that become float32 when they are first used */
     char size[NUM_SIZE_BYTES];
-    size_t tokens = facts->tokens;
-    stream_format(out, "memory         %s for a run of %zu tokens, and what --show keeps\n",
-                  num_size(size, pass_memory_bytes(c, tokens)), tokens);
-    stream_format(out, "               %s more for each thread\n",
-                  num_size(size, attention_bytes(c, tokens, tokens)));
-    if (site_exists(c, SITE_LOGITS))
-        stream_format(out, "               %s more while logits are made\n",
-                      num_size(size, pass_memory_logits_bytes(c, tokens)));
-    if (facts->converted_bytes)
-        stream_format(out, "               up to %s for weights that become float32\n",
-                      num_size(size, facts->converted_bytes));
-}
-
-/* Is it elsewhere than where its name leads? */
-static bool was_searched(const struct model *model)
-{
-    return !model->folder.files && strcmp(model->folder.path, model->name) != 0;
-}
-
-static const char *weights_file(const struct model_facts *facts)
-{
-    const char *gguf = gguf_file_name(&facts->model->folder);
-    return gguf ? gguf : facts->model->weights.checkpoint.name;
-}
-
-static int write_summary(struct stream *out, const struct model_facts *facts, struct err *err)
-{
-    char weights[NUM_SIZE_BYTES];
-    stream_text(out, "model          ");
-    label_write_line(out, facts->model->name, strlen(facts->model->name));
-    stream_text(out, bundled_find(facts->model->folder.path) ? " (in the binary)\n" : "\n");
-    if (model_is_of_fables(facts->model))
-        stream_text(out, "trained on     short fables: it knows no other text\n");
-    if (was_searched(facts->model))
-        stream_format(out, "found in       %s\n", facts->model->folder.path);
-    if (write_config(out, facts, err) || tokenizer_info_write(&facts->tokenizer, out, err))
-        return -1;
-    stream_format(out, "parameters     %zu, %s, %s of weights in %s\n", facts->parameters,
-                  facts->dtype, num_size(weights, facts->weight_bytes), weights_file(facts));
-    if (*facts->hash)
-        stream_format(out, "hash           %s\n", facts->hash);
-    write_memory(out, facts);
-    return 0;
-}
-
-/* {"name": "wte.weight", "dtype": "F32", "shape": [6, 4]}, … */
-static void put_tensors(struct json_writer *json, const struct weights *weights)
-{
-    json_put_open(json, "tensors", '[');
+    char *hash = info->options->tokens.hash
+                     ? arena_alloc(&info->arena, SHA256_DIGITS + 1, 1, info->err)
+                     : NULL;
     for (size_t i = 0; i < weights_parameter_count(weights); i++) {
-        struct parameter_info info = weights_parameter(weights, i);
-        if (!info.entry)
+        const struct safetensors_entry *entry = weights_parameter(weights, i).entry;
+        if (!entry)
             continue;
-        json_put_open(json, "\n ", '{');
-        json_put_text(json, "name", info.name);
-        json_put_text(json, "dtype", dtype_name(info.entry->dtype));
-        json_put_integers(json, "shape", info.entry->shape, info.entry->rank);
-        json_put_close(json, '}');
+        const char *own = dtype_name(entry->dtype);
+        parameters += entry->count;
+        bytes += entry->end - entry->begin;
+        dtype = !dtype || dtype == own ? own : "mixed";
+        bool is_widened = entry->dtype == DTYPE_BF16 || dtype_is_quantised(entry->dtype);
+        bool is_read_in_place = entry->dtype == DTYPE_F32 || (is_widened && entry->rank > 1);
+        converted += is_read_in_place ? 0 : entry->count * sizeof(float);
     }
-    json_put_close(json, ']');
+    TELL(info, "parameters", "%zu, %s, %s of weights in %s", parameters, dtype,
+         num_size(size, bytes), file);
+    facts_text(info->facts, "dtype", dtype);
+    facts_text(info->facts, "weights_file", file);
+    facts_integer(info->facts, "parameters", (long long)parameters);
+    facts_integer(info->facts, "weight_bytes", (long long)bytes);
+    info->failed |= info->options->tokens.hash && !hash;
+    if (hash) {
+        weights_hash(weights, hash);
+        facts_row(info->facts, "hash", hash);
+        facts_text(info->facts, "weights_sha256", hash);
+    }
+    return converted;
 }
 
-static int write_json(struct stream *out, const struct model_facts *facts, struct err *err)
+/* The memory that a run takes besides the weights in the file. */
+static void tell_memory(struct info *info, const struct config *c, size_t tokens, size_t converted)
 {
-    const struct config *c = &facts->model->config;
-    const struct number {
+    const struct {
+        const char *name;
+        const char *format; /* with the size */
+        size_t bytes;
+        bool always;
+    } rows[] = {
+        {"thread_bytes", "%s more for each thread", attention_bytes(c, tokens, tokens), true},
+        {"logits_bytes", "%s more while logits are made",
+         site_exists(c, SITE_LOGITS) ? pass_memory_logits_bytes(c, tokens) : 0, false},
+        {"converted_bytes", "up to %s for weights that become float32", converted, false},
+    };
+    char size[NUM_SIZE_BYTES];
+    TELL(info, "memory", "%s for a run of %zu tokens, and what --show keeps",
+         num_size(size, pass_memory_bytes(c, tokens)), tokens);
+    facts_integer(info->facts, "run_tokens", (long long)tokens);
+    facts_integer(info->facts, "run_bytes", (long long)pass_memory_bytes(c, tokens));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        facts_integer(info->facts, rows[i].name, (long long)rows[i].bytes);
+        if (rows[i].bytes || rows[i].always)
+            TELL(info, "", rows[i].format, num_size(size, rows[i].bytes));
+    }
+}
+
+static void count_config(struct info *info, const struct config *c)
+{
+    const struct {
         const char *name;
         size_t value;
     } numbers[] = {
@@ -254,132 +430,195 @@ static int write_json(struct stream *out, const struct model_facts *facts, struc
         {"n_inner", c->n_inner},
         {"n_positions", c->n_positions},
         {"vocab_size", c->vocab_size},
-        {"parameters", facts->parameters},
-        {"weight_bytes", facts->weight_bytes},
-        {"converted_bytes", facts->converted_bytes},
-        {"tokens", facts->tokens},
-        {"run_bytes", pass_memory_bytes(c, facts->tokens)},
-        {"thread_bytes", attention_bytes(c, facts->tokens, facts->tokens)},
     };
-    struct json_writer json = {.stream = out};
-    json_put_open(&json, NULL, '{');
-    json_put_text(&json, "format", JSON_FORMAT("info"));
-    json_put_text(&json, "model", facts->model->name);
-    if (was_searched(facts->model))
-        json_put_text(&json, "folder", facts->model->folder.path);
-    json_put_text(&json, "model_type", config_kind_name(c));
-    json_put_bool(&json, "causal", c->causal);
-    json_put_bool(&json, "cross", c->cross);
-    json_put_bool(&json, "bundled", bundled_find(facts->model->folder.path) != NULL);
-    int failed = tokenizer_info_json(&facts->tokenizer, &json, err);
-    json_put_text(&json, "activation",
-                  c->kind == MODEL_ATTENTION ? NULL : activation_name(c->activation));
-    json_put_bool(&json, "gated", c->gated);
-    failed = failed || write_architecture(out, &json, c, err);
-    json_put_text(&json, "dtype", facts->dtype);
-    json_put_text(&json, "weights_file", weights_file(facts));
-    if (*facts->hash)
-        json_put_text(&json, "weights_sha256", facts->hash);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        json_put_integer(&json, numbers[i].name, numbers[i].value);
-    if (site_exists(c, SITE_LOGITS))
-        json_put_integer(&json, "logits_bytes", pass_memory_logits_bytes(c, facts->tokens));
-    json_put_open(&json, "tensor_bytes", '{');
-    for (int site = 0; site < SITE_COUNT; site++)
-        if (site_exists(c, (enum site)site))
-            json_put_integer(&json, site_rows[site].name, facts->site_bytes[site]);
-    json_put_close(&json, '}');
-    json_put_integer(&json, "all_bytes", facts->all_bytes);
-    put_tensors(&json, &facts->model->weights);
-    json_put_close(&json, '}');
-    stream_char(out, '\n');
+        facts_integer(info->facts, numbers[i].name, (long long)numbers[i].value);
+}
+
+/* --- its tables ------------------------------------------------------------------------------- */
+
+/* The float32 of a site over all its layers, for a text of some tokens; false: 64 bits are few. */
+static bool site_bytes(size_t *bytes, const struct config *c, enum site site, size_t tokens)
+{
+    bool of_encoder = site_rows[site].part == PART_SOURCE;
+    size_t layers = !site_rows[site].in_layer ? 1 : of_encoder ? c->n_encoder_layer : 0;
+    for (size_t i = 0; site_rows[site].in_layer && !of_encoder && i < c->n_layer; i++)
+        layers += site_is_in_layer(c, site, i);
+    return site_size(bytes, c, site, c->n_head, tokens, tokens) &&
+           num_multiply(bytes, *bytes, layers) && num_multiply(bytes, *bytes, sizeof(float));
+}
+
+/* The bytes that --show writes; the last row, for people, is of all sites. */
+static int list_sites(struct info *info, const struct config *c, size_t tokens)
+{
+    enum { SITE, BYTES, SIZE };
+    static const struct column columns[] = {
+        [SITE] = {"site", "", .kind = COLUMN_LABEL, .flags = COLUMN_KEY},
+        [BYTES] = {"bytes", .kind = COLUMN_INTEGER, .flags = COLUMN_DATA_ONLY},
+        [SIZE] = {"size", "", .kind = COLUMN_TEXT, .flags = COLUMN_TEXT_ONLY | COLUMN_RIGHT},
+    };
+    size_t all = 0;
+    char size[NUM_SIZE_BYTES];
+    struct frame *frame =
+        add_frame(info, (struct frame){"sites", {"site", SITE_COUNT, NULL, 0}}, columns, 3);
+    if (!frame)
+        return -1;
+    frame->rows.size = 0;
+    frame->rows.labels = frame_labels(frame, SITE);
+    for (int site = 0; site < SITE_COUNT; site++) {
+        size_t row = frame->rows.size;
+        size_t bytes = 0;
+        const char *name = site_rows[site].name;
+        if (!site_exists(c, (enum site)site))
+            continue;
+        if (!site_bytes(&bytes, c, (enum site)site, tokens) || !num_add(&all, all, bytes) ||
+            all > LLONG_MAX)
+            return err_usage(info->err,
+                             "--tokens: '%s' of %zu tokens is too large to be counted in bytes",
+                             name, tokens);
+        frame_labels(frame, SITE)[row] = (struct label){name, name, name};
+        frame_integers(frame, BYTES)[row] = (long long)bytes;
+        frame_texts(frame, SIZE)[row] =
+            arena_format(&info->arena, info->err, "%s", num_size(size, bytes));
+        info->failed |= !frame_texts(frame, SIZE)[row];
+        frame->rows.size++;
+    }
+    facts_integer(info->facts, "all_bytes", (long long)all);
+    frame->heading =
+        arena_format(&info->arena, info->err,
+                     "Output of --show for %zu tokens, all layers, as float32: %s; csv and json "
+                     "take\nabout three times that",
+                     tokens, num_size(size, all));
+    info->failed |= !frame->heading;
+    return 0;
+}
+
+static void list_tensors(struct info *info, const struct weights *weights)
+{
+    enum { NAME, DTYPE, SHAPE };
+    static const struct column columns[] = {
+        [NAME] = {"name", "", .kind = COLUMN_LABEL, .flags = COLUMN_KEY},
+        [DTYPE] = {"dtype", "", .kind = COLUMN_TEXT},
+        [SHAPE] = {"shape", "", .kind = COLUMN_TEXT},
+    };
+    size_t most = weights_parameter_count(weights);
+    struct frame *frame =
+        add_frame(info, (struct frame){"tensors", {"tensor", most, NULL, 0}, .heading = "Tensors"},
+                  columns, 3);
+    if (!frame)
+        return;
+    frame->rows.size = 0;
+    frame->rows.labels = frame_labels(frame, NAME);
+    for (size_t i = 0; i < most; i++) {
+        struct parameter_info own = weights_parameter(weights, i);
+        char shape[PARAMETER_SHAPE_BYTES];
+        if (!own.entry)
+            continue;
+        parameter_shape_text(shape, own.entry->rank, own.entry->shape);
+        const char *name = arena_format(&info->arena, info->err, "%s", own.name);
+        size_t row = frame->rows.size++;
+        frame_labels(frame, NAME)[row] = (struct label){name, name, name};
+        frame_texts(frame, DTYPE)[row] = dtype_name(own.entry->dtype);
+        frame_texts(frame, SHAPE)[row] = arena_format(&info->arena, info->err, "%s", shape);
+        info->failed |= !name || !frame_texts(frame, SHAPE)[row];
+    }
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static int write_report(struct info *info, const char *model)
+{
+    struct output output = {0};
+    if (info->tokenizer)
+        list_words(info);
+    info->report.model = model;
+    info->report.untitled = true;
+    info->report.frames = info->frames;
+    info->report.facts = &info->facts->frame;
+    if (info->failed || output_choose_table(&output, &info->options->output, info->err))
+        return -1;
+    int failed = output_write_table(&output, &info->report, info->options, info->err);
+    output_discard(&output);
     return failed;
 }
 
-static int write_info(size_t columns, bool json, const struct model_facts *facts, struct err *err)
-{
-    struct stream out = {0};
-    struct table table = {.out = &out};
-    int failed = 0;
-    if (stream_to(&out, STDOUT_FILENO, err))
-        return -1;
-    if (json) {
-        failed = write_json(&out, facts, err);
-    } else if (!(failed = write_summary(&out, facts, err))) {
-        write_sizes(&table, facts);
-        write_tensors(&table, facts);
-        failed =
-            table_close(&table, err) || tokenizer_info_words(&facts->tokenizer, &out, columns, err);
-    }
-    return stream_end(&out, failed, err);
-}
-
 /* A folder of a tokenizer alone has a page, too; 0 and no `found` where there is no tokenizer. */
-static int show_alone(bool *found, const struct folder *folder, const struct options *options,
-                      bool json, struct err *err)
+static int show_alone(struct info *info, bool *found)
 {
     struct tokenizer *tokenizer = NULL;
-    struct tokenizer_info info = {0};
-    int failed = tokenizer_open(&tokenizer, folder, err);
+    int failed = tokenizer_open(&tokenizer, info->folder, info->err);
     *found = tokenizer;
     print_note_of_tokenizer(tokenizer);
-    failed = failed ||
-             (*found && (tokenizer_info_init(&info, tokenizer, folder, err) ||
-                         tokenizer_info_alone(&info, page_columns(&options->looks), json, err)));
+    if (!failed && tokenizer) {
+        const char *path = info->folder->path;
+        struct buf name = {0};
+        size_t size = tokenizer_size(tokenizer);
+        info->tokenizer = tokenizer;
+        buf_text(&name, "none, a tokenizer alone: ");
+        label_line(&name, path, strlen(path));
+        tell_buf(info, "model", NULL, &name);
+        TELL(info, "vocabulary", "%zu, %s", size, tokenizer_kind(tokenizer));
+        facts_integer(info->facts, "vocab_size", (long long)size);
+        tell_tokenizer(info);
+        failed = write_report(info, path);
+    }
     tokenizer_free(tokenizer);
     return failed ? -1 : 0;
 }
 
-static int try_alone(bool *found, const char *name, const struct options *options, bool json,
-                     struct err *err)
+static int show_model(struct info *info, const char *name)
 {
-    struct folder folder = {0};
-    struct arena arena = {0};
+    const struct options *options = info->options;
+    struct model model = {0};
+    struct tokenizer *tokenizer = NULL;
+    char why[TOKENIZER_WHY_BYTES];
+    if (model_open(&model, name, info->err))
+        return -1;
+    size_t positions = model.config.n_positions; /* --tokens, else as many as the model takes */
+    size_t tokens = options->tokens.sizes ? (size_t)options->tokens.sizes
+                    : positions           ? positions
+                                          : TOKENS_SHOWN;
     int failed =
-        model_find(&folder, name, &arena, err) ||
-        (!folder_has(&folder, "config.json") && show_alone(found, &folder, options, json, err));
-    arena_release(&arena);
+        positions && tokens > positions
+            ? err_usage(info->err, "--tokens: expected at most %zu (n_positions), found %zu",
+                        positions, tokens)
+            : list_sites(info, &model.config, tokens);
+    failed = failed || tokenizer_open_if_known(&tokenizer, &model.folder, why, info->err) ||
+             tokenizer_check_ids(tokenizer, &model.folder, model.config.vocab_size, info->err);
+    if (!failed) {
+        if (*why)
+            print_note("%s: ids only", why);
+        print_note_of_tokenizer(tokenizer);
+        info->folder = &model.folder;
+        info->tokenizer = tokenizer;
+        tell_kind(info, &model);
+        tell_config(info, &model.config);
+        tell_tokenizer(info);
+        tell_memory(info, &model.config, tokens, tell_weights(info, &model));
+        count_config(info, &model.config);
+        list_tensors(info, &model.weights);
+        failed = write_report(info, model.name);
+    }
+    tokenizer_free(tokenizer);
+    model_release(&model);
     return failed ? -1 : 0;
 }
 
 int info_command(const struct options *options, struct err *err)
 {
-    struct model model = {0};
-    struct tokenizer *tokenizer = NULL;
-    char why[TOKENIZER_WHY_BYTES];
+    struct info info = {.options = options, .err = err};
+    struct folder folder = {0};
+    struct output output = {0};
     const char *name = NULL;
-    bool json = false;
     bool alone = false;
-    struct model_facts facts = {.model = &model};
-    if (options_choose_page(&json, &options->output, err) || only_model(&name, options, err) ||
-        try_alone(&alone, name, options, json, err))
-        return -1;
-    if (alone)
-        return 0;
-    if (model_open(&model, name, err))
-        return -1;
-    size_t positions = model.config.n_positions; /* --tokens, else as many as the model takes */
-    facts.tokens = options->tokens.sizes ? (size_t)options->tokens.sizes
-                   : positions           ? positions
-                                         : TOKENS_SHOWN;
-    int failed = 0;
-    if (positions && facts.tokens > positions)
-        failed = err_usage(err, "--tokens: expected at most %zu (n_positions), found %zu",
-                           positions, facts.tokens);
-    failed = failed || count_outputs(&facts, err) ||
-             tokenizer_open_if_known(&tokenizer, &model.folder, why, err) ||
-             tokenizer_check_ids(tokenizer, &model.folder, model.config.vocab_size, err) ||
-             tokenizer_info_init(&facts.tokenizer, tokenizer, &model.folder, err);
-    if (!failed) {
-        if (*why)
-            print_note("%s: ids only", why);
-        print_note_of_tokenizer(tokenizer);
-        count_tensors(&facts);
-        if (options->tokens.hash)
-            weights_hash(&model.weights, facts.hash);
-        failed = write_info(page_columns(&options->looks), json, &facts, err);
-    }
-    tokenizer_free(tokenizer);
-    model_release(&model);
+    info.facts = facts_new(&info.arena, err);
+    info.folder = &folder;
+    int failed = !info.facts || output_choose_table(&output, &options->output, err) ||
+                 only_model(&name, options, err) || model_find(&folder, name, &info.arena, err);
+    if (!failed && !folder_has(&folder, "config.json"))
+        failed = show_alone(&info, &alone);
+    if (!failed && !alone)
+        failed = show_model(&info, name);
+    arena_release(&info.arena);
     return failed ? -1 : 0;
 }

@@ -5,11 +5,14 @@
  *     const struct instrument *instrument = instrument_find(FOR_LENS);
  *     if (instrument->ask(&question, format, &arena, err) ||
  *         instrument->find(&finding, &question, &look, &arena, err) ||
- *         instrument->write(&out, &finding, &place, err)) ...
+ *         format_write(format, &out, &finding.report, &place, err)) ...
+ *
+ * instrument_command is the whole command of an instrument that asks the same of every text.
  */
 #ifndef ATTN_CMD_INSTRUMENT_H
 #define ATTN_CMD_INSTRUMENT_H
 
+#include "base/names.h"
 #include "format/json_writer.h"
 #include "lens/selection.h"
 #include "measure/attribution.h"
@@ -38,17 +41,14 @@ struct finding {
     const struct question *question;
     const struct text_pair *pair;
     struct score_total total; /* of scores, but for continuations */
-    struct logit_lens lens;
     struct attribution attribution;
     struct patching patching;
-    struct report report; /* of scores, an attribution or patches */
-    size_t position;      /* after which the answer stands */
-    const char *members;  /* of its JSON, or NULL */
+    struct report report;
+    size_t position; /* the token before the answer */
 };
 
 struct instrument {
-    int command;          /* FOR_… */
-    const char *document; /* the JSON_FORMAT of what it writes */
+    int command; /* FOR_… */
 
     /* What the options ask, in memory of the arena; `format` is that of the results. */
     int (*ask)(struct question *question, const struct format *format, struct arena *arena,
@@ -59,24 +59,46 @@ struct instrument {
     int (*check)(const struct question *question, struct text_pair *pair, struct arena *arena,
                  struct err *err);
 
-    /* Findings [look->count], of texts that were checked. */
+    /* Findings [look->count], with their reports, of texts that were checked. */
     int (*find)(struct finding *findings, const struct question *question, const struct look *look,
                 struct arena *arena, struct err *err);
 
-    /* A report of one sheet or several, for formats that take these, NULL: the finding has it; and
-     * JSON, a text a line. */
-    int (*report)(struct report *report, const struct finding *finding, const struct format *format,
-                  struct arena *arena, struct err *err);
-    int (*write)(struct stream *out, const struct finding *finding, const struct place *place,
-                 struct err *err);
+    /* Of its own command: */
+    bool takes_source;
+    const char *pages; /* the command that writes its pages; NULL: this one */
+    const char *parts; /* of a text's work, for progress; NULL: texts are counted */
+    void (*expect)(struct viewer *viewer, const struct question *question, size_t tokens);
+    void (*note)(const struct finding *finding); /* after each text; NULL: nothing */
 };
 
 /* By the bit of its command; NULL: it is none. */
 const struct instrument *instrument_find(int command);
 
-/* The line of a finding that has its report. */
-int instrument_write_line(struct stream *out, const struct finding *finding,
-                          const struct place *place, struct err *err);
+/* The command of an instrument: several models, several texts, any format. */
+int instrument_command(const struct instrument *instrument, const struct options *options,
+                       struct err *err);
+
+/* Whether a format is for programs, which get every number. */
+bool instrument_is_of_data(const struct format *format);
+
+/* --- the token that is asked for, by --answer: ` Mary: John` are two, of which the difference
+ * counts */
+
+struct answer {
+    long long id, against; /* -1: the likeliest; none */
+    const char *cap;       /* "before" or "after" the final soft cap; NULL: the model has none */
+};
+
+/* Read --answer; and --position, which is the last where it is not given. */
+int answer_read(struct answer *answer, const struct options *options, const struct viewer *viewer,
+                struct arena *arena, struct err *err);
+int answer_position(size_t *index, const struct options *options, const struct tokenized *sentence,
+                    struct err *err);
+
+/* logit of ␣Mary less ␣John after ␣to: words of the arena, or NULL. And as facts. */
+const char *answer_describe(const struct answer *answer, const struct viewer *viewer,
+                            const struct label *after, struct arena *arena, struct err *err);
+void answer_facts(struct facts *facts, const struct answer *answer, size_t position);
 
 extern const struct instrument score_instrument, lens_instrument, attribute_instrument,
     patch_instrument;

@@ -291,17 +291,6 @@ int options_add(struct options *options, int command, const char *name, const ch
     return texts_add((struct texts *)(void *)((char *)options + row->offset), value, arena, err);
 }
 
-int options_choose_page(bool *json, const struct output_options *options, struct err *err)
-{
-    static const char *const formats[] = {"text", "json"};
-    size_t index = 0;
-    if (options->format &&
-        names_choose(&index, NAMES_LIST(formats), "--format", options->format, err))
-        return -1;
-    *json = index == 1;
-    return 0;
-}
-
 /* --- settings --------------------------------------------------------------------------------- */
 
 static bool may_vary(const struct option_row *row, int instruments)

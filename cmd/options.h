@@ -254,10 +254,9 @@ bool option_is_known(int commands, const char *argument);
 /* The instrument of a batch, a bit; 0: it does `run`. */
 int options_instrument(const struct options *options);
 
-/* --precision: fp32, where it is not given. And --format of pages: text or JSON. */
+/* --precision: fp32, where it is not given. */
 int options_precision(enum precision *precision, const struct model_options *options,
                       struct err *err);
-int options_choose_page(bool *json, const struct output_options *options, struct err *err);
 
 /* --- options that a command does not have: removed, of other commands, misspelt --------------- */
 

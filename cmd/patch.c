@@ -4,7 +4,6 @@
 
 #include "command.h"
 #include "instrument.h"
-#include "output.h"
 #include "session.h"
 
 /* --- what is asked of any text ---------------------------------------------------------------- */
@@ -34,9 +33,8 @@ static int read_numbers(unsigned *numbers, const struct options *options,
                         const struct format *format, struct err *err)
 {
     const char *name = options->select.show;
-    bool is_data = !format_is(format, "text") && !format_is_looked_at(format);
     size_t index = PATCH_FRACTION;
-    *numbers = is_data ? (1u << PATCH_NUMBERS) - 1 : 1u << PATCH_FRACTION;
+    *numbers = instrument_is_of_data(format) ? (1u << PATCH_NUMBERS) - 1 : 1u << PATCH_FRACTION;
     if (!name)
         return 0;
     if (names_choose(&index, NAMES(patch_numbers, PATCH_NUMBERS), "--show", name, err))
@@ -125,28 +123,20 @@ static int ask(struct question *question, const struct format *format, struct ar
 
 /* --- what is asked of one --------------------------------------------------------------------- */
 
-static int read_one(struct text_pair *pair, const struct question *question, const char *option,
-                    const char *text, struct arena *arena, struct err *err)
-{
-    const struct options *options = question->options;
-    struct input input = {.text = text, .size = text ? strlen(text) : 0};
-    if (!text)
-        return err_usage(err, "expected %s TEXT, found none", option);
-    if (options->tokens.only_ids || options->input.ids)
-        input = (struct input){.ids = text};
-    return viewer_read(question->viewer, pair, &input, NULL, arena, err)
-               ? err_prefix(err, "%s", option)
-               : 0;
-}
-
-/* The corrupt text stands where other models have a source. */
+/* The corrupt text takes the place that a source has in other models. */
 static int check(const struct question *question, struct text_pair *pair, struct arena *arena,
                  struct err *err)
 {
+    const char *text = question->options->patch.corrupt;
+    const struct input input = {.text = question->options->input.ids ? NULL : text,
+                                .size = text ? strlen(text) : 0,
+                                .ids = text};
     struct text_pair corrupt;
     size_t position = 0;
-    if (read_one(&corrupt, question, "--corrupt", question->options->patch.corrupt, arena, err))
-        return -1;
+    if (!text)
+        return err_usage(err, "expected --corrupt TEXT, found none");
+    if (viewer_read(question->viewer, &corrupt, &input, NULL, arena, err))
+        return err_prefix(err, "--corrupt");
     pair->source = corrupt.sentence;
     if (answer_position(&position, question->options, &pair->sentence, err))
         return -1;
@@ -169,26 +159,20 @@ static int describe(struct finding *finding, const struct answer *answer, struct
     return finding->report.about ? 0 : -1;
 }
 
-/* "over": "heads", "answer": 12, …, "clean": 3.5, "corrupt": -1.2, "corrupt_ids": [1, 2] */
-static int put_members(struct finding *finding, const struct answer *answer, struct arena *arena,
-                       struct err *err)
+static int add_facts(struct finding *finding, const struct answer *answer, struct arena *arena,
+                     struct err *err)
 {
     const struct patching *found = &finding->patching;
-    const struct tokenized *corrupt = found->plan->corrupt;
-    struct buf members = {0};
-    struct json_writer json = {.buf = &members};
-    json_put_text(&json, "over", patch_overs[found->plan->over].name);
-    json_put_text(&json, "patched", found->plan->noise ? "clean" : "corrupt");
-    answer_put(&json, answer);
-    json_put_integer(&json, "position", (long long)finding->position);
-    json_put_float(&json, "clean", (float)found->clean);
-    json_put_float(&json, "corrupt", (float)found->corrupt);
-    json_put_open(&json, "corrupt_ids", '[');
-    for (size_t i = 0; i < corrupt->count; i++)
-        json_put_integer(&json, NULL, corrupt->ids[i]);
-    json_put_close(&json, ']');
-    finding->members = buf_keep(&members, arena, err);
-    return finding->members ? 0 : -1;
+    struct facts *facts = facts_new(arena, err);
+    if (!facts)
+        return -1;
+    facts_text(facts, "over", patch_overs[found->plan->over].name);
+    facts_text(facts, "patched", found->plan->noise ? "clean" : "corrupt");
+    answer_facts(facts, answer, finding->position);
+    facts_float(facts, "clean", found->clean);
+    facts_float(facts, "corrupt", found->corrupt);
+    finding->report.facts = &facts->frame;
+    return 0;
 }
 
 static int find_one(struct finding *finding, const struct question *question,
@@ -208,8 +192,8 @@ static int find_one(struct finding *finding, const struct question *question,
         return -1;
     bool capped = question->viewer->model.config.logit_cap > 0;
     const struct answer answer = {finding->patching.answer, plan->against, capped ? "after" : NULL};
-    return describe(finding, &answer, arena, err) || put_members(finding, &answer, arena, err) ? -1
-                                                                                               : 0;
+    return describe(finding, &answer, arena, err) || add_facts(finding, &answer, arena, err) ? -1
+                                                                                             : 0;
 }
 
 static int find(struct finding *findings, const struct question *question, const struct look *look,
@@ -221,114 +205,37 @@ static int find(struct finding *findings, const struct question *question, const
     return 0;
 }
 
-const struct instrument patch_instrument = {FOR_PATCH, JSON_FORMAT("patch"), ask, check, find,
-                                            NULL,      instrument_write_line};
-
-/* --- the command ------------------------------------------------------------------------------ */
-
-struct job {
-    const struct options *options;
-    struct session session;
-    struct question question;
-    struct text_pair pair;
-    struct finding finding;
-    struct style style;
-    struct output output;
-    struct place place;
-};
-
-static int read_texts(struct job *job, struct err *err)
+/* About as many tokens as the copies of both texts have. */
+static void expect(struct viewer *viewer, const struct question *question, size_t tokens)
 {
-    struct session *session = &job->session;
-    struct text_pair *pair = &job->pair;
-    if (read_one(pair, &job->question, "--clean", job->options->patch.clean, &session->arena,
-                 err) ||
-        check(&job->question, pair, &session->arena, err))
-        return -1;
-    const struct text_pair corrupt = {.sentence = pair->source};
-    session_count_dropped(session, &(struct text_pair){.sentence = pair->sentence}, 0);
-    session_count_dropped(session, &corrupt, 1);
-    session_note_dropped(session);
-    return 0;
+    size_t steps = tokens * viewer->model.config.n_layer;
+    (void)question;
+    viewer_expect(viewer, tokens * steps);
+    viewer_expect_steps(viewer, steps);
 }
 
-static int prepare(struct job *job, struct err *err)
+const struct instrument patch_instrument = {
+    .command = FOR_PATCH,
+    .ask = ask,
+    .check = check,
+    .find = find,
+    .expect = expect,
+    .parts = "patches",
+};
+
+/* The clean text is the command's only text. */
+int patch_command(const struct options *options, struct err *err)
 {
-    const struct options *options = job->options;
-    struct session *session = &job->session;
-    struct input_options ids = {.ids = options->tokens.only_ids ? "" : NULL};
-    ids.bos = options->input.bos;
-    ids.add_special = options->input.add_special;
-    job->question = (struct question){.options = options, .viewer = &session->viewer};
+    struct options own = *options;
+    const char *clean = options->patch.clean;
     if (options->input.operands.count)
         return err_usage(err, "expected --clean TEXT and --corrupt TEXT, found '%s' by itself",
                          options->input.operands.items[0]);
-    if (session_read_options(session, err) || inputs_check_ids(&ids, err) ||
-        output_choose(&job->output, &options->output, err) ||
-        looks_read(&job->style, options, err) || session_open(session, err) ||
-        viewer_set_mechanism(&session->viewer, &session->mechanism, err) ||
-        session_edit(session, err) ||
-        ask(&job->question, job->output.format, &session->arena, err) ||
-        output_check_made(&job->output, err) || read_texts(job, err))
-        return -1;
-    looks_note_pictures(&options->looks, job->output.format);
-    job->style.two_sided = true;
-    job->place = page_place(&options->looks, &job->style);
-    return 0;
-}
-
-static int measure(struct job *job, struct err *err)
-{
-    struct progress progress;
-    struct session *session = &job->session;
-    struct patching_plan *plan = &job->question.patching;
-    size_t tokens = job->pair.sentence.count;
-    viewer_expect(&session->viewer, tokens * tokens * session->viewer.model.config.n_layer);
-    viewer_expect_steps(&session->viewer, tokens * session->viewer.model.config.n_layer);
-    progress_begin_beside(&progress, job->options->output.path, "patches");
-    plan->progress = &progress.sink;
-    plan->timed = job->options->verbose;
-    int failed = find_one(&job->finding, &job->question, &job->pair, &session->arena, err);
-    progress_end(&progress);
-    return failed;
-}
-
-/* The title of a picture has both texts; on a page the corrupt one follows its logit. */
-static int show_corrupt(struct job *job, struct err *err)
-{
-    struct buf about = {0};
-    const char **words = &job->finding.report.about;
-    if (!format_is(job->output.format, "text"))
-        return 0;
-    buf_format(&about, "%s (", *words);
-    tokenized_visible(&about, &job->pair.source);
-    buf_char(&about, ')');
-    *words = buf_keep(&about, &job->session.arena, err);
-    return *words ? 0 : -1;
-}
-
-static int write_all(struct job *job, struct err *err)
-{
-    const struct patching *found = &job->finding.patching;
-    size_t patches = found->layers * found->columns;
-    job->place.document = patch_instrument.document;
-    job->place.members = job->finding.members;
-    if (show_corrupt(job, err) || output_open(&job->output, err) ||
-        output_write_made(&job->output, &job->finding.report, &job->place, err) ||
-        output_commit(&job->output, err))
-        return -1;
-    if (job->options->verbose) /* beside as many passes over the whole text */
-        print_note("%zu patches in %.3f s: %.2f of %zu whole passes, of %.3f ms each", patches,
-                   found->seconds, found->seconds / ((double)patches * found->pass_seconds),
-                   patches, 1e3 * found->pass_seconds);
-    return 0;
-}
-
-int patch_command(const struct options *options, struct err *err)
-{
-    struct job job = {.options = options, .session.options = options};
-    int failed = prepare(&job, err) || measure(&job, err) || write_all(&job, err);
-    output_discard(&job.output);
-    session_release(&job.session);
-    return failed ? -1 : 0;
+    if (!clean)
+        return err_usage(err, "expected --clean TEXT, found none");
+    if (options->tokens.only_ids)
+        own.input.ids = clean;
+    else
+        own.input.sentences = (struct texts){&clean, 1};
+    return instrument_command(&patch_instrument, &own, err);
 }

@@ -168,8 +168,8 @@ static int find(struct finding *findings, const struct question *question, const
     return 0;
 }
 
-const struct instrument score_instrument = {FOR_SCORE, RESULT_FORMAT,        ask, check, find,
-                                            NULL,      instrument_write_line};
+const struct instrument score_instrument = {
+    .command = FOR_SCORE, .ask = ask, .check = check, .find = find};
 
 /* --- the command ------------------------------------------------------------------------------ */
 

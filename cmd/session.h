@@ -84,11 +84,6 @@ void dropped_note(const struct dropped *dropped, const char *place);
 int inputs_set_tokenizer(struct tokenizer *tokenizer, const struct folder *folder,
                          const struct input_options *options, struct err *err);
 
-/* Write the bytes of the ids that the operands, the file or standard input give: all of them are
- * looked at before the first byte is written (tokenize_decode.c). */
-int tokenize_decode(const struct input_options *options, const struct tokenizer *tokenizer,
-                    struct err *err);
-
 /* A whole file or, for "-", standard input; what messages call it; and where its text begins:
  * after the mark with which some editors say "this is UTF-8". */
 int inputs_read_file(struct file *file, const char *path, struct err *err);
@@ -130,23 +125,6 @@ int session_read(const struct session *session, struct text_pair *pair, size_t i
  * no tokenizer its id. Refused as usage: none, or more. */
 int inputs_read_token(long long *id, const struct viewer *viewer, const char *option,
                       const char *text, struct arena *arena, struct err *err);
-
-/* A token that is asked for, by --answer: ` Mary: John` are two, of which the difference counts. */
-struct answer {
-    long long id, against; /* -1: the likeliest; none */
-    const char *cap;       /* "before" or "after" the final soft cap; NULL: the model has none */
-};
-
-/* Read --answer; and --position, which is the last where it is not given (answer.c). */
-int answer_read(struct answer *answer, const struct options *options, const struct viewer *viewer,
-                struct arena *arena, struct err *err);
-int answer_position(size_t *index, const struct options *options, const struct tokenized *sentence,
-                    struct err *err);
-
-/* logit of ␣Mary less ␣John after ␣to: words of the arena, or NULL. And as members of JSON. */
-const char *answer_describe(const struct answer *answer, const struct viewer *viewer,
-                            const struct label *after, struct arena *arena, struct err *err);
-void answer_put(struct json_writer *json, const struct answer *answer);
 
 /* Count the characters that were dropped in a text and its source, and say so at the end. */
 void session_count_dropped(struct session *session, const struct text_pair *pair, size_t index);

@@ -1,214 +1,34 @@
 /* tokenize.c: `attn-cli tokenize`: a text as the model reads it, and back.
  *
- * A text is taken whole, to the byte, its last newline included; of its tokens only a portion is
- * held at a time, and of one that is looked through before it is printed, its ids, unless they are
- * very many.
+ * A text is taken whole, to the byte, its last newline included. A table holds all tokens in
+ * memory; --ids and --decode hold ids, or nothing.
  */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/heap.h"
 #include "base/num.h"
 #include "base/stream.h"
 #include "command.h"
-#include "session.h"
 #include "model/model.h"
+#include "output.h"
+#include "session.h"
+#include "text/decoder/decoder.h"
 #include "text/token_list.h"
-#include "write/json_report.h"
-#include "write/text_tokens.h"
 
-enum {
-    PLACE_BYTES = 32,
-    NEAR = 2 * LABEL_AROUND + 1,
-    IDS_BYTES = 4096,
-    KEPT_IDS_MAX = 1 << 25, /* 128 MB */
-};
-
-struct tally {
-    size_t count;
-    struct token most; /* its numbers are the largest of all */
-};
-
-enum mode { MODE_TABLE, MODE_JSON, MODE_IDS };
+enum { PLACE_BYTES = 32 };
 
 struct job {
     const struct options *options;
-    enum mode mode;
+    struct output output;
     struct folder folder;
     struct tokenizer *tokenizer;
     struct file file;
     struct input *inputs;
-    struct tally *tallies; /* of the inputs */
+    struct tokenized *texts; /* of the inputs; with --ids they have a count, and no tokens */
     size_t count;
-    bool keeps_ids; /* of all texts, as they were looked through */
-    uint32_t *ids;
-    size_t id_count, id_room;
+    struct buf ids; /* uint32_t, of all texts, with --ids */
     struct arena arena;
 };
-
-/* --- what is printed -------------------------------------------------------------------------- */
-
-/* The tokens of one text on their way out. */
-struct printer {
-    const struct job *job;
-    size_t input;
-    size_t index; /* of the next token */
-    size_t kept;  /* ids that were printed, of those that the job kept */
-    struct stream out;
-    struct json_writer json;
-    struct table table;
-    struct table_column columns[TOKEN_COLUMNS];
-
-    /* Of a table: the last tokens, some of which wait for those that their labels depend on. */
-    struct token near[NEAR];
-    struct token_bytes near_bytes[NEAR];
-    size_t near_count;
-    size_t waiting; /* so many at their end */
-    size_t row;     /* of the first that waits */
-};
-
-/* The head of a table; of JSON the first members of what `run` writes. */
-static void begin_text(struct printer *printer)
-{
-    const struct job *job = printer->job;
-    const struct input *input = &job->inputs[printer->input];
-    const struct tally *tally = &job->tallies[printer->input];
-    struct stream *out = &printer->out;
-    printer->index = printer->row = 0;
-    printer->near_count = 0;
-    if (job->mode == MODE_JSON) {
-        printer->json = (struct json_writer){.stream = out};
-        json_put_open(&printer->json, NULL, '{');
-        json_put_text(&printer->json, "format", JSON_FORMAT("tokenize"));
-        json_put_text(&printer->json, "model", job->folder.path);
-        json_put_bytes(&printer->json, "sentence", input->text, input->size);
-        json_put_open(&printer->json, "tokens", '[');
-    }
-    if (job->mode != MODE_TABLE)
-        return;
-    if (printer->input)
-        stream_char(out, '\n');
-    printer->table.count =
-        token_columns(printer->columns, "text", tally->count, &tally->most, true);
-    table_titles(&printer->table);
-}
-
-static void print_row(struct printer *printer)
-{
-    size_t place = printer->near_count - printer->waiting;
-    token_cells(&printer->table, printer->row++, &printer->near[place]);
-    label_token(&printer->table.cell, printer->near_bytes, printer->near_count, place);
-    table_put(&printer->table);
-    table_end(&printer->table);
-    printer->waiting--;
-}
-
-static void add_row(struct printer *printer, const struct token *token, const char *bytes,
-                    size_t size)
-{
-    if (printer->near_count == NEAR) {
-        printer->near_count--;
-        memmove(printer->near, printer->near + 1, sizeof printer->near - sizeof *printer->near);
-        memmove(printer->near_bytes, printer->near_bytes + 1,
-                sizeof printer->near_bytes - sizeof *printer->near_bytes);
-    }
-    printer->near[printer->near_count] = *token;
-    printer->near_bytes[printer->near_count++] = (struct token_bytes){bytes, size};
-    if (printer->waiting++ == LABEL_AROUND)
-        print_row(printer);
-}
-
-/* Repeat what a text ends with so many times. */
-static void repeat(char *end, size_t size, size_t times)
-{
-    size_t left = size * times;
-    for (size_t there = size, part; left; left -= part, there += part, end += part) {
-        part = left < there ? left : there;
-        memcpy(end, end - there, part);
-    }
-}
-
-/* Ids alone, with blanks between them; of a row of equal ones the first is written and copied. */
-static void print_ids(struct printer *printer, const uint32_t *ids, size_t count)
-{
-    char text[IDS_BYTES];
-    size_t used = 0;
-    size_t front = !printer->index; /* no blank before the first of all */
-    for (size_t i = 0, end; i < count; i = end) {
-        if (used + NUM_COUNT_BYTES + 1 > sizeof text) {
-            stream_bytes(&printer->out, text + front, used - front);
-            used = front = 0;
-        }
-        text[used] = ' ';
-        size_t size = 1 + num_count(text + used + 1, ids[i]);
-        used += size;
-        end = i + 1;
-        if (end == count || ids[end] != ids[i])
-            continue; /* without a division */
-        size_t fit = (sizeof text - used) / size;
-        while (end < count && end - i <= fit && ids[end] == ids[i])
-            end++;
-        repeat(text + used, size, end - i - 1);
-        used += size * (end - i - 1);
-    }
-    printer->index += count;
-    stream_bytes(&printer->out, text + front, used - front);
-}
-
-static int print_tokens(void *context, const struct token *tokens, size_t count, struct err *err)
-{
-    struct printer *printer = context;
-    if (printer->job->mode == MODE_IDS) {
-        uint32_t ids[TOKEN_PORTION];
-        for (size_t i = 0; i < count; i++)
-            ids[i] = tokens[i].id;
-        print_ids(printer, ids, count);
-        return 0;
-    }
-    for (size_t i = 0; i < count; i++, printer->index++) {
-        size_t size = 0;
-        const char *bytes = tokenizer_token(printer->job->tokenizer, tokens[i].id, &size);
-        if (printer->job->mode == MODE_JSON)
-            json_report_token(&printer->json, &tokens[i], bytes, size, true);
-        else
-            add_row(printer, &tokens[i], bytes, size);
-    }
-    return buf_check(&printer->table.line, err);
-}
-
-static int print_text(struct printer *printer, const struct input *input, struct err *err)
-{
-    static const char *const ends[] = {[MODE_TABLE] = "", [MODE_JSON] = "]}\n", [MODE_IDS] = "\n"};
-    const struct token_sink sink = {print_tokens, printer};
-    const struct job *job = printer->job;
-    struct token_list list = {.sink = &sink, .only_ids = job->mode == MODE_IDS};
-    int failed = 0;
-    begin_text(printer);
-    if (job->keeps_ids) {
-        size_t count = job->tallies[printer->input].count;
-        print_ids(printer, job->ids + printer->kept, count);
-        printer->kept += count;
-    } else {
-        failed = tokenizer_stream(job->tokenizer, &list, input->text, input->size, err);
-    }
-    while (printer->waiting)
-        print_row(printer);
-    stream_text(&printer->out, failed ? "" : ends[job->mode]);
-    token_list_release(&list);
-    return failed ? -1 : 0;
-}
-
-static int print_all(const struct job *job, struct err *err)
-{
-    struct printer printer = {.job = job};
-    printer.table = (struct table){.out = &printer.out, .columns = printer.columns};
-    int failed = stream_to(&printer.out, STDOUT_FILENO, err);
-    for (; printer.input < job->count && !failed; printer.input++)
-        failed = print_text(&printer, &job->inputs[printer.input], err);
-    failed |= table_close(&printer.table, failed ? NULL : err);
-    return stream_end(&printer.out, failed, err);
-}
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
@@ -228,8 +48,8 @@ static int gather(struct job *job, struct err *err)
     const char *path = named ? options->input.file : "-";
     size_t most = 1 + options->input.operands.count + options->input.sentences.count;
     job->inputs = arena_alloc(&job->arena, most, sizeof *job->inputs, err);
-    job->tallies = arena_alloc(&job->arena, most, sizeof *job->tallies, err);
-    if (!job->inputs || !job->tallies || (path && inputs_read_file(&job->file, path, err)))
+    job->texts = arena_alloc(&job->arena, most, sizeof *job->texts, err);
+    if (!job->inputs || !job->texts || (path && inputs_read_file(&job->file, path, err)))
         return -1;
     if (path)
         job->inputs[job->count++] = (struct input){.text = job->file.bytes, .size = job->file.size};
@@ -238,83 +58,181 @@ static int gather(struct job *job, struct err *err)
     return 0;
 }
 
-/* Where they are too many, or memory is short, texts are cut again to be printed. */
-static void keep_ids(struct job *job, const struct token *tokens, size_t count)
+static int take_ids(void *context, const struct token *tokens, size_t count, struct err *err)
 {
-    if (job->keeps_ids && job->id_count + count > job->id_room) {
-        size_t room = job->id_room ? 2 * job->id_room : TOKEN_PORTION;
-        uint32_t *ids =
-            room <= KEPT_IDS_MAX ? heap_resize(job->ids, room, sizeof *ids, NULL) : NULL;
-        job->keeps_ids = ids;
-        job->ids = ids ? ids : job->ids;
-        job->id_room = room;
-    }
-    for (size_t i = 0; job->keeps_ids && i < count; i++)
-        job->ids[job->id_count++] = tokens[i].id;
+    struct job *job = context;
+    for (size_t i = 0; i < count; i++)
+        buf_bytes(&job->ids, &tokens[i].id, sizeof tokens[i].id);
+    return buf_check(&job->ids, err);
 }
 
-struct first_look {
-    struct job *job;
-    struct tally *tally;
-};
-
-static int look_at_tokens(void *context, const struct token *tokens, size_t count, struct err *err)
+/* Ids alone: four bytes a token. */
+static int read_ids(struct job *job, struct tokenized *text, const struct input *input,
+                    struct err *err)
 {
-    const struct first_look *look = context;
-    struct tally *tally = look->tally;
-    (void)err;
-    keep_ids(look->job, tokens, count);
-    tally->count += count;
-    for (size_t i = 0; i < count; i++) { /* places rise, ids do not */
-        uint32_t id = tokens[i].id > tally->most.id ? tokens[i].id : tally->most.id;
-        tally->most = (struct token){id, tokens[i].start, tokens[i].end};
-    }
-    return 0;
+    const struct token_sink sink = {take_ids, job};
+    struct token_list list = {.sink = &sink, .only_ids = true};
+    size_t before = job->ids.size;
+    int failed = tokenizer_stream(job->tokenizer, &list, input->text, input->size, err);
+    text->count = (job->ids.size - before) / sizeof(uint32_t);
+    text->dropped_count = list.dropped_count;
+    text->dropped_first = list.dropped_first;
+    token_list_release(&list);
+    return failed ? -1 : 0;
 }
 
-/* Look through a text; what was dropped in it is noted. */
-static int read_text(struct job *job, size_t index, struct dropped *dropped, struct err *err)
+static int read_text(struct job *job, size_t index, struct err *err)
 {
     const struct input *input = &job->inputs[index];
-    struct first_look look = {job, &job->tallies[index]};
-    const struct token_sink sink = {look_at_tokens, &look};
-    struct token_list list = {.sink = &sink, .only_ids = job->mode == MODE_IDS};
-    int failed = tokenizer_stream(job->tokenizer, &list, input->text, input->size, err);
-    struct tokenized tokenized = {
-        .text = input->text,
-        .size = input->size,
-        .count = job->tallies[index].count,
-        .dropped_count = list.dropped_count,
-        .dropped_first = list.dropped_first,
-    };
-    token_list_release(&list);
-    if (failed || tokenized_check(&tokenized, err))
+    struct tokenized *text = &job->texts[index];
+    struct tokens tokens = {0};
+    bool only_ids = job->options->tokens.only_ids;
+    if (only_ids ? read_ids(job, text, input, err)
+                 : tokenizer_encode(job->tokenizer, &tokens, input->text, input->size, &job->arena,
+                                    err) ||
+                       tokenized_label(text, &tokens, job->tokenizer, &job->arena, err))
         return -1;
-    dropped_add(dropped, &tokenized, index);
-    return 0;
+    text->text = input->text;
+    text->size = input->size;
+    return tokenized_check(text, err);
 }
 
-/* "text 1", for messages; NULL where there is only one. */
-static const char *place_of(const struct job *job, size_t index, char place[PLACE_BYTES])
-{
-    snprintf(place, PLACE_BYTES, "text %zu", index);
-    return job->count > 1 ? place : NULL;
-}
-
-/* All of them before the first is printed: no output stops half-way for a word. */
+/* All of them before the first is printed: no output stops half-way. */
 static int read_all(struct job *job, struct err *err)
 {
     struct dropped dropped = {0};
-    char place[PLACE_BYTES];
-    if (job->count == 1 && job->inputs[0].size && tokenizer_knows_all(job->tokenizer) &&
-        job->mode != MODE_TABLE)
-        return 0; /* it cannot be refused, and its ids need no look before */
-    job->keeps_ids = job->mode == MODE_IDS;
-    for (size_t i = 0; i < job->count; i++)
-        if (read_text(job, i, &dropped, err))
-            return place_of(job, i, place) ? err_prefix(err, "%s", place) : -1;
-    dropped_note(&dropped, place_of(job, dropped.input, place));
+    char place[PLACE_BYTES]; /* "text 1", where there are several */
+    bool several = job->count > 1;
+    for (size_t i = 0; i < job->count; i++) {
+        snprintf(place, PLACE_BYTES, "text %zu", i);
+        if (read_text(job, i, err))
+            return several ? err_prefix(err, "%s", place) : -1;
+        dropped_add(&dropped, &job->texts[i], i);
+    }
+    snprintf(place, PLACE_BYTES, "text %zu", dropped.input);
+    dropped_note(&dropped, several ? place : NULL);
     return 0;
+}
+
+/* --- output ----------------------------------------------------------------------------------- */
+
+/* A line of ids for each text, with blanks between them. */
+static int print_ids(const struct job *job, struct err *err)
+{
+    struct stream out = {0};
+    const char *at = job->ids.bytes;
+    if (output_to(&out, job->options->output.path, err))
+        return -1;
+    for (size_t i = 0; i < job->count; i++)
+        for (size_t k = 0; k < job->texts[i].count; k++, at += sizeof(uint32_t)) {
+            char text[NUM_COUNT_BYTES + 1];
+            uint32_t id = 0;
+            memcpy(&id, at, sizeof id);
+            size_t size = num_count(text, id);
+            text[size++] = k + 1 < job->texts[i].count ? ' ' : '\n';
+            stream_bytes(&out, text, size);
+        }
+    return stream_end(&out, 0, err);
+}
+
+static int print_tables(struct job *job, struct err *err)
+{
+    struct place place = page_place(&job->options->looks, NULL);
+    place.columns = place.lines = 0; /* all of it */
+    place.count = job->count;
+    if (output_check_count(&job->output, job->count, err) || output_open(&job->output, err))
+        return -1;
+    for (; place.index < job->count; place.index++) {
+        struct arena arena = {0};
+        struct frame frame;
+        struct report report = {.model = job->folder.path,
+                                .sentence = {.text = job->texts[place.index].text,
+                                             .size = job->texts[place.index].size},
+                                .frames = &frame,
+                                .frame_count = 1,
+                                .untitled = true};
+        int failed = tokenized_frame(&frame, &job->texts[place.index], NULL, &arena, err) ||
+                     output_write(&job->output, &report, &place, err);
+        arena_release(&arena);
+        if (failed)
+            return -1;
+    }
+    return output_commit(&job->output, err);
+}
+
+/* --- from ids back to the text ---------------------------------------------------------------- */
+
+struct decoder {
+    const struct tokenizer *tokenizer;
+    struct file file;
+    struct stream *out; /* NULL: look at the ids first */
+    size_t count;       /* of ids */
+    struct token_decoder state;
+    struct buf text; /* that was not written yet */
+};
+
+static void write_text(struct decoder *decoder)
+{
+    if (decoder->out && decoder->text.size)
+        stream_bytes(decoder->out, decoder->text.bytes, decoder->text.size);
+    buf_clear(&decoder->text);
+}
+
+static int write_list(struct decoder *decoder, const char *text, size_t size, struct err *err)
+{
+    const struct tokenizer *tokenizer = decoder->tokenizer;
+    struct id_list list = {
+        .at = text,
+        .end = text + size,
+        .limit = tokenizer_size(tokenizer),
+        .count = decoder->count,
+    };
+    uint32_t id = 0;
+    while (id_list_next(&list, &id, err)) {
+        decoder->count++;
+        if (!tokenizer_decode(tokenizer, &decoder->state, id))
+            return err_usage(err, "id %zu of the list: %u is not in the vocabulary", decoder->count,
+                             id);
+        write_text(decoder);
+    }
+    return list.failed || buf_check(&decoder->text, err) ? -1 : 0;
+}
+
+static int write_lists(struct decoder *decoder, const struct texts *lists, struct err *err)
+{
+    decoder->count = 0;
+    token_decoder_release(&decoder->state);
+    tokenizer_decode_begin(decoder->tokenizer, &decoder->state, &decoder->text);
+    if (write_list(decoder, decoder->file.bytes, decoder->file.size, err)) {
+        err->kind = ERR_INPUT; /* a file with a bad id is bad input, not wrong usage */
+        return -1;
+    }
+    for (size_t i = 0; i < lists->count; i++)
+        if (write_list(decoder, lists->items[i], strlen(lists->items[i]), err))
+            return -1;
+    token_decoder_end(&decoder->state);
+    write_text(decoder);
+    if (decoder->count)
+        return buf_check(&decoder->text, err);
+    return err_set(err, "the list is empty: expected at least one id");
+}
+
+/* All ids of the operands, the file or standard input are checked before a byte is written. */
+static int decode(const struct options *options, const struct tokenizer *tokenizer, struct err *err)
+{
+    struct decoder decoder = {.tokenizer = tokenizer};
+    struct stream out = {0};
+    const struct texts *lists = &options->input.operands;
+    const char *path = lists->count || options->input.file ? options->input.file : "-";
+    if (path && inputs_read_file(&decoder.file, path, err))
+        return -1;
+    int failed = write_lists(&decoder, lists, err) || output_to(&out, options->output.path, err);
+    decoder.out = &out;
+    failed = stream_end(&out, failed || write_lists(&decoder, lists, err), err);
+    token_decoder_release(&decoder.state);
+    buf_release(&decoder.text);
+    file_release(&decoder.file);
+    return failed ? -1 : 0;
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -322,7 +240,6 @@ static int read_all(struct job *job, struct err *err)
 static int check_options(struct job *job, struct err *err)
 {
     const struct options *options = job->options;
-    bool json = false;
     const char *other = options->tokens.only_ids         ? "--ids"
                         : options->output.format         ? "--format"
                         : options->input.sentences.count ? "--sentence"
@@ -335,10 +252,9 @@ static int check_options(struct job *job, struct err *err)
     if (options->tokens.only_ids && options->output.format)
         return err_usage(err, "--ids: prints the ids alone, found --format %s as well",
                          options->output.format);
-    if (options_choose_page(&json, &options->output, err))
-        return -1;
-    job->mode = options->tokens.only_ids ? MODE_IDS : json ? MODE_JSON : MODE_TABLE;
-    return 0;
+    if (options->tokens.decode || options->tokens.only_ids)
+        return 0;
+    return output_choose_table(&job->output, &options->output, err);
 }
 
 static int open_tokenizer(struct job *job, struct err *err)
@@ -359,11 +275,13 @@ int tokenize_command(const struct options *options, struct err *err)
     struct job job = {.options = options};
     int failed = check_options(&job, err) || open_tokenizer(&job, err);
     if (!failed && options->tokens.decode)
-        failed = tokenize_decode(&options->input, job.tokenizer, err);
+        failed = decode(options, job.tokenizer, err);
     else if (!failed)
-        failed = gather(&job, err) || read_all(&job, err) || print_all(&job, err);
+        failed = gather(&job, err) || read_all(&job, err) ||
+                 (options->tokens.only_ids ? print_ids(&job, err) : print_tables(&job, err));
+    output_discard(&job.output);
     tokenizer_free(job.tokenizer);
-    heap_free(job.ids);
+    buf_release(&job.ids);
     file_release(&job.file);
     arena_release(&job.arena);
     return failed ? -1 : 0;

@@ -161,7 +161,6 @@ struct word {
     static const struct word list##_words[] = {__VA_ARGS__}; \
     ROWS(list, title, NULL, list##_words, sizeof list##_words / sizeof *list##_words, about)
 
-WORDS(page_formats, NULL, {"text", "a page to read"}, {"json", "for programs"})
 WORDS(lesson_formats, NULL, {"text", "a page to read"},
       {"json", "what the steps say, for programs"}, {"html", "a page for browsers"})
 WORDS(mask_methods, NULL, {"before", "the future at -inf, then the softmax"},
@@ -330,10 +329,10 @@ const struct value_use value_uses[] = {
     {"show", REPORTS | FOR_PAGE, &list_tensors, ",", false},
     {"show", FOR_RUN | FOR_BATCH, &list_defaults, NULL, true},
     {"show", FOR_GENERATE, &list_layer_defaults, NULL, true},
-    {"format", REPORTS | (INSTRUMENTS & ~FOR_SCORE), &list_formats, NULL, false},
+    {"format", REPORTS | FOR_ATTRIBUTE | FOR_PATCH, &list_formats, NULL, false},
     {"format", FOR_EXPLAIN, &list_explain_formats, NULL, false},
-    {"format", FOR_COMPARE | FOR_BENCH | FOR_SCORE | FOR_HEADS, &list_table_formats, NULL, false},
-    {"format", FOR_TOKENIZE | FOR_INFO, &list_page_formats, NULL, false},
+    {"format", FOR_COMPARE | FOR_BENCH | FOR_SCORE | FOR_LENS | FOR_HEADS | FOR_TOKENIZE | FOR_INFO,
+     &list_table_formats, NULL, false},
     {"format", FOR_LESSON, &list_lesson_formats, NULL, false},
     {"palette", FOR_ALL, &list_palettes, NULL, false},
     {"figure-width", FOR_ALL, &list_venues, NULL, false},

@@ -213,7 +213,8 @@ try explain -m "$ROOT/tests/golden-families/opt-350m-style" --ids 1,2,3 --layer 
 try explain -m life-causal -s "$life" --mask-method renormalise --dropout 0.5 -o here.md
 try tokenize -m "$in/pieces" "Anna sees"
 try tokenize -m "$in/pieces" --format json "Anna sees"
-try tokenize -m "$in/stages" "Anna sees 12"
+try tokenize -m "$in/stages" --ids "Anna sees 12"
+try tokenize -m "$in/stages" --format csv -o here "Anna sees 12"
 try tokenize -m "$in/unigram" "Anna sees 12"
 try tokenize -m "$in/pieces" --decode 1 2 3 4
 try tokenize -m "$ROOT/tests/tokenizers/bert-like" --decode 5 6 7 8
@@ -228,6 +229,7 @@ try info life --hash
 try generate -m "$in/school" -s 'Anna is' -n 3
 try generate -m "$in/large" --ids 7 -n 8
 try generate -m "$in/pieces" -s 'Anna is' -n 3 --temp 0.8 --top-p 0.9 --logprobs
+try generate -m "$in/pieces" -s 'Anna is' -n 2 --logprobs --format json
 try generate -m translate --source 'the small cat' -n 2
 try run -m "$in/school" -s 'Anna is' --ablate 0.0 --knockout 1:0 --edit 'v[token=0] * 2;logits = 1'
 try run -m "$in/school" -s 'Anna is' --ablate 0.0=mean --edit 'mlp_out = resample:1' \
@@ -298,7 +300,7 @@ try score -m "$in/scho*" -m "$in/school" 'Anna is old'
 try score -m "$in/scho*" -m "$in/school" 'Anna is old' --total --format json
 try lens -m "$in/scho*" -m "$in/school" Anna --format csv
 try compare -m "$in/school" -m "$in/school" -s 'Anna is old' --format csv
-for format in text csv json svg html; do
+for format in text csv json svg tidy; do
     try lens -m "$in/school" 'Anna is old' --target Anna --show best,kl --format $format -o here
 done
 try page -m "$in/school" 'Anna is old' --scores "$in/heads.csv" -o here.html

@@ -93,7 +93,7 @@ LINES = [
 ]
 
 # Objects whose members are names of their own, at the end of a path.
-MAPS = re.compile(r"\.(tensors|axes|tables|units|tensor_bytes|given|columns|total|values|settings|conditions|sweep|config)$")
+MAPS = re.compile(r"\.(tensors|axes|tables|units|given|columns|total|values|settings|conditions|sweep|config)$")
 
 
 def documents():

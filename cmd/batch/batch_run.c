@@ -19,7 +19,6 @@ struct entry {
     struct job job;
     struct prepared prepared;
     struct report report;
-    struct finding finding; /* of an instrument, beside or in place of a report */
     struct item_fault fault;
     bool done;
 };
@@ -147,11 +146,7 @@ static int ask_group(struct round *round, const struct pass_group *group, struct
         return -1;
     for (size_t i = 0; i < group->count; i++) {
         struct entry *entry = group->entries[i];
-        entry->finding = findings[i];
         entry->report = findings[i].report;
-        if (round->work->plan.kind == STORE_ITEMS && instrument->report &&
-            instrument->report(&entry->report, &findings[i], format, arena, err))
-            return -1;
     }
     return 0;
 }
@@ -237,7 +232,6 @@ static int store_entry(struct batch_work *work, const struct entry *entry, struc
         .fault = entry->fault.kind ? &entry->fault : NULL,
         .pair = &entry->prepared.pair,
         .report = &entry->report,
-        .finding = &entry->finding,
         .page = &page,
     };
     return store_add(&work->store, &outcome, err);

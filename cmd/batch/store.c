@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/listing.h"
-#include "../instrument.h"
+#include "format/json_writer.h"
 
 /* --- begin ------------------------------------------------------------------------------------ */
 
@@ -132,12 +132,10 @@ static int write_line(struct store *store, const struct outcome *outcome, struct
         buf_text(&line, "}\n");
     }
     place.item = line.bytes;
-    place.document = store->plan->instrument ? store->plan->instrument->document : NULL;
+    place.document = store->plan->instrument ? RESULT_FORMAT : NULL;
     int failed = buf_check(&line, err);
     if (!failed && outcome->fault)
         stream_bytes(&store->lines, line.bytes, line.size);
-    else if (!failed && store->plan->instrument)
-        failed = store->plan->instrument->write(&store->lines, outcome->finding, &place, err);
     else if (!failed)
         failed = format_write(store->plan->format, &store->lines, outcome->report, &place, err);
     buf_release(&line);

@@ -21,8 +21,6 @@
 #include "store_plan.h"
 #include "jobs.h"
 
-struct finding;
-
 struct store {
     const struct store_plan *plan;
     struct work_folder folder;
@@ -52,8 +50,7 @@ struct outcome {
     const struct job *job;
     const struct item_fault *fault; /* NULL: it went well */
     const struct text_pair *pair;
-    const struct report *report;   /* where matrices are kept … */
-    const struct finding *finding; /* … or an instrument has found something … */
+    const struct report *report; /* where matrices are kept … */
     const struct place *page;
 };
 

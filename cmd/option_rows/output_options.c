@@ -21,11 +21,11 @@ static const struct option_row output_rows[] = {
     STRING("layer", 0, "N", select.layer, FOR_EXPLAIN, "one layer, -1 for the last (default: 0)"),
     STRING("head", 0, "N", select.head, FOR_EXPLAIN, "one head, -1 for the last (default: 0)"),
     STRING("format", 0, "FORMAT", output.format,
-           (LOOKING & ~FOR_PAGE) | FOR_COMPARE | FOR_HEADS | NOT_BATCH | NOT_ITEM,
+           (LOOKING & ~FOR_PAGE) | FOR_COMPARE | FOR_HEADS | FOR_TOKENIZE | FOR_INFO | NOT_BATCH |
+               NOT_ITEM,
            "how to write it (default: by the ending of -o, else text)"),
     STRING("format", 0, "FORMAT", output.format, FOR_BATCH | FOR_ITEM | VIEW,
            "how to write it (default: jsonl)"),
-    STRING("format", 0, "FORMAT", output.format, FOR_TOKENIZE | FOR_INFO, "text (default) or json"),
     STRING("format", 0, "FORMAT", output.format, FOR_BENCH, "text (default), csv or json"),
     STRING("output", 'o', "PATH", output.path,
            FOR_RUN | FOR_GENERATE | INSTRUMENTS | FOR_HEADS | NOT_BATCH | NOT_ITEM,

@@ -41,19 +41,12 @@ static void put_bars(struct stream *out, const struct section *section)
     stream_text(out, "</table>\n");
 }
 
-/* A cell that has a text says it before its number. */
 static void put_cell(struct stream *out, const struct sheet *sheet, size_t row, size_t column)
 {
-    const char *text = sheet_text(sheet, row, column);
     float value = sheet_cell(sheet, row, column);
     stream_text(out, "<td>");
-    if (sheet_hides(sheet, row, column) || isnan(value))
-        return;
-    if (text) {
-        page_put_text(out, text);
-        stream_char(out, ' ');
-    }
-    stream_float(out, value);
+    if (!sheet_hides(sheet, row, column) && !isnan(value))
+        stream_float(out, value);
 }
 
 static void put_sheet(struct stream *out, const struct sheet *sheet, bool alone)

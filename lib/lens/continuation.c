@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/num.h"
 #include "lens/tokenized.h"
 #include "model/sampler.h"
 
@@ -210,4 +211,134 @@ void choice_make(struct choice *choice, const float *logits, size_t count, uint3
     topk(best, choice->best_count, logits, count);
     for (size_t i = 0; i < choice->best_count; i++)
         choice->best[i] = (struct likely){best[i], (float)((double)logits[best[i]] - total)};
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+int likely_frame(struct frame *frame, const struct likely_table *table, struct arena *arena,
+                 struct err *err)
+{
+    enum { RANK, ID, TEXT, LOGPROB, OWN };
+    static const struct column own[OWN] = {
+        [RANK] = {"rank", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
+        [ID] = {"id", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
+        [TEXT] = {"text", .kind = COLUMN_LABEL, .flags = COLUMN_KEY},
+        [LOGPROB] = {"logprob"}, /* in the unit of another table's column of that name */
+    };
+    size_t keys = table->keys;
+    size_t most = table->places->rows.size * table->each;
+    struct column *columns = arena_alloc(arena, keys + OWN, sizeof *columns, err);
+    if (!columns)
+        return -1;
+    memcpy(columns, table->places->columns, keys * sizeof *columns);
+    memcpy(columns + keys, own, sizeof own);
+    for (size_t i = 0; i < keys; i++)
+        columns[i].values = NULL;
+    *frame = (struct frame){table->name, {"choice", most, NULL, 0}, .flags = COLUMN_DATA_ONLY};
+    if (frame_columns(frame, columns, keys + OWN, arena, err))
+        return -1;
+    size_t row = 0;
+    for (size_t i = 0; i < most; i++) {
+        size_t place = i / table->each;
+        if (!table->lists[place])
+            continue;
+        const struct likely *likely = &table->lists[place][i % table->each];
+        if (label_of_word(&frame_labels(frame, keys + TEXT)[row], table->tokenizer, likely->id,
+                          arena, err))
+            return -1;
+        for (size_t k = 0; k < keys; k++)
+            frame_integers(frame, k)[row] = column_integer(&table->places->columns[k], place);
+        frame_integers(frame, keys + RANK)[row] = (long long)(i % table->each) + 1;
+        frame_integers(frame, keys + ID)[row] = likely->id;
+        frame_floats(frame, keys + LOGPROB)[row++] = likely->logprob;
+    }
+    frame->rows.labels = frame_labels(frame, keys + TEXT);
+    frame->rows.size = row;
+    return 0;
+}
+
+const char *likely_text(const struct likely *list, size_t count, const struct tokenizer *tokenizer,
+                        struct arena *arena, struct err *err)
+{
+    struct buf text = {0};
+    for (size_t i = 0; i < count; i++) {
+        struct label label;
+        if (label_of_word(&label, tokenizer, list[i].id, arena, err)) {
+            buf_release(&text);
+            return NULL;
+        }
+        buf_format(&text, "%s%s %.2f", i ? "  " : "", label.text,
+                   num_shown((double)list[i].logprob, 2));
+    }
+    return buf_keep(&text, arena, err);
+}
+
+/* Choices that were looked at have two columns more. */
+enum { STEP, ID, TEXT, LOGPROB, MOST_LIKELY, STEP_COLUMNS };
+
+static int fill_step(struct frame *steps, size_t step, uint32_t id, const struct choice *choice,
+                     const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
+{
+    struct label *label = &frame_labels(steps, TEXT)[step];
+    frame_integers(steps, STEP)[step] = (long long)step;
+    frame_integers(steps, ID)[step] = id;
+    if (label_of_word(label, tokenizer, id, arena, err))
+        return -1;
+    if (!choice)
+        return 0;
+    frame_floats(steps, LOGPROB)[step] = choice->chosen.logprob;
+    return (frame_texts(steps, MOST_LIKELY)[step] =
+                likely_text(choice->best, choice->best_count, tokenizer, arena, err))
+               ? 0
+               : -1;
+}
+
+static int list_choices(struct frame *frame, const struct frame *steps,
+                        const struct choice *choices, const struct tokenizer *tokenizer,
+                        struct arena *arena, struct err *err)
+{
+    size_t count = steps->rows.size;
+    const struct likely **lists = arena_alloc(arena, count, sizeof *lists, err);
+    for (size_t i = 0; lists && i < count; i++)
+        lists[i] = choices[i].best;
+    const struct likely_table table = {"choices", steps, 1, lists, count ? choices->best_count : 0,
+                                       tokenizer};
+    return lists ? likely_frame(frame, &table, arena, err) : -1;
+}
+
+int continuation_tables(struct report *report, const struct continuation *text,
+                        const struct choice *choices, struct arena *arena, struct err *err)
+{
+    static const char *const ends[] = {"", "tokens", "text", "context"}; /* by continuation_end */
+    static const struct column columns[STEP_COLUMNS] = {
+        [STEP] = {"step", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
+        [ID] = {"id", .kind = COLUMN_INTEGER},
+        [TEXT] = {"text", "token", .kind = COLUMN_LABEL, .flags = COLUMN_SHRINKS},
+        [LOGPROB] = {"logprob", .unit = "nats", .digits = 4},
+        [MOST_LIKELY] = {"most likely", .kind = COLUMN_TEXT,
+                         .flags = COLUMN_TEXT_ONLY | COLUMN_SHRINKS},
+    };
+    const struct tokenizer *tokenizer = text->viewer->tokenizer;
+    size_t added = text->count - text->prompt_count;
+    size_t count = added + (text->end == END_OF_TEXT);
+    struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
+    struct facts *facts = facts_new(arena, err);
+    if (!frames || !facts)
+        return -1;
+    *frames = (struct frame){"tokens", {"step", count, NULL, 0}};
+    if (frame_columns(frames, columns, choices ? STEP_COLUMNS : LOGPROB, arena, err))
+        return -1;
+    frames->rows.labels = frame_labels(frames, TEXT);
+    for (size_t i = 0; i < count; i++)
+        if (fill_step(frames, i, i < added ? text->ids[text->prompt_count + i] : text->chosen,
+                      choices ? &choices[i] : NULL, tokenizer, arena, err))
+            return -1;
+    if (choices && list_choices(&frames[1], frames, choices, tokenizer, arena, err))
+        return -1;
+    facts_integer(facts, "prompt_tokens", (long long)text->prompt_count);
+    facts_text(facts, "end_of", ends[text->end]);
+    report->frames = frames;
+    report->frame_count = choices ? 2 : 1;
+    report->facts = &facts->frame;
+    return 0;
 }

@@ -105,4 +105,29 @@ struct choice {
 /* How likely a chosen token was, and which ones were most likely: of the logits [count]. */
 void choice_make(struct choice *choice, const float *logits, size_t count, uint32_t chosen);
 
+/* Add to a report, when the text has ended, the facts "prompt_tokens" and "end_of", and a table
+ * "tokens" with a row for each chosen token (step, id, text; the end of the text included). With
+ * `choices`, one for each (NULL: none), it has a column "logprob", and a table "choices" lists the
+ * most likely tokens of each step. */
+int continuation_tables(struct report *report, const struct continuation *text,
+                        const struct choice *choices, struct arena *arena, struct err *err);
+
+/* The most likely tokens of several places as a table: a row for each token. */
+struct likely_table {
+    const char *name;
+    const struct frame *places; /* a row for each; its first `keys` columns, integers, come first */
+    size_t keys;
+    const struct likely *const *lists; /* [places], of `each` tokens; NULL: none */
+    size_t each;
+    const struct tokenizer *tokenizer; /* NULL: tokens are called by their ids */
+};
+
+/* Columns: the keys, rank (from 1), id, text and logprob. */
+int likely_frame(struct frame *frame, const struct likely_table *table, struct arena *arena,
+                 struct err *err);
+
+/* One list as a text, "␣short -0.57  ␣cold -2.18"; NULL with `err`. */
+const char *likely_text(const struct likely *list, size_t count, const struct tokenizer *tokenizer,
+                        struct arena *arena, struct err *err);
+
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "lens/frame.h"
 
 static void offer(struct strongest *list, const struct strong_cell *one)
 {
@@ -54,4 +55,37 @@ void strong_cell_name(struct buf *out, const struct strong_cell *cell)
         buf_format(out, "%shead %d", out->size ? " " : "", sheet->head);
     add_label(out, &sheet->rows, cell->row);
     add_label(out, &sheet->columns, cell->column);
+}
+
+int strongest_frame(struct frame *frame, const struct strongest *strongest, struct arena *arena,
+                    struct err *err)
+{
+    enum { BAR_COLUMNS = 24 };
+    enum { NAME, VALUE, BAR };
+    static const struct column columns[] = {
+        [NAME] = {"part", "", .kind = COLUMN_LABEL, .flags = COLUMN_KEY},
+        [VALUE] = {"value", "", .digits = 4},
+        [BAR] = {"bar", "", .kind = COLUMN_TEXT},
+    };
+    *frame =
+        (struct frame){"strongest", {"part", strongest->count, NULL, 0}, .flags = COLUMN_TEXT_ONLY};
+    if (frame_columns(frame, columns, sizeof columns / sizeof *columns, arena, err))
+        return -1;
+    frame->rows.labels = frame_labels(frame, NAME);
+    for (size_t i = 0; i < strongest->count; i++) {
+        const struct strong_cell *cell = &strongest->cells[i];
+        struct buf name = {0};
+        struct buf bar = {0};
+        strong_cell_name(&name, cell);
+        buf_text(&bar, "");
+        for (long n = lroundf(fabsf(cell->value / strongest->cells->value) * BAR_COLUMNS); n > 0;
+             n--)
+            buf_text(&bar, cell->value > 0 ? "█" : "░");
+        frame_labels(frame, NAME)[i].text = buf_keep(&name, arena, err);
+        frame_floats(frame, VALUE)[i] = cell->value;
+        frame_texts(frame, BAR)[i] = buf_keep(&bar, arena, err);
+        if (!frame_labels(frame, NAME)[i].text || !frame_texts(frame, BAR)[i])
+            return -1;
+    }
+    return 0;
 }

@@ -8,7 +8,10 @@
 #ifndef ATTN_LENS_STRONGEST_H
 #define ATTN_LENS_STRONGEST_H
 
+#include "base/arena.h"
 #include "lens/sheet.h"
+
+struct frame;
 
 enum { STRONGEST_MAX = 10 };
 
@@ -29,5 +32,9 @@ void strongest_add(struct strongest *list, const struct sheet *sheet);
 
 /* layer 1 head 2; final bias; layer 1 head 2 from ␣is; layer 0 head 1 ␣cat from ␣the */
 void strong_cell_name(struct buf *out, const struct strong_cell *cell);
+
+/* For people, a table of them: names, values, and bars as long as they are large. */
+int strongest_frame(struct frame *frame, const struct strongest *strongest, struct arena *arena,
+                    struct err *err);
 
 #endif

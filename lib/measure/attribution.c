@@ -4,10 +4,17 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "lens/strongest.h"
 #include "model/config.h"
 #include "model/sampler.h"
 
 enum { ROWS_AT_ONCE = 32 }; /* of a matrix */
+
+const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
+    [BY_PART] = {"part", "heads, MLPs, biases, embeddings: all cells sum to the logit (default)"},
+    [BY_SOURCE] = {"source", "heads by the token that they read from"},
+    [BY_NEURON] = {"neuron", "hidden channels of the MLPs"},
+};
 
 /* The sites of which the last token's row is kept; of values all rows. */
 static const enum site kept_sites[] = {SITE_RESID_PRE, SITE_V,    SITE_WEIGHTS,    SITE_CONTEXT,
@@ -326,6 +333,120 @@ static int take_room(struct way *way)
     return way->u && way->added && way->inner ? 0 : -1;
 }
 
+/* --- the report ------------------------------------------------------------------------------- */
+
+/* "embed", the layers, "final"; the heads, "mlp", … */
+static const struct label *make_labels(const char *const *names, size_t before, size_t between,
+                                       size_t after, struct arena *arena, struct err *err)
+{
+    const struct label *numbers = labels_of_numbers(between, arena, err);
+    struct label *labels = arena_alloc(arena, before + between + after, sizeof *labels, err);
+    if (!numbers || !labels)
+        return NULL;
+    for (size_t i = 0; i < before + between + after; i++) {
+        if (i >= before && i < before + between) {
+            labels[i] = numbers[i - before];
+            continue;
+        }
+        const char *name = names[i < before ? i : i - between];
+        labels[i] = (struct label){name, name, name};
+    }
+    return labels;
+}
+
+/* The heads of all layers, [L, H]: people read their numbers, data files L0H3. */
+static const struct label *label_heads(const struct config *c, struct arena *arena, struct err *err)
+{
+    const struct label *numbers = labels_of_numbers(c->n_head, arena, err);
+    struct label *labels = arena_alloc(arena, c->n_layer, c->n_head * sizeof *labels, err);
+    for (size_t i = 0; numbers && labels && i < c->n_layer * c->n_head; i++) {
+        if (label_of_head(&labels[i], i / c->n_head, i % c->n_head, arena, err))
+            return NULL;
+        labels[i].text = numbers[i % c->n_head].text;
+    }
+    return numbers ? labels : NULL;
+}
+
+/* The rows and columns of sheets; of no layer. */
+static int make_frame(struct sheet *frame, const struct config *c, enum attribution_by by,
+                      const struct tokenized *sentence, struct arena *arena, struct err *err)
+{
+    static const char *const stages[] = {"embed", "final"};
+    static const char *const parts[] = {"mlp", "bias", "token", "place"};
+    *frame = (struct sheet){.layer = -1, .head = -1, .parts = true};
+    switch (by) {
+    case BY_SOURCE:
+        frame->tensor = "attribution_by_source";
+        frame->rows = (struct axis){"head", c->n_head, label_heads(c, arena, err), 0};
+        frame->columns = (struct axis){"key", sentence->count, sentence->labels, 0};
+        break;
+    case BY_NEURON:
+        frame->tensor = "attribution_by_neuron";
+        frame->rows =
+            (struct axis){"layer", c->n_layer, labels_of_numbers(c->n_layer, arena, err), 0};
+        frame->columns =
+            (struct axis){"neuron", c->n_inner, labels_of_numbers(c->n_inner, arena, err), 0};
+        break;
+    case BY_PART:
+    case ATTRIBUTION_WAYS:
+        frame->tensor = "attribution";
+        frame->rows = (struct axis){"layer", c->n_layer + 2,
+                                    make_labels(stages, 1, c->n_layer, 1, arena, err), 0};
+        frame->columns =
+            (struct axis){"part", c->n_head + ATTRIBUTION_PARTS,
+                          make_labels(parts, 0, c->n_head, ATTRIBUTION_PARTS, arena, err), 0};
+        break;
+    }
+    return frame->rows.labels && frame->columns.labels ? 0 : -1;
+}
+
+static float *make_report(struct report *report, const struct viewer *viewer,
+                          const struct text_pair *pair, const struct attribution_question *question,
+                          struct arena *arena, struct err *err)
+{
+    const struct config *c = &viewer->model.config;
+    const struct text_origin origin = {.viewer = viewer};
+    struct tokenized begin = pair->sentence; /* the text up to the position */
+    bool by_layer = question->by == BY_SOURCE;
+    size_t count = by_layer ? c->n_layer : 1;
+    struct sheet frame;
+    begin.count = question->position + 1;
+    if (begin.text)
+        begin.size = begin.tokens[question->position].end;
+    if (make_frame(&frame, c, question->by, &begin, arena, err))
+        return NULL;
+    size_t cells = frame.rows.size * frame.columns.size;
+    struct sheet *sheets = arena_alloc(arena, count, sizeof *sheets, err);
+    struct kept *kept = arena_alloc(arena, count, sizeof *kept, err);
+    float *values = arena_alloc(arena, count * cells, sizeof *values, err);
+    if (!sheets || !kept || !values)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        sheets[i] = frame;
+        sheets[i].layer = by_layer ? (int)i : -1;
+        sheets[i].rows.labels += by_layer ? i * c->n_head : 0;
+        sheets[i].values = values + i * cells;
+        kept[i] = kept_made(&sheets[i]);
+    }
+    *report = text_origin_report(&origin, &begin);
+    report->tensors = kept;
+    report->tensor_count = count;
+    return values;
+}
+
+/* For people: the cells farthest from 0 as a table with bars, of ░ where a cell is below 0. */
+static int add_strongest(struct report *report, struct arena *arena, struct err *err)
+{
+    struct frame *frame = arena_alloc(arena, 1, sizeof *frame, err);
+    struct strongest strongest = {0};
+    for (size_t i = 0; i < report->tensor_count; i++)
+        strongest_add(&strongest, report->tensors[i].made);
+    report->frames = frame;
+    report->frame_count = 1;
+    report->shows_tensors = true;
+    return frame ? strongest_frame(frame, &strongest, arena, err) : -1;
+}
+
 int attribution_make(struct attribution *attribution, struct viewer *viewer,
                      const struct text_pair *pair, const struct attribution_question *question,
                      struct arena *arena, struct err *err)
@@ -341,11 +462,12 @@ int attribution_make(struct attribution *attribution, struct viewer *viewer,
     *attribution = (struct attribution){0};
     if (text_origin_check(viewer, err))
         return -1;
-    way.cells = attribution_report(&attribution->report, viewer, pair, question, arena, err);
+    way.cells = make_report(&attribution->report, viewer, pair, question, arena, err);
     int failed = !way.cells || run(&way, viewer, pair) || take_room(&way) || end_back(&way);
     for (size_t layer = way.config->n_layer; layer-- > 0 && !failed;)
         failed = layer_back(&way, layer);
-    failed = failed || begin_back(&way, pair->sentence.ids[question->position]);
+    failed = failed || begin_back(&way, pair->sentence.ids[question->position]) ||
+             add_strongest(&attribution->report, arena, err);
     arena_release(&way.scratch);
     return failed ? -1 : 0;
 }

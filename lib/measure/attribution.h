@@ -16,6 +16,8 @@
 
 #include "measure/text_origin.h"
 
+enum { ATTRIBUTION_PARTS = 4 }; /* besides heads: mlp, bias, token, place */
+
 enum attribution_by { BY_PART, BY_SOURCE, BY_NEURON, ATTRIBUTION_WAYS };
 
 struct attribution_way {
@@ -38,25 +40,12 @@ struct attribution {
     double sum;   /* of all parts */
 };
 
-/* Run the text up to the position. The report's memory is the arena's. Refused, as not supported:
- * models of two texts, whose tokens look ahead, or that have no logits. */
+/* Run the text up to the position. The report, whose memory is the arena's, has a sheet of all
+ * parts, [L + 2, H + 4]; by source one for each layer, [H, T]; or one of neurons, [L, I]; and for
+ * people a table of the strongest. Refused, as not supported: models of two texts, whose tokens
+ * look ahead, or that have no logits. */
 int attribution_make(struct attribution *attribution, struct viewer *viewer,
                      const struct text_pair *pair, const struct attribution_question *question,
                      struct arena *arena, struct err *err);
-
-/* --- its report (attribution_report.c) -------------------------------------------------------- */
-
-enum { ATTRIBUTION_PARTS = 4 }; /* beside heads: mlp, bias, token, place */
-
-/* Make it, all zeros. Returns its numbers, the arena's: [L + 2, H + ATTRIBUTION_PARTS], [L, H, T]
- * or [L, I]; NULL with `err`. */
-float *attribution_report(struct report *report, const struct viewer *viewer,
-                          const struct text_pair *pair, const struct attribution_question *question,
-                          struct arena *arena, struct err *err);
-
-/* The cells farthest from 0, a line each with a bar, ░ where it is below, on a page so wide (0:
- * endless; attribution_page.c). */
-int attribution_bars_write(struct stream *out, const struct report *report, size_t page,
-                           struct err *err);
 
 #endif

@@ -203,3 +203,206 @@ int lens_look(struct logit_lens *lens, const struct lens_plan *plan, const struc
         return -1;
     return lens_of_report(lens, plan, &report, &pair->sentence, arena, err);
 }
+
+/* --- as a report ------------------------------------------------------------------------------ */
+
+const struct lens_number_row lens_numbers[LENS_NUMBERS] = {
+    [LENS_BEST] = {"best", "the most likely token, and its probability"},
+    [LENS_ID] = {"id", "the id of that token"},
+    [LENS_ENTROPY] = {"entropy", "of all tokens, in nats"},
+    [LENS_KL] = {"kl", "the divergence from what the model says at last, in nats"},
+    [LENS_RANK] = {"rank", "of --target, else of the next token; 1 is the most likely"},
+    [LENS_TARGET] = {"target", "the probability of that token"},
+};
+
+enum {
+    LAYER,
+    POSITION,
+    TOKEN,
+    BEST,
+    PROBABILITY,
+    LOGPROB,
+    ID,
+    ENTROPY,
+    KL,
+    RANK,
+    TARGET,
+    TARGET_LOGPROB,
+    COLUMNS
+};
+
+static const struct column columns[COLUMNS] = {
+    [LAYER] = {"layer", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
+    [POSITION] = {"position", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
+    [TOKEN] = {"token", .kind = COLUMN_LABEL, .flags = COLUMN_KEY},
+    [BEST] = {"best", .kind = COLUMN_LABEL},
+    [PROBABILITY] = {"probability"},
+    [LOGPROB] = {"logprob", .unit = "nats"},
+    [ID] = {"id", .kind = COLUMN_INTEGER},
+    [ENTROPY] = {"entropy", .unit = "nats"},
+    [KL] = {"kl", .unit = "nats"},
+    [RANK] = {"rank", .kind = COLUMN_INTEGER},
+    [TARGET] = {"target"},
+    [TARGET_LOGPROB] = {"target_logprob", .unit = "nats"},
+};
+
+/* The columns of each number, from `first` up to `end`, and the one that sheets take. */
+static const struct number_columns {
+    size_t first, end, sheet;
+} number_columns[LENS_NUMBERS] = {
+    [LENS_BEST] = {BEST, ID, PROBABILITY},   [LENS_ID] = {ID, ENTROPY, ID},
+    [LENS_ENTROPY] = {ENTROPY, KL, ENTROPY}, [LENS_KL] = {KL, RANK, KL},
+    [LENS_RANK] = {RANK, TARGET, RANK},      [LENS_TARGET] = {TARGET, COLUMNS, TARGET},
+};
+
+static float probability(float logprob)
+{
+    return isnan(logprob) ? NAN : exp_float(logprob);
+}
+
+static int fill_row(struct frame *frame, const struct logit_lens *lens, size_t row,
+                    const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
+{
+    const struct lens_cell *cell = &lens->cells[row];
+    struct label *best = &frame_labels(frame, BEST)[row];
+    frame_integers(frame, LAYER)[row] = (long long)lens->layers.items[row / lens->tokens];
+    frame_integers(frame, POSITION)[row] = (long long)(row % lens->tokens);
+    frame_labels(frame, TOKEN)[row] = frame->rows.labels[row];
+    frame_floats(frame, PROBABILITY)[row] = probability(cell->best->logprob);
+    frame_floats(frame, LOGPROB)[row] = cell->best->logprob;
+    frame_integers(frame, ID)[row] = cell->best->id;
+    frame_floats(frame, ENTROPY)[row] = cell->entropy;
+    frame_floats(frame, KL)[row] = cell->kl;
+    frame_integers(frame, RANK)[row] = cell->rank ? (long long)cell->rank : COLUMN_MISSING;
+    frame_floats(frame, TARGET)[row] = probability(cell->target);
+    frame_floats(frame, TARGET_LOGPROB)[row] = cell->target;
+    return label_of_word(best, tokenizer, cell->best->id, arena, err);
+}
+
+/* A row for each layer and token, with all columns. */
+static int make_table(struct frame *frame, const struct logit_lens *lens,
+                      const struct tokenized *sentence, const struct tokenizer *tokenizer,
+                      struct arena *arena, struct err *err)
+{
+    size_t rows = lens->layers.count * lens->tokens;
+    struct label *labels = arena_alloc(arena, rows, sizeof *labels, err);
+    *frame = (struct frame){"lens", {"token", rows, labels, 0}, .flags = COLUMN_DATA_ONLY};
+    if (!labels || frame_columns(frame, columns, COLUMNS, arena, err))
+        return -1;
+    for (size_t row = 0; row < rows; row++) {
+        labels[row] = sentence->labels[row % lens->tokens];
+        if (fill_row(frame, lens, row, tokenizer, arena, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* The most likely tokens of each cell. */
+static int list_best(struct frame *best, const struct frame *table, const struct logit_lens *lens,
+                     const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
+{
+    size_t cells = table->rows.size;
+    const struct likely **lists = arena_alloc(arena, cells, sizeof *lists, err);
+    for (size_t i = 0; lists && i < cells; i++)
+        lists[i] = lens->cells[i].best;
+    const struct likely_table likely = {"best", table, TOKEN, lists, lens->best_count, tokenizer};
+    return lists ? likely_frame(best, &likely, arena, err) : -1;
+}
+
+/* A number of the table as a sheet, layers by tokens; with texts in the cells of LENS_BEST. */
+static int make_sheet(struct sheet *sheet, const struct frame *table, enum lens_number number,
+                      struct arena *arena, struct err *err)
+{
+    size_t cells = table->rows.size;
+    const struct column *column = &table->columns[number_columns[number].sheet];
+    const struct column *best = &table->columns[BEST];
+    float *values = arena_alloc(arena, cells, sizeof *values, err);
+    const char **texts = arena_alloc(arena, cells, sizeof *texts, err);
+    if (!values || !texts)
+        return -1;
+    for (size_t i = 0; i < cells; i++) {
+        values[i] = (float)column_number(column, i);
+        texts[i] = column_text(best, i, true);
+    }
+    sheet->tensor = lens_numbers[number].name;
+    sheet->title = arena_format(arena, err, "logit lens: %s",
+                                number == LENS_BEST ? "most likely token" : sheet->tensor);
+    sheet->whole = column->kind == COLUMN_INTEGER;
+    sheet->values = values;
+    sheet->texts = number == LENS_BEST ? texts : NULL;
+    sheet->beside_texts = number == LENS_BEST ? "probability" : NULL;
+    return sheet->title ? 0 : -1;
+}
+
+static int make_sheets(struct report *report, const struct frame *table, unsigned numbers,
+                       const struct layers *layers, struct arena *arena, struct err *err)
+{
+    struct sheet *sheets = arena_alloc(arena, LENS_NUMBERS, sizeof *sheets, err);
+    struct kept *kept = arena_alloc(arena, LENS_NUMBERS, sizeof *kept, err);
+    struct label *labels = arena_alloc(arena, layers->count, sizeof *labels, err);
+    if (!sheets || !kept || !labels)
+        return -1;
+    for (size_t i = 0; i < layers->count; i++) {
+        const char *text = arena_format(arena, err, "%zu", layers->items[i]);
+        if (!text)
+            return -1;
+        labels[i] = (struct label){text, text, text};
+    }
+    for (int number = 0; number < LENS_NUMBERS; number++) {
+        struct sheet *sheet = &sheets[report->tensor_count];
+        if (!(numbers >> number & 1))
+            continue;
+        *sheet = (struct sheet){
+            .layer = -1,
+            .head = -1,
+            .rows = {"layer", layers->count, labels, 0},
+            .columns = {"token", table->rows.size / layers->count, report->sentence.labels, 0},
+        };
+        if (make_sheet(sheet, table, (enum lens_number)number, arena, err))
+            return -1;
+        kept[report->tensor_count++] = kept_made(sheet);
+    }
+    report->tensors = kept;
+    return 0;
+}
+
+/* Leave only the columns of some numbers. */
+static int choose_columns(struct frame *table, unsigned numbers, struct arena *arena,
+                          struct err *err)
+{
+    struct column shown[COLUMNS];
+    size_t count = 0;
+    while (count < BEST) {
+        shown[count] = table->columns[count];
+        count++;
+    }
+    for (size_t number = 0; number < LENS_NUMBERS; number++)
+        for (size_t i = number_columns[number].first; i < number_columns[number].end; i++)
+            if (numbers >> number & 1)
+                shown[count++] = table->columns[i];
+    return frame_columns(table, shown, count, arena, err);
+}
+
+int lens_report(struct report *report, const struct logit_lens *lens, unsigned numbers,
+                const struct text_origin *origin, const struct tokenized *sentence,
+                struct arena *arena, struct err *err)
+{
+    const struct tokenizer *tokenizer = origin->viewer->tokenizer;
+    struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
+    struct facts *facts = facts_new(arena, err);
+    bool lists = numbers >> LENS_BEST & 1 && lens->best_count > 1;
+    *report = text_origin_report(origin, sentence);
+    if (!frames || !facts || make_table(frames, lens, sentence, tokenizer, arena, err) ||
+        (lists && list_best(&frames[1], frames, lens, tokenizer, arena, err)) ||
+        make_sheets(report, frames, numbers, &lens->layers, arena, err) ||
+        choose_columns(frames, numbers, arena, err))
+        return -1;
+    report->frames = frames;
+    report->frame_count = lists ? 2 : 1;
+    report->shows_tensors = true;
+    report->facts = &facts->frame;
+    if (origin->hash)
+        facts_text(facts, "weights_sha256", origin->hash);
+    facts_text(facts, "site", site_rows[lens->site].name);
+    return 0;
+}

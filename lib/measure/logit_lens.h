@@ -51,7 +51,7 @@ int lens_of_report(struct logit_lens *lens, const struct lens_plan *plan,
                    const struct report *report, const struct tokenized *sentence,
                    struct arena *arena, struct err *err);
 
-/* --- as sheets, layers by tokens -------------------------------------------------------------- */
+/* --- as a report ------------------------------------------------------------------------------ */
 
 enum lens_number {
     LENS_BEST,
@@ -69,15 +69,12 @@ struct lens_number_row {
 
 extern const struct lens_number_row lens_numbers[LENS_NUMBERS];
 
-/* A report with a sheet for each number of a set, `1 << LENS_KL | …`, that lives as long as the
- * arena, the lens and the text. The cells of LENS_BEST read as the tokens they are about. */
+/* A report with a set of numbers, `1 << LENS_KL | …`, that lives as long as the arena, the lens and
+ * the text. For data, a table "lens" with a row for each layer and token, and, of several best
+ * tokens, a table "best" with a row for each of them; for people and pictures a sheet for each
+ * number, layers by tokens, in which the cells of LENS_BEST read as the tokens. */
 int lens_report(struct report *report, const struct logit_lens *lens, unsigned numbers,
                 const struct text_origin *origin, const struct tokenized *sentence,
                 struct arena *arena, struct err *err);
-
-/* An object, of `place->count` in an array, or with `lines` on a line each. */
-void lens_json_write(struct stream *out, const struct logit_lens *lens,
-                     const struct text_origin *origin, const struct tokenized *sentence,
-                     const struct place *place, bool lines);
 
 #endif

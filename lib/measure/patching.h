@@ -70,7 +70,6 @@ struct patching_plan {
     size_t position;           /* the token after which the answer stands */
     long long answer, against; /* ids; -1: the likeliest after the clean text; none */
     size_t batch_tokens;       /* that share a pass; 0: as many as pay */
-    bool timed;                /* whole passes are run between patches, to tell what these cost */
     const struct progress_sink *progress; /* told of patches; NULL: no one */
 };
 
@@ -81,8 +80,6 @@ struct patching {
     size_t first_layer, layers;   /* rows … */
     size_t first_column, columns; /* … and columns: heads, or tokens up to the position */
     double *logits;               /* [layers, columns] after each patch; NaN: there is none */
-    double seconds;               /* that they took together, both texts' own pass included */
-    double pass_seconds;          /* a whole pass takes, on an average; 0: it was not asked for */
 };
 
 /* The fraction of the answer that a logit stands for. */
@@ -100,7 +97,7 @@ int patching_check_texts(const struct tokenized *clean, const struct tokenized *
 int patching_make(struct patching *patching, const struct patching_plan *plan, struct arena *arena,
                   struct err *err);
 
-/* --- its report (patching_report.c) ----------------------------------------------------------- */
+/* --- as a report ------------------------------------------------------------------------------ */
 
 enum patch_number { PATCH_FRACTION, PATCH_LOGIT, PATCH_NUMBERS };
 

@@ -123,26 +123,6 @@ static double word_logprob(const struct scored *scored, const struct word_span *
     return total.tokens == word->count ? total.logprob : (double)NAN;
 }
 
-/* ␣is 0.00  ␣that -10.40 */
-static const char *write_likely(const struct score_view *view, const struct likely *best,
-                                size_t count, struct arena *arena, struct err *err)
-{
-    struct buf text = {0};
-    const struct tokenizer *tokenizer = view->origin.viewer->tokenizer;
-    for (size_t i = 0; i < count; i++) {
-        struct token_bytes token = {0};
-        if (tokenizer)
-            token.bytes = tokenizer_token(tokenizer, best[i].id, &token.size);
-        buf_text(&text, i ? "  " : "");
-        if (token.bytes)
-            label_token(&text, &token, 1, 0);
-        else
-            buf_format(&text, "%u", best[i].id);
-        buf_format(&text, " %.2f", num_shown((double)best[i].logprob, 2));
-    }
-    return buf_keep(&text, arena, err);
-}
-
 /* A row for each token; or for each word, which has no id, entropy, rank or likely tokens. */
 static int add_scores(struct frame *frame, const struct score_view *view,
                       const struct tokenized *sentence, const struct scored *scored,
@@ -170,7 +150,8 @@ static int add_scores(struct frame *frame, const struct score_view *view,
         ranks[i] = score->rank ? (long long)score->rank : COLUMN_MISSING;
         entropies[i] = surprisal_of(view, -(double)score->entropy);
         if (with_likely && score->best &&
-            !(likely[i] = write_likely(view, score->best, scored->best_count, arena, err)))
+            !(likely[i] = likely_text(score->best, scored->best_count,
+                                      view->origin.viewer->tokenizer, arena, err)))
             return -1;
     }
     struct column columns[] = {
@@ -194,39 +175,15 @@ static int add_scores(struct frame *frame, const struct score_view *view,
 }
 
 /* For programs: the most likely tokens of each position, a row each. */
-static int add_best(struct frame *frame, const struct score_view *view, const struct scored *scored,
-                    struct arena *arena, struct err *err)
+static int add_best(struct frame *frame, const struct score_view *view, const struct frame *scores,
+                    const struct scored *scored, struct arena *arena, struct err *err)
 {
-    size_t most = scored->count * scored->best_count;
-    size_t count = 0;
-    long long *integers = arena_alloc(arena, most, 3 * sizeof *integers, err);
-    double *logprobs = arena_alloc(arena, most, sizeof *logprobs, err);
-    struct label *labels = arena_alloc(arena, most, sizeof *labels, err);
-    if (!integers || !logprobs || !labels)
-        return -1;
-    long long *positions = integers, *ranks = positions + most, *ids = ranks + most;
-    for (size_t i = 0; i < scored->count; i++) {
-        const struct likely *best = scored->tokens[i].best;
-        for (size_t k = 0; best && k < scored->best_count; k++, count++) {
-            positions[count] = (long long)i;
-            ranks[count] = (long long)k + 1;
-            ids[count] = best[k].id;
-            logprobs[count] = (double)best[k].logprob;
-            if (label_of_word(&labels[count], view->origin.viewer->tokenizer, best[k].id, arena,
-                              err))
-                return -1;
-        }
-    }
-    const struct column columns[] = {
-        key_column("position", positions),
-        key_column("rank", ranks),
-        key_column("id", ids),
-        label_column("text", labels),
-        {.name = "logprob", .values = logprobs}, /* the unit is that of scores */
-    };
-    *frame =
-        (struct frame){"best", .rows = {"choice", count, labels, 0}, .flags = COLUMN_DATA_ONLY};
-    return frame_columns(frame, columns, sizeof columns / sizeof *columns, arena, err);
+    const struct likely **lists = arena_alloc(arena, scored->count, sizeof *lists, err);
+    for (size_t i = 0; lists && i < scored->count; i++)
+        lists[i] = scored->tokens[i].best;
+    const struct likely_table best = {
+        "best", scores, 1, lists, scored->best_count, view->origin.viewer->tokenizer};
+    return lists ? likely_frame(frame, &best, arena, err) : -1;
 }
 
 int score_report(struct report *report, const struct score_view *view,
@@ -237,7 +194,7 @@ int score_report(struct report *report, const struct score_view *view,
     struct frame *frames = arena_alloc(arena, 2, sizeof *frames, err);
     bool with_best = scored->best_count && !view->for_people;
     if (!frames || add_scores(frames, view, sentence, scored, arena, err) ||
-        (with_best && add_best(&frames[1], view, scored, arena, err)))
+        (with_best && add_best(&frames[1], view, frames, scored, arena, err)))
         return -1;
     frames->note = score_summary(view, &total, arena, err);
     *report = text_origin_report(&view->origin, sentence);

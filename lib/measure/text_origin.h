@@ -31,15 +31,4 @@ int text_origin_check(const struct viewer *viewer, struct err *err);
 struct report text_origin_report(const struct text_origin *origin,
                                  const struct tokenized *sentence);
 
-/* Begin an object of that JSON_FORMAT, and end it: of `place->count` in an array, or on lines of
- * their own. */
-void text_origin_json_begin(struct json_writer *json, const char *format,
-                            const struct text_origin *origin, const struct tokenized *sentence,
-                            const struct place *place);
-void text_origin_json_end(struct json_writer *json, const struct place *place);
-
-/* The most likely tokens, as a member "best". */
-void text_origin_json_best(struct json_writer *json, const struct text_origin *origin,
-                           const struct likely *best, size_t count);
-
 #endif

@@ -203,25 +203,6 @@ void pipeline_stages(const struct pipeline *pipeline, struct buf *out)
     buf_text(out, pipeline->model.row->name);
 }
 
-/* Neither fails nor takes all of a text away. */
-static bool stages_know_all(const struct pipeline *pipeline)
-{
-    for (const struct normalizer *step = pipeline->normalizers; step; step = step->next)
-        if (step->row->apply != normalize_form && (!step->content_size || step->matcher.regex))
-            return false;
-    for (const struct pre_tokenizer *step = pipeline->pre_tokenizers; step; step = step->next)
-        if (step->matcher.regex ||
-            (step->cut == pre_tokenizer_split && step->behavior == SPLIT_REMOVED))
-            return false;
-    return true;
-}
-
-bool pipeline_knows_all(const struct pipeline *pipeline)
-{
-    return pipeline->model.row == &subword_rows[SUBWORD_BPE] && stages_know_all(pipeline) &&
-           !bpe_drops(&pipeline->model.bpe);
-}
-
 void pipeline_release(struct pipeline *pipeline)
 {
     normalizers_release(pipeline->normalizers);

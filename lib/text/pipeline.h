@@ -68,7 +68,4 @@ void pipeline_release(struct pipeline *pipeline);
 /* Append the names of all that a text goes through: "NFC, Split (llama3), ByteLevel, BPE". */
 void pipeline_stages(const struct pipeline *pipeline, struct buf *out);
 
-/* True when every text in UTF-8 has tokens, so that nothing in it can be refused or dropped. */
-bool pipeline_knows_all(const struct pipeline *pipeline);
-
 #endif

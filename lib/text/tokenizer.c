@@ -325,11 +325,6 @@ int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list,
     return encode(tokenizer, list, &input, err) || token_list_flush(list, err) ? -1 : 0;
 }
 
-bool tokenizer_knows_all(const struct tokenizer *tokenizer)
-{
-    return !tokenizer->is_words && pipeline_knows_all(&tokenizer->pipeline);
-}
-
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size)
 {
     const char *shown = shown_tokens_at(&tokenizer->shown, id, size);

@@ -84,9 +84,6 @@ int tokenizer_encode_alone(const struct tokenizer *tokenizer, struct tokens *tok
 int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list, const char *text,
                      size_t size, struct err *err);
 
-/* True when every text in UTF-8 has tokens, so that nothing in it can be refused or dropped. */
-bool tokenizer_knows_all(const struct tokenizer *tokenizer);
-
 /* The bytes of a token, not 0-terminated, valid as long as the tokenizer, NULL when the id is no
  * entry; one more than the largest id. */
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size);

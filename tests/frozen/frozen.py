@@ -89,6 +89,10 @@ def read_tidy(text):
     rows = csv.reader(text.splitlines())
     header = next(rows)
     assert header[1:3] == ["layer", "head"] and header[-1] == "value", header
+    rows = list(rows)
+    if any(row[0] == "lens" for row in rows):  # its columns were sheets when values were recorded
+        rows = [[{"probability": "best"}.get(row[6], row[6]), *row[1:]] for row in rows
+                if row[0] == "lens" and not row[6].endswith("logprob")]
     for row in rows:
         if (row[0], row[6]) in NEWER:
             continue
@@ -101,8 +105,12 @@ def read_tidy(text):
 
 
 def as_recorded(document):
-    """A result of compare or score, its tables under the names that they had when the values were recorded."""
-    tables = document.get("tables", {}) if isinstance(document, dict) else {}
+    """A result, its tables under the names that they had when the values were recorded."""
+    if not isinstance(document, dict):
+        return document
+    tables = document.get("tables", {})
+    if "prompt_tokens" in document:  # of generate
+        return {key: document[key] for key in document if key != "tables"}
     rows = tables.get("ways")
     if rows:
         ways = [row for row in rows if row["layer"] is None]

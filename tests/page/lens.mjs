@@ -2,12 +2,25 @@
 import { LIFE, attnJson, readout, same, test, withPage, writePage, yes } from './harness.mjs';
 
 const visible = (text) => text.replaceAll(' ', '␣').replace('\n', '↵');
+
+// The cells of every layer, from the two tables of lens.
+const lens = (...words) => {
+    const { tables, tokens } = attnJson('lens', '-q', ...words, '--top-k', '3');
+    const layers = [];
+    for (const row of tables.lens) {
+        const best = tables.best.filter(
+            ({ layer, position }) => layer === row.layer && position === row.position,
+        );
+        (layers[row.layer] ??= { layer: row.layer, tokens: [] }).tokens.push({ ...row, best });
+    }
+    return { layers, tokens };
+};
 const percent = (share) => (share < 0.00005 ? '< 0.01 %' : `${(100 * share).toFixed(2)} %`);
 
 await test('the likeliest token of every layer and place is that of lens', () =>
     withPage(writePage('-s', LIFE, '--lens'), async (page) => {
         await page.keyboard.press('9');
-        const { layers, tokens } = attnJson('lens', '-q', LIFE, '--top-k', '3');
+        const { layers, tokens } = lens(LIFE);
         const found = await page.$$eval('table.lens tbody tr', (rows) =>
             rows.map((row) => [
                 row.querySelector('th').textContent,
@@ -34,15 +47,14 @@ await test('the likeliest token of every layer and place is that of lens', () =>
 await test('a cell that has the focus says all that lens knows of it, by keys', () =>
     withPage(writePage('-s', LIFE, '--lens'), async (page) => {
         await page.click('#view-lens');
-        const { layers, tokens } = attnJson('lens', '-q', LIFE, '--top-k', '3');
+        const { layers, tokens } = lens(LIFE);
         await page.locator('table.lens button').first().focus();
         const check = async (layer, place) => {
-            const { best, entropy, ...target } = layers[layer].tokens[place];
+            const { best, entropy, rank, target_logprob } = layers[layer].tokens[place];
             const listed = best.map((one) => `“${visible(one.text)}” ${one.logprob}`).join(', ');
             const came = tokens[place + 1];
             const after = came
-                ? ` · what came, “${visible(came.text)}”: log p ${target.target_logprob}, ` +
-                  `rank ${target.target_rank}`
+                ? ` · what came, “${visible(came.text)}”: log p ${target_logprob}, rank ${rank}`
                 : '';
             same(
                 `“${visible(best[0].text)}” after “${visible(tokens[place].text)}”, layer ` +

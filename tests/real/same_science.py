@@ -128,20 +128,19 @@ def compare_score(tally, model, lens):
 def compare_lens(tally, model, lens):
     for text, _, answer, _ in CASES:
         ids, (target,) = lens.ids(text), lens.ids(answer)
-        layers = json_of("lens", "-m", model, "--ids", listed(ids), "--target", answer)["layers"]
+        rows = json_of("lens", "-m", model, "--ids", listed(ids), "--target", answer)["tables"]["lens"]
+        layers = [rows[at:at + len(ids)] for at in range(0, len(rows), len(ids))]
         _, cache = lens.cache(ids)
         stream = cache.accumulated_resid(apply_ln=True)[1:, 0]
         with torch.no_grad():
             expected = (stream @ lens.bridge.W_U).log_softmax(-1)
-        ours = torch.tensor([[token["target_logprob"] for token in layer["tokens"]]
-                             for layer in layers])
+        ours = torch.tensor([[token["target_logprob"] for token in layer] for layer in layers])
         tally.near(expected[..., target].exp(), ours.exp(), BOUND,
                    f"lens: probability of '{answer}' at {ours.numel()} places")
-        best = [[token["best"][0] for token in layer["tokens"]] for layer in layers]
         tops, where = expected.max(-1)
-        tally.near(tops.exp(), torch.tensor([[b["logprob"] for b in row] for row in best]).exp(),
+        tally.near(tops.exp(), torch.tensor([[b["logprob"] for b in row] for row in layers]).exp(),
                    BOUND, f"lens: the best at {ours.numel()} places")
-        agree = (where == torch.tensor([[b["id"] for b in row] for row in best])).float().mean()
+        agree = (where == torch.tensor([[b["id"] for b in row] for row in layers])).float().mean()
         tally.check(agree == 1, f"lens: the same best token at {agree:.1%}")
 
 

@@ -258,3 +258,64 @@ TEST_LOOP(every_step_beside_a_source_has_the_logits_of_a_pass_over_the_whole, 2 
     ck_assert_uint_eq(story.text.count, _i % 4 == 1 ? 12 : 81);
     story_release(&story);
 }
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+TEST(a_table_has_every_choice_and_those_it_was_made_of)
+{
+    struct story story;
+    struct input input = story_input(start);
+    struct generation_config generation = {.tokens = 2, .sampling = {.top_p = 1}, .logits = true};
+    struct choice choices[2];
+    struct report report = {0};
+    struct err err = {0};
+    bool more = true;
+    story_open(&story, "tiny", &input, NULL);
+    story_begin(&story, &generation);
+    for (size_t i = 0; i < COUNT(choices); i++) {
+        ck_assert_int_eq(continuation_next(&story.text, &more, &err), 0);
+        choice_make(&choices[i], story.text.logits, story.viewer.model.config.vocab_size,
+                    story.text.chosen);
+    }
+    story_go_on(&story);
+    ck_assert_int_eq(continuation_tables(&report, &story.text, choices, &story.arena, &err), 0);
+    ck_assert_uint_eq(report.frame_count, 2);
+    const struct frame *steps = &report.frames[0];
+    const struct frame *best = &report.frames[1];
+    ck_assert_uint_eq(steps->rows.size, 2);
+    ck_assert_uint_eq(best->rows.size, 2 * CHOICE_BEST);
+    for (size_t i = 0; i < 2; i++) { /* the likeliest token was chosen */
+        size_t first = i * CHOICE_BEST;
+        ck_assert_int_eq(frame_key(steps, "id", i), (int)story.text.ids[5 + i]);
+        ck_assert_int_eq(frame_key(best, "id", first), (int)story.text.ids[5 + i]);
+        ck_assert_int_eq(frame_key(best, "step", first), (int)i);
+        ck_assert_int_eq(frame_key(best, "rank", first + 1), 2);
+        ck_assert_double_eq(column_float(&steps->columns[3], i), (double)choices[i].chosen.logprob);
+    }
+    ck_assert_int_eq(continuation_tables(&report, &story.text, NULL, &story.arena, &err), 0);
+    ck_assert_uint_eq(report.frame_count, 1);
+    ck_assert_uint_eq(report.frames->count, 3); /* step, id and text */
+    story_release(&story);
+}
+
+TEST(places_without_likely_tokens_have_no_rows)
+{
+    static const struct likely second[] = {{4, -0.5F}, {2, -1}};
+    static const struct likely *const lists[] = {NULL, second};
+    static const long long positions[] = {0, 1};
+    static const struct column keys[] = {
+        {"position", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY, .values = positions}};
+    const struct frame places = {"places", {"token", 2, NULL, 0}, keys, 1};
+    const struct likely_table table = {"best", &places, 1, lists, 2, NULL};
+    struct arena arena = {0};
+    struct err err = {0};
+    struct frame frame;
+    ck_assert_int_eq(likely_frame(&frame, &table, &arena, &err), 0);
+    ck_assert_uint_eq(frame.rows.size, 2);
+    ck_assert_int_eq(frame_key(&frame, "position", 0), 1);
+    ck_assert_int_eq(frame_key(&frame, "rank", 1), 2);
+    ck_assert_int_eq(frame_key(&frame, "id", 1), 2);
+    ck_assert_str_eq(frame.rows.labels[0].plain, "4"); /* no tokenizer: the id */
+    ck_assert_str_eq(likely_text(second, 2, NULL, &arena, &err), "4 -0.50  2 -1.00");
+    arena_release(&arena);
+}

@@ -1,6 +1,7 @@
 #include "measure/logit_lens.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "../unit.h"
 #include "lens/continuation.h"
@@ -99,5 +100,43 @@ TEST_LOOP(the_last_layer_says_what_the_model_says, COUNT(models))
         ck_assert_float_eq(last[i].kl, 0);
     }
     ck_assert(isnan(last[lens.tokens - 1].target) && last[lens.tokens - 1].rank == 0);
+    close_model();
+}
+
+static const struct column *find_column(const struct frame *frame, const char *name)
+{
+    for (size_t i = 0; i < frame->count; i++)
+        if (strcmp(frame->columns[i].name, name) == 0)
+            return &frame->columns[i];
+    return NULL;
+}
+
+TEST(a_report_has_the_same_numbers_in_tables_and_sheets)
+{
+    open_model("tiny");
+    struct logit_lens lens = see();
+    struct text_origin origin = {.viewer = &viewer};
+    struct report report;
+    unsigned numbers = 1u << LENS_BEST | 1u << LENS_RANK;
+    ck_assert_int_eq(lens_report(&report, &lens, numbers, &origin, &pair.sentence, &arena, NULL),
+                     0);
+    const struct frame *table = &report.frames[0];
+    const struct frame *best = &report.frames[1];
+    ck_assert_uint_eq(table->rows.size, lens.layers.count * lens.tokens);
+    ck_assert_uint_eq(best->rows.size, 2 * table->rows.size);
+    ck_assert_ptr_null(find_column(table, "kl")); /* it was not asked for */
+    ck_assert_uint_eq(report.tensor_count, 2);
+    const float *probabilities = report.tensors[0].data;
+    const float *ranks = report.tensors[1].data;
+    for (size_t i = 0; i < table->rows.size; i++) {
+        ck_assert_int_eq(frame_key(table, "layer", i), (int)(i / lens.tokens));
+        ck_assert_int_eq(frame_key(table, "position", i), (int)(i % lens.tokens));
+        ck_assert_float_eq(probabilities[i],
+                           (float)column_number(find_column(table, "probability"), i));
+        int rank = frame_key(table, "rank", i);
+        ck_assert(rank < 0 ? isnan(ranks[i]) : ranks[i] == (float)rank);
+        ck_assert_int_eq(frame_key(best, "id", 2 * i), (int)lens.cells[i].best->id);
+        ck_assert_int_eq(frame_key(best, "position", 2 * i + 1), (int)(i % lens.tokens));
+    }
     close_model();
 }

@@ -86,7 +86,7 @@ TEST(texts_add_up)
     bpe_learner_release(&learner);
 }
 
-TEST(the_files_make_a_tokenizer_that_knows_all)
+TEST(the_files_make_a_tokenizer_of_all_bytes)
 {
     static const char text[] = "Life is short, eat dessert first. Life is é 爱!\n\"\\";
     struct bpe_learner learner;
@@ -104,7 +104,6 @@ TEST(the_files_make_a_tokenizer_that_knows_all)
     struct folder folder = {"learnt", files, 2};
     ck_assert_msg(tokenizer_open(&tokenizer, &folder, &err) == 0, "%s", err.text);
     ck_assert_uint_eq(tokenizer_size(tokenizer), learner.token_count);
-    ck_assert(tokenizer_knows_all(tokenizer));
     ck_assert_msg(tokenizer_encode(tokenizer, &tokens, text, sizeof text - 1, &arena, &err) == 0,
                   "%s", err.text);
     ck_assert_uint_lt(tokens.count, sizeof text - 1);

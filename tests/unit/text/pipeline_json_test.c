@@ -173,40 +173,6 @@ TEST(how_many_tokens_others_would_leave_is_known)
     }
 }
 
-TEST(a_pipeline_that_refuses_and_drops_nothing_is_known)
-{
-    static const char byte[] = "{\"type\": \"BPE\", \"unk_token\": \"a\", \"vocab\": {\"a\": 0}, "
-                               "\"merges\": []}";
-    static const struct {
-        const char *stages;
-        bool knows;
-    } cases[] = {
-        {"", true},
-        {"\"normalizer\": {\"type\": \"NFC\"}, ", true},
-        {"\"normalizer\": {\"type\": \"Prepend\", \"prepend\": \"_\"}, ", true},
-        {"\"normalizer\": {\"type\": \"Strip\"}, ", false},
-        {"\"normalizer\": {\"type\": \"Replace\", \"pattern\": {\"String\": \" \"}, \"content\": "
-         "\"\"}, ",
-         false},
-        {"\"normalizer\": {\"type\": \"Replace\", \"pattern\": {\"Regex\": \" \"}, \"content\": "
-         "\"b\"}, ",
-         false},
-        {"\"pre_tokenizer\": {\"type\": \"Digits\"}, ", true},
-        {"\"pre_tokenizer\": {\"type\": \"WhitespaceSplit\"}, ", false},
-        {"\"pre_tokenizer\": " SPLIT("a", "Isolated", "false") ", ", false},
-        {"\"pre_tokenizer\": " SPLIT(PATTERN, "Isolated", "false") ", ", true},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        struct pipeline pipeline;
-        struct buf json = {0};
-        buf_format(&json, "{%s\"model\": %s}", cases[i].stages, byte);
-        ck_assert_int_eq(pipeline_rig_open(&pipeline, json.bytes, NULL), 0);
-        ck_assert_msg(pipeline_knows_all(&pipeline) == cases[i].knows, "%s", json.bytes);
-        pipeline_release(&pipeline);
-        buf_release(&json);
-    }
-}
-
 /* --- what is refused -------------------------------------------------------------------------- */
 
 #define NORMAL(value) "{\"normalizer\": " value ", \"model\": " BPE MERGES "}"
