@@ -195,8 +195,12 @@ static int run_text(void *context, size_t *done, struct err *err)
     if (read_text(job, &pair, index, err) || find(job, &finding, &look, err))
         return -1;
     job->place.index = job->models.open * job->session.inputs.count + index;
-    if (output_open(&job->output, err) ||
-        output_write_made(&job->output, &finding.report, &job->place, err))
+    if (output_open(&job->output, err))
+        return -1;
+    int failed = format_is(job->output.format, "html")
+                     ? figure_write_page(&job->output.stream, &finding.report, &job->place, err)
+                     : output_write(&job->output, &finding.report, &job->place, err);
+    if (failed)
         return -1;
     if (job->instrument->note)
         job->instrument->note(&finding);

@@ -149,22 +149,6 @@ bool format_is_of_numbers(const struct format *format)
     return !own || format_is(format, "safetensors");
 }
 
-int output_check_made(const struct output *output, struct err *err)
-{
-    if (!output->to_folder || format_is_of_numbers(output->format))
-        return 0;
-    return err_usage(err, "--format %s: expected a file, found the folder '%s'",
-                     output->format->name, output->path);
-}
-
-int output_write_made(struct output *output, const struct report *report, const struct place *place,
-                      struct err *err)
-{
-    return format_is(output->format, "html")
-               ? figure_write_page(&output->stream, report, place, err)
-               : output_write(output, report, place, err);
-}
-
 int output_open(struct output *output, struct err *err)
 {
     if (output->stream.buffer || output->folder.path)

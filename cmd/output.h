@@ -75,12 +75,8 @@ int output_check_selection(const struct output *output, const struct selection *
 /* Refuse several texts in a format that holds one, unless each has a file in a folder. */
 int output_check_count(const struct output *output, size_t texts, struct err *err);
 
-/* What is made of texts, as scores are, has pages and JSON of its own: these are one file; and a
- * page for browsers is its picture. */
+/* Whether files of a batch that does an instrument have it. */
 bool format_is_of_numbers(const struct format *format);
-int output_check_made(const struct output *output, struct err *err);
-int output_write_made(struct output *output, const struct report *report, const struct place *place,
-                      struct err *err);
 
 /* For commands that write one table: any format but html; and that report, as a whole. */
 int output_choose_table(struct output *output, const struct output_options *options,

@@ -12,54 +12,34 @@
 #include "measure/comparison.h"
 
 /* The columns of the table of differences. */
-struct lines {
-    struct label *labels; /* of rows: window:8 L0H3 */
-    const char **names;
-    long long *layers, *heads, *bytes;
-    double *max, *mean, *kept, *overlap, *seconds;
-    size_t count;
+enum { ATTENTION, LAYER, HEAD, MAX, MEAN, KEPT, OVERLAP, SECONDS, BYTES, COLUMNS };
+
+static const struct column columns[COLUMNS] = {
+    [ATTENTION] = {"attention", .kind = COLUMN_TEXT, .flags = COLUMN_KEY},
+    [LAYER] = {"layer", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
+    [HEAD] = {"head", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
+    [MAX] = {"max_difference", "max", .digits = 4},
+    [MEAN] = {"mean_difference", "mean", .digits = 4},
+    [KEPT] = {"kept", .digits = 4},
+    [OVERLAP] = {"overlap", .flags = COLUMN_COLOURED, .digits = 4, .fraction = true},
+    [SECONDS] = {"seconds", .flags = COLUMN_DATA_ONLY},
+    [BYTES] = {"bytes", .kind = COLUMN_INTEGER, .flags = COLUMN_DATA_ONLY},
 };
 
-static int allocate(struct lines *lines, size_t most, struct arena *arena, struct err *err)
-{
-    *lines = (struct lines){
-        .labels = arena_alloc(arena, most, sizeof *lines->labels, err),
-        .names = arena_alloc(arena, most, sizeof *lines->names, err),
-        .layers = arena_alloc(arena, most, sizeof *lines->layers, err),
-        .heads = arena_alloc(arena, most, sizeof *lines->heads, err),
-        .bytes = arena_alloc(arena, most, sizeof *lines->bytes, err),
-        .max = arena_alloc(arena, most, sizeof *lines->max, err),
-        .mean = arena_alloc(arena, most, sizeof *lines->mean, err),
-        .kept = arena_alloc(arena, most, sizeof *lines->kept, err),
-        .overlap = arena_alloc(arena, most, sizeof *lines->overlap, err),
-        .seconds = arena_alloc(arena, most, sizeof *lines->seconds, err),
-    };
-    return lines->labels && lines->names && lines->layers && lines->heads && lines->bytes &&
-                   lines->max && lines->mean && lines->kept && lines->overlap && lines->seconds
-               ? 0
-               : -1;
-}
-
 /* One line, of one head or (`layer` is missing) of all; times are of all. */
-static int add_line(struct lines *lines, const struct comparison_result *result, long long layer,
-                    long long head, const struct difference *difference, struct arena *arena,
-                    struct err *err)
+static void fill_line(struct frame *frame, size_t i, const struct comparison_result *result,
+                      long long layer, long long head, const struct difference *difference)
 {
-    size_t i = lines->count++;
     bool all = layer == COLUMN_MISSING;
-    const char *label =
-        all ? result->name : arena_format(arena, err, "%s L%lldH%lld", result->name, layer, head);
-    lines->labels[i] = (struct label){label, label, label};
-    lines->names[i] = result->name;
-    lines->layers[i] = layer;
-    lines->heads[i] = head;
-    lines->max[i] = difference->max;
-    lines->mean[i] = difference->mean;
-    lines->kept[i] = difference->kept;
-    lines->overlap[i] = difference->overlap;
-    lines->seconds[i] = all ? result->seconds : (double)NAN;
-    lines->bytes[i] = all ? (long long)result->bytes : COLUMN_MISSING;
-    return label ? 0 : -1;
+    frame_texts(frame, ATTENTION)[i] = result->name;
+    frame_integers(frame, LAYER)[i] = layer;
+    frame_integers(frame, HEAD)[i] = head;
+    frame_floats(frame, MAX)[i] = difference->max;
+    frame_floats(frame, MEAN)[i] = difference->mean;
+    frame_floats(frame, KEPT)[i] = difference->kept;
+    frame_floats(frame, OVERLAP)[i] = difference->overlap;
+    frame_floats(frame, SECONDS)[i] = all ? result->seconds : (double)NAN;
+    frame_integers(frame, BYTES)[i] = all ? (long long)result->bytes : COLUMN_MISSING;
 }
 
 static const char *legend(const struct comparison *comparison, struct arena *arena, struct err *err)
@@ -81,40 +61,29 @@ static int add_differences(struct frame *frame, const struct comparison *compari
                            struct arena *arena, struct err *err)
 {
     size_t heads = comparison->layer_count * comparison->head_count;
-    size_t ways = comparison->plan->way_count;
-    struct lines lines;
-    if (allocate(&lines, ways * (1 + heads), arena, err))
+    size_t count = comparison->plan->way_count * (1 + heads);
+    struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
+    *frame =
+        (struct frame){"ways", {"head", count, labels, 0}, .note = legend(comparison, arena, err)};
+    if (!labels || !frame->note || frame_columns(frame, columns, COLUMNS, arena, err))
         return -1;
-    for (size_t way = 0; way < ways; way++) {
-        const struct comparison_result *result = &comparison->results[way];
-        if (add_line(&lines, result, COLUMN_MISSING, COLUMN_MISSING, &result->all, arena, err))
-            return -1;
-        for (size_t i = 0; i < heads; i++) {
-            long long layer = (long long)comparison->layers[i / comparison->head_count];
-            long long head = (long long)comparison->heads[i % comparison->head_count];
-            if (add_line(&lines, result, layer, head, &result->heads[i], arena, err))
-                return -1;
+    for (size_t i = 0; i < count; i++) {
+        const struct comparison_result *result = &comparison->results[i / (1 + heads)];
+        size_t index = i % (1 + heads);
+        const char *label = result->name;
+        if (index-- == 0) {
+            fill_line(frame, i, result, COLUMN_MISSING, COLUMN_MISSING, &result->all);
+        } else {
+            size_t layer = comparison->layers[index / comparison->head_count];
+            size_t head = comparison->heads[index % comparison->head_count];
+            fill_line(frame, i, result, (long long)layer, (long long)head, &result->heads[index]);
+            label = arena_format(arena, err, "%s L%zuH%zu", label, layer, head);
         }
+        if (!label)
+            return -1;
+        labels[i] = (struct label){label, label, label};
     }
-    const struct column columns[] = {
-        {.name = "attention", .kind = COLUMN_TEXT, .flags = COLUMN_KEY, .values = lines.names},
-        {.name = "layer", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY, .values = lines.layers},
-        {.name = "head", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY, .values = lines.heads},
-        {.name = "max_difference", .title = "max", .digits = 4, .values = lines.max},
-        {.name = "mean_difference", .title = "mean", .digits = 4, .values = lines.mean},
-        {.name = "kept", .digits = 4, .values = lines.kept},
-        {.name = "overlap",
-         .flags = COLUMN_COLOURED,
-         .digits = 4,
-         .fraction = true,
-         .values = lines.overlap},
-        {.name = "seconds", .flags = COLUMN_DATA_ONLY, .values = lines.seconds},
-        {.name = "bytes", .kind = COLUMN_INTEGER, .flags = COLUMN_DATA_ONLY, .values = lines.bytes},
-    };
-    *frame = (struct frame){
-        "ways", {"head", lines.count, lines.labels, 0}, .note = legend(comparison, arena, err)};
-    return frame->note ? frame_columns(frame, columns, sizeof columns / sizeof *columns, arena, err)
-                       : -1;
+    return 0;
 }
 
 /* Dense attention first, unless it is one of the ways. */
@@ -127,36 +96,38 @@ static int add_costs(struct frame *frame, const struct comparison *comparison, s
     for (size_t way = 0; way < ways; way++)
         listed |= comparison->results[way].way.kind == ATTENTION_DENSE && !comparison->plan->edits;
     size_t count = ways + !listed;
-    struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
-    const char **texts[4];
-    for (size_t i = 0; i < 4; i++)
-        if (!(texts[i] = arena_alloc(arena, count, sizeof **texts, err)))
-            return -1;
-    for (size_t i = 0; labels && i < count; i++) {
+    enum { WAY, TIME, TIMES, MEMORY, MEMORIES };
+    const unsigned right = COLUMN_RIGHT;
+    const struct column shown[] = {
+        [WAY] = {"attention", .kind = COLUMN_LABEL, .flags = COLUMN_KEY},
+        [TIME] = {"time", .kind = COLUMN_TEXT, .flags = right},
+        [TIMES] = {"of dense", .kind = COLUMN_TEXT, .flags = right},
+        [MEMORY] = {"memory", .kind = COLUMN_TEXT, .flags = right},
+        [MEMORIES] = {"of dense", .kind = COLUMN_TEXT, .flags = right},
+    };
+    *frame = (struct frame){"costs", {"way", count, NULL, 0}, .flags = COLUMN_TEXT_ONLY};
+    if (frame_columns(frame, shown, sizeof shown / sizeof *shown, arena, err))
+        return -1;
+    frame->rows.labels = frame_labels(frame, WAY);
+    for (size_t i = 0; i < count; i++) {
         char time[AMOUNT_BYTES];
         char memory[NUM_SIZE_BYTES];
         const struct comparison_result *result = listed ? &comparison->results[i]
                                                  : i    ? &comparison->results[i - 1]
                                                         : dense;
-        labels[i] = (struct label){result->name, result->name, result->name};
-        texts[0][i] = arena_format(arena, err, "%s", amount_seconds(time, result->seconds));
-        texts[1][i] = arena_format(arena, err, "%.2f ×", result->seconds / dense->seconds);
-        texts[2][i] = arena_format(arena, err, "%s", num_size(memory, result->bytes));
-        texts[3][i] =
-            arena_format(arena, err, "%.2f ×", (double)result->bytes / (double)dense->bytes);
-        if (!texts[0][i] || !texts[1][i] || !texts[2][i] || !texts[3][i])
-            return -1;
+        const char *const texts[] = {
+            [TIME] = arena_format(arena, err, "%s", amount_seconds(time, result->seconds)),
+            [TIMES] = arena_format(arena, err, "%.2f ×", result->seconds / dense->seconds),
+            [MEMORY] = arena_format(arena, err, "%s", num_size(memory, result->bytes)),
+            [MEMORIES] =
+                arena_format(arena, err, "%.2f ×", (double)result->bytes / (double)dense->bytes),
+        };
+        frame_labels(frame, WAY)[i] = (struct label){result->name, result->name, result->name};
+        for (size_t k = TIME; k <= MEMORIES; k++)
+            if (!(frame_texts(frame, k)[i] = texts[k]))
+                return -1;
     }
-    const struct column columns[] = {
-        {.name = "attention", .kind = COLUMN_LABEL, .flags = COLUMN_KEY, .values = labels},
-        {.name = "time", .kind = COLUMN_TEXT, .flags = COLUMN_RIGHT, .values = texts[0]},
-        {.name = "of dense", .kind = COLUMN_TEXT, .flags = COLUMN_RIGHT, .values = texts[1]},
-        {.name = "memory", .kind = COLUMN_TEXT, .flags = COLUMN_RIGHT, .values = texts[2]},
-        {.name = "of dense", .kind = COLUMN_TEXT, .flags = COLUMN_RIGHT, .values = texts[3]},
-    };
-    *frame = (struct frame){"costs", {"way", count, labels, 0}, .flags = COLUMN_TEXT_ONLY};
-    return labels ? frame_columns(frame, columns, sizeof columns / sizeof *columns, arena, err)
-                  : -1;
+    return 0;
 }
 
 static const struct frame *make_facts(const struct comparison *comparison, struct arena *arena,

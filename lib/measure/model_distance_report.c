@@ -32,54 +32,42 @@ static const struct site_row *site_at(const struct model_distance *distance, siz
 
 /* --- data, and the table of heads, which are its first rows ----------------------------------- */
 
-struct lines {
-    struct label *labels;
-    long long *layers, *heads, *matches, *masked;
-    double *distances, *matched;
-    size_t count;
+enum { SITE, LAYER, HEAD, DISTANCE, MATCH, MATCHED, MASKED, COLUMNS };
+
+static const struct column columns[COLUMNS] = {
+    [SITE] = {"site", .kind = COLUMN_LABEL, .flags = COLUMN_KEY},
+    [LAYER] = {"layer", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
+    [HEAD] = {"head", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
+    [DISTANCE] = {"distance", .flags = COLUMN_COLOURED, .digits = 4, .fraction = true},
+    [MATCH] = {"match", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY},
+    [MATCHED] = {"matched_distance", "distance", .digits = 4},
+    [MASKED] = {"masked_in_one", .kind = COLUMN_INTEGER},
 };
 
-static int allocate(struct lines *lines, size_t most, struct arena *arena, struct err *err)
+static void fill_head(struct frame *frame, size_t row, const struct model_distance *distance)
 {
-    *lines = (struct lines){
-        .labels = arena_alloc(arena, most, sizeof *lines->labels, err),
-        .layers = arena_alloc(arena, most, sizeof *lines->layers, err),
-        .heads = arena_alloc(arena, most, sizeof *lines->heads, err),
-        .matches = arena_alloc(arena, most, sizeof *lines->matches, err),
-        .masked = arena_alloc(arena, most, sizeof *lines->masked, err),
-        .distances = arena_alloc(arena, most, sizeof *lines->distances, err),
-        .matched = arena_alloc(arena, most, sizeof *lines->matched, err),
-    };
-    return lines->labels && lines->layers && lines->heads && lines->matches && lines->masked &&
-                   lines->distances && lines->matched
-               ? 0
-               : -1;
+    const struct head_distance *head = &distance->of_heads[row];
+    frame_labels(frame, SITE)[row] = (struct label){"weights", "weights", "weights"};
+    frame_integers(frame, LAYER)[row] =
+        (long long)distance->layers.items[row / distance->head_count];
+    frame_integers(frame, HEAD)[row] = (long long)distance->heads[row % distance->head_count];
+    frame_floats(frame, DISTANCE)[row] = head->distance;
+    frame_integers(frame, MATCH)[row] = (long long)distance->heads[head->match];
+    frame_floats(frame, MATCHED)[row] = head->matched;
+    frame_integers(frame, MASKED)[row] = COLUMN_MISSING;
 }
 
-static void add_head(struct lines *lines, const struct model_distance *distance, size_t index)
-{
-    const struct head_distance *head = &distance->of_heads[index];
-    size_t i = lines->count++;
-    lines->labels[i] = (struct label){"weights", "weights", "weights"};
-    lines->layers[i] = (long long)distance->layers.items[index / distance->head_count];
-    lines->heads[i] = (long long)distance->heads[index % distance->head_count];
-    lines->distances[i] = head->distance;
-    lines->matches[i] = (long long)distance->heads[head->match];
-    lines->matched[i] = head->matched;
-    lines->masked[i] = COLUMN_MISSING;
-}
-
-static void add_site(struct lines *lines, const struct model_distance *distance, size_t index)
+static void fill_site(struct frame *frame, size_t row, const struct model_distance *distance,
+                      size_t index)
 {
     const struct site_row *site = site_at(distance, index);
     size_t layer = distance->layers.items[index % distance->layers.count];
-    size_t i = lines->count++;
-    lines->labels[i] = (struct label){site->name, site->name, site->name};
-    lines->layers[i] = site->in_layer ? (long long)layer : COLUMN_MISSING;
-    lines->heads[i] = lines->matches[i] = COLUMN_MISSING;
-    lines->distances[i] = distance->of_sites[index];
-    lines->matched[i] = NAN;
-    lines->masked[i] = (long long)distance->masked_in_one[index];
+    frame_labels(frame, SITE)[row] = (struct label){site->name, site->name, site->name};
+    frame_integers(frame, LAYER)[row] = site->in_layer ? (long long)layer : COLUMN_MISSING;
+    frame_integers(frame, HEAD)[row] = frame_integers(frame, MATCH)[row] = COLUMN_MISSING;
+    frame_floats(frame, DISTANCE)[row] = distance->of_sites[index];
+    frame_floats(frame, MATCHED)[row] = NAN;
+    frame_integers(frame, MASKED)[row] = (long long)distance->masked_in_one[index];
 }
 
 /* Head 1.3 of a is head 1.0 of b: a line for each that has changed places. */
@@ -109,36 +97,22 @@ static const char *describe_moved(const struct model_distance *distance, struct 
 static int add_lines(struct frame *data, struct frame *heads, const struct model_distance *distance,
                      struct arena *arena, struct err *err)
 {
-    struct lines lines;
     size_t count = head_count(distance);
-    if (allocate(&lines, count + SITE_COUNT * distance->layers.count, arena, err))
-        return -1;
-    for (size_t i = 0; i < count; i++)
-        add_head(&lines, distance, i);
-    for (size_t i = 0; next_site(&i, distance); i++)
-        add_site(&lines, distance, i);
-    const struct column columns[] = {
-        {.name = "site", .kind = COLUMN_LABEL, .flags = COLUMN_KEY, .values = lines.labels},
-        {.name = "layer", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY, .values = lines.layers},
-        {.name = "head", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY, .values = lines.heads},
-        {.name = "distance",
-         .flags = COLUMN_COLOURED,
-         .digits = 4,
-         .fraction = true,
-         .values = lines.distances},
-        {.name = "match", .kind = COLUMN_INTEGER, .flags = COLUMN_KEY, .values = lines.matches},
-        {.name = "matched_distance", .title = "distance", .digits = 4, .values = lines.matched},
-        {.name = "masked_in_one", .kind = COLUMN_INTEGER, .values = lines.masked},
-    };
+    size_t most = count + SITE_COUNT * distance->layers.count;
     const char *moved = describe_moved(distance, arena, err);
-    *data = (struct frame){
-        "distances", {"line", lines.count, lines.labels, 0}, .flags = COLUMN_DATA_ONLY};
-    *heads = (struct frame){"heads", {"head", count, lines.labels, 0}, .flags = COLUMN_TEXT_ONLY};
-    heads->note = moved && *moved ? moved : NULL;
-    return !moved || frame_columns(data, columns, sizeof columns / sizeof *columns, arena, err) ||
-                   frame_columns(heads, columns + 1, 5, arena, err)
-               ? -1
-               : 0;
+    *data = (struct frame){"distances", {"line", most, NULL, 0}, .flags = COLUMN_DATA_ONLY};
+    if (!moved || frame_columns(data, columns, COLUMNS, arena, err))
+        return -1;
+    data->rows.labels = frame_labels(data, SITE);
+    for (data->rows.size = 0; data->rows.size < count; data->rows.size++)
+        fill_head(data, data->rows.size, distance);
+    for (size_t i = 0; next_site(&i, distance); i++)
+        fill_site(data, data->rows.size++, distance, i);
+    *heads = (struct frame){"heads",
+                            {"head", count, data->rows.labels, 0},
+                            .flags = COLUMN_TEXT_ONLY,
+                            .note = *moved ? moved : NULL};
+    return frame_columns(heads, data->columns + LAYER, MASKED - LAYER, arena, err);
 }
 
 /* --- the table of sites ----------------------------------------------------------------------- */
@@ -167,9 +141,20 @@ static const char *describe_sites(const struct model_distance *distance, struct 
 static int add_sites(struct frame *frame, const struct model_distance *distance,
                      struct arena *arena, struct err *err)
 {
-    struct lines lines;
+    enum { OF, MEAN, LARGEST, WHERE };
+    static const struct column shown[] = {
+        [OF] = {"site", .kind = COLUMN_LABEL, .flags = COLUMN_KEY},
+        [MEAN] = {"mean", .digits = 4},
+        [LARGEST] = {"largest", .digits = 4},
+        [WHERE] = {"in layer", .kind = COLUMN_INTEGER},
+    };
     size_t layers = distance->layers.count;
-    if (allocate(&lines, SITE_COUNT, arena, err))
+    size_t row = 0;
+    *frame = (struct frame){"sites",
+                            {"site", SITE_COUNT, NULL, 0},
+                            .flags = COLUMN_TEXT_ONLY,
+                            .note = describe_sites(distance, arena, err)};
+    if (!frame->note || frame_columns(frame, shown, sizeof shown / sizeof *shown, arena, err))
         return -1;
     for (size_t i = 0; next_site(&i, distance); i = (i / layers + 1) * layers) {
         const struct site_row *site = site_at(distance, i);
@@ -181,25 +166,15 @@ static int add_sites(struct frame *frame, const struct model_distance *distance,
             sum += distance->compared[k] ? distance->of_sites[k] : 0;
             count += distance->compared[k];
         }
-        size_t row = lines.count++;
-        lines.labels[row] = (struct label){site->name, site->name, site->name};
-        lines.distances[row] = sum / count;
-        lines.matched[row] = site->in_layer ? distance->of_sites[most] : (double)NAN;
-        lines.layers[row] =
+        frame_labels(frame, OF)[row] = (struct label){site->name, site->name, site->name};
+        frame_floats(frame, MEAN)[row] = sum / count;
+        frame_floats(frame, LARGEST)[row] = site->in_layer ? distance->of_sites[most] : (double)NAN;
+        frame_integers(frame, WHERE)[row++] =
             site->in_layer ? (long long)distance->layers.items[most % layers] : COLUMN_MISSING;
     }
-    const struct column columns[] = {
-        {.name = "site", .kind = COLUMN_LABEL, .flags = COLUMN_KEY, .values = lines.labels},
-        {.name = "mean", .digits = 4, .values = lines.distances},
-        {.name = "largest", .digits = 4, .values = lines.matched},
-        {.name = "in layer", .kind = COLUMN_INTEGER, .values = lines.layers},
-    };
-    *frame = (struct frame){"sites",
-                            {"site", lines.count, lines.labels, 0},
-                            .flags = COLUMN_TEXT_ONLY,
-                            .note = describe_sites(distance, arena, err)};
-    return frame->note ? frame_columns(frame, columns, sizeof columns / sizeof *columns, arena, err)
-                       : -1;
+    frame->rows.labels = frame_labels(frame, OF);
+    frame->rows.size = row;
+    return 0;
 }
 
 /* compared with life-causal · 1 text · equal weights */
