@@ -1,13 +1,38 @@
 #include "lens/effective.h"
 
 #include <math.h>
+#include <string.h>
 
-#include "lens/effective_parts.h"
+#include "math/rows.h"
+#include "model/batch.h"
+#include "model/config.h"
+
+/* What they are made of. */
+enum ingredient { HELD_STREAM, HELD_VALUES, HELD_WEIGHTS, HELD_CONTEXT, INGREDIENTS };
+
+/* One text on its way through the layers. */
+struct held_text {
+    float *held[INGREDIENTS]; /* of the layer that it is in, dense; NULL: not seen yet */
+    size_t queries, keys;
+    double *mixed;   /* [T, T] (mean weights + 1) / 2 of the layer */
+    double *rollout; /* [T, T] */
+    double *spare;   /* [T, T] */
+};
+
+struct effective {
+    const struct selection *selection;
+    const struct run *run;
+    struct tap next;
+    struct held_text *texts;
+    size_t mixed_layers; /* so many layers go into rollout */
+    struct arena *arena;
+};
 
 static const enum site ingredient_sites[INGREDIENTS] = {SITE_RESID_PRE, SITE_V, SITE_WEIGHTS,
                                                         SITE_CONTEXT};
 
-bool effective_is_selected(const struct effective *e, enum site site, int layer)
+/* Is it shown of that layer? */
+static bool is_selected(const struct effective *e, enum site site, int layer)
 {
     struct layers layers = selection_layers_of(e->selection, site);
     if (!(e->selection->sites >> site & 1))
@@ -18,8 +43,9 @@ bool effective_is_selected(const struct effective *e, enum site site, int layer)
     return false;
 }
 
-int effective_show(const struct effective *e, const struct announcement *like, enum site site,
-                   const float *values, struct err *err)
+/* Hand on dense values of the text and layer that `like` is of. */
+static int show(const struct effective *e, const struct announcement *like, enum site site,
+                const float *values, struct err *err)
 {
     const struct held_text *text = &e->texts[like->text];
     size_t heads = e->run->config->n_head;
@@ -33,20 +59,21 @@ int effective_show(const struct effective *e, const struct announcement *like, e
     return e->next.sink(e->next.context, &made, err);
 }
 
-int effective_show_square(const struct effective *e, const struct announcement *seen,
-                          enum site site, const double *square, struct err *err)
+/* The same of float64 [T, T]. */
+static int show_square(const struct effective *e, const struct announcement *seen, enum site site,
+                       const double *square, struct err *err)
 {
     struct arena arena = {0};
     size_t cells = e->texts[seen->text].keys * e->texts[seen->text].keys;
     float *values = arena_room(&arena, cells, sizeof *values, err);
     for (size_t i = 0; i < cells && values; i++)
         values[i] = (float)square[i];
-    int failed = !values || effective_show(e, seen, site, values, err);
+    int failed = !values || show(e, seen, site, values, err);
     arena_release(&arena);
     return failed ? -1 : 0;
 }
 
-double effective_length(const float *x, size_t count)
+static double length_of(const float *x, size_t count)
 {
     double sum = 0;
     for (size_t i = 0; i < count; i++)
@@ -54,13 +81,15 @@ double effective_length(const float *x, size_t count)
     return sqrt(sum);
 }
 
-const float *effective_values(const struct effective *e, const struct held_text *text, size_t head)
+/* The values [S, dv] that a query head weighs. */
+static const float *values_of(const struct effective *e, const struct held_text *text, size_t head)
 {
     const struct config *c = e->run->config;
     return text->held[HELD_VALUES] + head / (c->n_head / c->n_kv_head) * text->keys * c->d_v;
 }
 
-void effective_share_rows(double *y, size_t width)
+/* Divide rows [T, T] by their sums, where a row of nothing stays so. */
+static void share_rows(double *y, size_t width)
 {
     for (double *row = y; row < y + width * width; row += width) {
         double sum = 0;
@@ -70,6 +99,252 @@ void effective_share_rows(double *y, size_t width)
             row[i] /= sum;
     }
 }
+
+/* --- weights by the length of the values that they weigh --------------------------------------- */
+
+/* The rows of W_O that a head's context meets, as the products read them: [dv, C]. */
+static int find_rows(float *rows, const struct effective *e, struct weight out, size_t head,
+                     struct arena *arena, struct err *err)
+{
+    size_t d_v = e->run->config->d_v;
+    float *units = arena_alloc(arena, d_v * out.in, sizeof *units, err);
+    if (!units || (e->run->weights->precision == PRECISION_BF16 &&
+                   machine_hold_rounded(e->run->machine, d_v, out.in, err)))
+        return -1;
+    for (size_t i = 0; i < d_v; i++)
+        units[i * out.in + head * d_v + i] = 1;
+    out.bias = NULL;
+    linear(e->run->machine, (struct matrix){rows, d_v, out.out, out.out},
+           (struct matrix){units, d_v, out.in, out.in}, &out, ACTIVATION_NONE);
+    return 0;
+}
+
+/* lengths [H, S] of v W_O, or of v where there is no W_O or it does not count. */
+static int measure_lengths(double *lengths, const struct effective *e, size_t layer,
+                           const struct held_text *text, bool projected, struct err *err)
+{
+    const struct config *c = e->run->config;
+    struct arena arena = {0};
+    struct block_weights block;
+    bool has_out = projected && c->out_proj;
+    int failed = has_out && weights_block(e->run->weights, layer, SITE_ATTN_OUT, &block, err);
+    size_t width = has_out ? c->n_embd : c->d_v;
+    for (size_t head = 0; head < c->n_head && !failed; head++) {
+        struct matrix v = {(float *)values_of(e, text, head), text->keys, c->d_v, c->d_v};
+        struct matrix y = v;
+        arena_clear(&arena);
+        if (has_out) {
+            float *rows = arena_room(&arena, c->d_v * width, sizeof *rows, err);
+            struct weight of_head = {.data = rows, .in = c->d_v, .out = width, .stride = width};
+            y = (struct matrix){arena_room(&arena, v.rows * width, sizeof *y.data, err), v.rows,
+                                width, width};
+            failed = !rows || !y.data || find_rows(rows, e, block.self.out, head, &arena, err);
+            if (!failed)
+                linear(e->run->machine, y, v, &of_head, ACTIVATION_NONE);
+        }
+        for (size_t key = 0; key < v.rows && !failed; key++)
+            lengths[head * v.rows + key] = length_of(y.data + key * width, width);
+    }
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+/* |a| · length, which is |a v W_O| */
+static int make_weighted(const struct effective *e, const struct announcement *seen, enum site site,
+                         struct err *err)
+{
+    const struct held_text *text = &e->texts[seen->text];
+    size_t heads = e->run->config->n_head;
+    size_t cells = text->queries * text->keys;
+    struct arena arena = {0};
+    double *lengths = arena_alloc(&arena, heads * text->keys, sizeof *lengths, err);
+    float *values = arena_room(&arena, heads * cells, sizeof *values, err);
+    int failed =
+        !lengths || !values ||
+        measure_lengths(lengths, e, (size_t)seen->layer, text, site == SITE_NORM_WEIGHTED, err);
+    for (size_t i = 0; i < heads * cells && !failed; i++) {
+        double length = lengths[i / cells * text->keys + i % text->keys];
+        values[i] = (float)(fabs((double)text->held[HELD_WEIGHTS][i]) * length);
+    }
+    failed = failed || show(e, seen, site, values, err);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+/* --- rollout: attention through the layers up to one ------------------------------------------- */
+
+/* y = (mean a + 1) / 2, or the mean alone. */
+static void mix(const struct effective *e, const struct held_text *text, double *y)
+{
+    const struct config *c = e->run->config;
+    bool stream = c->kind != MODEL_ATTENTION && !mechanism_lacks(&c->mechanism, PART_RESIDUAL);
+    size_t width = text->keys;
+    size_t cells = width * width;
+    for (size_t i = 0; i < cells; i++) {
+        double sum = 0;
+        for (size_t head = 0; head < c->n_head; head++)
+            sum += (double)text->held[HELD_WEIGHTS][head * cells + i];
+        double mean = sum / (double)c->n_head;
+        y[i] = stream ? (mean + (i / width == i % width)) / 2 : mean;
+    }
+}
+
+/* rollout = mixed · rollout, which is 1 before the first layer */
+static void roll(struct held_text *text, const double *mixed, bool first)
+{
+    size_t width = text->keys;
+    double *y = text->spare;
+    for (size_t i = 0; i < width * width; i++)
+        y[i] = first ? mixed[i] : 0;
+    for (size_t i = 0; i < width && !first; i++)
+        for (size_t k = 0; k < width; k++)
+            for (size_t j = 0; j < width && mixed[i * width + k] != 0; j++)
+                y[i * width + j] += mixed[i * width + k] * text->rollout[k * width + j];
+    text->spare = text->rollout;
+    text->rollout = y;
+}
+
+static int take_square(double **square, const struct effective *e, const struct held_text *text,
+                       struct err *err)
+{
+    if (!*square)
+        *square = arena_room(e->arena, text->keys * text->keys, sizeof **square, err);
+    return *square ? 0 : -1;
+}
+
+/* A layer more, as far as one that is shown. */
+static int make_rollout(const struct effective *e, const struct announcement *seen, struct err *err)
+{
+    struct held_text *text = &e->texts[seen->text];
+    if (take_square(&text->mixed, e, text, err) || take_square(&text->rollout, e, text, err) ||
+        take_square(&text->spare, e, text, err))
+        return -1;
+    mix(e, text, text->mixed);
+    roll(text, text->mixed, seen->layer == 0);
+    if (!is_selected(e, SITE_ROLLOUT, seen->layer))
+        return 0;
+    return show_square(e, seen, SITE_ROLLOUT, text->rollout, err);
+}
+
+/* --- value zeroing: how far a layer's output moves where a token has no values ----------------- */
+
+/* 1 - cos; of a row of nothing, that is as far as one at right angles. What edits hold does not
+ * move at all: of that no share is made of how doubles round. */
+static double cosine_distance(const float *a, const float *b, size_t count)
+{
+    double product = 0;
+    double length_a = length_of(a, count);
+    double length_b = length_of(b, count);
+    double lengths = length_a * length_b;
+    if (memcmp(a, b, count * sizeof *a) == 0)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        product += (double)a[i] * (double)b[i];
+    return lengths > 0 ? fmax(1 - product / lengths, 0) : length_a != length_b;
+}
+
+/* A query's context [H · dv] without the values of one key; without none, beyond the last. */
+static void leave_out(float *y, const struct effective *e, const struct held_text *text,
+                      size_t query, size_t key)
+{
+    const struct config *c = e->run->config;
+    for (size_t head = 0; head < c->n_head; head++, y += c->d_v) {
+        size_t row = head * text->queries + query;
+        for (size_t d = 0; d < c->d_v; d++)
+            y[d] = text->held[HELD_CONTEXT][row * c->d_v + d];
+        float weight = key < text->keys ? text->held[HELD_WEIGHTS][row * text->keys + key] : 0;
+        for (size_t d = 0; weight != 0 && d < c->d_v; d++)
+            y[d] -= weight * values_of(e, text, head)[key * c->d_v + d];
+    }
+}
+
+/* distances [T]: how far what leaves the layer at a query moves without each key. */
+static int measure_query(double *distances, const struct effective *e, const struct run *run,
+                         const struct announcement *seen, size_t query, struct err *err)
+{
+    const struct config *c = run->config;
+    const struct held_text *text = &e->texts[seen->text];
+    const struct edit_token token = {run->batch->first + seen->text, query,
+                                     batch_prompt(run->batch, seen->text)};
+    size_t keys = c->causal ? query + 1 : text->keys;
+    size_t width = c->kind == MODEL_ATTENTION && !c->out_proj ? c->n_head * c->d_v : c->n_embd;
+    struct arena arena = {0};
+    struct matrix x = {NULL, keys + 1, width, width};
+    struct matrix context = {NULL, keys + 1, c->n_head * c->d_v, c->n_head * c->d_v};
+    x.data = arena_alloc(&arena, x.rows * x.columns, sizeof *x.data, err);
+    context.data = arena_alloc(&arena, context.rows * context.columns, sizeof *x.data, err);
+    int failed = !x.data || !context.data;
+    for (size_t i = 0; i <= keys && !failed; i++) {
+        const float *stream = text->held[HELD_STREAM];
+        if (stream)
+            scale_row(x.data + i * width, stream + query * width, width, 1);
+        leave_out(context.data + i * context.columns, e, text, query, i < keys ? i : text->keys);
+    }
+    struct attended_rows rows = {(size_t)seen->layer, x, context, &token};
+    failed = failed || forward_attended(run, &rows, &arena, err);
+    for (size_t i = 0; i < keys && !failed; i++)
+        distances[i] = cosine_distance(x.data + i * width, x.data + keys * width, width);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+/* What the heads had given before that was edited: it is edited again without a token. */
+static void restore_context(const struct effective *e, const struct held_text *text)
+{
+    const struct config *c = e->run->config;
+    float *context = text->held[HELD_CONTEXT];
+    for (size_t row = 0; row < c->n_head * text->queries; row++) {
+        const float *weights = text->held[HELD_WEIGHTS] + row * text->keys;
+        const float *values = values_of(e, text, row / text->queries);
+        for (size_t d = 0; d < c->d_v; d++) {
+            double sum = 0;
+            for (size_t key = 0; key < text->keys; key++)
+                sum += (double)weights[key] * (double)values[key * c->d_v + d];
+            context[row * c->d_v + d] = (float)sum;
+        }
+    }
+}
+
+/* Those of this text that are still to be made: the stream has its own. */
+static int edits_of_rest(struct edits *edits, const struct effective *e, size_t text,
+                         struct arena *arena, struct err *err)
+{
+    const struct edits *all = e->run->edits;
+    struct edit *items = arena_alloc(arena, all->count, sizeof *items, err);
+    *edits = (struct edits){items, 0};
+    for (size_t i = 0; items && i < all->count; i++) {
+        const struct edit *edit = &all->items[i];
+        if (edit->site == SITE_RESID_PRE || (edit->one_text && edit->text != text))
+            continue;
+        items[edits->count] = *edit;
+        items[edits->count++].one_text = false;
+    }
+    return items ? 0 : -1;
+}
+
+static int make_zeroing(const struct effective *e, const struct announcement *seen, struct err *err)
+{
+    const struct held_text *text = &e->texts[seen->text];
+    struct edits edits;
+    struct run run = *e->run;
+    struct arena arena = {0};
+    double *square = arena_alloc(&arena, text->keys * text->keys, sizeof *square, err);
+    int failed = !square || (run.edits && edits_of_rest(&edits, e, seen->text, &arena, err));
+    if (!failed && run.edits) {
+        if (edits_have(run.edits, SITE_CONTEXT, (size_t)seen->layer))
+            restore_context(e, text);
+        run.edits = &edits;
+    }
+    for (size_t query = 0; query < text->queries && !failed; query++)
+        failed = measure_query(square + query * text->keys, e, &run, seen, query, err);
+    if (!failed)
+        share_rows(square, text->keys);
+    failed = failed || show_square(e, seen, SITE_VALUE_ZEROING, square, err);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+/* --- the tap ------------------------------------------------------------------------------------ */
 
 static int hold(const struct effective *e, const struct announcement *seen, enum ingredient what,
                 struct err *err)
@@ -92,20 +367,19 @@ static int make(const struct effective *e, const struct announcement *seen, stru
 {
     bool weights = seen->site == SITE_WEIGHTS;
     for (enum site site = SITE_VALUE_WEIGHTED; weights && site <= SITE_NORM_WEIGHTED; site++)
-        if (effective_is_selected(e, site, seen->layer) && effective_weighted(e, seen, site, err))
+        if (is_selected(e, site, seen->layer) && make_weighted(e, seen, site, err))
             return -1;
     if (weights && (size_t)seen->layer < e->mixed_layers)
-        return effective_through(e, seen, err);
-    if (seen->site == SITE_CONTEXT && effective_is_selected(e, SITE_VALUE_ZEROING, seen->layer))
-        return effective_zeroing(e, seen, err);
+        return make_rollout(e, seen, err);
+    if (seen->site == SITE_CONTEXT && is_selected(e, SITE_VALUE_ZEROING, seen->layer))
+        return make_zeroing(e, seen, err);
     return 0;
 }
 
 static int sink(void *context, const struct announcement *seen, struct err *err)
 {
     const struct effective *e = context;
-    if (effective_is_selected(e, seen->site, seen->layer) &&
-        e->next.sink(e->next.context, seen, err))
+    if (is_selected(e, seen->site, seen->layer) && e->next.sink(e->next.context, seen, err))
         return -1;
     for (int what = 0; what < INGREDIENTS; what++)
         if (seen->site == ingredient_sites[what] && hold(e, seen, (enum ingredient)what, err))
