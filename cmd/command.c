@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "output.h"
 #include "progress.h"
 
 const struct command command_rows[] = {
@@ -189,6 +190,8 @@ int command_run(const char *name, char **arguments, struct arena *arena, struct 
     progress_set_quiet(options.quiet);
     if (options.help)
         return help_of(command, err);
+    if (provenance_begin(command->name, options.batch.instrument, options.line, err))
+        return -1;
     if (!command->run(&options, err)) {
         if (!options.batch.dry_run)
             print_written(options.output.path);

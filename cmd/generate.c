@@ -11,7 +11,7 @@
 #include "lens/continuation.h"
 #include "output.h"
 #include "session.h"
-#include "write/frame_write.h"
+#include "write/text_page.h"
 
 struct job {
     const struct options *options;

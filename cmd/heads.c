@@ -498,7 +498,6 @@ static void note_material(const struct heads_job *job, const char *origin)
 static int write_report(struct heads_job *job, const struct report *report, struct place *place,
                         const char *origin, struct err *err)
 {
-    place->document = RESULT_FORMAT;
     if (output_open(&job->output, err))
         return -1;
     if (origin && place->index == 0)

@@ -117,7 +117,6 @@ static int prepare(struct job *job, struct err *err)
         return -1;
     job->style.two_sided = job->instrument == &patch_instrument;
     job->place = page_place(&options->looks, &job->style);
-    job->place.document = RESULT_FORMAT;
     job->place.count = count * model_list_count(&job->models);
     job->place.sentences = count;
     return 0;

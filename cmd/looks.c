@@ -45,6 +45,7 @@ struct place page_place(const struct looks_options *options, const struct style 
         .columns = page_columns(options),
         .lines = page_lines(options),
         .style = style,
+        .provenance = provenance_here(),
     };
 }
 

@@ -72,6 +72,7 @@ struct reader {
     char **next;
     struct arena *arena;
     struct err *err;
+    bool changes_nothing; /* the options that were read last have no effect on the result */
 };
 
 int texts_add(struct texts *texts, const char *text, struct arena *arena, struct err *err)
@@ -128,9 +129,18 @@ static int set_option(struct reader *reader, const struct option_row *row, const
 
 /* --- the command line ------------------------------------------------------------------------- */
 
+static bool changes_result(const struct option_row *row)
+{
+    static const char *const others[] = {"output",  "force",  "threads", "quiet",
+                                         "verbose", "resume", "shard"};
+    size_t index = 0;
+    return !names_find(&index, NAMES_LIST(others), row->name, strlen(row->name));
+}
+
 static int give_option(struct reader *reader, const struct option_row *row, const char *value)
 {
     struct texts *given = &reader->options->given;
+    reader->changes_nothing &= !changes_result(row);
     return texts_add(given, row->name, reader->arena, reader->err) || set_option(reader, row, value)
                ? -1
                : 0;
@@ -200,6 +210,25 @@ static int read_letters(struct reader *reader, char *argument)
     return 0;
 }
 
+/* Append a blank and a word as a shell takes it. */
+static void add_word(struct buf *line, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "%+,-./:=@_";
+    buf_char(line, ' ');
+    if (*word && !word[strspn(word, plain)]) {
+        buf_text(line, word);
+        return;
+    }
+    buf_char(line, '\'');
+    for (; *word; word++) {
+        if (*word == '\'')
+            buf_text(line, "'\\'");
+        buf_char(line, *word);
+    }
+    buf_char(line, '\'');
+}
+
 int options_instrument(const struct options *options)
 {
     const char *name = options->batch.instrument;
@@ -225,31 +254,44 @@ static int find_instrument(int *command, char *const *arguments, struct err *err
     return 0;
 }
 
+/* The next operand, or option with its value. */
+static int read_argument(struct reader *reader, bool *only_operands)
+{
+    char *argument = *reader->next++;
+    bool is_long = strncmp(argument, "--", 2) == 0;
+    reader->changes_nothing = false;
+    if (!*only_operands && !is_long && unknown_dashes(reader->command, argument, reader->err))
+        return -1;
+    if (*only_operands || argument[0] != '-' || argument[1] == '\0')
+        return texts_add(&reader->options->input.operands, argument, reader->arena, reader->err);
+    if (strcmp(argument, "--") == 0) {
+        *only_operands = true;
+        return 0;
+    }
+    reader->changes_nothing = true;
+    return (is_long ? read_long : read_letters)(reader, argument);
+}
+
 int options_parse(struct options *options, int command, char **arguments, struct arena *arena,
                   struct err *err)
 {
     if (command == FOR_BATCH && find_instrument(&command, arguments, err))
         return -1;
     struct reader reader = {options, command, arguments, arena, err};
+    struct buf line = {0};
     bool only_operands = false;
-    while (*reader.next) {
-        char *argument = *reader.next++;
-        bool is_long = strncmp(argument, "--", 2) == 0;
-        int failed = !only_operands && !is_long ? unknown_dashes(command, argument, err) : 0;
-        if (failed)
-            return -1;
-        if (only_operands || argument[0] != '-' || argument[1] == '\0')
-            failed = texts_add(&options->input.operands, argument, arena, err);
-        else if (strcmp(argument, "--") == 0)
-            only_operands = true;
-        else if (is_long)
-            failed = read_long(&reader, argument);
-        else
-            failed = read_letters(&reader, argument);
-        if (failed)
-            return -1;
+    int failed = 0;
+    buf_text(&line, "");
+    while (*reader.next && !failed) {
+        char **first = reader.next;
+        failed = read_argument(&reader, &only_operands);
+        for (; first < reader.next && !reader.changes_nothing; first++)
+            add_word(&line, *first);
     }
-    return 0;
+    if (!failed)
+        options->line = buf_keep(&line, arena, err);
+    buf_release(&line);
+    return failed || !options->line ? -1 : 0;
 }
 
 bool options_are_given(const struct options *options, const char *name)

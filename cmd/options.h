@@ -148,6 +148,8 @@ struct train_options {
 
 struct options {
     struct texts given; /* the long names of all options on the command line, in its order */
+    const char *line;   /* the command line after the command, " -m 'my model' 'Life is'", without
+                           options that do not change the result */
     bool quiet, verbose, help;
     struct input_options input;
     struct model_options model;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "command.h"
 
 bool output_is_standard(const char *path)
 {
@@ -158,12 +159,16 @@ int output_open(struct output *output, struct err *err)
     return output_to(&output->stream, output->path, err);
 }
 
+struct target output_target(struct output *output)
+{
+    return (struct target){&output->stream, output->to_folder ? &output->folder : NULL};
+}
+
 int output_write(struct output *output, const struct report *report, const struct place *place,
                  struct err *err)
 {
-    if (output->to_folder)
-        return folder_out_write(&output->folder, output->format, report, place, err);
-    return format_write(output->format, &output->stream, report, place, err);
+    const struct target target = output_target(output);
+    return report_write(output->format, &target, report, place, err);
 }
 
 int output_commit(struct output *output, struct err *err)
@@ -175,6 +180,37 @@ void output_discard(struct output *output)
 {
     stream_discard(&output->stream);
     target_folder_close(&output->folder);
+}
+
+/* --- where results come from ------------------------------------------------------------------ */
+
+static struct provenance provenance;
+static struct arena provenance_arena; /* as long as the process lives */
+
+int provenance_begin(const char *command, const char *of_batch, const char *line, struct err *err)
+{
+    const char *whole = arena_format(&provenance_arena, err, "attn-cli %s%s", command, line);
+    if (strcmp(command, "batch") == 0)
+        command = of_batch ? of_batch : "run";
+    provenance = (struct provenance){ATTN_VERSION, command, whole, NULL};
+    return whole ? 0 : -1;
+}
+
+int provenance_add_model(const struct model *model, struct err *err)
+{
+    struct model_hash *entry = arena_alloc(&provenance_arena, 1, sizeof *entry, err);
+    const char *name = arena_text(&provenance_arena, model->name, strlen(model->name), err);
+    if (!entry || !name)
+        return -1;
+    *entry = (struct model_hash){.model = name, .next = provenance.models};
+    weights_sample_hash(&model->weights, entry->digits);
+    provenance.models = entry;
+    return 0;
+}
+
+const struct provenance *provenance_here(void)
+{
+    return &provenance;
 }
 
 int output_choose_table(struct output *output, const struct output_options *options,

@@ -14,6 +14,7 @@
 #include "base/stream.h"
 #include "base/target_folder.h"
 #include "lens/selection.h"
+#include "model/model.h"
 #include "options.h"
 #include "write/format.h"
 
@@ -84,6 +85,9 @@ int output_choose_table(struct output *output, const struct output_options *opti
 int output_write_table(struct output *output, const struct report *report,
                        const struct options *options, struct err *err);
 
+/* Where a writer writes to, once that is begun. */
+struct target output_target(struct output *output);
+
 /* Begin, if that is not done yet; write reports; finish, so that the file is there under its name;
  * or give up, so that it is not: nothing after a commit. */
 int output_open(struct output *output, struct err *err);
@@ -91,6 +95,14 @@ int output_write(struct output *output, const struct report *report, const struc
                  struct err *err);
 int output_commit(struct output *output, struct err *err);
 void output_discard(struct output *output);
+
+/* --- where results come from ------------------------------------------------------------------ */
+
+/* Of this process: the command, what a batch does (NULL: run), the line after the command; and each
+ * model that was opened. */
+int provenance_begin(const char *command, const char *of_batch, const char *line, struct err *err);
+int provenance_add_model(const struct model *model, struct err *err);
+const struct provenance *provenance_here(void);
 
 /* --- the page that people read ---------------------------------------------------------------- */
 

@@ -21,6 +21,7 @@ int session_open_model(struct session *session, struct err *err)
     struct viewer *viewer = &session->viewer;
     const char *name = session->model ? session->model : options->model.name;
     if (viewer_open(viewer, chosen_model(name), (size_t)options->model.threads, err) ||
+        provenance_add_model(&viewer->model, err) ||
         (options->input.any_length && model_lift_context(&viewer->model, err)))
         return -1;
     print_note_of_model(&viewer->model);

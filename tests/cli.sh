@@ -9,12 +9,15 @@
 #     cmd      shell, run in a fresh temporary folder, standard input empty; $ATTN is the program,
 #              $ROOT the repository, by a path from that folder, $CASE the case's own; `need TOOL`
 #              skips where it is missing, `skip REASON` for any other reason; no tool is found that
-#              not every system has, unless it is needed; cli/recipes.sh makes models
+#              not every system has, unless it is needed; cli/recipes.sh makes models; `bare FILE`
+#              prints JSON without its provenance and `numbers FILE` what a safetensors file has
+#              after its header, so that results of two command lines compare
 #     out      expected standard output; nothing where the file is absent
 #     err      expected standard error, and after it a line with the exit status unless it is 0,
 #              as in [3]; nothing and 0 where the file is absent
 #
-# The repository's own path in what is printed is compared as $ROOT.
+# The repository's own path in what is printed is compared as $ROOT, the version of JSON as
+# $VERSION.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=${1:-build}
@@ -94,6 +97,16 @@ need() { # TOOL
     esac
 }
 
+# For cases: a result in JSON without its provenance, which has the command line.
+bare() { # FILE...
+    sed 's/ *"provenance": {[^}]*},//' "$@"
+}
+
+# For cases: the numbers of a safetensors file, without its header.
+numbers() { # FILE
+    tail -c +$(($(od -An -tu8 -N8 "$1") + 9)) "$1"
+}
+
 # shellcheck source=tests/cli/recipes.sh
 . tests/cli/recipes.sh
 
@@ -125,7 +138,8 @@ same() { # out|err
     [ -f "$expected" ] || expected=/dev/null
     cmp -s "$expected" "$scratch/$1" && return
     # shellcheck disable=SC2016 # it stands so in what is expected
-    sed 's|\.\./root|$ROOT|g' "$scratch/$1" >"$scratch/plain" && mv "$scratch/plain" "$scratch/$1"
+    sed -e 's|\.\./root|$ROOT|g' -e 's|\(\\*"version\\*": \\*"\)[0-9.]*|\1$VERSION|' \
+        "$scratch/$1" >"$scratch/plain" && mv "$scratch/plain" "$scratch/$1"
     cmp -s "$expected" "$scratch/$1" && return
     diff -u -L "expected $1" -L "found $1" "$expected" "$scratch/$1"
     return 1

@@ -67,7 +67,7 @@ if python=$(python_with pandas); then
 36 8 1.000000 1.000000
 ,|"|
 |我|NA|#
-2 5 Life is 4
+2 7 Life is 4
 left 4.5 ri;ght nan left 2
 24 L0H1 L0H10 288 24 48 24' "$("$python" - <<'END' 2>&1
 import pandas
@@ -126,11 +126,12 @@ if python=$(python_with safetensors.numpy); then
     same safetensors "['h.0.q', 'h.0.weights'] (1, 6, 6) 0.6870
 $life
 28 (32, 96) {'format': 'pt'}" "$("$python" - <<'END' 2>&1
+import json
 import safetensors
 with safetensors.safe_open("life.safetensors", "numpy") as file:
     weights = file.get_tensor("h.0.weights")
     print(sorted(file.keys()), weights.shape, "%.4f" % weights[0, 1, 1])
-    print(file.metadata()["sentence"])
+    print(json.loads(file.metadata()["result"])["sentence"])
 with safetensors.safe_open("fresh/model.safetensors", "numpy") as file:
     print(len(file.keys()), file.get_tensor("h.1.attn.c_attn.weight").shape, file.metadata())
 END
@@ -222,8 +223,14 @@ else
 fi
 
 if python=$(python_with jsonschema); then
-    same 'JSON is what its schemas say' '' \
+    same 'JSON is what its schemas say, and all formats agree' '' \
         "$("$python" -W ignore "$ROOT/tests/schemas.py" "$attn" 2>&1)"
+    if command -v Rscript >/dev/null && Rscript --vanilla -e 'library(jsonlite)' >/dev/null 2>&1; then
+        same 'R reads what JSON says' "$(ls results/*.json | wc -l) results" \
+            "$(env -u TMPDIR Rscript --vanilla "$ROOT/tests/results.R" results 2>&1)"
+    else
+        skip "R's jsonlite"
+    fi
 else
     skip "Python's jsonschema"
 fi

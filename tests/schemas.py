@@ -1,5 +1,6 @@
 """Every kind of JSON that the program writes, held against data/schemas: it is valid, and is not without a member that
 all outputs have, or with one more; every member that a schema names is in some output; no kind lacks a schema.
+Results are written in all data formats, too, which must have the same values (results.py).
 
     /usr/bin/python3 -W ignore tests/schemas.py ATTN-CLI    with python3-jsonschema; prints what is wrong
 """
@@ -17,6 +18,10 @@ try:
     import referencing
 except ImportError:
     referencing = None
+try:
+    import results
+except ImportError:  # pandas or numpy
+    results = None
 
 ATTN = sys.argv[1]
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -77,6 +82,9 @@ LINES = [
     (["compare", "tiny", "tiny", TEXT], None),
     (["bench", "--tokens", "6", "--repeat", "1", "--precision", "bf16"], None),
     (["bench", "--growth", "--attention", "dense,linear", "--tokens", "6,12", "--repeat", "1"], None),
+    (["compare", "tiny", "tiny", TEXT, "--format", "csv", "-o", "compared/"], "compared/manifest.json"),
+    (["bench", "--shape", "tiny", "--tokens", "6", "--repeat", "1", "--format", "csv", "-o", "bench/"],
+     "bench/manifest.json"),
     (["batch", "items.jsonl", "--sweep", "head=0,1", "--repeat", "2", "--format", "jsonl"], None),
     (["batch", "items.jsonl", "--do", "score", "--format", "jsonl"], None),
     (["batch", "items.jsonl", "--do", "lens", "--format", "jsonl"], None),
@@ -93,13 +101,14 @@ LINES = [
 ]
 
 # Objects whose members are names of their own, at the end of a path.
-MAPS = re.compile(r"\.(tensors|axes|tables|units|given|columns|total|values|settings|conditions|sweep|config)$")
+MAPS = re.compile(r"\.(tensors|axes|tables|units|facts|given|columns|total|values|settings|conditions|sweep|config)$")
 
 
 def documents():
     """All that the lines print or write, objects alone."""
     pathlib.Path("items.jsonl").write_text(ITEMS)
     pathlib.Path("pairs.csv").write_text("sentence,source\nLife is,the cat\n")
+    pathlib.Path("results").mkdir(exist_ok=True)
     subprocess.run([ATTN, "run", TEXT, "--show", "v", "--layer", "0", "-o", "values.npy"], check=True)
     for words, path in LINES:
         form = [] if "--format" in words else ["--format", "json"]
@@ -110,8 +119,14 @@ def documents():
         text = pathlib.Path(path).read_text() if path else done.stdout
         is_lines = "jsonl" in words and not path
         found = [json.loads(line) for line in text.splitlines()] if is_lines else concatenated(text)
-        for document in found:
-            yield from ((words, each) for each in (document if isinstance(document, list) else [document]))
+        found = [each for document in found for each in (document if isinstance(document, list) else [document])]
+        # Of several models csv has a column each.
+        several = words.count("-m") > 1 and words[0] == "score"
+        if results and form and not several and found[0].get("format") == "attn-cli/result/2":
+            stem = f"results/{len(os.listdir('results')):03}"
+            for wrong in results.compare(ATTN, words, found, validator("result"), stem):
+                print(f"{' '.join(words)}: {wrong}")
+        yield from ((words, each) for each in found)
 
 
 def concatenated(text):

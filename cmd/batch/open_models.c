@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../command.h"
+#include "../output.h"
 #include "../session.h"
 #include "model/model.h"
 
@@ -33,6 +34,10 @@ struct open_model *open_models_get(struct open_models *models, const struct opti
     struct open_model *fresh = arena_alloc(&models->arena, 1, sizeof *fresh, err);
     if (!fresh || err->kind || viewer_open(&fresh->viewer, name, models->threads, err))
         return NULL;
+    if (provenance_add_model(&fresh->viewer.model, err)) {
+        viewer_release(&fresh->viewer);
+        return NULL;
+    }
     fresh->any_length = any_length;
     viewer_set_precision(&fresh->viewer, precision);
     if (any_length && model_lift_context(&fresh->viewer.model, err)) {

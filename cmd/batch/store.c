@@ -132,7 +132,6 @@ static int write_line(struct store *store, const struct outcome *outcome, struct
         buf_text(&line, "}\n");
     }
     place.item = line.bytes;
-    place.document = store->plan->instrument ? RESULT_FORMAT : NULL;
     int failed = buf_check(&line, err);
     if (!failed && outcome->fault)
         stream_bytes(&store->lines, line.bytes, line.size);
@@ -167,7 +166,8 @@ static int make_files(struct store *store, const struct outcome *outcome, const 
     const struct target_folder folder = {.path = draft, .replaces = true, .descriptor = -1};
     if (!format || !draft || work_folder_check_free(&store->folder, name, err) ||
         file_make_directory(draft, err) ||
-        folder_out_write(&folder, format, outcome->report, outcome->page, err))
+        report_write(format, &(struct target){.folder = &folder}, outcome->report, outcome->page,
+                     err))
         return -1;
     return list_files(store, draft, name, err);
 }

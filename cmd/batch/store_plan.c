@@ -95,5 +95,6 @@ struct place store_page(const struct options *options)
                    : options->looks.width ? (size_t)options->looks.width
                                           : PAGE_COLUMNS,
         .lines = page_lines(&options->looks),
+        .provenance = provenance_here(),
     };
 }

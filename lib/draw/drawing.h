@@ -20,8 +20,9 @@ enum drawing_form { DRAWING_SVG, DRAWING_TEX, DRAWING_PNG, DRAWING_PDF };
 struct drawing_page {
     double width, height; /* points */
     const char *title;
-    const char *font; /* a family before all others; NULL: none */
-    long long dpi;    /* of a PNG; 0: 192 */
+    const char *metadata; /* of SVG: JSON; NULL: none */
+    const char *font;     /* a family before all others; NULL: none */
+    long long dpi;        /* of a PNG; 0: 192 */
 };
 
 struct drawing {

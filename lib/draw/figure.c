@@ -5,7 +5,7 @@
 
 #include "base/names.h"
 #include "text/label.h"
-#include "write/format.h"
+#include "write/json_report.h"
 
 static const double PRINT_MARGIN = 1;
 static const double NARROWEST = 252; /* a title needs no picture to have room */
@@ -240,6 +240,7 @@ int figure_write(struct stream *out, enum drawing_form form, const struct figure
         .width = figure->width,
         .height = figure->height,
         .title = figure->title,
+        .metadata = figure->metadata,
         .font = figure->form->font,
         .dpi = figure->form->dpi,
     };
@@ -254,9 +255,16 @@ static int write_report(struct stream *out, enum drawing_form form, const struct
 {
     struct arena arena = {0};
     struct figure figure;
+    struct buf metadata = {0};
     const struct style *style = place->style ? place->style : &style_default;
-    int failed =
-        figure_plan(&figure, report, style, &arena, err) || figure_write(out, form, &figure, err);
+    int failed = figure_plan(&figure, report, style, &arena, err);
+    if (!failed && form == DRAWING_SVG && place->provenance) {
+        json_report_metadata(&metadata, report, place);
+        figure.metadata = metadata.bytes;
+        failed = buf_check(&metadata, err);
+    }
+    failed = failed || figure_write(out, form, &figure, err);
+    buf_release(&metadata);
     arena_release(&arena);
     return failed ? -1 : 0;
 }

@@ -65,6 +65,7 @@ static const double FIGURE_MARGIN = 12;
 static const double FIGURE_WIDEST = 504; /* two columns of a paper */
 
 struct figure {
+    const char *metadata;                        /* JSON for files that hold it; NULL: none */
     const char *title;                           /* all of it, which names the file … */
     const char *title_lines[FIGURE_TITLE_LINES]; /* … and what of it is on the picture */
     size_t title_count;

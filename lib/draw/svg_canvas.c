@@ -42,11 +42,11 @@ static void put_fonts(struct stream *out, const char *font)
     stream_text(out, fonts);
 }
 
-static void put_title(struct stream *out, const char *title)
+static void put_element(struct stream *out, const char *name, const char *text)
 {
-    stream_text(out, "<title>");
-    put_text(out, title);
-    stream_text(out, "</title>\n");
+    stream_format(out, "<%s>", name);
+    put_text(out, text);
+    stream_format(out, "</%s>\n", name);
 }
 
 /* The end of a shape that has only lines. */
@@ -196,7 +196,7 @@ static void put_cells(struct stream *out, struct box box, const struct cells *ce
 static void open_part(struct stream *out, const char *name)
 {
     stream_text(out, "<g>");
-    put_title(out, name);
+    put_element(out, "title", name);
 }
 
 static void close_part(struct stream *out)
@@ -217,7 +217,9 @@ void svg_begin(struct canvas *svg, struct stream *out, const struct drawing_page
     stream_text(out, "\" font-family=\"");
     put_fonts(out, page->font);
     stream_text(out, "\">\n");
-    put_title(out, page->title);
+    put_element(out, "title", page->title);
+    if (page->metadata)
+        put_element(out, "metadata", page->metadata);
     canvas_rect(svg, (struct box){0, 0, width, height}, colour_of_hex(0xffffff));
 }
 

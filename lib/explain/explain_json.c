@@ -124,7 +124,7 @@ int explain_json_write(struct stream *out, const struct explanations *explanatio
     origin.heads = NULL; /* the one is named below */
     json_put_open(&json, NULL, '{');
     json_put_text(&json, "format", JSON_FORMAT("explain"));
-    json_report_origin(&json, &origin);
+    json_report_origin(&json, &origin, NULL);
     json_put_gap(&json, "\n ");
     if (first->part)
         json_put_text(&json, "attention_of", first->part->name);

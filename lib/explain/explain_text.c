@@ -19,7 +19,7 @@
 #include "base/amount.h"
 #include "base/utf8.h"
 #include "explain/explain_walk.h"
-#include "write/text_titles.h"
+#include "write/text_page.h"
 
 enum {
     INDENT = 3,

@@ -138,6 +138,18 @@ void json_put_bytes(struct json_writer *json, const char *name, const char *byte
     put(json, "\"", 1);
 }
 
+void json_put_hex(struct json_writer *json, const char *name, const char *bytes, size_t size)
+{
+    char digits[3];
+    begin_value(json, name);
+    put(json, "\"", 1);
+    for (size_t i = 0; i < size; i++) {
+        snprintf(digits, sizeof digits, "%02x", (unsigned char)bytes[i]);
+        put(json, digits, 2);
+    }
+    put(json, "\"", 1);
+}
+
 void json_put_raw(struct json_writer *json, const char *name, const char *value)
 {
     begin_value(json, name);

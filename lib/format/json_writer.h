@@ -41,6 +41,9 @@ void json_put_name(struct json_writer *json, const char *name, size_t size);
 void json_put_text(struct json_writer *json, const char *name, const char *text);
 void json_put_bytes(struct json_writer *json, const char *name, const char *bytes, size_t size);
 
+/* Bytes as hexadecimal digits. */
+void json_put_hex(struct json_writer *json, const char *name, const char *bytes, size_t size);
+
 void json_put_bool(struct json_writer *json, const char *name, bool value);
 void json_put_integer(struct json_writer *json, const char *name, long long value);
 void json_put_integers(struct json_writer *json, const char *name, const size_t *values,

@@ -27,7 +27,7 @@ static size_t write_header(char header[HEADER_BYTES], size_t rank, const size_t 
     return used;
 }
 
-void npy_write(struct stream *out, size_t rank, const size_t *shape, const float *data)
+void npy_begin(struct stream *out, size_t rank, const size_t *shape)
 {
     char header[HEADER_BYTES];
     assert(rank <= RANK_MAX);
@@ -37,5 +37,10 @@ void npy_write(struct stream *out, size_t rank, const size_t *shape, const float
     stream_char(out, (char)(size & 0xff));
     stream_char(out, (char)(size >> 8));
     stream_bytes(out, header, size);
+}
+
+void npy_write(struct stream *out, size_t rank, const size_t *shape, const float *data)
+{
+    npy_begin(out, rank, shape);
     stream_bytes(out, data, dtype_float_bytes(rank, shape));
 }

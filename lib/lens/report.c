@@ -116,6 +116,18 @@ size_t kept_sheet_count(const struct kept *kept)
     return kept->heads ? kept->shape[0] : 1;
 }
 
+struct kept kept_head(const struct kept *kept, size_t index)
+{
+    struct kept one = *kept;
+    if (!one.heads)
+        return one;
+    one.heads += index;
+    one.data += one.data ? index * one.shape[1] * one.shape[2] : 0;
+    one.visible += one.visible ? index * one.visible_step : 0;
+    one.shape[0] = 1;
+    return one;
+}
+
 /* Attention, and what is made of it: shares of each row. */
 static bool is_fraction(enum site site)
 {
@@ -141,7 +153,7 @@ struct sheet kept_sheet(const struct report *report, const struct kept *kept, si
         .head = kept->heads ? (int)kept->heads[index] : -1,
         .rows = make_axis(report, site->part, &axes[0], rows),
         .columns = make_axis(report, site->part, &axes[1], columns),
-        .values = kept->data + index * rows * columns,
+        .values = kept->data ? kept->data + index * rows * columns : NULL,
         .fraction = is_fraction(kept->site),
         .causal = report->causal && site->masked,
         .visible = kept->visible ? kept->visible + index * kept->visible_step : NULL,
@@ -158,27 +170,14 @@ size_t report_sheet_count(const struct report *report)
     return count;
 }
 
-struct kept report_kept(const struct report *report, size_t index)
+struct sheet report_sheet(const struct report *report, size_t index)
 {
     const struct kept *kept = report->tensors;
     while (index >= kept_sheet_count(kept)) {
         index -= kept_sheet_count(kept);
         kept++;
     }
-    struct kept one = *kept;
-    if (one.heads) {
-        one.heads += index;
-        one.data += index * one.shape[1] * one.shape[2];
-        one.visible += one.visible ? index * one.visible_step : 0;
-        one.shape[0] = 1;
-    }
-    return one;
-}
-
-struct sheet report_sheet(const struct report *report, size_t index)
-{
-    struct kept one = report_kept(report, index);
-    return kept_sheet(report, &one, 0);
+    return kept_sheet(report, kept, index);
 }
 
 bool report_has_tables(const struct report *report)

@@ -28,7 +28,7 @@ struct kept {
     int layer; /* -1: belongs to no layer */
     size_t rank;
     size_t shape[3];
-    const float *data;
+    const float *data;        /* NULL: not computed yet */
     const size_t *heads;      /* [shape[0]] the model's number of each head; NULL: no heads */
     const struct sheet *made; /* NULL: a site's */
     const float
@@ -85,6 +85,9 @@ struct kept kept_made(const struct sheet *sheet);
 /* The sheets of one tensor: one for each of its heads, or one. */
 size_t kept_sheet_count(const struct kept *kept);
 
+/* The tensor with no other head than that of one of its sheets. */
+struct kept kept_head(const struct kept *kept, size_t index);
+
 /* Sheet `index` of a tensor: views, valid as long as the report. */
 struct sheet kept_sheet(const struct report *report, const struct kept *kept, size_t index);
 
@@ -99,9 +102,6 @@ bool report_has_tables(const struct report *report);
  * any, in place of them. */
 int report_as_sheets(struct report *copy, const struct report *report, bool for_picture,
                      struct arena *arena, struct err *err);
-
-/* The tensor of that sheet, with no other head than the sheet's. */
-struct kept report_kept(const struct report *report, size_t index);
 
 /* --- what can be made of a report before it is shown (derive.c), in every format -------------- */
 
@@ -119,9 +119,10 @@ int derive_read_mean(struct derivation *how, const char *list, struct err *err);
 int derive_check(const struct derivation *how, const struct selection *selection,
                  const struct tokenizer *tokenizer, struct err *err);
 
-/* Change the report; what is new is the arena's. Tensors with heads become their mean; those of one
- * site in several layers become one, where the first of them stood; axes lose the first token (or
- * word), which draws so much attention that nothing else is seen. Refused where nothing is left. */
+/* Change the report; new memory is the arena's. Tensors with heads become their mean; those of one
+ * site in several layers become one, in the place of the first of them; axes lose the first token
+ * (or word), the sink that takes most of the attention. Refused where nothing is left. Tensors
+ * without values get their new sizes; they have no means. */
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
            struct arena *arena, struct err *err);
 

@@ -185,6 +185,8 @@ int tokenized_make(struct tokenized *tokenized, const struct input *input,
         return -1;
     tokenized->text = input->text;
     tokenized->size = input->text ? input->size : 0;
+    if (input->text)
+        tokenizer_adds(lexicon->tokenizer, &tokenized->added_before, &tokenized->added_after);
     return 0;
 }
 
@@ -207,6 +209,7 @@ int tokenized_begin(struct tokenized *tokenized, const struct lexicon *lexicon, 
     if (tokenized_label(tokenized, &tokens, lexicon->tokenizer, arena, err))
         return -1;
     tokenized->text = lexicon->tokenizer ? "" : NULL;
+    tokenized->added_before = 1;
     return 0;
 }
 

@@ -50,8 +50,9 @@ struct tokenized {
     const struct label *labels;      /* [count] */
     const struct token_bytes *bytes; /* [count], alive as long as the tokenizer; NULL: none known */
     size_t count;
-    size_t dropped_count;       /* characters that the vocabulary does not have */
-    struct token dropped_first; /* where the first of them stood */
+    size_t added_before, added_after; /* special tokens that the tokenizer added at either end */
+    size_t dropped_count;             /* characters that the vocabulary does not have */
+    struct token dropped_first;       /* where the first of them stood */
     const struct word_span
         *words; /* [word_count] what axes count in place of tokens; NULL: tokens */
     const struct label *word_labels;

@@ -1,25 +1,47 @@
-/* weights_hash.c: a hash of a model's parameters as float32, whatever type its files store. Equal
- * hashes mean equal weights. */
+/* weights_hash.c: hashes of a model's parameters as float32, whatever type its files store. */
+#include <string.h>
+
 #include "base/num.h"
 #include "base/sha256.h"
 #include "model/weights.h"
 
-enum { NUMBERS_AT_ONCE = 4096 };
+enum {
+    NUMBERS_AT_ONCE = 4096,
+    SAMPLES = 3,          /* of each tensor: at its start, in its middle, at its end */
+    SAMPLE_NUMBERS = 256, /* the numbers of a quantised block, or of several */
+};
 
-/* Numbers from `first` on; returns how many. */
-static size_t read_numbers(float numbers[NUMBERS_AT_ONCE], const struct safetensors_entry *entry,
-                           size_t first)
+/* Add `count` numbers from `first` on, which begin a block of the type. */
+static void add_numbers(struct sha256 *hash, const struct safetensors_entry *entry, size_t first,
+                        size_t count)
 {
-    size_t count = num_min(entry->count - first, NUMBERS_AT_ONCE);
+    float numbers[NUMBERS_AT_ONCE];
     const char *from = (const char *)entry->data + dtype_bytes(entry->dtype, first);
     dtype_to_float(numbers, from, entry->dtype, count);
-    return count;
+    sha256_add(hash, numbers, count * sizeof *numbers);
 }
 
-void weights_hash(const struct weights *weights, char digits[SHA256_DIGITS + 1])
+static void add_all(struct sha256 *hash, const struct safetensors_entry *entry)
+{
+    for (size_t first = 0; first < entry->count; first += NUMBERS_AT_ONCE)
+        add_numbers(hash, entry, first, num_min(entry->count - first, NUMBERS_AT_ONCE));
+}
+
+static void add_samples(struct sha256 *hash, const struct safetensors_entry *entry)
+{
+    size_t blocks = (entry->count + SAMPLE_NUMBERS - 1) / SAMPLE_NUMBERS;
+    for (size_t i = 0; i < num_min(blocks, SAMPLES); i++) {
+        size_t block = blocks <= SAMPLES ? i : (blocks - 1) * i / (SAMPLES - 1);
+        size_t first = block * SAMPLE_NUMBERS;
+        add_numbers(hash, entry, first, num_min(entry->count - first, SAMPLE_NUMBERS));
+    }
+}
+
+static void hash_tensors(const struct weights *weights,
+                         void (*add)(struct sha256 *, const struct safetensors_entry *),
+                         char digits[SHA256_DIGITS + 1])
 {
     struct sha256 hash;
-    float numbers[NUMBERS_AT_ONCE];
     sha256_begin(&hash);
     for (size_t i = 0; i < weights_parameter_count(weights); i++) {
         struct parameter_info info = weights_parameter(weights, i);
@@ -30,8 +52,20 @@ void weights_hash(const struct weights *weights, char digits[SHA256_DIGITS + 1])
             uint64_t length = info.entry->shape[axis];
             sha256_add(&hash, &length, sizeof length);
         }
-        for (size_t first = 0; first < info.entry->count; first += NUMBERS_AT_ONCE)
-            sha256_add(&hash, numbers, read_numbers(numbers, info.entry, first) * sizeof *numbers);
+        add(&hash, info.entry);
     }
     sha256_end(&hash, digits);
+}
+
+void weights_hash(const struct weights *weights, char digits[SHA256_DIGITS + 1])
+{
+    hash_tensors(weights, add_all, digits);
+}
+
+void weights_sample_hash(const struct weights *weights, char digits[WEIGHTS_SAMPLE_DIGITS + 1])
+{
+    char whole[SHA256_DIGITS + 1];
+    hash_tensors(weights, add_samples, whole);
+    memcpy(digits, whole, WEIGHTS_SAMPLE_DIGITS);
+    digits[WEIGHTS_SAMPLE_DIGITS] = '\0';
 }

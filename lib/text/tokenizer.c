@@ -280,18 +280,30 @@ static int add_ids(struct token_list *list, const uint32_t *ids, size_t count, s
     return 0;
 }
 
+/* Unless the ids before a text begin with it anyway. */
+static bool adds_begin(const struct tokenizer *tokenizer)
+{
+    const struct special_ids *special = &tokenizer->special;
+    return tokenizer->begins_texts &&
+           !(special->before_count && special->before[0] == tokenizer->begin);
+}
+
+void tokenizer_adds(const struct tokenizer *tokenizer, size_t *before, size_t *after)
+{
+    *before = tokenizer->special.before_count + adds_begin(tokenizer);
+    *after = tokenizer->special.after_count;
+}
+
 static int encode(const struct tokenizer *tokenizer, struct token_list *list,
                   const struct token_text *text, struct err *err)
 {
     size_t valid = utf8_invalid_at(text->bytes, text->size);
     const struct special_ids *special = &tokenizer->special;
     struct token begin = {.id = tokenizer->begin};
-    bool begins =
-        tokenizer->begins_texts && !(special->before_count && special->before[0] == begin.id);
     if (valid < text->size)
         return err_set(err, "expected a text in UTF-8, found the byte 0x%02x at byte %zu",
                        (unsigned char)text->bytes[valid], valid);
-    if ((begins && token_list_add(list, begin, err)) ||
+    if ((adds_begin(tokenizer) && token_list_add(list, begin, err)) ||
         add_ids(list, special->before, special->before_count, 0, err) ||
         encode_bare(tokenizer, list, text, err))
         return -1;

@@ -70,6 +70,9 @@ int tokenizer_find_begin(uint32_t *begin, bool *found, const struct tokenizer *t
 int tokenizer_add_special(struct tokenizer *tokenizer, struct err *err);
 int tokenizer_special(struct special_ids *ids, const struct tokenizer *tokenizer, struct err *err);
 
+/* How many special tokens are added to each text, at its start and at its end. */
+void tokenizer_adds(const struct tokenizer *tokenizer, size_t *before, size_t *after);
+
 /* Cut a text into tokens, kept in `arena`. Refused: bytes that are not UTF-8, and a word that is no
  * entry where the vocabulary has no word for the unknown. */
 int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, const char *text,

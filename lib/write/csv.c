@@ -1,11 +1,14 @@
+/* csv.c: csv and tidy. Tables have a row for each of theirs, or in tidy for each of their numbers;
+ * cells that a sheet hides are left out of tidy. */
 #include "write/csv.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/terminal.h"
 #include "base/utf8.h"
-#include "write/frame_write.h"
 #include "write/text_line.h"
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
@@ -54,67 +57,9 @@ void csv_field(struct buf *out, const char *text)
         buf_char(out, '"');
 }
 
-static void add_columns(struct buf *line, const struct axis *columns)
-{
-    for (size_t c = 0; c < columns->size; c++) {
-        buf_char(line, ',');
-        csv_field(line, columns->labels[c].exact);
-    }
-    buf_char(line, '\n');
-}
-
-/* In a table (`place` is not NULL) rows begin with what they are of. */
-static int write_rows(struct stream *out, struct buf *line, const struct place *place,
-                      const struct sheet *sheet, struct err *err)
-{
-    for (size_t r = 0; r < sheet->rows.size; r++) {
-        buf_clear(line);
-        if (place) {
-            csv_report_place(line, place, false);
-            csv_sheet_place(line, sheet, r, SHEET_NO_COLUMN);
-        }
-        csv_field(line, sheet->rows.labels[r].exact);
-        if (text_send(out, line, err))
-            return -1;
-        for (size_t c = 0; c < sheet->columns.size; c++) {
-            stream_char(out, ',');
-            stream_float(out, sheet_cell(sheet, r, c));
-        }
-        stream_char(out, '\n');
-    }
-    return 0;
-}
-
-static int write_sheet(struct stream *out, const struct sheet *sheet, struct err *err)
-{
-    struct buf line = {0};
-    buf_format(&line, "%s\\%s", sheet->rows.name, sheet->columns.name);
-    add_columns(&line, &sheet->columns);
-    int failed = text_send(out, &line, err) || write_rows(out, &line, NULL, sheet, err);
-    buf_release(&line);
-    return failed ? -1 : 0;
-}
-
-/* A number, nothing where there is none, or that it is the mean over all. */
-static void add_number(struct buf *line, int number, bool mean)
-{
-    if (mean)
-        buf_text(line, "mean");
-    else if (number >= 0)
-        buf_format(line, "%d", number);
-    buf_char(line, ',');
-}
-
-void csv_sheet_place(struct buf *line, const struct sheet *sheet, size_t row, size_t column)
-{
-    int layer, head;
-    sheet_layer_head(sheet, row, column, &layer, &head);
-    buf_format(line, "%s,", sheet->tensor);
-    add_number(line, layer, sheet->mean_of_layers);
-    add_number(line, head, sheet->mean_of_heads);
-}
-
-void csv_report_place(struct buf *line, const struct place *place, bool names)
+/* Append what tells a report from the others of its place, each with its comma: the model, the
+ * sentence; or the names of these columns. */
+static void add_place(struct buf *line, const struct place *place, bool names)
 {
     if (place->model) {
         csv_field(line, names ? "model" : place->model);
@@ -124,6 +69,147 @@ void csv_report_place(struct buf *line, const struct place *place, bool names)
         buf_text(line, "sentence,");
     else if (place_sentences(place) > 1)
         buf_format(line, "%zu,", place_sentence(place));
+}
+
+static int send(struct writer *writer, struct err *err)
+{
+    int failed = text_send(writer->out, &writer->line, err);
+    buf_clear(&writer->line);
+    return failed;
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+static bool is_data(const struct frame *frame)
+{
+    return !(frame->flags & COLUMN_TEXT_ONLY);
+}
+
+/* Append a number, or nothing where it is missing. */
+static void add_number(struct buf *line, const struct column *column, size_t row)
+{
+    char text[NUM_FLOAT_BYTES];
+    double number = column_number(column, row);
+    if (isnan(number))
+        return;
+    if (column->kind == COLUMN_INTEGER)
+        buf_format(line, "%lld", column_integer(column, row));
+    else
+        buf_bytes(line, text, num_float(text, (float)number));
+}
+
+static void add_cell(struct buf *line, const struct column *column, size_t row)
+{
+    if (column->kind == COLUMN_FLOAT || column->kind == COLUMN_INTEGER) {
+        add_number(line, column, row);
+        return;
+    }
+    const char *text = column_text(column, row, false);
+    csv_field(line, text ? text : "");
+}
+
+static int write_line(struct writer *writer, const struct frame *frame, bool names, size_t row,
+                      struct err *err)
+{
+    const char *comma = "";
+    struct buf *line = &writer->line;
+    add_place(line, writer->place, names);
+    for (size_t i = 0; i < frame->count; i++) {
+        if (frame->columns[i].flags & COLUMN_TEXT_ONLY)
+            continue;
+        buf_text(line, comma);
+        comma = ",";
+        if (names)
+            csv_field(line, frame->columns[i].name);
+        else
+            add_cell(line, &frame->columns[i], row);
+    }
+    buf_char(line, '\n');
+    return send(writer, err);
+}
+
+/* One stream holds one table: the first. Its header is that of the first report of the stream. */
+static int write_table(struct writer *writer, const struct frame *frame, struct err *err)
+{
+    if (writer->place->index == 0 && write_line(writer, frame, true, 0, err))
+        return -1;
+    for (size_t row = 0; row < frame->rows.size; row++)
+        if (write_line(writer, frame, false, row, err))
+            return -1;
+    return 0;
+}
+
+/* The row's number: its position, of a table that lists the tokens once for each layer. */
+static size_t row_number(const struct frame *frame, size_t row)
+{
+    int position = frame_key(frame, "position", row);
+    return position >= 0 ? (size_t)position : frame->rows.first + row;
+}
+
+static void add_key(struct buf *line, const struct frame *frame, const char *name, size_t row)
+{
+    int key = frame_key(frame, name, row);
+    if (key >= 0)
+        buf_format(line, "%d", key);
+    buf_char(line, ',');
+}
+
+static int write_results(struct writer *writer, const struct frame *frame, struct err *err)
+{
+    struct buf *line = &writer->line;
+    const struct column *models = frame_models(frame);
+    for (size_t row = 0; row < frame->rows.size; row++)
+        for (size_t i = 0, at = 0; i < frame->count; i++) {
+            if (!column_is_result(&frame->columns[i]))
+                continue;
+            add_place(line, writer->place, false);
+            if (models) {
+                add_cell(line, models, row);
+                buf_char(line, ',');
+            }
+            buf_format(line, "%s,", frame->name);
+            add_key(line, frame, "layer", row);
+            add_key(line, frame, "head", row);
+            buf_format(line, "%zu,", row_number(frame, row));
+            csv_field(line, frame->rows.labels[row].plain);
+            buf_format(line, ",%zu,%s,", at++, frame->columns[i].name);
+            add_number(line, &frame->columns[i], row);
+            buf_char(line, '\n');
+            if (send(writer, err))
+                return -1;
+        }
+    return 0;
+}
+
+/* --- csv: a matrix alone, or one table of several --------------------------------------------- */
+
+static void add_columns(struct buf *line, const struct axis *columns)
+{
+    for (size_t c = 0; c < columns->size; c++) {
+        buf_char(line, ',');
+        csv_field(line, columns->labels[c].exact);
+    }
+    buf_char(line, '\n');
+}
+
+/* A number, nothing where there is none, or that it is the mean over all. */
+static void add_index(struct buf *line, int number, bool mean)
+{
+    if (mean)
+        buf_text(line, "mean");
+    else if (number >= 0)
+        buf_format(line, "%d", number);
+    buf_char(line, ',');
+}
+
+/* Append the tensor, layer and head of a cell, or of a row: "weights,0,1,"; "mean" for a mean. */
+static void add_sheet(struct buf *line, const struct sheet *sheet, size_t row, size_t column)
+{
+    int layer, head;
+    sheet_layer_head(sheet, row, column, &layer, &head);
+    buf_format(line, "%s,", sheet->tensor);
+    add_index(line, layer, sheet->mean_of_layers);
+    add_index(line, head, sheet->mean_of_heads);
 }
 
 /* Whether two sheets can be rows of one table. */
@@ -139,9 +225,9 @@ static bool same_columns(const struct sheet *a, const struct sheet *b)
 
 static int check_columns(const struct report *report, const struct place *place, struct err *err)
 {
-    struct sheet first = report_sheet(report, 0);
-    for (size_t i = 1; i < report_sheet_count(report); i++) {
-        struct sheet other = report_sheet(report, i);
+    struct sheet first = kept_sheet(report, &report->tensors[0], 0);
+    for (size_t i = 1; i < report->tensor_count; i++) {
+        struct sheet other = kept_sheet(report, &report->tensors[i], 0);
         if (!same_columns(&first, &other))
             return err_usage(err,
                              "--format csv: expected the same columns in all of one table, found "
@@ -164,39 +250,132 @@ static int check_columns(const struct report *report, const struct place *place,
     return 0;
 }
 
-static int write_table(struct stream *out, const struct report *report, const struct place *place,
-                       struct err *err)
+/* Do several matrices share the stream? */
+static bool is_table(const struct writer *writer)
 {
-    struct sheet first = report_sheet(report, 0);
-    struct buf line = {0};
-    int failed = 0;
-    if (place->index == 0) {
-        csv_report_place(&line, place, true);
-        buf_text(&line, "tensor,layer,head,row");
-        add_columns(&line, &first.columns);
-        failed = text_send(out, &line, err);
-    }
-    for (size_t i = 0; i < report_sheet_count(report) && !failed; i++) {
-        struct sheet sheet = report_sheet(report, i);
-        failed = write_rows(out, &line, place, &sheet, err);
-    }
-    buf_release(&line);
-    return failed ? -1 : 0;
+    return report_sheet_count(writer->report) > 1 || writer->place->count > 1;
 }
 
-int csv_write(struct stream *out, const struct report *report, const struct place *place,
-              struct err *err)
+int csv_begin(struct writer *writer, struct err *err)
 {
-    for (size_t i = 0; i < report->frame_count; i++) /* one stream holds one table: the first */
-        if (!(report->frames[i].flags & COLUMN_TEXT_ONLY))
-            return frame_csv_write(out, &report->frames[i], place, err);
-    size_t count = report_sheet_count(report);
-    if (count == 0)
+    const struct report *report = writer->report;
+    for (size_t i = 0; i < report->frame_count; i++)
+        if (is_data(&report->frames[i]))
+            return write_table(writer, &report->frames[i], err);
+    if (!report->tensor_count)
         return 0;
-    if (check_columns(report, place, err))
+    if (check_columns(report, writer->place, err))
         return -1;
-    if (count > 1 || place->count > 1)
-        return write_table(out, report, place, err);
-    struct sheet sheet = report_sheet(report, 0);
-    return write_sheet(out, &sheet, err);
+    if (is_table(writer) && writer->place->index > 0)
+        return 0;
+    struct sheet first = kept_sheet(report, &report->tensors[0], 0);
+    if (is_table(writer)) {
+        add_place(&writer->line, writer->place, true);
+        buf_text(&writer->line, "tensor,layer,head,row");
+    } else {
+        buf_format(&writer->line, "%s\\%s", first.rows.name, first.columns.name);
+    }
+    add_columns(&writer->line, &first.columns);
+    return send(writer, err);
+}
+
+int csv_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
+{
+    struct stream *out = writer->out;
+    bool table = is_table(writer);
+    for (size_t r = 0; r < sheet->rows.size; r++) {
+        if (table) {
+            add_place(&writer->line, writer->place, false);
+            add_sheet(&writer->line, sheet, r, SHEET_NO_COLUMN);
+        }
+        csv_field(&writer->line, sheet->rows.labels[r].exact);
+        if (send(writer, err))
+            return -1;
+        for (size_t c = 0; c < sheet->columns.size; c++) {
+            stream_char(out, ',');
+            stream_float(out, sheet_cell(sheet, r, c));
+        }
+        stream_char(out, '\n');
+    }
+    return 0;
+}
+
+/* --- tidy: a line for each cell ----------------------------------------------------------------
+ *
+ * A line is put together from parts that are made once: of the row, weights,0,1,3,the, and of each
+ * column 0,Life, one after the other in `columns`, each of which ends where `column_ends` says.
+ */
+
+int tidy_begin(struct writer *writer, struct err *err)
+{
+    const struct report *report = writer->report;
+    if (writer->place->index == 0) {
+        add_place(&writer->line, writer->place, true);
+        if (report->frame_count && frame_models(&report->frames[0]))
+            buf_text(&writer->line, "model,");
+        buf_text(&writer->line, "tensor,layer,head,row,row_token,column,column_token,value\n");
+        if (send(writer, err))
+            return -1;
+    }
+    for (size_t i = 0; i < report->frame_count; i++)
+        if (is_data(&report->frames[i]) && write_results(writer, &report->frames[i], err))
+            return -1;
+    return 0;
+}
+
+static void add_position(struct buf *part, size_t index, const struct axis *axis)
+{
+    buf_format(part, "%zu,", axis->first + index);
+    csv_field(part, axis->labels[index].plain);
+    buf_char(part, ',');
+}
+
+static int make_columns(struct writer *writer, const struct axis *columns, struct err *err)
+{
+    buf_clear(&writer->columns);
+    buf_clear(&writer->column_ends);
+    for (size_t c = 0; c < columns->size; c++) {
+        add_position(&writer->columns, c, columns);
+        buf_bytes(&writer->column_ends, &writer->columns.size, sizeof writer->columns.size);
+    }
+    return buf_check(&writer->columns, err) || buf_check(&writer->column_ends, err) ? -1 : 0;
+}
+
+static int make_row(struct writer *writer, const struct sheet *sheet, size_t row, size_t column,
+                    struct err *err)
+{
+    struct buf *part = &writer->line;
+    buf_clear(part);
+    add_place(part, writer->place, false);
+    add_sheet(part, sheet, row, column);
+    add_position(part, row, &sheet->rows);
+    return buf_check(part, err);
+}
+
+static int write_cells(struct writer *writer, const struct sheet *sheet, size_t row,
+                       struct err *err)
+{
+    const size_t *ends = (const size_t *)(const void *)writer->column_ends.bytes;
+    bool made = false;
+    for (size_t c = 0; c < sheet->columns.size; c++) {
+        size_t start = c ? ends[c - 1] : 0;
+        if (sheet_hides(sheet, row, c))
+            continue;
+        if ((!made || axis_has_heads(&sheet->columns)) && make_row(writer, sheet, row, c, err))
+            return -1;
+        made = true;
+        stream_bytes(writer->out, writer->line.bytes, writer->line.size);
+        stream_bytes(writer->out, writer->columns.bytes + start, ends[c] - start);
+        stream_float(writer->out, sheet_cell(sheet, row, c));
+        stream_char(writer->out, '\n');
+    }
+    return 0;
+}
+
+int tidy_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
+{
+    int failed = make_columns(writer, &sheet->columns, err);
+    for (size_t row = 0; row < sheet->rows.size && !failed; row++)
+        failed = write_cells(writer, sheet, row, err);
+    return failed;
 }

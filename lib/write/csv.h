@@ -1,6 +1,6 @@
-/* csv.h: matrices as people load them into pandas, R and gnuplot: keys on top, queries at the left.
- * One stands alone; several that have the same columns, those of all heads, are one table, in which
- * every row begins with what it is of.
+/* csv.h: matrices and tables as people load them into pandas, R and gnuplot: keys are columns,
+ * queries rows. One matrix is a file of its own; several with the same columns, those of all heads,
+ * are one table, in which every row begins with the tensor, layer and head.
  *
  *     query\key,0:Life,1:is             tensor,layer,head,row,0:Life,1:is
  *     0:Life,1,0                         weights,0,0,0:Life,1,0
@@ -14,22 +14,12 @@
 #ifndef ATTN_WRITE_CSV_H
 #define ATTN_WRITE_CSV_H
 
-#include "base/buf.h"
-#include "base/stream.h"
-#include "lens/sheet.h"
+#include "write/format.h"
 
 /* Append a field as in RFC 4180: in quotes, with its own quotes doubled, if it holds a comma, a
  * quote or the end of a line, or begins as a spreadsheet's formula does. Controls and invisible
  * characters become \xNN, as in labels. A byte that is not UTF-8 (a token may be a part of a
  * character) becomes U+FFFD, because readers of data files refuse the whole file for it. */
 void csv_field(struct buf *out, const char *text);
-
-/* Append the tensor, layer and head of a cell, or of a row: "weights,0,1,"; "mean" for a mean. */
-void csv_sheet_place(struct buf *line, const struct sheet *sheet, size_t row, size_t column);
-
-/* Append what tells a report from the others of its place, each with its comma: the model, the
- * sentence; or the names of these columns. */
-struct place;
-void csv_report_place(struct buf *line, const struct place *place, bool names);
 
 #endif

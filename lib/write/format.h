@@ -1,22 +1,49 @@
-/* format.h: the table of output formats; one row and one file a format.
+/* format.h: the output formats, one row and one file each, and how a report is written in one.
  *
- * A writer puts one report into a stream. Where several sentences share a stream, the writer is
- * called once for each, in order, and `place` tells which one this is. Failures to write stick to
- * the stream; a writer returns -1 only for what it can tell itself.
+ * A writer gets a report without values first: names, axes, tables and texts. Then it gets one
+ * sheet after another, in the order of the report's tensors, and at last it is told that there are
+ * no more. It keeps no sheet, so that a pass can hand over each matrix as soon as it is computed:
  *
- *     const struct format *format = format_find("csv");
- *     struct place place = {.index = 0, .count = 1, .columns = 80};
- *     if (format_write(format, &stream, report, &place, err)) ...
+ *     struct writer writer;
+ *     const struct target target = {.stream = &out};
+ *     if (writer_begin(&writer, format_find("csv"), &target, &report, &place, err)) ...
+ *     for (size_t i = 0; i < report_sheet_count(&report); i++)
+ *         if (writer_sheet(&writer, &sheets[i], err)) ...
+ *     if (writer_end(&writer, err)) ...
+ *     writer_release(&writer);
+ *
+ * Formats that need all values at once (text, pictures, pages) have one function in place of the
+ * three: `write`. report_write does either, for a report in memory.
+ *
+ * Where several texts share a stream each is written in turn; `place` says which one this is.
+ * Failures to write stick to the stream; a writer returns -1 only for errors that it finds itself.
  */
 #ifndef ATTN_WRITE_FORMAT_H
 #define ATTN_WRITE_FORMAT_H
 
 #include "base/stream.h"
-#include "write/style.h"
+#include "format/json_writer.h"
 #include "lens/report.h"
+#include "model/weights.h"
+#include "write/style.h"
 
-struct buf;
 struct page_facts; /* of draw/page_facts.h */
+struct target_folder;
+
+/* Where results come from, beside the report: written into json, jsonl, safetensors, svg and the
+ * manifest of a folder. */
+struct provenance {
+    const char *version;             /* of the program */
+    const char *command;             /* "run" */
+    const char *command_line;        /* without options that do not change the result */
+    const struct model_hash *models; /* those that were opened, the last one first */
+};
+
+struct model_hash {
+    const char *model; /* the report's model is one of them, or it has no hash */
+    char digits[WEIGHTS_SAMPLE_DIGITS + 1];
+    const struct model_hash *next;
+};
 
 struct place {
     size_t index;      /* which report of this stream … */
@@ -27,11 +54,10 @@ struct place {
     size_t columns;    /* text: the width of the page; 0: endless */
     size_t lines;      /* text: rows shown of a matrix before the middle is left out; 0: all */
     bool show_tokens;  /* text: the table of tokens comes first */
-    const char *document;      /* json: the JSON_FORMAT of what it is; NULL: that of run … */
-    const char *item;          /* … members before that, of an item of a batch; NULL: none … */
-    const char *members;       /* … and after it */
+    const char *item;          /* json: members of an item of a batch, which come first */
     const struct style *style; /* pictures: how they look; NULL: as usual */
-    const struct page_facts *page; /* html: what is told besides the tensors; NULL: nothing */
+    const struct page_facts *page;       /* html: what is told besides the tensors; NULL: nothing */
+    const struct provenance *provenance; /* NULL: not written */
 };
 
 /* How many sentences there are, and which of them this one is. */
@@ -62,8 +88,12 @@ enum format_looks {
     LOOKS_PICTURE = LOOKS_VIEW | LOOKS_CELLS | LOOKS_COLOURS | LOOKS_TITLE | LOOKS_FIGURE,
 };
 
+struct writer;
+
 typedef int report_writer(struct stream *out, const struct report *report,
                           const struct place *place, struct err *err);
+typedef int writer_step(struct writer *writer, struct err *err);
+typedef int writer_sheet_step(struct writer *writer, const struct sheet *sheet, struct err *err);
 
 struct format {
     const char *name;   /* as in --format */
@@ -78,7 +108,10 @@ struct format {
     bool has_tokens;   /* without any tensor there are still the tokens to write */
     bool can_show_all; /* whoever reads it can show and hide the first token himself */
     const char *show, *show_of_encoder, *layer; /* read by format_show and format_layer */
-    report_writer *write;
+    writer_step *begin;
+    writer_sheet_step *sheet;
+    writer_step *end;              /* NULL: nothing is left to do */
+    report_writer *write;          /* of all values at once, in place of the three */
     int (*check)(struct err *err); /* refuses what cannot be written here; NULL: all can */
 };
 
@@ -88,29 +121,69 @@ extern const size_t format_count;
 /* By name; NULL when there is none. */
 const struct format *format_find(const char *name);
 
-/* Write a report with the row's writer, its tables as sheets where the format has none. */
-int format_write(const struct format *format, struct stream *out, const struct report *report,
-                 const struct place *place, struct err *err);
-
 /* What is shown where --show and --layer name nothing, written as they are: the format's own
  * choice, else that of most formats (NULL: that one). A model with an encoder has more to show. */
 const char *format_show(const struct format *format, bool has_encoder);
 const char *format_layer(const struct format *format);
 
-/* Spread a report over a folder that is open to be written: a file for every matrix, tensor or
- * sentence, DIR/weights.l00.h00.csv, each complete or not there; of several sentences each in a
- * folder of its own, DIR/0000/. Beside them stands manifest.json, written last: the model, the
- * sentence, its tokens, and which file holds which heads of which tensor. */
-struct target_folder;
-int folder_out_write(const struct target_folder *folder, const struct format *format,
-                     const struct report *report, const struct place *place, struct err *err);
+/* --- writing a report ------------------------------------------------------------------------- */
 
-/* The rows' writers, each in the file of its name. */
-extern report_writer csv_write, tidy_write, text_page_write, json_report_write, jsonl_report_write,
-    figure_write_svg, figure_write_tex, html_report_write, figure_write_png, figure_write_pdf,
-    npy_report_write, tensors_report_write;
+/* A stream; or a folder that is open to be written, which gets a file for every matrix, tensor,
+ * table or sentence, DIR/weights.l00.h00.csv, each complete or not there; of several sentences each
+ * in a folder of its own, DIR/0000/. Beside them stands manifest.json, written last: what JSON says
+ * of the origin, and which file holds which heads of which tensor. */
+struct target {
+    struct stream *stream;
+    const struct target_folder *folder; /* NULL: the stream */
+};
+
+/* A report that is being written. */
+struct writer {
+    const struct format *format;
+    struct stream *out;
+    const struct report *report;
+    const struct place *place;
+    size_t tensor, sheet; /* of the sheet that comes next: its tensor, and which of that */
+    struct json_writer json;
+    struct buf line, columns, column_ends; /* the format's own, kept from sheet to sheet */
+    struct folder_files *folder;           /* NULL: a stream; it holds all of what follows */
+    struct arena arena;
+};
+
+/* Begin, with a report that outlives the writer and whose tensors need no values yet. The format
+ * must take sheets (format->sheet), unless the report is in memory. */
+int writer_begin(struct writer *writer, const struct format *format, const struct target *target,
+                 const struct report *report, const struct place *place, struct err *err);
+int writer_sheet(struct writer *writer, const struct sheet *sheet, struct err *err);
+int writer_end(struct writer *writer, struct err *err);
+
+/* Whether this sheet is the first, or the last, of its tensor. */
+bool writer_at_first(const struct writer *writer);
+bool writer_at_last(const struct writer *writer);
+
+/* After the end, or in place of it after a failure. */
+void writer_release(struct writer *writer);
+
+/* Write a report that is in memory, its tables as sheets where the format has none; the same for a
+ * stream. */
+int report_write(const struct format *format, const struct target *target,
+                 const struct report *report, const struct place *place, struct err *err);
+int format_write(const struct format *format, struct stream *out, const struct report *report,
+                 const struct place *place, struct err *err);
+
+/* --- the rows' functions ---------------------------------------------------------------------- */
+
+extern writer_step csv_begin, tidy_begin, json_begin, json_end, jsonl_begin, array_begin,
+    tensors_begin, folder_end;
+extern writer_sheet_step csv_sheet, tidy_sheet, json_sheet, array_sheet, folder_sheet;
+extern report_writer text_page_write, figure_write_svg, figure_write_tex, html_report_write,
+    figure_write_png, figure_write_pdf;
 /* Pictures of reports on a page for browsers: of what html's page knows nothing of. */
 extern report_writer figure_write_page;
 int drawing_check(struct err *err);
+
+/* A folder in place of a stream; without a file that is not complete. */
+int folder_begin(struct writer *writer, const struct target_folder *target, struct err *err);
+void folder_release(struct folder_files *folder);
 
 #endif

@@ -8,7 +8,7 @@
  * and the columns that may shrink do; then columns move to another table below, which repeats the
  * keys. Rows in the middle of a long table are left out.
  */
-#include "write/frame_write.h"
+#include "write/text_page.h"
 
 #include <math.h>
 #include <stdio.h>

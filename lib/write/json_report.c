@@ -1,5 +1,4 @@
-/* json_report.c: where numbers come from, and reports as JSON, which begin with that: json and
- * jsonl.
+/* json_report.c: json and jsonl, and the parts of them that other documents share.
  *
  * `json` breaks lines between members and between the rows of a matrix, so that it can be read and
  * compared; several sentences make an array. `jsonl` has a line for each sentence and no break in
@@ -10,16 +9,11 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "write/frame_write.h"
 
 void json_report_bytes(struct json_writer *json, const char *bytes, size_t size)
 {
-    if (utf8_invalid_at(bytes, size) == size)
-        return;
-    json_put_raw(json, "bytes", "\"");
-    for (size_t i = 0; i < size; i++)
-        stream_format(json->stream, "%02x", (unsigned char)bytes[i]);
-    stream_char(json->stream, '"');
+    if (utf8_invalid_at(bytes, size) < size)
+        json_put_hex(json, "bytes", bytes, size);
 }
 
 void json_report_token(struct json_writer *json, const struct token *token, const char *bytes,
@@ -112,22 +106,66 @@ void json_report_begin(struct json_writer *json, const char *format, const struc
     if (place->item)
         json_put_raw(json, NULL, place->item);
     json_put_text(json, "format", format);
-    if (place->members)
-        json_put_raw(json, NULL, place->members);
 }
 
-void json_report_origin(struct json_writer *json, const struct report *report)
+static void put_ids(struct json_writer *json, const char *name, const struct tokenized *tokenized)
+{
+    json_put_open(json, name, '[');
+    for (size_t i = 0; i < tokenized->count; i++)
+        json_put_integer(json, NULL, tokenized->tokens[i].id);
+    json_put_close(json, ']');
+}
+
+/* The positions of tokens that the tokenizer added at the start and at the end. */
+static void put_special(struct json_writer *json, const char *name,
+                        const struct tokenized *tokenized)
+{
+    json_put_open(json, name, '[');
+    for (size_t i = 0; i < tokenized->count; i++)
+        if (i < tokenized->added_before || i + tokenized->added_after >= tokenized->count)
+            json_put_integer(json, NULL, (long long)i);
+    json_put_close(json, ']');
+}
+
+static void put_provenance(struct json_writer *json, const struct report *report,
+                           const struct provenance *provenance)
+{
+    json_put_open(json, "\n provenance", '{');
+    json_put_text(json, "version", provenance->version);
+    json_put_text(json, "command_line", provenance->command_line);
+    const struct model_hash *model = provenance->models;
+    while (model && strcmp(model->model, report->model) != 0)
+        model = model->next;
+    if (model)
+        json_put_text(json, "model_hash", model->digits);
+    if (report->sentence.count) {
+        put_ids(json, "ids", &report->sentence);
+        put_special(json, "special_tokens", &report->sentence);
+    }
+    if (report->source.count) {
+        put_ids(json, "source_ids", &report->source);
+        put_special(json, "source_special_tokens", &report->source);
+    }
+    json_put_close(json, '}');
+}
+
+void json_report_origin(struct json_writer *json, const struct report *report,
+                        const struct provenance *provenance)
 {
     static const char *const sentence[] = {"\n sentence", "\n tokens", "\n words"};
     static const char *const source[] = {"\n source", "\n source_tokens", "\n source_words"};
     static const char *const corrupt[] = {"\n corrupt_sentence", "\n corrupt_tokens",
                                           "\n corrupt_words"};
+    if (provenance)
+        json_put_text(json, "command", provenance->command);
     json_put_text(json, "model", report->model);
+    if (provenance)
+        put_provenance(json, report, provenance);
     if (report->precision != PRECISION_FP32)
         json_put_text(json, "\n precision", precision_name(report->precision));
     if (report->mechanism)
         json_put_text(json, "\n mechanism", report->mechanism);
-    if (report->sentence.text || report->sentence.count || !report_has_tables(report))
+    if (report->sentence.text || report->sentence.count)
         put_reading(json, &report->sentence, sentence);
     if (report->source.count)
         put_reading(json, &report->source, source);
@@ -140,29 +178,37 @@ void json_report_origin(struct json_writer *json, const struct report *report)
         json_put_integer(json, "\n first_shown", report->first_shown);
 }
 
-static const float *put_matrix(struct json_writer *json, const char *name, const float *values,
-                               const size_t shape[2])
+/* --- tables ----------------------------------------------------------------------------------- */
+
+static void put_cell(struct json_writer *json, const struct column *column, size_t row)
 {
-    json_put_open(json, name, '[');
-    for (size_t i = 0; i < shape[0]; i++, values += shape[1])
-        json_put_floats(json, i ? "\n " : NULL, values, shape[1]);
-    json_put_close(json, ']');
-    return values;
+    json_put_name(json, column->name, strlen(column->name));
+    if (column->kind == COLUMN_FLOAT)
+        json_put_float(json, NULL, (float)column_float(column, row));
+    else if (column->kind == COLUMN_TEXT || column->kind == COLUMN_LABEL)
+        json_put_text(json, NULL, column_text(column, row, false));
+    else if (column_integer(column, row) == COLUMN_MISSING)
+        json_put_text(json, NULL, NULL);
+    else
+        json_put_integer(json, NULL, column_integer(column, row));
 }
 
-static void put_tensor(struct json_writer *json, const struct kept *kept)
+static bool has_data(const struct frame *frame)
 {
-    char name[SITE_NAME_BYTES];
-    const float *values = kept->data;
-    kept_name(name, kept);
-    if (kept->rank == 2) {
-        put_matrix(json, name, values, kept->shape);
-        return;
-    }
-    json_put_open(json, name, '[');
-    for (size_t i = 0; i < kept->shape[0]; i++)
-        values = put_matrix(json, i ? "\n " : NULL, values, kept->shape + 1);
-    json_put_close(json, ']');
+    for (size_t i = 0; i < frame->count; i++)
+        if (!(frame->columns[i].flags & COLUMN_TEXT_ONLY))
+            return true;
+    return false;
+}
+
+static void put_row(struct json_writer *json, const char *name, const struct frame *frame,
+                    size_t row)
+{
+    json_put_open(json, name, '{');
+    for (size_t i = 0; i < frame->count; i++)
+        if (!(frame->columns[i].flags & COLUMN_TEXT_ONLY))
+            put_cell(json, &frame->columns[i], row);
+    json_put_close(json, '}');
 }
 
 static void put_units(struct json_writer *json, const struct report *report)
@@ -182,64 +228,146 @@ static void put_units(struct json_writer *json, const struct report *report)
         json_put_close(json, '}');
 }
 
+/* Their end is json_end's. */
 static void put_tables(struct json_writer *json, const struct report *report)
 {
     put_units(json, report);
     json_put_open(json, "\n tables", '{');
-    for (size_t i = 0; i < report->frame_count; i++)
-        if (!(report->frames[i].flags & COLUMN_TEXT_ONLY))
-            frame_json_write(json, &report->frames[i]);
-    json_put_close(json, '}');
-}
-
-static void put_tensors(struct json_writer *json, const struct report *report)
-{
-    json_put_open(json, "\n tensors", '{');
-    for (size_t i = 0; i < report->tensor_count; i++) {
-        if (i > 0)
-            json_put_gap(json, "\n ");
-        put_tensor(json, &report->tensors[i]);
+    for (size_t i = 0; i < report->frame_count; i++) {
+        const struct frame *frame = &report->frames[i];
+        if (frame->flags & COLUMN_TEXT_ONLY)
+            continue;
+        json_put_open(json, frame->name, '[');
+        for (size_t row = 0; row < frame->rows.size; row++)
+            put_row(json, "\n  ", frame, row);
+        json_put_close(json, ']');
     }
+}
+
+/* --- tensors ---------------------------------------------------------------------------------- */
+
+static void put_axis(struct json_writer *json, const struct axis *axis)
+{
+    json_put_open(json, NULL, '{');
+    json_put_text(json, "name", axis->name);
+    json_put_open(json, "labels", '[');
+    for (size_t i = 0; i < axis->size; i++)
+        json_put_text(json, NULL, axis->labels[i].plain);
+    json_put_close(json, ']');
     json_put_close(json, '}');
 }
 
-static void write_object(struct stream *out, const struct report *report, const struct place *place,
-                         bool one_line)
+/* The axes of the tensors that are no site's. */
+static void put_axes(struct json_writer *json, const struct report *report)
 {
-    struct json_writer json = {.stream = out, .one_line = one_line};
-    json_put_open(&json, NULL, '{');
-    const char *format = place->document ? place->document : JSON_FORMAT("run");
-    json_report_begin(&json, report_has_tables(report) ? RESULT_FORMAT : format, place);
-    json_report_origin(&json, report);
-    if (report->facts)
-        frame_json_row(&json, report->facts, 0);
-    if (report_has_tables(report))
-        put_tables(&json, report);
-    else
-        put_tensors(&json, report);
+    char name[SITE_NAME_BYTES];
+    bool any = false;
+    for (size_t i = 0; i < report->tensor_count; i++) {
+        const struct sheet *made = report->tensors[i].made;
+        if (!made)
+            continue;
+        if (!any)
+            json_put_open(json, "\n axes", '{');
+        any = true;
+        json_put_open(json, kept_name(name, &report->tensors[i]), '[');
+        put_axis(json, &made->rows);
+        put_axis(json, &made->columns);
+        json_put_close(json, ']');
+    }
+    if (any)
+        json_put_close(json, '}');
+}
+
+/* Open a result and put all members before its tables or tensors. */
+static void put_head(struct json_writer *json, const struct report *report,
+                     const struct place *place)
+{
+    json_put_open(json, NULL, '{');
+    json_report_begin(json, RESULT_FORMAT, place);
+    json_report_origin(json, report, place->provenance);
+    if (report->facts && has_data(report->facts))
+        put_row(json, "\n facts", report->facts, 0);
+    if (!report_has_tables(report))
+        put_axes(json, report);
+}
+
+void json_report_metadata(struct buf *out, const struct report *report, const struct place *place)
+{
+    struct json_writer json = {.buf = out, .one_line = true};
+    put_head(&json, report, place);
     json_put_close(&json, '}');
 }
 
-int json_report_write(struct stream *out, const struct report *report, const struct place *place,
-                      struct err *err)
+static void put_matrix(struct json_writer *json, const char *name, const struct sheet *sheet)
 {
-    (void)err; /* what can fail here sticks to the stream */
-    bool several = place->count > 1;
-    if (several)
-        stream_text(out, place->index == 0 ? "[" : ",\n");
-    write_object(out, report, place, false);
-    if (several && place->index + 1 == place->count)
-        stream_char(out, ']');
-    if (!several || place->index + 1 == place->count)
-        stream_char(out, '\n');
+    size_t columns = sheet->columns.size;
+    json_put_open(json, name, '[');
+    for (size_t i = 0; i < sheet->rows.size; i++)
+        json_put_floats(json, i ? "\n " : NULL, sheet->values + i * columns, columns);
+    json_put_close(json, ']');
+}
+
+/* Several reports of a stream are an array. */
+static int begin(struct writer *writer, bool one_line)
+{
+    const struct place *place = writer->place;
+    struct json_writer *json = &writer->json;
+    *json = (struct json_writer){.stream = writer->out, .one_line = one_line};
+    if (place->count > 1 && !one_line)
+        stream_text(writer->out, place->index == 0 ? "[" : ",\n");
+    put_head(json, writer->report, place);
+    if (report_has_tables(writer->report))
+        put_tables(json, writer->report);
+    else
+        json_put_open(json, "\n tensors", '{');
     return 0;
 }
 
-int jsonl_report_write(struct stream *out, const struct report *report, const struct place *place,
-                       struct err *err)
+int json_begin(struct writer *writer, struct err *err)
+{
+    (void)err; /* failures stick to the stream */
+    return begin(writer, false);
+}
+
+int jsonl_begin(struct writer *writer, struct err *err)
 {
     (void)err;
-    write_object(out, report, place, true);
-    stream_char(out, '\n');
+    return begin(writer, true);
+}
+
+int json_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
+{
+    char name[SITE_NAME_BYTES];
+    struct json_writer *json = &writer->json;
+    const struct kept *kept = &writer->report->tensors[writer->tensor];
+    bool first = writer_at_first(writer);
+    (void)err;
+    kept_name(name, kept);
+    if (first && writer->tensor > 0)
+        json_put_gap(json, "\n ");
+    if (kept->rank == 2) {
+        put_matrix(json, name, sheet);
+        return 0;
+    }
+    if (first)
+        json_put_open(json, name, '[');
+    put_matrix(json, first ? NULL : "\n ", sheet);
+    if (writer_at_last(writer))
+        json_put_close(json, ']');
+    return 0;
+}
+
+int json_end(struct writer *writer, struct err *err)
+{
+    const struct place *place = writer->place;
+    bool alone = place->count <= 1 || writer->json.one_line;
+    bool last = place->index + 1 == place->count;
+    (void)err;
+    json_put_close(&writer->json, '}');
+    json_put_close(&writer->json, '}');
+    if (!alone && last)
+        stream_char(writer->out, ']');
+    if (alone || last)
+        stream_char(writer->out, '\n');
     return 0;
 }

@@ -12,14 +12,225 @@
  *     Life    1.0000               Life    1.0000
  *     is      0.4512  0.5488       is      0.5010  0.4990
  */
-#include <math.h>
+#include "write/text_page.h"
 
-#include "write/frame_write.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/utf8.h"
 #include "write/table.h"
-#include "write/text_layout.h"
-#include "write/text_titles.h"
+#include "write/text_line.h"
 
 static const char ellipsis[] = "…";
+
+/* --- the first lines -------------------------------------------------------------------------- */
+
+/* life · attention window:4 · sentence 1 · Life is short */
+static void add_title(struct buf *line, const struct report *report, const struct place *place)
+{
+    struct tokenized model = {.text = report->model, .size = strlen(report->model)};
+    tokenized_visible(line, &model);
+    if (report->mechanism)
+        buf_format(line, " · %s", report->mechanism);
+    if (place_sentences(place) > 1)
+        buf_format(line, " · sentence %zu", place_sentence(place));
+    if (!report->sentence.count && !report->sentence.size) /* it is about the model alone */
+        return;
+    buf_text(line, " · ");
+    tokenized_visible(line, &report->sentence);
+}
+
+static int end_title(struct stream *out, struct buf *line, const struct place *place,
+                     struct err *err)
+{
+    text_shorten(line, place->columns);
+    return text_end(out, line, err);
+}
+
+int text_titles_write(struct stream *out, const struct report *report, const struct place *place,
+                      struct err *err)
+{
+    struct buf line = {0};
+    add_title(&line, report, place);
+    int failed = end_title(out, &line, place, err);
+    const struct tokenized *other = report->corrupt ? report->corrupt : &report->source;
+    if (other->count && !failed) {
+        buf_text(&line, report->corrupt ? "corrupt · " : "source · ");
+        tokenized_visible(&line, other);
+        failed = end_title(out, &line, place, err);
+    }
+    bool has_text = report->sentence.count || report->sentence.size;
+    if (report->about && !failed && has_text) {
+        buf_text(&line, report->about);
+        failed = end_title(out, &line, place, err);
+    } else if (report->about && !failed) { /* nothing else says it */
+        text_wrap(out, report->about, 0, 0, place->columns);
+    }
+    buf_release(&line);
+    return failed;
+}
+
+/* --- how the sheets of a tensor fit on the page ----------------------------------------------- */
+
+/* All heads of a tensor get one layout, so that equal numbers look equal and columns are aligned.
+ * Numbers have four decimals; where that takes more than 9 columns, or would show nothing but
+ * zeros, they are written as 1.23e+08. A matrix that is too wide or too long loses its middle. */
+
+enum {
+    TEXT_GAP = 2,        /* blanks before a column of numbers */
+    TEXT_HEAT = 2,       /* columns of a cell without a number: about as wide as high */
+    TEXT_BLOCK_GAP = 4,  /* blanks between two heads side by side */
+    TEXT_LABEL_MAX = 16, /* columns; longer labels are shortened */
+};
+
+struct text_layout {
+    struct text_cut rows;
+    struct text_cut columns;
+    size_t label_width; /* of the column of labels at the left … */
+    size_t index_width; /* … which begin with their numbers, in so many columns; 0: without */
+    size_t cell_width;
+    size_t gap; /* blanks before every column */
+    struct numeral numeral;
+    size_t side_by_side; /* heads in one row of blocks */
+};
+
+
+enum { TEXT_CORNER_BYTES = 24 };
+
+/* "head 3", or nothing for a sheet without a head. */
+static const char *text_corner(char corner[TEXT_CORNER_BYTES], const struct sheet *sheet)
+{
+    corner[0] = '\0';
+    if (sheet->head >= 0)
+        snprintf(corner, TEXT_CORNER_BYTES, "head %d", sheet->head);
+    return corner;
+}
+
+static void add_row_to_range(struct numeral_range *range, const struct sheet *sheet, size_t row)
+{
+    for (size_t c = 0; c < sheet->columns.size; c++)
+        if (!sheet_hides(sheet, row, c))
+            numeral_range_add(range, sheet_cell(sheet, row, c));
+}
+
+/* Over all heads and the rows that are shown. All columns count, so that a wider terminal shows the
+ * same numbers in the same way. */
+static struct numeral_range find_range(const struct report *report, const struct kept *kept,
+                                       const struct text_cut *rows)
+{
+    struct numeral_range range = numeral_range_empty();
+    for (size_t i = 0; i < kept_sheet_count(kept); i++) {
+        struct sheet sheet = kept_sheet(report, kept, i);
+        for (size_t slot = 0; slot < text_cut_slots(rows); slot++)
+            if (!text_cut_between(rows, slot))
+                add_row_to_range(&range, &sheet, text_cut_place(rows, slot));
+    }
+    return range;
+}
+
+static size_t label_width(const struct axis *axis, const struct text_cut *cut)
+{
+    size_t widest = 0;
+    for (size_t slot = 0; slot < text_cut_slots(cut); slot++) {
+        const char *text = axis->labels[text_cut_place(cut, slot)].text;
+        size_t width = text_cut_between(cut, slot) ? 1 : utf8_width(text, strlen(text));
+        widest = num_max(widest, width);
+    }
+    return num_min(widest, TEXT_LABEL_MAX);
+}
+
+static size_t slots_width(const struct text_layout *layout)
+{
+    size_t places = layout->columns.front + layout->columns.back;
+    size_t between = text_is_cut(&layout->columns) ? layout->gap + 1 : 0;
+    return places * (layout->gap + layout->cell_width) + between;
+}
+
+/* Where there is room, columns grow up to their longest label. */
+static void widen_cells(struct text_layout *layout, const struct axis *columns, size_t page)
+{
+    size_t wanted = label_width(columns, &layout->columns);
+    if (page > 0) {
+        size_t most = (page - layout->label_width) / columns->size - layout->gap;
+        wanted = num_min(wanted, most);
+    }
+    layout->cell_width = num_max(layout->cell_width, wanted);
+}
+
+/* Texts in place of numbers, as far as they are no longer than labels. */
+static size_t texts_width(const struct sheet *sheet)
+{
+    size_t widest = 1;
+    for (size_t r = 0; r < sheet->rows.size; r++)
+        for (size_t c = 0; c < sheet->columns.size; c++) {
+            const char *text = sheet_text(sheet, r, c);
+            widest = num_max(widest, utf8_width(text, strlen(text)));
+        }
+    return num_min(widest, TEXT_LABEL_MAX);
+}
+
+static void fit_columns(struct text_layout *layout, const struct axis *columns, size_t page)
+{
+    size_t slot = layout->gap + layout->cell_width;
+    size_t beside = layout->label_width + layout->gap + 1; /* what an ellipsis leaves no room for */
+    layout->columns = text_cut_to(columns->size, columns->size);
+    bool fits = page == 0 || layout->label_width + slots_width(layout) <= page;
+    if (fits && layout->gap)
+        widen_cells(layout, columns, page);
+    else if (!fits)
+        layout->columns = text_cut_to(columns->size, page > beside ? (page - beside) / slot : 0);
+}
+
+/* The column at the left holds the row labels, after their numbers, and above them "head 3". */
+static size_t left_width(const struct report *report, const struct kept *kept,
+                         const struct text_layout *layout)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < kept_sheet_count(kept); i++) {
+        struct sheet sheet = kept_sheet(report, kept, i);
+        char corner[TEXT_CORNER_BYTES];
+        if (i == 0)
+            width = layout->index_width + label_width(&sheet.rows, &layout->rows);
+        width = num_max(width, strlen(text_corner(corner, &sheet)));
+    }
+    return width;
+}
+
+/* "12 dessert": the number tells which column a row is. */
+static size_t index_width(const struct axis *rows)
+{
+    char last[TEXT_CORNER_BYTES];
+    return (size_t)snprintf(last, sizeof last, "%zu ", rows->first + rows->size - 1);
+}
+
+/* `numbers`: cells hold them; else they are small, and labels begin with the numbers that are above
+ * the columns. */
+static struct text_layout text_layout(const struct report *report, const struct kept *kept,
+                               const struct place *place, bool numbers)
+{
+    struct text_layout layout = {.gap = numbers ? TEXT_GAP : 0, .cell_width = TEXT_HEAT};
+    struct sheet first = kept_sheet(report, kept, 0); /* its axes are those of all */
+    layout.rows = text_cut_lines(first.rows.size, place->lines);
+    layout.index_width = numbers ? 0 : index_width(&first.rows);
+    layout.label_width = left_width(report, kept, &layout);
+    if (numbers) {
+        struct numeral_range range = find_range(report, kept, &layout.rows);
+        layout.numeral = numeral_of_range(&range, first.whole ? 0 : NUMERAL_DIGITS);
+        layout.cell_width =
+            first.texts ? texts_width(&first) : numeral_width(&range, layout.numeral);
+    } else {
+        layout.label_width++; /* a blank before the first cell */
+    }
+    fit_columns(&layout, &first.columns, place->columns);
+    size_t block = layout.label_width + slots_width(&layout) + TEXT_BLOCK_GAP;
+    size_t blocks = (place->columns + TEXT_BLOCK_GAP) / block;
+    layout.side_by_side = num_max(num_min(blocks, kept_sheet_count(kept)), 1);
+    return layout;
+}
+
+/* --- tensors ---------------------------------------------------------------------------------- */
 
 enum { HEADING_INDENT = 2 }; /* of what a narrow page has no room for on one line */
 
@@ -209,10 +420,10 @@ static int write_matrix(struct stream *out, const struct report *report, const s
     return failed ? -1 : 0;
 }
 
-enum { RULE_WIDTH = 80 }; /* where the page has no width of its own */
+/* --- a page ----------------------------------------------------------------------------------- */
 
-static int write_text_tokens(struct stream *out, const struct tokenized *tokenized,
-                             const char *title, const struct place *place, struct err *err)
+static int write_tokens(struct stream *out, const struct tokenized *tokenized, const char *title,
+                        const struct place *place, struct err *err)
 {
     struct arena arena = {0};
     struct frame frame;
@@ -221,16 +432,6 @@ static int write_text_tokens(struct stream *out, const struct tokenized *tokeniz
                  frame_text_write(out, &frame, place, err);
     arena_release(&arena);
     return failed ? -1 : 0;
-}
-
-static int write_tokens(struct stream *out, const struct report *report, const struct place *place,
-                        struct err *err)
-{
-    bool two = report->source.count;
-    return write_text_tokens(out, &report->sentence, two ? "sentence" : "text", place, err) ||
-                   (two && write_text_tokens(out, &report->source, "source", place, err))
-               ? -1
-               : 0;
 }
 
 /* The rows of facts, above the tables of a report without a title. */
@@ -247,9 +448,12 @@ static bool write_rows(struct stream *out, const struct frame *facts)
     return any;
 }
 
+enum { RULE_WIDTH = 80 }; /* where the page has no width of its own */
+
 int text_page_write(struct stream *out, const struct report *report, const struct place *place,
                     struct err *err)
 {
+    bool alone = !report->source.count;
     if (place->index > 0) /* a rule between two sentences */
         stream_char(out, '\n');
     if (place->index > 0 && !report->untitled) {
@@ -259,7 +463,9 @@ int text_page_write(struct stream *out, const struct report *report, const struc
     }
     if (!report->untitled && text_titles_write(out, report, place, err))
         return -1;
-    if (place->show_tokens && write_tokens(out, report, place, err))
+    if (place->show_tokens &&
+        (write_tokens(out, &report->sentence, alone ? "text" : "sentence", place, err) ||
+         (!alone && write_tokens(out, &report->source, "source", place, err))))
         return -1;
     bool shows_tensors = report->shows_tensors || !report->frame_count;
     bool first = report->untitled && !write_rows(out, report->facts); /* nothing is above it */

@@ -3,7 +3,7 @@
 
 #include "../rigs/memory_stream.h"
 #include "../unit.h"
-#include "write/frame_write.h"
+#include "write/text_page.h"
 
 static const struct label labels[] = {{"a", "0:a", "a"}, {"b", "1:b", "b,"}};
 static const long long heads[] = {0, COLUMN_MISSING};
@@ -92,20 +92,19 @@ TEST(data_have_names_all_digits_and_nothing_for_what_is_missing)
     struct stream out = {0};
     struct err err = {0};
     struct place place = {.count = 1};
+    struct report report = {.model = "m", .frames = &frame, .frame_count = 1};
     memory_stream_open(&out);
-    expect(&out, frame_csv_write(&out, &frame, &place, &err),
+    expect(&out, format_write(format_find("csv"), &out, &report, &place, &err),
            "text,head,score\na,0,0.123456\n\"b,\",,\n");
     memory_stream_open(&out);
-    expect(&out, frame_tidy_write(&out, &frame, &place, &err),
+    expect(&out, format_write(format_find("tidy"), &out, &report, &place, &err),
+           "tensor,layer,head,row,row_token,column,column_token,value\n"
            "it,,0,0,a,0,score,0.123456\nit,,,1,\"b,\",0,score,\n");
     memory_stream_open(&out);
-    struct json_writer json = {.stream = &out, .one_line = true};
-    json_put_open(&json, NULL, '{');
-    frame_json_write(&json, &frame);
-    json_put_close(&json, '}');
-    expect(&out, 0,
+    expect(&out, format_write(format_find("jsonl"), &out, &report, &place, &err),
+           "{\"format\": \"attn-cli/result/2\", \"model\": \"m\", \"tables\": "
            "{\"it\": [{\"text\": \"a\", \"head\": 0, \"score\": 0.123456}, "
-           "{\"text\": \"b,\", \"head\": null, \"score\": null}]}");
+           "{\"text\": \"b,\", \"head\": null, \"score\": null}]}}\n");
 }
 
 TEST(a_narrow_page_has_brief_headers_and_a_decimal_less)
@@ -159,7 +158,9 @@ TEST(a_column_of_models_comes_first_in_tidy_lines)
     struct stream out = {0};
     struct err err = {0};
     struct place place = {.count = 1};
+    struct report report = {.model = "m", .frames = &table, .frame_count = 1};
     memory_stream_open(&out);
-    expect(&out, frame_tidy_write(&out, &table, &place, &err),
+    expect(&out, format_write(format_find("tidy"), &out, &report, &place, &err),
+           "model,tensor,layer,head,row,row_token,column,column_token,value\n"
            "one,it,,,0,a,0,score,0.123456\n\"o,ther\",it,,,1,\"b,\",0,score,\n");
 }

@@ -1,0 +1,151 @@
+"""The result of a command, read back from every data format, by pandas and numpy: the numbers, names and missing
+values that its JSON has. `compare` leaves the files in a folder, for R (results.R).
+"""
+import json
+import math
+import re
+import struct
+import subprocess
+
+import numpy
+import pandas
+
+# Measured anew by each run.
+VARYING = re.compile(r"second|bytes|limit|of_|exponent|rate")
+
+
+def same(found, expected):
+    """A cell of CSV and a value of JSON, where null is missing, or not finite."""
+    if expected is None:
+        return found in ("", "nan", "inf", "-inf")
+    if isinstance(expected, str):
+        return found == expected
+    return found != "" and numpy.float32(found) == numpy.float32(expected)
+
+
+def matrices(document):
+    """(name, matrix) of each sheet, in order."""
+    for name, tensor in document["tensors"].items():
+        array = numpy.array(tensor, dtype=float)  # null: NaN
+        yield from ((name, matrix) for matrix in ([array] if array.ndim == 2 else array))
+
+
+def equal(a, b):
+    """Numbers of two files: what is not finite in one may be null in the other."""
+    a, b = numpy.asarray(a, dtype=numpy.float32), numpy.asarray(b, dtype=numpy.float32)
+    return a.shape == b.shape and bool(((a == b) | ~(numpy.isfinite(a) | numpy.isfinite(b))).all())
+
+
+def check_csv(path, documents):
+    frame = pandas.read_csv(path, dtype=str, keep_default_na=False)
+    if "tables" not in documents[0]:
+        numbers = [row[-len(matrix[0]):] for document in documents for _, matrix in matrices(document)
+                   for row in matrix]
+        yield from [] if equal(frame.values[:, -len(numbers[0]):].astype(float), numbers) else ["matrices differ"]
+        return
+    name = next(iter(documents[0]["tables"]))
+    rows = [row for document in documents for row in document["tables"][name]]
+    columns = list(rows[0]) if rows else list(frame.columns)
+    if list(frame.columns[-len(columns):]) != columns or len(frame) != len(rows):
+        yield f"expected {len(rows)} rows of {columns}, found {len(frame)} of {list(frame.columns)}"
+        return
+    for index, row in enumerate(rows):
+        for column in columns:
+            if not VARYING.search(column) and not same(frame[column][index], row[column]):
+                yield f"row {index}, {column}: expected {row[column]!r}, found {frame[column][index]!r}"
+
+
+def check_tidy_tables(frame, documents):
+    for line in frame.to_dict("records"):
+        document = documents[int(line.get("sentence", 0)) if len(documents) > 1 else 0]
+        row = document["tables"][line["tensor"]][int(line["row"])]
+        keys = [(key, line[key]) for key in ("layer", "head") if key in row]
+        wrong = [key for key, value in keys if not same(value, row[key])]
+        if wrong or not (VARYING.search(line["column_token"]) or same(line["value"], row[line["column_token"]])):
+            yield f"a line that is not in JSON: {line}"
+
+
+def check_tidy(path, documents):
+    frame = pandas.read_csv(path, dtype=str, keep_default_na=False)
+    if "tables" in documents[0]:
+        yield from check_tidy_tables(frame, documents)
+        return
+    of_sheet = [] if "axes" in documents[0] else ["layer", "head"]  # else they are axes
+    keys = [key for key in ("model", "sentence", "tensor", *of_sheet) if key in frame]
+    groups = [group for _, group in frame.groupby(keys, sort=False)]
+    expected = [matrix for document in documents for _, matrix in matrices(document)]
+    if "model" in frame and len(set(frame.model)) < len(documents):
+        return  # a model twice
+    if len(groups) != len(expected):
+        yield f"expected {len(expected)} matrices, found {len(groups)}"
+        return
+    for group, matrix in zip(groups, expected):
+        rows, columns = (group[key].astype(int) - group[key].astype(int).min() for key in ("row", "column"))
+        if not equal(group.value.astype(float), matrix[rows, columns]):
+            yield f"{group.tensor.iloc[0]}: other numbers than JSON"
+        hidden = numpy.ones(matrix.shape, bool)
+        hidden[rows, columns] = False
+        if numpy.nan_to_num(matrix[hidden]).any():
+            yield f"{group.tensor.iloc[0]}: a number is left out"
+
+
+def read_safetensors(path):
+    """Metadata, and arrays by name."""
+    data = open(path, "rb").read()
+    size = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:8 + size])
+    metadata = header.pop("__metadata__")
+    return metadata, {name: numpy.frombuffer(data[8 + size:][slice(*entry["data_offsets"])], "<f4")
+                      .reshape(entry["shape"]) for name, entry in header.items()}
+
+
+def check_safetensors(path, documents, valid):
+    document = documents[0]
+    metadata, arrays = read_safetensors(path)
+    head = json.loads(metadata["result"])
+    yield from (f"metadata: {error.message[:200]}" for error in valid.iter_errors({**head, "tensors": {}}))
+    for key in set(head) & set(document) - {"provenance", "facts", "axes"}:
+        if head[key] != document[key]:
+            yield f"metadata: another {key}"
+    if "tensors" in document:
+        expected = {name: numpy.array(tensor, dtype=float) for name, tensor in document["tensors"].items()}
+        if list(arrays) != list(expected) or not all(equal(arrays[name], expected[name]) for name in arrays):
+            yield "arrays differ"
+        return
+    for name, array in arrays.items():
+        labels = [axis["labels"] for axis in head["axes"][name]]
+        rows = document["tables"].get(name)
+        if array.shape != tuple(map(len, labels)):
+            yield f"{name}: {array.shape} numbers, {tuple(map(len, labels))} labels"
+        elif rows and set(labels[1]) <= set(rows[0]) and not any(map(VARYING.search, labels[1])):
+            if not equal(array, [[math.nan if row[key] is None else row[key] for key in labels[1]] for row in rows]):
+                yield f"{name}: other numbers than JSON"
+
+
+def check_npy(path, arrays):
+    array = numpy.load(path)
+    if array.dtype != numpy.float32 or not array.flags["C_CONTIGUOUS"]:
+        yield "expected a float32 array in C order"
+    elif len(arrays) == 1 and not equal(array, next(iter(arrays.values()))):
+        yield "other numbers than safetensors"
+
+
+def compare(attn, words, documents, valid, stem):
+    """What is wrong with the data files of a command line, whose JSON is `documents`."""
+    with open(f"{stem}.json", "w", encoding="utf-8") as file:
+        json.dump(documents, file)
+    arrays, timed = {}, words[0] in ("bench", "compare")
+    for form, ending in (("csv", "csv"), ("tidy", "tidy.csv"), ("safetensors", "safetensors"), ("npy", "npy")):
+        path = f"{stem}.{ending}"
+        done = subprocess.run([attn, *words, "--format", form, "-o", path], capture_output=True, text=True, check=False)
+        if done.returncode == 2:  # several matrices, or texts, where one can be
+            continue
+        if done.returncode:
+            yield f"{form}: {done.stderr}"
+            continue
+        if form == "safetensors":
+            arrays = {} if timed else read_safetensors(path)[1]
+        wrong = {"csv": lambda: check_csv(path, documents), "tidy": lambda: check_tidy(path, documents),
+                 "safetensors": lambda: check_safetensors(path, documents, valid),
+                 "npy": lambda: check_npy(path, arrays)}[form]()
+        yield from (f"{form}: {what}" for what in list(wrong)[:3])
