@@ -24,8 +24,10 @@ struct job {
     struct style style;
     struct output output;
     struct place place;
-    bool parts;         /* some tokens are parts of a character */
-    struct arena group; /* one group's: memory does not grow with their number */
+    struct writer writer; /* of a text that is written during its passes … */
+    struct report whole;  /* … without values */
+    bool parts;           /* some tokens are parts of a character */
+    struct arena group;   /* one group's: memory does not grow with their number */
 };
 
 static int prepare(struct job *job, struct err *err)
@@ -131,9 +133,55 @@ static int read_group(const struct job *job, struct text_pair *pairs, size_t fir
         if (session_read(&job->session, pair, first + *count, arena, err))
             return -1;
         tokens += pair->sentence.count;
+        if (*count && tokens > GROUP_TOKENS)
+            return 0; /* it begins the next group */
         (*count)++;
     }
     return 0;
+}
+
+/* Write the next maps of a long text, during its passes. */
+static int take_maps(void *context, const struct report *whole, struct report *part,
+                     struct arena *arena, struct err *err)
+{
+    struct job *job = context;
+    const struct derivation *how = &job->request.derivation;
+    const struct tokenizer *tokenizer = job->session.viewer.tokenizer;
+    if (!job->writer.format) {
+        job->whole = *whole;
+        if (derive(&job->whole, how, tokenizer, &job->group, err) || output_open(&job->output, err))
+            return -1;
+        const struct target target = output_target(&job->output);
+        if (writer_begin(&job->writer, job->output.format, &target, &job->whole, &job->place, err))
+            return -1;
+    }
+    if (derive(part, how, tokenizer, arena, err))
+        return -1;
+    for (size_t i = 0; i < report_sheet_count(part); i++) {
+        struct sheet sheet = report_sheet(part, i);
+        if (writer_sheet(&job->writer, &sheet, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int run_by_map(struct job *job, const struct look *look, struct err *err)
+{
+    struct viewer *viewer = &job->session.viewer;
+    int failed = viewer_look_by_map(viewer, look, take_maps, job, &job->group, err) ||
+                 writer_end(&job->writer, err);
+    writer_release(&job->writer);
+    job->writer = (struct writer){0};
+    job->place.index++;
+    return failed ? -1 : 0;
+}
+
+static int run_in_memory(struct job *job, const struct look *look, struct err *err)
+{
+    return viewer_look(&job->session.viewer, look, &job->group, err) ||
+                   write_group(job, look, &job->group, err)
+               ? -1
+               : 0;
 }
 
 /* Read, run and write one group; `*done` counts the sentences that are finished. */
@@ -151,8 +199,12 @@ static int run_group(struct job *job, size_t *done, struct err *err)
         .first = *done,
         .reports = reports,
     };
-    if (!pairs || !reports || read_group(job, pairs, *done, &look.count, arena, err) ||
-        viewer_look(&job->session.viewer, &look, arena, err) || write_group(job, &look, arena, err))
+    if (!pairs || !reports || read_group(job, pairs, *done, &look.count, arena, err))
+        return -1;
+    const struct derivation *how = &job->request.derivation;
+    bool by_map = job->output.format->sheet && !how->mean_of_heads && !how->mean_of_layers &&
+                  viewer_goes_by_map(&job->session.viewer, &look);
+    if ((by_map ? run_by_map : run_in_memory)(job, &look, err))
         return -1;
     *done += look.count;
     return 0;
@@ -198,10 +250,10 @@ static int run_all(struct job *job, struct err *err)
     struct progress progress;
     double start = clock_seconds();
     bool one = job->session.inputs.count == 1;
-    if (one) /* nothing is written before it is done */
+    if (job->output.format->write && one) /* nothing is written before it is done */
         progress_begin(&progress, "layers");
     else
-        progress_begin_beside(&progress, job->options->output.path, "texts");
+        progress_begin_beside(&progress, job->options->output.path, one ? "layers" : "texts");
     job->session.viewer.machine.progress = one ? &progress.sink : NULL;
     for (size_t done = 0; done < job->session.inputs.count;) {
         if (run_group(job, &done, err))

@@ -204,16 +204,19 @@ static int group_tensor(struct kept *kept, const struct report *report, enum gro
         columns = group_axis(keys, width, how);
     size_t matrices = kept_sheet_count(kept);
     bool failed = false;
-    kept->data = group_matrices(kept->data, matrices, shape, &rows, &columns, arena, err);
+    if (kept->data) {
+        kept->data = group_matrices(kept->data, matrices, shape, &rows, &columns, arena, err);
+        failed = !kept->data;
+    }
     if (kept->visible) {
         kept->visible = group_matrices(kept->visible, kept->visible_step ? matrices : 1, shape,
                                        &rows, &columns, arena, err);
         kept->visible_step = kept->visible_step ? rows.count * columns.count : 0;
-        failed = !kept->visible;
+        failed |= !kept->visible;
     }
     shape[0] = rows.count;
     shape[1] = columns.count;
-    return failed || !kept->data ? -1 : 0;
+    return failed ? -1 : 0;
 }
 
 static int group_all(struct report *report, enum grouping how, struct arena *arena, struct err *err)

@@ -1,7 +1,9 @@
 #include "lens/viewer.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "base/num.h"
 #include "lens/effective.h"
 #include "lens/visible.h"
 #include "model/mechanism.h"
@@ -13,6 +15,7 @@ enum {
     STEPS_WORTH_PACKING = 256,
     STEPS_WORTH_SCREENING = 8,
     WEIGHTS_WORTH_SCREENING = 1 << 20, /* fewer stay in a cache */
+    FLOATS_AT_ONCE = 1 << 24,          /* of attention maps: 64 MiB */
 };
 
 /* What a model that is open takes besides. */
@@ -138,7 +141,7 @@ int viewer_run(struct viewer *viewer, const struct selection *selection,
 int viewer_watch(struct viewer *viewer, const struct look *look, struct tap tap, struct err *err)
 {
     struct text *items = arena_alloc(&viewer->scratch, look->count, sizeof *items, err);
-    struct text_list texts = {.items = items, .count = look->count, .first = look->first};
+    struct text_list texts = {items, look->count, look->first, look->start};
     for (size_t i = 0; items && i < look->count; i++) {
         const struct tokenized *sentence = &look->pairs[i].sentence;
         const struct tokenized *source = &look->pairs[i].source;
@@ -167,6 +170,18 @@ static size_t widest(const struct kept_list *lists, size_t count)
     return columns;
 }
 
+/* Which keys the queries of a text see, of the tensors that have values. */
+static int find_visible(const struct viewer *viewer, const struct look *look, size_t text,
+                        const struct kept_list *list, struct arena *arena, struct err *err)
+{
+    struct visible_rules rules = {&viewer->model.config, viewer->edits, text, look->first + text,
+                                  look->pairs[text].prompt_count};
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].data && visible_find(&list->items[i], &rules, arena, err))
+            return -1;
+    return 0;
+}
+
 static int make_reports(const struct viewer *viewer, const struct look *look,
                         const struct kept_list *lists, struct arena *arena, struct err *err)
 {
@@ -182,11 +197,8 @@ static int make_reports(const struct viewer *viewer, const struct look *look,
     if (!numbers || (named && !words) || !mechanism)
         return -1;
     for (size_t i = 0; i < look->count; i++) {
-        struct visible_rules rules = {config, viewer->edits, i, look->first + i,
-                                      look->pairs[i].prompt_count};
-        for (size_t k = 0; k < lists[i].count; k++)
-            if (visible_find(&lists[i].items[k], &rules, arena, err))
-                return -1;
+        if (find_visible(viewer, look, i, &lists[i], arena, err))
+            return -1;
         look->reports[i] = (struct report){
             .model = viewer->model.name,
             .precision = viewer->model.weights.precision,
@@ -217,4 +229,137 @@ int viewer_look(struct viewer *viewer, const struct look *look, struct arena *ar
         viewer_watch(viewer, look, tap, err))
         return -1;
     return make_reports(viewer, look, capture.lists, arena, err);
+}
+
+/* --- one map after another -------------------------------------------------------------------- */
+
+static const enum site first_map = SITE_SCORES, last_map = SITE_WEIGHTS;
+
+static size_t count_maps(const struct selection *selection)
+{
+    size_t sites = 0;
+    for (enum site site = first_map; site <= last_map; site++)
+        sites += selection->sites >> site & 1;
+    return sites * selection->layers.count * selection->head_count;
+}
+
+bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look)
+{
+    const struct selection *selection = look->selection;
+    const struct config *config = &viewer->model.config;
+    const uint64_t maps = 2 * site_bit(last_map) - site_bit(first_map);
+    size_t tokens = look->pairs[0].sentence.count;
+    if (look->count != 1 || selection->sites & ~maps || config->cross || config->n_encoder_layer ||
+        !site_exists(config, SITE_RESID_PRE) ||
+        count_maps(selection) < FLOATS_AT_ONCE / tokens / tokens)
+        return false;
+    for (size_t i = 0; viewer->edits && i < selection->layers.count; i++)
+        if (edits_have(viewer->edits, SITE_RESID_PRE, selection->layers.items[i]))
+            return false;
+    return true;
+}
+
+/* A look by maps: `part` is what a pass of it watches, from `start` on. */
+struct by_map {
+    struct viewer *viewer;
+    struct look look;
+    struct selection part;
+    struct stream_start start;
+    struct capture capture;
+    struct arena arena; /* of a pass */
+};
+
+/* The look's tensors without values. */
+static int plan_maps(struct kept_list *list, const struct look *look, struct arena *arena,
+                     struct err *err)
+{
+    const struct selection *selection = look->selection;
+    size_t tokens = look->pairs[0].sentence.count;
+    size_t *heads = arena_alloc(arena, selection->head_count, sizeof *heads, err);
+    list->items = arena_alloc(arena, count_maps(selection), sizeof *list->items, err);
+    if (!heads || !list->items)
+        return -1;
+    for (size_t i = 0; i < selection->head_count; i++)
+        heads[i] = selection->heads ? selection->heads[i] : i;
+    for (size_t i = 0; i < selection->layers.count; i++)
+        for (enum site site = first_map; site <= last_map; site++)
+            if (selection->sites >> site & 1)
+                list->items[list->count++] =
+                    (struct kept){.site = site,
+                                  .layer = (int)selection->layers.items[i],
+                                  .rank = 3,
+                                  .shape = {selection->head_count, tokens, tokens},
+                                  .heads = heads};
+    return 0;
+}
+
+/* Run the text as far as the part watches; what was captured is the first item of the list. */
+static struct kept_list *run_part(struct by_map *by, struct err *err)
+{
+    struct tap tap = {.sink = capture_sink, .lend = capture_lend, .context = &by->capture};
+    arena_clear(&by->arena);
+    return capture_init(&by->capture, &by->part, &by->viewer->model.config, 1, &by->arena, err) ||
+                   viewer_watch(by->viewer, &by->look, tap, err)
+               ? NULL
+               : by->capture.lists;
+}
+
+/* Let the passes begin with the input of a layer, which they run to from the layer before. */
+static int start_with(struct by_map *by, const size_t *layer, float *stream, struct err *err)
+{
+    by->part = (struct selection){
+        .sites = site_bit(SITE_RESID_PRE), .layers = {layer, 1}, .head_count = 1};
+    const struct kept_list *list = run_part(by, err);
+    if (!list)
+        return -1;
+    memcpy(stream, list->items->data, kept_cells(list->items) * sizeof *stream);
+    by->start.layer = *layer;
+    by->look.start = &by->start;
+    return 0;
+}
+
+/* All heads of a tensor: as many at a time as fit, at least one. */
+static int run_heads(struct by_map *by, const struct kept *kept, look_taker *take, void *context,
+                     struct err *err)
+{
+    struct report part = by->look.reports[0];
+    size_t most = num_max(FLOATS_AT_ONCE / kept->shape[1] / kept->shape[2], 1);
+    for (size_t first = 0; first < kept->shape[0]; first += most) {
+        by->part.sites = site_bit(kept->site);
+        by->part.heads = kept->heads + first;
+        by->part.head_count = num_min(kept->shape[0] - first, most);
+        struct kept_list *list = run_part(by, err);
+        if (!list || find_visible(by->viewer, &by->look, 0, list, &by->arena, err))
+            return -1;
+        part.tensors = list->items;
+        part.tensor_count = 1;
+        if (take(context, &by->look.reports[0], &part, &by->arena, err))
+            return -1;
+        part = by->look.reports[0];
+    }
+    return 0;
+}
+
+int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_taker *take,
+                       void *context, struct arena *arena, struct err *err)
+{
+    struct by_map by = {.viewer = viewer, .look = *look};
+    struct kept_list list = {0};
+    size_t channels = viewer->model.config.n_embd;
+    float *stream =
+        arena_room(arena, look->pairs[0].sentence.count * channels, sizeof *stream, err);
+    const float *const streams[] = {stream};
+    int failed = !stream || plan_maps(&list, look, arena, err) ||
+                 make_reports(viewer, look, &list, arena, err);
+    by.start.streams = streams;
+    by.look.selection = &by.part;
+    for (size_t i = 0; i < list.count && !failed; i++) {
+        size_t layer = (size_t)list.items[i].layer;
+        if (i == 0 || list.items[i - 1].layer != list.items[i].layer)
+            failed = start_with(&by, &layer, stream, err);
+        by.part.layers = (struct layers){&layer, 1};
+        failed = failed || run_heads(&by, &list.items[i], take, context, err);
+    }
+    arena_release(&by.arena);
+    return failed ? -1 : 0;
 }

@@ -48,8 +48,9 @@ struct look {
     const struct selection *selection;
     const struct text_pair *pairs; /* [count] */
     size_t count;
-    size_t first;           /* the number of the first one, for messages */
-    struct report *reports; /* [count], filled in */
+    size_t first;                     /* the number of the first one, for messages */
+    struct report *reports;           /* [count], filled in */
+    const struct stream_start *start; /* NULL: passes begin with the embedding */
 };
 
 /* Open a model by name or path (NULL: the default) on `threads` threads (0: one a processor). */
@@ -99,6 +100,26 @@ int viewer_run(struct viewer *viewer, const struct selection *selection,
 int viewer_watch(struct viewer *viewer, const struct look *look, struct tap tap, struct err *err);
 int viewer_look(struct viewer *viewer, const struct look *look, struct arena *arena,
                 struct err *err);
+
+/* --- one map after another -----------------------------------------------------------------------
+ *
+ * All attention maps of a long text do not fit into memory. A pass that begins with the input of a
+ * layer and watches some of its heads makes no other maps: so each gets a pass through its layer,
+ * and is handed over and forgotten.
+ */
+
+/* Whether a look is at one text's own attention maps alone, and at so many that it is worth it.
+ * Edits of a layer's input, which would be applied twice, rule it out. */
+bool viewer_goes_by_map(const struct viewer *viewer, const struct look *look);
+
+/* Called with the report of the look, whose tensors have no values, and a report of the next heads
+ * of the next tensor. Memory of `arena` lasts until it returns. */
+typedef int look_taker(void *context, const struct report *whole, struct report *part,
+                       struct arena *arena, struct err *err);
+
+/* Look by maps; `look->reports` has one report, which is filled in without values. */
+int viewer_look_by_map(struct viewer *viewer, const struct look *look, look_taker *take,
+                       void *context, struct arena *arena, struct err *err);
 
 /* --- sinks (capture.c) --------------------------------------------------------------------------
  *
