@@ -578,11 +578,12 @@ static int show_model(struct info *info, const char *name)
     size_t tokens = options->tokens.sizes ? (size_t)options->tokens.sizes
                     : positions           ? positions
                                           : TOKENS_SHOWN;
-    int failed =
-        positions && tokens > positions
-            ? err_usage(info->err, "--tokens: expected at most %zu (n_positions), found %zu",
-                        positions, tokens)
-            : list_sites(info, &model.config, tokens);
+    int failed = provenance_add_model(&model, info->err);
+    failed = failed ||
+             (positions && tokens > positions
+                  ? err_usage(info->err, "--tokens: expected at most %zu (n_positions), found %zu",
+                              positions, tokens)
+                  : list_sites(info, &model.config, tokens));
     failed = failed || tokenizer_open_if_known(&tokenizer, &model.folder, why, info->err) ||
              tokenizer_check_ids(tokenizer, &model.folder, model.config.vocab_size, info->err);
     if (!failed) {

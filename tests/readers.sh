@@ -225,7 +225,8 @@ fi
 if python=$(python_with jsonschema); then
     same 'JSON is what its schemas say, and all formats agree' '' \
         "$("$python" -W ignore "$ROOT/tests/schemas.py" "$attn" 2>&1)"
-    if command -v Rscript >/dev/null && Rscript --vanilla -e 'library(jsonlite)' >/dev/null 2>&1; then
+    if command -v Rscript >/dev/null &&
+        Rscript --vanilla -e 'library(jsonlite)' >/dev/null 2>&1; then
         same 'R reads what JSON says' "$(ls results/*.json | wc -l) results" \
             "$(env -u TMPDIR Rscript --vanilla "$ROOT/tests/results.R" results 2>&1)"
     else

@@ -100,7 +100,7 @@ static void share_rows(double *y, size_t width)
     }
 }
 
-/* --- weights by the length of the values that they weigh --------------------------------------- */
+/* --- weights by the length of the values that they weigh -------------------------------------- */
 
 /* The rows of W_O that a head's context meets, as the products read them: [dv, C]. */
 static int find_rows(float *rows, const struct effective *e, struct weight out, size_t head,
@@ -171,7 +171,7 @@ static int make_weighted(const struct effective *e, const struct announcement *s
     return failed ? -1 : 0;
 }
 
-/* --- rollout: attention through the layers up to one ------------------------------------------- */
+/* --- rollout: attention through the layers up to one ------------------------------------------ */
 
 /* y = (mean a + 1) / 2, or the mean alone. */
 static void mix(const struct effective *e, const struct held_text *text, double *y)
@@ -226,7 +226,7 @@ static int make_rollout(const struct effective *e, const struct announcement *se
     return show_square(e, seen, SITE_ROLLOUT, text->rollout, err);
 }
 
-/* --- value zeroing: how far a layer's output moves where a token has no values ----------------- */
+/* --- value zeroing: how far a layer's output moves where a token has no values ---------------- */
 
 /* 1 - cos; of a row of nothing, that is as far as one at right angles. What edits hold does not
  * move at all: of that no share is made of how doubles round. */
@@ -344,7 +344,7 @@ static int make_zeroing(const struct effective *e, const struct announcement *se
     return failed ? -1 : 0;
 }
 
-/* --- the tap ------------------------------------------------------------------------------------ */
+/* --- the tap ---------------------------------------------------------------------------------- */
 
 static int hold(const struct effective *e, const struct announcement *seen, enum ingredient what,
                 struct err *err)

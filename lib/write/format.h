@@ -54,8 +54,8 @@ struct place {
     size_t columns;    /* text: the width of the page; 0: endless */
     size_t lines;      /* text: rows shown of a matrix before the middle is left out; 0: all */
     bool show_tokens;  /* text: the table of tokens comes first */
-    const char *item;          /* json: members of an item of a batch, which come first */
-    const struct style *style; /* pictures: how they look; NULL: as usual */
+    const char *item;  /* json: members of an item of a batch, which come first */
+    const struct style *style;           /* pictures: how they look; NULL: as usual */
     const struct page_facts *page;       /* html: what is told besides the tensors; NULL: nothing */
     const struct provenance *provenance; /* NULL: not written */
 };

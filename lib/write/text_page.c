@@ -96,7 +96,6 @@ struct text_layout {
     size_t side_by_side; /* heads in one row of blocks */
 };
 
-
 enum { TEXT_CORNER_BYTES = 24 };
 
 /* "head 3", or nothing for a sheet without a head. */
@@ -208,7 +207,7 @@ static size_t index_width(const struct axis *rows)
 /* `numbers`: cells hold them; else they are small, and labels begin with the numbers that are above
  * the columns. */
 static struct text_layout text_layout(const struct report *report, const struct kept *kept,
-                               const struct place *place, bool numbers)
+                                      const struct place *place, bool numbers)
 {
     struct text_layout layout = {.gap = numbers ? TEXT_GAP : 0, .cell_width = TEXT_HEAT};
     struct sheet first = kept_sheet(report, kept, 0); /* its axes are those of all */

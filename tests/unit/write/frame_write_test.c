@@ -64,8 +64,10 @@ TEST(tidy_counts_positions_where_a_table_has_them)
     struct stream out = {0};
     struct err err = {0};
     struct place place = {.count = 1};
+    struct report report = {.model = "m", .frames = &placed, .frame_count = 1};
     memory_stream_open(&out);
-    expect(&out, frame_tidy_write(&out, &placed, &place, &err),
+    expect(&out, format_write(format_find("tidy"), &out, &report, &place, &err),
+           "tensor,layer,head,row,row_token,column,column_token,value\n"
            "it,,,5,a,0,score,0.123456\nit,,,6,\"b,\",0,score,\n");
 }
 
