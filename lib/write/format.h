@@ -104,7 +104,7 @@ struct format {
     bool is_picture;
     bool for_files;    /* bytes, or half a megabyte: nothing for a terminal */
     bool one_sentence; /* one stream can hold only one sentence */
-    bool has_tables;   /* it holds the tables of a report as they are */
+    bool has_tables;   /* it holds tables as they are; else their numbers come as sheets */
     bool has_tokens;   /* without any tensor there are still the tokens to write */
     bool can_show_all; /* whoever reads it can show and hide the first token himself */
     const char *show, *show_of_encoder, *layer; /* read by format_show and format_layer */
@@ -145,7 +145,7 @@ struct writer {
     const struct place *place;
     size_t tensor, sheet; /* of the sheet that comes next: its tensor, and which of that */
     struct json_writer json;
-    struct buf line, columns, column_ends; /* the format's own, kept from sheet to sheet */
+    struct buf line, columns, column_ends; /* the format's own: empty at first, released for it */
     struct folder_files *folder;           /* NULL: a stream; it holds all of what follows */
     struct arena arena;
 };
