@@ -19,10 +19,11 @@ unset ATTN_MODEL
 
 if [ "${2:-short}" = long ]; then
     million=1000000 line_bytes=$((64 << 20)) tokens=1024 channels=128 sentences=10000
+    map_tokens=4096
 elif [ -n "${LONG_HAULS_FREE-}" ]; then
-    million=100000 line_bytes=$((2 << 20)) tokens=256 channels=32 sentences=200
+    million=100000 line_bytes=$((2 << 20)) tokens=256 channels=32 sentences=200 map_tokens=256
 else
-    million=1000000 line_bytes=$((4 << 20)) tokens=256 channels=32 sentences=2000
+    million=1000000 line_bytes=$((4 << 20)) tokens=256 channels=32 sentences=2000 map_tokens=2048
 fi
 
 if ! command -v python3 >/dev/null 2>&1; then
@@ -174,6 +175,34 @@ for format in text tidy json jsonl html svg; do
     READ=1000 haul "$tokens tokens, a reader that leaves: $format" -13 5 1500 \
         run -q -m big -f long --show all --format $format
 done
+
+# --- all attention maps of a long text ------------------------------------------------------------
+
+# 16 maps of 16 MiB (long: 64 MiB): one after another, or as many as fit into 64 MiB.
+"$attn" init -q --shape tiny -s 'the cat sat on a mat' -o maps \
+    --set "n_embd=32,n_layer=2,n_head=8,n_positions=$map_tokens" || exit 1
+yes 'the cat sat on a mat the cat' | head -n $((map_tokens / 8)) | tr '\n' ' ' >map_text
+map_bytes=$((map_tokens * map_tokens * 4))
+haul "$map_tokens tokens, all maps: safetensors" 0 20 100 \
+    run -q -m maps -f map_text -o maps.safetensors
+is 'all maps are there' \
+    "tail -c $((16 * map_bytes)) maps.safetensors | head -c $map_bytes | wc -c | grep -qx $map_bytes"
+for head in 0.0 0.7 1.5; do
+    first=$(((${head%.*} * 8 + ${head#*.}) * map_bytes))
+    "$attn" run -q -m maps -f map_text --layer "${head%.*}" --head "${head#*.}" -o one.npy
+    tail -c $map_bytes one.npy >one
+    is "head $head has the bits of a run of its own" \
+        "tail -c $((16 * map_bytes)) maps.safetensors | tail -c +$((first + 1)) | head -c $map_bytes |
+            cmp - one"
+done
+rm -f maps.safetensors
+haul "$map_tokens tokens, all maps: csv" 0 120 100 run -q -m maps -f map_text -o maps.csv
+is 'every query has a row for each head' "[ \$(wc -l <maps.csv) = $((16 * map_tokens + 1)) ]"
+rm -f maps.csv
+haul "$map_tokens tokens, all maps: a folder of csv" 0 120 100 \
+    run -q -m maps -f map_text --format csv -o maps.folder/
+is 'every head has a file' '[ $(ls maps.folder | wc -l) = 17 ]'
+rm -rf maps.folder
 
 # --- every number of every token ------------------------------------------------------------------
 

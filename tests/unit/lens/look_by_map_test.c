@@ -1,0 +1,86 @@
+/* Maps that are handed over one after another have the bits of a look at all. Run where the
+ * repository's root is the working directory. */
+#include <string.h>
+
+#include "../unit.h"
+#include "lens/viewer.h"
+
+struct taken {
+    const struct report *all;
+    size_t tensor, head, cells;
+};
+
+/* The next heads of the next tensor, and what is known of it beforehand. */
+static int take(void *context, const struct report *whole, struct report *part, struct arena *arena,
+                struct err *err)
+{
+    struct taken *taken = context;
+    const struct kept *kept = &part->tensors[0];
+    const struct kept *expected = &taken->all->tensors[taken->tensor];
+    const struct kept *planned = &whole->tensors[taken->tensor];
+    size_t cells = expected->shape[1] * expected->shape[2];
+    (void)arena;
+    (void)err;
+    ck_assert_uint_eq(whole->tensor_count, taken->all->tensor_count);
+    ck_assert(!planned->data && planned->rank == 3);
+    ck_assert_mem_eq(planned->shape, expected->shape, sizeof planned->shape);
+    ck_assert_int_eq(kept->site, expected->site);
+    ck_assert_int_eq(kept->layer, expected->layer);
+    ck_assert(!kept->visible == !expected->visible);
+    for (size_t i = 0; i < kept->shape[0]; i++, taken->head++) {
+        ck_assert_uint_eq(kept->heads[i], expected->heads[taken->head]);
+        ck_assert_mem_eq(kept->data + i * cells, expected->data + taken->head * cells,
+                         cells * sizeof(float));
+        taken->cells += cells;
+    }
+    taken->tensor += taken->head == expected->shape[0];
+    taken->head %= expected->shape[0];
+    return 0;
+}
+
+static const struct {
+    const char *model, *sites, *layers, *heads;
+} cases[] = {
+    {"models/tiny", "scores,masked,weights", NULL, NULL},
+    {"models/tiny", "weights", "1", "1,3"},
+    {"tests/golden/gpt2-micro", "weights", NULL, NULL},
+    {"tests/golden-families/llama", "masked,weights", NULL, "-1"},
+    {"tests/golden-families/mistral", "weights", NULL, NULL},       /* a window */
+    {"tests/golden-families/gemma2", "masked,weights", NULL, NULL}, /* windows of some layers */
+    {"tests/golden-families/gpt_neox", "weights", NULL, NULL}, /* both sublayers of one stream */
+    {"tests/golden-families/opt-350m-style", "weights", NULL, NULL}, /* norms come last */
+    {"tests/golden-families/olmo2", "weights", NULL, NULL},          /* whole rows are normed */
+    {"tests/golden-families/bloom", "weights", NULL, NULL},          /* ALiBi */
+    {"tests/golden-families/falcon", "weights", "1", NULL},          /* shared keys */
+};
+
+TEST_LOOP(maps_one_after_another_are_those_of_a_look, COUNT(cases))
+{
+    struct viewer viewer;
+    struct arena arena = {0};
+    struct err err = {0};
+    struct selection selection = {0};
+    struct text_pair pair;
+    struct report all, planned;
+    const struct look look = {&selection, &pair, 1, 0, &all, NULL};
+    struct look by_map = look;
+    struct taken taken = {.all = &all};
+    const struct input input = {.ids = "1,4,2,0,3,1,5"};
+    size_t cells = 0;
+    by_map.reports = &planned;
+    int failed =
+        viewer_open(&viewer, cases[_i].model, 2, &err) ||
+        selection_sites(&selection, cases[_i].sites, &viewer.model.config, &err) ||
+        selection_layers(&selection, cases[_i].layers, &viewer.model.config, &arena, &err) ||
+        selection_heads(&selection, cases[_i].heads, &viewer.model.config, &arena, &err) ||
+        viewer_read(&viewer, &pair, &input, NULL, &arena, &err) ||
+        viewer_look(&viewer, &look, &arena, &err) ||
+        viewer_look_by_map(&viewer, &by_map, take, &taken, &arena, &err);
+    ck_assert_msg(!failed, "%s: %s", cases[_i].model, err.text);
+    for (size_t i = 0; i < all.tensor_count; i++)
+        cells += kept_cells(&all.tensors[i]);
+    ck_assert_uint_eq(taken.cells, cells);
+    ck_assert(!viewer_goes_by_map(&viewer, &look)); /* it is short */
+    viewer_release(&viewer);
+    arena_release(&arena);
+}
