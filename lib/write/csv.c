@@ -71,6 +71,13 @@ static void add_place(struct buf *line, const struct place *place, bool names)
         buf_format(line, "%zu,", place_sentence(place));
 }
 
+/* A number of a matrix: nothing where it is missing. */
+static void put_float(struct stream *out, float value)
+{
+    if (!isnan(value))
+        stream_float(out, value);
+}
+
 static int send(struct writer *writer, struct err *err)
 {
     int failed = text_send(writer->out, &writer->line, err);
@@ -293,7 +300,7 @@ int csv_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
             return -1;
         for (size_t c = 0; c < sheet->columns.size; c++) {
             stream_char(out, ',');
-            stream_float(out, sheet_cell(sheet, r, c));
+            put_float(out, sheet_cell(sheet, r, c));
         }
         stream_char(out, '\n');
     }
@@ -366,7 +373,7 @@ static int write_cells(struct writer *writer, const struct sheet *sheet, size_t 
         made = true;
         stream_bytes(writer->out, writer->line.bytes, writer->line.size);
         stream_bytes(writer->out, writer->columns.bytes + start, ends[c] - start);
-        stream_float(writer->out, sheet_cell(sheet, row, c));
+        put_float(writer->out, sheet_cell(sheet, row, c));
         stream_char(writer->out, '\n');
     }
     return 0;
