@@ -195,10 +195,19 @@ export const cards = (page) =>
     );
 export const percent = (share) => (share < 0.00005 ? '< 0.01 %' : `${(100 * share).toFixed(2)} %`);
 
+// The scores of a text's tokens, each with the `count` likeliest tokens in its place as `best`.
+export function scoresOf(text, count) {
+    const { scores, best } = attnJson('score', '-q', text, '--top-k', String(count)).tables;
+    return scores.map((score) => ({
+        ...score,
+        best: best.filter((one) => one.position === score.position),
+    }));
+}
+
 // The ten likeliest after each token that is shown, and the ranks of those that came.
 export async function sameAsScore(page, text) {
     const found = await cards(page);
-    const scored = attnJson('score', '-q', text, '--top-k', '10').scores;
+    const scored = scoresOf(text, 10);
     same(scored.length, found.length);
     scored.slice(1).forEach((token, i) => {
         same(`rank ${token.rank} · log p ${token.logprob}`, found[i + 1].came);

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import process from 'node:process';
 import {
     LIFE,
-    attnJson,
     cards,
     percent,
     same,
     sameAsScore,
+    scoresOf,
     test,
     withPage,
     writePage,
@@ -26,7 +26,7 @@ await test('temperature, top-k and top-p draw as the sampler does', async () => 
     // with the whole vocabulary in the page every number is exact
     await withPage(writePage('-s', LIFE, '--top-k', '1000'), async (page) => {
         await page.click('#view-next');
-        const best = attnJson('score', '-q', LIFE, '--top-k', '1000').scores[3].best;
+        const best = scoresOf(LIFE, 1000)[3].best;
         const check = async (temperature, topK, topP, what) => {
             await slide(page, 'temperature', temperature);
             await slide(page, 'topK', topK);
@@ -56,7 +56,7 @@ await test('temperature, top-k and top-p draw as the sampler does', async () => 
 });
 
 await test('what is not in the page is bounded, and the bounds hold', async () => {
-    const all = attnJson('score', '-q', LIFE, '--top-k', '1000').scores[1].best;
+    const all = scoresOf(LIFE, 1000)[1].best;
     await withPage(writePage('-s', LIFE, '--top-k', '12'), async (page) => {
         await page.click('#view-next');
         for (const temperature of [0.5, 2]) {

@@ -528,7 +528,7 @@ await test('bars of an attribution stand above their numbers', () => {
         const lines = parts.split('\n').slice(-rows.length - 1, -1);
         same(10, rows.length);
         rows.forEach(([name, value], at) => {
-            const [, text, number] = /^(.*?) +([+-][0-9.]+)/.exec(lines[at]);
+            const [, text, number] = /^(.*?) {2,}(-?[0-9.]+)/.exec(lines[at]);
             same([text, Number(number)], [name, Number(Number(value).toFixed(4))]);
         });
         yes((await page.locator('svg text').allTextContents()).includes('layer 1 mlp'), 'no bars');
