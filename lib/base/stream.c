@@ -84,6 +84,13 @@ int stream_to(struct stream *stream, int descriptor, struct err *err)
     return stream->buffer ? 0 : -1;
 }
 
+int stream_to_memory(struct stream *stream, struct buf *memory, struct err *err)
+{
+    int failed = stream_to(stream, -1, err);
+    stream->memory = memory;
+    return failed;
+}
+
 /* The path of the file that a name stands for, through symbolic links, so that a link stays a link.
  * NULL for what is written in place: what is no file, or has no name any more, as what /dev/stdout
  * leads to may have none. */
@@ -235,7 +242,9 @@ int stream_open_inside(struct stream *stream, const char *path, bool replaces, s
 
 void stream_flush(struct stream *stream)
 {
-    if (!stream->failure && transfer_write(stream->descriptor, stream->buffer, stream->used))
+    if (stream->memory)
+        buf_bytes(stream->memory, stream->buffer, stream->used);
+    else if (!stream->failure && transfer_write(stream->descriptor, stream->buffer, stream->used))
         stream->failure = errno;
     stream->used = 0;
 }

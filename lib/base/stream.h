@@ -20,13 +20,16 @@
 #include "base/err.h"
 #include "base/terminal.h"
 
+struct buf;
+
 struct stream {
     int descriptor;
-    int failure;     /* errno of the first write that failed; 0: none */
-    char *target;    /* NULL: a descriptor that was handed in */
-    char *temporary; /* what is renamed to `target` */
-    bool is_new;     /* nothing that has the target's name is replaced */
-    char *buffer;    /* NULL: closed */
+    struct buf *memory; /* in place of the descriptor; NULL: there is one */
+    int failure;        /* errno of the first write that failed; 0: none */
+    char *target;       /* NULL: a descriptor that was handed in */
+    char *temporary;    /* what is renamed to `target` */
+    bool is_new;        /* nothing that has the target's name is replaced */
+    char *buffer;       /* NULL: closed */
     size_t used;
     size_t written_bytes; /* all that was put in, for reports */
     struct terminal terminal;
@@ -38,6 +41,9 @@ struct stream {
 int stream_open(struct stream *stream, const char *path, struct err *err);
 int stream_open_inside(struct stream *stream, const char *path, bool replaces, struct err *err);
 int stream_to(struct stream *stream, int descriptor, struct err *err);
+
+/* Or to the end of a buffer, which says itself whether there was memory. */
+int stream_to_memory(struct stream *stream, struct buf *memory, struct err *err);
 
 /* What is written is no text: a terminal that asked for it by name gets every byte, too. */
 void stream_binary(struct stream *stream);

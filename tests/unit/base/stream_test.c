@@ -1,5 +1,7 @@
 #include "base/stream.h"
 
+#include "base/buf.h"
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -158,6 +160,21 @@ TEST(temporary_names_are_ours_alone)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         ck_assert_msg(stream_is_temporary(cases[i].name) == cases[i].is_ours, "%s", cases[i].name);
+}
+
+TEST(a_stream_goes_to_memory)
+{
+    struct stream out = {0};
+    struct buf memory = {0};
+    buf_text(&memory, "before, ");
+    ck_assert_int_eq(stream_to_memory(&out, &memory, NULL), 0);
+    stream_text(&out, "after");
+    for (int i = 0; i < 100000; i++)
+        stream_char(&out, '.');
+    ck_assert_int_eq(stream_commit(&out, NULL), 0);
+    ck_assert_uint_eq(memory.size, 13 + 100000);
+    ck_assert_int_eq(strncmp(memory.bytes, "before, after..", 15), 0);
+    buf_release(&memory);
 }
 
 TEST(a_descriptor_stays_open)
