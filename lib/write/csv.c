@@ -57,10 +57,15 @@ void csv_field(struct buf *out, const char *text)
         buf_char(out, '"');
 }
 
-/* Append what tells a report from the others of its place, each with its comma: the model, the
- * sentence; or the names of these columns. */
+/* Append what tells a report from the others of its place, each with its comma: settings and columns
+ * of the input, the model, the sentence; or the names of these columns. */
 static void add_place(struct buf *line, const struct place *place, bool names)
 {
+    for (size_t i = 0; i < place->extra_count; i++) {
+        const struct place_column *column = &place->extras[i];
+        csv_field(line, names ? column->name : column->value ? column->value : "");
+        buf_char(line, ',');
+    }
     if (place->model) {
         csv_field(line, names ? "model" : place->model);
         buf_char(line, ',');

@@ -45,6 +45,13 @@ struct model_hash {
     const struct model_hash *next;
 };
 
+/* A setting, or a column that is copied from the input: what tells results apart. */
+struct place_column {
+    const char *name;
+    const char *value; /* NULL: the item has none */
+    bool literal;      /* a number, true or false of JSON, which JSON repeats as such */
+};
+
 struct place {
     size_t index;      /* which report of this stream … */
     size_t count;      /* … of how many */
@@ -54,7 +61,9 @@ struct place {
     size_t columns;    /* text: the width of the page; 0: endless */
     size_t lines;      /* text: rows shown of a matrix before the middle is left out; 0: all */
     bool show_tokens;  /* text: the table of tokens comes first */
-    const char *item;  /* json: members of an item of a batch, which come first */
+    const struct place_column *extras;   /* csv, tidy: columns before all others … */
+    size_t extra_count;                  /* … so many */
+    const char *item;                    /* json: members of an item of a batch, which come first */
     const struct style *style;           /* pictures: how they look; NULL: as usual */
     const struct page_facts *page;       /* html: what is told besides the tensors; NULL: nothing */
     const struct provenance *provenance; /* NULL: not written */
