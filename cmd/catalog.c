@@ -5,8 +5,8 @@
 /* --- commands --------------------------------------------------------------------------------- */
 
 const struct command_group command_groups[] = {
-    {"look", FOR_RUN | FOR_EXPLAIN | FOR_BATCH | FOR_MERGE | FOR_GENERATE | FOR_SCORE | FOR_LENS |
-                 FOR_PAGE | FOR_TOKENIZE},
+    {"look", FOR_RUN | FOR_EXPLAIN | FOR_BATCH | FOR_GENERATE | FOR_SCORE | FOR_LENS | FOR_PAGE |
+                 FOR_TOKENIZE},
     {"compare", FOR_INFO | FOR_COMPARE | FOR_HEADS | FOR_ATTRIBUTE | FOR_PATCH | FOR_BENCH},
     {"make", FOR_INIT | FOR_TRAIN},
     {"learn", FOR_LESSON | FOR_HELP},
@@ -37,7 +37,7 @@ static const struct group {
     {"Text",
      ~FOR_INIT,
      {"sentence", "file", "data", "clean", "corrupt", "ids", "source", "bos", "no-bos",
-      "add-special", "no-special", "beyond-context", "input", "decode"}},
+      "add-special", "no-special", "beyond-context", "document", "decode"}},
     {"Text", FOR_HEADS, {"seed"}},
     {"Model", ~(FOR_INIT | FOR_TRAIN | FOR_BENCH), {"model"}},
     {"Model", FOR_BENCH, {"model", "shape"}},
@@ -79,7 +79,7 @@ static const struct group {
     {"What is changed on its way", FOR_PATCH, {"edit", "ablate", "knockout", "reference"}},
     {"Many runs",
      FOR_BATCH,
-     {"sweep", "repeat", "dry-run", "fail-fast", "resume", "force", "shard"}},
+     {"sweep", "repeat", "dry-run", "fail-fast", "resume", "force", "shard", "join"}},
     {"Output", FOR_ALL, {"format", "json", "output", "save-every", "digits", "width", "full"}},
     {"Output", ~FOR_BATCH, {"force"}},
     {"Pictures and colours",

@@ -24,17 +24,16 @@ const struct command command_rows[] = {
      "attn-cli explain -s \"Life is short\" --token all --full -o walk.html\n"
      "attn-cli explain -m translate -s \"<s> le\" --source \"the cat\" --attention-of cross\n",
      explain_command},
-    {"batch", FOR_BATCH, "many sentences or experiments at once", "[FILE]",
+    {"batch", FOR_BATCH, "run another command over many texts and settings, resumable",
+     "[FILE|TEXT...|LOG...]",
      "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --head 0\n"
      "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --sweep model=tiny,life\n"
      "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --format csv -o matrices/\n"
-     "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --do score --words\n",
-     batch_command},
-    {"merge", FOR_MERGE, "put the shards of a batch together", "PATH",
+     "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --do score --words\n"
      "printf 'Life is short\\neat dessert\\n' > two.txt\n"
      "for i in 1 2; do attn-cli batch two.txt --head 0 -o two.jsonl --shard $i/2; done\n"
-     "attn-cli merge two.jsonl\n",
-     merge_command},
+     "attn-cli batch --join two.jsonl.*.part -o two.jsonl\n",
+     batch_command},
     {"generate", FOR_GENERATE, "go on with a text, token by token; its attention, too", "[TEXT]",
      "attn-cli generate \"Life is short, eat dessert\" -n 8\n"
      "attn-cli generate -s \"Life is\" --temp 0.8 --top-k 40 --top-p 0.95 --seed 7\n"

@@ -31,10 +31,10 @@ const struct command *command_find(const char *name, struct err *err);
 int command_run(const char *name, char **arguments, struct arena *arena, struct err *err);
 
 /* The rows' functions, each in the file of its name. */
-extern command_verb run_command, explain_command, batch_command, merge_command, generate_command,
-    score_command, lens_command, page_command, tokenize_command, info_command, init_command,
-    train_command, compare_command, attribute_command, patch_command, heads_command, bench_command,
-    lesson_command, help_command;
+extern command_verb run_command, explain_command, batch_command, generate_command, score_command,
+    lens_command, page_command, tokenize_command, info_command, init_command, train_command,
+    compare_command, attribute_command, patch_command, heads_command, bench_command, lesson_command,
+    help_command;
 int compare_models(const struct options *options, const char *const names[2], struct err *err);
 
 /* All about a command, or the overview (NULL). */

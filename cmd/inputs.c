@@ -1,12 +1,12 @@
 #include "session.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/num.h"
 #include "command.h"
+#include "items.h"
 #include "model/model.h"
 
 static void add_text(struct inputs *inputs, const char *bytes, size_t size, size_t line)
@@ -86,48 +86,6 @@ static const char *text_at(const struct input_options *options, size_t index)
                                     : options->operands.items[index - sentences->count];
 }
 
-/* Words that a shell has cut apart. */
-static int forgotten_quotes(const struct input_options *options, const char *word, struct err *err)
-{
-    static const char *const quotes[] = {"“", "”", "„", "‘", "’", "‚", "«", "»"};
-    const char *first = text_at(options, 0);
-    bool typeset = false;
-    for (size_t i = 0; i < sizeof quotes / sizeof *quotes; i++)
-        typeset |= strncmp(first, quotes[i], strlen(quotes[i])) == 0;
-    return err_usage(err,
-                     "expected a text of several words in %squotes, as \"Life is short\", found "
-                     "'%s' by itself: texts of one word are given by --sentence",
-                     typeset ? "plain " : "", word);
-}
-
-/* A word without a blank may be anything: what is more likely meant than a text is refused, and
- * --sentence takes it all the same. */
-static int check_word(const struct input_options *options, const char *word, struct err *err)
-{
-    if (strcmp(word, "-") == 0)
-        return err_usage(err, "'-': standard input is read by --file -");
-    if (!*word)
-        return err_usage(err, "expected a text, found ''");
-    if (bundled_find(word) || file_is_directory(word))
-        return err_usage(err, "'%s' is a %s: --model %s opens it, --sentence %s reads it as a text",
-                         word, bundled_find(word) ? "model" : "directory", word, word);
-    errno = 0;
-    bool exists = file_exists(word);
-    if (exists && errno)
-        return err_set(err, "cannot look at '%s': %s: --sentence %s reads it as a text", word,
-                       strerror(errno), word);
-    if (exists)
-        return err_usage(err,
-                         "'%s' is a file: --file %s reads it, --sentence %s its name as a text",
-                         word, word, word);
-    if (!word[strspn(word, "0123456789,-")])
-        return err_usage(err,
-                         "'%s': a list for an option has commas and no blanks, as 0,1; by itself "
-                         "--ids %s reads it as ids, --sentence %s as a text",
-                         word, word, word);
-    return text_count(options) > 1 ? forgotten_quotes(options, word, err) : 0;
-}
-
 /* --- texts of any kind ------------------------------------------------------------------------ */
 
 bool inputs_are_given(const struct input_options *options)
@@ -178,11 +136,8 @@ int inputs_open(struct inputs *inputs, const struct input_options *options, enum
 {
     size_t given = text_count(options) + (options->file != NULL) + (options->ids != NULL);
     *inputs = (struct inputs){0};
-    for (size_t i = 0; i < options->operands.count; i++) {
-        const char *operand = options->operands.items[i];
-        if (!strchr(operand, ' ') && check_word(options, operand, err))
-            return -1;
-    }
+    if (items_check_operands(options, err))
+        return -1;
     if (many == INPUTS_ONE && given > 1)
         return err_usage(err, "expected one text, found %zu", given);
     if (inputs_check_ids(options, err))

@@ -1,22 +1,11 @@
-/* instrument.c: the command lines of lens, attribute and patch; the token that the last two ask
- * about. */
+/* instrument.c: score, lens, attribute and patch as tasks of the driver; the token that the last
+ * two ask about. */
 #include "instrument.h"
 
 #include <string.h>
 
 #include "command.h"
-#include "output.h"
-#include "session.h"
-
-const struct instrument *instrument_find(int command)
-{
-    static const struct instrument *const rows[] = {&score_instrument, &lens_instrument,
-                                                    &attribute_instrument, &patch_instrument};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i]->command == command)
-            return rows[i];
-    return NULL;
-}
+#include "driver.h"
 
 bool instrument_is_of_data(const struct format *format)
 {
@@ -77,145 +66,136 @@ void answer_facts(struct facts *facts, const struct answer *answer, size_t posit
     facts_integer(facts, "position", (long long)position);
 }
 
-/* --- the command ------------------------------------------------------------------------------ */
+/* --- tasks ------------------------------------------------------------------------------------ */
 
-struct job {
-    const struct options *options;
+struct state {
     const struct instrument *instrument;
-    struct session session;
-    struct model_list models;
-    struct question question; /* of the open model */
-    struct style style;
-    struct output output;
-    struct place place;
-    struct arena kept; /* for all models */
-    struct arena one;  /* for one text: memory does not grow with their number */
+    const struct format *format;
+    struct question question; /* of the setting that is open */
 };
 
-/* What is asked for, before there is a model. */
-static int prepare(struct job *job, struct err *err)
+/* One item's question and finding: its answer, target or second text may be its own. */
+struct asked {
+    struct question question;
+    struct text_pair pair;
+    struct finding finding;
+};
+
+static int prepare(void *state, struct driver *driver, struct err *err)
 {
-    const struct options *options = job->options;
-    const char *pages = job->instrument->pages;
-    if (session_read_options(&job->session, err) ||
-        output_choose(&job->output, &options->output, err))
-        return -1;
-    if (pages && format_is(job->output.format, "html"))
+    static const struct instrument *const rows[] = {&score_instrument, &lens_instrument,
+                                                    &attribute_instrument, &patch_instrument};
+    struct state *own = state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i]->command == driver->task->command)
+            own->instrument = rows[i];
+    own->format = driver->output.format;
+    bool is_page = format_is(own->format, "html");
+    if (is_page && own->instrument->pages)
         return err_usage(err, "--format html: expected text, data or a picture: '%s' writes pages",
-                         pages);
-    if (job->output.to_folder && format_is(job->output.format, "html"))
+                         own->instrument->pages);
+    if (is_page && driver->output.to_folder)
         return err_usage(err, "--format html: expected a file, found the folder '%s'",
-                         options->output.path);
-    if (looks_read(&job->style, options, err) ||
-        model_list_read(&job->models, options, &job->kept, err) ||
-        inputs_open(&job->session.inputs, &options->input, INPUTS_SOME, err))
-        return -1;
-    size_t count = job->session.inputs.count;
-    looks_note_pictures(&options->looks, job->output.format);
-    if (output_check_count(&job->output, count, err) ||
-        model_list_check(&job->models, &job->output, err))
-        return -1;
-    job->style.two_sided = job->instrument == &patch_instrument;
-    job->place = page_place(&options->looks, &job->style);
-    job->place.count = count * model_list_count(&job->models);
-    job->place.sentences = count;
+                         driver->output.path);
+    driver->style.two_sided = own->instrument == &patch_instrument;
+    driver->output.draws_pages = true;
     return 0;
 }
 
-static int open_model(struct job *job, struct err *err)
+static int open(void *state, struct driver *driver, struct err *err)
 {
-    const struct options *options = job->options;
-    struct session *session = &job->session;
-    struct viewer *viewer = &session->viewer;
-    job->question = (struct question){.options = options, .viewer = viewer};
-    if (session_open(session, err) || viewer_set_mechanism(viewer, &session->mechanism, err) ||
-        session_edit(session, err) ||
-        (job->instrument->takes_source &&
-         inputs_check_source(&options->input, &viewer->model, err)) ||
-        job->instrument->ask(&job->question, job->output.format, &session->arena, err))
-        return -1;
-    job->place.model = job->models.hashes ? viewer->model.name : NULL;
-    job->question.origin.hash = job->models.hashes ? job->models.hashes[job->models.open] : NULL;
-    return 0;
+    struct state *own = state;
+    struct session *session = &driver->session;
+    own->question = (struct question){.options = session->options, .viewer = &session->viewer};
+    return own->instrument->ask(&own->question, own->format, &session->arena, err);
 }
 
-static int read_text(struct job *job, struct text_pair *pair, size_t index, struct err *err)
+static void expect(void *state, struct driver *driver, size_t tokens)
 {
-    const struct instrument *instrument = job->instrument;
-    arena_clear(&job->one);
-    if (session_read(&job->session, pair, index, &job->one, err))
-        return -1;
-    if (!instrument->check || !instrument->check(&job->question, pair, &job->one, err))
-        return 0;
-    return job->session.inputs.count > 1 ? inputs_blame(&job->session.inputs, index, err) : -1;
-}
-
-/* All texts are checked before the first is run, so that no output stops half-way. */
-static int read_texts(void *context, struct err *err)
-{
-    struct job *job = context;
-    struct session *session = &job->session;
-    size_t tokens = 0;
-    if (open_model(job, err))
-        return -1;
-    for (size_t i = 0; i < session->inputs.count; i++) {
-        struct text_pair pair;
-        if (read_text(job, &pair, i, err))
-            return -1;
-        session_count_dropped(session, &pair, i);
-        tokens += pair.sentence.count;
+    const struct state *own = state;
+    if (own->instrument->expect) {
+        own->instrument->expect(&driver->session.viewer, &own->question, tokens);
+        return;
     }
-    job->instrument->expect(&session->viewer, &job->question, tokens);
-    session_note_dropped(session);
-    return 0;
+    viewer_expect(&driver->session.viewer, tokens);
+    viewer_expect_steps(&driver->session.viewer, tokens);
 }
 
-static int find(struct job *job, struct finding *finding, const struct look *look, struct err *err)
+static int read(void *state, struct driver *driver, struct work *work, struct arena *arena,
+                struct err *err)
 {
-    struct progress progress;
-    const char *parts = job->instrument->parts;
-    if (parts) {
-        progress_begin_beside(&progress, job->options->output.path, parts);
-        job->question.patching.progress = &progress.sink;
+    const struct state *own = state;
+    struct asked *asked = arena_alloc(arena, 1, sizeof *asked, err);
+    if (!asked)
+        return -1;
+    asked->question = (struct question){&work->item.options, &driver->session.viewer};
+    work->own = asked;
+    if (own->instrument->ask(&asked->question, own->format, arena, err))
+        return -1;
+    asked->question.origin.hash = driver->hash;
+    asked->question.view.origin.hash = driver->hash;
+    return own->instrument->check
+               ? own->instrument->check(&asked->question, &work->pair, arena, err)
+               : 0;
+}
+
+/* One text after the other. Of patches the progress is that of their own number. */
+static int run(void *state, const struct group *group, struct err *err)
+{
+    const struct state *own = state;
+    const struct progress_sink **progress = &group->viewer->machine.progress;
+    const struct progress_sink *sink = *progress;
+    int failed = 0;
+    *progress = NULL;
+    for (size_t i = 0; i < group->count && !failed; i++) {
+        struct work *work = group->works[i];
+        struct asked *asked = work->own;
+        const struct look look = {.pairs = &asked->pair, .count = 1, .first = work->job};
+        asked->pair = work->pair;
+        asked->question.options = &work->item.options;
+        asked->question.patching.progress = sink;
+        failed = own->instrument->find(&asked->finding, &asked->question, &look, group->arena, err);
+        work->report = asked->finding.report;
     }
-    int failed = job->instrument->find(finding, &job->question, look, &job->one, err);
-    if (parts)
-        progress_end(&progress);
+    *progress = sink;
     return failed;
 }
 
-static int run_text(void *context, size_t *done, struct err *err)
+static void note(void *state, const struct work *work)
 {
-    struct job *job = context;
-    size_t index = (*done)++;
-    struct text_pair pair;
-    struct finding finding;
-    const struct look look = {.pairs = &pair, .count = 1, .first = index};
-    if (read_text(job, &pair, index, err) || find(job, &finding, &look, err))
-        return -1;
-    job->place.index = job->models.open * job->session.inputs.count + index;
-    if (output_open(&job->output, err))
-        return -1;
-    int failed = format_is(job->output.format, "html")
-                     ? figure_write_page(&job->output.stream, &finding.report, &job->place, err)
-                     : output_write(&job->output, &finding.report, &job->place, err);
-    if (failed)
-        return -1;
-    if (job->instrument->note)
-        job->instrument->note(&finding);
-    return 0;
+    const struct asked *asked = work->own;
+    const struct state *own = state;
+    if (own->instrument->note)
+        own->instrument->note(&asked->finding);
+}
+
+#define TASK(word, bit, columns, looks_at_source, things)                                 \
+    {                                                                                     \
+        .name = word, .command = bit, .fields = columns, .takes_source = looks_at_source, \
+        .parts = things, .many = ITEMS_SOME, .state_bytes = sizeof(struct state),         \
+        .prepare = prepare, .open = open, .expect = expect, .read = read, .run = run,     \
+        .note = note,                                                                     \
+    }
+
+static const struct task tasks[] = {
+    TASK("score", FOR_SCORE, 1 << ITEM_CONTINUE, true, NULL),
+    TASK("lens", FOR_LENS, 1 << ITEM_TARGET, true, NULL),
+    TASK("attribute", FOR_ATTRIBUTE, 1 << ITEM_ANSWER | 1 << ITEM_POSITION, false, NULL),
+    TASK("patch", FOR_PATCH,
+         1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_ANSWER | 1 << ITEM_POSITION, false,
+         "patches"),
+};
+
+const struct task *instrument_task(int command)
+{
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
+        if (tasks[i].command == command)
+            return &tasks[i];
+    return NULL;
 }
 
 int instrument_command(const struct instrument *instrument, const struct options *options,
                        struct err *err)
 {
-    struct job job = {.options = options, .instrument = instrument, .session.options = options};
-    const struct model_turn turn = {&job.session, read_texts, NULL, &job, run_text};
-    int failed = prepare(&job, err) || model_list_each(&job.models, &turn, err) ||
-                 output_commit(&job.output, err);
-    output_discard(&job.output);
-    session_release(&job.session);
-    arena_release(&job.kept);
-    arena_release(&job.one);
-    return failed ? -1 : 0;
+    return driver_do(instrument_task(instrument->command), options, err);
 }

@@ -2,7 +2,7 @@
  * they find: for their own commands, and for items of a batch that does one of them (--do).
  *
  *     struct question question = {.options = options, .viewer = &viewer};
- *     const struct instrument *instrument = instrument_find(FOR_LENS);
+ *     const struct instrument *instrument = &lens_instrument;
  *     if (instrument->ask(&question, format, &arena, err) ||
  *         instrument->find(&finding, &question, &look, &arena, err) ||
  *         format_write(format, &out, &finding.report, &place, err)) ...
@@ -64,15 +64,14 @@ struct instrument {
                 struct arena *arena, struct err *err);
 
     /* Of its own command: */
-    bool takes_source;
     const char *pages; /* the command that writes its pages; NULL: this one */
-    const char *parts; /* of a text's work, for progress; NULL: texts are counted */
     void (*expect)(struct viewer *viewer, const struct question *question, size_t tokens);
     void (*note)(const struct finding *finding); /* after each text; NULL: nothing */
 };
 
-/* By the bit of its command; NULL: it is none. */
-const struct instrument *instrument_find(int command);
+/* What the driver runs of the command with that bit (driver.h); NULL: it is none of these. */
+struct task;
+const struct task *instrument_task(int command);
 
 /* The command of an instrument: several models, several texts, any format. */
 int instrument_command(const struct instrument *instrument, const struct options *options,

@@ -77,7 +77,6 @@ const struct instrument lens_instrument = {
     .command = FOR_LENS,
     .ask = ask,
     .find = find,
-    .takes_source = true,
     .expect = expect,
     .pages = "attn-cli page --lens",
 };

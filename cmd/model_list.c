@@ -129,6 +129,15 @@ static void note_equal(const struct model_list *list)
     }
 }
 
+void model_list_hash(struct model_list *list, size_t index, const struct weights *weights)
+{
+    list->open = index;
+    if (*list->hashes[index])
+        return;
+    weights_hash(weights, list->hashes[index]);
+    note_equal(list);
+}
+
 int model_blame(const char *name, struct err *err)
 {
     if (err->about == ERR_ABOUT_WORD)

@@ -19,13 +19,10 @@ enum { INSTRUMENT_NAMES = sizeof instrument_names / sizeof *instrument_names };
 bool option_serves(const struct option_row *row, int commands)
 {
     int what = commands & INSTRUMENTS;
-    int batch = commands & ~INSTRUMENTS;
-    if (batch != FOR_ITEM && batch != FOR_BATCH)
+    if ((commands & ~INSTRUMENTS) != FOR_BATCH)
         return row->commands & commands;
-    if (batch == FOR_ITEM && row->commands & NOT_ITEM)
-        return false;
-    bool inherits = batch == FOR_ITEM || !(row->commands & NOT_BATCH);
-    return row->commands & batch || (inherits && row->commands & (what ? what : FOR_RUN));
+    bool inherits = !(row->commands & NOT_BATCH);
+    return row->commands & FOR_BATCH || (inherits && row->commands & (what ? what : FOR_RUN));
 }
 
 const struct option_row *option_find(int commands, const char *name, size_t size)
@@ -129,18 +126,10 @@ static int set_option(struct reader *reader, const struct option_row *row, const
 
 /* --- the command line ------------------------------------------------------------------------- */
 
-static bool changes_result(const struct option_row *row)
-{
-    static const char *const others[] = {"output",  "force",  "threads", "quiet",
-                                         "verbose", "resume", "shard"};
-    size_t index = 0;
-    return !names_find(&index, NAMES_LIST(others), row->name, strlen(row->name));
-}
-
 static int give_option(struct reader *reader, const struct option_row *row, const char *value)
 {
     struct texts *given = &reader->options->given;
-    reader->changes_nothing &= !changes_result(row);
+    reader->changes_nothing &= (row->commands & PROCESS) != 0;
     return texts_add(given, row->name, reader->arena, reader->err) || set_option(reader, row, value)
                ? -1
                : 0;
@@ -184,7 +173,7 @@ static int read_long(struct reader *reader, char *argument)
     if (row->kind == OPTION_FLAG && value)
         return err_usage(reader->err, "--%s: expected no value, found '%s'", row->name, value);
     if (row->kind == OPTION_FLAG)
-        return give_option(reader, row, NULL);
+        return give_option(reader, row, "");
     if (!value)
         value = take_next(reader, row);
     if (!value)
@@ -200,7 +189,7 @@ static int read_letters(struct reader *reader, char *argument)
         if (!row)
             return unknown_letter(reader->command, letter, reader->err);
         if (row->kind == OPTION_FLAG) {
-            if (give_option(reader, row, NULL))
+            if (give_option(reader, row, ""))
                 return -1;
             continue;
         }
@@ -326,29 +315,11 @@ int options_set(struct options *options, int command, const char *name, const ch
     return 0;
 }
 
-int options_add(struct options *options, int command, const char *name, const char *value,
-                struct arena *arena, struct err *err)
-{
-    const struct option_row *row = option_find(command, name, strlen(name));
-    return texts_add((struct texts *)(void *)((char *)options + row->offset), value, arena, err);
-}
-
 /* --- settings --------------------------------------------------------------------------------- */
-
-static bool may_vary(const struct option_row *row, int instruments)
-{
-    return option_serves(row, FOR_ITEM | instruments) &&
-           option_serves(row, FOR_BATCH | instruments) && !(row->commands & TEXT);
-}
 
 bool settings_may_vary(const struct option_row *row)
 {
-    return may_vary(row, 0) || may_vary(row, INSTRUMENTS);
-}
-
-bool settings_compute(const struct option_row *row)
-{
-    return may_vary(row, 0) && !(row->commands & VIEW);
+    return !(row->commands & (NOT_SWEPT | PROCESS | TEXT));
 }
 
 static const void *field_of(const struct option_row *row, const struct options *options)
@@ -413,14 +384,4 @@ void settings_value(struct buf *out, const struct option_row *row, const struct 
         break;
     }
     buf_text(out, text ? text : "");
-}
-
-bool settings_agree(const struct options *a, const struct options *b)
-{
-    for (size_t i = 0; i < option_count(); i++) {
-        const struct option_row *row = option_at(i);
-        if (settings_may_vary(row) && !settings_same(row, a, b))
-            return false;
-    }
-    return true;
 }

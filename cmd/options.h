@@ -29,23 +29,21 @@ enum {
     FOR_SCORE = 1 << 14,
     FOR_LENS = 1 << 15,
     FOR_BATCH = 1 << 16,
-    FOR_MERGE = 1 << 17,
-    FOR_ITEM = 1 << 18, /* no command: what one item of `batch` may say */
     FOR_ATTRIBUTE = 1 << 19,
     FOR_PATCH = 1 << 20,
     FOR_PAGE = 1 << 21,
     FOR_ALL = ~0,
 
-    /* What `batch --do` has in place of `run`: FOR_BATCH | FOR_LENS, FOR_ITEM | FOR_LENS. */
+    /* What `batch --do` has in place of `run`: FOR_BATCH | FOR_LENS. */
     INSTRUMENTS = FOR_SCORE | FOR_LENS | FOR_ATTRIBUTE | FOR_PATCH,
 
-    /* `batch` and its items have every option of `run`, but for rows marked so. */
+    /* `batch` has every option of the command that it does, but for rows marked so; --sweep may
+     * vary each of these, but for rows with one of the others. */
     NOT_BATCH = 1 << 28,
-    NOT_ITEM = 1 << 29,
-    /* All of them change what is computed, but for: */
-    PROCESS = 1 << 25, /* how one process does it, and where to: results do not depend on it */
-    TEXT = 1 << 26,    /* what is looked at */
-    VIEW = 1 << 27,    /* what is shown of it, and how */
+    NOT_SWEPT = 1 << 29,
+    PROCESS = 1 << 25, /* how a process works and where it writes: not part of options.line */
+    TEXT = 1 << 26,    /* a text, or a file of texts: each item has its own */
+    VIEW = 1 << 27,    /* how results are shown */
 };
 
 struct texts {
@@ -63,7 +61,7 @@ struct input_options {
     struct texts operands; /* of most commands texts, too; of others a model, a file, a step */
     struct texts sentences;
     const char *file, *ids, *source;
-    bool bos, no_bos, add_special, no_special, any_length;
+    bool bos, no_bos, add_special, no_special, any_length, document;
 };
 
 struct model_options {
@@ -125,11 +123,10 @@ struct score_options {
 };
 
 struct batch_options {
-    const char *kind; /* of the file that it is read from */
     struct texts sweeps;
     long long repeat;
     const char *shard, *instrument;
-    bool dry_run, resume, fail_fast;
+    bool dry_run, resume, join, fail_fast;
 };
 
 /* What init and train make. */
@@ -241,10 +238,6 @@ bool options_are_given(const struct options *options, const char *name);
 int options_set(struct options *options, int command, const char *name, const char *value,
                 struct arena *arena, struct err *err);
 
-/* Another text, of one that was set and takes several. */
-int options_add(struct options *options, int command, const char *name, const char *value,
-                struct arena *arena, struct err *err);
-
 /* True when one of these commands has the option; the option of a long name of `size` bytes, or of
  * a letter, that one of them has, or NULL; whether an argument, `-s` or `--layer=0`, begins one. */
 bool option_serves(const struct option_row *row, int commands);
@@ -278,27 +271,14 @@ int removed_command(const char *name, struct err *err);
 int removed_option(int command, const char *name, struct err *err);
 int removed_explain_format(const struct output_options *output, struct err *err);
 
-/* True if the name is nearly the option's. */
-bool unknown_may_mean(const char *name, const char *option);
+/* --- settings: options that differ between the runs of a batch -------------------------------- */
 
-/* The option that a name is only a slip away from: another case, `_` for a dash, or in words of
- * five letters or more one letter; or NULL. */
-const char *unknown_slip(int command, const char *name);
-
-/* --- settings: what makes one item of a batch different from another -------------------------- */
-
-/* True for options that an item may set over what `batch` says for all; for those among them that
- * change what is computed: a model, a mechanism, not a source or a format. */
+/* True for an option that --sweep may vary: one that results depend on. */
 bool settings_may_vary(const struct option_row *row);
-bool settings_compute(const struct option_row *row);
 
 bool settings_same(const struct option_row *row, const struct options *a, const struct options *b);
 
 /* Append the option's value as a command line has it: nothing where it was not given. */
 void settings_value(struct buf *out, const struct option_row *row, const struct options *options);
-
-/* True when two items can share a pass: every setting is the same. Their texts and sources may
- * differ. */
-bool settings_agree(const struct options *a, const struct options *b);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "command.h"
+#include "format/json_writer.h"
 
 bool output_is_standard(const char *path)
 {
@@ -167,6 +168,8 @@ struct target output_target(struct output *output)
 int output_write(struct output *output, const struct report *report, const struct place *place,
                  struct err *err)
 {
+    if (output->draws_pages && format_is(output->format, "html"))
+        return figure_write_page(&output->stream, report, place, err);
     const struct target target = output_target(output);
     return report_write(output->format, &target, report, place, err);
 }
@@ -233,4 +236,24 @@ int output_write_table(struct output *output, const struct report *report,
                    output_commit(output, err)
                ? -1
                : 0;
+}
+
+void output_put_extras(struct json_writer *json, const char *name,
+                       const struct place_column *extras, size_t count)
+{
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!extras[i].value)
+            continue;
+        if (!any)
+            json_put_open(json, name, '{');
+        any = true;
+        json_put_name(json, extras[i].name, strlen(extras[i].name));
+        if (extras[i].literal)
+            json_put_raw(json, NULL, extras[i].value);
+        else
+            json_put_text(json, NULL, extras[i].value);
+    }
+    if (any)
+        json_put_close(json, '}');
 }

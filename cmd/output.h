@@ -62,6 +62,7 @@ struct output {
     bool to_stdout;
     bool to_folder;
     bool replaces;        /* files in a folder */
+    bool draws_pages;     /* a page for browsers is a picture, not that of tensors */
     struct stream stream; /* of anything but a folder … */
     struct target_folder folder;
 };
@@ -95,6 +96,11 @@ int output_write(struct output *output, const struct report *report, const struc
                  struct err *err);
 int output_commit(struct output *output, struct err *err);
 void output_discard(struct output *output);
+
+/* Settings or columns as a member of JSON, "columns": {"region": "NP"}, unless none has a value. */
+struct json_writer;
+void output_put_extras(struct json_writer *json, const char *name,
+                       const struct place_column *extras, size_t count);
 
 /* --- where results come from ------------------------------------------------------------------ */
 

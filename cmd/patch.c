@@ -220,7 +220,6 @@ const struct instrument patch_instrument = {
     .check = check,
     .find = find,
     .expect = expect,
-    .parts = "patches",
 };
 
 /* The clean text is the command's only text. */

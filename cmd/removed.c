@@ -27,6 +27,8 @@ static const struct removed {
     {0, "vocab",
      "'attn-cli init --vocab-from FILE -o DIR' writes DIR/vocab.json; with "
      "--vocab-size N byte-level BPE, DIR/merges.txt, too"},
+    {0, "merge", "'attn-cli batch --join LOG... -o PATH' puts shards together"},
+    {FOR_BATCH, "input", "the ending of the file, or its first line, says what it is"},
     {FOR_INIT, "file", "use --vocab-from FILE"},
     {FOR_HEADS, "null", "use --baseline"},
     {FOR_HEADS, "gold", "'python3 data/guides/relations.py FILE.conllu MODEL' computes the same"},

@@ -148,6 +148,9 @@ int model_list_check(const struct model_list *list, const struct output *output,
 int model_list_read(struct model_list *list, const struct options *options, struct arena *arena,
                     struct err *err);
 
+/* Hash the weights of an open model, once, and note it where an earlier one has the same. */
+void model_list_hash(struct model_list *list, size_t index, const struct weights *weights);
+
 /* What a command does with each: `read` opens and reads texts, `look` writes or keeps findings. */
 struct model_turn {
     struct session *session;

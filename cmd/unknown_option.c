@@ -4,10 +4,7 @@
 #include "base/utf8.h"
 #include "command.h"
 
-enum {
-    WORD_BYTES = 64,     /* of a name that somebody could mean */
-    SLIP_CHARACTERS = 5, /* a shorter word with one other letter may be meant as it is */
-};
+enum { WORD_BYTES = 64 }; /* of a name that somebody could mean */
 
 /* `Max_New_Tokens` as max-new-tokens; "" for what is too long to be meant. */
 static void read_word(char word[WORD_BYTES], const char *name, size_t size)
@@ -28,41 +25,9 @@ static struct nearest nearest_option(int command, const char *name, size_t size)
     return nearest;
 }
 
-bool unknown_may_mean(const char *name, const char *option)
-{
-    struct nearest nearest;
-    nearest_begin(&nearest, name, strlen(name));
-    nearest_offer(&nearest, option);
-    return nearest.name != NULL;
-}
-
-/* `hed`, one step from `head`; but `word` and `pos` are no slips for `words` and `bos`. */
-static bool lacks_letter_inside(const char *word, const char *name)
-{
-    size_t size = strlen(word);
-    return size > 2 && strlen(name) == size + 1 && word[0] == name[0] &&
-           word[size - 1] == name[size];
-}
-
-const char *unknown_slip(int command, const char *name)
-{
-    char word[WORD_BYTES];
-    size_t size = strlen(name);
-    read_word(word, name, size);
-    const struct option_row *row = option_find(command, word, strlen(word));
-    struct nearest nearest = nearest_option(command, name, size);
-    bool alike = nearest.name && nearest.steps <= 1 &&
-                 (nearest.size < SLIP_CHARACTERS
-                      ? lacks_letter_inside(name, nearest.name)
-                      : size + 1 >= nearest.name_bytes && size <= nearest.name_bytes + 1);
-    return row ? row->name : alike ? nearest.name : NULL;
-}
-
-static int name_of_others(int command, const char *name, size_t size, struct err *err)
+static int name_of_others(const char *name, size_t size, struct err *err)
 {
     struct buf others = {0};
-    if (command != FOR_ALL && command & FOR_ITEM)
-        return err_usage(err, "option '--%.*s' is not for one item alone", (int)size, name);
     for (size_t i = 0; i < command_count; i++)
         if (option_find(command_rows[i].bit, name, size))
             buf_format(&others, "%s%s", others.size ? ", " : "", command_rows[i].name);
@@ -80,7 +45,7 @@ int unknown_name(int command, const char *name, size_t size, struct err *err)
         return -1;
     const char *same = option_find(command, word, strlen(word)) ? word : NULL;
     if (!same && option_find(FOR_ALL, word, strlen(word)))
-        return name_of_others(command, word, strlen(word), err);
+        return name_of_others(word, strlen(word), err);
     const char *near = same ? same : nearest_option(command, name, size).name;
     if (near)
         return err_usage(err, "unknown option '--%.*s': did you mean '--%s'?", (int)size, name,

@@ -136,11 +136,11 @@ static bool shapes_at(struct value *value, size_t index)
 }
 LIST(shapes, "Shapes", NULL)
 
-/* Options that an item of a batch may have for itself, each once. */
+/* Options that --sweep may vary where a batch does `run`. */
 static bool settings_at(struct value *value, size_t index)
 {
     for (size_t i = 0; i < option_count(); i++) {
-        if (!settings_may_vary(option_at(i)) || !option_serves(option_at(i), FOR_ITEM) || index--)
+        if (!settings_may_vary(option_at(i)) || !option_serves(option_at(i), FOR_BATCH) || index--)
             continue;
         value->name = option_at(i)->name;
         value->end = '=';
@@ -176,12 +176,10 @@ WORDS(edits, "Edits", {"SITE = 0", "a tensor of run --show; h.2.SITE: that of la
       {"SITE + FILE.npy", "and what numpy's file has; = FILE.npy in place of it"})
 EACH(compositions, NULL, NULL, COMPOSITIONS, composition_names[index], NULL)
 WORDS(draws, NULL, {"rand", "torch.rand, head by head"}, {"linear", "nn.Linear"})
-WORDS(instruments, NULL, {"run", "matrices of attention and other tensors (default)"},
+WORDS(instruments, NULL, {"run", "attention weights and other tensors (default)"},
       {"score", "how likely the text is"}, {"lens", "what each layer would say"},
       {"attribute", "what each part adds to an answer's logit"},
       {"patch", "what of it comes back where a value is that of another text, --corrupt"})
-WORDS(inputs, NULL, {"lines", "a sentence a line"}, {"jsonl", "an object a line"},
-      {"csv", "a header, then a line an item"})
 WORDS(colors, NULL, {"auto", "where the terminal has colours"}, {"always", NULL}, {"never", NULL})
 WORDS(shards, NULL, {"auto", "as Slurm, Open MPI or PMI say"})
 WORDS(statuses, "Exit status", {"0", "done"},
@@ -361,7 +359,6 @@ const struct value_use value_uses[] = {
     {"draw", FOR_ALL, &list_draws, NULL, false},
     {"composition", FOR_ALL, &list_compositions, NULL, false},
     {"do", FOR_ALL, &list_instruments, NULL, false},
-    {"input", FOR_ALL, &list_inputs, NULL, false},
     {"sweep", FOR_ALL, &value_settings, NULL, false},
     {"mean", FOR_ALL, &list_means, ",", false},
     {"view", FOR_ALL, &list_views, NULL, false},

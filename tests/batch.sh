@@ -18,7 +18,7 @@ items=${BATCH_ITEMS:-4000}
 
 fables=$(pwd)/data/fables.txt agree=$(pwd)/tests/texts/agree.txt
 cd "$scratch" || exit 1
-total=27
+total=30
 
 # A GPT-2 of words, small enough that files and threads, not its matrices, take the time.
 cp "$agree" texts
@@ -45,49 +45,64 @@ awk -v items="$items" '
     }' all_words >all.txt
 head -n $((items / 20)) all.txt >some.txt
 
-# Two kinds of results: lines and files; a file takes longer than a line.
+# Kinds of results: lines, a table and files; a file takes longer than a line.
 options() { # KIND
     case $1 in
     lines) echo "all.txt --layer 0 --head 1" ;;
+    table) echo "some.txt --layer 0 --head 1 --format tidy" ;;
     files) echo "some.txt --head 1 --format csv" ;;
     esac
 }
 
-run() { # KIND PLACE OPTION...
-    kind=$1 place=$2
+place() { # KIND NAME: what -o takes
+    case $1 in
+    files) echo "$2/" ;;
+    *) echo "$2.jsonl" ;;
+    esac
+}
+
+run() { # KIND NAME OPTION...
+    kind=$1 name=$2
     shift 2
     # shellcheck disable=SC2046 # a word an option
-    "$attn" batch $(options "$kind") -q -o "$place/" "$@"
+    "$attn" batch $(options "$kind") -q -o "$(place "$kind" "$name")" "$@"
 }
 
-shards() { # KIND N: merged to `merged`
-    rm -rf merged merged.*
+shards() { # KIND N: joined to `joined`
+    rm -rf joined*
     i=1
     while [ $i -le "$2" ]; do
-        run "$1" merged --shard "$i/$2" || return 1
+        run "$1" joined --shard "$i/$2" || return 1
         i=$((i + 1))
     done
-    "$attn" merge merged/
+    "$attn" batch --join joined*.part -o "$(place "$1" joined)"
 }
 
-for kind in lines files; do
+same() { # KIND NAME
+    case $1 in
+    files) diff -r whole "$2" ;;
+    *) cmp whole.jsonl "$2.jsonl" ;;
+    esac
+}
+
+for kind in lines table files; do
     check "$kind: on one thread" run $kind whole -t 1
     check "$kind: on two" run $kind threads -t 2
-    check "$kind: two threads give the same bytes" diff -r whole threads
+    check "$kind: two threads give the same bytes" same $kind threads
     for n in 1 3 16; do
-        check "$kind: $n shards are merged" shards $kind $n
-        check "$kind: $n shards give the same bytes" diff -r whole merged
+        check "$kind: $n shards are joined" shards $kind $n
+        check "$kind: $n shards give the same bytes" same $kind joined
     done
-    rm -rf whole threads merged merged.*
+    rm -rf whole* threads* joined*
 done
 
-flat() { # TEXTS OPTION...: no more than 1 MiB for all that what the first thousand do not take
+flat() { # TEXTS OPTION...: all take no more than 1 MiB beyond the first thousand; -o NAME$at
     texts=$1
     shift
-    rm -rf few many
+    rm -rf few* many*
     head -n 1000 "$texts" >some.txt
-    few=$("$footprint" "$attn" batch some.txt -q -o few/ "$@") || return 1
-    many=$("$footprint" "$attn" batch "$texts" -q -o many/ "$@") || return 1
+    few=$("$footprint" "$attn" batch some.txt -q -o few$at "$@") || return 1
+    many=$("$footprint" "$attn" batch "$texts" -q -o many$at "$@") || return 1
     echo "$few KiB for 1000 items, $many KiB for $items"
     [ $((many - few)) -le 1024 ]
 }
@@ -98,9 +113,11 @@ if [ "$items" -lt 4000 ]; then
     done
 else
     cat "$fables" "$fables" | head -n "$items" >fables.txt
+    at=.jsonl
     check 'lines: memory is flat' flat all.txt --layer 0 --head 1
-    check 'fables, files: memory is flat' flat fables.txt -m tiny -t 1 --format csv
     check 'fables, lines: memory is flat' flat fables.txt -m tiny -t 2
+    at=/
+    check 'fables, files: memory is flat' flat fables.txt -m tiny -t 1 --format csv
 fi
 
 closing

@@ -54,33 +54,39 @@ while [ $i -lt 60 ]; do
     echo 'eat'
     i=$((i + 1))
 done >lines.txt
-attn-cli batch lines.txt --do score -o scores.expected/ -q || exit 1
+attn-cli batch lines.txt --do score -o scores.expected.jsonl -q || exit 1
 attn-cli batch lines.txt --head 0 --format csv -o files.expected/ -q || exit 1
 
 # --- GNU parallel and mpirun --------------------------------------------------------------------
 
-# Where no part has been written, a script ends with the status of what it started, without `merge`;
-# where one has, `merge` says what is missing.
+# Where no part has been written, a script ends with the status of what it started; where one has,
+# the join says what is missing.
 ends() { # STATUS WORD SCRIPT ARGUMENT...: in that status, and says that, but nothing of shards
     expected=$1 word=$2 status=0
     shift 2
     experiment "$@" >ended 2>&1 || status=$?
     cat ended
-    [ $status = "$expected" ] && grep -q -e "$word" ended && ! grep -q 'expected its shards' ended
+    [ $status = "$expected" ] && grep -q -e "$word" ended && ! grep -q 'missing' ended
+}
+
+says() { # WORD SCRIPT ARGUMENT...: it fails, and says that
+    word=$1
+    shift
+    ! experiment "$@" >ended 2>&1 && cat ended && grep -q -e "$word" ended
 }
 
 if has parallel; then
     check 'parallel: no part is written' \
-        ends 2 "found 'none'" parallel 2 scores/ lines.txt --do none
-    attn-cli batch lines.txt --do score -o scores/ --shard 1/2 -q
+        ends 2 "found 'none'" parallel 2 scores.jsonl lines.txt --do none
+    attn-cli batch lines.txt --do score -o scores.jsonl --shard 1/2 -q
     check 'parallel: one part was there' \
-        ends 3 'missing are 2' parallel 2 scores/ lines.txt --do none
-    rm -rf scores.*-of-*
-    check 'parallel: scores' experiment parallel 5 scores/ lines.txt --do score
-    check 'parallel: scores are those of one run' diff -r scores scores.expected
+        says 'missing: 2' parallel 2 scores.jsonl lines.txt --do none
+    rm -rf scores.jsonl.*-of-*
+    check 'parallel: scores' experiment parallel 5 scores.jsonl lines.txt --do score
+    check 'parallel: scores are those of one run' cmp scores.jsonl scores.expected.jsonl
     check 'parallel: files' experiment parallel 3 files/ lines.txt --head 0 --format csv
     check 'parallel: files are those of one run' diff -r files files.expected
-    rm -rf scores scores.*-of-* files files.*-of-*
+    rm -rf scores.jsonl* files files.*-of-*
 fi
 
 if has mpirun; then
@@ -88,14 +94,14 @@ if has mpirun; then
     export MPIRUN='mpirun --oversubscribe --bind-to none'
     mpirun=$MPIRUN MPIRUN="$MPIRUN --no-such-option"
     check 'mpirun: it does not begin' \
-        ends 1 'no-such-option' mpi 2 scores/ lines.txt --do score
+        ends 1 'no-such-option' mpi 2 scores.jsonl lines.txt --do score
     MPIRUN=$mpirun
-    check 'mpirun: scores' experiment mpi 2 scores/ lines.txt --do score
-    check 'mpirun: two ranks did it' test -e scores.2-of-2/manifest.json
-    check 'mpirun: scores are those of one run' diff -r scores scores.expected
+    check 'mpirun: scores' experiment mpi 2 scores.jsonl lines.txt --do score
+    check 'mpirun: two ranks did it' test -s scores.jsonl.2-of-2.part
+    check 'mpirun: scores are those of one run' cmp scores.jsonl scores.expected.jsonl
     check 'mpirun: files' experiment mpi 2 files/ lines.txt --head 0 --format csv
     check 'mpirun: files are those of one run' diff -r files files.expected
-    rm -rf scores scores.*-of-* files files.*-of-*
+    rm -rf scores.jsonl* files files.*-of-*
 fi
 
 # --- Slurm --------------------------------------------------------------------------------------
@@ -179,7 +185,7 @@ slurm_array() { # PLACE OPTION...
         cat attn-cli-*.log
         return 1
     }
-    attn-cli merge "$place"
+    attn-cli batch --join "${place%/}".*-of-$TASKS.part -o "$place"
 }
 
 if has munged slurmctld slurmd sbatch; then
@@ -188,9 +194,9 @@ if has munged slurmctld slurmd sbatch; then
     export SLURM_CONF
     if wait_for_slurm >slurm.log 2>&1; then
         pass
-        check 'slurm: scores' slurm_array scores/ --do score
-        check 'slurm: four tasks did it' test -e scores.4-of-4/manifest.json
-        check 'slurm: scores are those of one run' diff -r scores scores.expected
+        check 'slurm: scores' slurm_array scores.jsonl --do score
+        check 'slurm: four tasks did it' test -s scores.jsonl.4-of-4.part
+        check 'slurm: scores are those of one run' cmp scores.jsonl scores.expected.jsonl
         check 'slurm: files' slurm_array files/ --head 0 --format csv
         check 'slurm: files are those of one run' diff -r files files.expected
     else

@@ -57,8 +57,8 @@ own_files() {
     ln -s ../theirs/config.json things/config.json
     ln theirs/target things/model.safetensors
     mkfifo things/pipe
-    mkdir lone.part things/step-00000001 things/0000
-    echo mine | tee lone.part/journal things/0000/manifest.json >things/step-00000001/config.json
+    mkdir things/step-00000001 things/0000
+    echo mine | tee lone.jsonl.part things/0000/manifest.json >things/step-00000001/config.json
     cd "$ROOT" || exit 1
 }
 
@@ -81,7 +81,7 @@ try() { # COMMAND...
     case "$*" in
     *--force* | *--dry-run*) ;;
     batch*' -o '*) AGAIN=--resume ;;
-    *'-o here/'* | init* | train* | merge*) AGAIN=--force ;;
+    *'-o here/'* | init* | train*) AGAIN=--force ;;
     esac
     "$build/faults" "$folder" "$kind" "$every" "$@" >"$folder/log" 2>&1 </dev/null
     counts=$(sed -nE '$s/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' "$folder/log")
@@ -120,7 +120,7 @@ if ! (
     printf 'Anna,old\nold,is\n' >pairs.csv
     printf 'layer,head,induction,induction_baseline\n0,0,0.5,0.1\n' >heads.csv
     printf '{"text": "Anna is old", "needle": "Anna", "query": " is"}\n' >needles.jsonl
-    printf '{"id": "%s", "sentence": "Life is", "%s": %s}\n' a head '[0]' b side '"q"' >two.jsonl
+    printf '{"id": "%s", "text": "Life is", "%s": %s}\n' a side 0 b side '"q"' >two.jsonl
     printf '{"sentence": "Anna is", "continue": [" old", " Ben"]}\n' >goes_on.jsonl
     printf 'id;side;sentence\na;left;Life is\nb;;"eat; dessert"\n' >two.csv
     for name in Anna Ben Cy; do
@@ -237,7 +237,7 @@ try run -m "$in/school" -s 'Anna is' --ablate 0.0=mean --edit 'mlp_out = resampl
 try run -m "$in/school" -s 'Anna is' --edit "mlp_out + $in/add.npy" --show mlp_out,value_zeroing
 try explain -m "$in/school" -s 'Anna is' --ablate 0.0 --edit 'k * 2'
 try run -m "$in/school" -s 'Anna is' --edit 'weights = from' --from 'Anna is' -o here.csv
-try batch "$in/texts" --input lines -m "$in/school" --sweep ablate=0.0=mean,0.1=mean \
+try batch "$in/texts" -m "$in/school" --sweep ablate=0.0=mean,0.1=mean \
     --reference "$in/texts" -o here.jsonl
 try batch "$in/plain.txt" -m "$in/school" --do score --total
 try batch "$in/goes_on.jsonl" -m "$in/school" --fail-fast --do score --format csv -o here/
@@ -250,15 +250,15 @@ for format in csv tidy json svg html; do
 done
 for input in three.txt two.jsonl two.csv; do
     try batch "$in/$input" -m life
-    try batch "$in/$input" -m life --fail-fast -o here/
     try batch "$in/$input" -m life --fail-fast --format csv -o here/
+    try batch "$in/$input" -m life --fail-fast --format tidy -o here.csv
     try batch "$in/$input" -m life --fail-fast -o here.jsonl
 done
 for format in tidy json npy safetensors svg html text; do
     try batch "$in/three.txt" -m life --format $format -o here/
 done
 try batch -f "$in/three.txt" -m life --sweep scale=none,sqrt --dry-run
-try batch "$in/three.txt" -m life -o here/ --shard 1/2
+try batch "$in/three.txt" -m life -o here.jsonl --shard 1/2
 try batch "$in/two.jsonl" -m life --sweep temperature=1,4 --repeat 2
 try train -q -d "$in/texts" -m "$in/school" --steps 2 --batch 2 --context 4 -o here
 try train -q -d "$in/texts" -m "$in/llama" --steps 1 --batch 2 --context 4 -o here
@@ -340,9 +340,8 @@ done
 for place in things old dangling; do
     try_refused 5 init -q --like life -o $place
     try_refused 5 run -m life -s "$life" --format csv -o $place/
-    [ $place = things ] && status=2 || status=5
-    try_refused $status batch "$in/three.txt" -m life -q --format csv -o $place/
-    try_refused $status batch "$in/three.txt" -m life -q -o $place/ --force
+    try_refused 5 batch "$in/three.txt" -m life -q --format csv -o $place/
+    try_refused 5 batch "$in/three.txt" -m life -q --format csv -o $place/ --shard 1/2
     try_refused 5 train -q -d "$in/texts" -m "$in/school" --steps 1 --batch 2 --context 4 -o $place
 done
 try_refused 3 run -m life -f "$in/plain.txt" --format csv -o here/
@@ -350,19 +349,19 @@ try_owning 'files/things/config.json files/things/model.safetensors files/things
     init -q --like life -o things --force
 try_owning 'files/things/manifest.json files/things/weights.*' \
     run -m life -s "$life" --format csv -o things/ --force
-try_refused 2 batch "$in/three.txt" -m life -q -o lone --force
+try_refused 5 batch "$in/three.txt" -m life -q -o lone.jsonl --force
 
 # What a batch or a training left before, with somebody's files beside it.
-after '"$ATTN" batch "$in/three.txt" -q -m life --layer 0 -o here/ && echo mine >here/notes'
-try_owning 'files/here/[!n]*' batch "$in/three.txt" -m life -q --force -o here/
-try batch "$in/three.txt" -m life -q --layer 0 --resume -o here/
-try_refused 5 batch "$in/three.txt" -m life -q -o here/
-after '"$ATTN" batch "$in/three.txt" -q -m life -o here --shard 1/2 &&
-    "$ATTN" batch "$in/three.txt" -q -m life -o here --shard 2/2'
-try merge here
-after '"$ATTN" batch "$in/three.txt" -q -m life --format csv -o here/ --shard 1/2 &&
-    "$ATTN" batch "$in/three.txt" -q -m life --format csv -o here/ --shard 2/2'
-try merge here/
+after '"$ATTN" batch "$in/three.txt" -q -m life --layer 0 -o here.jsonl'
+try batch "$in/three.txt" -m life -q --force -o here.jsonl
+try batch "$in/three.txt" -m life -q --layer 0 --resume -o here.jsonl
+try_refused 5 batch "$in/three.txt" -m life -q -o here.jsonl
+after '"$ATTN" batch "$in/three.txt" -q -m life --format csv -o here/ && echo mine >here/notes'
+try_owning 'files/here.batch files/here.part files/here/[!n]*' \
+    batch "$in/three.txt" -m life -q --format csv --force -o here/
+after '"$ATTN" batch "$in/three.txt" -q -m life -o here.jsonl --shard 1/2 &&
+    "$ATTN" batch "$in/three.txt" -q -m life -o here.jsonl --shard 2/2'
+try batch --join here.jsonl.1-of-2.part here.jsonl.2-of-2.part -o here.jsonl
 after 'cp -r "$in/trained" here && echo mine >here/notes'
 try_owning 'files/here/[!n]*' train -q -d "$in/texts" --resume here
 

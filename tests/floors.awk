@@ -65,9 +65,9 @@ function calls(line, names) {
 }
 
 # "room/file.h" goes down or stays; only cmd's own and the public face stand in no room. What is in
-# cmd/batch and cmd/option_rows knows cmd, "../file.h", and nothing there knows it.
+# cmd/option_rows knows cmd, "../file.h", and nothing there knows it.
 function check_own(file,    target) {
-    if (room == "cmd" && path[2] ~ /^(batch|option_rows)$/ && file ~ /^\.\.\/[^\/]*$/)
+    if (room == "cmd" && path[2] == "option_rows" && file ~ /^\.\.\/[^\/]*$/)
         target = "cmd"
     else if (file ~ /\//)
         target = substr(file, 1, index(file, "/") - 1)

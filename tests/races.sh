@@ -38,7 +38,7 @@ if ! (
     "$attn" run -q -m life -s 'Life is' --format csv -o folder-0/
     "$attn" run -q -m life -s 'eat dessert first' --format csv -o folder-1/
     # shellcheck disable=SC2086 # words
-    "$attn" batch many.txt -m life $small -o lines-0
+    "$attn" batch many.txt -m life $small -o lines-0.jsonl
     # shellcheck disable=SC2086
     "$attn" batch many.txt -m life $small --format csv -o items-0/
     # shellcheck disable=SC2086
@@ -90,7 +90,7 @@ judge_ends() {
 }
 
 same_tree() { # A B: but for what is measured or names a path
-    diff -r -x manifest.json -x log.csv -x '*.manifest' "$1" "$2" >/dev/null 2>&1
+    diff -r -x manifest.json -x log.csv "$1" "$2" >/dev/null 2>&1
 }
 
 is_one_of() { # TARGET WHOLE...
@@ -171,7 +171,7 @@ race_batch() { # TARGET WHOLE OPTION...
     judge_target "${target%/}" "$whole"
 }
 
-# Three shards, each by some processes, and merges meanwhile.
+# Three shards, each by some processes, and joins meanwhile.
 race_shards() { # TARGET WHOLE OPTION...
     target=$1 whole=$2
     shift 2
@@ -182,22 +182,23 @@ race_shards() { # TARGET WHOLE OPTION...
         option=$chosen
         # shellcheck disable=SC2086
         if [ $drawn = 3 ] && [ "$i" -gt 2 ]; then
-            start merge "$target" $([ "$option" != --force ] || echo --force)
+            start batch --join "${target%/}".?-of-3.part -o "$target"
         else
             start batch many.txt -m life $small "$@" -o "$target" --shard $shard/3 $option
         fi
     done
     wait
     judge_ends any
-    ! grep -lx 0 $(grep -l ^merge ended/*/line | sed 's/line$/status/') /dev/null >log 2>&1 ||
-        is_one_of "${target%/}" "$whole" || wrong="$wrong; a merge said 0 and is not whole"
+    ! grep -lx 0 $(grep -l -e --join ended/*/line | sed 's/line$/status/') /dev/null >log 2>&1 ||
+        is_one_of "${target%/}" "$whole" || wrong="$wrong; a join said 0 and is not whole"
     for shard in 1 2 3; do
         # shellcheck disable=SC2086
         "$attn" batch many.txt -m life $small "$@" -o "$target" --shard $shard/3 --resume \
             >log 2>&1 ||
             wrong="$wrong; shard $shard cannot be resumed: $(cat log)"
     done
-    "$attn" merge "$target" --force >log 2>&1 || wrong="$wrong; the shards are refused: $(cat log)"
+    "$attn" batch --join "${target%/}".?-of-3.part -o "$target" >log 2>&1 ||
+        wrong="$wrong; the shards are refused: $(cat log)"
     done=1
     judge_target "${target%/}" "$whole"
 }
@@ -214,10 +215,10 @@ for round in $(seq "$first" $((first + rounds - 1))); do
     1) what=file && race_file ;;
     2) what=folder && race_folder ;;
     3) what=train && race_train ;;
-    4) what='batch to a file' && race_batch target lines-0 ;;
+    4) what='batch to a file' && race_batch target.jsonl lines-0.jsonl ;;
     5) what='batch to a folder' && race_batch target/ items-0 --format csv ;;
     6) what=shards && case $((round % 2)) in
-        0) race_shards target lines-0 ;;
+        0) race_shards target.jsonl lines-0.jsonl ;;
         1) race_shards target/ items-0 --format csv ;;
         esac ;;
     esac

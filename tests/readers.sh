@@ -89,7 +89,7 @@ print(*pandas.read_csv("marks.tidy.csv", keep_default_na=False).row_token.unique
 lines = pandas.read_json("life.jsonl", lines=True)
 print(*lines.shape, lines.sentence[1], lines.tokens[1][1]["id"])
 items = pandas.read_json("items.jsonl", lines=True)
-items = pandas.json_normalize(items.conditions)
+items = pandas.json_normalize(items["columns"])
 print(*items[["side", "score"]].values.ravel())
 pairs = pandas.read_csv("pairs.csv", index_col=0)
 scores, tidy, parts, patch = (pandas.read_csv(name + ".tidy.csv")
@@ -217,7 +217,7 @@ c" "$(
         jq -r '.[0].sentence' life.json
         jq -c 'select(.sentence == "Life is") | [.tokens[].text]' life.jsonl
         jq -c '.tensors["h.0.masked"][0] | [.[0][1], .[1][2], .[2][2] != null]' causal.json
-        jq -r 'select(.conditions.side == "left").id' items.jsonl)"
+        jq -r '.columns | select(.side == "left").id' items.jsonl)"
 else
     skip jq
 fi

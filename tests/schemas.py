@@ -29,8 +29,8 @@ SCHEMAS = ROOT / "data" / "schemas"
 TEXT = "Life is short"
 CAPPED = str(ROOT / "tests/golden-families/gemma2")
 LLAMA = str(ROOT / "tests/golden-families/llama")  # without a vocabulary
-ITEMS = """{"id": "a", "sentence": "Life is short", "side": "left"}
-{"id": "b", "sentence": "", "side": 2}
+ITEMS = """{"id": "a", "text": "Life is short", "side": "left"}
+{"id": "b", "text": "", "side": 2, "sure": true}
 {"id": "c", "sentence": "Life is"}
 {"id": "d", "sentence": ""}
 """
@@ -89,24 +89,24 @@ LINES = [
     (["batch", "items.jsonl", "--do", "score", "--format", "jsonl"], None),
     (["batch", "items.jsonl", "--do", "lens", "--format", "jsonl"], None),
     (["batch", "items.jsonl", "--do", "attribute", "--format", "jsonl"], None),
-    (["batch", "items.jsonl", "--format", "npy", "-o", "items/"], "items/manifest.json"),
-    (["batch", "items.jsonl", "--format", "jsonl", "-o", "lines/", "--shard", "1/1"], "lines.1-of-1/manifest.json"),
-    (["batch", "items.jsonl", "--show", "tokens", "--format", "jsonl", "-o", "b.jsonl"], "b.jsonl.manifest"),
-    (["batch", "pairs.csv", "--format", "jsonl", "-m", "life-cross", "--precision", "bf16", "-o", "pairs/"],
-     "pairs/manifest.json"),
-    (["batch", "items.jsonl", "--edit", "v + values.npy", "--head", "0", "--format", "csv", "-o", "edited/"],
-     "edited/manifest.json"),
+    (["batch", "items.jsonl", "--format", "npy", "-o", "items/"], "items/items.jsonl"),
+    (["batch", "items.jsonl", "--format", "tidy", "-o", "lines", "--shard", "1/1"], "lines.1-of-1.part"),
+    (["batch", "items.jsonl", "--format", "tidy", "-o", "lines", "--shard", "2/2"], "lines.2-of-2.batch"),
+    (["batch", "plain.txt", "--format", "jsonl"], None),
+    (["batch", "plain.txt", "--format", "tidy", "-o", "plain", "--shard", "1/1"], "plain.1-of-1.part"),
+    (["batch", "pairs.csv", "--format", "jsonl", "-m", "life-cross", "--precision", "bf16"], None),
     (["lesson"], None),
     (["lesson", "2", "--list"], None),
 ]
 
 # Objects whose members are names of their own, at the end of a path.
-MAPS = re.compile(r"\.(tensors|axes|tables|units|facts|given|columns|total|values|settings|conditions|sweep|config)$")
+MAPS = re.compile(r"\.(tensors|axes|tables|units|facts|given|columns|total|values|settings|config)$")
 
 
 def documents():
     """All that the lines print or write, objects alone."""
     pathlib.Path("items.jsonl").write_text(ITEMS)
+    pathlib.Path("plain.txt").write_bytes(b"Life is\n\xff\n")
     pathlib.Path("pairs.csv").write_text("sentence,source\nLife is,the cat\n")
     pathlib.Path("results").mkdir(exist_ok=True)
     subprocess.run([ATTN, "run", TEXT, "--show", "v", "--layer", "0", "-o", "values.npy"], check=True)
@@ -119,6 +119,7 @@ def documents():
         text = pathlib.Path(path).read_text() if path else done.stdout
         is_lines = "jsonl" in words and not path
         found = [json.loads(line) for line in text.splitlines()] if is_lines else concatenated(text)
+        found = [document for document in found if path is None or not path.endswith(".batch") or "format" in document]
         found = [each for document in found for each in (document if isinstance(document, list) else [document])]
         # Of several models csv has a column each.
         several = words.count("-m") > 1 and words[0] == "score"

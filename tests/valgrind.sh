@@ -36,7 +36,7 @@ cat >>"$lines" <<'END'
 0 $watched "$attn" generate --sentence "$sentence" -n 4 --show weights,logits,q --format tidy
 0 $watched "$attn" init --shape tiny --sentence "$sentence" --output "$scratch/model"
 0 $watched "$attn" batch data/experiments/sentences.txt --show all --sweep model=tiny
-0 $items --output "$scratch/parts/" --shard 1/1 && $watched "$attn" merge "$scratch/parts/"
+0 $items -o "$scratch/x.jsonl" --shard 1/1 && $watched "$attn" batch --join "$scratch"/x.*.part
 2 $watched "$attn" run --no-such-option
 3 $watched "$attn" run --model life --sentence 'nobody knows'
 3 $watched "$attn" run --model models/none --sentence "$sentence"

@@ -19,8 +19,9 @@ static const struct option_row attend_rows[] = {
          1, "leave a share of the weights out, the others divided by 1-P (default: 0)"),
     STRING("without", 0, "LIST", mechanism.without, ATTENDING,
            "a GPT-2 without some of mlp, norm, residual, positions"),
-    INTEGER("seed", 0, "N", mechanism.seed, FOR_RUN | FOR_EXPLAIN | FOR_PAGE | NOT_BATCH | NOT_ITEM,
-            0, LLONG_MAX, "what --dropout and random keys are drawn by (default: 0)"),
+    INTEGER("seed", 0, "N", mechanism.seed,
+            FOR_RUN | FOR_EXPLAIN | FOR_PAGE | NOT_BATCH | NOT_SWEPT, 0, LLONG_MAX,
+            "what --dropout and random keys are drawn by (default: 0)"),
     STRINGS("edit", 0, "EDIT", edit.edits, EDITED,
             "change a value on its way: 'h.0.context[head=1,token=-1] = 0': see Edits; may be "
             "given several times"),

@@ -19,7 +19,7 @@ static const struct option_row train_rows[] = {
            "begin with the weights of a model that is there"),
     STRING("resume", 0, "DIR", train.resume, FOR_TRAIN,
            "go on with a training that was saved there, to the same bits; its settings hold"),
-    STRING("output", 'o', "DIR", output.path, FOR_TRAIN,
+    STRING("output", 'o', "DIR", output.path, FOR_TRAIN | PROCESS,
            "the directory to write (default: that of --resume)"),
     INTEGER("steps", 0, "N", train.settings.steps, FOR_TRAIN, 1, 1000000000,
             "how often the weights change (default: 1000)"),
@@ -49,9 +49,9 @@ static const struct option_row train_rows[] = {
             "of the first weights, the order of texts and dropout (default: 0)"),
     FLAG("force", 0, output.force,
          FOR_INIT | FOR_TRAIN | FOR_RUN | FOR_GENERATE | FOR_ATTRIBUTE | FOR_PATCH | FOR_HEADS |
-             NOT_BATCH | NOT_ITEM,
+             NOT_BATCH | PROCESS,
          "replace files of the same names in a folder"),
-    FLAG("quiet", 'q', quiet, FOR_TRAIN, "say nothing on the way"),
+    FLAG("quiet", 'q', quiet, FOR_TRAIN | PROCESS, "say nothing on the way"),
     FLAG("help", 'h', help, FOR_ALL, "this help"),
 };
 

@@ -5,15 +5,15 @@
 #SBATCH --output=attn-cli-%A_%a.log
 # A batch as an array of Slurm: each task does one part, whenever there is room for it.
 #
-#     sbatch slurm.sh -o results/ sentences.txt --do score
-#     sbatch --array=1-200 --cpus-per-task=4 slurm.sh -o results/ sentences.txt --do score
-#     attn-cli merge results/                                  (when all tasks are done)
+#     sbatch slurm.sh -o results.jsonl sentences.txt --do score
+#     sbatch --array=1-200 --cpus-per-task=4 slurm.sh -o results.jsonl sentences.txt --do score
+#     attn-cli batch --join results.jsonl.*.part -o results.jsonl      (when all tasks are done)
 #
 # Options before the script's name are Slurm's and win over the lines above; those after it are
 # attn-cli's. `--shard auto` reads from the array's variables which part this task is. Nodes must
-# see this folder under the same name, as they do on a cluster. `merge` says which parts are
-# missing: submit the same line again, and finished parts end at once, interrupted ones go on. To
-# merge without waiting: sbatch --dependency=afterany:JOB --wrap 'attn-cli merge results/'.
+# see this folder under the same name, as they do on a cluster. --join says which parts are
+# missing: submit the same line again; finished parts end at once, interrupted ones continue. To
+# join without waiting: sbatch --dependency=afterany:JOB --wrap 'attn-cli batch --join …'.
 set -eu
 refuse() { # WHY AND THE WAY OUT: before anything is begun
     printf '%s: %s\n' "${0##*/}" "$1" >&2

@@ -13,7 +13,7 @@ enum { STATUS_OF_SIGNALS = 128, PATTERN_BYTES = 512, ENDING_BYTES = 20, STATUSES
 
 static bool is_batch(const struct trial *trial)
 {
-    return strcmp(trial->command, "batch") == 0 || strcmp(trial->command, "merge") == 0;
+    return strcmp(trial->command, "batch") == 0;
 }
 
 static bool is_killed(const struct trial *trial)
@@ -150,14 +150,10 @@ static bool is_same(const struct tree_file *file, const struct tree_file *whole)
     return tree_same_bytes(file, whole) || (is_log && count_lines(file) == count_lines(whole));
 }
 
-/* As long as a batch has no manifest, what lies in its folder is for --resume, and no result; so is
- * what lies in FILE.part and in the folder of a shard. */
+/* The log of a batch and its header are for --resume, and no result. */
 static bool is_work(const struct trial *trial, const char *path)
 {
-    if (!is_batch(trial))
-        return false;
-    return strstr(path, ".part") || strstr(path, "-of-") || strstr(path, ".attn-cli") ||
-           strstr(path, "/journal") || !tree_find(&trial->after, "files/here/manifest.json");
+    return is_batch(trial) && (strstr(path, ".part") || strstr(path, ".batch"));
 }
 
 static bool may_stand(const struct trial *trial, const struct tree_file *file)
@@ -198,8 +194,7 @@ static const char *judge_files(const struct trial *trial, const char **path)
     return NULL;
 }
 
-/* After success, at once or in a second run. Where a call failed by which it was to be removed, the
- * empty folder of a batch's work stays. */
+/* After success, at once or in a second run. */
 static const char *judge_all(const struct trial *trial, const char **path)
 {
     for (size_t i = 0; i < trial->whole.count; i++) {
@@ -210,9 +205,7 @@ static const char *judge_all(const struct trial *trial, const char **path)
     }
     for (size_t i = 0; i < trial->after.count; i++) {
         const struct tree_file *file = &trial->after.files[i];
-        bool is_left = trial->fault && (S_ISDIR(file->status.st_mode)
-                                            ? is_work(trial, file->path)
-                                            : trial->is_repeated && is_temporary(file->path));
+        bool is_left = trial->fault && trial->is_repeated && is_temporary(file->path);
         *path = file->path;
         if (!tree_find(&trial->whole, *path) && !is_said(*path) && !is_left)
             return "is not there without a fault";

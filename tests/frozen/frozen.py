@@ -158,7 +158,7 @@ def read_json(text):
         for line in text.splitlines():
             walk(as_recorded(json.loads(line)), "")
     for name, values in sheets.items():
-        if not re.search(r"version|seconds|(^|\.)(bytes|threads)", name):
+        if not re.search(r"version|seconds|(^|\.)(bytes|threads)|^(job|item)$", name):
             yield name, [len(values)], values
 
 

@@ -1,0 +1,397 @@
+/* batch_command.c: `attn-cli batch`: another command over many texts and settings, resumable.
+ *
+ * The loop is the driver's; here are the header of the log, --dry-run, --join and the exit status.
+ */
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "base/names.h"
+#include "base/num.h"
+#include "base/sha256.h"
+#include "command.h"
+#include "driver.h"
+#include "instrument.h"
+#include "model/model.h"
+#include "write/table.h"
+
+/* --- the header of a log ---------------------------------------------------------------------- */
+
+static void add_digest(struct buf *text, const char *name, struct sha256 *hash)
+{
+    char digits[SHA256_DIGITS + 1];
+    sha256_end(hash, digits);
+    buf_format(text, "%s%s sha256:%s", text->size ? ", " : "", name, digits);
+}
+
+static int add_file(struct buf *text, const char *path, struct err *err)
+{
+    struct file file = {0};
+    struct sha256 hash;
+    if (file_map(&file, path, err))
+        return -1;
+    sha256_begin(&hash);
+    sha256_add(&hash, file.bytes, file.size);
+    add_digest(text, path, &hash);
+    file_release(&file);
+    return 0;
+}
+
+/* The file whose values an edit takes, at its end: 'v + steer.npy'. NULL: none. */
+static const char *file_of_edit(const char *edit)
+{
+    const char *name = strrchr(edit, '+');
+    name = name ? name : strrchr(edit, '=');
+    if (!name || !name_ends_in(edit, ".npy"))
+        return NULL;
+    return name + 1 + strspn(name + 1, " ");
+}
+
+/* Every file that results depend on, but for the models. */
+static const char *make_input(const struct driver *driver, struct arena *arena, struct err *err)
+{
+    const struct items *items = &driver->items;
+    const struct edit_options *edits = &driver->options->edit;
+    struct buf text = {0};
+    struct sha256 hash;
+    int failed = 0;
+    buf_text(&text, "");
+    if (items->path) {
+        sha256_begin(&hash);
+        sha256_add(&hash, items->file.bytes, items->file.size);
+        add_digest(&text, inputs_shown_path(items->path), &hash);
+    }
+    if (edits->reference && strcmp(edits->reference, "-") != 0)
+        failed = add_file(&text, edits->reference, err);
+    for (size_t i = 0; i < edits->edits.count && !failed; i++)
+        if (file_of_edit(edits->edits.items[i]))
+            failed = add_file(&text, file_of_edit(edits->edits.items[i]), err);
+    for (size_t i = 0; i < driver->sweep.count && !failed; i++)
+        for (size_t k = 0; k < driver->sweep.items[i].count && !failed; k++)
+            if (strcmp(driver->sweep.items[i].name, "edit") == 0 &&
+                file_of_edit(driver->sweep.items[i].values[k]))
+                failed = add_file(&text, file_of_edit(driver->sweep.items[i].values[k]), err);
+    const char *kept = failed ? NULL : buf_keep(&text, arena, err);
+    buf_release(&text);
+    return kept;
+}
+
+/* Nothing where a folder lacks the file. */
+static int hash_file(struct sha256 *hash, const struct folder *folder, const char *name,
+                     struct err *err)
+{
+    struct file file = {0};
+    if (!folder_has(folder, name))
+        return 0;
+    if (folder_open(&file, folder, name, err))
+        return -1;
+    sha256_add(hash, name, strlen(name) + 1);
+    sha256_add(hash, file.bytes, file.size);
+    file_release(&file);
+    return 0;
+}
+
+/* Of a model: a sample of its weights, which are large, and the files that say what they are. */
+static int add_model(struct buf *text, const char *name, struct err *err)
+{
+    struct model model = {0};
+    char digits[WEIGHTS_SAMPLE_DIGITS + 1];
+    struct sha256 hash;
+    if (model_open(&model, name, err))
+        return -1;
+    weights_sample_hash(&model.weights, digits);
+    sha256_begin(&hash);
+    sha256_add(&hash, digits, sizeof digits);
+    int failed = hash_file(&hash, &model.folder, "config.json", err);
+    for (size_t i = 0; i < TOKENIZER_FILES && !failed; i++)
+        failed = hash_file(&hash, &model.folder, tokenizer_file_name(i), err);
+    if (!failed)
+        add_digest(text, model.name, &hash);
+    model_release(&model);
+    return failed ? -1 : 0;
+}
+
+static bool uses_bf16(const struct driver *driver)
+{
+    const struct sweep *sweep = &driver->sweep;
+    bool found = driver->session.precision == PRECISION_BF16;
+    for (size_t i = 0; i < sweep->count; i++)
+        found |= strcmp(sweep->items[i].name, "precision") == 0;
+    return found;
+}
+
+/* Each model once. */
+static const char *make_models(const struct driver *driver, struct arena *arena, struct err *err)
+{
+    const struct sweep *sweep = &driver->sweep;
+    const char *name = chosen_model(driver->options->model.name);
+    struct buf text = {0};
+    bool swept = false;
+    int failed = 0;
+    for (size_t i = 0; i < sweep->count && !failed; i++)
+        for (size_t k = 0; k < sweep->items[i].count && !failed; k++)
+            if (strcmp(sweep->items[i].name, "model") == 0) {
+                failed = add_model(&text, sweep->items[i].values[k], err);
+                swept = true;
+            }
+    failed = failed || (!swept && add_model(&text, name, err));
+    if (uses_bf16(driver)) /* whose bits depend on the processor */
+        buf_format(&text, ", bf16 by %s",
+                   pair_way_name(kernels_pair_way(driver->session.viewer.machine.kernels)));
+    const char *kept = failed ? NULL : buf_keep(&text, arena, err);
+    buf_release(&text);
+    return kept;
+}
+
+/* --- a batch with a log ----------------------------------------------------------------------- */
+
+/* What has a name and can be written only in place gets no log: a device, a pipe. */
+static bool is_device(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+static int open_log(struct log *log, struct driver *driver, struct err *err)
+{
+    const struct options *options = driver->options;
+    const struct output *output = &driver->output;
+    struct arena *arena = &driver->kept;
+    const char *format = arena_format(arena, err, "%s%s", output->to_folder ? "folder of " : "",
+                                      output->format->name);
+    struct log_plan plan = {
+        .path = output->path,
+        .is_folder = output->to_folder,
+        .shard = driver->shard,
+        .head = {arena_format(arena, err, "batch%s", options->line), make_input(driver, arena, err),
+                 make_models(driver, arena, err), format, driver->jobs},
+        .resumes = options->batch.resume,
+        .forces = options->output.force,
+    };
+    if (!format || !plan.head.command || !plan.head.input || !plan.head.models ||
+        log_open(log, &plan, err) || (plan.is_folder && file_make_directory(plan.path, err)))
+        return -1;
+    driver->log = log;
+    driver->written = log->done - log->failed;
+    driver->survey.failed = log->failed;
+    return 0;
+}
+
+/* The batch went on without the failed items; where the output has no place for errors, each was
+ * printed. */
+static int fail(size_t failed, size_t jobs, const char *first, struct err *err)
+{
+    err_failed(err, "%zu of %zu items failed", failed, jobs);
+    if (first && *first)
+        err_append(err, "%s: %s", failed > 1 ? ", the first" : "", first);
+    return -1;
+}
+
+static int run_logged(struct driver *driver, struct err *err)
+{
+    struct log log = {.lock = -1, .descriptor = -1};
+    struct buf hint = {0};
+    int failed = open_log(&log, driver, err);
+    if (!failed) {
+        buf_text(&hint, "attn-cli: interrupted: '");
+        label_visible(&hint, log.part, strlen(log.part));
+        buf_text(&hint, "' has what is done: the same command with --resume continues\n");
+        failed = buf_check(&hint, err);
+    }
+    signals_hint(failed || driver->options->quiet ? NULL : hint.bytes);
+    stream_sync_later(driver->output.to_folder);
+    failed =
+        failed || (!log.finished && driver_run(driver, log.done, err)) || log_finish(&log, err);
+    stream_sync_later(false);
+    signals_hint(NULL);
+    if (!failed && log.failed)
+        failed = fail(log.failed, log.done, log.failure.bytes, err);
+    log_close(&log);
+    buf_release(&hint);
+    return failed ? -1 : 0;
+}
+
+static int run_batch(struct driver *driver, struct err *err)
+{
+    const struct options *options = driver->options;
+    bool has_log = !driver->output.to_stdout && !is_device(options->output.path);
+    if (options->batch.resume && !has_log)
+        return err_usage(err, "--resume: expected results in a place of their own: give -o");
+    if (has_log)
+        return run_logged(driver, err);
+    if (driver_run(driver, 0, err))
+        return -1;
+    return driver->survey.failed ? fail(driver->survey.failed, driver->end - driver->first,
+                                        driver->survey.complaint, err)
+                                 : 0;
+}
+
+/* --- --dry-run -------------------------------------------------------------------------------- */
+
+/*     3 jobs, 1 for each item; 1 broken
+ *     5 tokens, at most 3 in a text
+ *     320 B as float32; csv and json take about three times that
+ *     copied to the output: region
+ *
+ *     item         tokens  float32
+ *     0000              3  288 B
+ *     0001,head=1       2  32 B
+ *     0002          error  'texts' line 3: word 'zebra' at byte 3 is not in the vocabulary
+ */
+struct preview {
+    struct stream out;
+    struct table table;
+    size_t lines, most; /* of jobs that are printed */
+};
+
+static int preview_work(void *context, struct driver *driver, struct work *work, struct err *err)
+{
+    struct preview *preview = context;
+    struct table *table = &preview->table;
+    struct arena arena = {0};
+    char size[NUM_SIZE_BYTES];
+    if (preview->lines++ >= preview->most)
+        return 0;
+    const char *name = driver_name(driver, work, &arena, err);
+    label_line(&table->cell, name ? name : "", name ? strlen(name) : 0);
+    table_put(table);
+    if (work->fault) {
+        table_text(table, "error");
+        label_line(&table->cell, work->message, strlen(work->message));
+        table_put(table);
+    } else {
+        table_number(table, work->pair.sentence.count);
+        if (driver->task->result_bytes)
+            table_text(table,
+                       num_size(size, driver->task->result_bytes(driver->state, driver, work)));
+    }
+    table_end(table);
+    arena_release(&arena);
+    return !name || buf_check(&table->line, err) ? -1 : 0;
+}
+
+/* On a terminal as many as one sees of it, below what is said of all; else all. */
+static size_t lines_of_jobs(const struct driver *driver)
+{
+    enum { BESIDE = 10, LEAST = 5 };
+    struct winsize window;
+    if (driver->options->looks.full || !isatty(STDOUT_FILENO) ||
+        ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) || !window.ws_row)
+        return SIZE_MAX;
+    return window.ws_row > BESIDE + LEAST ? window.ws_row - BESIDE : LEAST;
+}
+
+static void write_summary(struct stream *out, const struct driver *driver)
+{
+    const struct survey *survey = &driver->survey;
+    char size[NUM_SIZE_BYTES];
+    size_t jobs = driver->end - driver->first;
+    stream_format(out, "%zu job%s", jobs, num_plural(jobs));
+    if (driver->shard.count)
+        stream_format(out, " of %zu in all, shard %zu of %zu", driver->jobs, driver->shard.index,
+                      driver->shard.count);
+    stream_format(out, ", %zu for each item; %zu broken\n", driver->sweep.settings, survey->broken);
+    stream_format(out, "%zu tokens, at most %zu in a text\n", survey->tokens, survey->longest);
+    if (driver->task->result_bytes)
+        stream_format(out, "%s as float32; csv and json take about three times that\n",
+                      num_size(size, survey->bytes));
+    for (size_t i = 0; i < driver->items.name_count; i++) {
+        stream_text(out, i ? ", " : "copied to the output: ");
+        label_write_line(out, driver->items.names[i], strlen(driver->items.names[i]));
+    }
+    stream_text(out, driver->items.name_count ? "\n" : "");
+}
+
+static int preview_batch(struct driver *driver, struct err *err)
+{
+    const struct survey *survey = &driver->survey;
+    struct preview preview = {.most = lines_of_jobs(driver)};
+    size_t jobs = driver->end - driver->first;
+    const struct table_column columns[] = {
+        {"item", .width = 30, .left = true, .shortens = true},
+        {"tokens", .gap = 2, .width = 6},
+        {driver->task->result_bytes ? "float32" : NULL, .gap = 2},
+    };
+    preview.table.out = &preview.out;
+    if (stream_to(&preview.out, STDOUT_FILENO, err))
+        return -1;
+    write_summary(&preview.out, driver);
+    table_begin(&preview.table, columns, 3);
+    table_titles(&preview.table);
+    int failed = driver_each(driver, preview_work, &preview, err);
+    if (!failed && preview.most < jobs)
+        stream_format(&preview.out, "… %zu more: --full prints all\n", jobs - preview.most);
+    failed |= table_close(&preview.table, failed ? NULL : err);
+    if (stream_end(&preview.out, failed, err))
+        return -1;
+    if (!survey->broken)
+        return 0;
+    return err_failed(err, "%zu of %zu items would fail%s: %s", survey->broken, jobs,
+                      survey->broken > 1 ? ", the first" : "", survey->complaint);
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static const struct task *find_task(const struct options *options)
+{
+    const struct task *task = instrument_task(options_instrument(options));
+    return task ? task : &run_task;
+}
+
+/* One operand that is no text is the file, as --file. */
+static int read_operand(struct options *options, struct err *err)
+{
+    struct texts *operands = &options->input.operands;
+    const char *first = operands->count ? operands->items[0] : "";
+    if (!operands->count || (strcmp(first, "-") != 0 && strchr(first, ' ')))
+        return 0;
+    if (operands->count > 1 || options->input.file)
+        return err_usage(err, "expected one file, found '%s' as well",
+                         operands->count > 1 ? operands->items[1] : options->input.file);
+    options->input.file = first;
+    operands->count = 0;
+    return 0;
+}
+
+static int check_options(const struct driver *driver, struct err *err)
+{
+    const struct options *options = driver->options;
+    if (options->batch.resume && options->output.force)
+        return err_usage(err, "--resume, --force: expected one of them, found both");
+    if (format_is(driver->output.format, "html") && !driver->output.to_folder)
+        return err_usage(err, "--format html: 'attn-cli page --file FILE' writes a page of many "
+                              "texts");
+    return 0;
+}
+
+static int join_logs(const struct options *options, struct err *err)
+{
+    const struct texts *logs = &options->input.operands;
+    struct log total;
+    const char *path = output_is_standard(options->output.path) ? NULL : options->output.path;
+    if (!logs->count)
+        return err_usage(err, "--join: expected the logs of all shards, as out.jsonl.*.part");
+    int failed = log_join(&total, logs->items, logs->count, path, err);
+    if (!failed && total.failed)
+        failed = fail(total.failed, total.done, total.failure.bytes, err);
+    log_close(&total);
+    return failed ? -1 : 0;
+}
+
+int batch_command(const struct options *options, struct err *err)
+{
+    struct options own = *options;
+    struct driver driver = {.is_batch = true};
+    if (options->batch.join)
+        return join_logs(options, err);
+    if (!own.output.format && (output_is_standard(own.output.path) || is_device(own.output.path)))
+        own.output.format = "jsonl";
+    heap_give_back();
+    int failed = read_operand(&own, err) || driver_prepare(&driver, find_task(&own), &own, err) ||
+                 check_options(&driver, err) || driver_check(&driver, err);
+    failed = failed || (own.batch.dry_run ? preview_batch : run_batch)(&driver, err);
+    driver_release(&driver);
+    return failed ? -1 : 0;
+}

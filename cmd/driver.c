@@ -1,0 +1,696 @@
+#include "driver.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/heap.h"
+#include "base/num.h"
+#include "command.h"
+#include "format/json_writer.h"
+
+enum {
+    GROUP_TOKENS = 1024, /* of the texts that share a pass */
+    GROUP_TEXTS = 256,
+    NOTE_BYTES = 32,
+    FOLDER_NAME_BYTES_MAX = 200, /* a longer one has the number of its setting */
+};
+
+/* --- settings --------------------------------------------------------------------------------- */
+
+static void close_setting(struct driver *driver)
+{
+    viewer_release(&driver->session.viewer);
+    arena_release(&driver->session.arena);
+    driver->session = (struct session){.options = &driver->current};
+    driver->setting = SIZE_MAX;
+}
+
+/* Say which of several settings an error is about. */
+static int blame_setting(const struct driver *driver, size_t setting, struct err *err)
+{
+    struct arena arena = {0};
+    struct buf words = {0};
+    const struct sweep *sweep = &driver->sweep;
+    if (sweep->of_models)
+        return model_blame(driver->current.model.name, err);
+    for (size_t i = 0; i < sweep->count; i++) {
+        const char *value = sweep_value(sweep, setting, i, &arena, NULL);
+        buf_format(&words, "%s%s=%s", i ? "," : "", sweep_name(sweep, i), value ? value : "");
+    }
+    if (sweep->count && !words.out_of_memory)
+        err_prefix(err, "--sweep %s", words.bytes);
+    buf_release(&words);
+    arena_release(&arena);
+    return -1;
+}
+
+/* How many there will be decides whether weights are packed on their first use. */
+static void expect_tokens(struct driver *driver)
+{
+    if (driver->task->expect)
+        driver->task->expect(driver->state, driver, driver->survey.tokens);
+    else
+        viewer_expect(&driver->session.viewer, driver->survey.tokens);
+}
+
+/* Open the model of a setting, which attends and edits as that says; nothing where it is open. */
+static int open_setting(struct driver *driver, size_t setting, struct err *err)
+{
+    struct session *session = &driver->session;
+    if (driver->setting == setting)
+        return 0;
+    close_setting(driver);
+    if (sweep_set(&driver->sweep, setting, &driver->current, &session->arena, err))
+        return -1;
+    driver->items.options = &driver->current;
+    driver->setting = setting;
+    if (session_read_options(session, err) || session_open(session, err) ||
+        viewer_set_mechanism(&session->viewer, &session->mechanism, err) ||
+        session_edit(session, err) || driver->task->open(driver->state, driver, err)) {
+        driver->setting = SIZE_MAX;
+        return blame_setting(driver, setting, err);
+    }
+    if (driver->sweep.of_models) {
+        size_t model = sweep_model(&driver->sweep, setting);
+        model_list_hash(&driver->models, model, &session->viewer.model.weights);
+        driver->hash = driver->models.hashes[model];
+    }
+    expect_tokens(driver);
+    return 0;
+}
+
+/* --- jobs ------------------------------------------------------------------------------------- */
+
+/* What is safe in names of folders stays, all else becomes %XX. */
+static void add_safe(struct buf *name, const char *text)
+{
+    static const char safe[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,+";
+    for (; *text; text++)
+        buf_format(name, strchr(safe, *text) ? "%c" : "%%%02X", (unsigned char)*text);
+}
+
+const char *driver_name(const struct driver *driver, const struct work *work, struct arena *arena,
+                        struct err *err)
+{
+    struct buf name = {0};
+    const struct sweep *sweep = &driver->sweep;
+    buf_format(&name, "%04zu", work->item.number);
+    size_t size = name.size;
+    for (size_t i = 0; i < sweep_columns(sweep); i++) {
+        const char *value = sweep_value(sweep, driver->setting, i, arena, err);
+        buf_format(&name, ",%s=", sweep_name(sweep, i));
+        add_safe(&name, value ? value : "");
+    }
+    if (name.size > FOLDER_NAME_BYTES_MAX && !name.out_of_memory) {
+        name.size = size;
+        buf_format(&name, ",setting=%zu", driver->setting);
+    }
+    return buf_keep(&name, arena, err);
+}
+
+/* Note why a job has no result; where it is no batch, or memory was out, which another time may be
+ * enough, that is the error of all. */
+static int fail_work(const struct driver *driver, struct work *work, struct err *why,
+                     struct arena *arena, struct err *err)
+{
+    if (!driver->is_batch || driver->options->batch.fail_fast || why->out_of_memory)
+        return err_adopt(err, why);
+    work->fault = why->kind ? why->kind : ERR_INPUT;
+    work->message = arena_text(arena, why->text, strlen(why->text), err);
+    err_clear(why);
+    return work->message ? 0 : -1;
+}
+
+/* The texts of an item as tokens. */
+static int read_texts(struct driver *driver, struct work *work, struct arena *arena,
+                      struct err *err)
+{
+    struct viewer *viewer = &driver->session.viewer;
+    const struct item *item = &work->item;
+    const char *text = item->options.input.source;
+    const struct input source = {.text = text, .size = text ? strlen(text) : 0};
+    bool edits_by_texts = item->options.edit.from || item->options.edit.reference;
+    if (item->fields[ITEM_SOURCE] && edits_by_texts)
+        return err_unsupported(err, "--%s: expected one --source for all texts, found a column",
+                               item->options.edit.from ? "from" : "reference");
+    viewer->reads_any_length = item->options.score.stride > 0;
+    if (viewer_read(viewer, &work->pair, &item->input, text ? &source : NULL, arena, err) ||
+        edits_check_text(viewer->edits, &viewer->model.config, work->pair.sentence.count,
+                         work->pair.source.count, err))
+        return -1;
+    return 0;
+}
+
+/* Read a job of the setting that is open. What is wrong with it is in `why`, with its place in the
+ * input, but for options that an only text does not fit. */
+static int read_work(struct driver *driver, size_t job, struct work *work, struct arena *arena,
+                     struct err *why)
+{
+    const struct task *task = driver->task;
+    const struct items *items = &driver->items;
+    *work = (struct work){.job = job, .index = job % items->count};
+    if (items_read(items, &work->item, work->index, arena, why))
+        return -1;
+    if (task->takes_source &&
+        inputs_check_source(&work->item.options.input, &driver->session.viewer.model, why))
+        return work->item.fields[ITEM_SOURCE] ? items_blame(items, work->index, why) : -1;
+    if (read_texts(driver, work, arena, why))
+        return items_blame(items, work->index, why);
+    if (!task->read || !task->read(driver->state, driver, work, arena, why))
+        return 0;
+    return items->count > 1 ? items_blame(items, work->index, why) : -1;
+}
+
+/* Settings, and jobs of one, that this process does, from `first` up to `end`. A setting is opened
+ * though it has no jobs: a task may run texts of its own. */
+struct range {
+    size_t first, end;
+};
+
+static struct range settings_of(const struct driver *driver)
+{
+    size_t items = driver->items.count;
+    size_t settings = driver->sweep.settings;
+    if (!items)
+        return (struct range){0, settings};
+    size_t first = num_min(driver->first / items, settings - 1);
+    return (struct range){first, num_max((driver->end + items - 1) / items, first + 1)};
+}
+
+static struct range jobs_of(const struct driver *driver, size_t setting)
+{
+    size_t items = driver->items.count;
+    return (struct range){num_max(driver->first, setting * items),
+                          num_min(driver->end, (setting + 1) * items)};
+}
+
+static int visit_job(struct driver *driver, size_t job, work_visit *visit, void *context,
+                     struct arena *arena, struct err *err)
+{
+    struct work work;
+    struct err why = {0};
+    if (read_work(driver, job, &work, arena, &why) && fail_work(driver, &work, &why, arena, err))
+        return -1;
+    return visit(context, driver, &work, err);
+}
+
+int driver_each(struct driver *driver, work_visit *visit, void *context, struct err *err)
+{
+    struct arena arena = {0};
+    struct range settings = settings_of(driver);
+    int failed = 0;
+    for (size_t setting = settings.first; setting < settings.end && !failed; setting++) {
+        struct range jobs = jobs_of(driver, setting);
+        failed = open_setting(driver, setting, err);
+        for (size_t job = jobs.first; job < jobs.end && !failed; job++) {
+            failed = visit_job(driver, job, visit, context, &arena, err);
+            arena_clear(&arena);
+        }
+    }
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+static int survey_work(void *context, struct driver *driver, struct work *work, struct err *err)
+{
+    struct survey *survey = context;
+    size_t tokens = work->pair.sentence.count + work->pair.source.count;
+    if (work->fault) {
+        if (!survey->broken++)
+            survey->complaint =
+                arena_text(&driver->kept, work->message, strlen(work->message), err);
+        return survey->complaint ? 0 : -1;
+    }
+    survey->tokens += tokens;
+    survey->longest = num_max(survey->longest, work->pair.sentence.count);
+    if (driver->task->result_bytes &&
+        !num_add(&survey->bytes, survey->bytes,
+                 driver->task->result_bytes(driver->state, driver, work)))
+        survey->bytes = SIZE_MAX;
+    dropped_add(&survey->dropped, &work->pair.sentence, work->index);
+    if (work->index == 0 || work->item.fields[ITEM_SOURCE]) /* --source is the same for all */
+        dropped_add(&survey->in_source, &work->pair.source, work->index);
+    return 0;
+}
+
+int driver_check(struct driver *driver, struct err *err)
+{
+    struct survey *survey = &driver->survey;
+    struct buf place = {0};
+    if (driver_each(driver, survey_work, survey, err))
+        return -1;
+    if (survey->dropped.count && !driver->items.whole)
+        items_place(&place, &driver->items, survey->dropped.input);
+    dropped_note(&survey->dropped, place.bytes);
+    dropped_note(&survey->in_source, "the source");
+    buf_release(&place);
+    expect_tokens(driver);
+    return 0;
+}
+
+/* --- groups ----------------------------------------------------------------------------------- */
+
+struct text_pair *group_pairs(const struct group *group, struct err *err)
+{
+    struct text_pair *pairs = arena_alloc(group->arena, group->count, sizeof *pairs, err);
+    for (size_t i = 0; pairs && i < group->count; i++)
+        pairs[i] = group->works[i]->pair;
+    return pairs;
+}
+
+int group_look(const struct group *group, const struct selection *selection, struct err *err)
+{
+    struct report *reports = arena_alloc(group->arena, group->count, sizeof *reports, err);
+    const struct look look = {selection, group_pairs(group, err), group->count,
+                              group->works[0]->job, reports};
+    if (!reports || !look.pairs || viewer_look(group->viewer, &look, group->arena, err))
+        return -1;
+    for (size_t i = 0; i < group->count; i++)
+        group->works[i]->report = reports[i];
+    return 0;
+}
+
+int group_watch(const struct group *group, const struct selection *selection, struct tap tap,
+                struct err *err)
+{
+    const struct look look = {selection, group_pairs(group, err), group->count,
+                              group->works[0]->job, NULL};
+    return look.pairs ? viewer_watch(group->viewer, &look, tap, err) : -1;
+}
+
+/* Jobs in a row, some of which may have failed already. */
+struct round {
+    struct work *works;
+    size_t count;
+    struct arena arena;
+};
+
+/* Read jobs of the open setting from `job` on, as many as share a pass. */
+static int read_round(struct driver *driver, struct round *round, size_t job, size_t end,
+                      struct err *err)
+{
+    size_t most = num_min(end - job, GROUP_TEXTS);
+    size_t tokens = 0;
+    struct err why = {0};
+    arena_clear(&round->arena);
+    round->count = 0;
+    round->works = arena_alloc(&round->arena, most, sizeof *round->works, err);
+    if (!round->works)
+        return -1;
+    while (round->count < most && tokens < GROUP_TOKENS) {
+        struct work *work = &round->works[round->count];
+        if (read_work(driver, job + round->count, work, &round->arena, &why) &&
+            fail_work(driver, work, &why, &round->arena, err))
+            return -1;
+        tokens += work->pair.sentence.count;
+        if (round->count && tokens > GROUP_TOKENS)
+            return 0; /* it begins the next round */
+        round->count++;
+    }
+    return 0;
+}
+
+/* A pass that failed says nothing of the texts that were in it: each is run again, alone. */
+static int run_alone(struct driver *driver, const struct group *group, struct err *err)
+{
+    for (size_t i = 0; i < group->count; i++) {
+        struct group alone = *group;
+        struct err why = {0};
+        alone.works += i;
+        alone.count = 1;
+        if (!driver->task->run(driver->state, &alone, &why))
+            continue;
+        items_blame(&driver->items, alone.works[0]->index, &why);
+        if (fail_work(driver, alone.works[0], &why, group->arena, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int run_round(struct driver *driver, struct round *round, struct err *err)
+{
+    struct err why = {0};
+    struct group group = {
+        .driver = driver, .viewer = &driver->session.viewer, .arena = &round->arena};
+    group.works = arena_alloc(&round->arena, round->count, sizeof *group.works, err);
+    if (!group.works)
+        return -1;
+    for (size_t i = 0; i < round->count; i++)
+        if (!round->works[i].fault)
+            group.works[group.count++] = &round->works[i];
+    if (group.count && driver->task->run(driver->state, &group, &why) &&
+        (driver->is_batch && !why.out_of_memory ? run_alone(driver, &group, err)
+                                                : err_adopt(err, &why)))
+        return -1;
+    err_clear(&why);
+    for (size_t i = 0; i < group.count; i++) { /* means, words and the like */
+        struct work *work = group.works[i];
+        if (work->fault || work->is_written ||
+            !derive(&work->report, &driver->derivation, driver->session.viewer.tokenizer,
+                    &round->arena, &why))
+            continue;
+        items_blame(&driver->items, work->index, &why);
+        if (fail_work(driver, work, &why, &round->arena, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+/* What tells a result from others: settings, then columns that are copied. */
+static int find_columns(struct driver *driver, const struct work *work, struct place *place,
+                        struct arena *arena, struct err *err)
+{
+    size_t settings = sweep_columns(&driver->sweep);
+    size_t count = settings + work->item.column_count;
+    struct place_column *columns = arena_alloc(arena, count, sizeof *columns, err);
+    if (!columns)
+        return -1;
+    for (size_t i = 0; i < settings; i++) {
+        columns[i] = (struct place_column){
+            sweep_name(&driver->sweep, i),
+            sweep_value(&driver->sweep, driver->setting, i, arena, err), false};
+        if (!columns[i].value)
+            return -1;
+    }
+    for (size_t i = settings; i < count; i++)
+        columns[i] = work->item.columns[i - settings];
+    place->extras = columns;
+    place->extra_count = count;
+    return 0;
+}
+
+/* As members of JSON: "item": 3, "settings": {"head": "1"}, "columns": {"region": "NP"} */
+static void put_identity(struct json_writer *json, const struct driver *driver,
+                         const struct work *work, const struct place *place)
+{
+    size_t settings = sweep_columns(&driver->sweep);
+    if (driver->is_batch)
+        json_put_integer(json, "item", (long long)work->item.number);
+    output_put_extras(json, "settings", place->extras, settings);
+    output_put_extras(json, "columns", place->extras + settings, place->extra_count - settings);
+}
+
+/* So many results are there already; with what is added to that a text's number is its item's. */
+static void set_index(struct place *place, const struct work *work, size_t index)
+{
+    place->index = index;
+    place->blank = work->item.number - (place->sentences ? index % place->sentences : index);
+}
+
+int driver_place(struct driver *driver, const struct work *work, struct place *place,
+                 struct arena *arena, struct err *err)
+{
+    struct buf identity = {0};
+    struct json_writer json = {.buf = &identity};
+    *place = driver->place;
+    set_index(place, work, driver->written);
+    place->model = driver->sweep.of_models ? driver->session.viewer.model.name : NULL;
+    if (find_columns(driver, work, place, arena, err))
+        return -1;
+    if (driver->is_batch)
+        json_put_integer(&json, "job", (long long)work->job);
+    put_identity(&json, driver, work, place);
+    place->item = identity.size ? buf_keep(&identity, arena, err) : NULL;
+    return err->kind ? -1 : 0;
+}
+
+/* The files of a job, in a folder of their own. */
+static int write_folder(struct driver *driver, const struct work *work, const struct place *place,
+                        const char *name, struct err *err)
+{
+    struct arena arena = {0};
+    const struct target_folder outer = {.replaces = true, .descriptor = -1};
+    struct target_folder folder;
+    struct place alone = *place;
+    const char *path = arena_format(&arena, err, "%s/%s", driver->log->plan.path, name);
+    alone.count = 1;
+    alone.item = NULL;
+    int failed = !path || target_folder_open_inside(&folder, path, &outer, err) ||
+                 log_clear_folder(path, err) ||
+                 report_write(driver->output.format, &(struct target){.folder = &folder},
+                              &work->report, &alone, err);
+    arena_release(&arena);
+    return failed ? -1 : 0;
+}
+
+/* {"job": 3, "error": {"status": 3, "message": "…"}, "item": 3, …, "format": "…"} */
+static void put_failure(struct json_writer *json, struct driver *driver, const struct work *work,
+                        const struct place *place)
+{
+    json_put_open(json, NULL, '{');
+    json_put_integer(json, "job", (long long)work->job);
+    json_put_open(json, "error", '{');
+    json_put_integer(json, "status", work->fault);
+    json_put_text(json, "message", work->message);
+    json_put_close(json, '}');
+    put_identity(json, driver, work, place);
+    json_put_text(json, "format", JSON_FORMAT("batch-failure"));
+    json_put_close(json, '}');
+}
+
+/* The bytes of a result, as the next after `index` others. */
+static int put_output(struct json_writer *json, const char *name, const struct driver *driver,
+                      const struct work *work, struct place place, struct err *err)
+{
+    struct buf bytes = {0};
+    struct stream out = {0};
+    int failed = stream_to_memory(&out, &bytes, err) ||
+                 format_write(driver->output.format, &out, &work->report, &place, err);
+    failed = stream_end(&out, failed, err) || buf_check(&bytes, err);
+    if (!failed)
+        json_put_bytes(json, name, bytes.bytes ? bytes.bytes : "", bytes.size);
+    buf_release(&bytes);
+    return failed ? -1 : 0;
+}
+
+/* A line of the log of anything but JSON: the result's bytes, of the first result also as they
+ * would be after others; or its folder. */
+static int write_entry(struct driver *driver, struct stream *out, const struct work *work,
+                       struct place *place, struct arena *arena, struct err *err)
+{
+    struct json_writer json = {.stream = out};
+    const char *name = driver->output.to_folder ? driver_name(driver, work, arena, err) : NULL;
+    int failed =
+        driver->output.to_folder && (!name || write_folder(driver, work, place, name, err));
+    if (failed)
+        return -1;
+    json_put_open(&json, NULL, '{');
+    json_put_integer(&json, "job", (long long)work->job);
+    if (name)
+        json_put_text(&json, "folder", name);
+    else
+        failed = put_output(&json, "output", driver, work, *place, err);
+    if (!name && !failed && place->index == 0) {
+        set_index(place, work, 1);
+        failed = put_output(&json, "next", driver, work, *place, err);
+    }
+    put_identity(&json, driver, work, place);
+    json_put_text(&json, "format", JSON_FORMAT("batch-item"));
+    json_put_close(&json, '}');
+    stream_char(out, '\n');
+    return failed;
+}
+
+/* A result or a failure of a batch, to the log or standard output. */
+static int write_of_batch(struct driver *driver, const struct work *work, struct place *place,
+                          struct arena *arena, struct err *err)
+{
+    struct stream *out = driver->log ? &driver->log->out : &driver->output.stream;
+    const struct format *format = driver->output.format;
+    bool is_array = format_is(format, "json") && !driver->log;
+    bool is_json =
+        (format_is(format, "json") || format_is(format, "jsonl")) && !driver->output.to_folder;
+    if (is_array)
+        stream_text(out, work->job == driver->first ? "[" : ",");
+    if (work->fault && !is_json)
+        print_failure(work->message);
+    if (work->fault && (is_json || driver->log)) {
+        put_failure(&(struct json_writer){.stream = out}, driver, work, place);
+        stream_char(out, '\n');
+    } else if (!work->fault && is_json) {
+        if (format_write(format_find("jsonl"), out, &work->report, place, err))
+            return -1;
+    } else if (!work->fault && driver->log) {
+        if (write_entry(driver, out, work, place, arena, err))
+            return -1;
+    } else if (!work->fault && format_write(format, out, &work->report, place, err)) {
+        return -1;
+    }
+    if (is_array && work->job + 1 == driver->end)
+        stream_text(out, "]\n");
+    return 0;
+}
+
+static int write_work(struct driver *driver, const struct work *work, struct arena *arena,
+                      struct err *err)
+{
+    struct place place;
+    if (driver->accumulates && !work->fault)
+        return driver->task->add(driver->state, work, err);
+    if (driver_place(driver, work, &place, arena, err))
+        return -1;
+    if (!work->is_written &&
+        (driver->is_batch ? write_of_batch(driver, work, &place, arena, err)
+                          : output_write(&driver->output, &work->report, &place, err)))
+        return -1;
+    driver->written += !work->fault;
+    if (driver->task->note && !driver->is_batch)
+        driver->task->note(driver->state, work);
+    if (driver->log)
+        log_count(driver->log, work->message);
+    return 0;
+}
+
+int driver_write(struct driver *driver, const struct report *report, struct err *err)
+{
+    struct place place = driver->place;
+    place.index = driver->written++;
+    return output_open(&driver->output, err) || output_write(&driver->output, report, &place, err)
+               ? -1
+               : 0;
+}
+
+static int write_round(struct driver *driver, struct round *round, struct err *err)
+{
+    if (!driver->log && output_open(&driver->output, err))
+        return -1;
+    for (size_t i = 0; i < round->count; i++) {
+        const struct work *work = &round->works[i];
+        if (write_work(driver, work, &round->arena, err))
+            return -1;
+        driver->survey.failed += work->fault != ERR_NONE;
+        if (work->fault && !driver->survey.complaint)
+            driver->survey.complaint =
+                arena_text(&driver->kept, work->message, strlen(work->message), err);
+    }
+    if (!driver->log)
+        return 0;
+    if (driver->output.to_folder && stream_sync(driver->log->plan.path, err))
+        return -1; /* files before their lines */
+    return log_flush(driver->log, err);
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+static void show_progress(struct driver *driver, struct progress *progress, size_t done)
+{
+    char failed[NOTE_BYTES];
+    size_t jobs = driver->end - driver->first;
+    snprintf(failed, sizeof failed, "%zu failed", driver->survey.failed);
+    if (jobs > 1 || driver->is_batch)
+        progress_show(progress, done, jobs, driver->survey.failed ? failed : NULL);
+}
+
+/* All jobs of a setting from job `first + done` on. */
+static int run_setting(struct driver *driver, size_t setting, size_t *done,
+                       struct progress *progress, struct err *err)
+{
+    const struct task *task = driver->task;
+    struct round round = {0};
+    size_t jobs = driver->end - driver->first;
+    size_t end = jobs_of(driver, setting).end;
+    bool is_quiet = progress_is_quiet();
+    progress_set_quiet(is_quiet || driver->sweep.settings > 1); /* notes were made */
+    int failed = open_setting(driver, setting, err);
+    progress_set_quiet(is_quiet);
+    driver->session.viewer.machine.progress = jobs == 1 && task->parts ? &progress->sink : NULL;
+    failed = failed || (task->begin && task->begin(driver->state, driver, err));
+    while (!failed && driver->first + *done < end) {
+        failed = read_round(driver, &round, driver->first + *done, end, err) ||
+                 run_round(driver, &round, err) || write_round(driver, &round, err);
+        *done += round.count;
+        show_progress(driver, progress, *done);
+    }
+    failed = failed || (task->end && task->end(driver->state, driver, err));
+    driver->session.viewer.machine.progress = NULL;
+    arena_release(&round.arena);
+    return failed ? -1 : 0;
+}
+
+int driver_run(struct driver *driver, size_t done, struct err *err)
+{
+    struct progress progress;
+    double start = clock_seconds();
+    struct range settings = settings_of(driver);
+    int failed = 0;
+    size_t jobs = driver->end - driver->first;
+    const char *things = driver->is_batch                   ? "items"
+                         : jobs == 1 && driver->task->parts ? driver->task->parts
+                                                            : "texts";
+    if (driver->log || (jobs == 1 && driver->output.format->write))
+        progress_begin(&progress, things);
+    else /* results that are printed show by themselves how far it is */
+        progress_begin_beside(&progress, driver->options->output.path, things);
+    progress.before = done;
+    for (size_t setting = settings.first; setting < settings.end && !failed; setting++)
+        if (!done || jobs_of(driver, setting).end > driver->first + done)
+            failed = run_setting(driver, setting, &done, &progress, err);
+    progress_end(&progress);
+    driver->seconds = clock_seconds() - start;
+    const char *path = driver->items.path;
+    if (!failed && path && file_has_changed(&driver->items.file, path))
+        return err_set(err, "'%s': it was changed while it was read: run again", path);
+    if (failed || driver->log)
+        return failed ? -1 : 0;
+    if (driver->task->finish && driver->task->finish(driver->state, driver, err))
+        return -1;
+    return output_commit(&driver->output, err);
+}
+
+int driver_prepare(struct driver *driver, const struct task *task, const struct options *options,
+                   struct err *err)
+{
+    int command = driver->is_batch ? FOR_BATCH | (task->command & INSTRUMENTS) : task->command;
+    driver->task = task;
+    driver->options = options;
+    driver->current = *options;
+    driver->session.options = &driver->current;
+    driver->setting = SIZE_MAX;
+    driver->state = arena_alloc(&driver->kept, 1, num_max(task->state_bytes, 1), err);
+    struct output_options output = options->output;
+    output.force |= driver->is_batch; /* the log says what may be there */
+    if (!driver->state || session_read_options(&driver->session, err) ||
+        output_choose(&driver->output, &output, err) || looks_read(&driver->style, options, err) ||
+        model_list_read(&driver->models, options, &driver->kept, err) ||
+        sweep_read(&driver->sweep, options, command, &driver->models.names, &driver->kept, err) ||
+        shard_read(&driver->shard, options->batch.shard, err) ||
+        items_open(&driver->items, options, task->fields, task->many, err))
+        return -1;
+    size_t settings = driver->sweep.settings;
+    if (!num_multiply(&driver->jobs, driver->items.count, settings))
+        return err_usage(err, "--sweep, --repeat: expected fewer than 2^64 jobs");
+    shard_range(&driver->shard, driver->jobs, &driver->first, &driver->end);
+    driver->place = page_place(&options->looks, &driver->style);
+    driver->place.count = driver->jobs;
+    driver->place.sentences = settings > 1 ? driver->items.count : 0;
+    size_t texts = driver->sweep.of_models ? driver->items.count : driver->jobs;
+    if (output_check_count(&driver->output, texts, err) ||
+        model_list_check(&driver->models, &driver->output, err) ||
+        (task->prepare && task->prepare(driver->state, driver, err)))
+        return -1;
+    bool draws = driver->output.draws_pages;
+    (draws ? looks_note_pictures : looks_note)(&options->looks, driver->output.format);
+    return 0;
+}
+
+void driver_release(struct driver *driver)
+{
+    output_discard(&driver->output);
+    close_setting(driver);
+    items_release(&driver->items);
+    arena_release(&driver->kept);
+}
+
+int driver_do(const struct task *task, const struct options *options, struct err *err)
+{
+    struct driver driver = {.is_batch = false};
+    int failed = driver_prepare(&driver, task, options, err) || driver_check(&driver, err) ||
+                 driver_run(&driver, 0, err);
+    driver_release(&driver);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,702 @@
+#include "items.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/names.h"
+#include "base/num.h"
+#include "base/utf8.h"
+#include "command.h"
+#include "format/json.h"
+#include "model/model.h"
+#include "session.h"
+
+enum {
+    COLUMNS_MAX = 256,                                          /* that are copied */
+    COLUMN_NAME_BYTES_MAX = 256,                                /* of one name */
+    OF_ALL = 1 << ITEM_TEXT | 1 << ITEM_IDS | 1 << ITEM_SOURCE, /* fields that all commands have */
+};
+
+const char *const item_field_names[ITEM_FIELDS] = {
+    "text",     "ids",      "source", "pair",    "answer", "target",
+    "continue", "position", "clean",  "corrupt", "good",   "bad",
+};
+
+/* --- operands --------------------------------------------------------------------------------- */
+
+static size_t text_count(const struct input_options *options)
+{
+    return options->sentences.count + options->operands.count;
+}
+
+/* Sentences, then operands. */
+static const char *text_at(const struct input_options *options, size_t index)
+{
+    const struct texts *sentences = &options->sentences;
+    return index < sentences->count ? sentences->items[index]
+                                    : options->operands.items[index - sentences->count];
+}
+
+/* Words that a shell has split. */
+static int forgotten_quotes(const struct input_options *options, const char *word, struct err *err)
+{
+    static const char *const quotes[] = {"“", "”", "„", "‘", "’", "‚", "«", "»"};
+    const char *first = text_at(options, 0);
+    bool typeset = false;
+    for (size_t i = 0; i < sizeof quotes / sizeof *quotes; i++)
+        typeset |= strncmp(first, quotes[i], strlen(quotes[i])) == 0;
+    return err_usage(err,
+                     "expected a text of several words in %squotes, as \"Life is short\", found "
+                     "'%s' by itself: texts of one word are given by --sentence",
+                     typeset ? "plain " : "", word);
+}
+
+/* An operand without a blank is refused where it is more likely something else than a text. */
+static int check_word(const struct input_options *options, const char *word, struct err *err)
+{
+    if (strcmp(word, "-") == 0)
+        return err_usage(err, "'-': standard input is read by --file -");
+    if (!*word)
+        return err_usage(err, "expected a text, found ''");
+    if (bundled_find(word) || file_is_directory(word))
+        return err_usage(err, "'%s' is a %s: --model %s opens it, --sentence %s reads it as a text",
+                         word, bundled_find(word) ? "model" : "directory", word, word);
+    errno = 0;
+    bool exists = file_exists(word);
+    if (exists && errno)
+        return err_set(err, "cannot look at '%s': %s: --sentence %s reads it as a text", word,
+                       strerror(errno), word);
+    if (exists)
+        return err_usage(err,
+                         "'%s' is a file: --file %s reads it, --sentence %s its name as a text",
+                         word, word, word);
+    if (!word[strspn(word, "0123456789,-")])
+        return err_usage(err,
+                         "'%s': a list for an option has commas and no blanks, as 0,1; by itself "
+                         "--ids %s reads it as ids, --sentence %s as a text",
+                         word, word, word);
+    return text_count(options) > 1 ? forgotten_quotes(options, word, err) : 0;
+}
+
+int items_check_operands(const struct input_options *options, struct err *err)
+{
+    for (size_t i = 0; i < options->operands.count; i++) {
+        const char *operand = options->operands.items[i];
+        if (!strchr(operand, ' ') && check_word(options, operand, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* --- names of columns ------------------------------------------------------------------------- */
+
+/* Which field of the command a column is; ITEM_FIELDS: none, it is copied. */
+static size_t field_of(const struct items *items, const char *name)
+{
+    size_t field = ITEM_FIELDS;
+    if (strcmp(name, "sentence") == 0)
+        return ITEM_TEXT;
+    return names_find(&field, NAMES_LIST(item_field_names), name, strlen(name)) &&
+                   items->fields >> field & 1
+               ? field
+               : ITEM_FIELDS;
+}
+
+/* The field that a column's name is only a slip away from: other capitals, or in words of five
+ * letters or more one letter. NULL: none. */
+static const char *slip_of(const struct items *items, const char *name)
+{
+    enum { LETTERS = 5 };
+    for (size_t field = 0; field <= ITEM_FIELDS; field++) {
+        const char *known = field < ITEM_FIELDS ? item_field_names[field] : "sentence";
+        struct nearest nearest;
+        if (field < ITEM_FIELDS && !(items->fields >> field & 1))
+            continue;
+        nearest_begin(&nearest, name, strlen(name));
+        nearest_offer(&nearest, known);
+        if (strcasecmp(name, known) == 0 ||
+            (nearest.name && nearest.steps <= 1 && nearest.size >= LETTERS))
+            return known;
+    }
+    return NULL;
+}
+
+/* Columns of tidy results: two of one name cannot be told apart. */
+static bool is_of_results(const char *name)
+{
+    static const char *const columns[] = {"tensor",    "layer",  "head",         "row",
+                                          "row_token", "column", "column_token", "value"};
+    size_t index = 0;
+    return names_find(&index, NAMES_LIST(columns), name, strlen(name));
+}
+
+/* Add the name of a column that is copied, unless it is there; `*place` is its place. */
+static int add_name(struct items *items, size_t *place, const char *name, struct err *err)
+{
+    size_t size = strlen(name);
+    const char *near = slip_of(items, name);
+    for (*place = 0; *place < items->name_count; (*place)++)
+        if (strcmp(items->names[*place], name) == 0)
+            return 0;
+    if (!size)
+        return err_set(err, "expected a name, found none: name it or leave it out");
+    if (size > COLUMN_NAME_BYTES_MAX)
+        return err_set(err, "expected a name of at most %d bytes, found %zu", COLUMN_NAME_BYTES_MAX,
+                       size);
+    if (utf8_invalid_at(name, size) < size)
+        return err_set(err, "expected a name in UTF-8, found '%s'", name);
+    if (near)
+        return err_set(err, "'%s': did you mean '%s'? If it is another column, rename it", name,
+                       near);
+    if (is_of_results(name))
+        return err_set(err, "'%s': results have a column of that name: rename it", name);
+    if (items->name_count == COLUMNS_MAX)
+        return err_set(err, "expected at most %d columns to copy, found '%s' as well", COLUMNS_MAX,
+                       name);
+    const char *copy = arena_text(&items->arena, name, size, err);
+    const char **names =
+        arena_grow(&items->arena, items->names, items->name_count, sizeof *names, err);
+    if (!copy || !names)
+        return -1;
+    items->names = names;
+    names[items->name_count++] = copy;
+    return 0;
+}
+
+/* --- where items begin ------------------------------------------------------------------------ */
+
+static int add_start(struct items *items, const char *at, size_t size, size_t line, struct err *err)
+{
+    struct item_start *starts =
+        arena_grow(&items->arena, items->starts, items->count, sizeof *starts, err);
+    if (!starts)
+        return -1;
+    items->starts = starts;
+    starts[items->count++] = (struct item_start){at, size, line};
+    return 0;
+}
+
+/* The names of the columns of an object; what is wrong with it is found when it is read. */
+static int note_keys(struct items *items, const struct item_start *start, struct err *err)
+{
+    struct json *root = NULL;
+    struct err unread = {0};
+    size_t place = 0;
+    int failed = 0;
+    if (json_parse(&root, start->at, start->size, &unread))
+        return unread.out_of_memory ? err_adopt(err, &unread) : 0;
+    for (const struct json *member = json_is_object(root) ? json_first(root) : NULL;
+         member && !failed; member = json_next(member))
+        failed = field_of(items, json_key(member)) == ITEM_FIELDS &&
+                 add_name(items, &place, json_key(member), err);
+    json_free(root);
+    return failed ? err_prefix(err, "'%s' line %zu", inputs_shown_path(items->path), start->line)
+                  : 0;
+}
+
+static size_t without_blanks(const char *line, size_t size)
+{
+    while (size && (line[size - 1] == ' ' || line[size - 1] == '\t'))
+        size--;
+    return size;
+}
+
+/* One item for each line that is not blank. */
+static int find_lines(struct items *items, const char *at, struct err *err)
+{
+    const char *end = items->file.bytes + items->file.size;
+    size_t first_blank = 0;
+    for (size_t number = 1; at < end; number++) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        size_t size = (size_t)((newline ? newline : end) - at);
+        size -= size && at[size - 1] == '\r';
+        bool is_blank = !without_blanks(at, size);
+        if (!is_blank && add_start(items, at, size, number, err))
+            return -1;
+        if (!is_blank && items->kind == ITEMS_JSONL &&
+            note_keys(items, &items->starts[items->count - 1], err))
+            return -1;
+        if (is_blank && !first_blank)
+            first_blank = number;
+        at = newline ? newline + 1 : end;
+    }
+    if (items->count > items->of_file)
+        items->blank = items->starts[items->count - 1].line - (items->count - items->of_file);
+    if (items->blank)
+        print_note("'%s': %zu blank line%s skipped (line %zu%s)", inputs_shown_path(items->path),
+                   items->blank, num_plural(items->blank), first_blank,
+                   items->blank == 1 ? "" : " is the first");
+    return 0;
+}
+
+static int find_records(struct items *items, struct csv_reader reader, struct err *err)
+{
+    struct arena arena = {0};
+    bool more = true;
+    while (more && !err->kind) {
+        struct err unread = {0};
+        struct csv_record record;
+        const char *at = reader.at;
+        size_t line = reader.line;
+        int failed = csv_read(&reader, &record, &arena, &unread);
+        more = failed || record.count;
+        if (unread.out_of_memory)
+            err_adopt(err, &unread);
+        else if (more)
+            add_start(items, at, 0, record.line ? record.line : line, err);
+        arena_clear(&arena);
+    }
+    arena_release(&arena);
+    return err->kind ? -1 : 0;
+}
+
+/* --- the header of CSV ------------------------------------------------------------------------ */
+
+/* How well a header reads with a separator: it has a field of the command, else several columns. */
+static size_t judge_header(const struct items *items, const struct csv_record *header)
+{
+    bool is_known = false;
+    bool is_tight = true; /* prose has blanks after commas */
+    for (size_t i = 0; i < header->count; i++) {
+        is_known |= field_of(items, header->fields[i]) != ITEM_FIELDS;
+        is_tight &= header->fields[i][0] != ' ';
+    }
+    if (is_known && is_tight)
+        return SIZE_MAX - (header->count == 1);
+    return header->count > 1 ? header->count : 0;
+}
+
+/* The separator, of comma, semicolon and tab, with which the header reads best; its worth. */
+static size_t choose_separator(const struct items *items, struct csv_reader *reader)
+{
+    size_t best = 0;
+    char chosen = ',';
+    for (const char *separator = ",;\t"; *separator; separator++) {
+        struct csv_reader trial = *reader;
+        struct csv_record header;
+        struct arena arena = {0};
+        struct err unread = {0};
+        trial.separator = *separator;
+        size_t worth =
+            csv_read(&trial, &header, &arena, &unread) ? 0 : judge_header(items, &header);
+        if (worth > best) {
+            best = worth;
+            chosen = *separator;
+        }
+        arena_release(&arena);
+    }
+    reader->separator = chosen;
+    return best;
+}
+
+/* What a column is: a field that no column before it is, or the place of its name. */
+static int read_column(struct items *items, const struct csv_record *header, size_t column,
+                       struct err *err)
+{
+    const char *name = header->fields[column];
+    size_t *place = &items->places[column];
+    *place = field_of(items, name);
+    if (*place == ITEM_FIELDS) {
+        if (add_name(items, place, name, err))
+            return err_prefix(err, "column %zu", column + 1);
+        *place += ITEM_FIELDS;
+    }
+    for (size_t i = 0; i < column; i++)
+        if (items->places[i] == *place)
+            return strcmp(header->fields[i], name) == 0
+                       ? err_set(err, "expected every column once, found '%s' twice", name)
+                       : err_set(err, "expected one column of texts, found '%s' and '%s'",
+                                 header->fields[i], name);
+    return 0;
+}
+
+static bool has_column(const struct items *items, enum item_field field)
+{
+    for (size_t i = 0; i < items->place_count; i++)
+        if (items->places[i] == field)
+            return true;
+    return false;
+}
+
+/* Each column once; one has the texts. */
+static int read_header(struct items *items, struct csv_reader *reader, struct err *err)
+{
+    struct csv_record header;
+    choose_separator(items, reader);
+    items->separator = reader->separator;
+    int failed = csv_read(reader, &header, &items->arena, err);
+    items->place_count = failed ? 0 : header.count;
+    items->places = arena_alloc(&items->arena, items->place_count + 1, sizeof *items->places, err);
+    failed = failed || !items->places;
+    for (size_t i = 0; !failed && i < header.count; i++)
+        failed = read_column(items, &header, i, err);
+    if (!failed && header.count && !has_column(items, ITEM_TEXT) && !has_column(items, ITEM_IDS) &&
+        !has_column(items, ITEM_CLEAN))
+        failed = err_set(err, "expected a column 'text' or 'ids', found none");
+    return failed ? err_prefix(err, "'%s' line %zu", inputs_shown_path(items->path),
+                               header.line ? header.line : 1)
+                  : 0;
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+static const char *skip_blanks(const char *at, const char *end)
+{
+    while (at < end && *at && strchr(" \t\r\n", *at))
+        at++;
+    return at;
+}
+
+/* What a file without an ending begins with: an object, or a header of several columns. */
+static enum items_kind kind_of_content(const struct items *items, struct csv_reader reader)
+{
+    const char *at = skip_blanks(reader.at, reader.end);
+    if (at < reader.end && *at == '{') {
+        at = skip_blanks(at + 1, reader.end);
+        return at < reader.end && (*at == '"' || *at == '}') ? ITEMS_JSONL : ITEMS_LINES;
+    }
+    return choose_separator(items, &reader) == SIZE_MAX ? ITEMS_CSV : ITEMS_LINES;
+}
+
+static enum items_kind kind_of_file(const struct items *items, struct csv_reader reader)
+{
+    static const struct {
+        const char *ending;
+        enum items_kind kind;
+    } endings[] = {
+        {".txt", ITEMS_LINES}, {".jsonl", ITEMS_JSONL}, {".csv", ITEMS_CSV}, {".tsv", ITEMS_CSV}};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (name_has_ending(items->path, endings[i].ending))
+            return endings[i].kind;
+    return kind_of_content(items, reader);
+}
+
+/* A JSON array of objects would be read as lines of text. */
+static int refuse_array(const struct items *items, struct csv_reader reader, struct err *err)
+{
+    const char *at = skip_blanks(reader.at, reader.end);
+    at = at < reader.end && *at == '[' ? skip_blanks(at + 1, reader.end) : reader.end;
+    if (at == reader.end || *at != '{')
+        return 0;
+    return err_set(err,
+                   "'%s': expected one item per line, found a JSON array of them: jq -c '.[]' "
+                   "makes them lines; --document reads it as one text",
+                   inputs_shown_path(items->path));
+}
+
+/* With -v: what belongs to the items, and what is copied. */
+static void note_columns(const struct items *items)
+{
+    struct buf read = {0};
+    struct buf copied = {0};
+    for (size_t field = 0; field < ITEM_FIELDS; field++)
+        if (items->kind == ITEMS_CSV ? has_column(items, (enum item_field)field)
+                                     : items->fields >> field & 1)
+            buf_format(&read, "%s%s", read.size ? ", " : "", item_field_names[field]);
+    for (size_t i = 0; i < items->name_count; i++)
+        buf_format(&copied, "%s%s", i ? ", " : "", items->names[i]);
+    if (!read.out_of_memory && !copied.out_of_memory)
+        print_note("'%s': columns read: %s; copied to the output: %s",
+                   inputs_shown_path(items->path), read.bytes, copied.size ? copied.bytes : "none");
+    buf_release(&read);
+    buf_release(&copied);
+}
+
+static int find_in_file(struct items *items, bool is_document, struct err *err)
+{
+    const char *begin = inputs_after_mark(&items->file);
+    struct csv_reader reader = {begin, items->file.bytes + items->file.size, 1, ','};
+    items->of_file = items->count;
+    items->kind = items->options->input.document ? ITEMS_LINES : kind_of_file(items, reader);
+    if (items->kind == ITEMS_CSV)
+        return read_header(items, &reader, err) || find_records(items, reader, err) ? -1 : 0;
+    if (items->kind == ITEMS_JSONL || !is_document)
+        return refuse_array(items, reader, err) || find_lines(items, begin, err) ? -1 : 0;
+    size_t newline = items->file.size && items->file.bytes[items->file.size - 1] == '\n';
+    items->whole = items->options->input.file ? "--file" : inputs_shown_path(items->path);
+    return items->file.size
+               ? add_start(items, items->file.bytes, items->file.size - newline, 0, err)
+               : 0;
+}
+
+static int check_count(const struct items *items, enum items_many many, struct err *err)
+{
+    bool was_read = items->options->input.file || items->file.size;
+    if (many == ITEMS_ONE && items->count > 1)
+        return err_usage(err, "expected one text, found %zu", items->count);
+    if (items->count || (many == ITEMS_ANY && !was_read))
+        return 0;
+    if (was_read)
+        return err_set(err, "'%s': expected a sentence, found %s", inputs_shown_path(items->path),
+                       items->place_count ? "only a header"
+                       : items->file.size ? "only blank lines"
+                                          : "nothing");
+    return err_usage(err, "expected a text, found none: \"Life is short\" in quotes, --sentence "
+                          "TEXT, --file PATH, --ids LIST or a pipe");
+}
+
+static int find_all(struct items *items, enum items_many many, struct err *err)
+{
+    const struct input_options *options = &items->options->input;
+    size_t given = text_count(options) + (options->file != NULL) + (options->ids != NULL);
+    if (items_check_operands(options, err))
+        return -1;
+    if (many == ITEMS_ONE && given > 1)
+        return err_usage(err, "expected one text, found %zu", given);
+    items->path = inputs_are_piped(options) ? "-" : options->file;
+    if (inputs_check_ids(options, err) ||
+        (items->path && inputs_read_file(&items->file, items->path, err)))
+        return -1;
+    for (size_t i = 0; i < text_count(options); i++)
+        if (add_start(items, text_at(options, i), strlen(text_at(options, i)), 0, err))
+            return -1;
+    if (items->path && find_in_file(items, many == ITEMS_ONE || options->document, err))
+        return -1;
+    if (options->ids && add_start(items, NULL, 0, 0, err))
+        return -1;
+    return check_count(items, many, err);
+}
+
+int items_open(struct items *items, const struct options *options, unsigned fields,
+               enum items_many many, struct err *err)
+{
+    *items = (struct items){.options = options, .fields = fields | OF_ALL};
+    if (find_all(items, many, err)) {
+        items_release(items);
+        return -1;
+    }
+    if (options->verbose && items->kind != ITEMS_LINES)
+        note_columns(items);
+    return 0;
+}
+
+void items_release(struct items *items)
+{
+    arena_release(&items->arena);
+    file_release(&items->file);
+    *items = (struct items){0};
+}
+
+size_t items_blank_before(const struct items *items, size_t index)
+{
+    const struct item_start *start = &items->starts[index];
+    if (start->line && items->kind != ITEMS_CSV)
+        return start->line - 1 - (index - items->of_file);
+    return start->at ? 0 : items->blank;
+}
+
+void items_place(struct buf *place, const struct items *items, size_t index)
+{
+    const struct item_start *start = &items->starts[index];
+    if (items->whole)
+        buf_text(place, items->whole);
+    else if (!start->at)
+        buf_text(place, "--ids");
+    else if (start->line)
+        buf_format(place, "'%s' line %zu", inputs_shown_path(items->path), start->line);
+    else if (items->count > 1)
+        buf_format(place, "sentence %zu", index);
+}
+
+int items_blame(const struct items *items, size_t index, struct err *err)
+{
+    struct buf place = {0};
+    items_place(&place, items, index);
+    if (place.size)
+        err_prefix(err, "%s", place.bytes);
+    buf_release(&place);
+    return -1;
+}
+
+/* --- one item --------------------------------------------------------------------------------- */
+
+/* Put the value of a column where it belongs: a field replaces the option of its name, of which
+ * `continue` may have several values. */
+static int set_value(struct item *item, struct place_column *columns, size_t place,
+                     const char *value, struct arena *arena, struct err *err)
+{
+    struct options *options = &item->options;
+    const char **const fields[ITEM_FIELDS] = {
+        [ITEM_IDS] = &options->input.ids,
+        [ITEM_SOURCE] = &options->input.source,
+        [ITEM_ANSWER] = &options->attribute.answer,
+        [ITEM_TARGET] = &options->lens.target,
+        [ITEM_POSITION] = &options->attribute.position,
+        [ITEM_CLEAN] = &options->patch.clean,
+        [ITEM_CORRUPT] = &options->patch.corrupt,
+    };
+    size_t size = strlen(value);
+    size_t invalid = utf8_invalid_at(value, size);
+    if (place >= ITEM_FIELDS && invalid < size)
+        return err_set(err, "column '%s': expected UTF-8, found the byte 0x%02x at byte %zu",
+                       columns[place - ITEM_FIELDS].name, (unsigned char)value[invalid], invalid);
+    if (place >= ITEM_FIELDS) {
+        columns[place - ITEM_FIELDS].value = value;
+        return 0;
+    }
+    if (place == ITEM_CONTINUE) {
+        if (!item->fields[place])
+            options->score.continuations = (struct texts){0};
+        item->fields[place] = value;
+        return texts_add(&options->score.continuations, value, arena, err);
+    }
+    item->fields[place] = value;
+    if (fields[place])
+        *fields[place] = value;
+    if (place == ITEM_TEXT || place == ITEM_CLEAN)
+        item->input = (struct input){.text = value, .size = size};
+    return 0;
+}
+
+static int read_record(const struct items *items, struct item *item, struct place_column *columns,
+                       const struct item_start *start, struct arena *arena, struct err *err)
+{
+    struct csv_record record;
+    struct csv_reader reader = {start->at, items->file.bytes + items->file.size, start->line,
+                                items->separator};
+    if (csv_read(&reader, &record, arena, err))
+        return -1;
+    if (record.count != items->place_count)
+        return err_set(err, "expected %zu fields as in the header, found %zu", items->place_count,
+                       record.count);
+    for (size_t i = 0; i < record.count; i++)
+        if (*record.fields[i] &&
+            set_value(item, columns, items->places[i], record.fields[i], arena, err))
+            return -1;
+    return 0;
+}
+
+/* Append a text, a number or a truth value; false: it is something else. */
+static bool add_scalar(struct buf *text, const struct json *value)
+{
+    char digits[NUM_DOUBLE_BYTES];
+    const char *string = NULL;
+    double number = 0;
+    bool truth = false;
+    if (json_get_text(value, &string)) {
+        buf_text(text, string);
+    } else if (json_get_number(value, &number)) {
+        num_double(digits, number);
+        if (fabs(number) < 0x1p53 && number == (double)(long long)number)
+            buf_format(text, "%lld", (long long)number);
+        else
+            buf_text(text, digits);
+    } else if (json_get_bool(value, &truth)) {
+        buf_text(text, truth ? "true" : "false");
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The value of a member as text; a list becomes its values with commas between. NULL with `err`. */
+static const char *read_value(const char *name, const struct json *value, bool is_list,
+                              struct arena *arena, struct err *err)
+{
+    char found[NUM_DOUBLE_BYTES];
+    struct buf text = {0};
+    bool sound = true;
+    buf_text(&text, "");
+    for (const struct json *part = is_list ? json_first(value) : value; part && sound;
+         part = is_list ? json_next(part) : NULL) {
+        buf_text(&text, text.size ? "," : "");
+        sound = add_scalar(&text, part);
+    }
+    if (sound)
+        return buf_keep(&text, arena, err);
+    err_set(err, "field '%s': expected a text, a number, true or false%s, found %s", name,
+            is_list ? " in a list" : "", json_describe(value, found, sizeof found));
+    buf_release(&text);
+    return NULL;
+}
+
+/* The place of a name: a field, or ITEM_FIELDS and where it is among those that are copied. */
+static size_t place_of(const struct items *items, const char *name)
+{
+    size_t place = field_of(items, name);
+    for (size_t i = 0; place == ITEM_FIELDS && i < items->name_count; i++)
+        if (strcmp(items->names[i], name) == 0)
+            return ITEM_FIELDS + i;
+    return place;
+}
+
+/* Ids may be a list; of several texts to continue with each is a value. */
+static int read_member(const struct items *items, struct item *item, struct place_column *columns,
+                       const struct json *member, struct arena *arena, struct err *err)
+{
+    const char *name = json_key(member);
+    size_t place = place_of(items, name);
+    bool truth = false;
+    double number = 0;
+    bool is_list = place == ITEM_IDS && json_is_array(member);
+    bool is_each = place == ITEM_CONTINUE && json_is_array(member);
+    if (place == ITEM_TEXT && item->fields[place])
+        return err_set(err, "expected one text, found 'text' and 'sentence'");
+    if (place >= ITEM_FIELDS)
+        columns[place - ITEM_FIELDS].literal =
+            json_get_bool(member, &truth) || (json_get_number(member, &number) && isfinite(number));
+    for (const struct json *part = is_each ? json_first(member) : member; part;
+         part = is_each ? json_next(part) : NULL) {
+        const char *value = read_value(name, part, is_list, arena, err);
+        if (!value || set_value(item, columns, place, value, arena, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int read_object(const struct items *items, struct item *item, struct place_column *columns,
+                       const struct item_start *start, struct arena *arena, struct err *err)
+{
+    char found[NUM_DOUBLE_BYTES];
+    struct json *root = NULL;
+    if (json_parse(&root, start->at, start->size, err))
+        return -1;
+    int failed = json_is_object(root)
+                     ? json_unique_keys(root, err)
+                     : err_set(err, "expected an object such as {\"text\": \"…\"}, found %s",
+                               json_describe(root, found, sizeof found));
+    for (const struct json *member = failed ? NULL : json_first(root); member && !failed;
+         member = json_next(member))
+        failed = !json_is_null(member) && read_member(items, item, columns, member, arena, err);
+    json_free(root);
+    return failed ? -1 : 0;
+}
+
+/* A record or an object has a text or ids. */
+static int read_fields(const struct items *items, struct item *item, const struct item_start *start,
+                       struct arena *arena, struct err *err)
+{
+    struct place_column *columns = arena_alloc(arena, items->name_count, sizeof *columns, err);
+    if (!columns)
+        return -1;
+    for (size_t i = 0; i < items->name_count; i++)
+        columns[i].name = items->names[i];
+    item->columns = columns;
+    item->column_count = items->name_count;
+    if ((items->kind == ITEMS_CSV ? read_record : read_object)(items, item, columns, start, arena,
+                                                               err))
+        return -1;
+    bool has_ids = item->fields[ITEM_IDS];
+    if (has_ids == (item->input.text != NULL))
+        return err_set(err, "expected 'text' or 'ids', found %s", has_ids ? "both" : "neither");
+    if (has_ids)
+        item->input = (struct input){.ids = item->fields[ITEM_IDS]};
+    return inputs_check_ids(&item->options.input, err);
+}
+
+int items_read(const struct items *items, struct item *item, size_t index, struct arena *arena,
+               struct err *err)
+{
+    const struct item_start *start = &items->starts[index];
+    *item = (struct item){.number = index + items_blank_before(items, index),
+                          .options = *items->options};
+    if (start->line && items->kind != ITEMS_LINES)
+        return read_fields(items, item, start, arena, err) ? items_blame(items, index, err) : 0;
+    if (start->at)
+        item->input = (struct input){.text = start->at, .size = start->size};
+    else
+        item->input = (struct input){.ids = items->options->input.ids};
+    return 0;
+}

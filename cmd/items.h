@@ -1,0 +1,104 @@
+/* items.h: the texts that a command reads: --sentence, operands, a file or a pipe, --ids.
+ *
+ *     Life is short                                    lines: one text per line
+ *     {"text": "Life is short", "region": "NP"}        JSONL: one object per line
+ *     text,region                                      CSV (or ; or tab): a header, then records
+ *
+ * The name's ending says what a file is (.txt, .jsonl, .csv, .tsv), else its first line: an object,
+ * or a header of several columns of which one is known. Columns named like a text operand of the
+ * command (item_field_names) belong to the item and replace the option of that name; all others are
+ * copied to the output. A column that is nearly called like one of the command's is refused.
+ *
+ * Opening finds where each item begins; an item is parsed when it is read, in any order.
+ *
+ *     if (items_open(&items, options, 0, ITEMS_SOME, err)) ...
+ *     for (size_t i = 0; i < items.count; i++)
+ *         if (items_read(&items, &item, i, &arena, err)) ...
+ *     items_release(&items);
+ */
+#ifndef ATTN_CMD_ITEMS_H
+#define ATTN_CMD_ITEMS_H
+
+#include "base/file.h"
+#include "format/csv_read.h"
+#include "lens/tokenized.h"
+#include "options.h"
+#include "write/format.h"
+
+enum item_field {
+    ITEM_TEXT, /* also as a column "sentence", as our own results call it */
+    ITEM_IDS,
+    ITEM_SOURCE, /* every command that reads texts has the fields up to here */
+    ITEM_PAIR,
+    ITEM_ANSWER,
+    ITEM_TARGET,
+    ITEM_CONTINUE,
+    ITEM_POSITION,
+    ITEM_CLEAN, /* the item's text, too */
+    ITEM_CORRUPT,
+    ITEM_GOOD,
+    ITEM_BAD,
+    ITEM_FIELDS
+};
+
+extern const char *const item_field_names[ITEM_FIELDS];
+
+struct item {
+    size_t number; /* from 0; in a file of lines or JSONL blank lines are counted, too */
+    struct input input;
+    const char *fields[ITEM_FIELDS]; /* columns that replace an option or an operand; NULL: none */
+    struct options options;          /* of the command line, with these in them */
+    const struct place_column *columns; /* that are copied to the output */
+    size_t column_count;
+};
+
+struct items {
+    const struct options *options;
+    unsigned fields; /* 1 << ITEM_…: of the command */
+    enum items_kind { ITEMS_LINES, ITEMS_JSONL, ITEMS_CSV } kind;
+    struct item_start {
+        const char *at;
+        size_t size; /* of a text, a line or an object; unused for records of CSV */
+        size_t line; /* in the file, from 1; 0: not from the file */
+    } * starts;      /* [count] */
+    size_t count;
+    size_t of_file;     /* the first item that comes from the file */
+    size_t blank;       /* blank lines before the last item of the file */
+    const char *path;   /* of the file, "-" for standard input; NULL: there is none */
+    const char *whole;  /* name in messages of a file that is one text; NULL: it is not */
+    char separator;     /* CSV: between fields */
+    size_t *places;     /* CSV: what each column is: an item_field, or ITEM_FIELDS + its name */
+    size_t place_count; /* columns of the header */
+    const char **names; /* [name_count] of the columns that are copied, in order of appearance */
+    size_t name_count;
+    struct file file; /* what the items point into */
+    struct arena arena;
+};
+
+/* How many texts a command takes. ITEMS_ONE: at most one, and a file of lines is one text. */
+enum items_many { ITEMS_ANY, ITEMS_SOME, ITEMS_ONE };
+
+/* Find all items: sentences, operands, those of the file or the pipe, ids. `fields` names the
+ * columns that the command takes besides those that all take, as 1 << ITEM_…. Refused: no text
+ * where one is needed; a header without a text. On failure nothing is held. */
+int items_open(struct items *items, const struct options *options, unsigned fields,
+               enum items_many many, struct err *err);
+void items_release(struct items *items);
+
+/* Parse an item; its texts point into the file or the arena. Errors name the file and the line; of
+ * an item that cannot be parsed the number is known all the same. */
+int items_read(const struct items *items, struct item *item, size_t index, struct arena *arena,
+               struct err *err);
+
+/* How many blank lines were skipped before an item. */
+size_t items_blank_before(const struct items *items, size_t index);
+
+/* Append where an item came from: 'story.txt' line 3, --ids, sentence 1; nothing for an only
+ * sentence. items_blame puts that before an error and returns -1. */
+void items_place(struct buf *place, const struct items *items, size_t index);
+int items_blame(const struct items *items, size_t index, struct err *err);
+
+/* Refuse operands that are probably no texts: words a shell has split, models, files, lists. */
+int items_check_operands(const struct input_options *options, struct err *err);
+
+#endif

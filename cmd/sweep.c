@@ -1,0 +1,198 @@
+#include "sweep.h"
+
+#include <string.h>
+
+#include "base/num.h"
+
+enum {
+    VALUES_MAX = 10000, /* of one sweep: a range is easily written */
+    SETTINGS_MAX = 1000000,
+    NUMBER_BYTES = 24,
+};
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+/* `3-7`: both ends are whole numbers, the first not the larger. */
+static bool read_range(const char *value, size_t size, long long *first, long long *last)
+{
+    char text[2 * NUMBER_BYTES];
+    const char *dash = memchr(value, '-', size);
+    if (!dash || dash == value || size >= sizeof text)
+        return false;
+    memcpy(text, value, size);
+    text[size] = '\0';
+    text[dash - value] = '\0';
+    const char *end = text + (dash - value) + 1;
+    return text[0] != '+' && *end != '-' && *end != '+' &&
+           num_parse_integer(text, 0, SETTINGS_MAX, first) &&
+           num_parse_integer(end, *first, SETTINGS_MAX, last);
+}
+
+/* `value` is NULL where there was no memory for it. */
+static int add_value(struct swept_option *swept, const char *value, struct err *err)
+{
+    if (!value)
+        return -1;
+    if (swept->count == VALUES_MAX)
+        return err_usage(err, "expected at most %d values, found more", VALUES_MAX);
+    swept->values[swept->count++] = value;
+    return 0;
+}
+
+static int add_values(struct swept_option *swept, const char *value, size_t size,
+                      struct arena *arena, struct err *err)
+{
+    long long first = 0;
+    long long last = 0;
+    if (!read_range(value, size, &first, &last))
+        return add_value(swept, arena_text(arena, value, size, err), err);
+    for (long long i = first; i <= last; i++)
+        if (add_value(swept, arena_format(arena, err, "%lld", i), err))
+            return -1;
+    return 0;
+}
+
+/* Up to the next comma, but for those in brackets: an edit has indices with commas between. */
+static size_t value_size(const char *text)
+{
+    size_t size = 0;
+    for (bool inside = false; text[size] && (inside || text[size] != ','); size++)
+        inside = text[size] == '[' || (inside && text[size] != ']');
+    return size;
+}
+
+/* The option takes each value, and no two of them mean the same, as "1" and "1.0". */
+static int check_values(const struct sweep *sweep, const struct swept_option *swept,
+                        struct arena *arena, struct err *err)
+{
+    const struct option_row *row = option_find(sweep->commands, swept->name, strlen(swept->name));
+    const char **meanings = arena_alloc(arena, swept->count, sizeof *meanings, err);
+    for (size_t i = 0; meanings && i < swept->count; i++) {
+        struct options scratch = OPTIONS_DEFAULT;
+        struct buf meaning = {0};
+        if (options_set(&scratch, sweep->commands, swept->name, swept->values[i], arena, err))
+            return -1;
+        settings_value(&meaning, row, &scratch);
+        meanings[i] = buf_keep(&meaning, arena, err);
+        if (!meanings[i])
+            return -1;
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(meanings[i], meanings[k]) == 0)
+                return err_usage(err, "expected every value once, found '%s' twice",
+                                 swept->values[i]);
+    }
+    return meanings ? 0 : -1;
+}
+
+/* --- sweeps ----------------------------------------------------------------------------------- */
+
+static int check_name(const struct sweep *sweep, const char *name, struct err *err)
+{
+    if (options_check_name(sweep->commands, name, err))
+        return -1;
+    const struct option_row *row = option_find(sweep->commands, name, strlen(name));
+    if (!settings_may_vary(row))
+        return err_usage(err, "expected an option that changes results, found '%s'", name);
+    for (size_t i = 0; i < sweep->count; i++)
+        if (strcmp(sweep->items[i].name, name) == 0)
+            return err_usage(err, "expected every option once, found '%s' twice", name);
+    return 0;
+}
+
+/* head=0-3,7 */
+static int read_sweep(struct sweep *sweep, const char *text, struct arena *arena, struct err *err)
+{
+    struct swept_option *swept = &sweep->items[sweep->count];
+    size_t name_size = strcspn(text, "=");
+    if (!text[name_size] || !text[name_size + 1] || !name_size)
+        return err_usage(err, "--sweep: expected NAME=VALUE,VALUE,…, found '%s'", text);
+    swept->name = arena_text(arena, text, name_size, err);
+    if (!swept->name || check_name(sweep, swept->name, err))
+        return err_prefix(err, "--sweep");
+    swept->values = arena_alloc(arena, VALUES_MAX, sizeof *swept->values, err);
+    if (!swept->values)
+        return -1;
+    for (const char *at = text + name_size; *at;) {
+        size_t size = value_size(++at);
+        if (add_values(swept, at, size, arena, err))
+            return err_prefix(err, "--sweep %s", swept->name);
+        at += size;
+    }
+    sweep->count++;
+    return check_values(sweep, swept, arena, err) ? err_prefix(err, "--sweep %s", swept->name) : 0;
+}
+
+int sweep_read(struct sweep *sweep, const struct options *options, int commands,
+               const struct listing *models, struct arena *arena, struct err *err)
+{
+    const struct texts *texts = &options->batch.sweeps;
+    *sweep = (struct sweep){.options = options, .commands = commands};
+    sweep->repeats = options->batch.repeat ? (size_t)options->batch.repeat : 1;
+    sweep->items = arena_alloc(arena, texts->count + 1, sizeof *sweep->items, err);
+    if (!sweep->items)
+        return -1;
+    sweep->of_models = models->count > 1;
+    if (sweep->of_models)
+        sweep->items[sweep->count++] = (struct swept_option){"model", models->names, models->count};
+    for (size_t i = 0; i < texts->count; i++)
+        if (read_sweep(sweep, texts->items[i], arena, err))
+            return -1;
+    sweep->settings = sweep->repeats;
+    for (size_t i = 0; i < sweep->count; i++)
+        if (!num_multiply(&sweep->settings, sweep->settings, sweep->items[i].count) ||
+            sweep->settings > SETTINGS_MAX)
+            return err_usage(err, "--sweep, --repeat: expected at most %d settings, found more",
+                             SETTINGS_MAX);
+    return 0;
+}
+
+/* --- one setting ------------------------------------------------------------------------------ */
+
+/* Which value of a sweep a setting has: the last changes fastest, but for repetitions. */
+static size_t choice(const struct sweep *sweep, size_t setting, size_t index)
+{
+    size_t rest = setting / sweep->repeats;
+    for (size_t i = sweep->count; i-- > index + 1;)
+        rest /= sweep->items[i].count;
+    return rest % sweep->items[index].count;
+}
+
+size_t sweep_model(const struct sweep *sweep, size_t setting)
+{
+    return sweep->of_models ? choice(sweep, setting, 0) : 0;
+}
+
+int sweep_set(const struct sweep *sweep, size_t setting, struct options *options,
+              struct arena *arena, struct err *err)
+{
+    *options = *sweep->options;
+    for (size_t i = 0; i < sweep->count; i++) {
+        const struct swept_option *swept = &sweep->items[i];
+        const char *value = swept->values[choice(sweep, setting, i)];
+        if (i == 0 && sweep->of_models)
+            options->model.name = value;
+        else if (options_set(options, sweep->commands, swept->name, value, arena, err))
+            return err_prefix(err, "--sweep %s", swept->name);
+    }
+    options->mechanism.seed += (long long)(setting % sweep->repeats);
+    return 0;
+}
+
+size_t sweep_columns(const struct sweep *sweep)
+{
+    return sweep->count - sweep->of_models + (sweep->repeats > 1);
+}
+
+const char *sweep_name(const struct sweep *sweep, size_t index)
+{
+    index += sweep->of_models;
+    return index < sweep->count ? sweep->items[index].name : "repeat";
+}
+
+const char *sweep_value(const struct sweep *sweep, size_t setting, size_t index,
+                        struct arena *arena, struct err *err)
+{
+    index += sweep->of_models;
+    return index < sweep->count ? sweep->items[index].values[choice(sweep, setting, index)]
+                                : arena_format(arena, err, "%zu", setting % sweep->repeats);
+}

@@ -1,0 +1,54 @@
+/* sweep.h: the settings that a batch goes through: each item is run once with each of them.
+ *
+ *     -m tiny -m life                  2 settings, of commands that take several models
+ *     --sweep head=0-2 --repeat 2      6 settings: head 0 twice, head 1 twice, head 2 twice
+ *
+ * A setting is the command line with a few options replaced. The last sweep changes fastest,
+ * repetitions faster still; repetition I has the seed --seed + I.
+ *
+ *     if (sweep_read(&sweep, options, commands, &arena, err)) ...
+ *     for (size_t setting = 0; setting < sweep.settings; setting++)
+ *         if (sweep_set(&sweep, setting, &options_of_setting, &arena, err)) ...
+ */
+#ifndef ATTN_CMD_SWEEP_H
+#define ATTN_CMD_SWEEP_H
+
+#include "base/listing.h"
+#include "options.h"
+
+struct swept_option {
+    const char *name;
+    const char **values;
+    size_t count;
+};
+
+struct sweep {
+    const struct options *options; /* of the command line */
+    int commands;                  /* whose options these are: FOR_… */
+    struct swept_option *items;    /* [count] */
+    size_t count;
+    bool of_models; /* the first is that of several --model, which results name by themselves */
+    size_t repeats;
+    size_t settings; /* how many there are; at least 1 */
+};
+
+/* Read --sweep and --repeat; several `models` are swept, too. Refused: an option that cannot vary,
+ * a value that it does not take, a value twice. */
+int sweep_read(struct sweep *sweep, const struct options *options, int commands,
+               const struct listing *models, struct arena *arena, struct err *err);
+
+/* The options of a setting. */
+int sweep_set(const struct sweep *sweep, size_t setting, struct options *options,
+              struct arena *arena, struct err *err);
+
+/* Which of the models of --model a setting has. */
+size_t sweep_model(const struct sweep *sweep, size_t setting);
+
+/* What is swept, and its value in a setting, by an index below sweep_columns; repetitions are the
+ * last. Models of --model are left out. */
+size_t sweep_columns(const struct sweep *sweep);
+const char *sweep_name(const struct sweep *sweep, size_t index);
+const char *sweep_value(const struct sweep *sweep, size_t setting, size_t index,
+                        struct arena *arena, struct err *err);
+
+#endif
