@@ -1,11 +1,6 @@
 #include "base/sha256.h"
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
-
-#include "base/file.h"
-#include "base/transfer.h"
 
 static const uint32_t round_constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -185,45 +180,4 @@ void sha256_end(struct sha256 *hash, char digits[SHA256_DIGITS + 1])
     for (int i = 0; i < SHA256_DIGITS; i++)
         digits[i] = hex[hash->state[i / 8] >> (28 - 4 * (i % 8)) & 15];
     digits[SHA256_DIGITS] = '\0';
-}
-
-/* From where the descriptor stands, up to `most` bytes; -1 with errno. */
-static int add_descriptor(struct sha256 *hash, int descriptor, size_t most)
-{
-    unsigned char part[8 * 1024]; /* stacks may be small */
-    while (most) {
-        ssize_t got = transfer_read(descriptor, part, most < sizeof part ? most : sizeof part);
-        if (got <= 0)
-            return (int)got;
-        sha256_add(hash, part, (size_t)got);
-        most -= (size_t)got;
-    }
-    return 0;
-}
-
-int sha256_file(const char *path, size_t *size_bytes, char digits[SHA256_DIGITS + 1],
-                struct err *err)
-{
-    struct sha256 hash;
-    int descriptor = file_open_regular(path, err);
-    if (descriptor < 0)
-        return -1;
-    sha256_begin(&hash);
-    int failed = add_descriptor(&hash, descriptor, SIZE_MAX);
-    if (failed)
-        err_set(err, "cannot read '%s': %s", path, strerror(errno));
-    close(descriptor);
-    *size_bytes = (size_t)hash.size_bytes;
-    sha256_end(&hash, digits);
-    return failed ? -1 : 0;
-}
-
-int sha256_range(int descriptor, size_t from, size_t size, char digits[SHA256_DIGITS + 1])
-{
-    struct sha256 hash;
-    sha256_begin(&hash);
-    int failed =
-        lseek(descriptor, (off_t)from, SEEK_SET) < 0 || add_descriptor(&hash, descriptor, size);
-    sha256_end(&hash, digits);
-    return failed ? -1 : 0;
 }

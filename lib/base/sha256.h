@@ -26,14 +26,6 @@ void sha256_add(struct sha256 *hash, const void *bytes, size_t size);
 /* Write the digits and a closing 0. */
 void sha256_end(struct sha256 *hash, char digits[SHA256_DIGITS + 1]);
 
-/* The digits of a whole file, and its size; a part of it is in memory at a time. */
-int sha256_file(const char *path, size_t *size_bytes, char digits[SHA256_DIGITS + 1],
-                struct err *err);
-
-/* Those of a part of an open file, or of what there is of it, which is read from there on; -1 with
- * errno. */
-int sha256_range(int descriptor, size_t from, size_t size, char digits[SHA256_DIGITS + 1]);
-
 /* Test: leave the processor's own instructions alone, or use them again. */
 void sha256_plain(bool plain);
 

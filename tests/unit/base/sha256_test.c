@@ -1,10 +1,6 @@
 #include "base/sha256.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "../unit.h"
-#include "../rigs/scratch.h"
 
 /* The examples of FIPS 180-4 and of NIST's test vectors; the sizes around a block are
  * `head -c N /dev/zero | sha256sum`. */
@@ -56,8 +52,6 @@ static void expect_examples(void)
     }
 }
 
-FIXTURE(scratch_enter, scratch_leave)
-
 TEST(published_examples_have_their_digits_in_pieces_of_any_size)
 {
     expect_examples();
@@ -67,17 +61,4 @@ TEST(the_plain_way_gives_the_same)
 {
     sha256_plain(true);
     expect_examples();
-}
-
-TEST(a_part_of_an_open_file_is_hashed)
-{
-    char digits[SHA256_DIGITS + 1];
-    scratch_write("longer", "--abc--");
-    int descriptor = open("longer", O_RDONLY);
-    ck_assert_int_eq(sha256_range(descriptor, 2, 3, digits), 0);
-    ck_assert_str_eq(digits, examples[1].digits);
-    ck_assert_int_eq(sha256_range(descriptor, 7, 3, digits), 0); /* there is none of it */
-    ck_assert_str_eq(digits, examples[0].digits);
-    close(descriptor);
-    ck_assert_int_eq(sha256_range(descriptor, 2, 3, digits), -1);
 }
