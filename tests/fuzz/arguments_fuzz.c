@@ -5,7 +5,7 @@
 #include "../../cmd/command.h"
 #include "../../cmd/output.h"
 #include "../../cmd/session.h"
-#include "../../cmd/batch/shard.h"
+#include "../../cmd/shard.h"
 #include "lens/selection.h"
 #include "model/config_edit.h"
 
@@ -54,9 +54,7 @@ static void check_values(const struct options *options)
     struct job_shard shard;
     struct tokens tokens;
     struct config_edit edit = {0};
-    bool json;
     expect(options_precision(&precision, &options->model, &fuzz_err));
-    expect(options_choose_page(&json, &options->output, &fuzz_err));
     expect(edit_options_read(&edits, &options->edit, &config, &arena, &fuzz_err));
     expect(mechanism_options_read(&mechanism, &options->mechanism, &fuzz_err));
     expect(read_derivation(&how, &options->select, false, &fuzz_err));

@@ -1,57 +1,49 @@
-/* The file of a batch: objects a line where it begins with {, else CSV; read twice, as batch does.
- */
+/* The file of a batch: lines, objects a line, or CSV, as its first line says. All items are found,
+ * then each is read. */
 #include "fuzz.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-#include "../../cmd/batch/items.h"
+#include "../../cmd/items.h"
 #include "../../cmd/session.h"
+
+enum { PATH_BYTES = 32 };
 
 static struct arena arena; /* its memory stays for the next input */
 
-/* After all items were read once, each has the places of all conditions, in their order. */
-static void check_conditions(const struct item *item, const struct condition_names *names)
+static void check(const struct items *items, size_t index)
 {
-    const struct item_conditions *conditions = &item->conditions;
-    size_t bytes = 0;
-    fuzz_check(conditions->count == names->count, "an item has a place for each condition");
-    for (size_t i = 0; i < conditions->count; i++) {
-        const struct condition *condition = &conditions->items[i];
-        fuzz_check(condition->name == names->names[i], "conditions are in order");
-        bytes += condition->value ? strlen(condition->value) : 0;
-    }
-    fuzz_check(bytes <= CONDITIONS_BYTES_MAX, "conditions are short");
-}
-
-static void check(const struct item *item)
-{
-    struct mechanism mechanism;
-    if (item->broken) {
-        fuzz_check(fuzz_err.kind, "an item that is broken says why");
+    struct item item;
+    arena_clear(&arena);
+    if (items_read(items, &item, index, &arena, &fuzz_err)) {
+        fuzz_check(fuzz_err.kind, "an item that cannot be read says why");
         fuzz_refused();
         return;
     }
-    fuzz_check(item->input.text || item->input.ids, "an item has a text");
-    if (mechanism_options_read(&mechanism, &item->options.mechanism, &fuzz_err))
-        fuzz_refused();
+    fuzz_check(item.input.text || item.input.ids, "an item has a text");
+    fuzz_check(item.column_count <= items->name_count, "copied columns are those of the file");
+    for (size_t i = 0; i < item.column_count; i++)
+        fuzz_check(item.columns[i].name[0], "a column has a name");
 }
 
 void fuzz_one(const char *bytes, size_t size)
 {
-    static const struct options options = OPTIONS_DEFAULT;
-    const char *path = size && bytes[0] == '{' ? "items.jsonl" : "items.csv";
+    struct options options = OPTIONS_DEFAULT;
     struct items items;
-    struct item item;
-    if (items_begin(&items, path, file_borrow(bytes, size), &options, &fuzz_err)) {
+    char path[PATH_BYTES];
+    int file = memfd_create("items", MFD_CLOEXEC);
+    fuzz_check(file >= 0 && write(file, bytes, size) == (ssize_t)size, "a file in memory");
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    options.input.file = path;
+    if (items_open(&items, &options, 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT, ITEMS_SOME, &fuzz_err)) {
         fuzz_refused();
-        return;
+    } else {
+        for (size_t i = 0; i < items.count; i++)
+            check(&items, i);
+        items_release(&items);
     }
-    while (arena_clear(&arena), items_next(&items, &item, &arena, &fuzz_err))
-        check(&item);
-    items_rewind(&items);
-    while (arena_clear(&arena), items_next(&items, &item, &arena, &fuzz_err)) {
-        check_conditions(&item, &items.names);
-        check(&item);
-    }
-    items_release(&items);
+    close(file);
 }
