@@ -57,8 +57,8 @@ void csv_field(struct buf *out, const char *text)
         buf_char(out, '"');
 }
 
-/* Append what tells a report from the others of its place, each with its comma: settings and columns
- * of the input, the model, the sentence; or the names of these columns. */
+/* Append the cells that tell a report from the others of its place: settings and columns of the
+ * input, the model, the sentence, each with its comma; or the names of these columns. */
 static void add_place(struct buf *line, const struct place *place, bool names)
 {
     for (size_t i = 0; i < place->extra_count; i++) {
