@@ -370,7 +370,6 @@ static int score(void *context, struct err *err)
     const char *path = job->options->output.path;
     job->place.index = job->has_columns ? 0 : open * job->place.sentences;
     job->place.model = job->models.hashes && !job->has_columns ? job->columns.names[open] : NULL;
-    job->question.view.origin.hash = job->models.hashes ? job->models.hashes[open] : NULL;
     job->all = (struct score_total){.sentence = COLUMN_MISSING};
     if (progress_over_texts(job->session.inputs.count, path, run_group, job, err))
         return -1;

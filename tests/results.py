@@ -41,7 +41,8 @@ def check_csv(path, documents):
     if "tables" not in documents[0]:
         numbers = [row[-len(matrix[0]):] for document in documents for _, matrix in matrices(document)
                    for row in matrix]
-        yield from [] if equal(frame.values[:, -len(numbers[0]):].astype(float), numbers) else ["matrices differ"]
+        cells = frame.replace("", "nan").values[:, -len(numbers[0]):].astype(float)
+        yield from [] if equal(cells, numbers) else ["matrices differ"]
         return
     name = next(iter(documents[0]["tables"]))
     rows = [row for document in documents for row in document["tables"][name]]
@@ -85,7 +86,7 @@ def check_tidy(path, documents):
         return
     for group, matrix in zip(groups, expected):
         rows, columns = (group[key].astype(int) - group[key].astype(int).min() for key in ("row", "column"))
-        if not equal(group.value.astype(float), matrix[rows, columns]):
+        if not equal(group.value.replace("", "nan").astype(float), matrix[rows, columns]):
             yield f"{group.tensor.iloc[0]}: other numbers than JSON"
         hidden = numpy.ones(matrix.shape, bool)
         hidden[rows, columns] = False

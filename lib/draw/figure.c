@@ -5,7 +5,7 @@
 
 #include "base/names.h"
 #include "text/label.h"
-#include "write/json_report.h"
+#include "write/format.h"
 
 static const double PRINT_MARGIN = 1;
 static const double NARROWEST = 252; /* a title needs no picture to have room */

@@ -1,6 +1,6 @@
 #include "draw/page_facts.h"
 #include "draw/page_values.h"
-#include "write/json_report.h"
+#include "write/format.h"
 
 const struct label *page_labels_of(const struct tokenized *tokenized, size_t *count)
 {

@@ -11,7 +11,7 @@
  * the rest: several queries, and models of several attentions.
  */
 #include "explain/explain_walk.h"
-#include "write/json_report.h"
+#include "write/format.h"
 
 static void put_formula(struct json_writer *json, const char *name, const char *formula,
                         struct buf *latex)

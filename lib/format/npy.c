@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "format/safetensors.h"
 
 enum {
     RANK_MAX = 32, /* numpy's own */
@@ -37,10 +36,4 @@ void npy_begin(struct stream *out, size_t rank, const size_t *shape)
     stream_char(out, (char)(size & 0xff));
     stream_char(out, (char)(size >> 8));
     stream_bytes(out, header, size);
-}
-
-void npy_write(struct stream *out, size_t rank, const size_t *shape, const float *data)
-{
-    npy_begin(out, rank, shape);
-    stream_bytes(out, data, dtype_float_bytes(rank, shape));
 }

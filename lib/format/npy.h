@@ -12,9 +12,8 @@
 #include "base/file.h"
 #include "base/stream.h"
 
-/* Write the header of a dense array, or header and data; failures stick to the stream. */
+/* Write the header of a dense array, which its numbers follow; failures stick to the stream. */
 void npy_begin(struct stream *out, size_t rank, const size_t *shape);
-void npy_write(struct stream *out, size_t rank, const size_t *shape, const float *data);
 
 enum { NPY_RANK_MAX = 3 };
 

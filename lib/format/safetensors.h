@@ -79,10 +79,8 @@ struct safetensors_note {
 };
 
 /* Put what stands before the data into an empty buffer: the length, the header, blanks up to 8
- * bytes; the data is not looked at. Or write a whole file, the data in the order given. */
+ * bytes. The data follows in the order of the tensors; it is not looked at. */
 int safetensors_header(struct buf *header, const struct safetensors_tensor *tensors, size_t count,
                        const struct safetensors_note *notes, size_t note_count, struct err *err);
-int safetensors_write(struct stream *out, const struct safetensors_tensor *tensors, size_t count,
-                      const struct safetensors_note *notes, size_t note_count, struct err *err);
 
 #endif

@@ -48,19 +48,3 @@ int safetensors_header(struct buf *header, const struct safetensors_tensor *tens
         header->bytes[i] = (char)(length >> 8 * i & 0xff);
     return 0;
 }
-
-int safetensors_write(struct stream *out, const struct safetensors_tensor *tensors, size_t count,
-                      const struct safetensors_note *notes, size_t note_count, struct err *err)
-{
-    struct buf header = {0};
-    int failed = safetensors_header(&header, tensors, count, notes, note_count, err);
-    if (!failed) {
-        stream_binary(out);
-        stream_bytes(out, header.bytes, header.size);
-        for (size_t i = 0; i < count; i++)
-            stream_bytes(out, tensors[i].data,
-                         dtype_float_bytes(tensors[i].rank, tensors[i].shape));
-    }
-    buf_release(&header);
-    return failed;
-}

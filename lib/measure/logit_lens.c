@@ -401,8 +401,6 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
     report->frame_count = lists ? 2 : 1;
     report->shows_tensors = true;
     report->facts = &facts->frame;
-    if (origin->hash)
-        facts_text(facts, "weights_sha256", origin->hash);
     facts_text(facts, "site", site_rows[lens->site].name);
     return 0;
 }

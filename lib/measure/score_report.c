@@ -93,7 +93,7 @@ static int add_columns(struct frame *frame, struct column *columns, size_t count
     return frame_columns(frame, columns, used, arena, err);
 }
 
-/* The total of all rows, as single values; the hash tells several models apart. */
+/* The total of all rows, as single values. */
 static const struct frame *make_facts(const struct score_view *view,
                                       const struct score_total *total, size_t texts,
                                       struct arena *arena, struct err *err)
@@ -101,8 +101,6 @@ static const struct frame *make_facts(const struct score_view *view,
     struct facts *facts = facts_new(arena, err);
     if (!facts)
         return NULL;
-    if (view->origin.hash)
-        facts_text(facts, "weights_sha256", view->origin.hash);
     if (texts)
         facts_integer(facts, "texts", (long long)texts);
     if (total) {

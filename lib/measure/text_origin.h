@@ -7,17 +7,13 @@
 #ifndef ATTN_MEASURE_TEXT_ORIGIN_H
 #define ATTN_MEASURE_TEXT_ORIGIN_H
 
-#include "format/json_writer.h"
 #include "lens/viewer.h"
 #include "write/format.h"
-
-struct likely;
 
 struct text_origin {
     const struct viewer *viewer;
     const char *mechanism;          /* how it attends, in words; NULL: as the model does */
     const struct tokenized *source; /* that an encoder reads; NULL: nothing */
-    const char *hash;               /* of its weights, for JSON; NULL: not told */
 };
 
 /* Find out how it attends, in words of the arena. */

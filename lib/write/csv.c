@@ -1,6 +1,19 @@
-/* csv.c: csv and tidy. Tables have a row for each of theirs, or in tidy for each of their numbers;
- * cells that a sheet hides are left out of tidy. */
-#include "write/csv.h"
+/* csv.c: csv and tidy. csv writes a table as it is. A matrix has keys as columns and queries as
+ * rows; several with the same columns, those of all heads, are one table, in which every row begins
+ * with the tensor, layer and head:
+ *
+ *     query\key,0:Life,1:is             tensor,layer,head,row,0:Life,1:is
+ *     0:Life,1,0                         weights,0,0,0:Life,1,0
+ *     1:is,0.25,0.75                     weights,0,0,1:is,0.25,0.75
+ *                                        weights,0,1,0:Life,1,0
+ *
+ * In pandas a head of a table is `t[(t.layer == 0) & (t["head"] == 3)].set_index("row").iloc[:,
+ * 3:]`; in gnuplot, where commas separate, `plot "< grep -e ^tensor -e ^weights,0,3, heads.csv |
+ * cut -d, -f4-" matrix rowheaders columnheaders with image`.
+ *
+ * tidy has a line for each number of tables, and for each cell that a matrix does not hide.
+ */
+#include "write/format.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/target_folder.h"
-#include "write/json_report.h"
+#include "write/format.h"
 
 /* A folder that is being written, and the file that is open. */
 struct folder_files {
@@ -210,7 +210,7 @@ int folder_end(struct writer *writer, struct err *err)
     if (open_stream(folder, "manifest", ".json", err))
         return -1;
     json_put_open(&json, NULL, '{');
-    json_report_begin(&json, JSON_FORMAT("files"), &folder->place);
+    json_put_text(&json, "format", JSON_FORMAT("files"));
     json_report_origin(&json, writer->report, folder->place.provenance);
     json_put_open(&json, "\n files", '[');
     put_entries(&json, writer);

@@ -191,6 +191,23 @@ extern report_writer text_page_write, figure_write_svg, figure_write_tex, html_r
 extern report_writer figure_write_page;
 int drawing_check(struct err *err);
 
+/* Parts of JSON that other documents have, too: the command and its provenance (NULL: neither), the
+ * model, the text and its tokens, and what was selected, each but the first on a line of its own;
+ * "layer": 3, "heads": [0, 2], null where a tensor has none. */
+void json_report_origin(struct json_writer *json, const struct report *report,
+                        const struct provenance *provenance);
+void json_report_place(struct json_writer *json, const struct kept *kept);
+
+/* Append the result as JSON, without its tables or tensors, on one line: metadata of other formats.
+ */
+void json_report_metadata(struct buf *out, const struct report *report, const struct place *place);
+
+/* Append a field of CSV as in RFC 4180: in quotes, its own quotes doubled, if it holds a comma, a
+ * quote or the end of a line, or begins as a spreadsheet's formula does. Controls and invisible
+ * characters become \xNN, as in labels, and bytes that are not UTF-8 (a token may be a part of a
+ * character) U+FFFD, because readers of data files refuse the whole file for them. */
+void csv_field(struct buf *out, const char *text);
+
 /* A folder in place of a stream; without a file that is not complete. */
 int folder_begin(struct writer *writer, const struct target_folder *target, struct err *err);
 void folder_release(struct folder_files *folder);

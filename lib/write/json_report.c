@@ -1,32 +1,38 @@
-/* json_report.c: json and jsonl, and the parts of them that other documents share.
+/* json_report.c: json and jsonl, data/schemas/result.json.
+ *
+ *     {"format": "attn-cli/result/2", "command": "run", "model": "life",
+ *      "provenance": {"version": "0.1.0", "command_line": "attn-cli run 'Life is'", …},
+ *      "sentence": "Life is", "tokens": [{"id": 0, "text": "Life", "start": 0, "end": 4}, …],
+ *      "tensors": {"h.0.weights": [[[1, 0], [0.5, 0.5]]]}}
+ *
+ * `source` is there for cross-attention, `heads` when heads were selected, `"mean": ["heads",
+ * "layers"]` and the `layers` of means, `words` where axes count those, `first_shown` where the
+ * first token is on no axis, "precision": "bf16" and "mechanism": "attention window:4" where they
+ * are not the model's own. Where ids were given the text is null, and tokens have no offsets.
  *
  * `json` breaks lines between members and between the rows of a matrix, so that it can be read and
- * compared; several sentences make an array. `jsonl` has a line for each sentence and no break in
- * it.
+ * compared; several reports make an array. `jsonl` has a line for each report.
  */
-#include "write/json_report.h"
+#include "write/format.h"
 
 #include <string.h>
 
 #include "base/utf8.h"
 
-void json_report_bytes(struct json_writer *json, const char *bytes, size_t size)
-{
-    if (utf8_invalid_at(bytes, size) < size)
-        json_put_hex(json, "bytes", bytes, size);
-}
-
-void json_report_token(struct json_writer *json, const struct token *token, const char *bytes,
-                       size_t size, bool has_place)
+/* One token, without offsets where ids were given in place of a text. Bytes that are no UTF-8, a
+ * part of a character, are U+FFFD in "text" and come again in "bytes". */
+static void put_token(struct json_writer *json, const struct token *token, struct token_bytes own,
+                      bool has_offsets)
 {
     json_put_open(json, NULL, '{');
     json_put_integer(json, "id", token->id);
-    json_put_bytes(json, "text", bytes, size);
-    if (has_place) {
+    json_put_bytes(json, "text", own.bytes, own.size);
+    if (has_offsets) {
         json_put_integer(json, "start", token->start);
         json_put_integer(json, "end", token->end);
     }
-    json_report_bytes(json, bytes, size);
+    if (utf8_invalid_at(own.bytes, own.size) < own.size)
+        json_put_hex(json, "bytes", own.bytes, own.size);
     json_put_close(json, '}');
 }
 
@@ -59,8 +65,7 @@ static void put_reading(struct json_writer *json, const struct tokenized *tokeni
         struct token_bytes token = {plain, strlen(plain)};
         if (tokenized->bytes && tokenized->bytes[i].bytes)
             token = tokenized->bytes[i];
-        json_report_token(json, &tokenized->tokens[i], token.bytes, token.size,
-                          tokenized->text != NULL);
+        put_token(json, &tokenized->tokens[i], token, tokenized->text != NULL);
     }
     json_put_close(json, ']');
     if (!tokenized->words)
@@ -99,13 +104,6 @@ static void put_means(struct json_writer *json, const struct report *report)
         json_put_integers(json, "\n layers", layers->items, layers->count);
     if (of_layers && encoder_layers->count)
         json_put_integers(json, "\n encoder_layers", encoder_layers->items, encoder_layers->count);
-}
-
-void json_report_begin(struct json_writer *json, const char *format, const struct place *place)
-{
-    if (place->item)
-        json_put_raw(json, NULL, place->item);
-    json_put_text(json, "format", format);
 }
 
 static void put_ids(struct json_writer *json, const char *name, const struct tokenized *tokenized)
@@ -283,7 +281,9 @@ static void put_head(struct json_writer *json, const struct report *report,
                      const struct place *place)
 {
     json_put_open(json, NULL, '{');
-    json_report_begin(json, RESULT_FORMAT, place);
+    if (place->item)
+        json_put_raw(json, NULL, place->item);
+    json_put_text(json, "format", RESULT_FORMAT);
     json_report_origin(json, report, place->provenance);
     if (report->facts && has_data(report->facts))
         put_row(json, "\n facts", report->facts, 0);

@@ -12,13 +12,6 @@ void table_fit(struct table_column *column, const char *text)
     column->width = width > column->width ? width : column->width;
 }
 
-void table_fit_number(struct table_column *column, size_t number)
-{
-    char text[NUM_COUNT_BYTES + 1];
-    text[num_count(text, number)] = '\0';
-    table_fit(column, text);
-}
-
 void table_narrow(struct table_column *columns, size_t count, size_t narrowed, size_t least,
                   size_t page)
 {

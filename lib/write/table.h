@@ -37,9 +37,8 @@ struct table {
     size_t margin;          /* blanks that have the colours of the cell before them */
 };
 
-/* Make a column as wide as a text, or a number, if it is not. */
+/* Make a column as wide as a text, if it is not. */
 void table_fit(struct table_column *column, const char *text);
-void table_fit_number(struct table_column *column, size_t number);
 
 /* Narrow one column, down to `least`, by what all of them have more than a page of so many columns
  * (0: endless). */
@@ -52,11 +51,10 @@ void table_begin(struct table *table, const struct table_column *columns, size_t
 /* A line of the columns' titles. */
 void table_titles(struct table *table);
 
-/* The next cell: a text; a number; what was gathered in `cell`; what a format makes. */
+/* The next cell: a text; a number; what was gathered in `cell`. */
 void table_text(struct table *table, const char *text);
 void table_number(struct table *table, size_t number);
 void table_put(struct table *table);
-#define table_format(table, ...) (buf_format(&(table)->cell, __VA_ARGS__), table_put(table))
 
 /* A number with the colours or shades of a level, those alone where heat has no numbers. */
 void table_heated(struct table *table, const char *number, unsigned level);

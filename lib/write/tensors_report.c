@@ -5,7 +5,7 @@
  */
 #include "format/npy.h"
 #include "format/safetensors.h"
-#include "write/json_report.h"
+#include "write/format.h"
 
 static struct safetensors_tensor *name_tensors(const struct report *report, struct arena *arena,
                                                struct err *err)

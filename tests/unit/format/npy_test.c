@@ -12,7 +12,8 @@ static struct file written(size_t rank, const size_t *shape)
 {
     struct stream out = {0};
     memory_stream_open(&out);
-    npy_write(&out, rank, shape, numbers);
+    npy_begin(&out, rank, shape);
+    stream_bytes(&out, numbers, dtype_float_bytes(rank, shape));
     return memory_stream_take(&out);
 }
 

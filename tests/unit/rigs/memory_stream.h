@@ -2,7 +2,7 @@
  *
  *     struct stream out = {0};
  *     memory_stream_open(&out);
- *     npy_write(&out, ...);
+ *     npy_begin(&out, ...);
  *     struct file written = memory_stream_take(&out);
  *     ...
  *     file_release(&written);
@@ -14,8 +14,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/stream.h"
+#include "format/safetensors.h"
 
 static inline void memory_stream_open(struct stream *out)
 {
@@ -34,6 +36,24 @@ static inline struct file memory_stream_take(struct stream *out)
     ck_assert_int_eq(file_read(&written, descriptor, "memory", NULL), 0);
     close(descriptor);
     return written;
+}
+
+/* A whole safetensors file. */
+static inline struct file memory_safetensors(const struct safetensors_tensor *tensors, size_t count,
+                                             const struct safetensors_note *notes,
+                                             size_t note_count)
+{
+    struct stream out = {0};
+    struct err err = {0};
+    struct buf header = {0};
+    memory_stream_open(&out);
+    int failed = safetensors_header(&header, tensors, count, notes, note_count, &err);
+    ck_assert_msg(!failed, "%s", err.text);
+    stream_bytes(&out, header.bytes, header.size);
+    buf_release(&header);
+    for (size_t i = 0; i < count; i++)
+        stream_bytes(&out, tensors[i].data, dtype_float_bytes(tensors[i].rank, tensors[i].shape));
+    return memory_stream_take(&out);
 }
 
 #endif

@@ -1,4 +1,4 @@
-#include "write/csv.h"
+#include "write/format.h"
 
 #include "../unit.h"
 

@@ -29,7 +29,7 @@ TEST(every_column_has_its_gap_width_and_side)
     memory_stream_open(&out);
     table_titles(&table);
     table_text(&table, "dessert");
-    table_format(&table, "%d", 12345);
+    table_number(&table, 12345);
     table_text(&table, "爱");
     table_text(&table, "c");
     table_text(&table, "end ");
